@@ -1,0 +1,40 @@
+//! How to get an instance of a class: which constructors, in which order.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Param, SectionId};
+
+/// Why no instance can be built.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "reason")]
+pub enum Blocked {
+    /// Abstract, and the repository has no concrete subclass.
+    Abstract { methods: Vec<String> },
+    /// A protocol, and nothing in the repository names it as a base.
+    Protocol,
+    /// Defined inside a function; only a call of that one can reach it.
+    Local { function: SectionId },
+    /// Building it needs, in the end, an instance of itself.
+    Recursive,
+}
+
+/// One constructor call.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Step {
+    /// Dotted name of the class to call.
+    pub class: String,
+    /// The section behind the call; none when Python or a library provides it.
+    pub constructor: Option<SectionId>,
+    /// What the caller has to supply.
+    pub params: Vec<Param>,
+}
+
+/// The constructor calls that lead to an instance, innermost first; the last one builds it.
+///
+/// Only parameters without a default and with the type of a class of the repository lead to
+/// further steps.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Construction {
+    pub steps: Vec<Step>,
+    pub blocked: Option<Blocked>,
+}

@@ -1,0 +1,33 @@
+//! What a static check found: a dangerous construct or a lint.
+
+use serde::{Deserialize, Serialize};
+
+/// How bad it is when the finding is true. The names are Bandit's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Severity {
+    Low,
+    Medium,
+    High,
+}
+
+/// How sure the check is that the finding is true. The names are Bandit's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Confidence {
+    Low,
+    Medium,
+    High,
+}
+
+/// One construct that a person should look at.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Finding {
+    /// Bandit's number for the rule (`B602`), whichever scanner reported it.
+    pub rule: String,
+    pub severity: Severity,
+    pub confidence: Confidence,
+    /// One-based line of the construct.
+    pub line: u32,
+    pub message: String,
+}

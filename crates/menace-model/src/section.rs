@@ -1,0 +1,110 @@
+//! A section: the unit that Menace calls.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Construction, TypeExpr};
+
+/// `pkg/mod.py::Class.method`; stable while path and qualified name stay.
+///
+/// The top level of a module is `pkg/mod.py::<module>`. A name that is defined
+/// more than once gets `#2`, `#3` … in the order of the source.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct SectionId(String);
+
+impl SectionId {
+    pub const TOP_LEVEL: &'static str = "<module>";
+
+    pub fn new(path: &str, qualname: &str) -> Self {
+        Self(format!("{path}::{qualname}"))
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    pub fn qualname(&self) -> &str {
+        self.0.rsplit_once("::").map_or(&*self.0, |(_, qualname)| qualname)
+    }
+}
+
+impl fmt::Display for SectionId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// How a section is reached, which decides how it can be called.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SectionKind {
+    Function,
+    Method,
+    ClassMethod,
+    StaticMethod,
+    Property,
+    /// A function defined inside another one; only a call of that one can reach it.
+    Nested,
+    /// The code that runs when the module is imported.
+    Module,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ParamKind {
+    PositionalOnly,
+    PositionalOrKeyword,
+    VarPositional,
+    KeywordOnly,
+    VarKeyword,
+}
+
+/// One parameter that a caller supplies; the receiver (`self`, `cls`) is not one.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Param {
+    pub name: String,
+    pub kind: ParamKind,
+    /// The annotation as written.
+    pub annotation: Option<String>,
+    /// The annotation with every name resolved.
+    pub resolved: Option<TypeExpr>,
+    /// The default as written.
+    pub default: Option<String>,
+}
+
+/// A call from one section into another module, through an imported name.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CallEdge {
+    /// Dotted name of what is called, after following re-exports.
+    pub target: String,
+    /// Path of the module that defines it, when it belongs to the repository.
+    pub path: Option<String>,
+    pub line: u32,
+}
+
+/// A piece of code that can be called on its own.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Section {
+    pub id: SectionId,
+    pub kind: SectionKind,
+    pub is_async: bool,
+    pub is_generator: bool,
+    /// One-based line of `def` or, for decorated ones, still of `def`.
+    pub line: u32,
+    /// One-based first line, decorators included.
+    pub start_line: u32,
+    pub end_line: u32,
+    /// Decorators as resolved dotted names (`functools.cache`), else as written.
+    pub decorators: Vec<String>,
+    pub docstring: Option<String>,
+    pub params: Vec<Param>,
+    pub returns: Option<TypeExpr>,
+    /// Cyclomatic complexity, equal to radon's.
+    pub complexity: u32,
+    /// Calls into other modules.
+    pub calls: Vec<CallEdge>,
+    /// How to get the instance that a method needs; empty for everything else.
+    pub construction: Option<Construction>,
+}

@@ -1,0 +1,77 @@
+//! A type annotation as a tree whose names are resolved to where they are defined.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// The shape of an annotation. What cannot be understood stays text, never an error.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum TypeExpr {
+    /// A dotted name: `int`, `typing.Any`, `pkg.mod.Class`.
+    Name(String),
+    /// `list[int]`, `typing.Callable[[int], str]`.
+    Generic { base: Box<TypeExpr>, args: Vec<TypeExpr> },
+    /// `int | None`; `Optional[int]` and `Union[...]` are folded into this.
+    Union(Vec<TypeExpr>),
+    /// The values of `Literal[...]`, as Python source.
+    Literal(Vec<String>),
+    /// The parameter list of a callable: `[int, str]`.
+    List(Vec<TypeExpr>),
+    /// `*Ts`.
+    Unpack(Box<TypeExpr>),
+    Ellipsis,
+    None,
+    /// Anything else, as Python source.
+    Other(String),
+}
+
+impl TypeExpr {
+    /// Calls `visit` on every dotted name in the tree.
+    pub fn for_each_name(&mut self, visit: &mut impl FnMut(&mut String)) {
+        match self {
+            Self::Name(name) => visit(name),
+            Self::Generic { base, args } => {
+                base.for_each_name(visit);
+                args.iter_mut().for_each(|arg| arg.for_each_name(visit));
+            }
+            Self::Union(items) | Self::List(items) => {
+                items.iter_mut().for_each(|item| item.for_each_name(visit));
+            }
+            Self::Unpack(inner) => inner.for_each_name(visit),
+            Self::Literal(_) | Self::Ellipsis | Self::None | Self::Other(_) => {}
+        }
+    }
+}
+
+impl fmt::Display for TypeExpr {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fn join(f: &mut fmt::Formatter<'_>, items: &[TypeExpr], between: &str) -> fmt::Result {
+            for (index, item) in items.iter().enumerate() {
+                if index > 0 {
+                    f.write_str(between)?;
+                }
+                item.fmt(f)?;
+            }
+            Ok(())
+        }
+        match self {
+            Self::Name(name) => f.write_str(name),
+            Self::Generic { base, args } => {
+                write!(f, "{base}[")?;
+                join(f, args, ", ")?;
+                f.write_str("]")
+            }
+            Self::Union(items) => join(f, items, " | "),
+            Self::Literal(values) => write!(f, "typing.Literal[{}]", values.join(", ")),
+            Self::List(items) => {
+                f.write_str("[")?;
+                join(f, items, ", ")?;
+                f.write_str("]")
+            }
+            Self::Unpack(inner) => write!(f, "*{inner}"),
+            Self::Ellipsis => f.write_str("..."),
+            Self::None => f.write_str("None"),
+            Self::Other(source) => f.write_str(source),
+        }
+    }
+}
