@@ -27,6 +27,8 @@ pub struct Step {
     pub constructor: Option<SectionId>,
     /// What the caller has to supply.
     pub params: Vec<Param>,
+    /// Members to choose from instead of calling, for an enumeration.
+    pub members: Vec<String>,
 }
 
 /// The constructor calls that lead to an instance, innermost first; the last one builds it.

@@ -21,6 +21,8 @@ pub struct Import {
     pub module: String,
     /// Path of that module when it belongs to the repository.
     pub path: Option<String>,
+    /// The package whose `__init__` passes the imported name on, for a re-export.
+    pub through: Option<String>,
     pub line: u32,
     pub how: ImportHow,
     /// Below `if`, `try`, `match` or a loop: it may not happen.

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Finding, Import, Numbers, Section};
+use crate::{Finding, Import, Lint, Numbers, Section};
 
 /// Why a file could not be understood.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -25,7 +25,10 @@ pub struct ModuleReport {
     /// Paths of the modules that import this one at run time.
     pub imported_by: Vec<String>,
     pub numbers: Numbers,
+    /// Dangerous constructs.
     pub findings: Vec<Finding>,
+    /// Mistakes and doubtful style.
+    pub lints: Vec<Lint>,
     pub error: Option<ModuleError>,
 }
 

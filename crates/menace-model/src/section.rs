@@ -1,6 +1,7 @@
 //! A section: the unit that Menace calls.
 
 use std::fmt;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
@@ -106,5 +107,5 @@ pub struct Section {
     /// Calls into other modules.
     pub calls: Vec<CallEdge>,
     /// How to get the instance that a method needs; empty for everything else.
-    pub construction: Option<Construction>,
+    pub construction: Option<Arc<Construction>>,
 }

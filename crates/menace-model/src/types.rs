@@ -10,7 +10,10 @@ pub enum TypeExpr {
     /// A dotted name: `int`, `typing.Any`, `pkg.mod.Class`.
     Name(String),
     /// `list[int]`, `typing.Callable[[int], str]`.
-    Generic { base: Box<TypeExpr>, args: Vec<TypeExpr> },
+    Generic {
+        base: Box<TypeExpr>,
+        args: Vec<TypeExpr>,
+    },
     /// `int | None`; `Optional[int]` and `Union[...]` are folded into this.
     Union(Vec<TypeExpr>),
     /// The values of `Literal[...]`, as Python source.

@@ -1,0 +1,236 @@
+//! The analysis of a whole repository: every file at once, then all of them together.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use rayon::prelude::*;
+use ruff_source_file::LineIndex;
+use rustc_hash::FxHashMap;
+
+use menace_model::{ModuleReport, Totals};
+
+use crate::cache::{self, Cache, CacheError, Key};
+use crate::facts::{self, FileError, FileFacts};
+use crate::link::{self, Linked, Names};
+use crate::walk::{self, SourceFile, WalkError};
+use crate::{check, decode, numbers, parse};
+
+/// Larger files are data in disguise: parsing one would take memory by the gigabyte.
+pub const MAX_FILE_BYTES: u64 = 10 << 20;
+
+/// Room for trees as deep as `parse` lets through; only what is used takes memory.
+const STACK_BYTES: usize = 256 << 20;
+
+const PROJECT_FILES: &[&str] = &["pyproject.toml", "setup.py", "setup.cfg"];
+
+/// How to analyse.
+#[derive(Debug, Clone, Default)]
+pub struct Options {
+    /// Directory for the cache; none: every file is read anew.
+    pub cache: Option<PathBuf>,
+    /// Which scanner looks for dangerous constructs.
+    pub scanner: check::Choice,
+    /// Worker threads; 0: one per core.
+    pub jobs: usize,
+}
+
+/// What keeps a repository from being analysed at all.
+#[derive(Debug, thiserror::Error)]
+pub enum AnalyzeError {
+    #[error(transparent)]
+    Walk(#[from] WalkError),
+    #[error("cannot start worker threads")]
+    Threads(#[from] rayon::ThreadPoolBuildError),
+}
+
+/// A repository, understood.
+#[derive(Debug)]
+pub struct Analysis {
+    pub modules: Vec<ModuleReport>,
+    /// Groups of modules that import each other while they are being imported.
+    pub cycles: Vec<Vec<String>>,
+    /// Who looked for dangerous constructs.
+    pub scanner: check::Scanner,
+    /// What went wrong without harm to the result.
+    pub warnings: Vec<String>,
+}
+
+impl Analysis {
+    pub fn totals(&self) -> Totals {
+        let mut totals = Totals { modules: self.modules.len(), ..Totals::default() };
+        for module in &self.modules {
+            totals.sections += module.sections.len();
+            totals.errors += usize::from(module.error.is_some());
+            totals.findings += module.findings.len();
+            totals.sloc += u64::from(module.numbers.lines.sloc);
+        }
+        totals
+    }
+}
+
+/// Analyses every Python file below `root`. `progress` hears how many of how many are done.
+pub fn analyze(
+    root: &Path,
+    options: &Options,
+    progress: &(dyn Fn(usize, usize) + Sync),
+) -> Result<Analysis, AnalyzeError> {
+    let files = walk::python_files(root)?;
+    let root = root.canonicalize().unwrap_or_else(|_| root.to_owned());
+    let pool = rayon::ThreadPoolBuilder::new()
+        .num_threads(options.jobs)
+        .stack_size(STACK_BYTES)
+        .build()?;
+    let mut warnings = Vec::new();
+    let scan = std::thread::scope(|scope| {
+        let scan = scope.spawn(|| check::external(&root, &files, &options.scanner));
+        let linked = pool.install(|| {
+            let facts = all_facts(&root, &files, options, progress, &mut warnings);
+            let names = Names::new(
+                files.iter().map(|file| file.relative.clone()).collect(),
+                &projects(&root, &files),
+                &root.file_name().unwrap_or_default().to_string_lossy(),
+            );
+            link::link(&names, facts)
+        });
+        (scan.join().expect("a scan does not panic"), linked)
+    });
+    let (scan, Linked { mut modules, cycles }) = scan;
+    let scanner = scan.apply(&mut modules, &mut warnings);
+    Ok(Analysis { modules, cycles, scanner, warnings })
+}
+
+/// The facts of all files, from the cache where they are known.
+fn all_facts(
+    root: &Path,
+    files: &[SourceFile],
+    options: &Options,
+    progress: &(dyn Fn(usize, usize) + Sync),
+    warnings: &mut Vec<String>,
+) -> Vec<FileFacts> {
+    let cache_path = options.cache.as_ref().map(|directory| Cache::path(directory, root));
+    let mut warn = |error: CacheError| warnings.push(with_source(&error));
+    let cache = match cache_path.as_deref().map(Cache::open) {
+        Some(Ok(cache)) => cache,
+        Some(Err(error)) => {
+            warn(error);
+            Cache::default()
+        }
+        None => Cache::default(),
+    };
+    let done = AtomicUsize::new(0);
+    let results: Vec<(Option<Key>, Option<Vec<u8>>, FileFacts)> = files
+        .par_iter()
+        .map(|file| {
+            let result = file_facts(file, &cache, cache_path.is_some());
+            progress(done.fetch_add(1, Ordering::Relaxed) + 1, files.len());
+            result
+        })
+        .collect();
+    let mut keys = Vec::with_capacity(results.len());
+    let mut fresh = FxHashMap::default();
+    let mut facts = Vec::with_capacity(results.len());
+    for (key, encoded, file) in results {
+        keys.extend(key);
+        fresh.extend(key.zip(encoded));
+        facts.push(file);
+    }
+    if let Some(path) = cache_path
+        && (!fresh.is_empty() || cache.len() != keys.len())
+        && let Err(error) = cache.save(&path, &keys, &fresh)
+    {
+        warn(error);
+    }
+    facts
+}
+
+/// The facts of one file, its key, and what to add to the cache.
+fn file_facts(
+    file: &SourceFile,
+    cache: &Cache,
+    keep: bool,
+) -> (Option<Key>, Option<Vec<u8>>, FileFacts) {
+    let bytes = match read(&file.absolute) {
+        Ok(bytes) => bytes,
+        Err(reason) => return (None, None, failed(None, reason)),
+    };
+    if !keep {
+        return (None, None, facts_of(&file.relative, &bytes));
+    }
+    let key = Key::of(&file.relative, &bytes);
+    if let Some(facts) = cache.get(&key) {
+        return (Some(key), None, facts);
+    }
+    let facts = facts_of(&file.relative, &bytes);
+    (Some(key), cache::encode(&facts).ok(), facts)
+}
+
+fn read(path: &Path) -> Result<Vec<u8>, String> {
+    let too_large = || {
+        let limit = MAX_FILE_BYTES >> 20;
+        format!("larger than {limit} MiB: data rather than code, not analysed")
+    };
+    let cannot = |error: io::Error| format!("cannot be read: {error}");
+    let file = File::open(path).map_err(cannot)?;
+    let length = file.metadata().map_err(cannot)?.len();
+    if length > MAX_FILE_BYTES {
+        return Err(too_large());
+    }
+    let mut bytes = Vec::with_capacity(length as usize);
+    // The file may grow between the two looks at it.
+    file.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes).map_err(cannot)?;
+    if bytes.len() as u64 > MAX_FILE_BYTES { Err(too_large()) } else { Ok(bytes) }
+}
+
+/// Everything that the bytes of one file say on their own.
+pub(crate) fn facts_of(path: &str, bytes: &[u8]) -> FileFacts {
+    let text = match decode::decode(bytes) {
+        Ok(text) => text,
+        Err(error) => return failed(Some(error.line()), error.to_string()),
+    };
+    let lines = LineIndex::from_source_text(&text);
+    let parsed = match parse::parse(&text, &lines) {
+        Ok(parsed) => parsed,
+        Err(error) => return failed(Some(error.line), error.reason),
+    };
+    let (numbers, complexities) = numbers::measure(&text, &parsed);
+    let mut facts = facts::extract(path, &text, parsed.syntax(), &lines, &complexities);
+    facts.numbers = numbers;
+    let found = check::builtin(path, &text, &parsed, &lines);
+    facts.findings = found.findings;
+    facts.lints = found.lints;
+    facts
+}
+
+fn failed(line: Option<u32>, reason: String) -> FileFacts {
+    FileFacts { error: Some(FileError { line, reason }), ..FileFacts::default() }
+}
+
+/// Directories that hold a project file, relative to the repository.
+fn projects(root: &Path, files: &[SourceFile]) -> Vec<String> {
+    let mut directories: Vec<&str> = files
+        .iter()
+        .filter_map(|file| file.relative.rsplit_once('/').map(|(directory, _)| directory))
+        .collect();
+    directories.dedup();
+    let mut all: Vec<&str> = Vec::new();
+    for directory in directories {
+        all.extend(directory.match_indices('/').map(|(at, _)| &directory[..at]));
+        all.push(directory);
+    }
+    all.sort_unstable();
+    all.dedup();
+    all.retain(|directory| {
+        PROJECT_FILES.iter().any(|file| root.join(directory).join(file).exists())
+    });
+    all.into_iter().map(str::to_owned).collect()
+}
+
+/// An error and what caused it, in one line.
+fn with_source(error: &dyn std::error::Error) -> String {
+    match error.source() {
+        Some(source) => format!("{error}: {source}"),
+        None => error.to_string(),
+    }
+}

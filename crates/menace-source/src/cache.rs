@@ -1,0 +1,186 @@
+//! Keeps the facts of files between runs, by path and content.
+//!
+//! Invariant: a cache never changes a result. It is bound to the exact code that wrote it, and
+//! a file that is damaged or of another build is left aside and written anew.
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use rustc_hash::FxHashMap;
+
+use crate::facts::FileFacts;
+
+const MAGIC: &[u8; 16] = b"menace-source-1\n";
+const FINGERPRINT: &str = env!("MENACE_SOURCE_FINGERPRINT");
+const HASH_LENGTH: usize = 32;
+
+/// Identifies one file in one state.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct Key([u8; HASH_LENGTH]);
+
+impl Key {
+    pub(crate) fn of(path: &str, content: &[u8]) -> Self {
+        let mut hasher = blake3::Hasher::new();
+        hasher.update(path.as_bytes());
+        hasher.update(&[0]);
+        hasher.update(content);
+        Self(*hasher.finalize().as_bytes())
+    }
+}
+
+/// Why a cache could not be used or written; nothing but time is lost.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum CacheError {
+    #[error("analysis cache `{}` is damaged and will be rebuilt", .path.display())]
+    Damaged { path: PathBuf },
+    #[error("cannot use the analysis cache `{}`", .path.display())]
+    Io { path: PathBuf, source: io::Error },
+    #[error("cannot encode the analysis cache")]
+    Encode(#[from] postcard::Error),
+}
+
+/// The cache of one repository, as it was when it was opened.
+#[derive(Debug, Default)]
+pub(crate) struct Cache {
+    bytes: Vec<u8>,
+    entries: FxHashMap<Key, (usize, usize)>,
+}
+
+impl Cache {
+    /// The file that belongs to a repository.
+    pub(crate) fn path(directory: &Path, repository: &Path) -> PathBuf {
+        let name = blake3::hash(repository.as_os_str().as_encoded_bytes()).to_hex();
+        directory.join(format!("source-{}.bin", &name[..16]))
+    }
+
+    /// Opens a cache; one that is missing or of another build is empty.
+    pub(crate) fn open(path: &Path) -> Result<Self, CacheError> {
+        let bytes = match fs::read(path) {
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Self::default()),
+            Err(source) => return Err(CacheError::Io { path: path.to_owned(), source }),
+        };
+        let damaged = || CacheError::Damaged { path: path.to_owned() };
+        let body = bytes.strip_prefix(MAGIC).ok_or_else(damaged)?;
+        let body = match body.strip_prefix(FINGERPRINT.as_bytes()) {
+            Some(body) => body,
+            None => return Ok(Self::default()),
+        };
+        let (checksum, body) = body.split_at_checked(HASH_LENGTH).ok_or_else(damaged)?;
+        if checksum != blake3::hash(body).as_bytes() {
+            return Err(damaged());
+        }
+        let mut entries = FxHashMap::default();
+        let mut at = bytes.len() - body.len();
+        while at < bytes.len() {
+            let (key, range) = read_entry(&bytes, at).ok_or_else(damaged)?;
+            at = range.1;
+            entries.insert(key, range);
+        }
+        Ok(Self { bytes, entries })
+    }
+
+    pub(crate) fn get(&self, key: &Key) -> Option<FileFacts> {
+        postcard::from_bytes(self.raw(key)?).ok()
+    }
+
+    fn raw(&self, key: &Key) -> Option<&[u8]> {
+        self.entries.get(key).map(|&(start, end)| &self.bytes[start..end])
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Writes the entries that are in use, old and new, and nothing else.
+    pub(crate) fn save(
+        &self,
+        path: &Path,
+        in_use: &[Key],
+        fresh: &FxHashMap<Key, Vec<u8>>,
+    ) -> Result<(), CacheError> {
+        let mut body = Vec::with_capacity(self.bytes.len());
+        for key in in_use {
+            if let Some(encoded) = fresh.get(key).map(Vec::as_slice).or_else(|| self.raw(key)) {
+                body.extend_from_slice(&key.0);
+                body.extend_from_slice(&(encoded.len() as u64).to_le_bytes());
+                body.extend_from_slice(encoded);
+            }
+        }
+        let write = || -> io::Result<()> {
+            let directory = path.parent().unwrap_or(Path::new("."));
+            fs::create_dir_all(directory)?;
+            let mut file = tempfile::NamedTempFile::new_in(directory)?;
+            file.write_all(MAGIC)?;
+            file.write_all(FINGERPRINT.as_bytes())?;
+            file.write_all(blake3::hash(&body).as_bytes())?;
+            file.write_all(&body)?;
+            file.persist(path)?;
+            Ok(())
+        };
+        write().map_err(|source| CacheError::Io { path: path.to_owned(), source })
+    }
+}
+
+pub(crate) fn encode(facts: &FileFacts) -> Result<Vec<u8>, CacheError> {
+    Ok(postcard::to_stdvec(facts)?)
+}
+
+fn read_entry(bytes: &[u8], at: usize) -> Option<(Key, (usize, usize))> {
+    let key = bytes.get(at..at + HASH_LENGTH)?.try_into().ok()?;
+    let length = bytes.get(at + HASH_LENGTH..at + HASH_LENGTH + 8)?.try_into().ok()?;
+    let start = at + HASH_LENGTH + 8;
+    let end = start.checked_add(usize::try_from(u64::from_le_bytes(length)).ok()?)?;
+    (end <= bytes.len()).then_some((Key(key), (start, end)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn saved(directory: &Path) -> (PathBuf, Key) {
+        let path = Cache::path(directory, Path::new("/some/repository"));
+        let key = Key::of("a.py", b"x = 1");
+        let facts = FileFacts { defined_names: vec!["x".into()], ..FileFacts::default() };
+        let fresh = FxHashMap::from_iter([(key, encode(&facts).unwrap())]);
+        Cache::default().save(&path, &[key], &fresh).unwrap();
+        (path, key)
+    }
+
+    #[test]
+    fn what_was_saved_comes_back() {
+        let directory = tempfile::tempdir().unwrap();
+        let (path, key) = saved(directory.path());
+        let cache = Cache::open(&path).unwrap();
+        assert_eq!(cache.get(&key).unwrap().defined_names, ["x"]);
+        assert!(cache.get(&Key::of("b.py", b"x = 1")).is_none());
+        assert!(cache.get(&Key::of("a.py", b"x = 2")).is_none());
+    }
+
+    #[test]
+    fn entries_no_longer_in_use_are_dropped() {
+        let directory = tempfile::tempdir().unwrap();
+        let (path, _) = saved(directory.path());
+        let cache = Cache::open(&path).unwrap();
+        cache.save(&path, &[], &FxHashMap::default()).unwrap();
+        assert_eq!(Cache::open(&path).unwrap().len(), 0);
+    }
+
+    #[test]
+    fn every_damaged_byte_and_every_cut_is_noticed() {
+        let directory = tempfile::tempdir().unwrap();
+        let (path, key) = saved(directory.path());
+        let whole = fs::read(&path).unwrap();
+        for at in 0..whole.len() {
+            let mut bytes = whole.clone();
+            bytes[at] ^= 0x55;
+            fs::write(&path, &bytes).unwrap();
+            let kept = Cache::open(&path).is_ok_and(|cache| cache.get(&key).is_some());
+            assert!(!kept, "byte {at}");
+            fs::write(&path, &whole[..at]).unwrap();
+            let kept = Cache::open(&path).is_ok_and(|cache| cache.get(&key).is_some());
+            assert!(!kept, "cut at {at}");
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! Annotations as trees: names resolved, strings parsed, `Optional` and `Union` folded.
+
+use ruff_python_ast::{Expr, Operator};
+use ruff_python_parser::parse_expression;
+use ruff_text_size::Ranged;
+
+use menace_model::TypeExpr;
+
+use super::reference::is_typing;
+use super::scope::Scopes;
+
+/// Strings in strings in strings: nobody writes more, and each level shrinks anyway.
+const MAX_QUOTES: u8 = 4;
+
+/// Turns an annotation into a tree whose names are [references](super::reference).
+pub(crate) fn type_expr(source: &str, expr: &Expr, scopes: &Scopes<'_>) -> TypeExpr {
+    Converter { source, scopes, quotes: 0 }.convert(expr)
+}
+
+struct Converter<'s, 'a> {
+    source: &'s str,
+    scopes: &'s Scopes<'a>,
+    quotes: u8,
+}
+
+impl Converter<'_, '_> {
+    fn convert(&self, expr: &Expr) -> TypeExpr {
+        match expr {
+            Expr::NoneLiteral(_) => TypeExpr::None,
+            Expr::EllipsisLiteral(_) => TypeExpr::Ellipsis,
+            Expr::Name(_) | Expr::Attribute(_) => match self.scopes.resolve_expr(expr) {
+                Some(reference) => TypeExpr::Name(reference),
+                None => self.as_written(expr),
+            },
+            Expr::StringLiteral(string) => self.quoted(string.value.to_str(), expr),
+            Expr::BinOp(operation) if operation.op == Operator::BitOr => {
+                let sides = [&*operation.left, &*operation.right];
+                union(sides.map(|side| self.convert(side)))
+            }
+            Expr::Subscript(subscript) => self.subscript(&subscript.value, &subscript.slice),
+            Expr::List(list) => TypeExpr::List(self.convert_all(&list.elts)),
+            Expr::Starred(starred) => TypeExpr::Unpack(Box::new(self.convert(&starred.value))),
+            _ => self.as_written(expr),
+        }
+    }
+
+    fn convert_all(&self, exprs: &[Expr]) -> Vec<TypeExpr> {
+        exprs.iter().map(|expr| self.convert(expr)).collect()
+    }
+
+    fn subscript(&self, base: &Expr, slice: &Expr) -> TypeExpr {
+        let base = self.convert(base);
+        let items = match slice {
+            Expr::Tuple(tuple) => &tuple.elts[..],
+            one => std::slice::from_ref(one),
+        };
+        let typing =
+            |attribute| matches!(&base, TypeExpr::Name(name) if is_typing(name, attribute));
+        if typing("Literal") {
+            return TypeExpr::Literal(items.iter().map(|item| self.text(item)).collect());
+        }
+        if typing("Optional") || typing("Union") {
+            let none = typing("Optional").then_some(TypeExpr::None);
+            return union(self.convert_all(items).into_iter().chain(none));
+        }
+        let args = if typing("Annotated") {
+            // Only the first argument is a type; a string after it is no forward reference.
+            let (kind, metadata) = items.split_first().map_or((None, items), |(a, b)| (Some(a), b));
+            let metadata = metadata.iter().map(|item| self.as_written(item));
+            kind.map(|kind| self.convert(kind)).into_iter().chain(metadata).collect()
+        } else {
+            self.convert_all(items)
+        };
+        TypeExpr::Generic { base: Box::new(base), args }
+    }
+
+    fn quoted(&self, text: &str, expr: &Expr) -> TypeExpr {
+        let parsed =
+            (self.quotes < MAX_QUOTES).then(|| parse_expression(text.trim()).ok()).flatten();
+        match parsed {
+            Some(parsed) => {
+                Converter { source: text.trim(), scopes: self.scopes, quotes: self.quotes + 1 }
+                    .convert(parsed.expr())
+            }
+            None => self.as_written(expr),
+        }
+    }
+
+    fn text(&self, expr: &Expr) -> String {
+        self.source[expr.range()].to_owned()
+    }
+
+    fn as_written(&self, expr: &Expr) -> TypeExpr {
+        TypeExpr::Other(self.text(expr))
+    }
+}
+
+/// Flattens unions in unions and drops what is there already.
+fn union(items: impl IntoIterator<Item = TypeExpr>) -> TypeExpr {
+    let mut flat: Vec<TypeExpr> = Vec::new();
+    for item in items {
+        let parts = match item {
+            TypeExpr::Union(parts) => parts,
+            other => vec![other],
+        };
+        for part in parts {
+            if !flat.contains(&part) {
+                flat.push(part);
+            }
+        }
+    }
+    if flat.len() == 1 { flat.remove(0) } else { TypeExpr::Union(flat) }
+}
+
+#[cfg(test)]
+mod tests {
+    use ruff_python_parser::parse_module;
+
+    use super::super::scope::{Scope, ScopeKind};
+    use super::*;
+
+    fn convert(imports: &str, annotation: &str) -> String {
+        let module = parse_module(imports).unwrap();
+        let scopes = Scopes(vec![Scope::of_body(ScopeKind::Module, String::new(), module.suite())]);
+        let parsed = parse_expression(annotation).unwrap();
+        type_expr(annotation, parsed.expr(), &scopes).to_string()
+    }
+
+    #[test]
+    fn optional_and_union_become_one_union() {
+        let imports = "from typing import Optional, Union\nimport typing as t";
+        assert_eq!(convert(imports, "Optional[int]"), "int | None");
+        assert_eq!(convert(imports, "t.Union[int, Optional[str], None]"), "int | str | None");
+        assert_eq!(convert(imports, "int | (str | int)"), "int | str");
+        assert_eq!(convert(imports, "Union[int]"), "int");
+    }
+
+    #[test]
+    fn strings_are_forward_references_except_in_literals_and_metadata() {
+        let imports = "from typing import List, Literal, Annotated\nclass Node: pass";
+        assert_eq!(convert(imports, "List['Node']"), "typing:List[:Node]");
+        assert_eq!(convert(imports, "\"List['Node']\""), "typing:List[:Node]");
+        assert_eq!(convert(imports, "Literal['Node', 3]"), "typing.Literal['Node', 3]");
+        assert_eq!(convert(imports, "Annotated[int, 'Node']"), "typing:Annotated[int, 'Node']");
+    }
+
+    #[test]
+    fn what_is_no_type_stays_as_written() {
+        assert_eq!(convert("", "f(1)"), "f(1)");
+        assert_eq!(convert("", "'not a type'"), "'not a type'");
+        assert_eq!(convert("", "tuple[int, ...]"), "tuple[int, ...]");
+        assert_eq!(
+            convert("from typing import Callable", "Callable[[int], None]"),
+            "typing:Callable[[int], None]"
+        );
+    }
+}

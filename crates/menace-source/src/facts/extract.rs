@@ -1,0 +1,462 @@
+//! One walk over a file's tree that collects its sections, classes, imports and calls.
+
+use ruff_python_ast::visitor::{self, Visitor};
+use ruff_python_ast::{self as ast, Decorator, Expr, ModModule, Parameters, Stmt};
+use ruff_source_file::LineIndex;
+use ruff_text_size::{Ranged, TextSize};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use menace_model::{CallEdge, ImportHow, Param, ParamKind, Section, SectionId, SectionKind};
+
+use super::FileFacts;
+use super::annotation::type_expr;
+use super::class::class_facts;
+use super::imports::{RawImport, TypeChecking, literal_target, type_checking_test};
+use super::reference::{Reference, is_typing};
+use super::scope::{Bound, Scope, ScopeKind, Scopes, written_module};
+use crate::numbers::{Complexities, keyword_offset};
+
+/// Collects what the tree of one file says; numbers and findings are not part of it.
+pub(crate) fn extract(
+    path: &str,
+    source: &str,
+    module: &ModModule,
+    lines: &LineIndex,
+    complexities: &Complexities,
+) -> FileFacts {
+    let scope = Scope::of_body(ScopeKind::Module, String::new(), &module.body);
+    let mut extractor = Extractor {
+        path,
+        source,
+        lines,
+        complexities,
+        scopes: Scopes(vec![scope]),
+        frames: Vec::new(),
+        taken: FxHashMap::default(),
+        conditional: 0,
+        type_checking: 0,
+        facts: FileFacts::default(),
+    };
+    extractor.module(module);
+    extractor.facts
+}
+
+/// The section whose body is being walked.
+struct Frame {
+    section: usize,
+    yields: bool,
+    called: FxHashSet<String>,
+}
+
+struct Extractor<'a> {
+    path: &'a str,
+    source: &'a str,
+    lines: &'a LineIndex,
+    complexities: &'a Complexities,
+    scopes: Scopes<'a>,
+    frames: Vec<Frame>,
+    /// How often each qualified name was defined, to keep ids unique.
+    taken: FxHashMap<String, u32>,
+    conditional: u32,
+    type_checking: u32,
+    facts: FileFacts,
+}
+
+impl<'a> Extractor<'a> {
+    fn module(&mut self, module: &'a ModModule) {
+        let last = self.line(TextSize::of(self.source)).max(1);
+        self.open(Section {
+            id: SectionId::new(self.path, SectionId::TOP_LEVEL),
+            kind: SectionKind::Module,
+            is_async: false,
+            is_generator: false,
+            line: 1,
+            start_line: 1,
+            end_line: last,
+            decorators: Vec::new(),
+            docstring: docstring(&module.body),
+            params: Vec::new(),
+            returns: None,
+            complexity: self.complexities.module(),
+            calls: Vec::new(),
+            construction: None,
+        });
+        self.visit_body(&module.body);
+        self.close();
+        for (name, bound) in std::mem::take(&mut self.scopes.0[0].names) {
+            match bound {
+                Bound::Import(reference) => {
+                    self.facts.imported_names.insert(name.to_owned(), reference);
+                }
+                Bound::Definition | Bound::Variable => {
+                    self.facts.defined_names.push(name.to_owned());
+                }
+            }
+        }
+        self.facts.defined_names.sort_unstable();
+    }
+
+    fn line(&self, at: TextSize) -> u32 {
+        self.lines.line_index(at).get() as u32
+    }
+
+    fn open(&mut self, section: Section) {
+        let frame = Frame {
+            section: self.facts.sections.len(),
+            yields: false,
+            called: FxHashSet::default(),
+        };
+        self.frames.push(frame);
+        self.facts.sections.push(section);
+    }
+
+    fn close(&mut self) {
+        if let Some(frame) = self.frames.pop() {
+            self.facts.sections[frame.section].is_generator = frame.yields;
+        }
+    }
+
+    fn complexity(&self, function: &ast::StmtFunctionDef) -> u32 {
+        self.complexities.at(keyword_offset(function)).map_or(1, |block| block.complexity)
+    }
+
+    fn unique(&mut self, qualname: String) -> String {
+        let count = self.taken.entry(qualname.clone()).or_default();
+        *count += 1;
+        if *count == 1 { qualname } else { format!("{qualname}#{count}") }
+    }
+
+    fn function(&mut self, function: &'a ast::StmtFunctionDef) {
+        for decorator in &function.decorator_list {
+            self.visit_decorator(decorator);
+        }
+        self.defaults(&function.parameters);
+        let decorators: Vec<String> = function
+            .decorator_list
+            .iter()
+            .map(|decorator| self.decorator_name(decorator))
+            .collect();
+        if decorators.iter().any(|name| is_typing(name, "overload")) {
+            // A declaration for type checkers; the definition that follows replaces it.
+            return;
+        }
+        let scope = self.scopes.innermost();
+        let python_name = format!("{}{}", scope.prefix, function.name);
+        let (kind, accessor) = self.kind(function, scope.kind, &decorators);
+        let params = self.params(&function.parameters, kind);
+        let returns =
+            function.returns.as_deref().map(|expr| type_expr(self.source, expr, &self.scopes));
+        let qualname = match accessor {
+            Some(accessor) => format!("{python_name}.{accessor}"),
+            None => python_name.clone(),
+        };
+        let qualname = self.unique(qualname);
+        self.open(Section {
+            id: SectionId::new(self.path, &qualname),
+            kind,
+            is_async: function.is_async,
+            is_generator: false,
+            line: self.line(function.name.start()),
+            start_line: self.line(function.start()),
+            end_line: self.line(function.end()),
+            decorators,
+            docstring: docstring(&function.body),
+            params,
+            returns,
+            complexity: self.complexity(function),
+            calls: Vec::new(),
+            construction: None,
+        });
+        self.scopes.0.push(Scope::of_function(
+            format!("{python_name}.<locals>."),
+            &function.parameters,
+            &function.body,
+        ));
+        self.visit_body(&function.body);
+        self.scopes.0.pop();
+        self.close();
+    }
+
+    fn class(&mut self, class: &'a ast::StmtClassDef) {
+        for decorator in &class.decorator_list {
+            self.visit_decorator(decorator);
+        }
+        if let Some(arguments) = &class.arguments {
+            self.visit_arguments(arguments);
+        }
+        let qualname = format!("{}{}", self.scopes.innermost().prefix, class.name);
+        let local_to = self.scopes.0.iter().rev().find_map(|scope| {
+            (scope.kind == ScopeKind::Function)
+                .then(|| scope.prefix.trim_end_matches(".<locals>.").to_owned())
+        });
+        let facts = class_facts(self.source, class, qualname.clone(), local_to, &self.scopes);
+        self.facts.classes.push(facts);
+        let prefix = format!("{qualname}.");
+        self.scopes.0.push(Scope::of_body(ScopeKind::Class, prefix, &class.body));
+        self.visit_body(&class.body);
+        self.scopes.0.pop();
+    }
+
+    fn decorator_name(&self, decorator: &Decorator) -> String {
+        let callee = match &decorator.expression {
+            Expr::Call(call) => &*call.func,
+            other => other,
+        };
+        self.scopes.resolve_expr(callee).unwrap_or_else(|| self.source[callee.range()].to_owned())
+    }
+
+    /// How the function is reached and, for a property, which accessor it is.
+    fn kind(
+        &self,
+        function: &ast::StmtFunctionDef,
+        around: ScopeKind,
+        decorators: &[String],
+    ) -> (SectionKind, Option<&'static str>) {
+        match around {
+            ScopeKind::Module => return (SectionKind::Function, None),
+            ScopeKind::Function => return (SectionKind::Nested, None),
+            ScopeKind::Class => {}
+        }
+        for decorator in &function.decorator_list {
+            if let Expr::Attribute(attribute) = &decorator.expression
+                && attribute.value.is_name_expr()
+            {
+                match attribute.attr.as_str() {
+                    "setter" => return (SectionKind::Property, Some("setter")),
+                    "deleter" => return (SectionKind::Property, Some("deleter")),
+                    "getter" => return (SectionKind::Property, Some("getter")),
+                    _ => {}
+                }
+            }
+        }
+        let kind = decorators.iter().find_map(|name| match name.as_str() {
+            "staticmethod" | "abc:abstractstaticmethod" => Some(SectionKind::StaticMethod),
+            "classmethod" | "abc:abstractclassmethod" => Some(SectionKind::ClassMethod),
+            "property"
+            | "functools:cached_property"
+            | "abc:abstractproperty"
+            | "enum:property"
+            | "enum:DynamicClassAttribute"
+            | "types:DynamicClassAttribute" => Some(SectionKind::Property),
+            _ => None,
+        });
+        let implicit =
+            matches!(function.name.as_str(), "__new__" | "__init_subclass__" | "__class_getitem__");
+        let fallback = if implicit { SectionKind::ClassMethod } else { SectionKind::Method };
+        (kind.unwrap_or(fallback), None)
+    }
+
+    fn params(&self, parameters: &Parameters, kind: SectionKind) -> Vec<Param> {
+        let param = |parameter: &ast::Parameter, kind, default: Option<&Expr>| {
+            let annotation = parameter.annotation.as_deref();
+            Param {
+                name: parameter.name.to_string(),
+                kind,
+                annotation: annotation.map(|expr| self.source[expr.range()].to_owned()),
+                resolved: annotation.map(|expr| type_expr(self.source, expr, &self.scopes)),
+                default: default.map(|expr| self.source[expr.range()].to_owned()),
+            }
+        };
+        let mut positional: Vec<Param> =
+            parameters
+                .posonlyargs
+                .iter()
+                .map(|each| param(&each.parameter, ParamKind::PositionalOnly, each.default()))
+                .chain(parameters.args.iter().map(|each| {
+                    param(&each.parameter, ParamKind::PositionalOrKeyword, each.default())
+                }))
+                .collect();
+        let has_receiver =
+            matches!(kind, SectionKind::Method | SectionKind::ClassMethod | SectionKind::Property);
+        if has_receiver && !positional.is_empty() {
+            positional.remove(0);
+        }
+        let variadic = |parameter: &Option<Box<ast::Parameter>>, kind| {
+            parameter.as_deref().map(|parameter| param(parameter, kind, None))
+        };
+        positional.extend(variadic(&parameters.vararg, ParamKind::VarPositional));
+        positional.extend(
+            parameters
+                .kwonlyargs
+                .iter()
+                .map(|each| param(&each.parameter, ParamKind::KeywordOnly, each.default())),
+        );
+        positional.extend(variadic(&parameters.kwarg, ParamKind::VarKeyword));
+        positional
+    }
+
+    /// Defaults are evaluated where the function is defined.
+    fn defaults(&mut self, parameters: &'a Parameters) {
+        for default in parameters.iter_non_variadic_params().filter_map(|each| each.default()) {
+            self.visit_expr(default);
+        }
+    }
+
+    fn import(&mut self, module: String, names: Vec<String>, at: TextSize, how: ImportHow) {
+        let import = RawImport {
+            module,
+            names,
+            line: self.line(at),
+            how,
+            conditional: self.conditional > 0,
+            type_checking: self.type_checking > 0,
+            // The first frame is the module's own; every further one is a function.
+            deferred: self.frames.len() > 1,
+        };
+        self.facts.imports.push(import);
+    }
+
+    fn call(&mut self, call: &'a ast::ExprCall) {
+        let Some(target) = self.scopes.resolve_imported(&call.func) else { return };
+        let how = match target.as_str() {
+            "importlib:import_module" => Some(ImportHow::ImportModule),
+            "__import__" | "builtins:__import__" | "importlib:__import__" => {
+                Some(ImportHow::DunderImport)
+            }
+            _ => None,
+        };
+        if let Some(how) = how
+            && let Some(module) = literal_target(how, &call.arguments)
+        {
+            self.import(module, Vec::new(), call.start(), how);
+        }
+        let imported = Reference::parse(&target).is_some_and(|parts| !parts.module.is_empty());
+        if !imported {
+            return;
+        }
+        let line = self.line(call.start());
+        if let Some(frame) = self.frames.last_mut()
+            && !frame.called.contains(&target)
+        {
+            frame.called.insert(target.clone());
+            let edge = CallEdge { target, path: None, line };
+            self.facts.sections[frame.section].calls.push(edge);
+        }
+    }
+
+    fn conditionally(&mut self, visit: impl FnOnce(&mut Self)) {
+        self.conditional += 1;
+        visit(self);
+        self.conditional -= 1;
+    }
+
+    fn branch(&mut self, only_for_types: bool, body: &'a [Stmt]) {
+        self.type_checking += u32::from(only_for_types);
+        self.conditionally(|this| this.visit_body(body));
+        self.type_checking -= u32::from(only_for_types);
+    }
+
+    fn if_statement(&mut self, statement: &'a ast::StmtIf) {
+        let mut test = type_checking_test(&statement.test);
+        self.visit_expr(&statement.test);
+        self.branch(test == Some(TypeChecking::Positive), &statement.body);
+        for clause in &statement.elif_else_clauses {
+            let otherwise = test == Some(TypeChecking::Negative) && clause.test.is_none();
+            test = clause.test.as_ref().and_then(type_checking_test);
+            if let Some(test) = &clause.test {
+                self.visit_expr(test);
+            }
+            self.branch(otherwise || test == Some(TypeChecking::Positive), &clause.body);
+        }
+    }
+
+    /// Walks an expression with names of its own: a lambda or a comprehension.
+    fn inner_scope(&mut self, scope: Scope<'a>, visit: impl FnOnce(&mut Self)) {
+        self.scopes.0.push(scope);
+        visit(self);
+        self.scopes.0.pop();
+    }
+
+    fn lambda(&mut self, lambda: &'a ast::ExprLambda) {
+        let mut scope = Scope::of_body(ScopeKind::Function, String::new(), &[]);
+        if let Some(parameters) = lambda.parameters.as_deref() {
+            self.defaults(parameters);
+            scope = Scope::of_function(String::new(), parameters, &[]);
+        }
+        // A `yield` in here makes a generator of the lambda, not of the function around it.
+        let yields = self.frames.last().is_some_and(|frame| frame.yields);
+        self.inner_scope(scope, |this| this.visit_expr(&lambda.body));
+        if let Some(frame) = self.frames.last_mut() {
+            frame.yields = yields;
+        }
+    }
+}
+
+impl<'a> Visitor<'a> for Extractor<'a> {
+    fn visit_stmt(&mut self, stmt: &'a Stmt) {
+        match stmt {
+            Stmt::FunctionDef(function) => self.function(function),
+            Stmt::ClassDef(class) => self.class(class),
+            Stmt::Import(import) => {
+                for alias in &import.names {
+                    let module = alias.name.to_string();
+                    self.import(module, Vec::new(), stmt.start(), ImportHow::Statement);
+                }
+            }
+            Stmt::ImportFrom(import) => {
+                let module = written_module(import);
+                let names: Vec<String> =
+                    import.names.iter().map(|alias| alias.name.to_string()).collect();
+                if names.iter().any(|name| name == "*") {
+                    self.facts.star_imports.push(module.clone());
+                }
+                self.import(module, names, stmt.start(), ImportHow::Statement);
+            }
+            Stmt::If(statement) => self.if_statement(statement),
+            Stmt::Try(statement) => {
+                self.conditionally(|this| {
+                    this.visit_body(&statement.body);
+                    for handler in &statement.handlers {
+                        this.visit_except_handler(handler);
+                    }
+                    this.visit_body(&statement.orelse);
+                });
+                self.visit_body(&statement.finalbody);
+            }
+            Stmt::For(_) | Stmt::While(_) | Stmt::Match(_) => {
+                self.conditionally(|this| visitor::walk_stmt(this, stmt));
+            }
+            _ => visitor::walk_stmt(self, stmt),
+        }
+    }
+
+    fn visit_expr(&mut self, expr: &'a Expr) {
+        match expr {
+            Expr::Call(call) => {
+                self.call(call);
+                visitor::walk_expr(self, expr);
+            }
+            Expr::Yield(_) | Expr::YieldFrom(_) => {
+                if let Some(frame) = self.frames.last_mut() {
+                    frame.yields = true;
+                }
+                visitor::walk_expr(self, expr);
+            }
+            Expr::Lambda(lambda) => self.lambda(lambda),
+            Expr::ListComp(ast::ExprListComp { generators, .. })
+            | Expr::SetComp(ast::ExprSetComp { generators, .. })
+            | Expr::DictComp(ast::ExprDictComp { generators, .. })
+            | Expr::Generator(ast::ExprGenerator { generators, .. }) => {
+                let mut scope = Scope::of_body(ScopeKind::Function, String::new(), &[]);
+                for generator in generators {
+                    scope.visit_expr(&generator.target);
+                }
+                self.inner_scope(scope, |this| visitor::walk_expr(this, expr));
+            }
+            Expr::Name(_)
+            | Expr::StringLiteral(_)
+            | Expr::BytesLiteral(_)
+            | Expr::NumberLiteral(_) => {}
+            _ => visitor::walk_expr(self, expr),
+        }
+    }
+
+    /// Annotations are kept as types, not walked for calls.
+    fn visit_annotation(&mut self, _: &'a Expr) {}
+}
+
+fn docstring(body: &[Stmt]) -> Option<String> {
+    let statement = body.first()?.as_expr_stmt()?;
+    let string = statement.value.as_string_literal_expr()?;
+    Some(string.value.to_str().to_owned())
+}

@@ -1,0 +1,46 @@
+//! What one file says on its own, before anything is known about the others.
+//!
+//! Facts depend on path and content alone, which is what makes them cacheable. Names stay
+//! [references](reference) until `link` knows every module.
+
+mod annotation;
+mod class;
+mod extract;
+mod imports;
+mod reference;
+mod scope;
+
+use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
+
+use menace_model::{Finding, Lint, Numbers, Section};
+
+pub(crate) use class::ClassFacts;
+pub(crate) use extract::extract;
+pub(crate) use imports::RawImport;
+pub(crate) use reference::Reference;
+
+/// Everything that follows from one file alone.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(crate) struct FileFacts {
+    pub sections: Vec<Section>,
+    pub classes: Vec<ClassFacts>,
+    pub imports: Vec<RawImport>,
+    /// Names of the top level that come from elsewhere, as [references](reference).
+    pub imported_names: FxHashMap<String, String>,
+    /// Modules of `from m import *`, as written, leading dots included.
+    pub star_imports: Vec<String>,
+    /// Names that the top level defines itself: functions, classes, variables.
+    pub defined_names: Vec<String>,
+    pub numbers: Numbers,
+    pub findings: Vec<Finding>,
+    pub lints: Vec<Lint>,
+    pub error: Option<FileError>,
+}
+
+/// Why a file could not be understood.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct FileError {
+    pub line: Option<u32>,
+    pub reason: String,
+}

@@ -1,0 +1,315 @@
+//! Which names each scope of a file binds, and to what.
+//!
+//! Python decides at compile time whether a name is local; so do we, by collecting all
+//! bindings of a scope before anything in it is looked up.
+
+use ruff_python_ast::visitor::{self, Visitor};
+use ruff_python_ast::{
+    self as ast, ExceptHandler, Expr, ExprContext, Parameters, Pattern, Stmt, StmtImport,
+    StmtImportFrom,
+};
+use rustc_hash::FxHashMap;
+
+use super::reference::Reference;
+
+/// What a name stands for inside of its scope.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Bound {
+    /// A reference to something imported.
+    Import(String),
+    /// A function or class defined in this scope.
+    Definition,
+    /// A variable, a parameter, a loop target.
+    Variable,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ScopeKind {
+    Module,
+    Class,
+    Function,
+}
+
+#[derive(Debug)]
+pub(crate) struct Scope<'a> {
+    pub kind: ScopeKind,
+    /// Prefix of what is defined here: `Class.`, `f.<locals>.`, or empty.
+    pub prefix: String,
+    pub names: FxHashMap<&'a str, Bound>,
+    /// Names that `global` takes out of this scope.
+    globals: Vec<&'a str>,
+}
+
+impl<'a> Scope<'a> {
+    pub(crate) fn of_body(kind: ScopeKind, prefix: String, body: &'a [Stmt]) -> Self {
+        let mut scope = Self { kind, prefix, names: FxHashMap::default(), globals: Vec::new() };
+        scope.visit_body(body);
+        for name in std::mem::take(&mut scope.globals) {
+            scope.names.remove(name);
+        }
+        scope
+    }
+
+    pub(crate) fn of_function(
+        prefix: String,
+        parameters: &'a Parameters,
+        body: &'a [Stmt],
+    ) -> Self {
+        let mut scope = Self::of_body(ScopeKind::Function, prefix, body);
+        for parameter in parameters {
+            scope.names.insert(parameter.name().as_str(), Bound::Variable);
+        }
+        scope
+    }
+
+    fn bind(&mut self, name: &'a str, bound: Bound) {
+        match self.names.get_mut(name) {
+            // `try: import x` … `except ImportError: x = None`: the import is what x is for.
+            Some(existing) => {
+                if *existing == Bound::Variable {
+                    *existing = bound;
+                }
+            }
+            None => {
+                self.names.insert(name, bound);
+            }
+        }
+    }
+
+    fn bind_import(&mut self, import: &'a StmtImport) {
+        for alias in &import.names {
+            match &alias.asname {
+                Some(asname) => {
+                    self.bind(asname, Bound::Import(Reference::to(&alias.name, "")));
+                }
+                // `import a.b` binds `a`.
+                None => {
+                    let first = alias.name.split('.').next().unwrap_or_default();
+                    self.bind(first, Bound::Import(Reference::to(first, "")));
+                }
+            }
+        }
+    }
+
+    fn bind_import_from(&mut self, import: &'a StmtImportFrom) {
+        let module = written_module(import);
+        for alias in &import.names {
+            if alias.name.as_str() != "*" {
+                let name = alias.asname.as_ref().unwrap_or(&alias.name);
+                self.bind(name, Bound::Import(Reference::to(&module, &alias.name)));
+            }
+        }
+    }
+}
+
+/// The module of a `from` import as written: `..package.module`.
+pub(crate) fn written_module(import: &StmtImportFrom) -> String {
+    let dots = ".".repeat(import.level as usize);
+    dots + import.module.as_ref().map_or("", |module| module.as_str())
+}
+
+/// Collects bindings; does not descend into scopes of their own.
+impl<'a> Visitor<'a> for Scope<'a> {
+    fn visit_stmt(&mut self, stmt: &'a Stmt) {
+        match stmt {
+            Stmt::FunctionDef(function) => {
+                self.bind(&function.name, Bound::Definition);
+                for decorator in &function.decorator_list {
+                    self.visit_decorator(decorator);
+                }
+            }
+            Stmt::ClassDef(class) => self.bind(&class.name, Bound::Definition),
+            Stmt::Import(import) => self.bind_import(import),
+            Stmt::ImportFrom(import) => self.bind_import_from(import),
+            Stmt::Global(ast::StmtGlobal { names, .. })
+            | Stmt::Nonlocal(ast::StmtNonlocal { names, .. }) => {
+                self.globals.extend(names.iter().map(ast::Identifier::as_str));
+            }
+            _ => visitor::walk_stmt(self, stmt),
+        }
+    }
+
+    fn visit_expr(&mut self, expr: &'a Expr) {
+        match expr {
+            Expr::Name(name) => {
+                if matches!(name.ctx, ExprContext::Store | ExprContext::Del) {
+                    self.bind(&name.id, Bound::Variable);
+                }
+            }
+            // Scopes of their own. (A walrus in a comprehension binds outside: too rare to pay
+            // a second walk for.)
+            Expr::Lambda(_)
+            | Expr::ListComp(_)
+            | Expr::SetComp(_)
+            | Expr::DictComp(_)
+            | Expr::Generator(_)
+            // Literals bind nothing and can be large.
+            | Expr::StringLiteral(_)
+            | Expr::BytesLiteral(_)
+            | Expr::NumberLiteral(_) => {}
+            _ => visitor::walk_expr(self, expr),
+        }
+    }
+
+    fn visit_annotation(&mut self, _: &'a Expr) {}
+
+    fn visit_except_handler(&mut self, handler: &'a ExceptHandler) {
+        let ExceptHandler::ExceptHandler(inner) = handler;
+        if let Some(name) = &inner.name {
+            self.bind(name, Bound::Variable);
+        }
+        visitor::walk_except_handler(self, handler);
+    }
+
+    fn visit_pattern(&mut self, pattern: &'a Pattern) {
+        let captured = match pattern {
+            Pattern::MatchAs(inner) => inner.name.as_ref(),
+            Pattern::MatchStar(inner) => inner.name.as_ref(),
+            Pattern::MatchMapping(inner) => inner.rest.as_ref(),
+            _ => None,
+        };
+        if let Some(name) = captured {
+            self.bind(name, Bound::Variable);
+        }
+        visitor::walk_pattern(self, pattern);
+    }
+}
+
+/// The scopes around one point of a file, outermost first.
+#[derive(Debug)]
+pub(crate) struct Scopes<'a>(pub Vec<Scope<'a>>);
+
+impl<'a> Scopes<'a> {
+    pub(crate) fn innermost(&self) -> &Scope<'a> {
+        self.0.last().expect("the module's scope is never left")
+    }
+
+    fn look_up(&self, root: &str) -> Found<'_, 'a> {
+        let innermost = self.0.len() - 1;
+        for (depth, scope) in self.0.iter().enumerate().rev() {
+            if scope.kind == ScopeKind::Class && depth != innermost {
+                continue;
+            }
+            match scope.names.get(root) {
+                None => {}
+                Some(Bound::Import(reference)) => return Found::Import(reference),
+                Some(Bound::Variable) if scope.kind == ScopeKind::Function => return Found::Local,
+                Some(Bound::Definition | Bound::Variable) => return Found::Own(scope),
+            }
+        }
+        Found::Unbound
+    }
+
+    /// Resolves an expression that is a dotted name to a [reference](super::reference).
+    ///
+    /// `None` for every other expression, and for a local variable: what that holds is not known.
+    pub(crate) fn resolve_expr(&self, expr: &Expr) -> Option<String> {
+        let root = root_name(expr)?;
+        match self.look_up(root) {
+            Found::Local => None,
+            Found::Import(reference) => Some(with_attributes(reference.to_owned(), expr)),
+            Found::Own(scope) => {
+                let own = Reference::to("", &format!("{}{root}", scope.prefix));
+                Some(with_attributes(own, expr))
+            }
+            Found::Unbound => Some(with_attributes(root.to_owned(), expr)),
+        }
+    }
+
+    /// Resolves what a call calls, when that is imported or `__import__` itself.
+    ///
+    /// Most calls are neither: those cost one look-up and no allocation.
+    pub(crate) fn resolve_imported(&self, callee: &Expr) -> Option<String> {
+        let root = root_name(callee)?;
+        match self.look_up(root) {
+            Found::Import(reference) => Some(with_attributes(reference.to_owned(), callee)),
+            Found::Unbound if root == "__import__" => Some(root.to_owned()),
+            Found::Unbound | Found::Own(_) | Found::Local => None,
+        }
+    }
+}
+
+/// Where a name is bound.
+enum Found<'s, 'a> {
+    Import(&'s str),
+    /// Defined in this scope of the file.
+    Own(&'s Scope<'a>),
+    /// A variable of a function.
+    Local,
+    Unbound,
+}
+
+/// `a` of `a.b.c`; `None` for an expression that is no dotted name.
+fn root_name(mut expr: &Expr) -> Option<&str> {
+    loop {
+        match expr {
+            Expr::Name(name) => return Some(name.id.as_str()),
+            Expr::Attribute(attribute) => expr = &attribute.value,
+            _ => return None,
+        }
+    }
+}
+
+/// Appends `.b.c` of `a.b.c` to a reference.
+fn with_attributes(mut reference: String, expr: &Expr) -> String {
+    if let Expr::Attribute(attribute) = expr {
+        reference = with_attributes(reference, &attribute.value);
+        if !reference.ends_with(':') {
+            reference.push('.');
+        }
+        reference.push_str(&attribute.attr);
+    }
+    reference
+}
+
+#[cfg(test)]
+mod tests {
+    use ruff_python_parser::{parse_expression, parse_module};
+
+    use super::*;
+
+    fn resolve(source: &str, name: &str) -> Option<String> {
+        let parsed = parse_module(source).unwrap();
+        let scope = Scope::of_body(ScopeKind::Module, String::new(), parsed.suite());
+        Scopes(vec![scope]).resolve_expr(parse_expression(name).unwrap().expr())
+    }
+
+    #[test]
+    fn imports_resolve_to_where_they_come_from() {
+        assert_eq!(resolve("import numpy as np", "np.ndarray").unwrap(), "numpy:ndarray");
+        assert_eq!(resolve("import a.b.c", "a.b.c.D").unwrap(), "a:b.c.D");
+        assert_eq!(resolve("import a.b.c as d", "d.E").unwrap(), "a.b.c:E");
+        assert_eq!(resolve("from ..x import Y as Z", "Z.W").unwrap(), "..x:Y.W");
+        assert_eq!(resolve("from . import y", "y").unwrap(), ".:y");
+    }
+
+    #[test]
+    fn definitions_are_of_the_file_and_the_rest_is_builtin() {
+        assert_eq!(resolve("class A: pass", "A.B").unwrap(), ":A.B");
+        assert_eq!(resolve("x = 1", "int").unwrap(), "int");
+    }
+
+    #[test]
+    fn a_fallback_does_not_hide_the_import() {
+        let source = "try:\n    import fast\nexcept ImportError:\n    fast = None\n";
+        assert_eq!(resolve(source, "fast.f").unwrap(), "fast:f");
+        let source = "fast = None\ntry:\n    import fast\nexcept ImportError:\n    pass\n";
+        assert_eq!(resolve(source, "fast.f").unwrap(), "fast:f");
+    }
+
+    #[test]
+    fn a_local_variable_hides_an_import_and_global_lets_it_through() {
+        let source = "import np\ndef f(np): pass\ndef g():\n    global np\n    np = 1\n";
+        let parsed = parse_module(source).unwrap();
+        let body = parsed.suite();
+        let scopes_of = |index: usize| {
+            let function = body[index].as_function_def_stmt().unwrap();
+            let module = Scope::of_body(ScopeKind::Module, String::new(), body);
+            let inner = Scope::of_function(String::new(), &function.parameters, &function.body);
+            Scopes(vec![module, inner])
+        };
+        let name = parse_expression("np.x").unwrap();
+        assert_eq!(scopes_of(1).resolve_expr(name.expr()), None);
+        assert_eq!(scopes_of(2).resolve_expr(name.expr()).unwrap(), "np:x");
+    }
+}

@@ -1,0 +1,240 @@
+//! Under which dotted name Python would import each file, and which file a name means.
+//!
+//! The directories on Python's path are not known before something runs. They are taken to be
+//! the repository, every directory that holds a project file, and `src` in each of these.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+#[derive(Debug)]
+struct ModuleName {
+    path: String,
+    name: String,
+    /// Index of the import root that the name is relative to.
+    root: usize,
+    is_package: bool,
+}
+
+/// The names of all modules of a repository.
+#[derive(Debug)]
+pub(crate) struct Names {
+    modules: Vec<ModuleName>,
+    by_name: FxHashMap<String, Vec<usize>>,
+    by_path: FxHashMap<String, usize>,
+    /// The repository's own name, when its root is a package itself.
+    root_package: Option<String>,
+}
+
+impl Names {
+    /// `paths` below the repository; `projects` are directories that hold a project file;
+    /// `repository` is the name of the repository's own directory.
+    pub(crate) fn new(paths: Vec<String>, projects: &[String], repository: &str) -> Self {
+        let packages: FxHashSet<&str> = paths
+            .iter()
+            .filter_map(|path| path.strip_suffix("__init__.py"))
+            .map(|directory| directory.trim_end_matches('/'))
+            .collect();
+        let mut roots: Vec<String> = projects
+            .iter()
+            .map(String::as_str)
+            .chain([""])
+            .flat_map(|project| [project.to_owned(), join(project, "src")])
+            .filter(|root| root.is_empty() || !packages.contains(root.as_str()))
+            .collect();
+        // Deepest first: the first root that holds a file is its own.
+        roots.sort_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
+        roots.dedup();
+        let root_package = packages.contains("").then(|| repository.to_owned());
+
+        let modules: Vec<ModuleName> = paths
+            .iter()
+            .map(|path| {
+                let (root, below) = roots
+                    .iter()
+                    .enumerate()
+                    .find_map(|(index, root)| Some((index, below(path, root)?)))
+                    .unwrap_or((roots.len() - 1, path));
+                let stem = below.strip_suffix(".py").unwrap_or(below);
+                let package = stem.strip_suffix("/__init__");
+                let name = package.unwrap_or(stem).replace('/', ".");
+                let is_package = package.is_some() || stem == "__init__";
+                ModuleName { path: path.clone(), name, root, is_package }
+            })
+            .collect();
+
+        let mut by_name: FxHashMap<String, Vec<usize>> = FxHashMap::default();
+        for (index, module) in modules.iter().enumerate() {
+            by_name.entry(module.name.clone()).or_default().push(index);
+        }
+        let by_path = paths.into_iter().enumerate().map(|(index, path)| (path, index)).collect();
+        Self { modules, by_name, by_path, root_package }
+    }
+
+    pub(crate) fn path(&self, module: usize) -> &str {
+        &self.modules[module].path
+    }
+
+    pub(crate) fn name(&self, module: usize) -> &str {
+        &self.modules[module].name
+    }
+
+    /// The module at a path below the repository.
+    pub(crate) fn at(&self, path: &str) -> Option<usize> {
+        self.by_path.get(path).copied()
+    }
+
+    /// The file that `from` gets when it imports `name`.
+    pub(crate) fn find(&self, from: usize, name: &str) -> Option<usize> {
+        if let Some(candidates) = self.by_name.get(name) {
+            let root = self.modules[from].root;
+            let near = candidates.iter().find(|&&candidate| self.modules[candidate].root == root);
+            return near.or(candidates.first()).copied();
+        }
+        self.find_beside(from, name).or_else(|| {
+            let package = self.root_package.as_deref()?;
+            let rest = name.strip_prefix(package)?;
+            match rest.strip_prefix('.') {
+                Some(rest) => self.by_name.get(rest)?.first().copied(),
+                None => rest.is_empty().then(|| self.by_path.get("__init__.py").copied())?,
+            }
+        })
+    }
+
+    /// A script sees what lies beside it, and a package what lies beside its topmost parent.
+    fn find_beside(&self, from: usize, name: &str) -> Option<usize> {
+        let mut directory = parent(&self.modules[from].path);
+        while self.by_path.contains_key(&join(directory, "__init__.py")) && !directory.is_empty() {
+            directory = parent(directory);
+        }
+        let stem = join(directory, &name.replace('.', "/"));
+        let file = self.by_path.get(&format!("{stem}.py"));
+        file.or_else(|| self.by_path.get(&format!("{stem}/__init__.py"))).copied()
+    }
+
+    /// Makes a module name as written in `from` absolute: `..x` becomes `package.x`.
+    ///
+    /// `None` when it leads out of the topmost package.
+    pub(crate) fn absolute(&self, from: usize, written: &str) -> Option<String> {
+        let level = written.bytes().take_while(|&byte| byte == b'.').count();
+        let rest = &written[level..];
+        if level == 0 {
+            return Some(rest.to_owned());
+        }
+        let module = &self.modules[from];
+        let own = if module.is_package && module.name == "__init__" { "" } else { &*module.name };
+        let mut package: Vec<&str> = own.split('.').filter(|part| !part.is_empty()).collect();
+        let up = level - usize::from(module.is_package);
+        // Above the topmost package there is only the repository, if that is a package itself.
+        let topmost = usize::from(self.root_package.is_none());
+        if up + topmost > package.len() {
+            return None;
+        }
+        package.truncate(package.len() - up);
+        package.extend((!rest.is_empty()).then_some(rest));
+        Some(package.join("."))
+    }
+
+    /// The longest prefix of a dotted name that is a module, and what is left of the name.
+    pub(crate) fn split<'n>(&self, from: usize, full: &'n str) -> Option<(usize, &'n str)> {
+        let mut end = full.len();
+        loop {
+            if let Some(module) = self.find(from, &full[..end]) {
+                return Some((module, full[end..].trim_start_matches('.')));
+            }
+            end = full[..end].rfind('.')?;
+        }
+    }
+
+    /// The same for a name that is resolved already, wherever it is used.
+    pub(crate) fn split_canonical<'n>(&self, full: &'n str) -> Option<(usize, &'n str)> {
+        let mut end = full.len();
+        loop {
+            if let Some(modules) = self.by_name.get(&full[..end]) {
+                return Some((*modules.first()?, full[end..].trim_start_matches('.')));
+            }
+            end = full[..end].rfind('.')?;
+        }
+    }
+}
+
+fn parent(path: &str) -> &str {
+    path.rsplit_once('/').map_or("", |(directory, _)| directory)
+}
+
+fn join(directory: &str, name: &str) -> String {
+    if directory.is_empty() { name.to_owned() } else { format!("{directory}/{name}") }
+}
+
+fn below<'p>(path: &'p str, root: &str) -> Option<&'p str> {
+    if root.is_empty() {
+        return Some(path);
+    }
+    path.strip_prefix(root)?.strip_prefix('/')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(paths: &[&str], projects: &[&str]) -> Names {
+        let owned = |items: &[&str]| items.iter().map(|&item| item.to_owned()).collect::<Vec<_>>();
+        Names::new(owned(paths), &owned(projects), "repo")
+    }
+
+    fn found(names: &Names, from: &str, name: &str) -> Option<String> {
+        let from = names.by_path[from];
+        names.find(from, name).map(|module| names.path(module).to_owned())
+    }
+
+    #[test]
+    fn names_are_relative_to_the_nearest_import_root() {
+        let names = names(
+            &["src/app/__init__.py", "src/app/main.py", "tools/x.py", "libs/a/src/a/b.py"],
+            &["libs/a"],
+        );
+        let all: Vec<&str> = names.modules.iter().map(|module| module.name.as_str()).collect();
+        assert_eq!(all, ["app", "app.main", "tools.x", "a.b"]);
+    }
+
+    #[test]
+    fn a_directory_called_src_that_is_a_package_stays_one() {
+        let names = names(&["src/__init__.py", "src/x.py"], &[]);
+        assert_eq!(names.name(1), "src.x");
+    }
+
+    #[test]
+    fn namespace_packages_need_no_init() {
+        let names = names(&["ns/part/mod.py", "main.py"], &[]);
+        assert_eq!(found(&names, "main.py", "ns.part.mod").unwrap(), "ns/part/mod.py");
+    }
+
+    #[test]
+    fn a_script_sees_its_neighbours_and_a_package_does_not() {
+        let names = names(
+            &["tools/run.py", "tools/helper.py", "pkg/__init__.py", "pkg/a.py", "pkg/helper.py"],
+            &[],
+        );
+        assert_eq!(found(&names, "tools/run.py", "helper").unwrap(), "tools/helper.py");
+        assert_eq!(found(&names, "pkg/a.py", "helper"), None);
+    }
+
+    #[test]
+    fn relative_names_become_absolute_or_lead_nowhere() {
+        let names =
+            names(&["p/__init__.py", "p/q/__init__.py", "p/q/r.py", "__init__.py", "s.py"], &[]);
+        let absolute = |from: &str, written| names.absolute(names.by_path[from], written);
+        assert_eq!(absolute("p/q/r.py", ".x").unwrap(), "p.q.x");
+        assert_eq!(absolute("p/q/r.py", "..").unwrap(), "p");
+        assert_eq!(absolute("p/q/__init__.py", ".r").unwrap(), "p.q.r");
+        assert_eq!(absolute("p/__init__.py", "...x"), None);
+        assert_eq!(absolute("s.py", ".p").unwrap(), "p");
+        assert_eq!(found(&names, "s.py", "repo.s").unwrap(), "s.py");
+    }
+
+    #[test]
+    fn the_longest_module_wins() {
+        let names = names(&["a/__init__.py", "a/b.py", "main.py"], &[]);
+        assert_eq!(names.split(2, "a.b.C.d"), Some((1, "C.d")));
+        assert_eq!(names.split(2, "a.c"), Some((0, "c")));
+        assert_eq!(names.split(2, "z.c"), None);
+    }
+}

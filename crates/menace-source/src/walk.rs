@@ -1,0 +1,210 @@
+//! Lists the Python files of a repository.
+//!
+//! Ignored files, virtual environments and caches are left out; symbolic links are followed
+//! only while they stay inside the repository, because nothing outside is part of it.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc;
+
+use ignore::{DirEntry, WalkBuilder, WalkState};
+
+/// Directories that hold no code of the repository, whatever they contain.
+const SKIPPED_DIRECTORIES: &[&str] = &[
+    ".direnv",
+    ".eggs",
+    ".git",
+    ".hg",
+    ".ipynb_checkpoints",
+    ".mypy_cache",
+    ".nox",
+    ".pytest_cache",
+    ".pytype",
+    ".ruff_cache",
+    ".svn",
+    ".tox",
+    "__pycache__",
+    "__pypackages__",
+    "node_modules",
+    "site-packages",
+];
+
+/// What keeps a repository from being read at all.
+#[derive(Debug, thiserror::Error)]
+pub enum WalkError {
+    #[error("repository `{}` does not exist; check the path given with --repo", .path.display())]
+    Missing { path: PathBuf },
+    #[error("repository `{}` is not a directory; --repo takes the directory that holds the code", .path.display())]
+    NotADirectory { path: PathBuf },
+    #[error("repository `{}` cannot be read", .path.display())]
+    Unreadable { path: PathBuf, source: io::Error },
+}
+
+/// One Python file: where it is, and its path below the repository with `/` on every system.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct SourceFile {
+    pub relative: String,
+    pub absolute: PathBuf,
+}
+
+/// Finds every `.py` file below `root`, sorted by path.
+pub fn python_files(root: &Path) -> Result<Vec<SourceFile>, WalkError> {
+    let root = check_root(root)?;
+    let in_git = root.ancestors().any(|directory| directory.join(".git").exists());
+    let (sender, receiver) = mpsc::channel();
+    let filter_root = root.clone();
+    WalkBuilder::new(&root)
+        .hidden(false)
+        .ignore(false)
+        .git_global(false)
+        // Outside of a work tree, an ignore file further up belongs to something else.
+        .parents(in_git)
+        .require_git(in_git)
+        .follow_links(true)
+        .threads(0)
+        .filter_entry(move |entry| belongs(entry, &filter_root))
+        .build_parallel()
+        .run(|| {
+            let sender = sender.clone();
+            let root = root.as_path();
+            Box::new(move |entry| {
+                match entry {
+                    Ok(entry) => {
+                        if let Some(file) = as_source_file(&entry, root) {
+                            // The receiver outlives the walk; a failed send cannot happen.
+                            let _ = sender.send(file);
+                        }
+                    }
+                    Err(error) => tracing::warn!("skipped while walking: {error}"),
+                }
+                WalkState::Continue
+            })
+        });
+    drop(sender);
+    let mut files: Vec<SourceFile> = receiver.into_iter().collect();
+    files.sort_unstable();
+    Ok(files)
+}
+
+fn check_root(root: &Path) -> Result<PathBuf, WalkError> {
+    let path = || root.to_path_buf();
+    let canonical = root.canonicalize().map_err(|source| match source.kind() {
+        io::ErrorKind::NotFound => WalkError::Missing { path: path() },
+        io::ErrorKind::NotADirectory => WalkError::NotADirectory { path: path() },
+        _ => WalkError::Unreadable { path: path(), source },
+    })?;
+    if !canonical.is_dir() {
+        return Err(WalkError::NotADirectory { path: path() });
+    }
+    fs::read_dir(&canonical).map_err(|source| WalkError::Unreadable { path: path(), source })?;
+    Ok(canonical)
+}
+
+fn belongs(entry: &DirEntry, root: &Path) -> bool {
+    if entry.depth() == 0 {
+        return true;
+    }
+    if entry.path_is_symlink()
+        && !entry.path().canonicalize().is_ok_and(|target| target.starts_with(root))
+    {
+        return false;
+    }
+    if !entry.file_type().is_some_and(|kind| kind.is_dir()) {
+        return true;
+    }
+    let skipped =
+        entry.file_name().to_str().is_some_and(|name| SKIPPED_DIRECTORIES.contains(&name));
+    !skipped && !entry.path().join("pyvenv.cfg").exists()
+}
+
+fn as_source_file(entry: &DirEntry, root: &Path) -> Option<SourceFile> {
+    let is_file = entry.file_type().is_some_and(|kind| kind.is_file());
+    if !is_file || entry.path().extension().is_none_or(|extension| extension != "py") {
+        return None;
+    }
+    let relative = entry.path().strip_prefix(root).ok()?;
+    Some(SourceFile {
+        relative: relative.to_string_lossy().replace(std::path::MAIN_SEPARATOR, "/"),
+        absolute: entry.path().to_path_buf(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tree(files: &[&str]) -> tempfile::TempDir {
+        let root = tempfile::tempdir().unwrap();
+        for file in files {
+            let path = root.path().join(file);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, "").unwrap();
+        }
+        root
+    }
+
+    fn found(root: &Path) -> Vec<String> {
+        python_files(root).unwrap().into_iter().map(|file| file.relative).collect()
+    }
+
+    #[test]
+    fn only_python_files_are_listed_in_order() {
+        let root = tree(&["b.py", "a/z.py", "a.txt", "a/b.pyc", ".github/tool.py"]);
+        assert_eq!(found(root.path()), [".github/tool.py", "a/z.py", "b.py"]);
+    }
+
+    #[test]
+    fn caches_and_virtual_environments_are_left_out_but_a_package_called_venv_is_not() {
+        let root = tree(&[
+            "venv/__init__.py",
+            "env/pyvenv.cfg",
+            "env/lib/x.py",
+            "__pycache__/y.py",
+            "node_modules/z.py",
+        ]);
+        assert_eq!(found(root.path()), ["venv/__init__.py"]);
+    }
+
+    #[test]
+    fn ignore_files_count_with_and_without_git() {
+        let root = tree(&["kept.py", "build/made.py", "local.py"]);
+        fs::write(root.path().join(".gitignore"), "/build/\nlocal.py\n").unwrap();
+        assert_eq!(found(root.path()), ["kept.py"]);
+        fs::create_dir(root.path().join(".git")).unwrap();
+        assert_eq!(found(root.path()), ["kept.py"]);
+    }
+
+    #[test]
+    fn an_ignore_file_above_a_plain_directory_has_no_say() {
+        let root = tree(&["inner/kept.py"]);
+        fs::write(root.path().join(".gitignore"), "*\n").unwrap();
+        assert_eq!(found(&root.path().join("inner")), ["kept.py"]);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_are_followed_inside_and_refused_outside_and_loops_end() {
+        use std::os::unix::fs::symlink;
+        let outside = tree(&["secret.py"]);
+        let root = tree(&["pkg/a.py"]);
+        symlink(root.path().join("pkg"), root.path().join("alias")).unwrap();
+        symlink(root.path(), root.path().join("pkg/loop")).unwrap();
+        symlink(outside.path(), root.path().join("out")).unwrap();
+        symlink(outside.path().join("secret.py"), root.path().join("s.py")).unwrap();
+        symlink("nowhere.py", root.path().join("dangling.py")).unwrap();
+        let files = found(root.path());
+        assert!(files.contains(&"pkg/a.py".to_owned()) && files.contains(&"alias/a.py".to_owned()));
+        assert!(files.iter().all(|file| file.ends_with("a.py")), "{files:?}");
+    }
+
+    #[test]
+    fn a_missing_root_and_a_file_as_root_are_told_apart() {
+        let root = tree(&["x.py"]);
+        assert!(matches!(python_files(&root.path().join("no")), Err(WalkError::Missing { .. })));
+        assert!(matches!(
+            python_files(&root.path().join("x.py")),
+            Err(WalkError::NotADirectory { .. })
+        ));
+    }
+}
