@@ -1,1 +1,53 @@
-fn main() {}
+//! Project chores: `cargo xtask test` sets up and runs every check, `cargo xtask bench` measures.
+
+mod bench;
+mod python;
+mod run;
+mod tools;
+
+use anyhow::{Result, bail};
+
+use run::{cargo, target_dir};
+
+const HELP: &str = "\
+cargo xtask test    set up what the tests need, then run formatting, lints, licences and all tests
+cargo xtask bench   measure the analysis against ruff and radon on the standard library
+cargo xtask docs    write the generated pages below docs/reference
+";
+
+#[expect(clippy::print_stderr, reason = "this is the user interface of xtask")]
+fn main() -> Result<()> {
+    let mut arguments = std::env::args().skip(1);
+    match arguments.next().as_deref() {
+        Some("test") => test(&arguments.collect::<Vec<_>>()),
+        Some("bench") => bench::run(),
+        Some("docs") => docs(),
+        Some(other) => bail!("unknown chore `{other}`\n\n{HELP}"),
+        None => {
+            eprint!("{HELP}");
+            Ok(())
+        }
+    }
+}
+
+/// Every check, cheapest first; the test runner's summary comes last.
+fn test(filter: &[String]) -> Result<()> {
+    let venv = python::test_venv()?;
+    cargo(["fmt", "--all", "--check"]).run()?;
+    cargo(["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"]).run()?;
+    tools::deny()?;
+    let runner: &[&str] = if tools::has_nextest() {
+        &["nextest", "run", "--workspace", "--no-fail-fast"]
+    } else {
+        &["test", "--workspace", "--no-fail-fast"]
+    };
+    let filter = filter.iter().map(String::as_str);
+    cargo(runner.iter().copied().chain(filter)).env("MENACE_TEST_VENV", &venv).run()
+}
+
+/// Writes what `menace` itself prints as its reference.
+fn docs() -> Result<()> {
+    let page = cargo(["run", "--quiet", "--package", "menace", "--", "settings", "--markdown"]);
+    std::fs::write(run::root().join("docs/reference/settings.md"), page.output()?)?;
+    Ok(())
+}

@@ -41,3 +41,18 @@ pub struct Totals {
     pub findings: usize,
     pub sloc: u64,
 }
+
+impl Totals {
+    /// Sums over any choice of modules.
+    pub fn of<'m>(modules: impl IntoIterator<Item = &'m ModuleReport>) -> Self {
+        let mut totals = Self::default();
+        for module in modules {
+            totals.modules += 1;
+            totals.sections += module.sections.len();
+            totals.errors += usize::from(module.error.is_some());
+            totals.findings += module.findings.len();
+            totals.sloc += u64::from(module.numbers.lines.sloc);
+        }
+        totals
+    }
+}

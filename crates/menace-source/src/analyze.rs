@@ -9,7 +9,7 @@ use rayon::prelude::*;
 use ruff_source_file::LineIndex;
 use rustc_hash::FxHashMap;
 
-use menace_model::{ModuleReport, Totals};
+use menace_model::ModuleReport;
 
 use crate::cache::{self, Cache, CacheError, Key};
 use crate::facts::{self, FileError, FileFacts};
@@ -55,19 +55,6 @@ pub struct Analysis {
     pub scanner: check::Scanner,
     /// What went wrong without harm to the result.
     pub warnings: Vec<String>,
-}
-
-impl Analysis {
-    pub fn totals(&self) -> Totals {
-        let mut totals = Totals { modules: self.modules.len(), ..Totals::default() };
-        for module in &self.modules {
-            totals.sections += module.sections.len();
-            totals.errors += usize::from(module.error.is_some());
-            totals.findings += module.findings.len();
-            totals.sloc += u64::from(module.numbers.lines.sloc);
-        }
-        totals
-    }
 }
 
 /// Analyses every Python file below `root`. `progress` hears how many of how many are done.

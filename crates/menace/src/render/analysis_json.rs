@@ -1,0 +1,184 @@
+//! The analysis for machines. The shape is a promise: a change of meaning raises `version`.
+
+use serde::Serialize;
+
+use menace_model::{
+    CallEdge, Construction, Finding, Halstead, Import, Lines, Lint, ModuleError, ModuleReport,
+    ParamKind, Section, SectionKind, Totals,
+};
+use menace_source::{Analysis, check::Scanner, check::code_quality, check::security_score};
+
+const VERSION: u32 = 1;
+
+#[derive(Debug, Serialize)]
+pub(crate) struct AnalysisJson<'a> {
+    version: u32,
+    scanner: &'a Scanner,
+    modules: Vec<ModuleJson<'a>>,
+    cycles: &'a [Vec<String>],
+    totals: Totals,
+    warnings: &'a [String],
+}
+
+#[derive(Debug, Serialize)]
+struct ModuleJson<'a> {
+    path: &'a str,
+    name: &'a str,
+    sections: Vec<SectionJson<'a>>,
+    imports: &'a [Import],
+    imported_by: &'a [String],
+    complexity: u32,
+    maintainability: f64,
+    entropy: f64,
+    security_score: f64,
+    code_quality: f64,
+    lines: Lines,
+    statements: u32,
+    halstead: HalsteadJson,
+    findings: &'a [Finding],
+    lints: &'a [Lint],
+    error: Option<&'a ModuleError>,
+}
+
+#[derive(Debug, Serialize)]
+struct SectionJson<'a> {
+    id: &'a str,
+    kind: SectionKind,
+    #[serde(rename = "async")]
+    is_async: bool,
+    #[serde(rename = "generator")]
+    is_generator: bool,
+    line: u32,
+    start_line: u32,
+    end_line: u32,
+    decorators: &'a [String],
+    docstring: Option<&'a str>,
+    params: Vec<ParamJson<'a>>,
+    returns: Option<String>,
+    complexity: u32,
+    calls: &'a [CallEdge],
+    construction: Option<ConstructionJson<'a>>,
+}
+
+#[derive(Debug, Serialize)]
+struct ParamJson<'a> {
+    name: &'a str,
+    kind: ParamKind,
+    annotation: Option<&'a str>,
+    /// The annotation with every name resolved.
+    #[serde(rename = "type")]
+    resolved: Option<String>,
+    default: Option<&'a str>,
+}
+
+#[derive(Debug, Serialize)]
+struct ConstructionJson<'a> {
+    steps: Vec<StepJson<'a>>,
+    blocked: Option<&'a menace_model::Blocked>,
+}
+
+#[derive(Debug, Serialize)]
+struct StepJson<'a> {
+    class: &'a str,
+    constructor: Option<&'a str>,
+    params: Vec<ParamJson<'a>>,
+    members: &'a [String],
+}
+
+#[derive(Debug, Serialize)]
+struct HalsteadJson {
+    #[serde(flatten)]
+    counts: Halstead,
+    volume: f64,
+    difficulty: f64,
+    effort: f64,
+}
+
+impl<'a> AnalysisJson<'a> {
+    /// `modules` are those to show; `totals` are theirs.
+    pub(crate) fn new(analysis: &'a Analysis, modules: &[&'a ModuleReport]) -> Self {
+        Self {
+            version: VERSION,
+            scanner: &analysis.scanner,
+            modules: modules.iter().map(|module| ModuleJson::new(module)).collect(),
+            cycles: &analysis.cycles,
+            totals: Totals::of(modules.iter().copied()),
+            warnings: &analysis.warnings,
+        }
+    }
+}
+
+impl<'a> ModuleJson<'a> {
+    fn new(module: &'a ModuleReport) -> Self {
+        let numbers = &module.numbers;
+        Self {
+            path: &module.path,
+            name: &module.name,
+            sections: module.sections.iter().map(SectionJson::new).collect(),
+            imports: &module.imports,
+            imported_by: &module.imported_by,
+            complexity: numbers.complexity,
+            maintainability: numbers.maintainability,
+            entropy: numbers.entropy,
+            security_score: security_score(&module.findings, numbers.lines.sloc),
+            code_quality: code_quality(&module.lints, numbers.statements),
+            lines: numbers.lines,
+            statements: numbers.statements,
+            halstead: HalsteadJson {
+                counts: numbers.halstead,
+                volume: numbers.halstead.volume(),
+                difficulty: numbers.halstead.difficulty(),
+                effort: numbers.halstead.effort(),
+            },
+            findings: &module.findings,
+            lints: &module.lints,
+            error: module.error.as_ref(),
+        }
+    }
+}
+
+impl<'a> SectionJson<'a> {
+    fn new(section: &'a Section) -> Self {
+        Self {
+            id: section.id.as_str(),
+            kind: section.kind,
+            is_async: section.is_async,
+            is_generator: section.is_generator,
+            line: section.line,
+            start_line: section.start_line,
+            end_line: section.end_line,
+            decorators: &section.decorators,
+            docstring: section.docstring.as_deref(),
+            params: params(&section.params),
+            returns: section.returns.as_ref().map(ToString::to_string),
+            complexity: section.complexity,
+            calls: &section.calls,
+            construction: section.construction.as_deref().map(ConstructionJson::new),
+        }
+    }
+}
+
+impl<'a> ConstructionJson<'a> {
+    fn new(construction: &'a Construction) -> Self {
+        let steps = construction.steps.iter().map(|step| StepJson {
+            class: &step.class,
+            constructor: step.constructor.as_ref().map(menace_model::SectionId::as_str),
+            params: params(&step.params),
+            members: &step.members,
+        });
+        Self { steps: steps.collect(), blocked: construction.blocked.as_ref() }
+    }
+}
+
+fn params(params: &[menace_model::Param]) -> Vec<ParamJson<'_>> {
+    params
+        .iter()
+        .map(|param| ParamJson {
+            name: &param.name,
+            kind: param.kind,
+            annotation: param.annotation.as_deref(),
+            resolved: param.resolved.as_ref().map(ToString::to_string),
+            default: param.default.as_deref(),
+        })
+        .collect()
+}

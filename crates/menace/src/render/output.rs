@@ -1,0 +1,28 @@
+//! Standard output, where a reader that goes away is no error.
+
+use std::io::{self, BufWriter, ErrorKind, Write};
+
+use serde::Serialize;
+
+/// Prints text; colours are dropped when nobody would see them.
+pub(crate) fn print(text: &str) -> io::Result<()> {
+    forgive(anstream::stdout().lock().write_all(text.as_bytes()))
+}
+
+/// Prints one JSON document and a newline.
+pub(crate) fn print_json(value: &impl Serialize) -> io::Result<()> {
+    let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
+    let written = serde_json::to_writer_pretty(&mut out, value)
+        .map_err(io::Error::from)
+        .and_then(|()| out.write_all(b"\n"))
+        .and_then(|()| out.flush());
+    forgive(written)
+}
+
+/// `menace … | head` closes the pipe early: the reader has what it wanted.
+fn forgive(result: io::Result<()>) -> io::Result<()> {
+    match result {
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
+        other => other,
+    }
+}

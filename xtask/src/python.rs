@@ -1,0 +1,36 @@
+//! The virtual environment with the packages that the tests compare Menace with.
+
+use std::fs;
+use std::path::PathBuf;
+
+use anyhow::{Context, Result};
+
+use crate::run::{program, root, target_dir};
+
+/// Creates the environment, or brings it up to date, and returns its directory.
+pub(crate) fn test_venv() -> Result<PathBuf> {
+    let venv = target_dir().join("test-venv");
+    let wanted = fs::read_to_string(root().join("test-requirements.txt"))?;
+    let stamp = venv.join("requirements.installed");
+    let python = venv.join("bin/python");
+    let current = fs::read_to_string(&stamp).is_ok_and(|installed| installed == wanted);
+    if current && program(&python, ["-c", "import radon"]).succeeds() {
+        return Ok(venv);
+    }
+    if !create(&venv) {
+        // Debian keeps the module that makes environments in a package of its own.
+        let apt = |arguments: &[&str]| program("apt-get", arguments.iter().copied()).run();
+        apt(&["update", "-qq"])
+            .and_then(|()| apt(&["install", "-y", "-qq", "python3-venv"]))
+            .context("`python3 -m venv` does not work: install the package python3-venv")?;
+        program("python3", ["-m", "venv", "--clear"]).arg(&venv).run()?;
+    }
+    program(&python, ["-m", "pip", "install", "--quiet", "--requirement", "test-requirements.txt"])
+        .run()?;
+    fs::write(stamp, wanted)?;
+    Ok(venv)
+}
+
+fn create(venv: &PathBuf) -> bool {
+    program("python3", ["-m", "venv", "--clear"]).arg(venv).succeeds()
+}

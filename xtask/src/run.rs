@@ -1,0 +1,67 @@
+//! Starting other programs, with an error that says which one failed.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, ensure};
+
+/// The root of the workspace.
+pub(crate) fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask lies in the workspace")
+}
+
+/// Where Cargo builds: also the place for what the chores install.
+#[expect(clippy::disallowed_methods, reason = "Cargo's own variable, not a setting of Menace")]
+pub(crate) fn target_dir() -> PathBuf {
+    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from)
+}
+
+/// A program to start in the root of the workspace.
+pub(crate) struct Program(Command);
+
+pub(crate) fn program<A: AsRef<OsStr>>(
+    name: impl AsRef<OsStr>,
+    arguments: impl IntoIterator<Item = A>,
+) -> Program {
+    let mut command = Command::new(name);
+    command.args(arguments).current_dir(root());
+    Program(command)
+}
+
+#[expect(clippy::disallowed_methods, reason = "Cargo's own variable, not a setting of Menace")]
+pub(crate) fn cargo<A: AsRef<OsStr>>(arguments: impl IntoIterator<Item = A>) -> Program {
+    program(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()), arguments)
+}
+
+impl Program {
+    pub(crate) fn arg(mut self, argument: impl AsRef<OsStr>) -> Self {
+        self.0.arg(argument);
+        self
+    }
+
+    pub(crate) fn env(mut self, name: &str, value: impl AsRef<OsStr>) -> Self {
+        self.0.env(name, value);
+        self
+    }
+
+    /// Starts it and fails when it fails.
+    pub(crate) fn run(mut self) -> Result<()> {
+        let status = self.0.status().with_context(|| format!("cannot start {:?}", self.0))?;
+        ensure!(status.success(), "{:?} failed: {status}", self.0);
+        Ok(())
+    }
+
+    /// Starts it and returns what it prints.
+    pub(crate) fn output(mut self) -> Result<String> {
+        let command = self.0.stderr(Stdio::inherit());
+        let output = command.output().with_context(|| format!("cannot start {command:?}"))?;
+        ensure!(output.status.success(), "{command:?} failed: {}", output.status);
+        Ok(String::from_utf8(output.stdout)?)
+    }
+
+    pub(crate) fn succeeds(mut self) -> bool {
+        let quiet = self.0.stdout(Stdio::null()).stderr(Stdio::null());
+        quiet.status().is_ok_and(|status| status.success())
+    }
+}
