@@ -8,6 +8,7 @@
 //! stands for an earlier line of the file or a variable of the environment, which goes first.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::path::PathBuf;
 
 use crate::{Errors, SettingsError};
@@ -19,12 +20,19 @@ pub struct DotEnv {
     pub(crate) lines: BTreeMap<String, Line>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// One assignment. The value stays out of its debug form: it may be a secret.
+#[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Line {
     pub(crate) number: usize,
     pub(crate) value: String,
     /// Whether an earlier line set the same name.
     pub(crate) repeated: bool,
+}
+
+impl fmt::Debug for Line {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "line {}", self.number)
+    }
 }
 
 impl DotEnv {

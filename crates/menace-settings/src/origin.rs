@@ -14,6 +14,7 @@ pub enum Origin {
     /// The process environment, under this name (which may be an alias).
     Environment { name: String },
     /// The `.env` file, under this name.
+    #[serde(rename = "dotenv")]
     DotEnv { path: PathBuf, line: usize, name: String },
     /// The YAML file, under this key.
     Yaml { path: PathBuf, line: usize, key: String },

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use crate::yaml::YamlIndex;
 use crate::{
-    Declaration, Errors, Flag, Implication, Origin, Setting, SettingsError, Sources, Surroundings,
-    Value, Warning, declarations, flags, suggest,
+    Declaration, Errors, Flag, Implication, Origin, Refusal, Setting, SettingsError, Sources,
+    Surroundings, Value, Warning, declarations, flags, suggest,
 };
 
 /// The variable that other defaults are relative to.
@@ -15,7 +15,6 @@ const DATA_DIR: &str = "SANDBOX_DATA_DIR";
 const OUR_PREFIXES: [&str; 5] = ["SANDBOX_", "SELF_TEST_", "VISUAL_AGENT_", "SYNERGY_", "MENACE_"];
 
 /// The state of one resolution.
-#[derive(Debug)]
 pub(crate) struct Resolver<'a> {
     sources: &'a Sources,
     yaml: YamlIndex<'a>,
@@ -25,7 +24,6 @@ pub(crate) struct Resolver<'a> {
 }
 
 /// A text that some place gives for a setting.
-#[derive(Debug, Clone)]
 struct Found {
     text: String,
     origin: Origin,
@@ -56,16 +54,20 @@ impl<'a> Resolver<'a> {
         match T::parse(&text, &self.around) {
             Ok(value) => Some(Value { value, origin }),
             Err(refusal) => {
-                self.errors.push(SettingsError::Malformed {
-                    name: declared.name,
-                    value: T::quote(&text),
-                    origin,
-                    expected: T::expected(),
-                    why: refusal.why,
-                });
+                // What was taken over from a malformed setting is that setting's error.
+                if !self.told_already(&origin) {
+                    self.errors.push(malformed::<T>(declared, &text, origin, refusal));
+                }
                 None
             }
         }
+    }
+
+    fn told_already(&self, origin: &Origin) -> bool {
+        let Origin::Implied { by } = origin else { return false };
+        self.errors
+            .iter()
+            .any(|error| matches!(error, SettingsError::Malformed { name, .. } if name == by))
     }
 
     pub(crate) fn finish(self) -> (Vec<SettingsError>, Vec<Warning>) {
@@ -217,6 +219,21 @@ impl<'a> Resolver<'a> {
     }
 }
 
+fn malformed<T: Setting>(
+    declared: &Declaration,
+    text: &str,
+    origin: Origin,
+    refusal: Refusal,
+) -> SettingsError {
+    SettingsError::Malformed {
+        name: declared.name,
+        value: T::quote(text),
+        origin,
+        expected: T::expected(),
+        why: refusal.why,
+    }
+}
+
 fn closest_name(name: &str) -> Option<&'static str> {
     suggest::closest(name, declarations().filter(|it| !it.yaml_only).map(|it| it.name))
 }
@@ -243,13 +260,6 @@ pub(crate) fn single<T: Setting>(
     };
     match T::parse(&found.text, &resolver.around) {
         Ok(value) => Ok(Some(Value { value, origin: found.origin })),
-        Err(refusal) => Err(SettingsError::Malformed {
-            name: declared.name,
-            value: T::quote(&found.text),
-            origin: found.origin,
-            expected: T::expected(),
-            why: refusal.why,
-        }
-        .into()),
+        Err(refusal) => Err(malformed::<T>(declared, &found.text, found.origin, refusal).into()),
     }
 }

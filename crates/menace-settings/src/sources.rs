@@ -1,12 +1,14 @@
 //! The places that settings come from, already read.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use std::path::PathBuf;
 
 use crate::{DotEnv, YamlFile};
 
 /// What each place says. Plain data: tests fill it by hand, [`Sources::load`] from the machine.
-#[derive(Debug, Clone, Default)]
+/// Its debug form names variables but never shows values: some of them are secrets.
+#[derive(Clone, Default)]
 pub struct Sources {
     /// Flags as typed (`--log-level`) with their values; `1` for a switch. See [`crate::flags`].
     pub flags: BTreeMap<String, String>,
@@ -16,6 +18,18 @@ pub struct Sources {
     pub not_unicode: BTreeSet<String>,
     pub dotenv: Option<DotEnv>,
     pub yaml: Option<YamlFile>,
+}
+
+impl fmt::Debug for Sources {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Sources")
+            .field("flags", &self.flags.keys())
+            .field("environment", &self.environment.keys())
+            .field("not_unicode", &self.not_unicode)
+            .field("dotenv", &self.dotenv)
+            .field("yaml", &self.yaml)
+            .finish()
+    }
 }
 
 impl Sources {

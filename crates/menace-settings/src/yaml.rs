@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::Value as Json;
-use serde_saphyr::Spanned;
+use serde_saphyr::{Spanned, UserMessageFormatter};
 
 use crate::{Errors, SettingsError, declarations, suggest};
 
@@ -17,14 +17,20 @@ pub struct YamlFile {
     pub entries: Vec<YamlEntry>,
 }
 
-/// One key of the file.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// One key of the file. The text stays out of its debug form: it may be a secret.
+#[derive(Clone, PartialEq, Eq)]
 pub struct YamlEntry {
     /// As written.
     pub key: String,
     pub line: usize,
     /// A scalar as written, a list or mapping as JSON, nothing for null.
     pub text: String,
+}
+
+impl fmt::Debug for YamlEntry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} (line {})", self.key, self.line)
+    }
 }
 
 impl YamlFile {
@@ -64,6 +70,10 @@ impl<'de> Deserialize<'de> for Document {
                 f.write_str("settings as `key: value`")
             }
 
+            fn visit_unit<E>(self) -> Result<Document, E> {
+                Ok(Document(Vec::new()))
+            }
+
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Document, A::Error> {
                 let mut pairs = Vec::new();
                 while let Some(pair) = map.next_entry()? {
@@ -73,7 +83,8 @@ impl<'de> Deserialize<'de> for Document {
             }
         }
 
-        deserializer.deserialize_map(Pairs)
+        // Any, not a map: then a list or a lone word is refused in our words.
+        deserializer.deserialize_any(Pairs)
     }
 }
 
@@ -105,7 +116,7 @@ fn line(number: u64) -> usize {
 
 /// The parser's message without its own prefix and place, which we give ourselves.
 fn message(error: &serde_saphyr::Error) -> String {
-    let message = error.without_snippet().to_string();
+    let message = error.without_snippet().render_with_formatter(&UserMessageFormatter);
     let first = message.lines().next().unwrap_or_default();
     let place = first.rfind(" at line ").unwrap_or(first.len());
     first[..place].trim_start_matches("error: ").into()
@@ -215,6 +226,7 @@ mod tests {
     fn an_empty_file_sets_nothing() {
         assert_eq!(read(""), Ok(vec![]));
         assert_eq!(read("# nothing yet\n"), Ok(vec![]));
+        assert_eq!(read("---\n"), Ok(vec![]));
     }
 
     #[test]
@@ -222,8 +234,8 @@ mod tests {
         for (text, start) in [
             ("a: 1\nb: [1\n", "s.yaml: line "),
             ("a: 1\na: 2\n", "s.yaml: line 2: "),
-            ("- a\n", "s.yaml: line 1: "),
-            ("just text\n", "s.yaml: line 1: "),
+            ("- a\n", "s.yaml: line 1: invalid type: sequence, expected settings as `key: value`"),
+            ("just text\n", "s.yaml: line 1: invalid type: string"),
         ] {
             let message = read(text).unwrap_err();
             assert!(message.starts_with(start), "{text:?}: {message}");

@@ -8,6 +8,8 @@ use menace_settings::{
     DotEnv, FailureMode, LogLevel, Origin, Settings, Size, Sources, Warning, YamlFile,
 };
 
+use proptest::prelude::*;
+
 #[derive(Default)]
 struct Given<'a> {
     flags: &'a [(&'a str, &'a str)],
@@ -118,6 +120,12 @@ fn all_errors_are_told_at_once() {
     MICROPILOT_MODE: cannot read `atuo` (from environment MICROPILOT_MODE): expected one of `auto`, `queue`, `off`: did you mean `auto`?
     METRICS_PORT: cannot read `0` (from environment METRICS_PORT): expected a port between `1` and `65535`
     ");
+}
+
+#[test]
+fn a_malformed_value_is_told_once_although_others_follow_it() {
+    let given = Given { environment: &[("SANDBOX_TEST_REDUNDANT", "maybe")], ..Given::default() };
+    assert_eq!(given.errors().lines().count(), 1, "{}", given.errors());
 }
 
 #[test]
@@ -288,9 +296,46 @@ fn the_listing_has_every_setting_and_no_secret() {
     assert_eq!(entries.len(), menace_settings::declarations().count());
     let listing = serde_json::to_string(&entries).unwrap();
     assert!(!listing.contains("hidden"), "{listing}");
-    assert!(!format!("{settings:?}").contains("hidden"));
+    assert!(!format!("{settings:?}{:?}", given.sources()).contains("hidden"));
     let key = entries.iter().find(|entry| entry.name == "OPENAI_API_KEY").unwrap();
     assert_eq!((key.value.as_deref(), key.secret), (Some("********"), true));
+}
+
+#[test]
+fn an_entry_says_all_that_the_listing_needs() {
+    let settings = Given { dotenv: "SANDBOX_CYCLES=7", ..Given::default() }.settings();
+    let entry = settings.entries().find(|entry| entry.name == "SANDBOX_CYCLES").unwrap();
+    insta::assert_json_snapshot!(entry, @r#"
+    {
+      "name": "SANDBOX_CYCLES",
+      "group": "Runs and data",
+      "kind": "count",
+      "value": "7",
+      "origin": {
+        "from": "dotenv",
+        "path": ".env",
+        "line": 1,
+        "name": "SANDBOX_CYCLES"
+      },
+      "default": "5",
+      "flags": [],
+      "secret": false,
+      "help": "How many improvement cycles one run goes through at most."
+    }
+    "#);
+}
+
+proptest! {
+    #[test]
+    fn no_value_of_any_setting_panics(text in any::<String>(), index in any::<prop::sample::Index>()) {
+        let all: Vec<_> = menace_settings::declarations().filter(|it| !it.yaml_only).collect();
+        let name = all[index.index(all.len())].name;
+        let given = Given { environment: &[(name, &text)], ..Given::default() };
+        match Settings::resolve(&given.sources()) {
+            Ok(settings) => prop_assert_eq!(settings.entries().count(), all.len() + 1),
+            Err(errors) => prop_assert!(errors.to_string().contains(name), "{}", errors),
+        }
+    }
 }
 
 #[test]
