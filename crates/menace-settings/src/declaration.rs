@@ -40,7 +40,8 @@ pub struct Declaration {
 /// How another setting decides this one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Implication {
-    /// It takes over the other's value whenever that one was set.
+    /// It takes over the other's value whenever that one was set, unless it is set itself in the
+    /// same or a stronger place.
     Mirrors(&'static str),
     /// It is switched on when the other was switched on.
     EnabledBy(&'static str),

@@ -38,9 +38,16 @@ impl Sources {
                 Err(_) => drop(sources.not_unicode.insert(name)),
             }
         }
-        sources.dotenv = read_dotenv(cwd, &sources.environment)?;
-        sources.yaml = read_yaml(cwd, &sources)?;
-        Ok(sources)
+        let mut errors = Vec::new();
+        match read_dotenv(cwd, &sources.environment) {
+            Ok(file) => sources.dotenv = file,
+            Err(found) => errors.extend(found.0),
+        }
+        match read_yaml(cwd, &sources) {
+            Ok(file) => sources.yaml = file,
+            Err(found) => errors.extend(found.0),
+        }
+        if errors.is_empty() { Ok(sources) } else { Err(Errors(errors)) }
     }
 }
 
@@ -121,6 +128,14 @@ mod tests {
             message,
             "gone.yaml: no such file, but environment SANDBOX_SETTINGS_YAML names it: create it or unset SANDBOX_SETTINGS_YAML"
         );
+    }
+
+    #[test]
+    fn mistakes_in_both_files_are_told_at_once() {
+        let dir = tempdir().unwrap();
+        fs::write(dir.path().join(".env"), "A 1\n").unwrap();
+        fs::write(dir.path().join(USUAL_YAML), "a: [\n").unwrap();
+        assert_eq!(read(dir.path(), &[]).unwrap_err().lines().count(), 2);
     }
 
     #[test]

@@ -29,6 +29,18 @@ impl Origin {
     pub fn is_explicit(&self) -> bool {
         !matches!(self, Self::Implied { .. } | Self::Default)
     }
+
+    /// The order of the places: a stronger one wins.
+    pub(crate) fn strength(&self) -> u8 {
+        match self {
+            Self::Flag { .. } => 5,
+            Self::Environment { .. } => 4,
+            Self::DotEnv { .. } => 3,
+            Self::Yaml { .. } => 2,
+            Self::Implied { .. } => 1,
+            Self::Default => 0,
+        }
+    }
 }
 
 impl fmt::Display for Origin {

@@ -76,19 +76,32 @@ impl<'a> Resolver<'a> {
 
     /// What a place says, else what another setting implies.
     fn decided(&self, declared: &Declaration) -> Option<Found> {
-        self.explicit(declared).or_else(|| {
-            let implication = declared.implied?;
-            let by = implication.by();
-            let found = self.decided(declarations().find(|other| other.name == by)?)?;
-            let text = match implication {
-                Implication::Mirrors(_) => found.text,
-                Implication::EnabledBy(_) => {
-                    bool::parse(&found.text, &self.around).ok().filter(|on| *on)?;
-                    "1".into()
-                }
-            };
-            Some(Found { text, origin: Origin::Implied { by } })
-        })
+        let own = self.explicit(declared);
+        match (own, declared.implied) {
+            // A mirrored setting in a stronger place wins: `--no-recursive-include` also holds for
+            // the self-tests of somebody whose `.env` says `SELF_TEST_RECURSIVE_ORPHANS=1`.
+            (Some(own), Some(implication @ Implication::Mirrors(by))) => {
+                let mirrored = declared_as(by).and_then(|other| self.explicit(other));
+                let stronger =
+                    mirrored.is_some_and(|it| it.origin.strength() > own.origin.strength());
+                if stronger { self.implied(implication) } else { Some(own) }
+            }
+            (Some(own), _) => Some(own),
+            (None, implication) => self.implied(implication?),
+        }
+    }
+
+    fn implied(&self, implication: Implication) -> Option<Found> {
+        let by = implication.by();
+        let found = self.decided(declared_as(by)?)?;
+        let text = match implication {
+            Implication::Mirrors(_) => found.text,
+            Implication::EnabledBy(_) => {
+                bool::parse(&found.text, &self.around).ok().filter(|on| *on)?;
+                "1".into()
+            }
+        };
+        Some(Found { text, origin: Origin::Implied { by } })
     }
 
     /// What the first place that knows the setting says; an empty text when it clears it.
@@ -153,8 +166,7 @@ impl<'a> Resolver<'a> {
     }
 
     fn data_dir(&self) -> Option<String> {
-        let declared = declarations().find(|other| other.name == DATA_DIR)?;
-        Some(self.explicit(declared)?.text).filter(|text| !text.is_empty())
+        Some(self.explicit(declared_as(DATA_DIR)?)?.text).filter(|text| !text.is_empty())
     }
 
     fn check_flags(&mut self) {
@@ -234,6 +246,10 @@ fn malformed<T: Setting>(
     }
 }
 
+fn declared_as(name: &str) -> Option<&'static Declaration> {
+    declarations().find(|declared| declared.name == name)
+}
+
 fn closest_name(name: &str) -> Option<&'static str> {
     suggest::closest(name, declarations().filter(|it| !it.yaml_only).map(|it| it.name))
 }
@@ -252,7 +268,7 @@ pub(crate) fn single<T: Setting>(
         errors: Vec::new(),
         warnings: Vec::new(),
     };
-    let Some(declared) = declarations().find(|declared| declared.name == name) else {
+    let Some(declared) = declared_as(name) else {
         return Ok(None);
     };
     let Some(found) = resolver.explicit(declared).filter(|found| !found.text.is_empty()) else {

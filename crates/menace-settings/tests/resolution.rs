@@ -174,8 +174,19 @@ fn what_the_sandbox_does_with_orphans_the_self_tests_do_too() {
         (mirrored.value, &mirrored.origin),
         (false, &Origin::Implied { by: "SANDBOX_RECURSIVE_ORPHANS" })
     );
-    let explicit = Given { environment: &[("SELF_TEST_RECURSIVE_ORPHANS", "1")], ..given };
-    assert!(*explicit.settings().self_test.recursive_orphans);
+    let both = &[("SANDBOX_RECURSIVE_ORPHANS", "0"), ("SELF_TEST_RECURSIVE_ORPHANS", "1")];
+    let settings = Given { environment: both, ..Given::default() }.settings();
+    assert!(*settings.self_test.recursive_orphans);
+}
+
+#[test]
+fn a_mirrored_setting_in_a_stronger_place_wins() {
+    let dotenv = "SELF_TEST_RECURSIVE_ORPHANS=1";
+    let settings =
+        Given { flags: &[("--no-recursive-include", "1")], dotenv, ..Given::default() }.settings();
+    assert!(!*settings.self_test.recursive_orphans);
+    let settings = Given { yaml: "recursive_orphans: 0", dotenv, ..Given::default() }.settings();
+    assert!(*settings.self_test.recursive_orphans);
 }
 
 #[test]

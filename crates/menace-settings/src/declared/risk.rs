@@ -19,7 +19,8 @@ group! {
         borderline_confidence_threshold: Probability = "BORDERLINE_CONFIDENCE_THRESHOLD"
             .default("0");
 
-        /// What follows: try it in small at once, only keep it in the queue, or drop it.
+        /// What follows: `auto` tries it in small at once, `queue` keeps it for later, `off` puts
+        /// nothing aside.
         micropilot_mode: MicropilotMode = "MICROPILOT_MODE".default("auto");
     }
 }

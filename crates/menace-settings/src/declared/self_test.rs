@@ -15,7 +15,7 @@ group! {
         state: PathBuf = "SELF_TEST_STATE".default_in_data_dir("sandbox_data/self_test_state.json");
 
         /// Neither look for orphans nor test them.
-        disable_orphans: bool = "SELF_TEST_DISABLE_ORPHANS".default("0").recommended("0")
+        disable_orphans: bool = "SELF_TEST_DISABLE_ORPHANS".default("0")
             .mirrors("SANDBOX_DISABLE_ORPHANS");
 
         /// Look for orphans.

@@ -6,7 +6,7 @@ use crate::{Refusal, Setting, Surroundings};
 
 impl<T: Setting> Setting for Vec<T> {
     fn kind() -> String {
-        format!("list of {}", T::kind())
+        format!("list ({})", T::kind())
     }
 
     fn expected() -> String {

@@ -35,6 +35,8 @@ macro_rules! url_type {
 
             fn parse(text: &str, _: &Surroundings) -> Result<Self, Refusal> {
                 let (scheme, rest) = text.split_once(':').ok_or_else(Refusal::default)?;
+                // Python writes the driver into the scheme: `postgresql+psycopg://`.
+                let (scheme, _driver) = scheme.split_once('+').unwrap_or((scheme, ""));
                 let known = [$($scheme),+].iter().any(|known| known.eq_ignore_ascii_case(scheme));
                 let clean = !text.contains(|c: char| c.is_whitespace() || c.is_control());
                 // `sqlite::memory:` is the one address without slashes.
@@ -102,7 +104,7 @@ mod tests {
 
     #[test]
     fn only_schemes_that_work_are_taken() {
-        for text in ["sqlite:///menace.db", "postgres://u:p@h/db", "sqlite::memory:"] {
+        for text in ["sqlite:///menace.db", "postgresql+psycopg://u:p@h/db", "sqlite::memory:"] {
             assert!(read::<DatabaseUrl>(text).is_ok(), "{text}");
         }
         for text in ["mysql://h/db", "menace.db", "sqlite:", "postgres://", "postgres://a b"] {
