@@ -5,7 +5,7 @@ use crate::{Refusal, Setting, Surroundings};
 /// One setting, declared once. Built by the `group!` macro and the `const fn`s below.
 #[derive(Debug, Clone, Copy)]
 pub struct Declaration {
-    /// The name in the environment and in `.env`; for [`Self::yaml_only`] ones the YAML key.
+    /// The name in the environment and in `.env`; the YAML key when `yaml_only`.
     pub name: &'static str,
     /// The title of its group.
     pub group: &'static str,

@@ -34,7 +34,7 @@ impl fmt::Debug for YamlEntry {
 }
 
 impl YamlFile {
-    /// Reads `text`, the contents of `path`. Keys are matched later, in [`YamlIndex`].
+    /// Reads `text`, the contents of `path`. Keys are matched to settings when these are resolved.
     pub fn parse(path: impl Into<PathBuf>, text: &str) -> Result<Self, Errors> {
         let path = path.into();
         if text.lines().all(|line| line.trim().is_empty() || line.trim().starts_with('#')) {
