@@ -1,0 +1,189 @@
+//! What is known about a setting before any value is read.
+
+use crate::{Refusal, Setting, Surroundings};
+
+/// One setting, declared once. Built by the `group!` macro and the `const fn`s below.
+#[derive(Debug, Clone, Copy)]
+pub struct Declaration {
+    /// The name in the environment and in `.env`; the YAML key when `yaml_only`.
+    pub name: &'static str,
+    /// The title of its group.
+    pub group: &'static str,
+    help: &'static str,
+    /// The default, as a user would type it.
+    pub default: Option<&'static str>,
+    /// Whether the default is a file below `SANDBOX_DATA_DIR` and moves with it.
+    pub in_data_dir: bool,
+    /// The value that a fresh `.env` sets.
+    pub recommended: Option<&'static str>,
+    /// Flags that set it, the main one first.
+    pub flags: &'static [&'static str],
+    /// Flags that switch it off (or on, for a setting whose name starts with a negation).
+    pub inverse_flags: &'static [&'static str],
+    /// Other names that are as good as `name`.
+    pub synonyms: &'static [&'static str],
+    /// Old names, accepted with a warning.
+    pub legacy: &'static [&'static str],
+    /// Keys in the YAML file beyond those derived from `name`.
+    pub yaml_keys: &'static [&'static str],
+    /// Whether only the YAML file can set it.
+    pub yaml_only: bool,
+    /// The setting that decides this one when nobody sets it.
+    pub implied: Option<Implication>,
+    /// Whether the value is never printed.
+    pub secret: bool,
+    kind: fn() -> String,
+    expected: fn() -> String,
+    canonical: fn(&str, &Surroundings) -> Result<Option<String>, Refusal>,
+}
+
+/// How another setting decides this one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Implication {
+    /// It takes over the other's value whenever that one was set, unless it is set itself in the
+    /// same or a stronger place.
+    Mirrors(&'static str),
+    /// It is switched on when the other was switched on.
+    EnabledBy(&'static str),
+}
+
+impl Implication {
+    /// The setting that decides.
+    pub const fn by(self) -> &'static str {
+        match self {
+            Self::Mirrors(by) | Self::EnabledBy(by) => by,
+        }
+    }
+}
+
+/// A flag of the command line that sets a declared setting.
+#[derive(Debug, Clone, Copy)]
+pub struct Flag {
+    /// As typed: `--entropy-threshold`.
+    pub name: &'static str,
+    /// Whether giving it means the opposite: `--no-recursive-isolated`.
+    pub inverse: bool,
+    pub setting: &'static Declaration,
+}
+
+impl Flag {
+    /// Whether a value follows it. Flags of switches stand alone.
+    pub fn takes_value(&self) -> bool {
+        !self.setting.is_switch()
+    }
+}
+
+impl Declaration {
+    pub(crate) const fn new<T: Setting>(
+        group: &'static str,
+        name: &'static str,
+        help: &'static str,
+    ) -> Self {
+        Self {
+            name,
+            group,
+            help,
+            default: None,
+            in_data_dir: false,
+            recommended: None,
+            flags: &[],
+            inverse_flags: &[],
+            synonyms: &[],
+            legacy: &[],
+            yaml_keys: &[],
+            yaml_only: false,
+            implied: None,
+            secret: T::SECRET,
+            kind: T::kind,
+            expected: T::expected,
+            canonical: |text, around| T::parse(text, around).map(|value| value.show()),
+        }
+    }
+
+    pub(crate) const fn default(mut self, text: &'static str) -> Self {
+        self.default = Some(text);
+        self
+    }
+
+    /// A default below the data directory, written with its usual place: `sandbox_data/x.json`.
+    pub(crate) const fn default_in_data_dir(mut self, text: &'static str) -> Self {
+        self.in_data_dir = true;
+        self.default(text)
+    }
+
+    pub(crate) const fn recommended(mut self, text: &'static str) -> Self {
+        self.recommended = Some(text);
+        self
+    }
+
+    pub(crate) const fn flags(mut self, flags: &'static [&'static str]) -> Self {
+        self.flags = flags;
+        self
+    }
+
+    pub(crate) const fn inverse_flags(mut self, flags: &'static [&'static str]) -> Self {
+        self.inverse_flags = flags;
+        self
+    }
+
+    pub(crate) const fn synonyms(mut self, names: &'static [&'static str]) -> Self {
+        self.synonyms = names;
+        self
+    }
+
+    pub(crate) const fn legacy(mut self, names: &'static [&'static str]) -> Self {
+        self.legacy = names;
+        self
+    }
+
+    pub(crate) const fn yaml_keys(mut self, keys: &'static [&'static str]) -> Self {
+        self.yaml_keys = keys;
+        self
+    }
+
+    pub(crate) const fn yaml_only(mut self) -> Self {
+        self.yaml_only = true;
+        self
+    }
+
+    pub(crate) const fn mirrors(mut self, name: &'static str) -> Self {
+        self.implied = Some(Implication::Mirrors(name));
+        self
+    }
+
+    pub(crate) const fn enabled_by(mut self, name: &'static str) -> Self {
+        self.implied = Some(Implication::EnabledBy(name));
+        self
+    }
+
+    /// What it means, in a sentence or two.
+    pub fn help(&self) -> &'static str {
+        self.help.trim()
+    }
+
+    /// Its type in a word or two.
+    pub fn kind(&self) -> String {
+        (self.kind)()
+    }
+
+    /// What a well-formed value looks like, continuing "expected …".
+    pub fn expected(&self) -> String {
+        (self.expected)()
+    }
+
+    /// Whether it is on or off and nothing else.
+    pub fn is_switch(&self) -> bool {
+        self.kind() == bool::kind()
+    }
+
+    /// Checks a value and gives it back as the listing would show it.
+    pub fn check(&self, text: &str, around: &Surroundings) -> Result<Option<String>, Refusal> {
+        (self.canonical)(text, around)
+    }
+
+    /// Every name under which the environment and `.env` may hold it, the proper one first.
+    pub fn names(&self) -> impl Iterator<Item = &'static str> {
+        let own = (!self.yaml_only).then_some(self.name);
+        own.into_iter().chain(self.synonyms.iter().copied()).chain(self.legacy.iter().copied())
+    }
+}

@@ -1,0 +1,23 @@
+//! The check that changes stay in people's interest.
+
+use std::path::PathBuf;
+
+use crate::Probability;
+use crate::group::group;
+
+group! {
+    /// The check that changes stay in people's interest.
+    pub struct Alignment = "Alignment" {
+        /// Look at every change.
+        enabled: bool = "ENABLE_ALIGNMENT_FLAGGER".default("1");
+
+        /// The score from which a change raises a warning.
+        warning_threshold: Probability = "ALIGNMENT_WARNING_THRESHOLD".default("0.5");
+
+        /// The score from which a change must be looked into at once.
+        failure_threshold: Probability = "ALIGNMENT_FAILURE_THRESHOLD".default("0.9");
+
+        /// Metrics of a known good state, to compare changes with.
+        baseline_metrics_path: Option<PathBuf> = "ALIGNMENT_BASELINE_METRICS_PATH";
+    }
+}

@@ -1,0 +1,34 @@
+//! What is run, how often, and where its data goes.
+
+use std::path::PathBuf;
+
+use crate::group::group;
+
+group! {
+    /// What is run, how often, and where its data goes.
+    pub struct General = "Runs and data" {
+        /// The repository whose code is exercised. It is read in place; calls see a copy.
+        repo_path: PathBuf = "SANDBOX_REPO_PATH".default(".");
+
+        /// The directory for everything that a run keeps: histories, presets, patch records.
+        data_dir: PathBuf = "SANDBOX_DATA_DIR".default("sandbox_data")
+            .flags(&["--sandbox-data-dir"]);
+
+        /// The YAML file with settings. One that is named here must exist.
+        settings_yaml: PathBuf = "SANDBOX_SETTINGS_YAML"
+            .default("sandbox_settings.yaml").flags(&["--settings-yaml"]);
+
+        /// Start with a sandbox run the first time the program is launched.
+        auto_sandbox: bool = "AUTO_SANDBOX".default("1").recommended("1");
+
+        /// How many improvement cycles one run goes through at most.
+        cycles: u64 = "SANDBOX_CYCLES".default("5").recommended("5");
+
+        /// How many times the orchestrator starts a run; `0` means until it is stopped.
+        run_cycles: u64 = "RUN_CYCLES".default("0").recommended("0");
+
+        /// Skip the purge of leftovers at start and reach for containers and virtual machines only
+        /// when they are needed.
+        light_imports: bool = "MENACE_LIGHT_IMPORTS".default("0");
+    }
+}

@@ -1,0 +1,55 @@
+//! Language models: access, prompts, memory, patches.
+
+use std::num::NonZeroU64;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::group::group;
+use crate::{Counts, HttpUrl, ScoreUrl, Secret};
+
+group! {
+    /// Language models: access, prompts, memory, patches.
+    pub struct Models = "Language models and patches" {
+        /// The key for the model service. Without one no patches are asked for.
+        openai_api_key: Option<Secret> = "OPENAI_API_KEY";
+
+        /// The address of the service; any that speaks the same protocol will do.
+        openai_base_url: HttpUrl = "OPENAI_BASE_URL".default("https://api.openai.com/v1");
+
+        /// The model that writes patches and ideas.
+        openai_model: String = "OPENAI_MODEL".default("gpt-4");
+
+        /// Attempts at one patch before it is given up.
+        patch_retries: u64 = "SANDBOX_PATCH_RETRIES".default("3");
+
+        /// Cycles between two rounds of brainstorming; `0` for none.
+        brainstorm_interval: u64 = "SANDBOX_BRAINSTORM_INTERVAL".default("0");
+
+        /// Cycles in a row with little gain before an extra round.
+        brainstorm_retries: NonZeroU64 = "SANDBOX_BRAINSTORM_RETRIES".default("3");
+
+        /// A remote place for patch scores. Unset or unreachable, they stay local.
+        patch_score_backend_url: Option<ScoreUrl> = "PATCH_SCORE_BACKEND_URL";
+
+        /// How many interactions to keep for each tag. Unset, all.
+        memory_retention: Option<Counts> = "GPT_MEMORY_RETENTION";
+
+        /// Time between two compactions of the memory. Unset, none are scheduled.
+        memory_compact_interval: Option<Duration> = "GPT_MEMORY_COMPACT_INTERVAL";
+
+        /// A Jinja template for section prompts, in place of the one that the metrics suggest.
+        section_template: Option<PathBuf> = "GPT_SECTION_TEMPLATE";
+
+        /// The longest section prompt, in characters; code and metrics are cut to fit.
+        section_prompt_max_length: Option<NonZeroU64> = "GPT_SECTION_PROMPT_MAX_LENGTH";
+
+        /// The template of the visual agent's prompt: a path, or the text itself.
+        va_prompt_template: Option<String> = "VA_PROMPT_TEMPLATE";
+
+        /// Text in front of the visual agent's prompt.
+        va_prompt_prefix: Option<String> = "VA_PROMPT_PREFIX";
+
+        /// How many lines of the repository's layout that prompt shows.
+        va_repo_layout_lines: u64 = "VA_REPO_LAYOUT_LINES".default("200");
+    }
+}

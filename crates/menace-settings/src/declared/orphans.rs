@@ -1,0 +1,59 @@
+//! Modules that nothing imports, and the module map.
+
+use crate::group::group;
+
+group! {
+    /// Modules that nothing imports, and the module map.
+    pub struct Orphans = "Orphans and module map" {
+        /// Follow the imports of orphan modules.
+        recursive_orphans: bool = "SANDBOX_RECURSIVE_ORPHANS".default("1").recommended("1")
+            .flags(&["--recursive-orphans", "--recursive-include"])
+            .inverse_flags(&["--no-recursive-orphans", "--no-recursive-include"])
+            .yaml_keys(&["recursive_orphan_scan"]);
+
+        /// Follow the imports of isolated modules.
+        recursive_isolated: bool = "SANDBOX_RECURSIVE_ISOLATED".default("1").recommended("1")
+            .flags(&["--recursive-isolated"])
+            .inverse_flags(&["--no-recursive-isolated"])
+            .enabled_by("SANDBOX_AUTO_INCLUDE_ISOLATED");
+
+        /// Look for files that stand alone before orphans are looked for.
+        discover_isolated: bool = "SANDBOX_DISCOVER_ISOLATED".default("1").recommended("1")
+            .flags(&["--discover-isolated"])
+            .inverse_flags(&["--no-discover-isolated"])
+            .enabled_by("SANDBOX_AUTO_INCLUDE_ISOLATED");
+
+        /// Hand isolated modules to the self-tests without being asked.
+        auto_include_isolated: bool = "SANDBOX_AUTO_INCLUDE_ISOLATED".default("1").recommended("1")
+            .flags(&["--auto-include-isolated"]);
+
+        /// Take names off the orphan list once they are integrated or their files are gone.
+        clean_orphans: bool = "SANDBOX_CLEAN_ORPHANS".default("1").recommended("1")
+            .flags(&["--clean-orphans"]);
+
+        /// Test modules that were classified as redundant or legacy, too.
+        test_redundant: bool = "SANDBOX_TEST_REDUNDANT".default("1")
+            .flags(&["--include-redundant", "--test-redundant"]);
+
+        /// Leave orphans untested.
+        disable_orphans: bool = "SANDBOX_DISABLE_ORPHANS".default("0");
+
+        /// Leave the search for orphans out of improvement cycles.
+        disable_orphan_scan: bool = "SANDBOX_DISABLE_ORPHAN_SCAN".default("0");
+
+        /// How many imports deep orphans and isolated modules are followed. Unset, to the end.
+        max_recursion_depth: Option<u64> = "SANDBOX_MAX_RECURSION_DEPTH"
+            .flags(&["--max-recursion-depth"]);
+
+        /// Build or refresh the module map at start.
+        auto_map: bool = "SANDBOX_AUTO_MAP".default("0")
+            .legacy(&["SANDBOX_AUTODISCOVER_MODULES"]);
+
+        /// Rebuild the module map before the first cycle even if there is one.
+        refresh_module_map: bool = "SANDBOX_REFRESH_MODULE_MAP".default("0")
+            .flags(&["--refresh-module-map"]);
+
+        /// The gain in ROI that a module must promise to enter existing workflows.
+        min_integration_roi: f64 = "MIN_INTEGRATION_ROI".default("0");
+    }
+}

@@ -1,0 +1,16 @@
+//! Metrics of the user's own.
+
+use std::path::PathBuf;
+
+use crate::group::group;
+
+group! {
+    /// Metrics of the user's own.
+    pub struct Plugins = "Metric plugins" {
+        /// A directory of Python files, each with a `collect_metrics` function.
+        dir: Option<PathBuf> = "SANDBOX_METRICS_PLUGIN_DIR";
+
+        /// A YAML file whose `plugin_dirs` lists more such directories.
+        file: Option<PathBuf> = "SANDBOX_METRICS_FILE";
+    }
+}

@@ -1,0 +1,67 @@
+//! Containers, virtual machines and their cleanup.
+
+use std::num::NonZeroU64;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::Size;
+use crate::group::group;
+
+group! {
+    /// Containers, virtual machines and their cleanup.
+    pub struct Pool = "Containers and virtual machines" {
+        /// Run each preset in a container (Docker or Podman).
+        docker: bool = "SANDBOX_DOCKER".default("0");
+
+        /// The label by which pooled containers are recognised.
+        label: String = "SANDBOX_POOL_LABEL".default("menace_sandbox_pool");
+
+        /// A lock file that serialises work on the pool between processes.
+        lock: Option<PathBuf> = "SANDBOX_POOL_LOCK";
+
+        /// Failed starts of the same image in a row before a warning.
+        fail_threshold: NonZeroU64 = "SANDBOX_POOL_FAIL_THRESHOLD".default("5");
+
+        /// Time between two sweeps of the cleanup.
+        cleanup_interval: Duration = "SANDBOX_POOL_CLEANUP_INTERVAL".default("60");
+
+        /// Time between two checks that the cleanup is still alive.
+        worker_check_interval: Duration = "SANDBOX_WORKER_CHECK_INTERVAL".default("30");
+
+        /// Failed removals in a row before the cleanup reports an error.
+        cleanup_alert_threshold: NonZeroU64 = "SANDBOX_CLEANUP_ALERT_THRESHOLD".default("3");
+
+        /// How long a pooled container may sit idle.
+        container_idle_timeout: Duration = "SANDBOX_CONTAINER_IDLE_TIMEOUT".default("300");
+
+        /// How old a container, volume or network of ours may get, labelled or not.
+        container_max_lifetime: Duration = "SANDBOX_CONTAINER_MAX_LIFETIME".default("3600");
+
+        /// What a container's directory may hold; `0` for no limit.
+        container_disk_limit: Size = "SANDBOX_CONTAINER_DISK_LIMIT".default("0");
+
+        /// The user that containers run as, as the engine takes it: `1000:1000`.
+        container_user: Option<String> = "SANDBOX_CONTAINER_USER";
+
+        /// How many containers may be alive at once, over all pools.
+        max_container_count: NonZeroU64 = "SANDBOX_MAX_CONTAINER_COUNT".default("10");
+
+        /// How many overlays of virtual machines may exist before the oldest go; `0` for no limit.
+        max_overlay_count: u64 = "SANDBOX_MAX_OVERLAY_COUNT".default("0");
+
+        /// How old a stray overlay gets before it is removed.
+        overlay_max_age: Duration = "SANDBOX_OVERLAY_MAX_AGE".default("7d");
+
+        /// The file that lists running containers, so that a later start can find strays.
+        active_containers: PathBuf = "SANDBOX_ACTIVE_CONTAINERS"
+            .default_in_data_dir("sandbox_data/active_containers.json");
+
+        /// The file that lists overlays in use.
+        active_overlays: PathBuf = "SANDBOX_ACTIVE_OVERLAYS"
+            .default_in_data_dir("sandbox_data/active_overlays.json");
+
+        /// The file that lists overlays whose removal failed and is to be tried again.
+        failed_overlays: PathBuf = "SANDBOX_FAILED_OVERLAYS"
+            .default_in_data_dir("sandbox_data/failed_overlays.json");
+    }
+}

@@ -1,0 +1,54 @@
+//! Where presets come from and how they adapt.
+
+use std::path::PathBuf;
+
+use crate::group::group;
+use crate::{JsonRecords, KeywordProfiles, LearningStrategy, PresetMode};
+
+group! {
+    /// Where presets come from and how they adapt.
+    pub struct Presets = "Presets" {
+        /// Presets given directly, as a JSON list; each section runs under every one of them.
+        env_presets: Option<JsonRecords> = "SANDBOX_ENV_PRESETS";
+
+        /// Generate presets when none are given. Off, there is a single empty one.
+        generate: bool = "SANDBOX_GENERATE_PRESETS".default("1");
+
+        /// Whether generated presets are random or the fixed canonical set.
+        mode: PresetMode = "SANDBOX_PRESET_MODE".default("random");
+
+        /// Treat a module that skipped a canonical scenario as an error.
+        fail_on_missing_scenarios: bool = "SANDBOX_FAIL_ON_MISSING_SCENARIOS".default("0");
+
+        /// The name under which results are filed, in place of the preset's own.
+        scenario_name: Option<String> = "SCENARIO_NAME";
+
+        /// The file that keeps the learnt policy for adapting presets.
+        rl_path: PathBuf = "SANDBOX_PRESET_RL_PATH"
+            .default_in_data_dir("sandbox_data/preset_policy.json");
+
+        /// How that policy learns.
+        rl_strategy: LearningStrategy = "SANDBOX_PRESET_RL_STRATEGY".default("q_learning");
+
+        /// The file that keeps the adaptive agent's state; the agent is used only when it is set.
+        adaptive_agent_path: Option<PathBuf> = "SANDBOX_ADAPTIVE_AGENT_PATH";
+
+        /// How the adaptive agent learns.
+        adaptive_agent_strategy: LearningStrategy = "SANDBOX_ADAPTIVE_AGENT_STRATEGY"
+            .default("q_learning");
+
+        /// Log every decision that changes a preset.
+        debug: bool = "PRESET_DEBUG".default("0").flags(&["--preset-debug"]);
+
+        /// Words in a module's path and the profiles that they call for, laid over the built-in
+        /// words; an empty list takes a word away.
+        keyword_profiles: Option<KeywordProfiles> = "keyword_profiles".yaml_only();
+    }
+}
+
+impl Presets {
+    /// The profiles by keyword: the user's over the built-in ones.
+    pub fn profiles_by_keyword(&self) -> KeywordProfiles {
+        self.keyword_profiles.value.clone().unwrap_or_default()
+    }
+}

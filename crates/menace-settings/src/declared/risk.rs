@@ -1,0 +1,26 @@
+//! Risk-adjusted returns and what happens to doubtful workflows.
+
+use std::path::PathBuf;
+
+use crate::group::group;
+use crate::{MicropilotMode, Probability};
+
+group! {
+    /// Risk-adjusted returns and what happens to doubtful workflows.
+    pub struct Risk = "Risk" {
+        /// The file that says how bad a failure of each kind is.
+        impact_severity_config: PathBuf = "IMPACT_SEVERITY_CONFIG"
+            .default("config/impact_severity.yaml");
+
+        /// The risk-adjusted return under which a workflow is put aside for a closer look.
+        borderline_raroi_threshold: f64 = "BORDERLINE_RAROI_THRESHOLD".default("0");
+
+        /// The confidence under which it is put aside as well.
+        borderline_confidence_threshold: Probability = "BORDERLINE_CONFIDENCE_THRESHOLD"
+            .default("0");
+
+        /// What follows: `auto` tries it in small at once, `queue` keeps it for later, `off` puts
+        /// nothing aside.
+        micropilot_mode: MicropilotMode = "MICROPILOT_MODE".default("auto");
+    }
+}

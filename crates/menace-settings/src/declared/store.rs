@@ -1,0 +1,26 @@
+//! Databases. For the code under test they are replaced by temporary ones.
+
+use std::path::PathBuf;
+
+use crate::DatabaseUrl;
+use crate::group::group;
+
+group! {
+    /// Databases. For the code under test they are replaced by temporary ones.
+    pub struct Store = "Databases" {
+        /// The main database: SQLite or PostgreSQL.
+        database_url: DatabaseUrl = "DATABASE_URL".default("sqlite:///menace.db");
+
+        /// The registry of bots.
+        bot_db_path: PathBuf = "BOT_DB_PATH".default("bots.db");
+
+        /// How bots performed.
+        bot_performance_db: PathBuf = "BOT_PERFORMANCE_DB".default("bot_performance_history.db");
+
+        /// The log of maintenance work.
+        maintenance_db: PathBuf = "MAINTENANCE_DB".default("maintenance.db");
+
+        /// A history of ROI and resources that makes forecasts aware of resources.
+        resource_db: Option<PathBuf> = "SANDBOX_RESOURCE_DB";
+    }
+}

@@ -1,0 +1,26 @@
+//! How the inputs of calls are made.
+
+use std::path::PathBuf;
+
+use crate::group::group;
+use crate::{JsonRecords, StubStrategy};
+
+group! {
+    /// How the inputs of calls are made.
+    pub struct Stubs = "Inputs" {
+        /// Inputs given directly, as a JSON list of argument objects; nothing else is then tried.
+        input_stubs: Option<JsonRecords> = "SANDBOX_INPUT_STUBS";
+
+        /// The one way to make inputs. Unset, the ways are tried in their usual order.
+        strategy: Option<StubStrategy> = "SANDBOX_STUB_STRATEGY";
+
+        /// Python files or directories with plugins that add to or replace inputs.
+        plugins: Option<Vec<PathBuf>> = "SANDBOX_STUB_PLUGINS";
+
+        /// The language model that writes inputs. Unset, fixed rules do.
+        model: Option<String> = "SANDBOX_STUB_MODEL";
+
+        /// Where inputs are kept between runs.
+        cache: PathBuf = "SANDBOX_STUB_CACHE".default_in_data_dir("sandbox_data/stub_cache");
+    }
+}

@@ -1,0 +1,55 @@
+//! How modules work together: convergence, weights, exporter.
+
+use std::num::NonZeroU64;
+use std::time::Duration;
+
+use crate::group::group;
+use crate::{Port, Probability};
+
+group! {
+    /// How modules work together: convergence, weights, exporter.
+    pub struct Synergy = "Synergy" {
+        /// Cycles in a row before synergy counts as converged. Unset, the length of the history but
+        /// at least three.
+        cycles: Option<NonZeroU64> = "SYNERGY_CYCLES".flags(&["--synergy-cycles"]);
+
+        /// A fixed threshold for convergence. Unset, it follows from the history.
+        threshold: Option<f64> = "SYNERGY_THRESHOLD".flags(&["--synergy-threshold"]);
+
+        /// How many recent samples the adaptive threshold looks at.
+        threshold_window: Option<NonZeroU64> = "SYNERGY_THRESHOLD_WINDOW"
+            .flags(&["--synergy-threshold-window"]);
+
+        /// How much more the newest of them count.
+        threshold_weight: Option<f64> = "SYNERGY_THRESHOLD_WEIGHT"
+            .flags(&["--synergy-threshold-weight"]);
+
+        /// How sure the checks for convergence must be.
+        confidence: Probability = "SYNERGY_CONFIDENCE".default("0.95");
+
+        /// The window of the moving average and of the test for stationarity.
+        ma_window: Option<NonZeroU64> = "SYNERGY_MA_WINDOW";
+
+        /// How sure the test for stationarity (Dickey and Fuller) must be.
+        stationarity_confidence: Probability = "SYNERGY_STATIONARITY_CONFIDENCE".default("0.95");
+
+        /// How sure the test for equal variance (Levene) must be.
+        variance_confidence: Probability = "SYNERGY_VARIANCE_CONFIDENCE".default("0.95");
+
+        /// Train the synergy weights in the background.
+        auto_train: bool = "AUTO_TRAIN_SYNERGY".default("0").recommended("1");
+
+        /// Time between two trainings.
+        auto_train_interval: Duration = "AUTO_TRAIN_INTERVAL".default("600").recommended("600");
+
+        /// Offer the synergy values to Prometheus.
+        export_metrics: bool = "EXPORT_SYNERGY_METRICS".default("0").recommended("1");
+
+        /// The port of that exporter.
+        metrics_port: Port = "SYNERGY_METRICS_PORT".default("8003").recommended("8003");
+
+        /// Time between two checks that the exporter still answers.
+        exporter_check_interval: Duration = "SYNERGY_EXPORTER_CHECK_INTERVAL".default("10")
+            .recommended("10");
+    }
+}

@@ -1,0 +1,290 @@
+//! Reads the text of a `.env` file.
+//!
+//! Ours rather than a crate's because a mistake must be told with its line, a `$` in a password
+//! must stay a `$`, and reading must not look at the process environment behind our back. The
+//! dialect is that of Python's `dotenv`, which the files of existing users are written for:
+//! `export` may stand in front, single quotes are literal, double quotes know escapes, both may
+//! span lines, a ` #` begins a comment, and `${NAME}` (only with braces, outside single quotes)
+//! stands for an earlier line of the file or a variable of the environment, which goes first.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::PathBuf;
+
+use crate::{Errors, SettingsError};
+
+/// What a `.env` file sets.
+#[derive(Debug, Clone, Default)]
+pub struct DotEnv {
+    pub path: PathBuf,
+    pub(crate) lines: BTreeMap<String, Line>,
+}
+
+/// One assignment. The value stays out of its debug form: it may be a secret.
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) struct Line {
+    pub(crate) number: usize,
+    pub(crate) value: String,
+    /// Whether an earlier line set the same name.
+    pub(crate) repeated: bool,
+}
+
+impl fmt::Debug for Line {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "line {}", self.number)
+    }
+}
+
+impl DotEnv {
+    /// Reads `text`, the contents of `path`.
+    pub fn parse(
+        path: impl Into<PathBuf>,
+        text: &str,
+        environment: &BTreeMap<String, String>,
+    ) -> Result<Self, Errors> {
+        let path = path.into();
+        let mut lines: BTreeMap<String, Line> = BTreeMap::new();
+        let mut cursor = Cursor::new(text.strip_prefix('\u{feff}').unwrap_or(text));
+        while cursor.skip_to_assignment() {
+            let number = cursor.line;
+            let assignment = cursor.assignment(|name| {
+                let value = environment.get(name).or_else(|| lines.get(name).map(|it| &it.value));
+                value.cloned()
+            });
+            let (name, value) = assignment.map_err(|message| SettingsError::BadDotEnv {
+                path: path.clone(),
+                line: number,
+                message: message.into(),
+            })?;
+            let repeated = lines.contains_key(&name);
+            lines.insert(name, Line { number, value, repeated });
+        }
+        Ok(Self { path, lines })
+    }
+
+    /// The value of a name, if the file sets it.
+    pub fn get(&self, name: &str) -> Option<&str> {
+        self.lines.get(name).map(|line| line.value.as_str())
+    }
+}
+
+struct Cursor<'a> {
+    rest: &'a str,
+    line: usize,
+}
+
+impl<'a> Cursor<'a> {
+    fn new(rest: &'a str) -> Self {
+        Self { rest, line: 1 }
+    }
+
+    /// Moves by `bytes` and counts the lines passed.
+    fn advance(&mut self, bytes: usize) -> &'a str {
+        let (passed, rest) = self.rest.split_at(bytes);
+        self.line += passed.matches('\n').count();
+        self.rest = rest;
+        passed
+    }
+
+    fn skip_while(&mut self, wanted: impl Fn(char) -> bool) -> &'a str {
+        self.advance(self.rest.find(|c| !wanted(c)).unwrap_or(self.rest.len()))
+    }
+
+    /// Moves to the next line that is neither empty nor a comment.
+    fn skip_to_assignment(&mut self) -> bool {
+        loop {
+            self.skip_while(char::is_whitespace);
+            if !self.rest.starts_with('#') {
+                return !self.rest.is_empty();
+            }
+            self.skip_while(|c| c != '\n');
+        }
+    }
+
+    fn assignment(
+        &mut self,
+        lookup: impl Fn(&str) -> Option<String>,
+    ) -> Result<(String, String), &'static str> {
+        if let Some(after) = self.rest.strip_prefix("export")
+            && after.starts_with([' ', '\t'])
+        {
+            self.advance("export".len());
+            self.skip_while(blank);
+        }
+        let name = self.skip_while(|c| c.is_ascii_alphanumeric() || c == '_').to_owned();
+        if name.is_empty() || name.starts_with(|c: char| c.is_ascii_digit()) {
+            return Err("expected `NAME=value` or a comment");
+        }
+        self.skip_while(blank);
+        if !self.rest.starts_with('=') {
+            return Err("expected `=` after the name");
+        }
+        self.advance(1);
+        self.skip_while(blank);
+        let value = match self.rest.chars().next() {
+            Some('\'') => self.quoted('\'')?,
+            Some('"') => expand(&self.quoted('"')?, lookup),
+            _ => return Ok((name, expand(self.unquoted(), lookup))),
+        };
+        self.skip_while(blank);
+        if !self.rest.is_empty() && !self.rest.starts_with(['#', '\n', '\r']) {
+            return Err("expected nothing but a comment after the closing quote");
+        }
+        self.skip_while(|c| c != '\n');
+        Ok((name, value))
+    }
+
+    /// The rest of the line without comment and surrounding blanks.
+    fn unquoted(&mut self) -> &'a str {
+        let line = self.skip_while(|c| c != '\n');
+        if line.starts_with('#') {
+            return "";
+        }
+        let comment = line.match_indices('#').find(|(at, _)| line[..*at].ends_with([' ', '\t']));
+        comment.map_or(line, |(at, _)| &line[..at]).trim()
+    }
+
+    /// The text up to the closing quote, escapes resolved.
+    fn quoted(&mut self, quote: char) -> Result<String, &'static str> {
+        let mut value = String::new();
+        let mut chars = self.rest.char_indices().skip(1);
+        while let Some((at, c)) = chars.next() {
+            match c {
+                _ if c == quote => {
+                    self.advance(at + 1);
+                    return Ok(value);
+                }
+                '\\' => match chars.next() {
+                    Some((_, escaped)) => push_escaped(&mut value, quote, escaped),
+                    None => break,
+                },
+                _ => value.push(c),
+            }
+        }
+        Err("the quote is never closed")
+    }
+}
+
+fn blank(c: char) -> bool {
+    c == ' ' || c == '\t'
+}
+
+/// Single quotes know only `\\` and `\'`; what is no escape stays as written, so that JSON and
+/// Windows paths survive.
+fn push_escaped(value: &mut String, quote: char, escaped: char) {
+    match escaped {
+        '\\' => value.push('\\'),
+        _ if escaped == quote => value.push(quote),
+        'n' if quote == '"' => value.push('\n'),
+        'r' if quote == '"' => value.push('\r'),
+        't' if quote == '"' => value.push('\t'),
+        _ => value.extend(['\\', escaped]),
+    }
+}
+
+/// Replaces each `${NAME}` and `${NAME:-otherwise}`; a name that nobody set becomes nothing.
+fn expand(text: &str, lookup: impl Fn(&str) -> Option<String>) -> String {
+    let mut expanded = String::new();
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once("${") {
+        expanded.push_str(before);
+        let Some((inside, after)) = after.split_once('}') else {
+            expanded.push_str("${");
+            rest = after;
+            continue;
+        };
+        let (name, otherwise) = inside.split_once(":-").unwrap_or((inside, ""));
+        expanded.push_str(&lookup(name).unwrap_or_else(|| otherwise.into()));
+        rest = after;
+    }
+    expanded + rest
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn read(text: &str) -> Result<DotEnv, Errors> {
+        let environment = BTreeMap::from([("HOME".into(), "/home/ada".into())]);
+        DotEnv::parse(".env", text, &environment)
+    }
+
+    #[test]
+    fn the_usual_forms_are_understood() {
+        let text =
+            "# first\nA=1\n export B = two words # why\n\nC='it''' #\nD=\"x\\ny\"\nE=\nF=a#b\n";
+        let file = read(&text.replace("'it'''", "'it'")).unwrap();
+        for (name, value) in
+            [("A", "1"), ("B", "two words"), ("C", "it"), ("D", "x\ny"), ("E", ""), ("F", "a#b")]
+        {
+            assert_eq!(file.get(name), Some(value), "{name}");
+        }
+    }
+
+    #[test]
+    fn json_needs_no_quotes() {
+        let file = read("SANDBOX_ENV_PRESETS=[{\"CPU_LIMIT\": \"1\"}]\r\n").unwrap();
+        assert_eq!(file.get("SANDBOX_ENV_PRESETS"), Some("[{\"CPU_LIMIT\": \"1\"}]"));
+    }
+
+    #[test]
+    fn only_braces_make_a_reference() {
+        let file = read("A=pa$$word$1\nB=${A}/x\nC=${HOME}/d\nD='${A}'\nE=${NO:-else}${NO}\nF=${A")
+            .unwrap();
+        for (name, value) in [
+            ("A", "pa$$word$1"),
+            ("B", "pa$$word$1/x"),
+            ("C", "/home/ada/d"),
+            ("D", "${A}"),
+            ("E", "else"),
+            ("F", "${A"),
+        ] {
+            assert_eq!(file.get(name), Some(value), "{name}");
+        }
+    }
+
+    #[test]
+    fn quotes_may_span_lines_and_lines_are_still_counted() {
+        let file = read("A=\"one\ntwo\"\nB=3").unwrap();
+        assert_eq!(file.get("A"), Some("one\ntwo"));
+        assert_eq!(file.lines["B"].number, 3);
+    }
+
+    #[test]
+    fn a_mistake_is_told_with_its_line() {
+        for (text, message) in [
+            ("A=1\nB 2\n", ".env: line 2: expected `=` after the name"),
+            ("\n\n=2\n", ".env: line 3: expected `NAME=value` or a comment"),
+            ("A='x\nB=1", ".env: line 1: the quote is never closed"),
+            ("A='x' y", ".env: line 1: expected nothing but a comment after the closing quote"),
+        ] {
+            assert_eq!(read(text).unwrap_err().to_string(), message);
+        }
+    }
+
+    #[test]
+    fn the_last_of_two_lines_counts() {
+        let file = read("A=1\nA=2").unwrap();
+        assert_eq!(file.lines["A"], Line { number: 2, value: "2".into(), repeated: true });
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_panics(text in any::<String>()) {
+            let _ = read(&text);
+        }
+
+        #[test]
+        fn file_like_text_does_not_panic(text in "([A-C ]{0,3}[=#'\"$\\{\\}\\\\]{0,3}[a-c\n]{0,2}){0,12}") {
+            let _ = read(&text);
+        }
+
+        #[test]
+        fn single_quotes_keep_everything(value in "[^'\\\\]{0,20}") {
+            let file = read(&format!("A='{value}'")).unwrap();
+            prop_assert_eq!(file.get("A"), Some(value.as_str()));
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! Writes a fresh `.env`, never over an existing one.
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use thiserror::Error;
+
+use crate::env_template;
+
+#[derive(Debug, Error)]
+pub enum EnvFileError {
+    #[error(
+        "`{}` exists already and was left as it is: edit it, or move it away and run again",
+        .path.display()
+    )]
+    Exists { path: PathBuf },
+    #[error("failed to write `{}`", .path.display())]
+    Write { path: PathBuf, source: io::Error },
+}
+
+/// Creates `.env` in `dir` and gives its path. Only the owner may read it: it will hold keys.
+pub fn init(dir: &Path) -> Result<PathBuf, EnvFileError> {
+    let path = dir.join(".env");
+    let mut options = OpenOptions::new();
+    // `create_new` also refuses a dangling symbolic link, so nothing is written elsewhere.
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let mut file = match options.open(&path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            return Err(EnvFileError::Exists { path });
+        }
+        Err(source) => return Err(EnvFileError::Write { path, source }),
+    };
+    match file.write_all(env_template().as_bytes()).and_then(|()| file.sync_all()) {
+        Ok(()) => Ok(path),
+        Err(source) => {
+            // Half a file would be taken for the user's own next time.
+            let _ = fs::remove_file(&path);
+            Err(EnvFileError::Write { path, source })
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tempfile::tempdir;
+
+    use super::*;
+
+    #[test]
+    fn a_fresh_file_holds_the_template() {
+        let dir = tempdir().unwrap();
+        let path = init(dir.path()).unwrap();
+        assert_eq!(fs::read_to_string(path).unwrap(), env_template());
+    }
+
+    #[test]
+    fn an_existing_file_is_never_overwritten() {
+        let dir = tempdir().unwrap();
+        fs::write(dir.path().join(".env"), "MINE=1\n").unwrap();
+        let message = init(dir.path()).unwrap_err().to_string();
+        assert!(message.contains("exists already"), "{message}");
+        assert_eq!(fs::read_to_string(dir.path().join(".env")).unwrap(), "MINE=1\n");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn only_the_owner_may_read_it() {
+        use std::os::unix::fs::PermissionsExt;
+        let dir = tempdir().unwrap();
+        let path = init(dir.path()).unwrap();
+        assert_eq!(fs::metadata(path).unwrap().permissions().mode() & 0o777, 0o600);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_dangling_link_is_not_followed() {
+        let dir = tempdir().unwrap();
+        let target = dir.path().join("elsewhere");
+        std::os::unix::fs::symlink(&target, dir.path().join(".env")).unwrap();
+        assert!(init(dir.path()).is_err());
+        assert!(!target.exists());
+    }
+
+    #[test]
+    fn a_missing_directory_is_an_error_with_the_path() {
+        let dir = tempdir().unwrap();
+        let message = init(&dir.path().join("gone")).unwrap_err().to_string();
+        assert!(message.contains("gone"), "{message}");
+    }
+}

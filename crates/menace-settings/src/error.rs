@@ -1,0 +1,89 @@
+//! What makes settings unusable. All problems are collected and told at once.
+
+use std::fmt;
+use std::io;
+use std::path::PathBuf;
+
+use thiserror::Error;
+
+use crate::Origin;
+
+/// One problem, saying what it is about and what to do.
+#[derive(Debug, Error)]
+pub enum SettingsError {
+    #[error("{name}: cannot read {value} (from {origin}): expected {expected}{}", detail(.why.as_deref()))]
+    Malformed {
+        name: &'static str,
+        /// Quoted, and masked where the value may hold a password.
+        value: String,
+        origin: Origin,
+        expected: String,
+        why: Option<String>,
+    },
+    #[error("{name}: the value in the environment is not UTF-8: set it again as plain text")]
+    NotUnicode { name: String },
+    #[error("{0} and {1} contradict each other: give only one of them")]
+    ContradictingFlags(String, String),
+    #[error("{flag} is not a flag that sets a setting")]
+    UnknownFlag { flag: String },
+    #[error("{first} is set but {second} is not: set both or neither")]
+    Incomplete { first: &'static str, second: &'static str },
+    #[error("{smaller} is above {larger}: lower the one or raise the other")]
+    Disordered { smaller: &'static str, larger: &'static str },
+    #[error("{}: line {line}: unknown key `{key}`{}", .path.display(), did_you_mean(.suggestion.as_deref()))]
+    UnknownKey { path: PathBuf, line: usize, key: String, suggestion: Option<String> },
+    #[error(
+        "{}: line {line}: `{key}` sets {name}, which line {first} sets already: remove one of them",
+        .path.display()
+    )]
+    RepeatedKey { path: PathBuf, line: usize, first: usize, key: String, name: &'static str },
+    #[error("{}: line {line}: {message}", .path.display())]
+    BadYaml { path: PathBuf, line: usize, message: String },
+    #[error("{}: line {line}: {message}", .path.display())]
+    BadDotEnv { path: PathBuf, line: usize, message: String },
+    #[error(
+        "{}: no such file, but {origin} names it: create it or unset SANDBOX_SETTINGS_YAML",
+        .path.display()
+    )]
+    MissingFile { path: PathBuf, origin: Origin },
+    #[error("failed to read `{}`", .path.display())]
+    Read { path: PathBuf, source: io::Error },
+}
+
+fn detail(why: Option<&str>) -> String {
+    why.map(|why| format!(": {why}")).unwrap_or_default()
+}
+
+fn did_you_mean(suggestion: Option<&str>) -> String {
+    match suggestion {
+        Some(known) => format!("; did you mean `{known}`?"),
+        None => "; `menace settings` lists the known ones".into(),
+    }
+}
+
+/// Every problem found, in the order of the declarations. Never empty.
+#[derive(Debug)]
+pub struct Errors(pub Vec<SettingsError>);
+
+impl fmt::Display for Errors {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, error) in self.0.iter().enumerate() {
+            if index > 0 {
+                f.write_str("\n")?;
+            }
+            write!(f, "{error}")?;
+            if let SettingsError::Read { source, .. } = error {
+                write!(f, ": {source}")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Errors {}
+
+impl From<SettingsError> for Errors {
+    fn from(error: SettingsError) -> Self {
+        Self(vec![error])
+    }
+}

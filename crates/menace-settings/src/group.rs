@@ -1,0 +1,64 @@
+//! The macro that turns declarations into a typed struct, so that no setting is half declared.
+
+/// Declares a group of settings.
+///
+/// Each line gives a field, its type, the variable's name and what else is known about it; the doc
+/// comment is the meaning in the reference. A type without a value for "not set" must have a
+/// default, or the crate does not compile.
+macro_rules! group {
+    (
+        $(#[doc = $about:literal])+
+        pub struct $group:ident = $title:literal {
+            $(
+                $(#[doc = $help:literal])+
+                $field:ident: $kind:ty = $name:literal $(.$fact:ident($($with:expr),*))*;
+            )+
+        }
+    ) => {
+        $(#[doc = $about])+
+        #[derive(Debug, Clone)]
+        pub struct $group {
+            $(
+                $(#[doc = $help])+
+                #[doc = ""]
+                #[doc = concat!("Variable: `", $name, "`.")]
+                pub $field: $crate::Value<$kind>,
+            )+
+        }
+
+        impl $group {
+            /// What is declared, in the order of the fields.
+            pub const DECLARATIONS: &'static [$crate::Declaration] = &[$(
+                $crate::Declaration::new::<$kind>($title, $name, concat!($($help),+))
+                    $(.$fact($($with),*))*
+            ),+];
+
+            pub(crate) fn resolve(resolver: &mut $crate::resolve::Resolver<'_>) -> Option<Self> {
+                let mut declared = Self::DECLARATIONS.iter();
+                // Every field is resolved before any failure counts: all errors are told at once.
+                $(let $field = declared.next().and_then(|it| resolver.value::<$kind>(it));)+
+                Some(Self { $($field: $field?,)+ })
+            }
+
+            pub(crate) fn entries(&self) -> Vec<$crate::Entry> {
+                let mut declared = Self::DECLARATIONS.iter();
+                let mut entries = Vec::with_capacity(Self::DECLARATIONS.len());
+                $(entries.extend(
+                    declared.next().map(|it| $crate::Entry::new(it, &self.$field)),
+                );)+
+                entries
+            }
+        }
+
+        $(const _: () = {
+            let declared = $crate::Declaration::new::<$kind>($title, $name, "")
+                $(.$fact($($with),*))*;
+            assert!(
+                <$kind as $crate::Setting>::OPTIONAL != declared.default.is_some(),
+                concat!($name, " needs either a default or an optional type, not both"),
+            );
+        };)+
+    };
+}
+
+pub(crate) use group;

@@ -1,0 +1,30 @@
+//! A decimal number in front of a unit, kept exact: `1.5` of `1.5Gi`.
+
+/// `digits` × 10^-`scale`.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Decimal {
+    digits: u128,
+    scale: u32,
+}
+
+impl Decimal {
+    /// Splits `text` into a leading number and the unit after it.
+    pub(super) fn split(text: &str) -> Option<(Self, &str)> {
+        let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+        let (number, unit) = text.split_at(end);
+        let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
+        // 24 digits hold every size and duration there is, and their products fit in 128 bits.
+        if whole.is_empty() || fraction.contains('.') || whole.len() + fraction.len() > 24 {
+            return None;
+        }
+        let digits = format!("{whole}{fraction}").parse().ok()?;
+        Some((Self { digits, scale: fraction.len() as u32 }, unit.trim_start()))
+    }
+
+    /// The number times `unit`, rounded to the nearest whole; `None` above 64 bits.
+    pub(super) fn times(self, unit: u64) -> Option<u64> {
+        let power = 10_u128.checked_pow(self.scale)?;
+        let product = self.digits.checked_mul(u128::from(unit))?;
+        u64::try_from(product.checked_add(power / 2)? / power).ok()
+    }
+}

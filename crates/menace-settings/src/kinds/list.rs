@@ -1,0 +1,98 @@
+//! Lists, separated by commas or written as a JSON array.
+
+use serde_json::Value as Json;
+
+use crate::{Refusal, Setting, Surroundings};
+
+impl<T: Setting> Setting for Vec<T> {
+    fn kind() -> String {
+        format!("list ({})", T::kind())
+    }
+
+    fn expected() -> String {
+        format!("a list, separated by commas or a JSON array, each item {}", T::expected())
+    }
+
+    fn parse(text: &str, around: &Surroundings) -> Result<Self, Refusal> {
+        items(text)?
+            .iter()
+            .map(|item| {
+                T::parse(item, around).map_err(|refusal| {
+                    let why = refusal.why.map(|why| format!(": {why}")).unwrap_or_default();
+                    Refusal::because(format!("{} is not{why}", T::quote(item)))
+                })
+            })
+            .collect()
+    }
+
+    fn show(&self) -> Option<String> {
+        let items: Vec<String> = self.iter().filter_map(T::show).collect();
+        let joined = items.join(",");
+        // Commas only when they would be read back as the same items.
+        if !items.is_empty() && super::list::items(&joined).as_ref() == Ok(&items) {
+            return Some(joined);
+        }
+        Some(Json::from(items).to_string())
+    }
+}
+
+/// The items as text, empty ones dropped.
+fn items(text: &str) -> Result<Vec<String>, Refusal> {
+    let raw: Vec<String> = if text.starts_with('[') {
+        let array: Vec<Json> =
+            serde_json::from_str(text).map_err(|error| Refusal::because(error.to_string()))?;
+        array
+            .into_iter()
+            .map(|item| match item {
+                Json::String(text) => Ok(text),
+                Json::Number(number) => Ok(number.to_string()),
+                Json::Bool(switch) => Ok(switch.to_string()),
+                other => Err(Refusal::because(format!("`{other}` is not a plain item"))),
+            })
+            .collect::<Result<_, _>>()?
+    } else {
+        text.split(',').map(Into::into).collect()
+    };
+    Ok(raw.iter().map(|item| item.trim()).filter(|item| !item.is_empty()).map(Into::into).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::laws;
+    use super::*;
+    use crate::FailureMode;
+
+    #[test]
+    fn commas_and_json_give_the_same_list() {
+        let around = Surroundings::default();
+        let expected = Ok(vec![FailureMode::Disk, FailureMode::CpuSpike]);
+        assert_eq!(Vec::parse("disk, cpu_spike,", &around), expected);
+        assert_eq!(Vec::parse(r#"["disk", "cpu_spike"]"#, &around), expected);
+    }
+
+    #[test]
+    fn a_bad_item_is_named() {
+        let refusal = Vec::<FailureMode>::parse("disk,dsik", &Surroundings::default());
+        assert_eq!(refusal, Err(Refusal::because("`dsik` is not: did you mean `disk`?")));
+    }
+
+    #[test]
+    fn items_with_commas_are_shown_as_json() {
+        assert_eq!(vec!["a,b".to_owned()].show(), Some(r#"["a,b"]"#.into()));
+        assert_eq!(Vec::<String>::new().show(), Some("[]".into()));
+    }
+
+    proptest! {
+        #[test]
+        fn shown_lists_read_back(items in proptest::collection::vec("[^\\s]([^\\n]{0,6}[^\\s])?", 0..5)) {
+            laws::reads_back(&items);
+        }
+
+        #[test]
+        fn no_text_panics(text in any::<String>()) {
+            laws::survives::<Vec<String>>(&text);
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! Plain numbers: counts, counts above zero, and finite real numbers.
+
+use std::num::NonZeroU64;
+
+use crate::{Refusal, Setting, Surroundings};
+
+impl Setting for u64 {
+    fn kind() -> String {
+        "count".into()
+    }
+
+    fn expected() -> String {
+        "a whole number, zero or more".into()
+    }
+
+    fn parse(text: &str, _: &Surroundings) -> Result<Self, Refusal> {
+        text.parse().map_err(|_| Refusal::default())
+    }
+
+    fn show(&self) -> Option<String> {
+        Some(self.to_string())
+    }
+}
+
+impl Setting for NonZeroU64 {
+    fn kind() -> String {
+        "count above zero".into()
+    }
+
+    fn expected() -> String {
+        "a whole number of at least 1".into()
+    }
+
+    fn parse(text: &str, _: &Surroundings) -> Result<Self, Refusal> {
+        text.parse().map_err(|_| Refusal::default())
+    }
+
+    fn show(&self) -> Option<String> {
+        Some(self.to_string())
+    }
+}
+
+impl Setting for f64 {
+    fn kind() -> String {
+        "number".into()
+    }
+
+    fn expected() -> String {
+        "a number such as `0.01`".into()
+    }
+
+    fn parse(text: &str, _: &Surroundings) -> Result<Self, Refusal> {
+        finite(text)
+    }
+
+    fn show(&self) -> Option<String> {
+        Some(self.to_string())
+    }
+}
+
+/// A real number; infinities and NaN are never meant.
+pub(super) fn finite(text: &str) -> Result<f64, Refusal> {
+    text.parse().ok().filter(|number: &f64| number.is_finite()).ok_or_else(Refusal::default)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::laws;
+    use super::*;
+
+    #[test]
+    fn counts_are_whole_and_not_negative() {
+        let around = Surroundings::default();
+        assert_eq!(u64::parse("0", &around), Ok(0));
+        assert!(u64::parse("-1", &around).is_err());
+        assert!(u64::parse("1.5", &around).is_err());
+        assert!(NonZeroU64::parse("0", &around).is_err());
+    }
+
+    #[test]
+    fn infinite_numbers_are_refused() {
+        for text in ["inf", "NaN", "1e999", "-infinity"] {
+            assert!(f64::parse(text, &Surroundings::default()).is_err(), "{text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn shown_counts_read_back(count: u64) {
+            laws::reads_back(&count);
+        }
+
+        #[test]
+        fn shown_numbers_read_back(number in proptest::num::f64::NORMAL) {
+            laws::reads_back(&number);
+        }
+
+        #[test]
+        fn no_text_panics(text in any::<String>()) {
+            laws::survives::<u64>(&text);
+            laws::survives::<NonZeroU64>(&text);
+            laws::survives::<f64>(&text);
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! Shares out of a hundred.
+
+use std::fmt;
+use std::str::FromStr;
+
+use super::number::finite;
+use crate::{Refusal, Setting, Surroundings};
+
+/// A share between 0 and 100; `5` and `5%` are the same, `0.5` is half a percent.
+#[derive(Debug, Clone, Copy, PartialEq, PartialOrd)]
+pub struct Percent(f64);
+
+impl Percent {
+    /// The share between 0 and 100.
+    pub const fn percent(self) -> f64 {
+        self.0
+    }
+
+    /// The share between 0 and 1.
+    pub fn fraction(self) -> f64 {
+        self.0 / 100.0
+    }
+}
+
+impl FromStr for Percent {
+    type Err = Refusal;
+
+    fn from_str(text: &str) -> Result<Self, Refusal> {
+        let text = text.trim();
+        let share = finite(text.strip_suffix('%').unwrap_or(text).trim_end())?;
+        if (0.0..=100.0).contains(&share) { Ok(Self(share)) } else { Err(Refusal::default()) }
+    }
+}
+
+impl fmt::Display for Percent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}%", self.0)
+    }
+}
+
+impl Setting for Percent {
+    fn kind() -> String {
+        "percentage".into()
+    }
+
+    fn expected() -> String {
+        "a percentage between `0` and `100`".into()
+    }
+
+    fn parse(text: &str, _: &Surroundings) -> Result<Self, Refusal> {
+        text.parse()
+    }
+
+    fn show(&self) -> Option<String> {
+        Some(self.to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::laws;
+    use super::*;
+
+    #[test]
+    fn the_sign_is_optional() {
+        assert_eq!("5".parse(), Ok(Percent(5.0)));
+        assert_eq!("5 %".parse(), Ok(Percent(5.0)));
+    }
+
+    #[test]
+    fn shares_outside_the_whole_are_refused() {
+        for text in ["-1", "101", "NaN", "%", "5%%"] {
+            assert!(text.parse::<Percent>().is_err(), "{text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn shown_percentages_read_back(share in 0.0..=100.0_f64) {
+            laws::reads_back(&Percent(share));
+        }
+
+        #[test]
+        fn no_text_panics(text in any::<String>()) {
+            laws::survives::<Percent>(&text);
+        }
+    }
+}

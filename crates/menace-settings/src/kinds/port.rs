@@ -1,0 +1,60 @@
+//! TCP ports to listen on.
+
+use std::num::NonZeroU16;
+
+use crate::{Refusal, Setting, Surroundings};
+
+/// A port between 1 and 65535.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Port(NonZeroU16);
+
+impl Port {
+    pub const fn get(self) -> u16 {
+        self.0.get()
+    }
+}
+
+impl Setting for Port {
+    fn kind() -> String {
+        "port".into()
+    }
+
+    fn expected() -> String {
+        "a port between `1` and `65535`".into()
+    }
+
+    fn parse(text: &str, _: &Surroundings) -> Result<Self, Refusal> {
+        text.parse().map(Self).map_err(|_| Refusal::default())
+    }
+
+    fn show(&self) -> Option<String> {
+        Some(self.0.to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::laws;
+    use super::*;
+
+    #[test]
+    fn numbers_that_are_no_port_are_refused() {
+        for text in ["0", "65536", "-1", "http", "80.0"] {
+            assert!(Port::parse(text, &Surroundings::default()).is_err(), "{text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn shown_ports_read_back(port in any::<NonZeroU16>()) {
+            laws::reads_back(&Port(port));
+        }
+
+        #[test]
+        fn no_text_panics(text in any::<String>()) {
+            laws::survives::<Port>(&text);
+        }
+    }
+}

@@ -1,0 +1,25 @@
+//! Switches that are on as soon as they are set, whatever they say.
+
+use crate::{Refusal, Setting, Surroundings};
+
+/// On when set to anything, as <https://no-color.org> asks: `NO_COLOR=0` still means no colour.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Presence;
+
+impl Setting for Presence {
+    fn kind() -> String {
+        "set or not".into()
+    }
+
+    fn expected() -> String {
+        "anything".into()
+    }
+
+    fn parse(_: &str, _: &Surroundings) -> Result<Self, Refusal> {
+        Ok(Self)
+    }
+
+    fn show(&self) -> Option<String> {
+        Some("1".into())
+    }
+}

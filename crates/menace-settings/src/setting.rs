@@ -1,0 +1,109 @@
+//! What a type must offer to be the type of a setting.
+
+use std::path::PathBuf;
+
+/// A type that a setting can have: read from text, shown as text, described to people.
+pub trait Setting: Sized {
+    /// Whether the type has a value for "not set". Everything else needs a default.
+    const OPTIONAL: bool = false;
+
+    /// Whether the value must never be printed.
+    const SECRET: bool = false;
+
+    /// The type in a word or two, for the reference: `size`, `port`.
+    fn kind() -> String;
+
+    /// What a well-formed value looks like, continuing "expected …".
+    fn expected() -> String;
+
+    /// Reads a value. `text` is trimmed and never empty.
+    fn parse(text: &str, around: &Surroundings) -> Result<Self, Refusal>;
+
+    /// The value as a user would type it; `None` when it is not set.
+    fn show(&self) -> Option<String>;
+
+    /// The value when no place sets one and there is no default.
+    fn unset() -> Option<Self> {
+        None
+    }
+
+    /// How a value that could not be read is quoted in an error.
+    fn quote(text: &str) -> String {
+        quoted(text)
+    }
+}
+
+/// What parsing may depend on besides the text itself.
+#[derive(Debug, Clone, Default)]
+pub struct Surroundings {
+    /// The home directory that a leading `~` stands for.
+    pub home: Option<PathBuf>,
+}
+
+/// A text was not a value of the type. Carries what is wrong when `expected` does not say it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Refusal {
+    pub why: Option<String>,
+}
+
+impl Refusal {
+    pub fn because(why: impl Into<String>) -> Self {
+        Self { why: Some(why.into()) }
+    }
+}
+
+impl<T: Setting> Setting for Option<T> {
+    const OPTIONAL: bool = true;
+    const SECRET: bool = T::SECRET;
+
+    fn kind() -> String {
+        T::kind()
+    }
+
+    fn expected() -> String {
+        T::expected()
+    }
+
+    fn parse(text: &str, around: &Surroundings) -> Result<Self, Refusal> {
+        T::parse(text, around).map(Some)
+    }
+
+    fn show(&self) -> Option<String> {
+        self.as_ref().and_then(T::show)
+    }
+
+    fn unset() -> Option<Self> {
+        Some(None)
+    }
+
+    fn quote(text: &str) -> String {
+        T::quote(text)
+    }
+}
+
+/// `text` between backticks, cut to a readable length and without control characters, so that a
+/// hostile value cannot drive the terminal.
+pub(crate) fn quoted(text: &str) -> String {
+    const LONGEST: usize = 80;
+    let mut clean: String =
+        text.chars().take(LONGEST).map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect();
+    if text.chars().nth(LONGEST).is_some() {
+        clean.push('…');
+    }
+    format!("`{clean}`")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_quoted_value_cannot_drive_the_terminal() {
+        assert_eq!(quoted("a\u{1b}[31mb"), "`a\u{fffd}[31mb`");
+    }
+
+    #[test]
+    fn a_long_value_is_cut() {
+        assert_eq!(quoted(&"x".repeat(200)).chars().count(), 83);
+    }
+}
