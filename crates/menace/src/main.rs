@@ -1,1 +1,25 @@
-fn main() {}
+//! The command line of Menace. What each command does is in `commands`.
+
+mod args;
+mod commands;
+mod context;
+mod exit;
+mod logs;
+mod render;
+mod setting_flags;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+/// Parsing allocates millions of small trees; this allocator is made for that.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+fn main() -> ExitCode {
+    let arguments = args::Arguments::parse();
+    match commands::dispatch(arguments) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => exit::report(&failure),
+    }
+}

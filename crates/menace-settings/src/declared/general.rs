@@ -8,7 +8,7 @@ group! {
     /// What is run, how often, and where its data goes.
     pub struct General = "Runs and data" {
         /// The repository whose code is exercised. It is read in place; calls see a copy.
-        repo_path: PathBuf = "SANDBOX_REPO_PATH".default(".");
+        repo_path: PathBuf = "SANDBOX_REPO_PATH".default(".").flags(&["--repo"]);
 
         /// The directory for everything that a run keeps: histories, presets, patch records.
         data_dir: PathBuf = "SANDBOX_DATA_DIR".default("sandbox_data")

@@ -20,6 +20,9 @@ group! {
         /// One JSON object per line instead of text for people.
         json: bool = "SANDBOX_JSON_LOGS".default("0");
 
+        /// A file that gets every message too. It is rotated at 1 MB; three older ones are kept.
+        file: Option<PathBuf> = "SANDBOX_LOG_FILE".flags(&["--log-file"]);
+
         /// Copy the logs of the services into the audit trail. Unset, autonomous runs and the
         /// synergy tools do and nothing else does.
         central: Option<bool> = "SANDBOX_CENTRAL_LOGGING";

@@ -1,0 +1,68 @@
+//! What can be typed. Each command's own arguments are beside the command.
+
+use clap::{Parser, Subcommand, ValueEnum};
+
+use crate::commands::{analyze, env, settings};
+use crate::exit;
+
+/// Exercises every function of a Python repository and says what breaks, where, and how to see
+/// it again.
+#[derive(Debug, Parser)]
+#[command(version, after_help = exit::CODES, disable_help_subcommand = true)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    pub global: Global,
+
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// Understood by every command.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Global {
+    /// Least important messages to show: error, warn, info, debug or trace.
+    #[arg(long, global = true, value_name = "LEVEL", help_heading = "Global options")]
+    pub log_level: Option<String>,
+
+    /// Show debug messages, whatever the level is.
+    #[arg(long, global = true, help_heading = "Global options")]
+    pub verbose: bool,
+
+    /// Write messages to this file too; it is rotated at 1 MB, three older ones are kept.
+    #[arg(long, global = true, value_name = "FILE", help_heading = "Global options")]
+    pub log_file: Option<String>,
+
+    /// Read settings from this YAML file instead of sandbox_settings.yaml.
+    #[arg(long, global = true, value_name = "FILE", help_heading = "Global options")]
+    pub settings_yaml: Option<String>,
+
+    /// Directory for everything that is kept: histories, caches, reports.
+    #[arg(long, global = true, value_name = "DIR", help_heading = "Global options")]
+    pub sandbox_data_dir: Option<String>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    Analyze(analyze::Analyze),
+    Settings(settings::ShowSettings),
+    Env(env::Env),
+}
+
+/// For people or for machines.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    Table,
+    Json,
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_definition_of_the_command_line_is_sound() {
+        Arguments::command().debug_assert();
+    }
+}

@@ -1,0 +1,127 @@
+//! `menace analyze`: what a repository consists of, and where it is weak.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use globset::{Glob, GlobSet, GlobSetBuilder};
+
+use menace_model::ModuleReport;
+use menace_source::{Analysis, AnalyzeError, Options, analyze, check};
+
+use crate::args::{Format, Global};
+use crate::context::{Context, Flags};
+use crate::exit::Failure;
+use crate::render::analysis_json::AnalysisJson;
+use crate::render::progress::Progress;
+use crate::render::{analysis_table, output};
+
+/// Read every Python file of a repository: sections, imports, complexity, dangerous constructs.
+///
+/// Nothing of the repository is executed and nothing in it is changed.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  menace analyze --repo ~/src/shop
+  menace analyze --repo . --module 'shop/api/**'
+  menace analyze --repo . --format json | jq '.modules[] | select(.imported_by == []) | .path'
+
+A file that cannot be parsed is reported and does not fail the command. A repository that does not
+exist or cannot be read does (exit code 2).")]
+pub(crate) struct Analyze {
+    /// The repository [default: SANDBOX_REPO_PATH, else the working directory].
+    #[arg(long, value_name = "DIR")]
+    repo: Option<String>,
+
+    /// Only modules whose path or dotted name matches; may be given more than once.
+    #[arg(long, value_name = "GLOB")]
+    module: Vec<String>,
+
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    format: Format,
+
+    /// Show every module, not only those that are hardest to maintain.
+    #[arg(long)]
+    all: bool,
+
+    /// Who looks for dangerous constructs: ruff if installed, else bandit, else the built-in check.
+    #[arg(long, value_enum, default_value_t = ScannerArg::Auto)]
+    scanner: ScannerArg,
+
+    /// Neither read nor write the cache below the data directory.
+    #[arg(long)]
+    no_cache: bool,
+
+    /// Worker threads [default: one per core].
+    #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
+    jobs: usize,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum ScannerArg {
+    Auto,
+    Ruff,
+    Bandit,
+    Builtin,
+}
+
+impl Analyze {
+    pub(crate) fn run(self, global: &Global) -> Result<(), Failure> {
+        let flags = self.repo.iter().map(|repo| ("--repo".to_owned(), repo.clone()));
+        let context = Context::new(global, flags.collect::<Flags>())?;
+        let chosen = self.chosen()?;
+        let analysis = self.analyze(&context)?;
+        for warning in &analysis.warnings {
+            tracing::warn!("{warning}");
+        }
+        let modules: Vec<&ModuleReport> = analysis
+            .modules
+            .iter()
+            .filter(|module| {
+                self.module.is_empty() || chosen.is_match(&module.path) || chosen.is_match(&module.name)
+            })
+            .collect();
+        if modules.is_empty() && !self.module.is_empty() {
+            return Err(Failure::Request(anyhow::anyhow!(
+                "no module matches {}; paths look like `package/module.py`, names like `package.module`",
+                self.module.join(", ")
+            )));
+        }
+        match self.format {
+            Format::Json => output::print_json(&AnalysisJson::new(&analysis, &modules))?,
+            Format::Table => output::print(&analysis_table::render(&analysis, &modules, self.all))?,
+        }
+        // Taking a large result apart takes longer than letting the system do it.
+        std::mem::forget(analysis);
+        Ok(())
+    }
+
+    fn chosen(&self) -> Result<GlobSet, Failure> {
+        let mut globs = GlobSetBuilder::new();
+        for glob in &self.module {
+            globs.add(Glob::new(glob).map_err(Failure::request)?);
+        }
+        globs.build().map_err(Failure::request)
+    }
+
+    fn analyze(&self, context: &Context) -> Result<Analysis, Failure> {
+        let repo: &PathBuf = &context.settings.general.repo_path;
+        let search_path = context.search_path.clone().unwrap_or_default();
+        let options = Options {
+            cache: (!self.no_cache).then(|| context.settings.general.data_dir.join("cache")),
+            scanner: match self.scanner {
+                ScannerArg::Auto => check::Choice::Auto { search_path },
+                ScannerArg::Ruff => check::Choice::Ruff { search_path },
+                ScannerArg::Bandit => check::Choice::Bandit { search_path },
+                ScannerArg::Builtin => check::Choice::Builtin,
+            },
+            jobs: self.jobs,
+        };
+        let progress = Progress::new("analysing");
+        analyze(repo, &options, &|done, total| progress.report(done, total)).map_err(|error| {
+            match error {
+                AnalyzeError::Walk(error) => Failure::request(error),
+                other @ AnalyzeError::Threads(_) => Failure::from(other),
+            }
+        })
+    }
+}

@@ -1,0 +1,17 @@
+//! One file per verb.
+
+pub(crate) mod analyze;
+pub(crate) mod env;
+pub(crate) mod settings;
+
+use crate::args::{Arguments, Command};
+use crate::exit::Failure;
+
+pub(crate) fn dispatch(arguments: Arguments) -> Result<(), Failure> {
+    let Arguments { global, command } = arguments;
+    match command {
+        Command::Analyze(command) => command.run(&global),
+        Command::Settings(command) => command.run(&global),
+        Command::Env(command) => command.run(&global),
+    }
+}

@@ -1,0 +1,63 @@
+//! `menace settings`: what is in effect, and why.
+
+use clap::Args;
+use serde::Serialize;
+
+use menace_settings::{Entry, Warning, reference_markdown};
+
+use crate::args::{Format, Global};
+use crate::context::Context;
+use crate::exit::Failure;
+use crate::render::{output, settings_table};
+use crate::setting_flags::SettingFlags;
+
+/// Show every setting with its effective value and where it came from.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  menace settings                         all settings in effect
+  menace settings --set                   only those that somebody set
+  TIMEOUT=5 menace settings --format json the same for machines
+  menace settings --markdown              the reference page")]
+pub(crate) struct ShowSettings {
+    /// Only settings whose value is not the default.
+    #[arg(long)]
+    set: bool,
+
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    format: Format,
+
+    /// Print the reference of all settings as Markdown.
+    #[arg(long, conflicts_with_all = ["format", "set"])]
+    markdown: bool,
+
+    #[command(flatten)]
+    flags: SettingFlags,
+}
+
+#[derive(Debug, Serialize)]
+struct SettingsJson<'a> {
+    version: u32,
+    settings: Vec<Entry>,
+    warnings: &'a [Warning],
+}
+
+impl ShowSettings {
+    pub(crate) fn run(self, global: &Global) -> Result<(), Failure> {
+        if self.markdown {
+            return Ok(output::print(&reference_markdown())?);
+        }
+        let context = Context::new(global, self.flags.0)?;
+        let wanted = |entry: &Entry| !self.set || entry.origin.is_explicit();
+        let settings: Vec<Entry> = context.settings.entries().filter(wanted).collect();
+        match self.format {
+            Format::Table => output::print(&settings_table::render(&settings))?,
+            Format::Json => output::print_json(&SettingsJson {
+                version: 1,
+                settings,
+                warnings: &context.settings.warnings,
+            })?,
+        }
+        Ok(())
+    }
+}

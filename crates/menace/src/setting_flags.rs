@@ -1,0 +1,64 @@
+//! Every flag that sets a setting, for commands that take them all.
+//!
+//! They come from the declarations, so a new setting brings its flag along.
+
+use clap::error::ErrorKind;
+use clap::{Arg, ArgAction, ArgMatches, Command, Error, FromArgMatches};
+
+use crate::context::Flags;
+
+/// The setting flags that were given.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct SettingFlags(pub Flags);
+
+/// Flags that [`crate::args::Global`] declares itself.
+const GLOBAL: &[&str] =
+    &["--log-level", "--verbose", "--log-file", "--settings-yaml", "--sandbox-data-dir"];
+
+fn names() -> impl Iterator<Item = (menace_settings::Flag, &'static str)> {
+    menace_settings::flags()
+        .filter(|flag| !GLOBAL.contains(&flag.name))
+        .filter_map(|flag| Some((flag, flag.name.strip_prefix("--")?)))
+}
+
+impl FromArgMatches for SettingFlags {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, Error> {
+        let mut given = Flags::new();
+        for (flag, id) in names() {
+            if flag.takes_value() {
+                if let Some(value) = matches.get_one::<String>(id) {
+                    given.insert(flag.name.to_owned(), value.clone());
+                }
+            } else if matches.get_flag(id) {
+                given.insert(flag.name.to_owned(), "1".to_owned());
+            }
+        }
+        Ok(Self(given))
+    }
+
+    fn update_from_arg_matches(&mut self, _: &ArgMatches) -> Result<(), Error> {
+        Err(Error::raw(ErrorKind::InvalidSubcommand, "flags are read once"))
+    }
+}
+
+impl clap::Args for SettingFlags {
+    fn augment_args(command: Command) -> Command {
+        names().fold(command, |command, (flag, id)| {
+            let opposite = if flag.inverse { "The opposite of: " } else { "" };
+            let arg = Arg::new(id)
+                .long(id)
+                .help(format!("{opposite}{} [{}]", flag.setting.help(), flag.setting.name))
+                .help_heading("Setting flags")
+                .hide_short_help(true);
+            command.arg(if flag.takes_value() {
+                arg.action(ArgAction::Set).value_name(flag.setting.kind().to_uppercase())
+            } else {
+                arg.action(ArgAction::SetTrue)
+            })
+        })
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
+    }
+}
