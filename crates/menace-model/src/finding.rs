@@ -23,10 +23,29 @@ pub enum Confidence {
 /// One construct that a person should look at.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Finding {
-    /// Bandit's number for the rule (`B602`), whichever scanner reported it.
+    /// Bandit's number for the rule (`B602`), whichever scanner reported it, or `M9xx` for a
+    /// construct that Bandit has no number for.
     pub rule: String,
     pub severity: Severity,
     pub confidence: Confidence,
+    /// One-based line of the construct.
+    pub line: u32,
+    pub message: String,
+}
+
+impl Finding {
+    /// Whether Bandit has a rule for this. Only these count towards `security_score`, so that the
+    /// score does not depend on which scanner was installed.
+    pub fn is_bandit_class(&self) -> bool {
+        self.rule.starts_with('B')
+    }
+}
+
+/// One place where a linter would ask for a change.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Lint {
+    /// The code as Ruff and pyflakes number it (`F401`).
+    pub code: String,
     /// One-based line of the construct.
     pub line: u32,
     pub message: String,

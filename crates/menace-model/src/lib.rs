@@ -12,7 +12,7 @@ mod section;
 mod types;
 
 pub use construction::{Blocked, Construction, Step};
-pub use finding::{Confidence, Finding, Severity};
+pub use finding::{Confidence, Finding, Lint, Severity};
 pub use import::{Import, ImportHow};
 pub use module::{ModuleError, ModuleReport, Totals};
 pub use numbers::{Halstead, Lines, Numbers};
