@@ -40,7 +40,6 @@ pub struct Module<'a> {
 
 /// Which results the caller has a use for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[expect(clippy::struct_excessive_bools, reason = "three independent switches, not a state")]
 pub struct Wanted {
     /// The rules that Bandit numbers; off when Bandit or Ruff has reported them.
     pub bandit_class: bool,

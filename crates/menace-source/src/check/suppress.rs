@@ -42,16 +42,11 @@ impl Noqa {
 impl Suppressions {
     pub(super) fn read(tokens: &Tokens, source: &str, lines: &LineTable) -> Self {
         let mut found = Self::default();
-        let lower = |word: &str| source.contains(word);
-        // Most files have no such comment: one search of the text spares reading the tokens.
-        if !(lower("nosec") || lower("noqa") || lower("NOQA") || lower("NoQA")) {
-            return found;
-        }
         for token in tokens.iter().filter(|token| token.kind() == TokenKind::Comment) {
             let comment = &source[token.range()];
-            let line = lines.line(token.start());
+            let line = || lines.line(token.start());
             if let Some(rules) = nosec(comment) {
-                found.nosec.insert(line, rules);
+                found.nosec.insert(line(), rules);
             }
             if let Some((noqa, whole_file)) = noqa(comment) {
                 if whole_file {
@@ -60,7 +55,7 @@ impl Suppressions {
                         None => found.file = Some(noqa),
                     }
                 } else {
-                    found.noqa.insert(line, noqa);
+                    found.noqa.insert(line(), noqa);
                 }
             }
         }
@@ -128,9 +123,7 @@ fn mentions(text: &str) -> impl Iterator<Item = &str> {
 
 /// What a `# noqa` comment hides, and whether it speaks for the whole file.
 fn noqa(comment: &str) -> Option<(Noqa, bool)> {
-    let (at, _) = comment
-        .char_indices()
-        .find(|(at, _)| comment.get(*at..at + 4).is_some_and(|w| w.eq_ignore_ascii_case("noqa")))?;
+    let at = comment.as_bytes().windows(4).position(|word| word.eq_ignore_ascii_case(b"noqa"))?;
     let before = comment[..at].trim_end();
     let whole_file = before.ends_with("ruff:") || before.ends_with("flake8:");
     if !whole_file && !before.ends_with('#') {

@@ -49,9 +49,11 @@ impl<'a> Imports<'a> {
 
     /// Writes the dotted name of a callee with its imports resolved into `out`. What is not a
     /// name, such as the result of another call, is left empty: `f().run` is `.run`.
-    pub(super) fn qualify(&self, callee: &'a Expr, out: &mut String) {
+    ///
+    /// `parts` is working space, kept by the caller to spare an allocation for each call.
+    pub(super) fn qualify(&self, callee: &'a Expr, parts: &mut Vec<&'a str>, out: &mut String) {
         out.clear();
-        let mut parts: Vec<&str> = Vec::new();
+        parts.clear();
         let mut root = callee;
         while let Expr::Attribute(attribute) = root {
             parts.push(&attribute.attr);

@@ -52,8 +52,9 @@ pub(super) struct Security<'a> {
     module: &'a [Stmt],
     imports: Imports<'a>,
     sink: Sink,
-    /// Kept between calls to spare an allocation for each.
+    /// Kept between calls to spare allocations for each.
     qualified: String,
+    parts: Vec<&'a str>,
 }
 
 impl<'a> Security<'a> {
@@ -65,6 +66,7 @@ impl<'a> Security<'a> {
             imports: Imports::default(),
             sink: Sink::default(),
             qualified: String::new(),
+            parts: Vec::new(),
         }
     }
 
@@ -137,7 +139,7 @@ impl<'a> Security<'a> {
 
     fn call(&mut self, node: &'a ExprCall, above: &[Node<'a>]) {
         let mut qualified = std::mem::take(&mut self.qualified);
-        self.imports.qualify(&node.func, &mut qualified);
+        self.imports.qualify(&node.func, &mut self.parts, &mut qualified);
         let call = Call::new(node, &qualified);
         if self.bandit_class {
             self.bandit_call(&call, above);

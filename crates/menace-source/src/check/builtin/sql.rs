@@ -9,7 +9,7 @@ use crate::check::walk::Node;
 
 /// How much of a chain of operators is read. Hand-written SQL has a few dozen parts; the limit
 /// keeps generated chains of many thousand strings from costing the square of their length.
-const CHAIN_LIMIT: usize = 512;
+const CHAIN_LIMIT: usize = 256;
 
 /// A string that is added to, formatted by `%`, `.format` or `.replace`.
 pub(super) fn string(string: &ExprStringLiteral, value: &str, above: &[Node<'_>], sink: &mut Sink) {
@@ -19,6 +19,7 @@ pub(super) fn string(string: &ExprStringLiteral, value: &str, above: &[Node<'_>]
             let operators = above
                 .iter()
                 .rev()
+                .take(CHAIN_LIMIT)
                 .take_while(|node| matches!(node, Node::Expr(Expr::BinOp(_))))
                 .count();
             let root = above.len() - operators;
@@ -92,15 +93,19 @@ fn chain(value: &str, operators: &[Node<'_>]) -> String {
     text
 }
 
-/// A statement that selects from, deletes from, inserts values into or updates and sets.
+/// A statement that selects from, deletes from, inserts values into or updates and sets. What
+/// follows the first word decides, for it holds all that follows later ones.
 fn looks_like_sql(text: &str) -> bool {
     let text = text.to_ascii_lowercase();
-    after(&text, "select", is_space).any(|rest| after(rest, "from", is_space).next().is_some())
+    let followed = |first, second| {
+        let mut rests = after(&text, first, is_space);
+        rests.next().is_some_and(|rest| after(rest, second, is_space).next().is_some())
+    };
+    followed("select", "from")
+        || followed("update", "set")
         || after_words(&text, "delete", "from").is_some()
         || after_words(&text, "insert", "into")
             .is_some_and(|rest| after(rest, "values", |c| is_space(c) || c == '(').next().is_some())
-        || after(&text, "update", is_space)
-            .any(|rest| after(rest, "set", is_space).next().is_some())
 }
 
 /// What follows each `word` and one character that `ends` it.

@@ -25,8 +25,10 @@ impl<'a> ImportUse<'a> {
         Self { is_package_init, bound: FxHashMap::default(), used: FxHashSet::default() }
     }
 
-    pub(super) fn statement(&mut self, stmt: &'a Stmt, notes: &mut Vec<Note>) {
+    pub(super) fn statement(&mut self, stmt: &'a Stmt, above: &[Node<'a>], notes: &mut Vec<Note>) {
         match stmt {
+            // An import in the body of a class makes an attribute, for anyone to use.
+            Stmt::Import(_) | Stmt::ImportFrom(_) if is_in_class(above) => {}
             Stmt::Import(import) => {
                 for alias in &import.names {
                     let root = alias.name.split('.').next().unwrap_or_default();
@@ -55,7 +57,7 @@ impl<'a> ImportUse<'a> {
     fn bind(&mut self, alias: &'a Alias, name: &'a str) {
         let local = match &alias.asname {
             // `import x as x` says that the name is for others.
-            Some(asname) if *asname == alias.name => return,
+            Some(asname) if asname.as_str() == alias.name.as_str() => return,
             Some(asname) => asname.as_str(),
             None => name,
         };
@@ -92,11 +94,23 @@ impl<'a> ImportUse<'a> {
     }
 }
 
+fn is_in_class(above: &[Node<'_>]) -> bool {
+    let scope = above.iter().rev().find_map(|node| match node {
+        Node::Stmt(stmt @ (Stmt::FunctionDef(_) | Stmt::ClassDef(_))) => Some(stmt),
+        _ => None,
+    });
+    matches!(scope, Some(Stmt::ClassDef(_)))
+}
+
+/// How far up a string looks for what it may mean. No one nests types deeper, and a chain of
+/// thousands of strings must not cost the square of its length.
+const DEPTH_LIMIT: usize = 64;
+
 /// Whether a string here may be read as a type or as a list of exported names. Looks no further
 /// than the statement around it.
 fn is_type_or_export(above: &[Node<'_>]) -> bool {
     let is_all = |target: &Expr| matches!(target, Expr::Name(name) if name.id == "__all__");
-    for node in above.iter().rev() {
+    for node in above.iter().rev().take(DEPTH_LIMIT) {
         match node {
             Node::Parameter(_) | Node::TypeParam(_) | Node::Expr(Expr::Subscript(_)) => {
                 return true;

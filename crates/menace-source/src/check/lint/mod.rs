@@ -38,7 +38,7 @@ impl<'a> Linter<'a> {
         let notes = &mut self.notes;
         match node {
             Node::Stmt(stmt) => {
-                self.imports.statement(stmt, notes);
+                self.imports.statement(stmt, above, notes);
                 match stmt {
                     Stmt::Assert(assert) => statements::assert(assert, notes),
                     Stmt::Raise(raise) => statements::raise(raise, notes),
