@@ -12,9 +12,9 @@ use super::hit::Sink;
 use super::imports::Imports;
 use crate::check::walk::Node;
 
-/// How many assignments are followed from one name to the next. Code that takes more steps than
-/// this is not proven safe.
-const STEP_LIMIT: usize = 64;
+/// How many names and formatted strings one proof may look at, which also bounds its recursion.
+/// Text that takes more steps is not proven safe.
+const STEP_LIMIT: usize = 500;
 
 pub(super) fn check<'a>(
     call: &Call<'a, '_>,
@@ -143,6 +143,7 @@ impl<'a> Proof<'a> {
 
     fn part(&mut self, part: &'a Expr) -> bool {
         match part {
+            Expr::Starred(_) if self.spent() => false,
             Expr::Starred(starred) => match &*starred.value {
                 Expr::List(list) => list.elts.iter().all(|part| self.part(part)),
                 Expr::Tuple(tuple) => tuple.elts.iter().all(|part| self.part(part)),

@@ -77,6 +77,9 @@ impl<'a> Security<'a> {
             Node::Expr(Expr::StringLiteral(string)) if self.bandit_class => {
                 self.string(string, above);
             }
+            Node::Expr(Expr::Dict(dict)) if self.bandit_class => {
+                passwords::dict(dict, &mut self.sink);
+            }
             Node::Expr(Expr::FString(string)) if self.bandit_class => {
                 text::f_string(string, above, &mut self.sink);
             }
@@ -184,8 +187,8 @@ impl<'a> Security<'a> {
             "Environment" | "Template" | "Markup" => templates::check(call, sink),
             "from_pretrained" | "load_dataset" | "hf_hub_download" | "snapshot_download"
             | "repository_id" => models::hugging_face(call, imports, sink),
-            name if name.contains("chmod") => chmod::check(call, sink),
-            name if name.contains("extractall") => archives::check(call, imports, sink),
+            _ if call.name_contains(b"chmod") => chmod::check(call, sink),
+            _ if call.name_contains(b"extractall") => archives::check(call, imports, sink),
             _ => {}
         }
     }

@@ -1,7 +1,7 @@
 //! B105, B106, B107: a string constant where the name says password, token or secret.
 
 use menace_model::{Confidence, Severity};
-use ruff_python_ast::{Expr, ExprStringLiteral, Stmt, StmtFunctionDef};
+use ruff_python_ast::{Expr, ExprDict, ExprStringLiteral, Stmt, StmtFunctionDef};
 use ruff_text_size::{Ranged, TextRange};
 
 use super::call::Call;
@@ -12,21 +12,12 @@ use crate::check::walk::Node;
 const RANKS: Ranks = (Severity::Low, Confidence::Medium);
 const MESSAGE: &str = "a password written in the source; read it from a secret store";
 
-/// B105: assigned to, compared with, or the value of a dict key or item of such a name.
+/// B105: assigned to, compared with, or put under a key of such a name.
 pub(super) fn string(string: &ExprStringLiteral, value: &str, above: &[Node<'_>], sink: &mut Sink) {
     let Some((parent, above)) = above.split_last() else { return };
     let found = match parent {
         Node::Stmt(Stmt::Assign(assign)) => {
             assign.targets.iter().any(|target| name_of(target).is_some_and(is_secret_name))
-        }
-        Node::Expr(Expr::Dict(dict)) => {
-            let is_key =
-                |key: &Expr| matches!(key, Expr::StringLiteral(key) if std::ptr::eq(key, string));
-            dict.items.iter().any(|item| {
-                item.key.as_ref().is_some_and(is_key)
-                    && is_secret_name(value)
-                    && is_constant(&item.value)
-            })
         }
         Node::Expr(Expr::Subscript(_)) => {
             let assigned = match above.last() {
@@ -43,6 +34,17 @@ pub(super) fn string(string: &ExprStringLiteral, value: &str, above: &[Node<'_>]
     };
     if found {
         sink.report_at(string.start(), "B105", RANKS, parent.range(), MESSAGE);
+    }
+}
+
+/// B105: the value of such a key in a dict, whatever constant it is. Looked for from the dict, since
+/// each of its strings would have to search all its items.
+pub(super) fn dict(dict: &ExprDict, sink: &mut Sink) {
+    for item in &dict.items {
+        let Some(key) = &item.key else { continue };
+        if is_constant(&item.value) && constant(key).is_some_and(is_secret_name) {
+            sink.report_at(key.start(), "B105", RANKS, dict.range(), MESSAGE);
+        }
     }
 }
 
