@@ -1,0 +1,72 @@
+//! A call as the rules look at it.
+
+use ruff_python_ast::{Expr, ExprCall, Keyword};
+use ruff_text_size::{Ranged, TextRange, TextSize};
+
+use super::literal::Literal;
+
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Call<'a, 'q> {
+    pub(super) node: &'a ExprCall,
+    /// The dotted name of the callee, imports resolved: `subprocess.run`.
+    pub(super) qualified: &'q str,
+    /// The last part of that name.
+    pub(super) name: &'q str,
+}
+
+impl<'a, 'q> Call<'a, 'q> {
+    pub(super) fn new(node: &'a ExprCall, qualified: &'q str) -> Self {
+        let name = qualified.rsplit('.').next().unwrap_or_default();
+        Self { node, qualified, name }
+    }
+
+    pub(super) fn range(&self) -> TextRange {
+        self.node.range()
+    }
+
+    /// The first part of the qualified name.
+    pub(super) fn root(&self) -> &'q str {
+        self.qualified.split('.').next().unwrap_or_default()
+    }
+
+    /// Whether `part` is one of the dotted parts of the name.
+    pub(super) fn has_part(&self, part: &str) -> bool {
+        self.qualified.split('.').any(|one| one == part)
+    }
+
+    /// Names are short: comparing windows beats preparing a search for every call.
+    pub(super) fn name_contains(&self, text: &[u8]) -> bool {
+        self.name.as_bytes().windows(text.len()).any(|part| part == text)
+    }
+
+    pub(super) fn args(&self) -> &'a [Expr] {
+        &self.node.arguments.args
+    }
+
+    pub(super) fn arg(&self, position: usize) -> Literal<'a> {
+        self.args().get(position).map_or(Literal::Unknown, Literal::of)
+    }
+
+    pub(super) fn has_keywords(&self) -> bool {
+        !self.node.arguments.keywords.is_empty()
+    }
+
+    pub(super) fn keywords(&self) -> &'a [Keyword] {
+        &self.node.arguments.keywords
+    }
+
+    pub(super) fn keyword(&self, name: &str) -> Option<&'a Expr> {
+        let named = |keyword: &&Keyword| keyword.arg.as_ref().is_some_and(|arg| arg == name);
+        self.keywords().iter().find(named).map(|keyword| &keyword.value)
+    }
+
+    /// The value of a keyword; `Unknown` also when it is not there, as Bandit has it.
+    pub(super) fn keyword_value(&self, name: &str) -> Literal<'a> {
+        self.keyword(name).map_or(Literal::Unknown, Literal::of)
+    }
+
+    /// Where the value of the keyword stands, or else the call: the line Bandit names.
+    pub(super) fn keyword_start(&self, name: &str) -> TextSize {
+        self.keyword(name).map_or(self.node.start(), Ranged::start)
+    }
+}

@@ -1,0 +1,57 @@
+//! B614: `torch.load` unpickles what it reads.
+//! B615: a model or dataset fetched from a hub without a fixed revision can change under you.
+
+use menace_model::{Confidence, Severity};
+
+use super::call::Call;
+use super::hit::{Ranks, Sink};
+use super::imports::Imports;
+use super::literal::{Literal, is_constant};
+
+const RANKS: Ranks = (Severity::Medium, Confidence::High);
+
+pub(super) fn torch(call: &Call<'_, '_>, imports: &Imports<'_>, sink: &mut Sink) {
+    if matches!(call.qualified, "torch.load" | "torch.serialization.load")
+        && imports.has("torch")
+        && !call.keyword_value("weights_only").is_text("True")
+    {
+        let message = "`torch.load` can run code from the file; pass `weights_only=True`";
+        sink.report("B614", RANKS, call.range(), message);
+    }
+}
+
+pub(super) fn hugging_face(call: &Call<'_, '_>, imports: &Imports<'_>, sink: &mut Sink) {
+    let module = match call.name {
+        "from_pretrained" => "transformers",
+        "load_dataset" => "datasets",
+        _ => "huggingface_hub",
+    };
+    let imported = ["transformers", "datasets", "huggingface_hub"]
+        .iter()
+        .any(|module| imports.mentions(module));
+    if !imported || !call.has_part(module) || is_pinned(call) || is_local(call.arg(0)) {
+        return;
+    }
+    let message = "downloads whatever the hub has today; pass `revision=` with a commit";
+    sink.report("B615", RANKS, call.range(), message);
+}
+
+/// A revision that is computed counts as pinned, as does a commit id of seven digits or more.
+fn is_pinned(call: &Call<'_, '_>) -> bool {
+    let keywords = ["revision", "commit_id"];
+    if keywords.iter().any(|name| call.keyword(name).is_some_and(|value| !is_constant(value))) {
+        return true;
+    }
+    let revision = match call.keyword_value("revision") {
+        value if value.is_falsy() => call.keyword_value("commit_id"),
+        value => value,
+    };
+    revision.text().is_some_and(|revision| {
+        let revision = revision.trim_matches(['"', '\'']);
+        revision.len() >= 7 && revision.bytes().all(|digit| digit.is_ascii_hexdigit())
+    })
+}
+
+fn is_local(source: Literal<'_>) -> bool {
+    source.text().is_some_and(|path| ["./", "/", "../"].iter().any(|start| path.starts_with(start)))
+}

@@ -1,0 +1,94 @@
+//! Tools that misbehave are played by small shell scripts.
+#![cfg(unix)]
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::process::Command;
+
+use super::*;
+
+/// A directory with a tool that answers `--version` well and then runs `script`.
+fn tool(name: &str, script: &str) -> tempfile::TempDir {
+    let directory = tempfile::tempdir().unwrap();
+    install(directory.path(), name, script);
+    directory
+}
+
+/// Another process makes the executable: were it open for writing here while a test on another
+/// thread starts a program, the system would refuse to run it.
+fn install(directory: &Path, name: &str, script: &str) {
+    let text = format!(
+        "#!/bin/sh\nif [ \"$1\" = --version ]; then echo {name} 1.2.3; exit 0; fi\n{script}\n"
+    );
+    let draft = directory.join(format!("{name}.sh"));
+    fs::write(&draft, text).unwrap();
+    fs::set_permissions(&draft, fs::Permissions::from_mode(0o755)).unwrap();
+    let copied = Command::new("cp").arg(&draft).arg(directory.join(name)).status().unwrap();
+    assert!(copied.success());
+}
+
+fn scan_with(tool: &tempfile::TempDir, files: &[&str]) -> Scan {
+    let search = Search { path: tool.path().as_os_str(), timeout: Duration::from_secs(10) };
+    let files: Vec<PathBuf> = files.iter().map(PathBuf::from).collect();
+    scan(&search, tool.path(), &files)
+}
+
+#[test]
+fn without_a_tool_the_built_in_checks_are_asked_for() {
+    let empty = tempfile::tempdir().unwrap();
+    assert_eq!(scan_with(&empty, &["a.py"]), Scan::builtin());
+}
+
+#[test]
+fn a_tool_that_fails_leaves_a_warning_with_its_last_words() {
+    let tool = tool("ruff", "echo 'unknown option' >&2; exit 2");
+    let scan = scan_with(&tool, &["a.py"]);
+    assert_eq!(scan.scanner, Scanner::Builtin);
+    let warning = scan.warning.unwrap();
+    assert!(warning.contains("ruff` was not used"), "{warning}");
+    assert!(warning.ends_with("unknown option"), "{warning}");
+}
+
+#[test]
+fn an_answer_that_is_not_json_leaves_a_warning() {
+    let tool = tool("bandit", "echo '{\"results\": 3}'; exit 1");
+    let warning = scan_with(&tool, &["a.py"]).warning.unwrap();
+    assert!(warning.contains("not what was expected"), "{warning}");
+}
+
+#[test]
+fn a_tool_that_hangs_is_ended() {
+    let tool = tool("ruff", "exec sleep 600");
+    let search = Search { path: tool.path().as_os_str(), timeout: Duration::from_millis(300) };
+    let scan = scan(&search, tool.path(), &[PathBuf::from("a.py")]);
+    assert_eq!(scan.scanner, Scanner::Builtin);
+    assert!(scan.warning.unwrap().contains("took longer"));
+}
+
+#[test]
+fn a_broken_ruff_gives_way_to_bandit() {
+    let tool = tool("ruff", "exit 2");
+    install(tool.path(), "bandit", r#"echo '{"errors": [], "results": []}'"#);
+    let scan = scan_with(&tool, &["a.py"]);
+    assert_eq!(scan.scanner, Scanner::Bandit { version: "1.2.3".into() });
+    assert!(scan.warning.unwrap().contains("ruff"));
+}
+
+#[test]
+fn a_file_name_is_never_an_option_and_comes_back_as_given() {
+    // Answers with the last argument as the name of the file.
+    let script = r#"for last; do :; done
+printf '[{"code":"S102","filename":"%s","location":{"row":3,"column":1},"message":"m"}]' "$last"
+case "$*" in *"-- /"*) ;; *) exit 9 ;; esac"#;
+    let tool = tool("ruff", script);
+    let scan = scan_with(&tool, &["--fix"]);
+    assert_eq!(scan.warning, None);
+    let finding = &scan.findings[Path::new("--fix")][0];
+    assert_eq!((finding.rule.as_str(), finding.line), ("B102", 3));
+}
+
+#[test]
+fn relative_directories_on_the_search_path_are_passed_over() {
+    assert_eq!(tool::find(OsStr::new("bin:."), "sh"), None);
+    assert!(tool::find(OsStr::new("/bin:/usr/bin"), "sh").is_some());
+}

@@ -1,0 +1,64 @@
+//! E722: bare `except`. E731: a lambda that is given a name. F631: `assert` on a tuple.
+//! F901: `raise NotImplemented`.
+
+use ruff_python_ast::{
+    ExceptHandlerExceptHandler, Expr, Stmt, StmtAnnAssign, StmtAssert, StmtAssign, StmtRaise,
+};
+use ruff_text_size::Ranged;
+
+use super::Note;
+use crate::check::walk::Node;
+
+pub(super) fn assert(assert: &StmtAssert, notes: &mut Vec<Note>) {
+    if matches!(&*assert.test, Expr::Tuple(tuple) if !tuple.elts.is_empty()) {
+        let message = "a tuple is always true; take the parentheses away";
+        notes.push(Note { code: "F631", range: assert.range(), message });
+    }
+}
+
+pub(super) fn raise(raise: &StmtRaise, notes: &mut Vec<Note>) {
+    let raised = match raise.exc.as_deref() {
+        Some(Expr::Call(call)) => Some(&*call.func),
+        other => other,
+    };
+    if let (Some(Expr::Name(name)), Some(exc)) = (raised, &raise.exc)
+        && name.id == "NotImplemented"
+    {
+        let message = "`NotImplemented` is no exception; raise `NotImplementedError`";
+        notes.push(Note { code: "F901", range: exc.range(), message });
+    }
+}
+
+pub(super) fn assign(assign: &StmtAssign, notes: &mut Vec<Note>) {
+    if let [Expr::Name(_)] = assign.targets.as_slice() {
+        lambda(&assign.value, assign, notes);
+    }
+}
+
+/// With an annotation it may be a field of a data class, where a lambda is the way.
+pub(super) fn annotated(assign: &StmtAnnAssign, above: &[Node<'_>], notes: &mut Vec<Note>) {
+    let in_class = matches!(above.last(), Some(Node::Stmt(Stmt::ClassDef(_))));
+    if let (Expr::Name(_), Some(value), false) = (&*assign.target, &assign.value, in_class) {
+        lambda(value, assign, notes);
+    }
+}
+
+fn lambda(value: &Expr, statement: &impl Ranged, notes: &mut Vec<Note>) {
+    if value.is_lambda_expr() {
+        let message = "use `def` for a function with a name";
+        notes.push(Note { code: "E731", range: statement.range(), message });
+    }
+}
+
+/// A handler that raises again hides nothing.
+pub(super) fn handler(handler: &ExceptHandlerExceptHandler, notes: &mut Vec<Note>) {
+    let raises_again = || {
+        handler.body.iter().any(|stmt| matches!(stmt, Stmt::Raise(raise) if raise.exc.is_none()))
+    };
+    if handler.type_.is_none() && !raises_again() {
+        // The comment that takes the lint back stands behind `except:`, not behind its body.
+        let range = ruff_text_size::TextRange::empty(handler.start());
+        let message = "`except:` also catches `KeyboardInterrupt`; name the exceptions";
+        notes.push(Note { code: "E722", range, message });
+    }
+}

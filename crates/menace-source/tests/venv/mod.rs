@@ -1,0 +1,111 @@
+//! The virtual environment with the real tools, and the Python files to compare on.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use menace_source::check::external::{Scan, Search, scan};
+use menace_source::check::{Checked, Module, Wanted, check};
+use ruff_python_parser::parse_module;
+
+/// Packages and modules of the standard library: old and new code, by many hands.
+const LIBRARY: [&str; 24] = [
+    "asyncio",
+    "concurrent",
+    "ctypes",
+    "distutils",
+    "email",
+    "ensurepip",
+    "http",
+    "idlelib",
+    "importlib",
+    "json",
+    "lib2to3",
+    "logging",
+    "multiprocessing",
+    "sqlite3",
+    "unittest",
+    "urllib",
+    "venv",
+    "wsgiref",
+    "xml",
+    "xmlrpc",
+    "ssl.py",
+    "subprocess.py",
+    "tarfile.py",
+    "smtplib.py",
+];
+
+pub(crate) fn workspace() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
+}
+
+#[expect(clippy::disallowed_methods, reason = "only tests ask where the test venv is")]
+pub(crate) fn venv() -> PathBuf {
+    let venv = std::env::var_os("MENACE_TEST_VENV")
+        .map_or_else(|| workspace().join("target/test-venv"), PathBuf::from);
+    for tool in ["bandit", "ruff"] {
+        assert!(
+            venv.join("bin").join(tool).exists(),
+            "no {tool} in `{}`: run the tests with `cargo xtask test`, which installs it",
+            venv.display()
+        );
+    }
+    venv
+}
+
+/// Scans with one tool of the venv and nothing else on the search path.
+pub(crate) fn scan_with(tool: &str, root: &Path, files: &[PathBuf]) -> Scan {
+    let alone = tempfile::tempdir().unwrap();
+    std::os::unix::fs::symlink(venv().join("bin").join(tool), alone.path().join(tool)).unwrap();
+    let search = Search { path: alone.path().as_os_str(), timeout: Duration::from_mins(5) };
+    scan(&search, root, files)
+}
+
+/// Our own checks; `None` when the file cannot be read or parsed.
+pub(crate) fn check_file(path: &Path, wanted: Wanted) -> Option<Checked> {
+    let source = std::fs::read_to_string(path).ok()?;
+    let parsed = parse_module(&source).ok()?;
+    let module = Module {
+        tree: parsed.syntax(),
+        tokens: parsed.tokens(),
+        source: &source,
+        is_package_init: path.ends_with("__init__.py"),
+    };
+    Some(check(&module, wanted))
+}
+
+/// The fixture project and its files, relative to it.
+pub(crate) fn fixture() -> (PathBuf, Vec<PathBuf>) {
+    let root = workspace().join("fixtures/insecure");
+    let files = python_files(&root, &root);
+    (root, files)
+}
+
+/// The standard library and the chosen files, relative to it.
+pub(crate) fn library() -> (PathBuf, Vec<PathBuf>) {
+    let code = "import sysconfig; print(sysconfig.get_path('stdlib'))";
+    let output = Command::new(venv().join("bin/python")).args(["-I", "-c", code]).output().unwrap();
+    let root = PathBuf::from(String::from_utf8(output.stdout).unwrap().trim());
+    let root = root.canonicalize().unwrap();
+    let files: Vec<PathBuf> =
+        LIBRARY.iter().flat_map(|name| python_files(&root, &root.join(name))).collect();
+    assert!(files.len() > 200, "only {} files in {}", files.len(), root.display());
+    (root, files)
+}
+
+fn python_files(root: &Path, below: &Path) -> Vec<PathBuf> {
+    // Some of the packages are gone in newer versions of Python.
+    if !below.exists() {
+        return Vec::new();
+    }
+    let mut files: Vec<PathBuf> = ignore::WalkBuilder::new(below)
+        .standard_filters(false)
+        .build()
+        .map(|entry| entry.unwrap().into_path())
+        .filter(|file| file.extension().is_some_and(|extension| extension == "py"))
+        .map(|file| file.strip_prefix(root).unwrap().to_owned())
+        .collect();
+    files.sort();
+    files
+}
