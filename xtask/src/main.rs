@@ -7,7 +7,7 @@ mod tools;
 
 use anyhow::{Result, bail};
 
-use run::{cargo, target_dir};
+use run::cargo;
 
 const HELP: &str = "\
 cargo xtask test    set up what the tests need, then run formatting, lints, licences and all tests

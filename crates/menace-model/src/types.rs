@@ -35,10 +35,14 @@ impl TypeExpr {
             Self::Name(name) => visit(name),
             Self::Generic { base, args } => {
                 base.for_each_name(visit);
-                args.iter_mut().for_each(|arg| arg.for_each_name(visit));
+                for arg in args {
+                    arg.for_each_name(visit);
+                }
             }
             Self::Union(items) | Self::List(items) => {
-                items.iter_mut().for_each(|item| item.for_each_name(visit));
+                for item in items {
+                    item.for_each_name(visit);
+                }
             }
             Self::Unpack(inner) => inner.for_each_name(visit),
             Self::Literal(_) | Self::Ellipsis | Self::None | Self::Other(_) => {}

@@ -1,9 +1,11 @@
 //! The analysis of a whole repository: every file at once, then all of them together.
 
+use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use rayon::prelude::*;
 use ruff_source_file::LineIndex;
@@ -12,6 +14,7 @@ use rustc_hash::FxHashMap;
 use menace_model::ModuleReport;
 
 use crate::cache::{self, Cache, CacheError, Key};
+use crate::check::external::{self, Scan, Scanner, Search, Tool};
 use crate::facts::{self, FileError, FileFacts};
 use crate::link::{self, Linked, Names};
 use crate::walk::{self, SourceFile, WalkError};
@@ -23,6 +26,9 @@ pub const MAX_FILE_BYTES: u64 = 10 << 20;
 /// Room for trees as deep as `parse` lets through; only what is used takes memory.
 const STACK_BYTES: usize = 256 << 20;
 
+/// A tool that takes longer is given up; the built-in check has long finished then.
+const SCAN_TIMEOUT: Duration = Duration::from_secs(120);
+
 const PROJECT_FILES: &[&str] = &["pyproject.toml", "setup.py", "setup.cfg"];
 
 /// How to analyse.
@@ -30,10 +36,23 @@ const PROJECT_FILES: &[&str] = &["pyproject.toml", "setup.py", "setup.cfg"];
 pub struct Options {
     /// Directory for the cache; none: every file is read anew.
     pub cache: Option<PathBuf>,
-    /// Which scanner looks for dangerous constructs.
-    pub scanner: check::Choice,
+    /// Who looks for dangerous constructs.
+    pub scanner: ScannerChoice,
+    /// The value of `PATH`, where tools are looked for.
+    pub search_path: OsString,
     /// Worker threads; 0: one per core.
     pub jobs: usize,
+}
+
+/// Who looks for dangerous constructs.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum ScannerChoice {
+    /// An installed tool, else the built-in check.
+    #[default]
+    Auto,
+    /// This tool or nothing.
+    Only(Tool),
+    Builtin,
 }
 
 /// What keeps a repository from being analysed at all.
@@ -41,6 +60,8 @@ pub struct Options {
 pub enum AnalyzeError {
     #[error(transparent)]
     Walk(#[from] WalkError),
+    #[error("{} was asked for but cannot be used: {why}; use --scanner auto or builtin", .tool.name())]
+    Scanner { tool: Tool, why: String },
     #[error("cannot start worker threads")]
     Threads(#[from] rayon::ThreadPoolBuildError),
 }
@@ -52,7 +73,7 @@ pub struct Analysis {
     /// Groups of modules that import each other while they are being imported.
     pub cycles: Vec<Vec<String>>,
     /// Who looked for dangerous constructs.
-    pub scanner: check::Scanner,
+    pub scanner: Scanner,
     /// What went wrong without harm to the result.
     pub warnings: Vec<String>,
 }
@@ -70,8 +91,8 @@ pub fn analyze(
         .stack_size(STACK_BYTES)
         .build()?;
     let mut warnings = Vec::new();
-    let scan = std::thread::scope(|scope| {
-        let scan = scope.spawn(|| check::external(&root, &files, &options.scanner));
+    let (scan, linked) = std::thread::scope(|scope| {
+        let scan = scope.spawn(|| scan(&root, &files, options));
         let linked = pool.install(|| {
             let facts = all_facts(&root, &files, options, progress, &mut warnings);
             let names = Names::new(
@@ -83,9 +104,36 @@ pub fn analyze(
         });
         (scan.join().expect("a scan does not panic"), linked)
     });
-    let (scan, Linked { mut modules, cycles }) = scan;
-    let scanner = scan.apply(&mut modules, &mut warnings);
-    Ok(Analysis { modules, cycles, scanner, warnings })
+    let mut scan = scan?;
+    let Linked { mut modules, cycles } = linked;
+    for module in &mut modules {
+        scan.replace(Path::new(&module.path), &mut module.findings, &mut module.lints);
+    }
+    warnings.extend(scan.warning);
+    Ok(Analysis { modules, cycles, scanner: scan.scanner, warnings })
+}
+
+/// Asks the tool that was chosen, if any.
+fn scan(root: &Path, files: &[SourceFile], options: &Options) -> Result<Scan, AnalyzeError> {
+    let only;
+    let tools = match options.scanner {
+        ScannerChoice::Builtin => return Ok(Scan::builtin()),
+        ScannerChoice::Auto => Tool::ALL,
+        ScannerChoice::Only(tool) => {
+            only = [tool];
+            &only[..]
+        }
+    };
+    let search = Search { path: &options.search_path, timeout: SCAN_TIMEOUT, tools };
+    let files: Vec<PathBuf> = files.iter().map(|file| PathBuf::from(&file.relative)).collect();
+    let scan = external::scan(&search, root, &files);
+    match options.scanner {
+        ScannerChoice::Only(tool) if scan.scanner == Scanner::Builtin => {
+            let why = scan.warning.unwrap_or_else(|| "it is not installed".to_owned());
+            Err(AnalyzeError::Scanner { tool, why })
+        }
+        _ => Ok(scan),
+    }
 }
 
 /// The facts of all files, from the cache where they are known.
@@ -184,9 +232,15 @@ pub(crate) fn facts_of(path: &str, bytes: &[u8]) -> FileFacts {
     let (numbers, complexities) = numbers::measure(&text, &parsed);
     let mut facts = facts::extract(path, &text, parsed.syntax(), &lines, &complexities);
     facts.numbers = numbers;
-    let found = check::builtin(path, &text, &parsed, &lines);
-    facts.findings = found.findings;
-    facts.lints = found.lints;
+    let module = check::Module {
+        tree: parsed.syntax(),
+        tokens: parsed.tokens(),
+        source: &text,
+        is_package_init: path.ends_with("__init__.py"),
+    };
+    let checked = check::check(&module, check::Wanted::ALL);
+    facts.findings = checked.findings;
+    facts.lints = checked.lints;
     facts
 }
 

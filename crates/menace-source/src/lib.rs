@@ -16,4 +16,4 @@ pub mod numbers;
 mod parse;
 pub mod walk;
 
-pub use analyze::{Analysis, AnalyzeError, MAX_FILE_BYTES, Options, analyze};
+pub use analyze::{Analysis, AnalyzeError, MAX_FILE_BYTES, Options, ScannerChoice, analyze};

@@ -56,8 +56,9 @@ pub(crate) fn start(settings: &Settings) -> Result<(), LogFileError> {
 
 fn filter(level: LogLevel) -> LevelFilter {
     match level {
+        LogLevel::Off => LevelFilter::OFF,
         LogLevel::Error => LevelFilter::ERROR,
-        LogLevel::Warning => LevelFilter::WARN,
+        LogLevel::Warn => LevelFilter::WARN,
         LogLevel::Info => LevelFilter::INFO,
         LogLevel::Debug => LevelFilter::DEBUG,
         LogLevel::Trace => LevelFilter::TRACE,

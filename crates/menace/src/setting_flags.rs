@@ -51,7 +51,7 @@ impl clap::Args for SettingFlags {
                 .help_heading("Setting flags")
                 .hide_short_help(true);
             command.arg(if flag.takes_value() {
-                arg.action(ArgAction::Set).value_name(flag.setting.kind().to_uppercase())
+                arg.action(ArgAction::Set).value_name("VALUE")
             } else {
                 arg.action(ArgAction::SetTrue)
             })

@@ -6,7 +6,8 @@ use clap::Args;
 use globset::{Glob, GlobSet, GlobSetBuilder};
 
 use menace_model::ModuleReport;
-use menace_source::{Analysis, AnalyzeError, Options, analyze, check};
+use menace_source::check::external::Tool;
+use menace_source::{Analysis, AnalyzeError, Options, ScannerChoice, analyze};
 
 use crate::args::{Format, Global};
 use crate::context::{Context, Flags};
@@ -77,7 +78,9 @@ impl Analyze {
             .modules
             .iter()
             .filter(|module| {
-                self.module.is_empty() || chosen.is_match(&module.path) || chosen.is_match(&module.name)
+                self.module.is_empty()
+                    || chosen.is_match(&module.path)
+                    || chosen.is_match(&module.name)
             })
             .collect();
         if modules.is_empty() && !self.module.is_empty() {
@@ -105,22 +108,23 @@ impl Analyze {
 
     fn analyze(&self, context: &Context) -> Result<Analysis, Failure> {
         let repo: &PathBuf = &context.settings.general.repo_path;
-        let search_path = context.search_path.clone().unwrap_or_default();
         let options = Options {
             cache: (!self.no_cache).then(|| context.settings.general.data_dir.join("cache")),
             scanner: match self.scanner {
-                ScannerArg::Auto => check::Choice::Auto { search_path },
-                ScannerArg::Ruff => check::Choice::Ruff { search_path },
-                ScannerArg::Bandit => check::Choice::Bandit { search_path },
-                ScannerArg::Builtin => check::Choice::Builtin,
+                ScannerArg::Auto => ScannerChoice::Auto,
+                ScannerArg::Ruff => ScannerChoice::Only(Tool::Ruff),
+                ScannerArg::Bandit => ScannerChoice::Only(Tool::Bandit),
+                ScannerArg::Builtin => ScannerChoice::Builtin,
             },
+            search_path: context.search_path.clone().unwrap_or_default().into(),
             jobs: self.jobs,
         };
         let progress = Progress::new("analysing");
         analyze(repo, &options, &|done, total| progress.report(done, total)).map_err(|error| {
             match error {
+                AnalyzeError::Threads(_) => Failure::from(error),
                 AnalyzeError::Walk(error) => Failure::request(error),
-                other @ AnalyzeError::Threads(_) => Failure::from(other),
+                AnalyzeError::Scanner { .. } => Failure::request(error),
             }
         })
     }

@@ -6,7 +6,9 @@ use menace_model::{
     CallEdge, Construction, Finding, Halstead, Import, Lines, Lint, ModuleError, ModuleReport,
     ParamKind, Section, SectionKind, Totals,
 };
-use menace_source::{Analysis, check::Scanner, check::code_quality, check::security_score};
+use menace_source::Analysis;
+use menace_source::check::external::Scanner;
+use menace_source::check::score::{code_quality, security_score};
 
 const VERSION: u32 = 1;
 

@@ -46,8 +46,15 @@ fn choose<'m>(modules: &[&'m ModuleReport], all: bool) -> Vec<&'m ModuleReport> 
 }
 
 fn module_table(modules: &[&ModuleReport]) -> String {
-    let mut table =
-        table(&["Module", "Sections", "Lines", "Complexity", "Maintainability", "Findings", "Fan-in"]);
+    let mut table = table(&[
+        "Module",
+        "Sections",
+        "Lines",
+        "Complexity",
+        "Maintainability",
+        "Findings",
+        "Fan-in",
+    ]);
     for module in modules {
         let path = Cell::new(tail(&module.path, PATH_WIDTH));
         if module.error.is_some() {

@@ -27,7 +27,9 @@ pub(crate) fn render(settings: &[Entry]) -> String {
         let _ = writeln!(out, "{table}\n");
     }
     if settings.is_empty() {
-        out.push_str("Every setting has its default; `menace settings` without --set lists them.\n");
+        out.push_str(
+            "Every setting has its default; `menace settings` without --set lists them.\n",
+        );
     }
     out
 }

@@ -1,7 +1,10 @@
 //! Tables that fit the terminal.
 
-use comfy_table::presets::UTF8_HORIZONTAL_ONLY;
-use comfy_table::{Cell, CellAlignment, ContentArrangement, Row, Table};
+use comfy_table::{Cell, CellAlignment, ContentArrangement, LineStyle, Row, Table, TableStyle};
+
+/// One line below the head; the rows need none between them.
+const STYLE: TableStyle =
+    TableStyle::new().header_separator(LineStyle::none().fill('─').junction('─'));
 
 /// Width when the output is no terminal: wide enough for most, narrow enough to read in a log.
 const WIDTH_WITHOUT_TERMINAL: u16 = 110;
@@ -9,7 +12,7 @@ const WIDTH_WITHOUT_TERMINAL: u16 = 110;
 /// A table with a head; numbers go to the right.
 pub(crate) fn table(head: &[&str]) -> Table {
     let mut table = Table::new();
-    table.load_preset(UTF8_HORIZONTAL_ONLY);
+    table.load_style(STYLE);
     table.set_content_arrangement(ContentArrangement::Dynamic);
     if !table.is_tty() {
         table.set_width(WIDTH_WITHOUT_TERMINAL);

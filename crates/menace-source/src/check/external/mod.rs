@@ -13,11 +13,13 @@ mod tool;
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
+use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use menace_model::{Finding, Lint};
+use serde::Serialize;
 
 use self::tool::{Deadline, Failure};
 
@@ -29,14 +31,45 @@ pub struct Search<'a> {
     pub path: &'a OsStr,
     /// For the whole scan, whatever the number of files.
     pub timeout: Duration,
+    /// Which tools to try, best first.
+    pub tools: &'a [Tool],
+}
+
+/// A tool that can be asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tool {
+    Ruff,
+    Bandit,
+}
+
+impl Tool {
+    pub const ALL: &'static [Self] = &[Self::Ruff, Self::Bandit];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Ruff => "ruff",
+            Self::Bandit => "bandit",
+        }
+    }
 }
 
 /// Who made the findings.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(tag = "name", rename_all = "lowercase")]
 pub enum Scanner {
     Ruff { version: String },
     Bandit { version: String },
     Builtin,
+}
+
+impl fmt::Display for Scanner {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Ruff { version } => write!(f, "ruff {version}"),
+            Self::Bandit { version } => write!(f, "bandit {version}"),
+            Self::Builtin => f.write_str("built-in check"),
+        }
+    }
 }
 
 /// What a tool said about each file.
@@ -53,23 +86,42 @@ pub struct Scan {
 }
 
 impl Scan {
-    fn builtin() -> Self {
+    /// The answer when no tool was asked: the built-in checks stand.
+    pub fn builtin() -> Self {
         Self { scanner: Scanner::Builtin, findings: BTreeMap::new(), lints: None, warning: None }
+    }
+
+    /// Puts what the tool said in place of the built-in results of one module.
+    ///
+    /// What the tool has no rule for stays as the built-in check has it, so that the choice of
+    /// the tool changes who looks, not what is looked for.
+    pub fn replace(&mut self, path: &Path, findings: &mut Vec<Finding>, lints: &mut Vec<Lint>) {
+        let knows = match self.scanner {
+            Scanner::Builtin => return,
+            Scanner::Bandit { .. } => Finding::is_bandit_class,
+            Scanner::Ruff { .. } => ruff::knows,
+        };
+        findings.retain(|finding| !knows(finding));
+        findings.extend(self.findings.remove(path).unwrap_or_default());
+        findings.sort_by(|a, b| (a.line, &a.rule).cmp(&(b.line, &b.rule)));
+        if let Some(by_path) = &mut self.lints {
+            *lints = by_path.remove(path).unwrap_or_default();
+        }
     }
 }
 
 /// Scans `files`, which are relative to `root` or absolute, with the first tool that works.
 pub fn scan(search: &Search<'_>, root: &Path, files: &[PathBuf]) -> Scan {
-    type Run = fn(&Path, &Targets, Deadline) -> Result<Scan, Failure>;
-    const TOOLS: [(&str, Run); 2] = [("ruff", ruff::scan), ("bandit", bandit::scan)];
-
     let deadline = Deadline::after(search.timeout);
     let mut warnings: Vec<String> = Vec::new();
-    for (name, run) in TOOLS {
-        let Some(executable) = tool::find(search.path, name) else { continue };
+    for tool in search.tools {
+        let Some(executable) = tool::find(search.path, tool.name()) else { continue };
         let scanned = Targets::new(root, files)
             .map_err(|source| Failure::Root { root: root.to_owned(), source })
-            .and_then(|targets| run(&executable, &targets, deadline));
+            .and_then(|targets| match tool {
+                Tool::Ruff => ruff::scan(&executable, &targets, deadline),
+                Tool::Bandit => bandit::scan(&executable, &targets, deadline),
+            });
         match scanned {
             Ok(scan) => return Scan { warning: join(&warnings), ..scan },
             Err(failure) => {

@@ -64,6 +64,12 @@ pub(super) fn scan(
     Ok(Scan { scanner, findings, lints: Some(lints), warning: None })
 }
 
+/// Does Ruff have a rule for this? Its counterparts of the import rules are in preview only.
+pub(super) fn knows(finding: &Finding) -> bool {
+    let number = finding.rule.strip_prefix('B').and_then(|number| number.parse::<u32>().ok());
+    number.is_some_and(|number| !matches!(number, 401..=415 | 613..=615 | 703))
+}
+
 enum Read {
     Finding(Finding),
     Lint(Lint),

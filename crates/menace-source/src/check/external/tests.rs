@@ -28,7 +28,11 @@ fn install(directory: &Path, name: &str, script: &str) {
 }
 
 fn scan_with(tool: &tempfile::TempDir, files: &[&str]) -> Scan {
-    let search = Search { path: tool.path().as_os_str(), timeout: Duration::from_secs(10) };
+    let search = Search {
+        path: tool.path().as_os_str(),
+        timeout: Duration::from_secs(10),
+        tools: Tool::ALL,
+    };
     let files: Vec<PathBuf> = files.iter().map(PathBuf::from).collect();
     scan(&search, tool.path(), &files)
 }
@@ -59,7 +63,11 @@ fn an_answer_that_is_not_json_leaves_a_warning() {
 #[test]
 fn a_tool_that_hangs_is_ended() {
     let tool = tool("ruff", "exec sleep 600");
-    let search = Search { path: tool.path().as_os_str(), timeout: Duration::from_millis(300) };
+    let search = Search {
+        path: tool.path().as_os_str(),
+        timeout: Duration::from_millis(300),
+        tools: Tool::ALL,
+    };
     let scan = scan(&search, tool.path(), &[PathBuf::from("a.py")]);
     assert_eq!(scan.scanner, Scanner::Builtin);
     assert!(scan.warning.unwrap().contains("took longer"));

@@ -1,0 +1,109 @@
+//! Measures the analysis beside ruff and radon, on one tree in one run, so that ratios count.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, ensure};
+
+use crate::python;
+use crate::run::{cargo, program, target_dir};
+
+/// Interleaved, so that a slow moment of the machine hits everybody.
+const ROUNDS: usize = 7;
+
+struct Contender {
+    name: &'static str,
+    command: Vec<String>,
+    rounds: usize,
+    times: Vec<Duration>,
+}
+
+impl Contender {
+    fn new(name: &'static str, rounds: usize, command: &[&str]) -> Self {
+        let command = command.iter().map(|&word| word.to_owned()).collect();
+        Self { name, command, rounds, times: Vec::new() }
+    }
+
+    fn measure(&mut self) -> Result<()> {
+        let mut command = Command::new(&self.command[0]);
+        command.args(&self.command[1..]).stdout(Stdio::null()).stderr(Stdio::null());
+        let started = Instant::now();
+        let status = command.status().with_context(|| format!("cannot start {command:?}"))?;
+        self.times.push(started.elapsed());
+        ensure!(status.success(), "{command:?} failed: {status}");
+        Ok(())
+    }
+
+    fn median(&mut self) -> Duration {
+        self.times.sort();
+        self.times[self.times.len() / 2]
+    }
+}
+
+/// `cargo xtask bench`: prints the rows of `docs/benchmarks.md`.
+#[expect(clippy::print_stdout, reason = "this is the result of the chore")]
+pub(crate) fn run() -> Result<()> {
+    let venv = python::test_venv()?;
+    cargo(["build", "--release", "--quiet", "--package", "menace"]).run()?;
+    let menace = target_dir().join("release/menace").display().to_string();
+    let tool = |name: &str| venv.join("bin").join(name).display().to_string();
+    let stdlib = program(
+        venv.join("bin/python"),
+        ["-c", "import sysconfig; print(sysconfig.get_path('stdlib'))"],
+    )
+    .output()?;
+    let tree = stdlib.trim();
+    let data = tempfile::tempdir()?;
+    let data = data.path().display().to_string();
+
+    let analyze =
+        [&*menace, "analyze", "--repo", tree, "--format", "json", "--sandbox-data-dir", &data];
+    let with = |more: &[&'static str]| [&analyze[..], more].concat();
+    let (ruff, radon) = (tool("ruff"), tool("radon"));
+    let skip = "*/site-packages/*";
+    let mut contenders = [
+        Contender::new(
+            "ruff analyze graph",
+            ROUNDS,
+            &[&*ruff, "analyze", "graph", "--isolated", tree],
+        ),
+        Contender::new(
+            "menace analyze, no cache",
+            ROUNDS,
+            &with(&["--no-cache", "--scanner", "builtin"]),
+        ),
+        Contender::new("menace analyze, warm cache", ROUNDS, &with(&["--scanner", "builtin"])),
+        Contender::new("radon cc", 1, &[&*radon, "cc", "--json", "--exclude", skip, tree]),
+        Contender::new("radon mi", 1, &[&*radon, "mi", "--json", "--exclude", skip, tree]),
+    ];
+    for round in 0..ROUNDS {
+        for contender in contenders.iter_mut().filter(|contender| round < contender.rounds) {
+            contender.measure()?;
+        }
+    }
+    let [graph, cold, warm, cc, mi] = contenders.each_mut().map(Contender::median);
+    println!("| what | median | rounds |\n|---|---|---|");
+    for contender in &mut contenders {
+        let median = contender.median().as_secs_f64();
+        println!("| {} | {median:.3} s | {} |", contender.name, contender.times.len());
+    }
+    let ratio = |a: Duration, b: Duration| a.as_secs_f64() / b.as_secs_f64();
+    println!("\nmenace / ruff analyze graph: {:.2} (at most 2)", ratio(cold, graph));
+    println!("warm / ruff analyze graph: {:.2}", ratio(warm, graph));
+    println!("(radon cc + radon mi) / menace: {:.0} (at least 20)", ratio(cc + mi, cold));
+    println!("peak memory of menace: {} MB (below 500)", peak_memory(Path::new(&menace), tree)?);
+    Ok(())
+}
+
+/// Megabytes that one cold run holds at most, as the kernel counts them.
+fn peak_memory(menace: &Path, tree: &str) -> Result<u64> {
+    let script = "import resource, subprocess, sys\n\
+        subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL, check=True)\n\
+        print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // 1024)";
+    let output = program("python3", ["-c", script])
+        .arg(menace)
+        .args(["analyze", "--no-cache", "--scanner", "builtin", "--format", "json", "--repo", tree])
+        .output()?;
+    Ok(output.trim().parse()?)
+}
