@@ -18,7 +18,7 @@ pub(super) fn of_tokens(source: &str, tokens: &Tokens) -> f64 {
     // Operators and keywords have one text each: counting those needs no hashing.
     let mut fixed = [0_u32; KINDS];
     let mut varying: FxHashMap<(TokenKind, &str), u32> = FxHashMap::default();
-    for token in tokens.iter() {
+    for token in tokens {
         match token.kind() {
             TokenKind::Comment
             | TokenKind::Newline

@@ -6,7 +6,7 @@
 use menace_model::Halstead;
 use ruff_python_ast::token::TokenKind;
 use ruff_python_ast::visitor::{
-    Visitor, walk_elif_else_clause, walk_expr, walk_interpolated_string_element, walk_pattern,
+    Visitor, walk_comprehension, walk_elif_else_clause, walk_expr, walk_interpolated_string_element, walk_pattern,
     walk_stmt,
 };
 use ruff_python_ast::{
@@ -173,7 +173,9 @@ impl<'a> Visitor<'a> for Walk<'a> {
             Expr::BoolOp(operation) => {
                 self.complexity.add(operation.values.len() - 1);
                 self.halstead.operator(operation.op);
-                operation.values.iter().for_each(|value| self.halstead.operand(value));
+                for value in &operation.values {
+                    self.halstead.operand(value);
+                }
             }
             Expr::If(_) => self.complexity.add(1),
             Expr::BinOp(operation) => {
@@ -186,9 +188,13 @@ impl<'a> Visitor<'a> for Walk<'a> {
                 self.halstead.operand(&operation.operand);
             }
             Expr::Compare(comparison) => {
-                comparison.ops.iter().for_each(|op| self.halstead.operator(*op));
+                for op in &comparison.ops {
+                    self.halstead.operator(*op);
+                }
                 self.halstead.operand(&comparison.left);
-                comparison.comparators.iter().for_each(|value| self.halstead.operand(value));
+                for value in &comparison.comparators {
+                    self.halstead.operand(value);
+                }
             }
             _ => {}
         }
@@ -197,7 +203,7 @@ impl<'a> Visitor<'a> for Walk<'a> {
 
     fn visit_comprehension(&mut self, comprehension: &'a Comprehension) {
         self.complexity.add(1 + comprehension.ifs.len());
-        ruff_python_ast::visitor::walk_comprehension(self, comprehension);
+        walk_comprehension(self, comprehension);
     }
 
     fn visit_pattern(&mut self, pattern: &'a Pattern) {
