@@ -108,7 +108,7 @@ def numbers(path):
             "statements": sum(isinstance(node, ast.stmt) for node in ast.walk(tree)),
         }
     except (SyntaxError, UnicodeError, ValueError, RecursionError) as error:
-        result["error"] = "{}: {}".format(type(error).__name__, error)
+        result["error"] = f"{type(error).__name__}: {error}"
     return result
 
 

@@ -9,15 +9,19 @@
 
 use ruff_python_ast::token::{TokenKind, Tokens};
 use ruff_text_size::Ranged;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxBuildHasher, FxHashMap};
 
 /// One more than the number of any kind; kinds are numbered from zero.
 const KINDS: usize = TokenKind::Unknown as usize + 1;
 
+/// About how many tokens share a text in everyday code: saves the table from growing.
+const TOKENS_PER_TEXT: usize = 8;
+
 pub(super) fn of_tokens(source: &str, tokens: &Tokens) -> f64 {
     // Operators and keywords have one text each: counting those needs no hashing.
     let mut fixed = [0_u32; KINDS];
-    let mut varying: FxHashMap<(TokenKind, &str), u32> = FxHashMap::default();
+    let mut varying: FxHashMap<(TokenKind, &str), u32> =
+        FxHashMap::with_capacity_and_hasher(tokens.len() / TOKENS_PER_TEXT, FxBuildHasher);
     for token in tokens {
         match token.kind() {
             TokenKind::Comment

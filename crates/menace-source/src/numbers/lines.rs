@@ -68,8 +68,8 @@ impl Segment {
     /// The logical lines in it: two when something follows a colon, be it only a slice's.
     ///
     /// radon looks for the colon in the last place but one, which it expects to be that before
-    /// the end marker. Segments that end with a semicolon have none, so there it is the place
-    /// before the last token: `else: x; y` has two logical lines, `else: x()` has two as well.
+    /// the end marker. A segment that ends with a semicolon has no marker, so there it is the
+    /// place before the last token: `if a: b; c` counts two, `if a: b(); c` three.
     fn logical(self, has_end_marker: bool) -> u32 {
         match self.last_colon {
             Some(colon) if colon + 2 == self.tokens + u32::from(has_end_marker) => 1,
@@ -195,6 +195,11 @@ impl Counter {
                     self.unit.shape = Shape::Text { multiline: true };
                 }
                 true
+            }
+            // An f-string that is never closed must not swallow the rest of a broken file.
+            TokenKind::Newline => {
+                self.f_string_depth = 0;
+                false
             }
             _ => self.f_string_depth > 0,
         }

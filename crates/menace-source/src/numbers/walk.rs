@@ -6,8 +6,8 @@
 use menace_model::Halstead;
 use ruff_python_ast::token::TokenKind;
 use ruff_python_ast::visitor::{
-    Visitor, walk_comprehension, walk_elif_else_clause, walk_expr, walk_interpolated_string_element, walk_pattern,
-    walk_stmt,
+    Visitor, walk_comprehension, walk_elif_else_clause, walk_expr,
+    walk_interpolated_string_element, walk_pattern, walk_stmt,
 };
 use ruff_python_ast::{
     Comprehension, Decorator, ElifElseClause, Expr, InterpolatedStringElement, ModModule, Pattern,
@@ -171,7 +171,7 @@ impl<'a> Visitor<'a> for Walk<'a> {
             | Expr::NoneLiteral(_)
             | Expr::EllipsisLiteral(_) => return,
             Expr::BoolOp(operation) => {
-                self.complexity.add(operation.values.len() - 1);
+                self.complexity.add(operation.values.len().saturating_sub(1));
                 self.halstead.operator(operation.op);
                 for value in &operation.values {
                     self.halstead.operand(value);
