@@ -1,0 +1,113 @@
+//! Shannon entropy of a module's tokens: how many bits the next token is worth on average.
+//!
+//! Every token counts but those of layout (`NEWLINE`, `NL`, `INDENT`, `DEDENT`, `ENDMARKER`)
+//! and comments. Two tokens are the same when both their kind and their text are: the name `x`
+//! is not the text `x` inside an f-string, and `'a'` is not `"a"`. An f-string counts as the
+//! tokens it consists of. With `p` the share of each distinct token, the entropy is
+//! `−Σ p·log₂ p`: 0 for an empty module or one token repeated, `log₂ n` for `n` distinct
+//! tokens that are equally frequent.
+
+use ruff_python_ast::token::{TokenKind, Tokens};
+use ruff_text_size::Ranged;
+use rustc_hash::{FxBuildHasher, FxHashMap};
+
+/// One more than the number of any kind; kinds are numbered from zero.
+const KINDS: usize = TokenKind::Unknown as usize + 1;
+
+/// About how many tokens share a text in everyday code: saves the table from growing.
+const TOKENS_PER_TEXT: usize = 8;
+
+pub(super) fn of_tokens(source: &str, tokens: &Tokens) -> f64 {
+    // Operators and keywords have one text each: counting those needs no hashing.
+    let mut fixed = [0_u32; KINDS];
+    let mut varying: FxHashMap<(TokenKind, &str), u32> =
+        FxHashMap::with_capacity_and_hasher(tokens.len() / TOKENS_PER_TEXT, FxBuildHasher);
+    for token in tokens {
+        match token.kind() {
+            TokenKind::Comment
+            | TokenKind::Newline
+            | TokenKind::NonLogicalNewline
+            | TokenKind::Indent
+            | TokenKind::Dedent
+            | TokenKind::EndOfFile => {}
+            kind if has_varying_text(kind) => {
+                *varying.entry((kind, &source[token.range()])).or_default() += 1;
+            }
+            kind => fixed[kind as usize] += 1,
+        }
+    }
+    of_counts(fixed.into_iter().chain(varying.into_values()))
+}
+
+fn has_varying_text(kind: TokenKind) -> bool {
+    matches!(
+        kind,
+        TokenKind::Name
+            | TokenKind::Int
+            | TokenKind::Float
+            | TokenKind::Complex
+            | TokenKind::String
+            | TokenKind::FStringStart
+            | TokenKind::FStringMiddle
+            | TokenKind::FStringEnd
+            | TokenKind::TStringStart
+            | TokenKind::TStringMiddle
+            | TokenKind::TStringEnd
+            | TokenKind::IpyEscapeCommand
+            | TokenKind::Unknown
+    )
+}
+
+/// `−Σ p·log₂ p`, brought to the form that needs no division per token.
+fn of_counts(counts: impl Iterator<Item = u32>) -> f64 {
+    let mut total = 0.0;
+    let mut weighted = 0.0;
+    for count in counts.filter(|count| *count > 0).map(f64::from) {
+        total += count;
+        weighted += count * count.log2();
+    }
+    if total > 0.0 { (total.log2() - weighted / total).max(0.0) } else { 0.0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::measured;
+
+    fn entropy(source: &str) -> f64 {
+        measured(source).0.entropy
+    }
+
+    fn close(found: f64, expected: f64) {
+        assert!((found - expected).abs() < 1e-12, "{found} is not {expected}");
+    }
+
+    #[test]
+    fn four_equally_frequent_tokens_are_worth_two_bits() {
+        close(entropy("a = {}\n"), 2.0);
+        close(entropy("a = {}\na = {}\n"), 2.0);
+    }
+
+    #[test]
+    fn a_token_repeated_is_worth_nothing() {
+        close(entropy("a\na\na\n"), 0.0);
+        close(entropy(""), 0.0);
+    }
+
+    #[test]
+    fn shares_weigh() {
+        // a: 2 of 4, b and c: 1 of 4 each.
+        close(entropy("a\na\nb\nc\n"), 1.5);
+    }
+
+    #[test]
+    fn layout_and_comments_do_not_count() {
+        close(entropy("if a:  # b\n\n    c\n"), entropy("if a: c"));
+    }
+
+    #[test]
+    fn kind_and_text_make_a_token() {
+        // `f"`, the text `a` and `"`; then the names `a`, `a`.
+        close(entropy("f\"a\"\na\na\n"), entropy("x\ny\nz\nw\nw\n"));
+        close(entropy("'a'\n\"a\"\n"), 1.0);
+    }
+}
