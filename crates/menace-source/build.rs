@@ -18,7 +18,9 @@ fn hash_tree(path: &Path, hasher: &mut DefaultHasher) {
     if let Ok(entries) = fs::read_dir(path) {
         let mut entries: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();
         entries.sort();
-        entries.iter().for_each(|entry| hash_tree(entry, hasher));
+        for entry in &entries {
+            hash_tree(entry, hasher);
+        }
     } else if let Ok(content) = fs::read(path) {
         path.hash(hasher);
         content.hash(hasher);

@@ -27,7 +27,7 @@ pub const MAX_FILE_BYTES: u64 = 10 << 20;
 const STACK_BYTES: usize = 256 << 20;
 
 /// A tool that takes longer is given up; the built-in check has long finished then.
-const SCAN_TIMEOUT: Duration = Duration::from_secs(120);
+const SCAN_TIMEOUT: Duration = Duration::from_mins(2);
 
 const PROJECT_FILES: &[&str] = &["pyproject.toml", "setup.py", "setup.cfg"];
 

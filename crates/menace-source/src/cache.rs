@@ -63,9 +63,8 @@ impl Cache {
         };
         let damaged = || CacheError::Damaged { path: path.to_owned() };
         let body = bytes.strip_prefix(MAGIC).ok_or_else(damaged)?;
-        let body = match body.strip_prefix(FINGERPRINT.as_bytes()) {
-            Some(body) => body,
-            None => return Ok(Self::default()),
+        let Some(body) = body.strip_prefix(FINGERPRINT.as_bytes()) else {
+            return Ok(Self::default());
         };
         let (checksum, body) = body.split_at_checked(HASH_LENGTH).ok_or_else(damaged)?;
         if checksum != blake3::hash(body).as_bytes() {

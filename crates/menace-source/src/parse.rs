@@ -4,7 +4,7 @@ use ruff_python_ast::ModModule;
 use ruff_python_ast::token::TokenKind;
 use ruff_python_parser::{Mode, ParseOptions, Parsed, parse_unchecked};
 use ruff_source_file::LineIndex;
-use ruff_text_size::Ranged;
+use ruff_text_size::{Ranged, TextSize};
 
 /// Deepest nesting that is analysed. CPython gives up far earlier ("too many nested
 /// parentheses" at 200, a recursion error in its compiler at some thousands), so nothing
@@ -20,15 +20,16 @@ pub(crate) struct SyntaxError {
 
 /// Parses a module in any syntax from Python 3.8 on.
 pub(crate) fn parse(text: &str, lines: &LineIndex) -> Result<Parsed<ModModule>, SyntaxError> {
+    if let Some(at) = bottomless_braces(text) {
+        return Err(too_deep(lines, at));
+    }
     let parsed = parse_unchecked(text, ParseOptions::from(Mode::Module))
         .try_into_module()
         .expect("Mode::Module parses to a module");
-    if let Some(at) = too_deep(&parsed) {
+    if let Some(at) = deepest_token(&parsed) {
         // Dropping the tree would recurse as deeply as it is nested.
         std::mem::forget(parsed);
-        let line = lines.line_index(at).get() as u32;
-        let reason = format!("nested more than {MAX_DEPTH} levels deep");
-        return Err(SyntaxError { line, reason });
+        return Err(too_deep(lines, at));
     }
     match parsed.errors().first() {
         None => Ok(parsed),
@@ -39,9 +40,26 @@ pub(crate) fn parse(text: &str, lines: &LineIndex) -> Result<Parsed<ModModule>, 
     }
 }
 
+fn too_deep(lines: &LineIndex, at: TextSize) -> SyntaxError {
+    SyntaxError {
+        line: lines.line_index(at).get() as u32,
+        reason: format!("nested more than {MAX_DEPTH} levels deep"),
+    }
+}
+
+/// Format specifications nested in each other take the parser quadratic time, so these are
+/// refused before it sees them. Braces in strings are counted too: nobody opens so many.
+fn bottomless_braces(text: &str) -> Option<TextSize> {
+    let mut depth = 0_usize;
+    memchr::memchr2_iter(b'{', b'}', text.as_bytes()).find_map(|at| {
+        depth = if text.as_bytes()[at] == b'{' { depth + 1 } else { depth.saturating_sub(1) };
+        (depth > MAX_DEPTH).then(|| TextSize::new(at as u32))
+    })
+}
+
 /// Bounds the depth of the tree from above by what the tokens allow: every operator between
 /// two commas may nest once, every bracket and every indentation does.
-fn too_deep(parsed: &Parsed<ModModule>) -> Option<ruff_text_size::TextSize> {
+fn deepest_token(parsed: &Parsed<ModModule>) -> Option<TextSize> {
     let mut outer: Vec<usize> = Vec::new();
     let mut base = 0;
     let mut here = 0;
@@ -101,6 +119,7 @@ mod tests {
             format!("x = {}{}", "(".repeat(100_000), ")".repeat(100_000)),
             format!("x = f{}", "()".repeat(100_000)),
             format!("x = a{}", ".b".repeat(100_000)),
+            format!("x = f'{}a{}'", "{a:".repeat(100_000), "}".repeat(100_000)),
         ] {
             assert_eq!(line_of_error(&text), Some(1), "{}", &text[..20]);
         }

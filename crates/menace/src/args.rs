@@ -32,7 +32,7 @@ pub(crate) struct Global {
     #[arg(long, global = true, value_name = "FILE", help_heading = "Global options")]
     pub log_file: Option<String>,
 
-    /// Read settings from this YAML file instead of sandbox_settings.yaml.
+    /// Read settings from this YAML file instead of `sandbox_settings.yaml`.
     #[arg(long, global = true, value_name = "FILE", help_heading = "Global options")]
     pub settings_yaml: Option<String>,
 

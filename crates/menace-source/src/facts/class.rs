@@ -83,7 +83,7 @@ pub(crate) fn class_facts(
                 facts.methods.push(name);
             }
             Stmt::Assign(assign) => {
-                facts.members.extend(assign.targets.iter().filter_map(plain_name))
+                facts.members.extend(assign.targets.iter().filter_map(plain_name));
             }
             Stmt::AnnAssign(assign) => match field(source, assign, keyword_only, scopes) {
                 Annotated::Field(field) => facts.fields.push(field),

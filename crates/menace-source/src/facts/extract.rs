@@ -6,7 +6,7 @@ use ruff_source_file::LineIndex;
 use ruff_text_size::{Ranged, TextSize};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use menace_model::{CallEdge, ImportHow, Param, ParamKind, Section, SectionId, SectionKind};
+use menace_model::{CallEdge, ImportHow, Section, SectionId, SectionKind};
 
 use super::FileFacts;
 use super::annotation::type_expr;
@@ -14,7 +14,8 @@ use super::class::class_facts;
 use super::imports::{RawImport, TypeChecking, literal_target, type_checking_test};
 use super::reference::{Reference, is_typing};
 use super::scope::{Bound, Scope, ScopeKind, Scopes, written_module};
-use crate::numbers::{Complexities, keyword_offset};
+use super::signature::{kind, params};
+use crate::numbers::Complexities;
 
 /// Collects what the tree of one file says; numbers and findings are not part of it.
 pub(crate) fn extract(
@@ -77,7 +78,7 @@ impl<'a> Extractor<'a> {
             docstring: docstring(&module.body),
             params: Vec::new(),
             returns: None,
-            complexity: self.complexities.module(),
+            complexity: self.complexities.top_level(),
             calls: Vec::new(),
             construction: None,
         });
@@ -116,10 +117,6 @@ impl<'a> Extractor<'a> {
         }
     }
 
-    fn complexity(&self, function: &ast::StmtFunctionDef) -> u32 {
-        self.complexities.at(keyword_offset(function)).map_or(1, |block| block.complexity)
-    }
-
     fn unique(&mut self, qualname: String) -> String {
         let count = self.taken.entry(qualname.clone()).or_default();
         *count += 1;
@@ -142,8 +139,8 @@ impl<'a> Extractor<'a> {
         }
         let scope = self.scopes.innermost();
         let python_name = format!("{}{}", scope.prefix, function.name);
-        let (kind, accessor) = self.kind(function, scope.kind, &decorators);
-        let params = self.params(&function.parameters, kind);
+        let (kind, accessor) = kind(function, scope.kind, &decorators);
+        let params = params(self.source, &function.parameters, kind, &self.scopes);
         let returns =
             function.returns.as_deref().map(|expr| type_expr(self.source, expr, &self.scopes));
         let qualname = match accessor {
@@ -151,19 +148,20 @@ impl<'a> Extractor<'a> {
             None => python_name.clone(),
         };
         let qualname = self.unique(qualname);
+        let block = self.complexities.named_at(function.name.start());
         self.open(Section {
             id: SectionId::new(self.path, &qualname),
             kind,
             is_async: function.is_async,
             is_generator: false,
-            line: self.line(function.name.start()),
+            line: self.line(block.map_or(function.start(), |block| block.offset)),
             start_line: self.line(function.start()),
             end_line: self.line(function.end()),
             decorators,
             docstring: docstring(&function.body),
             params,
             returns,
-            complexity: self.complexity(function),
+            complexity: block.map_or(1, |block| block.complexity),
             calls: Vec::new(),
             construction: None,
         });
@@ -203,86 +201,6 @@ impl<'a> Extractor<'a> {
             other => other,
         };
         self.scopes.resolve_expr(callee).unwrap_or_else(|| self.source[callee.range()].to_owned())
-    }
-
-    /// How the function is reached and, for a property, which accessor it is.
-    fn kind(
-        &self,
-        function: &ast::StmtFunctionDef,
-        around: ScopeKind,
-        decorators: &[String],
-    ) -> (SectionKind, Option<&'static str>) {
-        match around {
-            ScopeKind::Module => return (SectionKind::Function, None),
-            ScopeKind::Function => return (SectionKind::Nested, None),
-            ScopeKind::Class => {}
-        }
-        for decorator in &function.decorator_list {
-            if let Expr::Attribute(attribute) = &decorator.expression
-                && attribute.value.is_name_expr()
-            {
-                match attribute.attr.as_str() {
-                    "setter" => return (SectionKind::Property, Some("setter")),
-                    "deleter" => return (SectionKind::Property, Some("deleter")),
-                    "getter" => return (SectionKind::Property, Some("getter")),
-                    _ => {}
-                }
-            }
-        }
-        let kind = decorators.iter().find_map(|name| match name.as_str() {
-            "staticmethod" | "abc:abstractstaticmethod" => Some(SectionKind::StaticMethod),
-            "classmethod" | "abc:abstractclassmethod" => Some(SectionKind::ClassMethod),
-            "property"
-            | "functools:cached_property"
-            | "abc:abstractproperty"
-            | "enum:property"
-            | "enum:DynamicClassAttribute"
-            | "types:DynamicClassAttribute" => Some(SectionKind::Property),
-            _ => None,
-        });
-        let implicit =
-            matches!(function.name.as_str(), "__new__" | "__init_subclass__" | "__class_getitem__");
-        let fallback = if implicit { SectionKind::ClassMethod } else { SectionKind::Method };
-        (kind.unwrap_or(fallback), None)
-    }
-
-    fn params(&self, parameters: &Parameters, kind: SectionKind) -> Vec<Param> {
-        let param = |parameter: &ast::Parameter, kind, default: Option<&Expr>| {
-            let annotation = parameter.annotation.as_deref();
-            Param {
-                name: parameter.name.to_string(),
-                kind,
-                annotation: annotation.map(|expr| self.source[expr.range()].to_owned()),
-                resolved: annotation.map(|expr| type_expr(self.source, expr, &self.scopes)),
-                default: default.map(|expr| self.source[expr.range()].to_owned()),
-            }
-        };
-        let mut positional: Vec<Param> =
-            parameters
-                .posonlyargs
-                .iter()
-                .map(|each| param(&each.parameter, ParamKind::PositionalOnly, each.default()))
-                .chain(parameters.args.iter().map(|each| {
-                    param(&each.parameter, ParamKind::PositionalOrKeyword, each.default())
-                }))
-                .collect();
-        let has_receiver =
-            matches!(kind, SectionKind::Method | SectionKind::ClassMethod | SectionKind::Property);
-        if has_receiver && !positional.is_empty() {
-            positional.remove(0);
-        }
-        let variadic = |parameter: &Option<Box<ast::Parameter>>, kind| {
-            parameter.as_deref().map(|parameter| param(parameter, kind, None))
-        };
-        positional.extend(variadic(&parameters.vararg, ParamKind::VarPositional));
-        positional.extend(
-            parameters
-                .kwonlyargs
-                .iter()
-                .map(|each| param(&each.parameter, ParamKind::KeywordOnly, each.default())),
-        );
-        positional.extend(variadic(&parameters.kwarg, ParamKind::VarKeyword));
-        positional
     }
 
     /// Defaults are evaluated where the function is defined.

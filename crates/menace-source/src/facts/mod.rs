@@ -9,6 +9,7 @@ mod extract;
 mod imports;
 mod reference;
 mod scope;
+mod signature;
 
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};

@@ -78,15 +78,12 @@ impl<'a> Scope<'a> {
 
     fn bind_import(&mut self, import: &'a StmtImport) {
         for alias in &import.names {
-            match &alias.asname {
-                Some(asname) => {
-                    self.bind(asname, Bound::Import(Reference::to(&alias.name, "")));
-                }
+            if let Some(asname) = &alias.asname {
+                self.bind(asname, Bound::Import(Reference::to(&alias.name, "")));
+            } else {
                 // `import a.b` binds `a`.
-                None => {
-                    let first = alias.name.split('.').next().unwrap_or_default();
-                    self.bind(first, Bound::Import(Reference::to(first, "")));
-                }
+                let first = alias.name.split('.').next().unwrap_or_default();
+                self.bind(first, Bound::Import(Reference::to(first, "")));
             }
         }
     }

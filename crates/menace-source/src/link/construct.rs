@@ -188,10 +188,7 @@ impl<'r, 'f> Classes<'r, 'f> {
 
     /// The class itself or, when it is abstract, a subclass that is not.
     fn concrete(&self, id: ClassId) -> Result<ClassId, Blocked> {
-        let blocked = match self.abstract_because(id) {
-            None => return Ok(id),
-            Some(blocked) => blocked,
-        };
+        let Some(blocked) = self.abstract_because(id) else { return Ok(id) };
         let mut waiting = self.subclasses.get(&id).cloned().unwrap_or_default();
         let mut seen = vec![id];
         while let Some(next) = waiting.pop() {

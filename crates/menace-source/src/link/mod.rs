@@ -83,8 +83,8 @@ fn resolve_section(resolver: &Resolver<'_>, module: usize, section: &mut Section
         *decorator = resolver.resolve(module, decorator).name;
     }
     for call in &mut section.calls {
-        let resolved = resolver.resolve(module, &call.target);
-        let path = resolved.module.map(|target| resolver.names.path(target).to_owned());
-        *call = CallEdge { target: resolved.name, path, line: call.line };
+        let callee = resolver.resolve(module, &call.target);
+        let path = callee.module.map(|target| resolver.names.path(target).to_owned());
+        *call = CallEdge { target: callee.name, path, line: call.line };
     }
 }

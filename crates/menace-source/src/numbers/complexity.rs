@@ -38,6 +38,7 @@ pub struct Block {
 pub struct Complexities {
     blocks: Vec<Block>,
     module: u32,
+    top_level: u32,
 }
 
 impl Complexities {
@@ -50,6 +51,17 @@ impl Complexities {
     pub fn at(&self, offset: TextSize) -> Option<&Block> {
         let index = self.blocks.binary_search_by_key(&offset, |block| block.offset).ok()?;
         Some(&self.blocks[index])
+    }
+
+    /// The block whose name stands at `offset`: the last one that starts before.
+    pub fn named_at(&self, offset: TextSize) -> Option<&Block> {
+        let after = self.blocks.partition_point(|block| block.offset < offset);
+        self.blocks[..after].last()
+    }
+
+    /// The decisions of the code that an import runs outside of functions and classes, plus one.
+    pub fn top_level(&self) -> u32 {
+        self.top_level
     }
 
     /// The decisions of the whole module, plus one; closures and inner classes not included.
@@ -157,7 +169,8 @@ impl Tally {
     }
 
     pub(super) fn finish(self) -> Complexities {
-        Complexities { blocks: self.blocks, module: self.scope.own + self.scope.inner }
+        let Scope { own, inner, .. } = self.scope;
+        Complexities { blocks: self.blocks, module: own + inner, top_level: own }
     }
 }
 
@@ -246,6 +259,7 @@ mod tests {
         assert_eq!((class.complexity, class.real_complexity), (4, 6));
         assert_eq!(blocks(source), [(Class, 4), (Method, 2), (Method, 1), (Class, 3), (Method, 2)]);
         assert_eq!(numbers.complexity, 6);
+        assert_eq!(complexities.top_level(), 1);
     }
 
     #[test]
@@ -264,5 +278,8 @@ mod tests {
         assert_eq!(at("async").unwrap().complexity, 2);
         assert_eq!(at("class D").unwrap().kind, Class);
         assert_eq!(at("def f"), None);
+        let name = TextSize::new(source.find("f():").unwrap() as u32);
+        assert_eq!(complexities.named_at(name).unwrap().complexity, 2);
+        assert_eq!(complexities.named_at(TextSize::new(0)), None);
     }
 }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use menace_source::check::external::{Scan, Search, scan};
+use menace_source::check::external::{Scan, Search, Tool, scan};
 use menace_source::check::{Checked, Module, Wanted, check};
 use ruff_python_parser::parse_module;
 
@@ -58,7 +58,11 @@ pub(crate) fn venv() -> PathBuf {
 pub(crate) fn scan_with(tool: &str, root: &Path, files: &[PathBuf]) -> Scan {
     let alone = tempfile::tempdir().unwrap();
     std::os::unix::fs::symlink(venv().join("bin").join(tool), alone.path().join(tool)).unwrap();
-    let search = Search { path: alone.path().as_os_str(), timeout: Duration::from_mins(5) };
+    let search = Search {
+        path: alone.path().as_os_str(),
+        timeout: Duration::from_mins(5),
+        tools: Tool::ALL,
+    };
     scan(&search, root, files)
 }
 

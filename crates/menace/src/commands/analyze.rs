@@ -29,7 +29,7 @@ Examples:
 A file that cannot be parsed is reported and does not fail the command. A repository that does not
 exist or cannot be read does (exit code 2).")]
 pub(crate) struct Analyze {
-    /// The repository [default: SANDBOX_REPO_PATH, else the working directory].
+    /// The repository [default: `SANDBOX_REPO_PATH`, else the working directory].
     #[arg(long, value_name = "DIR")]
     repo: Option<String>,
 

@@ -75,7 +75,7 @@ mod tests {
         let mut files: Vec<_> =
             fs::read_dir(path.parent().unwrap()).unwrap().map(|entry| entry.unwrap()).collect();
         files.sort_by_key(fs::DirEntry::file_name);
-        let names: Vec<_> = files.iter().map(|file| file.file_name()).collect();
+        let names: Vec<_> = files.iter().map(fs::DirEntry::file_name).collect();
         assert_eq!(names, ["menace.log", "menace.log.1", "menace.log.2", "menace.log.3"]);
         for file in files {
             let size = file.metadata().unwrap().len();

@@ -1,0 +1,96 @@
+//! How a function is reached, and what its caller supplies.
+
+use ruff_python_ast::{self as ast, Expr, Parameters};
+use ruff_text_size::Ranged;
+
+use menace_model::{Param, ParamKind, SectionKind};
+
+use super::annotation::type_expr;
+use super::scope::{ScopeKind, Scopes};
+
+/// How the function is reached and, for a property, which accessor it is.
+pub(crate) fn kind(
+    function: &ast::StmtFunctionDef,
+    around: ScopeKind,
+    decorators: &[String],
+) -> (SectionKind, Option<&'static str>) {
+    match around {
+        ScopeKind::Module => return (SectionKind::Function, None),
+        ScopeKind::Function => return (SectionKind::Nested, None),
+        ScopeKind::Class => {}
+    }
+    for decorator in &function.decorator_list {
+        if let Expr::Attribute(attribute) = &decorator.expression
+            && attribute.value.is_name_expr()
+        {
+            match attribute.attr.as_str() {
+                "setter" => return (SectionKind::Property, Some("setter")),
+                "deleter" => return (SectionKind::Property, Some("deleter")),
+                "getter" => return (SectionKind::Property, Some("getter")),
+                _ => {}
+            }
+        }
+    }
+    let kind = decorators.iter().find_map(|name| match name.as_str() {
+        "staticmethod" | "abc:abstractstaticmethod" => Some(SectionKind::StaticMethod),
+        "classmethod" | "abc:abstractclassmethod" => Some(SectionKind::ClassMethod),
+        "property"
+        | "functools:cached_property"
+        | "abc:abstractproperty"
+        | "enum:property"
+        | "enum:DynamicClassAttribute"
+        | "types:DynamicClassAttribute" => Some(SectionKind::Property),
+        _ => None,
+    });
+    let implicit =
+        matches!(function.name.as_str(), "__new__" | "__init_subclass__" | "__class_getitem__");
+    let fallback = if implicit { SectionKind::ClassMethod } else { SectionKind::Method };
+    (kind.unwrap_or(fallback), None)
+}
+
+/// The parameters that a caller supplies: the receiver is not one of them.
+pub(crate) fn params(
+    source: &str,
+    parameters: &Parameters,
+    kind: SectionKind,
+    scopes: &Scopes<'_>,
+) -> Vec<Param> {
+    let param = |parameter: &ast::Parameter, kind, default: Option<&Expr>| {
+        let annotation = parameter.annotation.as_deref();
+        Param {
+            name: parameter.name.to_string(),
+            kind,
+            annotation: annotation.map(|expr| source[expr.range()].to_owned()),
+            resolved: annotation.map(|expr| type_expr(source, expr, scopes)),
+            default: default.map(|expr| source[expr.range()].to_owned()),
+        }
+    };
+    let mut positional: Vec<Param> = parameters
+        .posonlyargs
+        .iter()
+        .map(|each| param(&each.parameter, ParamKind::PositionalOnly, each.default()))
+        .chain(
+            parameters
+                .args
+                .iter()
+                .map(|each| param(&each.parameter, ParamKind::PositionalOrKeyword, each.default())),
+        )
+        .collect();
+    let has_receiver =
+        matches!(kind, SectionKind::Method | SectionKind::ClassMethod | SectionKind::Property);
+    if has_receiver && !positional.is_empty() {
+        positional.remove(0);
+    }
+    let variadic = |parameter: &Option<Box<ast::Parameter>>, kind| {
+        parameter.as_deref().map(|parameter| param(parameter, kind, None))
+    };
+    positional.extend(variadic(&parameters.vararg, ParamKind::VarPositional));
+    positional.extend(
+        parameters
+            .kwonlyargs
+            .iter()
+            .map(|each| param(&each.parameter, ParamKind::KeywordOnly, each.default())),
+    );
+    positional.extend(variadic(&parameters.kwarg, ParamKind::VarKeyword));
+    positional
+}
