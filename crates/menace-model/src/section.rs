@@ -27,7 +27,8 @@ impl SectionId {
     }
 
     pub fn qualname(&self) -> &str {
-        self.0.rsplit_once("::").map_or(&*self.0, |(_, qualname)| qualname)
+        // No qualified name contains a colon, and a path may.
+        self.0.rsplit_once(':').map_or(&*self.0, |(_, qualname)| qualname)
     }
 }
 

@@ -60,6 +60,9 @@ fn bottomless_braces(text: &str) -> Option<TextSize> {
 /// Bounds the depth of the tree from above by what the tokens allow: every operator between
 /// two commas may nest once, every bracket and every indentation does.
 fn deepest_token(parsed: &Parsed<ModModule>) -> Option<TextSize> {
+    if parsed.tokens().len() <= MAX_DEPTH {
+        return None;
+    }
     let mut outer: Vec<usize> = Vec::new();
     let mut base = 0;
     let mut here = 0;

@@ -9,7 +9,6 @@
 
 mod builtin;
 pub mod external;
-mod lines;
 mod lint;
 mod rules;
 pub mod score;
@@ -19,9 +18,10 @@ mod walk;
 use menace_model::{Finding, Lint};
 use ruff_python_ast::ModModule;
 use ruff_python_ast::token::Tokens;
+use ruff_source_file::LineIndex;
+use ruff_text_size::TextSize;
 
 use self::builtin::Security;
-use self::lines::LineTable;
 use self::lint::Linter;
 use self::suppress::Suppressions;
 use self::walk::walk;
@@ -34,6 +34,8 @@ pub struct Module<'a> {
     pub tokens: &'a Tokens,
     /// The text that the tree was parsed from.
     pub source: &'a str,
+    /// Where the lines of that text start.
+    pub lines: &'a LineIndex,
     /// An `__init__.py` imports names for others to use.
     pub is_package_init: bool,
 }
@@ -63,7 +65,7 @@ pub struct Checked {
 /// Checks one module in a single walk that needs no stack in proportion to nesting.
 pub fn check(module: &Module<'_>, wanted: Wanted) -> Checked {
     let mut security = Security::new(&module.tree.body, wanted.bandit_class, wanted.own);
-    let mut linter = Linter::new(module.is_package_init);
+    let mut linter = Linter::new(&module.tree.body, module.is_package_init);
     let any_security = wanted.bandit_class || wanted.own;
     walk(&module.tree.body, |node, above| {
         if any_security {
@@ -79,13 +81,13 @@ pub fn check(module: &Module<'_>, wanted: Wanted) -> Checked {
         return Checked::default();
     }
 
-    let lines = LineTable::new(module.source);
-    let suppressions = Suppressions::read(module.tokens, module.source, &lines);
+    let lines = module.lines;
+    let suppressions = Suppressions::read(module.tokens, module.source, lines);
     let mut findings: Vec<Finding> = hits
         .into_iter()
         .filter_map(|hit| {
-            let line = hit.line(&lines);
-            let (first, last) = hit.context_lines(&lines);
+            let line = hit.line(lines);
+            let (first, last) = hit.context_lines(lines);
             let hidden = suppressions.hide_finding(hit.rule, line, first, last);
             (!hidden).then(|| hit.into_finding(line))
         })
@@ -93,8 +95,8 @@ pub fn check(module: &Module<'_>, wanted: Wanted) -> Checked {
     let mut lint: Vec<Lint> = notes
         .into_iter()
         .filter_map(|note| {
-            let line = lines.line(note.range.start());
-            let last = lines.line(note.range.end());
+            let line = line_of(lines, note.range.start());
+            let last = line_of(lines, note.range.end());
             let hidden = suppressions.hide_lint(note.code, line, last);
             (!hidden).then(|| Lint { code: note.code.into(), line, message: note.message.into() })
         })
@@ -102,6 +104,11 @@ pub fn check(module: &Module<'_>, wanted: Wanted) -> Checked {
     findings.sort_by(|a, b| (a.line, &a.rule).cmp(&(b.line, &b.rule)));
     lint.sort_by(|a, b| (a.line, &a.code).cmp(&(b.line, &b.code)));
     Checked { findings, lints: lint }
+}
+
+/// The one-based line of an offset.
+fn line_of(lines: &LineIndex, offset: TextSize) -> u32 {
+    lines.line_index(offset).get() as u32
 }
 
 #[cfg(test)]

@@ -4,11 +4,11 @@
 //! `# noqa` hides lint but no security finding: those ask for `# noqa: S…` or `# nosec`.
 
 use ruff_python_ast::token::{TokenKind, Tokens};
+use ruff_source_file::LineIndex;
 use ruff_text_size::Ranged;
 use rustc_hash::FxHashMap;
 
-use super::lines::LineTable;
-use super::rules;
+use super::{line_of, rules};
 
 #[derive(Debug, Default)]
 pub(super) struct Suppressions {
@@ -40,11 +40,11 @@ impl Noqa {
 }
 
 impl Suppressions {
-    pub(super) fn read(tokens: &Tokens, source: &str, lines: &LineTable) -> Self {
+    pub(super) fn read(tokens: &Tokens, source: &str, lines: &LineIndex) -> Self {
         let mut found = Self::default();
         for token in tokens.iter().filter(|token| token.kind() == TokenKind::Comment) {
             let comment = &source[token.range()];
-            let line = || lines.line(token.start());
+            let line = || line_of(lines, token.start());
             if let Some(rules) = nosec(comment) {
                 found.nosec.insert(line(), rules);
             }

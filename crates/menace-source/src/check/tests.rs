@@ -1,11 +1,17 @@
 use ruff_python_parser::parse_module;
+use ruff_source_file::LineIndex;
 
 use super::*;
 
 fn checked(source: &str) -> Checked {
     let parsed = parse_module(source).unwrap();
-    let module =
-        Module { tree: parsed.syntax(), tokens: parsed.tokens(), source, is_package_init: false };
+    let module = Module {
+        tree: parsed.syntax(),
+        tokens: parsed.tokens(),
+        source,
+        lines: &LineIndex::from_source_text(source),
+        is_package_init: false,
+    };
     check(&module, Wanted::ALL)
 }
 
@@ -79,11 +85,13 @@ fn a_very_deep_tree_is_checked_without_deep_recursion() {
     let deep = || {
         let chain = format!("x = {}eval(y)", "1+".repeat(50_000));
         let parsed = parse_module(&chain).unwrap();
+        let lines = LineIndex::from_source_text(&chain);
         let found = std::thread::scope(|scope| {
             let module = Module {
                 tree: parsed.syntax(),
                 tokens: parsed.tokens(),
                 source: &chain,
+                lines: &lines,
                 is_package_init: false,
             };
             let small = std::thread::Builder::new().stack_size(128 << 10);

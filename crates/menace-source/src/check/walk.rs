@@ -1,7 +1,7 @@
 //! One pass over a syntax tree, parents before children.
 //!
-//! Invariant: the walk keeps its place on the heap. A tree of any depth (`1+1+…` a hundred thousand
-//! times) is walked without deep recursion, so hostile nesting cannot end the process here.
+//! Invariant: the stack grows as the tree is deep (`1+1+…` a hundred thousand times), so hostile
+//! nesting cannot end the process here.
 
 use ruff_python_ast::{
     Comprehension, ElifElseClause, ExceptHandler, ExceptHandlerExceptHandler, Expr, FStringPart,
@@ -56,18 +56,59 @@ impl Ranged for Node<'_> {
     }
 }
 
+/// Takes the children of a node, in order.
+trait Children<'a> {
+    fn push(&mut self, node: Node<'a>);
+
+    fn extend(&mut self, nodes: impl IntoIterator<Item = Node<'a>>) {
+        for node in nodes {
+            self.push(node);
+        }
+    }
+}
+
+/// Visits each child, and its children, as soon as it is pushed.
+struct Walk<'a, E> {
+    above: Vec<Node<'a>>,
+    enter: E,
+}
+
+/// Room that the frames between two probes of the stack may need, with a wide margin.
+const STACK_RED_ZONE: usize = 128 * 1024;
+const STACK_SEGMENT: usize = 4 * 1024 * 1024;
+
+impl<'a, E: FnMut(Node<'a>, &[Node<'a>])> Children<'a> for Walk<'a, E> {
+    fn push(&mut self, node: Node<'a>) {
+        (self.enter)(node, &self.above);
+        // Nothing is below a leaf; most nodes are leaves.
+        if matches!(
+            node,
+            Node::Expr(
+                Expr::Name(_)
+                    | Expr::StringLiteral(_)
+                    | Expr::BytesLiteral(_)
+                    | Expr::NumberLiteral(_)
+                    | Expr::BooleanLiteral(_)
+                    | Expr::NoneLiteral(_)
+                    | Expr::EllipsisLiteral(_)
+            )
+        ) {
+            return;
+        }
+        self.above.push(node);
+        stacker::maybe_grow(STACK_RED_ZONE, STACK_SEGMENT, || children(node, self));
+        self.above.pop();
+    }
+}
+
 /// Calls `enter` for every node below `body` with the nodes above it, outermost first.
-pub(super) fn walk<'a>(body: &'a [Stmt], mut enter: impl FnMut(Node<'a>, &[Node<'a>])) {
-    let mut above: Vec<Node<'a>> = Vec::new();
-    let mut below: Vec<Node<'a>> = Vec::new();
-    let mut todo: Vec<(Node<'a>, usize)> =
-        body.iter().rev().map(|stmt| (Node::Stmt(stmt), 0)).collect();
-    while let Some((node, depth)) = todo.pop() {
-        above.truncate(depth);
-        enter(node, &above);
-        above.push(node);
-        children(node, &mut below);
-        todo.extend(below.drain(..).rev().map(|child| (child, depth + 1)));
+pub(super) fn walk<'a>(body: &'a [Stmt], enter: impl FnMut(Node<'a>, &[Node<'a>])) {
+    Walk { above: Vec::new(), enter }.extend(body.iter().map(Node::Stmt));
+}
+
+impl<'a> Children<'a> for Vec<Node<'a>> {
+    fn push(&mut self, node: Node<'a>) {
+        Vec::push(self, node);
     }
 }
 
@@ -83,11 +124,9 @@ pub(super) fn breadth_first(root: &Expr) -> impl Iterator<Item = Node<'_>> {
     })
 }
 
-type Out<'p, 'a> = &'p mut Vec<Node<'a>>;
-
 /// The children in the order of the fields of Python's `ast`, which is the order in which Bandit
 /// learns about imports.
-fn children<'a>(node: Node<'a>, out: Out<'_, 'a>) {
+fn children<'a>(node: Node<'a>, out: &mut impl Children<'a>) {
     match node {
         Node::Stmt(stmt) => statement(stmt, out),
         Node::Expr(expr) => expression(expr, out),
@@ -133,7 +172,7 @@ fn children<'a>(node: Node<'a>, out: Out<'_, 'a>) {
     }
 }
 
-fn statement<'a>(stmt: &'a Stmt, out: Out<'_, 'a>) {
+fn statement<'a>(stmt: &'a Stmt, out: &mut impl Children<'a>) {
     match stmt {
         Stmt::FunctionDef(def) => {
             out.push(Node::Parameters(&def.parameters));
@@ -223,7 +262,7 @@ fn statement<'a>(stmt: &'a Stmt, out: Out<'_, 'a>) {
     }
 }
 
-fn expression<'a>(expr: &'a Expr, out: Out<'_, 'a>) {
+fn expression<'a>(expr: &'a Expr, out: &mut impl Children<'a>) {
     match expr {
         Expr::BoolOp(node) => exprs(&node.values, out),
         Expr::Named(node) => exprs([&*node.target, &node.value], out),
@@ -303,7 +342,7 @@ fn expression<'a>(expr: &'a Expr, out: Out<'_, 'a>) {
     }
 }
 
-fn pattern<'a>(pattern: &'a Pattern, out: Out<'_, 'a>) {
+fn pattern<'a>(pattern: &'a Pattern, out: &mut impl Children<'a>) {
     match pattern {
         Pattern::MatchValue(node) => out.push(Node::Expr(&node.value)),
         Pattern::MatchSequence(node) => patterns(&node.patterns, out),
@@ -322,7 +361,7 @@ fn pattern<'a>(pattern: &'a Pattern, out: Out<'_, 'a>) {
     }
 }
 
-fn parameters<'a>(params: &'a Parameters, out: Out<'_, 'a>) {
+fn parameters<'a>(params: &'a Parameters, out: &mut impl Children<'a>) {
     let positional = params.posonlyargs.iter().chain(&params.args);
     out.extend(positional.clone().map(|param| Node::Parameter(&param.parameter)));
     out.extend(params.vararg.as_deref().map(Node::Parameter));
@@ -332,13 +371,13 @@ fn parameters<'a>(params: &'a Parameters, out: Out<'_, 'a>) {
     exprs(positional.filter_map(|param| param.default()), out);
 }
 
-fn type_params<'a>(params: Option<&'a ruff_python_ast::TypeParams>, out: Out<'_, 'a>) {
+fn type_params<'a>(params: Option<&'a ruff_python_ast::TypeParams>, out: &mut impl Children<'a>) {
     out.extend(params.into_iter().flatten().map(Node::TypeParam));
 }
 
 fn interpolations<'a>(
     elements: impl IntoIterator<Item = &'a InterpolatedStringElement>,
-    out: Out<'_, 'a>,
+    out: &mut impl Children<'a>,
 ) {
     for element in elements {
         if let InterpolatedStringElement::Interpolation(element) = element {
@@ -347,18 +386,18 @@ fn interpolations<'a>(
     }
 }
 
-fn stmts<'a>(body: &'a [Stmt], out: Out<'_, 'a>) {
+fn stmts<'a>(body: &'a [Stmt], out: &mut impl Children<'a>) {
     out.extend(body.iter().map(Node::Stmt));
 }
 
-fn exprs<'a>(list: impl IntoIterator<Item = &'a Expr>, out: Out<'_, 'a>) {
+fn exprs<'a>(list: impl IntoIterator<Item = &'a Expr>, out: &mut impl Children<'a>) {
     out.extend(list.into_iter().map(Node::Expr));
 }
 
-fn comprehensions<'a>(parts: &'a [Comprehension], out: Out<'_, 'a>) {
+fn comprehensions<'a>(parts: &'a [Comprehension], out: &mut impl Children<'a>) {
     out.extend(parts.iter().map(Node::Comprehension));
 }
 
-fn patterns<'a>(list: impl IntoIterator<Item = &'a Pattern>, out: Out<'_, 'a>) {
+fn patterns<'a>(list: impl IntoIterator<Item = &'a Pattern>, out: &mut impl Children<'a>) {
     out.extend(list.into_iter().map(Node::Pattern));
 }

@@ -121,7 +121,8 @@ mod tests {
 
     fn convert(imports: &str, annotation: &str) -> String {
         let module = parse_module(imports).unwrap();
-        let scopes = Scopes(vec![Scope::of_body(ScopeKind::Module, String::new(), module.suite())]);
+        let scopes =
+            Scopes(vec![Scope::of_body(ScopeKind::Module, String::new(), module.suite(), false)]);
         let parsed = parse_expression(annotation).unwrap();
         type_expr(annotation, parsed.expr(), &scopes).to_string()
     }

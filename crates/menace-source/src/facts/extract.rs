@@ -25,10 +25,12 @@ pub(crate) fn extract(
     lines: &LineIndex,
     complexities: &Complexities,
 ) -> FileFacts {
-    let scope = Scope::of_body(ScopeKind::Module, String::new(), &module.body);
+    let walrus = memchr::memmem::find(source.as_bytes(), b":=").is_some();
+    let scope = Scope::of_body(ScopeKind::Module, String::new(), &module.body, walrus);
     let mut extractor = Extractor {
         path,
         source,
+        walrus,
         lines,
         complexities,
         scopes: Scopes(vec![scope]),
@@ -52,6 +54,7 @@ struct Frame {
 struct Extractor<'a> {
     path: &'a str,
     source: &'a str,
+    walrus: bool,
     lines: &'a LineIndex,
     complexities: &'a Complexities,
     scopes: Scopes<'a>,
@@ -95,6 +98,10 @@ impl<'a> Extractor<'a> {
             }
         }
         self.facts.defined_names.sort_unstable();
+        // Facts stay until all files are read: what they do not use, the next file can.
+        self.facts.sections.shrink_to_fit();
+        self.facts.classes.shrink_to_fit();
+        self.facts.imports.shrink_to_fit();
     }
 
     fn line(&self, at: TextSize) -> u32 {
@@ -113,7 +120,9 @@ impl<'a> Extractor<'a> {
 
     fn close(&mut self) {
         if let Some(frame) = self.frames.pop() {
-            self.facts.sections[frame.section].is_generator = frame.yields;
+            let section = &mut self.facts.sections[frame.section];
+            section.is_generator = frame.yields;
+            section.calls.shrink_to_fit();
         }
     }
 
@@ -169,6 +178,7 @@ impl<'a> Extractor<'a> {
             format!("{python_name}.<locals>."),
             &function.parameters,
             &function.body,
+            self.walrus,
         ));
         self.visit_body(&function.body);
         self.scopes.0.pop();
@@ -190,7 +200,7 @@ impl<'a> Extractor<'a> {
         let facts = class_facts(self.source, class, qualname.clone(), local_to, &self.scopes);
         self.facts.classes.push(facts);
         let prefix = format!("{qualname}.");
-        self.scopes.0.push(Scope::of_body(ScopeKind::Class, prefix, &class.body));
+        self.scopes.0.push(Scope::of_body(ScopeKind::Class, prefix, &class.body, self.walrus));
         self.visit_body(&class.body);
         self.scopes.0.pop();
     }
@@ -286,10 +296,10 @@ impl<'a> Extractor<'a> {
     }
 
     fn lambda(&mut self, lambda: &'a ast::ExprLambda) {
-        let mut scope = Scope::of_body(ScopeKind::Function, String::new(), &[]);
+        let mut scope = Scope::of_body(ScopeKind::Function, String::new(), &[], false);
         if let Some(parameters) = lambda.parameters.as_deref() {
             self.defaults(parameters);
-            scope = Scope::of_function(String::new(), parameters, &[]);
+            scope = Scope::of_function(String::new(), parameters, &[], false);
         }
         // A `yield` in here makes a generator of the lambda, not of the function around it.
         let yields = self.frames.last().is_some_and(|frame| frame.yields);
@@ -355,7 +365,7 @@ impl<'a> Visitor<'a> for Extractor<'a> {
             | Expr::SetComp(ast::ExprSetComp { generators, .. })
             | Expr::DictComp(ast::ExprDictComp { generators, .. })
             | Expr::Generator(ast::ExprGenerator { generators, .. }) => {
-                let mut scope = Scope::of_body(ScopeKind::Function, String::new(), &[]);
+                let mut scope = Scope::of_body(ScopeKind::Function, String::new(), &[], false);
                 for generator in generators {
                     scope.visit_expr(&generator.target);
                 }

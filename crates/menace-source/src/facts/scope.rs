@@ -38,11 +38,15 @@ pub(crate) struct Scope<'a> {
     pub names: FxHashMap<&'a str, Bound>,
     /// Names that `global` takes out of this scope.
     globals: Vec<&'a str>,
+    /// Look into every expression: a `:=` may hide anywhere.
+    walrus: bool,
 }
 
 impl<'a> Scope<'a> {
-    pub(crate) fn of_body(kind: ScopeKind, prefix: String, body: &'a [Stmt]) -> Self {
-        let mut scope = Self { kind, prefix, names: FxHashMap::default(), globals: Vec::new() };
+    /// `walrus`: does the file contain a `:=` at all? Most do not, which spares looking.
+    pub(crate) fn of_body(kind: ScopeKind, prefix: String, body: &'a [Stmt], walrus: bool) -> Self {
+        let mut scope =
+            Self { kind, prefix, names: FxHashMap::default(), globals: Vec::new(), walrus };
         scope.visit_body(body);
         for name in std::mem::take(&mut scope.globals) {
             scope.names.remove(name);
@@ -54,8 +58,9 @@ impl<'a> Scope<'a> {
         prefix: String,
         parameters: &'a Parameters,
         body: &'a [Stmt],
+        walrus: bool,
     ) -> Self {
-        let mut scope = Self::of_body(ScopeKind::Function, prefix, body);
+        let mut scope = Self::of_body(ScopeKind::Function, prefix, body, walrus);
         for parameter in parameters {
             scope.names.insert(parameter.name().as_str(), Bound::Variable);
         }
@@ -133,18 +138,23 @@ impl<'a> Visitor<'a> for Scope<'a> {
                     self.bind(&name.id, Bound::Variable);
                 }
             }
-            // Scopes of their own. (A walrus in a comprehension binds outside: too rare to pay
-            // a second walk for.)
-            Expr::Lambda(_)
-            | Expr::ListComp(_)
-            | Expr::SetComp(_)
-            | Expr::DictComp(_)
-            | Expr::Generator(_)
-            // Literals bind nothing and can be large.
-            | Expr::StringLiteral(_)
-            | Expr::BytesLiteral(_)
-            | Expr::NumberLiteral(_) => {}
-            _ => visitor::walk_expr(self, expr),
+            Expr::Tuple(ast::ExprTuple { ctx: ExprContext::Store, .. })
+            | Expr::List(ast::ExprList { ctx: ExprContext::Store, .. })
+            | Expr::Starred(ast::ExprStarred { ctx: ExprContext::Store, .. }) => {
+                visitor::walk_expr(self, expr);
+            }
+            Expr::Lambda(_) => {}
+            // The targets are the comprehension's own, a `:=` in it binds out here.
+            Expr::ListComp(_) | Expr::SetComp(_) | Expr::DictComp(_) | Expr::Generator(_) => {
+                if self.walrus {
+                    Walrus(self).visit_expr(expr);
+                }
+            }
+            _ => {
+                if self.walrus {
+                    visitor::walk_expr(self, expr);
+                }
+            }
         }
     }
 
@@ -169,6 +179,20 @@ impl<'a> Visitor<'a> for Scope<'a> {
             self.bind(name, Bound::Variable);
         }
         visitor::walk_pattern(self, pattern);
+    }
+}
+
+/// Binds what `:=` assigns inside of a comprehension, and nothing else.
+struct Walrus<'s, 'a>(&'s mut Scope<'a>);
+
+impl<'a> Visitor<'a> for Walrus<'_, 'a> {
+    fn visit_expr(&mut self, expr: &'a Expr) {
+        match expr {
+            Expr::Named(named) => self.0.visit_expr(&named.target),
+            Expr::Lambda(_) => return,
+            _ => {}
+        }
+        visitor::walk_expr(self, expr);
     }
 }
 
@@ -267,7 +291,7 @@ mod tests {
 
     fn resolve(source: &str, name: &str) -> Option<String> {
         let parsed = parse_module(source).unwrap();
-        let scope = Scope::of_body(ScopeKind::Module, String::new(), parsed.suite());
+        let scope = Scope::of_body(ScopeKind::Module, String::new(), parsed.suite(), true);
         Scopes(vec![scope]).resolve_expr(parse_expression(name).unwrap().expr())
     }
 
@@ -301,12 +325,47 @@ mod tests {
         let body = parsed.suite();
         let scopes_of = |index: usize| {
             let function = body[index].as_function_def_stmt().unwrap();
-            let module = Scope::of_body(ScopeKind::Module, String::new(), body);
-            let inner = Scope::of_function(String::new(), &function.parameters, &function.body);
+            let module = Scope::of_body(ScopeKind::Module, String::new(), body, false);
+            let inner =
+                Scope::of_function(String::new(), &function.parameters, &function.body, false);
             Scopes(vec![module, inner])
         };
         let name = parse_expression("np.x").unwrap();
         assert_eq!(scopes_of(1).resolve_expr(name.expr()), None);
         assert_eq!(scopes_of(2).resolve_expr(name.expr()).unwrap(), "np:x");
+    }
+
+    #[test]
+    fn every_way_to_assign_hides_an_import() {
+        for assignment in [
+            "np = 1",
+            "np += 1",
+            "np: int = 1",
+            "a, (*np, b) = c",
+            "[np] = a",
+            "for np in a: pass",
+            "with a as np: pass",
+            "try: pass\nexcept A as np: pass",
+            "match a:\n case [np]: pass",
+            "del np",
+            "def np(): pass",
+            "f(a, (np := 1))",
+            "[a for a in b if (np := a)]",
+        ] {
+            let source = format!("def f():\n    {}", assignment.replace('\n', "\n    "));
+            let parsed = parse_module(&source).unwrap();
+            let function = parsed.suite()[0].as_function_def_stmt().unwrap();
+            let walrus = assignment.contains(":=");
+            let scope =
+                Scope::of_function(String::new(), &function.parameters, &function.body, walrus);
+            assert!(scope.names.contains_key("np"), "{assignment}");
+        }
+    }
+
+    #[test]
+    fn reading_a_name_binds_nothing() {
+        let parsed = parse_module("f(np, [np for a in np], lambda np: np)\nnp.x = np[0]").unwrap();
+        let scope = Scope::of_body(ScopeKind::Module, String::new(), parsed.suite(), true);
+        assert!(scope.names.is_empty(), "{:?}", scope.names);
     }
 }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
 use menace_model::{
@@ -66,15 +67,22 @@ impl<'r, 'f> Classes<'r, 'f> {
             bases: FxHashMap::default(),
             subclasses: FxHashMap::default(),
         };
-        for (id, class) in ids() {
-            let bases: Vec<Base> =
-                class.bases.iter().map(|reference| classes.base(id.0, reference)).collect();
-            for base in &bases {
+        classes.bases = (0..resolver.facts.len())
+            .into_par_iter()
+            .flat_map_iter(|module| {
+                let classes = &classes;
+                resolver.facts[module].classes.iter().enumerate().map(move |(at, class)| {
+                    let bases = class.bases.iter().map(|reference| classes.base(module, reference));
+                    ((module, at), bases.collect())
+                })
+            })
+            .collect();
+        for (id, _) in ids() {
+            for base in &classes.bases[&id] {
                 if let Base::Own(base) = base {
                     classes.subclasses.entry(*base).or_default().push(id);
                 }
             }
-            classes.bases.insert(id, bases);
         }
         classes
     }

@@ -7,6 +7,9 @@
 //! `−Σ p·log₂ p`: 0 for an empty module or one token repeated, `log₂ n` for `n` distinct
 //! tokens that are equally frequent.
 
+use std::cell::RefCell;
+use std::hash::BuildHasher;
+
 use ruff_python_ast::token::{TokenKind, Tokens};
 use ruff_text_size::Ranged;
 use rustc_hash::{FxBuildHasher, FxHashMap};
@@ -14,29 +17,35 @@ use rustc_hash::{FxBuildHasher, FxHashMap};
 /// One more than the number of any kind; kinds are numbered from zero.
 const KINDS: usize = TokenKind::Unknown as usize + 1;
 
-/// About how many tokens share a text in everyday code: saves the table from growing.
-const TOKENS_PER_TEXT: usize = 8;
+thread_local! {
+    /// Counts by the hash of kind and text. Kept between files: allocating and filling a table
+    /// for each would cost more than the counting. Two of a file's some thousand texts sharing a
+    /// 64-bit hash is not going to happen, and would change the result by a fraction of a bit.
+    static COUNTS: RefCell<FxHashMap<u64, u32>> = RefCell::default();
+}
 
 pub(super) fn of_tokens(source: &str, tokens: &Tokens) -> f64 {
-    // Operators and keywords have one text each: counting those needs no hashing.
-    let mut fixed = [0_u32; KINDS];
-    let mut varying: FxHashMap<(TokenKind, &str), u32> =
-        FxHashMap::with_capacity_and_hasher(tokens.len() / TOKENS_PER_TEXT, FxBuildHasher);
-    for token in tokens {
-        match token.kind() {
-            TokenKind::Comment
-            | TokenKind::Newline
-            | TokenKind::NonLogicalNewline
-            | TokenKind::Indent
-            | TokenKind::Dedent
-            | TokenKind::EndOfFile => {}
-            kind if has_varying_text(kind) => {
-                *varying.entry((kind, &source[token.range()])).or_default() += 1;
+    COUNTS.with_borrow_mut(|varying| {
+        varying.clear();
+        // Operators and keywords have one text each: counting those needs no hashing.
+        let mut fixed = [0_u32; KINDS];
+        for token in tokens {
+            match token.kind() {
+                TokenKind::Comment
+                | TokenKind::Newline
+                | TokenKind::NonLogicalNewline
+                | TokenKind::Indent
+                | TokenKind::Dedent
+                | TokenKind::EndOfFile => {}
+                kind if has_varying_text(kind) => {
+                    let text = &source[token.range()];
+                    *varying.entry(FxBuildHasher.hash_one((kind, text))).or_default() += 1;
+                }
+                kind => fixed[kind as usize] += 1,
             }
-            kind => fixed[kind as usize] += 1,
         }
-    }
-    of_counts(fixed.into_iter().chain(varying.into_values()))
+        of_counts(fixed.into_iter().chain(varying.values().copied()))
+    })
 }
 
 fn has_varying_text(kind: TokenKind) -> bool {

@@ -7,6 +7,7 @@ use std::time::Duration;
 use menace_source::check::external::{Scan, Search, Tool, scan};
 use menace_source::check::{Checked, Module, Wanted, check};
 use ruff_python_parser::parse_module;
+use ruff_source_file::LineIndex;
 
 /// Packages and modules of the standard library: old and new code, by many hands.
 const LIBRARY: [&str; 24] = [
@@ -74,6 +75,7 @@ pub(crate) fn check_file(path: &Path, wanted: Wanted) -> Option<Checked> {
         tree: parsed.syntax(),
         tokens: parsed.tokens(),
         source: &source,
+        lines: &LineIndex::from_source_text(&source),
         is_package_init: path.ends_with("__init__.py"),
     };
     Some(check(&module, wanted))

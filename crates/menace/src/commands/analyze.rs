@@ -90,7 +90,7 @@ impl Analyze {
             )));
         }
         match self.format {
-            Format::Json => output::print_json(&AnalysisJson::new(&analysis, &modules))?,
+            Format::Json => output::print_json(&AnalysisJson::new(&analysis, &modules)?)?,
             Format::Table => output::print(&analysis_table::render(&analysis, &modules, self.all))?,
         }
         // Taking a large result apart takes longer than letting the system do it.

@@ -1,6 +1,10 @@
 //! The analysis for machines. The shape is a promise: a change of meaning raises `version`.
 
+use std::io;
+
+use rayon::prelude::*;
 use serde::Serialize;
+use serde_json::value::RawValue;
 
 use menace_model::{
     CallEdge, Construction, Finding, Halstead, Import, Lines, Lint, ModuleError, ModuleReport,
@@ -16,7 +20,7 @@ const VERSION: u32 = 1;
 pub(crate) struct AnalysisJson<'a> {
     version: u32,
     scanner: &'a Scanner,
-    modules: Vec<ModuleJson<'a>>,
+    modules: Vec<Box<RawValue>>,
     cycles: &'a [Vec<String>],
     totals: Totals,
     warnings: &'a [String],
@@ -98,15 +102,20 @@ struct HalsteadJson {
 
 impl<'a> AnalysisJson<'a> {
     /// `modules` are those to show; `totals` are theirs.
-    pub(crate) fn new(analysis: &'a Analysis, modules: &[&'a ModuleReport]) -> Self {
-        Self {
+    pub(crate) fn new(analysis: &'a Analysis, modules: &[&'a ModuleReport]) -> io::Result<Self> {
+        // Writing the modules down takes as long as linking them: every core takes a share.
+        let written: Result<_, serde_json::Error> = modules
+            .par_iter()
+            .map(|module| serde_json::value::to_raw_value(&ModuleJson::new(module)))
+            .collect();
+        Ok(Self {
             version: VERSION,
             scanner: &analysis.scanner,
-            modules: modules.iter().map(|module| ModuleJson::new(module)).collect(),
+            modules: written?,
             cycles: &analysis.cycles,
             totals: Totals::of(modules.iter().copied()),
             warnings: &analysis.warnings,
-        }
+        })
     }
 }
 

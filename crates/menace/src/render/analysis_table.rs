@@ -114,11 +114,16 @@ fn worst_sections(out: &mut String, modules: &[&ModuleReport]) {
         .flat_map(|module| &module.sections)
         .filter(|section| section.kind != SectionKind::Module)
         .collect();
-    sections.sort_by_key(|section| (Reverse(section.complexity), &section.id));
-    sections.truncate(WORST_SHOWN);
     if sections.is_empty() {
         return;
     }
+    let order =
+        |a: &&Section, b: &&Section| b.complexity.cmp(&a.complexity).then_with(|| a.id.cmp(&b.id));
+    if sections.len() > WORST_SHOWN {
+        sections.select_nth_unstable_by(WORST_SHOWN, order);
+        sections.truncate(WORST_SHOWN);
+    }
+    sections.sort_by(order);
     let mut table = table(&["Most complex sections", "Line", "Complexity"]);
     for section in sections {
         let id = tail(section.id.as_str(), PATH_WIDTH + 20);

@@ -9,10 +9,10 @@ pub(crate) fn print(text: &str) -> io::Result<()> {
     forgive(anstream::stdout().lock().write_all(text.as_bytes()))
 }
 
-/// Prints one JSON document and a newline.
+/// Prints one JSON document on one line: whoever wants to read it has `jq`.
 pub(crate) fn print_json(value: &impl Serialize) -> io::Result<()> {
     let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
-    let written = serde_json::to_writer_pretty(&mut out, value)
+    let written = serde_json::to_writer(&mut out, value)
         .map_err(io::Error::from)
         .and_then(|()| out.write_all(b"\n"))
         .and_then(|()| out.flush());

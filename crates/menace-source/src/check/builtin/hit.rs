@@ -3,9 +3,10 @@
 use std::borrow::Cow;
 
 use menace_model::{Confidence, Finding, Severity};
+use ruff_source_file::LineIndex;
 use ruff_text_size::{TextRange, TextSize};
 
-use crate::check::lines::LineTable;
+use crate::check::line_of;
 
 #[derive(Debug)]
 pub(in crate::check) struct Hit {
@@ -19,12 +20,12 @@ pub(in crate::check) struct Hit {
 }
 
 impl Hit {
-    pub(in crate::check) fn line(&self, lines: &LineTable) -> u32 {
-        lines.line(self.at)
+    pub(in crate::check) fn line(&self, lines: &LineIndex) -> u32 {
+        line_of(lines, self.at)
     }
 
-    pub(in crate::check) fn context_lines(&self, lines: &LineTable) -> (u32, u32) {
-        (lines.line(self.context.start()), lines.line(self.context.end()))
+    pub(in crate::check) fn context_lines(&self, lines: &LineIndex) -> (u32, u32) {
+        (line_of(lines, self.context.start()), line_of(lines, self.context.end()))
     }
 
     pub(in crate::check) fn into_finding(self, line: u32) -> Finding {

@@ -3,9 +3,10 @@
 //! Certain rather than complete: a name that occurs anywhere in the file, in any scope, in
 //! `__all__` or in a string that may be an annotation, counts as used.
 
+use ruff_python_ast::statement_visitor::{StatementVisitor, walk_stmt};
 use ruff_python_ast::{Alias, Expr, ExprStringLiteral, Stmt};
 use ruff_text_size::{Ranged, TextRange};
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 
 use super::Note;
 use crate::check::walk::Node;
@@ -17,12 +18,18 @@ pub(super) struct ImportUse<'a> {
     /// The name in this file, and where it is imported; `None` when that happens twice or the
     /// name is also defined here.
     bound: FxHashMap<&'a str, Option<TextRange>>,
-    used: FxHashSet<&'a str>,
+    /// Every name that an import binds anywhere in the file, and whether it is used. Known before
+    /// the walk: remembering all names that are used instead takes far longer.
+    used: FxHashMap<&'a str, bool>,
 }
 
 impl<'a> ImportUse<'a> {
-    pub(super) fn new(is_package_init: bool) -> Self {
-        Self { is_package_init, bound: FxHashMap::default(), used: FxHashSet::default() }
+    pub(super) fn new(module: &'a [Stmt], is_package_init: bool) -> Self {
+        let mut imported = Imported::default();
+        if !is_package_init {
+            imported.visit_body(module);
+        }
+        Self { is_package_init, bound: FxHashMap::default(), used: imported.0 }
     }
 
     pub(super) fn statement(&mut self, stmt: &'a Stmt, above: &[Node<'a>], notes: &mut Vec<Note>) {
@@ -55,12 +62,11 @@ impl<'a> ImportUse<'a> {
     }
 
     fn bind(&mut self, alias: &'a Alias, name: &'a str) {
-        let local = match &alias.asname {
-            // `import x as x` says that the name is for others.
-            Some(asname) if asname.as_str() == alias.name.as_str() => return,
-            Some(asname) => asname.as_str(),
-            None => name,
-        };
+        // `import x as x` says that the name is for others.
+        if alias.asname.as_ref().is_some_and(|asname| asname.as_str() == alias.name.as_str()) {
+            return;
+        }
+        let local = alias.asname.as_ref().map_or(name, |asname| asname.as_str());
         self.bound.entry(local).and_modify(|place| *place = None).or_insert(Some(alias.range()));
     }
 
@@ -69,7 +75,9 @@ impl<'a> ImportUse<'a> {
     }
 
     pub(super) fn name(&mut self, name: &'a str) {
-        self.used.insert(name);
+        if let Some(used) = self.used.get_mut(name) {
+            *used = true;
+        }
     }
 
     /// A string may name what it annotates with or exports.
@@ -77,7 +85,9 @@ impl<'a> ImportUse<'a> {
         if is_type_or_export(above) {
             for part in &string.value {
                 let words = part.value.split(|c: char| !(c.is_alphanumeric() || c == '_'));
-                self.used.extend(words.filter(|word| !word.is_empty()));
+                for word in words {
+                    self.name(word);
+                }
             }
         }
     }
@@ -87,9 +97,29 @@ impl<'a> ImportUse<'a> {
             return;
         }
         for (name, range) in self.bound {
-            if let (Some(range), false) = (range, self.used.contains(name)) {
+            if let (Some(range), false) = (range, self.used.get(name).copied().unwrap_or_default())
+            {
                 notes.push(Note { code: "F401", range, message: "imported but not used" });
             }
+        }
+    }
+}
+
+/// Collects the names that imports bind, in every scope.
+#[derive(Default)]
+struct Imported<'a>(FxHashMap<&'a str, bool>);
+
+impl<'a> StatementVisitor<'a> for Imported<'a> {
+    fn visit_stmt(&mut self, stmt: &'a Stmt) {
+        let names = match stmt {
+            Stmt::Import(import) => &import.names,
+            Stmt::ImportFrom(import) => &import.names,
+            _ => return walk_stmt(self, stmt),
+        };
+        for alias in names {
+            let root = alias.name.split('.').next().unwrap_or_default();
+            let local = alias.asname.as_ref().map_or(root, |asname| asname.as_str());
+            self.0.insert(local, false);
         }
     }
 }

@@ -30,8 +30,8 @@ pub(super) struct Linter<'a> {
 }
 
 impl<'a> Linter<'a> {
-    pub(super) fn new(is_package_init: bool) -> Self {
-        Self { notes: Vec::new(), imports: ImportUse::new(is_package_init) }
+    pub(super) fn new(module: &'a [Stmt], is_package_init: bool) -> Self {
+        Self { notes: Vec::new(), imports: ImportUse::new(module, is_package_init) }
     }
 
     pub(super) fn enter(&mut self, node: Node<'a>, above: &[Node<'a>]) {
