@@ -37,7 +37,7 @@ pub enum WalkError {
     Missing { path: PathBuf },
     #[error("repository `{}` is not a directory; --repo takes the directory that holds the code", .path.display())]
     NotADirectory { path: PathBuf },
-    #[error("repository `{}` cannot be read", .path.display())]
+    #[error("repository `{}` cannot be read; check its permissions", .path.display())]
     Unreadable { path: PathBuf, source: io::Error },
 }
 

@@ -7,7 +7,8 @@
 //! - A line ends here as in Python. For B613 Bandit also counts form feeds as line ends.
 //! - Of the chain of operators around a string, B608 reads the first few hundred parts only.
 
-mod venv;
+mod compared;
+mod test_venv;
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -26,7 +27,7 @@ type Key = (PathBuf, u32, String, String);
 
 #[test]
 fn every_rule_has_an_example_on_which_both_agree_completely() {
-    let (root, files) = venv::fixture();
+    let (root, files) = compared::fixture();
     let (ours, theirs) = (builtin(&root, &files), bandit(&root, &files));
     assert_eq!(differences(&ours, &theirs), "");
 
@@ -38,7 +39,7 @@ fn every_rule_has_an_example_on_which_both_agree_completely() {
 
 #[test]
 fn the_standard_library_gives_the_same_findings() {
-    let (root, files) = venv::library();
+    let (root, files) = compared::library();
     let (ours, theirs) = (builtin(&root, &files), bandit(&root, &files));
 
     let shared: usize = ours.iter().map(|(key, n)| *n.min(theirs.get(key).unwrap_or(&0))).sum();
@@ -54,13 +55,13 @@ fn the_standard_library_gives_the_same_findings() {
 fn builtin(root: &Path, files: &[PathBuf]) -> BTreeMap<Key, usize> {
     let wanted = Wanted { bandit_class: true, own: false, lint: false };
     count(files.iter().flat_map(|file| {
-        let checked = venv::check_file(&root.join(file), wanted).unwrap_or_default();
+        let checked = compared::check_file(&root.join(file), wanted).unwrap_or_default();
         checked.findings.into_iter().map(|finding| key(file, &finding))
     }))
 }
 
 fn bandit(root: &Path, files: &[PathBuf]) -> BTreeMap<Key, usize> {
-    let scan = venv::scan_with("bandit", root, files);
+    let scan = compared::scan_with("bandit", root, files);
     assert!(matches!(scan.scanner, Scanner::Bandit { .. }), "{:?}", scan.warning);
     count(scan.findings.iter().flat_map(|(file, list)| list.iter().map(|one| key(file, one))))
 }
@@ -93,7 +94,8 @@ fn differences(ours: &BTreeMap<Key, usize>, theirs: &BTreeMap<Key, usize>) -> St
 
 /// The numbers Bandit itself lists.
 fn all_rules() -> Vec<String> {
-    let help = Command::new(venv::venv().join("bin/bandit")).arg("--help").output().unwrap();
+    let help =
+        Command::new(test_venv::directory().join("bin/bandit")).arg("--help").output().unwrap();
     let help = String::from_utf8(help.stdout).unwrap();
     let is_rule = |word: &&str| {
         word.len() == 4 && word.starts_with('B') && word[1..].bytes().all(|b| b.is_ascii_digit())

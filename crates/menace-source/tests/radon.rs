@@ -4,6 +4,8 @@
 //! and from that interpreter's own standard library. No difference is known, so none is
 //! tolerated: should one ever have to stay, list it here with its explanation.
 
+mod test_venv;
+
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -55,24 +57,11 @@ struct Block {
     real_complexity: u32,
 }
 
-#[expect(clippy::disallowed_methods, reason = "a test's environment is no setting of the product")]
-fn interpreter() -> PathBuf {
-    let directory = std::env::var_os("MENACE_TEST_VENV").map_or_else(
-        || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/test-venv"),
-        PathBuf::from,
-    );
-    let python = directory.join("bin").join("python");
-    assert!(
-        python.exists(),
-        "no interpreter at `{}`: run `cargo xtask test`, which creates the virtual environment, \
-         or name one that has radon in MENACE_TEST_VENV",
-        python.display()
-    );
-    python
-}
-
 fn reference() -> Reference {
-    let output = Command::new(interpreter()).arg(SCRIPT).output().expect("the interpreter starts");
+    let output = Command::new(test_venv::directory().join("bin/python"))
+        .arg(SCRIPT)
+        .output()
+        .expect("the interpreter starts");
     assert!(
         output.status.success(),
         "radon_reference.py failed: {}",

@@ -1,6 +1,7 @@
 //! The built-in lint against Ruff itself: what we report, Ruff reports on the same line.
 
-mod venv;
+mod compared;
+mod test_venv;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -22,19 +23,19 @@ const RECALL: f64 = 0.8;
 type Key = (String, PathBuf, u32);
 
 fn ruff(root: &std::path::Path, files: &[PathBuf]) -> Scan {
-    let scan = venv::scan_with("ruff", root, files);
+    let scan = compared::scan_with("ruff", root, files);
     assert!(matches!(scan.scanner, Scanner::Ruff { .. }), "{:?}", scan.warning);
     scan
 }
 
 #[test]
 fn what_the_built_in_lint_reports_ruff_reports_too() {
-    let (root, files) = venv::library();
+    let (root, files) = compared::library();
     let wanted = Wanted { bandit_class: false, own: false, lint: true };
     let ours: BTreeSet<Key> = files
         .iter()
         .flat_map(|file| {
-            let checked = venv::check_file(&root.join(file), wanted).unwrap_or_default();
+            let checked = compared::check_file(&root.join(file), wanted).unwrap_or_default();
             checked.lints.into_iter().map(move |lint| (lint.code, file.clone(), lint.line))
         })
         .collect();
@@ -67,7 +68,7 @@ fn what_the_built_in_lint_reports_ruff_reports_too() {
 
 #[test]
 fn ruff_is_read_with_bandits_numbers_and_ranks() {
-    let (root, files) = venv::fixture();
+    let (root, files) = compared::fixture();
     let scan = ruff(&root, &files);
     let shells = &scan.findings[std::path::Path::new("portal/shells.py")];
     let ranked: Vec<String> = shells

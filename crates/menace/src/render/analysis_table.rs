@@ -149,12 +149,8 @@ fn worst_findings(out: &mut String, modules: &[&ModuleReport]) {
     for (path, finding) in findings {
         let place = format!("{}:{}", tail(path, PATH_WIDTH - 15), finding.line);
         let severity = Cell::new(format!("{:?}", finding.severity).to_lowercase());
-        table.add_row(row([
-            Cell::new(place),
-            Cell::new(&finding.rule),
-            severity,
-            Cell::new(printable(&finding.message)),
-        ]));
+        let what = Cell::new(printable(&finding.message));
+        table.add_row([Cell::new(place), Cell::new(&finding.rule), severity, what]);
     }
     let _ = writeln!(out, "\n{table}");
 }

@@ -9,6 +9,8 @@ use menace_source::check::{Checked, Module, Wanted, check};
 use ruff_python_parser::parse_module;
 use ruff_source_file::LineIndex;
 
+use crate::test_venv;
+
 /// Packages and modules of the standard library: old and new code, by many hands.
 const LIBRARY: [&str; 24] = [
     "asyncio",
@@ -41,24 +43,14 @@ pub(crate) fn workspace() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
 }
 
-#[expect(clippy::disallowed_methods, reason = "only tests ask where the test venv is")]
-pub(crate) fn venv() -> PathBuf {
-    let venv = std::env::var_os("MENACE_TEST_VENV")
-        .map_or_else(|| workspace().join("target/test-venv"), PathBuf::from);
-    for tool in ["bandit", "ruff"] {
-        assert!(
-            venv.join("bin").join(tool).exists(),
-            "no {tool} in `{}`: run the tests with `cargo xtask test`, which installs it",
-            venv.display()
-        );
-    }
-    venv
-}
-
 /// Scans with one tool of the venv and nothing else on the search path.
 pub(crate) fn scan_with(tool: &str, root: &Path, files: &[PathBuf]) -> Scan {
     let alone = tempfile::tempdir().unwrap();
-    std::os::unix::fs::symlink(venv().join("bin").join(tool), alone.path().join(tool)).unwrap();
+    std::os::unix::fs::symlink(
+        test_venv::directory().join("bin").join(tool),
+        alone.path().join(tool),
+    )
+    .unwrap();
     let search = Search {
         path: alone.path().as_os_str(),
         timeout: Duration::from_mins(5),
@@ -91,7 +83,10 @@ pub(crate) fn fixture() -> (PathBuf, Vec<PathBuf>) {
 /// The standard library and the chosen files, relative to it.
 pub(crate) fn library() -> (PathBuf, Vec<PathBuf>) {
     let code = "import sysconfig; print(sysconfig.get_path('stdlib'))";
-    let output = Command::new(venv().join("bin/python")).args(["-I", "-c", code]).output().unwrap();
+    let output = Command::new(test_venv::directory().join("bin/python"))
+        .args(["-I", "-c", code])
+        .output()
+        .unwrap();
     let root = PathBuf::from(String::from_utf8(output.stdout).unwrap().trim());
     let root = root.canonicalize().unwrap();
     let files: Vec<PathBuf> =

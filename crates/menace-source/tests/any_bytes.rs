@@ -1,0 +1,174 @@
+//! Whatever stands in a `.py` file, the analysis ends with a report.
+
+use std::fs;
+
+use menace_source::{Options, ScannerChoice, analyze};
+use proptest::prelude::*;
+
+/// Analyses one file with these bytes beside one that is fine.
+fn report(bytes: &[u8]) -> menace_source::Analysis {
+    let repository = tempfile::tempdir().unwrap();
+    fs::write(repository.path().join("any.py"), bytes).unwrap();
+    fs::write(repository.path().join("fine.py"), "import any\ndef f(x: any.A): pass\n").unwrap();
+    let options = Options { scanner: ScannerChoice::Builtin, jobs: 1, ..Options::default() };
+    let analysis = analyze(repository.path(), &options, &|_, _| {}).unwrap();
+    assert_eq!(analysis.modules.len(), 2);
+    assert_eq!(analysis.modules[1].error, None);
+    analysis
+}
+
+/// Pieces of Python, in an order that no one would write.
+fn shuffled_python() -> impl Strategy<Value = String> {
+    const PIECES: &[&str] = &[
+        "def ",
+        "class ",
+        "async ",
+        "await ",
+        "lambda ",
+        "yield ",
+        "return ",
+        "import ",
+        "from ",
+        "a",
+        "b",
+        "Foo",
+        "__all__",
+        "self",
+        "(",
+        ")",
+        "[",
+        "]",
+        "{",
+        "}",
+        ":",
+        ",",
+        ".",
+        "=",
+        ":=",
+        "->",
+        "*",
+        "**",
+        "@",
+        "+",
+        "-",
+        "if ",
+        "else",
+        "elif ",
+        "for ",
+        "in ",
+        "while ",
+        "try",
+        "except ",
+        "finally",
+        "with ",
+        "as ",
+        "match ",
+        "case ",
+        "global ",
+        "nonlocal ",
+        "del ",
+        "\"",
+        "'",
+        "\"\"\"",
+        "f\"",
+        "f'{",
+        "}'",
+        "rb'",
+        "\\",
+        "\n",
+        "\n    ",
+        "\n        ",
+        "\t",
+        "\r\n",
+        "\x0c",
+        "#",
+        "# type: ignore",
+        "# nosec",
+        "# noqa: S101",
+        "0",
+        "1e400",
+        "0x",
+        "1_0",
+        "j",
+        "é",
+        "\u{feff}",
+        "\u{2028}",
+        "...",
+        ";",
+        "None",
+        "type ",
+        "exec(",
+        "eval(",
+        "pickle.loads(",
+        "subprocess.run(",
+        "shell=True",
+        "assert ",
+    ];
+    proptest::collection::vec(proptest::sample::select(PIECES), 0..60)
+        .prop_map(|pieces| pieces.concat())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    #[test]
+    fn any_bytes_become_a_report(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
+        report(&bytes);
+    }
+
+    #[test]
+    fn any_text_becomes_a_report(text in "\\PC{0,120}") {
+        report(text.as_bytes());
+    }
+
+    #[test]
+    fn shuffled_python_becomes_a_report(text in shuffled_python()) {
+        let analysis = report(text.as_bytes());
+        let module = &analysis.modules[0];
+        if module.error.is_none() {
+            prop_assert!(module.numbers.maintainability.is_finite());
+            prop_assert!(module.numbers.entropy.is_finite());
+            prop_assert!(!module.sections.is_empty());
+        }
+    }
+}
+
+#[test]
+fn a_hundred_megabytes_of_one_line_become_an_error() {
+    let mut line = b"x = '".to_vec();
+    line.resize(100 << 20, b'a');
+    line.push(b'\'');
+    let analysis = report(&line);
+    let error = analysis.modules[0].error.as_ref().unwrap();
+    assert_eq!((error.file.as_str(), error.line), ("any.py", None));
+    assert!(error.reason.contains("10 MiB"), "{}", error.reason);
+}
+
+#[test]
+fn the_longest_line_that_is_read_is_understood() {
+    let mut line = b"x = '".to_vec();
+    line.resize(menace_source::MAX_FILE_BYTES as usize - 1, b'a');
+    line.push(b'\'');
+    assert_eq!(report(&line).modules[0].error, None);
+}
+
+#[test]
+fn bottomless_nesting_becomes_an_error() {
+    for text in [
+        format!("x = {}", "-".repeat(1_000_000) + "1"),
+        format!("x = {}{}", "[".repeat(100_000), "]".repeat(100_000)),
+        format!("x = {}", "lambda: ".repeat(200_000) + "1"),
+        format!("x = a{}", "()".repeat(200_000)),
+    ] {
+        let analysis = report(text.as_bytes());
+        let error = analysis.modules[0].error.as_ref().unwrap();
+        assert_eq!(error.line, Some(1));
+        assert!(error.reason.contains("nested"), "{}", error.reason);
+    }
+}
+
+#[test]
+fn nesting_up_to_the_limit_is_understood() {
+    let analysis = report(format!("x = 1{}\n", " + 1".repeat(9_900)).as_bytes());
+    assert_eq!(analysis.modules[0].error, None);
+}

@@ -1,0 +1,106 @@
+//! Runs the real binary on copies of the fixtures, with an environment that holds nothing else.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// A directory of its own for one test: the working directory of what it runs.
+pub(crate) struct Place {
+    directory: tempfile::TempDir,
+}
+
+/// What a run printed, and how it ended.
+#[derive(Debug)]
+pub(crate) struct Ran {
+    pub code: Option<i32>,
+    pub out: String,
+    pub err: String,
+}
+
+impl Place {
+    pub(crate) fn new() -> Self {
+        Self { directory: tempfile::tempdir().unwrap() }
+    }
+
+    /// With a copy of a fixture in it.
+    pub(crate) fn with_fixture(name: &str) -> Self {
+        let place = Self::new();
+        let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures");
+        copy(&fixtures.join(name), &place.path().join(name));
+        place
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        self.directory.path()
+    }
+
+    pub(crate) fn write(&self, name: &str, text: &str) {
+        fs::write(self.path().join(name), text).unwrap();
+    }
+
+    pub(crate) fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_menace"));
+        command.args(arguments).current_dir(self.path()).env_clear();
+        command
+    }
+
+    pub(crate) fn run(&self, arguments: &[&str]) -> Ran {
+        Ran::from(self.command(arguments).output().unwrap())
+    }
+
+    pub(crate) fn run_with(&self, variables: &[(&str, &str)], arguments: &[&str]) -> Ran {
+        let mut command = self.command(arguments);
+        command.envs(variables.iter().copied());
+        Ran::from(command.output().unwrap())
+    }
+
+    /// Every file below a directory with its content, to see that nothing changed.
+    pub(crate) fn files(&self, below: &str) -> Vec<(PathBuf, Vec<u8>)> {
+        let mut files = Vec::new();
+        let mut waiting = vec![self.path().join(below)];
+        while let Some(directory) = waiting.pop() {
+            for entry in fs::read_dir(directory).unwrap() {
+                let path = entry.unwrap().path();
+                if path.is_dir() {
+                    waiting.push(path);
+                } else {
+                    let content = fs::read(&path).unwrap();
+                    files.push((path, content));
+                }
+            }
+        }
+        files.sort();
+        files
+    }
+}
+
+impl From<Output> for Ran {
+    fn from(output: Output) -> Self {
+        Self {
+            code: output.status.code(),
+            out: String::from_utf8(output.stdout).unwrap(),
+            err: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+}
+
+impl Ran {
+    /// The output as JSON; the run must have succeeded.
+    pub(crate) fn json(&self) -> serde_json::Value {
+        assert_eq!(self.code, Some(0), "{}", self.err);
+        serde_json::from_str(&self.out).unwrap()
+    }
+}
+
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let target = to.join(entry.file_name());
+        if entry.file_type().unwrap().is_dir() {
+            copy(&entry.path(), &target);
+        } else {
+            fs::copy(entry.path(), target).unwrap();
+        }
+    }
+}
