@@ -1,13 +1,11 @@
 //! `menace analyze` as its users meet it.
 
-mod program;
-
 use std::fs;
 use std::io::Read;
 use std::path::Path;
 use std::process::Stdio;
 
-use program::{Place, Ran};
+use crate::program::{Place, Ran};
 use serde_json::{Value, json};
 
 fn module<'j>(analysis: &'j Value, path: &str) -> &'j Value {

@@ -1,10 +1,8 @@
 //! `menace analyze` with the tools that people have installed.
 
-mod program;
-
 use std::path::{Path, PathBuf};
 
-use program::Place;
+use crate::program::Place;
 use serde_json::Value;
 
 /// The `bin` of the environment that `cargo xtask test` has filled.
@@ -12,7 +10,7 @@ use serde_json::Value;
 fn tools() -> PathBuf {
     let usual = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/test-venv");
     let tools = std::env::var_os("MENACE_TEST_VENV").map_or_else(usual, PathBuf::from).join("bin");
-    assert!(tools.join("ruff").exists(), "no ruff in {tools:?}: run `cargo xtask test`");
+    assert!(tools.join("ruff").exists(), "no ruff in {}: run `cargo xtask test`", tools.display());
     tools
 }
 

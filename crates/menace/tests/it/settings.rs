@@ -1,11 +1,9 @@
 //! `menace settings`, `menace env` and the logs as their users meet them.
 
-mod program;
-
 use std::fs;
 use std::path::Path;
 
-use program::{Place, Ran};
+use crate::program::{Place, Ran};
 use serde_json::Value;
 
 fn setting(ran: &Ran, name: &str) -> Value {

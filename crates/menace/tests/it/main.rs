@@ -1,0 +1,6 @@
+//! The commands as their users meet them: the real binary on copies of the fixtures.
+
+mod analyze;
+mod program;
+mod scanners;
+mod settings;
