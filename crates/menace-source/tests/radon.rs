@@ -7,7 +7,7 @@
 mod test_venv;
 
 use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 
 use menace_model::{Halstead, Lines};
