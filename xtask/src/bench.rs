@@ -10,19 +10,18 @@ use crate::python;
 use crate::run::{cargo, program, target_dir};
 
 /// Interleaved, so that a slow moment of the machine hits everybody.
-const ROUNDS: usize = 7;
+const ROUNDS: usize = 15;
 
 struct Contender {
     name: &'static str,
     command: Vec<String>,
-    rounds: usize,
     times: Vec<Duration>,
 }
 
 impl Contender {
-    fn new(name: &'static str, rounds: usize, command: &[&str]) -> Self {
+    fn new(name: &'static str, command: &[&str]) -> Self {
         let command = command.iter().map(|&word| word.to_owned()).collect();
-        Self { name, command, rounds, times: Vec::new() }
+        Self { name, command, times: Vec::new() }
     }
 
     fn measure(&mut self) -> Result<()> {
@@ -58,38 +57,39 @@ pub(crate) fn run() -> Result<()> {
     let data = data.path().display().to_string();
 
     let analyze =
-        [&*menace, "analyze", "--repo", tree, "--format", "json", "--sandbox-data-dir", &data];
+        [&*menace, "analyze", "--repo", tree, "--scanner", "builtin", "--sandbox-data-dir", &data];
     let with = |more: &[&'static str]| [&analyze[..], more].concat();
     let (ruff, radon) = (tool("ruff"), tool("radon"));
     let skip = "*/site-packages/*";
     let mut contenders = [
-        Contender::new(
-            "ruff analyze graph",
-            ROUNDS,
-            &[&*ruff, "analyze", "graph", "--isolated", tree],
-        ),
-        Contender::new(
-            "menace analyze, no cache",
-            ROUNDS,
-            &with(&["--no-cache", "--scanner", "builtin"]),
-        ),
-        Contender::new("menace analyze, warm cache", ROUNDS, &with(&["--scanner", "builtin"])),
-        Contender::new("radon cc", 1, &[&*radon, "cc", "--json", "--exclude", skip, tree]),
-        Contender::new("radon mi", 1, &[&*radon, "mi", "--json", "--exclude", skip, tree]),
+        Contender::new("ruff analyze graph", &[&*ruff, "analyze", "graph", "--isolated", tree]),
+        Contender::new("menace analyze --no-cache", &with(&["--no-cache"])),
+        Contender::new("the same, --format json", &with(&["--no-cache", "--format", "json"])),
+        Contender::new("menace analyze, warm cache", &with(&[])),
     ];
-    for round in 0..ROUNDS {
-        for contender in contenders.iter_mut().filter(|contender| round < contender.rounds) {
+    for _ in 0..ROUNDS {
+        for contender in &mut contenders {
             contender.measure()?;
         }
     }
-    let [graph, cold, warm, cc, mi] = contenders.each_mut().map(Contender::median);
+    // Minutes each: once will do, and last, so that nothing else waits for them.
+    let mut radons = [
+        Contender::new("radon cc", &[&*radon, "cc", "--json", "--exclude", skip, tree]),
+        Contender::new("radon mi", &[&*radon, "mi", "--json", "--exclude", skip, tree]),
+    ];
+    for contender in &mut radons {
+        contender.measure()?;
+    }
     println!("| what | median | rounds |\n|---|---|---|");
-    for contender in &mut contenders {
+    for contender in contenders.iter_mut().chain(&mut radons) {
         let median = contender.median().as_secs_f64();
         println!("| {} | {median:.3} s | {} |", contender.name, contender.times.len());
     }
+    let [graph, cold, json, warm] = contenders.each_mut().map(Contender::median);
+    let [cc, mi] = radons.each_mut().map(Contender::median);
     let ratio = |a: Duration, b: Duration| a.as_secs_f64() / b.as_secs_f64();
     println!("\nmenace / ruff analyze graph: {:.2} (at most 2)", ratio(cold, graph));
+    println!("with JSON / ruff analyze graph: {:.2}", ratio(json, graph));
     println!("warm / ruff analyze graph: {:.2}", ratio(warm, graph));
     println!("(radon cc + radon mi) / menace: {:.0} (at least 20)", ratio(cc + mi, cold));
     println!("peak memory of menace: {} MB (below 500)", peak_memory(Path::new(&menace), tree)?);

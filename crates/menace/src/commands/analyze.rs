@@ -53,8 +53,8 @@ pub(crate) struct Analyze {
     no_cache: bool,
 
     /// Worker threads [default: one per core].
-    #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
-    jobs: usize,
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    jobs: Option<u16>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -117,7 +117,7 @@ impl Analyze {
                 ScannerArg::Builtin => ScannerChoice::Builtin,
             },
             search_path: context.search_path.clone().unwrap_or_default().into(),
-            jobs: self.jobs,
+            jobs: self.jobs.map_or(0, usize::from),
         };
         let progress = Progress::new("analysing");
         analyze(repo, &options, &|done, total| progress.report(done, total)).map_err(|error| {
