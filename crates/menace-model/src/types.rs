@@ -5,7 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 /// The shape of an annotation. What cannot be understood stays text, never an error.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum TypeExpr {
     /// A dotted name: `int`, `typing.Any`, `pkg.mod.Class`.
     Name(String),

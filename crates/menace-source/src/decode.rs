@@ -43,7 +43,14 @@ pub fn decode(bytes: &[u8]) -> Result<Cow<'_, str>, DecodeError> {
         return utf8(body);
     };
     let name = label.to_ascii_lowercase().replace('_', "-");
-    let is_utf8 = name == "utf8" || name == "utf-8" || name.starts_with("utf-8-");
+    // Emacs appends how lines end, and Python lets it.
+    let name = ["-unix", "-dos", "-mac"]
+        .iter()
+        .find_map(|end| name.strip_suffix(end))
+        .unwrap_or(&name)
+        .to_owned();
+    let is_utf8 = matches!(name.as_str(), "utf8" | "utf-8" | "u8" | "utf" | "cp65001")
+        || name.starts_with("utf-8-");
     if is_utf8 {
         return utf8(body);
     }
@@ -56,7 +63,8 @@ pub fn decode(bytes: &[u8]) -> Result<Cow<'_, str>, DecodeError> {
             None => utf8(body),
         },
         // encoding_rs reads the label as windows-1252, which Python does not.
-        "latin-1" | "latin1" | "iso-8859-1" | "iso8859-1" | "8859" | "cp819" | "l1" => {
+        "latin-1" | "latin1" | "latin" | "iso-8859-1" | "iso8859-1" | "iso-latin-1" | "8859"
+        | "cp819" | "l1" => {
             Ok(body.iter().map(|&byte| char::from(byte)).collect::<String>().into())
         }
         _ => foreign(&name, body)
@@ -75,6 +83,7 @@ fn utf8(bytes: &[u8]) -> Result<Cow<'_, str>, DecodeError> {
 fn foreign<'b>(name: &str, bytes: &'b [u8]) -> Option<Result<Cow<'b, str>, DecodeError>> {
     // Python spells some names in ways that the web's list of labels does not have.
     let spelled = match name {
+        "latin9" | "latin-9" | "l9" => "iso-8859-15",
         "mac-roman" | "macroman" => "macintosh",
         "mac-cyrillic" => "x-mac-cyrillic",
         "euc-jp" | "eucjp" | "ujis" => "euc-jp",
@@ -159,6 +168,8 @@ mod tests {
             decode(b"#!/bin/sh\n# vim: fileencoding=koi8-r\n'\xc1'").unwrap().lines().nth(2),
             Some("'а'")
         );
+        assert_eq!(decode(b"# coding: latin-1-unix\n'\xe9'").unwrap().lines().nth(1), Some("'é'"));
+        assert_eq!(decode(b"# coding: latin9\n'\xa4'").unwrap().lines().nth(1), Some("'€'"));
         assert_eq!(decode(b"# coding=cp1251\n'\xe0'").unwrap().lines().nth(1), Some("'а'"));
     }
 

@@ -1,8 +1,11 @@
 //! Annotations as trees: names resolved, strings parsed, `Optional` and `Union` folded.
 
+use std::hash::BuildHasher;
+
 use ruff_python_ast::{Expr, Operator};
 use ruff_python_parser::parse_expression;
 use ruff_text_size::Ranged;
+use rustc_hash::{FxBuildHasher, FxHashSet};
 
 use menace_model::TypeExpr;
 
@@ -34,8 +37,17 @@ impl Converter<'_, '_> {
             },
             Expr::StringLiteral(string) => self.quoted(string.value.to_str(), expr),
             Expr::BinOp(operation) if operation.op == Operator::BitOr => {
-                let sides = [&*operation.left, &*operation.right];
-                union(sides.map(|side| self.convert(side)))
+                // `a | b | c` leans to the left: walk down that side instead of recursing.
+                let mut sides = vec![self.convert(&operation.right)];
+                let mut left = &*operation.left;
+                while let Expr::BinOp(inner) = left
+                    && inner.op == Operator::BitOr
+                {
+                    sides.push(self.convert(&inner.right));
+                    left = &inner.left;
+                }
+                sides.push(self.convert(left));
+                union(sides.into_iter().rev())
             }
             Expr::Subscript(subscript) => self.subscript(&subscript.value, &subscript.slice),
             Expr::List(list) => TypeExpr::List(self.convert_all(&list.elts)),
@@ -98,16 +110,13 @@ impl Converter<'_, '_> {
 /// Flattens unions in unions and drops what is there already.
 fn union(items: impl IntoIterator<Item = TypeExpr>) -> TypeExpr {
     let mut flat: Vec<TypeExpr> = Vec::new();
+    let mut seen = FxHashSet::default();
     for item in items {
         let parts = match item {
             TypeExpr::Union(parts) => parts,
             other => vec![other],
         };
-        for part in parts {
-            if !flat.contains(&part) {
-                flat.push(part);
-            }
-        }
+        flat.extend(parts.into_iter().filter(|part| seen.insert(FxBuildHasher.hash_one(part))));
     }
     if flat.len() == 1 { flat.remove(0) } else { TypeExpr::Union(flat) }
 }
@@ -134,6 +143,12 @@ mod tests {
         assert_eq!(convert(imports, "t.Union[int, Optional[str], None]"), "int | str | None");
         assert_eq!(convert(imports, "int | (str | int)"), "int | str");
         assert_eq!(convert(imports, "Union[int]"), "int");
+    }
+
+    #[test]
+    fn a_union_of_thousands_takes_no_time_to_speak_of() {
+        let members: Vec<String> = (0..9_000).map(|number| format!("A{number}")).collect();
+        assert_eq!(convert("", &members.join("|")), members.join(" | "));
     }
 
     #[test]

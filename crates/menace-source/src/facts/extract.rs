@@ -9,6 +9,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use menace_model::{CallEdge, ImportHow, Section, SectionId, SectionKind};
 
 use super::FileFacts;
+use super::aliases::{aliases, exports};
 use super::annotation::type_expr;
 use super::class::class_facts;
 use super::imports::{RawImport, TypeChecking, literal_target, type_checking_test};
@@ -38,6 +39,7 @@ pub(crate) fn extract(
         taken: FxHashMap::default(),
         conditional: 0,
         type_checking: 0,
+        lambdas: 0,
         facts: FileFacts::default(),
     };
     extractor.module(module);
@@ -63,6 +65,8 @@ struct Extractor<'a> {
     taken: FxHashMap<String, u32>,
     conditional: u32,
     type_checking: u32,
+    /// Lambdas around the current expression.
+    lambdas: u32,
     facts: FileFacts,
 }
 
@@ -87,10 +91,10 @@ impl<'a> Extractor<'a> {
         });
         self.visit_body(&module.body);
         self.close();
-        for (name, bound) in std::mem::take(&mut self.scopes.0[0].names) {
+        for (&name, bound) in &self.scopes.0[0].names {
             match bound {
                 Bound::Import(reference) => {
-                    self.facts.imported_names.insert(name.to_owned(), reference);
+                    self.facts.imported_names.insert(name.to_owned(), reference.clone());
                 }
                 Bound::Definition | Bound::Variable => {
                     self.facts.defined_names.push(name.to_owned());
@@ -98,6 +102,8 @@ impl<'a> Extractor<'a> {
             }
         }
         self.facts.defined_names.sort_unstable();
+        self.facts.exports = exports(&module.body);
+        self.facts.aliases = aliases(self.source, &module.body, &self.scopes);
         // Facts stay until all files are read: what they do not use, the next file can.
         self.facts.sections.shrink_to_fit();
         self.facts.classes.shrink_to_fit();
@@ -149,6 +155,8 @@ impl<'a> Extractor<'a> {
         let scope = self.scopes.innermost();
         let python_name = format!("{}{}", scope.prefix, function.name);
         let (kind, accessor) = kind(function, scope.kind, &decorators);
+        let type_params = function.type_params.as_deref();
+        self.scopes.0.extend(type_params.map(Scope::of_type_params));
         let params = params(self.source, &function.parameters, kind, &self.scopes);
         let returns =
             function.returns.as_deref().map(|expr| type_expr(self.source, expr, &self.scopes));
@@ -182,6 +190,9 @@ impl<'a> Extractor<'a> {
         ));
         self.visit_body(&function.body);
         self.scopes.0.pop();
+        if type_params.is_some() {
+            self.scopes.0.pop();
+        }
         self.close();
     }
 
@@ -197,12 +208,28 @@ impl<'a> Extractor<'a> {
             (scope.kind == ScopeKind::Function)
                 .then(|| scope.prefix.trim_end_matches(".<locals>.").to_owned())
         });
-        let facts = class_facts(self.source, class, qualname.clone(), local_to, &self.scopes);
+        let type_params = class.type_params.as_deref();
+        let own = format!(":{qualname}");
+        let before = match self.scopes.innermost().before(&class.name) {
+            Some(Bound::Import(reference)) => Some(reference.clone()),
+            _ => None,
+        };
+        self.scopes.0.extend(type_params.map(Scope::of_type_params));
+        let mut facts = class_facts(self.source, class, qualname.clone(), local_to, &self.scopes);
+        for base in &mut facts.bases {
+            // `class A(A)`: the base is what A was before.
+            if let (true, Some(before)) = (*base == own, &before) {
+                base.clone_from(before);
+            }
+        }
         self.facts.classes.push(facts);
         let prefix = format!("{qualname}.");
         self.scopes.0.push(Scope::of_body(ScopeKind::Class, prefix, &class.body, self.walrus));
         self.visit_body(&class.body);
         self.scopes.0.pop();
+        if type_params.is_some() {
+            self.scopes.0.pop();
+        }
     }
 
     fn decorator_name(&self, decorator: &Decorator) -> String {
@@ -229,13 +256,14 @@ impl<'a> Extractor<'a> {
             conditional: self.conditional > 0,
             type_checking: self.type_checking > 0,
             // The first frame is the module's own; every further one is a function.
-            deferred: self.frames.len() > 1,
+            deferred: self.frames.len() > 1 || self.lambdas > 0,
         };
         self.facts.imports.push(import);
     }
 
     fn call(&mut self, call: &'a ast::ExprCall) {
-        let Some(target) = self.scopes.resolve_imported(&call.func) else { return };
+        let stars = !self.facts.star_imports.is_empty();
+        let Some(target) = self.scopes.resolve_imported(&call.func, stars) else { return };
         let how = match target.as_str() {
             "importlib:import_module" => Some(ImportHow::ImportModule),
             "__import__" | "builtins:__import__" | "importlib:__import__" => {
@@ -248,8 +276,7 @@ impl<'a> Extractor<'a> {
         {
             self.import(module, Vec::new(), call.start(), how);
         }
-        let imported = Reference::parse(&target).is_some_and(|parts| !parts.module.is_empty());
-        if !imported {
+        if how.is_some_and(|how| how == ImportHow::DunderImport) {
             return;
         }
         let line = self.line(call.start());
@@ -274,17 +301,28 @@ impl<'a> Extractor<'a> {
         self.type_checking -= u32::from(only_for_types);
     }
 
+    fn type_checking_test(&self, test: &Expr) -> Option<TypeChecking> {
+        let typing = |name: &Expr| {
+            self.scopes.resolve_expr(name).is_some_and(|reference| {
+                Reference::parse(&reference).is_some() && is_typing(&reference, "TYPE_CHECKING")
+            })
+        };
+        type_checking_test(test, &typing)
+    }
+
     fn if_statement(&mut self, statement: &'a ast::StmtIf) {
-        let mut test = type_checking_test(&statement.test);
+        let test = self.type_checking_test(&statement.test);
         self.visit_expr(&statement.test);
         self.branch(test == Some(TypeChecking::Positive), &statement.body);
+        // What follows `if not TYPE_CHECKING` is for type checkers, every clause of it.
+        let mut only_types = test == Some(TypeChecking::Negative);
         for clause in &statement.elif_else_clauses {
-            let otherwise = test == Some(TypeChecking::Negative) && clause.test.is_none();
-            test = clause.test.as_ref().and_then(type_checking_test);
+            let test = clause.test.as_ref().and_then(|test| self.type_checking_test(test));
             if let Some(test) = &clause.test {
                 self.visit_expr(test);
             }
-            self.branch(otherwise || test == Some(TypeChecking::Positive), &clause.body);
+            self.branch(only_types || test == Some(TypeChecking::Positive), &clause.body);
+            only_types |= test == Some(TypeChecking::Negative);
         }
     }
 
@@ -303,7 +341,9 @@ impl<'a> Extractor<'a> {
         }
         // A `yield` in here makes a generator of the lambda, not of the function around it.
         let yields = self.frames.last().is_some_and(|frame| frame.yields);
+        self.lambdas += 1;
         self.inner_scope(scope, |this| this.visit_expr(&lambda.body));
+        self.lambdas -= 1;
         if let Some(frame) = self.frames.last_mut() {
             frame.yields = yields;
         }

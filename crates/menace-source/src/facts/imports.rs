@@ -64,17 +64,33 @@ pub(crate) enum TypeChecking {
     Negative,
 }
 
-pub(crate) fn type_checking_test(test: &Expr) -> Option<TypeChecking> {
+/// `typing` is asked whether a name is `typing.TYPE_CHECKING` under another name.
+pub(crate) fn type_checking_test(
+    test: &Expr,
+    typing: &impl Fn(&Expr) -> bool,
+) -> Option<TypeChecking> {
     match test {
-        Expr::Name(name) if name.id.as_str() == "TYPE_CHECKING" => Some(TypeChecking::Positive),
+        Expr::Name(name)
+            if matches!(name.id.as_str(), "TYPE_CHECKING" | "MYPY") || typing(test) =>
+        {
+            Some(TypeChecking::Positive)
+        }
         Expr::Attribute(attribute) if attribute.attr.as_str() == "TYPE_CHECKING" => {
             Some(TypeChecking::Positive)
         }
-        Expr::UnaryOp(unary) if unary.op == ast::UnaryOp::Not => type_checking_test(&unary.operand)
-            .map(|inner| match inner {
+        // What never runs is there for type checkers.
+        Expr::BooleanLiteral(literal) if !literal.value => Some(TypeChecking::Positive),
+        Expr::BoolOp(operation) if operation.op == ast::BoolOp::And => operation
+            .values
+            .iter()
+            .any(|value| type_checking_test(value, typing) == Some(TypeChecking::Positive))
+            .then_some(TypeChecking::Positive),
+        Expr::UnaryOp(unary) if unary.op == ast::UnaryOp::Not => {
+            type_checking_test(&unary.operand, typing).map(|inner| match inner {
                 TypeChecking::Positive => TypeChecking::Negative,
                 TypeChecking::Negative => TypeChecking::Positive,
-            }),
+            })
+        }
         _ => None,
     }
 }

@@ -3,6 +3,7 @@
 //! Facts depend on path and content alone, which is what makes them cacheable. Names stay
 //! [references](reference) until `link` knows every module.
 
+mod aliases;
 mod annotation;
 mod class;
 mod extract;
@@ -14,7 +15,7 @@ mod signature;
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
-use menace_model::{Finding, Lint, Numbers, Section};
+use menace_model::{Finding, Lint, Numbers, Section, TypeExpr};
 
 pub(crate) use class::ClassFacts;
 pub(crate) use extract::extract;
@@ -33,6 +34,10 @@ pub(crate) struct FileFacts {
     pub star_imports: Vec<String>,
     /// Names that the top level defines itself: functions, classes, variables.
     pub defined_names: Vec<String>,
+    /// What `__all__` lists, when it is a plain list.
+    pub exports: Option<Vec<String>>,
+    /// Names of the top level that stand for a type: `Pair = tuple[int, int]`.
+    pub aliases: FxHashMap<String, TypeExpr>,
     pub numbers: Numbers,
     pub findings: Vec<Finding>,
     pub lints: Vec<Lint>,

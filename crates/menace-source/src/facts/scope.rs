@@ -38,6 +38,10 @@ pub(crate) struct Scope<'a> {
     pub names: FxHashMap<&'a str, Bound>,
     /// Names that `global` takes out of this scope.
     globals: Vec<&'a str>,
+    /// What a name stood for before a definition took it: the base of `class A(A)`.
+    shadowed: FxHashMap<&'a str, Bound>,
+    /// Below `if`, `try` and the like: a second binding is an alternative there.
+    conditional: bool,
     /// Look into every expression: a `:=` may hide anywhere.
     walrus: bool,
 }
@@ -45,8 +49,15 @@ pub(crate) struct Scope<'a> {
 impl<'a> Scope<'a> {
     /// `walrus`: does the file contain a `:=` at all? Most do not, which spares looking.
     pub(crate) fn of_body(kind: ScopeKind, prefix: String, body: &'a [Stmt], walrus: bool) -> Self {
-        let mut scope =
-            Self { kind, prefix, names: FxHashMap::default(), globals: Vec::new(), walrus };
+        let mut scope = Self {
+            kind,
+            prefix,
+            names: FxHashMap::default(),
+            globals: Vec::new(),
+            shadowed: FxHashMap::default(),
+            conditional: false,
+            walrus,
+        };
         scope.visit_body(body);
         for name in std::mem::take(&mut scope.globals) {
             scope.names.remove(name);
@@ -67,16 +78,36 @@ impl<'a> Scope<'a> {
         scope
     }
 
+    /// The scope of the type parameters of `def f[T]` or `class C[T]`.
+    pub(crate) fn of_type_params(parameters: &'a ast::TypeParams) -> Self {
+        let mut scope = Self::of_body(ScopeKind::Function, String::new(), &[], false);
+        for parameter in parameters {
+            scope.names.insert(parameter.name().as_str(), Bound::Variable);
+        }
+        scope
+    }
+
+    /// What `name` stood for before it was defined here.
+    pub(crate) fn before(&self, name: &str) -> Option<&Bound> {
+        self.shadowed.get(name)
+    }
+
+    /// The last binding counts, as it does in Python, with two exceptions: `x = wrap(x)` leaves
+    /// what x is for, and of alternatives (`try: import fast` … `except: fast = None`) the first
+    /// one does.
     fn bind(&mut self, name: &'a str, bound: Bound) {
+        let conditional = self.conditional;
         match self.names.get_mut(name) {
-            // `try: import x` … `except ImportError: x = None`: the import is what x is for.
-            Some(existing) => {
-                if *existing == Bound::Variable {
-                    *existing = bound;
-                }
-            }
             None => {
                 self.names.insert(name, bound);
+            }
+            Some(existing) => {
+                let keep =
+                    bound == Bound::Variable || (conditional && *existing != Bound::Variable);
+                if !keep {
+                    let before = std::mem::replace(existing, bound);
+                    self.shadowed.insert(name, before);
+                }
             }
         }
     }
@@ -126,6 +157,11 @@ impl<'a> Visitor<'a> for Scope<'a> {
             Stmt::Global(ast::StmtGlobal { names, .. })
             | Stmt::Nonlocal(ast::StmtNonlocal { names, .. }) => {
                 self.globals.extend(names.iter().map(ast::Identifier::as_str));
+            }
+            Stmt::If(_) | Stmt::Try(_) | Stmt::For(_) | Stmt::While(_) | Stmt::Match(_) => {
+                let outside = std::mem::replace(&mut self.conditional, true);
+                visitor::walk_stmt(self, stmt);
+                self.conditional = outside;
             }
             _ => visitor::walk_stmt(self, stmt),
         }
@@ -240,11 +276,14 @@ impl<'a> Scopes<'a> {
     /// Resolves what a call calls, when that is imported or `__import__` itself.
     ///
     /// Most calls are neither: those cost one look-up and no allocation.
-    pub(crate) fn resolve_imported(&self, callee: &Expr) -> Option<String> {
+    pub(crate) fn resolve_imported(&self, callee: &Expr, stars: bool) -> Option<String> {
         let root = root_name(callee)?;
         match self.look_up(root) {
             Found::Import(reference) => Some(with_attributes(reference.to_owned(), callee)),
-            Found::Unbound if root == "__import__" => Some(root.to_owned()),
+            // After a star import, any unknown name may come from there.
+            Found::Unbound if root == "__import__" || stars => {
+                Some(with_attributes(root.to_owned(), callee))
+            }
             Found::Unbound | Found::Own(_) | Found::Local => None,
         }
     }
@@ -316,6 +355,15 @@ mod tests {
         assert_eq!(resolve(source, "fast.f").unwrap(), "fast:f");
         let source = "fast = None\ntry:\n    import fast\nexcept ImportError:\n    pass\n";
         assert_eq!(resolve(source, "fast.f").unwrap(), "fast:f");
+    }
+
+    #[test]
+    fn the_last_binding_counts_and_the_one_before_is_kept() {
+        assert_eq!(resolve("from json import x\nfrom pickle import x", "x").unwrap(), "pickle:x");
+        assert_eq!(resolve("from .base import A\nclass A(A): pass", "A").unwrap(), ":A");
+        let parsed = parse_module("from .base import A\nclass A(A): pass").unwrap();
+        let scope = Scope::of_body(ScopeKind::Module, String::new(), parsed.suite(), false);
+        assert_eq!(scope.before("A"), Some(&Bound::Import(".base:A".into())));
     }
 
     #[test]

@@ -106,16 +106,27 @@ fn edges<'i>(
 }
 
 /// For each module, the paths of those that import it at run time, sorted.
+///
+/// Importing `a.b.c` runs the `__init__` of `a` and `a.b` as well, so their importers count too,
+/// unless they are inside of the package themselves.
 pub(crate) fn importers(names: &Names, imports: &[Vec<Import>]) -> Vec<Vec<String>> {
-    let mut importers = vec![Vec::new(); imports.len()];
-    for (from, to) in edges(names, imports, |import| !import.type_checking) {
-        let from = names.path(from);
+    let mut importers: Vec<Vec<usize>> = vec![Vec::new(); imports.len()];
+    let mut add = |from: usize, to: usize| {
         // Edges come module by module: a repeated one is the last one.
-        if importers[to].last().is_none_or(|last| last != from) {
-            importers[to].push(from.to_owned());
+        if importers[to].last() != Some(&from) {
+            importers[to].push(from);
+        }
+    };
+    for (from, to) in edges(names, imports, |import| !import.type_checking) {
+        add(from, to);
+        for package in names.packages_around(to) {
+            if !names.is_inside(from, package) {
+                add(from, package);
+            }
         }
     }
-    importers
+    let path = |module| names.path(module).to_owned();
+    importers.into_iter().map(|from| from.into_iter().map(path).collect()).collect()
 }
 
 /// Groups of modules that import each other while they are being imported, smallest path first.

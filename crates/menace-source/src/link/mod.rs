@@ -11,7 +11,7 @@ use rayon::prelude::*;
 
 use menace_model::{CallEdge, ModuleError, ModuleReport, Section};
 
-use crate::facts::FileFacts;
+use crate::facts::{FileFacts, Reference};
 use construct::Classes;
 pub(crate) use names::Names;
 use resolve::Resolver;
@@ -82,9 +82,12 @@ fn resolve_section(resolver: &Resolver<'_>, module: usize, section: &mut Section
     for decorator in &mut section.decorators {
         *decorator = resolver.resolve(module, decorator).name;
     }
-    for call in &mut section.calls {
+    section.calls.retain_mut(|call| {
         let callee = resolver.resolve(module, &call.target);
+        // A name without a binding that no star import brings is a builtin.
+        let known = callee.module.is_some() || Reference::parse(&call.target).is_some();
         let path = callee.module.map(|target| resolver.names.path(target).to_owned());
         *call = CallEdge { target: callee.name, path, line: call.line };
-    }
+        known
+    });
 }

@@ -55,8 +55,12 @@ impl Names {
                     .unwrap_or((roots.len() - 1, path));
                 let stem = below.strip_suffix(".py").unwrap_or(below);
                 let package = stem.strip_suffix("/__init__");
-                let name = package.unwrap_or(stem).replace('/', ".");
+                let mut name = package.unwrap_or(stem).replace('/', ".");
                 let is_package = package.is_some() || stem == "__init__";
+                if let (Some(repository), true) = (&root_package, roots[root].is_empty()) {
+                    let inside = stem != "__init__";
+                    name = if inside { format!("{repository}.{name}") } else { repository.clone() };
+                }
                 ModuleName { path: path.clone(), name, root, is_package }
             })
             .collect();
@@ -90,12 +94,9 @@ impl Names {
             return near.or(candidates.first()).copied();
         }
         self.find_beside(from, name).or_else(|| {
+            // Run from inside of the package, its modules go by their own names.
             let package = self.root_package.as_deref()?;
-            let rest = name.strip_prefix(package)?;
-            match rest.strip_prefix('.') {
-                Some(rest) => self.by_name.get(rest)?.first().copied(),
-                None => rest.is_empty().then(|| self.by_path.get("__init__.py").copied())?,
-            }
+            self.by_name.get(&format!("{package}.{name}"))?.first().copied()
         })
     }
 
@@ -120,17 +121,35 @@ impl Names {
             return Some(rest.to_owned());
         }
         let module = &self.modules[from];
-        let own = if module.is_package && module.name == "__init__" { "" } else { &*module.name };
-        let mut package: Vec<&str> = own.split('.').filter(|part| !part.is_empty()).collect();
+        let mut package: Vec<&str> = module.name.split('.').collect();
         let up = level - usize::from(module.is_package);
-        // Above the topmost package there is only the repository, if that is a package itself.
-        let topmost = usize::from(self.root_package.is_none());
-        if up + topmost > package.len() {
+        if up >= package.len() {
             return None;
         }
         package.truncate(package.len() - up);
         package.extend((!rest.is_empty()).then_some(rest));
         Some(package.join("."))
+    }
+
+    /// The packages that a module lies in, nearest first.
+    pub(crate) fn packages_around(&self, module: usize) -> impl Iterator<Item = usize> {
+        let mut directory = parent(&self.modules[module].path);
+        if self.modules[module].is_package {
+            directory = parent(directory);
+        }
+        std::iter::from_fn(move || {
+            let package = self.at(&join(directory, "__init__.py"))?;
+            let found = (package != module).then_some(package);
+            // The root has no parent: ask for it once.
+            directory = if directory.is_empty() { "/" } else { parent(directory) };
+            found
+        })
+    }
+
+    /// Does a module lie in a package?
+    pub(crate) fn is_inside(&self, module: usize, package: usize) -> bool {
+        let directory = parent(&self.modules[package].path);
+        below(&self.modules[module].path, directory).is_some()
     }
 
     /// The longest prefix of a dotted name that is a module, and what is left of the name.
@@ -222,12 +241,15 @@ mod tests {
         let names =
             names(&["p/__init__.py", "p/q/__init__.py", "p/q/r.py", "__init__.py", "s.py"], &[]);
         let absolute = |from: &str, written| names.absolute(names.by_path[from], written);
-        assert_eq!(absolute("p/q/r.py", ".x").unwrap(), "p.q.x");
-        assert_eq!(absolute("p/q/r.py", "..").unwrap(), "p");
-        assert_eq!(absolute("p/q/__init__.py", ".r").unwrap(), "p.q.r");
+        assert_eq!(absolute("p/q/r.py", ".x").unwrap(), "repo.p.q.x");
+        assert_eq!(absolute("p/q/r.py", "..").unwrap(), "repo.p");
+        assert_eq!(absolute("p/q/__init__.py", ".r").unwrap(), "repo.p.q.r");
         assert_eq!(absolute("p/__init__.py", "...x"), None);
-        assert_eq!(absolute("s.py", ".p").unwrap(), "p");
+        assert_eq!(absolute("s.py", ".p").unwrap(), "repo.p");
+        // The repository is a package: its modules go by two names.
         assert_eq!(found(&names, "s.py", "repo.s").unwrap(), "s.py");
+        assert_eq!(found(&names, "s.py", "p.q").unwrap(), "p/q/__init__.py");
+        assert_eq!(found(&names, "s.py", "repo").unwrap(), "__init__.py");
     }
 
     #[test]

@@ -476,3 +476,143 @@ fn class_and_static_methods_need_no_instance() {
         assert_eq!(section.construction, None, "{}", section.id);
     }
 }
+
+#[test]
+fn stars_that_shine_on_each_other_end_at_once() {
+    let files: Vec<(String, String)> = (0..12)
+        .map(|own| {
+            let stars = (0..12).filter(|other| *other != own);
+            let stars: String = stars.map(|other| format!("from m{other:02} import *\n")).collect();
+            (format!("m{own:02}.py"), format!("{stars}def f{own}(x: int, y: Only7): pass\n"))
+        })
+        .collect();
+    let mut files: Vec<(&str, &str)> =
+        files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
+    let seventh = format!("{}class Only7: pass\n", files[7].1);
+    files[7].1 = &seventh;
+    assert_eq!(types(&files, "m03.py::f3"), ["int", "m07.Only7"]);
+}
+
+#[test]
+fn what_all_lists_is_what_a_star_brings() {
+    let files = [
+        (
+            "a.py",
+            "__all__ = ['_Shown', 'B']\nclass _Shown: pass\nclass Kept: pass\nfrom b import B\n",
+        ),
+        ("b.py", "class B: pass\n"),
+        ("c.py", "from a import *\ndef f(x: _Shown, y: Kept, z: B): pass\n"),
+    ];
+    assert_eq!(types(&files, "c.py::f"), ["a._Shown", "Kept", "b.B"]);
+}
+
+#[test]
+fn a_long_way_of_re_exports_is_followed_to_its_end() {
+    let mut files: Vec<(String, String)> = (0..60)
+        .map(|n| (format!("m{n:02}.py"), format!("from m{:02} import X\n", n + 1)))
+        .collect();
+    files.push(("m60.py".into(), "class X: pass\n".into()));
+    files.push(("user.py".into(), "from m00 import X\ndef f(x: X): pass\n".into()));
+    let files: Vec<(&str, &str)> =
+        files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
+    assert_eq!(types(&files, "user.py::f"), ["m60.X"]);
+}
+
+#[test]
+fn type_parameters_hide_what_the_module_defines() {
+    let source = "class T: pass\ndef f[T](x: T, y: list[T]): pass\nclass Box[T]:\n    def get(self, x: T): pass\ndef g(x: T): pass\n";
+    assert_eq!(types(&[("m.py", source)], "m.py::f"), ["T", "list[T]"]);
+    assert_eq!(types(&[("m.py", source)], "m.py::Box.get"), ["T"]);
+    assert_eq!(types(&[("m.py", source)], "m.py::g"), ["m.T"]);
+}
+
+#[test]
+fn aliases_of_types_are_followed() {
+    let files = [
+        (
+            "a.py",
+            "from typing import Optional, TypeAlias\nclass A: pass\nOther = A\nMaybe = Optional[Other]\nNamed: TypeAlias = 'A'\nLoop = Loop\n",
+        ),
+        (
+            "b.py",
+            "from a import *\nimport a\ndef f(x: a.Other, y: a.Maybe, z: a.Named, l: a.Loop): pass\n",
+        ),
+    ];
+    assert_eq!(types(&files, "b.py::f"), ["a.A", "a.A | None", "a.A", "a.Loop"]);
+}
+
+#[test]
+fn a_class_may_take_the_name_of_its_base() {
+    let files = [
+        ("base.py", "class A:\n    def __init__(self, size: int): pass\n"),
+        ("m.py", "from base import A\nclass A(A):\n    def m(self): pass\ndef f(a: A): pass\n"),
+    ];
+    assert_eq!(types(&files, "m.py::f"), ["m.A"]);
+    let plan = construction(&files, "m.py::A.m");
+    assert_eq!(plan.steps[0].constructor.as_ref().unwrap().as_str(), "base.py::A.__init__");
+}
+
+#[test]
+fn calls_through_a_star_import_are_edges_and_builtins_are_not() {
+    let files = [
+        ("a.py", "def work(): pass\n"),
+        ("b.py", "from a import *\ndef f():\n    work()\n    len([])\n"),
+    ];
+    let linked = linked(&files);
+    let calls = &section(&linked, "b.py::f").calls;
+    assert_eq!(calls.len(), 1);
+    assert_eq!(calls[0].path.as_deref(), Some("a.py"));
+}
+
+#[test]
+fn importing_a_module_imports_the_packages_around_it() {
+    let files = [
+        ("p/__init__.py", ""),
+        ("p/q/__init__.py", ""),
+        ("p/q/a.py", "import p.q.b\n"),
+        ("p/q/b.py", ""),
+        ("user.py", "import p.q.a\n"),
+    ];
+    let linked = linked(&files);
+    assert_eq!(module(&linked, "p/__init__.py").imported_by, ["user.py"]);
+    assert_eq!(module(&linked, "p/q/__init__.py").imported_by, ["user.py"]);
+    assert_eq!(module(&linked, "p/q/b.py").imported_by, ["p/q/a.py"]);
+}
+
+#[test]
+fn every_way_to_write_for_type_checkers_only_is_seen() {
+    let source = "
+from typing import TYPE_CHECKING as TC
+import importlib
+if TC:
+    import a1
+if TYPE_CHECKING and x:
+    import a2
+if False:
+    import a3
+if not TYPE_CHECKING:
+    import r1
+elif x:
+    import a4
+else:
+    import a5
+if x:
+    import r2
+elif TYPE_CHECKING:
+    import a6
+else:
+    import r3
+late = lambda: importlib.import_module('r4')
+";
+    let linked = linked(&[("m.py", source)]);
+    let imports = &module(&linked, "m.py").imports;
+    let of = |prefix: char, wanted: fn(&Import) -> bool| {
+        imports
+            .iter()
+            .filter(|import| import.module.len() == 2 && import.module.starts_with(prefix))
+            .all(wanted)
+    };
+    assert!(of('a', |import| import.type_checking), "{imports:#?}");
+    assert!(of('r', |import| !import.type_checking), "{imports:#?}");
+    assert!(imports.last().unwrap().deferred);
+}
