@@ -1,8 +1,8 @@
 //! Project chores: `cargo xtask test` sets up and runs every check, `cargo xtask bench` measures.
 
-mod bench;
 mod python;
 mod run;
+mod summary;
 mod tools;
 
 use anyhow::{Result, bail};
@@ -20,7 +20,7 @@ fn main() -> Result<()> {
     let mut arguments = std::env::args().skip(1);
     match arguments.next().as_deref() {
         Some("test") => test(&arguments.collect::<Vec<_>>()),
-        Some("bench") => bench::run(),
+        Some("bench") => bench(),
         Some("docs") => docs(),
         Some(other) => bail!("unknown chore `{other}`\n\n{HELP}"),
         None => {
@@ -36,13 +36,20 @@ fn test(filter: &[String]) -> Result<()> {
     cargo(["fmt", "--all", "--check"]).run()?;
     cargo(["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"]).run()?;
     tools::deny()?;
-    let runner: &[&str] = if tools::has_nextest() {
-        &["nextest", "run", "--workspace", "--no-fail-fast"]
-    } else {
-        &["test", "--workspace", "--no-fail-fast"]
-    };
     let filter = filter.iter().map(String::as_str);
-    cargo(runner.iter().copied().chain(filter)).env("MENACE_TEST_VENV", &venv).run()
+    if tools::has_nextest() {
+        let runner = ["nextest", "run", "--workspace", "--no-fail-fast"];
+        return cargo(runner.into_iter().chain(filter)).env("MENACE_TEST_VENV", &venv).run();
+    }
+    let runner = ["test", "--workspace", "--no-fail-fast"];
+    summary::run(cargo(runner.into_iter().chain(filter)).env("MENACE_TEST_VENV", &venv))
+}
+
+fn bench() -> Result<()> {
+    let venv = python::test_venv()?;
+    cargo(["bench", "--package", "menace", "--bench", "analyze"])
+        .env("MENACE_TEST_VENV", &venv)
+        .run()
 }
 
 /// Writes what `menace` itself prints as its reference.

@@ -40,11 +40,6 @@ impl Program {
         self
     }
 
-    pub(crate) fn args<A: AsRef<OsStr>>(mut self, arguments: impl IntoIterator<Item = A>) -> Self {
-        self.0.args(arguments);
-        self
-    }
-
     pub(crate) fn env(mut self, name: &str, value: impl AsRef<OsStr>) -> Self {
         self.0.env(name, value);
         self
@@ -63,6 +58,17 @@ impl Program {
         let output = command.output().with_context(|| format!("cannot start {command:?}"))?;
         ensure!(output.status.success(), "{command:?} failed: {}", output.status);
         Ok(String::from_utf8(output.stdout)?)
+    }
+
+    /// Starts it, hands what it prints to `read`, and tells whether it succeeded.
+    pub(crate) fn lines(
+        mut self,
+        read: impl FnOnce(std::process::ChildStdout) -> std::io::Result<()>,
+    ) -> Result<bool> {
+        let command = self.0.stdout(Stdio::piped());
+        let mut child = command.spawn().with_context(|| format!("cannot start {command:?}"))?;
+        read(child.stdout.take().expect("standard output is piped"))?;
+        Ok(child.wait()?.success())
     }
 
     pub(crate) fn succeeds(mut self) -> bool {

@@ -85,14 +85,13 @@ pub fn analyze(
     progress: &(dyn Fn(usize, usize) + Sync),
 ) -> Result<Analysis, AnalyzeError> {
     let mut stage = Stage::start();
-    let files = walk::python_files(root)?;
+    let (files, mut warnings) = walk::python_files(root)?;
     stage.ends("walk");
     let root = root.canonicalize().unwrap_or_else(|_| root.to_owned());
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(options.jobs)
         .stack_size(STACK_BYTES)
         .build()?;
-    let mut warnings = Vec::new();
     let (scan, linked) = std::thread::scope(|scope| {
         let scan = scope.spawn(|| scan(&root, &files, options));
         let linked = pool.install(|| {

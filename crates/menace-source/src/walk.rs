@@ -52,10 +52,12 @@ pub struct SourceFile {
 }
 
 /// Finds every `.py` file below `root`, sorted by path.
-pub fn python_files(root: &Path) -> Result<Vec<SourceFile>, WalkError> {
+///
+/// The second part tells of directories that could not be read.
+pub fn python_files(root: &Path) -> Result<(Vec<SourceFile>, Vec<String>), WalkError> {
     let root = check_root(root)?;
     let in_git = root.ancestors().any(|directory| directory.join(".git").exists());
-    let (sender, receiver) = mpsc::channel();
+    let (sender, receiver) = mpsc::channel::<Result<SourceFile, String>>();
     WalkBuilder::new(&root)
         .hidden(false)
         .ignore(false)
@@ -71,22 +73,28 @@ pub fn python_files(root: &Path) -> Result<Vec<SourceFile>, WalkError> {
             let sender = sender.clone();
             let root = root.as_path();
             Box::new(move |entry| {
-                match entry {
-                    Ok(entry) => {
-                        if let Some(file) = as_source_file(&entry, root) {
-                            // The receiver outlives the walk; a failed send cannot happen.
-                            let _ = sender.send(file);
-                        }
-                    }
-                    Err(error) => tracing::warn!("skipped while walking: {error}"),
+                let found = match entry {
+                    Ok(entry) => as_source_file(&entry, root).map(Ok),
+                    Err(error) => Some(Err(format!("not read: {error}"))),
+                };
+                if let Some(found) = found {
+                    // The receiver outlives the walk; a failed send cannot happen.
+                    let _ = sender.send(found);
                 }
                 WalkState::Continue
             })
         });
     drop(sender);
-    let mut files: Vec<SourceFile> = receiver.into_iter().collect();
+    let (mut files, mut unread) = (Vec::new(), Vec::new());
+    for found in receiver {
+        match found {
+            Ok(file) => files.push(file),
+            Err(reason) => unread.push(reason),
+        }
+    }
     files.sort_unstable();
-    Ok(files)
+    unread.sort_unstable();
+    Ok((files, unread))
 }
 
 fn check_root(root: &Path) -> Result<PathBuf, WalkError> {
@@ -140,7 +148,7 @@ mod tests {
     }
 
     fn found(root: &Path) -> Vec<String> {
-        python_files(root).unwrap().into_iter().map(|file| file.relative).collect()
+        python_files(root).unwrap().0.into_iter().map(|file| file.relative).collect()
     }
 
     #[test]

@@ -5,12 +5,14 @@ use crate::{Refusal, Setting, Surroundings};
 
 /// Defines an address type with the schemes that it takes.
 macro_rules! url_type {
-    ($(#[doc = $doc:literal])+ $name:ident, schemes: [$($scheme:literal),+], example: $example:literal) => {
+    ($(#[doc = $doc:literal])+ $name:ident, schemes: [$($scheme:literal),*], example: $example:literal) => {
         $(#[doc = $doc])+
         #[derive(Clone, PartialEq, Eq)]
         pub struct $name(String);
 
         impl $name {
+            const SCHEMES: &'static [&'static str] = &[$($scheme),*];
+
             /// The address as written, password included.
             pub fn as_str(&self) -> &str {
                 &self.0
@@ -29,15 +31,17 @@ macro_rules! url_type {
             }
 
             fn expected() -> String {
-                let schemes: Vec<String> = [$($scheme),+].map(|s| format!("`{s}:`")).into();
-                format!(concat!("a URL such as `", $example, "` that starts with {}"), schemes.join(", "))
+                let schemes: Vec<String> = Self::SCHEMES.iter().map(|s| format!("`{s}:`")).collect();
+                let start = if schemes.is_empty() { "" } else { " that starts with " };
+                format!(concat!("a URL such as `", $example, "`{}{}"), start, schemes.join(", "))
             }
 
             fn parse(text: &str, _: &Surroundings) -> Result<Self, Refusal> {
                 let (scheme, rest) = text.split_once(':').ok_or_else(Refusal::default)?;
                 // Python writes the driver into the scheme: `postgresql+psycopg://`.
                 let (scheme, _driver) = scheme.split_once('+').unwrap_or((scheme, ""));
-                let known = [$($scheme),+].iter().any(|known| known.eq_ignore_ascii_case(scheme));
+                let known = Self::SCHEMES.iter().any(|known| known.eq_ignore_ascii_case(scheme))
+                    || (Self::SCHEMES.is_empty() && !scheme.is_empty());
                 let clean = !text.contains(|c: char| c.is_whitespace() || c.is_control());
                 // `sqlite::memory:` is the one address without slashes.
                 let placed = rest.strip_prefix("//").is_some_and(|place| !place.is_empty())
@@ -57,9 +61,10 @@ macro_rules! url_type {
 }
 
 url_type!(
-    /// A database: SQLite or PostgreSQL.
+    /// A database. Any kind is taken here: projects have a `DATABASE_URL` of their own, which must
+    /// not keep commands that need no database from working. The store says what it cannot open.
     DatabaseUrl,
-    schemes: ["sqlite", "postgres", "postgresql"],
+    schemes: [],
     example: "sqlite:///menace.db"
 );
 
@@ -104,10 +109,15 @@ mod tests {
 
     #[test]
     fn only_schemes_that_work_are_taken() {
-        for text in ["sqlite:///menace.db", "postgresql+psycopg://u:p@h/db", "sqlite::memory:"] {
+        for text in [
+            "sqlite:///menace.db",
+            "postgresql+psycopg://u:p@h/db",
+            "sqlite::memory:",
+            "mysql://h/db",
+        ] {
             assert!(read::<DatabaseUrl>(text).is_ok(), "{text}");
         }
-        for text in ["mysql://h/db", "menace.db", "sqlite:", "postgres://", "postgres://a b"] {
+        for text in ["://h/db", "menace.db", "sqlite:", "postgres://", "postgres://a b"] {
             assert!(read::<DatabaseUrl>(text).is_err(), "{text}");
         }
         assert!(read::<ScoreUrl>("s3://bucket/prefix").is_ok());

@@ -18,7 +18,8 @@ use crate::render::{analysis_table, output};
 
 /// Read every Python file of a repository: sections, imports, complexity, dangerous constructs.
 ///
-/// Nothing of the repository is executed and nothing in it is changed.
+/// Nothing of the repository is executed and none of its files is changed. What was read is
+/// remembered below the data directory (`sandbox_data`); --no-cache does without.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -70,9 +71,16 @@ impl Analyze {
         let flags = self.repo.iter().map(|repo| ("--repo".to_owned(), repo.clone()));
         let context = Context::new(global, flags.collect::<Flags>())?;
         let chosen = self.chosen()?;
+        if self.repo.as_deref() == Some("") {
+            return Err(Failure::Request(anyhow::anyhow!("--repo is empty: give it a directory")));
+        }
         let analysis = self.analyze(&context)?;
         for warning in &analysis.warnings {
             tracing::warn!("{warning}");
+        }
+        if analysis.modules.is_empty() {
+            let repo = context.settings.general.repo_path.display();
+            tracing::warn!("no Python files below `{repo}` that .gitignore does not exclude");
         }
         let modules: Vec<&ModuleReport> = analysis
             .modules

@@ -3,8 +3,6 @@
 use clap::{Args, Subcommand};
 use menace_settings::env_file;
 
-use crate::args::Global;
-use crate::context::{Context, Flags};
 use crate::exit::Failure;
 use crate::render::output;
 
@@ -23,8 +21,8 @@ enum Action {
 }
 
 impl Env {
-    pub(crate) fn run(self, global: &Global) -> Result<(), Failure> {
-        Context::new(global, Flags::new())?;
+    /// Needs no settings: a broken one must not keep the file from being made.
+    pub(crate) fn run(self) -> Result<(), Failure> {
         let Action::Init = self.action;
         let path = env_file::init(std::path::Path::new(".")).map_err(Failure::request)?;
         let shown = path.strip_prefix(".").unwrap_or(&path).display();

@@ -12,6 +12,6 @@ pub(crate) fn dispatch(arguments: Arguments) -> Result<(), Failure> {
     match command {
         Command::Analyze(command) => command.run(&global),
         Command::Settings(command) => command.run(&global),
-        Command::Env(command) => command.run(&global),
+        Command::Env(command) => command.run(),
     }
 }

@@ -1,6 +1,7 @@
 //! The analysis for machines. The shape is a promise: a change of meaning raises `version`.
 
 use std::io;
+use std::sync::Arc;
 
 use rayon::prelude::*;
 use serde::Serialize;
@@ -31,6 +32,8 @@ struct ModuleJson<'a> {
     path: &'a str,
     name: &'a str,
     sections: Vec<SectionJson<'a>>,
+    /// How instances are built; sections refer to these by their place, as many share one.
+    constructions: Vec<ConstructionJson<'a>>,
     imports: &'a [Import],
     imported_by: &'a [String],
     complexity: u32,
@@ -63,7 +66,7 @@ struct SectionJson<'a> {
     returns: Option<String>,
     complexity: u32,
     calls: &'a [CallEdge],
-    construction: Option<ConstructionJson<'a>>,
+    construction: Option<usize>,
 }
 
 #[derive(Debug, Serialize)]
@@ -122,10 +125,24 @@ impl<'a> AnalysisJson<'a> {
 impl<'a> ModuleJson<'a> {
     fn new(module: &'a ModuleReport) -> Self {
         let numbers = &module.numbers;
+        let mut shared: Vec<&Arc<Construction>> = Vec::new();
+        let mut sections = Vec::with_capacity(module.sections.len());
+        for section in &module.sections {
+            let place = section.construction.as_ref().map(|construction| {
+                // Methods of one class stand together: the last one is the first to look at.
+                let known = shared.iter().rposition(|each| Arc::ptr_eq(each, construction));
+                known.unwrap_or_else(|| {
+                    shared.push(construction);
+                    shared.len() - 1
+                })
+            });
+            sections.push(SectionJson::new(section, place));
+        }
         Self {
             path: &module.path,
             name: &module.name,
-            sections: module.sections.iter().map(SectionJson::new).collect(),
+            sections,
+            constructions: shared.into_iter().map(|each| ConstructionJson::new(each)).collect(),
             imports: &module.imports,
             imported_by: &module.imported_by,
             complexity: numbers.complexity,
@@ -149,7 +166,7 @@ impl<'a> ModuleJson<'a> {
 }
 
 impl<'a> SectionJson<'a> {
-    fn new(section: &'a Section) -> Self {
+    fn new(section: &'a Section, construction: Option<usize>) -> Self {
         Self {
             id: section.id.as_str(),
             kind: section.kind,
@@ -164,7 +181,7 @@ impl<'a> SectionJson<'a> {
             returns: section.returns.as_ref().map(ToString::to_string),
             complexity: section.complexity,
             calls: &section.calls,
-            construction: section.construction.as_deref().map(ConstructionJson::new),
+            construction,
         }
     }
 }

@@ -88,14 +88,18 @@ fn types_and_constructors_lead_through_the_packages() {
 
     let handle = section(&analysis, "bookshop/web/api.py::Api.handle");
     assert_eq!(handle["async"], true);
-    let steps = handle["construction"]["steps"].as_array().unwrap();
+    let plan = |section: &Value| {
+        let path = section["id"].as_str().unwrap().split_once("::").unwrap().0;
+        let place = usize::try_from(section["construction"].as_u64().unwrap()).unwrap();
+        module(&analysis, path)["constructions"][place]["steps"].as_array().unwrap().clone()
+    };
+    let steps = plan(handle);
     let classes: Vec<_> = steps.iter().map(|step| step["class"].as_str().unwrap()).collect();
     assert_eq!(classes, ["bookshop.storage.database.Database", "bookshop.web.api.Api"]);
 
     let order = section(&analysis, "bookshop/models.py::Order.save");
     assert_eq!(order["params"][0]["type"], "bookshop.storage.database.Database");
-    let steps = order["construction"]["steps"].as_array().unwrap();
-    assert_eq!(steps[0]["class"], "bookshop.models.Customer");
+    assert_eq!(plan(order)[0]["class"], "bookshop.models.Customer");
 }
 
 #[test]
@@ -181,6 +185,39 @@ fn nothing_in_the_repository_changes() {
     let before = place.files("bookshop");
     place.run(&["analyze", "--repo", "bookshop"]);
     assert_eq!(place.files("bookshop"), before);
+}
+
+#[test]
+fn from_inside_of_the_repository_only_the_cache_is_new() {
+    let place = Place::with_fixture("bookshop");
+    let before = place.files("bookshop");
+    let mut command = place.command(&["analyze"]);
+    assert!(command.current_dir(place.path().join("bookshop")).status().unwrap().success());
+    let after = place.files("bookshop");
+    let new: Vec<_> = after.iter().filter(|file| !before.contains(file)).collect();
+    assert!(
+        new.iter().all(|(path, _)| path.starts_with(place.path().join("bookshop/sandbox_data")))
+    );
+    assert_eq!(after.len() - before.len(), new.len());
+}
+
+#[test]
+fn a_directory_without_python_and_an_empty_path_are_told() {
+    let place = Place::new();
+    fs::create_dir(place.path().join("empty")).unwrap();
+    let ran = place.run(&["analyze", "--repo", "empty"]);
+    assert_eq!(ran.code, Some(0));
+    assert!(ran.err.contains("no Python files below"), "{}", ran.err);
+    let ran = place.run(&["analyze", "--repo", ""]);
+    assert_eq!(ran.code, Some(2));
+    assert!(ran.err.contains("--repo is empty"), "{}", ran.err);
+}
+
+#[test]
+fn a_database_of_the_project_itself_does_not_matter() {
+    let place = Place::with_fixture("bookshop");
+    place.write(".env", "DATABASE_URL=mysql://root@localhost/shop\n");
+    assert_eq!(place.run(&["analyze", "--repo", "bookshop"]).code, Some(0));
 }
 
 #[test]

@@ -98,3 +98,17 @@ fn a_tool_that_is_broken_is_told_and_passed_over() {
     let warning = analysis["warnings"][0].as_str().unwrap();
     assert!(warning.contains("was not used"), "{warning}");
 }
+
+#[test]
+fn a_tool_that_the_repository_brings_along_is_not_run() {
+    let place = Place::with_fixture("bookshop");
+    let directory = place.path().join("bookshop/.venv/bin");
+    std::fs::create_dir_all(&directory).unwrap();
+    let tool = directory.join("ruff");
+    std::fs::write(&tool, "#!/bin/sh\ntouch \"$(dirname \"$0\")/was-run\"\n").unwrap();
+    let executable = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(&tool, executable).unwrap();
+    let analysis = analyze(&place, &directory.display().to_string(), &[]);
+    assert_eq!(analysis["scanner"]["name"], "builtin");
+    assert!(!directory.join("was-run").exists());
+}

@@ -26,8 +26,8 @@ use self::tool::{Deadline, Failure};
 /// Where to look for tools and how long to let them work.
 #[derive(Debug, Clone, Copy)]
 pub struct Search<'a> {
-    /// The value of `PATH`. Relative entries are passed over: what they hold depends on where
-    /// Menace was started, which may be inside the repository.
+    /// The value of `PATH`. Relative entries and those inside of the repository are passed over:
+    /// an analysis runs nothing that the repository brings along.
     pub path: &'a OsStr,
     /// For the whole scan, whatever the number of files.
     pub timeout: Duration,
@@ -115,7 +115,7 @@ pub fn scan(search: &Search<'_>, root: &Path, files: &[PathBuf]) -> Scan {
     let deadline = Deadline::after(search.timeout);
     let mut warnings: Vec<String> = Vec::new();
     for tool in search.tools {
-        let Some(executable) = tool::find(search.path, tool.name()) else { continue };
+        let Some(executable) = tool::find(search.path, tool.name(), root) else { continue };
         let scanned = Targets::new(root, files)
             .map_err(|source| Failure::Root { root: root.to_owned(), source })
             .and_then(|targets| match tool {

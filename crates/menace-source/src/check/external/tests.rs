@@ -34,7 +34,8 @@ fn scan_with(tool: &tempfile::TempDir, files: &[&str]) -> Scan {
         tools: Tool::ALL,
     };
     let files: Vec<PathBuf> = files.iter().map(PathBuf::from).collect();
-    scan(&search, tool.path(), &files)
+    let repository = tempfile::tempdir().unwrap();
+    scan(&search, repository.path(), &files)
 }
 
 #[test]
@@ -68,7 +69,8 @@ fn a_tool_that_hangs_is_ended() {
         timeout: Duration::from_millis(300),
         tools: Tool::ALL,
     };
-    let scan = scan(&search, tool.path(), &[PathBuf::from("a.py")]);
+    let repository = tempfile::tempdir().unwrap();
+    let scan = scan(&search, repository.path(), &[PathBuf::from("a.py")]);
     assert_eq!(scan.scanner, Scanner::Builtin);
     assert!(scan.warning.unwrap().contains("took longer"));
 }
@@ -96,7 +98,10 @@ case "$*" in *"-- /"*) ;; *) exit 9 ;; esac"#;
 }
 
 #[test]
-fn relative_directories_on_the_search_path_are_passed_over() {
-    assert_eq!(tool::find(OsStr::new("bin:."), "sh"), None);
-    assert!(tool::find(OsStr::new("/bin:/usr/bin"), "sh").is_some());
+fn relative_directories_and_the_repositorys_own_are_passed_over() {
+    let own = tool("ruff", "exit 0");
+    let inside = own.path().canonicalize().unwrap();
+    assert_eq!(tool::find(own.path().as_os_str(), "ruff", &inside), None);
+    assert_eq!(tool::find(OsStr::new("bin:."), "sh", Path::new("/nowhere")), None);
+    assert!(tool::find(OsStr::new("/bin:/usr/bin"), "sh", Path::new("/nowhere")).is_some());
 }

@@ -51,11 +51,12 @@ impl Deadline {
     }
 }
 
-/// The first executable file of that name in `path`.
-pub(super) fn find(path: &OsStr, name: &str) -> Option<PathBuf> {
+/// The first executable file of that name in `path` and outside of `repository`.
+pub(super) fn find(path: &OsStr, name: &str, repository: &Path) -> Option<PathBuf> {
     let file = format!("{name}{}", std::env::consts::EXE_SUFFIX);
     std::env::split_paths(path)
         .filter(|directory| directory.is_absolute())
+        .filter(|directory| !directory.canonicalize().is_ok_and(|at| at.starts_with(repository)))
         .map(|directory| directory.join(&file))
         .find(|candidate| is_executable(candidate))
 }

@@ -1,13 +1,10 @@
 //! Measures the analysis beside ruff and radon, on one tree in one run, so that ratios count.
 
-use std::path::Path;
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
-
-use crate::python;
-use crate::run::{cargo, program, target_dir};
 
 /// Interleaved, so that a slow moment of the machine hits everybody.
 const ROUNDS: usize = 15;
@@ -40,24 +37,21 @@ impl Contender {
     }
 }
 
-/// `cargo xtask bench`: prints the rows of `docs/benchmarks.md`.
-#[expect(clippy::print_stdout, reason = "this is the result of the chore")]
-pub(crate) fn run() -> Result<()> {
-    let venv = python::test_venv()?;
-    cargo(["build", "--release", "--quiet", "--package", "menace"]).run()?;
-    let menace = target_dir().join("release/menace").display().to_string();
+#[expect(clippy::print_stdout, reason = "this is the result of the benchmark")]
+fn main() -> Result<()> {
+    let venv = venv()?;
+    let menace = env!("CARGO_BIN_EXE_menace");
     let tool = |name: &str| venv.join("bin").join(name).display().to_string();
-    let stdlib = program(
-        venv.join("bin/python"),
-        ["-c", "import sysconfig; print(sysconfig.get_path('stdlib'))"],
-    )
-    .output()?;
+    let stdlib = output(
+        Command::new(tool("python"))
+            .args(["-c", "import sysconfig; print(sysconfig.get_path('stdlib'))"]),
+    )?;
     let tree = stdlib.trim();
     let data = tempfile::tempdir()?;
     let data = data.path().display().to_string();
 
     let analyze =
-        [&*menace, "analyze", "--repo", tree, "--scanner", "builtin", "--sandbox-data-dir", &data];
+        [menace, "analyze", "--repo", tree, "--scanner", "builtin", "--sandbox-data-dir", &data];
     let with = |more: &[&'static str]| [&analyze[..], more].concat();
     let (ruff, radon) = (tool("ruff"), tool("radon"));
     let skip = "*/site-packages/*";
@@ -92,18 +86,30 @@ pub(crate) fn run() -> Result<()> {
     println!("with JSON / ruff analyze graph: {:.2}", ratio(json, graph));
     println!("warm / ruff analyze graph: {:.2}", ratio(warm, graph));
     println!("(radon cc + radon mi) / menace: {:.0} (at least 20)", ratio(cc + mi, cold));
-    println!("peak memory of menace: {} MB (below 500)", peak_memory(Path::new(&menace), tree)?);
+    println!("peak memory of menace: {} MB (below 500)", peak_memory(menace, tree)?);
     Ok(())
 }
 
 /// Megabytes that one cold run holds at most, as the kernel counts them.
-fn peak_memory(menace: &Path, tree: &str) -> Result<u64> {
+fn peak_memory(menace: &str, tree: &str) -> Result<u64> {
     let script = "import resource, subprocess, sys\n\
         subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL, check=True)\n\
         print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // 1024)";
-    let output = program("python3", ["-c", script])
-        .arg(menace)
-        .args(["analyze", "--no-cache", "--scanner", "builtin", "--format", "json", "--repo", tree])
-        .output()?;
-    Ok(output.trim().parse()?)
+    let mut command = Command::new("python3");
+    command.args(["-c", script, menace, "analyze", "--no-cache", "--scanner", "builtin"]);
+    command.args(["--format", "json", "--repo", tree]);
+    Ok(output(&mut command)?.trim().parse()?)
+}
+
+/// The environment with ruff and radon that `cargo xtask bench` has filled.
+#[expect(clippy::disallowed_methods, reason = "where the tools are is no setting of Menace")]
+fn venv() -> Result<PathBuf> {
+    let venv = std::env::var_os("MENACE_TEST_VENV").map(PathBuf::from);
+    venv.context("run this with `cargo xtask bench`, which installs ruff and radon")
+}
+
+fn output(command: &mut Command) -> Result<String> {
+    let output = command.output().with_context(|| format!("cannot start {command:?}"))?;
+    ensure!(output.status.success(), "{command:?} failed: {}", output.status);
+    Ok(String::from_utf8(output.stdout)?)
 }
