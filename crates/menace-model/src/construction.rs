@@ -16,6 +16,8 @@ pub enum Blocked {
     Local { function: SectionId },
     /// Building it needs, in the end, an instance of itself.
     Recursive,
+    /// It takes more constructors, or a longer chain of them, than a plan may have.
+    TooDeep,
 }
 
 /// One constructor call.
@@ -25,6 +27,10 @@ pub struct Step {
     pub class: String,
     /// The section behind the call; none when Python or a library provides it.
     pub constructor: Option<SectionId>,
+    /// Is this the signature? `false` means that the one that counts is, or may be, somewhere
+    /// outside of the repository: that of an unknown base. `params` is then at best a guess, and
+    /// an empty list does not say that the class takes none.
+    pub known: bool,
     /// What the caller has to supply.
     pub params: Vec<Param>,
     /// Members to choose from instead of calling, for an enumeration.

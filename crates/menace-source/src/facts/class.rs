@@ -1,19 +1,28 @@
 //! The classes of one file: what is needed to know how an instance is built.
+//!
+//! What a base brings along is left to `link`, which knows the other files.
 
-use ruff_python_ast::{self as ast, Expr, Stmt};
-use ruff_text_size::Ranged;
+mod base;
+mod field;
+
+use ruff_python_ast::{self as ast, ExceptHandler, Expr, Stmt};
+use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
-use menace_model::{Param, ParamKind, TypeExpr};
+use menace_model::Param;
 
-use super::annotation::type_expr;
-use super::reference::{Reference, is_typing};
+use super::imports::{TypeChecking, type_checking_test};
+use super::reference::Reference;
 use super::scope::Scopes;
+use field::{Annotated, Candidate, annotated, default_of, unannotated};
 
-/// One annotated field of a class body, as a generated constructor would take it.
+/// One field of a class body, as a generated constructor would take it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Field {
+    /// The field under its own name, which is the one that a subclass overrides.
     pub param: Param,
+    /// The name that the constructor has for it, when that is another.
+    pub alias: Option<String>,
     /// `field(init=False)`: not a parameter.
     pub in_init: bool,
 }
@@ -23,6 +32,35 @@ pub(crate) struct Field {
 pub(crate) struct Generated {
     /// `@dataclass(init=False)` generates none.
     pub init: bool,
+    /// By attrs, which moves an overridden field to the end.
+    pub attrs: bool,
+}
+
+/// One base of a class, in the order in which they are written.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum BaseFacts {
+    /// A reference to a class.
+    Named(String),
+    /// `namedtuple("P", "x y")`, written as a base: what its constructor takes.
+    Tuple(Vec<Param>),
+    /// Any other expression.
+    Unknown,
+}
+
+impl BaseFacts {
+    pub(crate) fn reference(&self) -> Option<&str> {
+        match self {
+            Self::Named(reference) => Some(reference),
+            Self::Tuple(_) | Self::Unknown => None,
+        }
+    }
+
+    pub(crate) fn tuple(&self) -> Option<&[Param]> {
+        match self {
+            Self::Tuple(params) => Some(params),
+            Self::Named(_) | Self::Unknown => None,
+        }
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -30,8 +68,7 @@ pub(crate) struct ClassFacts {
     pub qualname: String,
     /// The function around it, for a class that exists only while that runs.
     pub local_to: Option<String>,
-    /// References to the bases, in order; a base that is no dotted name is left out.
-    pub bases: Vec<String>,
+    pub bases: Vec<BaseFacts>,
     pub metaclass: Option<String>,
     pub generated: Option<Generated>,
     pub fields: Vec<Field>,
@@ -50,62 +87,122 @@ pub(crate) fn class_facts(
     local_to: Option<String>,
     scopes: &Scopes<'_>,
 ) -> ClassFacts {
-    let decorators = class.decorator_list.iter().map(|decorator| &decorator.expression);
-    let generated = decorators.into_iter().find_map(|expr| generated_by(expr, scopes));
+    let mut decorators = class.decorator_list.iter().map(|decorator| &decorator.expression);
+    let generator = decorators.find_map(|expr| generator(expr, scopes));
     let (bases, metaclass) = match &class.arguments {
         None => (Vec::new(), None),
         Some(arguments) => (
-            arguments.args.iter().filter_map(|base| base_reference(base, scopes)).collect(),
+            arguments.args.iter().map(|base| base::base_facts(source, base, scopes)).collect(),
             arguments
                 .find_keyword("metaclass")
                 .and_then(|keyword| scopes.resolve_expr(&keyword.value)),
         ),
     };
-    let mut facts = ClassFacts {
+    let facts = ClassFacts {
         qualname,
         local_to,
         bases,
         metaclass,
-        generated: generated.map(|(generated, _)| generated),
+        generated: generator.map(|generator| generator.generated),
         fields: Vec::new(),
         members: Vec::new(),
         methods: Vec::new(),
         abstract_methods: Vec::new(),
     };
-    let mut keyword_only = generated.is_some_and(|(_, keyword_only)| keyword_only);
-    for stmt in &class.body {
-        match stmt {
-            Stmt::FunctionDef(function) => {
-                let name = function.name.to_string();
-                if function.decorator_list.iter().any(|decorator| is_abstract(decorator, scopes)) {
-                    facts.abstract_methods.push(name.clone());
-                }
-                facts.methods.push(name);
-            }
-            Stmt::Assign(assign) => {
-                facts.members.extend(assign.targets.iter().filter_map(plain_name));
-            }
-            Stmt::AnnAssign(assign) => match field(source, assign, keyword_only, scopes) {
-                Annotated::Field(field) => facts.fields.push(field),
-                Annotated::KeywordOnlyFromHere => keyword_only = true,
-                Annotated::Nothing => facts.members.extend(plain_name(&assign.target)),
-            },
-            _ => {}
-        }
-    }
+    let keyword_only = generator.is_some_and(|generator| generator.keyword_only);
+    let mut body = Body { source, scopes, facts, candidates: Vec::new(), keyword_only };
+    body.read(&class.body);
+    let Body { mut facts, candidates, .. } = body;
+    facts.fields = fields(candidates, generator.map_or(Takes::Annotated, |each| each.takes));
     facts
 }
 
-fn plain_name(target: &Expr) -> Option<String> {
-    target.as_name_expr().map(|name| name.id.to_string())
+/// What the statements of a class body add up to.
+struct Body<'b, 's> {
+    source: &'b str,
+    scopes: &'b Scopes<'s>,
+    facts: ClassFacts,
+    candidates: Vec<Candidate>,
+    keyword_only: bool,
 }
 
-/// `Base`, `pkg.Base` or `Base[int]`.
-fn base_reference(base: &Expr, scopes: &Scopes<'_>) -> Option<String> {
-    match base {
-        Expr::Subscript(subscript) => scopes.resolve_expr(&subscript.value),
-        // `class P(namedtuple("P", "x y"))`: the call is not followed.
-        other => scopes.resolve_expr(other),
+impl Body<'_, '_> {
+    /// Descends into every block that runs in the class's own scope.
+    fn read(&mut self, body: &[Stmt]) {
+        for stmt in body {
+            self.statement(stmt);
+        }
+    }
+
+    fn statement(&mut self, stmt: &Stmt) {
+        match stmt {
+            Stmt::FunctionDef(function) => self.function(function),
+            Stmt::Assign(assign) => {
+                for target in &assign.targets {
+                    add_names(target, &mut self.facts.members);
+                }
+                let field = unannotated(self.source, assign, self.keyword_only, self.scopes);
+                self.candidates.extend(field);
+            }
+            Stmt::AnnAssign(assign) => {
+                match annotated(self.source, assign, self.keyword_only, self.scopes) {
+                    Annotated::Field(field) => {
+                        // Enumerations do not mind the annotation of a member.
+                        if assign.value.is_some() {
+                            add_names(&assign.target, &mut self.facts.members);
+                        }
+                        self.candidates.push(field);
+                    }
+                    Annotated::KeywordOnlyFromHere => self.keyword_only = true,
+                    Annotated::Nothing => add_names(&assign.target, &mut self.facts.members),
+                }
+            }
+            Stmt::If(statement) => {
+                // What only type checkers see does not exist when the constructor is called.
+                if type_checking_test(&statement.test) != Some(TypeChecking::Positive) {
+                    self.read(&statement.body);
+                }
+                for clause in &statement.elif_else_clauses {
+                    self.read(&clause.body);
+                }
+            }
+            Stmt::Try(statement) => {
+                self.read(&statement.body);
+                for ExceptHandler::ExceptHandler(handler) in &statement.handlers {
+                    self.read(&handler.body);
+                }
+                self.read(&statement.orelse);
+                self.read(&statement.finalbody);
+            }
+            Stmt::With(statement) => self.read(&statement.body),
+            _ => {}
+        }
+    }
+
+    fn function(&mut self, function: &ast::StmtFunctionDef) {
+        let name = function.name.to_string();
+        if function.decorator_list.iter().any(|decorator| is_abstract(decorator, self.scopes)) {
+            self.facts.abstract_methods.push(name.clone());
+        }
+        // attrs: `@x.default` above a method gives the field `x` its default.
+        for field in function.decorator_list.iter().filter_map(default_of) {
+            let field = self.candidates.iter_mut().find(|each| each.field.param.name == field);
+            if let Some(Candidate { field, by_attrs: true, .. }) = field {
+                field.param.default = Some(format!("self.{name}()"));
+            }
+        }
+        self.facts.methods.push(name);
+    }
+}
+
+/// The names that an assignment binds: `a`, or both of `a, b`.
+fn add_names(target: &Expr, names: &mut Vec<String>) {
+    match target {
+        Expr::Name(name) => names.push(name.id.to_string()),
+        Expr::Tuple(tuple) => tuple.elts.iter().for_each(|each| add_names(each, names)),
+        Expr::List(list) => list.elts.iter().for_each(|each| add_names(each, names)),
+        Expr::Starred(starred) => add_names(&starred.value, names),
+        _ => {}
     }
 }
 
@@ -117,101 +214,81 @@ fn is_abstract(decorator: &ast::Decorator, scopes: &Scopes<'_>) -> bool {
     })
 }
 
-/// Does this decorator generate a constructor from the fields, and is it keyword-only?
-fn generated_by(decorator: &Expr, scopes: &Scopes<'_>) -> Option<(Generated, bool)> {
+/// A decorator that generates a constructor from the fields.
+#[derive(Debug, Clone, Copy)]
+struct Generator {
+    generated: Generated,
+    keyword_only: bool,
+    takes: Takes,
+}
+
+/// Which assignments a generator takes for fields.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Takes {
+    Annotated,
+    /// attrs: everything annotated.
+    AttrsAnnotated,
+    /// attrs: what calls `attr.ib()`.
+    AttrsCalls,
+    /// attrs: the calls if one of them has no annotation, else everything annotated.
+    AttrsEither,
+}
+
+fn generator(decorator: &Expr, scopes: &Scopes<'_>) -> Option<Generator> {
     let (callee, arguments) = match decorator {
         Expr::Call(call) => (&*call.func, Some(&call.arguments)),
         other => (other, None),
     };
     let reference = scopes.resolve_expr(callee)?;
     let Reference { module, attributes } = Reference::parse(&reference)?;
-    let known = match module {
-        "dataclasses" | "pydantic.dataclasses" => attributes == "dataclass",
-        "attr" | "attrs" => matches!(
-            attributes,
-            "s" | "attrs" | "attributes" | "dataclass" | "define" | "mutable" | "frozen"
-        ),
-        _ => false,
-    };
     let option = |name: &str| {
         let value = &arguments?.find_keyword(name)?.value;
         value.as_boolean_literal_expr().map(|literal| literal.value)
     };
-    known.then(|| {
-        (Generated { init: option("init").unwrap_or(true) }, option("kw_only").unwrap_or(false))
+    let unless_told = match (module, attributes) {
+        ("dataclasses" | "pydantic.dataclasses", "dataclass") => Takes::Annotated,
+        ("attr" | "attrs", "s" | "attrs" | "attributes") => Takes::AttrsCalls,
+        ("attr" | "attrs", "dataclass") => Takes::AttrsAnnotated,
+        ("attr" | "attrs", "define" | "mutable" | "frozen") => Takes::AttrsEither,
+        _ => return None,
+    };
+    let attrs = unless_told != Takes::Annotated;
+    let takes = match option("auto_attribs") {
+        Some(true) if attrs => Takes::AttrsAnnotated,
+        Some(false) if attrs => Takes::AttrsCalls,
+        _ => unless_told,
+    };
+    Some(Generator {
+        generated: Generated { init: option("init").unwrap_or(true), attrs },
+        keyword_only: option("kw_only").unwrap_or(false),
+        takes,
     })
 }
 
-enum Annotated {
-    Field(Field),
-    /// `_: KW_ONLY`
-    KeywordOnlyFromHere,
-    /// A class variable.
-    Nothing,
-}
-
-fn field(
-    source: &str,
-    assign: &ast::StmtAnnAssign,
-    keyword_only: bool,
-    scopes: &Scopes<'_>,
-) -> Annotated {
-    let Some(name) = plain_name(&assign.target) else { return Annotated::Nothing };
-    let mut resolved = type_expr(source, &assign.annotation, scopes);
-    let base = match &resolved {
-        TypeExpr::Name(name) => Some(name),
-        TypeExpr::Generic { base, .. } => match &**base {
-            TypeExpr::Name(name) => Some(name),
-            _ => None,
-        },
-        _ => None,
+/// The fields among the candidates; of two with one name, the later counts, in the first's place.
+fn fields(candidates: Vec<Candidate>, takes: Takes) -> Vec<Field> {
+    let calls = match takes {
+        Takes::AttrsCalls => true,
+        Takes::AttrsEither => candidates.iter().any(|each| each.by_attrs && !each.annotated),
+        Takes::Annotated | Takes::AttrsAnnotated => false,
     };
-    if base.is_some_and(|base| is_typing(base, "ClassVar")) {
-        return Annotated::Nothing;
+    let mut fields: Vec<Field> = Vec::new();
+    let mut places: FxHashMap<String, usize> = FxHashMap::default();
+    for Candidate { mut field, annotated, by_attrs } in candidates {
+        if !(if calls { by_attrs } else { annotated }) {
+            continue;
+        }
+        let name = &field.param.name;
+        if takes != Takes::Annotated && field.alias.is_none() && name.starts_with('_') {
+            field.alias = Some(name.trim_start_matches('_').to_owned());
+        }
+        match places.get(name) {
+            Some(&earlier) => fields[earlier] = field,
+            None => {
+                places.insert(name.clone(), fields.len());
+                fields.push(field);
+            }
+        }
     }
-    if base.is_some_and(|base| base == "dataclasses:KW_ONLY") {
-        return Annotated::KeywordOnlyFromHere;
-    }
-    if base.is_some_and(|base| base == "dataclasses:InitVar")
-        && let TypeExpr::Generic { args, .. } = &mut resolved
-        && !args.is_empty()
-    {
-        resolved = args.remove(0);
-    }
-    let specified = assign.value.as_deref().and_then(|value| field_call(value, scopes));
-    let option = |name: &str| specified.and_then(|arguments| arguments.find_keyword(name));
-    let flag =
-        |name: &str| option(name)?.value.as_boolean_literal_expr().map(|literal| literal.value);
-    let default = match specified {
-        None => assign.value.as_deref().map(|value| source[value.range()].to_owned()),
-        Some(_) => option("default")
-            .map(|keyword| source[keyword.value.range()].to_owned())
-            .or_else(|| {
-                ["default_factory", "factory"]
-                    .into_iter()
-                    .find_map(option)
-                    .map(|keyword| format!("{}()", &source[keyword.value.range()]))
-            }),
-    };
-    let kind = if flag("kw_only").unwrap_or(keyword_only) {
-        ParamKind::KeywordOnly
-    } else {
-        ParamKind::PositionalOrKeyword
-    };
-    let annotation = Some(source[assign.annotation.range()].to_owned());
-    Annotated::Field(Field {
-        param: Param { name, kind, annotation, resolved: Some(resolved), default },
-        in_init: flag("init").unwrap_or(true),
-    })
-}
-
-/// The arguments of `dataclasses.field(…)`, `attr.ib(…)`, `pydantic.Field(…)`.
-fn field_call<'e>(value: &'e Expr, scopes: &Scopes<'_>) -> Option<&'e ast::Arguments> {
-    let call = value.as_call_expr()?;
-    let reference = scopes.resolve_expr(&call.func)?;
-    matches!(
-        reference.as_str(),
-        "dataclasses:field" | "attr:ib" | "attr:field" | "attrs:field" | "pydantic:Field"
-    )
-    .then_some(&call.arguments)
+    fields
 }

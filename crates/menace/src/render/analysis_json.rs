@@ -90,6 +90,8 @@ struct ConstructionJson<'a> {
 struct StepJson<'a> {
     class: &'a str,
     constructor: Option<&'a str>,
+    /// `false`: the signature is outside of the repository, `params` does not tell it.
+    known: bool,
     params: Vec<ParamJson<'a>>,
     members: &'a [String],
 }
@@ -191,6 +193,7 @@ impl<'a> ConstructionJson<'a> {
         let steps = construction.steps.iter().map(|step| StepJson {
             class: &step.class,
             constructor: step.constructor.as_ref().map(menace_model::SectionId::as_str),
+            known: step.known,
             params: params(&step.params),
             members: &step.members,
         });

@@ -1,0 +1,116 @@
+//! What is known about bases from outside of the repository, by dotted name.
+
+/// How a foreign base decides about the constructor of those who inherit from it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Foreign {
+    Enum,
+    /// Takes the annotated fields of the class that names it as a base.
+    NamedTuple,
+    /// Takes the annotated fields of the class and of its bases, by name.
+    TypedDict,
+    /// As above, with rules of its own about names and defaults.
+    Pydantic,
+    /// Needs nothing, or leaves the constructor to others.
+    Harmless,
+    Unknown,
+}
+
+impl Foreign {
+    pub(super) fn of(name: &str) -> Self {
+        match name.rsplit_once('.') {
+            None | Some(("builtins", _)) => Self::builtin(name.rsplit('.').next().unwrap_or(name)),
+            Some(("enum", "Enum" | "IntEnum" | "StrEnum" | "Flag" | "IntFlag" | "ReprEnum")) => {
+                Self::Enum
+            }
+            Some(("typing" | "typing_extensions", "NamedTuple")) => Self::NamedTuple,
+            Some(("typing" | "typing_extensions", "TypedDict")) => Self::TypedDict,
+            Some((
+                "pydantic" | "pydantic.main" | "pydantic.v1" | "pydantic.generics"
+                | "pydantic_settings",
+                "BaseModel" | "GenericModel" | "BaseSettings",
+            )) => Self::Pydantic,
+            // Abstract all of them, or other names of builtin containers.
+            Some(("abc", "ABC") | ("typing" | "typing_extensions" | "collections.abc", _)) => {
+                Self::Harmless
+            }
+            Some(_) => Self::Unknown,
+        }
+    }
+
+    fn builtin(name: &str) -> Self {
+        let needs_nothing = match name {
+            "object" | "dict" | "list" | "set" | "frozenset" | "tuple" | "str" | "int"
+            | "float" | "complex" | "bytes" | "bytearray" => true,
+            "KeyboardInterrupt" | "SystemExit" | "GeneratorExit" | "StopIteration"
+            | "StopAsyncIteration" => true,
+            // These three take the details of what they could not translate.
+            "UnicodeDecodeError" | "UnicodeEncodeError" | "UnicodeTranslateError" => false,
+            _ => BUILTIN_ERRORS.binary_search(&name).is_ok(),
+        };
+        if needs_nothing { Self::Harmless } else { Self::Unknown }
+    }
+}
+
+/// The builtin exceptions whose names end like one; in order.
+const BUILTIN_ERRORS: &[&str] = &[
+    "ArithmeticError",
+    "AssertionError",
+    "AttributeError",
+    "BaseException",
+    "BlockingIOError",
+    "BrokenPipeError",
+    "BufferError",
+    "BytesWarning",
+    "ChildProcessError",
+    "ConnectionAbortedError",
+    "ConnectionError",
+    "ConnectionRefusedError",
+    "ConnectionResetError",
+    "DeprecationWarning",
+    "EOFError",
+    "EncodingWarning",
+    "EnvironmentError",
+    "Exception",
+    "FileExistsError",
+    "FileNotFoundError",
+    "FloatingPointError",
+    "FutureWarning",
+    "IOError",
+    "ImportError",
+    "ImportWarning",
+    "IndentationError",
+    "IndexError",
+    "InterruptedError",
+    "IsADirectoryError",
+    "KeyError",
+    "LookupError",
+    "MemoryError",
+    "ModuleNotFoundError",
+    "NameError",
+    "NotADirectoryError",
+    "NotImplementedError",
+    "OSError",
+    "OverflowError",
+    "PendingDeprecationWarning",
+    "PermissionError",
+    "ProcessLookupError",
+    "PythonFinalizationError",
+    "RecursionError",
+    "ReferenceError",
+    "ResourceWarning",
+    "RuntimeError",
+    "RuntimeWarning",
+    "SyntaxError",
+    "SyntaxWarning",
+    "SystemError",
+    "TabError",
+    "TimeoutError",
+    "TypeError",
+    "UnboundLocalError",
+    "UnicodeError",
+    "UnicodeWarning",
+    "UserWarning",
+    "ValueError",
+    "Warning",
+    "ZeroDivisionError",
+];
