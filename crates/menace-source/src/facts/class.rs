@@ -159,7 +159,7 @@ impl Body<'_, '_> {
             }
             Stmt::If(statement) => {
                 // What only type checkers see does not exist when the constructor is called.
-                if type_checking_test(&statement.test) != Some(TypeChecking::Positive) {
+                if type_checking_test(&statement.test, &|_| false) != Some(TypeChecking::Positive) {
                     self.read(&statement.body);
                 }
                 for clause in &statement.elif_else_clauses {

@@ -11,7 +11,7 @@ use menace_model::{CallEdge, ImportHow, Section, SectionId, SectionKind};
 use super::FileFacts;
 use super::aliases::{aliases, exports};
 use super::annotation::type_expr;
-use super::class::class_facts;
+use super::class::{BaseFacts, class_facts};
 use super::imports::{RawImport, TypeChecking, literal_target, type_checking_test};
 use super::reference::{Reference, is_typing};
 use super::scope::{Bound, Scope, ScopeKind, Scopes, written_module};
@@ -209,9 +209,9 @@ impl<'a> Extractor<'a> {
                 .then(|| scope.prefix.trim_end_matches(".<locals>.").to_owned())
         });
         let type_params = class.type_params.as_deref();
-        let own = format!(":{qualname}");
+        let own = BaseFacts::Named(format!(":{qualname}"));
         let before = match self.scopes.innermost().before(&class.name) {
-            Some(Bound::Import(reference)) => Some(reference.clone()),
+            Some(Bound::Import(reference)) => Some(BaseFacts::Named(reference.clone())),
             _ => None,
         };
         self.scopes.0.extend(type_params.map(Scope::of_type_params));

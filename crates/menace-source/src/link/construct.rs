@@ -108,8 +108,11 @@ impl<'r, 'f> Classes<'r, 'f> {
         }
         let step = self.step(id);
         plan.under_way.push(id);
+        let module = self.hierarchy.module(id);
         for param in step.params.iter().filter(|param| is_required(param)) {
-            if let Some(needed) = param.resolved.as_ref().and_then(|kind| self.class_needed(kind)) {
+            if let Some(needed) =
+                param.resolved.as_ref().and_then(|kind| self.class_needed(module, kind))
+            {
                 self.add_steps(needed, plan)?;
             }
         }
@@ -123,28 +126,29 @@ impl<'r, 'f> Classes<'r, 'f> {
         self.steps[id].get_or_init(|| self.find_step(id))
     }
 
-    /// The class of the repository that a value of this type must be an instance of.
-    fn class_needed(&self, kind: &TypeExpr) -> Option<ClassId> {
+    /// The class of the repository that a value of this type, found in the module `from`, must be an
+    /// instance of. Two projects in one repository may have modules of the same name.
+    fn class_needed(&self, from: usize, kind: &TypeExpr) -> Option<ClassId> {
         match kind {
-            TypeExpr::Name(name) => self.class_named(name),
+            TypeExpr::Name(name) => self.class_named(from, name),
             TypeExpr::Generic { base, args } => match &**base {
                 TypeExpr::Name(name) if name.ends_with(".Annotated") => {
-                    args.first().and_then(|kind| self.class_needed(kind))
+                    args.first().and_then(|kind| self.class_needed(from, kind))
                 }
-                base => self.class_needed(base),
+                base => self.class_needed(from, base),
             },
             // None, or anything simple, will do.
             TypeExpr::Union(items) => {
                 let needed: Option<Vec<ClassId>> =
-                    items.iter().map(|item| self.class_needed(item)).collect();
+                    items.iter().map(|item| self.class_needed(from, item)).collect();
                 needed?.first().copied()
             }
             _ => None,
         }
     }
 
-    fn class_named(&self, name: &str) -> Option<ClassId> {
-        let (module, attributes) = self.hierarchy.resolver.names.split_canonical(name)?;
+    fn class_named(&self, from: usize, name: &str) -> Option<ClassId> {
+        let (module, attributes) = self.hierarchy.resolver.names.split(from, name)?;
         self.hierarchy.find(module, attributes)
     }
 }

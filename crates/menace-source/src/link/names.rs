@@ -162,17 +162,6 @@ impl Names {
             end = full[..end].rfind('.')?;
         }
     }
-
-    /// The same for a name that is resolved already, wherever it is used.
-    pub(crate) fn split_canonical<'n>(&self, full: &'n str) -> Option<(usize, &'n str)> {
-        let mut end = full.len();
-        loop {
-            if let Some(modules) = self.by_name.get(&full[..end]) {
-                return Some((*modules.first()?, full[end..].trim_start_matches('.')));
-            }
-            end = full[..end].rfind('.')?;
-        }
-    }
 }
 
 fn parent(path: &str) -> &str {

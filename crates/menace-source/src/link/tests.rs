@@ -618,3 +618,28 @@ late = lambda: importlib.import_module('r4')
     assert!(of('r', |import| !import.type_checking), "{imports:#?}");
     assert!(imports.last().unwrap().deferred);
 }
+
+#[test]
+fn two_projects_with_a_module_of_the_same_name_keep_apart() {
+    let files = [
+        ("a/models.py", "class User:\n    def __init__(self, a: int): pass\n"),
+        (
+            "a/service.py",
+            "from models import User\nclass Svc:\n    def __init__(self, user: User): pass\n    def m(self): pass\n",
+        ),
+        ("b/models.py", "class User:\n    def __init__(self, b: int): pass\n"),
+        (
+            "b/service.py",
+            "from models import User\nclass Svc:\n    def __init__(self, user: User): pass\n    def m(self): pass\n",
+        ),
+    ];
+    let facts = files.iter().map(|(path, text)| facts_of(path, text.as_bytes())).collect();
+    let paths = files.iter().map(|(path, _)| (*path).to_owned()).collect();
+    let linked = link(&Names::new(paths, &["a".into(), "b".into()], "repo"), facts);
+    let first_param = |id: &str| {
+        let plan = section(&linked, id).construction.as_deref().unwrap();
+        plan.steps[0].params[0].name.clone()
+    };
+    assert_eq!(first_param("a/service.py::Svc.m"), "a");
+    assert_eq!(first_param("b/service.py::Svc.m"), "b");
+}
