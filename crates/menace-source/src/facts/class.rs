@@ -282,12 +282,11 @@ fn fields(candidates: Vec<Candidate>, takes: Takes) -> Vec<Field> {
         if takes != Takes::Annotated && field.alias.is_none() && name.starts_with('_') {
             field.alias = Some(name.trim_start_matches('_').to_owned());
         }
-        match places.get(name) {
-            Some(&earlier) => fields[earlier] = field,
-            None => {
-                places.insert(name.clone(), fields.len());
-                fields.push(field);
-            }
+        if let Some(&earlier) = places.get(name) {
+            fields[earlier] = field;
+        } else {
+            places.insert(name.clone(), fields.len());
+            fields.push(field);
         }
     }
     fields

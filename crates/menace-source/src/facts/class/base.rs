@@ -31,12 +31,11 @@ fn tuple_params(source: &str, call: &ast::ExprCall, scopes: &Scopes<'_>) -> Opti
             Expr::StringLiteral(names) => {
                 let names = names.value.to_str();
                 let names = names.split([',', ' ', '\t', '\n']).filter(|name| !name.is_empty());
-                names.map(|name| plain(name)).collect()
+                names.map(plain).collect()
             }
-            list => elements(list)?
-                .iter()
-                .map(|name| string(name).map(|name| plain(name)))
-                .collect::<Option<_>>()?,
+            list => {
+                elements(list)?.iter().map(|name| string(name).map(plain)).collect::<Option<_>>()?
+            }
         },
         "typing:NamedTuple" | "typing_extensions:NamedTuple" => elements(written("fields")?)?
             .iter()

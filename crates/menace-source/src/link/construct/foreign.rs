@@ -40,9 +40,8 @@ impl Foreign {
     fn builtin(name: &str) -> Self {
         let needs_nothing = match name {
             "object" | "dict" | "list" | "set" | "frozenset" | "tuple" | "str" | "int"
-            | "float" | "complex" | "bytes" | "bytearray" => true,
-            "KeyboardInterrupt" | "SystemExit" | "GeneratorExit" | "StopIteration"
-            | "StopAsyncIteration" => true,
+            | "float" | "complex" | "bytes" | "bytearray" | "KeyboardInterrupt" | "SystemExit"
+            | "GeneratorExit" | "StopIteration" | "StopAsyncIteration" => true,
             // These three take the details of what they could not translate.
             "UnicodeDecodeError" | "UnicodeEncodeError" | "UnicodeTranslateError" => false,
             _ => BUILTIN_ERRORS.binary_search(&name).is_ok(),

@@ -19,7 +19,7 @@ pub(super) type ClassId = usize;
 /// Nobody inherits from more; what is further away is left out.
 const MAX_ANCESTORS: usize = 64;
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug)]
 enum Base<'f> {
     Own(ClassId),
     /// Dotted name of a class from elsewhere.
@@ -27,6 +27,12 @@ enum Base<'f> {
     /// What the named tuple takes.
     Tuple(&'f [Param]),
     Unknown,
+}
+
+impl Base<'_> {
+    fn is_foreign(&self, wanted: &str) -> bool {
+        matches!(self, Self::Foreign(name) if name == wanted)
+    }
 }
 
 /// A class, or what stands in for one, on the way up from another.
@@ -66,7 +72,7 @@ pub(super) struct Hierarchy<'r, 'f> {
     classes: Vec<(usize, &'f ClassFacts)>,
     by_name: FxHashMap<(usize, &'f str), ClassId>,
     bases: Vec<Vec<Base<'f>>>,
-    /// Is the metaclass one that minds abstract methods?
+    /// Is the metaclass, own or inherited, one that minds abstract methods?
     enforces: Vec<bool>,
     /// The class itself or, when it is abstract, the nearest subclass that is not.
     concrete: Vec<Option<ClassId>>,
@@ -86,18 +92,17 @@ impl<'r, 'f> Hierarchy<'r, 'f> {
             .enumerate()
             .map(|(id, (module, class))| ((*module, class.qualname.as_str()), id))
             .collect();
-        let enforces = classes
-            .par_iter()
-            .map(|(module, class)| {
-                class.metaclass.as_deref().is_some_and(|metaclass| {
-                    resolver.resolve(*module, metaclass).name == "abc.ABCMeta"
-                })
-            })
-            .collect();
-        let mut hierarchy =
-            Self { resolver, classes, by_name, bases: Vec::new(), enforces, concrete: Vec::new() };
+        let mut hierarchy = Self {
+            resolver,
+            classes,
+            by_name,
+            bases: Vec::new(),
+            enforces: Vec::new(),
+            concrete: Vec::new(),
+        };
         let ids = 0..hierarchy.len();
         hierarchy.bases = ids.into_par_iter().map(|id| hierarchy.find_bases(id)).collect();
+        hierarchy.enforces = hierarchy.find_enforcing();
         hierarchy.concrete = hierarchy.find_concrete();
         hierarchy
     }
@@ -215,6 +220,38 @@ impl<'r, 'f> Hierarchy<'r, 'f> {
         }
     }
 
+    /// Goes down from all classes with that metaclass at once, as below goes up.
+    fn find_enforcing(&self) -> Vec<bool> {
+        let mut enforces: Vec<bool> = (0..self.len())
+            .into_par_iter()
+            .map(|id| {
+                let (module, class) = self.classes[id];
+                let metaclass = class.metaclass.as_deref();
+                let by_metaclass = metaclass.is_some_and(|metaclass| {
+                    self.resolver.resolve(module, metaclass).name == "abc.ABCMeta"
+                });
+                by_metaclass || self.bases[id].iter().any(|base| base.is_foreign("abc.ABC"))
+            })
+            .collect();
+        let mut subclasses: Vec<Vec<ClassId>> = vec![Vec::new(); self.len()];
+        for (id, bases) in self.bases.iter().enumerate() {
+            for base in bases {
+                if let Base::Own(base) = *base {
+                    subclasses[base].push(id);
+                }
+            }
+        }
+        let mut waiting: Vec<ClassId> = (0..self.len()).filter(|&id| enforces[id]).collect();
+        while let Some(id) = waiting.pop() {
+            for &subclass in &subclasses[id] {
+                if !std::mem::replace(&mut enforces[subclass], true) {
+                    waiting.push(subclass);
+                }
+            }
+        }
+        enforces
+    }
+
     /// The class itself or, when it is abstract, a subclass that is not.
     pub(super) fn concrete(&self, id: ClassId) -> Result<ClassId, Blocked> {
         self.concrete[id].map_or_else(|| self.abstract_because(id).map_or(Ok(id), Err), Ok)
@@ -244,21 +281,15 @@ impl<'r, 'f> Hierarchy<'r, 'f> {
 
     fn abstract_because(&self, id: ClassId) -> Option<Blocked> {
         let is_protocol = self.bases[id].iter().any(|base| {
-            matches!(base, Base::Foreign(name)
-                if name == "typing.Protocol" || name == "typing_extensions.Protocol")
+            base.is_foreign("typing.Protocol") || base.is_foreign("typing_extensions.Protocol")
         });
         if is_protocol {
             return Some(Blocked::Protocol);
         }
-        let ancestry = self.ancestry(id);
-        let enforced = ancestry.order.iter().any(|ancestor| match ancestor {
-            Ancestor::Own(id) => self.enforces[*id],
-            Ancestor::Foreign(name) => *name == "abc.ABC",
-            Ancestor::Tuple(_) | Ancestor::Unknown(_) => false,
-        });
-        if !enforced {
+        if !self.enforces[id] {
             return None;
         }
+        let ancestry = self.ancestry(id);
         let mut missing: Vec<&str> = Vec::new();
         // From the most basic class down: what is declared above may be filled in below.
         for class in ancestry.own().rev().map(|id| self.facts(id)) {

@@ -131,7 +131,6 @@ fn twenty_thousand_generations_are_linked() {
     for at in 1..20_000 {
         write!(source, "class C{at}(C{}):\n    def m(self): pass\n", at - 1).unwrap();
     }
-    assert_eq!(params(&source, "C60.m"), "a");
     // Too far away to be found, which is not the same as taking nothing.
     assert!(!last(&source, "C19999.m").known);
 }
