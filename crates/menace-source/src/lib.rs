@@ -14,6 +14,7 @@ mod facts;
 mod link;
 pub mod numbers;
 mod parse;
+mod stack;
 pub mod walk;
 
 pub use analyze::{Analysis, AnalyzeError, MAX_FILE_BYTES, Options, ScannerChoice, analyze};

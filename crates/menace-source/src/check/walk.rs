@@ -10,6 +10,8 @@ use ruff_python_ast::{
 };
 use ruff_text_size::{Ranged, TextRange};
 
+use crate::stack::grown;
+
 /// A node of the tree, as fine as Python's own `ast` module divides it.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Node<'a> {
@@ -73,10 +75,6 @@ struct Walk<'a, E> {
     enter: E,
 }
 
-/// Room that the frames between two probes of the stack may need, with a wide margin.
-const STACK_RED_ZONE: usize = 128 * 1024;
-const STACK_SEGMENT: usize = 4 * 1024 * 1024;
-
 impl<'a, E: FnMut(Node<'a>, &[Node<'a>])> Children<'a> for Walk<'a, E> {
     fn push(&mut self, node: Node<'a>) {
         (self.enter)(node, &self.above);
@@ -96,7 +94,7 @@ impl<'a, E: FnMut(Node<'a>, &[Node<'a>])> Children<'a> for Walk<'a, E> {
             return;
         }
         self.above.push(node);
-        stacker::maybe_grow(STACK_RED_ZONE, STACK_SEGMENT, || children(node, self));
+        grown(|| children(node, self));
         self.above.pop();
     }
 }

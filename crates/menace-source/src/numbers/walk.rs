@@ -18,6 +18,7 @@ use ruff_text_size::{Ranged, TextSize};
 
 use super::complexity::{self, Complexities};
 use super::halstead;
+use crate::stack::grown;
 
 /// What the tree says.
 #[derive(Debug)]
@@ -40,17 +41,6 @@ pub(super) fn walk(source: &str, parsed: &Parsed<ModModule>) -> Tree {
         halstead: walk.halstead.finish(),
         statements: walk.statements,
     }
-}
-
-/// Room that the frames between two probes of the stack may need, with a wide margin.
-const STACK_RED_ZONE: usize = 128 * 1024;
-const STACK_SEGMENT: usize = 4 * 1024 * 1024;
-
-/// Runs `visit` on a larger stack when this one is nearly used up.
-///
-/// The parser grows its stack too, so a tree may be as deep as the file is long.
-fn with_stack(visit: impl FnOnce()) {
-    stacker::maybe_grow(STACK_RED_ZONE, STACK_SEGMENT, visit);
 }
 
 struct Walk<'a> {
@@ -119,8 +109,8 @@ impl<'a> Visitor<'a> for Walk<'a> {
     fn visit_stmt(&mut self, stmt: &'a Stmt) {
         self.statements += 1;
         match stmt {
-            Stmt::FunctionDef(function) => return with_stack(|| self.function(function)),
-            Stmt::ClassDef(class) => return with_stack(|| self.class(class)),
+            Stmt::FunctionDef(function) => return grown(|| self.function(function)),
+            Stmt::ClassDef(class) => return grown(|| self.class(class)),
             Stmt::Assert(_) => {
                 self.complexity.add(1);
                 let mark = self.complexity.mark();
@@ -148,7 +138,7 @@ impl<'a> Visitor<'a> for Walk<'a> {
             }
             _ => {}
         }
-        with_stack(|| walk_stmt(self, stmt));
+        grown(|| walk_stmt(self, stmt));
     }
 
     fn visit_elif_else_clause(&mut self, clause: &'a ElifElseClause) {
@@ -198,7 +188,7 @@ impl<'a> Visitor<'a> for Walk<'a> {
             }
             _ => {}
         }
-        with_stack(|| walk_expr(self, expr));
+        grown(|| walk_expr(self, expr));
     }
 
     fn visit_comprehension(&mut self, comprehension: &'a Comprehension) {
@@ -207,10 +197,10 @@ impl<'a> Visitor<'a> for Walk<'a> {
     }
 
     fn visit_pattern(&mut self, pattern: &'a Pattern) {
-        with_stack(|| walk_pattern(self, pattern));
+        grown(|| walk_pattern(self, pattern));
     }
 
     fn visit_interpolated_string_element(&mut self, element: &'a InterpolatedStringElement) {
-        with_stack(|| walk_interpolated_string_element(self, element));
+        grown(|| walk_interpolated_string_element(self, element));
     }
 }
