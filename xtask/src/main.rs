@@ -11,7 +11,8 @@ use run::cargo;
 
 const HELP: &str = "\
 cargo xtask test    set up what the tests need, then run formatting, lints, licences and all tests
-cargo xtask bench   measure the analysis against ruff and radon on the standard library
+cargo xtask bench   measure the analysis against ruff and radon on the standard library; radon
+                    takes a quarter of an hour, which --without-radon spares
 cargo xtask docs    write the generated pages below docs/reference
 ";
 
@@ -20,7 +21,7 @@ fn main() -> Result<()> {
     let mut arguments = std::env::args().skip(1);
     match arguments.next().as_deref() {
         Some("test") => test(&arguments.collect::<Vec<_>>()),
-        Some("bench") => bench(),
+        Some("bench") => bench(&arguments.collect::<Vec<_>>()),
         Some("docs") => docs(),
         Some(other) => bail!("unknown chore `{other}`\n\n{HELP}"),
         None => {
@@ -45,9 +46,10 @@ fn test(filter: &[String]) -> Result<()> {
     summary::run(cargo(runner.into_iter().chain(filter)).env("MENACE_TEST_VENV", &venv))
 }
 
-fn bench() -> Result<()> {
+fn bench(arguments: &[String]) -> Result<()> {
     let venv = python::test_venv()?;
-    cargo(["bench", "--package", "menace", "--bench", "analyze"])
+    let bench = ["bench", "--package", "menace", "--bench", "analyze", "--"];
+    cargo(bench.into_iter().chain(arguments.iter().map(String::as_str)))
         .env("MENACE_TEST_VENV", &venv)
         .run()
 }

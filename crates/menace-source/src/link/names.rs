@@ -88,11 +88,17 @@ impl Names {
 
     /// The file that `from` gets when it imports `name`.
     pub(crate) fn find(&self, from: usize, name: &str) -> Option<usize> {
-        if let Some(candidates) = self.by_name.get(name) {
-            let root = self.modules[from].root;
-            let near = candidates.iter().find(|&&candidate| self.modules[candidate].root == root);
-            return near.or(candidates.first()).copied();
-        }
+        self.find_below_a_root(from, name).or_else(|| self.find_elsewhere(from, name))
+    }
+
+    fn find_below_a_root(&self, from: usize, name: &str) -> Option<usize> {
+        let candidates = self.by_name.get(name)?;
+        let root = self.modules[from].root;
+        let near = candidates.iter().find(|&&candidate| self.modules[candidate].root == root);
+        near.or(candidates.first()).copied()
+    }
+
+    fn find_elsewhere(&self, from: usize, name: &str) -> Option<usize> {
         self.find_beside(from, name).or_else(|| {
             // Run from inside of the package, its modules go by their own names.
             let package = self.root_package.as_deref()?;
@@ -154,13 +160,19 @@ impl Names {
 
     /// The longest prefix of a dotted name that is a module, and what is left of the name.
     pub(crate) fn split<'n>(&self, from: usize, full: &'n str) -> Option<(usize, &'n str)> {
-        let mut end = full.len();
-        loop {
-            if let Some(module) = self.find(from, &full[..end]) {
-                return Some((module, full[end..].trim_start_matches('.')));
-            }
-            end = full[..end].rfind('.')?;
+        // Nearly all names are found below a root, which takes one look-up per prefix.
+        split_by(full, |prefix| self.find_below_a_root(from, prefix))
+            .or_else(|| split_by(full, |prefix| self.find_elsewhere(from, prefix)))
+    }
+}
+
+fn split_by(full: &str, find: impl Fn(&str) -> Option<usize>) -> Option<(usize, &str)> {
+    let mut end = full.len();
+    loop {
+        if let Some(module) = find(&full[..end]) {
+            return Some((module, full[end..].trim_start_matches('.')));
         }
+        end = full[..end].rfind('.')?;
     }
 }
 

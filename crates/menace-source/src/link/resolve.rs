@@ -65,18 +65,19 @@ impl<'f> Resolver<'f> {
         let mut module = from;
         let mut text = Cow::Borrowed(text);
         // Brent's way to notice a circle: compare with a place that moves ever more rarely.
-        let mut anchor = (module, text.clone().into_owned());
+        let mut anchor: Option<(usize, String)> = None;
         let mut moves_at = 1;
         for hop in 1.. {
             match self.step(module, &text) {
                 Step::Done(resolved) => return resolved,
                 Step::Next { module: next, reference } => {
-                    if hop > MAX_HOPS || (anchor.0 == next && anchor.1 == reference) {
+                    let seen = |at: &(usize, String)| at.0 == next && at.1 == reference;
+                    if hop > MAX_HOPS || anchor.as_ref().is_some_and(seen) {
                         break;
                     }
                     if hop == moves_at {
                         moves_at *= 2;
-                        anchor = (next, reference.clone());
+                        anchor = Some((next, reference.clone()));
                     }
                     module = next;
                     text = Cow::Owned(reference);
