@@ -28,28 +28,6 @@ pub enum TypeExpr {
     Other(String),
 }
 
-impl TypeExpr {
-    /// Calls `visit` on every dotted name in the tree.
-    pub fn for_each_name(&mut self, visit: &mut impl FnMut(&mut String)) {
-        match self {
-            Self::Name(name) => visit(name),
-            Self::Generic { base, args } => {
-                base.for_each_name(visit);
-                for arg in args {
-                    arg.for_each_name(visit);
-                }
-            }
-            Self::Union(items) | Self::List(items) => {
-                for item in items {
-                    item.for_each_name(visit);
-                }
-            }
-            Self::Unpack(inner) => inner.for_each_name(visit),
-            Self::Literal(_) | Self::Ellipsis | Self::None | Self::Other(_) => {}
-        }
-    }
-}
-
 impl fmt::Display for TypeExpr {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fn join(f: &mut fmt::Formatter<'_>, items: &[TypeExpr], between: &str) -> fmt::Result {

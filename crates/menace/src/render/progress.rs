@@ -19,8 +19,11 @@ pub(crate) struct Progress {
 
 impl Progress {
     pub(crate) fn new(what: &'static str) -> Self {
-        let visible = std::io::stderr().is_terminal();
-        Self { what, started: Instant::now(), visible, bar: OnceLock::new() }
+        Self::since(what, Instant::now(), std::io::stderr().is_terminal())
+    }
+
+    fn since(what: &'static str, started: Instant, visible: bool) -> Self {
+        Self { what, started, visible, bar: OnceLock::new() }
     }
 
     /// May be called from any thread.
@@ -44,5 +47,25 @@ impl Drop for Progress {
         if let Some(bar) = self.bar.get() {
             bar.finish_and_clear();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn position(started: Instant, visible: bool) -> Option<u64> {
+        let progress = Progress::since("testing", started, visible);
+        progress.report(3, 10);
+        progress.bar.get().map(ProgressBar::position)
+    }
+
+    #[test]
+    fn a_bar_appears_after_a_second_and_on_a_terminal_only() {
+        let now = Instant::now();
+        let long_ago = now.checked_sub(PATIENCE * 2).unwrap();
+        assert_eq!(position(long_ago, true), Some(3));
+        assert_eq!(position(now, true), None);
+        assert_eq!(position(long_ago, false), None);
     }
 }
