@@ -3,18 +3,31 @@
 //! Data only. Reading Python belongs to `menace-source`, choosing calls to
 //! `menace-scenario`, running them to `menace-sandbox`. Nothing here does I/O.
 
+mod call;
 mod construction;
 mod finding;
 mod import;
+mod limits;
 mod module;
 mod numbers;
+mod outcome;
 mod section;
 mod types;
+mod value;
+mod verdict;
 
+pub use call::{Call, How, ModuleRef, Target};
 pub use construction::{Blocked, Construction, Step};
 pub use finding::{Confidence, Finding, Lint, Severity};
 pub use import::{Import, ImportHow};
+pub use limits::{EnforcedBy, Limit, Limits, Mechanism};
 pub use module::{ModuleError, ModuleReport, Totals};
 pub use numbers::{Halstead, Lines, Numbers};
+pub use outcome::{
+    Changed, Exit, FileChange, Files, Frame, Left, Outcome, Output, Raised, Returned,
+    RuntimeMetrics, Stage, Touched, Violation,
+};
 pub use section::{CallEdge, Param, ParamKind, Section, SectionId, SectionKind};
 pub use types::TypeExpr;
+pub use value::{BadReference, BigInt, PyStr, PythonSource, Reference, Value, ValueError};
+pub use verdict::Verdict;

@@ -1,0 +1,173 @@
+//! What is known about a call once it is over.
+//!
+//! Everything that comes from the guest is untrusted text: bounded, never evaluated, and to be
+//! cleaned of control characters before a terminal sees it.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{EnforcedBy, Limit, Value, Verdict};
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Outcome {
+    pub verdict: Verdict,
+    /// The verdict in a sentence, when there is more to say than the word does.
+    pub reason: Option<String>,
+    /// How far the call came.
+    pub stage: Stage,
+    pub value: Option<Returned>,
+    pub exception: Option<Raised>,
+    pub exit: Exit,
+    pub stdout: Output,
+    pub stderr: Output,
+    pub runtime_metrics: RuntimeMetrics,
+    pub files: Files,
+    pub left: Left,
+    pub changed: Changed,
+    /// What it tried that the policy forbids.
+    pub violations: Vec<Violation>,
+    pub enforced_by: EnforcedBy,
+    /// Limits that were asked for and that nothing here can hold.
+    pub unenforced: Vec<Limit>,
+    /// Oddities: what could not be described, what was cut.
+    pub notes: Vec<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Stage {
+    /// The module was being imported.
+    Import,
+    /// The name was being looked up.
+    Resolve,
+    /// The instance was being built.
+    Construct,
+    /// The arguments were being built.
+    Arguments,
+    Call,
+    /// A generator, coroutine or context manager was being used up.
+    Consume,
+}
+
+/// What a section returned.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Returned {
+    /// Full name of the type.
+    #[serde(rename = "type")]
+    pub kind: String,
+    pub repr: String,
+    pub truncated: bool,
+    /// Length, for what has one.
+    pub length: Option<u64>,
+    /// Equal for equal results; 32 hexadecimal digits.
+    pub hash: Option<String>,
+    /// A typed copy, when it is small and of plain types.
+    pub value: Option<Value>,
+    /// Items taken from a generator.
+    pub items: Option<u64>,
+    /// The generator had more items than were taken.
+    pub more: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Raised {
+    /// Full name of the type.
+    #[serde(rename = "type")]
+    pub kind: String,
+    pub message: String,
+    /// Innermost last.
+    pub frames: Vec<Frame>,
+    pub errno: Option<i32>,
+    /// The exception that this one was raised from, or during.
+    pub cause: Option<Box<Raised>>,
+    /// What else an exception group holds.
+    pub group: Vec<Raised>,
+    pub notes: Vec<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Frame {
+    /// Relative to the repository when it is in there.
+    pub file: String,
+    pub line: u32,
+    pub function: String,
+    /// The file belongs to the repository.
+    pub own: bool,
+}
+
+/// How the process of the call ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, Default)]
+pub struct Exit {
+    pub code: Option<i32>,
+    pub signal: Option<i32>,
+}
+
+/// A stream: its beginning, and how much there was.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
+pub struct Output {
+    pub text: String,
+    pub bytes: u64,
+    pub truncated: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Default)]
+pub struct RuntimeMetrics {
+    /// Of the section alone when the harness lived to tell, else of the whole call.
+    pub wall_ms: f64,
+    pub user_cpu_ms: f64,
+    pub system_cpu_ms: f64,
+    /// From the request to the end of the last process: what the sandbox adds is in here.
+    pub total_ms: f64,
+    /// Beyond what the imported module takes.
+    pub peak_memory_bytes: u64,
+    pub bytes_read: u64,
+    pub bytes_written: u64,
+}
+
+/// What the call did to files: the repository, its home, its temporary directory.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
+pub struct Files {
+    pub touched: Vec<Touched>,
+    /// How many there were; more than listed when the list was cut.
+    pub total: u64,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Touched {
+    /// Relative for the repository, else absolute.
+    pub path: String,
+    pub what: FileChange,
+    pub bytes: u64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FileChange {
+    Created,
+    Changed,
+    Deleted,
+}
+
+/// What the call left behind; all of it is gone by now.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
+pub struct Left {
+    pub threads: Vec<String>,
+    pub processes: Vec<String>,
+    pub descriptors: Vec<String>,
+}
+
+/// State of the interpreter that differs from before the call.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
+pub struct Changed {
+    pub environment: Vec<String>,
+    pub working_directory: Option<String>,
+    pub modules_loaded: u64,
+    pub signals: Vec<i32>,
+    pub recursion_limit: Option<i64>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Violation {
+    /// `file`, `network`, `processes`, or the name of a system call.
+    pub what: String,
+    pub detail: String,
+}

@@ -1,0 +1,181 @@
+//! A Python value as data: what a call is given, written so that nothing has to be pickled.
+//!
+//! [`json`] reads and writes the notation for users, [`python`] prints source that rebuilds the
+//! value. Sending one to a guest belongs to `menace-sandbox`, inventing one to `menace-scenario`.
+//! A description may be wrong for Python (a set of lists); whoever builds it finds out.
+
+mod base64;
+mod error;
+mod integer;
+mod json;
+mod labels;
+mod python;
+mod reference;
+mod same;
+mod text;
+
+#[cfg(test)]
+mod tests;
+
+pub use error::ValueError;
+pub use integer::BigInt;
+pub use python::PythonSource;
+pub use reference::{BadReference, Reference};
+pub use text::PyStr;
+
+/// What a value is and, for everything that is not a plain type, how to make it.
+///
+/// Two are equal when they are the same description: NaN equals NaN, `0.0` is not `-0.0`.
+#[derive(Debug, Clone)]
+pub enum Value {
+    None,
+    Bool(bool),
+    Int(i64),
+    /// An integer that does not fit into [`Value::Int`]; made by [`Value::integer`].
+    BigInt(BigInt),
+    Float(f64),
+    Complex {
+        re: f64,
+        im: f64,
+    },
+    Str(PyStr),
+    Bytes(Vec<u8>),
+    ByteArray(Vec<u8>),
+    List(Vec<Value>),
+    Tuple(Vec<Value>),
+    Set(Vec<Value>),
+    FrozenSet(Vec<Value>),
+    Dict(Vec<(Value, Value)>),
+    Ellipsis,
+    /// Whatever the name leads to.
+    Name(Reference),
+    /// The result of calling what the name leads to; a class, most of the time.
+    New {
+        class: Reference,
+        args: Vec<Value>,
+        kwargs: Vec<(String, Value)>,
+    },
+    /// The result of calling a method of a value.
+    Method {
+        on: Box<Value>,
+        name: String,
+        args: Vec<Value>,
+        kwargs: Vec<(String, Value)>,
+    },
+    /// `value * times`.
+    Repeat {
+        value: Box<Value>,
+        times: u64,
+    },
+    /// The value, which [`Value::Again`] can name from here on. Lists, dicts and sets are known
+    /// before they are filled, so that they can hold themselves.
+    Shared {
+        label: u32,
+        value: Box<Value>,
+    },
+    /// The very object that was labelled.
+    Again(u32),
+    /// A callable that takes anything and returns the value: the same object each time.
+    Returns(Box<Value>),
+}
+
+impl Value {
+    /// How many brackets deep the JSON notation of a value may be.
+    ///
+    /// Parsers have limits of their own (`serde_json` stops at 128); this leaves room for what a value
+    /// is wrapped in.
+    pub const MAX_DEPTH: usize = 100;
+
+    /// How many brackets deep the JSON notation of this value is.
+    pub fn depth(&self) -> usize {
+        // The receiver of a method is one level down, its arguments are two.
+        if let Self::Method { on, args, kwargs, .. } = self {
+            let given = args.iter().chain(kwargs.iter().map(|(_, value)| value));
+            let given = given.map(|value| 1 + value.depth()).max().unwrap_or(0);
+            return 1 + given.max(on.depth());
+        }
+        let mut deepest = 0;
+        self.each_child(&mut |child| deepest = deepest.max(child.depth()));
+        match self {
+            Self::None | Self::Bool(_) | Self::Int(_) => 0,
+            Self::Str(text) => text.as_str().map_or(2, |_| 0),
+            Self::Float(number) => usize::from(!json::is_plain(*number)),
+            // The tag, the list of pairs, the pair.
+            Self::Dict(pairs) if json::as_object(pairs).is_none() => 3 + deepest,
+            Self::Complex { .. } => 2,
+            Self::Tuple(_) | Self::Set(_) | Self::FrozenSet(_) => 2 + deepest,
+            Self::New { args, kwargs, .. } => {
+                1 + usize::from(!args.is_empty() || !kwargs.is_empty()) + deepest
+            }
+            // A plain list or object, or one tag.
+            _ => 1 + deepest,
+        }
+    }
+
+    /// The values directly inside of this one, in the order in which Python builds them.
+    pub fn each_child<'a>(&'a self, visit: &mut dyn FnMut(&'a Value)) {
+        match self {
+            Self::List(items) | Self::Tuple(items) | Self::Set(items) | Self::FrozenSet(items) => {
+                items.iter().for_each(visit);
+            }
+            Self::Dict(pairs) => {
+                for (key, value) in pairs {
+                    visit(key);
+                    visit(value);
+                }
+            }
+            Self::New { args, kwargs, .. } => {
+                args.iter().chain(kwargs.iter().map(|(_, value)| value)).for_each(visit);
+            }
+            Self::Method { on, args, kwargs, .. } => {
+                visit(on);
+                args.iter().chain(kwargs.iter().map(|(_, value)| value)).for_each(visit);
+            }
+            Self::Repeat { value, .. } | Self::Shared { value, .. } | Self::Returns(value) => {
+                visit(value);
+            }
+            Self::None
+            | Self::Bool(_)
+            | Self::Int(_)
+            | Self::BigInt(_)
+            | Self::Float(_)
+            | Self::Complex { .. }
+            | Self::Str(_)
+            | Self::Bytes(_)
+            | Self::ByteArray(_)
+            | Self::Ellipsis
+            | Self::Name(_)
+            | Self::Again(_) => {}
+        }
+    }
+}
+
+impl From<bool> for Value {
+    fn from(value: bool) -> Self {
+        Self::Bool(value)
+    }
+}
+
+impl From<i64> for Value {
+    fn from(value: i64) -> Self {
+        Self::Int(value)
+    }
+}
+
+impl From<f64> for Value {
+    fn from(value: f64) -> Self {
+        Self::Float(value)
+    }
+}
+
+impl From<&str> for Value {
+    fn from(value: &str) -> Self {
+        Self::Str(PyStr::from(value))
+    }
+}
+
+impl From<String> for Value {
+    fn from(value: String) -> Self {
+        Self::Str(PyStr::from(value))
+    }
+}

@@ -1,0 +1,92 @@
+//! The notation for users: JSON, with `{"$tag": …}` for what JSON has no word for.
+//!
+//! Described in `docs/values.md`. Invariant: what is written is read back as the same value.
+
+mod place;
+mod read;
+mod tree;
+mod write;
+
+use std::collections::HashSet;
+
+use serde::{Deserialize, Deserializer};
+
+use self::place::Reader;
+use self::tree::Tree;
+use super::{Value, ValueError};
+
+/// Each tag, and the keys that may stand beside it.
+const TAGS: [(&str, &[&str]); 18] = [
+    ("$int", &[]),
+    ("$float", &[]),
+    ("$complex", &[]),
+    ("$str", &[]),
+    ("$bytes", &[]),
+    ("$bytearray", &[]),
+    ("$tuple", &[]),
+    ("$set", &[]),
+    ("$frozenset", &[]),
+    ("$dict", &[]),
+    ("$ellipsis", &[]),
+    ("$name", &[]),
+    ("$call", &["args", "kwargs"]),
+    ("$method", &["on", "args", "kwargs"]),
+    ("$repeat", &["times"]),
+    ("$shared", &["label"]),
+    ("$again", &[]),
+    ("$returns", &[]),
+];
+
+/// From here on a JSON number may have been an integer that lost its digits, so that neither side
+/// uses plain numbers for such floats.
+const AMBIGUOUS_FROM: f64 = 9_223_372_036_854_775_808.0;
+
+/// Is the number written as it is, without `$float`?
+pub(super) fn is_plain(number: f64) -> bool {
+    number.abs() < AMBIGUOUS_FROM
+}
+
+/// The keys, if the dict can be a plain object: different strings that look like no tag.
+pub(super) fn as_object(pairs: &[(Value, Value)]) -> Option<Vec<&str>> {
+    let mut seen = HashSet::new();
+    pairs
+        .iter()
+        .map(|(key, _)| match key {
+            Value::Str(key) => {
+                key.as_str().filter(|key| !key.starts_with('$') && seen.insert(*key))
+            }
+            _ => None,
+        })
+        .collect()
+}
+
+impl Value {
+    /// One value.
+    pub fn from_json(text: &str) -> Result<Self, ValueError> {
+        Reader::at("").value(parse("", text)?)
+    }
+
+    /// Positional arguments: a list of values. Errors begin with `args`.
+    pub fn args_from_json(text: &str) -> Result<Vec<Self>, ValueError> {
+        Reader::at("args").items(parse("args", text)?)
+    }
+
+    /// Keyword arguments: an object of values. Errors begin with `kwargs`.
+    pub fn kwargs_from_json(text: &str) -> Result<Vec<(String, Self)>, ValueError> {
+        Reader::at("kwargs").named(parse("kwargs", text)?)
+    }
+}
+
+fn parse(place: &str, text: &str) -> Result<Tree, ValueError> {
+    serde_json::from_str(text).map_err(|error| ValueError {
+        place: place.to_owned(),
+        reason: format!("expected JSON: {error}"),
+    })
+}
+
+impl<'de> Deserialize<'de> for Value {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let tree = Tree::deserialize(deserializer)?;
+        Reader::at("").value(tree).map_err(serde::de::Error::custom)
+    }
+}

@@ -1,0 +1,101 @@
+//! Where something is found in Python: a module, and the way from there.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+/// `shop.models:Book.asking_price`: import the first half, then follow the attributes.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
+pub struct Reference {
+    module: String,
+    qualname: String,
+}
+
+/// The text leads nowhere.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BadReference {
+    text: String,
+}
+
+impl Reference {
+    pub fn new(module: &str, qualname: &str) -> Result<Self, BadReference> {
+        let is_path = |path: &str| path.split('.').all(|name| !name.is_empty());
+        // `<locals>` and `<lambda>` are no attributes of anything.
+        if is_path(module)
+            && is_path(qualname)
+            && !format!("{module}{qualname}").contains([':', '<'])
+        {
+            Ok(Self { module: module.to_owned(), qualname: qualname.to_owned() })
+        } else {
+            Err(BadReference { text: format!("{module}:{qualname}") })
+        }
+    }
+
+    pub fn module(&self) -> &str {
+        &self.module
+    }
+
+    pub fn qualname(&self) -> &str {
+        &self.qualname
+    }
+}
+
+impl fmt::Display for Reference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.module, self.qualname)
+    }
+}
+
+impl FromStr for Reference {
+    type Err = BadReference;
+
+    fn from_str(text: &str) -> Result<Self, BadReference> {
+        match text.split_once(':') {
+            Some((module, qualname)) => Self::new(module, qualname),
+            None => Err(BadReference { text: text.to_owned() }),
+        }
+    }
+}
+
+impl TryFrom<String> for Reference {
+    type Error = BadReference;
+
+    fn try_from(text: String) -> Result<Self, BadReference> {
+        text.parse()
+    }
+}
+
+impl From<Reference> for String {
+    fn from(reference: Reference) -> Self {
+        reference.to_string()
+    }
+}
+
+impl fmt::Display for BadReference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "expected a name like \"package.module:Class.method\", found {:?}", self.text)
+    }
+}
+
+impl std::error::Error for BadReference {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_halves_are_dotted_names() {
+        let reference: Reference = "shop.models:Book.make".parse().expect("a reference");
+        assert_eq!((reference.module(), reference.qualname()), ("shop.models", "Book.make"));
+        assert_eq!(reference.to_string(), "shop.models:Book.make");
+    }
+
+    #[test]
+    fn what_leads_nowhere_is_refused() {
+        for text in ["", "os", ":x", "os:", ".os:x", "os:x.", "a:b:c", "os:f.<locals>.g"] {
+            assert!(text.parse::<Reference>().is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! When two descriptions are the same one.
+
+use std::hash::{Hash, Hasher};
+use std::mem::discriminant;
+
+use super::Value;
+
+/// Equal for the same number written the same way: NaN is one number, the two zeros are two.
+fn bits(number: f64) -> u64 {
+    if number.is_nan() { f64::NAN.to_bits() } else { number.to_bits() }
+}
+
+impl PartialEq for Value {
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::None, Self::None) | (Self::Ellipsis, Self::Ellipsis) => true,
+            (Self::Bool(a), Self::Bool(b)) => a == b,
+            (Self::Int(a), Self::Int(b)) => a == b,
+            (Self::BigInt(a), Self::BigInt(b)) => a == b,
+            (Self::Float(a), Self::Float(b)) => bits(*a) == bits(*b),
+            (Self::Complex { re, im }, Self::Complex { re: other_re, im: other_im }) => {
+                bits(*re) == bits(*other_re) && bits(*im) == bits(*other_im)
+            }
+            (Self::Str(a), Self::Str(b)) => a == b,
+            (Self::Bytes(a), Self::Bytes(b)) | (Self::ByteArray(a), Self::ByteArray(b)) => a == b,
+            (Self::List(a), Self::List(b))
+            | (Self::Tuple(a), Self::Tuple(b))
+            | (Self::Set(a), Self::Set(b))
+            | (Self::FrozenSet(a), Self::FrozenSet(b)) => a == b,
+            (Self::Dict(a), Self::Dict(b)) => a == b,
+            (Self::Name(a), Self::Name(b)) => a == b,
+            (
+                Self::New { class, args, kwargs },
+                Self::New { class: other_class, args: other_args, kwargs: other_kwargs },
+            ) => class == other_class && args == other_args && kwargs == other_kwargs,
+            (
+                Self::Method { on, name, args, kwargs },
+                Self::Method {
+                    on: other_on,
+                    name: other_name,
+                    args: other_args,
+                    kwargs: other_kwargs,
+                },
+            ) => {
+                on == other_on && name == other_name && args == other_args && kwargs == other_kwargs
+            }
+            (
+                Self::Repeat { value, times },
+                Self::Repeat { value: other_value, times: other_times },
+            ) => value == other_value && times == other_times,
+            (
+                Self::Shared { label, value },
+                Self::Shared { label: other_label, value: other_value },
+            ) => label == other_label && value == other_value,
+            (Self::Again(a), Self::Again(b)) => a == b,
+            (Self::Returns(a), Self::Returns(b)) => a == b,
+            _ => false,
+        }
+    }
+}
+
+impl Eq for Value {}
+
+impl Hash for Value {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        discriminant(self).hash(state);
+        match self {
+            Self::None | Self::Ellipsis => {}
+            Self::Bool(value) => value.hash(state),
+            Self::Int(number) => number.hash(state),
+            Self::BigInt(number) => number.hash(state),
+            Self::Float(number) => bits(*number).hash(state),
+            Self::Complex { re, im } => (bits(*re), bits(*im)).hash(state),
+            Self::Str(text) => text.hash(state),
+            Self::Bytes(bytes) | Self::ByteArray(bytes) => bytes.hash(state),
+            Self::List(items) | Self::Tuple(items) | Self::Set(items) | Self::FrozenSet(items) => {
+                items.hash(state);
+            }
+            Self::Dict(pairs) => pairs.hash(state),
+            Self::Name(name) => name.hash(state),
+            Self::New { class, args, kwargs } => (class, args, kwargs).hash(state),
+            Self::Method { on, name, args, kwargs } => (on, name, args, kwargs).hash(state),
+            Self::Repeat { value, times } => (value, times).hash(state),
+            Self::Shared { label, value } => (label, value).hash(state),
+            Self::Again(label) => label.hash(state),
+            Self::Returns(value) => value.hash(state),
+        }
+    }
+}

@@ -1,0 +1,5 @@
+//! What has to hold for every value.
+
+mod generate;
+mod notation;
+mod source;

@@ -1,0 +1,149 @@
+"""Takes one call through its stages: import, resolve, construct, arguments, call, consume.
+
+Describing what came out belongs to `reporting`. Invariant: the result, the error and everything
+else of the guest's that passed through is held until the process ends, so that no finalizer of
+the guest runs while the report is written.
+"""
+
+from resource import RUSAGE_SELF, getrusage
+from sys import getprofile, getrecursionlimit, gettrace
+from sys import setprofile, setrecursionlimit, settrace
+from time import perf_counter_ns
+
+from consuming import PLAIN, consume
+from modules import Unreachable, bind, resolve
+from names import in_class
+from values import Builder
+
+# Descriptions nest up to marshal's own limit; each level takes two frames to build.
+BUILDING_FRAMES = 4200
+
+
+class Outcome:
+    """How far a call came and what came out of it."""
+
+    kind = result = error = collected = tasks = _began = None
+    stage = "import"
+    has_result = False
+    own_modules = 0
+    wall = user = system = 0.0
+
+    def __init__(self):
+        self.held = []
+        self.notes = []
+
+    def note(self, text):
+        """Remembers something that the report should say."""
+        self.notes.append(text)
+
+    def start_clock(self):
+        """The guest's own code begins."""
+        self._usage = getrusage(RUSAGE_SELF)
+        self._began = perf_counter_ns()
+
+    def stop_clock(self):
+        """The guest's own code is over."""
+        if self._began is not None:
+            ended = perf_counter_ns()
+            usage = getrusage(RUSAGE_SELF)
+            self.wall += ended - self._began
+            self.user += usage[0] - self._usage[0]
+            self.system += usage[1] - self._usage[1]
+            self._began = None
+
+
+def settle(outcome, error):
+    """Notes how a call ended that did not return."""
+    outcome.error = error
+    if issubclass(type(error), SystemExit):
+        outcome.kind = "exited"
+    elif outcome.stage == "resolve" or type(error) is Unreachable:
+        outcome.kind = "unreachable"
+    else:
+        outcome.kind = "raised"
+
+
+def import_module(outcome, modules, target):
+    """Imports a module as a call of its own."""
+    if modules.is_loaded(target["module"]):
+        outcome.note("the module was imported before")
+    outcome.start_clock()
+    outcome.held.append(modules.load(target["module"], target["path"]))
+    outcome.stop_clock()
+    outcome.kind = "returned"
+
+
+def perform(outcome, modules, call):
+    """Goes through the stages; what the guest raises passes through."""
+    target = call["target"]
+    how = target["how"]
+    if how == "module":
+        import_module(outcome, modules, target)
+        return
+    module = modules.load(target["module"], target["path"])
+    outcome.stage = "resolve"
+    function = resolve(module, target["qualname"], how)
+    if call["receiver"] is None and call["plain"]:
+        receiver, args, kwargs = None, call["args"], dict(call["kwargs"])
+    else:
+        receiver, args, kwargs = _built(outcome, modules, call, how)
+    if how == "method" or how == "property":
+        outcome.stage = "construct"
+        if call["receiver"] is None:
+            raise Unreachable("there is no instance to call it on")
+    outcome.stage = "call"
+    if how == "property":
+        outcome.start_clock()
+        result = bind(function, receiver)
+    else:
+        if how == "method":
+            function = bind(function, receiver)
+        if in_class(type(function), "__call__") is None:
+            outcome.stage = "resolve"
+            raise Unreachable("it cannot be called")
+        outcome.start_clock()
+        result = function(*args, **kwargs)
+    # At once: a tracer or an alarm that the guest left may break into whatever comes next.
+    outcome.result = result
+    if type(result) in PLAIN:
+        outcome.has_result = True
+        outcome.kind = "returned"
+        outcome.stop_clock()
+        return
+    try:
+        if gettrace() is not None:
+            settrace(None)
+        if getprofile() is not None:
+            setprofile(None)
+    except BaseException as error:
+        outcome.held.append(error)
+    outcome.held.append(result)
+    outcome.result = consume(result, outcome, call["caps"]["items"])
+    outcome.stop_clock()
+    if outcome.tasks is not None:
+        outcome.tasks.close()
+    outcome.has_result = True
+    outcome.kind = "returned"
+
+
+def _built(outcome, modules, call, how):
+    """Receiver and arguments, built with room for deep descriptions on the stack."""
+    builder = Builder(modules.find)
+    limit = getrecursionlimit()
+    setrecursionlimit(limit + BUILDING_FRAMES)
+    try:
+        outcome.stage = "construct"
+        receiver = builder.build(call["receiver"])
+        outcome.stage = "arguments"
+        args = []
+        for value in call["args"]:
+            args.append(builder.build(value))
+        kwargs = {}
+        for name, value in call["kwargs"]:
+            kwargs[name] = builder.build(value)
+        outcome.held.append((builder, receiver, args, kwargs))
+        return receiver, args, kwargs
+    finally:
+        outcome.held.append(builder)
+        if getrecursionlimit() == limit + BUILDING_FRAMES:
+            setrecursionlimit(limit)

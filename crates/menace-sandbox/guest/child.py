@@ -1,0 +1,119 @@
+"""The process of one call: from the fork to `_exit`.
+
+Invariant: it never returns, and only the process that was forked for the call writes the report,
+not one that the guest forked in it. What can be done before the fork is done by `zygote`: every
+object touched here is a page to copy.
+"""
+
+from posix import _exit, chdir, close, getpid, read, setsid
+from resource import setrlimit
+
+from calling import Outcome, perform, settle
+from reporting import flush, lengthen, short
+
+NOT_ALLOWED = 72
+NO_REPORT = 73
+
+
+def live(zygote, call):
+    """Waits for the go, calls, reports and ends."""
+    try:
+        _wait_for_go(zygote.go)
+        setsid()
+        close(zygote.control)
+        close(zygote.go)
+        if call["rlimits"]:
+            _limit(call["rlimits"], zygote.notes)
+        _settle_in(zygote, call)
+        outcome = Outcome()
+        run(zygote, outcome, perform, call)
+        publish(zygote, outcome, call["caps"])
+        flush(zygote.streams, outcome.held)
+        _exit(0)
+    finally:
+        _exit(NO_REPORT)
+
+
+def _wait_for_go(go):
+    while True:
+        try:
+            if not read(go, 1):
+                _exit(NOT_ALLOWED)
+            return
+        except InterruptedError:
+            continue
+
+
+def _limit(rlimits, notes):
+    for number, soft, hard in rlimits:
+        try:
+            setrlimit(number, (soft, hard))
+        except (OSError, ValueError) as error:
+            notes.append("rlimit " + str(number) + " was not set: " + str(error))
+
+
+def _settle_in(zygote, call):
+    cwd = call["cwd"]
+    try:
+        chdir(cwd)
+        zygote.state.cwd = cwd
+    except OSError as error:
+        zygote.notes.append("the working directory was not set: " + str(error))
+    for file in zygote.written:
+        try:
+            file.separate()
+        except OSError as error:
+            zygote.notes.append("`" + file.path + "` is shared between calls: " + str(error))
+    if zygote.state.threads:
+        # Some versions still count those that stayed in the parent.
+        zygote.state.threads = zygote.count_threads()
+    zygote.seeding.start(call["seed"])
+
+
+def run(zygote, outcome, action, call):
+    """Lets the guest run and notes how it ended."""
+    own_process = getpid()
+    mode = zygote.mode
+    try:
+        try:
+            mode.enter()
+            action(outcome, zygote.modules, call)
+            mode.leave()
+        except BaseException as error:
+            _end(zygote, outcome, error)
+    except BaseException as error:
+        # A handler or a tracer of the guest's broke into the line above; once more.
+        _end(zygote, outcome, error)
+    if getpid() != own_process:
+        flush(zygote.streams, outcome.held)
+        _exit(0)
+    outcome.notes[:0] = zygote.notes
+
+
+def _end(zygote, outcome, error):
+    outcome.held.append(error)
+    zygote.mode.leave()
+    outcome.stop_clock()
+    if issubclass(type(error), MemoryError):
+        zygote.reserve = None
+    if outcome.kind is None:
+        settle(outcome, error)
+    if outcome.tasks is not None:
+        outcome.tasks.abandon()
+
+
+def publish(zygote, outcome, caps):
+    """Writes both reports; again if something of the guest's came between."""
+    for attempt in range(3):
+        try:
+            report = short(outcome, caps, zygote)
+            zygote.mailbox.post_short(report)
+            lengthen(report, outcome, caps)
+            zygote.mailbox.post_full(report)
+            return
+        except BaseException as error:
+            outcome.held.append(error)
+            zygote.reserve = None
+            if attempt == 1:
+                outcome.has_result = False
+                outcome.note("the result could not be described")

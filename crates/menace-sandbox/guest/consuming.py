@@ -1,0 +1,122 @@
+"""Brings what a call returned to its end: awaits, iterates, enters and leaves.
+
+Only what does nothing until it is driven is driven: coroutines, generators of both kinds and
+context managers made by `contextlib` from generators. Iterators, files and locks are left alone.
+"""
+
+import sys
+
+from names import full_name, in_class
+
+CO_COROUTINE = 0x80
+CO_ITERABLE_COROUTINE = 0x100
+CO_ASYNC_GENERATOR = 0x200
+# A coroutine can return a generator that yields from another; four levels are deep enough.
+LEVELS = 4
+
+
+def _generator():
+    yield
+
+
+async def _coroutine():
+    pass
+
+
+async def _async_generator():
+    yield
+
+
+def _types():
+    coroutine = _coroutine()
+    coroutine.close()
+    return type(_generator()), type(coroutine), type(_async_generator())
+
+
+Generator, Coroutine, AsyncGenerator = _types()
+PLAIN = frozenset(
+    (type(None), bool, int, float, complex, str, bytes, bytearray, list, tuple, set, frozenset)
+    + (dict, range, type, type(sys), type(_types), type(len), type(...))
+)
+
+
+class Collected:
+    """The items that a generator gave."""
+
+    __slots__ = ("items", "more", "type_name")
+
+    def __init__(self, source):
+        self.items = []
+        self.more = False
+        self.type_name = full_name(type(source))
+
+
+def consume(result, outcome, cap):
+    """What is left when all that waits to be driven has been driven."""
+    for _ in range(LEVELS):
+        cls = type(result)
+        if cls in PLAIN:
+            return result
+        if cls is Generator:
+            if not result.gi_code.co_flags & CO_ITERABLE_COROUTINE:
+                outcome.stage = "consume"
+                return _collect(result, outcome, cap)
+            result = _tasks(outcome).run(result)
+        elif cls is Coroutine:
+            result = _tasks(outcome).run(result)
+        elif cls is AsyncGenerator:
+            return _tasks(outcome).collect(result, Collected(result), cap)
+        elif _made_by_contextlib(cls, "_GeneratorContextManager"):
+            outcome.stage = "consume"
+            manager, result = result, result.__enter__()
+            outcome.held.append(manager)
+            manager.__exit__(None, None, None)
+        elif _made_by_contextlib(cls, "_AsyncGeneratorContextManager"):
+            result = _tasks(outcome).enter_and_leave(result)
+        elif in_class(cls, "__await__") is not None:
+            tasks = _tasks(outcome)
+            if not tasks.can_await(result):
+                return result
+            result = tasks.run(result)
+        else:
+            return result
+        outcome.held.append(result)
+    return result
+
+
+def _tasks(outcome):
+    outcome.stage = "consume"
+    if outcome.tasks is None:
+        before = len(sys.modules)
+        outcome.stop_clock()
+        from tasks import Tasks
+
+        outcome.start_clock()
+        outcome.own_modules += len(sys.modules) - before
+        outcome.tasks = Tasks(outcome)
+    return outcome.tasks
+
+
+def _made_by_contextlib(cls, name):
+    module = sys.modules.get("contextlib")
+    base = getattr(module, name, None) if type(module) is type(sys) else None
+    return type(base) is not type(None) and base in type.__dict__["__mro__"].__get__(cls)
+
+
+def _collect(generator, outcome, cap):
+    collected = Collected(generator)
+    outcome.collected = collected
+    items = collected.items
+    for item in generator:
+        if len(items) >= cap:
+            collected.more = True
+            outcome.held.append(item)
+            break
+        items.append(item)
+    if collected.more:
+        try:
+            generator.close()
+        except BaseException as error:
+            outcome.held.append(error)
+            outcome.note("closing the generator raised " + full_name(type(error)))
+    return collected

@@ -1,0 +1,53 @@
+"""Reads names, attributes and texts of foreign objects without running the guest's code.
+
+Plain attribute access can be overridden by a metaclass, a property or `__getattr__`; the
+descriptors of `type` and `BaseException` cannot. Invariant: every text handed out is an exact
+`str`, so that `marshal` takes it.
+"""
+
+_TYPE = type.__dict__
+_module_of = _TYPE["__module__"].__get__
+_qualname_of = _TYPE["__qualname__"].__get__
+_mro_of = _TYPE["__mro__"].__get__
+_dict_of = _TYPE["__dict__"].__get__
+SLOT = type(object.__init__)
+
+
+def exact(text):
+    """A plain `str` with the same characters, or `None` for what is no text."""
+    if type(text) is str:
+        return text
+    if issubclass(type(text), str):
+        return "".join((text,))
+    return None
+
+
+def full_name(cls):
+    """The name of a type with its module, which builtins lack."""
+    try:
+        module = exact(_module_of(cls))
+    except Exception:
+        module = None
+    try:
+        name = exact(_qualname_of(cls)) or "?"
+    except Exception:
+        name = "?"
+    if module is None:
+        module = "?"
+    if module == "builtins":
+        return name[:500]
+    return module[:500] + "." + name[:500]
+
+
+def in_class(cls, name):
+    """What a class or its bases define under the name, unbound; `None` when nothing."""
+    for base in _mro_of(cls):
+        found = _dict_of(base)
+        if name in found:
+            return found[name]
+    return None
+
+
+def is_slot(cls, name):
+    """Whether the method of that name is implemented in C, so that no Python of the guest runs."""
+    return type(in_class(cls, name)) is SLOT

@@ -1,0 +1,196 @@
+"""Serves the init: sets up, imports the module once, then forks for each call.
+
+What happens in a call belongs to `child`. Invariant: between two frames this process runs none of
+the guest's code, so that every fork starts from the same state.
+"""
+
+import gc
+import sys
+from _thread import _count
+from errno import EAGAIN, EINVAL, EPERM
+from posix import _exit, fork, getppid, kill, wait4, waitpid, write
+
+import child
+from audit import Audit
+from calling import Outcome, import_module
+from guest_mode import GuestMode
+from importing import Afterwards
+from mailbox import Mailbox
+from modules import Modules, code_flags
+from reporting import complete, flush
+from seeding import Seeding
+from state import State
+from warming import warm_up
+from wire import Wire
+
+ASYNC_FLAGS = 0x80 | 0x200
+SIGKILL = 9
+BROKEN = 74
+# Freed when the guest has used up its memory, so that the report can still be written.
+RESERVE = 1 << 20
+_freeze = gc.freeze
+_modules = sys.modules
+
+
+def serve(control, go, mailbox, size):
+    """Answers the init until it is gone."""
+    zygote = Zygote(Wire(control), go, Mailbox(mailbox, size))
+    try:
+        while True:
+            zygote.answer(zygote.wire.receive())
+    except BaseException as error:
+        # Leaving through the interpreter's end would run what the guest registered for it.
+        complain(error)
+    finally:
+        _exit(BROKEN)
+
+
+def complain(error):
+    """Says on standard error what is wrong with the harness itself."""
+    place = error.__traceback__
+    text = type(error).__name__ + ": " + str(error)
+    while place is not None:
+        text += "\n  " + place.tb_frame.f_code.co_filename + ":" + str(place.tb_lineno)
+        place = place.tb_next
+    write(2, ("menace guest harness: " + text + "\n").encode("utf-8", "replace"))
+
+
+class Zygote:
+    """The warm interpreter."""
+
+    def __init__(self, wire, go, mailbox):
+        self.wire = wire
+        self.control = wire.descriptor
+        self.go = go
+        self.mailbox = mailbox
+        self.mode = GuestMode()
+        self.modules = Modules()
+        streams = (("stdout", sys.stdout), ("stderr", sys.stderr))
+        self.streams = [(name, stream) for name, stream in streams if stream is not None]
+        self.notes = []
+        self.written = []
+        self.reserve = bytearray(RESERVE)
+        self.audit = self.seeding = self.state = None
+        self.count_threads = _count
+        self.first = self.tasks = None
+        self.ops = {
+            "setup": self.set_up,
+            "import": self.import_guest,
+            "call": self.call,
+            "sweep": self.sweep,
+        }
+
+    def answer(self, message):
+        """Does what one frame asks for."""
+        self.ops[message["op"]](message)
+
+    def set_up(self, message):
+        """Prepares the interpreter before anything of the guest's is loaded."""
+        sys.path[:0] = message["sys_path"]
+        afterwards = Afterwards()
+        self.seeding = Seeding(message["seed"], afterwards)
+        if message["freeze_time"] is not None:
+            from frozen_time import freeze
+
+            freeze(message["freeze_time"], afterwards)
+        roots = list(message["roots"]) + [entry for entry in sys.path if entry]
+        self.audit = self.mode.audit = Audit(roots, message["write_roots"])
+        self.audit.install()
+        self.state = self.first = State(self.mode.limit)
+        self.wire.send({"op": "ready", "version": list(sys.version_info[:3])})
+
+    def import_guest(self, message):
+        """Imports the module that the calls will be about."""
+        caps = complete(message.get("caps"), self.mailbox)
+        self.mailbox.begin(message["nonce"])
+        message.setdefault("path", None)
+        outcome = Outcome()
+        child.run(self, outcome, import_module, message)
+        child.publish(self, outcome, caps)
+        flush(self.streams, outcome.held)
+        keeps = self.settle_down()
+        self.wire.send({"op": "imported", "ok": outcome.kind == "returned", "keeps": keeps})
+
+    def settle_down(self):
+        """Takes what the import left as the start of every call; says what forks would share."""
+        from keeping import kept
+
+        self.written = self.first.descriptors.written_since()
+        keeps = kept(self.first, self.written, self.mailbox)
+        self.state = State(self.mode.limit, (self.control, self.go))
+        self.audit.forget()
+        if self.reserve is None:
+            self.reserve = bytearray(RESERVE)
+        warm_up(self)
+        _freeze()
+        return keeps
+
+    def call(self, message):
+        """Forks, and waits until the child has ended."""
+        try:
+            message["caps"] = complete(message.get("caps"), self.mailbox)
+            target = message["target"]
+            how, name, qualname = target["how"], target["module"], target["qualname"]
+            target.setdefault("path", None)
+            for key in ("nonce", "receiver", "args", "kwargs", "seed", "cwd", "rlimits"):
+                message[key]
+            message["plain"] = all(type(value) is not tuple for value in message["args"]) and all(
+                type(value) is not tuple for _, value in message["kwargs"]
+            )
+        except (KeyError, TypeError, ValueError, AttributeError):
+            self.wire.send({"op": "forked", "errno": EINVAL})
+            return
+        if how != "module" and self.tasks is None:
+            self.prepare_async(name, qualname)
+        self.mailbox.begin(message["nonce"])
+        try:
+            pid = fork()
+        except OSError as error:
+            self.wire.send({"op": "forked", "errno": error.errno or EAGAIN})
+            return
+        if pid == 0:
+            child.live(self, message)
+        self.wire.send({"op": "forked", "pid": pid})
+        while True:
+            try:
+                _, status, usage = wait4(pid, 0)
+                break
+            except InterruptedError:
+                continue
+        self.wire.send(
+            {
+                "op": "exited",
+                "pid": pid,
+                "status": status,
+                "utime": usage[0],
+                "stime": usage[1],
+                "maxrss": usage[2],
+                "inblock": usage[9],
+                "oublock": usage[10],
+            }
+        )
+
+    def prepare_async(self, name, qualname):
+        """Loads `asyncio` for all calls to come once one of them needs it."""
+        if code_flags(name, qualname) & ASYNC_FLAGS:
+            import tasks
+
+            self.tasks = tasks
+            self.state.modules = len(_modules)
+            _freeze()
+
+    def sweep(self, _message):
+        """Kills all that is left of a call. Only below an init of its own: else it is everybody."""
+        if getppid() != 1:
+            self.wire.send({"op": "swept", "errno": EPERM})
+            return
+        try:
+            kill(-1, SIGKILL)
+        except ProcessLookupError:
+            pass
+        while True:
+            try:
+                waitpid(-1, 0)
+            except ChildProcessError:
+                break
+        self.wire.send({"op": "swept"})

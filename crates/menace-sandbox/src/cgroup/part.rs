@@ -1,0 +1,148 @@
+//! One file of a group: what it is for, what it is called in each version, how it is read and written.
+//!
+//! All access is by `pread` and `pwrite` at offset 0, so that processes which share a description do
+//! not disturb each other.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Controller, Error, Result, Version, v1, v2};
+
+/// What an open file is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Role {
+    Procs,
+    MemoryLimit,
+    SwapLimit,
+    MemoryUsage,
+    MemoryPeak,
+    MemoryReclaim,
+    OomEvents,
+    CpuQuota,
+    CpuPeriod,
+    CpuTotal,
+    CpuUser,
+    CpuSystem,
+    PidsLimit,
+    PidsUsage,
+    PidsEvents,
+    Kill,
+    Freezer,
+}
+
+/// A file that a controller brings into a group's directory.
+#[derive(Debug)]
+pub(super) struct Entry {
+    pub(super) controller: Controller,
+    pub(super) role: Role,
+    pub(super) name: &'static str,
+    pub(super) read: bool,
+    pub(super) write: bool,
+}
+
+impl Entry {
+    pub(super) const fn new(controller: Controller, role: Role, name: &'static str) -> Self {
+        Self {
+            controller,
+            role,
+            name,
+            read: true,
+            write: true,
+        }
+    }
+
+    pub(super) const fn read_only(controller: Controller, role: Role, name: &'static str) -> Self {
+        Self {
+            write: false,
+            ..Self::new(controller, role, name)
+        }
+    }
+
+    pub(super) const fn write_only(controller: Controller, role: Role, name: &'static str) -> Self {
+        Self {
+            read: false,
+            ..Self::new(controller, role, name)
+        }
+    }
+}
+
+pub(super) const PROCS: &str = "cgroup.procs";
+
+pub(super) fn entries(version: Version) -> &'static [Entry] {
+    match version {
+        Version::CgroupV1 => v1::FILES,
+        Version::CgroupV2 => v2::FILES,
+    }
+}
+
+#[derive(Debug)]
+pub(super) struct Part {
+    pub(super) role: Role,
+    pub(super) version: Version,
+    pub(super) file: File,
+}
+
+impl Part {
+    pub(super) fn name(&self) -> &'static str {
+        entries(self.version)
+            .iter()
+            .find(|entry| entry.role == self.role)
+            .map_or(PROCS, |entry| entry.name)
+    }
+
+    pub(super) fn set(&self, value: &str) -> Result<()> {
+        self.write(value).map_err(|source| Error::Set {
+            file: self.name(),
+            value: value.to_owned(),
+            source,
+        })
+    }
+
+    pub(super) fn write(&self, value: &str) -> io::Result<()> {
+        self.file.write_at(value.as_bytes(), 0).map(|_| ())
+    }
+
+    fn text<'a>(&self, buffer: &'a mut [u8; 4096]) -> Result<&'a str> {
+        let length = self.file.read_at(buffer, 0).map_err(|source| Error::Get {
+            file: self.name(),
+            source,
+        })?;
+        std::str::from_utf8(&buffer[..length]).map_err(|_| self.malformed("not UTF-8"))
+    }
+
+    fn malformed(&self, text: &str) -> Error {
+        Error::Malformed {
+            file: self.name(),
+            text: text.chars().take(200).collect(),
+        }
+    }
+
+    /// The one number of the file; `max` (version 2) is the largest.
+    pub(super) fn number(&self) -> Result<u64> {
+        let mut buffer = [0; 4096];
+        let text = self.text(&mut buffer)?.trim();
+        match text {
+            "max" => Ok(u64::MAX),
+            _ => text.parse().map_err(|_| self.malformed(text)),
+        }
+    }
+
+    /// The number after `key` in a file of `key number` lines.
+    pub(super) fn keyed<const N: usize>(&self, keys: [&str; N]) -> Result<[u64; N]> {
+        let mut buffer = [0; 4096];
+        let text = self.text(&mut buffer)?;
+        let mut numbers = [0; N];
+        for (number, key) in numbers.iter_mut().zip(keys) {
+            *number = text
+                .lines()
+                .find_map(|line| line.strip_prefix(key)?.strip_prefix(' '))
+                .and_then(|value| value.trim().parse().ok())
+                .ok_or_else(|| self.malformed(text))?;
+        }
+        Ok(numbers)
+    }
+}

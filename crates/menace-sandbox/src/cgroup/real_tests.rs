@@ -1,0 +1,442 @@
+//! Groups of the kernel that runs the tests. The test machine runs them as root and has the controllers:
+//! as root a missing one fails the test, otherwise the test says that it proved nothing.
+
+use std::fs;
+use std::io::{Read, Write};
+use std::os::unix::fs::MetadataExt;
+use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::*;
+
+const MIB: u64 = 1 << 20;
+const SIGKILL: i32 = 9;
+
+fn group() -> Option<Group> {
+    let is_root = fs::metadata("/proc/self").unwrap().uid() == 0;
+    let available = available();
+    for controller in Controller::ALL {
+        let why = available.why_not(controller);
+        if !is_root && why.is_some() {
+            not_tested(&format!("control groups, not being root: {why:?}"));
+            return None;
+        }
+        assert!(available.version(controller).is_some(), "{why:?}");
+    }
+    let name = next_name().unwrap();
+    Some(Group::create(&available, &name).unwrap().unwrap())
+}
+
+#[expect(
+    clippy::print_stderr,
+    reason = "a test that proves nothing must say so"
+)]
+fn not_tested(what: &str) {
+    eprintln!("NOT TESTED: {what}");
+}
+
+/// Only version 2 before Linux 6.12 has no peak that can be reset.
+fn has_peak(files: &GroupFiles) -> bool {
+    let has = files.reset_peak().unwrap();
+    if !has {
+        assert_eq!(files.version(Controller::Memory), Some(Version::CgroupV2));
+        not_tested("the peak, which this kernel cannot reset");
+    }
+    has
+}
+
+/// A Python that starts, waits to be attached, then runs `code`.
+struct Guest(Child);
+
+impl Guest {
+    fn start(files: &GroupFiles, code: &str) -> Self {
+        let code = format!("import sys; print(flush=True); sys.stdin.readline()\n{code}");
+        let mut child = Command::new("/usr/bin/python3")
+            .args(["-I", "-S", "-c", &code])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let mut ready = [0];
+        let stdout = child.stdout.as_mut().unwrap();
+        stdout.read_exact(&mut ready).unwrap();
+        files.attach(child.id()).unwrap();
+        child.stdin.as_mut().unwrap().write_all(b"\n").unwrap();
+        Self(child)
+    }
+
+    fn end(mut self) -> (ExitStatus, String) {
+        let mut output = String::new();
+        let mut stdout = self.0.stdout.take().unwrap();
+        stdout.read_to_string(&mut output).unwrap();
+        (self.0.wait().unwrap(), output)
+    }
+}
+
+const ALLOCATE_200_MB: &str = "b = bytearray(200 << 20)\nfor i in range(0, len(b), 4096): b[i] = 1";
+
+#[test]
+fn a_guest_that_takes_more_than_its_memory_is_killed_and_counted() {
+    let Some(mut group) = group() else { return };
+    group.files_mut().set_memory_limit(Some(64 * MIB)).unwrap();
+    let files = group.files();
+    let has_peak = has_peak(files);
+    assert_eq!(files.oom_kills().unwrap(), 0);
+    let (status, _) = Guest::start(files, ALLOCATE_200_MB).end();
+    assert_eq!(status.signal(), Some(SIGKILL));
+    assert_eq!(files.oom_kills().unwrap(), 1);
+    if has_peak {
+        let peak = files.peak().unwrap().unwrap();
+        assert!((60 * MIB..=64 * MIB).contains(&peak), "{peak}");
+    }
+}
+
+#[test]
+fn a_raised_limit_lets_the_same_guest_live_and_a_lowered_one_kills_it_again() {
+    let Some(mut group) = group() else { return };
+    let limits = [Some(64), Some(400), Some(32), None, Some(48)];
+    for limit in limits.map(|mib: Option<u64>| mib.map(|mib| mib * MIB)) {
+        group.files_mut().set_memory_limit(limit).unwrap();
+        let (status, _) = Guest::start(group.files(), ALLOCATE_200_MB).end();
+        let fits = limit.is_none_or(|limit| limit > 300 * MIB);
+        assert_eq!(status.success(), fits, "{limit:?}");
+    }
+    assert_eq!(group.files().oom_kills().unwrap(), 3);
+}
+
+#[test]
+fn a_limit_below_what_is_held_is_refused_and_kills_nobody() {
+    let Some(mut group) = group() else { return };
+    let code = "b = bytearray(80 << 20)\nfor i in range(0, len(b), 4096): b[i] = 1\n\
+                print(flush=True); sys.stdin.readline()";
+    let mut guest = Guest::start(group.files(), code);
+    let mut ready = [0];
+    guest
+        .0
+        .stdout
+        .as_mut()
+        .unwrap()
+        .read_exact(&mut ready)
+        .unwrap();
+    let refused = group
+        .files_mut()
+        .set_memory_limit(Some(16 * MIB))
+        .unwrap_err();
+    assert!(matches!(refused, Error::InUse { .. }), "{refused:?}");
+    group.files_mut().set_memory_limit(Some(200 * MIB)).unwrap();
+    assert_eq!(group.files().oom_kills().unwrap(), 0);
+    drop(guest.0.stdin.take());
+    assert!(guest.end().0.success());
+}
+
+#[test]
+fn the_second_call_of_a_group_starts_with_a_peak_of_its_own() {
+    let Some(group) = group() else { return };
+    let files = group.files();
+    let allocate =
+        |mib: u64| format!("b = bytearray({mib} << 20)\nfor i in range(0, len(b), 4096): b[i] = 1");
+    if !has_peak(files) {
+        return;
+    }
+    Guest::start(files, &allocate(100)).end();
+    let first = files.peak().unwrap().unwrap();
+    assert!(files.reset_peak().unwrap());
+    Guest::start(files, &allocate(20)).end();
+    let second = files.peak().unwrap().unwrap();
+    assert!(first > 100 * MIB, "{first}");
+    assert!((20 * MIB..70 * MIB).contains(&second), "{second}");
+}
+
+#[test]
+fn forks_beyond_the_limit_fail_and_are_counted() {
+    let Some(mut group) = group() else { return };
+    group.files_mut().set_pids_limit(Some(5)).unwrap();
+    let code = "import os, time\nn = 0\nwhile n < 20:\n  try: pid = os.fork()\n  \
+                except OSError: break\n  if pid == 0: time.sleep(60); os._exit(0)\n  n += 1\n\
+                print(n, flush=True)\nos.killpg(0, 9) if os.getpgrp() == os.getpid() else os._exit(0)";
+    let mut guest = Guest::start(group.files(), code);
+    let mut forks = [0];
+    guest
+        .0
+        .stdout
+        .as_mut()
+        .unwrap()
+        .read_exact(&mut forks)
+        .unwrap();
+    assert_eq!(&forks, b"4");
+    assert_eq!(group.files().pids_limit_hits().unwrap(), 1);
+    assert!(group.files().pids_usage().unwrap() >= 4);
+    // Four sleeping children are left behind.
+    let paths: Vec<_> = group.paths().map(Path::to_owned).collect();
+    group.remove().unwrap();
+    assert!(paths.iter().all(|path| !path.exists()));
+    guest.0.wait().unwrap();
+}
+
+#[test]
+fn a_processor_share_slows_a_spinner_and_the_usage_tells() {
+    let Some(mut group) = group() else { return };
+    let spin = "import time\nend = time.process_time() + 0.3\nwhile time.process_time() < end: sum(range(20000))";
+    let mut walls = Vec::new();
+    for share in [None, Some(0.25)] {
+        group.files_mut().set_cpu_share(share).unwrap();
+        let before = group.files().cpu_usage().unwrap();
+        let start = Instant::now();
+        let (status, _) = Guest::start(group.files(), spin).end();
+        assert!(status.success());
+        walls.push(start.elapsed());
+        let spent = group.files().cpu_usage().unwrap().since(before);
+        assert!(
+            (290_000_000..900_000_000).contains(&spent.total_ns),
+            "{spent:?}"
+        );
+        assert!(spent.user_ns > spent.system_ns, "{spent:?}");
+    }
+    // 0.3 s at a quarter of a core are 1.2 s, less the first and the last period; a busy machine can
+    // only make it longer.
+    assert!(walls[1] > Duration::from_millis(950), "{walls:?}");
+}
+
+#[test]
+fn very_small_and_very_large_shares_are_accepted() {
+    let Some(mut group) = group() else { return };
+    for share in [
+        Some(0.001),
+        Some(64.0),
+        Some(0.5),
+        None,
+        Some(1e-6),
+        Some(1.0),
+    ] {
+        group.files_mut().set_cpu_share(share).unwrap();
+    }
+}
+
+#[test]
+fn everything_in_a_group_dies_with_it_however_it_was_started() {
+    let Some(group) = group() else { return };
+    let daemon = "import os, signal, time\nsignal.signal(15, signal.SIG_IGN)\nif os.fork(): os._exit(0)\n\
+                  os.setsid()\nif os.fork(): os._exit(0)\nprint(os.getpid(), flush=True)\n\
+                  os.close(1); os.close(0)\nwhile True: time.sleep(60)";
+    let (_, pid) = Guest::start(group.files(), daemon).end();
+    let process = Path::new("/proc").join(pid.trim());
+    assert!(process.exists());
+    group.files().kill_all().unwrap();
+    drop(group);
+    assert!(!is_running(&process));
+}
+
+fn is_running(process: &Path) -> bool {
+    let end = Instant::now() + Duration::from_secs(2);
+    while Instant::now() < end {
+        // An orphan may stay a zombie for as long as its new parent likes.
+        match fs::read_to_string(process.join("stat")) {
+            Ok(stat) if !stat.contains(") Z ") => thread::sleep(Duration::from_millis(1)),
+            _ => return false,
+        }
+    }
+    true
+}
+
+#[test]
+fn a_process_that_inherits_the_descriptors_attaches_itself() {
+    let Some(group) = group() else { return };
+    for (path, procs) in group.paths().zip(group.files().procs()) {
+        let output = Command::new("/bin/sh")
+            .args(["-c", "echo 0 >&0; cat /proc/$$/cgroup"])
+            .stdin(procs.try_clone().unwrap())
+            .output()
+            .unwrap();
+        let name = path.file_name().unwrap().to_str().unwrap();
+        assert!(String::from_utf8(output.stdout).unwrap().contains(name));
+    }
+}
+
+#[test]
+fn without_cgroup_kill_the_freezer_or_a_loop_kills() {
+    let Some(group) = group() else { return };
+    let name = next_name().unwrap();
+    let base = Path::new("/sys/fs/cgroup/freezer");
+    if !base.exists() {
+        return;
+    }
+    drop(group);
+    for controllers in [vec![Controller::Kill], vec![]] {
+        let place = available::Place {
+            version: Version::CgroupV1,
+            base: base.to_owned(),
+            controllers,
+            to_enable: vec![],
+        };
+        let only_freezer = Available {
+            places: vec![place],
+            why_not: vec![],
+        };
+        let group = Group::create(&only_freezer, &name).unwrap().unwrap();
+        let code = "import os, time\nwhile True:\n  if os.fork() == 0: os._exit(0)\n  os.wait()";
+        let guest = Guest::start(group.files(), code);
+        group.files().kill_all().unwrap();
+        assert_eq!(guest.end().0.signal(), Some(SIGKILL));
+        group.remove().unwrap();
+    }
+}
+
+#[test]
+fn leftovers_of_the_dead_are_removed_and_groups_of_the_living_are_not() {
+    let Some(living) = group() else { return };
+    let mut dead = Command::new("/bin/true").spawn().unwrap();
+    dead.wait().unwrap();
+    let bases: Vec<_> = living
+        .paths()
+        .map(|path| path.parent().unwrap().to_owned())
+        .collect();
+    let leftover = format!("menace-{}-1-0", dead.id());
+    for base in &bases {
+        fs::create_dir(base.join(&leftover)).unwrap();
+    }
+    // One process still runs in it.
+    let mut orphan = Command::new("/bin/sleep").arg("60").spawn().unwrap();
+    for base in &bases {
+        let procs = base.join(&leftover).join("cgroup.procs");
+        fs::write(procs, orphan.id().to_string()).unwrap();
+    }
+    // A name of the dead whose lock is held: a Menace of another PID namespace.
+    let hidden = bases[0].join(format!("menace-{}-2-0", dead.id()));
+    fs::create_dir(&hidden).unwrap();
+    let lock = fs::File::open(&hidden).unwrap();
+    lock.lock_shared().unwrap();
+    // A group that its living owner has made, but not locked yet.
+    let young = bases[0].join(next_name().unwrap());
+    fs::create_dir(&young).unwrap();
+
+    let purged = purge_leftovers().unwrap();
+
+    assert_eq!(purged.failed.len(), 0, "{purged:?}");
+    assert!(purged.groups >= 1);
+    assert!(bases.iter().all(|base| !base.join(&leftover).exists()));
+    assert_eq!(orphan.wait().unwrap().signal(), Some(SIGKILL));
+    assert!(living.paths().all(Path::exists));
+    assert!(hidden.exists());
+    assert!(young.exists());
+    fs::remove_dir(young).unwrap();
+    drop(lock);
+    purge_leftovers().unwrap();
+    assert!(!hidden.exists());
+}
+
+#[test]
+fn a_group_that_cannot_be_made_whole_leaves_nothing() {
+    let Some(group) = group() else { return };
+    let name = group.paths().next().unwrap().file_name().unwrap();
+    let name = format!("{}0", name.to_str().unwrap());
+    let mut available = available();
+    let last = available.places.last_mut().unwrap();
+    last.base = "/sys/fs/cgroup/nowhere".into();
+    assert!(Group::create(&available, &name).is_err());
+    let first = &available.places[0].base;
+    assert!(!first.join(&name).exists());
+}
+
+/// `cargo test --release measured -- --ignored --nocapture`
+#[test]
+#[ignore = "a measurement, not a test"]
+#[expect(clippy::print_stderr, reason = "a measurement prints")]
+fn measured_costs() {
+    fn time(what: &str, times: u32, mut action: impl FnMut()) {
+        let start = Instant::now();
+        for _ in 0..times {
+            action();
+        }
+        let each = start.elapsed() / times;
+        eprintln!("{what:45} {each:?}");
+    }
+    time("available()", 100, || {
+        available();
+    });
+    let available = available();
+    eprintln!("{available:#?}");
+    time("create + remove", 200, || {
+        let name = next_name().unwrap();
+        drop(Group::create(&available, &name).unwrap());
+    });
+    time("purge_leftovers() with nothing to do", 100, || {
+        purge_leftovers().unwrap();
+    });
+    let mut group = group().unwrap();
+    let sleeper = |group: &Group| Guest::start(group.files(), "sys.stdin.readline()");
+    let mut sleepers: Vec<_> = (0..50).map(|_| sleeper(&group)).collect();
+    let other = super::Group::create(&available, &next_name().unwrap())
+        .unwrap()
+        .unwrap();
+    let mut pids = sleepers.iter().map(|guest| guest.0.id());
+    time("attach one process to every hierarchy", 50, || {
+        other.files().attach(pids.next().unwrap()).unwrap();
+    });
+    time("kill_all of 50 processes", 1, || {
+        other.files().kill_all().unwrap();
+    });
+    for guest in &mut sleepers {
+        guest.0.wait().unwrap();
+    }
+    let files = group.files_mut();
+    let n = 10_000;
+    time("same limits again (no system call)", n, || {
+        files.set_memory_limit(Some(64 * MIB)).unwrap();
+        files.set_pids_limit(Some(50)).unwrap();
+        files.set_cpu_share(Some(1.0)).unwrap();
+    });
+    let mut odd = false;
+    time("three changed limits", n, || {
+        odd = !odd;
+        files
+            .set_memory_limit(Some((64 + u64::from(odd)) * MIB))
+            .unwrap();
+        files.set_pids_limit(Some(50 + u64::from(odd))).unwrap();
+        files
+            .set_cpu_share(Some(1.0 + f64::from(u8::from(odd))))
+            .unwrap();
+    });
+    time("  memory limit", n, || {
+        odd = !odd;
+        files
+            .set_memory_limit(Some((64 + u64::from(odd)) * MIB))
+            .unwrap();
+    });
+    time("  processor share", n, || {
+        odd = !odd;
+        files
+            .set_cpu_share(Some(1.0 + f64::from(u8::from(odd))))
+            .unwrap();
+    });
+    time("reset_peak", n, || {
+        files.reset_peak().unwrap();
+    });
+    time("peak", n, || {
+        files.peak().unwrap();
+    });
+    time("memory_usage", n, || {
+        files.memory_usage().unwrap();
+    });
+    time("oom_kills", n, || {
+        files.oom_kills().unwrap();
+    });
+    time("cpu_usage", n, || {
+        files.cpu_usage().unwrap();
+    });
+    time("pids_limit_hits", n, || {
+        files.pids_limit_hits().unwrap();
+    });
+    time("a call: reset, 2 × (oom, cpu, pids), peak", n, || {
+        files.reset_peak().unwrap();
+        for _ in 0..2 {
+            files.oom_kills().unwrap();
+            files.cpu_usage().unwrap();
+            files.pids_limit_hits().unwrap();
+        }
+        files.peak().unwrap();
+    });
+}

@@ -1,0 +1,65 @@
+//! Confines a process before it becomes the guest's interpreter.
+//!
+//! No capabilities, no new privileges, Landlock, and seccomp filters with a listener through which
+//! the first process of the sandbox decides what the filters cannot, and learns what was tried.
+//! Namespaces, mounts, cgroups and the start of the interpreter belong to others.
+//!
+//! Invariant: whatever [`confine`] has forbidden stays forbidden for this process and for all that
+//! descend from it, and a call that is on no list is never made.
+
+mod describe;
+mod landlock;
+mod notify;
+mod policy;
+mod privileges;
+mod program;
+mod rules;
+mod seccomp;
+mod sys;
+mod syscalls;
+#[cfg(test)]
+mod tests;
+mod warden;
+
+use std::io;
+use std::os::fd::OwnedFd;
+
+pub(crate) use landlock::{LandlockError, Landlocked, Places, abi as landlock_abi};
+pub(crate) use notify::{Answer, Listener, Notice};
+pub(crate) use policy::{Level, NoSuchLevel, Policy};
+pub(crate) use privileges::PrivilegeError;
+pub(crate) use seccomp::SeccompError;
+pub(crate) use syscalls::Kind;
+pub(crate) use warden::{Attempt, Warden};
+
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ConfineError {
+    #[error("failed to forbid new privileges")]
+    NewPrivileges(#[source] io::Error),
+    #[error(transparent)]
+    Privileges(#[from] PrivilegeError),
+    #[error(transparent)]
+    Landlock(#[from] LandlockError),
+    #[error(transparent)]
+    Seccomp(#[from] SeccompError),
+}
+
+/// What holds the guest from here on.
+#[derive(Debug)]
+pub(crate) struct Confined {
+    pub landlocked: Landlocked,
+    /// For the parent, which must answer it through a [`Listener`] and a [`Warden`].
+    pub listener: OwnedFd,
+}
+
+/// Confines this thread and all that it will start, for good.
+///
+/// To be called by a process with a single thread and a session of its own, right before it becomes
+/// the interpreter. From level 4 on, becoming it is itself a question to the listener.
+pub(crate) fn confine(policy: Policy, places: &Places) -> Result<Confined, ConfineError> {
+    privileges::no_new_privs().map_err(ConfineError::NewPrivileges)?;
+    privileges::drop_capabilities()?;
+    let landlocked = landlock::restrict(policy, places)?;
+    let listener = seccomp::install(policy, &landlocked)?;
+    Ok(Confined { landlocked, listener })
+}

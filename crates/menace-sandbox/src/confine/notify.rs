@@ -1,0 +1,105 @@
+//! The listener's end of the filters: takes questions, sends answers.
+//!
+//! Whoever asks waits until it is answered or dies. A question whose asker is dead by the time of the
+//! answer is no error.
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+use nix::errno::Errno;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+
+use super::sys;
+use super::warden::{Attempt, Warden};
+
+/// One system call that the filters have not decided.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Notice {
+    id: u64,
+    /// The asking *thread*, as numbered in the listener's pid namespace.
+    pub pid: u32,
+    pub number: i64,
+    /// The registers; the asker cannot change them any more, but what pointers lead to it can.
+    pub arguments: [u64; 6],
+    /// `AUDIT_ARCH_…` of the call.
+    pub architecture: u32,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Answer {
+    /// The call fails with this error.
+    Refuse(Errno),
+    /// The call is made.
+    Allow,
+    /// The call is not made, but looks as if it had been.
+    Pretend,
+}
+
+/// Where the filters' questions arrive.
+///
+/// Poll its descriptor: readable means a question, hung up means that every confined process is gone.
+#[derive(Debug)]
+pub(crate) struct Listener(OwnedFd);
+
+impl Listener {
+    pub(crate) fn new(fd: OwnedFd) -> Self {
+        Self(fd)
+    }
+
+    /// Answers one question, if there is any, and returns what should be recorded of it.
+    ///
+    /// Never waits. A guest can ask as fast as it likes: look after deadlines between two questions,
+    /// and keep no more of the attempts than are of use.
+    pub(crate) fn attend(&self, warden: &mut Warden) -> io::Result<Option<Attempt>> {
+        let Some(notice) = self.next()? else { return Ok(None) };
+        let (answer, attempt) = warden.judge(&notice);
+        // A dead asker's number may be another's by now, and the description that other's memory.
+        let attempt = attempt.filter(|_| sys::still_waits(self.as_fd(), notice.id));
+        self.answer(&notice, answer)?;
+        Ok(attempt)
+    }
+
+    /// The next question; none when nobody asks.
+    pub(crate) fn next(&self) -> io::Result<Option<Notice>> {
+        let mut fds = [PollFd::new(self.as_fd(), PollFlags::POLLIN)];
+        poll(&mut fds, PollTimeout::ZERO)?;
+        if !fds[0].revents().is_some_and(|events| events.contains(PollFlags::POLLIN)) {
+            return Ok(None);
+        }
+        match sys::receive(self.as_fd()) {
+            Ok(raw) => Ok(Some(Notice {
+                id: raw.id,
+                pid: raw.pid,
+                number: i64::from(raw.data.nr),
+                arguments: raw.data.args,
+                architecture: raw.data.arch,
+            })),
+            // The asker died or was interrupted before we looked.
+            Err(error) if is(&error, &[libc::ENOENT, libc::EINTR]) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    pub(crate) fn answer(&self, notice: &Notice, answer: Answer) -> io::Result<()> {
+        let (error, flags) = match answer {
+            Answer::Refuse(errno) => (-(errno as i32), 0),
+            Answer::Allow => (0, libc::SECCOMP_USER_NOTIF_FLAG_CONTINUE as u32),
+            Answer::Pretend => (0, 0),
+        };
+        let response = libc::seccomp_notif_resp { id: notice.id, val: 0, error, flags };
+        match sys::respond(self.as_fd(), response) {
+            Err(error) if is(&error, &[libc::ENOENT]) => Ok(()),
+            other => other,
+        }
+    }
+}
+
+impl AsFd for Listener {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
+fn is(error: &io::Error, numbers: &[i32]) -> bool {
+    error.raw_os_error().is_some_and(|number| numbers.contains(&number))
+}

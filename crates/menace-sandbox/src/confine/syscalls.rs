@@ -1,0 +1,322 @@
+//! Every system call of the kernel by name, in groups.
+//!
+//! What a group means for whom is said by [`super::seccomp`]; this module only sorts. Each call is in
+//! exactly one group. The lists go up to Linux 6.18; a call that is newer is not known, and a guest
+//! that asks for it is told that the kernel has no such call.
+
+/// A system call's name and number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Call {
+    pub(super) name: &'static str,
+    pub(super) number: i64,
+}
+
+/// What somebody tried, in a word; the `what` of an attempt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Kind {
+    /// A socket that the policy does not want.
+    Network,
+    /// A signal, limit or priority for a process that is none of the guest's.
+    Signal,
+    /// A new process.
+    Process,
+    /// A new program.
+    Program,
+    /// Another process's memory or descriptors.
+    Trace,
+    /// Mounts and the root directory.
+    Mount,
+    Namespace,
+    /// Administration of the machine: modules, swap, clock, name, power.
+    Machine,
+    /// Interfaces into the kernel that are good for escaping.
+    Kernel,
+    /// Keyrings.
+    Keys,
+    /// Objects that would outlive the call: System V and POSIX message queues, shared memory.
+    Ipc,
+    /// Files by handle, leases, device nodes.
+    File,
+    /// A rarely needed call, closed from level 3 on.
+    Rare,
+    /// A call of another architecture.
+    Foreign,
+}
+
+impl Kind {
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Network => "network",
+            Self::Signal => "signal",
+            Self::Process => "process",
+            Self::Program => "program",
+            Self::Trace => "trace",
+            Self::Mount => "mount",
+            Self::Namespace => "namespace",
+            Self::Machine => "machine",
+            Self::Kernel => "kernel",
+            Self::Keys => "keys",
+            Self::Ipc => "ipc",
+            Self::File => "file",
+            Self::Rare => "rare",
+            Self::Foreign => "foreign",
+        }
+    }
+}
+
+/// `calls![SYS_read SYS_write 451:cachestat]`: by libc's constant, or by number where libc has none
+/// (from 424 on all architectures share their numbers).
+macro_rules! calls {
+    (@one $constant:ident) => {
+        Call { name: strip(stringify!($constant)), number: libc::$constant }
+    };
+    ($($constant:ident)* $(; $($number:literal $name:ident)*)?) => {
+        &[
+            $(calls!(@one $constant),)*
+            $($(Call { name: stringify!($name), number: $number },)*)?
+        ]
+    };
+}
+
+const fn strip(constant: &'static str) -> &'static str {
+    match constant.as_bytes() {
+        [b'S', b'Y', b'S', b'_', ..] => constant.split_at(4).1,
+        _ => constant,
+    }
+}
+
+/// Needed by ordinary programs; harmless inside the sandbox whatever the arguments.
+pub(super) const ORDINARY: &[&[Call]] = &[
+    // Reading, writing, waiting.
+    calls![
+        SYS_read SYS_write SYS_readv SYS_writev SYS_pread64 SYS_pwrite64 SYS_preadv SYS_pwritev
+        SYS_preadv2 SYS_pwritev2 SYS_lseek SYS_close SYS_close_range SYS_dup SYS_dup3 SYS_pipe2
+        SYS_sendfile SYS_splice SYS_tee SYS_copy_file_range SYS_fsync SYS_fdatasync SYS_fadvise64
+        SYS_readahead SYS_flock SYS_ftruncate SYS_fallocate SYS_ppoll SYS_pselect6
+        SYS_epoll_create1 SYS_epoll_ctl SYS_epoll_pwait SYS_epoll_pwait2 SYS_eventfd2
+        SYS_signalfd4 SYS_timerfd_create SYS_timerfd_settime SYS_timerfd_gettime
+        SYS_inotify_init1 SYS_inotify_rm_watch SYS_memfd_create; 451 cachestat
+    ],
+    // Files and directories; where they may be is up to mounts and Landlock.
+    calls![
+        SYS_openat SYS_openat2 SYS_faccessat SYS_faccessat2 SYS_newfstatat SYS_fstat SYS_statx
+        SYS_statfs SYS_fstatfs SYS_getdents64 SYS_getcwd SYS_chdir SYS_fchdir SYS_mkdirat
+        SYS_unlinkat SYS_symlinkat SYS_linkat SYS_renameat2 SYS_readlinkat SYS_umask
+        SYS_getxattr SYS_lgetxattr SYS_fgetxattr SYS_listxattr SYS_llistxattr SYS_flistxattr;
+        464 getxattrat 465 listxattrat
+    ],
+    // Memory.
+    calls![
+        SYS_brk SYS_mmap SYS_munmap SYS_mremap SYS_mprotect SYS_madvise SYS_msync SYS_mincore
+        SYS_mlock SYS_mlock2 SYS_munlock SYS_mlockall SYS_munlockall SYS_membarrier
+        SYS_pkey_mprotect SYS_pkey_alloc SYS_pkey_free; 453 map_shadow_stack 462 mseal
+    ],
+    // Threads, signals to oneself, ends.
+    calls![
+        SYS_futex SYS_futex_waitv SYS_set_robust_list SYS_get_robust_list SYS_set_tid_address
+        SYS_rseq SYS_exit SYS_exit_group SYS_wait4 SYS_waitid SYS_pidfd_open SYS_restart_syscall
+        SYS_rt_sigaction SYS_rt_sigprocmask SYS_rt_sigpending SYS_rt_sigreturn SYS_rt_sigsuspend
+        SYS_rt_sigtimedwait SYS_sigaltstack SYS_sched_yield SYS_sched_getaffinity
+        SYS_sched_getparam SYS_sched_getscheduler SYS_sched_getattr SYS_sched_get_priority_max
+        SYS_sched_get_priority_min SYS_sched_rr_get_interval SYS_getpriority SYS_ioprio_get
+        SYS_getcpu; 454 futex_wake 455 futex_wait 456 futex_requeue
+    ],
+    // Who, what, when.
+    calls![
+        SYS_getpid SYS_gettid SYS_getppid SYS_getpgid SYS_getsid SYS_setpgid SYS_setsid
+        SYS_getuid SYS_geteuid SYS_getgid SYS_getegid SYS_getresuid SYS_getresgid SYS_getgroups
+        SYS_uname SYS_sysinfo SYS_times SYS_getrusage SYS_gettimeofday SYS_clock_gettime
+        SYS_clock_getres SYS_clock_nanosleep SYS_nanosleep SYS_getitimer SYS_setitimer
+        SYS_timer_create SYS_timer_settime SYS_timer_gettime SYS_timer_getoverrun
+        SYS_timer_delete SYS_getrandom SYS_capget
+    ],
+    // Changing identity without capabilities changes nothing that matters, and restricting oneself
+    // further is welcome.
+    calls![
+        SYS_setuid SYS_setgid SYS_setreuid SYS_setregid SYS_setresuid SYS_setresgid SYS_setfsuid
+        SYS_setfsgid SYS_setgroups SYS_capset SYS_landlock_create_ruleset SYS_landlock_add_rule
+        SYS_landlock_restrict_self
+    ],
+    // Sockets that exist already: making one is what is checked.
+    calls![
+        SYS_accept SYS_accept4 SYS_sendto SYS_recvfrom SYS_sendmsg SYS_recvmsg SYS_sendmmsg
+        SYS_recvmmsg SYS_shutdown SYS_getsockname SYS_getpeername SYS_setsockopt SYS_getsockopt
+        SYS_listen
+    ],
+    ORDINARY_OF_ARCHITECTURE,
+];
+
+#[cfg(target_arch = "x86_64")]
+const ORDINARY_OF_ARCHITECTURE: &[Call] = calls![
+    SYS_open SYS_creat SYS_access SYS_stat SYS_lstat SYS_getdents SYS_mkdir SYS_rmdir SYS_unlink
+    SYS_symlink SYS_link SYS_rename SYS_renameat SYS_readlink SYS_dup2 SYS_pipe SYS_poll SYS_select
+    SYS_epoll_create SYS_epoll_wait SYS_eventfd SYS_signalfd SYS_inotify_init SYS_alarm SYS_pause
+    SYS_time SYS_getpgrp SYS_getrlimit SYS_setrlimit SYS_arch_prctl SYS_sync_file_range
+];
+#[cfg(target_arch = "aarch64")]
+const ORDINARY_OF_ARCHITECTURE: &[Call] =
+    calls![; 38 renameat 84 sync_file_range 163 getrlimit 164 setrlimit];
+
+/// Changes of owner, mode, times and attributes. Landlock does not cover them, so without a mount
+/// namespace they are pretended only.
+pub(super) const METADATA: &[&[Call]] = &[
+    calls![
+        SYS_fchmod SYS_fchmodat SYS_fchown SYS_fchownat SYS_utimensat SYS_setxattr SYS_lsetxattr
+        SYS_fsetxattr SYS_removexattr SYS_lremovexattr SYS_fremovexattr;
+        452 fchmodat2 463 setxattrat 466 removexattrat
+    ],
+    METADATA_OF_ARCHITECTURE,
+];
+
+#[cfg(target_arch = "x86_64")]
+const METADATA_OF_ARCHITECTURE: &[Call] =
+    calls![SYS_chmod SYS_chown SYS_lchown SYS_utime SYS_utimes SYS_futimesat];
+#[cfg(target_arch = "aarch64")]
+const METADATA_OF_ARCHITECTURE: &[Call] = &[];
+
+/// Writing all of the machine's files back: nothing of the guest is worth keeping, the host would
+/// feel it, and a process that does it cannot be killed. Pretended.
+pub(super) const SYNC: &[Call] = calls![SYS_sync SYS_syncfs];
+
+/// Harmless, but used by few: closed from level 3 on to leave the kernel less to get wrong.
+pub(super) const RARE: &[&[Call]] = &[
+    calls![
+        SYS_io_setup SYS_io_destroy SYS_io_submit SYS_io_cancel SYS_io_getevents
+        SYS_remap_file_pages SYS_vmsplice; 457 statmount 458 listmount 459 lsm_get_self_attr
+        461 lsm_list_modules 468 file_getattr 469 file_setattr
+    ],
+    RARE_OF_ARCHITECTURE,
+];
+
+#[cfg(target_arch = "x86_64")]
+const RARE_OF_ARCHITECTURE: &[Call] =
+    calls![SYS_get_thread_area SYS_set_thread_area SYS_ustat SYS_sysfs; 333 io_pgetevents];
+#[cfg(target_arch = "aarch64")]
+const RARE_OF_ARCHITECTURE: &[Call] = calls![; 292 io_pgetevents];
+
+/// Asked for by ordinary programs that do well without: told that the kernel lacks them, unrecorded.
+/// `clone3` is here because its flags are in memory, where no filter can look; the C library then
+/// takes `clone`.
+pub(super) const ABSENT: &[Call] = calls![
+    SYS_clone3 SYS_get_mempolicy SYS_set_mempolicy SYS_mbind SYS_migrate_pages SYS_move_pages
+    SYS_set_mempolicy_home_node
+];
+
+/// Starting a program.
+pub(super) const PROGRAMS: &[Call] = calls![SYS_execve SYS_execveat];
+
+/// Starting a process; `clone` can start threads as well and is checked.
+#[cfg(target_arch = "x86_64")]
+pub(super) const FORKS: &[Call] = calls![SYS_fork SYS_vfork];
+#[cfg(target_arch = "aarch64")]
+pub(super) const FORKS: &[Call] = &[];
+
+/// Calls that lead outside when no namespace is around.
+pub(super) const CONNECT: Call = calls!(@one SYS_connect);
+pub(super) const BIND: Call = calls!(@one SYS_bind);
+pub(super) const WATCH: Call = calls!(@one SYS_inotify_add_watch);
+pub(super) const TRUNCATE: Call = calls!(@one SYS_truncate);
+
+/// Allowed depending on the arguments or on the policy; the conditions are in [`super::rules`].
+pub(super) const CHECKED: &[(Kind, &[Call])] = &[
+    (Kind::Process, calls![SYS_clone]),
+    (Kind::Process, FORKS),
+    (Kind::Program, PROGRAMS),
+    (Kind::Network, &[calls!(@one SYS_socket), calls!(@one SYS_socketpair), CONNECT, BIND]),
+    (
+        Kind::Signal,
+        calls![
+            SYS_kill SYS_tkill SYS_tgkill SYS_rt_sigqueueinfo SYS_rt_tgsigqueueinfo
+            SYS_pidfd_send_signal SYS_prlimit64 SYS_sched_setaffinity SYS_sched_setscheduler
+            SYS_sched_setparam SYS_sched_setattr SYS_setpriority SYS_ioprio_set
+        ],
+    ),
+    (Kind::Kernel, calls![SYS_ioctl SYS_prctl SYS_personality SYS_seccomp]),
+    (Kind::File, calls![SYS_fcntl SYS_mknodat]),
+    (Kind::File, &[TRUNCATE, WATCH]),
+    (Kind::File, CHECKED_FILES),
+];
+
+#[cfg(target_arch = "x86_64")]
+const CHECKED_FILES: &[Call] = calls![SYS_mknod];
+#[cfg(target_arch = "aarch64")]
+const CHECKED_FILES: &[Call] = &[];
+
+/// Never allowed, at no level. (`uprobe` and `uretprobe` are missing: the kernel shows them to no
+/// filter, and kills who makes them.)
+pub(super) const NEVER: &[(Kind, &[Call])] = &[
+    (
+        Kind::Trace,
+        calls![
+            SYS_ptrace SYS_process_vm_readv SYS_process_vm_writev SYS_process_madvise
+            SYS_process_mrelease SYS_pidfd_getfd SYS_kcmp
+        ],
+    ),
+    (
+        Kind::Mount,
+        calls![
+            SYS_mount SYS_umount2 SYS_pivot_root SYS_chroot SYS_open_tree SYS_move_mount
+            SYS_fsopen SYS_fsconfig SYS_fsmount SYS_fspick SYS_mount_setattr; 467 open_tree_attr
+        ],
+    ),
+    (Kind::Namespace, calls![SYS_unshare SYS_setns]),
+    (
+        Kind::Machine,
+        calls![
+            SYS_reboot SYS_kexec_load SYS_kexec_file_load SYS_init_module SYS_finit_module
+            SYS_delete_module SYS_swapon SYS_swapoff SYS_acct SYS_quotactl SYS_quotactl_fd
+            SYS_sethostname SYS_setdomainname SYS_settimeofday SYS_clock_settime
+            SYS_clock_adjtime SYS_adjtimex SYS_syslog SYS_vhangup SYS_nfsservctl
+        ],
+    ),
+    (
+        Kind::Kernel,
+        calls![
+            SYS_bpf SYS_perf_event_open SYS_io_uring_setup SYS_io_uring_enter
+            SYS_io_uring_register SYS_userfaultfd SYS_memfd_secret SYS_lookup_dcookie;
+            460 lsm_set_self_attr
+        ],
+    ),
+    (Kind::Keys, calls![SYS_add_key SYS_request_key SYS_keyctl]),
+    (
+        Kind::Ipc,
+        calls![
+            SYS_shmget SYS_shmat SYS_shmdt SYS_shmctl SYS_semget SYS_semop SYS_semtimedop
+            SYS_semctl SYS_msgget SYS_msgsnd SYS_msgrcv SYS_msgctl SYS_mq_open SYS_mq_unlink
+            SYS_mq_timedsend SYS_mq_timedreceive SYS_mq_notify SYS_mq_getsetattr
+        ],
+    ),
+    (
+        Kind::File,
+        calls![SYS_open_by_handle_at SYS_name_to_handle_at SYS_fanotify_init SYS_fanotify_mark],
+    ),
+    (Kind::Kernel, NEVER_OF_ARCHITECTURE),
+];
+
+#[cfg(target_arch = "x86_64")]
+const NEVER_OF_ARCHITECTURE: &[Call] = calls![
+    SYS_iopl SYS_ioperm SYS_modify_ldt SYS_uselib SYS__sysctl
+    SYS_getpmsg SYS_putpmsg SYS_afs_syscall SYS_tuxcall
+    SYS_security SYS_vserver SYS_epoll_ctl_old SYS_epoll_wait_old; 174 create_module
+    177 get_kernel_syms 178 query_module
+];
+#[cfg(target_arch = "aarch64")]
+const NEVER_OF_ARCHITECTURE: &[Call] = &[];
+
+/// A call's name and what making it counts as when it is refused; nothing for numbers unknown.
+pub(super) fn look_up(number: i64) -> Option<(&'static str, Kind)> {
+    every().find(|(call, _)| call.number == number).map(|(call, kind)| (call.name, kind))
+}
+
+/// All calls, each with its kind.
+pub(super) fn every() -> impl Iterator<Item = (Call, Kind)> {
+    let kinds = NEVER.iter().chain(CHECKED);
+    let sorted = kinds.flat_map(|(kind, calls)| calls.iter().map(|call| (*call, *kind)));
+    let rare = RARE.iter().copied().flatten().map(|call| (*call, Kind::Rare));
+    let files = METADATA.iter().copied().flatten().chain(SYNC).map(|call| (*call, Kind::File));
+    let absent = ABSENT.iter().map(|call| (*call, Kind::Rare));
+    // Never refused, so that this kind is never seen.
+    let ordinary = ORDINARY.iter().copied().flatten().map(|call| (*call, Kind::Rare));
+    sorted.chain(rare).chain(files).chain(absent).chain(ordinary)
+}

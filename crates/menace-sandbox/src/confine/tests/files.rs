@@ -1,0 +1,132 @@
+//! Landlock.
+
+use std::fs;
+use std::io::{self, Read, Write};
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+
+use nix::mount::{MsFlags, mount};
+use nix::sched::{CloneFlags, unshare};
+use nix::sys::wait::WaitStatus;
+
+use super::{Places, Policy, Seen, Trial, landlock, policy, privileges, sys};
+
+/// A directory with a place to read, a place to write and a secret.
+fn house() -> (tempfile::TempDir, Places) {
+    let house = tempfile::tempdir().unwrap();
+    for room in ["read", "write", "secret"] {
+        fs::create_dir(house.path().join(room)).unwrap();
+        fs::write(house.path().join(room).join("file"), room).unwrap();
+    }
+    let places = Places {
+        read: vec![house.path().join("read"), house.path().join("nowhere")],
+        write: vec![house.path().join("write")],
+        devices: vec!["/dev/null".into()],
+    };
+    (house, places)
+}
+
+fn outcome<T>(result: io::Result<T>) -> i64 {
+    result.map_or_else(|error| i64::from(error.raw_os_error().unwrap()), |_| 0)
+}
+
+fn visit(policy: Policy) -> Seen {
+    let (house, places) = house();
+    let at = |path: &str| house.path().join(path);
+    let (allowed, forbidden) =
+        ([at("read/file"), at("write/file"), "/dev/null".into()], [at("secret/file")]);
+    Trial { places, ..Trial::new(policy) }.run(|_| {
+        let mut results: Vec<_> =
+            allowed.iter().chain(&forbidden).map(|path| outcome(fs::read(path))).collect();
+        results.push(outcome(fs::write(at("write/new"), "new")));
+        results.push(outcome(fs::create_dir(at("write/directory"))));
+        results.push(outcome(fs::rename(at("write/new"), at("write/directory/moved"))));
+        results.push(outcome(fs::write(at("read/file"), "changed")));
+        results.push(outcome(fs::write(at("secret/new"), "new")));
+        results.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")
+    })
+}
+
+#[test]
+fn from_level_2_on_only_the_places_given_can_be_used() {
+    const NO: i64 = libc::EACCES as i64;
+    for level in 2..=5 {
+        assert_eq!(visit(policy(level)).numbers(), [0, 0, 0, NO, 0, 0, 0, NO, NO], "{level}");
+    }
+}
+
+#[test]
+fn level_1_leaves_files_to_the_mount_namespace() {
+    assert_eq!(visit(policy(1)).numbers(), [0; 9]);
+}
+
+#[test]
+fn without_namespaces_files_are_restricted_at_every_level() {
+    for level in 1..=5 {
+        let seen = visit(Policy { namespaces: false, ..policy(level) });
+        assert_eq!(seen.numbers()[3], i64::from(libc::EACCES), "{seen:?}");
+    }
+}
+
+#[test]
+fn the_report_says_what_holds_and_what_is_missing() {
+    let (_house, places) = house();
+    let missing = places.read[1].clone();
+    let ended = sys::in_child(|| {
+        privileges::no_new_privs().unwrap();
+        let landlocked = landlock::restrict(policy(4), &places).unwrap();
+        assert_eq!(landlocked.abi, landlock::abi());
+        assert_eq!(landlocked.missing, [missing]);
+        assert!(landlocked.files);
+        assert_eq!(landlocked.tcp, landlocked.abi >= 4);
+        assert_eq!(landlocked.scoped, landlocked.abi >= 6);
+        assert_eq!(landlocked.unenforced.is_empty(), landlocked.abi >= 6);
+        0
+    });
+    assert!(matches!(ended, WaitStatus::Exited(_, 0)), "{ended:?}");
+}
+
+/// Enters namespaces in which mounting is possible.
+fn own_mounts() -> io::Result<()> {
+    let (uid, gid) = (nix::unistd::getuid(), nix::unistd::getgid());
+    unshare(CloneFlags::CLONE_NEWUSER | CloneFlags::CLONE_NEWNS)?;
+    fs::write("/proc/self/setgroups", "deny")?;
+    fs::write("/proc/self/uid_map", format!("{uid} {uid} 1"))?;
+    fs::write("/proc/self/gid_map", format!("{gid} {gid} 1"))
+}
+
+fn mount_with_file(at: &Path) -> io::Result<()> {
+    fs::create_dir(at)?;
+    mount(Some("tmpfs"), at, Some("tmpfs"), MsFlags::empty(), None::<&str>)?;
+    fs::write(at.join("file"), "mounted")
+}
+
+#[test]
+fn a_rule_holds_for_what_is_mounted_beneath_later_and_for_nothing_else() {
+    let (house, places) = house();
+    let inside = house.path().join("read/mount");
+    let outside = house.path().join("secret/mount");
+    let ended = sys::in_child(|| {
+        own_mounts().unwrap();
+        let (mut ours, mut theirs) = UnixStream::pair().unwrap();
+        let guest = sys::spawn(|| {
+            privileges::no_new_privs().unwrap();
+            landlock::restrict(policy(2), &places).unwrap();
+            theirs.write_all(&[1]).unwrap();
+            theirs.read_exact(&mut [0]).unwrap();
+            assert_eq!(fs::read_to_string(inside.join("file")).unwrap(), "mounted");
+            assert_eq!(outcome(fs::write(inside.join("file"), "")), i64::from(libc::EACCES));
+            assert_eq!(outcome(fs::read(outside.join("file"))), i64::from(libc::EACCES));
+            0
+        });
+        ours.read_exact(&mut [0]).unwrap();
+        mount_with_file(&inside).unwrap();
+        mount_with_file(&outside).unwrap();
+        ours.write_all(&[1]).unwrap();
+        match nix::sys::wait::waitpid(guest, None).unwrap() {
+            WaitStatus::Exited(_, code) => code,
+            _ => 102,
+        }
+    });
+    assert!(matches!(ended, WaitStatus::Exited(_, 0)), "{ended:?}");
+}

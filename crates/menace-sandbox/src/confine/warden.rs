@@ -1,0 +1,207 @@
+//! Decides what the filters could not, and says what should be recorded.
+//!
+//! Allowing is safe here only because decisions look at registers and at the kernel's own records,
+//! never at the guest's memory, which other threads of the guest can change meanwhile. Memory is read
+//! for descriptions only.
+//!
+//! The warm interpreter runs the module's import, so it is no more trusted than the calls: it may do
+//! what calls may not only when Menace has just asked it to, once for each time.
+
+use std::fs;
+
+use nix::errno::Errno;
+use serde::{Deserialize, Serialize};
+
+use super::notify::{Answer, Notice};
+use super::policy::Policy;
+use super::program::{NATIVE, X32};
+use super::rules::{self, CLONE_FORBIDDEN, Keepers};
+use super::syscalls::{self, Kind};
+use super::{describe, landlock::Landlocked};
+
+/// Something forbidden that was tried, described for people.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Attempt {
+    pub what: Kind,
+    /// The call as one would write it: `socket(AF_INET, SOCK_RAW, 1)`.
+    pub detail: String,
+    /// The thread that tried.
+    pub pid: u32,
+}
+
+/// Answers the questions of one sandbox.
+#[derive(Debug)]
+pub(crate) struct Warden {
+    keepers: Keepers,
+    signals_stay_inside: bool,
+    may: Permissions,
+}
+
+/// What the interpreter may do once.
+#[derive(Debug)]
+struct Permissions {
+    start: bool,
+    fork: bool,
+    sweep: bool,
+}
+
+impl Warden {
+    /// `interpreter` is the confined process, which may become its program once.
+    pub(crate) fn new(policy: Policy, landlocked: &Landlocked, interpreter: u32) -> Self {
+        Self {
+            keepers: Keepers { menace: std::process::id(), interpreter },
+            signals_stay_inside: policy.namespaces || landlocked.scoped,
+            may: Permissions { start: true, fork: false, sweep: false },
+        }
+    }
+
+    /// The interpreter may fork once more, because it was asked to make a call.
+    pub(crate) fn permit_fork(&mut self) {
+        self.may.fork = true;
+    }
+
+    /// The interpreter may once signal every process, because it was asked to sweep.
+    pub(crate) fn permit_sweep(&mut self) {
+        self.may.sweep = true;
+    }
+
+    /// The answer, and what to record.
+    pub(crate) fn judge(&mut self, notice: &Notice) -> (Answer, Option<Attempt>) {
+        if notice.architecture != NATIVE || notice.number >= i64::from(X32) {
+            let detail = format!("system call {:#x} of another architecture", notice.number);
+            return refused(notice, Errno::ENOSYS, Kind::Foreign, detail);
+        }
+        let Some((name, kind)) = syscalls::look_up(notice.number) else {
+            return (Answer::Refuse(Errno::ENOSYS), None);
+        };
+        if self.permits(notice, kind) {
+            return (Answer::Allow, None);
+        }
+        if let Some(answer) = Self::quiet_answer(notice) {
+            return (answer, None);
+        }
+        let kind = if notice.number == libc::SYS_clone && notice.arguments[0] & CLONE_FORBIDDEN != 0
+        {
+            Kind::Namespace
+        } else {
+            kind
+        };
+        refused(notice, errno(notice, kind), kind, describe::call(name, notice))
+    }
+
+    fn permits(&mut self, notice: &Notice, kind: Kind) -> bool {
+        match kind {
+            Kind::Program => self.interpreter_asks(notice) && std::mem::take(&mut self.may.start),
+            Kind::Process => {
+                let plain =
+                    notice.number != libc::SYS_clone || notice.arguments[0] & CLONE_FORBIDDEN == 0;
+                plain && self.interpreter_asks(notice) && std::mem::take(&mut self.may.fork)
+            }
+            Kind::Signal => self.permits_signal(notice),
+            _ => false,
+        }
+    }
+
+    fn interpreter_asks(&self, notice: &Notice) -> bool {
+        notice.pid == self.keepers.interpreter
+    }
+
+    fn permits_signal(&mut self, notice: &Notice) -> bool {
+        match notice.number {
+            libc::SYS_kill if target(notice, 0) == Some(Target::Everyone) => {
+                self.interpreter_asks(notice) && std::mem::take(&mut self.may.sweep)
+            }
+            libc::SYS_pidfd_send_signal => self.permits_signal_by_pidfd(notice),
+            libc::SYS_setpriority | libc::SYS_ioprio_set => {
+                let which = if notice.number == libc::SYS_setpriority {
+                    rules::PRIO_PROCESS
+                } else {
+                    rules::IOPRIO_WHO_PROCESS
+                };
+                notice.arguments[0] as u32 == which as u32 && aims_at_itself(notice, 1)
+            }
+            _ => aims_at_itself(notice, 0),
+        }
+    }
+
+    /// Another thread may put another process behind the descriptor meanwhile. Where signals cannot
+    /// leave the sandbox that is the guest's own trouble; elsewhere it would be ours.
+    fn permits_signal_by_pidfd(&self, notice: &Notice) -> bool {
+        self.signals_stay_inside
+            && behind_pidfd(notice.pid, notice.arguments[0])
+                .is_some_and(|pid| !self.keepers.contain(pid) || same_process(notice.pid, pid))
+    }
+
+    /// For calls that ordinary programs make, and which are refused only because of where we are.
+    fn quiet_answer(notice: &Notice) -> Option<Answer> {
+        let is_one_of = |calls: &[syscalls::Call]| calls.iter().any(|c| c.number == notice.number);
+        if is_one_of(syscalls::SYNC) || syscalls::METADATA.iter().any(|calls| is_one_of(calls)) {
+            Some(Answer::Pretend)
+        } else if notice.number == syscalls::WATCH.number {
+            Some(Answer::Refuse(Errno::EACCES))
+        } else {
+            None
+        }
+    }
+}
+
+fn refused(notice: &Notice, errno: Errno, what: Kind, detail: String) -> (Answer, Option<Attempt>) {
+    (Answer::Refuse(errno), Some(Attempt { what, detail, pid: notice.pid }))
+}
+
+/// The error that programs expect in such a case.
+fn errno(notice: &Notice, kind: Kind) -> Errno {
+    let family = notice.arguments[0] as i32;
+    let internet = [libc::AF_INET, libc::AF_INET6, libc::AF_UNIX, libc::AF_NETLINK];
+    match kind {
+        Kind::Network if notice.number == libc::SYS_socket && !internet.contains(&family) => {
+            Errno::EAFNOSUPPORT
+        }
+        Kind::Network | Kind::Program => Errno::EACCES,
+        // What a kernel built without them says.
+        Kind::Ipc | Kind::Rare => Errno::ENOSYS,
+        _ => Errno::EPERM,
+    }
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum Target {
+    Process(u32),
+    Group,
+    Everyone,
+}
+
+fn target(notice: &Notice, argument: usize) -> Option<Target> {
+    Some(match notice.arguments.get(argument).copied()? as i32 {
+        -1 => Target::Everyone,
+        pid if pid > 0 => Target::Process(pid.cast_unsigned()),
+        _ => Target::Group,
+    })
+}
+
+fn aims_at_itself(notice: &Notice, argument: usize) -> bool {
+    match target(notice, argument) {
+        Some(Target::Process(pid)) => same_process(notice.pid, pid),
+        _ => false,
+    }
+}
+
+/// Whether both are threads of one process.
+fn same_process(one: u32, other: u32) -> bool {
+    one == other || process_of(one).is_some_and(|process| Some(process) == process_of(other))
+}
+
+/// The process that a thread belongs to.
+fn process_of(thread: u32) -> Option<u32> {
+    field(&fs::read_to_string(format!("/proc/{thread}/status")).ok()?, "Tgid:")
+}
+
+/// The process behind a pidfd of the asker.
+fn behind_pidfd(asker: u32, fd: u64) -> Option<u32> {
+    let fd = fd as u32;
+    field(&fs::read_to_string(format!("/proc/{asker}/fdinfo/{fd}")).ok()?, "Pid:")
+}
+
+fn field(text: &str, name: &str) -> Option<u32> {
+    text.lines().find_map(|line| line.strip_prefix(name))?.trim().parse().ok()
+}

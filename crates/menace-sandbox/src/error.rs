@@ -1,0 +1,36 @@
+//! Why Menace could not do its job. What a guest does is never an error.
+
+use std::io;
+use std::path::PathBuf;
+
+use crate::Tier;
+
+#[derive(Debug, thiserror::Error)]
+pub enum SandboxError {
+    #[error("cannot find the repository `{path}`")]
+    Repository { path: PathBuf, source: io::Error },
+    #[error("cannot start a sandbox")]
+    Start { source: io::Error },
+    /// Fail closed: without isolation, nothing runs.
+    #[error("cannot build a sandbox: {0}; `menace doctor` tells what this machine lacks")]
+    Refused(String),
+    #[error(
+        "this machine gives no isolation ({why}); `menace doctor` tells what to do, and \
+         --unsafe-no-isolation runs the code as you, with all your rights"
+    )]
+    NoIsolation { why: String },
+    #[error("the tier `{tier}` cannot be had here: {why}")]
+    Tier { tier: Tier, why: String },
+    #[error("a sandbox ended without a word")]
+    Lost(#[source] io::Error),
+    #[error("a sandbox broke the protocol: {0}")]
+    Protocol(&'static str),
+    #[error("cancelled")]
+    Cancelled,
+}
+
+impl SandboxError {
+    pub(crate) fn start(source: io::Error) -> Self {
+        Self::Start { source }
+    }
+}

@@ -1,0 +1,25 @@
+//! What every way to run calls in isolation has in common.
+
+use std::fmt;
+
+use menace_model::{Call, Outcome};
+
+use super::options::WarmSpec;
+use crate::{SandboxError, Tier};
+
+/// A way to run calls in isolation. Every backend passes the contract suite in `tests/contract`.
+pub trait Backend: fmt::Debug + Send + Sync {
+    /// How strong its isolation is.
+    fn tier(&self) -> Tier;
+
+    /// Prepares to call sections of one module again and again. Cheap: what costs happens with the
+    /// first call.
+    fn warm<'a>(&'a self, spec: &WarmSpec) -> Result<Box<dyn Warm + 'a>, SandboxError>;
+}
+
+/// A module that is ready to be called.
+pub trait Warm: fmt::Debug + Send {
+    /// Runs one call. When it returns, no process of the call is alive, and nothing that it did is
+    /// visible to the next. An error means that Menace failed, never that the guest did.
+    fn run(&mut self, call: &Call) -> Result<Outcome, SandboxError>;
+}

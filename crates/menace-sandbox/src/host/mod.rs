@@ -1,0 +1,20 @@
+//! The outside of a sandbox: starts it, asks it for calls, and says what came of them.
+
+mod backend;
+mod canary;
+mod cancel;
+mod leftovers;
+mod namespaced;
+mod options;
+mod pool;
+mod report;
+mod request;
+mod sandbox;
+mod session;
+mod verdict;
+
+pub use backend::{Backend, Warm};
+pub use cancel::Cancel;
+pub use namespaced::LocalBackend;
+pub use options::{Options, WarmSpec};
+pub use pool::{Job, Pool};

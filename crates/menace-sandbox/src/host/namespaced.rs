@@ -1,0 +1,143 @@
+//! The backend of this machine: sandboxes made of namespaces or, without them, of Landlock.
+
+use std::io;
+use std::sync::{Mutex, PoisonError};
+
+use super::backend::{Backend, Warm};
+use super::canary::Canary;
+use super::leftovers;
+use super::options::{Options, WarmSpec};
+use super::sandbox::Sandbox;
+use super::session::Session;
+use crate::cgroup::{self, Available, Group};
+use crate::machine::Machine;
+use crate::wire::messages::{Identity, InitConfig};
+use crate::{SandboxError, Tier, harness};
+
+/// Who the guest is outside of the sandbox when Menace is root: nobody that owns anything.
+const GUEST: Identity = Identity { uid: 1_299_475_790, gid: 1_299_475_790 };
+
+/// Runs calls on this machine.
+#[derive(Debug)]
+pub struct LocalBackend {
+    options: Options,
+    tier: Tier,
+    groups: Available,
+    /// Policies whose sandbox has proved itself.
+    proved: Mutex<Vec<(u8, bool)>>,
+}
+
+impl LocalBackend {
+    /// Finds out what the machine can do and removes what an earlier Menace left behind.
+    pub fn new(options: Options) -> Result<Self, SandboxError> {
+        let repo = options.repo.canonicalize().map_err(|source| SandboxError::Repository {
+            path: options.repo.clone(),
+            source,
+        })?;
+        let options = Options { repo, ..options };
+        let machine = Machine::look();
+        let tier = match options.tier {
+            Some(wanted) => machine.check(wanted)?,
+            None => machine.best(options.unsafe_no_isolation)?,
+        };
+        let purged = cgroup::purge_leftovers().map_or(0, |purged| purged.groups)
+            + leftovers::purge_workspaces(&options.workspaces);
+        if purged > 0 {
+            tracing::info!("removed {purged} leftovers of runs that were killed");
+        }
+        let groups = cgroup::available();
+        Ok(Self { options, tier, groups, proved: Mutex::new(Vec::new()) })
+    }
+
+    pub fn options(&self) -> &Options {
+        &self.options
+    }
+
+    /// Starts a sandbox with nothing imported.
+    pub(crate) fn start(&self, spec: &WarmSpec) -> Result<Sandbox, SandboxError> {
+        let policy = (spec.security_level, spec.safe_mode);
+        // Held while the first sandbox of a policy proves itself: the others wait for the proof.
+        let mut proved = self.proved.lock().unwrap_or_else(PoisonError::into_inner);
+        if proved.contains(&policy) || self.tier == Tier::Unsafe {
+            drop(proved);
+            return self.start_with(spec, None);
+        }
+        let canary = Canary::new().map_err(SandboxError::start)?;
+        let sandbox = self.start_with(spec, Some(&canary))?;
+        if !canary.is_untouched().map_err(SandboxError::start)? {
+            return Err(SandboxError::Refused(
+                "the sandbox does not hold: something came out of it".to_owned(),
+            ));
+        }
+        proved.push(policy);
+        Ok(sandbox)
+    }
+
+    fn start_with(
+        &self,
+        spec: &WarmSpec,
+        canary: Option<&Canary>,
+    ) -> Result<Sandbox, SandboxError> {
+        let name = cgroup::next_name().map_err(|error| SandboxError::start(io::Error::other(error)))?;
+        let group = match self.tier {
+            Tier::Unsafe => None,
+            _ => Group::create(&self.groups, &name)
+                .inspect_err(|error| tracing::warn!("no control group: {error}"))
+                .ok()
+                .flatten(),
+        };
+        let interpreter = &self.options.interpreter;
+        let is_root = nix::unistd::geteuid().is_root();
+        let workspace = (!self.tier.has_namespaces())
+            .then(|| leftovers::workspace(&self.options.workspaces, &name));
+        if let Some(workspace) = &workspace {
+            make_workspace(workspace, is_root).map_err(SandboxError::start)?;
+        }
+        // Inside, the repository is at another path, and so is an interpreter that lies in it.
+        let inside = |path: &std::path::Path| match path.strip_prefix(&self.options.repo) {
+            Ok(inner) if self.tier.has_namespaces() => std::path::Path::new("/sandbox/repo").join(inner),
+            _ => path.to_owned(),
+        };
+        let config = InitConfig {
+            tier: self.tier,
+            drop_to: is_root.then_some(GUEST),
+            repo: self.options.repo.clone(),
+            python: inside(&interpreter.executable),
+            needs: interpreter.needs.clone(),
+            harness: harness::files(interpreter),
+            level: spec.security_level,
+            safe_mode: spec.safe_mode,
+            seed: spec.seed,
+            hash_seed: spec.hash_seed,
+            freeze_time: spec.freeze_time,
+            import_roots: spec.import_roots.clone(),
+            extra_env: spec.environment.clone(),
+            group: group.as_ref().map(|group| group.files().handed()),
+            workspace,
+            probe: canary.map(Canary::probe).transpose().map_err(SandboxError::start)?,
+            open_files: spec.limits.open_files,
+            processes: spec.limits.processes,
+        };
+        Sandbox::start(&self.options.init, &config, group, &self.options.cancel)
+    }
+}
+
+/// The guest's user must be able to use it, and nobody else.
+fn make_workspace(path: &std::path::Path, is_root: bool) -> io::Result<()> {
+    use std::os::unix::fs::{DirBuilderExt, chown};
+    std::fs::DirBuilder::new().mode(0o700).create(path)?;
+    if is_root {
+        chown(path, Some(GUEST.uid), Some(GUEST.gid))?;
+    }
+    Ok(())
+}
+
+impl Backend for LocalBackend {
+    fn tier(&self) -> Tier {
+        self.tier
+    }
+
+    fn warm<'a>(&'a self, spec: &WarmSpec) -> Result<Box<dyn Warm + 'a>, SandboxError> {
+        Ok(Box::new(Session::new(self, spec.clone())))
+    }
+}

@@ -1,0 +1,143 @@
+//! One sandbox: its process, its connection, its control group.
+//!
+//! Invariant: dropping it ends everything inside and leaves neither group nor directory.
+
+use std::io;
+use std::net::Shutdown;
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use menace_model::{Call, How, ModuleRef};
+
+use super::cancel::{Cancel, Registered};
+use super::request;
+use crate::SandboxError;
+use crate::cgroup::Group;
+use crate::wire::channel;
+use crate::wire::messages::{FromInit, InitConfig, Ready, Report, Request, ToInit};
+
+/// How long a sandbox may take to die once its connection is closed, before it is killed.
+const DYING: Duration = Duration::from_millis(500);
+
+#[derive(Debug)]
+pub(crate) struct Sandbox {
+    stream: UnixStream,
+    process: Child,
+    pub(crate) ready: Ready,
+    next_nonce: u64,
+    cancel: Cancel,
+    _registered: Registered,
+    // Removed after the processes in it are gone: the order of these fields matters.
+    _group: Option<Group>,
+    workspace: Option<PathBuf>,
+}
+
+impl Sandbox {
+    pub(crate) fn start(
+        init: &std::path::Path,
+        config: &InitConfig,
+        group: Option<Group>,
+        cancel: &Cancel,
+    ) -> Result<Self, SandboxError> {
+        let start = SandboxError::start;
+        let (stream, theirs) = UnixStream::pair().map_err(start)?;
+        let registered = cancel.register(&stream).map_err(start)?;
+        let process = Command::new(init)
+            .arg(crate::init::ARGUMENT)
+            .env_clear()
+            .current_dir("/")
+            .stdin(Stdio::from(OwnedFd::from(theirs)))
+            .stdout(Stdio::null())
+            .spawn()
+            .map_err(start)?;
+        let mut sandbox = Self {
+            stream,
+            process,
+            ready: Ready::default(),
+            next_nonce: 1,
+            cancel: cancel.clone(),
+            _registered: registered,
+            _group: group,
+            workspace: config.workspace.clone(),
+        };
+        let descriptors: Vec<_> =
+            config.group.iter().flatten().map(|handed| handed.fd).collect();
+        let sent = channel::send_with(&sandbox.stream, config, &descriptors);
+        match sandbox.hear() {
+            Ok(FromInit::Ready(ready)) => sandbox.ready = ready,
+            Ok(FromInit::Failed(why)) => return Err(SandboxError::Refused(why)),
+            Ok(FromInit::Report(_)) => return Err(SandboxError::Protocol("a report too early")),
+            Err(error) => return Err(sent.err().map_or(error, start)),
+        }
+        Ok(sandbox)
+    }
+
+    pub(crate) fn import(
+        &mut self,
+        module: &ModuleRef,
+        limits: &menace_model::Limits,
+    ) -> Result<Report, SandboxError> {
+        let nonce = self.nonce();
+        let body = request::import(module, &self.ready.repo, nonce);
+        self.ask(&ToInit::Import(Request { nonce, limits: limits.clone(), body }))
+    }
+
+    pub(crate) fn call(&mut self, call: &Call) -> Result<Report, SandboxError> {
+        debug_assert!(call.target.how == How::Module || !call.target.qualname.is_empty());
+        let nonce = self.nonce();
+        let body = request::call(call, &self.ready.repo, nonce);
+        self.ask(&ToInit::Call(Request { nonce, limits: call.limits.clone(), body }))
+    }
+
+    fn nonce(&mut self) -> u64 {
+        self.next_nonce += 1;
+        self.next_nonce
+    }
+
+    fn ask(&mut self, request: &ToInit) -> Result<Report, SandboxError> {
+        let (ToInit::Import(asked) | ToInit::Call(asked)) = request;
+        let nonce = asked.nonce;
+        channel::send(&self.stream, request).map_err(|error| self.lost(error))?;
+        match self.hear()? {
+            FromInit::Report(mut report) => {
+                // A report that answers another call is no report of this one.
+                if report.mailbox_nonce != nonce {
+                    report.phase = report.phase.min(1);
+                    report.mailbox.clear();
+                }
+                Ok(*report)
+            }
+            FromInit::Failed(why) => Err(SandboxError::Refused(why)),
+            FromInit::Ready(_) => Err(SandboxError::Protocol("a greeting too late")),
+        }
+    }
+
+    fn hear(&self) -> Result<FromInit, SandboxError> {
+        channel::receive(&self.stream).map_err(|error| self.lost(error))
+    }
+
+    fn lost(&self, source: io::Error) -> SandboxError {
+        if self.cancel.is_cancelled() { SandboxError::Cancelled } else { SandboxError::Lost(source) }
+    }
+}
+
+impl Drop for Sandbox {
+    fn drop(&mut self) {
+        let _ = self.stream.shutdown(Shutdown::Both);
+        let asked = Instant::now();
+        while matches!(self.process.try_wait(), Ok(None)) {
+            if asked.elapsed() > DYING {
+                let _ = self.process.kill();
+                let _ = self.process.wait();
+                break;
+            }
+            std::thread::sleep(Duration::from_micros(200));
+        }
+        if let Some(workspace) = &self.workspace {
+            super::leftovers::remove_workspace(workspace);
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! From what the init saw and what the harness said to one word.
+//!
+//! The most alarming wins: a violation over a limit, a limit over a crash, a crash over what the
+//! guest itself reports.
+
+use menace_model::{Exit, Verdict};
+
+use crate::wire::messages::{Killed, Report};
+
+/// What the guest's own report amounts to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Said {
+    /// No report: the process was gone before.
+    Nothing,
+    Returned,
+    Raised { memory: bool, disk: bool },
+    /// `SystemExit`.
+    Exited,
+    Unreachable,
+}
+
+pub(crate) fn exit_of(status: Option<i32>) -> Exit {
+    match status {
+        Some(status) if status & 0x7f == 0 => {
+            Exit { code: Some((status >> 8) & 0xff), signal: None }
+        }
+        Some(status) => Exit { code: None, signal: Some(status & 0x7f) },
+        None => Exit::default(),
+    }
+}
+
+/// The word, and a sentence when the word is not enough.
+pub(crate) fn judge(report: &Report, said: Said, violations: usize) -> (Verdict, Option<String>) {
+    let told = |verdict, reason: &str| (verdict, Some(reason.to_owned()));
+    if violations > 0 {
+        return told(Verdict::Violated, "it tried what the policy forbids");
+    }
+    match report.killed {
+        Some(Killed::Cpu) => return told(Verdict::TimedOut, "it used up its processor time"),
+        Some(Killed::Memory) => return told(Verdict::OutOfMemory, "it used up its memory"),
+        Some(Killed::Disk) => return told(Verdict::OutOfDisk, "it wrote more than it may"),
+        Some(Killed::Deadline) if said == Said::Nothing => {
+            return told(Verdict::TimedOut, "it did not end in time");
+        }
+        Some(Killed::Deadline) | None => {}
+    }
+    if report.oom_kills > 0 && said == Said::Nothing {
+        return told(Verdict::OutOfMemory, "the kernel killed it for its memory");
+    }
+    match exit_of(report.status).signal {
+        Some(libc::SIGXCPU) => return told(Verdict::TimedOut, "it used up its processor time"),
+        Some(libc::SIGXFSZ) => return told(Verdict::OutOfDisk, "a file grew beyond its limit"),
+        _ => {}
+    }
+    if report.disk_full {
+        return told(Verdict::OutOfDisk, "it filled its disk");
+    }
+    match said {
+        Said::Returned => (Verdict::Returned, None),
+        Said::Raised { memory: true, .. } => told(Verdict::OutOfMemory, "an allocation failed"),
+        Said::Raised { disk: true, .. } => told(Verdict::OutOfDisk, "a write failed"),
+        Said::Raised { .. } => (Verdict::Raised, None),
+        Said::Exited => told(Verdict::Crashed, "it asked Python to exit"),
+        Said::Unreachable => (Verdict::Unreachable, None),
+        Said::Nothing => (Verdict::Crashed, Some(death(report))),
+    }
+}
+
+fn death(report: &Report) -> String {
+    if let Some(errno) = report.fork_errno {
+        let error = std::io::Error::from_raw_os_error(errno);
+        return format!("no process could be made for it: {error}");
+    }
+    match exit_of(report.status) {
+        Exit { signal: Some(signal), .. } => {
+            let name = nix::sys::signal::Signal::try_from(signal)
+                .map_or_else(|_| signal.to_string(), |signal| signal.to_string());
+            format!("its process was killed by {name}")
+        }
+        Exit { code: Some(code), .. } => {
+            format!("its process left with code {code} before the section was done")
+        }
+        Exit { .. } => report.spent.clone().unwrap_or_else(|| "its process vanished".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SEGFAULT: i32 = libc::SIGSEGV;
+
+    fn report() -> Report {
+        Report::default()
+    }
+
+    #[test]
+    fn a_violation_counts_more_than_anything_else() {
+        let report = Report { killed: Some(Killed::Deadline), oom_kills: 1, ..report() };
+        assert_eq!(judge(&report, Said::Nothing, 1).0, Verdict::Violated);
+    }
+
+    #[test]
+    fn a_hanging_repr_after_the_call_is_no_timeout() {
+        let report = Report { killed: Some(Killed::Deadline), ..report() };
+        assert_eq!(judge(&report, Said::Returned, 0).0, Verdict::Returned);
+        assert_eq!(judge(&report, Said::Nothing, 0).0, Verdict::TimedOut);
+    }
+
+    #[test]
+    fn a_silent_end_is_a_crash_even_with_code_zero() {
+        let (verdict, reason) = judge(&Report { status: Some(0), ..report() }, Said::Nothing, 0);
+        assert_eq!(verdict, Verdict::Crashed);
+        assert!(reason.unwrap().contains("code 0"));
+    }
+
+    #[test]
+    fn a_signal_is_named() {
+        let (verdict, reason) = judge(&Report { status: Some(SEGFAULT), ..report() }, Said::Nothing, 0);
+        assert_eq!((verdict, reason.unwrap().contains("SIGSEGV")), (Verdict::Crashed, true));
+    }
+
+    #[test]
+    fn limits_have_verdicts_of_their_own() {
+        let said = Said::Raised { memory: true, disk: false };
+        assert_eq!(judge(&report(), said, 0).0, Verdict::OutOfMemory);
+        let said = Said::Raised { memory: false, disk: true };
+        assert_eq!(judge(&report(), said, 0).0, Verdict::OutOfDisk);
+        let full = Report { disk_full: true, ..report() };
+        assert_eq!(judge(&full, Said::Returned, 0).0, Verdict::OutOfDisk);
+        let cpu = Report { status: Some(libc::SIGXCPU), ..report() };
+        assert_eq!(judge(&cpu, Said::Nothing, 0).0, Verdict::TimedOut);
+    }
+}

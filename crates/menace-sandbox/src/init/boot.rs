@@ -1,0 +1,248 @@
+//! Puts a sandbox together and hands it to [`Sandbox::serve`].
+
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+
+use super::copied::Copied;
+use super::layer::Layer;
+use super::limits::Keeper;
+use super::mailbox::Mailbox;
+use super::overlay::Overlay;
+use super::processes::Census;
+use super::streams::Stream;
+use super::supervise::Sandbox;
+use super::zygote::{Confinement, Program, Zygote};
+use super::{During, InitError, paths, probe, root};
+use crate::Tier;
+use crate::cgroup::{Controller, GroupFiles};
+use crate::confine::{Level, Places, Policy};
+use crate::sys;
+use crate::wire::harness::Setup;
+use crate::wire::messages::{InitConfig, Ready};
+
+/// Room for the processes that are not the call's: the init and the zygote.
+const OWN_PROCESSES: u64 = 3;
+
+/// As PID 1 of fresh namespaces.
+pub(crate) fn serve_namespaced(
+    host: &UnixStream,
+    config: &InitConfig,
+    trees: &root::Trees,
+    group: Option<GroupFiles>,
+) -> Result<(), InitError> {
+    sys::loopback_up().during(|| "cannot bring the loopback interface up".to_owned())?;
+    nix::unistd::sethostname("sandbox").during(|| "cannot set the host name".to_owned())?;
+    root::enter(config, trees)?;
+    let layer = Layer::Overlay(Overlay::new(config.level < 5));
+    let read = ["/usr", "/lib", "/lib64", "/lib32", "/bin", "/sbin", "/etc", "/proc", paths::HARNESS]
+        .iter()
+        .map(PathBuf::from)
+        .chain(config.needs.iter().cloned());
+    let places = Places {
+        read: read.collect(),
+        write: vec![PathBuf::from(paths::WRITABLE)],
+        devices: paths::DEVICES.iter().map(PathBuf::from).collect(),
+    };
+    let boot = Boot { host, config, group, layer, places, census: Census::Namespace };
+    boot.serve(Path::new(paths::HARNESS), trees.remarks.clone())
+}
+
+/// Without namespaces, around a copy of the repository.
+pub(crate) fn serve_copied(
+    host: &UnixStream,
+    config: &InitConfig,
+    layer: Copied,
+    group: Option<GroupFiles>,
+) -> Result<(), InitError> {
+    let workspace = config
+        .workspace
+        .as_ref()
+        .ok_or_else(|| InitError::Refused("no workspace was given".to_owned()))?;
+    let harness = workspace.join("menace");
+    std::fs::create_dir_all(&harness).during(|| "cannot create the harness".to_owned())?;
+    for (name, content) in &config.harness {
+        std::fs::write(harness.join(name), content)
+            .during(|| format!("cannot write the harness's `{name}`"))?;
+    }
+    let layer = Layer::Copied(layer);
+    let system = paths::SYSTEM.iter().chain(&paths::ETC).map(PathBuf::from);
+    let places = Places {
+        read: system.chain([harness.clone()]).chain(config.needs.iter().cloned()).collect(),
+        write: vec![layer.writable()],
+        devices: paths::DEVICES.iter().map(PathBuf::from).collect(),
+    };
+    let boot = Boot { host, config, group, layer, places, census: Census::Descendants };
+    boot.serve(&harness, Vec::new())
+}
+
+struct Boot<'a> {
+    host: &'a UnixStream,
+    config: &'a InitConfig,
+    group: Option<GroupFiles>,
+    layer: Layer,
+    places: Places,
+    census: Census,
+}
+
+impl Boot<'_> {
+    fn serve(mut self, harness: &Path, remarks: Vec<String>) -> Result<(), InitError> {
+        let config = self.config;
+        let policy = Policy {
+            level: Level::try_from(config.level)
+                .map_err(|error| InitError::Refused(error.to_string()))?,
+            safe_mode: config.safe_mode,
+            namespaces: config.tier.has_namespaces(),
+        };
+        self.layer.prepare()?;
+        let foreign = self.foreign_processes();
+        if let Some(wanted) = &config.probe
+            && config.tier != Tier::Unsafe
+        {
+            self.limit_group(Some(probe::PROCESSES))?;
+            probe::run(wanted, &self.confinement(policy, probe::PROCESSES + foreign))?;
+        }
+        self.limit_group(Some(config.processes + OWN_PROCESSES))?;
+        let mailbox = Mailbox::new().during(|| "cannot make the mailbox".to_owned())?;
+        let out = Stream::new().during(|| "cannot make a pipe".to_owned())?;
+        let err = Stream::new().during(|| "cannot make a pipe".to_owned())?;
+        let program = Program {
+            python: config.python.clone(),
+            harness: main_file(config, harness),
+            environment: self.environment(),
+            directory: self.layer.repo().to_owned(),
+            mailbox: &mailbox,
+            out: &out,
+            err: &err,
+        };
+        let processes = config.processes + OWN_PROCESSES + foreign;
+        let zygote = Zygote::start(&program, &self.confinement(policy, processes))?;
+        let ready = Ready {
+            repo: self.layer.repo().to_string_lossy().into_owned(),
+            landlock: Some(zygote.landlocked.abi).filter(|&abi| abi > 0),
+            remarks,
+        };
+        let setup = self.setup();
+        let keeper = Keeper::new(self.group.take(), self.census, zygote.pid);
+        let mut sandbox = Sandbox {
+            host: self.host,
+            keeper,
+            layer: self.layer,
+            zygote,
+            mailbox,
+            out,
+            err,
+            census: self.census,
+            attempts: Vec::new(),
+        };
+        sandbox.greet(&setup, ready)?;
+        sandbox.serve()
+    }
+
+    fn confinement(&self, policy: Policy, processes: u64) -> Confinement<'_> {
+        let counts = |group: &GroupFiles| group.version(Controller::Pids).is_some();
+        let group_counts = self.group.as_ref().is_some_and(counts);
+        Confinement {
+            policy,
+            places: &self.places,
+            group: self.group.as_ref(),
+            open_files: self.config.open_files,
+            processes: (!group_counts).then_some(processes),
+            unsafe_tier: self.config.tier == Tier::Unsafe,
+        }
+    }
+
+    fn limit_group(&mut self, processes: Option<u64>) -> Result<(), InitError> {
+        match &mut self.group {
+            Some(group) if group.version(Controller::Pids).is_some() => group
+                .set_pids_limit(processes)
+                .map_err(|error| InitError::Refused(error.to_string())),
+            _ => Ok(()),
+        }
+    }
+
+    /// Without a user namespace, the limit counts every process of the user.
+    fn foreign_processes(&self) -> u64 {
+        if self.census == Census::Namespace {
+            return 0;
+        }
+        let own = nix::unistd::getuid().as_raw();
+        let Ok(entries) = std::fs::read_dir("/proc") else { return 0 };
+        let of_ours = |entry: &std::fs::DirEntry| {
+            use std::os::unix::fs::MetadataExt;
+            entry.metadata().is_ok_and(|found| found.uid() == own)
+        };
+        let threads = |entry: std::fs::DirEntry| {
+            std::fs::read_dir(entry.path().join("task")).map_or(0, |tasks| tasks.count() as u64)
+        };
+        entries.flatten().filter(of_ours).map(threads).sum()
+    }
+
+    fn setup(&self) -> Vec<u8> {
+        let repo = self.layer.repo().to_string_lossy().into_owned();
+        let room = self.layer.writable().to_string_lossy().into_owned();
+        let text = |path: &PathBuf| path.to_string_lossy().into_owned();
+        let mut roots: Vec<String> = self.places.read.iter().map(text).collect();
+        let mut write_roots: Vec<String> = self.places.devices.iter().map(text).collect();
+        write_roots.extend([room, "/tmp".into(), "/var/tmp".into(), "/dev/shm".into(), "/dev/fd".into(), "/dev/std".into(), "/proc/self".into()]);
+        roots.extend(write_roots.iter().cloned());
+        roots.push(text(&self.config.repo));
+        if self.layer.repo() != self.config.repo {
+            write_roots.push(text(&self.config.repo));
+        }
+        let sys_path: Vec<String> = self
+            .config
+            .import_roots
+            .iter()
+            .map(|inner| Path::new(&repo).join(inner).to_string_lossy().trim_end_matches('/').to_owned())
+            .collect();
+        Setup {
+            repo: &repo,
+            sys_path: &sys_path,
+            roots: &roots,
+            write_roots: &write_roots,
+            seed: self.config.seed,
+            freeze_time: self.config.freeze_time,
+        }
+        .body()
+    }
+
+    /// Built from scratch: nothing of the host's comes in.
+    fn environment(&self) -> Vec<(String, String)> {
+        let room = self.layer.room();
+        let inside = |inner: &str| room.join(inner).to_string_lossy().into_owned();
+        let data = inside(paths::DATA);
+        let tmp = if self.census == Census::Namespace { "/tmp".to_owned() } else { inside(paths::TMP) };
+        let bin = self.config.python.parent().unwrap_or(Path::new("/usr/bin")).display();
+        let mut variables: Vec<(String, String)> = [
+            ("PATH", format!("{bin}:/usr/local/bin:/usr/bin:/bin")),
+            ("HOME", inside(paths::HOME)),
+            ("TMPDIR", tmp),
+            ("USER", "sandbox".to_owned()),
+            ("LOGNAME", "sandbox".to_owned()),
+            ("LANG", "C.UTF-8".to_owned()),
+            ("LC_ALL", "C.UTF-8".to_owned()),
+            ("TZ", "UTC".to_owned()),
+            ("PYTHONHASHSEED", self.config.hash_seed.to_string()),
+            ("DATABASE_URL", format!("sqlite:///{data}/database.db")),
+            ("BOT_DB_PATH", format!("{data}/bot.db")),
+            ("BOT_PERFORMANCE_DB", format!("{data}/bot_performance.db")),
+            ("MAINTENANCE_DB", format!("{data}/maintenance.db")),
+            // Threads of numerical libraries do not survive a fork, and make timing a lottery.
+            ("OMP_NUM_THREADS", "1".to_owned()),
+            ("OPENBLAS_NUM_THREADS", "1".to_owned()),
+            ("MKL_NUM_THREADS", "1".to_owned()),
+        ]
+        .into_iter()
+        .map(|(name, value)| (name.to_owned(), value))
+        .collect();
+        variables.extend(self.config.extra_env.iter().cloned());
+        variables
+    }
+}
+
+/// The compiled form when there is one: it saves the time to compile.
+fn main_file(config: &InitConfig, directory: &Path) -> PathBuf {
+    let compiled = "__main__.pyc";
+    let has = config.harness.iter().any(|(name, _)| name == compiled);
+    directory.join(if has { compiled } else { "__main__.py" })
+}

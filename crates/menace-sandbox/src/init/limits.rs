@@ -1,0 +1,261 @@
+//! Holds a call to its limits, with whatever this machine has, and measures what it used.
+//!
+//! Control groups and the size of the writable layer are the kernel's; what they cannot do, the
+//! init watches itself, every [`TICK`].
+
+use std::io;
+use std::time::Duration;
+
+use menace_model::{EnforcedBy, Limit, Limits, Mechanism};
+
+use super::layer::Layer;
+use super::processes::{self, Census};
+use crate::cgroup::{Controller, CpuUsage, GroupFiles, Version};
+use crate::sys;
+use crate::wire::messages::{Killed, Report};
+
+/// How often the monitor looks.
+pub(crate) const TICK: Duration = Duration::from_millis(10);
+const NANOS_PER_TICK: u64 = 10_000_000;
+const MIB: u64 = 1 << 20;
+
+/// What was in use before the call: all later figures are differences.
+#[derive(Debug, Default, Clone, Copy)]
+struct Start {
+    cpu: CpuUsage,
+    oom_kills: u64,
+    process_hits: u64,
+    memory: u64,
+}
+
+#[derive(Debug)]
+pub(crate) struct Keeper {
+    group: Option<GroupFiles>,
+    census: Census,
+    zygote: i32,
+    start: Start,
+    /// What the group was last told, to tell it again only when it changes.
+    told: Option<Told>,
+    /// Data segment of the zygote, once its module is imported.
+    zygote_data: u64,
+    zygote_memory: u64,
+    peak_seen: u64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Told {
+    memory: Option<u64>,
+    cpu_share: Option<f64>,
+    processes: u64,
+}
+
+impl Keeper {
+    pub(crate) fn new(group: Option<GroupFiles>, census: Census, zygote: i32) -> Self {
+        Self {
+            group,
+            census,
+            zygote,
+            start: Start::default(),
+            told: None,
+            zygote_data: 0,
+            zygote_memory: 0,
+            peak_seen: 0,
+        }
+    }
+
+    /// The zygote's own size is not the call's: looks at it again.
+    pub(crate) fn weigh_zygote(&mut self) {
+        self.zygote_data = processes::data_bytes(self.zygote).unwrap_or(0);
+        self.zygote_memory = processes::memory_bytes(self.zygote).unwrap_or(0);
+        self.told = None;
+    }
+
+    /// Before the process of the call exists.
+    pub(crate) fn begin(&mut self, limits: &Limits) -> io::Result<()> {
+        self.peak_seen = 0;
+        let Some(group) = &mut self.group else { return Ok(()) };
+        let told = Told {
+            memory: limits.memory_bytes,
+            cpu_share: limits.cpu_share,
+            processes: limits.processes,
+        };
+        if self.told != Some(told) {
+            let usage = group.memory_usage().unwrap_or(0);
+            // Files of the call live in memory too, and have a limit of their own.
+            let hard = limits.memory_bytes.map(|memory| {
+                usage + memory + limits.disk_bytes.unwrap_or(0).min(memory.max(64 * MIB))
+            });
+            ignore_missing(group.set_memory_limit(hard))?;
+            ignore_missing(group.set_cpu_share(limits.cpu_share))?;
+            // The zygote and the call's first process are there in any case.
+            ignore_missing(group.set_pids_limit(Some(limits.processes + 2)))?;
+            self.told = Some(told);
+        }
+        let _ = group.reset_peak();
+        self.start = Start {
+            cpu: group.cpu_usage().unwrap_or_default(),
+            oom_kills: group.oom_kills().unwrap_or(0),
+            process_hits: group.pids_limit_hits().unwrap_or(0),
+            memory: group.memory_usage().unwrap_or(0),
+        };
+        Ok(())
+    }
+
+    /// On the process of the call, before it may go.
+    pub(crate) fn limit_process(&self, pid: i32, limits: &Limits) -> io::Result<()> {
+        let set = |resource, value| sys::set_limit_of(pid, resource, value);
+        if let Some(cpu) = limits.cpu_ms {
+            // Whole seconds only; the monitor is exact.
+            set(libc::RLIMIT_CPU, cpu.div_ceil(1000) + 1)?;
+        }
+        if let Some(memory) = limits.memory_bytes {
+            // With a control group this is only for a single absurd demand, which then fails with
+            // an exception that says where, instead of a kill that says nothing.
+            let slack = if self.counts_memory() { memory.max(256 * MIB) } else { 0 };
+            set(libc::RLIMIT_DATA, self.zygote_data + memory + slack)?;
+        }
+        if let Some(disk) = limits.disk_bytes {
+            set(libc::RLIMIT_FSIZE, disk)?;
+        }
+        Ok(())
+    }
+
+    fn has(&self, controller: Controller) -> bool {
+        self.group.as_ref().is_some_and(|group| group.version(controller).is_some())
+    }
+
+    fn counts_memory(&self) -> bool {
+        self.has(Controller::Memory)
+    }
+
+    /// Does anything have to be watched while the call runs?
+    pub(crate) fn must_watch(&self, limits: &Limits, layer: &Layer) -> bool {
+        limits.cpu_ms.is_some()
+            || limits.memory_bytes.is_some()
+            || matches!(layer, Layer::Copied(_)) && limits.disk_bytes.is_some()
+    }
+
+    /// One look of the monitor: what the call has to be killed for.
+    pub(crate) fn exceeded(&mut self, limits: &Limits, layer: &Layer) -> Option<Killed> {
+        if let Some(allowed) = limits.cpu_ms
+            && self.cpu_ns() / 1_000_000 > allowed
+        {
+            return Some(Killed::Cpu);
+        }
+        if let Some(allowed) = limits.memory_bytes {
+            let used = self.memory_now(layer);
+            self.peak_seen = self.peak_seen.max(used);
+            if used > allowed {
+                return Some(Killed::Memory);
+            }
+        }
+        if let (Layer::Copied(_), Some(allowed)) = (layer, limits.disk_bytes)
+            && layer.bytes() > allowed
+        {
+            return Some(Killed::Disk);
+        }
+        None
+    }
+
+    /// Processor time of the call so far.
+    fn cpu_ns(&self) -> u64 {
+        if let Some(group) = &self.group
+            && let Ok(now) = group.cpu_usage()
+        {
+            return now.total_ns.saturating_sub(self.start.cpu.total_ns);
+        }
+        let others = self.census.others(self.zygote);
+        others.into_iter().filter_map(processes::cpu_ticks).sum::<u64>() * NANOS_PER_TICK
+    }
+
+    /// Memory of the call now, without its files.
+    fn memory_now(&self, layer: &Layer) -> u64 {
+        if let Some(group) = &self.group
+            && let Ok(now) = group.memory_usage()
+        {
+            return now.saturating_sub(self.start.memory).saturating_sub(layer.bytes());
+        }
+        // A fork starts with the zygote's pages, which it shares.
+        let own = |pid| {
+            processes::memory_bytes(pid).map(|used| used.saturating_sub(self.zygote_memory))
+        };
+        self.census.others(self.zygote).into_iter().filter_map(own).sum()
+    }
+
+    /// What the call used, once its processes are gone.
+    pub(crate) fn finish(&self, report: &mut Report, max_rss_kib: Option<i64>) {
+        if let Some(group) = &self.group {
+            if let Ok(now) = group.cpu_usage() {
+                let used = now.since(self.start.cpu);
+                (report.user_ns, report.system_ns) = (used.user_ns, used.system_ns);
+            }
+            if let Ok(hits) = group.oom_kills() {
+                report.oom_kills = hits.saturating_sub(self.start.oom_kills);
+            }
+            if let Ok(hits) = group.pids_limit_hits() {
+                report.process_limit_hits = hits.saturating_sub(self.start.process_hits);
+            }
+        }
+        let from_group = self.group.as_ref().and_then(|group| group.peak().ok().flatten());
+        report.peak_memory_bytes = match (from_group, max_rss_kib) {
+            (Some(peak), _) => peak.saturating_sub(self.start.memory),
+            (None, Some(rss)) => (rss.unsigned_abs() * 1024).saturating_sub(self.zygote_memory),
+            (None, None) => 0,
+        }
+        .max(self.peak_seen);
+    }
+
+    /// What holds each limit that was asked for, and what nothing can hold here.
+    pub(crate) fn account(&self, limits: &Limits, layer: &Layer) -> (EnforcedBy, Vec<Limit>) {
+        let mut by = EnforcedBy::new();
+        let mut nothing = Vec::new();
+        let version = |controller: Controller| -> Vec<Mechanism> {
+            let found = self.group.as_ref().and_then(|group| group.version(controller));
+            let mechanism = |version| match version {
+                Version::CgroupV1 => Mechanism::CgroupV1,
+                Version::CgroupV2 => Mechanism::CgroupV2,
+            };
+            found.map(mechanism).into_iter().collect()
+        };
+        by.insert(Limit::Timeout, vec![Mechanism::Monitor]);
+        by.insert(Limit::Output, vec![Mechanism::Monitor]);
+        by.insert(Limit::OpenFiles, vec![Mechanism::Rlimit]);
+        if limits.cpu_ms.is_some() {
+            by.insert(Limit::Cpu, vec![Mechanism::Rlimit, Mechanism::Monitor]);
+        }
+        if limits.cpu_share.is_some() {
+            let held = version(Controller::Cpu);
+            if held.is_empty() {
+                nothing.push(Limit::CpuShare);
+            } else {
+                by.insert(Limit::CpuShare, held);
+            }
+        }
+        if limits.memory_bytes.is_some() {
+            let mut held = version(Controller::Memory);
+            held.extend([Mechanism::Rlimit, Mechanism::Monitor]);
+            by.insert(Limit::Memory, held);
+        }
+        if limits.disk_bytes.is_some() {
+            let held = match layer {
+                Layer::Overlay(_) => vec![Mechanism::TmpfsSize],
+                Layer::Copied(_) => vec![Mechanism::Rlimit, Mechanism::Monitor],
+            };
+            by.insert(Limit::Disk, held);
+        }
+        let mut held = version(Controller::Pids);
+        if held.is_empty() {
+            held.push(Mechanism::Rlimit);
+        }
+        by.insert(Limit::Processes, held);
+        (by, nothing)
+    }
+}
+
+/// A controller that is not there is reported with the outcome, not here.
+fn ignore_missing(result: crate::cgroup::Result<()>) -> io::Result<()> {
+    match result {
+        Ok(()) | Err(crate::cgroup::Error::Unavailable { .. }) => Ok(()),
+        Err(error) => Err(io::Error::other(error)),
+    }
+}

@@ -1,0 +1,90 @@
+//! The inside of a sandbox, except for the guest: builds it, then watches over it.
+//!
+//! ```text
+//! host ──exec──► start: user, mount, pid, net … namespaces ──fork──► PID 1
+//!                                                                     │ root: what can be seen
+//!                                                                     │ probe: can it be left?
+//!                                                                     ├─fork─► zygote: confined,
+//!                                                                     │        exec of Python
+//!                                                                     ▼
+//!                                              supervise: one import, then calls, one at a time
+//! ```
+//!
+//! PID 1 is Menace: when it goes, the kernel kills everything else in the sandbox. It goes when
+//! the host closes the connection, whatever the reason.
+
+mod boot;
+mod copied;
+mod layer;
+mod limits;
+mod mailbox;
+mod overlay;
+mod paths;
+mod probe;
+mod processes;
+mod root;
+mod start;
+mod streams;
+mod supervise;
+mod touched;
+mod zygote;
+
+use std::os::unix::net::UnixStream;
+
+use crate::sys;
+use crate::wire::channel;
+use crate::wire::messages::FromInit;
+
+/// The first argument that turns this program into the init of a sandbox.
+pub(crate) const ARGUMENT: &str = "__sandbox-init";
+
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum InitError {
+    #[error("{what}: {source}")]
+    Step { what: String, source: std::io::Error },
+    #[error("{0}")]
+    Refused(String),
+}
+
+/// Says what was being done when it failed.
+pub(crate) trait During<T> {
+    fn during(self, what: impl FnOnce() -> String) -> Result<T, InitError>;
+}
+
+impl<T, E: Into<std::io::Error>> During<T> for Result<T, E> {
+    fn during(self, what: impl FnOnce() -> String) -> Result<T, InitError> {
+        self.map_err(|source| InitError::Step { what: what(), source: source.into() })
+    }
+}
+
+/// The second argument when all that is wanted is to know whether namespaces work.
+pub(crate) const TRY_NAMESPACES: &str = "try-namespaces";
+
+/// Was this program started to be an init? Every program that runs sandboxes asks first of all.
+pub fn requested() -> bool {
+    std::env::args_os().nth(1).is_some_and(|argument| argument == ARGUMENT)
+}
+
+/// Builds the sandbox that the host describes on standard input, and serves it until it ends.
+pub fn run() -> ! {
+    if std::env::args_os().nth(2).is_some_and(|argument| argument == TRY_NAMESPACES) {
+        let code = match start::try_namespaces() {
+            Ok(()) => 0,
+            Err(error) => {
+                let _ = std::io::Write::write_all(&mut std::io::stdout(), error.to_string().as_bytes());
+                1
+            }
+        };
+        sys::exit_now(code);
+    }
+    let host = UnixStream::from(sys::adopt(0));
+    let code = match start::start(&host) {
+        Ok(()) => 0,
+        Err(error) => {
+            // Nobody may be listening any more; there is nobody else to tell.
+            let _ = channel::send(&host, &FromInit::Failed(error.to_string()));
+            1
+        }
+    };
+    sys::exit_now(code)
+}

@@ -1,0 +1,166 @@
+//! What can be seen from inside: a root of its own with only what Python needs.
+
+use std::fs;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+
+use nix::mount::{MntFlags, MsFlags, mount, umount2};
+
+use super::{During, InitError, paths};
+use crate::sys;
+use crate::wire::messages::InitConfig;
+
+/// Parts of the host's file system, detached from it.
+#[derive(Debug)]
+pub(crate) struct Trees {
+    repo: OwnedFd,
+    /// Path, tree, and whether it is a directory.
+    others: Vec<(PathBuf, OwnedFd, bool)>,
+    links: Vec<(PathBuf, PathBuf)>,
+    /// What is not as it should be, for people.
+    pub(crate) remarks: Vec<String>,
+}
+
+impl Trees {
+    /// Takes copies of the mounts, read-only, the repository with `owners` mapped.
+    pub(crate) fn take(
+        config: &InitConfig,
+        owners: Option<BorrowedFd<'_>>,
+    ) -> Result<Self, InitError> {
+        let mut remarks = Vec::new();
+        let repo = take(&config.repo, false)?;
+        if let Some(owners) = owners
+            && let Err(error) = sys::map_owners(repo.as_fd(), owners)
+        {
+            remarks.push(format!(
+                "the file system of the repository cannot map owners ({error}): \
+                 the guest sees its files as somebody else's"
+            ));
+        }
+        sys::make_read_only(repo.as_fd(), false)
+            .during(|| "cannot make the repository read-only".to_owned())?;
+        let (mut others, mut links) = (Vec::new(), Vec::new());
+        let system = paths::SYSTEM.iter().chain(&paths::ETC).map(PathBuf::from);
+        let devices = paths::DEVICES.iter().map(PathBuf::from);
+        for path in system.chain(devices).chain(config.needs.iter().cloned()) {
+            let Ok(found) = fs::symlink_metadata(&path) else { continue };
+            if found.file_type().is_symlink() {
+                if let Ok(target) = fs::read_link(&path) {
+                    links.push((path, target));
+                }
+                continue;
+            }
+            let is_device = path.starts_with("/dev");
+            let tree = take(&path, found.is_dir())?;
+            sys::make_read_only(tree.as_fd(), is_device)
+                .during(|| format!("cannot make `{}` read-only", path.display()))?;
+            others.push((path, tree, found.is_dir()));
+        }
+        Ok(Self { repo, others, links, remarks })
+    }
+}
+
+fn take(path: &Path, recursive: bool) -> Result<OwnedFd, InitError> {
+    sys::clone_mounts(path, recursive).during(|| format!("cannot reach `{}`", path.display()))
+}
+
+/// Builds the new root from the trees and moves into it. Nothing of the host is left.
+pub(crate) fn enter(config: &InitConfig, trees: &Trees) -> Result<(), InitError> {
+    // Any directory does as a place to build: what is below it is about to be out of sight.
+    let root = Path::new("/tmp");
+    let base = MsFlags::MS_NOSUID | MsFlags::MS_NODEV;
+    mount(Some("root"), root, Some("tmpfs"), base, Some("mode=0755,size=16m"))
+        .during(|| "cannot mount the new root".to_owned())?;
+    let inside = |path: &Path| root.join(path.strip_prefix("/").unwrap_or(path));
+    for directory in [paths::REPO, paths::BOX, paths::HARNESS, paths::LOWER, paths::IMPORTED, "/proc", "/etc", "/dev", "/var", "/run"] {
+        create(&inside(Path::new(directory)))?;
+    }
+    attach(&trees.repo, &inside(Path::new(paths::LOWER)), true)?;
+    for (path, target) in &trees.links {
+        let link = inside(path);
+        create(link.parent().unwrap_or(root))?;
+        // A path that was made before, for something below it, wins.
+        let _ = symlink(target, link);
+    }
+    for (path, tree, is_directory) in &trees.others {
+        attach(tree, &inside(path), *is_directory)?;
+    }
+    for (link, target) in [
+        ("/tmp", format!("{}/{}", paths::BOX, paths::TMP)),
+        ("/var/tmp", format!("{}/{}", paths::BOX, paths::TMP)),
+        ("/dev/shm", format!("{}/{}", paths::BOX, paths::SHM)),
+        ("/dev/fd", "/proc/self/fd".to_owned()),
+        ("/dev/stdin", "/proc/self/fd/0".to_owned()),
+        ("/dev/stdout", "/proc/self/fd/1".to_owned()),
+        ("/dev/stderr", "/proc/self/fd/2".to_owned()),
+    ] {
+        let _ = symlink(target, inside(Path::new(link)));
+    }
+    // Paths that were written down outside (editable installs, for one) lead to the repository.
+    let outside = inside(&config.repo);
+    if let Some(parent) = outside.parent()
+        && create(parent).is_ok()
+    {
+        let _ = symlink(paths::REPO, outside);
+    }
+    for (file, text) in ETC_FILES {
+        fs::write(inside(Path::new(file)), text).during(|| format!("cannot write `{file}`"))?;
+    }
+    for (name, content) in &config.harness {
+        let file = inside(Path::new(paths::HARNESS)).join(name);
+        fs::write(&file, content).during(|| format!("cannot write `{}`", file.display()))?;
+    }
+    mount(Some("proc"), &inside(Path::new("/proc")), Some("proc"), base | MsFlags::MS_NOEXEC, None::<&str>)
+        .during(|| "cannot mount /proc".to_owned())?;
+    nix::unistd::chdir(root).during(|| "cannot enter the new root".to_owned())?;
+    nix::unistd::pivot_root(".", ".").during(|| "cannot change the root".to_owned())?;
+    umount2(".", MntFlags::MNT_DETACH).during(|| "cannot let go of the host's root".to_owned())?;
+    nix::unistd::chdir("/").during(|| "cannot enter the new root".to_owned())?;
+    let sealed = MsFlags::MS_REMOUNT | MsFlags::MS_BIND | MsFlags::MS_RDONLY | base;
+    mount(None::<&str>, "/", None::<&str>, sealed, None::<&str>)
+        .during(|| "cannot seal the new root".to_owned())
+}
+
+const ETC_FILES: [(&str, &str); 6] = [
+    ("/etc/passwd", "sandbox:x:1000:1000::/sandbox/box/home:/bin/sh\nnobody:x:65534:65534::/:/bin/false\n"),
+    ("/etc/group", "sandbox:x:1000:\nnogroup:x:65534:\n"),
+    ("/etc/hosts", "127.0.0.1 localhost sandbox\n::1 localhost\n"),
+    ("/etc/hostname", "sandbox\n"),
+    ("/etc/nsswitch.conf", "passwd: files\ngroup: files\nhosts: files\n"),
+    ("/etc/resolv.conf", ""),
+];
+
+fn create(directory: &Path) -> Result<(), InitError> {
+    fs::create_dir_all(directory).during(|| format!("cannot create `{}`", directory.display()))
+}
+
+fn attach(tree: &OwnedFd, target: &Path, is_directory: bool) -> Result<(), InitError> {
+    if is_directory {
+        create(target)?;
+    } else {
+        create(target.parent().unwrap_or(target))?;
+        if !target.exists() {
+            fs::File::create(target).during(|| format!("cannot create `{}`", target.display()))?;
+        }
+    }
+    sys::attach_mounts(tree.as_fd(), target)
+        .during(|| format!("cannot attach `{}`", target.display()))
+}
+
+/// Tries the mounts that a sandbox needs: memory, overlay, processes.
+pub(crate) fn try_mounts() -> Result<(), InitError> {
+    sys::loopback_up().during(|| "cannot bring the loopback interface up".to_owned())?;
+    let root = Path::new("/tmp");
+    let flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV;
+    mount(Some("root"), root, Some("tmpfs"), flags, Some("mode=0755,size=1m"))
+        .during(|| "cannot mount a file system in memory".to_owned())?;
+    for directory in ["lower", "upper", "work", "merged", "proc"] {
+        create(&root.join(directory))?;
+    }
+    let options = "lowerdir=/tmp/lower,upperdir=/tmp/upper,workdir=/tmp/work,userxattr";
+    mount(Some("try"), "/tmp/merged", Some("overlay"), flags, Some(options))
+        .during(|| "cannot mount an overlay".to_owned())?;
+    mount(Some("proc"), "/tmp/proc", Some("proc"), flags, None::<&str>)
+        .during(|| "cannot mount /proc".to_owned())
+}

@@ -1,0 +1,189 @@
+//! From a fresh process to PID 1 of a sandbox: identity, namespaces, fork.
+
+use std::fs;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+
+use nix::mount::MsFlags;
+use nix::sched::CloneFlags;
+use nix::sys::wait::{WaitStatus, waitpid};
+use nix::unistd::{ForkResult, Gid, Uid};
+
+use super::copied::Copied;
+use super::{During, InitError, boot, paths, root};
+use crate::cgroup::GroupFiles;
+use crate::sys;
+use crate::wire::channel;
+use crate::wire::messages::{Identity, InitConfig};
+
+/// Reads the configuration and becomes the sandbox; returns when it is over.
+pub(crate) fn start(host: &UnixStream) -> Result<(), InitError> {
+    let (config, descriptors): (InitConfig, Vec<OwnedFd>) =
+        channel::receive_with(host).during(|| "cannot read the configuration".to_owned())?;
+    let group = match &config.group {
+        Some(handed) => {
+            // The numbers are the host's; the order is the same.
+            let mut received = descriptors.into_iter();
+            let next = |_| received.next().ok_or_else(|| io::ErrorKind::UnexpectedEof.into());
+            Some(
+                GroupFiles::rebuilt(handed, next)
+                    .during(|| "cannot take over the control group".to_owned())?,
+            )
+        }
+        None => None,
+    };
+    // A terminal's Ctrl-C is for the host, which then ends its sandboxes itself.
+    nix::unistd::setsid().during(|| "cannot start a session".to_owned())?;
+    if !config.tier.has_namespaces() {
+        sys::adopt_orphans().during(|| "cannot become the reaper of orphans".to_owned())?;
+        let layer = Copied::new(&config)?;
+        if let Some(identity) = config.drop_to {
+            become_identity(identity)?;
+        }
+        return boot::serve_copied(host, &config, layer, group);
+    }
+    let trees = enter_namespaces(&config)?;
+    match sys::fork().during(|| "cannot fork".to_owned())? {
+        ForkResult::Child => {
+            sys::die_with_parent().during(|| "cannot tie PID 1 to its parent".to_owned())?;
+            boot::serve_namespaced(host, &config, &trees, group)
+        }
+        ForkResult::Parent { child } => {
+            // Only PID 1 may hold the connection: its end tells the host that all is over.
+            drop((trees, group));
+            sys::close_from(0).during(|| "cannot close descriptors".to_owned())?;
+            loop {
+                match waitpid(child, None) {
+                    Ok(WaitStatus::Exited(_, code)) => sys::exit_now(code),
+                    Ok(WaitStatus::Signaled(..)) => sys::exit_now(1),
+                    Err(nix::Error::EINTR) | Ok(_) => {}
+                    Err(_) => sys::exit_now(1),
+                }
+            }
+        }
+    }
+}
+
+/// Makes everything that a sandbox is made of, and throws it away.
+pub(crate) fn try_namespaces() -> Result<(), InitError> {
+    let is_root = nix::unistd::geteuid().is_root();
+    let (uid, gid) = if is_root { (65534, 65534) } else {
+        (nix::unistd::geteuid().as_raw(), nix::unistd::getegid().as_raw())
+    };
+    let identity = Identity { uid, gid };
+    if is_root {
+        become_identity(identity)?;
+    }
+    nix::sched::unshare(all_namespaces()).during(|| "cannot create namespaces".to_owned())?;
+    map_identity(identity)?;
+    keep_to_ourselves()?;
+    match sys::fork().during(|| "cannot fork".to_owned())? {
+        ForkResult::Child => {
+            let tried = root::try_mounts();
+            if let Err(error) = &tried {
+                let _ = io::Write::write_all(&mut io::stdout(), error.to_string().as_bytes());
+            }
+            sys::exit_now(i32::from(tried.is_err()));
+        }
+        ForkResult::Parent { child } => match waitpid(child, None) {
+            Ok(WaitStatus::Exited(_, 0)) => Ok(()),
+            _ => sys::exit_now(1),
+        },
+    }
+}
+
+fn all_namespaces() -> CloneFlags {
+    CloneFlags::CLONE_NEWUSER
+        | CloneFlags::CLONE_NEWNS
+        | CloneFlags::CLONE_NEWPID
+        | CloneFlags::CLONE_NEWNET
+        | CloneFlags::CLONE_NEWIPC
+        | CloneFlags::CLONE_NEWUTS
+        | CloneFlags::CLONE_NEWCGROUP
+}
+
+/// Leaves the host's namespaces. Trees of mounts are taken along, since afterwards the paths may
+/// be out of reach.
+fn enter_namespaces(config: &InitConfig) -> Result<root::Trees, InitError> {
+    let unshare = |flags| {
+        nix::sched::unshare(flags).during(|| "cannot create namespaces".to_owned())
+    };
+    if let Some(identity) = config.drop_to {
+        // Root can read every path and show it with another owner: both before it stops being root.
+        unshare(CloneFlags::CLONE_NEWNS)?;
+        keep_to_ourselves()?;
+        let owners = owner_map(config, identity)?;
+        let trees = root::Trees::take(config, Some(owners.as_fd()))?;
+        become_identity(identity)?;
+        unshare(all_namespaces())?;
+        map_identity(identity)?;
+        return Ok(trees);
+    }
+    let identity =
+        Identity { uid: nix::unistd::geteuid().as_raw(), gid: nix::unistd::getegid().as_raw() };
+    unshare(all_namespaces())?;
+    map_identity(identity)?;
+    keep_to_ourselves()?;
+    root::Trees::take(config, None)
+}
+
+/// Nothing that is mounted from here on shows up outside.
+fn keep_to_ourselves() -> Result<(), InitError> {
+    let flags = MsFlags::MS_REC | MsFlags::MS_PRIVATE;
+    nix::mount::mount(None::<&str>, "/", None::<&str>, flags, None::<&str>)
+        .during(|| "cannot make mounts private".to_owned())
+}
+
+fn become_identity(identity: Identity) -> Result<(), InitError> {
+    let (uid, gid) = (Uid::from_raw(identity.uid), Gid::from_raw(identity.gid));
+    nix::unistd::setgroups(&[]).during(|| "cannot drop groups".to_owned())?;
+    nix::unistd::setresgid(gid, gid, gid).during(|| "cannot change the group".to_owned())?;
+    nix::unistd::setresuid(uid, uid, uid).during(|| "cannot change the user".to_owned())?;
+    // Changing the user made /proc/self root's, and the maps are written there.
+    sys::set_dumpable(true).during(|| "cannot stay in charge of /proc/self".to_owned())
+}
+
+/// Inside, the guest is one ordinary user.
+fn map_identity(identity: Identity) -> Result<(), InitError> {
+    let write = |file: &str, text: String| {
+        fs::write(format!("/proc/self/{file}"), text)
+            .during(|| format!("cannot write /proc/self/{file}"))
+    };
+    write("setgroups", "deny".to_owned())?;
+    write("uid_map", format!("{} {} 1", paths::UID, identity.uid))?;
+    write("gid_map", format!("{} {} 1", paths::UID, identity.gid))
+}
+
+/// A user namespace that maps the owner of the repository to who the guest is outside.
+fn owner_map(config: &InitConfig, identity: Identity) -> Result<OwnedFd, InitError> {
+    use std::os::unix::fs::MetadataExt;
+    let owner = fs::metadata(&config.repo)
+        .during(|| format!("cannot look at `{}`", config.repo.display()))?;
+    let (ready, theirs) = UnixStream::pair().during(|| "cannot make a socket pair".to_owned())?;
+    match sys::fork().during(|| "cannot fork".to_owned())? {
+        ForkResult::Child => {
+            drop(ready);
+            let entered = nix::sched::unshare(CloneFlags::CLONE_NEWUSER);
+            if entered.is_ok() {
+                let _ = io::Write::write_all(&mut &theirs, b"!");
+                // Until the parent has what it wants and closes its end.
+                let _ = io::Read::read(&mut &theirs, &mut [0]);
+            }
+            sys::exit_now(0);
+        }
+        ForkResult::Parent { child } => {
+            drop(theirs);
+            let result = (|| {
+                io::Read::read_exact(&mut &ready, &mut [0])?;
+                let of = |file: &str| format!("/proc/{child}/{file}");
+                fs::write(of("uid_map"), format!("{} {} 1", owner.uid(), identity.uid))?;
+                fs::write(of("gid_map"), format!("{} {} 1", owner.gid(), identity.gid))?;
+                fs::File::open(of("ns/user")).map(OwnedFd::from)
+            })();
+            drop(ready);
+            let _ = waitpid(child, None);
+            result.during(|| "cannot map the owner of the repository".to_owned())
+        }
+    }
+}

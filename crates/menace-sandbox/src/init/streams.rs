@@ -1,0 +1,74 @@
+//! Standard output and error of the guest: kept up to a limit, counted beyond.
+
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+
+use nix::fcntl::{FcntlArg, OFlag, fcntl};
+
+use crate::wire::messages::Captured;
+
+/// A larger pipe means fewer wake-ups for a guest that prints a lot.
+const PIPE_BYTES: i32 = 1 << 20;
+
+#[derive(Debug)]
+pub(crate) struct Stream {
+    reader: OwnedFd,
+    writer: OwnedFd,
+    captured: Captured,
+    keep: usize,
+}
+
+impl Stream {
+    pub(crate) fn new() -> io::Result<Self> {
+        let (reader, writer) = nix::unistd::pipe2(OFlag::O_CLOEXEC)?;
+        fcntl(&reader, FcntlArg::F_SETFL(OFlag::O_NONBLOCK))?;
+        // May be beyond what the user's pipes may take in all: then it stays small.
+        let _ = fcntl(&writer, FcntlArg::F_SETPIPE_SZ(PIPE_BYTES));
+        Ok(Self { reader, writer, captured: Captured::default(), keep: 0 })
+    }
+
+    pub(crate) fn writer(&self) -> BorrowedFd<'_> {
+        self.writer.as_fd()
+    }
+
+    pub(crate) fn reader(&self) -> BorrowedFd<'_> {
+        self.reader.as_fd()
+    }
+
+    /// Starts anew, for a call that may have `keep` bytes kept.
+    pub(crate) fn begin(&mut self, keep: u64) {
+        // A guest can switch the pipe it shares with all calls to non-blocking; undo that.
+        let _ = fcntl(&self.writer, FcntlArg::F_SETFL(OFlag::empty()));
+        self.keep = usize::try_from(keep).unwrap_or(usize::MAX);
+        self.captured = Captured::default();
+    }
+
+    /// Reads what is there.
+    pub(crate) fn drain(&mut self) {
+        let mut buffer = [0_u8; 1 << 16];
+        loop {
+            match nix::unistd::read(&self.reader, &mut buffer) {
+                Ok(0) | Err(nix::Error::EAGAIN) => return,
+                Ok(count) => {
+                    self.captured.total += count as u64;
+                    let room = self.keep.saturating_sub(self.captured.bytes.len());
+                    self.captured.bytes.extend_from_slice(&buffer[..count.min(room)]);
+                    if count < buffer.len() {
+                        return;
+                    }
+                }
+                Err(nix::Error::EINTR) => {}
+                Err(_) => return,
+            }
+        }
+    }
+
+    pub(crate) fn take(&mut self) -> Captured {
+        self.drain();
+        std::mem::take(&mut self.captured)
+    }
+
+    pub(crate) fn raw(&self) -> i32 {
+        self.reader.as_raw_fd()
+    }
+}

@@ -1,0 +1,467 @@
+//! Watches over one import and then over calls, one at a time.
+//!
+//! Invariant: when a report is sent, no process of the call is alive, or the report says that the
+//! sandbox is spent, and the init ends, which kills the rest.
+
+use std::io::Write;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::net::UnixStream;
+use std::time::{Duration, Instant};
+
+use menace_model::{Limits, Violation};
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sys::signal::{Signal, kill};
+use nix::sys::wait::{WaitPidFlag, waitpid};
+use nix::unistd::Pid;
+
+use super::layer::Layer;
+use super::limits::{Keeper, TICK};
+use super::mailbox::Mailbox;
+use super::processes::{self, Census};
+use super::streams::Stream;
+use super::zygote::{Zygote, is_readable};
+use super::{During, InitError};
+use crate::sys;
+use crate::wire::channel;
+use crate::wire::harness::{self, Exited, FromHarness};
+use crate::wire::messages::{FromInit, Killed, Ready, Report, Request, ToInit};
+
+/// How long Python may take to start.
+const STARTING: Duration = Duration::from_secs(20);
+/// How long the zygote may take for what takes it microseconds; a call is dead well within a
+/// quarter of a second after its deadline.
+const ANSWERING: Duration = Duration::from_millis(100);
+/// The most attempts at forbidden things that are kept of one call.
+const ATTEMPTS: usize = 64;
+/// The most leftover processes that are named.
+const NAMED: usize = 32;
+/// How often a sweep is repeated before the sandbox is given up.
+const SWEEPS: usize = 5;
+
+#[derive(Debug)]
+pub(crate) struct Sandbox<'a> {
+    pub host: &'a UnixStream,
+    pub keeper: Keeper,
+    pub layer: Layer,
+    pub zygote: Zygote,
+    pub mailbox: Mailbox,
+    pub out: Stream,
+    pub err: Stream,
+    pub census: Census,
+    pub attempts: Vec<Violation>,
+}
+
+/// What happened first.
+#[derive(Debug)]
+enum Event {
+    Said(FromHarness),
+    /// It broke the protocol: the guest has its hands on it.
+    Nonsense,
+    ZygoteDied,
+    CallEnded,
+    TimeUp,
+}
+
+/// What to wait for beside the harness.
+#[derive(Debug, Clone, Copy)]
+struct Until<'a> {
+    deadline: Instant,
+    /// The process of the call, when the zygote is not there to wait for it.
+    orphan: Option<BorrowedFd<'a>>,
+}
+
+impl Sandbox<'_> {
+    /// Tells the harness where it is and waits until it has started.
+    pub(crate) fn greet(&mut self, setup: &[u8], ready: Ready) -> Result<(), InitError> {
+        self.begin_streams(1 << 16);
+        let sent = harness::send(&self.zygote.control, setup);
+        let started = self.wait(Until { deadline: Instant::now() + STARTING, orphan: None })?;
+        match (sent, started) {
+            (Ok(()), Event::Said(FromHarness::Ready)) => {}
+            (_, event) => {
+                let text = String::from_utf8_lossy(&self.err.take().bytes).into_owned();
+                return Err(InitError::Refused(format!(
+                    "Python did not start ({event:?}): {}",
+                    text.trim()
+                )));
+            }
+        }
+        self.keeper.weigh_zygote();
+        self.tell(&FromInit::Ready(ready))
+    }
+
+    /// Does what the host asks until it goes away.
+    pub(crate) fn serve(&mut self) -> Result<(), InitError> {
+        loop {
+            let Ok(request) = channel::receive::<ToInit>(self.host) else { return Ok(()) };
+            let report = match request {
+                ToInit::Import(request) => self.import(&request)?,
+                ToInit::Call(request) => self.call(&request)?,
+            };
+            let spent = report.spent.is_some();
+            self.tell(&FromInit::Report(Box::new(report)))?;
+            if spent {
+                return Ok(());
+            }
+            // While the host looks at the report, the next layer is made ready.
+            self.layer.prepare()?;
+        }
+    }
+
+    fn tell(&self, message: &FromInit) -> Result<(), InitError> {
+        channel::send(self.host, message).during(|| "the host is gone".to_owned())
+    }
+
+    fn begin_streams(&mut self, keep: u64) {
+        self.out.begin(keep);
+        self.err.begin(keep);
+    }
+
+    /// The zygote itself imports the module: what goes wrong there ends the sandbox.
+    fn import(&mut self, request: &Request) -> Result<Report, InitError> {
+        let limits = &request.limits;
+        let mut report = self.begin(limits)?;
+        let started = Instant::now();
+        let mut imported = false;
+        if harness::send(&self.zygote.control, &request.body).is_err() {
+            report.spent = Some("the interpreter does not listen".to_owned());
+        } else {
+            let zygote = self.zygote.pid;
+            match self.watch(limits, started, zygote, &mut report)? {
+                Event::Said(FromHarness::Imported { ok, keeps }) => {
+                    imported = ok;
+                    report.keeps = keeps;
+                }
+                Event::ZygoteDied => {
+                    report.status = self.reap(zygote);
+                    report.spent = Some("the import ended the interpreter".to_owned());
+                }
+                Event::TimeUp => report.spent = Some("the import was stopped".to_owned()),
+                event => report.spent = Some(format!("the import broke the protocol: {event:?}")),
+            }
+        }
+        report.total_ns = nanos(started.elapsed());
+        if imported {
+            self.keeper.weigh_zygote();
+        } else if report.spent.is_none() {
+            report.spent = Some("the import failed".to_owned());
+        }
+        self.finish(&mut report, limits, None);
+        if report.spent.is_none() {
+            self.layer.keep_import()?;
+        }
+        Ok(report)
+    }
+
+    fn call(&mut self, request: &Request) -> Result<Report, InitError> {
+        let limits = &request.limits;
+        let arrived = Instant::now();
+        let mut report = self.begin(limits)?;
+        let exited = self.run(request, &mut report)?;
+        self.sweep(&mut report)?;
+        report.total_ns = nanos(arrived.elapsed());
+        if let Some(exited) = &exited {
+            report.status = Some(exited.status);
+            report.user_ns = seconds(exited.user_s);
+            report.system_ns = seconds(exited.system_s);
+        }
+        self.finish(&mut report, limits, exited.map(|exited| exited.max_rss_kib));
+        if report.spent.is_none() {
+            self.layer.discard()?;
+        }
+        Ok(report)
+    }
+
+    fn begin(&mut self, limits: &Limits) -> Result<Report, InitError> {
+        self.attempts.clear();
+        self.mailbox.take();
+        self.begin_streams(limits.output_bytes);
+        self.layer.limit(limits)?;
+        self.keeper.begin(limits).during(|| "cannot set the limits of the call".to_owned())?;
+        let (enforced_by, unenforced) = self.keeper.account(limits, &self.layer);
+        Ok(Report { enforced_by, unenforced, ..Report::default() })
+    }
+
+    /// From the fork to the end of the first process.
+    fn run(
+        &mut self,
+        request: &Request,
+        report: &mut Report,
+    ) -> Result<Option<Exited>, InitError> {
+        if harness::send(&self.zygote.control, &request.body).is_err() {
+            report.spent = Some("the interpreter does not listen".to_owned());
+            return Ok(None);
+        }
+        if let Some(keeper) = &mut self.zygote.keeper {
+            keeper.warden.permit_fork();
+        }
+        // A fork of a large interpreter takes a while.
+        let patience = Until { deadline: Instant::now() + STARTING, orphan: None };
+        let pid = match self.wait(patience)? {
+            Event::Said(FromHarness::Forked { pid }) => pid,
+            Event::Said(FromHarness::ForkFailed { errno }) => {
+                report.fork_errno = Some(errno);
+                return Ok(None);
+            }
+            event => {
+                report.spent = Some(format!("the interpreter did not fork: {event:?}"));
+                return Ok(None);
+            }
+        };
+        if pid <= 1 || pid == self.zygote.pid || self.keeper.limit_process(pid, &request.limits).is_err() {
+            report.spent = Some(format!("the interpreter lied about its fork: {pid}"));
+            return Ok(None);
+        }
+        if self.zygote.go.write_all(b"!").is_err() {
+            report.spent = Some("the interpreter closed its descriptors".to_owned());
+            return Ok(None);
+        }
+        let started = Instant::now();
+        match self.watch(&request.limits, started, pid, report)? {
+            Event::Said(FromHarness::Exited(exited)) => Ok(Some(exited)),
+            Event::ZygoteDied => {
+                report.spent = Some("the call killed the interpreter".to_owned());
+                self.outlive_zygote(&request.limits, started, pid, report)?;
+                Ok(None)
+            }
+            event => {
+                report.spent = Some(format!("the interpreter lost the call: {event:?}"));
+                Ok(None)
+            }
+        }
+    }
+
+    /// The zygote is gone, but its child may go on: it is the init's child now.
+    fn outlive_zygote(
+        &mut self,
+        limits: &Limits,
+        started: Instant,
+        pid: i32,
+        report: &mut Report,
+    ) -> Result<(), InitError> {
+        if report.killed.is_none()
+            && let Ok(end) = sys::pidfd_open(pid)
+        {
+            let deadline = started + Duration::from_millis(limits.timeout_ms);
+            let until = Until { deadline, orphan: Some(end.as_fd()) };
+            if matches!(self.wait(until)?, Event::TimeUp) {
+                report.killed = Some(Killed::Deadline);
+                let _ = kill(Pid::from_raw(pid), Signal::SIGKILL);
+                let until = Until { deadline: Instant::now() + ANSWERING, orphan: Some(end.as_fd()) };
+                self.wait(until)?;
+            }
+        }
+        report.status = self.reap(pid);
+        Ok(())
+    }
+
+    /// Waits for the harness to say something, and stops `pid` when a limit is exceeded.
+    fn watch(
+        &mut self,
+        limits: &Limits,
+        started: Instant,
+        pid: i32,
+        report: &mut Report,
+    ) -> Result<Event, InitError> {
+        let deadline = started + Duration::from_millis(limits.timeout_ms);
+        let must_watch = self.keeper.must_watch(limits, &self.layer);
+        loop {
+            let next = if must_watch { deadline.min(Instant::now() + TICK) } else { deadline };
+            let event = self.wait(Until { deadline: next, orphan: None })?;
+            if !matches!(event, Event::TimeUp) {
+                return Ok(event);
+            }
+            let why = if Instant::now() >= deadline {
+                Some(Killed::Deadline)
+            } else {
+                self.keeper.exceeded(limits, &self.layer)
+            };
+            let Some(why) = why else { continue };
+            report.killed = Some(why);
+            if let Some((read, written)) = processes::io_bytes(pid) {
+                (report.bytes_read, report.bytes_written) = (read, written);
+            }
+            let _ = kill(Pid::from_raw(pid), Signal::SIGKILL);
+            return self.wait(Until { deadline: Instant::now() + ANSWERING, orphan: None });
+        }
+    }
+
+    /// Ends everything that the call left running; names it in the report.
+    fn sweep(&mut self, report: &mut Report) -> Result<(), InitError> {
+        for round in 0..=SWEEPS {
+            self.reap_orphans();
+            let others = self.census.others(self.zygote.pid);
+            if others.is_empty() || report.spent.is_some() {
+                return Ok(());
+            }
+            if round == 0 {
+                let named = others.iter().take(NAMED).filter_map(|&pid| processes::look_at(pid));
+                report.processes_left = named
+                    .filter(|process| !process.zombie)
+                    .map(|process| format!("{} ({})", process.name, process.pid))
+                    .collect();
+            }
+            if round == SWEEPS {
+                break;
+            }
+            self.kill_others(&others)?;
+        }
+        report.spent = Some("processes of the call could not be ended".to_owned());
+        Ok(())
+    }
+
+    fn kill_others(&mut self, others: &[i32]) -> Result<(), InitError> {
+        if self.census == Census::Namespace {
+            // From the zygote, `kill(-1)` reaches everybody but itself and the init, all at once:
+            // no fork can slip through.
+            if let Some(keeper) = &mut self.zygote.keeper {
+                keeper.warden.permit_sweep();
+            }
+            if harness::send(&self.zygote.control, &harness::sweep()).is_ok() {
+                self.wait(Until { deadline: Instant::now() + ANSWERING, orphan: None })?;
+            }
+            return Ok(());
+        }
+        // Stopped first, so that none of them forks while the others are killed.
+        for signal in [Signal::SIGSTOP, Signal::SIGKILL] {
+            for &pid in others {
+                let _ = kill(Pid::from_raw(pid), signal);
+            }
+        }
+        std::thread::sleep(Duration::from_millis(1));
+        Ok(())
+    }
+
+    fn reap_orphans(&self) {
+        while let Ok(status) = waitpid(None, Some(WaitPidFlag::WNOHANG | WaitPidFlag::__WALL)) {
+            if status.pid().is_none() {
+                return;
+            }
+        }
+    }
+
+    /// The status of a child of the init, in the form that `waitpid` gives it.
+    fn reap(&self, pid: i32) -> Option<i32> {
+        sys::wait_status(pid)
+    }
+
+    fn finish(&mut self, report: &mut Report, limits: &Limits, max_rss_kib: Option<i64>) {
+        self.keeper.finish(report, max_rss_kib);
+        report.stdout = self.out.take();
+        report.stderr = self.err.take();
+        let mail = self.mailbox.take();
+        (report.phase, report.mailbox_nonce, report.mailbox) = (mail.phase, mail.nonce, mail.report);
+        let used = self.layer.used();
+        report.disk_full = used.full && limits.disk_bytes.is_some();
+        report.files = used.files;
+        report.attempts = std::mem::take(&mut self.attempts);
+    }
+
+    /// The heart: reads the guest's output, answers what it may not do, and returns on an event.
+    fn wait(&mut self, until: Until<'_>) -> Result<Event, InitError> {
+        loop {
+            let ready = self.poll(until)?;
+            if ready.host_gone {
+                sys::exit_now(0);
+            }
+            if ready.out {
+                self.out.drain();
+            }
+            if ready.err {
+                self.err.drain();
+            }
+            if ready.denied {
+                self.answer_denied();
+            }
+            if ready.control {
+                return Ok(match harness::receive(&self.zygote.control) {
+                    Ok(said) => Event::Said(said),
+                    Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => {
+                        Event::ZygoteDied
+                    }
+                    Err(_) => Event::Nonsense,
+                });
+            }
+            if until.orphan.is_some() {
+                if ready.orphan {
+                    return Ok(Event::CallEnded);
+                }
+            } else if ready.zygote {
+                return Ok(Event::ZygoteDied);
+            }
+            if Instant::now() >= until.deadline {
+                return Ok(Event::TimeUp);
+            }
+        }
+    }
+
+    fn poll(&self, until: Until<'_>) -> Result<ReadyFor, InitError> {
+        let left = until.deadline.saturating_duration_since(Instant::now());
+        // Rounded up, so that a deadline is never polled for in vain.
+        let millis = i32::try_from(left.as_millis() + 1).unwrap_or(i32::MAX);
+        let timeout = PollTimeout::try_from(millis).unwrap_or(PollTimeout::MAX);
+        let input = PollFlags::POLLIN;
+        let watch_zygote = until.orphan.is_none();
+        let mut fds = vec![
+            PollFd::new(self.host.as_fd(), PollFlags::from_bits_retain(libc::POLLRDHUP)),
+            PollFd::new(self.out.reader(), input),
+            PollFd::new(self.err.reader(), input),
+            PollFd::new(until.orphan.unwrap_or(self.zygote.end.as_fd()), input),
+        ];
+        let control_at = watch_zygote.then(|| {
+            fds.push(PollFd::new(self.zygote.control.as_fd(), input));
+            fds.len() - 1
+        });
+        let listener_at = self.zygote.keeper.as_ref().map(|keeper| {
+            fds.push(PollFd::new(keeper.listener.as_fd(), input));
+            fds.len() - 1
+        });
+        match poll(&mut fds, timeout) {
+            Ok(_) | Err(nix::Error::EINTR) => {}
+            Err(error) => return Err(error).during(|| "cannot wait for the guest".to_owned()),
+        }
+        let any = |at: usize| fds[at].any() == Some(true);
+        Ok(ReadyFor {
+            host_gone: any(0),
+            out: any(1),
+            err: any(2),
+            zygote: watch_zygote && any(3),
+            orphan: !watch_zygote && any(3),
+            control: control_at.is_some_and(any),
+            denied: listener_at.is_some_and(|at| is_readable(&fds[at])),
+        })
+    }
+
+    /// Answers one system call that waits for a decision.
+    fn answer_denied(&mut self) {
+        let Some(keeper) = &mut self.zygote.keeper else { return };
+        if let Ok(Some(attempt)) = keeper.listener.attend(&mut keeper.warden) {
+            let violation =
+                Violation { what: attempt.what.as_str().to_owned(), detail: attempt.detail };
+            if self.attempts.len() < ATTEMPTS && !self.attempts.contains(&violation) {
+                self.attempts.push(violation);
+            }
+        }
+    }
+}
+
+#[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "one per descriptor")]
+struct ReadyFor {
+    host_gone: bool,
+    out: bool,
+    err: bool,
+    zygote: bool,
+    orphan: bool,
+    control: bool,
+    denied: bool,
+}
+
+fn nanos(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+}
+
+#[expect(clippy::cast_sign_loss, reason = "clamped")]
+fn seconds(seconds: f64) -> u64 {
+    (seconds.clamp(0.0, 1e9) * 1e9) as u64
+}

@@ -1,0 +1,253 @@
+//! Starts the Python interpreter that is forked for each call, confined from its first instruction.
+
+use std::ffi::CString;
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
+use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sys::resource::{Resource, setrlimit};
+use nix::unistd::ForkResult;
+
+use super::mailbox::{self, Mailbox};
+use super::streams::Stream;
+use super::{During, InitError};
+use crate::cgroup::GroupFiles;
+use crate::confine::{self, Landlocked, Listener, Places, Policy, Warden};
+use crate::sys;
+use crate::wire::channel;
+
+/// Above what careless code closes ("everything up to 100").
+const CONTROL: RawFd = 900;
+const GO: RawFd = 901;
+const MAILBOX: RawFd = 902;
+/// A zygote that stops in the middle of a message is given up after this.
+const PATIENCE: Duration = Duration::from_millis(200);
+
+/// How a confined process is started.
+#[derive(Debug)]
+pub(crate) struct Confinement<'a> {
+    pub policy: Policy,
+    pub places: &'a Places,
+    pub group: Option<&'a GroupFiles>,
+    pub open_files: u64,
+    /// When no control group counts processes.
+    pub processes: Option<u64>,
+    /// No confinement at all was asked for.
+    pub unsafe_tier: bool,
+}
+
+#[derive(Debug)]
+pub(crate) struct Zygote {
+    pub pid: i32,
+    pub end: OwnedFd,
+    pub control: UnixStream,
+    pub go: File,
+    pub keeper: Option<DoorKeeper>,
+    pub landlocked: Landlocked,
+}
+
+/// Where denied system calls arrive, and who decides about them.
+#[derive(Debug)]
+pub(crate) struct DoorKeeper {
+    pub listener: Listener,
+    pub warden: Warden,
+}
+
+/// What is started.
+#[derive(Debug)]
+pub(crate) struct Program<'a> {
+    pub python: PathBuf,
+    pub harness: PathBuf,
+    pub environment: Vec<(String, String)>,
+    pub directory: PathBuf,
+    pub mailbox: &'a Mailbox,
+    pub out: &'a Stream,
+    pub err: &'a Stream,
+}
+
+impl Zygote {
+    pub(crate) fn start(
+        program: &Program<'_>,
+        confinement: &Confinement<'_>,
+    ) -> Result<Self, InitError> {
+        let (control, theirs) = UnixStream::pair().during(|| "cannot make a socket".to_owned())?;
+        let (go_reader, go) = nix::unistd::pipe2(nix::fcntl::OFlag::O_CLOEXEC)
+            .during(|| "cannot make a pipe".to_owned())?;
+        let (boot, boot_theirs) =
+            UnixStream::pair().during(|| "cannot make a socket".to_owned())?;
+        let arguments = program.arguments()?;
+        let environment = program.environment()?;
+        match sys::fork().during(|| "cannot fork".to_owned())? {
+            ForkResult::Child => {
+                let Err(error) = (|| -> Result<std::convert::Infallible, InitError> {
+                    program.take_places(&theirs, &go_reader)?;
+                    confine_self(confinement, &boot_theirs)?;
+                    nix::unistd::execve(&arguments[0], &arguments, &environment)
+                        .during(|| format!("cannot start `{}`", program.python.display()))
+                })();
+                let _ = (&boot_theirs).write_all(format!("!{error}").as_bytes());
+                sys::exit_now(127);
+            }
+            ForkResult::Parent { child } => {
+                drop((theirs, go_reader, boot_theirs));
+                let pid = child.as_raw();
+                let end = sys::pidfd_open(pid).during(|| "cannot watch Python".to_owned())?;
+                let (listener, landlocked) = receive_listener(&boot)?;
+                for set in [UnixStream::set_read_timeout, UnixStream::set_write_timeout] {
+                    set(&control, Some(PATIENCE)).during(|| "cannot set a timeout".to_owned())?;
+                }
+                let keeper = listener.map(|listener| DoorKeeper {
+                    listener: Listener::new(listener),
+                    warden: Warden::new(confinement.policy, &landlocked, pid.cast_unsigned()),
+                });
+                let go = File::from(go);
+                let mut zygote = Self { pid, end, control, go, keeper, landlocked };
+                zygote.wait_for_exec(&boot)?;
+                Ok(zygote)
+            }
+        }
+    }
+
+    /// Starting Python may itself be a question to the warden.
+    fn wait_for_exec(&mut self, boot: &UnixStream) -> Result<(), InitError> {
+        loop {
+            let mut fds = vec![PollFd::new(boot.as_fd(), PollFlags::POLLIN)];
+            if let Some(keeper) = &self.keeper {
+                fds.push(PollFd::new(keeper.listener.as_fd(), PollFlags::POLLIN));
+            }
+            poll(&mut fds, PollTimeout::NONE).during(|| "cannot wait for Python".to_owned())?;
+            if fds[0].any() == Some(true) {
+                // Closed by a successful exec; otherwise it says what failed.
+                let mut text = String::new();
+                let _ = (&*boot).take(4096).read_to_string(&mut text);
+                return match text.strip_prefix('!') {
+                    Some(error) => Err(InitError::Refused(error.to_owned())),
+                    None => Ok(()),
+                };
+            }
+            if let Some(keeper) = &mut self.keeper {
+                keeper
+                    .listener
+                    .attend(&mut keeper.warden)
+                    .during(|| "cannot let Python start".to_owned())?;
+            }
+        }
+    }
+}
+
+/// Readable, and not merely hung up: a listener hangs up when nobody is left to ask it.
+pub(crate) fn is_readable(fd: &PollFd<'_>) -> bool {
+    fd.revents().is_some_and(|events| events.contains(PollFlags::POLLIN))
+}
+
+/// The child's side: everything that cannot be taken back, in the order that still allows the next.
+pub(crate) fn confine_self(
+    confinement: &Confinement<'_>,
+    boot: &UnixStream,
+) -> Result<(), InitError> {
+    if let Some(group) = confinement.group {
+        group.attach_self().map_err(|error| InitError::Refused(explain(&error)))?;
+    }
+    let limit = |resource, value| {
+        setrlimit(resource, value, value).during(|| format!("cannot limit {resource:?}"))
+    };
+    limit(Resource::RLIMIT_CORE, 0)?;
+    limit(Resource::RLIMIT_NOFILE, confinement.open_files.min(hard_limit(Resource::RLIMIT_NOFILE)))?;
+    if let Some(processes) = confinement.processes {
+        limit(Resource::RLIMIT_NPROC, processes.min(hard_limit(Resource::RLIMIT_NPROC)))?;
+    }
+    if confinement.unsafe_tier {
+        return channel::send(boot, &Landlocked::default()).during(|| "cannot report".to_owned());
+    }
+    let confined = confine::confine(confinement.policy, confinement.places)
+        .map_err(|error| InitError::Refused(explain(&error)))?;
+    channel::send_with(boot, &confined.landlocked, &[confined.listener.as_raw_fd()])
+        .during(|| "cannot hand over the listener".to_owned())
+}
+
+/// An error with what caused it, on one line.
+fn explain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(source) = cause {
+        text.push_str(&format!(": {source}"));
+        cause = source.source();
+    }
+    text
+}
+
+fn hard_limit(resource: Resource) -> u64 {
+    nix::sys::resource::getrlimit(resource).map_or(u64::MAX, |(_, hard)| hard)
+}
+
+/// The listener for denied system calls, and what Landlock holds.
+pub(crate) fn receive_listener(
+    boot: &UnixStream,
+) -> Result<(Option<OwnedFd>, Landlocked), InitError> {
+    let mut first = [0_u8; 4];
+    let (got, mut descriptors) = channel::receive_descriptors(boot, &mut first)
+        .during(|| "the confined process said nothing".to_owned())?;
+    if first[0] == b'!' {
+        let mut text = String::from_utf8_lossy(&first[1..got]).into_owned();
+        let _ = (&*boot).take(4096).read_to_string(&mut text);
+        return Err(InitError::Refused(text));
+    }
+    let mut read = || -> io::Result<Landlocked> {
+        (&*boot).read_exact(&mut first[got..])?;
+        let mut body = vec![0_u8; (u32::from_le_bytes(first) as usize).min(1 << 16)];
+        (&*boot).read_exact(&mut body)?;
+        postcard::from_bytes(&body).map_err(io::Error::other)
+    };
+    let landlocked = read().during(|| "the confined process said nonsense".to_owned())?;
+    Ok((descriptors.pop(), landlocked))
+}
+
+impl Program<'_> {
+    fn arguments(&self) -> Result<Vec<CString>, InitError> {
+        let text = |path: &PathBuf| path.to_string_lossy().into_owned();
+        // Not `-I`: it would ignore PYTHONHASHSEED. The environment is ours anyway, and the harness
+        // takes its own directory off the path.
+        [
+            text(&self.python),
+            "-s".to_owned(),
+            "-B".to_owned(),
+            text(&self.harness),
+            CONTROL.to_string(),
+            GO.to_string(),
+            MAILBOX.to_string(),
+            mailbox::SIZE.to_string(),
+        ]
+        .into_iter()
+        .map(c_string)
+        .collect()
+    }
+
+    fn environment(&self) -> Result<Vec<CString>, InitError> {
+        self.environment.iter().map(|(name, value)| c_string(format!("{name}={value}"))).collect()
+    }
+
+    /// Puts every descriptor where the harness expects it.
+    fn take_places(&self, control: &UnixStream, go: &OwnedFd) -> Result<(), InitError> {
+        let null = File::open("/dev/null").during(|| "cannot open /dev/null".to_owned())?;
+        for (from, to) in [
+            (null.as_fd(), 0),
+            (self.out.writer(), 1),
+            (self.err.writer(), 2),
+            (control.as_fd(), CONTROL),
+            (go.as_fd(), GO),
+            (self.mailbox.as_fd(), MAILBOX),
+        ] {
+            sys::place(from, to).during(|| format!("cannot place descriptor {to}"))?;
+        }
+        nix::unistd::chdir(&self.directory).during(|| "cannot enter the repository".to_owned())?;
+        nix::unistd::setsid().during(|| "cannot start a session".to_owned()).map(drop)
+    }
+}
+
+fn c_string(text: String) -> Result<CString, InitError> {
+    CString::new(text).map_err(|_| InitError::Refused("an argument has a null byte".to_owned()))
+}

@@ -1,0 +1,111 @@
+//! Remembers what an interpreter answered, for as long as nothing that it depends on has changed.
+
+use std::fs;
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::Source;
+use super::find::Found;
+use super::probe::{self, Described};
+
+/// Where the answer of one interpreter is kept.
+#[derive(Debug)]
+pub(super) struct Slot {
+    path: PathBuf,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Kept {
+    /// Directories and files with the time of their last change; `None` is one that does not exist.
+    watched: Vec<(PathBuf, Option<Modified>)>,
+    answer: String,
+}
+
+impl Slot {
+    /// `None` where the interpreter cannot be told from another by its file.
+    pub(super) fn new(directory: &Path, found: &Found, sources: &[Source]) -> Option<Self> {
+        let mut hasher = blake3::Hasher::new();
+        let mut add = |bytes: &[u8]| {
+            hasher.update(&(bytes.len() as u64).to_le_bytes());
+            hasher.update(bytes);
+        };
+        add(probe::SCRIPT.as_bytes());
+        for path in [&found.executable, &found.real, &found.base] {
+            add(path.as_os_str().as_bytes());
+        }
+        for path in [&found.real, &found.base] {
+            let data = fs::metadata(path).ok()?;
+            let (seconds, nanoseconds) = modified_at(&data);
+            add(&seconds.to_le_bytes());
+            add(&nanoseconds.to_le_bytes());
+            add(&data.len().to_le_bytes());
+        }
+        if let Some(venv) = &found.venv {
+            add(venv.directory.as_os_str().as_bytes());
+            add(venv.config.as_bytes());
+        }
+        for source in sources {
+            add(source.name.as_bytes());
+            add(source.text.as_bytes());
+        }
+        let name = format!("interpreter-{}.json", hasher.finalize().to_hex());
+        Some(Self {
+            path: directory.join(name),
+        })
+    }
+
+    /// The answer, if it is whole and still true.
+    pub(super) fn answer(&self) -> Option<String> {
+        let text = fs::read_to_string(&self.path).ok()?;
+        let (sum, body) = text.split_once('\n')?;
+        if sum != blake3::hash(body.as_bytes()).to_hex().as_str() {
+            return None;
+        }
+        let kept: Kept = serde_json::from_str(body).ok()?;
+        let is_true = kept
+            .watched
+            .iter()
+            .all(|(path, changed)| modified(path) == *changed);
+        is_true.then_some(kept.answer)
+    }
+
+    /// Keeps an answer; readers see the old file or the new one, never a part.
+    pub(super) fn keep(&self, answer: String, described: &Described) -> io::Result<()> {
+        let watched = described
+            .site_directories
+            .iter()
+            .chain(&described.pth_files)
+            .chain([&described.stdlib, &described.prefix])
+            .map(|path| (path.clone(), modified(path)))
+            .collect();
+        let body = serde_json::to_string(&Kept { watched, answer })?;
+        let sum = blake3::hash(body.as_bytes()).to_hex();
+        if let Some(directory) = self.path.parent() {
+            fs::create_dir_all(directory)?;
+        }
+        let draft = self
+            .path
+            .with_extension(format!("{}.tmp", std::process::id()));
+        fs::write(&draft, format!("{sum}\n{body}"))
+            .and_then(|()| fs::rename(&draft, &self.path))
+            .inspect_err(|_| {
+                let _ = fs::remove_file(&draft);
+            })
+    }
+}
+
+/// Seconds and nanoseconds.
+type Modified = (i64, i64);
+
+fn modified(path: &Path) -> Option<Modified> {
+    fs::metadata(path).ok().as_ref().map(modified_at)
+}
+
+fn modified_at(data: &fs::Metadata) -> Modified {
+    (data.mtime(), data.mtime_nsec())
+}

@@ -1,0 +1,252 @@
+//! The Python that guests run with: the target's own, found, asked about itself, described.
+//!
+//! `--python`, else the repository's virtual environment, else the PATH, past the scripts of version
+//! managers. What to do with the answer (mounts, command lines) is left to the sandbox.
+//!
+//! Invariant: nothing that the repository could have written runs on the host, be it a `python`, a
+//! `.pth` file or a standard library that a `pyvenv.cfg` points to; only the user's flag can change that.
+
+mod cache;
+mod find;
+mod needs;
+mod probe;
+mod run;
+mod shim;
+
+#[cfg(test)]
+mod real_tests;
+
+use std::ffi::OsStr;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::ExitStatus;
+
+use serde::Serialize;
+
+use find::Found;
+use probe::Described;
+
+/// The newest Python that the tests run with.
+const NEWEST_TESTED: (u8, u8) = (3, 13);
+
+/// Where to look, and what to prepare.
+#[derive(Debug, Clone, Copy)]
+pub struct Search<'a> {
+    /// `--python`: a path, a name on the PATH, or the directory of a virtual environment.
+    pub python: Option<&'a Path>,
+    pub repository: &'a Path,
+    pub path: &'a OsStr,
+    /// For version managers, which find their files there.
+    pub home: Option<&'a Path>,
+    /// The guest harness.
+    pub sources: &'a [Source],
+    /// Where answers are remembered; without it every search asks anew.
+    pub cache: Option<&'a Path>,
+}
+
+/// A Python file of the guest harness.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Source {
+    /// As tracebacks will show it, with `.py` at the end.
+    pub name: String,
+    pub text: String,
+}
+
+/// Who chose the interpreter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Origin {
+    Flag,
+    Venv,
+    Path,
+}
+
+/// An interpreter that the guest harness can run on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Interpreter {
+    /// As it must be started: of a virtual environment its own path, beside which Python finds
+    /// `pyvenv.cfg`. Only inside the sandbox: the repository may have written it.
+    pub executable: PathBuf,
+    /// Where that leads once links are followed.
+    pub real: PathBuf,
+    pub version: (u8, u8, u8),
+    pub implementation: String,
+    pub prefix: PathBuf,
+    pub base_prefix: PathBuf,
+    /// `sys.path` of `python -I`.
+    pub paths: Vec<PathBuf>,
+    pub stdlib: PathBuf,
+    /// What the guest must be able to read besides the system's directories and the repository.
+    pub needs: Vec<PathBuf>,
+    /// What `.pth` files ask for and is not in `needs`: too broad, or asked for by the repository.
+    pub withheld: Vec<PathBuf>,
+    pub soabi: String,
+    pub cache_tag: String,
+    /// The magic number of its byte code, as hexadecimal digits.
+    pub magic: String,
+    pub origin: Origin,
+    /// What the user should know.
+    pub warnings: Vec<String>,
+    #[serde(skip)]
+    compiled: Vec<(String, Vec<u8>)>,
+}
+
+impl Interpreter {
+    /// Finds the interpreter of a repository and asks it about itself.
+    pub fn find(search: &Search<'_>) -> Result<Self, Error> {
+        let mut refused: Option<Error> = None;
+        let mut passed_by = Vec::new();
+        for candidate in find::candidates(search)? {
+            match candidate.and_then(|found| Self::describe(search, found)) {
+                Ok(mut interpreter) => {
+                    interpreter.warnings.extend(passed_by);
+                    return Ok(interpreter);
+                }
+                Err(error) => {
+                    passed_by.push(format!("passed by: {error}"));
+                    refused.get_or_insert(error);
+                }
+            }
+        }
+        Err(refused.unwrap_or(Error::NotFound { tried: Vec::new() }))
+    }
+
+    /// The guest harness, each file as `.pyc` that is never checked against a source.
+    pub fn compiled(&self) -> &[(String, Vec<u8>)] {
+        &self.compiled
+    }
+
+    fn describe(search: &Search<'_>, found: Found) -> Result<Self, Error> {
+        let slot = search
+            .cache
+            .and_then(|directory| cache::Slot::new(directory, &found, search.sources));
+        let kept = slot
+            .as_ref()
+            .and_then(cache::Slot::answer)
+            .and_then(|answer| probe::understood(&found, &answer).ok());
+        if let Some(described) = kept {
+            return Ok(Self::new(search, found, described));
+        }
+        let answer = probe::ask(&found, search.sources)?;
+        let described = probe::understood(&found, &answer)?;
+        let mut warnings = Vec::new();
+        if let Some(Err(error)) = slot.map(|slot| slot.keep(answer, &described)) {
+            warnings.push(format!("the answer of Python could not be kept: {error}"));
+        }
+        let mut interpreter = Self::new(search, found, described);
+        interpreter.warnings.extend(warnings);
+        Ok(interpreter)
+    }
+
+    fn new(search: &Search<'_>, found: Found, described: Described) -> Self {
+        let repository = std::fs::canonicalize(search.repository);
+        let repository = repository.as_deref().unwrap_or(search.repository);
+        let needs = needs::of(&found, &described, repository, search.home);
+        let mut warnings = found.warnings;
+        let (major, minor, _) = described.version;
+        if (major, minor) > NEWEST_TESTED {
+            let (tested_major, tested_minor) = NEWEST_TESTED;
+            warnings.push(format!(
+                "Python {major}.{minor} is newer than {tested_major}.{tested_minor}, \
+                 the newest that Menace was tested with"
+            ));
+        }
+        for path in &needs.withheld {
+            warnings.push(format!(
+                "a .pth file asks for `{}`, which guests are not shown",
+                path.display()
+            ));
+        }
+        Self {
+            executable: found.executable,
+            real: found.real,
+            version: described.version,
+            implementation: described.implementation,
+            prefix: described.prefix,
+            base_prefix: described.base_prefix,
+            paths: described.paths,
+            stdlib: described.stdlib,
+            needs: needs.shown,
+            withheld: needs.withheld,
+            soabi: described.soabi,
+            cache_tag: described.cache_tag,
+            magic: described.magic,
+            origin: found.origin,
+            warnings,
+            compiled: described
+                .compiled
+                .into_iter()
+                .map(|(name, content)| (name, content.0))
+                .collect(),
+        }
+    }
+}
+
+/// Why there is no interpreter.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    #[error(
+        "found no Python to run the repository with; tried {}. \
+         Install python3, or name one with `--python PATH`", .tried.join(", ")
+    )]
+    NotFound { tried: Vec<String> },
+    #[error("there is no Python at `{path}`; `--python` takes the path of an interpreter")]
+    Missing { path: PathBuf },
+    #[error("cannot read `{path}`")]
+    Unreadable { path: PathBuf, source: io::Error },
+    #[error("`{path}` may not be executed; `--python` takes the path of an interpreter")]
+    NotExecutable { path: PathBuf },
+    #[error(
+        "the virtual environment of `{executable}` is broken: {why}. \
+         Make it anew with `python3 -m venv`, or name another Python with `--python PATH`"
+    )]
+    BrokenVenv { executable: PathBuf, why: String },
+    #[error(
+        "`{executable}` is not used: it would run `{base}` outside of the sandbox, which the \
+         repository may have brought along. If you trust it, name it with `--python {executable}`"
+    )]
+    Untrusted { executable: PathBuf, base: PathBuf },
+    #[error("`{shim}` is a script that does not lead to a Python: it answered {answer:?}")]
+    Shim { shim: PathBuf, answer: String },
+    #[error("failed to start `{program}`")]
+    Start { program: PathBuf, source: io::Error },
+    #[error("`{program}` did not answer within {seconds} seconds")]
+    Deadline { program: PathBuf, seconds: f64 },
+    #[error("`{program}` failed ({status}): {}", if .complaint.is_empty() { "it gave no reason" } else { .complaint })]
+    Failed {
+        program: PathBuf,
+        status: ExitStatus,
+        complaint: String,
+    },
+    #[error("`{program}` wrote more than {limit} bytes")]
+    TooMuch { program: PathBuf, limit: u64 },
+    #[error("`{program}` does not answer like a Python: {text:?}")]
+    Garbage {
+        program: PathBuf,
+        text: String,
+        source: Option<serde_json::Error>,
+    },
+    #[error(
+        "`{executable}` is {implementation}; Menace needs CPython. Name one with `--python PATH`"
+    )]
+    NotCpython {
+        executable: PathBuf,
+        implementation: String,
+    },
+    #[error(
+        "`{executable}` is Python {version}; Menace needs {}.{} or newer. Name one with `--python PATH`",
+        probe::OLDEST.0, probe::OLDEST.1
+    )]
+    TooOld {
+        executable: PathBuf,
+        version: String,
+    },
+    #[error("`{executable}` cannot compile `{name}` of the guest harness: {message}")]
+    Harness {
+        executable: PathBuf,
+        name: String,
+        message: String,
+    },
+    #[error("failed to write the question for Python")]
+    Request { source: serde_json::Error },
+}

@@ -1,0 +1,169 @@
+//! Which directories and files a guest must see for its interpreter to work. Pure, but for links.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::find::Found;
+use super::probe::Described;
+
+/// The sandbox shows these anyway.
+const SYSTEM: [&str; 5] = ["/usr", "/lib", "/lib64", "/bin", "/sbin"];
+
+/// More links in a row than this is a loop.
+const LONGEST_CHAIN: usize = 40;
+
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Needs {
+    pub(super) shown: Vec<PathBuf>,
+    /// Asked for, but too broad to show, or asked for by the repository itself.
+    pub(super) withheld: Vec<PathBuf>,
+}
+
+pub(super) fn of(
+    found: &Found,
+    described: &Described,
+    repository: &Path,
+    home: Option<&Path>,
+) -> Needs {
+    let is_broad = |path: &Path| {
+        path.components().count() <= 2
+            || repository.starts_with(path)
+            || home.is_some_and(|home| home.starts_with(path))
+    };
+    let mut wanted = links(&found.executable);
+    wanted.push(found.base.clone());
+    for prefix in prefixes(found, described) {
+        if is_broad(prefix) {
+            wanted.extend(prefix_parts(described, prefix));
+        } else {
+            wanted.push(prefix.to_owned());
+        }
+    }
+    wanted.extend([described.stdlib.clone(), described.platstdlib.clone()]);
+    wanted.extend(described.site_directories.iter().cloned());
+    for library in &described.libraries {
+        wanted.extend(library.parent().map(Path::to_owned));
+    }
+
+    let mut needs = Needs {
+        shown: covering(wanted, repository),
+        withheld: Vec::new(),
+    };
+    let untrusted = found.venv.as_ref().is_some_and(|venv| venv.untrusted);
+    let asked = covering(described.asked.clone(), repository);
+    let (withheld, shown): (Vec<_>, Vec<_>) = asked
+        .into_iter()
+        .filter(|path| !is_below_any(path, &needs.shown))
+        .partition(|path| untrusted || is_broad(path));
+    needs.withheld = withheld;
+    needs.shown.extend(shown);
+    needs.shown = covering(needs.shown, repository);
+    needs
+}
+
+fn prefixes<'a>(found: &'a Found, described: &'a Described) -> impl Iterator<Item = &'a Path> {
+    let venv = found.venv.as_ref().map(|venv| venv.directory.as_path());
+    std::iter::once(described.base_prefix.as_path()).chain(venv)
+}
+
+/// Of a prefix that holds other things too, only what belongs to Python.
+fn prefix_parts(described: &Described, prefix: &Path) -> Vec<PathBuf> {
+    described
+        .paths
+        .iter()
+        .filter(|path| path.starts_with(prefix))
+        .cloned()
+        .chain([prefix.join("pyvenv.cfg")])
+        .collect()
+}
+
+/// The path and every link on its way.
+fn links(path: &Path) -> Vec<PathBuf> {
+    let mut chain = vec![path.to_owned()];
+    while let (Some(last), true) = (chain.last(), chain.len() < LONGEST_CHAIN) {
+        let Ok(target) = fs::read_link(last) else {
+            break;
+        };
+        let next = last.parent().unwrap_or(last).join(target);
+        chain.push(next);
+    }
+    chain
+}
+
+/// What exists and is not shown anyway, each also under its real name, without what lies in another.
+fn covering(paths: Vec<PathBuf>, repository: &Path) -> Vec<PathBuf> {
+    let mut all: Vec<PathBuf> = paths
+        .into_iter()
+        .filter_map(|path| {
+            let real = fs::canonicalize(&path).ok()?;
+            Some([clean(&path), real])
+        })
+        .flatten()
+        .filter(|path| !path.starts_with(repository))
+        .filter(|path| !SYSTEM.iter().any(|system| path.starts_with(system)))
+        .collect();
+    all.sort();
+    all.dedup();
+    let mut kept: Vec<PathBuf> = Vec::new();
+    for path in all {
+        if !is_below_any(&path, &kept) {
+            kept.push(path);
+        }
+    }
+    kept
+}
+
+fn is_below_any(path: &Path, others: &[PathBuf]) -> bool {
+    others.iter().any(|other| path.starts_with(other))
+}
+
+/// Without `..`, which `/usr/lib/python3/../x` has; links on the way are kept.
+fn clean(path: &Path) -> PathBuf {
+    let mut clean = PathBuf::new();
+    for part in path.components() {
+        match part {
+            std::path::Component::ParentDir => {
+                clean.pop();
+            }
+            other => clean.push(other),
+        }
+    }
+    clean
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_system_or_the_repository_shows_is_not_listed() {
+        let paths = [
+            "/usr/lib",
+            "/lib/../usr/bin",
+            "/etc/hosts",
+            "/etc",
+            "/nowhere/x",
+        ];
+        let paths = paths.iter().map(PathBuf::from).collect();
+        assert_eq!(
+            covering(paths, Path::new("/repository")),
+            [PathBuf::from("/etc")]
+        );
+        assert_eq!(
+            covering(vec!["/etc/hosts".into()], Path::new("/etc")),
+            Vec::<PathBuf>::new()
+        );
+    }
+
+    #[test]
+    fn links_are_followed_one_by_one() {
+        let directory = tempfile::tempdir().unwrap();
+        let at = |name: &str| directory.path().join(name);
+        std::os::unix::fs::symlink("b", at("a")).unwrap();
+        std::os::unix::fs::symlink(at("c"), at("b")).unwrap();
+        fs::write(at("c"), "").unwrap();
+        assert_eq!(links(&at("a")), [at("a"), at("b"), at("c")]);
+        std::os::unix::fs::symlink("loop", at("loop")).unwrap();
+        assert_eq!(links(&at("loop")).len(), LONGEST_CHAIN);
+    }
+}

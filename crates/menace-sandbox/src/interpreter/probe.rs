@@ -1,0 +1,216 @@
+//! Asks a Python about itself, once, and has it compile the guest harness.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::find::Found;
+use super::run::{self, Limits};
+use super::{Error, Source};
+
+pub(super) const SCRIPT: &str = include_str!("probe.py");
+
+const LIMITS: Limits = Limits {
+    deadline: Duration::from_secs(10),
+    output: 32 << 20,
+};
+
+/// The oldest Python that the guest harness runs on.
+pub(super) const OLDEST: (u8, u8) = (3, 8);
+
+#[derive(Serialize)]
+struct Request<'a> {
+    sources: Vec<(&'a str, &'a str)>,
+    venv: Option<VenvRequest<'a>>,
+}
+
+#[derive(Serialize)]
+struct VenvRequest<'a> {
+    directory: &'a Path,
+    system_site: bool,
+}
+
+/// What `probe.py` answers.
+#[derive(Debug, Deserialize)]
+#[serde(tag = "result", rename_all = "snake_case", deny_unknown_fields)]
+enum Answer {
+    Described(Box<Described>),
+    Uncompilable { name: String, message: String },
+}
+
+/// An interpreter, as it describes itself.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Described {
+    pub(super) version: (u8, u8, u8),
+    pub(super) implementation: String,
+    pub(super) prefix: PathBuf,
+    pub(super) base_prefix: PathBuf,
+    pub(super) stdlib: PathBuf,
+    pub(super) platstdlib: PathBuf,
+    pub(super) paths: Vec<PathBuf>,
+    pub(super) site_directories: Vec<PathBuf>,
+    pub(super) pth_files: Vec<PathBuf>,
+    /// Directories that `.pth` files and editable installations refer to.
+    pub(super) asked: Vec<PathBuf>,
+    pub(super) libraries: Vec<PathBuf>,
+    pub(super) soabi: String,
+    pub(super) cache_tag: String,
+    pub(super) magic: String,
+    pub(super) compiled: Vec<(String, Hex)>,
+}
+
+/// Bytes, written as hexadecimal digits.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "String")]
+pub(super) struct Hex(pub(super) Vec<u8>);
+
+impl TryFrom<String> for Hex {
+    type Error = &'static str;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        let digit = |byte: u8| (byte as char).to_digit(16).ok_or("not a hexadecimal digit");
+        let (pairs, []) = text.as_bytes().as_chunks::<2>() else {
+            return Err("an odd number of hexadecimal digits");
+        };
+        pairs
+            .iter()
+            .map(|&[high, low]| Ok((digit(high)? * 16 + digit(low)?) as u8))
+            .collect::<Result<_, _>>()
+            .map(Self)
+    }
+}
+
+/// Runs the probe; the answer as text, to be cached.
+pub(super) fn ask(found: &Found, sources: &[Source]) -> Result<String, Error> {
+    let request = Request {
+        sources: sources
+            .iter()
+            .map(|source| (source.name.as_str(), source.text.as_str()))
+            .collect(),
+        venv: found.venv.as_ref().map(|venv| VenvRequest {
+            directory: &venv.directory,
+            system_site: venv.system_site,
+        }),
+    };
+    let input = serde_json::to_vec(&request).map_err(|source| Error::Request { source })?;
+    let mut command = Command::new(&found.base);
+    command
+        .args(["-I", "-S", "-B", "-c", SCRIPT])
+        .env_clear()
+        .current_dir("/");
+    let answer = run::output(&found.base, &mut command, input, LIMITS).map_err(|error| {
+        match &error {
+            // Python 2 has no isolated mode.
+            Error::Failed { complaint, .. } if complaint.contains("Unknown option: -I") => {
+                Error::TooOld {
+                    executable: found.executable.clone(),
+                    version: "2".to_owned(),
+                }
+            }
+            _ => error,
+        }
+    })?;
+    String::from_utf8(answer).map_err(|_| garbage(found, "not UTF-8", None))
+}
+
+/// Reads an answer and refuses what the guest harness cannot run on.
+pub(super) fn understood(found: &Found, answer: &str) -> Result<Described, Error> {
+    let described = match serde_json::from_str(answer) {
+        Ok(Answer::Described(described)) => *described,
+        Ok(Answer::Uncompilable { name, message }) => {
+            return Err(Error::Harness {
+                executable: found.executable.clone(),
+                name,
+                message,
+            });
+        }
+        Err(source) => return Err(garbage(found, answer, Some(source))),
+    };
+    if described.implementation != "cpython" {
+        return Err(Error::NotCpython {
+            executable: found.executable.clone(),
+            implementation: described.implementation,
+        });
+    }
+    let (major, minor, patch) = described.version;
+    if (major, minor) < OLDEST {
+        return Err(Error::TooOld {
+            executable: found.executable.clone(),
+            version: format!("{major}.{minor}.{patch}"),
+        });
+    }
+    Ok(described)
+}
+
+fn garbage(found: &Found, text: &str, source: Option<serde_json::Error>) -> Error {
+    Error::Garbage {
+        program: found.base.clone(),
+        text: text.chars().take(80).collect(),
+        source,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Origin;
+    use super::*;
+
+    fn answer(version: [u8; 3], implementation: &str, more: &str) -> String {
+        format!(
+            r#"{{"result": "described", "version": {version:?}, "implementation": "{implementation}",
+            "prefix": "/p", "base_prefix": "/p", "stdlib": "/p", "platstdlib": "/p", "paths": [],
+            "site_directories": [], "pth_files": [], "asked": [], "libraries": [], "soabi": "",
+            "cache_tag": "", "magic": "", "compiled": [["a.pyc", "0a"]]{more}}}"#
+        )
+    }
+
+    fn read(answer: &str) -> Result<Described, Error> {
+        let found = Found {
+            executable: "/p/python".into(),
+            real: "/p/python".into(),
+            base: "/p/python".into(),
+            venv: None,
+            origin: Origin::Path,
+            warnings: Vec::new(),
+        };
+        understood(&found, answer)
+    }
+
+    #[test]
+    fn answers_are_read_strictly() {
+        let described = read(&answer([3, 12, 1], "cpython", "")).unwrap();
+        assert_eq!(described.compiled, [("a.pyc".to_owned(), Hex(vec![10]))]);
+        for answer in [
+            answer([3, 12, 1], "cpython", r#", "more": 1"#),
+            answer([3, 12, 1], "cpython", "") + "x",
+            "{}".to_owned(),
+            String::new(),
+        ] {
+            let error = read(&answer).unwrap_err();
+            assert!(matches!(error, Error::Garbage { .. }), "{error}");
+        }
+    }
+
+    #[test]
+    fn other_implementations_and_old_versions_are_refused() {
+        let error = read(&answer([3, 10, 0], "pypy", "")).unwrap_err();
+        assert!(error.to_string().contains("needs CPython"), "{error}");
+        let error = read(&answer([3, 7, 9], "cpython", "")).unwrap_err();
+        assert!(error.to_string().contains("is Python 3.7.9"), "{error}");
+        assert!(read(&answer([3, 8, 0], "cpython", "")).is_ok());
+        assert!(read(&answer([3, 99, 0], "cpython", "")).is_ok());
+    }
+
+    #[test]
+    fn hexadecimal_digits_are_bytes_or_an_error() {
+        assert_eq!(
+            Hex::try_from("00fF7a".to_owned()),
+            Ok(Hex(vec![0, 255, 122]))
+        );
+        assert!(Hex::try_from("0".to_owned()).is_err());
+        assert!(Hex::try_from("0g".to_owned()).is_err());
+    }
+}

@@ -1,0 +1,557 @@
+//! Real interpreters: the system's, and every one that pyenv has on the test machine.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use tempfile::TempDir;
+
+use super::*;
+
+const SYSTEM: &str = "/usr/bin/python3";
+const PYENV: &str = "/root/.pyenv/versions";
+
+/// A Python of pyenv; the test machine has 2.7 and 3.6 to 3.13.
+fn pyenv(minor: &str) -> Option<PathBuf> {
+    let Ok(versions) = fs::read_dir(PYENV) else {
+        #[expect(
+            clippy::print_stderr,
+            reason = "a test that proves nothing must say so"
+        )]
+        {
+            eprintln!("NOT TESTED: this machine has no {PYENV}");
+        }
+        return None;
+    };
+    let version = versions
+        .map(|entry| entry.unwrap().path())
+        .find(|path| {
+            let name = path.file_name().unwrap().to_str().unwrap();
+            name.starts_with(&format!("{minor}."))
+        })
+        .unwrap_or_else(|| panic!("pyenv has no Python {minor}"));
+    Some(version.join("bin/python"))
+}
+
+struct World {
+    directory: TempDir,
+    sources: Vec<Source>,
+}
+
+impl World {
+    fn new() -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        fs::create_dir(directory.path().join("repository")).unwrap();
+        let source = Source {
+            name: "guest.py".to_owned(),
+            text: "def answer():\n    return 'é', 42\n".to_owned(),
+        };
+        Self {
+            directory,
+            sources: vec![source],
+        }
+    }
+
+    fn at(&self, name: &str) -> PathBuf {
+        fs::canonicalize(self.directory.path()).unwrap().join(name)
+    }
+
+    fn find(&self, python: Option<&Path>, path: &str) -> Result<Interpreter, Error> {
+        Interpreter::find(&Search {
+            python,
+            repository: &self.at("repository"),
+            path: OsStr::new(path),
+            home: Some(Path::new("/root")),
+            sources: &self.sources,
+            cache: Some(&self.at("cache")),
+        })
+    }
+
+    fn script(&self, name: &str, text: &str) -> PathBuf {
+        let path = self.at(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, text).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+        path
+    }
+
+    fn venv(&self, base: &Path, name: &str, flags: &[&str]) -> PathBuf {
+        let directory = self.at(name);
+        let made = Command::new(base)
+            .args(["-I", "-m", "venv", "--without-pip"])
+            .args(flags)
+            .arg(&directory)
+            .status()
+            .unwrap();
+        assert!(made.success());
+        directory
+    }
+
+    fn site_packages(&self, venv: &str) -> PathBuf {
+        let lib = fs::read_dir(self.at(venv).join("lib")).unwrap();
+        let python = lib.map(|entry| entry.unwrap().path()).next().unwrap();
+        python.join("site-packages")
+    }
+}
+
+fn run(executable: &Path, code: &str) -> String {
+    let output = Command::new(executable)
+        .args(["-I", "-B", "-c", code])
+        .env_clear()
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{output:?}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// What the interpreter says about itself when it really runs is what we said without running it.
+fn assert_true(interpreter: &Interpreter) {
+    let told = run(
+        &interpreter.executable,
+        "import sys, json; print(json.dumps([sys.path, sys.prefix, sys.base_prefix, \
+         '%d.%d.%d' % sys.version_info[:3]]))",
+    );
+    let (paths, prefix, base_prefix, version): (Vec<PathBuf>, PathBuf, PathBuf, String) =
+        serde_json::from_str(&told).unwrap();
+    assert_eq!(interpreter.paths, paths);
+    assert_eq!(interpreter.prefix, prefix);
+    assert_eq!(interpreter.base_prefix, base_prefix);
+    let (major, minor, patch) = interpreter.version;
+    assert_eq!(format!("{major}.{minor}.{patch}"), version);
+    assert!(interpreter.stdlib.join("os.py").is_file());
+}
+
+fn assert_compiled(interpreter: &Interpreter) {
+    let directory = tempfile::tempdir().unwrap();
+    for (name, content) in interpreter.compiled() {
+        // Unchecked hash: Python never looks for a source.
+        assert_eq!(content[4..8], [1, 0, 0, 0]);
+        let magic = u32::from_be_bytes(content[..4].try_into().unwrap());
+        assert_eq!(interpreter.magic, format!("{magic:08x}"));
+        fs::write(directory.path().join(name), content).unwrap();
+    }
+    let code = format!(
+        "import sys; sys.path.insert(0, {:?}); import guest; \
+         assert guest.answer() == ('\\xe9', 42); print(guest.answer.__code__.co_filename)",
+        directory.path()
+    );
+    assert_eq!(run(&interpreter.executable, &code), "guest.py\n");
+}
+
+#[test]
+fn every_supported_python_is_described_as_it_is_and_compiles_for_itself() {
+    for minor in ["3.8", "3.9", "3.10", "3.11", "3.12", "3.13"] {
+        let Some(python) = pyenv(minor) else { return };
+        let world = World::new();
+        let interpreter = world.find(Some(&python), "").unwrap();
+        assert_eq!(interpreter.executable, python);
+        assert_eq!(interpreter.origin, Origin::Flag);
+        assert_eq!(interpreter.implementation, "cpython");
+        let tag = format!("cpython-{}", minor.replace('.', ""));
+        assert_eq!(interpreter.cache_tag, tag);
+        assert!(interpreter.soabi.starts_with(&tag), "{}", interpreter.soabi);
+        let version = python.ancestors().nth(2).unwrap();
+        assert_eq!(interpreter.needs, [version]);
+        assert_eq!(interpreter.warnings, [""; 0]);
+        assert_true(&interpreter);
+        assert_compiled(&interpreter);
+    }
+}
+
+#[test]
+fn the_python_of_the_system_needs_nothing_more() {
+    let world = World::new();
+    let interpreter = world.find(None, "/nowhere:/usr/bin").unwrap();
+    assert_eq!(interpreter.origin, Origin::Path);
+    assert_eq!(interpreter.executable, Path::new(SYSTEM));
+    assert_eq!(interpreter.needs, Vec::<PathBuf>::new());
+    assert_true(&interpreter);
+    assert_compiled(&interpreter);
+}
+
+#[test]
+fn the_virtual_environment_of_the_repository_comes_first() {
+    for name in [".venv", "venv"] {
+        for flags in [&[][..], &["--system-site-packages"], &["--copies"]] {
+            let world = World::new();
+            let venv = world.venv(Path::new(SYSTEM), &format!("repository/{name}"), flags);
+            let interpreter = world.find(None, "/usr/bin").unwrap();
+            assert_eq!(interpreter.origin, Origin::Venv);
+            assert_eq!(interpreter.executable, venv.join("bin/python"));
+            assert_eq!(interpreter.prefix, venv);
+            assert_eq!(interpreter.needs, Vec::<PathBuf>::new());
+            assert_true(&interpreter);
+            assert_compiled(&interpreter);
+        }
+    }
+}
+
+#[test]
+fn a_virtual_environment_needs_the_python_that_it_was_made_from() {
+    for minor in ["3.8", "3.11", "3.13"] {
+        let Some(python) = pyenv(minor) else { return };
+        for flags in [&[][..], &["--system-site-packages"], &["--copies"]] {
+            let world = World::new();
+            world.venv(&python, "repository/.venv", flags);
+            let interpreter = world.find(None, "/usr/bin").unwrap();
+            let version = python.ancestors().nth(2).unwrap();
+            assert_eq!(interpreter.needs, [version]);
+            assert_eq!(interpreter.base_prefix, version);
+            assert_true(&interpreter);
+            assert_compiled(&interpreter);
+        }
+    }
+}
+
+#[test]
+fn a_virtual_environment_outside_of_the_repository_is_needed_itself() {
+    let world = World::new();
+    let venv = world.venv(Path::new(SYSTEM), "environments/one", &[]);
+    for flag in [venv.clone(), venv.join("bin/python3")] {
+        let interpreter = world.find(Some(&flag), "").unwrap();
+        assert_eq!(interpreter.needs, [venv.as_path()]);
+        assert_true(&interpreter);
+    }
+    symlink(&venv, world.at("repository/.venv")).unwrap();
+    let interpreter = world.find(None, "/usr/bin").unwrap();
+    assert_eq!(interpreter.origin, Origin::Venv);
+    assert_eq!(interpreter.needs, [venv]);
+    assert_true(&interpreter);
+}
+
+#[test]
+fn a_directory_named_venv_is_not_enough() {
+    let world = World::new();
+    world.script("repository/.venv/bin/python", "#!/bin/sh\nexit 1\n");
+    let interpreter = world.find(None, "/usr/bin").unwrap();
+    assert_eq!(interpreter.executable, Path::new(SYSTEM));
+}
+
+#[test]
+fn directories_of_pth_files_and_editable_installations_are_needed() {
+    let world = World::new();
+    let venv = world.venv(Path::new(SYSTEM), "environments/one", &[]);
+    let site = world.site_packages("environments/one");
+    for name in ["plain/library", "editable/source/package"] {
+        fs::create_dir_all(world.at(name)).unwrap();
+    }
+    let plain = world.at("plain/library");
+    fs::write(
+        site.join("a.pth"),
+        format!("# x\n{}\n/nowhere\n", plain.display()),
+    )
+    .unwrap();
+    let mapping = world.at("editable/source/package");
+    let finder =
+        format!("MAPPING: dict[str, str] = {{'package': {mapping:?}}}\ndef install(): pass\n");
+    fs::write(site.join("__editable___package_1_finder.py"), finder).unwrap();
+    let line = "import __editable___package_1_finder; __editable___package_1_finder.install()\n";
+    fs::write(site.join("__editable__.package-1.pth"), line).unwrap();
+
+    let interpreter = world.find(Some(&venv), "").unwrap();
+
+    let expected = [world.at("editable/source"), venv, plain];
+    assert_eq!(interpreter.needs, expected);
+    assert_true(&interpreter);
+}
+
+/// Each of these would touch the canary if it ran outside of a sandbox.
+#[test]
+fn nothing_that_the_repository_brings_along_runs_on_the_host() {
+    let touch = |canary: &Path| format!("open({:?}, 'w')", canary.display().to_string());
+
+    let world = World::new();
+    let canary = world.at("canary");
+    world.venv(Path::new(SYSTEM), "repository/.venv", &[]);
+    let site = world.site_packages("repository/.venv");
+    fs::create_dir(world.at("secret")).unwrap();
+    let evil = format!(
+        "import os; {}\n{}\n",
+        touch(&canary),
+        world.at("secret").display()
+    );
+    fs::write(site.join("evil.pth"), evil).unwrap();
+    fs::write(site.join("sitecustomize.py"), touch(&canary)).unwrap();
+    let interpreter = world.find(None, "/usr/bin").unwrap();
+    assert_eq!(interpreter.withheld, [world.at("secret")]);
+    assert_eq!(interpreter.needs, Vec::<PathBuf>::new());
+    assert!(!canary.exists());
+
+    // A program in the place of the interpreter.
+    let python = world.at("repository/.venv/bin/python");
+    fs::remove_file(&python).unwrap();
+    let script = format!("#!/bin/sh\ntouch '{}'\n", canary.display());
+    world.script("repository/.venv/bin/python", &script);
+    let refused = world.find(None, "/usr/bin").unwrap_err();
+    assert!(matches!(refused, Error::Untrusted { .. }), "{refused}");
+
+    // A binary in the place of the interpreter, as in an environment of copies: not asked itself.
+    fs::remove_file(&python).unwrap();
+    fs::copy("/bin/echo", &python).unwrap();
+    let interpreter = world.find(None, "/usr/bin").unwrap();
+    assert_eq!(interpreter.base_prefix, Path::new("/usr"));
+
+    // A link to some program of the host.
+    fs::remove_file(&python).unwrap();
+    symlink("/bin/sh", &python).unwrap();
+    let refused = world.find(None, "/usr/bin").unwrap_err();
+    assert!(matches!(refused, Error::Untrusted { .. }), "{refused}");
+
+    // A standard library of its own.
+    fs::remove_file(&python).unwrap();
+    symlink(SYSTEM, &python).unwrap();
+    let version = site.parent().unwrap().file_name().unwrap();
+    let library = world.at("repository/evil/lib").join(version);
+    fs::create_dir_all(library.join("encodings")).unwrap();
+    fs::create_dir_all(world.at("repository/evil/bin")).unwrap();
+    fs::write(library.join("encodings/__init__.py"), touch(&canary)).unwrap();
+    fs::write(library.join("os.py"), touch(&canary)).unwrap();
+    let config = format!("home = {}\n", world.at("repository/evil/bin").display());
+    fs::write(world.at("repository/.venv/pyvenv.cfg"), config).unwrap();
+    let refused = world.find(None, "/usr/bin").unwrap_err();
+    assert!(matches!(refused, Error::Untrusted { .. }), "{refused}");
+
+    // A directory of the repository on the PATH, and the directory we stand in.
+    fs::remove_dir_all(world.at("repository/.venv")).unwrap();
+    world.script("repository/bin/python3", &script);
+    let path = format!("{}:.::/usr/bin", world.at("repository/bin").display());
+    let interpreter = world.find(None, &path).unwrap();
+    assert_eq!(interpreter.executable, Path::new(SYSTEM));
+    assert!(interpreter.warnings[0].contains("passed by"));
+
+    assert!(!canary.exists());
+}
+
+#[test]
+fn a_shim_is_asked_once_and_the_binary_behind_it_is_used() {
+    let Some(expected) = pyenv("3.11") else {
+        return;
+    };
+    let world = World::new();
+    fs::write(world.at("repository/.python-version"), "3.11.7\n").unwrap();
+    let path = "/root/.pyenv/shims:/usr/bin:/bin";
+    let interpreter = world.find(None, path).unwrap();
+    let names = [expected.clone(), expected.with_file_name("python3")];
+    assert!(names.contains(&interpreter.executable), "{interpreter:?}");
+    assert_eq!(interpreter.origin, Origin::Path);
+    assert_eq!(interpreter.warnings, [""; 0]);
+    assert_true(&interpreter);
+
+    fs::write(world.at("repository/.python-version"), "../../../evil\n").unwrap();
+    let interpreter = world.find(None, path).unwrap();
+    assert!(
+        interpreter.warnings[0].contains("ignored"),
+        "{interpreter:?}"
+    );
+}
+
+#[test]
+fn a_link_to_a_version_manager_is_a_shim_too() {
+    let world = World::new();
+    let manager = format!("#!/bin/sh\nexec {SYSTEM} \"$@\"\n");
+    let manager = world.script("manager/mise", &manager);
+    fs::create_dir(world.at("shims")).unwrap();
+    symlink(manager, world.at("shims/python3")).unwrap();
+    let path = format!("{}:/bin", world.at("shims").display());
+    let interpreter = world.find(None, &path).unwrap();
+    assert_eq!(interpreter.executable, Path::new(SYSTEM));
+}
+
+#[test]
+fn what_is_missing_says_what_was_tried_and_what_to_do() {
+    let world = World::new();
+    let text = world
+        .find(None, "/nowhere:/nothing")
+        .unwrap_err()
+        .to_string();
+    for part in [".venv/bin/python", "/nowhere:/nothing", "--python PATH"] {
+        assert!(text.contains(part), "{text}");
+    }
+    let missing = world.at("none");
+    let text = world
+        .find(Some(&missing), "/usr/bin")
+        .unwrap_err()
+        .to_string();
+    assert!(text.contains(missing.to_str().unwrap()), "{text}");
+    let error = world
+        .find(Some(Path::new("python9")), "/usr/bin")
+        .unwrap_err();
+    assert!(matches!(error, Error::Missing { .. }), "{error}");
+}
+
+#[test]
+fn a_broken_virtual_environment_is_an_error_and_not_passed_by() {
+    let world = World::new();
+    let venv = world.venv(Path::new(SYSTEM), "repository/.venv", &[]);
+    fs::remove_file(venv.join("bin/python")).unwrap();
+    symlink("/nowhere/python3", venv.join("bin/python")).unwrap();
+    let text = world.find(None, "/usr/bin").unwrap_err().to_string();
+    assert!(
+        text.contains("broken") && text.contains("python3 -m venv"),
+        "{text}"
+    );
+
+    fs::remove_file(venv.join("bin/python")).unwrap();
+    symlink(SYSTEM, venv.join("bin/python")).unwrap();
+    fs::write(venv.join("pyvenv.cfg"), "home = /nowhere/bin\n").unwrap();
+    let text = world.find(None, "/usr/bin").unwrap_err().to_string();
+    assert!(text.contains("/nowhere/bin"), "{text}");
+}
+
+#[test]
+fn programs_that_are_no_python_are_refused_with_their_reason() {
+    let world = World::new();
+    let failing = world.script("failing/python3", "#!/bin/sh\necho broken >&2\nexit 1\n");
+    let text = world.find(Some(&failing), "").unwrap_err().to_string();
+    assert!(text.contains("broken"), "{text}");
+
+    let babbling = world.script("babbling/python3", "#!/bin/sh\necho hello\n");
+    let error = world.find(Some(&babbling), "").unwrap_err();
+    assert!(matches!(error, Error::Shim { .. }), "{error}");
+
+    // Binaries, under the name of an interpreter.
+    fs::copy("/bin/echo", world.at("python3.11")).unwrap();
+    let error = world.find(Some(&world.at("python3.11")), "").unwrap_err();
+    assert!(matches!(error, Error::Garbage { .. }), "{error}");
+    fs::copy("/bin/false", world.at("python3.12")).unwrap();
+    let error = world.find(Some(&world.at("python3.12")), "").unwrap_err();
+    assert!(matches!(error, Error::Failed { .. }), "{error}");
+
+    fs::write(world.at("python3.13"), "not executable").unwrap();
+    let error = world.find(Some(&world.at("python3.13")), "").unwrap_err();
+    assert!(matches!(error, Error::NotExecutable { .. }), "{error}");
+}
+
+#[test]
+fn old_pythons_are_refused_with_their_version() {
+    for (minor, shown) in [("3.7", "3.7.16"), ("3.6", "3.6.15"), ("2.7", "Python 2")] {
+        let Some(python) = pyenv(minor) else { return };
+        let text = World::new()
+            .find(Some(&python), "")
+            .unwrap_err()
+            .to_string();
+        assert!(
+            text.contains(shown) && text.contains("3.8 or newer"),
+            "{text}"
+        );
+    }
+}
+
+#[test]
+fn an_old_python_on_the_path_is_passed_by_with_a_warning() {
+    let Some(old) = pyenv("3.7") else { return };
+    let path = format!("{}:/usr/bin", old.parent().unwrap().display());
+    let interpreter = World::new().find(None, &path).unwrap();
+    assert_eq!(interpreter.executable, Path::new(SYSTEM));
+    assert!(
+        interpreter.warnings[0].contains("3.7.16"),
+        "{interpreter:?}"
+    );
+}
+
+#[test]
+fn a_harness_that_does_not_compile_is_our_error() {
+    let mut world = World::new();
+    world.sources[0].text = "def broken(:\n".to_owned();
+    let error = world.find(Some(Path::new(SYSTEM)), "").unwrap_err();
+    assert!(matches!(error, Error::Harness { .. }), "{error}");
+    assert!(error.to_string().contains("guest.py"), "{error}");
+}
+
+fn cache_file(world: &World) -> PathBuf {
+    let files: Vec<_> = fs::read_dir(world.at("cache"))
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .collect();
+    assert_eq!(files.len(), 1, "{files:?}");
+    files[0].clone()
+}
+
+/// Replaces a word of the remembered answer, as if Python had said so.
+fn forge(file: &Path, from: &str, to: &str) {
+    let text = fs::read_to_string(file).unwrap();
+    let body = text.split_once('\n').unwrap().1.replace(from, to);
+    assert!(body.contains(to));
+    let sum = blake3::hash(body.as_bytes()).to_hex();
+    fs::write(file, format!("{sum}\n{body}")).unwrap();
+}
+
+#[test]
+fn an_answer_is_remembered_until_something_changes() {
+    let world = World::new();
+    let venv = world.venv(Path::new(SYSTEM), "environments/one", &[]);
+    let find = || world.find(Some(&venv), "").unwrap();
+    let asked = find();
+    assert_eq!(find(), asked);
+    let file = cache_file(&world);
+
+    forge(&file, "x86_64-linux-gnu", "remembered-soabi");
+    assert!(find().soabi.contains("remembered-soabi"));
+
+    // A package was installed.
+    fs::write(world.site_packages("environments/one").join("new.pth"), "").unwrap();
+    assert_eq!(find(), asked);
+
+    forge(&file, "x86_64-linux-gnu", "remembered-soabi");
+    let changed = fs::read_to_string(&file)
+        .unwrap()
+        .replace("remembered", "corrupted!");
+    fs::write(&file, changed).unwrap();
+    assert_eq!(find(), asked);
+
+    for nonsense in ["", "x", "x\n{}", "\u{0}\n"] {
+        fs::write(&file, nonsense).unwrap();
+        assert_eq!(find(), asked);
+    }
+    assert_eq!(cache_file(&world), file);
+}
+
+#[test]
+fn another_harness_is_another_answer() {
+    let mut world = World::new();
+    world.find(Some(Path::new(SYSTEM)), "").unwrap();
+    let first = cache_file(&world);
+    world.sources[0].text.push_str("\nmore = 1\n");
+    let interpreter = world.find(Some(Path::new(SYSTEM)), "").unwrap();
+    assert_compiled(&interpreter);
+    fs::remove_file(first).unwrap();
+    cache_file(&world);
+}
+
+#[test]
+fn a_cache_that_cannot_be_written_is_a_warning() {
+    let world = World::new();
+    fs::write(world.at("cache"), "a file").unwrap();
+    let interpreter = world.find(Some(Path::new(SYSTEM)), "").unwrap();
+    assert!(interpreter.warnings[0].contains("could not be kept"));
+}
+
+/// `cargo test --release measured -- --ignored --nocapture`
+#[test]
+#[ignore = "a measurement, not a test"]
+#[expect(clippy::print_stderr, reason = "a measurement prints")]
+fn measured_costs() {
+    let time = |what: &str, python: Option<&Path>, path: &str| {
+        let world = World::new();
+        let mut times = Vec::new();
+        for _ in 0..2 {
+            let start = std::time::Instant::now();
+            world.find(python, path).unwrap();
+            times.push(start.elapsed());
+        }
+        eprintln!("{what:40} asked {:?}, remembered {:?}", times[0], times[1]);
+    };
+    time("system", Some(Path::new(SYSTEM)), "");
+    for minor in ["3.8", "3.11", "3.13"] {
+        if let Some(python) = pyenv(minor) {
+            time(&format!("pyenv {minor}"), Some(&python), "");
+        }
+    }
+    time(
+        "through a shim of pyenv",
+        None,
+        "/root/.pyenv/shims:/usr/bin:/bin",
+    );
+}

@@ -1,0 +1,204 @@
+//! Runs a program that we do not know: with a deadline, a limited output, an environment from scratch.
+
+use std::io::{self, Read, Write};
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process_group};
+
+use super::Error;
+
+/// How much of what a failing program complains about is kept.
+const COMPLAINT: u64 = 2000;
+
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Limits {
+    pub(super) deadline: Duration,
+    pub(super) output: u64,
+}
+
+/// What the program wrote to its standard output, if it succeeded in time.
+pub(super) fn output(
+    program: &Path,
+    command: &mut Command,
+    input: Vec<u8>,
+    limits: Limits,
+) -> Result<Vec<u8>, Error> {
+    let end = Instant::now() + limits.deadline;
+    let mut child = command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        // A group of its own, so that what a wrapper script started dies with it.
+        .process_group(0)
+        .spawn()
+        .map_err(|source| Error::Start {
+            program: program.to_owned(),
+            source,
+        })?;
+    let streams = Streams::of(&mut child, input, limits.output);
+    let ended = streams
+        .collected(end)
+        .and_then(|texts| Some((texts, exit_by(&mut child, end)?)));
+    let Some(((stdout, stderr), status)) = ended else {
+        kill(&mut child);
+        return Err(Error::Deadline {
+            program: program.to_owned(),
+            seconds: limits.deadline.as_secs_f64(),
+        });
+    };
+    if stdout.len() as u64 > limits.output {
+        return Err(Error::TooMuch {
+            program: program.to_owned(),
+            limit: limits.output,
+        });
+    }
+    if !status.success() {
+        return Err(Error::Failed {
+            program: program.to_owned(),
+            status,
+            complaint: String::from_utf8_lossy(&stderr).trim().to_owned(),
+        });
+    }
+    Ok(stdout)
+}
+
+/// The ends of the pipes, each in the hands of a thread that ends with the program.
+struct Streams {
+    stdout: mpsc::Receiver<Vec<u8>>,
+    stderr: mpsc::Receiver<Vec<u8>>,
+}
+
+impl Streams {
+    fn of(child: &mut Child, input: Vec<u8>, limit: u64) -> Self {
+        if let Some(mut stdin) = child.stdin.take() {
+            // A program that does not read its input is told apart by what it answers.
+            thread::spawn(move || stdin.write_all(&input));
+        }
+        Self {
+            stdout: reading(child.stdout.take(), limit + 1, |_| {}),
+            // The rest is thrown away, so that the program does not wait for a full pipe.
+            stderr: reading(child.stderr.take(), COMPLAINT, |mut rest| {
+                let _ = io::copy(&mut rest, &mut io::sink());
+            }),
+        }
+    }
+
+    fn collected(&self, end: Instant) -> Option<(Vec<u8>, Vec<u8>)> {
+        let by = |stream: &mpsc::Receiver<Vec<u8>>| {
+            stream
+                .recv_timeout(end.saturating_duration_since(Instant::now()))
+                .ok()
+        };
+        Some((by(&self.stdout)?, by(&self.stderr)?))
+    }
+}
+
+fn reading<S: Read + Send + 'static>(
+    stream: Option<S>,
+    limit: u64,
+    finish: impl FnOnce(S) + Send + 'static,
+) -> mpsc::Receiver<Vec<u8>> {
+    let (send, receive) = mpsc::channel();
+    thread::spawn(move || {
+        let mut kept = Vec::new();
+        if let Some(mut stream) = stream {
+            let _ = stream.by_ref().take(limit).read_to_end(&mut kept);
+            finish(stream);
+        }
+        let _ = send.send(kept);
+    });
+    receive
+}
+
+fn exit_by(child: &mut Child, end: Instant) -> Option<std::process::ExitStatus> {
+    let mut pause = Duration::from_micros(50);
+    loop {
+        match child.try_wait() {
+            Ok(Some(status)) => return Some(status),
+            Ok(None) if Instant::now() < end => {
+                thread::sleep(pause);
+                pause = (pause * 2).min(Duration::from_millis(5));
+            }
+            _ => return None,
+        }
+    }
+}
+
+fn kill(child: &mut Child) {
+    if let Some(group) = Pid::from_raw(child.id().cast_signed()) {
+        let _ = kill_process_group(group, Signal::KILL);
+    }
+    let _ = child.kill();
+    let _ = child.wait();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shell(script: &str, deadline_ms: u64) -> Result<Vec<u8>, Error> {
+        let limits = Limits {
+            deadline: Duration::from_millis(deadline_ms),
+            output: 1000,
+        };
+        let mut command = Command::new("/bin/sh");
+        command.args(["-c", script]);
+        output(
+            Path::new("/bin/sh"),
+            &mut command,
+            b"input".to_vec(),
+            limits,
+        )
+    }
+
+    #[test]
+    fn the_output_of_a_success_is_returned() {
+        assert_eq!(shell("cat", 10_000).unwrap(), b"input");
+    }
+
+    #[test]
+    fn a_failure_tells_what_the_program_complained_about() {
+        let error = shell("echo why >&2; exit 3", 10_000).unwrap_err();
+        let text = error.to_string();
+        assert!(text.contains("why") && text.contains('3'), "{text}");
+    }
+
+    #[test]
+    fn a_program_that_hangs_dies_with_what_it_started() {
+        let directory = tempfile::tempdir().unwrap();
+        let pid = directory.path().join("pid");
+        let script = format!("sleep 1000 & echo $! > '{}'; wait", pid.display());
+        let error = shell(&script, 300).unwrap_err();
+        assert!(matches!(error, Error::Deadline { .. }), "{error}");
+        let pid = std::fs::read_to_string(pid).unwrap();
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", pid.trim()));
+        assert!(!stat.is_ok_and(|stat| stat.contains("(sleep) S")));
+    }
+
+    #[test]
+    fn endless_output_is_cut_off_at_once() {
+        let start = Instant::now();
+        let error = shell("yes", 10_000).unwrap_err();
+        assert!(
+            matches!(error, Error::TooMuch { limit: 1000, .. }),
+            "{error}"
+        );
+        assert!(start.elapsed() < Duration::from_secs(5));
+    }
+
+    #[test]
+    fn a_program_that_is_none_cannot_be_started() {
+        let limits = Limits {
+            deadline: Duration::from_secs(10),
+            output: 1000,
+        };
+        let program = Path::new("/nowhere/python");
+        let error = output(program, &mut Command::new(program), Vec::new(), limits).unwrap_err();
+        assert!(error.to_string().contains("/nowhere/python"), "{error}");
+    }
+}

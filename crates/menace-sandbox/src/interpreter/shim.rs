@@ -1,0 +1,107 @@
+//! Looks behind the scripts and programs by which pyenv, asdf, mise and rye choose a Python: going
+//! through them costs more than many calls.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use super::run::{self, Limits};
+use super::{Error, Search};
+
+const LIMITS: Limits = Limits {
+    deadline: Duration::from_secs(10),
+    output: 16 << 10,
+};
+
+const QUESTION: &str = "import sys; sys.stdout.write(sys.executable)";
+
+#[derive(Debug)]
+pub(super) struct Answer {
+    pub(super) executable: PathBuf,
+    pub(super) warning: Option<String>,
+}
+
+/// Asks in the repository, whose `.python-version` chooses, as long as that only names a version;
+/// otherwise, or when that version is missing, at the root of the file system.
+pub(super) fn executable_behind(search: &Search<'_>, shim: &Path) -> Result<Answer, Error> {
+    let warning = if only_names_versions(search.repository) {
+        match ask(search, shim, search.repository) {
+            Ok(executable) => {
+                return Ok(Answer {
+                    executable,
+                    warning: None,
+                });
+            }
+            Err(error @ (Error::Deadline { .. } | Error::Start { .. })) => return Err(error),
+            Err(error) => {
+                format!("the Python that the repository asks for cannot be used: {error}")
+            }
+        }
+    } else {
+        "the repository's choice of Python is ignored: its .python-version or .tool-versions \
+         names more than a version"
+            .to_owned()
+    };
+    ask(search, shim, Path::new("/")).map(|executable| Answer {
+        executable,
+        warning: Some(warning),
+    })
+}
+
+fn ask(search: &Search<'_>, shim: &Path, directory: &Path) -> Result<PathBuf, Error> {
+    let mut command = Command::new(shim);
+    command
+        .args(["-I", "-S", "-B", "-c", QUESTION])
+        .env_clear()
+        .env("PATH", search.path)
+        .current_dir(directory);
+    if let Some(home) = search.home {
+        command.env("HOME", home);
+    }
+    let answer = run::output(shim, &mut command, Vec::new(), LIMITS)?;
+    let answer = String::from_utf8_lossy(&answer);
+    let executable = PathBuf::from(answer.trim());
+    if executable.is_absolute() && executable.is_file() {
+        Ok(executable)
+    } else {
+        Err(Error::Shim {
+            shim: shim.to_owned(),
+            answer: answer.chars().take(80).collect(),
+        })
+    }
+}
+
+/// A path in these files would make the shim run what lies there: not for an untrusted repository.
+fn only_names_versions(repository: &Path) -> bool {
+    [".python-version", ".tool-versions"].iter().all(|name| {
+        fs::read(repository.join(name)).map_or(true, |text| {
+            let is_plain =
+                |byte: &u8| byte.is_ascii_alphanumeric() || b" .-_+#,\t\r\n".contains(byte);
+            text.iter().all(is_plain) && !text.windows(2).any(|pair| pair == b"..")
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_version_file_may_name_versions_but_no_paths() {
+        let repository = tempfile::tempdir().unwrap();
+        let file = repository.path().join(".python-version");
+        assert!(only_names_versions(repository.path()));
+        for (text, is_plain) in [
+            ("3.11.7\n", true),
+            ("my-env_1\n3.9\n", true),
+            ("../../evil", false),
+            ("..", false),
+            ("path:evil", false),
+            ("/evil", false),
+        ] {
+            fs::write(&file, text).unwrap();
+            assert_eq!(only_names_versions(repository.path()), is_plain, "{text:?}");
+        }
+    }
+}

@@ -1,0 +1,36 @@
+//! Runs calls of Python sections in isolation, under limits.
+//!
+//! Choosing calls belongs to `menace-scenario`, judging their worth to `menace-track`. A failing
+//! guest is data (an [`Outcome`](menace_model::Outcome)); an error means that Menace failed.
+//!
+//! | room | what is in it |
+//! |---|---|
+//! | `host` | the outside: backends, sessions, the pool of workers, from reports to outcomes |
+//! | `init` | the inside: PID 1, mounts, layers, limits, the watch over a call |
+//! | `confine` | seccomp, Landlock, capabilities |
+//! | `cgroup` | control groups, versions 1 and 2 |
+//! | `interpreter` | which Python, and what it needs |
+//! | `machine` | what this machine can do, for `menace doctor` |
+//! | `wire` | how all of them talk |
+//! | `../guest` | the harness, in Python |
+
+mod cgroup;
+mod confine;
+mod error;
+mod harness;
+mod host;
+pub mod init;
+pub mod interpreter;
+pub mod machine;
+mod sys;
+mod tier;
+mod wire;
+
+pub use error::SandboxError;
+pub use host::{Backend, Cancel, Job, LocalBackend, Options, Pool, Warm, WarmSpec};
+pub use tier::Tier;
+
+/// Name and source of the guest harness's files, to be compiled for an interpreter.
+pub fn harness_sources() -> &'static [(&'static str, &'static str)] {
+    harness::SOURCES
+}

@@ -1,0 +1,299 @@
+//! The system calls that the libraries lack, and the few that are unsafe by nature.
+//!
+//! Everything unsafe of the supervising side is in here; `confine/sys.rs` has the guest's side.
+
+#![expect(unsafe_code, reason = "raw system calls; each block says why it is sound")]
+
+use std::ffi::{CStr, CString};
+use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
+use std::path::Path;
+use std::ptr::NonNull;
+
+use nix::unistd::ForkResult;
+
+fn check(result: libc::c_long) -> io::Result<libc::c_long> {
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
+}
+
+fn c_path(path: &Path) -> io::Result<CString> {
+    use std::os::unix::ffi::OsStrExt;
+    CString::new(path.as_os_str().as_bytes())
+        .map_err(|_| io::Error::new(io::ErrorKind::InvalidInput, "a path with a null byte"))
+}
+
+/// Forks a process that has one thread only.
+pub(crate) fn fork() -> io::Result<ForkResult> {
+    debug_assert_eq!(threads(), 1, "only a process with one thread may fork");
+    // SAFETY: the init has one thread, so the child may do anything that the parent could.
+    unsafe { nix::unistd::fork() }.map_err(io::Error::from)
+}
+
+fn threads() -> usize {
+    std::fs::read_dir("/proc/self/task").map_or(1, Iterator::count)
+}
+
+/// Takes over an inherited descriptor, by number.
+pub(crate) fn adopt(fd: RawFd) -> OwnedFd {
+    // SAFETY: the number was handed to this process for it to own, and it is adopted once.
+    unsafe { OwnedFd::from_raw_fd(fd) }
+}
+
+/// Copies a descriptor to a number at or above `least`; the copy survives `exec`.
+pub(crate) fn inheritable_copy(fd: BorrowedFd<'_>, least: RawFd) -> io::Result<RawFd> {
+    // SAFETY: F_DUPFD takes an int and touches no memory.
+    let copy = unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_DUPFD, least) };
+    check(copy.into())?;
+    Ok(copy)
+}
+
+/// Puts a copy of `fd` at exactly the number `at`; it survives `exec`.
+pub(crate) fn place(fd: BorrowedFd<'_>, at: RawFd) -> io::Result<()> {
+    // SAFETY: dup2 takes two ints; whoever owned `at` before is replaced on purpose.
+    check(unsafe { libc::dup2(fd.as_raw_fd(), at) }.into()).map(drop)
+}
+
+/// Closes every descriptor from `first` on.
+pub(crate) fn close_from(first: u32) -> io::Result<()> {
+    // SAFETY: takes ints only; callers are about to exec or exit, no owner uses these again.
+    check(unsafe { libc::syscall(libc::SYS_close_range, first, u32::MAX, 0) }).map(drop)
+}
+
+/// Leaves at once, without destructors or exit handlers.
+pub(crate) fn exit_now(code: i32) -> ! {
+    // SAFETY: does not return and touches no memory.
+    unsafe { libc::_exit(code) }
+}
+
+/// Sends this signal to the calling process when its parent goes away.
+pub(crate) fn die_with_parent() -> io::Result<()> {
+    prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL as libc::c_ulong)
+}
+
+/// Orphans of this process's descendants become its children.
+pub(crate) fn adopt_orphans() -> io::Result<()> {
+    prctl(libc::PR_SET_CHILD_SUBREAPER, 1)
+}
+
+pub(crate) fn set_dumpable(yes: bool) -> io::Result<()> {
+    prctl(libc::PR_SET_DUMPABLE, libc::c_ulong::from(yes))
+}
+
+fn prctl(option: libc::c_int, value: libc::c_ulong) -> io::Result<()> {
+    // SAFETY: the options used here take an integer.
+    check(unsafe { libc::prctl(option, value, 0, 0, 0) }.into()).map(drop)
+}
+
+/// A descriptor that becomes readable when the process ends.
+pub(crate) fn pidfd_open(pid: i32) -> io::Result<OwnedFd> {
+    // SAFETY: takes ints; a successful result is a fresh descriptor that nobody else owns.
+    let fd = check(unsafe { libc::syscall(libc::SYS_pidfd_open, pid, 0) })?;
+    Ok(adopt(fd as RawFd))
+}
+
+/// The status of a child that ended, as the kernel gives it; nothing when it has not.
+pub(crate) fn wait_status(pid: i32) -> Option<i32> {
+    let mut status = 0;
+    // SAFETY: `status` outlives the call.
+    let reaped = unsafe { libc::waitpid(pid, &raw mut status, libc::WNOHANG) };
+    (reaped == pid).then_some(status)
+}
+
+/// Sets a limit on another process.
+pub(crate) fn set_limit_of(pid: i32, resource: u32, value: u64) -> io::Result<()> {
+    let limit = libc::rlimit64 { rlim_cur: value, rlim_max: value };
+    // SAFETY: `limit` outlives the call, and no old value is asked for.
+    let result =
+        unsafe { libc::syscall(libc::SYS_prlimit64, pid, resource, &raw const limit, 0usize) };
+    check(result).map(drop)
+}
+
+/// A copy of a mount, or of a whole tree of them, that is attached nowhere.
+pub(crate) fn clone_mounts(path: &Path, recursive: bool) -> io::Result<OwnedFd> {
+    let path = c_path(path)?;
+    let mut flags = libc::OPEN_TREE_CLONE | libc::OPEN_TREE_CLOEXEC;
+    if recursive {
+        flags |= libc::AT_RECURSIVE as libc::c_uint;
+    }
+    // SAFETY: the path is a C string that outlives the call; the result is a fresh descriptor.
+    let fd = check(unsafe {
+        libc::syscall(libc::SYS_open_tree, libc::AT_FDCWD, path.as_ptr(), flags)
+    })?;
+    Ok(adopt(fd as RawFd))
+}
+
+/// Attaches a copy made by [`clone_mounts`].
+pub(crate) fn attach_mounts(tree: BorrowedFd<'_>, target: &Path) -> io::Result<()> {
+    const MOVE_MOUNT_F_EMPTY_PATH: libc::c_uint = 0x4;
+    let target = c_path(target)?;
+    let empty: &CStr = c"";
+    // SAFETY: both strings outlive the call.
+    let result = unsafe {
+        libc::syscall(
+            libc::SYS_move_mount,
+            tree.as_raw_fd(),
+            empty.as_ptr(),
+            libc::AT_FDCWD,
+            target.as_ptr(),
+            MOVE_MOUNT_F_EMPTY_PATH,
+        )
+    };
+    check(result).map(drop)
+}
+
+/// Moves a mount from one place to another.
+pub(crate) fn move_mount(from: &Path, to: &Path) -> io::Result<()> {
+    let (from, to) = (c_path(from)?, c_path(to)?);
+    // SAFETY: both strings outlive the call.
+    let result = unsafe {
+        libc::syscall(
+            libc::SYS_move_mount,
+            libc::AT_FDCWD,
+            from.as_ptr(),
+            libc::AT_FDCWD,
+            to.as_ptr(),
+            0,
+        )
+    };
+    check(result).map(drop)
+}
+
+#[repr(C)]
+struct MountAttributes {
+    set: u64,
+    clear: u64,
+    propagation: u64,
+    user_namespace: u64,
+}
+
+const MOUNT_ATTR_RDONLY: u64 = 0x1;
+const MOUNT_ATTR_NOSUID: u64 = 0x2;
+const MOUNT_ATTR_NODEV: u64 = 0x4;
+const MOUNT_ATTR_IDMAP: u64 = 0x0010_0000;
+
+fn set_mount_attributes(
+    tree: BorrowedFd<'_>,
+    attributes: &MountAttributes,
+    recursive: bool,
+) -> io::Result<()> {
+    let empty: &CStr = c"";
+    let mut flags = libc::AT_EMPTY_PATH;
+    if recursive {
+        flags |= libc::AT_RECURSIVE;
+    }
+    // SAFETY: the string and the structure outlive the call, and the size is the structure's.
+    let result = unsafe {
+        libc::syscall(
+            libc::SYS_mount_setattr,
+            tree.as_raw_fd(),
+            empty.as_ptr(),
+            flags,
+            std::ptr::from_ref(attributes),
+            size_of::<MountAttributes>(),
+        )
+    };
+    check(result).map(drop)
+}
+
+/// Makes a detached tree read-only, without devices unless it is one, without set-user-id.
+pub(crate) fn make_read_only(tree: BorrowedFd<'_>, devices: bool) -> io::Result<()> {
+    let set = MOUNT_ATTR_NOSUID
+        | if devices { 0 } else { MOUNT_ATTR_NODEV | MOUNT_ATTR_RDONLY };
+    let attributes = MountAttributes { set, clear: 0, propagation: 0, user_namespace: 0 };
+    set_mount_attributes(tree, &attributes, true)
+}
+
+/// Shows a detached tree with the owners that the user namespace maps them to.
+pub(crate) fn map_owners(tree: BorrowedFd<'_>, namespace: BorrowedFd<'_>) -> io::Result<()> {
+    let attributes = MountAttributes {
+        set: MOUNT_ATTR_IDMAP,
+        clear: 0,
+        propagation: 0,
+        user_namespace: namespace.as_raw_fd() as u64,
+    };
+    set_mount_attributes(tree, &attributes, false)
+}
+
+/// Brings the loopback interface of the current network namespace up.
+pub(crate) fn loopback_up() -> io::Result<()> {
+    let socket = nix::sys::socket::socket(
+        nix::sys::socket::AddressFamily::Inet,
+        nix::sys::socket::SockType::Datagram,
+        nix::sys::socket::SockFlag::SOCK_CLOEXEC,
+        None,
+    )?;
+    // SAFETY: all-zero bytes are a valid `ifreq`.
+    let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
+    request.ifr_name[0] = b'l' as libc::c_char;
+    request.ifr_name[1] = b'o' as libc::c_char;
+    request.ifr_ifru.ifru_flags = (libc::IFF_UP | libc::IFF_RUNNING) as libc::c_short;
+    // SAFETY: the request outlives the call and has the type that this ioctl reads.
+    let result =
+        unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCSIFFLAGS as _, &raw const request) };
+    check(result.into()).map(drop)
+}
+
+/// Memory that this process shares with its children.
+#[derive(Debug)]
+pub(crate) struct SharedMemory {
+    start: NonNull<libc::c_void>,
+    length: usize,
+}
+
+impl SharedMemory {
+    pub(crate) fn map(fd: BorrowedFd<'_>, length: usize) -> io::Result<Self> {
+        // SAFETY: a fresh mapping at an address of the kernel's choice.
+        let start = unsafe {
+            libc::mmap(
+                std::ptr::null_mut(),
+                length,
+                libc::PROT_READ | libc::PROT_WRITE,
+                libc::MAP_SHARED,
+                fd.as_raw_fd(),
+                0,
+            )
+        };
+        if start == libc::MAP_FAILED {
+            return Err(io::Error::last_os_error());
+        }
+        let start = NonNull::new(start).ok_or_else(|| io::Error::other("mapped at zero"))?;
+        Ok(Self { start, length })
+    }
+
+    /// Copies a part of it; another process may be writing, so no reference is ever given out.
+    pub(crate) fn read(&self, offset: usize, length: usize) -> Vec<u8> {
+        let offset = offset.min(self.length);
+        let length = length.min(self.length - offset);
+        let mut copy = vec![0_u8; length];
+        // SAFETY: the range lies within the mapping, the target was just allocated; a racing
+        // writer can only make the bytes wrong, and they are untrusted anyway.
+        unsafe {
+            std::ptr::copy_nonoverlapping(
+                self.start.as_ptr().cast::<u8>().add(offset),
+                copy.as_mut_ptr(),
+                length,
+            );
+        }
+        copy
+    }
+
+    /// Zeroes a part of it.
+    pub(crate) fn clear(&self, offset: usize, length: usize) {
+        let offset = offset.min(self.length);
+        let length = length.min(self.length - offset);
+        // SAFETY: the range lies within the mapping.
+        unsafe {
+            std::ptr::write_bytes(self.start.as_ptr().cast::<u8>().add(offset), 0, length);
+        }
+    }
+}
+
+impl Drop for SharedMemory {
+    fn drop(&mut self) {
+        // SAFETY: this is the mapping made in `map`, and nothing borrows from it.
+        unsafe { libc::munmap(self.start.as_ptr(), self.length) };
+    }
+}
+
+// SAFETY: the mapping is plain memory that any thread may copy from.
+unsafe impl Send for SharedMemory {}

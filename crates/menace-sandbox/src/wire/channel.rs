@@ -1,0 +1,105 @@
+//! Frames between the host and the init: a length, then `postcard`; descriptors may come along.
+
+use std::io::{self, IoSlice, IoSliceMut, Read, Write};
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::os::unix::net::UnixStream;
+
+use nix::sys::socket::{ControlMessage, ControlMessageOwned, MsgFlags, recvmsg, sendmsg};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+/// The longest frame: a mailbox and the outputs fit, a lie about the length does not.
+const LONGEST: usize = 64 << 20;
+/// The most descriptors that travel with one frame.
+const MOST_DESCRIPTORS: usize = 64;
+
+pub(crate) fn send(mut stream: &UnixStream, message: &impl Serialize) -> io::Result<()> {
+    let frame = frame(message)?;
+    stream.write_all(&frame)
+}
+
+pub(crate) fn receive<T: DeserializeOwned>(mut stream: &UnixStream) -> io::Result<T> {
+    let mut length = [0_u8; 4];
+    stream.read_exact(&mut length)?;
+    let mut body = vec![0_u8; checked(length)?];
+    stream.read_exact(&mut body)?;
+    decode(&body)
+}
+
+/// Sends a frame together with descriptors.
+pub(crate) fn send_with(
+    mut stream: &UnixStream,
+    message: &impl Serialize,
+    descriptors: &[RawFd],
+) -> io::Result<()> {
+    let frame = frame(message)?;
+    let control = [ControlMessage::ScmRights(descriptors)];
+    let control = if descriptors.is_empty() { &control[..0] } else { &control[..] };
+    let sent = sendmsg::<()>(
+        stream.as_raw_fd(),
+        &[IoSlice::new(&frame)],
+        control,
+        MsgFlags::MSG_NOSIGNAL,
+        None,
+    )?;
+    stream.write_all(&frame[sent..])
+}
+
+/// Receives what [`send_with`] sent.
+pub(crate) fn receive_with<T: DeserializeOwned>(
+    mut stream: &UnixStream,
+) -> io::Result<(T, Vec<OwnedFd>)> {
+    let mut length = [0_u8; 4];
+    let (got, descriptors) = receive_descriptors(stream, &mut length)?;
+    stream.read_exact(&mut length[got..])?;
+    let mut body = vec![0_u8; checked(length)?];
+    stream.read_exact(&mut body)?;
+    Ok((decode(&body)?, descriptors))
+}
+
+/// Reads some bytes and the descriptors that came with them.
+pub(crate) fn receive_descriptors(
+    stream: &UnixStream,
+    bytes: &mut [u8],
+) -> io::Result<(usize, Vec<OwnedFd>)> {
+    let mut space = nix::cmsg_space!([RawFd; MOST_DESCRIPTORS]);
+    let mut parts = [IoSliceMut::new(bytes)];
+    let message = recvmsg::<()>(
+        stream.as_raw_fd(),
+        &mut parts,
+        Some(&mut space),
+        MsgFlags::MSG_CMSG_CLOEXEC,
+    )?;
+    let mut descriptors = Vec::new();
+    for control in message.cmsgs()? {
+        if let ControlMessageOwned::ScmRights(received) = control {
+            descriptors.extend(received.into_iter().map(crate::sys::adopt));
+        }
+    }
+    if message.bytes == 0 {
+        return Err(io::ErrorKind::UnexpectedEof.into());
+    }
+    Ok((message.bytes, descriptors))
+}
+
+fn frame(message: &impl Serialize) -> io::Result<Vec<u8>> {
+    let mut frame = postcard::to_extend(message, vec![0_u8; 4]).map_err(io::Error::other)?;
+    let length = frame.len() - 4;
+    if length > LONGEST {
+        return Err(io::Error::other("a message is too long"));
+    }
+    frame[..4].copy_from_slice(&(length as u32).to_le_bytes());
+    Ok(frame)
+}
+
+fn checked(length: [u8; 4]) -> io::Result<usize> {
+    let length = u32::from_le_bytes(length) as usize;
+    if length > LONGEST {
+        return Err(io::Error::other("a message claims to be too long"));
+    }
+    Ok(length)
+}
+
+fn decode<T: DeserializeOwned>(body: &[u8]) -> io::Result<T> {
+    postcard::from_bytes(body).map_err(io::Error::other)
+}

@@ -1,0 +1,138 @@
+//! Frames between the init and the guest harness.
+
+use std::io::{self, Read, Write};
+use std::os::unix::net::UnixStream;
+
+use super::marshal::{Item, Writer};
+
+const MAGIC: [u8; 4] = *b"MNC1";
+const LONGEST: usize = 16 << 20;
+
+/// What the harness says.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum FromHarness {
+    Ready,
+    Imported { ok: bool, keeps: Vec<String> },
+    Forked { pid: i32 },
+    ForkFailed { errno: i32 },
+    Exited(Exited),
+    Swept,
+}
+
+/// How the process of a call ended, as its parent saw it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Exited {
+    pub status: i32,
+    pub user_s: f64,
+    pub system_s: f64,
+    pub max_rss_kib: i64,
+    pub blocks_in: i64,
+    pub blocks_out: i64,
+}
+
+/// Sends a body that is `marshal` already.
+pub(crate) fn send(mut stream: &UnixStream, body: &[u8]) -> io::Result<()> {
+    if body.len() > LONGEST {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "the arguments are too long"));
+    }
+    let mut frame = Vec::with_capacity(body.len() + 8);
+    frame.extend(MAGIC);
+    frame.extend((body.len() as u32).to_le_bytes());
+    frame.extend(body);
+    stream.write_all(&frame)
+}
+
+/// Receives one message. What is no message is an error: the guest got hold of the socket.
+pub(crate) fn receive(mut stream: &UnixStream) -> io::Result<FromHarness> {
+    let mut head = [0_u8; 8];
+    stream.read_exact(&mut head)?;
+    let length = u32::from_le_bytes([head[4], head[5], head[6], head[7]]) as usize;
+    if head[..4] != MAGIC || length > 1 << 20 {
+        return Err(io::Error::new(io::ErrorKind::InvalidData, "no frame of the harness"));
+    }
+    let mut body = vec![0_u8; length];
+    stream.read_exact(&mut body)?;
+    let item = Item::read(&body).map_err(invalid)?;
+    understand(&item).ok_or_else(|| invalid("no message of the harness"))
+}
+
+fn invalid(why: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, why)
+}
+
+fn understand(item: &Item) -> Option<FromHarness> {
+    let int = |key| item.get(key).and_then(Item::as_int);
+    let small = |key| int(key).and_then(|value| i32::try_from(value).ok());
+    Some(match item.get("op")?.as_text()?.as_str() {
+        "ready" => FromHarness::Ready,
+        "imported" => FromHarness::Imported {
+            ok: item.get("ok")?.as_bool()?,
+            keeps: item.get("keeps").map(Item::texts).unwrap_or_default(),
+        },
+        "forked" => match small("pid") {
+            Some(pid) => FromHarness::Forked { pid },
+            None => FromHarness::ForkFailed { errno: small("errno")? },
+        },
+        "exited" => FromHarness::Exited(Exited {
+            status: small("status")?,
+            user_s: item.get("utime")?.as_float()?,
+            system_s: item.get("stime")?.as_float()?,
+            max_rss_kib: int("maxrss")?,
+            blocks_in: int("inblock")?,
+            blocks_out: int("oublock")?,
+        }),
+        "swept" => FromHarness::Swept,
+        _ => return None,
+    })
+}
+
+/// What the harness needs to know before anything else.
+#[derive(Debug)]
+pub(crate) struct Setup<'a> {
+    pub repo: &'a str,
+    pub sys_path: &'a [String],
+    pub roots: &'a [String],
+    pub write_roots: &'a [String],
+    pub seed: u64,
+    pub freeze_time: Option<f64>,
+}
+
+impl Setup<'_> {
+    pub(crate) fn body(&self) -> Vec<u8> {
+        let mut out = Writer::default();
+        let texts = |out: &mut Writer, key: &str, texts: &[String]| {
+            out.str(key);
+            out.list(texts.len());
+            for text in texts {
+                out.str(text);
+            }
+        };
+        out.open_dict();
+        out.str("op");
+        out.str("setup");
+        out.str("repo");
+        out.str(self.repo);
+        texts(&mut out, "sys_path", self.sys_path);
+        texts(&mut out, "roots", self.roots);
+        texts(&mut out, "write_roots", self.write_roots);
+        out.str("seed");
+        out.unsigned(false, self.seed);
+        out.str("freeze_time");
+        match self.freeze_time {
+            Some(time) => out.float(time),
+            None => out.none(),
+        }
+        out.close_dict();
+        out.0
+    }
+}
+
+/// Asks for a sweep of everything that a call left running.
+pub(crate) fn sweep() -> Vec<u8> {
+    let mut out = Writer::default();
+    out.open_dict();
+    out.str("op");
+    out.str("sweep");
+    out.close_dict();
+    out.0
+}

@@ -1,0 +1,140 @@
+//! What the host and the init of a sandbox say to each other.
+
+use std::path::PathBuf;
+
+use menace_model::{EnforcedBy, Files, Limit, Limits, Violation};
+use serde::{Deserialize, Serialize};
+
+use crate::Tier;
+use crate::cgroup::Handed;
+
+/// Everything the init needs to build a sandbox. The descriptors of the control group travel
+/// beside it.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct InitConfig {
+    pub tier: Tier,
+    /// Who to be outside of the sandbox; set when Menace runs as root.
+    pub drop_to: Option<Identity>,
+    /// On the host.
+    pub repo: PathBuf,
+    /// How Python is started, as seen from inside.
+    pub python: PathBuf,
+    /// Directories and files of the host, to be seen under the same path, read-only.
+    pub needs: Vec<PathBuf>,
+    /// Name and content of the harness's files.
+    pub harness: Vec<(String, Vec<u8>)>,
+    pub level: u8,
+    pub safe_mode: bool,
+    pub seed: u64,
+    pub hash_seed: u32,
+    pub freeze_time: Option<f64>,
+    /// Directories of the repository that go to the front of `sys.path`, relative.
+    pub import_roots: Vec<String>,
+    pub extra_env: Vec<(String, String)>,
+    pub group: Option<Vec<Handed>>,
+    /// Where to keep the copy of the repository when mounts cannot be had.
+    pub workspace: Option<PathBuf>,
+    pub probe: Option<Probe>,
+    /// Hard limits of everything in the sandbox.
+    pub open_files: u64,
+    pub processes: u64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Identity {
+    pub uid: u32,
+    pub gid: u32,
+}
+
+/// What the sandbox must fail to reach before it may be used.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Probe {
+    /// A file on the host.
+    pub canary: PathBuf,
+    /// A port on the host's loopback interface where somebody listens.
+    pub port: u16,
+    /// The name of an abstract Unix socket of the host.
+    pub socket: String,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) enum ToInit {
+    Import(Request),
+    Call(Request),
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Request {
+    pub nonce: u64,
+    pub limits: Limits,
+    /// The message for the harness, passed on as it is.
+    pub body: Vec<u8>,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) enum FromInit {
+    Ready(Ready),
+    Report(Box<Report>),
+    /// The sandbox could not be built.
+    Failed(String),
+}
+
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(crate) struct Ready {
+    /// Where the repository is, as seen from inside.
+    pub repo: String,
+    /// Landlock's version, when it is in force.
+    pub landlock: Option<u32>,
+    /// What is not as tight as it could be here.
+    pub remarks: Vec<String>,
+}
+
+/// What happened, told by the init; only the mailbox comes from the guest.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(crate) struct Report {
+    /// Where the harness got to; see `docs/guest-protocol.md`.
+    pub phase: u8,
+    pub mailbox_nonce: u64,
+    pub mailbox: Vec<u8>,
+    /// As `waitpid` gives it; nothing when the process never ended by itself or never started.
+    pub status: Option<i32>,
+    pub killed: Option<Killed>,
+    /// The fork failed with this error.
+    pub fork_errno: Option<i32>,
+    pub total_ns: u64,
+    pub user_ns: u64,
+    pub system_ns: u64,
+    pub peak_memory_bytes: u64,
+    pub bytes_read: u64,
+    pub bytes_written: u64,
+    pub stdout: Captured,
+    pub stderr: Captured,
+    pub files: Files,
+    pub disk_full: bool,
+    pub oom_kills: u64,
+    pub process_limit_hits: u64,
+    pub processes_left: Vec<String>,
+    pub attempts: Vec<Violation>,
+    pub enforced_by: EnforcedBy,
+    pub unenforced: Vec<Limit>,
+    /// Why a fork of the interpreter would not be a private copy.
+    pub keeps: Vec<String>,
+    /// Why this sandbox must not be used again.
+    pub spent: Option<String>,
+}
+
+/// What the init killed the call for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Killed {
+    Deadline,
+    Cpu,
+    Memory,
+    Disk,
+}
+
+/// The beginning of a stream and how much there was.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(crate) struct Captured {
+    pub bytes: Vec<u8>,
+    pub total: u64,
+}

@@ -1,0 +1,7 @@
+//! How the host, the init and the guest harness talk: see `docs/guest-protocol.md`.
+
+pub(crate) mod channel;
+pub(crate) mod harness;
+pub(crate) mod marshal;
+pub(crate) mod messages;
+pub(crate) mod values;
