@@ -76,8 +76,9 @@ def start():
     sys.argv = [""]
     if hasattr(sys, "orig_argv"):
         sys.orig_argv = [sys.executable]
-    # Only without -I is the directory of the script on the path.
-    sys.path[:] = [entry for entry in sys.path if entry != directory]
+    if not (sys.flags.isolated or getattr(sys.flags, "safe_path", False)):
+        # The directory of the script, which only -I and -P keep off the path.
+        del sys.path[0]
     sys.modules["__main__"] = type(sys)("__main__")
     load_siblings(directory)("zygote").serve(control, go, mailbox, size)
 

@@ -105,7 +105,7 @@ def perform(outcome, modules, call):
         result = function(*args, **kwargs)
     # At once: a tracer or an alarm that the guest left may break into whatever comes next.
     outcome.result = result
-    if type(result) in PLAIN:
+    if type(type(result)) is type and type(result) in PLAIN:
         outcome.has_result = True
         outcome.kind = "returned"
         outcome.stop_clock()

@@ -5,10 +5,12 @@ not one that the guest forked in it. What can be done before the fork is done by
 object touched here is a page to copy.
 """
 
+from _signal import SIG_SETMASK, pthread_sigmask
 from posix import _exit, chdir, close, getpid, read, setsid
 from resource import setrlimit
 
 from calling import Outcome, perform, settle
+from guest_mode import ALL, get_tool, set_events
 from reporting import flush, lengthen, short
 
 NOT_ALLOWED = 72
@@ -73,16 +75,10 @@ def _settle_in(zygote, call):
 def run(zygote, outcome, action, call):
     """Lets the guest run and notes how it ended."""
     own_process = getpid()
-    mode = zygote.mode
     try:
-        try:
-            mode.enter()
-            action(outcome, zygote.modules, call)
-            mode.leave()
-        except BaseException as error:
-            _end(zygote, outcome, error)
+        _run(zygote, outcome, action, call)
     except BaseException as error:
-        # A handler or a tracer of the guest's broke into the line above; once more.
+        # A handler that the guest left broke into the lines that were to keep it out.
         _end(zygote, outcome, error)
     if getpid() != own_process:
         flush(zygote.streams, outcome.held)
@@ -90,7 +86,35 @@ def run(zygote, outcome, action, call):
     outcome.notes[:0] = zygote.notes
 
 
+def _run(zygote, outcome, action, call):
+    mode = zygote.mode
+    try:
+        try:
+            mode.enter()
+            action(outcome, zygote.modules, call)
+        finally:
+            # First of all, and without calling a function: a handler, a tracer or a tool that
+            # the guest left may break in and raise until this is done.
+            mode.mask = pthread_sigmask(SIG_SETMASK, ALL)
+        mode.leave()
+    except BaseException as error:
+        try:
+            if get_tool is not None:
+                for tool in range(6):
+                    if get_tool(tool) is not None:
+                        set_events(tool, 0)
+        except BaseException as late:
+            outcome.held.append(late)
+        _end(zygote, outcome, error)
+
+
 def _end(zygote, outcome, error):
+    while True:
+        try:
+            pthread_sigmask(SIG_SETMASK, ALL)
+            break
+        except BaseException as late:
+            outcome.held.append(late)
     outcome.held.append(error)
     zygote.mode.leave()
     outcome.stop_clock()

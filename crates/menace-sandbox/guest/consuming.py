@@ -6,7 +6,7 @@ context managers made by `contextlib` from generators. Iterators, files and lock
 
 import sys
 
-from names import full_name, in_class
+from names import full_name, in_class, mro_of
 
 CO_COROUTINE = 0x80
 CO_ITERABLE_COROUTINE = 0x100
@@ -55,7 +55,7 @@ def consume(result, outcome, cap):
     """What is left when all that waits to be driven has been driven."""
     for _ in range(LEVELS):
         cls = type(result)
-        if cls in PLAIN:
+        if type(cls) is type and cls in PLAIN:
             return result
         if cls is Generator:
             if not result.gi_code.co_flags & CO_ITERABLE_COROUTINE:
@@ -99,8 +99,10 @@ def _tasks(outcome):
 
 def _made_by_contextlib(cls, name):
     module = sys.modules.get("contextlib")
-    base = getattr(module, name, None) if type(module) is type(sys) else None
-    return type(base) is not type(None) and base in type.__dict__["__mro__"].__get__(cls)
+    if type(module) is not type(sys):
+        return False
+    base = module.__dict__.get(name)
+    return base is not None and any(found is base for found in mro_of(cls))
 
 
 def _collect(generator, outcome, cap):

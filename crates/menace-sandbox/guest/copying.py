@@ -3,6 +3,8 @@
 Invariant: a copy is complete or it is `None`; it never stands for something that it is not.
 """
 
+from names import is_one_of
+
 LARGEST_TEXT = 65536
 LARGEST_INT_BITS = 262_144
 MOST_NODES = 20_000
@@ -52,7 +54,7 @@ class Copier:
             return ("a", bytes(subject)) if cls is bytearray else subject
         if subject is None or cls is bool or cls is float:
             return subject
-        if cls in TAGS:
+        if is_one_of(cls, TAGS):
             return self._container(subject, cls, depth)
         if cls is complex:
             return ("c", subject.real, subject.imag)

@@ -6,7 +6,7 @@ The work is done by `printing`, `hashing` and `copying`; this is where they meet
 from consuming import Collected
 from copying import Copier
 from hashing import Hasher
-from names import full_name
+from names import full_name, is_one_of
 from printing import Foreign, Printer
 
 SIZED = frozenset((str, bytes, bytearray, list, tuple, set, frozenset, dict))
@@ -19,7 +19,7 @@ def briefly(result):
         name, length = result.type_name, len(result.items)
     else:
         name = "NoneType" if result is None else full_name(cls)
-        length = len(result) if cls in SIZED else None
+        length = len(result) if is_one_of(cls, SIZED) else None
     return {
         "type": name,
         "repr": "",

@@ -14,8 +14,8 @@ _gettrace, _settrace = sys.gettrace, sys.settrace
 _getprofile, _setprofile = sys.getprofile, sys.setprofile
 _getlimit, _setlimit = sys.getrecursionlimit, sys.setrecursionlimit
 _monitoring = getattr(sys, "monitoring", None)
-_get_tool = getattr(_monitoring, "get_tool", None)
-_set_events = getattr(_monitoring, "set_events", None)
+get_tool = getattr(_monitoring, "get_tool", None)
+set_events = getattr(_monitoring, "set_events", None)
 ENOUGH = 1000
 # Those that report a fault of the process itself stay as they are.
 FAULTS = (SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGSYS, SIGTRAP)
@@ -44,14 +44,7 @@ class GuestMode:
         self.audit.listening = True
 
     def leave(self):
-        """From here on only the harness's code runs, but for threads that the guest left."""
-        for _ in range(5):
-            try:
-                # A handler of the guest's may still run, and raise, in here.
-                self.mask = pthread_sigmask(SIG_SETMASK, ALL)
-                break
-            except BaseException:
-                continue
+        """From here on only the harness's code runs; its signals have been blocked before."""
         self.audit.listening = False
         self.limit = _getlimit()
         if self.limit < ENOUGH:
@@ -62,7 +55,7 @@ class GuestMode:
             _settrace(None)
         if _getprofile() is not None:
             _setprofile(None)
-        if _get_tool is not None:
+        if get_tool is not None:
             for tool in range(6):
-                if _get_tool(tool) is not None:
-                    _set_events(tool, 0)
+                if get_tool(tool) is not None:
+                    set_events(tool, 0)

@@ -7,7 +7,7 @@ first hundred thousand values. Invariant: no address and no iteration order gets
 
 from _blake2 import blake2b
 
-from names import full_name
+from names import full_name, is_one_of
 
 MIB = 1 << 20
 MOST_NODES = 100_000
@@ -45,7 +45,7 @@ class Hasher:
             return _long(b"b", subject, bytes)
         if cls is bytearray:
             return _long(b"a", subject, bytes)
-        if cls in TAGS:
+        if is_one_of(cls, TAGS):
             return self._container(subject, cls, depth)
         if cls is complex:
             return b"j" + subject.real.hex().encode() + b"," + subject.imag.hex().encode()
@@ -67,8 +67,7 @@ class Hasher:
                     self.cut = True
                     break
                 parts.append(
-                    _short(self._encoded(key, depth + 1))
-                    + _short(self._encoded(value, depth + 1))
+                    _short(self._encoded(key, depth + 1)) + _short(self._encoded(value, depth + 1))
                 )
             parts.sort()
         else:

@@ -8,9 +8,17 @@ descriptors of `type` and `BaseException` cannot. Invariant: every text handed o
 _TYPE = type.__dict__
 _module_of = _TYPE["__module__"].__get__
 _qualname_of = _TYPE["__qualname__"].__get__
-_mro_of = _TYPE["__mro__"].__get__
+mro_of = _TYPE["__mro__"].__get__
 _dict_of = _TYPE["__dict__"].__get__
 SLOT = type(object.__init__)
+
+
+def is_one_of(cls, types):
+    """Whether the class is in a set or dictionary of builtin types.
+
+    A plain `in` would ask the class's metaclass for a hash.
+    """
+    return type(cls) is type and cls in types
 
 
 def exact(text):
@@ -41,7 +49,7 @@ def full_name(cls):
 
 def in_class(cls, name):
     """What a class or its bases define under the name, unbound; `None` when nothing."""
-    for base in _mro_of(cls):
+    for base in mro_of(cls):
         found = _dict_of(base)
         if name in found:
             return found[name]

@@ -4,7 +4,7 @@ Where it is not cut it equals Python's own `repr`, but for two things: sets are 
 equal sets look equal, and very large integers are hexadecimal. Foreign objects are asked once.
 """
 
-from names import full_name, in_class, is_slot
+from names import full_name, in_class, is_one_of, is_slot
 
 # Decimal digits of longer integers take quadratic time, and are forbidden since 3.11.
 LARGEST_DECIMAL_BITS = 8192
@@ -106,7 +106,7 @@ class Printer:
             self._put(repr(subject))
         elif cls is int:
             self._put(shown_int(subject, self.room))
-        elif cls in BRACKETS:
+        elif is_one_of(cls, BRACKETS):
             self._container(subject, cls, depth)
         elif cls is float or cls is bool or subject is None or cls is complex:
             self._put(repr(subject))

@@ -5,6 +5,7 @@ the guest's code, so that every fork starts from the same state.
 """
 
 import gc
+import resource
 import sys
 from _thread import _count
 from errno import EAGAIN, EINVAL, EPERM
@@ -15,6 +16,7 @@ from audit import Audit
 from calling import Outcome, import_module
 from guest_mode import GuestMode
 from importing import Afterwards
+from keeping import kept
 from mailbox import Mailbox
 from modules import Modules, code_flags
 from reporting import complete, flush
@@ -30,6 +32,7 @@ BROKEN = 74
 RESERVE = 1 << 20
 _freeze = gc.freeze
 _modules = sys.modules
+_Usage = resource.struct_rusage
 
 
 def serve(control, go, mailbox, size):
@@ -113,8 +116,6 @@ class Zygote:
 
     def settle_down(self):
         """Takes what the import left as the start of every call; says what forks would share."""
-        from keeping import kept
-
         self.written = self.first.descriptors.written_since()
         keeps = kept(self.first, self.written, self.mailbox)
         self.state = State(self.mode.limit, (self.control, self.go))
@@ -151,6 +152,10 @@ class Zygote:
         if pid == 0:
             child.live(self, message)
         self.wire.send({"op": "forked", "pid": pid})
+        if _modules.get("resource") is not resource or resource.struct_rusage is not _Usage:
+            # wait4 takes the type of its answer from there, whatever it is, and crashes.
+            _modules["resource"] = resource
+            resource.struct_rusage = _Usage
         while True:
             try:
                 _, status, usage = wait4(pid, 0)

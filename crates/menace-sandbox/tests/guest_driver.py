@@ -466,7 +466,12 @@ def a_thread_is_kept():
 
 @case
 def a_child_process_is_kept_but_a_zombie_is_not():
-    equal(keeps_of("import os\npid = os.posix_spawn('/bin/true', ['true'], {})\nos.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)"), [])
+    equal(
+        keeps_of(
+            "import os\npid = os.posix_spawn('/bin/true', ['true'], {})\nos.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)"
+        ),
+        [],
+    )
     text = "import os, time\nif os.fork() == 0:\n    time.sleep(0.5)\n    os._exit(0)\n"
     equal(keeps_of(text), ["child process"])
 
@@ -1284,7 +1289,9 @@ def exceptions_have_type_message_and_frames():
         equal((error["type"], error["message"]), ("m.Mine", "no 4"))
         frames = [(f["file"], f["line"], f["function"]) for f in error["frames"]]
         equal(frames, [(one.home + "/m.py", 7, "f"), (one.home + "/m.py", 5, "g")])
-        equal((error["cause"], error["context"], error["notes"], error["group"]), (None, None, [], []))
+        equal(
+            (error["cause"], error["context"], error["notes"], error["group"]), (None, None, [], [])
+        )
         equal(one.short["exception"], error)
 
 
@@ -1356,7 +1363,9 @@ def notes_and_groups_are_reported():
 
 @case
 def exits_are_told_from_exceptions():
-    with guest("import sys\ndef f(code):\n    sys.exit(code)\ndef k():\n    raise KeyboardInterrupt") as one:
+    with guest(
+        "import sys\ndef f(code):\n    sys.exit(code)\ndef k():\n    raise KeyboardInterrupt"
+    ) as one:
         for code, expected in ((3, 3), (None, None), ("text", "text"), (True, 1), (2.5, "float")):
             full = one.call("m:f", [code])
             equal((full["kind"], full["exception"]["code"]), ("exited", expected))
@@ -1396,7 +1405,9 @@ def a_tiny_recursion_limit_does_not_break_the_report():
 
 @case
 def a_recursion_limit_set_by_the_import_is_kept_for_the_calls():
-    with guest("import sys\nsys.setrecursionlimit(333)\ndef f():\n    return sys.getrecursionlimit()") as one:
+    with guest(
+        "import sys\nsys.setrecursionlimit(333)\ndef f():\n    return sys.getrecursionlimit()"
+    ) as one:
         full = one.call("m:f")
         equal(full["value"]["value"], 333)
         equal(full["changed"]["recursion_limit"], None)
@@ -1412,7 +1423,7 @@ def running_out_of_memory_is_reported():
         def small():
             held = []
             while True:
-                held = [held, len(held)]
+                held.append(bytearray(1000))
     """
     with guest(text) as one:
         for name in ("f", "small"):
@@ -1710,22 +1721,31 @@ def patched_modules_do_not_change_the_harness():
         def boom(*a, **k):
             raise RuntimeError('patched')
         import json, mmap
-        for module in (os, posix, time, marshal, _signal, _thread, resource, gc, json, mmap):
-            for name in dir(module):
-                if callable(getattr(module, name)) and not name.startswith('__'):
-                    try:
-                        setattr(module, name, boom)
-                    except Exception:
-                        pass
-        for name in ('len', 'repr', 'str', 'type', 'isinstance', 'issubclass', 'sorted', 'dict',
-                     'list', 'tuple', 'id', 'round', 'max', 'min', 'range', 'getattr', 'hex',
-                     'open', 'print', 'int', 'bytes', 'BaseException', 'OSError', 'frozenset'):
-            setattr(builtins, name, boom)
+        def patch(modules):
+            for module in modules:
+                for name in dir(module):
+                    if callable(getattr(module, name)) and not name.startswith('__'):
+                        try:
+                            setattr(module, name, boom)
+                        except Exception:
+                            pass
+        # The interpreter's own import machinery needs `_thread` and the builtins to the end.
+        patch((os, posix, time, marshal, _signal, resource, gc, json, mmap))
         sys.stdout = sys.stderr = sys.modules['io'] = None
+        def patch_all():
+            patch((_thread, sys))
+            for name in ('len', 'repr', 'str', 'type', 'isinstance', 'issubclass', 'sorted',
+                         'list', 'tuple', 'id', 'round', 'max', 'min', 'range', 'getattr', 'hex',
+                         'open', 'print', 'int', 'bytes', 'BaseException', 'OSError', 'dict',
+                         '__import__', 'frozenset', '__build_class__'):
+                setattr(builtins, name, boom)
         def f(x):
+            patch_all()
             return [x, {x: (x,)}]
         def g():
-            raise ValueError('as usual')
+            error = ValueError('as usual')
+            patch_all()
+            raise error
     """
     with guest(text) as one:
         equal(one.imported["ok"], True, one.report()[2]["exception"])
@@ -1904,7 +1924,9 @@ def compiled_files_are_used_when_they_fit():
         for name in os.listdir(HARNESS):
             if name.endswith(".py"):
                 shutil.copy(os.path.join(HARNESS, name), copied)
-        script = "import py_compile, sys\nfor p in sys.argv[1:]: py_compile.compile(p, cfile=p + 'c')"
+        script = (
+            "import py_compile, sys\nfor p in sys.argv[1:]: py_compile.compile(p, cfile=p + 'c')"
+        )
         sources = [os.path.join(copied, name) for name in os.listdir(copied)]
         subprocess.check_call([PYTHON, "-I", "-c", script, *sources])
         for source in sources:

@@ -100,6 +100,8 @@ impl Boot<'_> {
         {
             self.limit_group(Some(probe::PROCESSES))?;
             probe::run(wanted, &self.confinement(policy, probe::PROCESSES + foreign))?;
+            self.layer.discard()?;
+            self.layer.prepare()?;
         }
         self.limit_group(Some(config.processes + OWN_PROCESSES))?;
         let mailbox = Mailbox::new().during(|| "cannot make the mailbox".to_owned())?;

@@ -56,6 +56,14 @@ impl Layer {
         }
     }
 
+    /// While a call runs there is time to work for the next one.
+    pub(crate) fn work_ahead(&mut self) -> Result<(), InitError> {
+        match self {
+            Self::Overlay(overlay) => overlay.work_ahead(),
+            Self::Copied(_) => Ok(()),
+        }
+    }
+
     /// Holds the layer to the limits of the call that is about to start.
     pub(crate) fn limit(&mut self, limits: &Limits) -> Result<(), InitError> {
         match self {

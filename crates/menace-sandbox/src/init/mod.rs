@@ -18,6 +18,7 @@ mod copied;
 mod layer;
 mod limits;
 mod mailbox;
+mod mapped;
 mod overlay;
 mod paths;
 mod probe;

@@ -22,7 +22,15 @@ const SPARE_INODES: u64 = 64;
 
 #[derive(Debug)]
 pub(crate) struct Overlay {
+    /// What the next layer will have.
     size: u64,
+    /// What the layer in use has, and what the one made ahead has.
+    mounted_size: u64,
+    staged_size: u64,
+    /// A layer is waiting at [`paths::NEXT`].
+    staged: bool,
+    /// A used layer is waiting at [`paths::USED`] to be thrown away.
+    used_up: bool,
     imported: Imported,
     /// Inodes and blocks in use before the call starts.
     at_start: (u64, u64),
@@ -40,18 +48,53 @@ impl Overlay {
     pub(crate) fn new(writable_repo: bool) -> Self {
         Self {
             size: SIZE_WITHOUT_LIMIT,
+            mounted_size: 0,
+            staged_size: 0,
+            staged: false,
+            used_up: false,
             imported: Imported::default(),
             at_start: (0, 0),
             writable_repo,
         }
     }
 
+    /// Puts a fresh layer in place, the one that was made ahead if there is one.
     pub(crate) fn prepare(&mut self) -> Result<(), InitError> {
+        self.stage()?;
+        self.staged = false;
+        self.mounted_size = self.staged_size;
+        relocate(&paths::NEXT, &paths::CURRENT)?;
+        let now = self.statistics()?;
+        self.at_start = (inodes(&now), blocks(&now));
+        Ok(())
+    }
+
+    /// While a call runs there is time: throws the last layer away and makes the next one.
+    pub(crate) fn work_ahead(&mut self) -> Result<(), InitError> {
+        self.throw_away()?;
+        self.stage()
+    }
+
+    fn throw_away(&mut self) -> Result<(), InitError> {
+        if std::mem::take(&mut self.used_up) {
+            for place in [paths::USED.repo, paths::USED.room] {
+                umount2(place, MntFlags::MNT_DETACH)
+                    .during(|| format!("cannot unmount `{place}`"))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn stage(&mut self) -> Result<(), InitError> {
+        if self.staged {
+            return Ok(());
+        }
+        let place = &paths::NEXT;
         let options = format!("mode=0755,{}", sized(self.size));
         let flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV;
-        mount(Some("box"), paths::BOX, Some("tmpfs"), flags, Some(options.as_str()))
+        mount(Some("box"), place.room, Some("tmpfs"), flags, Some(options.as_str()))
             .during(|| "cannot mount the writable layer".to_owned())?;
-        let room = Path::new(paths::BOX);
+        let room = Path::new(place.room);
         for directory in [paths::LAYER, paths::UPPER, paths::WORK].iter().chain(&paths::IN_BOX) {
             fs::create_dir(room.join(directory))
                 .during(|| format!("cannot create `{directory}`"))?;
@@ -71,26 +114,26 @@ impl Overlay {
         if self.writable_repo || self.imported.in_repo {
             let options = format!(
                 "lowerdir={lower},upperdir={0}/{1},workdir={0}/{2},userxattr",
-                paths::BOX,
+                place.room,
                 paths::UPPER,
                 paths::WORK
             );
             let flags = if self.writable_repo { flags } else { flags | MsFlags::MS_RDONLY };
-            mount(Some("repo"), paths::REPO, Some("overlay"), flags, Some(options.as_str()))
+            mount(Some("repo"), place.repo, Some("overlay"), flags, Some(options.as_str()))
                 .during(|| "cannot mount the repository's layer".to_owned())?;
         } else {
             let flags = MsFlags::MS_BIND;
-            mount(Some(paths::LOWER), paths::REPO, None::<&str>, flags, None::<&str>)
+            mount(Some(paths::LOWER), place.repo, None::<&str>, flags, None::<&str>)
                 .during(|| "cannot mount the repository".to_owned())?;
         }
-        let now = self.statistics()?;
-        self.at_start = (inodes(&now), blocks(&now));
+        self.staged = true;
+        self.staged_size = self.size;
         Ok(())
     }
 
     pub(crate) fn limit(&mut self, limits: &Limits) -> Result<(), InitError> {
         let size = limits.disk_bytes.unwrap_or(SIZE_WITHOUT_LIMIT).max(BLOCK * 16);
-        if size == self.size {
+        if size == self.mounted_size {
             return Ok(());
         }
         let flags = MsFlags::MS_REMOUNT | MsFlags::MS_NOSUID | MsFlags::MS_NODEV;
@@ -98,6 +141,7 @@ impl Overlay {
         mount(None::<&str>, paths::BOX, None::<&str>, flags, Some(options.as_str()))
             .during(|| format!("cannot limit the writable layer to {size} bytes"))?;
         self.size = size;
+        self.mounted_size = size;
         Ok(())
     }
 
@@ -137,6 +181,13 @@ impl Overlay {
         if (inodes(&now), blocks(&now)) == self.at_start {
             return self.discard();
         }
+        // What was made ahead does not have what the import left.
+        if std::mem::take(&mut self.staged) {
+            for place in [paths::NEXT.repo, paths::NEXT.room] {
+                umount2(place, MntFlags::MNT_DETACH)
+                    .during(|| format!("cannot unmount `{place}`"))?;
+            }
+        }
         let room = Path::new(paths::BOX);
         let holds = |directory: &str| {
             fs::read_dir(room.join(directory)).is_ok_and(|mut entries| entries.next().is_some())
@@ -151,17 +202,26 @@ impl Overlay {
             .during(|| "cannot keep what the import wrote".to_owned())
     }
 
+    /// Takes the layer out of the guest's sight; it is thrown away when there is time.
     pub(crate) fn discard(&mut self) -> Result<(), InitError> {
-        for place in [paths::REPO, paths::BOX] {
-            umount2(place, MntFlags::MNT_DETACH).during(|| format!("cannot unmount `{place}`"))?;
-        }
-        Ok(())
+        self.throw_away()?;
+        self.used_up = true;
+        relocate(&paths::CURRENT, &paths::USED)
     }
 
     #[expect(clippy::unused_self, reason = "there is something to measure only once mounted")]
     fn statistics(&self) -> Result<Statvfs, InitError> {
         statvfs(paths::BOX).during(|| "cannot look at the writable layer".to_owned())
     }
+}
+
+/// Moves both mounts of a layer. Cheap, unlike making or unmaking them.
+fn relocate(from: &paths::Place, to: &paths::Place) -> Result<(), InitError> {
+    for (from, to) in [(from.room, to.room), (from.repo, to.repo)] {
+        sys::move_mount(Path::new(from), Path::new(to))
+            .during(|| format!("cannot move the layer from `{from}` to `{to}`"))?;
+    }
+    Ok(())
 }
 
 fn sized(bytes: u64) -> String {

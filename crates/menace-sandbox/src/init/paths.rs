@@ -6,6 +6,17 @@ pub(crate) const REPO: &str = "/sandbox/repo";
 pub(crate) const BOX: &str = "/sandbox/box";
 /// Everything that may be written lies below this.
 pub(crate) const WRITABLE: &str = "/sandbox";
+/// The two mounts that a layer consists of.
+#[derive(Debug)]
+pub(crate) struct Place {
+    pub room: &'static str,
+    pub repo: &'static str,
+}
+
+pub(crate) const CURRENT: Place = Place { room: BOX, repo: REPO };
+/// Out of the guest's sight: the layer of the next call, and that of the last.
+pub(crate) const NEXT: Place = Place { room: "/layers/next/box", repo: "/layers/next/repo" };
+pub(crate) const USED: Place = Place { room: "/layers/used/box", repo: "/layers/used/repo" };
 /// The harness.
 pub(crate) const HARNESS: &str = "/menace";
 /// The repository as it is on the host, read-only.

@@ -73,7 +73,7 @@ pub(crate) fn enter(config: &InitConfig, trees: &Trees) -> Result<(), InitError>
     mount(Some("root"), root, Some("tmpfs"), base, Some("mode=0755,size=16m"))
         .during(|| "cannot mount the new root".to_owned())?;
     let inside = |path: &Path| root.join(path.strip_prefix("/").unwrap_or(path));
-    for directory in [paths::REPO, paths::BOX, paths::HARNESS, paths::LOWER, paths::IMPORTED, "/proc", "/etc", "/dev", "/var", "/run"] {
+    for directory in [paths::REPO, paths::BOX, paths::HARNESS, paths::LOWER, paths::IMPORTED, paths::NEXT.room, paths::NEXT.repo, paths::USED.room, paths::USED.repo, "/proc", "/etc", "/dev", "/var", "/run"] {
         create(&inside(Path::new(directory)))?;
     }
     attach(&trees.repo, &inside(Path::new(paths::LOWER)), true)?;

@@ -20,7 +20,7 @@ use super::mailbox::Mailbox;
 use super::processes::{self, Census};
 use super::streams::Stream;
 use super::zygote::{Zygote, is_readable};
-use super::{During, InitError};
+use super::{During, InitError, mapped};
 use crate::sys;
 use crate::wire::channel;
 use crate::wire::harness::{self, Exited, FromHarness};
@@ -87,6 +87,7 @@ impl Sandbox<'_> {
             }
         }
         self.keeper.weigh_zygote();
+        mapped::keep_mapped(self.zygote.pid);
         self.tell(&FromInit::Ready(ready))
     }
 
@@ -142,6 +143,7 @@ impl Sandbox<'_> {
         }
         report.total_ns = nanos(started.elapsed());
         if imported {
+            mapped::keep_mapped(self.zygote.pid);
             self.keeper.weigh_zygote();
         } else if report.spent.is_none() {
             report.spent = Some("the import failed".to_owned());
@@ -217,6 +219,7 @@ impl Sandbox<'_> {
             return Ok(None);
         }
         let started = Instant::now();
+        self.layer.work_ahead()?;
         match self.watch(&request.limits, started, pid, report)? {
             Event::Said(FromHarness::Exited(exited)) => Ok(Some(exited)),
             Event::ZygoteDied => {
