@@ -41,8 +41,7 @@ pub(crate) const SOURCES: &[(&str, &str)] = files![
 
 /// What goes into a sandbox: compiled for this interpreter when that could be done, and the source.
 pub(crate) fn files(interpreter: &Interpreter) -> Vec<(String, Vec<u8>)> {
-    let sources =
-        SOURCES.iter().map(|(name, text)| ((*name).to_owned(), text.as_bytes().to_vec()));
+    let sources = SOURCES.iter().map(|(name, text)| ((*name).to_owned(), text.as_bytes().to_vec()));
     sources.chain(interpreter.compiled().iter().cloned()).collect()
 }
 

@@ -47,9 +47,10 @@ impl Machine {
     }
 
     fn why_not(&self, names: &[&str]) -> String {
-        let missing = self.mechanisms.iter().filter(|mechanism| {
-            names.contains(&mechanism.name) && !mechanism.available
-        });
+        let missing = self
+            .mechanisms
+            .iter()
+            .filter(|mechanism| names.contains(&mechanism.name) && !mechanism.available);
         missing.map(|m| format!("{}: {}", m.name, m.detail)).collect::<Vec<_>>().join("; ")
     }
 
@@ -143,8 +144,7 @@ fn seccomp() -> Mechanism {
 }
 
 fn notification() -> Mechanism {
-    let actions =
-        fs::read_to_string("/proc/sys/kernel/seccomp/actions_avail").unwrap_or_default();
+    let actions = fs::read_to_string("/proc/sys/kernel/seccomp/actions_avail").unwrap_or_default();
     let available = actions.split_whitespace().any(|action| action == "user_notif");
     let detail = if available { "records what was tried" } else { "the kernel is too old" };
     let advice = (!available).then(|| "Linux 5.5 or newer".to_owned());

@@ -116,9 +116,8 @@ pub(crate) fn clone_mounts(path: &Path, recursive: bool) -> io::Result<OwnedFd> 
         flags |= libc::AT_RECURSIVE as libc::c_uint;
     }
     // SAFETY: the path is a C string that outlives the call; the result is a fresh descriptor.
-    let fd = check(unsafe {
-        libc::syscall(libc::SYS_open_tree, libc::AT_FDCWD, path.as_ptr(), flags)
-    })?;
+    let fd =
+        check(unsafe { libc::syscall(libc::SYS_open_tree, libc::AT_FDCWD, path.as_ptr(), flags) })?;
     Ok(adopt(fd as RawFd))
 }
 
@@ -197,8 +196,7 @@ fn set_mount_attributes(
 
 /// Makes a detached tree read-only, without devices unless it is one, without set-user-id.
 pub(crate) fn make_read_only(tree: BorrowedFd<'_>, devices: bool) -> io::Result<()> {
-    let set = MOUNT_ATTR_NOSUID
-        | if devices { 0 } else { MOUNT_ATTR_NODEV | MOUNT_ATTR_RDONLY };
+    let set = MOUNT_ATTR_NOSUID | if devices { 0 } else { MOUNT_ATTR_NODEV | MOUNT_ATTR_RDONLY };
     let attributes = MountAttributes { set, clear: 0, propagation: 0, user_namespace: 0 };
     set_mount_attributes(tree, &attributes, true)
 }

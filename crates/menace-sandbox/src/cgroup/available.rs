@@ -37,10 +37,7 @@ impl Available {
 
     /// Why nothing serves the controller.
     pub(crate) fn why_not(&self, controller: Controller) -> Option<&str> {
-        self.why_not
-            .iter()
-            .find(|(other, _)| *other == controller)
-            .map(|(_, why)| why.as_str())
+        self.why_not.iter().find(|(other, _)| *other == controller).map(|(_, why)| why.as_str())
     }
 
     /// Whether there is nothing that a group could do here.
@@ -54,17 +51,9 @@ impl Available {
 pub(crate) fn available() -> Available {
     let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
     let mut tried = HashMap::new();
-    let mut may_create = |base: &Path| {
-        tried
-            .entry(base.to_owned())
-            .or_insert_with(|| try_create(base))
-            .clone()
-    };
-    find(
-        &read("/proc/self/cgroup"),
-        &read("/proc/self/mountinfo"),
-        &mut may_create,
-    )
+    let mut may_create =
+        |base: &Path| tried.entry(base.to_owned()).or_insert_with(|| try_create(base)).clone();
+    find(&read("/proc/self/cgroup"), &read("/proc/self/mountinfo"), &mut may_create)
 }
 
 /// Permissions, read-only mounts and delegation are known for sure only by trying.
@@ -72,25 +61,23 @@ fn try_create(base: &Path) -> Result<(), String> {
     let name = leftovers::next_name().map_err(|error| error.to_string())?;
     let probe = base.join(name);
     let is_v2 = base.join("cgroup.controllers").exists();
-    fs::create_dir(&probe)
-        .and_then(|()| fs::remove_dir(&probe))
-        .map_err(|error| {
-            let base = base.display();
-            match error.kind() {
-                io::ErrorKind::PermissionDenied if is_v2 => format!(
-                    "no permission to make groups in `{base}`: run menace as root, \
+    fs::create_dir(&probe).and_then(|()| fs::remove_dir(&probe)).map_err(|error| {
+        let base = base.display();
+        match error.kind() {
+            io::ErrorKind::PermissionDenied if is_v2 => format!(
+                "no permission to make groups in `{base}`: run menace as root, \
                      or as `{}`",
-                    v2::DELEGATED
-                ),
-                io::ErrorKind::PermissionDenied => {
-                    format!("no permission to make groups in `{base}`: run menace as root")
-                }
-                io::ErrorKind::ReadOnlyFilesystem => {
-                    format!("`{base}` is mounted read-only, as in most containers")
-                }
-                _ => format!("cannot make groups in `{base}`: {error}"),
+                v2::DELEGATED
+            ),
+            io::ErrorKind::PermissionDenied => {
+                format!("no permission to make groups in `{base}`: run menace as root")
             }
-        })
+            io::ErrorKind::ReadOnlyFilesystem => {
+                format!("`{base}` is mounted read-only, as in most containers")
+            }
+            _ => format!("cannot make groups in `{base}`: {error}"),
+        }
+    })
 }
 
 pub(super) fn find(
@@ -100,10 +87,7 @@ pub(super) fn find(
 ) -> Available {
     let members = mounted::memberships(cgroup);
     let mounts = mounted::mounts(mountinfo);
-    let mut found = Available {
-        places: Vec::new(),
-        why_not: Vec::new(),
-    };
+    let mut found = Available { places: Vec::new(), why_not: Vec::new() };
     let mut left = Vec::new();
     for controller in Controller::ALL {
         match v1::place(controller, &members, &mounts, may_create) {
@@ -141,9 +125,7 @@ impl Available {
         mounts: &[Mount],
         may_create: &mut dyn FnMut(&Path) -> Result<(), String>,
     ) {
-        let serving = mounts
-            .iter()
-            .filter(|mount| mount.version == Version::CgroupV2);
+        let serving = mounts.iter().filter(|mount| mount.version == Version::CgroupV2);
         let own =
             mounted::unified(members).and_then(|member| mounted::directory(serving, &member.path));
         let Some((own, mount)) = own else {
@@ -156,11 +138,8 @@ impl Available {
             return;
         };
         let levels = v2::levels(&own, &mount.point);
-        let wanted: Vec<_> = left
-            .iter()
-            .copied()
-            .filter(|one| v2::HANDED_ON.contains(one))
-            .collect();
+        let wanted: Vec<_> =
+            left.iter().copied().filter(|one| v2::HANDED_ON.contains(one)).collect();
         match v2::choose(&levels, &wanted, may_create) {
             Err(why) => self.missing(left, |_| why.clone()),
             Ok(mut place) => {
@@ -215,10 +194,7 @@ mod tests {
         let found = find(V1_CGROUP, V1_MOUNTS, &mut yes);
         assert_eq!(found.version(Controller::Kill), Some(Version::CgroupV1));
         assert_eq!(found.places.len(), 3);
-        assert_eq!(
-            found.places[1].controllers,
-            [Controller::Cpu, Controller::Cpuacct]
-        );
+        assert_eq!(found.places[1].controllers, [Controller::Cpu, Controller::Cpuacct]);
         let why = found.why_not(Controller::Pids).unwrap();
         assert!(why.contains("not mounted"), "{why}");
     }
@@ -230,12 +206,7 @@ mod tests {
         let found = find(&cgroup, &mounts, &mut yes);
         assert_eq!(found.version(Controller::Kill), Some(Version::CgroupV2));
         assert_eq!(found.version(Controller::Memory), Some(Version::CgroupV1));
-        assert!(
-            !found
-                .places
-                .iter()
-                .any(|place| place.base.ends_with("freezer"))
-        );
+        assert!(!found.places.iter().any(|place| place.base.ends_with("freezer")));
     }
 
     #[test]

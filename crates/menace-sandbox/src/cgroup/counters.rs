@@ -25,11 +25,7 @@ impl CpuUsage {
         let system_ns = (u128::from(total_ns) * u128::from(system))
             .checked_div(u128::from(user) + u128::from(system))
             .unwrap_or(0) as u64;
-        Self {
-            total_ns,
-            user_ns: total_ns - system_ns,
-            system_ns,
-        }
+        Self { total_ns, user_ns: total_ns - system_ns, system_ns }
     }
 }
 
@@ -76,8 +72,7 @@ impl GroupFiles {
 
     /// Processes and threads in the group now.
     pub(crate) fn pids_usage(&self) -> Result<u64> {
-        self.need(Role::PidsUsage, "the number of processes")?
-            .number()
+        self.need(Role::PidsUsage, "the number of processes")?.number()
     }
 
     /// How many forks were refused for the limit, ever.
@@ -93,11 +88,7 @@ mod tests {
 
     #[test]
     fn processor_time_is_divided_as_the_ticks_fell() {
-        let usage = |total_ns, user_ns, system_ns| CpuUsage {
-            total_ns,
-            user_ns,
-            system_ns,
-        };
+        let usage = |total_ns, user_ns, system_ns| CpuUsage { total_ns, user_ns, system_ns };
         let spent = usage(1900, 30, 10).since(usage(900, 0, 0));
         assert_eq!(spent, usage(1000, 750, 250));
         let tickless = usage(1900, 5, 5).since(usage(900, 5, 5));

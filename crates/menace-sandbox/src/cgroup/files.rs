@@ -30,10 +30,7 @@ pub(crate) struct GroupFiles {
 
 impl GroupFiles {
     pub(super) fn empty() -> Self {
-        Self {
-            parts: Vec::new(),
-            known: Known::NOTHING,
-        }
+        Self { parts: Vec::new(), known: Known::NOTHING }
     }
 
     /// Adds the files of one directory; those that this kernel does not have are left out.
@@ -43,16 +40,12 @@ impl GroupFiles {
         version: Version,
         controllers: &[Controller],
     ) -> Result<()> {
-        let entries = entries(version)
-            .iter()
-            .filter(|entry| controllers.contains(&entry.controller));
+        let entries =
+            entries(version).iter().filter(|entry| controllers.contains(&entry.controller));
         let procs = Entry::new(Controller::Kill, Role::Procs, PROCS);
         for entry in std::iter::once(&procs).chain(entries) {
             let path = directory.join(entry.name);
-            let opened = OpenOptions::new()
-                .read(entry.read)
-                .write(entry.write)
-                .open(&path);
+            let opened = OpenOptions::new().read(entry.read).write(entry.write).open(&path);
             let file = match opened {
                 Ok(file) => file,
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
@@ -60,11 +53,7 @@ impl GroupFiles {
                 Err(_) if entry.role == Role::MemoryPeak => continue,
                 Err(source) => return Err(Error::Open { path, source }),
             };
-            let part = Part {
-                role: entry.role,
-                version,
-                file,
-            };
+            let part = Part { role: entry.role, version, file };
             if part.role == Role::MemoryPeak && part.write("0").is_err() {
                 continue;
             }
@@ -94,17 +83,10 @@ impl GroupFiles {
         let parts = handed
             .iter()
             .map(|one| {
-                Ok(Part {
-                    role: one.role,
-                    version: one.version,
-                    file: File::from(own(one.fd)?),
-                })
+                Ok(Part { role: one.role, version: one.version, file: File::from(own(one.fd)?) })
             })
             .collect::<io::Result<_>>()?;
-        Ok(Self {
-            parts,
-            known: Known::NOTHING,
-        })
+        Ok(Self { parts, known: Known::NOTHING })
     }
 
     /// Which interface enforces (or counts) for the controller in this very group.
@@ -134,16 +116,12 @@ impl GroupFiles {
 
     /// One per hierarchy.
     pub(super) fn procs(&self) -> impl Iterator<Item = &File> {
-        self.parts
-            .iter()
-            .filter(|part| part.role == Role::Procs)
-            .map(|part| &part.file)
+        self.parts.iter().filter(|part| part.role == Role::Procs).map(|part| &part.file)
     }
 
     /// Writes to `cgroup.kill` or the freezer; false where the group has no such file.
     pub(super) fn command(&self, role: Role, value: &str) -> Result<bool> {
-        self.part(role)
-            .map_or(Ok(false), |part| part.set(value).map(|()| true))
+        self.part(role).map_or(Ok(false), |part| part.set(value).map(|()| true))
     }
 
     /// Moves the calling process, with all its threads, into the group. What it forks follows.

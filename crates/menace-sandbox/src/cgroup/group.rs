@@ -54,23 +54,14 @@ impl Group {
     }
 
     fn make(&mut self, path: &Path) -> Result<()> {
-        fs::create_dir(path).map_err(|source| Error::Create {
-            path: path.to_owned(),
-            source,
-        })?;
+        fs::create_dir(path).map_err(|source| Error::Create { path: path.to_owned(), source })?;
         let lock = File::open(path)
             .and_then(|directory| directory.lock_shared().map(|()| directory))
             .map_err(|source| {
                 let _ = fs::remove_dir(path);
-                Error::Lock {
-                    path: path.to_owned(),
-                    source,
-                }
+                Error::Lock { path: path.to_owned(), source }
             })?;
-        self.directories.push(Directory {
-            path: path.to_owned(),
-            _lock: lock,
-        });
+        self.directories.push(Directory { path: path.to_owned(), _lock: lock });
         Ok(())
     }
 
@@ -91,9 +82,7 @@ impl Group {
 
     /// The directories, one per hierarchy.
     pub(crate) fn paths(&self) -> impl Iterator<Item = &Path> {
-        self.directories
-            .iter()
-            .map(|directory| directory.path.as_path())
+        self.directories.iter().map(|directory| directory.path.as_path())
     }
 
     /// Removes the group now, to see whether it works; dropping it does the same in silence.
@@ -141,10 +130,7 @@ pub(super) fn remove(path: &Path, mut kill: impl FnMut() -> Result<()>) -> Resul
                 pause = (pause * 2).min(Duration::from_millis(10));
             }
             Err(source) => {
-                return Err(Error::Remove {
-                    path: path.to_owned(),
-                    source,
-                });
+                return Err(Error::Remove { path: path.to_owned(), source });
             }
         }
     }

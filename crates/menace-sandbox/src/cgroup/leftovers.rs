@@ -24,10 +24,8 @@ struct Owner {
 impl Owner {
     fn of_name(name: &str) -> Option<Self> {
         let mut fields = name.strip_prefix("menace-")?.split('-');
-        let owner = Self {
-            pid: fields.next()?.parse().ok()?,
-            started_ticks: fields.next()?.parse().ok()?,
-        };
+        let owner =
+            Self { pid: fields.next()?.parse().ok()?, started_ticks: fields.next()?.parse().ok()? };
         fields.next()?.parse::<u64>().ok()?;
         fields.next().is_none().then_some(owner)
     }
@@ -40,10 +38,7 @@ impl Owner {
         if matches!(fields.next()?, "Z" | "X") {
             return None;
         }
-        Some(Self {
-            pid: pid.parse().ok()?,
-            started_ticks: fields.nth(18)?.parse().ok()?,
-        })
+        Some(Self { pid: pid.parse().ok()?, started_ticks: fields.nth(18)?.parse().ok()? })
     }
 
     fn is_alive(self) -> bool {
@@ -59,13 +54,10 @@ pub(crate) fn next_name() -> Result<String> {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     // The number as this procfs shows it, which is where others will look.
     let path = Path::new("/proc/self/stat");
-    let stat = fs::read_to_string(path).map_err(|source| Error::Read {
-        path: path.to_owned(),
-        source,
-    })?;
-    let owner = Owner::of_stat(&stat).ok_or_else(|| Error::MalformedStat {
-        path: path.to_owned(),
-    })?;
+    let stat =
+        fs::read_to_string(path).map_err(|source| Error::Read { path: path.to_owned(), source })?;
+    let owner =
+        Owner::of_stat(&stat).ok_or_else(|| Error::MalformedStat { path: path.to_owned() })?;
     let n = NEXT.fetch_add(1, Ordering::Relaxed);
     Ok(format!("menace-{}-{}-{n}", owner.pid, owner.started_ticks))
 }
@@ -88,15 +80,12 @@ pub(crate) struct Purged {
 /// Removes the groups of owners that are not alive any more, with what still runs in them.
 pub(crate) fn purge_leftovers() -> Result<Purged> {
     let path = Path::new("/proc/self/mountinfo");
-    let mountinfo = fs::read_to_string(path).map_err(|source| Error::Read {
-        path: path.to_owned(),
-        source,
-    })?;
+    let mountinfo =
+        fs::read_to_string(path).map_err(|source| Error::Read { path: path.to_owned(), source })?;
     let mut purged = Purged::default();
     let mut names = BTreeSet::new();
-    for mount in mounted::mounts(&mountinfo)
-        .iter()
-        .filter(|mount| mount.writable && may_hold_groups(mount))
+    for mount in
+        mounted::mounts(&mountinfo).iter().filter(|mount| mount.writable && may_hold_groups(mount))
     {
         for leftover in below(&mount.point) {
             match purge(&leftover) {
@@ -183,18 +172,9 @@ mod tests {
 
     #[test]
     fn a_name_tells_its_owner() {
-        let owner = Owner {
-            pid: 12,
-            started_ticks: 345,
-        };
+        let owner = Owner { pid: 12, started_ticks: 345 };
         assert_eq!(Owner::of_name("menace-12-345-0"), Some(owner));
-        for other in [
-            "menace-12-345",
-            "menace-12-345-x",
-            "menace-a-1-2",
-            "menace-1-2-3-4",
-            "x",
-        ] {
+        for other in ["menace-12-345", "menace-12-345-x", "menace-a-1-2", "menace-1-2-3-4", "x"] {
             assert_eq!(Owner::of_name(other), None, "{other}");
         }
     }
@@ -219,10 +199,7 @@ mod tests {
     #[test]
     fn another_process_of_the_same_number_is_not_the_owner() {
         let owner = Owner::of_name(&next_name().unwrap()).unwrap();
-        let reused = Owner {
-            started_ticks: owner.started_ticks + 1,
-            ..owner
-        };
+        let reused = Owner { started_ticks: owner.started_ticks + 1, ..owner };
         assert!(!reused.is_alive());
     }
 }

@@ -21,11 +21,8 @@ enum Last<T> {
 }
 
 impl Known {
-    pub(super) const NOTHING: Self = Self {
-        memory: Last::Unknown,
-        cpu: Last::Unknown,
-        pids: Last::Unknown,
-    };
+    pub(super) const NOTHING: Self =
+        Self { memory: Last::Unknown, cpu: Last::Unknown, pids: Last::Unknown };
 }
 
 impl GroupFiles {
@@ -50,18 +47,12 @@ impl GroupFiles {
         let value = bytes.map_or("-1".to_owned(), |bytes| bytes.to_string());
         let raising = bytes.is_none_or(|bytes| limit.number().is_ok_and(|now| bytes > now));
         let set = |part: &Part| {
-            part.write(&value)
-                .map_err(|source| match (source.kind(), bytes) {
-                    (io::ErrorKind::ResourceBusy, Some(limit)) => Error::InUse {
-                        limit,
-                        usage: self.memory_usage().unwrap_or(0),
-                    },
-                    _ => Error::Set {
-                        file: part.name(),
-                        value: value.clone(),
-                        source,
-                    },
-                })
+            part.write(&value).map_err(|source| match (source.kind(), bytes) {
+                (io::ErrorKind::ResourceBusy, Some(limit)) => {
+                    Error::InUse { limit, usage: self.memory_usage().unwrap_or(0) }
+                }
+                _ => Error::Set { file: part.name(), value: value.clone(), source },
+            })
         };
         match swap {
             Some(swap) if raising => set(swap).and_then(|()| set(limit)),
@@ -80,10 +71,7 @@ impl GroupFiles {
             }
             let usage = self.memory_usage()?;
             if usage > bytes {
-                return Err(Error::InUse {
-                    limit: bytes,
-                    usage,
-                });
+                return Err(Error::InUse { limit: bytes, usage });
             }
         }
         if let Some(swap) = swap {
@@ -123,11 +111,9 @@ impl GroupFiles {
         match quota.write(&micros.to_string()) {
             // An outer cgroup allows less than that; its limit holds for us too.
             Err(error) if error.kind() == io::ErrorKind::InvalidInput => quota.set(NONE),
-            Err(source) => Err(Error::Set {
-                file: quota.name(),
-                value: micros.to_string(),
-                source,
-            }),
+            Err(source) => {
+                Err(Error::Set { file: quota.name(), value: micros.to_string(), source })
+            }
             Ok(()) => Ok(()),
         }
     }
@@ -138,8 +124,7 @@ impl GroupFiles {
             return Ok(());
         }
         let value = limit.map_or("max".to_owned(), |limit| limit.to_string());
-        self.need(Role::PidsLimit, "a limit of processes")?
-            .set(&value)?;
+        self.need(Role::PidsLimit, "a limit of processes")?.set(&value)?;
         self.known.pids = Last::Set(limit);
         Ok(())
     }
@@ -160,10 +145,7 @@ fn quota_and_period(cores: f64) -> Result<(u64, u64)> {
     Ok(if quota(PERIOD_US) >= SMALLEST_QUOTA_US {
         (quota(PERIOD_US), PERIOD_US)
     } else {
-        (
-            quota(LONGEST_PERIOD_US).max(SMALLEST_QUOTA_US),
-            LONGEST_PERIOD_US,
-        )
+        (quota(LONGEST_PERIOD_US).max(SMALLEST_QUOTA_US), LONGEST_PERIOD_US)
     })
 }
 

@@ -63,13 +63,8 @@ pub(crate) enum Controller {
 }
 
 impl Controller {
-    pub(crate) const ALL: [Self; 5] = [
-        Self::Memory,
-        Self::Cpu,
-        Self::Cpuacct,
-        Self::Pids,
-        Self::Kill,
-    ];
+    pub(crate) const ALL: [Self; 5] =
+        [Self::Memory, Self::Cpu, Self::Cpuacct, Self::Pids, Self::Kill];
 
     /// As users and `menace doctor` know it.
     pub(crate) fn name(self) -> &'static str {
@@ -97,16 +92,9 @@ pub(crate) enum Error {
     #[error("failed to remove the control group `{path}`")]
     Remove { path: PathBuf, source: io::Error },
     #[error("failed to read `{file}` of the control group")]
-    Get {
-        file: &'static str,
-        source: io::Error,
-    },
+    Get { file: &'static str, source: io::Error },
     #[error("failed to write `{value}` to `{file}` of the control group")]
-    Set {
-        file: &'static str,
-        value: String,
-        source: io::Error,
-    },
+    Set { file: &'static str, value: String, source: io::Error },
     #[error("cannot understand `{file}` of the control group: {text:?}")]
     Malformed { file: &'static str, text: String },
     #[error("cannot understand `{path}`")]

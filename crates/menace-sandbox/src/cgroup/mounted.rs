@@ -96,9 +96,7 @@ fn unescaped(field: &str) -> PathBuf {
 
 /// The hierarchy that serves a controller of version 1, if the kernel put it there.
 pub(super) fn member_of<'a>(members: &'a [Membership], controller: &str) -> Option<&'a Membership> {
-    members
-        .iter()
-        .find(|member| member.controllers.iter().any(|name| name == controller))
+    members.iter().find(|member| member.controllers.iter().any(|name| name == controller))
 }
 
 /// This process's cgroup in version 2; absent where the kernel has none.
@@ -112,10 +110,7 @@ pub(super) fn directory<'a>(
     path: &Path,
 ) -> Option<(PathBuf, &'a Mount)> {
     // `/..` is how the kernel shows a cgroup outside of the namespace: no directory of ours.
-    if path
-        .components()
-        .any(|part| matches!(part, Component::ParentDir))
-    {
+    if path.components().any(|part| matches!(part, Component::ParentDir)) {
         return None;
     }
     mounts
@@ -170,27 +165,21 @@ mod tests {
     fn v1_directory(cgroup: &str, mountinfo: &str, controller: &str) -> Option<PathBuf> {
         let (members, mounts) = (memberships(cgroup), mounts(mountinfo));
         let member = member_of(&members, controller)?;
-        let serving = mounts
-            .iter()
-            .filter(|mount| mount.options.iter().any(|option| option == controller));
+        let serving =
+            mounts.iter().filter(|mount| mount.options.iter().any(|option| option == controller));
         directory(serving, &member.path).map(|(path, _)| path)
     }
 
     fn v2_directory(cgroup: &str, mountinfo: &str) -> Option<PathBuf> {
         let (members, mounts) = (memberships(cgroup), mounts(mountinfo));
-        let serving = mounts
-            .iter()
-            .filter(|mount| mount.version == Version::CgroupV2);
+        let serving = mounts.iter().filter(|mount| mount.version == Version::CgroupV2);
         directory(serving, &unified(&members)?.path).map(|(path, _)| path)
     }
 
     #[test]
     fn a_hybrid_machine_has_controllers_in_version_1_and_a_bare_version_2() {
         let directory = v1_directory(HYBRID_CGROUP, HYBRID_MOUNTS, "memory");
-        assert_eq!(
-            directory,
-            Some("/sys/fs/cgroup/memory/process_api/451e".into())
-        );
+        assert_eq!(directory, Some("/sys/fs/cgroup/memory/process_api/451e".into()));
         let directory = v2_directory(HYBRID_CGROUP, HYBRID_MOUNTS);
         assert_eq!(directory, Some("/sys/fs/cgroup/unified".into()));
         // Listed by the kernel, mounted nowhere.
@@ -238,10 +227,7 @@ mod tests {
     #[test]
     fn a_machine_without_control_groups_has_neither_memberships_nor_mounts() {
         assert_eq!(memberships(""), []);
-        assert_eq!(
-            mounts("22 1 8:1 / / rw,relatime - ext4 /dev/sda1 rw\nnonsense\n"),
-            []
-        );
+        assert_eq!(mounts("22 1 8:1 / / rw,relatime - ext4 /dev/sda1 rw\nnonsense\n"), []);
     }
 
     #[test]

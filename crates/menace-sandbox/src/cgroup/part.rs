@@ -46,27 +46,15 @@ pub(super) struct Entry {
 
 impl Entry {
     pub(super) const fn new(controller: Controller, role: Role, name: &'static str) -> Self {
-        Self {
-            controller,
-            role,
-            name,
-            read: true,
-            write: true,
-        }
+        Self { controller, role, name, read: true, write: true }
     }
 
     pub(super) const fn read_only(controller: Controller, role: Role, name: &'static str) -> Self {
-        Self {
-            write: false,
-            ..Self::new(controller, role, name)
-        }
+        Self { write: false, ..Self::new(controller, role, name) }
     }
 
     pub(super) const fn write_only(controller: Controller, role: Role, name: &'static str) -> Self {
-        Self {
-            read: false,
-            ..Self::new(controller, role, name)
-        }
+        Self { read: false, ..Self::new(controller, role, name) }
     }
 }
 
@@ -107,18 +95,15 @@ impl Part {
     }
 
     fn text<'a>(&self, buffer: &'a mut [u8; 4096]) -> Result<&'a str> {
-        let length = self.file.read_at(buffer, 0).map_err(|source| Error::Get {
-            file: self.name(),
-            source,
-        })?;
+        let length = self
+            .file
+            .read_at(buffer, 0)
+            .map_err(|source| Error::Get { file: self.name(), source })?;
         std::str::from_utf8(&buffer[..length]).map_err(|_| self.malformed("not UTF-8"))
     }
 
     fn malformed(&self, text: &str) -> Error {
-        Error::Malformed {
-            file: self.name(),
-            text: text.chars().take(200).collect(),
-        }
+        Error::Malformed { file: self.name(), text: text.chars().take(200).collect() }
     }
 
     /// The one number of the file; `max` (version 2) is the largest.

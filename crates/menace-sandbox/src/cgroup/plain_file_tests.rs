@@ -18,9 +18,7 @@ impl PlainFiles {
             fs::write(directory.path().join(name), content).unwrap();
         }
         let mut files = GroupFiles::empty();
-        files
-            .open(directory.path(), version, &Controller::ALL)
-            .unwrap();
+        files.open(directory.path(), version, &Controller::ALL).unwrap();
         // A write at offset 0 leaves the tail of a plain file; the kernel's files have no tail.
         for (name, _) in contents.iter().filter(|(_, content)| content.is_empty()) {
             fs::write(directory.path().join(name), "").unwrap();
@@ -39,15 +37,9 @@ impl PlainFiles {
                 ("memory.current", "5000\n"),
                 ("memory.peak", ""),
                 ("memory.reclaim", ""),
-                (
-                    "memory.events",
-                    "low 0\noom 2\noom_kill 1\noom_group_kill 0\n",
-                ),
+                ("memory.events", "low 0\noom 2\noom_kill 1\noom_group_kill 0\n"),
                 ("cpu.max", ""),
-                (
-                    "cpu.stat",
-                    "usage_usec 9\nuser_usec 6\nsystem_usec 3\nnr_periods 0\n",
-                ),
+                ("cpu.stat", "usage_usec 9\nuser_usec 6\nsystem_usec 3\nnr_periods 0\n"),
                 ("pids.max", ""),
                 ("pids.current", "2\n"),
                 ("pids.events", "max 7\n"),
@@ -93,32 +85,16 @@ fn plain_files_version_2_counters_are_read() {
     assert_eq!(group.files.oom_kills().unwrap(), 1);
     assert_eq!(group.files.pids_limit_hits().unwrap(), 7);
     assert_eq!(group.files.pids_usage().unwrap(), 2);
-    let usage = CpuUsage {
-        total_ns: 9000,
-        user_ns: 6000,
-        system_ns: 3000,
-    };
+    let usage = CpuUsage { total_ns: 9000, user_ns: 6000, system_ns: 3000 };
     assert_eq!(group.files.cpu_usage().unwrap(), usage);
-    assert_eq!(
-        group.files.version(Controller::Kill),
-        Some(Version::CgroupV2)
-    );
+    assert_eq!(group.files.version(Controller::Kill), Some(Version::CgroupV2));
 }
 
 #[test]
 fn plain_files_version_2_never_kills_to_get_below_a_limit() {
     let mut group = PlainFiles::v2();
     let refused = group.files.set_memory_limit(Some(4000)).unwrap_err();
-    assert!(
-        matches!(
-            refused,
-            Error::InUse {
-                limit: 4000,
-                usage: 5000
-            }
-        ),
-        "{refused}"
-    );
+    assert!(matches!(refused, Error::InUse { limit: 4000, usage: 5000 }), "{refused}");
     assert_eq!(group.text("memory.reclaim"), "1000");
     assert_eq!(group.text("memory.max"), "");
 }

@@ -30,10 +30,7 @@ fn group() -> Option<Group> {
     Some(Group::create(&available, &name).unwrap().unwrap())
 }
 
-#[expect(
-    clippy::print_stderr,
-    reason = "a test that proves nothing must say so"
-)]
+#[expect(clippy::print_stderr, reason = "a test that proves nothing must say so")]
 fn not_tested(what: &str) {
     eprintln!("NOT TESTED: {what}");
 }
@@ -115,17 +112,8 @@ fn a_limit_below_what_is_held_is_refused_and_kills_nobody() {
                 print(flush=True); sys.stdin.readline()";
     let mut guest = Guest::start(group.files(), code);
     let mut ready = [0];
-    guest
-        .0
-        .stdout
-        .as_mut()
-        .unwrap()
-        .read_exact(&mut ready)
-        .unwrap();
-    let refused = group
-        .files_mut()
-        .set_memory_limit(Some(16 * MIB))
-        .unwrap_err();
+    guest.0.stdout.as_mut().unwrap().read_exact(&mut ready).unwrap();
+    let refused = group.files_mut().set_memory_limit(Some(16 * MIB)).unwrap_err();
     assert!(matches!(refused, Error::InUse { .. }), "{refused:?}");
     group.files_mut().set_memory_limit(Some(200 * MIB)).unwrap();
     assert_eq!(group.files().oom_kills().unwrap(), 0);
@@ -160,13 +148,7 @@ fn forks_beyond_the_limit_fail_and_are_counted() {
                 print(n, flush=True)\nos.killpg(0, 9) if os.getpgrp() == os.getpid() else os._exit(0)";
     let mut guest = Guest::start(group.files(), code);
     let mut forks = [0];
-    guest
-        .0
-        .stdout
-        .as_mut()
-        .unwrap()
-        .read_exact(&mut forks)
-        .unwrap();
+    guest.0.stdout.as_mut().unwrap().read_exact(&mut forks).unwrap();
     assert_eq!(&forks, b"4");
     assert_eq!(group.files().pids_limit_hits().unwrap(), 1);
     assert!(group.files().pids_usage().unwrap() >= 4);
@@ -190,10 +172,7 @@ fn a_processor_share_slows_a_spinner_and_the_usage_tells() {
         assert!(status.success());
         walls.push(start.elapsed());
         let spent = group.files().cpu_usage().unwrap().since(before);
-        assert!(
-            (290_000_000..900_000_000).contains(&spent.total_ns),
-            "{spent:?}"
-        );
+        assert!((290_000_000..900_000_000).contains(&spent.total_ns), "{spent:?}");
         assert!(spent.user_ns > spent.system_ns, "{spent:?}");
     }
     // 0.3 s at a quarter of a core are 1.2 s, less the first and the last period; a busy machine can
@@ -204,14 +183,7 @@ fn a_processor_share_slows_a_spinner_and_the_usage_tells() {
 #[test]
 fn very_small_and_very_large_shares_are_accepted() {
     let Some(mut group) = group() else { return };
-    for share in [
-        Some(0.001),
-        Some(64.0),
-        Some(0.5),
-        None,
-        Some(1e-6),
-        Some(1.0),
-    ] {
+    for share in [Some(0.001), Some(64.0), Some(0.5), None, Some(1e-6), Some(1.0)] {
         group.files_mut().set_cpu_share(share).unwrap();
     }
 }
@@ -272,10 +244,7 @@ fn without_cgroup_kill_the_freezer_or_a_loop_kills() {
             controllers,
             to_enable: vec![],
         };
-        let only_freezer = Available {
-            places: vec![place],
-            why_not: vec![],
-        };
+        let only_freezer = Available { places: vec![place], why_not: vec![] };
         let group = Group::create(&only_freezer, &name).unwrap().unwrap();
         let code = "import os, time\nwhile True:\n  if os.fork() == 0: os._exit(0)\n  os.wait()";
         let guest = Guest::start(group.files(), code);
@@ -290,10 +259,7 @@ fn leftovers_of_the_dead_are_removed_and_groups_of_the_living_are_not() {
     let Some(living) = group() else { return };
     let mut dead = Command::new("/bin/true").spawn().unwrap();
     dead.wait().unwrap();
-    let bases: Vec<_> = living
-        .paths()
-        .map(|path| path.parent().unwrap().to_owned())
-        .collect();
+    let bases: Vec<_> = living.paths().map(|path| path.parent().unwrap().to_owned()).collect();
     let leftover = format!("menace-{}-1-0", dead.id());
     for base in &bases {
         fs::create_dir(base.join(&leftover)).unwrap();
@@ -369,9 +335,7 @@ fn measured_costs() {
     let mut group = group().unwrap();
     let sleeper = |group: &Group| Guest::start(group.files(), "sys.stdin.readline()");
     let mut sleepers: Vec<_> = (0..50).map(|_| sleeper(&group)).collect();
-    let other = super::Group::create(&available, &next_name().unwrap())
-        .unwrap()
-        .unwrap();
+    let other = super::Group::create(&available, &next_name().unwrap()).unwrap().unwrap();
     let mut pids = sleepers.iter().map(|guest| guest.0.id());
     time("attach one process to every hierarchy", 50, || {
         other.files().attach(pids.next().unwrap()).unwrap();
@@ -392,25 +356,17 @@ fn measured_costs() {
     let mut odd = false;
     time("three changed limits", n, || {
         odd = !odd;
-        files
-            .set_memory_limit(Some((64 + u64::from(odd)) * MIB))
-            .unwrap();
+        files.set_memory_limit(Some((64 + u64::from(odd)) * MIB)).unwrap();
         files.set_pids_limit(Some(50 + u64::from(odd))).unwrap();
-        files
-            .set_cpu_share(Some(1.0 + f64::from(u8::from(odd))))
-            .unwrap();
+        files.set_cpu_share(Some(1.0 + f64::from(u8::from(odd)))).unwrap();
     });
     time("  memory limit", n, || {
         odd = !odd;
-        files
-            .set_memory_limit(Some((64 + u64::from(odd)) * MIB))
-            .unwrap();
+        files.set_memory_limit(Some((64 + u64::from(odd)) * MIB)).unwrap();
     });
     time("  processor share", n, || {
         odd = !odd;
-        files
-            .set_cpu_share(Some(1.0 + f64::from(u8::from(odd))))
-            .unwrap();
+        files.set_cpu_share(Some(1.0 + f64::from(u8::from(odd)))).unwrap();
     });
     time("reset_peak", n, || {
         files.reset_peak().unwrap();

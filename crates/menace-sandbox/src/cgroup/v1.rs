@@ -8,26 +8,10 @@ use super::part::{Entry, Role};
 use super::{Controller, Version};
 
 pub(super) const FILES: &[Entry] = &[
-    Entry::new(
-        Controller::Memory,
-        Role::MemoryLimit,
-        "memory.limit_in_bytes",
-    ),
-    Entry::new(
-        Controller::Memory,
-        Role::SwapLimit,
-        "memory.memsw.limit_in_bytes",
-    ),
-    Entry::read_only(
-        Controller::Memory,
-        Role::MemoryUsage,
-        "memory.usage_in_bytes",
-    ),
-    Entry::new(
-        Controller::Memory,
-        Role::MemoryPeak,
-        "memory.max_usage_in_bytes",
-    ),
+    Entry::new(Controller::Memory, Role::MemoryLimit, "memory.limit_in_bytes"),
+    Entry::new(Controller::Memory, Role::SwapLimit, "memory.memsw.limit_in_bytes"),
+    Entry::read_only(Controller::Memory, Role::MemoryUsage, "memory.usage_in_bytes"),
+    Entry::new(Controller::Memory, Role::MemoryPeak, "memory.max_usage_in_bytes"),
     Entry::read_only(Controller::Memory, Role::OomEvents, "memory.oom_control"),
     Entry::new(Controller::Cpu, Role::CpuPeriod, "cpu.cfs_period_us"),
     Entry::new(Controller::Cpu, Role::CpuQuota, "cpu.cfs_quota_us"),

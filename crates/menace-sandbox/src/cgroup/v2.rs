@@ -54,10 +54,7 @@ impl Level {
     fn read(path: &Path) -> Option<Self> {
         let text = |file: &str| fs::read_to_string(path.join(file)).unwrap_or_default();
         let kind = fs::read_to_string(path.join("cgroup.type"));
-        if kind
-            .as_ref()
-            .is_ok_and(|kind| !matches!(kind.trim(), "domain" | "domain threaded"))
-        {
+        if kind.as_ref().is_ok_and(|kind| !matches!(kind.trim(), "domain" | "domain threaded")) {
             return None;
         }
         Some(Self {
@@ -81,10 +78,7 @@ impl Level {
     fn could_hand_on(&self, controller: Controller) -> bool {
         self.writable
             && (self.root || !self.occupied)
-            && self
-                .controllers
-                .iter()
-                .any(|name| name == controller.name())
+            && self.controllers.iter().any(|name| name == controller.name())
     }
 
     fn usable(&self, wanted: &[Controller]) -> Vec<Controller> {
@@ -110,10 +104,8 @@ pub(super) fn choose(
     wanted: &[Controller],
     may_create: &mut dyn FnMut(&Path) -> Result<(), String>,
 ) -> Result<Place, String> {
-    let mut order: Vec<(&Level, Vec<Controller>)> = levels
-        .iter()
-        .map(|level| (level, level.usable(wanted)))
-        .collect();
+    let mut order: Vec<(&Level, Vec<Controller>)> =
+        levels.iter().map(|level| (level, level.usable(wanted))).collect();
     order.sort_by_key(|(_, usable)| std::cmp::Reverse(usable.len()));
     let mut why = None;
     for (level, controllers) in order {
@@ -166,10 +158,7 @@ pub(super) fn enable(base: &Path, controllers: &[Controller]) -> Vec<(Controller
         .iter()
         .filter_map(|&one| {
             let refusal = fs::write(&file, format!("+{}", one.name())).err()?;
-            Some((
-                one,
-                format!("`{}` did not accept it: {refusal}", file.display()),
-            ))
+            Some((one, format!("`{}` did not accept it: {refusal}", file.display())))
         })
         .collect()
 }
@@ -192,10 +181,7 @@ mod tests {
     }
 
     fn occupied(level: Level) -> Level {
-        Level {
-            occupied: true,
-            ..level
-        }
+        Level { occupied: true, ..level }
     }
 
     #[expect(clippy::unnecessary_wraps, reason = "the form that is asked for")]

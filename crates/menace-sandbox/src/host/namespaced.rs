@@ -30,10 +30,10 @@ pub struct LocalBackend {
 impl LocalBackend {
     /// Finds out what the machine can do and removes what an earlier Menace left behind.
     pub fn new(options: Options) -> Result<Self, SandboxError> {
-        let repo = options.repo.canonicalize().map_err(|source| SandboxError::Repository {
-            path: options.repo.clone(),
-            source,
-        })?;
+        let repo = options
+            .repo
+            .canonicalize()
+            .map_err(|source| SandboxError::Repository { path: options.repo.clone(), source })?;
         let options = Options { repo, ..options };
         let machine = Machine::look();
         let tier = match options.tier {
@@ -78,7 +78,8 @@ impl LocalBackend {
         spec: &WarmSpec,
         canary: Option<&Canary>,
     ) -> Result<Sandbox, SandboxError> {
-        let name = cgroup::next_name().map_err(|error| SandboxError::start(io::Error::other(error)))?;
+        let name =
+            cgroup::next_name().map_err(|error| SandboxError::start(io::Error::other(error)))?;
         let group = match self.tier {
             Tier::Unsafe => None,
             _ => Group::create(&self.groups, &name)
@@ -95,7 +96,9 @@ impl LocalBackend {
         }
         // Inside, the repository is at another path, and so is an interpreter that lies in it.
         let inside = |path: &std::path::Path| match path.strip_prefix(&self.options.repo) {
-            Ok(inner) if self.tier.has_namespaces() => std::path::Path::new("/sandbox/repo").join(inner),
+            Ok(inner) if self.tier.has_namespaces() => {
+                std::path::Path::new("/sandbox/repo").join(inner)
+            }
             _ => path.to_owned(),
         };
         let config = InitConfig {

@@ -79,9 +79,10 @@ impl<'a> Pool<'a> {
                 }
                 let result = match &mut warm {
                     Some((_, warm)) => warm.run(call),
-                    None => self.backend.warm(&batch.spec).and_then(|fresh| {
-                        warm.insert((batch.spec.clone(), fresh)).1.run(call)
-                    }),
+                    None => self
+                        .backend
+                        .warm(&batch.spec)
+                        .and_then(|fresh| warm.insert((batch.spec.clone(), fresh)).1.run(call)),
                 };
                 if result.is_err() {
                     warm = None;

@@ -110,14 +110,13 @@ fn metrics(report: &Report, said: &Item) -> RuntimeMetrics {
     let (user, system) = if report.user_ns + report.system_ns > own.saturating_mul(2) + 20_000_000 {
         (report.user_ns, report.system_ns)
     } else {
-        (
-            told("user_ns").unwrap_or(report.user_ns),
-            told("system_ns").unwrap_or(report.system_ns),
-        )
+        (told("user_ns").unwrap_or(report.user_ns), told("system_ns").unwrap_or(report.system_ns))
     };
     let io = said.get("io").map(Item::items).unwrap_or_default();
     let bytes = |at: usize, otherwise: u64| {
-        io.get(at).and_then(Item::as_int).and_then(|value| u64::try_from(value).ok())
+        io.get(at)
+            .and_then(Item::as_int)
+            .and_then(|value| u64::try_from(value).ok())
             .unwrap_or(otherwise)
     };
     RuntimeMetrics {
@@ -155,7 +154,13 @@ fn left(report: &Report, said: &Item) -> Left {
 fn changed(said: &Item, context: &Context<'_>) -> Changed {
     let Some(changed) = said.get("changed") else { return Changed::default() };
     let numbers = |key: &str| -> Vec<i64> {
-        changed.get(key).map(Item::items).unwrap_or_default().iter().filter_map(Item::as_int).collect()
+        changed
+            .get(key)
+            .map(Item::items)
+            .unwrap_or_default()
+            .iter()
+            .filter_map(Item::as_int)
+            .collect()
     };
     Changed {
         environment: changed.get("environ").map(Item::texts).unwrap_or_default(),
@@ -183,7 +188,10 @@ fn returned(item: &Item, said: &Item) -> Option<Returned> {
         truncated: item.get("truncated").and_then(Item::as_bool).unwrap_or(false),
         length: count(item.get("length")),
         hash: item.get("hash").and_then(Item::as_text),
-        value: item.get("value").filter(|value| **value != Item::None || is_none(item)).and_then(values::read),
+        value: item
+            .get("value")
+            .filter(|value| **value != Item::None || is_none(item))
+            .and_then(values::read),
         items: count(said.get("items")),
         more: said.get("more").and_then(Item::as_bool).unwrap_or(false),
     })
@@ -276,7 +284,8 @@ fn violations(report: &Report, said: &Item, context: &Context<'_>) -> Vec<Violat
             && let (Some(what), Some(detail)) = (what.as_text(), detail.as_text())
             && is_outside(&what, &detail)
         {
-            violations.push(Violation { what: "file".to_owned(), detail: format!("{what} {detail}") });
+            violations
+                .push(Violation { what: "file".to_owned(), detail: format!("{what} {detail}") });
         }
     }
     violations.sort();

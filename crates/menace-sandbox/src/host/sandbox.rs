@@ -63,8 +63,7 @@ impl Sandbox {
             _group: group,
             workspace: config.workspace.clone(),
         };
-        let descriptors: Vec<_> =
-            config.group.iter().flatten().map(|handed| handed.fd).collect();
+        let descriptors: Vec<_> = config.group.iter().flatten().map(|handed| handed.fd).collect();
         let sent = channel::send_with(&sandbox.stream, config, &descriptors);
         match sandbox.hear() {
             Ok(FromInit::Ready(ready)) => sandbox.ready = ready,
@@ -120,7 +119,11 @@ impl Sandbox {
     }
 
     fn lost(&self, source: io::Error) -> SandboxError {
-        if self.cancel.is_cancelled() { SandboxError::Cancelled } else { SandboxError::Lost(source) }
+        if self.cancel.is_cancelled() {
+            SandboxError::Cancelled
+        } else {
+            SandboxError::Lost(source)
+        }
     }
 }
 

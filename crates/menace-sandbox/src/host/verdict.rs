@@ -13,7 +13,10 @@ pub(crate) enum Said {
     /// No report: the process was gone before.
     Nothing,
     Returned,
-    Raised { memory: bool, disk: bool },
+    Raised {
+        memory: bool,
+        disk: bool,
+    },
     /// `SystemExit`.
     Exited,
     Unreachable,
@@ -116,7 +119,8 @@ mod tests {
 
     #[test]
     fn a_signal_is_named() {
-        let (verdict, reason) = judge(&Report { status: Some(SEGFAULT), ..report() }, Said::Nothing, 0);
+        let (verdict, reason) =
+            judge(&Report { status: Some(SEGFAULT), ..report() }, Said::Nothing, 0);
         assert_eq!((verdict, reason.unwrap().contains("SIGSEGV")), (Verdict::Crashed, true));
     }
 

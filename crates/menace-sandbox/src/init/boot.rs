@@ -34,10 +34,11 @@ pub(crate) fn serve_namespaced(
     nix::unistd::sethostname("sandbox").during(|| "cannot set the host name".to_owned())?;
     root::enter(config, trees)?;
     let layer = Layer::Overlay(Overlay::new(config.level < 5));
-    let read = ["/usr", "/lib", "/lib64", "/lib32", "/bin", "/sbin", "/etc", "/proc", paths::HARNESS]
-        .iter()
-        .map(PathBuf::from)
-        .chain(config.needs.iter().cloned());
+    let read =
+        ["/usr", "/lib", "/lib64", "/lib32", "/bin", "/sbin", "/etc", "/proc", paths::HARNESS]
+            .iter()
+            .map(PathBuf::from)
+            .chain(config.needs.iter().cloned());
     let places = Places {
         read: read.collect(),
         write: vec![PathBuf::from(paths::WRITABLE)],
@@ -185,7 +186,15 @@ impl Boot<'_> {
         let text = |path: &PathBuf| path.to_string_lossy().into_owned();
         let mut roots: Vec<String> = self.places.read.iter().map(text).collect();
         let mut write_roots: Vec<String> = self.places.devices.iter().map(text).collect();
-        write_roots.extend([room, "/tmp".into(), "/var/tmp".into(), "/dev/shm".into(), "/dev/fd".into(), "/dev/std".into(), "/proc/self".into()]);
+        write_roots.extend([
+            room,
+            "/tmp".into(),
+            "/var/tmp".into(),
+            "/dev/shm".into(),
+            "/dev/fd".into(),
+            "/dev/std".into(),
+            "/proc/self".into(),
+        ]);
         roots.extend(write_roots.iter().cloned());
         roots.push(text(&self.config.repo));
         if self.layer.repo() != self.config.repo {
@@ -195,7 +204,9 @@ impl Boot<'_> {
             .config
             .import_roots
             .iter()
-            .map(|inner| Path::new(&repo).join(inner).to_string_lossy().trim_end_matches('/').to_owned())
+            .map(|inner| {
+                Path::new(&repo).join(inner).to_string_lossy().trim_end_matches('/').to_owned()
+            })
             .collect();
         Setup {
             repo: &repo,
@@ -213,7 +224,8 @@ impl Boot<'_> {
         let room = self.layer.room();
         let inside = |inner: &str| room.join(inner).to_string_lossy().into_owned();
         let data = inside(paths::DATA);
-        let tmp = if self.census == Census::Namespace { "/tmp".to_owned() } else { inside(paths::TMP) };
+        let tmp =
+            if self.census == Census::Namespace { "/tmp".to_owned() } else { inside(paths::TMP) };
         let bin = self.config.python.parent().unwrap_or(Path::new("/usr/bin")).display();
         let mut variables: Vec<(String, String)> = [
             ("PATH", format!("{bin}:/usr/local/bin:/usr/bin:/bin")),

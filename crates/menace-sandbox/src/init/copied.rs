@@ -130,7 +130,8 @@ impl Copied {
                 walk.note(&repo, path, FileChange::Deleted, stamp.size);
             }
         }
-        for (directory, shown_as) in [(paths::TMP, "/tmp"), (paths::HOME, "~"), (paths::DATA, "data:")]
+        for (directory, shown_as) in
+            [(paths::TMP, "/tmp"), (paths::HOME, "~"), (paths::DATA, "data:")]
         {
             let below = Below { shown_as: shown_as.to_owned(), lowers: Vec::new() };
             walk.upper(&self.room.join(directory), &below);

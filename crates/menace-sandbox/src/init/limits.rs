@@ -176,9 +176,8 @@ impl Keeper {
             return now.saturating_sub(self.start.memory).saturating_sub(layer.bytes());
         }
         // A fork starts with the zygote's pages, which it shares.
-        let own = |pid| {
-            processes::memory_bytes(pid).map(|used| used.saturating_sub(self.zygote_memory))
-        };
+        let own =
+            |pid| processes::memory_bytes(pid).map(|used| used.saturating_sub(self.zygote_memory));
         self.census.others(self.zygote).into_iter().filter_map(own).sum()
     }
 

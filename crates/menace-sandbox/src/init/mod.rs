@@ -72,7 +72,8 @@ pub fn run() -> ! {
         let code = match start::try_namespaces() {
             Ok(()) => 0,
             Err(error) => {
-                let _ = std::io::Write::write_all(&mut std::io::stdout(), error.to_string().as_bytes());
+                let _ =
+                    std::io::Write::write_all(&mut std::io::stdout(), error.to_string().as_bytes());
                 1
             }
         };

@@ -159,9 +159,12 @@ impl Overlay {
             vec![PathBuf::from(paths::LOWER)]
         };
         walk.upper(&room.join(paths::UPPER), &Below { shown_as: String::new(), lowers });
-        for (directory, shown_as) in
-            [(paths::TMP, "/tmp"), (paths::HOME, "~"), (paths::SHM, "/dev/shm"), (paths::DATA, "data:")]
-        {
+        for (directory, shown_as) in [
+            (paths::TMP, "/tmp"),
+            (paths::HOME, "~"),
+            (paths::SHM, "/dev/shm"),
+            (paths::DATA, "data:"),
+        ] {
             let lowers = if self.imported.in_box {
                 vec![Path::new(paths::IMPORTED).join(directory)]
             } else {

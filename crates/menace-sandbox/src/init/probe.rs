@@ -19,9 +19,9 @@ use super::zygote::is_readable;
 use super::zygote::{Confinement, confine_self, receive_listener};
 use super::{During, InitError};
 use crate::confine::{Answer, Listener};
-use nix::errno::Errno;
 use crate::sys;
 use crate::wire::messages::Probe;
+use nix::errno::Errno;
 
 /// The limit on processes while the probe runs; few, so that it is quick.
 pub(crate) const PROCESSES: u64 = 6;

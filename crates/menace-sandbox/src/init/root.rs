@@ -73,7 +73,22 @@ pub(crate) fn enter(config: &InitConfig, trees: &Trees) -> Result<(), InitError>
     mount(Some("root"), root, Some("tmpfs"), base, Some("mode=0755,size=16m"))
         .during(|| "cannot mount the new root".to_owned())?;
     let inside = |path: &Path| root.join(path.strip_prefix("/").unwrap_or(path));
-    for directory in [paths::REPO, paths::BOX, paths::HARNESS, paths::LOWER, paths::IMPORTED, paths::NEXT.room, paths::NEXT.repo, paths::USED.room, paths::USED.repo, "/proc", "/etc", "/dev", "/var", "/run"] {
+    for directory in [
+        paths::REPO,
+        paths::BOX,
+        paths::HARNESS,
+        paths::LOWER,
+        paths::IMPORTED,
+        paths::NEXT.room,
+        paths::NEXT.repo,
+        paths::USED.room,
+        paths::USED.repo,
+        "/proc",
+        "/etc",
+        "/dev",
+        "/var",
+        "/run",
+    ] {
         create(&inside(Path::new(directory)))?;
     }
     attach(&trees.repo, &inside(Path::new(paths::LOWER)), true)?;
@@ -111,8 +126,14 @@ pub(crate) fn enter(config: &InitConfig, trees: &Trees) -> Result<(), InitError>
         let file = inside(Path::new(paths::HARNESS)).join(name);
         fs::write(&file, content).during(|| format!("cannot write `{}`", file.display()))?;
     }
-    mount(Some("proc"), &inside(Path::new("/proc")), Some("proc"), base | MsFlags::MS_NOEXEC, None::<&str>)
-        .during(|| "cannot mount /proc".to_owned())?;
+    mount(
+        Some("proc"),
+        &inside(Path::new("/proc")),
+        Some("proc"),
+        base | MsFlags::MS_NOEXEC,
+        None::<&str>,
+    )
+    .during(|| "cannot mount /proc".to_owned())?;
     nix::unistd::chdir(root).during(|| "cannot enter the new root".to_owned())?;
     nix::unistd::pivot_root(".", ".").during(|| "cannot change the root".to_owned())?;
     umount2(".", MntFlags::MNT_DETACH).during(|| "cannot let go of the host's root".to_owned())?;
@@ -123,7 +144,10 @@ pub(crate) fn enter(config: &InitConfig, trees: &Trees) -> Result<(), InitError>
 }
 
 const ETC_FILES: [(&str, &str); 6] = [
-    ("/etc/passwd", "sandbox:x:1000:1000::/sandbox/box/home:/bin/sh\nnobody:x:65534:65534::/:/bin/false\n"),
+    (
+        "/etc/passwd",
+        "sandbox:x:1000:1000::/sandbox/box/home:/bin/sh\nnobody:x:65534:65534::/:/bin/false\n",
+    ),
     ("/etc/group", "sandbox:x:1000:\nnogroup:x:65534:\n"),
     ("/etc/hosts", "127.0.0.1 localhost sandbox\n::1 localhost\n"),
     ("/etc/hostname", "sandbox\n"),

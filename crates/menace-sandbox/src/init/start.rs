@@ -68,7 +68,9 @@ pub(crate) fn start(host: &UnixStream) -> Result<(), InitError> {
 /// Makes everything that a sandbox is made of, and throws it away.
 pub(crate) fn try_namespaces() -> Result<(), InitError> {
     let is_root = nix::unistd::geteuid().is_root();
-    let (uid, gid) = if is_root { (65534, 65534) } else {
+    let (uid, gid) = if is_root {
+        (65534, 65534)
+    } else {
         (nix::unistd::geteuid().as_raw(), nix::unistd::getegid().as_raw())
     };
     let identity = Identity { uid, gid };
@@ -106,9 +108,8 @@ fn all_namespaces() -> CloneFlags {
 /// Leaves the host's namespaces. Trees of mounts are taken along, since afterwards the paths may
 /// be out of reach.
 fn enter_namespaces(config: &InitConfig) -> Result<root::Trees, InitError> {
-    let unshare = |flags| {
-        nix::sched::unshare(flags).during(|| "cannot create namespaces".to_owned())
-    };
+    let unshare =
+        |flags| nix::sched::unshare(flags).during(|| "cannot create namespaces".to_owned());
     if let Some(identity) = config.drop_to {
         // Root can read every path and show it with another owner: both before it stops being root.
         unshare(CloneFlags::CLONE_NEWNS)?;

@@ -185,11 +185,7 @@ impl Sandbox<'_> {
     }
 
     /// From the fork to the end of the first process.
-    fn run(
-        &mut self,
-        request: &Request,
-        report: &mut Report,
-    ) -> Result<Option<Exited>, InitError> {
+    fn run(&mut self, request: &Request, report: &mut Report) -> Result<Option<Exited>, InitError> {
         if harness::send(&self.zygote.control, &request.body).is_err() {
             report.spent = Some("the interpreter does not listen".to_owned());
             return Ok(None);
@@ -210,7 +206,10 @@ impl Sandbox<'_> {
                 return Ok(None);
             }
         };
-        if pid <= 1 || pid == self.zygote.pid || self.keeper.limit_process(pid, &request.limits).is_err() {
+        if pid <= 1
+            || pid == self.zygote.pid
+            || self.keeper.limit_process(pid, &request.limits).is_err()
+        {
             report.spent = Some(format!("the interpreter lied about its fork: {pid}"));
             return Ok(None);
         }
@@ -250,7 +249,8 @@ impl Sandbox<'_> {
             if matches!(self.wait(until)?, Event::TimeUp) {
                 report.killed = Some(Killed::Deadline);
                 let _ = kill(Pid::from_raw(pid), Signal::SIGKILL);
-                let until = Until { deadline: Instant::now() + ANSWERING, orphan: Some(end.as_fd()) };
+                let until =
+                    Until { deadline: Instant::now() + ANSWERING, orphan: Some(end.as_fd()) };
                 self.wait(until)?;
             }
         }
@@ -353,7 +353,8 @@ impl Sandbox<'_> {
         report.stdout = self.out.take();
         report.stderr = self.err.take();
         let mail = self.mailbox.take();
-        (report.phase, report.mailbox_nonce, report.mailbox) = (mail.phase, mail.nonce, mail.report);
+        (report.phase, report.mailbox_nonce, report.mailbox) =
+            (mail.phase, mail.nonce, mail.report);
         let used = self.layer.used();
         report.disk_full = used.full && limits.disk_bytes.is_some();
         report.files = used.files;

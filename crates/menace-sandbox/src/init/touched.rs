@@ -76,6 +76,7 @@ fn is_whiteout(found: &Metadata) -> bool {
 }
 
 fn lower(below: &Below, path: &Path) -> Option<Metadata> {
-    let found = below.lowers.iter().find_map(|lower| fs::symlink_metadata(lower.join(path)).ok())?;
+    let found =
+        below.lowers.iter().find_map(|lower| fs::symlink_metadata(lower.join(path)).ok())?;
     (!is_whiteout(&found)).then_some(found)
 }

@@ -156,7 +156,10 @@ pub(crate) fn confine_self(
         setrlimit(resource, value, value).during(|| format!("cannot limit {resource:?}"))
     };
     limit(Resource::RLIMIT_CORE, 0)?;
-    limit(Resource::RLIMIT_NOFILE, confinement.open_files.min(hard_limit(Resource::RLIMIT_NOFILE)))?;
+    limit(
+        Resource::RLIMIT_NOFILE,
+        confinement.open_files.min(hard_limit(Resource::RLIMIT_NOFILE)),
+    )?;
     if let Some(processes) = confinement.processes {
         limit(Resource::RLIMIT_NPROC, processes.min(hard_limit(Resource::RLIMIT_NPROC)))?;
     }

@@ -54,9 +54,7 @@ impl Slot {
             add(source.text.as_bytes());
         }
         let name = format!("interpreter-{}.json", hasher.finalize().to_hex());
-        Some(Self {
-            path: directory.join(name),
-        })
+        Some(Self { path: directory.join(name) })
     }
 
     /// The answer, if it is whole and still true.
@@ -67,10 +65,7 @@ impl Slot {
             return None;
         }
         let kept: Kept = serde_json::from_str(body).ok()?;
-        let is_true = kept
-            .watched
-            .iter()
-            .all(|(path, changed)| modified(path) == *changed);
+        let is_true = kept.watched.iter().all(|(path, changed)| modified(path) == *changed);
         is_true.then_some(kept.answer)
     }
 
@@ -88,9 +83,7 @@ impl Slot {
         if let Some(directory) = self.path.parent() {
             fs::create_dir_all(directory)?;
         }
-        let draft = self
-            .path
-            .with_extension(format!("{}.tmp", std::process::id()));
+        let draft = self.path.with_extension(format!("{}.tmp", std::process::id()));
         fs::write(&draft, format!("{sum}\n{body}"))
             .and_then(|()| fs::rename(&draft, &self.path))
             .inspect_err(|_| {

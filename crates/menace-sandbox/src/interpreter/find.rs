@@ -50,20 +50,13 @@ pub(super) fn candidates(search: &Search<'_>) -> Result<Vec<Result<Found, Error>
             return Ok(vec![found(search, &executable, Origin::Venv)]);
         }
         tried.push(if directory.is_dir() {
-            format!(
-                "`{}` (not a virtual environment: it has no pyvenv.cfg)",
-                directory.display()
-            )
+            format!("`{}` (not a virtual environment: it has no pyvenv.cfg)", directory.display())
         } else {
             format!("`{}`", executable.display())
         });
     }
-    let on_path = ["python3", "python"]
-        .iter()
-        .flat_map(|name| on_path(search, OsStr::new(name)));
-    let on_path: Vec<_> = on_path
-        .map(|path| found(search, &path, Origin::Path))
-        .collect();
+    let on_path = ["python3", "python"].iter().flat_map(|name| on_path(search, OsStr::new(name)));
+    let on_path: Vec<_> = on_path.map(|path| found(search, &path, Origin::Path)).collect();
     if on_path.is_empty() {
         let path = search.path.to_string_lossy();
         tried.push(format!("`python3` and `python` on the PATH ({path})"));
@@ -73,22 +66,14 @@ pub(super) fn candidates(search: &Search<'_>) -> Result<Vec<Result<Found, Error>
 }
 
 fn flagged(search: &Search<'_>, flag: &Path) -> Result<Found, Error> {
-    let missing = || Error::Missing {
-        path: flag.to_owned(),
-    };
+    let missing = || Error::Missing { path: flag.to_owned() };
     // A bare word is a name on the PATH, as in a shell.
     let path = if flag.as_os_str().as_bytes().contains(&b'/') || flag.is_dir() {
         std::path::absolute(flag).map_err(|_| missing())?
     } else {
-        on_path(search, flag.as_os_str())
-            .next()
-            .ok_or_else(missing)?
+        on_path(search, flag.as_os_str()).next().ok_or_else(missing)?
     };
-    let path = if path.is_dir() {
-        path.join("bin/python")
-    } else {
-        path
-    };
+    let path = if path.is_dir() { path.join("bin/python") } else { path };
     if !path.exists() {
         return Err(missing());
     }
@@ -122,10 +107,7 @@ fn found(search: &Search<'_>, executable: &Path, origin: Origin) -> Result<Found
         executable = answer.executable;
         real = resolved(&executable, origin)?;
         if is_shim(&real) {
-            return Err(Error::Shim {
-                shim: executable,
-                answer: real.display().to_string(),
-            });
+            return Err(Error::Shim { shim: executable, answer: real.display().to_string() });
         }
     }
     let venv = venv_of(search, &executable)?;
@@ -134,14 +116,7 @@ fn found(search: &Search<'_>, executable: &Path, origin: Origin) -> Result<Found
         None => real.clone(),
     };
     refuse_untrusted(search, &executable, &base, origin)?;
-    Ok(Found {
-        executable,
-        real,
-        base,
-        venv,
-        origin,
-        warnings,
-    })
+    Ok(Found { executable, real, base, venv, origin, warnings })
 }
 
 fn resolved(executable: &Path, origin: Origin) -> Result<PathBuf, Error> {
@@ -150,17 +125,12 @@ fn resolved(executable: &Path, origin: Origin) -> Result<PathBuf, Error> {
             executable: executable.to_owned(),
             why: format!("its interpreter is missing or points to nowhere ({source})"),
         },
-        Origin::Flag | Origin::Path => Error::Unreadable {
-            path: executable.to_owned(),
-            source,
-        },
+        Origin::Flag | Origin::Path => Error::Unreadable { path: executable.to_owned(), source },
     })?;
     if is_executable(&real) {
         Ok(real)
     } else {
-        Err(Error::NotExecutable {
-            path: executable.to_owned(),
-        })
+        Err(Error::NotExecutable { path: executable.to_owned() })
     }
 }
 
@@ -180,10 +150,7 @@ fn refuse_untrusted(
     if is_trusted {
         Ok(())
     } else {
-        Err(Error::Untrusted {
-            executable: executable.to_owned(),
-            base: base.to_owned(),
-        })
+        Err(Error::Untrusted { executable: executable.to_owned(), base: base.to_owned() })
     }
 }
 
@@ -245,25 +212,17 @@ fn setting<'a>(config: &'a str, key: &str) -> Option<&'a str> {
 /// The interpreter that a virtual environment was made from: where its `python` leads, or for a copied
 /// one the program of the same kind in its `home`.
 fn base_of(search: &Search<'_>, venv: &Venv, real: &Path) -> Result<PathBuf, Error> {
-    let broken = |why: String| Error::BrokenVenv {
-        executable: venv.directory.join("bin/python"),
-        why,
-    };
+    let broken =
+        |why: String| Error::BrokenVenv { executable: venv.directory.join("bin/python"), why };
     let home = setting(&venv.config, "home")
         .filter(|home| !home.is_empty())
         .map(PathBuf::from)
         .ok_or_else(|| broken("its pyvenv.cfg names no `home`".to_owned()))?;
     let home = fs::canonicalize(&home).map_err(|_| {
-        broken(format!(
-            "the Python that it was made from is gone (`{}`)",
-            home.display()
-        ))
+        broken(format!("the Python that it was made from is gone (`{}`)", home.display()))
     })?;
     if venv.untrusted && home.starts_with(real_repository(search)) {
-        return Err(Error::Untrusted {
-            executable: venv.directory.join("bin/python"),
-            base: home,
-        });
+        return Err(Error::Untrusted { executable: venv.directory.join("bin/python"), base: home });
     }
     let directory = fs::canonicalize(&venv.directory).unwrap_or_else(|_| venv.directory.clone());
     if !real.starts_with(&directory) {
@@ -281,12 +240,7 @@ fn base_of(search: &Search<'_>, venv: &Venv, real: &Path) -> Result<PathBuf, Err
         .map(|name| home.join(name))
         .find(|path| is_executable(path))
         .and_then(|path| fs::canonicalize(path).ok())
-        .ok_or_else(|| {
-            broken(format!(
-                "there is no Python in its home `{}`",
-                home.display()
-            ))
-        })
+        .ok_or_else(|| broken(format!("there is no Python in its home `{}`", home.display())))
 }
 
 #[cfg(test)]

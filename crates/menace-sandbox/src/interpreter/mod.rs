@@ -117,9 +117,8 @@ impl Interpreter {
     }
 
     fn describe(search: &Search<'_>, found: Found) -> Result<Self, Error> {
-        let slot = search
-            .cache
-            .and_then(|directory| cache::Slot::new(directory, &found, search.sources));
+        let slot =
+            search.cache.and_then(|directory| cache::Slot::new(directory, &found, search.sources));
         let kept = slot
             .as_ref()
             .and_then(cache::Slot::answer)
@@ -213,40 +212,22 @@ pub enum Error {
     #[error("`{program}` did not answer within {seconds} seconds")]
     Deadline { program: PathBuf, seconds: f64 },
     #[error("`{program}` failed ({status}): {}", if .complaint.is_empty() { "it gave no reason" } else { .complaint })]
-    Failed {
-        program: PathBuf,
-        status: ExitStatus,
-        complaint: String,
-    },
+    Failed { program: PathBuf, status: ExitStatus, complaint: String },
     #[error("`{program}` wrote more than {limit} bytes")]
     TooMuch { program: PathBuf, limit: u64 },
     #[error("`{program}` does not answer like a Python: {text:?}")]
-    Garbage {
-        program: PathBuf,
-        text: String,
-        source: Option<serde_json::Error>,
-    },
+    Garbage { program: PathBuf, text: String, source: Option<serde_json::Error> },
     #[error(
         "`{executable}` is {implementation}; Menace needs CPython. Name one with `--python PATH`"
     )]
-    NotCpython {
-        executable: PathBuf,
-        implementation: String,
-    },
+    NotCpython { executable: PathBuf, implementation: String },
     #[error(
         "`{executable}` is Python {version}; Menace needs {}.{} or newer. Name one with `--python PATH`",
         probe::OLDEST.0, probe::OLDEST.1
     )]
-    TooOld {
-        executable: PathBuf,
-        version: String,
-    },
+    TooOld { executable: PathBuf, version: String },
     #[error("`{executable}` cannot compile `{name}` of the guest harness: {message}")]
-    Harness {
-        executable: PathBuf,
-        name: String,
-        message: String,
-    },
+    Harness { executable: PathBuf, name: String, message: String },
     #[error("failed to write the question for Python")]
     Request { source: serde_json::Error },
 }

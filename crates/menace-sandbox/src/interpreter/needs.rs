@@ -45,10 +45,7 @@ pub(super) fn of(
         wanted.extend(library.parent().map(Path::to_owned));
     }
 
-    let mut needs = Needs {
-        shown: covering(wanted, repository),
-        withheld: Vec::new(),
-    };
+    let mut needs = Needs { shown: covering(wanted, repository), withheld: Vec::new() };
     let untrusted = found.venv.as_ref().is_some_and(|venv| venv.untrusted);
     let asked = covering(described.asked.clone(), repository);
     let (withheld, shown): (Vec<_>, Vec<_>) = asked
@@ -137,22 +134,10 @@ mod tests {
 
     #[test]
     fn what_the_system_or_the_repository_shows_is_not_listed() {
-        let paths = [
-            "/usr/lib",
-            "/lib/../usr/bin",
-            "/etc/hosts",
-            "/etc",
-            "/nowhere/x",
-        ];
+        let paths = ["/usr/lib", "/lib/../usr/bin", "/etc/hosts", "/etc", "/nowhere/x"];
         let paths = paths.iter().map(PathBuf::from).collect();
-        assert_eq!(
-            covering(paths, Path::new("/repository")),
-            [PathBuf::from("/etc")]
-        );
-        assert_eq!(
-            covering(vec!["/etc/hosts".into()], Path::new("/etc")),
-            Vec::<PathBuf>::new()
-        );
+        assert_eq!(covering(paths, Path::new("/repository")), [PathBuf::from("/etc")]);
+        assert_eq!(covering(vec!["/etc/hosts".into()], Path::new("/etc")), Vec::<PathBuf>::new());
     }
 
     #[test]

@@ -12,10 +12,7 @@ use super::{Error, Source};
 
 pub(super) const SCRIPT: &str = include_str!("probe.py");
 
-const LIMITS: Limits = Limits {
-    deadline: Duration::from_secs(10),
-    output: 32 << 20,
-};
+const LIMITS: Limits = Limits { deadline: Duration::from_secs(10), output: 32 << 20 };
 
 /// The oldest Python that the guest harness runs on.
 pub(super) const OLDEST: (u8, u8) = (3, 8);
@@ -90,25 +87,19 @@ pub(super) fn ask(found: &Found, sources: &[Source]) -> Result<String, Error> {
             .iter()
             .map(|source| (source.name.as_str(), source.text.as_str()))
             .collect(),
-        venv: found.venv.as_ref().map(|venv| VenvRequest {
-            directory: &venv.directory,
-            system_site: venv.system_site,
-        }),
+        venv: found
+            .venv
+            .as_ref()
+            .map(|venv| VenvRequest { directory: &venv.directory, system_site: venv.system_site }),
     };
     let input = serde_json::to_vec(&request).map_err(|source| Error::Request { source })?;
     let mut command = Command::new(&found.base);
-    command
-        .args(["-I", "-S", "-B", "-c", SCRIPT])
-        .env_clear()
-        .current_dir("/");
+    command.args(["-I", "-S", "-B", "-c", SCRIPT]).env_clear().current_dir("/");
     let answer = run::output(&found.base, &mut command, input, LIMITS).map_err(|error| {
         match &error {
             // Python 2 has no isolated mode.
             Error::Failed { complaint, .. } if complaint.contains("Unknown option: -I") => {
-                Error::TooOld {
-                    executable: found.executable.clone(),
-                    version: "2".to_owned(),
-                }
+                Error::TooOld { executable: found.executable.clone(), version: "2".to_owned() }
             }
             _ => error,
         }
@@ -121,11 +112,7 @@ pub(super) fn understood(found: &Found, answer: &str) -> Result<Described, Error
     let described = match serde_json::from_str(answer) {
         Ok(Answer::Described(described)) => *described,
         Ok(Answer::Uncompilable { name, message }) => {
-            return Err(Error::Harness {
-                executable: found.executable.clone(),
-                name,
-                message,
-            });
+            return Err(Error::Harness { executable: found.executable.clone(), name, message });
         }
         Err(source) => return Err(garbage(found, answer, Some(source))),
     };
@@ -146,11 +133,7 @@ pub(super) fn understood(found: &Found, answer: &str) -> Result<Described, Error
 }
 
 fn garbage(found: &Found, text: &str, source: Option<serde_json::Error>) -> Error {
-    Error::Garbage {
-        program: found.base.clone(),
-        text: text.chars().take(80).collect(),
-        source,
-    }
+    Error::Garbage { program: found.base.clone(), text: text.chars().take(80).collect(), source }
 }
 
 #[cfg(test)]
@@ -206,10 +189,7 @@ mod tests {
 
     #[test]
     fn hexadecimal_digits_are_bytes_or_an_error() {
-        assert_eq!(
-            Hex::try_from("00fF7a".to_owned()),
-            Ok(Hex(vec![0, 255, 122]))
-        );
+        assert_eq!(Hex::try_from("00fF7a".to_owned()), Ok(Hex(vec![0, 255, 122])));
         assert!(Hex::try_from("0".to_owned()).is_err());
         assert!(Hex::try_from("0g".to_owned()).is_err());
     }

@@ -16,10 +16,7 @@ const PYENV: &str = "/root/.pyenv/versions";
 /// A Python of pyenv; the test machine has 2.7 and 3.6 to 3.13.
 fn pyenv(minor: &str) -> Option<PathBuf> {
     let Ok(versions) = fs::read_dir(PYENV) else {
-        #[expect(
-            clippy::print_stderr,
-            reason = "a test that proves nothing must say so"
-        )]
+        #[expect(clippy::print_stderr, reason = "a test that proves nothing must say so")]
         {
             eprintln!("NOT TESTED: this machine has no {PYENV}");
         }
@@ -48,10 +45,7 @@ impl World {
             name: "guest.py".to_owned(),
             text: "def answer():\n    return 'é', 42\n".to_owned(),
         };
-        Self {
-            directory,
-            sources: vec![source],
-        }
+        Self { directory, sources: vec![source] }
     }
 
     fn at(&self, name: &str) -> PathBuf {
@@ -97,11 +91,8 @@ impl World {
 }
 
 fn run(executable: &Path, code: &str) -> String {
-    let output = Command::new(executable)
-        .args(["-I", "-B", "-c", code])
-        .env_clear()
-        .output()
-        .unwrap();
+    let output =
+        Command::new(executable).args(["-I", "-B", "-c", code]).env_clear().output().unwrap();
     assert!(output.status.success(), "{output:?}");
     String::from_utf8(output.stdout).unwrap()
 }
@@ -238,11 +229,7 @@ fn directories_of_pth_files_and_editable_installations_are_needed() {
         fs::create_dir_all(world.at(name)).unwrap();
     }
     let plain = world.at("plain/library");
-    fs::write(
-        site.join("a.pth"),
-        format!("# x\n{}\n/nowhere\n", plain.display()),
-    )
-    .unwrap();
+    fs::write(site.join("a.pth"), format!("# x\n{}\n/nowhere\n", plain.display())).unwrap();
     let mapping = world.at("editable/source/package");
     let finder =
         format!("MAPPING: dict[str, str] = {{'package': {mapping:?}}}\ndef install(): pass\n");
@@ -267,11 +254,7 @@ fn nothing_that_the_repository_brings_along_runs_on_the_host() {
     world.venv(Path::new(SYSTEM), "repository/.venv", &[]);
     let site = world.site_packages("repository/.venv");
     fs::create_dir(world.at("secret")).unwrap();
-    let evil = format!(
-        "import os; {}\n{}\n",
-        touch(&canary),
-        world.at("secret").display()
-    );
+    let evil = format!("import os; {}\n{}\n", touch(&canary), world.at("secret").display());
     fs::write(site.join("evil.pth"), evil).unwrap();
     fs::write(site.join("sitecustomize.py"), touch(&canary)).unwrap();
     let interpreter = world.find(None, "/usr/bin").unwrap();
@@ -341,10 +324,7 @@ fn a_shim_is_asked_once_and_the_binary_behind_it_is_used() {
 
     fs::write(world.at("repository/.python-version"), "../../../evil\n").unwrap();
     let interpreter = world.find(None, path).unwrap();
-    assert!(
-        interpreter.warnings[0].contains("ignored"),
-        "{interpreter:?}"
-    );
+    assert!(interpreter.warnings[0].contains("ignored"), "{interpreter:?}");
 }
 
 #[test]
@@ -362,22 +342,14 @@ fn a_link_to_a_version_manager_is_a_shim_too() {
 #[test]
 fn what_is_missing_says_what_was_tried_and_what_to_do() {
     let world = World::new();
-    let text = world
-        .find(None, "/nowhere:/nothing")
-        .unwrap_err()
-        .to_string();
+    let text = world.find(None, "/nowhere:/nothing").unwrap_err().to_string();
     for part in [".venv/bin/python", "/nowhere:/nothing", "--python PATH"] {
         assert!(text.contains(part), "{text}");
     }
     let missing = world.at("none");
-    let text = world
-        .find(Some(&missing), "/usr/bin")
-        .unwrap_err()
-        .to_string();
+    let text = world.find(Some(&missing), "/usr/bin").unwrap_err().to_string();
     assert!(text.contains(missing.to_str().unwrap()), "{text}");
-    let error = world
-        .find(Some(Path::new("python9")), "/usr/bin")
-        .unwrap_err();
+    let error = world.find(Some(Path::new("python9")), "/usr/bin").unwrap_err();
     assert!(matches!(error, Error::Missing { .. }), "{error}");
 }
 
@@ -388,10 +360,7 @@ fn a_broken_virtual_environment_is_an_error_and_not_passed_by() {
     fs::remove_file(venv.join("bin/python")).unwrap();
     symlink("/nowhere/python3", venv.join("bin/python")).unwrap();
     let text = world.find(None, "/usr/bin").unwrap_err().to_string();
-    assert!(
-        text.contains("broken") && text.contains("python3 -m venv"),
-        "{text}"
-    );
+    assert!(text.contains("broken") && text.contains("python3 -m venv"), "{text}");
 
     fs::remove_file(venv.join("bin/python")).unwrap();
     symlink(SYSTEM, venv.join("bin/python")).unwrap();
@@ -428,14 +397,8 @@ fn programs_that_are_no_python_are_refused_with_their_reason() {
 fn old_pythons_are_refused_with_their_version() {
     for (minor, shown) in [("3.7", "3.7.16"), ("3.6", "3.6.15"), ("2.7", "Python 2")] {
         let Some(python) = pyenv(minor) else { return };
-        let text = World::new()
-            .find(Some(&python), "")
-            .unwrap_err()
-            .to_string();
-        assert!(
-            text.contains(shown) && text.contains("3.8 or newer"),
-            "{text}"
-        );
+        let text = World::new().find(Some(&python), "").unwrap_err().to_string();
+        assert!(text.contains(shown) && text.contains("3.8 or newer"), "{text}");
     }
 }
 
@@ -445,10 +408,7 @@ fn an_old_python_on_the_path_is_passed_by_with_a_warning() {
     let path = format!("{}:/usr/bin", old.parent().unwrap().display());
     let interpreter = World::new().find(None, &path).unwrap();
     assert_eq!(interpreter.executable, Path::new(SYSTEM));
-    assert!(
-        interpreter.warnings[0].contains("3.7.16"),
-        "{interpreter:?}"
-    );
+    assert!(interpreter.warnings[0].contains("3.7.16"), "{interpreter:?}");
 }
 
 #[test]
@@ -461,10 +421,8 @@ fn a_harness_that_does_not_compile_is_our_error() {
 }
 
 fn cache_file(world: &World) -> PathBuf {
-    let files: Vec<_> = fs::read_dir(world.at("cache"))
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .collect();
+    let files: Vec<_> =
+        fs::read_dir(world.at("cache")).unwrap().map(|entry| entry.unwrap().path()).collect();
     assert_eq!(files.len(), 1, "{files:?}");
     files[0].clone()
 }
@@ -495,9 +453,7 @@ fn an_answer_is_remembered_until_something_changes() {
     assert_eq!(find(), asked);
 
     forge(&file, "x86_64-linux-gnu", "remembered-soabi");
-    let changed = fs::read_to_string(&file)
-        .unwrap()
-        .replace("remembered", "corrupted!");
+    let changed = fs::read_to_string(&file).unwrap().replace("remembered", "corrupted!");
     fs::write(&file, changed).unwrap();
     assert_eq!(find(), asked);
 
@@ -549,9 +505,5 @@ fn measured_costs() {
             time(&format!("pyenv {minor}"), Some(&python), "");
         }
     }
-    time(
-        "through a shim of pyenv",
-        None,
-        "/root/.pyenv/shims:/usr/bin:/bin",
-    );
+    time("through a shim of pyenv", None, "/root/.pyenv/shims:/usr/bin:/bin");
 }

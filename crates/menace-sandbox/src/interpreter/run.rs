@@ -36,14 +36,9 @@ pub(super) fn output(
         // A group of its own, so that what a wrapper script started dies with it.
         .process_group(0)
         .spawn()
-        .map_err(|source| Error::Start {
-            program: program.to_owned(),
-            source,
-        })?;
+        .map_err(|source| Error::Start { program: program.to_owned(), source })?;
     let streams = Streams::of(&mut child, input, limits.output);
-    let ended = streams
-        .collected(end)
-        .and_then(|texts| Some((texts, exit_by(&mut child, end)?)));
+    let ended = streams.collected(end).and_then(|texts| Some((texts, exit_by(&mut child, end)?)));
     let Some(((stdout, stderr), status)) = ended else {
         kill(&mut child);
         return Err(Error::Deadline {
@@ -52,10 +47,7 @@ pub(super) fn output(
         });
     };
     if stdout.len() as u64 > limits.output {
-        return Err(Error::TooMuch {
-            program: program.to_owned(),
-            limit: limits.output,
-        });
+        return Err(Error::TooMuch { program: program.to_owned(), limit: limits.output });
     }
     if !status.success() {
         return Err(Error::Failed {
@@ -90,9 +82,7 @@ impl Streams {
 
     fn collected(&self, end: Instant) -> Option<(Vec<u8>, Vec<u8>)> {
         let by = |stream: &mpsc::Receiver<Vec<u8>>| {
-            stream
-                .recv_timeout(end.saturating_duration_since(Instant::now()))
-                .ok()
+            stream.recv_timeout(end.saturating_duration_since(Instant::now())).ok()
         };
         Some((by(&self.stdout)?, by(&self.stderr)?))
     }
@@ -142,18 +132,10 @@ mod tests {
     use super::*;
 
     fn shell(script: &str, deadline_ms: u64) -> Result<Vec<u8>, Error> {
-        let limits = Limits {
-            deadline: Duration::from_millis(deadline_ms),
-            output: 1000,
-        };
+        let limits = Limits { deadline: Duration::from_millis(deadline_ms), output: 1000 };
         let mut command = Command::new("/bin/sh");
         command.args(["-c", script]);
-        output(
-            Path::new("/bin/sh"),
-            &mut command,
-            b"input".to_vec(),
-            limits,
-        )
+        output(Path::new("/bin/sh"), &mut command, b"input".to_vec(), limits)
     }
 
     #[test]
@@ -184,19 +166,13 @@ mod tests {
     fn endless_output_is_cut_off_at_once() {
         let start = Instant::now();
         let error = shell("yes", 10_000).unwrap_err();
-        assert!(
-            matches!(error, Error::TooMuch { limit: 1000, .. }),
-            "{error}"
-        );
+        assert!(matches!(error, Error::TooMuch { limit: 1000, .. }), "{error}");
         assert!(start.elapsed() < Duration::from_secs(5));
     }
 
     #[test]
     fn a_program_that_is_none_cannot_be_started() {
-        let limits = Limits {
-            deadline: Duration::from_secs(10),
-            output: 1000,
-        };
+        let limits = Limits { deadline: Duration::from_secs(10), output: 1000 };
         let program = Path::new("/nowhere/python");
         let error = output(program, &mut Command::new(program), Vec::new(), limits).unwrap_err();
         assert!(error.to_string().contains("/nowhere/python"), "{error}");

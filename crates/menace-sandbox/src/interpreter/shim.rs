@@ -9,10 +9,7 @@ use std::time::Duration;
 use super::run::{self, Limits};
 use super::{Error, Search};
 
-const LIMITS: Limits = Limits {
-    deadline: Duration::from_secs(10),
-    output: 16 << 10,
-};
+const LIMITS: Limits = Limits { deadline: Duration::from_secs(10), output: 16 << 10 };
 
 const QUESTION: &str = "import sys; sys.stdout.write(sys.executable)";
 
@@ -28,10 +25,7 @@ pub(super) fn executable_behind(search: &Search<'_>, shim: &Path) -> Result<Answ
     let warning = if only_names_versions(search.repository) {
         match ask(search, shim, search.repository) {
             Ok(executable) => {
-                return Ok(Answer {
-                    executable,
-                    warning: None,
-                });
+                return Ok(Answer { executable, warning: None });
             }
             Err(error @ (Error::Deadline { .. } | Error::Start { .. })) => return Err(error),
             Err(error) => {
@@ -43,10 +37,8 @@ pub(super) fn executable_behind(search: &Search<'_>, shim: &Path) -> Result<Answ
          names more than a version"
             .to_owned()
     };
-    ask(search, shim, Path::new("/")).map(|executable| Answer {
-        executable,
-        warning: Some(warning),
-    })
+    ask(search, shim, Path::new("/"))
+        .map(|executable| Answer { executable, warning: Some(warning) })
 }
 
 fn ask(search: &Search<'_>, shim: &Path, directory: &Path) -> Result<PathBuf, Error> {
@@ -65,10 +57,7 @@ fn ask(search: &Search<'_>, shim: &Path, directory: &Path) -> Result<PathBuf, Er
     if executable.is_absolute() && executable.is_file() {
         Ok(executable)
     } else {
-        Err(Error::Shim {
-            shim: shim.to_owned(),
-            answer: answer.chars().take(80).collect(),
-        })
+        Err(Error::Shim { shim: shim.to_owned(), answer: answer.chars().take(80).collect() })
     }
 }
 

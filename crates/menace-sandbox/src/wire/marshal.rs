@@ -59,9 +59,9 @@ impl Item {
     /// The entry of a dictionary with this name.
     pub(crate) fn get(&self, key: &str) -> Option<&Self> {
         let Self::Dict(pairs) = self else { return None };
-        let found = pairs.iter().find(|(name, _)| {
-            matches!(name, Self::Str(name) if name == key.as_bytes())
-        });
+        let found = pairs
+            .iter()
+            .find(|(name, _)| matches!(name, Self::Str(name) if name == key.as_bytes()));
         found.map(|(_, value)| value)
     }
 
@@ -327,12 +327,7 @@ mod tests {
         let list = item.get("a").unwrap();
         assert_eq!(
             list.items(),
-            [
-                Item::Int(-7),
-                Item::Int(i64::MIN),
-                Item::Float(0.5),
-                Item::Bytes(vec![0, 255])
-            ]
+            [Item::Int(-7), Item::Int(i64::MIN), Item::Float(0.5), Item::Bytes(vec![0, 255])]
         );
         assert_eq!(item.get("b"), Some(&Item::None));
         assert_eq!(item.get("c"), None);
