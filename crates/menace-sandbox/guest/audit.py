@@ -1,3 +1,4 @@
+# ruff: noqa: BLE001, S110 (the guest may raise anything, anywhere)
 """Notes which files outside the allowed roots, and which addresses, the guest reached for.
 
 From Python's audit events; C code that makes system calls of its own is not seen here.
@@ -31,7 +32,7 @@ HANDLED = frozenset(CHANGES) | LISTINGS | frozenset(ADDRESSES) | ENVIRON | {"ope
 class Audit:
     """The attempts of one call, and whether it set a variable; listens while the guest runs."""
 
-    __slots__ = ("listening", "attempts", "environ", "roots", "write_roots")
+    __slots__ = ("attempts", "environ", "listening", "roots", "write_roots")
 
     def __init__(self, roots, write_roots):
         self.listening = self.environ = False

@@ -1,3 +1,4 @@
+# ruff: noqa: BLE001 (the guest may raise anything, anywhere)
 """Takes one call through its stages: import, resolve, construct, arguments, call, consume.
 
 Describing what came out belongs to `reporting`. Invariant: the result, the error and everything
@@ -6,8 +7,7 @@ the guest runs while the report is written.
 """
 
 from resource import RUSAGE_SELF, getrusage
-from sys import getprofile, getrecursionlimit, gettrace
-from sys import setprofile, setrecursionlimit, settrace
+from sys import getprofile, getrecursionlimit, gettrace, setprofile, setrecursionlimit, settrace
 from time import perf_counter_ns
 
 from consuming import PLAIN, consume

@@ -1,3 +1,4 @@
+# ruff: noqa: BLE001 (the guest may raise anything, anywhere)
 """The process of one call: from the fork to `_exit`.
 
 Invariant: it never returns, and only the process that was forked for the call writes the report,
@@ -6,23 +7,26 @@ object touched here is a page to copy.
 """
 
 from _signal import SIG_SETMASK, pthread_sigmask
-from posix import _exit, chdir, close, getpid, read, setsid
+from posix import _exit, chdir, close, getpid, setsid
 from resource import setrlimit
 
 from calling import Outcome, perform, settle
 from guest_mode import ALL, get_tool, set_events
-from reporting import flush, lengthen, short
+from reporting import complete, flush, lengthen, short
+from wire import Wire
 
-NOT_ALLOWED = 72
+NO_CALL = 72
 NO_REPORT = 73
 
 
-def live(zygote, call):
-    """Waits for the go, calls, reports and ends."""
+def live(zygote):
+    """Waits for the call, makes it, reports and ends."""
     try:
-        _wait_for_go(zygote.go)
         setsid()
         close(zygote.control)
+        wire = Wire(zygote.go)
+        call = wire.receive()
+        _accept(zygote, call)
         close(zygote.go)
         if call["rlimits"]:
             _limit(call["rlimits"], zygote.notes)
@@ -36,14 +40,24 @@ def live(zygote, call):
         _exit(NO_REPORT)
 
 
-def _wait_for_go(go):
-    while True:
-        try:
-            if not read(go, 1):
-                _exit(NOT_ALLOWED)
-            return
-        except InterruptedError:
-            continue
+def _accept(zygote, call):
+    """Completes the frame; one that lacks something ends the process."""
+    try:
+        call["caps"] = complete(call.get("caps"), zygote.mailbox)
+        target = call["target"]
+        target["how"], target["module"], target["qualname"]
+        target.setdefault("path", None)
+        for key in ("nonce", "receiver", "args", "kwargs", "seed", "cwd", "rlimits"):
+            call[key]
+        plain = True
+        for value in call["args"]:
+            plain = plain and type(value) is not tuple
+        for _, value in call["kwargs"]:
+            plain = plain and type(value) is not tuple
+        call["plain"] = plain
+    except (KeyError, TypeError, ValueError, AttributeError):
+        _exit(NO_CALL)
+    zygote.mailbox.begin(call["nonce"])
 
 
 def _limit(rlimits, notes):
@@ -98,6 +112,9 @@ def _run(zygote, outcome, action, call):
             mode.mask = pthread_sigmask(SIG_SETMASK, ALL)
         mode.leave()
     except BaseException as error:
+        if issubclass(type(error), MemoryError):
+            # Before anything else: even calling a function takes memory.
+            zygote.reserve = None
         try:
             if get_tool is not None:
                 for tool in range(6):
@@ -118,8 +135,6 @@ def _end(zygote, outcome, error):
     outcome.held.append(error)
     zygote.mode.leave()
     outcome.stop_clock()
-    if issubclass(type(error), MemoryError):
-        zygote.reserve = None
     if outcome.kind is None:
         settle(outcome, error)
     if outcome.tasks is not None:

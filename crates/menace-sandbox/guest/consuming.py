@@ -1,3 +1,4 @@
+# ruff: noqa: BLE001 (the guest may raise anything, anywhere)
 """Brings what a call returned to its end: awaits, iterates, enters and leaves.
 
 Only what does nothing until it is driven is driven: coroutines, generators of both kinds and

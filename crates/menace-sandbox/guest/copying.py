@@ -18,7 +18,7 @@ class _Impossible(Exception):
 class Copier:
     """Copies one result."""
 
-    __slots__ = ("longest", "deepest", "nodes", "text", "path", "labels")
+    __slots__ = ("deepest", "labels", "longest", "nodes", "path", "text")
 
     def __init__(self, longest, deepest):
         self.longest = longest

@@ -3,8 +3,21 @@
 Invariant: looking changes nothing; the descriptor used for looking is not among those found.
 """
 
-from posix import O_ACCMODE, O_CREAT, O_EXCL, O_TRUNC
-from posix import close, dup2, fstat, get_inheritable, listdir, lseek, open, read, readlink
+from posix import (
+    O_ACCMODE,
+    O_CREAT,
+    O_EXCL,
+    O_TRUNC,
+    close,
+    dup2,
+    fstat,
+    get_inheritable,
+    listdir,
+    lseek,
+    open,
+    read,
+    readlink,
+)
 from resource import RLIMIT_NOFILE, getrlimit
 
 LISTING = "/proc/self/fd"
@@ -18,7 +31,7 @@ KINDS = {0o010000: "pipe", 0o140000: "socket", 0o040000: "directory", 0o020000: 
 class Descriptors:
     """Those open at one moment."""
 
-    __slots__ = ("numbers", "_same")
+    __slots__ = ("_same", "numbers")
 
     def __init__(self, not_counted=()):
         self.numbers = frozenset(filter(_is_open, _open_now())).difference(not_counted)
@@ -57,7 +70,7 @@ class Descriptors:
 class Written:
     """A regular file that is open for writing, to be opened anew after a fork."""
 
-    __slots__ = ("number", "path", "flags")
+    __slots__ = ("flags", "number", "path")
 
     def __init__(self, number, path, flags):
         self.number = number

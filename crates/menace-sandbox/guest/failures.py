@@ -1,3 +1,4 @@
+# ruff: noqa: BLE001 (the guest may raise anything, anywhere)
 """Describes exceptions: type, message, frames, notes, and those behind them.
 
 Invariant: the guest's `__str__` runs only through a guard; without one, a message is given only
@@ -36,7 +37,7 @@ _READS = (
 class Describer:
     """Describes one exception and those that it leads to."""
 
-    __slots__ = ("caps", "guard", "notes", "is_ours", "left", "seen")
+    __slots__ = ("caps", "guard", "is_ours", "left", "notes", "seen")
 
     def __init__(self, caps, guard, notes, is_ours):
         self.caps = caps

@@ -1,11 +1,11 @@
+# ruff: noqa: BLE001 (the guest may raise anything, anywhere)
 """Asks the guest's objects for their texts, for a quarter of a second in all.
 
 Invariant: whatever such a method raises, returns or never returns, `ask` comes back, unless the
 method swallows the alarm for ever; by then the short report is in the mailbox.
 """
 
-from _signal import ITIMER_REAL, SIG_BLOCK, SIG_UNBLOCK, SIGALRM
-from _signal import pthread_sigmask, setitimer, signal
+from _signal import ITIMER_REAL, SIG_BLOCK, SIG_UNBLOCK, SIGALRM, pthread_sigmask, setitimer, signal
 
 SECONDS = 0.25
 AGAIN = 0.05
@@ -18,7 +18,7 @@ class TooLong(BaseException):
 class Guard:
     """The time that the guest's methods have for a description."""
 
-    __slots__ = ("armed", "inside", "expired", "before", "held")
+    __slots__ = ("armed", "before", "expired", "held", "inside")
 
     def __init__(self):
         self.armed = self.inside = self.expired = False

@@ -6,8 +6,18 @@ hook listening. On ours: no collection, no signals, no tracing, a recursion limi
 
 import gc
 import sys
-from _signal import SIG_SETMASK, SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGSYS, SIGTRAP
-from _signal import pthread_sigmask, valid_signals
+from _signal import (
+    SIG_SETMASK,
+    SIGABRT,
+    SIGBUS,
+    SIGFPE,
+    SIGILL,
+    SIGSEGV,
+    SIGSYS,
+    SIGTRAP,
+    pthread_sigmask,
+    valid_signals,
+)
 
 _collect, _stop_collecting, _collects = gc.enable, gc.disable, gc.isenabled
 _gettrace, _settrace = sys.gettrace, sys.settrace
@@ -25,7 +35,7 @@ ALL = frozenset(valid_signals()).difference(FAULTS)
 class GuestMode:
     """What the guest had when it was last left."""
 
-    __slots__ = ("collects", "mask", "limit", "audit")
+    __slots__ = ("audit", "collects", "limit", "mask")
 
     def __init__(self):
         self.collects = _collects()

@@ -18,7 +18,7 @@ TAGS = {list: b"l", tuple: b"t", set: b"s", frozenset: b"z", dict: b"d"}
 class Hasher:
     """Walks one result."""
 
-    __slots__ = ("foreign", "nodes", "cut", "path")
+    __slots__ = ("cut", "foreign", "nodes", "path")
 
     def __init__(self, foreign):
         self.foreign = foreign

@@ -4,15 +4,23 @@ Threads stay behind, child processes belong to the parent alone, and pipes, sock
 and shared memory would connect calls that must know nothing of each other.
 """
 
-from posix import P_ALL, WEXITED, WNOHANG, WNOWAIT
-from posix import close, open, read, waitid, waitpid
+from posix import P_ALL, WEXITED, WNOHANG, WNOWAIT, close, open, read, waitid, waitpid
 
 from state import threads_since
 
-SHARED = (
-    "eventpoll eventfd timerfd signalfd inotify fanotify io_uring userfaultfd bpf-map "
-    "perf_event pidfd".split()
-)
+SHARED = [
+    "eventpoll",
+    "eventfd",
+    "timerfd",
+    "signalfd",
+    "inotify",
+    "fanotify",
+    "io_uring",
+    "userfaultfd",
+    "bpf-map",
+    "perf_event",
+    "pidfd",
+]
 
 
 def kept(state, written, mailbox):

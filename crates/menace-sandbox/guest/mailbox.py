@@ -20,7 +20,7 @@ RUNNING, SHORT_VALID, FULL_VALID = 1, 2, 3
 class Mailbox:
     """The mapping, and the inode by which `/proc/self/maps` knows it."""
 
-    __slots__ = ("map", "size", "inode")
+    __slots__ = ("inode", "map", "size")
 
     def __init__(self, descriptor, size):
         self.inode = fstat(descriptor).st_ino

@@ -9,7 +9,7 @@ import sys
 from builtins import __import__ as import_for_guest
 from posix import stat
 
-from names import exact, in_class
+from names import dict_of, exact, in_class
 
 _bootstrap = sys.modules["_frozen_importlib"]
 _external = sys.modules["_frozen_importlib_external"]
@@ -168,26 +168,29 @@ def bind(found, receiver):
     return getter(found, receiver, type(receiver))
 
 
-def code_flags(module_name, qualname):
-    """The code flags of a target that is a plain function, without running anything; else 0."""
-    found = _modules.get(module_name)
-    for name in qualname.split("."):
-        if type(found) is _Module:
-            found = found.__dict__.get(name)
-        elif issubclass(type(found), type):
-            found = in_class(found, name)
-        else:
-            return 0
-    for _ in range(8):
-        if type(found) in (staticmethod, classmethod):
+def has_async(module_name):
+    """Whether a module has a function, or a class with a method, that `asyncio` has to run."""
+    module = _modules.get(module_name)
+    if type(module) is not _Module:
+        return False
+    return _any_async(module.__dict__, 1)
+
+
+def _any_async(names, depth):
+    for found in list(names.values()):
+        if type(found) is staticmethod or type(found) is classmethod:
             found = found.__func__
-        if type(found) is not _Function:
-            return 0
-        inner = found.__dict__.get("__wrapped__")
-        if inner is None:
-            return found.__code__.co_flags
-        found = inner
-    return 0
+        if type(found) is _Function:
+            inner = found.__dict__.get("__wrapped__")
+            if type(inner) is _Function:
+                found = inner
+            if found.__code__.co_flags & ASYNC_FLAGS:
+                return True
+        elif depth and issubclass(type(found), type) and _any_async(dict_of(found), depth - 1):
+            return True
+    return False
 
 
+# Of coroutines and of asynchronous generators.
+ASYNC_FLAGS = 0x80 | 0x200
 _Function = type(resolve)

@@ -1,3 +1,4 @@
+# ruff: noqa: BLE001 (the guest may raise anything, anywhere)
 """Reads names, attributes and texts of foreign objects without running the guest's code.
 
 Plain attribute access can be overridden by a metaclass, a property or `__getattr__`; the
@@ -9,7 +10,9 @@ _TYPE = type.__dict__
 _module_of = _TYPE["__module__"].__get__
 _qualname_of = _TYPE["__qualname__"].__get__
 mro_of = _TYPE["__mro__"].__get__
-_dict_of = _TYPE["__dict__"].__get__
+dict_of = _TYPE["__dict__"].__get__
+# Unlike formatting, joining asks a subclass of `str` for nothing.
+_joined = "".join
 SLOT = type(object.__init__)
 
 
@@ -26,7 +29,7 @@ def exact(text):
     if type(text) is str:
         return text
     if issubclass(type(text), str):
-        return "".join((text,))
+        return _joined((text,))
     return None
 
 
@@ -50,7 +53,7 @@ def full_name(cls):
 def in_class(cls, name):
     """What a class or its bases define under the name, unbound; `None` when nothing."""
     for base in mro_of(cls):
-        found = _dict_of(base)
+        found = dict_of(base)
         if name in found:
             return found[name]
     return None

@@ -1,10 +1,11 @@
+# ruff: noqa: BLE001 (the guest may raise anything, anywhere)
 """A `repr` of bounded length that never builds the whole text of something huge.
 
 Where it is not cut it equals Python's own `repr`, but for two things: sets are sorted, so that
 equal sets look equal, and very large integers are hexadecimal. Foreign objects are asked once.
 """
 
-from names import full_name, in_class, is_one_of, is_slot
+from names import exact, full_name, in_class, is_one_of, is_slot
 
 # Decimal digits of longer integers take quadratic time, and are forbidden since 3.11.
 LARGEST_DECIMAL_BITS = 8192
@@ -21,7 +22,7 @@ class _Full(Exception):
 class Foreign:
     """The texts of foreign objects, asked for once each."""
 
-    __slots__ = ("guard", "texts", "notes", "incomplete")
+    __slots__ = ("guard", "incomplete", "notes", "texts")
 
     def __init__(self, guard, notes):
         self.guard = guard
@@ -47,7 +48,7 @@ class Foreign:
         if problem is not None:
             self._miss(name, problem)
             return "<" + name + ">"
-        return text if type(text) is str else "".join((text,))
+        return exact(text)
 
     def _miss(self, name, problem):
         self.incomplete = True
@@ -70,7 +71,7 @@ def _length_in_c(cls, subject):
 class Printer:
     """Collects the pieces of one `repr` while there is room."""
 
-    __slots__ = ("pieces", "room", "deepest", "foreign", "cut", "path")
+    __slots__ = ("cut", "deepest", "foreign", "path", "pieces", "room")
 
     def __init__(self, room, deepest, foreign):
         self.pieces = []

@@ -1,3 +1,4 @@
+# ruff: noqa: BLE001 (the guest may raise anything, anywhere)
 """Puts the report of a call together: first what needs nothing from the guest, then all of it.
 
 Invariant: the short report is in the mailbox before any method of the guest's is asked.

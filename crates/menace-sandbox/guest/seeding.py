@@ -1,3 +1,4 @@
+# ruff: noqa: BLE001, S110 (the guest may raise anything, anywhere)
 """Makes the guest's random numbers depend on the call's seed alone.
 
 `random` and `numpy.random` are seeded when they are loaded, and before each call when they were
@@ -13,7 +14,7 @@ _NUMPY_SEEDS = 1 << 32
 class Seeding:
     """The seed in force."""
 
-    __slots__ = ("seed", "loaded")
+    __slots__ = ("loaded", "seed")
 
     def __init__(self, seed, afterwards):
         self.seed = seed

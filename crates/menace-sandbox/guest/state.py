@@ -1,3 +1,4 @@
+# ruff: noqa: BLE001 (the guest may raise anything, anywhere)
 """What a call can change in its interpreter: taken before, compared after.
 
 Invariant: comparing runs none of the guest's code, and costs a call that changes nothing close to
@@ -25,7 +26,7 @@ MOST_THREADS = 64
 class State:
     """The interpreter at one moment."""
 
-    __slots__ = ("environ", "modules", "handlers", "limit", "descriptors", "threads", "cwd")
+    __slots__ = ("cwd", "descriptors", "environ", "handlers", "limit", "modules", "threads")
 
     def __init__(self, limit, not_counted=()):
         self.environ = dict(_environ._data)

@@ -1,3 +1,4 @@
+# ruff: noqa: BLE001 (the guest may raise anything, anywhere)
 """Runs coroutines and async generators to their end on an event loop of the call's own.
 
 Loaded only when something has to be awaited. Like `asyncio.run`, it cancels what is still pending

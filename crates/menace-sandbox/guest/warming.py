@@ -5,11 +5,11 @@ and for all; otherwise each child would do it again, on pages that it has to cop
 """
 
 import sys
+from mailbox import fitting
 
 from calling import Outcome, perform
 from child import run
 from guest_mode import ALL
-from mailbox import fitting
 from reporting import DEFAULT_CAPS, lengthen, short
 
 NAME = "menace warm-up"

@@ -1,3 +1,4 @@
+# ruff: noqa: BLE001 (the guest may raise anything, anywhere)
 """Frames on the control socket: `MNC1`, a little-endian u32 length, a marshalled dictionary.
 
 What the frames mean belongs to `zygote`. Invariant: when the other side is gone or talks nonsense,

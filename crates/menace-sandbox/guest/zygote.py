@@ -1,3 +1,4 @@
+# ruff: noqa: BLE001 (the guest may raise anything, anywhere)
 """Serves the init: sets up, imports the module once, then forks for each call.
 
 What happens in a call belongs to `child`. Invariant: between two frames this process runs none of
@@ -8,7 +9,8 @@ import gc
 import resource
 import sys
 from _thread import _count
-from errno import EAGAIN, EINVAL, EPERM
+from errno import EAGAIN, EPERM
+from mailbox import Mailbox
 from posix import _exit, fork, getppid, kill, wait4, waitpid, write
 
 import child
@@ -17,19 +19,18 @@ from calling import Outcome, import_module
 from guest_mode import GuestMode
 from importing import Afterwards
 from keeping import kept
-from mailbox import Mailbox
-from modules import Modules, code_flags
+from modules import Modules, has_async
 from reporting import complete, flush
 from seeding import Seeding
 from state import State
 from warming import warm_up
 from wire import Wire
 
-ASYNC_FLAGS = 0x80 | 0x200
 SIGKILL = 9
 BROKEN = 74
 # Freed when the guest has used up its memory, so that the report can still be written.
-RESERVE = 1 << 20
+# Of `bytes`, which the kernel gives no memory until somebody writes into them.
+RESERVE = 8 << 20
 _freeze = gc.freeze
 _modules = sys.modules
 _Usage = resource.struct_rusage
@@ -72,14 +73,14 @@ class Zygote:
         self.streams = [(name, stream) for name, stream in streams if stream is not None]
         self.notes = []
         self.written = []
-        self.reserve = bytearray(RESERVE)
+        self.reserve = bytes(RESERVE)
         self.audit = self.seeding = self.state = None
         self.count_threads = _count
         self.first = self.tasks = None
         self.ops = {
             "setup": self.set_up,
             "import": self.import_guest,
-            "call": self.call,
+            "prepare": self.prepare,
             "sweep": self.sweep,
         }
 
@@ -111,46 +112,35 @@ class Zygote:
         child.run(self, outcome, import_module, message)
         child.publish(self, outcome, caps)
         flush(self.streams, outcome.held)
-        keeps = self.settle_down()
+        keeps = self.settle_down(message["module"])
         self.wire.send({"op": "imported", "ok": outcome.kind == "returned", "keeps": keeps})
 
-    def settle_down(self):
+    def settle_down(self, module):
         """Takes what the import left as the start of every call; says what forks would share."""
+        if self.tasks is None and has_async(module):
+            # Once, for all calls to come.
+            import tasks
+
+            self.tasks = tasks
         self.written = self.first.descriptors.written_since()
         keeps = kept(self.first, self.written, self.mailbox)
         self.state = State(self.mode.limit, (self.control, self.go))
         self.audit.forget()
         if self.reserve is None:
-            self.reserve = bytearray(RESERVE)
+            self.reserve = bytes(RESERVE)
         warm_up(self)
         _freeze()
         return keeps
 
-    def call(self, message):
-        """Forks, and waits until the child has ended."""
-        try:
-            message["caps"] = complete(message.get("caps"), self.mailbox)
-            target = message["target"]
-            how, name, qualname = target["how"], target["module"], target["qualname"]
-            target.setdefault("path", None)
-            for key in ("nonce", "receiver", "args", "kwargs", "seed", "cwd", "rlimits"):
-                message[key]
-            message["plain"] = all(type(value) is not tuple for value in message["args"]) and all(
-                type(value) is not tuple for _, value in message["kwargs"]
-            )
-        except (KeyError, TypeError, ValueError, AttributeError):
-            self.wire.send({"op": "forked", "errno": EINVAL})
-            return
-        if how != "module" and self.tasks is None:
-            self.prepare_async(name, qualname)
-        self.mailbox.begin(message["nonce"])
+    def prepare(self, _message):
+        """Forks ahead of the next call, and waits until that call has ended."""
         try:
             pid = fork()
         except OSError as error:
             self.wire.send({"op": "forked", "errno": error.errno or EAGAIN})
             return
         if pid == 0:
-            child.live(self, message)
+            child.live(self)
         self.wire.send({"op": "forked", "pid": pid})
         if _modules.get("resource") is not resource or resource.struct_rusage is not _Usage:
             # wait4 takes the type of its answer from there, whatever it is, and crashes.
@@ -174,15 +164,6 @@ class Zygote:
                 "oublock": usage[10],
             }
         )
-
-    def prepare_async(self, name, qualname):
-        """Loads `asyncio` for all calls to come once one of them needs it."""
-        if code_flags(name, qualname) & ASYNC_FLAGS:
-            import tasks
-
-            self.tasks = tasks
-            self.state.modules = len(_modules)
-            _freeze()
 
     def sweep(self, _message):
         """Kills all that is left of a call. Only below an init of its own: else it is everybody."""

@@ -1,6 +1,7 @@
 //! What this machine can do for isolation: tried, not guessed.
 
 use std::fs;
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use serde::Serialize;
@@ -33,10 +34,10 @@ const LISTENER: &str = "seccomp user notification";
 const LANDLOCK: &str = "landlock";
 
 impl Machine {
-    /// Tries everything out.
-    pub fn look() -> Self {
+    /// Tries everything out. `init` is the program that would become the init of a sandbox.
+    pub fn look(init: &Path) -> Self {
         let root = nix::unistd::geteuid().is_root();
-        let mut mechanisms = vec![namespaces(), seccomp(), notification(), landlock()];
+        let mut mechanisms = vec![namespaces(init), seccomp(), notification(), landlock()];
         mechanisms.extend(control_groups(root));
         let kernel = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
         Self { root, kernel: kernel.trim().to_owned(), mechanisms }
@@ -96,8 +97,8 @@ impl Machine {
 
 /// Whether namespaces with an overlay can be made is known only by making them, in a process that
 /// may be spoilt.
-fn namespaces() -> Mechanism {
-    let tried = Command::new("/proc/self/exe")
+fn namespaces(program: &Path) -> Mechanism {
+    let tried = Command::new(program)
         .args([init::ARGUMENT, init::TRY_NAMESPACES])
         .env_clear()
         .stdin(Stdio::null())

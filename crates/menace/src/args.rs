@@ -2,7 +2,7 @@
 
 use clap::{Parser, Subcommand, ValueEnum};
 
-use crate::commands::{analyze, env, settings};
+use crate::commands::{analyze, doctor, env, exec, settings};
 use crate::exit;
 
 /// Exercises every function of a Python repository and says what breaks, where, and how to see
@@ -44,6 +44,8 @@ pub(crate) struct Global {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     Analyze(analyze::Analyze),
+    Exec(Box<exec::Exec>),
+    Doctor(doctor::Doctor),
     Settings(settings::ShowSettings),
     Env(env::Env),
 }

@@ -1,6 +1,7 @@
 //! What every command starts from: the settings in effect, with the logs set up.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use anyhow::Context as _;
 use menace_settings::{Settings, Sources};
@@ -17,6 +18,8 @@ pub(crate) struct Context {
     pub settings: Settings,
     /// `PATH`, for finding the user's tools.
     pub search_path: Option<String>,
+    /// `HOME`, where version managers keep their files.
+    pub home: Option<PathBuf>,
 }
 
 impl Context {
@@ -42,6 +45,7 @@ impl Context {
             tracing::warn!("{warning}");
         }
         let search_path = sources.environment.get("PATH").cloned();
-        Ok(Self { settings, search_path })
+        let home = sources.home();
+        Ok(Self { settings, search_path, home })
     }
 }

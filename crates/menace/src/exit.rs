@@ -5,6 +5,7 @@
 //! | 0 | the command did its job, whatever it found |
 //! | 1 | Menace itself failed |
 //! | 2 | it was asked for something it cannot do: bad arguments, settings or paths |
+//! | 130 | Ctrl-C ended it |
 
 use std::process::ExitCode;
 
@@ -14,7 +15,11 @@ pub(crate) const CODES: &str = "\
 Exit codes:
   0  the command did its job, whatever it found
   1  Menace itself failed
-  2  it was asked for something it cannot do: bad arguments, settings or paths";
+  2  it was asked for something it cannot do: bad arguments, settings or paths
+  130  Ctrl-C ended it";
+
+/// As a shell reports the death by SIGINT.
+pub(crate) const INTERRUPTED: u8 = 130;
 
 /// Why a command ended early.
 #[derive(Debug)]
@@ -23,6 +28,8 @@ pub(crate) enum Failure {
     Request(anyhow::Error),
     /// The user cannot.
     Internal(anyhow::Error),
+    /// The user wanted it to end.
+    Interrupted,
 }
 
 impl Failure {
@@ -43,6 +50,8 @@ pub(crate) fn report(failure: &Failure) -> ExitCode {
     let (code, error) = match failure {
         Failure::Request(error) => (2, error),
         Failure::Internal(error) => (1, error),
+        // Who pressed the keys knows.
+        Failure::Interrupted => return ExitCode::from(INTERRUPTED),
     };
     let red = Style::new().bold().fg_color(Some(AnsiColor::Red.into()));
     anstream::eprintln!("{red}error{red:#}: {error}");

@@ -5,8 +5,10 @@ mod commands;
 mod context;
 mod exit;
 mod logs;
+mod python;
 mod render;
 mod setting_flags;
+mod suggest;
 
 use std::process::ExitCode;
 
@@ -17,6 +19,10 @@ use clap::Parser;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
+    // Sandboxes start this very program to become their PID 1.
+    if menace_sandbox::init::requested() {
+        menace_sandbox::init::run();
+    }
     let arguments = args::Arguments::parse();
     match commands::dispatch(arguments) {
         Ok(()) => ExitCode::SUCCESS,

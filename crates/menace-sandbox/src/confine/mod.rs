@@ -25,12 +25,11 @@ use std::io;
 use std::os::fd::OwnedFd;
 
 pub(crate) use landlock::{LandlockError, Landlocked, Places, abi as landlock_abi};
-pub(crate) use notify::{Answer, Listener, Notice};
-pub(crate) use policy::{Level, NoSuchLevel, Policy};
+pub(crate) use notify::{Answer, Listener};
+pub(crate) use policy::{Level, Policy};
 pub(crate) use privileges::PrivilegeError;
 pub(crate) use seccomp::SeccompError;
-pub(crate) use syscalls::Kind;
-pub(crate) use warden::{Attempt, Warden};
+pub(crate) use warden::Warden;
 
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ConfineError {

@@ -35,7 +35,7 @@ impl LocalBackend {
             .canonicalize()
             .map_err(|source| SandboxError::Repository { path: options.repo.clone(), source })?;
         let options = Options { repo, ..options };
-        let machine = Machine::look();
+        let machine = Machine::look(&options.init);
         let tier = match options.tier {
             Some(wanted) => machine.check(wanted)?,
             None => machine.best(options.unsafe_no_isolation)?,

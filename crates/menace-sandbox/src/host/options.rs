@@ -26,6 +26,9 @@ pub struct Options {
 }
 
 impl Options {
+    /// The program that runs, even when its file was replaced meanwhile.
+    pub const THIS_PROGRAM: &'static str = "/proc/self/exe";
+
     pub fn new(repo: PathBuf, interpreter: Interpreter) -> Self {
         Self {
             repo,
@@ -33,8 +36,7 @@ impl Options {
             tier: None,
             unsafe_no_isolation: false,
             workspaces: std::env::temp_dir(),
-            // This very program, even when its file was replaced meanwhile.
-            init: PathBuf::from("/proc/self/exe"),
+            init: PathBuf::from(Self::THIS_PROGRAM),
             cancel: Cancel::default(),
         }
     }

@@ -1,5 +1,6 @@
 //! Puts a sandbox together and hands it to [`Sandbox::serve`].
 
+use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 
@@ -32,7 +33,8 @@ pub(crate) fn serve_namespaced(
 ) -> Result<(), InitError> {
     sys::loopback_up().during(|| "cannot bring the loopback interface up".to_owned())?;
     nix::unistd::sethostname("sandbox").during(|| "cannot set the host name".to_owned())?;
-    root::enter(config, trees)?;
+    let proc = root::enter(config, trees)?;
+    let proc_path = PathBuf::from(format!("/proc/self/fd/{}", proc.as_raw_fd()));
     let layer = Layer::Overlay(Overlay::new(config.level < 5));
     let read =
         ["/usr", "/lib", "/lib64", "/lib32", "/bin", "/sbin", "/etc", "/proc", paths::HARNESS]
@@ -44,7 +46,8 @@ pub(crate) fn serve_namespaced(
         write: vec![PathBuf::from(paths::WRITABLE)],
         devices: paths::DEVICES.iter().map(PathBuf::from).collect(),
     };
-    let boot = Boot { host, config, group, layer, places, census: Census::Namespace };
+    let boot =
+        Boot { host, config, group, layer, places, census: Census::Namespace, proc: proc_path };
     boot.serve(Path::new(paths::HARNESS), trees.remarks.clone())
 }
 
@@ -72,7 +75,15 @@ pub(crate) fn serve_copied(
         write: vec![layer.writable()],
         devices: paths::DEVICES.iter().map(PathBuf::from).collect(),
     };
-    let boot = Boot { host, config, group, layer, places, census: Census::Descendants };
+    let boot = Boot {
+        host,
+        config,
+        group,
+        layer,
+        places,
+        census: Census::Descendants,
+        proc: PathBuf::from("/proc"),
+    };
     boot.serve(&harness, Vec::new())
 }
 
@@ -83,6 +94,8 @@ struct Boot<'a> {
     layer: Layer,
     places: Places,
     census: Census,
+    /// A `/proc` that can be written to.
+    proc: PathBuf,
 }
 
 impl Boot<'_> {
@@ -136,6 +149,8 @@ impl Boot<'_> {
             err,
             census: self.census,
             attempts: Vec::new(),
+            proc: self.proc,
+            asked_for_fork: false,
         };
         sandbox.greet(&setup, ready)?;
         sandbox.serve()

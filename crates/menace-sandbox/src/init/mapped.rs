@@ -7,12 +7,15 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::os::unix::fs::FileExt;
+use std::path::Path;
 
 /// Gives each mapping of code and constants a private page. What cannot be done is left as it is.
-pub(crate) fn keep_mapped(pid: i32) {
-    let Ok(maps) = fs::read_to_string(format!("/proc/{pid}/maps")) else { return };
-    let Ok(memory) = OpenOptions::new().read(true).write(true).open(format!("/proc/{pid}/mem"))
-    else {
+///
+/// `proc` is a `/proc` that can be written to.
+pub(crate) fn keep_mapped(proc: &Path, pid: i32) {
+    let directory = proc.join(pid.to_string());
+    let Ok(maps) = fs::read_to_string(directory.join("maps")) else { return };
+    let Ok(memory) = OpenOptions::new().read(true).write(true).open(directory.join("mem")) else {
         return;
     };
     for start in maps.lines().filter_map(code_mapping) {

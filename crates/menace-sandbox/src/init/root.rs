@@ -66,7 +66,9 @@ fn take(path: &Path, recursive: bool) -> Result<OwnedFd, InitError> {
 }
 
 /// Builds the new root from the trees and moves into it. Nothing of the host is left.
-pub(crate) fn enter(config: &InitConfig, trees: &Trees) -> Result<(), InitError> {
+///
+/// Returns a `/proc` that only the holder of the descriptor can write to.
+pub(crate) fn enter(config: &InitConfig, trees: &Trees) -> Result<OwnedFd, InitError> {
     // Any directory does as a place to build: what is below it is about to be out of sight.
     let root = Path::new("/tmp");
     let base = MsFlags::MS_NOSUID | MsFlags::MS_NODEV;
@@ -126,21 +128,19 @@ pub(crate) fn enter(config: &InitConfig, trees: &Trees) -> Result<(), InitError>
         let file = inside(Path::new(paths::HARNESS)).join(name);
         fs::write(&file, content).during(|| format!("cannot write `{}`", file.display()))?;
     }
-    mount(
-        Some("proc"),
-        &inside(Path::new("/proc")),
-        Some("proc"),
-        base | MsFlags::MS_NOEXEC,
-        None::<&str>,
-    )
-    .during(|| "cannot mount /proc".to_owned())?;
+    let proc = own_proc(&inside(Path::new("/proc")))?;
+    // Read-only: through `/proc/<pid>/mem` a call could change the interpreter, and so other calls.
+    let flags = base | MsFlags::MS_NOEXEC | MsFlags::MS_RDONLY;
+    mount(Some("proc"), &inside(Path::new("/proc")), Some("proc"), flags, None::<&str>)
+        .during(|| "cannot mount /proc".to_owned())?;
     nix::unistd::chdir(root).during(|| "cannot enter the new root".to_owned())?;
     nix::unistd::pivot_root(".", ".").during(|| "cannot change the root".to_owned())?;
     umount2(".", MntFlags::MNT_DETACH).during(|| "cannot let go of the host's root".to_owned())?;
     nix::unistd::chdir("/").during(|| "cannot enter the new root".to_owned())?;
     let sealed = MsFlags::MS_REMOUNT | MsFlags::MS_BIND | MsFlags::MS_RDONLY | base;
     mount(None::<&str>, "/", None::<&str>, sealed, None::<&str>)
-        .during(|| "cannot seal the new root".to_owned())
+        .during(|| "cannot seal the new root".to_owned())?;
+    Ok(proc)
 }
 
 const ETC_FILES: [(&str, &str); 6] = [
@@ -170,6 +170,16 @@ fn attach(tree: &OwnedFd, target: &Path, is_directory: bool) -> Result<(), InitE
     }
     sys::attach_mounts(tree.as_fd(), target)
         .during(|| format!("cannot attach `{}`", target.display()))
+}
+
+/// A `/proc` that can be written to, for the init alone: it is attached nowhere afterwards.
+fn own_proc(place: &Path) -> Result<OwnedFd, InitError> {
+    let flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC;
+    mount(Some("proc"), place, Some("proc"), flags, None::<&str>)
+        .during(|| "cannot mount /proc".to_owned())?;
+    let opened = fs::File::open(place).during(|| "cannot open /proc".to_owned());
+    umount2(place, MntFlags::MNT_DETACH).during(|| "cannot detach /proc".to_owned())?;
+    opened.map(OwnedFd::from)
 }
 
 /// Tries the mounts that a sandbox needs: memory, overlay, processes.

@@ -3,9 +3,9 @@
 //! Invariant: when a report is sent, no process of the call is alive, or the report says that the
 //! sandbox is spent, and the init ends, which kills the rest.
 
-use std::io::Write;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use menace_model::{Limits, Violation};
@@ -49,6 +49,10 @@ pub(crate) struct Sandbox<'a> {
     pub err: Stream,
     pub census: Census,
     pub attempts: Vec<Violation>,
+    /// A `/proc` that can be written to.
+    pub proc: PathBuf,
+    /// A fork for the next call was asked for.
+    pub asked_for_fork: bool,
 }
 
 /// What happened first.
@@ -87,7 +91,7 @@ impl Sandbox<'_> {
             }
         }
         self.keeper.weigh_zygote();
-        mapped::keep_mapped(self.zygote.pid);
+        mapped::keep_mapped(&self.proc, self.zygote.pid);
         self.tell(&FromInit::Ready(ready))
     }
 
@@ -104,7 +108,7 @@ impl Sandbox<'_> {
             if spent {
                 return Ok(());
             }
-            // While the host looks at the report, the next layer is made ready.
+            // While the host looks at the report, the next layer is put in place.
             self.layer.prepare()?;
         }
     }
@@ -122,6 +126,7 @@ impl Sandbox<'_> {
     fn import(&mut self, request: &Request) -> Result<Report, InitError> {
         let limits = &request.limits;
         let mut report = self.begin(limits)?;
+        self.keeper.begin(limits).during(|| "cannot set the limits".to_owned())?;
         let started = Instant::now();
         let mut imported = false;
         if harness::send(&self.zygote.control, &request.body).is_err() {
@@ -143,7 +148,7 @@ impl Sandbox<'_> {
         }
         report.total_ns = nanos(started.elapsed());
         if imported {
-            mapped::keep_mapped(self.zygote.pid);
+            mapped::keep_mapped(&self.proc, self.zygote.pid);
             self.keeper.weigh_zygote();
         } else if report.spent.is_none() {
             report.spent = Some("the import failed".to_owned());
@@ -161,6 +166,10 @@ impl Sandbox<'_> {
         let mut report = self.begin(limits)?;
         let exited = self.run(request, &mut report)?;
         self.sweep(&mut report)?;
+        if report.spent.is_none() {
+            // It takes the interpreter as long as it takes us to finish this one.
+            self.ask_for_fork();
+        }
         report.total_ns = nanos(arrived.elapsed());
         if let Some(exited) = &exited {
             report.status = Some(exited.status);
@@ -179,23 +188,13 @@ impl Sandbox<'_> {
         self.mailbox.take();
         self.begin_streams(limits.output_bytes);
         self.layer.limit(limits)?;
-        self.keeper.begin(limits).during(|| "cannot set the limits of the call".to_owned())?;
         let (enforced_by, unenforced) = self.keeper.account(limits, &self.layer);
         Ok(Report { enforced_by, unenforced, ..Report::default() })
     }
 
     /// From the fork to the end of the first process.
     fn run(&mut self, request: &Request, report: &mut Report) -> Result<Option<Exited>, InitError> {
-        if harness::send(&self.zygote.control, &request.body).is_err() {
-            report.spent = Some("the interpreter does not listen".to_owned());
-            return Ok(None);
-        }
-        if let Some(keeper) = &mut self.zygote.keeper {
-            keeper.warden.permit_fork();
-        }
-        // A fork of a large interpreter takes a while.
-        let patience = Until { deadline: Instant::now() + STARTING, orphan: None };
-        let pid = match self.wait(patience)? {
+        let pid = match self.fork()? {
             Event::Said(FromHarness::Forked { pid }) => pid,
             Event::Said(FromHarness::ForkFailed { errno }) => {
                 report.fork_errno = Some(errno);
@@ -206,6 +205,7 @@ impl Sandbox<'_> {
                 return Ok(None);
             }
         };
+        self.keeper.begin(&request.limits).during(|| "cannot set the limits".to_owned())?;
         if pid <= 1
             || pid == self.zygote.pid
             || self.keeper.limit_process(pid, &request.limits).is_err()
@@ -213,7 +213,7 @@ impl Sandbox<'_> {
             report.spent = Some(format!("the interpreter lied about its fork: {pid}"));
             return Ok(None);
         }
-        if self.zygote.go.write_all(b"!").is_err() {
+        if harness::send(&self.zygote.go, &request.body).is_err() {
             report.spent = Some("the interpreter closed its descriptors".to_owned());
             return Ok(None);
         }
@@ -231,6 +231,24 @@ impl Sandbox<'_> {
                 Ok(None)
             }
         }
+    }
+
+    /// The process for the next call is forked ahead of it: a fork is the most that a call costs.
+    fn ask_for_fork(&mut self) {
+        if let Some(keeper) = &mut self.zygote.keeper {
+            keeper.warden.permit_fork();
+        }
+        self.asked_for_fork = harness::send(&self.zygote.control, &harness::prepare()).is_ok();
+    }
+
+    /// Waits for the fork that was asked for.
+    fn fork(&mut self) -> Result<Event, InitError> {
+        if !self.asked_for_fork {
+            self.ask_for_fork();
+        }
+        self.asked_for_fork = false;
+        // A fork of a large interpreter takes a while.
+        self.wait(Until { deadline: Instant::now() + STARTING, orphan: None })
     }
 
     /// The zygote is gone, but its child may go on: it is the init's child now.

@@ -45,7 +45,8 @@ pub(crate) struct Zygote {
     pub pid: i32,
     pub end: OwnedFd,
     pub control: UnixStream,
-    pub go: File,
+    /// To the process that was forked for the next call.
+    pub go: UnixStream,
     pub keeper: Option<DoorKeeper>,
     pub landlocked: Landlocked,
 }
@@ -75,8 +76,7 @@ impl Zygote {
         confinement: &Confinement<'_>,
     ) -> Result<Self, InitError> {
         let (control, theirs) = UnixStream::pair().during(|| "cannot make a socket".to_owned())?;
-        let (go_reader, go) = nix::unistd::pipe2(nix::fcntl::OFlag::O_CLOEXEC)
-            .during(|| "cannot make a pipe".to_owned())?;
+        let (go, go_theirs) = UnixStream::pair().during(|| "cannot make a socket".to_owned())?;
         let (boot, boot_theirs) =
             UnixStream::pair().during(|| "cannot make a socket".to_owned())?;
         let arguments = program.arguments()?;
@@ -84,7 +84,7 @@ impl Zygote {
         match sys::fork().during(|| "cannot fork".to_owned())? {
             ForkResult::Child => {
                 let Err(error) = (|| -> Result<std::convert::Infallible, InitError> {
-                    program.take_places(&theirs, &go_reader)?;
+                    program.take_places(&theirs, &go_theirs)?;
                     confine_self(confinement, &boot_theirs)?;
                     nix::unistd::execve(&arguments[0], &arguments, &environment)
                         .during(|| format!("cannot start `{}`", program.python.display()))
@@ -93,18 +93,21 @@ impl Zygote {
                 sys::exit_now(127);
             }
             ForkResult::Parent { child } => {
-                drop((theirs, go_reader, boot_theirs));
+                drop((theirs, go_theirs, boot_theirs));
                 let pid = child.as_raw();
                 let end = sys::pidfd_open(pid).during(|| "cannot watch Python".to_owned())?;
                 let (listener, landlocked) = receive_listener(&boot)?;
-                for set in [UnixStream::set_read_timeout, UnixStream::set_write_timeout] {
-                    set(&control, Some(PATIENCE)).during(|| "cannot set a timeout".to_owned())?;
+                for stream in [&control, &go] {
+                    let patience = Some(PATIENCE);
+                    stream
+                        .set_read_timeout(patience)
+                        .and_then(|()| stream.set_write_timeout(patience))
+                        .during(|| "cannot set a timeout".to_owned())?;
                 }
                 let keeper = listener.map(|listener| DoorKeeper {
                     listener: Listener::new(listener),
                     warden: Warden::new(confinement.policy, &landlocked, pid.cast_unsigned()),
                 });
-                let go = File::from(go);
                 let mut zygote = Self { pid, end, control, go, keeper, landlocked };
                 zygote.wait_for_exec(&boot)?;
                 Ok(zygote)
@@ -234,7 +237,7 @@ impl Program<'_> {
     }
 
     /// Puts every descriptor where the harness expects it.
-    fn take_places(&self, control: &UnixStream, go: &OwnedFd) -> Result<(), InitError> {
+    fn take_places(&self, control: &UnixStream, go: &UnixStream) -> Result<(), InitError> {
         let null = File::open("/dev/null").during(|| "cannot open /dev/null".to_owned())?;
         for (from, to) in [
             (null.as_fd(), 0),

@@ -127,12 +127,21 @@ impl Setup<'_> {
     }
 }
 
+/// Asks for a fork that waits for its call.
+pub(crate) fn prepare() -> Vec<u8> {
+    bare("prepare")
+}
+
 /// Asks for a sweep of everything that a call left running.
 pub(crate) fn sweep() -> Vec<u8> {
+    bare("sweep")
+}
+
+fn bare(op: &str) -> Vec<u8> {
     let mut out = Writer::default();
     out.open_dict();
     out.str("op");
-    out.str("sweep");
+    out.str(op);
     out.close_dict();
     out.0
 }

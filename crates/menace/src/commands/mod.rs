@@ -1,7 +1,9 @@
 //! One file per verb.
 
 pub(crate) mod analyze;
+pub(crate) mod doctor;
 pub(crate) mod env;
+pub(crate) mod exec;
 pub(crate) mod settings;
 
 use crate::args::{Arguments, Command};
@@ -11,6 +13,8 @@ pub(crate) fn dispatch(arguments: Arguments) -> Result<(), Failure> {
     let Arguments { global, command } = arguments;
     match command {
         Command::Analyze(command) => command.run(&global),
+        Command::Exec(command) => command.run(&global),
+        Command::Doctor(command) => command.run(&global),
         Command::Settings(command) => command.run(&global),
         Command::Env(command) => command.run(),
     }

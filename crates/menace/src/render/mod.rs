@@ -2,7 +2,13 @@
 
 pub(crate) mod analysis_json;
 pub(crate) mod analysis_table;
+pub(crate) mod doctor_table;
+pub(crate) mod outcome_json;
+pub(crate) mod outcome_table;
 pub(crate) mod output;
 pub(crate) mod progress;
+pub(crate) mod repeat_table;
 pub(crate) mod settings_table;
+pub(crate) mod sheet;
 pub(crate) mod table;
+pub(crate) mod units;

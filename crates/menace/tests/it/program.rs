@@ -4,6 +4,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+/// Where a Python is, on machines that have one.
+pub(crate) const PYTHON_PATH: (&str, &str) = ("PATH", "/usr/local/bin:/usr/bin:/bin");
+
 /// A directory of its own for one test: the working directory of what it runs.
 pub(crate) struct Place {
     directory: tempfile::TempDir,

@@ -136,5 +136,7 @@ fn the_help_names_commands_and_exit_codes() {
     let place = Place::new();
     insta::assert_snapshot!(place.run(&["--help"]).out);
     insta::assert_snapshot!(place.run(&["analyze", "--help"]).out);
+    insta::assert_snapshot!(place.run(&["exec", "--help"]).out);
+    insta::assert_snapshot!(place.run(&["doctor", "--help"]).out);
     assert_eq!(place.run(&["analyse"]).code, Some(2));
 }

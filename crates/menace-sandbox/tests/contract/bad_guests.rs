@@ -1,0 +1,246 @@
+//! Guests that hang, multiply, hog, crash: each gets its verdict, and the next call is fine.
+
+use menace_model::{Outcome, Stage, Value, Verdict};
+use menace_sandbox::Tier;
+
+use crate::bench::{Ask, Bench, ask, guest};
+
+crate::on_every_tier![
+    an_infinite_loop_is_stopped,
+    a_sleeper_is_stopped,
+    who_ignores_signals_is_stopped,
+    who_stops_itself_is_stopped_for_good,
+    a_fork_bomb_is_contained,
+    a_daemon_does_not_outlive_its_call,
+    a_program_does_not_outlive_its_call,
+    an_exit_is_a_crash,
+    a_fatal_signal_is_a_crash_that_names_it,
+    ten_gigabytes_of_memory_are_refused,
+    ten_gigabytes_of_file_are_refused,
+    a_million_files_are_refused,
+    deep_directories_are_thrown_away,
+    a_gigabyte_of_output_is_counted_and_cut,
+    a_huge_result_is_described_and_cut,
+    recursion_is_an_exception,
+    recursion_without_a_limit_harms_only_itself,
+    leaked_threads_are_named,
+    patches_stay_in_their_call,
+    hooks_stay_in_their_call,
+    an_exit_handler_does_not_hold_the_call_up,
+    files_that_nobody_may_touch_are_thrown_away,
+    an_emptied_repository_is_whole_again,
+    who_starves_itself_still_has_an_outcome,
+];
+
+const GUEST: &str = guest!("bad.py");
+const MIB: u64 = 1 << 20;
+
+/// Runs a bad call between two good ones, and says how it ended.
+fn survived(tier: Tier, bad: Ask) -> Outcome {
+    let bench = Bench::new(tier, GUEST);
+    let mut session = bench.session();
+    session.still_works();
+    let outcome = session.run(bad);
+    session.still_works();
+    outcome
+}
+
+fn assert_timed_out(outcome: &Outcome, timeout_ms: f64) {
+    assert_eq!(outcome.verdict, Verdict::TimedOut, "{outcome:#?}");
+    let total = outcome.runtime_metrics.total_ms;
+    assert!(total < timeout_ms + 250.0, "dead after {total} ms");
+}
+
+fn an_infinite_loop_is_stopped(tier: Tier) {
+    for name in ["loop", "loop_in_c"] {
+        assert_timed_out(&survived(tier, ask(name).timeout(300)), 300.0);
+    }
+}
+
+fn a_sleeper_is_stopped(tier: Tier) {
+    let outcome = survived(tier, ask("sleep").timeout(300));
+    assert_timed_out(&outcome, 300.0);
+    assert!(outcome.runtime_metrics.user_cpu_ms < 200.0);
+}
+
+fn who_ignores_signals_is_stopped(tier: Tier) {
+    assert_timed_out(&survived(tier, ask("ignore_signals").timeout(300)), 300.0);
+}
+
+fn who_stops_itself_is_stopped_for_good(tier: Tier) {
+    assert_timed_out(&survived(tier, ask("stop_itself").timeout(300)), 300.0);
+}
+
+fn a_fork_bomb_is_contained(tier: Tier) {
+    let outcome = survived(tier, ask("fork_bomb").timeout(500).limited(|l| l.processes = 30));
+    assert!(
+        matches!(outcome.verdict, Verdict::Violated | Verdict::TimedOut),
+        "{:?}",
+        outcome.reason
+    );
+    let total = outcome.runtime_metrics.total_ms;
+    assert!(total < 750.0, "dead after {total} ms");
+    assert!(!outcome.left.processes.is_empty());
+}
+
+fn a_daemon_does_not_outlive_its_call(tier: Tier) {
+    let outcome = survived(tier, ask("daemonise"));
+    assert_eq!(outcome.verdict, Verdict::Returned, "{outcome:#?}");
+    assert_eq!(outcome.left.processes.len(), 1, "{:?}", outcome.left);
+}
+
+fn a_program_does_not_outlive_its_call(tier: Tier) {
+    let outcome = survived(tier, ask("leave_a_program"));
+    assert_eq!(outcome.verdict, Verdict::Returned, "{outcome:#?}");
+    assert!(outcome.left.processes[0].starts_with("sleep"), "{:?}", outcome.left);
+}
+
+fn an_exit_is_a_crash(tier: Tier) {
+    for (name, code) in [("exit_at_once", 0), ("exit_at_once", 3), ("ask_to_exit", 3)] {
+        let outcome = survived(tier, ask(name).with([Value::Int(code)]));
+        assert_eq!(outcome.verdict, Verdict::Crashed, "{name}: {outcome:#?}");
+        assert!(outcome.reason.is_some());
+        assert_eq!(outcome.stage, Stage::Call);
+        if name == "exit_at_once" {
+            assert_eq!(outcome.exit.code.map(i64::from), Some(code));
+        }
+    }
+}
+
+fn a_fatal_signal_is_a_crash_that_names_it(tier: Tier) {
+    let bench = Bench::new(tier, GUEST);
+    let mut session = bench.session();
+    let kill = |number| ask("kill_itself").with([Value::Int(i64::from(number))]);
+    for (bad, signal, name) in [
+        (ask("segfault"), libc::SIGSEGV, "SIGSEGV"),
+        (ask("abort"), libc::SIGABRT, "SIGABRT"),
+        (kill(libc::SIGKILL), libc::SIGKILL, "SIGKILL"),
+        (kill(libc::SIGTERM), libc::SIGTERM, "SIGTERM"),
+        (kill(libc::SIGSYS), libc::SIGSYS, "SIGSYS"),
+    ] {
+        let outcome = session.run(bad);
+        assert_eq!(outcome.verdict, Verdict::Crashed, "{outcome:#?}");
+        assert_eq!(outcome.exit.signal, Some(signal));
+        assert!(outcome.reason.is_some_and(|reason| reason.contains(name)));
+        session.still_works();
+    }
+}
+
+fn ten_gigabytes_of_memory_are_refused(tier: Tier) {
+    for name in ["allocate_ten_gigabytes", "map_ten_gigabytes"] {
+        let limited = ask(name).timeout(5000).limited(|l| l.memory_bytes = Some(64 * MIB));
+        let outcome = survived(tier, limited);
+        assert_eq!(outcome.verdict, Verdict::OutOfMemory, "{name}: {outcome:#?}");
+    }
+}
+
+fn ten_gigabytes_of_file_are_refused(tier: Tier) {
+    for name in ["write_ten_gigabytes", "make_a_hole"] {
+        let limited = ask(name).timeout(5000).limited(|l| l.disk_bytes = Some(16 * MIB));
+        let outcome = survived(tier, limited);
+        assert_eq!(outcome.verdict, Verdict::OutOfDisk, "{name}: {outcome:#?}");
+    }
+}
+
+fn a_million_files_are_refused(tier: Tier) {
+    let limited = ask("make_a_million_files").timeout(800).limited(|l| {
+        l.disk_bytes = Some(4 * MIB);
+    });
+    let outcome = survived(tier, limited);
+    let verdict = outcome.verdict;
+    assert!(matches!(verdict, Verdict::OutOfDisk | Verdict::TimedOut), "{:?}", outcome.reason);
+    assert!(outcome.files.touched.len() <= 1000 && outcome.files.total > 1000);
+}
+
+fn deep_directories_are_thrown_away(tier: Tier) {
+    let outcome = survived(tier, ask("nest_directories").timeout(3000));
+    assert!(
+        matches!(outcome.verdict, Verdict::Returned | Verdict::TimedOut | Verdict::OutOfDisk),
+        "{:?}",
+        outcome.reason
+    );
+}
+
+fn a_gigabyte_of_output_is_counted_and_cut(tier: Tier) {
+    let outcome = survived(tier, ask("print_a_gigabyte").timeout(20_000));
+    assert_eq!(outcome.verdict, Verdict::Returned, "{:?}", outcome.reason);
+    assert_eq!((outcome.stdout.bytes, outcome.stdout.truncated), (1 << 30, true));
+    assert_eq!(outcome.stdout.text.len(), 64 << 10);
+}
+
+fn a_huge_result_is_described_and_cut(tier: Tier) {
+    for (name, kind, length) in
+        [("return_much", "bytes", 100_000_000), ("return_many", "list", 3_000_000)]
+    {
+        let outcome = survived(tier, ask(name));
+        assert_eq!(outcome.verdict, Verdict::Returned, "{name}: {:?}", outcome.reason);
+        let returned = outcome.value.expect("it is described");
+        assert_eq!((returned.kind.as_str(), returned.length), (kind, Some(length)), "{name}");
+        assert!(returned.truncated && returned.repr.len() <= 4200, "{name}");
+        assert_eq!(returned.value, None, "{name}");
+    }
+    let outcome = survived(tier, ask("return_deep").timeout(3000));
+    assert_eq!(outcome.verdict, Verdict::Returned, "{:?}", outcome.reason);
+}
+
+fn recursion_is_an_exception(tier: Tier) {
+    let outcome = survived(tier, ask("recurse"));
+    assert_eq!(outcome.verdict, Verdict::Raised, "{outcome:#?}");
+    let exception = outcome.exception.expect("it raised");
+    assert_eq!(exception.kind, "RecursionError");
+    assert!((1..=100).contains(&exception.frames.len()));
+}
+
+fn recursion_without_a_limit_harms_only_itself(tier: Tier) {
+    let outcome = survived(tier, ask("recurse_without_limit").timeout(4000));
+    let verdict = outcome.verdict;
+    assert!(
+        matches!(verdict, Verdict::Crashed | Verdict::OutOfMemory | Verdict::TimedOut),
+        "{outcome:#?}"
+    );
+}
+
+fn leaked_threads_are_named(tier: Tier) {
+    let outcome = survived(tier, ask("leak_threads").timeout(2000));
+    assert_eq!(outcome.verdict, Verdict::Returned, "{outcome:#?}");
+    assert_eq!(outcome.left.threads.len(), 20, "{:?}", outcome.left);
+    assert!(outcome.left.threads.contains(&"leak-3".to_owned()));
+    assert!(outcome.runtime_metrics.total_ms < 1500.0, "nobody waits for them");
+}
+
+fn patches_stay_in_their_call(tier: Tier) {
+    let outcome = survived(tier, ask("patch_everything"));
+    assert_eq!(outcome.verdict, Verdict::Returned, "{outcome:#?}");
+    assert_eq!(outcome.value.and_then(|value| value.value), Some(Value::Int(7)));
+    assert!(outcome.runtime_metrics.wall_ms >= 0.0);
+}
+
+fn hooks_stay_in_their_call(tier: Tier) {
+    let outcome = survived(tier, ask("trace_everything"));
+    assert!(matches!(outcome.verdict, Verdict::Returned | Verdict::Raised), "{outcome:#?}");
+}
+
+fn an_exit_handler_does_not_hold_the_call_up(tier: Tier) {
+    let outcome = survived(tier, ask("register_at_exit").timeout(2000));
+    assert_eq!(outcome.verdict, Verdict::Returned, "{outcome:#?}");
+    assert!(outcome.runtime_metrics.total_ms < 1500.0);
+}
+
+fn files_that_nobody_may_touch_are_thrown_away(tier: Tier) {
+    let outcome = survived(tier, ask("take_away_rights"));
+    assert_eq!(outcome.verdict, Verdict::Returned, "{outcome:#?}");
+}
+
+fn an_emptied_repository_is_whole_again(tier: Tier) {
+    let outcome = survived(tier, ask("remove_everything"));
+    assert_eq!(outcome.verdict, Verdict::Returned, "{outcome:#?}");
+    assert_eq!(outcome.value.and_then(|value| value.value), Some(Value::List(vec![])));
+    let deleted = outcome.files.touched.iter().map(|file| file.path.as_str());
+    assert!(deleted.clone().any(|path| path == "guest.py"), "{:?}", outcome.files);
+    assert!(deleted.clone().any(|path| path.starts_with(".git")), "{:?}", outcome.files);
+}
+
+fn who_starves_itself_still_has_an_outcome(tier: Tier) {
+    let outcome = survived(tier, ask("starve_itself"));
+    assert_eq!(outcome.verdict, Verdict::Returned, "{outcome:#?}");
+}

@@ -1,0 +1,235 @@
+//! Every kind of section can be called, and what goes in is what Python sees.
+
+use menace_model::{How, ModuleRef, PyStr, Reference, Stage, Value, Verdict};
+use menace_sandbox::Tier;
+
+use crate::bench::{Bench, ask, ask_module, guest, text};
+
+crate::on_every_tier![
+    a_function_is_called,
+    a_method_is_called_on_an_instance_that_was_built_for_it,
+    a_class_method_a_static_method_and_a_property_are_called,
+    a_coroutine_is_awaited,
+    a_generator_is_used_up_to_a_cap,
+    a_context_manager_is_entered_and_left,
+    the_top_level_of_a_module_is_a_call,
+    a_module_is_found_by_its_path,
+    plain_values_come_back_as_they_went_in,
+    what_holds_itself_can_be_given,
+    a_value_can_be_made_by_the_guest,
+    what_does_not_exist_is_unreachable,
+    an_instance_that_cannot_be_built_says_so,
+];
+
+const GUEST: &str = guest!("calls.py");
+
+fn reference(qualname: &str) -> Reference {
+    Reference::new("guest", qualname).expect("a name")
+}
+
+fn account(balance: i64) -> Value {
+    Value::New {
+        class: reference("Account"),
+        args: vec![Value::Int(balance)],
+        kwargs: vec![("owner".to_owned(), Value::from("me"))],
+    }
+}
+
+fn a_function_is_called(tier: Tier) {
+    let bench = Bench::new(tier, GUEST);
+    let mut session = bench.session();
+    let outcome = session.run(ask("add").with([Value::Int(1)]).named("c", Value::Int(4)));
+    assert_eq!((outcome.verdict, outcome.stage), (Verdict::Returned, Stage::Call), "{outcome:#?}");
+    let returned = outcome.value.expect("it returned");
+    assert_eq!((returned.kind.as_str(), returned.repr.as_str()), ("int", "6"));
+    assert_eq!(returned.value, Some(Value::Int(6)));
+    assert_eq!(returned.hash.map(|hash| hash.len()), Some(32));
+    // What the import printed is not the call's.
+    assert_eq!(outcome.stdout.text, "");
+    assert_eq!(outcome.exit.code, Some(0));
+    assert_eq!(session.value(ask("outer")), Value::from("inner"));
+}
+
+fn a_method_is_called_on_an_instance_that_was_built_for_it(tier: Tier) {
+    let bench = Bench::new(tier, GUEST);
+    let mut session = bench.session();
+    let withdraw = ask("Account.withdraw").how(How::Method).on(account(10)).with([Value::Int(3)]);
+    let expected = Value::Tuple(vec![Value::from("me"), Value::Int(7)]);
+    assert_eq!(session.value(withdraw.clone()), expected);
+    // Not the same instance: the first call's is gone.
+    assert_eq!(session.value(withdraw), expected);
+}
+
+fn a_class_method_a_static_method_and_a_property_are_called(tier: Tier) {
+    let bench = Bench::new(tier, GUEST);
+    let mut session = bench.session();
+    let described = ask("Account.described").how(How::ClassMethod).with([Value::from("s")]);
+    assert_eq!(session.value(described), Value::from("accounts"));
+    let twice = ask("Account.twice").how(How::StaticMethod).with([Value::Int(4)]);
+    assert_eq!(session.value(twice), Value::Int(8));
+    let doubled = ask("Account.doubled").how(How::Property).on(account(21));
+    assert_eq!(session.value(doubled), Value::Int(42));
+    let nested = Value::New { class: reference("Account.Entry"), args: vec![], kwargs: vec![] };
+    let size = ask("Account.Entry.size").how(How::Method).on(nested);
+    assert_eq!(session.value(size), Value::Int(1));
+}
+
+fn a_coroutine_is_awaited(tier: Tier) {
+    let bench = Bench::new(tier, GUEST);
+    let outcome = bench.run(ask("later").with([Value::Int(21)]));
+    assert_eq!(outcome.stage, Stage::Consume);
+    assert_eq!(outcome.value.and_then(|value| value.value), Some(Value::Int(42)));
+}
+
+fn a_generator_is_used_up_to_a_cap(tier: Tier) {
+    let bench = Bench::new(tier, GUEST);
+    let mut session = bench.session();
+    for name in ["count", "count_later"] {
+        let few = session.run(ask(name).with([Value::Int(3)])).value.expect("it gave items");
+        assert_eq!((few.items, few.more), (Some(3), false), "{few:#?}");
+        assert_eq!(few.value, Some(Value::List((0..3).map(Value::Int).collect())));
+        let many = session.run(ask(name).with([Value::Int(1_000_000)])).value.expect("items");
+        assert_eq!((many.items, many.more), (Some(1000), true), "{name}");
+    }
+}
+
+fn a_context_manager_is_entered_and_left(tier: Tier) {
+    let bench = Bench::new(tier, GUEST);
+    let mut session = bench.session();
+    for name in ["borrowed", "borrowed_later"] {
+        let outcome = session.run(ask(name));
+        assert_eq!(outcome.verdict, Verdict::Returned, "{outcome:#?}");
+        assert_eq!(outcome.stdout.text, "entered\nleft\n");
+        assert_eq!(outcome.value.and_then(|value| value.value), Some(Value::from("thing")));
+    }
+}
+
+fn the_top_level_of_a_module_is_a_call(tier: Tier) {
+    let bench = Bench::new(tier, GUEST);
+    let mut session = bench.session();
+    // Twice: the second time is as good as the first.
+    for _ in 0..2 {
+        let outcome = session.run(ask_module());
+        assert_eq!(outcome.verdict, Verdict::Returned, "{outcome:#?}");
+        assert_eq!((outcome.stage, outcome.stdout.text.as_str()), (Stage::Import, "imported\n"));
+    }
+    let mut missing = ask_module();
+    missing.0.target.module.name = "no_such_module".to_owned();
+    let outcome = session.run(missing);
+    assert_ne!(outcome.verdict, Verdict::Returned, "{outcome:#?}");
+    assert_eq!(outcome.stage, Stage::Import);
+}
+
+fn a_module_is_found_by_its_path(tier: Tier) {
+    let bench = Bench::new(tier, GUEST);
+    let mut spec = bench.spec();
+    let module = ModuleRef {
+        name: "elsewhere.inner".to_owned(),
+        path: Some("package/inner.py".to_owned()),
+    };
+    spec.module = Some(module.clone());
+    let mut inner = ask("where");
+    inner.0.target.module = module;
+    assert_eq!(bench.session_of(&spec).value(inner), Value::from("elsewhere.inner"));
+}
+
+fn plain_values_come_back_as_they_went_in(tier: Tier) {
+    let bench = Bench::new(tier, GUEST);
+    let mut session = bench.session();
+    let deep = (0..20).fold(Value::None, |inner, _| Value::List(vec![inner]));
+    let values = [
+        Value::None,
+        Value::Bool(true),
+        Value::Int(i64::MIN),
+        Value::integer("123456789012345678901234567890").expect("a number"),
+        Value::integer("-340282366920938463463374607431768211456").expect("a number"),
+        Value::Float(-0.0),
+        Value::Float(f64::NAN),
+        Value::Float(f64::NEG_INFINITY),
+        Value::Complex { re: 1.5, im: -2.0 },
+        Value::from("zwölf 🦆 \0 \r\n"),
+        Value::Str(PyStr::from_code_points([0x61, 0xdc80, 0xd83d]).expect("code points")),
+        Value::Bytes((0..=255).collect()),
+        Value::ByteArray(b"ab".to_vec()),
+        Value::Tuple(vec![]),
+        Value::Tuple(vec![Value::Int(1), Value::List(vec![Value::from("x")])]),
+        Value::Set(vec![Value::Int(1)]),
+        Value::FrozenSet(vec![Value::from("x")]),
+        Value::Dict(vec![
+            (Value::Int(1), Value::from("one")),
+            (Value::Tuple(vec![Value::None]), Value::Dict(vec![])),
+        ]),
+        Value::Ellipsis,
+        deep,
+    ];
+    for value in values {
+        assert_eq!(session.value(ask("echo").with([value.clone()])), value);
+    }
+    let surrogate = PyStr::from_code_points([0xdc80]).expect("a code point");
+    let seen = session.value(ask("described").with([Value::Str(surrogate)]));
+    assert_eq!(seen, Value::Tuple(vec![Value::from("str"), Value::from("'\\udc80'")]));
+}
+
+fn what_holds_itself_can_be_given(tier: Tier) {
+    let bench = Bench::new(tier, GUEST);
+    let mut session = bench.session();
+    let cycle = Value::Shared { label: 0, value: Box::new(Value::List(vec![Value::Again(0)])) };
+    assert_eq!(session.value(ask("contains_itself").with([cycle.clone()])), Value::Bool(true));
+    let outcome = session.run(ask("echo").with([cycle]));
+    assert_eq!(outcome.value.map(|value| value.repr), Some("[[...]]".to_owned()));
+    let twice = Value::List(vec![
+        Value::Shared { label: 7, value: Box::new(Value::List(vec![])) },
+        Value::Again(7),
+    ]);
+    assert_eq!(session.value(ask("is_same").with([twice])), Value::Bool(true));
+}
+
+fn a_value_can_be_made_by_the_guest(tier: Tier) {
+    let bench = Bench::new(tier, GUEST);
+    let mut session = bench.session();
+    let repeated = Value::Repeat { value: Box::new(Value::from("ab")), times: 3 };
+    assert_eq!(session.value(ask("upper").with([repeated])), Value::from("ABABAB"));
+    let large = Value::Repeat { value: Box::new(Value::List(vec![Value::Int(0)])), times: 100_000 };
+    let outcome = session.run(ask("echo").with([large]));
+    assert_eq!(outcome.value.and_then(|value| value.length), Some(100_000));
+    let function = Value::Returns(Box::new(Value::Int(5)));
+    assert_eq!(session.value(ask("called").with([function])), Value::Int(5));
+    let named = Value::Name(reference("Account.twice"));
+    let outcome = session.run(ask("described").with([named]));
+    assert!(text(&outcome_items(&outcome)[0]).contains("function"), "{outcome:#?}");
+    let method = Value::Method {
+        on: Box::new(Value::from("x")),
+        name: "join".to_owned(),
+        args: vec![Value::List(vec![Value::from("a"), Value::from("b")])],
+        kwargs: vec![],
+    };
+    assert_eq!(session.value(ask("echo").with([method])), Value::from("axb"));
+}
+
+fn outcome_items(outcome: &menace_model::Outcome) -> Vec<Value> {
+    let value = outcome.value.as_ref().and_then(|returned| returned.value.as_ref());
+    crate::bench::items(value.expect("a value")).to_vec()
+}
+
+fn what_does_not_exist_is_unreachable(tier: Tier) {
+    let bench = Bench::new(tier, GUEST);
+    let mut session = bench.session();
+    for name in ["no_such_function", "Account.no_such_method", "outer.<locals>.inner"] {
+        let outcome = session.run(ask(name));
+        assert_eq!(outcome.verdict, Verdict::Unreachable, "{name}: {outcome:#?}");
+        assert!(outcome.reason.is_some(), "{name}: it says why");
+    }
+}
+
+fn an_instance_that_cannot_be_built_says_so(tier: Tier) {
+    let bench = Bench::new(tier, GUEST);
+    let mut session = bench.session();
+    let fussy = Value::New { class: reference("Fussy"), args: vec![], kwargs: vec![] };
+    let outcome = session.run(ask("Fussy.method").how(How::Method).on(fussy));
+    assert_eq!(outcome.stage, Stage::Construct, "{outcome:#?}");
+    assert_ne!(outcome.verdict, Verdict::Returned);
+    let unhashable = Value::Set(vec![Value::List(vec![])]);
+    let outcome = session.run(ask("echo").with([unhashable]));
+    assert_eq!(outcome.stage, Stage::Arguments, "{outcome:#?}");
+    assert_ne!(outcome.verdict, Verdict::Returned);
+}

@@ -1,0 +1,257 @@
+//! Nothing of the host can be read, changed or signalled, and who tries is told on.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
+use menace_model::{Outcome, Value, Verdict};
+use menace_sandbox::Tier;
+use tempfile::TempDir;
+
+use crate::bench::{Bench, Session, ask, guest, items, text};
+
+crate::on_every_tier![
+    files_of_the_host_cannot_be_read,
+    files_of_the_host_cannot_be_read_behind_the_back_of_python,
+    files_of_the_host_cannot_be_read_through_a_link,
+    the_environment_of_the_first_process_cannot_be_read,
+    nothing_is_above_the_root,
+    the_repository_changes_for_the_call_only,
+    the_repository_cannot_be_changed_under_its_own_path,
+    the_interpreter_and_the_harness_cannot_be_changed,
+    forbidden_system_calls_are_refused_and_named,
+    the_keepers_of_the_sandbox_cannot_be_signalled,
+    nobody_becomes_somebody_else,
+    other_processes_cannot_be_seen,
+];
+
+const GUEST: &str = guest!("escapes.py");
+const SECRET: &str = "a-canary-sang-here";
+
+/// A file of the host that everybody may read.
+fn canary() -> (TempDir, String) {
+    let directory = TempDir::with_prefix("canary-").expect("writable");
+    let file = directory.path().join("canary.txt");
+    fs::write(&file, SECRET).expect("writable");
+    fs::set_permissions(directory.path(), fs::Permissions::from_mode(0o755)).expect("ours");
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o666)).expect("ours");
+    let path = file.to_str().expect("a plain path").to_owned();
+    (directory, path)
+}
+
+fn answer(outcome: &Outcome) -> String {
+    let value = outcome.value.as_ref().and_then(|value| value.value.as_ref());
+    text(value.unwrap_or_else(|| panic!("no answer: {outcome:#?}"))).to_owned()
+}
+
+fn read(session: &mut Session<'_>, how: &str, path: &str) -> Outcome {
+    session.run(ask(how).with([Value::from(path)]))
+}
+
+fn files_of_the_host_cannot_be_read(tier: Tier) {
+    let bench = Bench::new(tier, GUEST);
+    let mut session = bench.session();
+    let (_directory, canary) = canary();
+    let home = host_home();
+    for path in [canary.as_str(), "/etc/shadow", "/etc/hostname", "/root", &home, "/sys", "/var/log"]
+    {
+        let outcome = read(&mut session, "read", path);
+        let said = answer(&outcome);
+        let contents = fs::read_to_string(path).unwrap_or_default();
+        let leaked = !contents.trim().is_empty() && said.contains(contents.trim());
+        assert!(!said.contains(SECRET) && !leaked, "{path}: {said}");
+        // Some files have an innocent double inside.
+        if !said.starts_with("got ") {
+            assert_eq!(outcome.verdict, Verdict::Violated, "{path}: {outcome:#?}");
+            assert!(outcome.violations.iter().any(|v| v.detail.contains(path)), "{path}");
+        }
+    }
+    session.still_works();
+    // The same for a path that nobody has: a mistake, not an attempt.
+    let outcome = read(&mut session, "read", "/nowhere/at/all");
+    assert_eq!(outcome.verdict, Verdict::Returned, "{outcome:#?}");
+}
+
+/// A directory that only the host's user has.
+fn host_home() -> String {
+    let this = std::env::current_exe().expect("a program");
+    this.parent().and_then(|path| path.to_str()).expect("a plain path").to_owned()
+}
+
+fn files_of_the_host_cannot_be_read_behind_the_back_of_python(tier: Tier) {
+    let bench = Bench::new(tier, GUEST);
+    for level in [1, 3] {
+        let mut spec = bench.spec();
+        spec.security_level = level;
+        let mut session = bench.session_of(&spec);
+        let (_directory, canary) = canary();
+        for path in [canary.as_str(), "/etc/shadow", "/proc/1/environ", "/proc/1/root/etc/shadow"] {
+            assert_eq!(answer(&read(&mut session, "read_in_c", path)), "refused", "{path}");
+        }
+    }
+}
+
+fn files_of_the_host_cannot_be_read_through_a_link(tier: Tier) {
+    let bench = Bench::new(tier, GUEST);
+    let mut session = bench.session();
+    let (_directory, canary) = canary();
+    for path in [canary.as_str(), "/proc/1/cwd/etc/shadow", "/proc/self/root/etc/shadow"] {
+        let said = answer(&read(&mut session, "link_to", path));
+        assert!(!said.starts_with("got "), "{path}: {said}");
+    }
+    session.still_works();
+}
+
+fn the_environment_of_the_first_process_cannot_be_read(tier: Tier) {
+    let bench = Bench::new(tier, GUEST);
+    let mut session = bench.session();
+    for path in ["/proc/1/environ", "/proc/1/maps", "/proc/1/mem"] {
+        let outcome = read(&mut session, "read", path);
+        assert!(!answer(&outcome).starts_with("got "), "{outcome:#?}");
+        assert_eq!(outcome.verdict, Verdict::Violated, "{path}: {outcome:#?}");
+    }
+    session.still_works();
+}
+
+fn nothing_is_above_the_root(tier: Tier) {
+    let bench = Bench::new(tier, GUEST);
+    let outcome = bench.run(ask("walk_out"));
+    let seen = outcome.value.and_then(|value| value.value).expect("it returned");
+    let seen: Vec<&str> = items(&seen).iter().map(text).collect();
+    // What only the host has at its top.
+    for name in ["root", "home", "boot", "srv", "mnt", "work"] {
+        assert!(!seen.contains(&name), "`/{name}` can be seen: {seen:?}");
+    }
+}
+
+fn the_repository_changes_for_the_call_only(tier: Tier) {
+    let bench = Bench::new(tier, GUEST);
+    let mut session = bench.session();
+    for _ in 0..2 {
+        let outcome = session.run(ask("change_the_repository"));
+        assert_eq!(answer(&outcome), "changed");
+        let touched = |path: &str| outcome.files.touched.iter().any(|file| file.path == path);
+        assert!(touched("guest.py") && touched(".git/config"), "{:?}", outcome.files);
+        session.still_works();
+    }
+}
+
+fn the_repository_cannot_be_changed_under_its_own_path(tier: Tier) {
+    let bench = Bench::new(tier, GUEST);
+    let mut session = bench.session();
+    let path = bench.repo().to_str().expect("a plain path");
+    // Where there are mounts, the path leads to the call's own copy.
+    session.run(ask("change_by_absolute_path").with([Value::from(path)]));
+    session.still_works();
+}
+
+fn the_interpreter_and_the_harness_cannot_be_changed(tier: Tier) {
+    let bench = Bench::new(tier, GUEST);
+    let mut session = bench.session();
+    let found = [ask("places"), ask("harness_files")].map(|places| {
+        let outcome = session.run(places);
+        let value = outcome.value.and_then(|value| value.value).expect("a list");
+        items(&value).iter().map(|path| text(path).to_owned()).collect::<Vec<_>>()
+    });
+    let library = fs::read(&found[0][0]).expect("the library is at the same path outside");
+    for path in found.iter().flatten() {
+        for how in ["overwrite", "replace"] {
+            let outcome = session.run(ask(how).with([Value::from(path.as_str())]));
+            let value = outcome.value.and_then(|value| value.value).expect("it answers");
+            let worked = match &value {
+                Value::List(worked) => !worked.is_empty(),
+                other => text(other) == "written",
+            };
+            assert!(!worked, "{how} of `{path}` worked: {value:?}");
+        }
+    }
+    assert_eq!(library, fs::read(&found[0][0]).expect("still there"));
+    session.still_works();
+}
+
+fn forbidden_system_calls_are_refused_and_named(tier: Tier) {
+    let bench = Bench::new(tier, GUEST);
+    let mut session = bench.session();
+    let inet = i64::from(libc::AF_INET);
+    let raw = i64::from(libc::SOCK_RAW);
+    let packet = i64::from(libc::AF_PACKET);
+    let calls: [(&str, libc::c_long, &[i64]); 26] = [
+        ("ptrace", libc::SYS_ptrace, &[0, 0, 0, 0]),
+        ("ptrace", libc::SYS_ptrace, &[16, 1, 0, 0]),
+        ("process_vm_readv", libc::SYS_process_vm_readv, &[1, 0, 0, 0, 0, 0]),
+        ("mount", libc::SYS_mount, &[0, 0, 0, 0, 0]),
+        ("umount2", libc::SYS_umount2, &[0, 0]),
+        ("pivot_root", libc::SYS_pivot_root, &[0, 0]),
+        ("chroot", libc::SYS_chroot, &[0]),
+        ("open_tree", libc::SYS_open_tree, &[-100, 0, 1]),
+        ("unshare", libc::SYS_unshare, &[i64::from(libc::CLONE_NEWUSER)]),
+        ("setns", libc::SYS_setns, &[0, 0]),
+        ("bpf", libc::SYS_bpf, &[0, 0, 0]),
+        ("perf_event_open", libc::SYS_perf_event_open, &[0, 0, -1, -1, 0]),
+        ("io_uring_setup", libc::SYS_io_uring_setup, &[1, 0]),
+        ("userfaultfd", libc::SYS_userfaultfd, &[0]),
+        ("keyctl", libc::SYS_keyctl, &[0, -3, 0, 0, 0]),
+        ("add_key", libc::SYS_add_key, &[0, 0, 0, 0, 0]),
+        ("kexec_load", libc::SYS_kexec_load, &[0, 0, 0, 0]),
+        ("init_module", libc::SYS_init_module, &[0, 0, 0]),
+        ("finit_module", libc::SYS_finit_module, &[0, 0, 0]),
+        ("delete_module", libc::SYS_delete_module, &[0, 0]),
+        ("reboot", libc::SYS_reboot, &[0, 0, 0, 0]),
+        ("settimeofday", libc::SYS_settimeofday, &[0, 0]),
+        ("sethostname", libc::SYS_sethostname, &[0, 0]),
+        ("open_by_handle_at", libc::SYS_open_by_handle_at, &[0, 0, 0]),
+        ("socket", libc::SYS_socket, &[inet, raw, 1]),
+        ("socket", libc::SYS_socket, &[packet, raw, 0]),
+    ];
+    for (name, number, arguments) in calls {
+        let numbers = [number].into_iter().chain(arguments.iter().copied());
+        let outcome = session.run(ask("system_call").with(numbers.map(Value::Int)));
+        assert_eq!(outcome.verdict, Verdict::Violated, "{name}: {outcome:#?}");
+        let named = outcome.violations.iter().any(|v| v.detail.starts_with(&format!("{name}(")));
+        assert!(named, "{name}: {:?}", outcome.violations);
+        let returned = outcome.value.and_then(|value| value.value).expect("it goes on");
+        assert_eq!(items(&returned)[0], Value::Int(-1), "{name}");
+    }
+    session.still_works();
+}
+
+fn the_keepers_of_the_sandbox_cannot_be_signalled(tier: Tier) {
+    let bench = Bench::new(tier, GUEST);
+    let mut session = bench.session();
+    session.still_works();
+    let before = crate::host::descendants();
+    for which in ["first", "all", "interpreter", "group"] {
+        for number in [libc::SIGKILL, libc::SIGSTOP, libc::SIGTERM] {
+            let number = i64::from(number);
+            let outcome =
+                session.run(ask("signal_to").with([Value::from(which), Value::Int(number)]));
+            assert_ne!(answer(&outcome), "sent", "{which}");
+            assert_eq!(outcome.verdict, Verdict::Violated, "{which}: {outcome:#?}");
+        }
+        session.still_works();
+    }
+    let stop = Value::Int(i64::from(libc::SIGSTOP));
+    for how in ["signal_by_thread", "signal_by_descriptor"] {
+        session.run(ask(how).with([stop.clone()]));
+        session.still_works();
+    }
+    assert_eq!(before, crate::host::descendants(), "it is the same sandbox");
+}
+
+fn nobody_becomes_somebody_else(tier: Tier) {
+    let bench = Bench::new(tier, GUEST);
+    let mut session = bench.session();
+    let outcome = session.run(ask("become_another_user"));
+    let answers = outcome.value.and_then(|value| value.value).expect("it answers");
+    assert!(items(&answers).iter().all(|answer| text(answer) != "done"), "{answers:?}");
+    session.run(ask("set_user_bit"));
+    session.still_works();
+}
+
+fn other_processes_cannot_be_seen(tier: Tier) {
+    let bench = Bench::new(tier, GUEST);
+    let outcome = bench.run(ask("processes_seen"));
+    let seen = outcome.value.and_then(|value| value.value).expect("it answers");
+    let own = Value::Int(i64::from(std::process::id()));
+    assert!(items(&seen).len() <= 3, "{seen:?}");
+    assert!(!tier.has_namespaces() || !items(&seen).contains(&own), "{seen:?}");
+}

@@ -1,0 +1,90 @@
+"""Closes, fills and forges what it finds open."""
+
+import ctypes
+import os
+
+
+def fine():
+    return "fine"
+
+
+def close(first, last):
+    os.closerange(first, last)
+    return 7
+
+
+def close_in_c():
+    libc = ctypes.CDLL(None)
+    for number in range(2048):
+        libc.close(number)
+    return 7
+
+
+def write_everywhere():
+    written = []
+    for number in range(2048):
+        try:
+            os.write(number, b"MNC1\xff\xff\xff\xff" * 100)
+            written.append(number)
+        except OSError:
+            pass
+    return written
+
+
+def write_to_the_interpreter():
+    """Reaches for what the interpreter that was forked has open."""
+    done = []
+    parent = "/proc/%d/fd" % os.getppid()
+    for number in [1, 2, *range(900, 910)]:
+        try:
+            fd = os.open("%s/%d" % (parent, number), os.O_WRONLY | os.O_NONBLOCK)
+        except OSError:
+            continue
+        if number >= 900:
+            done.append(number)
+        os.write(fd, b"!" * 64)
+    return done
+
+
+def write_into_the_interpreter():
+    """Reaches for the memory of the interpreter that was forked."""
+    try:
+        with open("/proc/%d/mem" % os.getppid(), "r+b", buffering=0) as memory:
+            memory.seek(id(fine.__code__.co_consts[1]) + 48)
+            memory.write(b"evil")
+        return "written"
+    except OSError as error:
+        return type(error).__name__
+
+
+def exchange_the_output():
+    reader, writer = os.pipe()
+    os.dup2(writer, 1)
+    os.dup2(writer, 2)
+    os.write(1, b"into the pipe")
+    return os.read(reader, 100).decode()
+
+
+def make_output_non_blocking():
+    os.set_blocking(1, False)
+    os.set_blocking(2, False)
+    return 7
+
+
+def print_much():
+    for _ in range(40):
+        os.write(1, b"x" * (100 << 10))
+    return 7
+
+
+def spoil_the_mailbox(byte):
+    """Overwrites every shared mapping that it finds, then dies without a word."""
+    spoilt = 0
+    with open("/proc/self/maps") as maps:
+        for line in maps:
+            addresses, rights, _, _, _, *path = line.split()
+            if rights.startswith("rw") and rights.endswith("s"):
+                start, end = (int(address, 16) for address in addresses.split("-"))
+                ctypes.memset(start, byte, end - start)
+                spoilt += 1
+    os._exit(40 + spoilt)

@@ -1,0 +1,187 @@
+"""Reaches for what is not its own: files, system calls, other processes."""
+
+import ctypes
+import os
+import signal
+import sys
+
+libc = ctypes.CDLL(None, use_errno=True)
+
+
+def fine():
+    return "fine"
+
+
+def read(path):
+    """What is in a file, a directory or behind a link; or why it cannot be had."""
+    try:
+        if os.path.isdir(path):
+            return "got " + " ".join(os.listdir(path))
+        with open(path, "rb") as file:
+            return "got " + repr(file.read(200))
+    except OSError as error:
+        return type(error).__name__
+
+
+def read_in_c(path):
+    """The same without Python noticing."""
+    libc.open.restype = ctypes.c_int
+    fd = libc.open(path.encode(), os.O_RDONLY)
+    if fd < 0:
+        return "refused"
+    return "got " + repr(os.read(fd, 200))
+
+
+def overwrite(path):
+    try:
+        with open(path, "ab") as file:
+            file.write(b"# spoilt\n")
+        return "written"
+    except OSError as error:
+        return type(error).__name__
+
+
+def replace(path):
+    """Other ways to change a file: each is tried."""
+    worked = []
+    attempts = {
+        "rename": lambda: os.rename(path, path + ".old"),
+        "remove": lambda: os.remove(path),
+        "link": lambda: os.link(path, "/tmp/linked"),
+        "create": lambda: open(path + ".new", "w").close(),
+        "truncate": lambda: os.truncate(path, 0),
+    }
+    for name, attempt in attempts.items():
+        try:
+            attempt()
+            worked.append(name)
+        except OSError:
+            pass
+    return worked
+
+
+def walk_out():
+    """Climbs from the working directory to whatever is above everything."""
+    os.chdir("/")
+    seen = []
+    fd = os.open(".", os.O_RDONLY | os.O_DIRECTORY)
+    for _ in range(40):
+        try:
+            fd = os.open("..", os.O_RDONLY | os.O_DIRECTORY, dir_fd=fd)
+            seen = os.listdir(fd)
+        except OSError:
+            break
+    return sorted(seen)
+
+
+def link_to(path):
+    os.symlink(path, "link")
+    try:
+        with open("link", "rb") as file:
+            return "got " + repr(file.read(200))
+    except OSError as error:
+        return type(error).__name__
+
+
+def places():
+    """Where the interpreter, its library and the harness are."""
+    with open("/proc/self/cmdline" if os.path.exists("/proc/self") else os.devnull, "rb") as file:
+        words = file.read().split(b"\0")
+    harness = [os.fsdecode(word) for word in words if word.endswith((b".py", b".pyc"))]
+    return [os.__file__, os.path.realpath(sys.executable), *harness]
+
+
+def harness_files():
+    """The files that the running harness was loaded from."""
+    frame, names = sys._getframe(), set()
+    while frame is not None:
+        names.add(frame.f_code.co_filename)
+        frame = frame.f_back
+    return sorted(name for name in names if "guest.py" not in name)
+
+
+def change_the_repository():
+    with open("guest.py", "a") as file:
+        file.write("raise SystemExit\n")
+    with open(".git/config", "w") as file:
+        file.write("[core]\n\tfsmonitor = evil\n")
+    with open(".git/hooks/pre-commit", "w") as file:
+        file.write("#!/bin/sh\nevil\n")
+    os.chmod(".git/hooks/pre-commit", 0o777)
+    os.rename(".git/objects", ".git/objects.old")
+    os.remove(".git/HEAD")
+    os.symlink("/etc/passwd", ".git/HEAD")
+    return "changed"
+
+
+def change_by_absolute_path(repository):
+    """The path that the repository has outside."""
+    done = []
+    for name in ("guest.py", ".git/config", "new.txt"):
+        try:
+            with open(os.path.join(repository, name), "a") as file:
+                file.write("spoilt")
+            done.append(name)
+        except OSError:
+            pass
+    return done
+
+
+def system_call(number, *args):
+    libc.syscall.restype = ctypes.c_long
+    answer = libc.syscall(ctypes.c_long(number), *[ctypes.c_long(arg) for arg in args])
+    return answer, ctypes.get_errno()
+
+
+def signal_to(which, number):
+    """Signals whoever keeps the sandbox."""
+    target = {"first": 1, "all": -1, "interpreter": os.getppid(), "group": -os.getppid()}[which]
+    try:
+        os.kill(target, number)
+        return "sent"
+    except OSError as error:
+        return type(error).__name__
+
+
+def signal_by_thread(number):
+    answers = []
+    for pid in (1, os.getppid()):
+        answers.append(libc.tgkill(pid, pid, number) if hasattr(libc, "tgkill") else -1)
+        answers.append(libc.syscall(ctypes.c_long(200), pid, number))
+    return answers
+
+
+def signal_by_descriptor(number):
+    answers = []
+    for pid in (1, os.getppid()):
+        try:
+            fd = os.pidfd_open(pid)
+            signal.pidfd_send_signal(fd, number)
+            answers.append("sent")
+        except OSError as error:
+            answers.append(type(error).__name__)
+    return answers
+
+
+def become_another_user():
+    answers = []
+    for attempt in (lambda: os.setuid(0), lambda: os.setgroups([0]), lambda: os.chroot("/tmp")):
+        try:
+            attempt()
+            answers.append("done")
+        except OSError as error:
+            answers.append(type(error).__name__)
+    return answers
+
+
+def set_user_bit():
+    with open("/bin/true", "rb") as program, open("mine", "wb") as copy:
+        copy.write(program.read())
+    os.chmod("mine", 0o6755)
+    return os.stat("mine").st_uid
+
+
+def processes_seen():
+    if not os.path.isdir("/proc/self"):
+        return []
+    return sorted(int(name) for name in os.listdir("/proc") if name.isdigit())

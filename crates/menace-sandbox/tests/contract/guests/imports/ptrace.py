@@ -1,0 +1,7 @@
+import ctypes
+
+ctypes.CDLL(None).ptrace(0, 0, 0, 0)
+
+
+def fine():
+    return "fine"

@@ -1,0 +1,8 @@
+try:
+    CONTENT = open("/etc/shadow").read()
+except OSError:
+    CONTENT = None
+
+
+def fine():
+    return "fine"

@@ -1,0 +1,113 @@
+"""Takes more than it may."""
+
+import os
+import threading
+import time
+
+
+def fine():
+    return "fine"
+
+
+def loop():
+    while True:
+        pass
+
+
+def busy(seconds):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        pass
+
+
+def sleep(seconds):
+    time.sleep(seconds)
+
+
+def allocate(mib):
+    taken = bytearray(mib << 20)
+    for at in range(0, len(taken), 4096):
+        taken[at] = 1
+    return len(taken)
+
+
+def allocate_piece_by_piece(mib):
+    pieces = []
+    for _ in range(mib):
+        pieces.append(os.urandom(1 << 20))
+    return len(pieces)
+
+
+def allocate_in_processes(count, mib):
+    children = []
+    for _ in range(count):
+        pid = os.fork()
+        if pid == 0:
+            taken = os.urandom(1 << 20) * mib
+            time.sleep(20)
+            os._exit(len(taken) & 1)
+        children.append(pid)
+    for pid in children:
+        os.waitpid(pid, 0)
+    return "all had their memory"
+
+
+def write(path, mib):
+    with open(path, "wb", buffering=0) as file:
+        for _ in range(mib):
+            file.write(b"x" * (1 << 20))
+    return "written"
+
+
+def write_many(directory, files, kib):
+    for number in range(files):
+        with open(os.path.join(directory, str(number)), "wb", buffering=0) as file:
+            file.write(b"x" * (kib << 10))
+    return "written"
+
+
+def fork(count):
+    started = 0
+    children = []
+    try:
+        for _ in range(count):
+            pid = os.fork()
+            if pid == 0:
+                time.sleep(20)
+                os._exit(0)
+            children.append(pid)
+            started += 1
+    except OSError as error:
+        print(error)
+    for pid in children:
+        os.kill(pid, 9)
+        os.waitpid(pid, 0)
+    return started
+
+
+def threads(count):
+    started = 0
+    done = threading.Event()
+    try:
+        for _ in range(count):
+            threading.Thread(target=done.wait).start()
+            started += 1
+    except RuntimeError as error:
+        print(error)
+    done.set()
+    return started
+
+
+def open_files(count):
+    kept = []
+    try:
+        for _ in range(count):
+            kept.append(open(os.devnull))
+    except OSError as error:
+        return len(kept), error.errno
+    return len(kept), 0
+
+
+def shout(count):
+    os.write(1, b"o" * count)
+    os.write(2, b"e" * (count * 2))

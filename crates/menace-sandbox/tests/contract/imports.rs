@@ -1,0 +1,202 @@
+//! A module whose import misbehaves is a finding about that module, and the host is fine.
+
+use menace_model::{Outcome, Stage, Value, Verdict};
+use menace_sandbox::Tier;
+
+use crate::bench::{Bench, ask, ask_module, guest};
+
+crate::on_every_tier![
+    an_import_that_hangs_times_out,
+    an_import_that_multiplies_is_contained,
+    an_import_that_ends_the_interpreter_is_a_crash,
+    an_import_that_raises_says_where,
+    an_import_that_takes_too_much_is_out_of_it,
+    an_import_that_spoils_descriptors_harms_only_itself,
+    an_import_that_forges_answers_is_found_out,
+    an_import_that_patches_everything_can_be_called,
+    an_import_that_ignores_signals_can_be_called_and_stopped,
+    an_import_that_keeps_threads_or_children_is_done_anew_for_each_call,
+    an_import_that_keeps_sockets_shares_them_with_no_other_call,
+    an_import_that_writes_into_the_repository_does_so_for_its_calls_only,
+    an_import_that_tries_what_is_forbidden_is_told_on,
+    an_import_that_signals_the_keepers_harms_nobody,
+];
+
+const MIB: u64 = 1 << 20;
+
+/// Every call of a module that cannot be imported ends the same way.
+fn broken(tier: Tier, guest: &str) -> Outcome {
+    let bench = Bench::new(tier, guest);
+    let mut spec = bench.spec();
+    spec.limits.timeout_ms = 500;
+    spec.limits.processes = 30;
+    spec.limits.memory_bytes = Some(64 * MIB);
+    spec.limits.disk_bytes = Some(8 * MIB);
+    let mut session = bench.session_of(&spec);
+    let first = session.run(ask("fine"));
+    assert_eq!(first.stage, Stage::Import, "{first:#?}");
+    assert_ne!(first.verdict, Verdict::Returned, "{first:#?}");
+    let second = session.run(ask("fine"));
+    assert_eq!((second.verdict, second.stage), (first.verdict, Stage::Import));
+    // The same as a call of its own.
+    let top_level = session.run(ask_module().timeout(500).limited(|limits| {
+        limits.processes = 30;
+        limits.memory_bytes = Some(64 * MIB);
+        limits.disk_bytes = Some(8 * MIB);
+    }));
+    assert_eq!(top_level.verdict, first.verdict, "{:?}, then {top_level:#?}", first.reason);
+    first
+}
+
+/// Calls of a module that misbehaved but can be used.
+fn usable(tier: Tier, guest: &str) -> Outcome {
+    let bench = Bench::new(tier, guest);
+    let mut session = bench.session();
+    let outcome = session.run(ask("fine"));
+    assert_eq!(outcome.verdict, Verdict::Returned, "{outcome:#?}");
+    session.still_works();
+    outcome
+}
+
+fn an_import_that_hangs_times_out(tier: Tier) {
+    let outcome = broken(tier, guest!("imports/loop.py"));
+    assert_eq!(outcome.verdict, Verdict::TimedOut, "{outcome:#?}");
+    let total = outcome.runtime_metrics.total_ms;
+    assert!(total < 750.0, "dead after {total} ms");
+}
+
+fn an_import_that_multiplies_is_contained(tier: Tier) {
+    let bench = Bench::new(tier, guest!("imports/fork_bomb.py"));
+    let mut spec = bench.spec();
+    spec.limits.timeout_ms = 500;
+    spec.limits.processes = 30;
+    let mut session = bench.session_of(&spec);
+    for _ in 0..2 {
+        let outcome = session.run(ask("fine"));
+        assert_eq!(outcome.stage, Stage::Import, "{outcome:#?}");
+        assert!(matches!(outcome.verdict, Verdict::Violated | Verdict::TimedOut), "{outcome:#?}");
+    }
+}
+
+fn an_import_that_ends_the_interpreter_is_a_crash(tier: Tier) {
+    let outcome = broken(tier, guest!("imports/exit.py"));
+    assert_eq!(outcome.verdict, Verdict::Crashed, "{outcome:#?}");
+    assert_eq!(outcome.exit.code, Some(3));
+    let outcome = broken(tier, guest!("imports/segfault.py"));
+    assert_eq!(outcome.verdict, Verdict::Crashed, "{outcome:#?}");
+    assert_eq!(outcome.exit.signal, Some(libc::SIGSEGV));
+    let outcome = broken(tier, guest!("imports/ask_to_exit.py"));
+    assert_eq!(outcome.verdict, Verdict::Crashed, "{outcome:#?}");
+}
+
+fn an_import_that_raises_says_where(tier: Tier) {
+    let outcome = broken(tier, guest!("imports/fails.py"));
+    assert_eq!(outcome.verdict, Verdict::Raised, "{outcome:#?}");
+    let exception = outcome.exception.expect("it raised");
+    assert_eq!(exception.kind, "json.decoder.JSONDecodeError");
+    let own = exception.frames.iter().find(|frame| frame.own).expect("a frame of the guest");
+    assert_eq!((own.file.as_str(), own.line), ("guest.py", 3));
+}
+
+fn an_import_that_takes_too_much_is_out_of_it(tier: Tier) {
+    let outcome = broken(tier, guest!("imports/allocate.py"));
+    assert_eq!(outcome.verdict, Verdict::OutOfMemory, "{outcome:#?}");
+    let outcome = broken(tier, guest!("imports/fill_disk.py"));
+    assert_eq!(outcome.verdict, Verdict::OutOfDisk, "{outcome:#?}");
+}
+
+fn an_import_that_spoils_descriptors_harms_only_itself(tier: Tier) {
+    for guest in
+        [guest!("imports/close_descriptors.py"), guest!("imports/write_descriptors.py")]
+    {
+        let bench = Bench::new(tier, guest);
+        let mut spec = bench.spec();
+        spec.limits.timeout_ms = 500;
+        let mut session = bench.session_of(&spec);
+        let outcome = session.run(ask("fine"));
+        let works = outcome.verdict == Verdict::Returned;
+        assert!(works || outcome.stage == Stage::Import, "{outcome:#?}");
+        // In a process of its own, the import is a call like any other.
+        let top_level = session.run(ask_module());
+        assert_eq!(top_level.verdict, Verdict::Returned, "{top_level:#?}");
+    }
+}
+
+fn an_import_that_forges_answers_is_found_out(tier: Tier) {
+    let bench = Bench::new(tier, guest!("imports/forged.py"));
+    let mut spec = bench.spec();
+    spec.limits.timeout_ms = 500;
+    let mut session = bench.session_of(&spec);
+    for _ in 0..2 {
+        let outcome = session.run(ask("fine").timeout(500));
+        assert_ne!(outcome.verdict, Verdict::Returned, "{outcome:#?}");
+    }
+}
+
+fn an_import_that_patches_everything_can_be_called(tier: Tier) {
+    usable(tier, guest!("imports/patch.py"));
+}
+
+fn an_import_that_ignores_signals_can_be_called_and_stopped(tier: Tier) {
+    let bench = Bench::new(tier, guest!("imports/ignore_signals.py"));
+    let mut session = bench.session();
+    session.still_works();
+    let outcome = session.run(ask("loop").timeout(300));
+    assert_eq!(outcome.verdict, Verdict::TimedOut, "{outcome:#?}");
+    session.still_works();
+}
+
+fn an_import_that_keeps_threads_or_children_is_done_anew_for_each_call(tier: Tier) {
+    for guest in [guest!("imports/thread.py"), guest!("imports/child.py")] {
+        let outcome = usable(tier, guest);
+        let note = outcome.notes.iter().find(|note| note.starts_with("imported anew"));
+        assert!(note.is_some(), "{outcome:#?}");
+    }
+}
+
+fn an_import_that_keeps_sockets_shares_them_with_no_other_call(tier: Tier) {
+    let bench = Bench::new(tier, guest!("imports/socket_kept.py"));
+    let mut session = bench.session();
+    for _ in 0..3 {
+        assert_eq!(session.value(ask("answer")), Value::from("nothing"));
+    }
+}
+
+fn an_import_that_writes_into_the_repository_does_so_for_its_calls_only(tier: Tier) {
+    let bench = Bench::new(tier, guest!("imports/write_repository.py"));
+    let mut session = bench.session();
+    let seen = |text: &str| Value::Tuple(vec![Value::from(text), Value::Bool(false)]);
+    for _ in 0..2 {
+        assert_eq!(session.value(ask("written")), seen("by the import"));
+        assert_eq!(session.value(ask("write_more")), seen("by the import and by a call"));
+        session.still_works();
+    }
+}
+
+fn an_import_that_tries_what_is_forbidden_is_told_on(tier: Tier) {
+    for (guest, named) in [
+        (guest!("imports/ptrace.py"), "ptrace("),
+        (guest!("imports/read_outside.py"), "/etc/shadow"),
+    ] {
+        let bench = Bench::new(tier, guest);
+        let mut session = bench.session();
+        let outcome = session.run(ask_module());
+        assert_eq!(outcome.verdict, Verdict::Violated, "{outcome:#?}");
+        assert!(outcome.violations[0].detail.contains(named), "{:?}", outcome.violations);
+        // Its functions can be called, and each outcome says what their module did.
+        for _ in 0..2 {
+            let outcome = session.run(ask("fine"));
+            assert_eq!(outcome.verdict, Verdict::Returned, "{outcome:#?}");
+            assert!(outcome.notes.iter().any(|note| note.contains(named)), "{outcome:#?}");
+        }
+    }
+}
+
+fn an_import_that_signals_the_keepers_harms_nobody(tier: Tier) {
+    let bench = Bench::new(tier, guest!("imports/signal_init.py"));
+    let mut session = bench.session();
+    let outcome = session.run(ask_module());
+    assert_eq!(outcome.verdict, Verdict::Violated, "{outcome:#?}");
+    assert!(outcome.violations.iter().all(|v| v.what == "signal"), "{:?}", outcome.violations);
+    session.still_works();
+}

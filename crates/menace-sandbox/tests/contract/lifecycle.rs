@@ -1,0 +1,213 @@
+//! What is left when it is over, however it was ended: nothing.
+
+use std::fs;
+use std::time::{Duration, Instant};
+
+use menace_model::{Value, Verdict};
+use menace_sandbox::{Backend, Cancel, Job, LocalBackend, Options, Pool, SandboxError, Tier};
+
+use crate::bench::{Bench, ask, guest, interpreter};
+use crate::{host, process};
+
+crate::on_every_tier![
+    an_ended_session_leaves_nothing,
+    a_session_that_was_never_used_costs_nothing,
+    a_cancelled_call_ends_at_once,
+    what_is_cancelled_stays_cancelled,
+    a_killed_init_is_an_error_and_leaves_nothing,
+    a_pool_returns_every_result_by_its_index,
+    a_cancelled_pool_ends_at_once,
+    two_sessions_do_not_see_each_other,
+    what_a_killed_menace_left_is_removed_by_the_next,
+    a_missing_repository_is_an_error,
+];
+
+const GUEST: &str = guest!("limits.py");
+
+fn temporary() -> Vec<String> {
+    let entries = fs::read_dir(std::env::temp_dir()).expect("readable").flatten();
+    let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
+    let own = format!("-{}-", std::process::id());
+    names.filter(|name| name.contains(&own) && name.contains("menace")).collect()
+}
+
+fn an_ended_session_leaves_nothing(tier: Tier) {
+    let bench = Bench::new(tier, GUEST);
+    let before = (host::mounts(), host::descriptors().len());
+    let mut session = bench.session();
+    session.still_works();
+    session.run(ask("loop").timeout(200));
+    assert_ne!(host::descendants(), Vec::<String>::new());
+    drop(session);
+    assert_eq!(host::descendants(), Vec::<String>::new());
+    assert_eq!(before, (host::mounts(), host::descriptors().len()));
+    assert_eq!(host::groups().len(), 0, "{:?}", host::groups());
+    assert_eq!(temporary(), Vec::<String>::new());
+}
+
+fn a_session_that_was_never_used_costs_nothing(tier: Tier) {
+    let bench = Bench::new(tier, GUEST);
+    let session = bench.session();
+    assert_eq!(host::descendants(), Vec::<String>::new());
+    drop(session);
+}
+
+/// Waits until a guest of this process is busy.
+fn wait_for_a_call() {
+    let started = Instant::now();
+    while host::descendants().len() < 3 && started.elapsed() < Duration::from_secs(10) {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    std::thread::sleep(Duration::from_millis(200));
+}
+
+fn a_cancelled_call_ends_at_once(tier: Tier) {
+    let cancel = Cancel::default();
+    let bench = Bench::with_options(tier, GUEST, |options| options.cancel = cancel.clone());
+    std::thread::scope(|scope| {
+        let sleep = ask("sleep").with([Value::Int(60)]).timeout(60_000);
+        let call = scope.spawn(|| {
+            let result = bench.session().try_run(sleep);
+            (result, Instant::now())
+        });
+        wait_for_a_call();
+        let cancelled = Instant::now();
+        cancel.cancel();
+        let (result, ended) = call.join().expect("it does not panic");
+        assert!(matches!(result, Err(SandboxError::Cancelled)), "{result:?}");
+        let took = ended - cancelled;
+        assert!(took < Duration::from_secs(1), "it took {took:?}");
+    });
+    assert_eq!(host::descendants(), Vec::<String>::new());
+    assert_eq!(host::groups().len(), 0, "{:?}", host::groups());
+}
+
+fn what_is_cancelled_stays_cancelled(tier: Tier) {
+    let cancel = Cancel::default();
+    let bench = Bench::with_options(tier, GUEST, |options| options.cancel = cancel.clone());
+    let mut session = bench.session();
+    session.still_works();
+    cancel.cancel();
+    for _ in 0..2 {
+        let result = session.try_run(ask("fine"));
+        assert!(matches!(result, Err(SandboxError::Cancelled)), "{result:?}");
+    }
+    let result = bench.session().try_run(ask("fine"));
+    assert!(matches!(result, Err(SandboxError::Cancelled)), "{result:?}");
+}
+
+fn a_killed_init_is_an_error_and_leaves_nothing(tier: Tier) {
+    let bench = Bench::new(tier, GUEST);
+    std::thread::scope(|scope| {
+        let sleep = ask("sleep").with([Value::Int(60)]).timeout(60_000);
+        let call = scope.spawn(|| bench.session().try_run(sleep));
+        wait_for_a_call();
+        let first = host::children(std::process::id());
+        // Where there are namespaces, PID 1 is the child of what we started.
+        let inits = if tier.has_namespaces() { host::children(first[0]) } else { first };
+        let pid = nix::unistd::Pid::from_raw(inits[0].cast_signed());
+        nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGKILL).expect("ours to kill");
+        let result = call.join().expect("it does not panic");
+        assert!(matches!(result, Err(SandboxError::Lost(_))), "{result:?}");
+    });
+    assert_eq!(host::groups().len(), 0, "{:?}", host::groups());
+    // The next one is fine.
+    bench.session().still_works();
+}
+
+fn a_pool_returns_every_result_by_its_index(tier: Tier) {
+    let bench = Bench::new(tier, GUEST);
+    let pool = Pool::new(&bench.backend, 2, Cancel::default());
+    let spec = bench.spec();
+    let mut strict = bench.spec();
+    strict.security_level = 5;
+    let jobs = (0..40).map(|index| {
+        let spec = if index % 20 < 10 { &spec } else { &strict };
+        let call = if index % 10 == 3 {
+            ask("loop").timeout(100)
+        } else {
+            ask("allocate").with([Value::Int(index % 4)])
+        };
+        Job { spec: spec.clone(), call: call.0 }
+    });
+    let mut results: Vec<Option<Value>> = vec![None; 40];
+    let mut seen = 0;
+    pool.run(jobs.collect::<Vec<_>>(), |index, result| {
+        seen += 1;
+        let outcome = result.expect("no error of ours");
+        results[index] = Some(match outcome.verdict {
+            Verdict::TimedOut => Value::None,
+            _ => outcome.value.and_then(|value| value.value).expect("a number"),
+        });
+    });
+    assert_eq!(seen, 40);
+    for (index, result) in results.into_iter().enumerate() {
+        let index = i64::try_from(index).expect("few");
+        let expected =
+            if index % 10 == 3 { Value::None } else { Value::Int((index % 4) << 20) };
+        assert_eq!(result, Some(expected), "number {index}");
+    }
+}
+
+fn a_cancelled_pool_ends_at_once(tier: Tier) {
+    let cancel = Cancel::default();
+    let bench = Bench::with_options(tier, GUEST, |options| options.cancel = cancel.clone());
+    let pool = Pool::new(&bench.backend, 2, cancel.clone());
+    let sleep = ask("sleep").with([Value::Int(60)]).timeout(60_000);
+    let jobs: Vec<Job> =
+        (0..70).map(|_| Job { spec: bench.spec(), call: sleep.0.clone() }).collect();
+    std::thread::scope(|scope| {
+        let run = scope.spawn(|| {
+            pool.run(jobs, |_, result| assert!(result.is_err(), "{result:?}"));
+            Instant::now()
+        });
+        wait_for_a_call();
+        let cancelled = Instant::now();
+        cancel.cancel();
+        let took = run.join().expect("it does not panic") - cancelled;
+        assert!(took < Duration::from_secs(1), "it took {took:?}");
+    });
+    assert_eq!(host::descendants(), Vec::<String>::new());
+}
+
+fn two_sessions_do_not_see_each_other(tier: Tier) {
+    let bench = Bench::new(tier, guest!("pristine.py"));
+    let mut one = bench.session();
+    let before = one.value(ask("look"));
+    std::thread::scope(|scope| {
+        let spoil = scope.spawn(|| {
+            let mut other = bench.session();
+            for _ in 0..20 {
+                other.try_run(ask("spoil")).expect("an outcome");
+            }
+        });
+        while !spoil.is_finished() {
+            let outcome = one.try_run(ask("look")).expect("an outcome");
+            let seen = outcome.value.and_then(|value| value.value).expect("a value");
+            assert_eq!(seen, before);
+        }
+    });
+}
+
+/// The workspace of a process that never was; the rest of a sandbox goes with its init.
+fn what_a_killed_menace_left_is_removed_by_the_next(tier: Tier) {
+    let bench = Bench::new(tier, GUEST);
+    let workspaces = &bench.backend.options().workspaces;
+    let left = workspaces.join("work-of-menace-4194303-1-0");
+    fs::create_dir_all(left.join("sandbox/repo")).expect("writable");
+    fs::write(left.join("sandbox/repo/file"), "left").expect("writable");
+    let other = workspaces.join("somebody-elses");
+    fs::create_dir(&other).expect("writable");
+    let again = LocalBackend::new(bench.backend.options().clone()).expect("as before");
+    assert_eq!(again.tier(), tier);
+    assert!(!left.exists() && other.exists());
+    fs::remove_dir(other).expect("ours");
+}
+
+fn a_missing_repository_is_an_error(tier: Tier) {
+    let mut options = Options::new("/nonexistent/repository".into(), interpreter());
+    options.tier = Some(tier);
+    options.init = process::init();
+    let refused = LocalBackend::new(options);
+    assert!(matches!(refused, Err(SandboxError::Repository { .. })), "{refused:?}");
+}

@@ -1,0 +1,235 @@
+//! A limit that was asked for holds, and the outcome says by what, or that nothing holds it.
+
+use std::time::Instant;
+
+use menace_model::{Limit, Mechanism, Outcome, Value, Verdict};
+use menace_sandbox::Tier;
+
+use crate::bench::{Bench, ask, guest, items};
+
+crate::on_every_tier![
+    a_call_is_dead_soon_after_its_deadline,
+    processor_time_is_limited,
+    the_share_of_the_processor_is_limited_or_said_not_to_be,
+    memory_is_limited,
+    memory_of_all_processes_counts_together,
+    what_may_be_written_is_limited,
+    many_files_count_together,
+    processes_are_limited,
+    threads_are_limited,
+    open_files_are_limited,
+    output_is_cut_and_counted,
+    every_limit_is_accounted_for,
+    limits_are_those_of_the_call_and_not_of_the_last_one,
+];
+
+const GUEST: &str = guest!("limits.py");
+const MIB: u64 = 1 << 20;
+
+fn is_enforced(outcome: &Outcome, limit: Limit) -> bool {
+    outcome.enforced_by.get(&limit).is_some_and(|by| !by.is_empty())
+}
+
+fn a_call_is_dead_soon_after_its_deadline(tier: Tier) {
+    let bench = Bench::new(tier, GUEST);
+    let mut session = bench.session();
+    session.still_works();
+    for (name, args) in [("loop", vec![]), ("sleep", vec![Value::Int(60)])] {
+        let started = Instant::now();
+        let outcome = session.run(ask(name).with(args).timeout(300));
+        assert_eq!(outcome.verdict, Verdict::TimedOut, "{outcome:#?}");
+        let total = outcome.runtime_metrics.total_ms;
+        assert!((300.0..550.0).contains(&total), "{name}: dead after {total} ms");
+        // Seen from outside it is no different, give or take a busy machine.
+        assert!(started.elapsed().as_millis() < 1500, "{name}: {:?}", started.elapsed());
+        assert_eq!(outcome.exit.signal, Some(libc::SIGKILL));
+    }
+    session.still_works();
+}
+
+fn processor_time_is_limited(tier: Tier) {
+    let bench = Bench::new(tier, GUEST);
+    let mut session = bench.session();
+    let outcome = session.run(ask("loop").timeout(8000).limited(|l| l.cpu_ms = Some(200)));
+    assert_eq!(outcome.verdict, Verdict::TimedOut, "{outcome:#?}");
+    assert!(outcome.reason.is_some_and(|reason| reason.contains("processor time")));
+    assert!(outcome.runtime_metrics.total_ms < 4000.0);
+    let used = outcome.runtime_metrics.user_cpu_ms + outcome.runtime_metrics.system_cpu_ms;
+    assert!((150.0..1000.0).contains(&used), "it used {used} ms");
+    // Waiting costs nothing.
+    let sleep = ask("sleep").with([Value::Float(0.3)]).limited(|l| l.cpu_ms = Some(200));
+    assert_eq!(session.run(sleep).verdict, Verdict::Returned);
+}
+
+fn the_share_of_the_processor_is_limited_or_said_not_to_be(tier: Tier) {
+    let bench = Bench::new(tier, GUEST);
+    let busy = ask("busy").with([Value::Float(0.6)]).limited(|l| l.cpu_share = Some(0.25));
+    let outcome = bench.run(busy);
+    assert_eq!(outcome.verdict, Verdict::Returned, "{outcome:#?}");
+    if outcome.unenforced.contains(&Limit::CpuShare) {
+        assert!(!is_enforced(&outcome, Limit::CpuShare));
+        return;
+    }
+    let by = &outcome.enforced_by[&Limit::CpuShare];
+    assert!(by.iter().all(|by| matches!(by, Mechanism::CgroupV1 | Mechanism::CgroupV2)), "{by:?}");
+    let used = outcome.runtime_metrics.user_cpu_ms + outcome.runtime_metrics.system_cpu_ms;
+    let share = used / outcome.runtime_metrics.wall_ms;
+    assert!(share < 0.45, "it had {share} of a processor: {:#?}", outcome.runtime_metrics);
+}
+
+fn memory_is_limited(tier: Tier) {
+    let bench = Bench::new(tier, GUEST);
+    let mut session = bench.session();
+    for name in ["allocate", "allocate_piece_by_piece"] {
+        let some = |mib| ask(name).with([Value::Int(mib)]);
+        let limited = |mib| some(mib).limited(|l| l.memory_bytes = Some(64 * MIB));
+        assert_eq!(session.run(limited(24)).verdict, Verdict::Returned, "{name}");
+        let outcome = session.run(limited(400));
+        assert_eq!(outcome.verdict, Verdict::OutOfMemory, "{name}: {outcome:#?}");
+        assert!(outcome.runtime_metrics.peak_memory_bytes < 300 * MIB);
+    }
+    session.still_works();
+}
+
+fn memory_of_all_processes_counts_together(tier: Tier) {
+    let bench = Bench::new(tier, GUEST);
+    let mut session = bench.session();
+    let together = ask("allocate_in_processes").with([Value::Int(4), Value::Int(40)]);
+    let limited = together.timeout(5000).limited(|l| l.memory_bytes = Some(96 * MIB));
+    let outcome = session.run(limited);
+    assert_eq!(outcome.verdict, Verdict::OutOfMemory, "{outcome:#?}");
+    assert!(outcome.runtime_metrics.total_ms < 4000.0);
+    session.still_works();
+}
+
+fn what_may_be_written_is_limited(tier: Tier) {
+    let bench = Bench::new(tier, GUEST);
+    let mut session = bench.session();
+    for path in ["big.bin", "/tmp/big.bin"] {
+        let path = if tier.has_namespaces() { path } else { path.trim_start_matches("/tmp/") };
+        let write = |mib| ask("write").with([Value::from(path), Value::Int(mib)]);
+        let limited = |mib| write(mib).limited(|l| l.disk_bytes = Some(8 * MIB));
+        assert_eq!(session.run(limited(4)).verdict, Verdict::Returned, "{path}");
+        let outcome = session.run(limited(64));
+        assert_eq!(outcome.verdict, Verdict::OutOfDisk, "{path}: {outcome:#?}");
+        let largest = outcome.files.touched.iter().map(|file| file.bytes).max();
+        assert!(largest.is_some_and(|bytes| bytes <= 8 * MIB), "{:?}", outcome.files);
+    }
+    session.still_works();
+}
+
+fn many_files_count_together(tier: Tier) {
+    let bench = Bench::new(tier, GUEST);
+    let mut session = bench.session();
+    // Twenty seconds: only the limit can end it before.
+    let write =
+        ask("write_many").with([Value::from("."), Value::Int(1_000_000), Value::Int(256)]);
+    let outcome = session.run(write.timeout(20_000).limited(|l| l.disk_bytes = Some(16 * MIB)));
+    assert_eq!(outcome.verdict, Verdict::OutOfDisk, "{:?}", outcome.reason);
+    assert!(outcome.runtime_metrics.total_ms < 10_000.0);
+    session.still_works();
+}
+
+fn processes_are_limited(tier: Tier) {
+    let bench = Bench::new(tier, GUEST);
+    let mut spec = bench.spec();
+    spec.limits.processes = 8;
+    let mut session = bench.session_of(&spec);
+    let fork = |count| ask("fork").with([Value::Int(count)]).limited(|l| l.processes = 8);
+    assert_eq!(session.value(fork(3)), Value::Int(3));
+    let outcome = session.run(fork(64));
+    let started = outcome.value.as_ref().and_then(|value| value.value.clone());
+    // Without a control group, everything else that the user runs counts too, and leaves room.
+    let most = if outcome.enforced_by[&Limit::Processes] == [Mechanism::Rlimit] { 40 } else { 8 };
+    assert!(matches!(started, Some(Value::Int(n)) if n <= most), "{outcome:#?}");
+    assert_eq!(outcome.verdict, Verdict::Violated, "{outcome:#?}");
+    assert_eq!(outcome.violations[0].what, "processes");
+}
+
+fn threads_are_limited(tier: Tier) {
+    let bench = Bench::new(tier, GUEST);
+    let mut spec = bench.spec();
+    spec.limits.processes = 8;
+    let mut session = bench.session_of(&spec);
+    let threads = |count| ask("threads").with([Value::Int(count)]).limited(|l| l.processes = 8);
+    assert_eq!(session.value(threads(3)), Value::Int(3));
+    let outcome = session.run(threads(64));
+    let started = outcome.value.as_ref().and_then(|value| value.value.clone());
+    assert!(matches!(started, Some(Value::Int(n)) if n <= 40), "{outcome:#?}");
+}
+
+fn open_files_are_limited(tier: Tier) {
+    let bench = Bench::new(tier, GUEST);
+    let mut session = bench.session();
+    let open = |limit| ask("open_files").with([Value::Int(500)]).limited(|l| l.open_files = limit);
+    let few = session.value(open(64));
+    let [Value::Int(opened), Value::Int(errno)] = items(&few) else { panic!("{few:?}") };
+    assert!((30..=64).contains(opened) && *errno == i64::from(libc::EMFILE), "{few:?}");
+    assert_eq!(session.value(open(1024)), Value::Tuple(vec![Value::Int(500), Value::Int(0)]));
+}
+
+fn output_is_cut_and_counted(tier: Tier) {
+    let bench = Bench::new(tier, GUEST);
+    let shout = ask("shout").with([Value::Int(5000)]).limited(|l| l.output_bytes = 1000);
+    let outcome = bench.run(shout);
+    assert_eq!(outcome.verdict, Verdict::Returned, "{outcome:#?}");
+    let stdout = (outcome.stdout.text.as_str(), outcome.stdout.bytes, outcome.stdout.truncated);
+    assert_eq!(stdout, ("o".repeat(1000).as_str(), 5000, true));
+    let stderr = (outcome.stderr.text.as_str(), outcome.stderr.bytes, outcome.stderr.truncated);
+    assert_eq!(stderr, ("e".repeat(1000).as_str(), 10_000, true));
+}
+
+fn every_limit_is_accounted_for(tier: Tier) {
+    let bench = Bench::new(tier, GUEST);
+    let mut session = bench.session();
+    let outcome = session.run(ask("fine").limited(|limits| {
+        limits.cpu_ms = Some(5000);
+        limits.cpu_share = Some(0.5);
+    }));
+    let all = [
+        Limit::Timeout,
+        Limit::Cpu,
+        Limit::CpuShare,
+        Limit::Memory,
+        Limit::Disk,
+        Limit::Processes,
+        Limit::OpenFiles,
+        Limit::Output,
+    ];
+    for limit in all {
+        let refused = outcome.unenforced.contains(&limit);
+        assert!(is_enforced(&outcome, limit) != refused, "{limit}: {outcome:#?}");
+        assert!(!refused || limit == Limit::CpuShare, "{limit} can be had everywhere");
+    }
+    let disk = &outcome.enforced_by[&Limit::Disk];
+    assert_eq!(disk.contains(&Mechanism::TmpfsSize), tier.has_namespaces(), "{disk:?}");
+    // What nobody asked for is neither.
+    let outcome = session.run(ask("fine").limited(|limits| {
+        limits.memory_bytes = None;
+        limits.disk_bytes = None;
+    }));
+    for limit in [Limit::Cpu, Limit::CpuShare, Limit::Memory, Limit::Disk] {
+        assert!(!is_enforced(&outcome, limit) && !outcome.unenforced.contains(&limit), "{limit}");
+    }
+}
+
+fn limits_are_those_of_the_call_and_not_of_the_last_one(tier: Tier) {
+    let bench = Bench::new(tier, GUEST);
+    let mut session = bench.session();
+    let allocate = |limit: u64| {
+        ask("allocate").with([Value::Int(100)]).limited(|l| l.memory_bytes = Some(limit * MIB))
+    };
+    let write = |limit: u64| {
+        let write = ask("write").with([Value::from("big.bin"), Value::Int(20)]);
+        write.limited(|l| l.disk_bytes = Some(limit * MIB))
+    };
+    for (limit, memory, disk) in [
+        (48, Verdict::OutOfMemory, Verdict::Returned),
+        (256, Verdict::Returned, Verdict::Returned),
+        (8, Verdict::OutOfMemory, Verdict::OutOfDisk),
+        (256, Verdict::Returned, Verdict::Returned),
+    ] {
+        assert_eq!(session.run(allocate(limit)).verdict, memory, "{limit} MiB of memory");
+        assert_eq!(session.run(write(limit)).verdict, disk, "{limit} MiB of disk");
+    }
+}

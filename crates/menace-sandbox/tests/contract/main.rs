@@ -1,0 +1,60 @@
+//! What every backend promises, tried out on every tier: each fact is a test of its own.
+//!
+//! `calls::root::a_function_is_called` is the fact `calls::a_function_is_called` on the tier `root`.
+//! The same facts run once more without root, through [`without_root`]. A tier that this machine
+//! lacks fails: nothing is skipped.
+
+mod bad_guests;
+mod bad_objects;
+mod bench;
+mod calls;
+mod descriptors;
+mod escapes;
+mod host;
+mod imports;
+mod lifecycle;
+mod limits;
+mod network;
+mod outcome;
+mod policy;
+mod pristine;
+mod process;
+mod seeds;
+mod soak;
+mod without_root;
+
+/// Makes a test of each fact for each tier.
+macro_rules! on_every_tier {
+    ($($fact:ident),* $(,)?) => {
+        mod root {
+            $(#[test]
+            fn $fact() {
+                crate::process::of_its_own(
+                    concat!(module_path!(), "::", stringify!($fact)),
+                    || super::$fact(menace_sandbox::Tier::Root),
+                );
+            })*
+        }
+
+        mod user_namespaces {
+            $(#[test]
+            fn $fact() {
+                crate::process::of_its_own(
+                    concat!(module_path!(), "::", stringify!($fact)),
+                    || super::$fact(menace_sandbox::Tier::UserNamespaces),
+                );
+            })*
+        }
+
+        mod landlock {
+            $(#[test]
+            fn $fact() {
+                crate::process::of_its_own(
+                    concat!(module_path!(), "::", stringify!($fact)),
+                    || super::$fact(menace_sandbox::Tier::Landlock),
+                );
+            })*
+        }
+    };
+}
+pub(crate) use on_every_tier;

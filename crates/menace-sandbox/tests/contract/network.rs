@@ -1,0 +1,155 @@
+//! Nothing of the guest arrives at the host's services, and nobody gets to the guest's.
+
+use std::io::ErrorKind;
+use std::net::{Ipv4Addr, TcpListener, TcpStream, UdpSocket};
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{SocketAddr, UnixDatagram, UnixListener};
+
+use menace_model::{Value, Verdict};
+use menace_sandbox::Tier;
+use tempfile::TempDir;
+
+use crate::bench::{Bench, ask, guest, items, text};
+
+crate::on_every_tier![
+    services_of_the_host_cannot_be_reached,
+    a_guest_can_talk_to_itself_where_it_has_a_network_of_its_own,
+    in_safe_mode_there_is_no_network,
+    a_service_of_the_guest_cannot_be_reached,
+    there_is_no_network_but_the_loopback,
+];
+
+const GUEST: &str = guest!("network.py");
+
+/// Everything that a host may listen on.
+struct Services {
+    tcp: TcpListener,
+    udp: UdpSocket,
+    abstract_name: String,
+    by_name: UnixListener,
+    by_path: UnixListener,
+    datagrams: UnixDatagram,
+    _directory: TempDir,
+    path: String,
+}
+
+impl Services {
+    fn start() -> Self {
+        let directory = TempDir::with_prefix("services-").expect("writable");
+        let path = directory.path().join("socket");
+        let abstract_name = format!("menace-test-{}", std::process::id());
+        let name = SocketAddr::from_abstract_name(&abstract_name).expect("a name");
+        let services = Self {
+            tcp: TcpListener::bind("127.0.0.1:0").expect("a port"),
+            udp: UdpSocket::bind("127.0.0.1:0").expect("a port"),
+            by_name: UnixListener::bind_addr(&name).expect("a free name"),
+            by_path: UnixListener::bind(&path).expect("a free path"),
+            datagrams: UnixDatagram::bind(directory.path().join("datagrams")).expect("free"),
+            path: path.to_str().expect("a plain path").to_owned(),
+            abstract_name,
+            _directory: directory,
+        };
+        services.tcp.set_nonblocking(true).expect("a socket");
+        services.udp.set_nonblocking(true).expect("a socket");
+        services.by_name.set_nonblocking(true).expect("a socket");
+        services.by_path.set_nonblocking(true).expect("a socket");
+        services.datagrams.set_nonblocking(true).expect("a socket");
+        services
+    }
+
+    fn arguments(&self) -> [Value; 4] {
+        let port = |address: std::net::SocketAddr| Value::Int(i64::from(address.port()));
+        [
+            port(self.tcp.local_addr().expect("bound")),
+            port(self.udp.local_addr().expect("bound")),
+            Value::from(self.abstract_name.as_str()),
+            Value::from(self.path.as_str()),
+        ]
+    }
+
+    fn assert_silence(&self) {
+        let mut buffer = [0; 64];
+        let nothing = [
+            self.tcp.accept().map(drop),
+            self.udp.recv(&mut buffer).map(drop),
+            self.by_name.accept().map(drop),
+            self.by_path.accept().map(drop),
+            self.datagrams.recv(&mut buffer).map(drop),
+        ];
+        for (arrived, what) in nothing.iter().zip(["TCP", "UDP", "abstract", "path", "datagram"]) {
+            let kind = arrived.as_ref().err().map(std::io::Error::kind);
+            assert_eq!(kind, Some(ErrorKind::WouldBlock), "something arrived by {what}");
+        }
+    }
+}
+
+fn services_of_the_host_cannot_be_reached(tier: Tier) {
+    let services = Services::start();
+    let bench = Bench::new(tier, GUEST);
+    for level in [1, 3] {
+        let mut spec = bench.spec();
+        spec.security_level = level;
+        let mut session = bench.session_of(&spec);
+        let outcome = session.run(ask("knock").with(services.arguments()));
+        services.assert_silence();
+        let answers = outcome.value.and_then(|value| value.value).expect("it answers");
+        assert!(items(&answers).iter().all(|answer| text(answer) != "connected"), "{answers:?}");
+        session.still_works();
+    }
+}
+
+fn a_guest_can_talk_to_itself_where_it_has_a_network_of_its_own(tier: Tier) {
+    let bench = Bench::new(tier, GUEST);
+    let mut session = bench.session();
+    assert_eq!(session.value(ask("talk_over_a_pair")), Value::from("hello"));
+    let outcome = session.run(ask("talk_to_itself"));
+    if tier.has_namespaces() {
+        assert_eq!(outcome.verdict, Verdict::Returned, "{outcome:#?}");
+    } else {
+        assert_eq!(outcome.verdict, Verdict::Violated, "{outcome:#?}");
+        assert_eq!(outcome.violations[0].what, "network");
+    }
+}
+
+fn in_safe_mode_there_is_no_network(tier: Tier) {
+    let bench = Bench::new(tier, GUEST);
+    let mut spec = bench.spec();
+    spec.safe_mode = true;
+    for level in [1, 3] {
+        spec.security_level = level;
+        let mut session = bench.session_of(&spec);
+        let outcome = session.run(ask("talk_to_itself"));
+        assert_eq!(outcome.verdict, Verdict::Violated, "{outcome:#?}");
+        assert!(outcome.violations[0].detail.starts_with("socket(AF_INET"), "{outcome:#?}");
+        let exception = outcome.exception.expect("it is told");
+        assert_eq!(exception.kind, "PermissionError");
+        assert_eq!(session.value(ask("talk_over_a_pair")), Value::from("hello"));
+    }
+}
+
+fn a_service_of_the_guest_cannot_be_reached(tier: Tier) {
+    let free = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = free.local_addr().expect("bound").port();
+    drop(free);
+    let bench = Bench::new(tier, GUEST);
+    std::thread::scope(|scope| {
+        let listen = ask("listen").with([Value::Int(i64::from(port))]).timeout(700);
+        let call = scope.spawn(|| bench.session().try_run(listen).expect("an outcome"));
+        while !call.is_finished() {
+            let reached = TcpStream::connect((Ipv4Addr::LOCALHOST, port));
+            assert!(reached.is_err(), "the guest's service can be reached from outside");
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
+    });
+}
+
+fn there_is_no_network_but_the_loopback(tier: Tier) {
+    let bench = Bench::new(tier, GUEST);
+    let mut session = bench.session();
+    if tier.has_namespaces() {
+        assert_eq!(session.value(ask("interfaces")), Value::List(vec![Value::from("lo")]));
+    }
+    let outcome = session.run(ask("resolve").with([Value::from("example.com")]));
+    let answer = outcome.value.and_then(|value| value.value).expect("it answers");
+    assert_eq!(text(&answer), "gaierror");
+}

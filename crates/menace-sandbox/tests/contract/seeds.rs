@@ -1,0 +1,53 @@
+//! The same seed gives the same call; the clock can be stopped.
+
+use menace_model::Value;
+use menace_sandbox::Tier;
+
+use crate::bench::{Bench, ask, guest, items};
+
+crate::on_every_tier![
+    the_same_seed_gives_the_same_numbers,
+    the_hash_seed_decides_about_the_order_of_sets,
+    time_can_be_frozen,
+];
+
+const GUEST: &str = guest!("seeds.py");
+
+fn the_same_seed_gives_the_same_numbers(tier: Tier) {
+    let bench = Bench::new(tier, GUEST);
+    let mut session = bench.session();
+    let first = session.value(ask("numbers").seed(1));
+    assert_eq!(first, session.value(ask("numbers").seed(1)));
+    assert_ne!(first, session.value(ask("numbers").seed(2)));
+    // In another sandbox, too.
+    assert_eq!(first, bench.value(ask("numbers").seed(1)));
+    let mut spec = bench.spec();
+    let imported = session.value(ask("at_import"));
+    assert_eq!(imported, bench.session_of(&spec).value(ask("at_import").seed(2)));
+    spec.seed = 7;
+    assert_ne!(imported, bench.session_of(&spec).value(ask("at_import")));
+}
+
+fn the_hash_seed_decides_about_the_order_of_sets(tier: Tier) {
+    let bench = Bench::new(tier, GUEST);
+    let order = |hash_seed| {
+        let mut spec = bench.spec();
+        spec.hash_seed = hash_seed;
+        bench.session_of(&spec).value(ask("order"))
+    };
+    assert_eq!(order(1), order(1));
+    assert_ne!(order(1), order(2));
+}
+
+fn time_can_be_frozen(tier: Tier) {
+    let bench = Bench::new(tier, GUEST);
+    let mut spec = bench.spec();
+    spec.freeze_time = Some(1_000_000_000.0);
+    let mut session = bench.session_of(&spec);
+    let frozen = Value::Float(1_000_000_000.0);
+    assert_eq!(session.value(ask("now")), Value::Tuple(vec![frozen.clone(), frozen.clone()]));
+    assert_eq!(session.value(ask("later")), frozen);
+    let now = bench.value(ask("now"));
+    assert!(items(&now).iter().all(|now| matches!(now, Value::Float(at) if *at > 1.7e9)), "{now:?}");
+    assert!(matches!(session.value(ask("elapsed")), Value::Float(passed) if passed >= 0.0));
+}

@@ -1,0 +1,357 @@
+//! `menace exec`: one call of one section, in isolation, and what came of it.
+
+mod interrupt;
+mod preset;
+mod receiver;
+pub(crate) mod repeat;
+mod target;
+
+use std::path::PathBuf;
+
+use anyhow::anyhow;
+use clap::{Args, ValueEnum};
+
+use menace_model::{
+    Call, Changed, EnforcedBy, Exit, Files, Left, Outcome, Output, RuntimeMetrics, Stage, Value,
+    ValueError, Verdict,
+};
+use menace_sandbox::interpreter::Interpreter;
+use menace_sandbox::{Backend, Cancel, LocalBackend, Options, SandboxError, Tier, WarmSpec};
+use menace_source::{Analysis, AnalyzeError, ScannerChoice};
+
+use crate::args::{Format, Global};
+use crate::context::{Context, Flags};
+use crate::exit::Failure;
+use crate::python;
+use crate::render::outcome_json::{Header, OutcomeJson};
+use crate::render::progress::Progress;
+use crate::render::{outcome_table, output, repeat_table};
+
+use preset::Conditions;
+use target::{Found, Way};
+
+/// Call one function of a repository in a sandbox and tell what came of it.
+///
+/// TARGET is `package.module:function`, `package.module:Class.method`, or `package.module` alone for
+/// what importing it does. The call sees a private copy of the repository and nothing of the host.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  menace exec --repo . shop.pricing:parse_price --args '[\"EUR 12.50\"]'
+  menace exec --repo . shop.models:Order.total --receiver '{\"$call\": \"shop.models:Order\"}'
+  menace exec --repo . shop.main --preset '{\"CPU_LIMIT\": \"1\", \"MEMORY_LIMIT\": \"64Mi\"}'
+  menace exec --repo . shop.pricing:with_tax --args '[1]' --repeat 1000 --jobs 2
+
+How values are written is in docs/values.md, what the outcome means in docs/exec.md. The exit code is
+0 whatever the call did; the verdict says that.")]
+pub(crate) struct Exec {
+    /// What to call: `package.module:function`, `package.module:Class.method` or `package.module`.
+    #[arg(value_name = "TARGET")]
+    target: String,
+
+    /// The repository [default: `SANDBOX_REPO_PATH`, else the working directory].
+    #[arg(long, value_name = "DIR")]
+    repo: Option<String>,
+
+    /// Positional arguments, a JSON list.
+    #[arg(long, value_name = "JSON", default_value = "[]", hide_default_value = true)]
+    args: String,
+
+    /// Keyword arguments, a JSON object.
+    #[arg(long, value_name = "JSON", default_value = "{}", hide_default_value = true)]
+    kwargs: String,
+
+    /// The instance that a method or property is called on [default: one made without arguments].
+    #[arg(long, value_name = "JSON")]
+    receiver: Option<String>,
+
+    /// Limits and conditions, a JSON object: CPU_LIMIT, MEMORY_LIMIT, DISK_LIMIT, TIMEOUT …
+    #[arg(long, value_name = "JSON", default_value = "{}", hide_default_value = true)]
+    preset: String,
+
+    /// Seed of everything random in the call, the order of sets included.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    seed: u64,
+
+    /// No network at all, not even inside of the sandbox.
+    #[arg(long)]
+    safe_mode: bool,
+
+    /// Let the clock stand still at this time, in seconds since 1970.
+    #[arg(long, value_name = "SECONDS", allow_negative_numbers = true)]
+    freeze_time: Option<f64>,
+
+    /// The interpreter or virtual environment [default: the repository's own, else the PATH's].
+    #[arg(long, value_name = "PATH")]
+    python: Option<PathBuf>,
+
+    /// Make the same call so many times and sum up.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    repeat: u32,
+
+    /// Sandboxes at once [default: one per core].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    jobs: Option<u16>,
+
+    /// The kind of isolation [default: the strongest that the machine has].
+    #[arg(long, value_enum)]
+    tier: Option<TierArg>,
+
+    /// Where there is no isolation, run the code as you, with all your rights.
+    #[arg(long)]
+    unsafe_no_isolation: bool,
+
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    format: Format,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[value(rename_all = "snake_case")]
+enum TierArg {
+    Root,
+    UserNamespaces,
+    Landlock,
+}
+
+impl From<TierArg> for Tier {
+    fn from(tier: TierArg) -> Self {
+        match tier {
+            TierArg::Root => Self::Root,
+            TierArg::UserNamespaces => Self::UserNamespaces,
+            TierArg::Landlock => Self::Landlock,
+        }
+    }
+}
+
+/// What the user wrote, understood.
+#[derive(Debug)]
+struct Request {
+    args: Vec<Value>,
+    kwargs: Vec<(String, Value)>,
+    receiver: Option<Value>,
+    conditions: Conditions,
+}
+
+impl Exec {
+    pub(crate) fn run(self, global: &Global) -> Result<(), Failure> {
+        let flags = self.repo.iter().map(|repo| ("--repo".to_owned(), repo.clone()));
+        let context = Context::new(global, flags.collect::<Flags>())?;
+        let request = self.read(&context)?;
+        let cancel = Cancel::default();
+        interrupt::ends(&cancel)?;
+
+        let analysis = analyze(&context)?;
+        let found = target::find(&analysis, &self.target).map_err(Failure::Request)?;
+        if let Way::Closed(why) = &found.way {
+            return self.print(&found, None, &unreachable(why));
+        }
+        let receiver = match (request.receiver, &found.way) {
+            (Some(given), Way::On(_)) => Some(given),
+            (Some(_), _) => {
+                return Err(Failure::Request(anyhow!(
+                    "`{}` is called without an instance: leave --receiver out",
+                    self.target
+                )));
+            }
+            (None, Way::On(section)) => {
+                Some(receiver::made(&analysis, &found, section).map_err(Failure::Request)?)
+            }
+            (None, _) => None,
+        };
+        let interpreter = self.interpreter(&context)?;
+        let options = Options {
+            tier: self.tier.map(Tier::from),
+            unsafe_no_isolation: self.unsafe_no_isolation,
+            cancel: cancel.clone(),
+            ..Options::new(context.settings.general.repo_path.value.clone(), interpreter.clone())
+        };
+        let backend = LocalBackend::new(options).map_err(failure)?;
+        if backend.tier() == Tier::Unsafe {
+            tracing::warn!("no isolation: the code runs as you, with all your rights");
+        }
+        let spec = self.spec(&found, &request.conditions);
+        let call = Call {
+            target: found.target.clone(),
+            receiver,
+            args: request.args,
+            kwargs: request.kwargs,
+            seed: self.seed,
+            limits: request.conditions.limits,
+        };
+        let done = if self.repeat == 1 {
+            self.once(&backend, &interpreter, &spec, &call, &found)
+        } else {
+            self.many(&backend, &interpreter, &spec, &call, &found)
+        };
+        if cancel.is_cancelled() { Err(Failure::Interrupted) } else { done }
+    }
+
+    /// Everything that can be refused without looking at the repository.
+    fn read(&self, context: &Context) -> Result<Request, Failure> {
+        if self.repo.as_deref() == Some("") {
+            return Err(Failure::Request(anyhow!("--repo is empty: give it a directory")));
+        }
+        // Messages about arguments begin with `args` or `kwargs`.
+        let args = Value::args_from_json(&self.args).map_err(Failure::request)?;
+        let kwargs = Value::kwargs_from_json(&self.kwargs).map_err(Failure::request)?;
+        let receiver = match &self.receiver {
+            Some(text) => Some(
+                Value::from_json(text)
+                    .map_err(|error: ValueError| Failure::Request(anyhow!("receiver: {error}")))?,
+            ),
+            None => None,
+        };
+        let values = receiver.iter().chain(&args).chain(kwargs.iter().map(|(_, value)| value));
+        Value::check_labels(values).map_err(Failure::request)?;
+        if self.freeze_time.is_some_and(|seconds| !seconds.is_finite()) {
+            let message = "--freeze-time: expected seconds since 1970, such as `1700000000`";
+            return Err(Failure::Request(anyhow!(message)));
+        }
+        let mut conditions =
+            Conditions::new(&self.preset, &context.settings).map_err(Failure::Request)?;
+        conditions.safe_mode |= self.safe_mode;
+        if !conditions.ignored.is_empty() {
+            tracing::warn!("not applied by exec yet: {}", conditions.ignored.join(", "));
+        }
+        Ok(Request { args, kwargs, receiver, conditions })
+    }
+
+    fn interpreter(&self, context: &Context) -> Result<Interpreter, Failure> {
+        let cache = context.settings.general.data_dir.join("cache");
+        let found = python::find(context, self.python.as_deref(), Some(&cache));
+        let interpreter = found.map_err(Failure::request)?;
+        for warning in &interpreter.warnings {
+            tracing::warn!("{warning}");
+        }
+        Ok(interpreter)
+    }
+
+    fn spec(&self, found: &Found<'_>, conditions: &Conditions) -> WarmSpec {
+        // The import happens in the call itself when that is what is called.
+        let module = (!found.is_module()).then(|| found.target.module.clone());
+        WarmSpec {
+            import_roots: found.import_roots.clone(),
+            security_level: conditions.security_level,
+            safe_mode: conditions.safe_mode,
+            seed: self.seed,
+            hash_seed: (self.seed & u64::from(u32::MAX)) as u32,
+            freeze_time: self.freeze_time,
+            limits: conditions.of_import(),
+            ..WarmSpec::new(module)
+        }
+    }
+
+    fn once(
+        &self,
+        backend: &LocalBackend,
+        interpreter: &Interpreter,
+        spec: &WarmSpec,
+        call: &Call,
+        found: &Found<'_>,
+    ) -> Result<(), Failure> {
+        let outcome = backend.warm(spec).and_then(|mut warm| warm.run(call)).map_err(failure)?;
+        warn_of_unenforced(&outcome);
+        self.print(found, Some((backend.tier(), interpreter)), &outcome)
+    }
+
+    fn print(
+        &self,
+        found: &Found<'_>,
+        ran: Option<(Tier, &Interpreter)>,
+        outcome: &Outcome,
+    ) -> Result<(), Failure> {
+        let header = Header::new(&found.target, found.line, self.seed, ran);
+        match self.format {
+            Format::Json => output::print_json(&OutcomeJson { header, outcome })?,
+            Format::Table => output::print(&outcome_table::render(&header, outcome))?,
+        }
+        Ok(())
+    }
+
+    fn many(
+        &self,
+        backend: &LocalBackend,
+        interpreter: &Interpreter,
+        spec: &WarmSpec,
+        call: &Call,
+        found: &Found<'_>,
+    ) -> Result<(), Failure> {
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let jobs = self.jobs.map_or(cores, usize::from).min(self.repeat as usize);
+        let summary = repeat::run(backend, spec, call, self.repeat, jobs).map_err(failure)?;
+        summary.samples.values().for_each(warn_of_unenforced);
+        let header =
+            Header::new(&found.target, found.line, self.seed, Some((backend.tier(), interpreter)));
+        match self.format {
+            Format::Json => output::print_json(&summary.json(header))?,
+            Format::Table => {
+                output::print(&repeat_table::render(&header, &summary))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn analyze(context: &Context) -> Result<Analysis, Failure> {
+    let options = menace_source::Options {
+        cache: Some(context.settings.general.data_dir.join("cache")),
+        scanner: ScannerChoice::Builtin,
+        ..menace_source::Options::default()
+    };
+    let progress = Progress::new("analysing");
+    let repo = &context.settings.general.repo_path;
+    let analysis =
+        menace_source::analyze(repo, &options, &|done, total| progress.report(done, total))
+            .map_err(|error| match error {
+                AnalyzeError::Walk(error) => Failure::request(error),
+                other => Failure::from(other),
+            })?;
+    for warning in &analysis.warnings {
+        tracing::warn!("{warning}");
+    }
+    Ok(analysis)
+}
+
+/// Nothing was started: there is nothing to call.
+fn unreachable(why: &str) -> Outcome {
+    Outcome {
+        verdict: Verdict::Unreachable,
+        reason: Some(why.to_owned()),
+        stage: Stage::Resolve,
+        value: None,
+        exception: None,
+        exit: Exit::default(),
+        stdout: Output::default(),
+        stderr: Output::default(),
+        runtime_metrics: RuntimeMetrics::default(),
+        files: Files::default(),
+        left: Left::default(),
+        changed: Changed::default(),
+        violations: Vec::new(),
+        enforced_by: EnforcedBy::new(),
+        unenforced: Vec::new(),
+        notes: Vec::new(),
+    }
+}
+
+fn warn_of_unenforced(outcome: &Outcome) {
+    for limit in &outcome.unenforced {
+        tracing::warn!(
+            "nothing here can hold the limit `{limit}`; `menace doctor` tells what is missing"
+        );
+    }
+}
+
+/// What the user can mend, and what not.
+fn failure(error: SandboxError) -> Failure {
+    match error {
+        SandboxError::Repository { .. }
+        | SandboxError::NoIsolation { .. }
+        | SandboxError::Tier { .. } => Failure::request(error),
+        SandboxError::Cancelled => Failure::Interrupted,
+        SandboxError::Start { .. }
+        | SandboxError::Refused(_)
+        | SandboxError::Lost(_)
+        | SandboxError::Protocol(_) => Failure::from(error),
+    }
+}

@@ -1,0 +1,20 @@
+//! Ctrl-C, and the requests to end that service managers send.
+
+use std::time::Duration;
+
+use menace_sandbox::Cancel;
+
+use crate::exit;
+
+/// A command that has not ended by then is ended. The kernel ends its sandboxes with it.
+const PATIENCE: Duration = Duration::from_millis(700);
+
+/// From here on, SIGINT, SIGTERM and SIGHUP end every sandbox, then the program.
+pub(super) fn ends(cancel: &Cancel) -> Result<(), ctrlc::Error> {
+    let cancel = cancel.clone();
+    ctrlc::set_handler(move || {
+        cancel.cancel();
+        std::thread::sleep(PATIENCE);
+        std::process::exit(i32::from(exit::INTERRUPTED));
+    })
+}

@@ -1,0 +1,156 @@
+//! The instance that a method is called on, when the user gives none.
+//!
+//! Made from the section's construction plan as long as nothing has to be invented; inventing
+//! arguments belongs to `menace-scenario`.
+
+use anyhow::{Error, anyhow};
+
+use menace_model::{
+    Blocked, Construction, Param, ParamKind, Reference, Section, Step, TypeExpr, Value,
+};
+use menace_source::Analysis;
+
+use super::target::Found;
+
+/// The instance, or a message that shows how to give one.
+pub(super) fn made(
+    analysis: &Analysis,
+    found: &Found<'_>,
+    section: &Section,
+) -> Result<Value, Error> {
+    let name = format!("{}:{}", found.target.module.name, found.target.qualname);
+    let plan = section.construction.as_deref();
+    if let Some(Construction { blocked: Some(blocked), .. }) = plan {
+        let why = why(blocked);
+        return Err(anyhow!(
+            "`{name}` needs an instance, and none can be made: {why}; give one with --receiver, {}",
+            example(&class_of(found))
+        ));
+    }
+    let Some((last, _)) = plan.and_then(|plan| plan.steps.split_last()) else {
+        return Err(needs(&name, "nothing is known about its class", &class_of(found)));
+    };
+    let Some(plan) = plan else { unreachable!("a last step has a plan") };
+    build(analysis, plan, last, Missing::Refused).map_err(|missing| {
+        let shown = build(analysis, plan, last, Missing::Invented)
+            .ok()
+            .and_then(|value| serde_json::to_string(&value).ok())
+            .map_or_else(|| class_of(found), |json| json.replace('\'', "\\u0027"));
+        needs(&name, &missing, &shown)
+    })
+}
+
+fn needs(name: &str, why: &str, json: &str) -> Error {
+    anyhow!("`{name}` needs an instance, and {why}; give one with --receiver, {}", example(json))
+}
+
+fn example(json: &str) -> String {
+    format!("for example\n  --receiver '{json}'")
+}
+
+/// A call of the class without arguments, in the notation for users.
+fn class_of(found: &Found<'_>) -> String {
+    let class = found.target.qualname.rsplit_once('.').map_or("Class", |(class, _)| class);
+    format!("{{\"$call\": \"{}:{class}\", \"args\": []}}", found.target.module.name)
+}
+
+fn why(blocked: &Blocked) -> String {
+    match blocked {
+        Blocked::Abstract { methods } => {
+            format!("its class is abstract ({}) and has no subclass here", methods.join(", "))
+        }
+        Blocked::Protocol => "its class is a protocol that nothing here names as a base".to_owned(),
+        Blocked::Local { function } => format!("its class is defined inside `{function}`"),
+        Blocked::Recursive => "making one takes another one".to_owned(),
+        Blocked::TooDeep => "making one takes too many others".to_owned(),
+    }
+}
+
+/// What happens to arguments that nobody gave.
+#[derive(Clone, Copy, PartialEq)]
+enum Missing {
+    Refused,
+    /// For an example that shows the shape.
+    Invented,
+}
+
+/// The value that a step of the plan makes; an error says what is missing.
+fn build(
+    analysis: &Analysis,
+    plan: &Construction,
+    step: &Step,
+    missing: Missing,
+) -> Result<Value, String> {
+    let class = reference(analysis, &step.class)
+        .ok_or_else(|| format!("`{}` is not part of the repository", step.class))?;
+    if let Some(member) = step.members.first() {
+        let member = Reference::new(class.module(), &format!("{}.{member}", class.qualname()));
+        return member.map(Value::Name).map_err(|error| error.to_string());
+    }
+    if !step.known && missing == Missing::Refused {
+        return Err(format!("the constructor of `{}` is outside of the repository", step.class));
+    }
+    let (mut args, mut kwargs) = (Vec::new(), Vec::new());
+    for param in step.params.iter().filter(|param| is_required(param)) {
+        let earlier = plan.steps.iter().find(|other| {
+            other.class != step.class
+                && param.resolved.as_ref().is_some_and(|kind| is_named(kind, &other.class))
+        });
+        let value = match (earlier, missing) {
+            (Some(earlier), _) => build(analysis, plan, earlier, missing)?,
+            (None, Missing::Invented) => placeholder(param),
+            (None, Missing::Refused) => {
+                let kind = param.annotation.as_ref().map_or(String::new(), |it| format!(": {it}"));
+                return Err(format!("`{}` takes `{}{kind}`", step.class, param.name));
+            }
+        };
+        match param.kind {
+            ParamKind::KeywordOnly => kwargs.push((param.name.clone(), value)),
+            _ => args.push(value),
+        }
+    }
+    Ok(Value::New { class, args, kwargs })
+}
+
+fn is_required(param: &Param) -> bool {
+    let variable = matches!(param.kind, ParamKind::VarPositional | ParamKind::VarKeyword);
+    param.default.is_none() && !variable
+}
+
+fn is_named(kind: &TypeExpr, class: &str) -> bool {
+    matches!(kind, TypeExpr::Name(name) if name == class)
+}
+
+/// The class by module and name: the longest module that the dotted name begins with.
+fn reference(analysis: &Analysis, class: &str) -> Option<Reference> {
+    class.match_indices('.').rev().find_map(|(at, _)| {
+        let module = &class[..at];
+        let known = analysis.modules.iter().any(|report| report.name == module);
+        known.then(|| Reference::new(module, &class[at + 1..]).ok())?
+    })
+}
+
+/// Something of about the right type, to be replaced by the user.
+fn placeholder(param: &Param) -> Value {
+    let kind = match &param.resolved {
+        Some(TypeExpr::Name(name)) => name.as_str(),
+        Some(TypeExpr::Generic { base, .. }) => match &**base {
+            TypeExpr::Name(name) => name.as_str(),
+            _ => "",
+        },
+        _ => "",
+    };
+    match kind.rsplit('.').next().unwrap_or_default() {
+        "str" => Value::from(param.name.as_str()),
+        "int" => Value::Int(1),
+        "float" => Value::Float(1.5),
+        "bool" => Value::Bool(false),
+        "list" | "List" | "Sequence" | "Iterable" => Value::List(Vec::new()),
+        "dict" | "Dict" | "Mapping" => Value::Dict(Vec::new()),
+        "Decimal" => match Reference::new("decimal", "Decimal") {
+            Ok(class) => Value::New { class, args: vec![Value::from("1.50")], kwargs: Vec::new() },
+            Err(_) => Value::None,
+        },
+        _ => Value::None,
+    }
+}

@@ -1,0 +1,117 @@
+//! The same call many times over, and what all the outcomes amount to.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use menace_model::{Call, Outcome, Verdict};
+use menace_sandbox::{Backend, Cancel, Job, Pool, SandboxError, WarmSpec};
+
+use crate::render::outcome_json::{Header, RepeatJson};
+use crate::render::progress::Progress;
+
+/// Outcomes in numbers.
+#[derive(Debug, Serialize)]
+pub(crate) struct Summary {
+    pub calls: u32,
+    pub jobs: usize,
+    /// How often each verdict was reached.
+    pub verdicts: BTreeMap<Verdict, u32>,
+    /// How often each result came, by its hash.
+    pub results: BTreeMap<String, u32>,
+    /// The calls were equal and their outcomes are not.
+    pub differ: bool,
+    pub total_ms: Spread,
+    /// The first outcome of each verdict.
+    #[serde(skip)]
+    pub samples: BTreeMap<Verdict, Outcome>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub(crate) struct Spread {
+    pub median: f64,
+    pub p90: f64,
+}
+
+impl Spread {
+    /// By nearest rank: each is the time of a call that happened.
+    fn of(mut times: Vec<f64>) -> Self {
+        times.sort_by(f64::total_cmp);
+        let rank = |share: usize| {
+            let at = (times.len() * share).div_ceil(100).max(1) - 1;
+            times.get(at).copied().unwrap_or(0.0)
+        };
+        Self { median: rank(50), p90: rank(90) }
+    }
+}
+
+impl Summary {
+    fn add(&mut self, outcome: Outcome) {
+        *self.verdicts.entry(outcome.verdict).or_default() += 1;
+        if let Some(hash) = outcome.value.as_ref().and_then(|value| value.hash.clone()) {
+            *self.results.entry(hash).or_default() += 1;
+        }
+        self.samples.entry(outcome.verdict).or_insert(outcome);
+    }
+
+    pub(crate) fn json<'a>(&'a self, header: Header<'a>) -> RepeatJson<'a> {
+        RepeatJson { header, outcomes: self, samples: &self.samples }
+    }
+}
+
+/// Runs them. The first failure of ours ends the rest.
+pub(super) fn run(
+    backend: &dyn Backend,
+    spec: &WarmSpec,
+    call: &Call,
+    calls: u32,
+    jobs: usize,
+) -> Result<Summary, SandboxError> {
+    let mut summary = Summary {
+        calls,
+        jobs,
+        verdicts: BTreeMap::new(),
+        results: BTreeMap::new(),
+        differ: false,
+        total_ms: Spread { median: 0.0, p90: 0.0 },
+        samples: BTreeMap::new(),
+    };
+    let (mut times, mut failed, mut done) = (Vec::new(), None, 0);
+    let progress = Progress::new("calling");
+    let work = (0..calls).map(|_| Job { spec: spec.clone(), call: call.clone() });
+    // Not the one that Ctrl-C uses: a failure is no wish of the user's.
+    let rest = Cancel::default();
+    Pool::new(backend, jobs, rest.clone()).run(work, |_, result| {
+        done += 1;
+        progress.report(done, calls as usize);
+        match result {
+            Ok(outcome) => {
+                times.push(outcome.runtime_metrics.total_ms);
+                summary.add(outcome);
+            }
+            Err(error) if failed.is_none() => {
+                failed = Some(error);
+                rest.cancel();
+            }
+            Err(_) => {}
+        }
+    });
+    if let Some(error) = failed {
+        return Err(error);
+    }
+    summary.differ = summary.verdicts.len() > 1 || summary.results.len() > 1;
+    summary.total_ms = Spread::of(times);
+    Ok(summary)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranks_are_times_that_happened() {
+        let times = (1..=10).rev().map(f64::from).collect();
+        assert_eq!(Spread::of(times), Spread { median: 5.0, p90: 9.0 });
+        assert_eq!(Spread::of(vec![7.0]), Spread { median: 7.0, p90: 7.0 });
+    }
+}

@@ -1,0 +1,221 @@
+//! From `package.module:Class.method` to something that can be called.
+//!
+//! What the source says decides how it is called; whether the name exists at run time is found out
+//! there. Invariant: a name that the source does not have is refused here, with what it may mean.
+
+use anyhow::{Error, anyhow, bail};
+
+use menace_model::{How, ModuleRef, ModuleReport, Section, SectionId, SectionKind, Target};
+use menace_source::Analysis;
+
+use crate::suggest::{did_you_mean, nearest};
+
+const SUGGESTIONS: usize = 3;
+
+/// What a target leads to.
+#[derive(Debug)]
+pub(super) struct Found<'a> {
+    pub target: Target,
+    pub line: Option<u32>,
+    /// Directories for the front of `sys.path`, relative to the repository.
+    pub import_roots: Vec<String>,
+    pub way: Way<'a>,
+}
+
+/// What it takes to call it.
+#[derive(Debug)]
+pub(super) enum Way<'a> {
+    Open,
+    /// It needs an instance.
+    On(&'a Section),
+    /// There is no way, and this is why.
+    Closed(String),
+}
+
+impl Found<'_> {
+    pub(super) fn is_module(&self) -> bool {
+        self.target.how == How::Module
+    }
+}
+
+/// Finds the section that is meant.
+pub(super) fn find<'a>(analysis: &'a Analysis, typed: &str) -> Result<Found<'a>, Error> {
+    let (module_name, qualname) = match typed.rsplit_once(':') {
+        Some((module, qualname)) if !module.is_empty() && !qualname.is_empty() => {
+            (module, qualname)
+        }
+        Some(_) => bail!("`{typed}` is no target; write `package.module:name`"),
+        None => (typed, SectionId::TOP_LEVEL),
+    };
+    let module = find_module(analysis, module_name)?;
+    let reference = ModuleRef { name: module.name.clone(), path: Some(module.path.clone()) };
+    let found = |qualname: &str, how, line, way| Found {
+        target: Target { module: reference.clone(), qualname: qualname.to_owned(), how },
+        line,
+        import_roots: import_roots(analysis, module),
+        way,
+    };
+    if qualname == SectionId::TOP_LEVEL {
+        return Ok(found("", How::Module, None, Way::Open));
+    }
+    let Some(section) = find_section(module, qualname) else {
+        if is_class(analysis, module, qualname) {
+            return Ok(found(qualname, How::Function, None, Way::Open));
+        }
+        return Err(no_such_name(analysis, module, qualname));
+    };
+    let line = Some(section.line);
+    let bare = bare(section.id.qualname());
+    if bare.contains("<locals>") {
+        let around = bare.split(".<locals>").next().unwrap_or(bare);
+        let why = format!("it is defined inside `{around}`: only a call of that can reach it");
+        return Ok(found(bare, How::Function, line, Way::Closed(why)));
+    }
+    let how = match section.kind {
+        SectionKind::Function | SectionKind::Nested => How::Function,
+        SectionKind::Method => How::Method,
+        SectionKind::ClassMethod => How::ClassMethod,
+        SectionKind::StaticMethod => How::StaticMethod,
+        SectionKind::Property => How::Property,
+        SectionKind::Module => How::Module,
+    };
+    if let Some((class, "__init__" | "__new__")) = bare.rsplit_once('.') {
+        // Making an instance is how Python itself gets there.
+        return Ok(found(class, How::Function, line, Way::Open));
+    }
+    if let Some((property, accessor @ ("setter" | "deleter"))) = bare.rsplit_once('.')
+        && how == How::Property
+    {
+        let why = format!("it is the {accessor} of `{property}`, which exec cannot call");
+        return Ok(found(bare, how, line, Way::Closed(why)));
+    }
+    let way = match how {
+        How::Method | How::Property => Way::On(section),
+        _ => Way::Open,
+    };
+    Ok(found(bare, how, line, way))
+}
+
+fn find_module<'a>(analysis: &'a Analysis, typed: &str) -> Result<&'a ModuleReport, Error> {
+    let modules = &analysis.modules;
+    let exact = modules.iter().find(|module| module.name == typed || module.path == typed);
+    // When the repository is itself a package, its modules go by their own names too.
+    let shorter = || {
+        modules.iter().find(|module| {
+            root_of(module).is_none()
+                && module.name.split_once('.').is_some_and(|(_, rest)| rest == typed)
+        })
+    };
+    if let Some(module) = exact.or_else(shorter) {
+        return Ok(module);
+    }
+    // `package.module.function` is a natural slip.
+    let colon = typed.match_indices('.').rev().find_map(|(at, _)| {
+        let (name, rest) = (&typed[..at], &typed[at + 1..]);
+        let module = modules.iter().find(|module| module.name == name)?;
+        let is_there = find_section(module, rest).is_some() || is_class(analysis, module, rest);
+        is_there.then(|| format!("{name}:{rest}"))
+    });
+    let names = modules.iter().map(|module| module.name.as_str());
+    let suggestions = match &colon {
+        Some(meant) => vec![meant.as_str()],
+        None => nearest(typed, names, SUGGESTIONS),
+    };
+    Err(anyhow!("there is no module `{typed}` in the repository{}", did_you_mean(&suggestions)))
+}
+
+/// Python keeps the last of several definitions.
+fn find_section<'a>(module: &'a ModuleReport, qualname: &str) -> Option<&'a Section> {
+    let named = |section: &&Section| bare(section.id.qualname()) == qualname;
+    let exact = |section: &&Section| section.id.qualname() == qualname;
+    module.sections.iter().rev().find(named).or_else(|| module.sections.iter().find(exact))
+}
+
+/// Without the number of the definition.
+fn bare(qualname: &str) -> &str {
+    qualname.split_once('#').map_or(qualname, |(name, _)| name)
+}
+
+/// Classes are no sections; their methods and constructors tell of them.
+fn is_class(analysis: &Analysis, module: &ModuleReport, qualname: &str) -> bool {
+    let prefix = format!("{qualname}.");
+    let full = format!("{}.{qualname}", module.name);
+    let has_methods = module.sections.iter().any(|section| {
+        let is_inside = section.id.qualname().starts_with(&prefix);
+        is_inside && section.kind != SectionKind::Nested
+    });
+    has_methods
+        || analysis
+            .modules
+            .iter()
+            .flat_map(|module| &module.sections)
+            .filter_map(|section| section.construction.as_ref())
+            .any(|plan| plan.steps.iter().any(|step| step.class == full))
+}
+
+fn no_such_name(analysis: &Analysis, module: &ModuleReport, qualname: &str) -> Error {
+    if let Some(error) = &module.error {
+        let line = error.line.map_or(String::new(), |line| format!(":{line}"));
+        return anyhow!(
+            "`{}{line}` cannot be understood: {}; only `{}` as a whole can be called",
+            error.file,
+            error.reason,
+            module.name
+        );
+    }
+    let here: Vec<&str> = names(module).collect();
+    let near = nearest(qualname, here.iter().copied(), SUGGESTIONS);
+    let elsewhere: Vec<String> = analysis
+        .modules
+        .iter()
+        .filter(|other| names(other).any(|name| name == qualname))
+        .map(|other| format!("{}:{qualname}", other.name))
+        .collect();
+    let near = if elsewhere.is_empty() {
+        near
+    } else {
+        elsewhere.iter().map(String::as_str).take(SUGGESTIONS).collect()
+    };
+    anyhow!("`{}` has no `{qualname}`{}", module.path, did_you_mean(&near))
+}
+
+fn names(module: &ModuleReport) -> impl Iterator<Item = &str> {
+    let callable = |section: &&Section| section.kind != SectionKind::Module;
+    module.sections.iter().filter(callable).map(|section| section.id.qualname())
+}
+
+/// The directory that a module's name is relative to; none when that lies above the repository.
+fn root_of(module: &ModuleReport) -> Option<&str> {
+    let stem = module.path.strip_suffix(".py").unwrap_or(&module.path);
+    let stem = stem.strip_suffix("/__init__").unwrap_or(stem);
+    let below = module.name.replace('.', "/");
+    if stem == below {
+        return Some("");
+    }
+    stem.strip_suffix(&below)?.strip_suffix('/')
+}
+
+/// The module's own root first, then those of all others, then the repository.
+fn import_roots(analysis: &Analysis, module: &ModuleReport) -> Vec<String> {
+    let mut roots: Vec<&str> = root_of(module).into_iter().collect();
+    let mut others: Vec<&str> = analysis.modules.iter().filter_map(root_of).collect();
+    others.sort_by_key(|root| std::cmp::Reverse(root.len()));
+    // A script sees what lies beside it.
+    let beside = module.path.rsplit_once('/').map_or("", |(directory, _)| directory);
+    let uses_neighbours = module.imports.iter().any(|import| {
+        let file = format!("{beside}/{}", import.module.replace('.', "/"));
+        import.path.as_deref().is_some_and(|path| {
+            path == format!("{file}.py") || path == format!("{file}/__init__.py")
+        })
+    });
+    roots.extend(uses_neighbours.then_some(beside));
+    roots.extend(others);
+    roots.push("");
+    let mut unique: Vec<String> = Vec::new();
+    for root in roots {
+        if !unique.iter().any(|known| known == root) {
+            unique.push(root.to_owned());
+        }
+    }
+    unique
+}

@@ -1,0 +1,87 @@
+//! `menace doctor` as its users meet it.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+
+use serde_json::{Value, json};
+
+use crate::program::{PYTHON_PATH, Place, Ran};
+
+#[test]
+fn the_tier_is_proved_and_every_mechanism_has_a_reason() {
+    let place = Place::with_fixture("bookshop");
+    let arguments = ["doctor", "--repo", "bookshop", "--format", "json"];
+    let found = place.run_with(&[PYTHON_PATH], &arguments).json();
+    assert_eq!((&found["version"], &found["sandbox"]["state"]), (&json!(1), &json!("proved")));
+    assert!(found["tier"].is_string(), "{found}");
+    for mechanism in found["mechanisms"].as_array().unwrap() {
+        assert!(mechanism["available"].is_boolean(), "{mechanism}");
+        assert_ne!(mechanism["detail"], "", "{mechanism}");
+    }
+    assert_eq!(found["python"]["origin"], "path");
+    assert_eq!(found["limits"]["timeout"], json!(["monitor"]));
+    let held = found["limits"].as_object().unwrap().len();
+    assert_eq!(held + found["unenforced"].as_array().unwrap().len(), 8, "{found}");
+}
+
+#[test]
+fn it_leaves_no_trace() {
+    let place = Place::with_fixture("bookshop");
+    let before = place.files(".");
+    place.run_with(&[PYTHON_PATH], &["doctor", "--repo", "bookshop"]);
+    assert_eq!(place.files("."), before);
+}
+
+#[test]
+fn the_table_answers_the_same_questions() {
+    let place = Place::with_fixture("bookshop");
+    let ran = place.run_with(&[PYTHON_PATH], &["doctor", "--repo", "bookshop"]);
+    assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""));
+    let labels = ["tier ", "sandbox     proved", "machine ", "python ", "Mechanism", "Held by"];
+    for label in labels {
+        assert!(ran.out.contains(label), "{label} in\n{}", ran.out);
+    }
+}
+
+#[test]
+fn a_missing_interpreter_is_told_and_is_no_failure() {
+    let place = Place::with_fixture("bookshop");
+    let ran = place.run(&["doctor", "--repo", "bookshop"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    assert!(ran.out.contains("found no Python"), "{}", ran.out);
+    assert!(ran.out.contains("--python PATH"), "{}", ran.out);
+    let found = place.run(&["doctor", "--repo", "bookshop", "--format", "json"]).json();
+    let state = json!({"state": "not_tried", "why": "there is no Python to try it with"});
+    assert_eq!((&found["sandbox"], &found["limits"]), (&state, &Value::Null));
+}
+
+#[test]
+fn what_is_no_repository_is_an_error() {
+    let ran = Place::new().run(&["doctor", "--repo", "nowhere"]);
+    assert_eq!(ran.code, Some(2));
+    assert!(ran.err.contains("`nowhere` is not a directory"), "{}", ran.err);
+}
+
+#[test]
+fn without_root_it_says_why_there_is_no_stronger_tier() {
+    let place = Place::new();
+    let open = |path: &std::path::Path| {
+        fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+    };
+    open(place.path());
+    let binary = place.path().join("menace");
+    fs::copy(env!("CARGO_BIN_EXE_menace"), &binary).unwrap();
+    open(&binary);
+    let mut command = Command::new(binary);
+    command.args(["doctor", "--format", "json"]).current_dir(place.path()).env_clear();
+    command.envs([PYTHON_PATH]);
+    if nix::unistd::geteuid().is_root() {
+        command.uid(65534).gid(65534);
+    }
+    let found = Ran::from(command.output().unwrap()).json();
+    assert_eq!((&found["root"], &found["sandbox"]["state"]), (&json!(false), &json!("proved")));
+    let why = found["why"].as_array().unwrap();
+    assert!(why.iter().any(|why| why.as_str().unwrap().contains("it needs root")), "{found}");
+}

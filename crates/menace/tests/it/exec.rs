@@ -1,0 +1,316 @@
+//! `menace exec` as its users meet it.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use serde_json::{Value, json};
+
+use crate::processes::{descendants, groups_of, is_alive, until};
+use crate::program::{PYTHON_PATH, Place, Ran};
+
+fn exec(place: &Place, arguments: &[&str]) -> Ran {
+    place.run_with(&[PYTHON_PATH], &[&["exec"], arguments].concat())
+}
+
+fn outcome(place: &Place, arguments: &[&str]) -> Value {
+    exec(place, &[arguments, &["--format", "json"]].concat()).json()
+}
+
+/// A repository of one module.
+fn repo(source: &str) -> Place {
+    let place = Place::new();
+    fs::create_dir(place.path().join("repo")).unwrap();
+    place.write("repo/mod.py", source);
+    place
+}
+
+/// Without what differs from machine to machine and from run to run.
+fn stable(text: &str) -> String {
+    let changing = ["time", "memory", "io", "isolation", "python", "limits"];
+    let line = |line: &str| match changing.iter().find(|label| line.starts_with(**label)) {
+        Some(label) => format!("{label:<12}[…]\n"),
+        None => format!("{line}\n"),
+    };
+    text.lines().map(line).collect()
+}
+
+fn stable_json(mut outcome: Value) -> Value {
+    for key in ["tier", "python", "runtime_metrics", "enforced_by", "unenforced"] {
+        assert!(!outcome[key].is_null(), "{key} of {outcome}");
+        outcome[key] = json!("[…]");
+    }
+    outcome
+}
+
+const SHOP: [&str; 2] = ["--repo", "bookshop"];
+
+#[test]
+fn a_division_by_zero_is_shown_with_its_place() {
+    let place = Place::with_fixture("bookshop");
+    let call = ["bookshop.pricing:discount", "--args", "[[], null]"];
+    let ran = exec(&place, &[&SHOP[..], &call].concat());
+    assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""));
+    insta::assert_snapshot!(stable(&ran.out));
+}
+
+#[test]
+fn a_result_as_json() {
+    let place = Place::with_fixture("bookshop");
+    let call = ["bookshop.pricing:parse_price", "--args", r#"["EUR 12,50"]"#, "--seed", "7"];
+    let found = outcome(&place, &[&SHOP[..], &call].concat());
+    insta::assert_json_snapshot!(stable_json(found));
+}
+
+#[test]
+fn every_kind_of_section_can_be_called() {
+    let place = Place::with_fixture("bookshop");
+    let book = r#"{"$call": "bookshop.models:Book", "args": ["Emma", "Jane Austen", 10]}"#;
+    let repr = |arguments: &[&str]| {
+        let found = outcome(&place, &[&SHOP[..], arguments].concat());
+        assert_eq!(found["verdict"], "returned", "{found}");
+        let value = found["value"]["repr"].as_str().unwrap_or_default().to_owned();
+        (found["target"]["how"].as_str().unwrap().to_owned(), value)
+    };
+    let is = |how: &str, value: &str| (how.to_owned(), value.to_owned());
+    let static_method = ["bookshop.models:Book.shelf_key", "--args", r#"["Jane Austen", "Emma"]"#];
+    assert_eq!(repr(&static_method), is("static_method", "'A/Emm'"));
+    let row = r#"[{"title": "a", "author": "b", "price": "1", "condition": "new"}]"#;
+    let (how, made) = repr(&["bookshop.models:Book.from_row", "--args", row]);
+    assert_eq!(how, "class_method");
+    assert!(made.starts_with("Book(title='a'"), "{made}");
+    let property = ["bookshop.models:Book.asking_price", "--receiver", book];
+    assert_eq!(repr(&property), is("property", "Decimal('7.0')"));
+    assert_eq!(repr(&["bookshop.models:<module>"]).0, "module");
+    assert_eq!(repr(&["bookshop.models"]).0, "module");
+    // Instances that nothing has to be invented for are made.
+    assert_eq!(repr(&["bookshop.models:Condition.factor"]), is("method", "Decimal('1')"));
+    let async_method = ["bookshop.web.api:Api.handle", "--args", r#"["GET", "/"]"#];
+    let (how, answer) = repr(&async_method);
+    assert_eq!(how, "method");
+    assert!(answer.starts_with("(404, "), "{answer}");
+    let class = ["bookshop.models:Customer", "--kwargs", r#"{"name": "A", "email": "a@b"}"#];
+    let customer = "Customer(name='A', email='a@b', loyal=False)";
+    assert_eq!(repr(&class), is("function", customer));
+}
+
+#[test]
+fn a_source_directory_is_an_import_root() {
+    let place = Place::new();
+    fs::create_dir_all(place.path().join("repo/src/app")).unwrap();
+    place.write("repo/src/app/__init__.py", "");
+    place.write("repo/src/app/names.py", "NAME = 'app'\n");
+    place.write(
+        "repo/src/app/main.py",
+        "from app.names import NAME\ndef f(): return NAME, __name__\n",
+    );
+    let found = outcome(&place, &["--repo", "repo", "app.main:f"]);
+    assert_eq!(found["value"]["repr"], "('app', 'app.main')", "{found}");
+    assert_eq!(found["target"]["path"], "src/app/main.py");
+}
+
+#[test]
+fn what_only_another_call_can_reach_is_unreachable() {
+    let place = Place::with_fixture("bookshop");
+    let ran = exec(&place, &["--repo", "bookshop", "bookshop.pricing:rounding.<locals>.to_step"]);
+    assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""));
+    insta::assert_snapshot!(ran.out);
+}
+
+#[test]
+fn bad_requests_say_what_to_do() {
+    let place = Place::with_fixture("bookshop");
+    let mut said = String::new();
+    for arguments in [
+        &["bookshop.pricing:discuont"][..],
+        &["bookshop.prcing:discount"],
+        &["bookshop.pricing.discount"],
+        &["bookshop.models:discount"],
+        &["bookshop.models:Order.total"],
+        &["bookshop.pricing:discount", "--receiver", "1"],
+        &["bookshop.pricing:discount", "--args", r#"[{"$tuple": [{"$int": 1.5}]}]"#],
+        &["bookshop.pricing:discount", "--args", "{}"],
+        &["bookshop.pricing:discount", "--preset", r#"{"MEMORY_LIMTI": "1Mi"}"#],
+        &["bookshop.pricing:discount", "--preset", r#"{"MEMORY_LIMIT": "many"}"#],
+        &["bookshop.pricing:discount", "--python", "nowhere/python"],
+        &["bookshop.pricing:discount", "--repo", "nowhere"],
+    ] {
+        let repo = if arguments.contains(&"--repo") { &[][..] } else { &SHOP[..] };
+        let ran = exec(&place, &[repo, arguments].concat());
+        assert_eq!((ran.code, ran.out.as_str()), (Some(2), ""), "{arguments:?}: {}", ran.err);
+        said += &ran.err;
+    }
+    insta::assert_snapshot!(said);
+}
+
+#[test]
+fn limits_come_from_the_preset_and_a_setting_overrides_it() {
+    let place = repo("def spin():\n    while True: pass\n");
+    let preset = r#"{"CPU_LIMIT": "0.2", "TIMEOUT": "20"}"#;
+    let found = outcome(&place, &["--repo", "repo", "mod:spin", "--preset", preset]);
+    assert_eq!(found["verdict"], "timed_out");
+    assert_eq!(found["reason"], "it used up its processor time");
+    let preset = r#"{"TIMEOUT": "20"}"#;
+    let arguments = ["exec", "--repo", "repo", "mod:spin", "--preset", preset];
+    let ran = place.run_with(
+        &[PYTHON_PATH, ("TIMEOUT", "200ms")],
+        &[&arguments[..], &["--format", "json"]].concat(),
+    );
+    let found = ran.json();
+    assert_eq!(found["reason"], "it did not end in time", "{found}");
+    assert!(found["runtime_metrics"]["total_ms"].as_f64().unwrap() < 5000.0, "{found}");
+}
+
+#[test]
+fn what_exec_does_not_do_yet_is_told_once() {
+    let place = repo("def f(): return 1\n");
+    let preset = r#"{"FAILURE_MODES": ["disk", "network"], "NETWORK_LATENCY_MS": 200}"#;
+    let ran = exec(&place, &["--repo", "repo", "mod:f", "--preset", preset]);
+    assert_eq!(ran.code, Some(0));
+    assert_eq!(ran.err, " WARN not applied by exec yet: FAILURE_MODES, NETWORK_LATENCY_MS\n");
+}
+
+#[test]
+fn nothing_that_a_guest_prints_drives_the_terminal() {
+    let place =
+        repo("def f():\n    print('\\x1b[31mred')\n    raise ValueError('\\x1b]0;title\\x07')\n");
+    let ran = exec(&place, &["--repo", "repo", "mod:f"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    assert!(!ran.out.contains('\u{1b}') && ran.out.contains("red"), "{:?}", ran.out);
+}
+
+#[test]
+fn a_call_changes_nothing_in_the_repository() {
+    let place =
+        repo("def f():\n    open('new', 'w').write('x')\n    open('mod.py', 'a').write('#')\n");
+    let before = place.files("repo");
+    let found = outcome(&place, &["--repo", "repo", "mod:f"]);
+    assert_eq!(found["files"]["total"], 2, "{found}");
+    assert_eq!(place.files("repo"), before);
+}
+
+#[test]
+fn repeated_calls_are_summed_up() {
+    let place =
+        repo("import time\ndef same(): return 1\ndef other(): return time.perf_counter_ns()\n");
+    let repeat = |name: &str| {
+        outcome(&place, &["--repo", "repo", name, "--repeat", "5", "--jobs", "2"])["outcomes"]
+            .clone()
+    };
+    let same = repeat("mod:same");
+    assert_eq!(same["verdicts"], json!({"returned": 5}));
+    assert_eq!((same["results"].as_object().unwrap().len(), &same["differ"]), (1, &json!(false)));
+    assert!(same["total_ms"]["median"].as_f64() <= same["total_ms"]["p90"].as_f64(), "{same}");
+    let other = repeat("mod:other");
+    assert_eq!((other["results"].as_object().unwrap().len(), &other["differ"]), (5, &json!(true)));
+}
+
+#[test]
+fn the_table_of_repeated_calls() {
+    let place = Place::with_fixture("bookshop");
+    let call =
+        ["bookshop.pricing:discount", "--args", "[[], null]", "--repeat", "3", "--jobs", "1"];
+    let ran = exec(&place, &[&SHOP[..], &call].concat());
+    assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""));
+    insta::assert_snapshot!(stable(&ran.out));
+}
+
+#[test]
+fn the_interpreter_is_remembered_below_the_data_directory() {
+    let place = repo("def f(): return 1\n");
+    outcome(&place, &["--repo", "repo", "mod:f"]);
+    let kept = place.files("sandbox_data/cache");
+    let is_kept = |(path, _): &(std::path::PathBuf, Vec<u8>)| {
+        path.file_name().unwrap().to_str().unwrap().starts_with("interpreter-")
+    };
+    assert!(
+        kept.iter().any(is_kept),
+        "{:?}",
+        kept.iter().map(|(path, _)| path).collect::<Vec<_>>()
+    );
+}
+
+/// Without root there may be no control groups to hold a share of the processors.
+#[test]
+fn a_limit_that_nothing_holds_is_told() {
+    let place = repo("def f(): return 1\n");
+    let open = |path: &std::path::Path, mode| {
+        fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    };
+    open(place.path(), 0o777);
+    let binary = place.path().join("menace");
+    fs::copy(env!("CARGO_BIN_EXE_menace"), &binary).unwrap();
+    open(&binary, 0o755);
+    let mut command = Command::new(binary);
+    command
+        .args(["exec", "--repo", "repo", "mod:f", "--preset", r#"{"CPU_SHARE": "50%"}"#])
+        .args(["--format", "json"])
+        .current_dir(place.path())
+        .env_clear()
+        .envs([PYTHON_PATH]);
+    if nix::unistd::geteuid().is_root() {
+        command.uid(65534).gid(65534);
+    }
+    let ran = Ran::from(command.output().unwrap());
+    let found = ran.json();
+    assert_eq!(
+        (&found["verdict"], &found["tier"]),
+        (&json!("returned"), &json!("user_namespaces"))
+    );
+    let held = !found["enforced_by"]["cpu_share"].is_null();
+    assert_eq!(held, !ran.err.contains("nothing here can hold the limit `cpu_share`"), "{ran:?}");
+    assert_eq!(found["unenforced"], if held { json!([]) } else { json!(["cpu_share"]) });
+}
+
+const SLEEPER: &str = "import time\ndef nap(): time.sleep(60)\n";
+/// Of the user, for a command that was asked to end.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// Starts `menace exec` and returns once a guest is asleep in it.
+fn asleep(place: &Place, arguments: &[&str]) -> (std::process::Child, Vec<i32>) {
+    let preset = ["--preset", r#"{"TIMEOUT": "100"}"#];
+    let arguments = [&["exec", "--repo", "repo", "mod:nap"], arguments, &preset].concat();
+    let mut command = place.command(&arguments);
+    command.envs([PYTHON_PATH]).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let child = command.spawn().unwrap();
+    let pid = child.id().cast_signed();
+    // The init, PID 1, the warm interpreter, and the one that sleeps.
+    assert!(until(Duration::from_secs(15), || descendants(pid).len() >= 4), "no guest appeared");
+    // Its last step before it sleeps is a few microseconds of Python.
+    std::thread::sleep(Duration::from_millis(100));
+    (child, descendants(pid))
+}
+
+#[test]
+fn ctrl_c_ends_everything_within_a_second() {
+    let place = repo(SLEEPER);
+    let (child, processes) = asleep(&place, &["--repeat", "4", "--jobs", "2"]);
+    let pid = child.id();
+    let asked = Instant::now();
+    kill(Pid::from_raw(pid.cast_signed()), Signal::SIGINT).unwrap();
+    let ran = Ran::from(child.wait_with_output().unwrap());
+    assert!(asked.elapsed() < PATIENCE, "{:?}", asked.elapsed());
+    assert_eq!((ran.code, ran.out.as_str()), (Some(130), ""), "{}", ran.err);
+    let alive: Vec<_> = processes.into_iter().filter(|pid| is_alive(*pid)).collect();
+    assert_eq!(alive, Vec::<i32>::new());
+    assert_eq!(groups_of(pid), Vec::<std::path::PathBuf>::new());
+}
+
+#[test]
+fn a_killed_menace_leaves_no_process_and_the_next_one_removes_its_groups() {
+    let place = repo(&format!("{SLEEPER}def f(): return 1\n"));
+    let (mut child, processes) = asleep(&place, &[]);
+    let pid = child.id();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let ended = until(PATIENCE, || !processes.iter().any(|pid| is_alive(*pid)));
+    let alive: Vec<_> = processes.into_iter().filter(|pid| is_alive(*pid)).collect();
+    let next = outcome(&place, &["--repo", "repo", "mod:f"]);
+    assert_eq!(next["verdict"], "returned");
+    assert_eq!(groups_of(pid), Vec::<std::path::PathBuf>::new());
+    assert!(ended, "still alive after a second: {alive:?}");
+}
