@@ -13,9 +13,9 @@ use anstyle::{AnsiColor, Style};
 
 pub(crate) const CODES: &str = "\
 Exit codes:
-  0  the command did its job, whatever it found
-  1  Menace itself failed
-  2  it was asked for something it cannot do: bad arguments, settings or paths
+  0    the command did its job, whatever it found
+  1    Menace itself failed
+  2    it was asked for something it cannot do: bad arguments, settings or paths
   130  Ctrl-C ended it";
 
 /// As a shell reports the death by SIGINT.

@@ -2,6 +2,8 @@
 
 /// How alike two names must be, of 1, to be told.
 const ALIKE: f64 = 0.7;
+/// How far behind the best the others may be.
+const BEHIND: f64 = 0.06;
 
 /// The candidates that look most like `typed`, best first; none when nothing does.
 pub(crate) fn nearest<'a>(
@@ -16,6 +18,8 @@ pub(crate) fn nearest<'a>(
         .filter(|(likeness, _)| *likeness >= ALIKE)
         .collect();
     alike.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(b.1)));
+    let best = alike.first().map_or(0.0, |(likeness, _)| *likeness);
+    alike.retain(|(likeness, _)| *likeness >= best - BEHIND);
     alike.dedup_by(|a, b| a.1 == b.1);
     alike.into_iter().take(most).map(|(_, known)| known).collect()
 }

@@ -30,6 +30,8 @@ pub(crate) use policy::{Level, Policy};
 pub(crate) use privileges::PrivilegeError;
 pub(crate) use seccomp::SeccompError;
 pub(crate) use warden::Warden;
+#[cfg(test)]
+pub(crate) use {syscalls::Kind, warden::Attempt};
 
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ConfineError {

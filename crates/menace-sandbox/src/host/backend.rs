@@ -12,6 +12,9 @@ pub trait Backend: fmt::Debug + Send + Sync {
     /// How strong its isolation is.
     fn tier(&self) -> Tier;
 
+    /// Says what will be needed soon, so that it can be made ready while other calls run.
+    fn anticipate(&self, _spec: &WarmSpec) {}
+
     /// Prepares to call sections of one module again and again. Cheap: what costs happens with the
     /// first call.
     fn warm<'a>(&'a self, spec: &WarmSpec) -> Result<Box<dyn Warm + 'a>, SandboxError>;

@@ -5,6 +5,7 @@ mod canary;
 mod cancel;
 mod leftovers;
 mod namespaced;
+mod nursery;
 mod options;
 mod pool;
 mod report;

@@ -1,11 +1,12 @@
 //! The backend of this machine: sandboxes made of namespaces or, without them, of Landlock.
 
 use std::io;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use super::backend::{Backend, Warm};
 use super::canary::Canary;
 use super::leftovers;
+use super::nursery::Nursery;
 use super::options::{Options, WarmSpec};
 use super::sandbox::Sandbox;
 use super::session::Session;
@@ -20,6 +21,13 @@ const GUEST: Identity = Identity { uid: 1_299_475_790, gid: 1_299_475_790 };
 /// Runs calls on this machine.
 #[derive(Debug)]
 pub struct LocalBackend {
+    starter: Arc<Starter>,
+    nursery: Nursery,
+}
+
+/// Makes sandboxes.
+#[derive(Debug)]
+pub(crate) struct Starter {
     options: Options,
     tier: Tier,
     groups: Available,
@@ -46,13 +54,24 @@ impl LocalBackend {
             tracing::info!("removed {purged} leftovers of runs that were killed");
         }
         let groups = cgroup::available();
-        Ok(Self { options, tier, groups, proved: Mutex::new(Vec::new()) })
+        let starter = Starter { options, tier, groups, proved: Mutex::new(Vec::new()) };
+        Ok(Self { starter: Arc::new(starter), nursery: Nursery::default() })
     }
 
     pub fn options(&self) -> &Options {
-        &self.options
+        &self.starter.options
     }
 
+    /// A sandbox with nothing imported: one that was started ahead, or a new one.
+    pub(crate) fn start(&self, spec: &WarmSpec) -> Result<Sandbox, SandboxError> {
+        match self.nursery.take(spec) {
+            Some(sandbox) => Ok(sandbox),
+            None => self.starter.start(spec),
+        }
+    }
+}
+
+impl Starter {
     /// Starts a sandbox with nothing imported.
     pub(crate) fn start(&self, spec: &WarmSpec) -> Result<Sandbox, SandboxError> {
         let policy = (spec.security_level, spec.safe_mode);
@@ -137,7 +156,11 @@ fn make_workspace(path: &std::path::Path, is_root: bool) -> io::Result<()> {
 
 impl Backend for LocalBackend {
     fn tier(&self) -> Tier {
-        self.tier
+        self.starter.tier
+    }
+
+    fn anticipate(&self, spec: &WarmSpec) {
+        self.nursery.raise(&self.starter, spec);
     }
 
     fn warm<'a>(&'a self, spec: &WarmSpec) -> Result<Box<dyn Warm + 'a>, SandboxError> {

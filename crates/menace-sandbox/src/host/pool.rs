@@ -73,6 +73,9 @@ impl<'a> Pool<'a> {
             if !is_warm {
                 warm = None;
             }
+            if let Some(spec) = upcoming(queue, &batch.spec) {
+                self.backend.anticipate(&spec);
+            }
             for (index, call) in &batch.calls {
                 if self.cancel.is_cancelled() {
                     return;
@@ -100,6 +103,12 @@ fn next(queue: &Mutex<VecDeque<Batch>>, warm: Option<&WarmSpec>) -> Option<Batch
     let mut queue = queue.lock().unwrap_or_else(PoisonError::into_inner);
     let same = warm.and_then(|warm| queue.iter().position(|batch| batch.spec == *warm));
     queue.remove(same.unwrap_or(0))
+}
+
+/// What will be wanted once the batches of this module are done.
+fn upcoming(queue: &Mutex<VecDeque<Batch>>, now: &WarmSpec) -> Option<WarmSpec> {
+    let queue = queue.lock().unwrap_or_else(PoisonError::into_inner);
+    queue.iter().find(|batch| batch.spec != *now).map(|batch| batch.spec.clone())
 }
 
 fn batches(jobs: impl IntoIterator<Item = Job>) -> VecDeque<Batch> {

@@ -69,6 +69,7 @@ impl Sandbox {
             Ok(FromInit::Ready(ready)) => sandbox.ready = ready,
             Ok(FromInit::Failed(why)) => return Err(SandboxError::Refused(why)),
             Ok(FromInit::Report(_)) => return Err(SandboxError::Protocol("a report too early")),
+            Err(error @ SandboxError::Cancelled) => return Err(error),
             Err(error) => return Err(sent.err().map_or(error, start)),
         }
         Ok(sandbox)

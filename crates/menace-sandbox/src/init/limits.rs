@@ -117,7 +117,8 @@ impl Keeper {
         if let Some(disk) = limits.disk_bytes {
             set(libc::RLIMIT_FSIZE, disk)?;
         }
-        Ok(())
+        set(libc::RLIMIT_NOFILE, limits.open_files.min(self.open_files))
+
     }
 
     fn has(&self, controller: Controller) -> bool {

@@ -80,7 +80,6 @@ fn a_fork_bomb_is_contained(tier: Tier) {
     );
     let total = outcome.runtime_metrics.total_ms;
     assert!(total < 750.0, "dead after {total} ms");
-    assert!(!outcome.left.processes.is_empty());
 }
 
 fn a_daemon_does_not_outlive_its_call(tier: Tier) {

@@ -35,7 +35,9 @@ fn writing_to_every_descriptor_harms_nobody(tier: Tier) {
     let outcome = session.run(ask("write_everywhere"));
     assert_eq!(outcome.verdict, Verdict::Returned, "{outcome:#?}");
     let written = outcome.value.and_then(|value| value.value).expect("a list");
-    assert_eq!(items(&written), [Value::Int(1), Value::Int(2)]);
+    let numbers: Vec<_> =
+        items(&written).iter().filter_map(|fd| text(fd).split(' ').next()).collect();
+    assert_eq!(numbers, ["1", "2"], "{written:?}");
     session.still_works();
 }
 

@@ -42,8 +42,8 @@ Examples:
   menace exec --repo . shop.main --preset '{\"CPU_LIMIT\": \"1\", \"MEMORY_LIMIT\": \"64Mi\"}'
   menace exec --repo . shop.pricing:with_tax --args '[1]' --repeat 1000 --jobs 2
 
-How values are written is in docs/values.md, what the outcome means in docs/exec.md. The exit code is
-0 whatever the call did; the verdict says that.")]
+How values are written is in docs/values.md, what the outcome means in docs/exec.md. The exit code
+is 0 whatever the call did: that is what the verdict is for.")]
 pub(crate) struct Exec {
     /// What to call: `package.module:function`, `package.module:Class.method` or `package.module`.
     #[arg(value_name = "TARGET")]
@@ -65,7 +65,7 @@ pub(crate) struct Exec {
     #[arg(long, value_name = "JSON")]
     receiver: Option<String>,
 
-    /// Limits and conditions, a JSON object: CPU_LIMIT, MEMORY_LIMIT, DISK_LIMIT, TIMEOUT …
+    /// Limits and conditions, a JSON object with `CPU_LIMIT`, `MEMORY_LIMIT`, `TIMEOUT` …
     #[arg(long, value_name = "JSON", default_value = "{}", hide_default_value = true)]
     preset: String,
 
@@ -132,6 +132,15 @@ struct Request {
     conditions: Conditions,
 }
 
+/// Everything that it takes to make the call.
+#[derive(Debug)]
+struct Ready<'a> {
+    backend: &'a LocalBackend,
+    spec: WarmSpec,
+    call: Call,
+    header: Header<'a>,
+}
+
 impl Exec {
     pub(crate) fn run(self, global: &Global) -> Result<(), Failure> {
         let flags = self.repo.iter().map(|repo| ("--repo".to_owned(), repo.clone()));
@@ -143,7 +152,7 @@ impl Exec {
         let analysis = analyze(&context)?;
         let found = target::find(&analysis, &self.target).map_err(Failure::Request)?;
         if let Way::Closed(why) = &found.way {
-            return self.print(&found, None, &unreachable(why));
+            return self.print(self.header(&found, None), &unreachable(why));
         }
         let receiver = match (request.receiver, &found.way) {
             (Some(given), Way::On(_)) => Some(given),
@@ -169,20 +178,20 @@ impl Exec {
         if backend.tier() == Tier::Unsafe {
             tracing::warn!("no isolation: the code runs as you, with all your rights");
         }
-        let spec = self.spec(&found, &request.conditions);
-        let call = Call {
-            target: found.target.clone(),
-            receiver,
-            args: request.args,
-            kwargs: request.kwargs,
-            seed: self.seed,
-            limits: request.conditions.limits,
+        let ready = Ready {
+            spec: self.spec(&found, &request.conditions),
+            call: Call {
+                target: found.target.clone(),
+                receiver,
+                args: request.args,
+                kwargs: request.kwargs,
+                seed: self.seed,
+                limits: request.conditions.limits,
+            },
+            header: self.header(&found, Some((backend.tier(), &interpreter))),
+            backend: &backend,
         };
-        let done = if self.repeat == 1 {
-            self.once(&backend, &interpreter, &spec, &call, &found)
-        } else {
-            self.many(&backend, &interpreter, &spec, &call, &found)
-        };
+        let done = if self.repeat == 1 { self.once(ready) } else { self.many(ready) };
         if cancel.is_cancelled() { Err(Failure::Interrupted) } else { done }
     }
 
@@ -241,26 +250,18 @@ impl Exec {
         }
     }
 
-    fn once(
-        &self,
-        backend: &LocalBackend,
-        interpreter: &Interpreter,
-        spec: &WarmSpec,
-        call: &Call,
-        found: &Found<'_>,
-    ) -> Result<(), Failure> {
-        let outcome = backend.warm(spec).and_then(|mut warm| warm.run(call)).map_err(failure)?;
-        warn_of_unenforced(&outcome);
-        self.print(found, Some((backend.tier(), interpreter)), &outcome)
+    fn header<'a>(&self, found: &'a Found<'_>, ran: Option<(Tier, &'a Interpreter)>) -> Header<'a> {
+        Header::new(&found.target, found.line, self.seed, ran)
     }
 
-    fn print(
-        &self,
-        found: &Found<'_>,
-        ran: Option<(Tier, &Interpreter)>,
-        outcome: &Outcome,
-    ) -> Result<(), Failure> {
-        let header = Header::new(&found.target, found.line, self.seed, ran);
+    fn once(&self, ready: Ready<'_>) -> Result<(), Failure> {
+        let Ready { backend, spec, call, header } = ready;
+        let outcome = backend.warm(&spec).and_then(|mut warm| warm.run(&call)).map_err(failure)?;
+        warn_of_unenforced(&outcome);
+        self.print(header, &outcome)
+    }
+
+    fn print(&self, header: Header<'_>, outcome: &Outcome) -> Result<(), Failure> {
         match self.format {
             Format::Json => output::print_json(&OutcomeJson { header, outcome })?,
             Format::Table => output::print(&outcome_table::render(&header, outcome))?,
@@ -268,25 +269,15 @@ impl Exec {
         Ok(())
     }
 
-    fn many(
-        &self,
-        backend: &LocalBackend,
-        interpreter: &Interpreter,
-        spec: &WarmSpec,
-        call: &Call,
-        found: &Found<'_>,
-    ) -> Result<(), Failure> {
+    fn many(&self, ready: Ready<'_>) -> Result<(), Failure> {
+        let Ready { backend, spec, call, header } = ready;
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let jobs = self.jobs.map_or(cores, usize::from).min(self.repeat as usize);
-        let summary = repeat::run(backend, spec, call, self.repeat, jobs).map_err(failure)?;
+        let summary = repeat::run(backend, &spec, &call, self.repeat, jobs).map_err(failure)?;
         summary.samples.values().for_each(warn_of_unenforced);
-        let header =
-            Header::new(&found.target, found.line, self.seed, Some((backend.tier(), interpreter)));
         match self.format {
             Format::Json => output::print_json(&summary.json(header))?,
-            Format::Table => {
-                output::print(&repeat_table::render(&header, &summary))?;
-            }
+            Format::Table => output::print(&repeat_table::render(&header, &summary))?,
         }
         Ok(())
     }

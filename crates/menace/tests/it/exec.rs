@@ -44,6 +44,9 @@ fn stable_json(mut outcome: Value) -> Value {
         assert!(!outcome[key].is_null(), "{key} of {outcome}");
         outcome[key] = json!("[…]");
     }
+    // Differs between versions of Python.
+    assert_eq!(outcome["value"]["hash"].as_str().map(str::len), Some(32), "{outcome}");
+    outcome["value"]["hash"] = json!("[…]");
     outcome
 }
 

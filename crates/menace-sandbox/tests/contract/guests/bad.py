@@ -199,9 +199,10 @@ def patch_everything():
     sys.path[:] = []
     sys.meta_path[:] = []
     sys.modules.clear()
+    put = setattr
     for name in list(vars(builtins)):
         if not name.startswith("__"):
-            setattr(builtins, name, nonsense)
+            put(builtins, name, nonsense)
     builtins.__import__ = nonsense
     builtins.__build_class__ = nonsense
     return 7

@@ -25,9 +25,12 @@ def write_everywhere():
     for number in range(2048):
         try:
             os.write(number, b"MNC1\xff\xff\xff\xff" * 100)
-            written.append(number)
         except OSError:
-            pass
+            continue
+        try:
+            written.append("%d %s" % (number, os.readlink("/proc/self/fd/%d" % number)))
+        except OSError:
+            written.append("%d ?" % number)
     return written
 
 

@@ -62,7 +62,6 @@ def replace(path):
 
 def walk_out():
     """Climbs from the working directory to whatever is above everything."""
-    os.chdir("/")
     seen = []
     fd = os.open(".", os.O_RDONLY | os.O_DIRECTORY)
     for _ in range(40):
@@ -97,7 +96,7 @@ def harness_files():
     while frame is not None:
         names.add(frame.f_code.co_filename)
         frame = frame.f_back
-    return sorted(name for name in names if "guest.py" not in name)
+    return sorted(name for name in names if name.startswith("/") and "guest.py" not in name)
 
 
 def change_the_repository():
@@ -108,7 +107,7 @@ def change_the_repository():
     with open(".git/hooks/pre-commit", "w") as file:
         file.write("#!/bin/sh\nevil\n")
     os.chmod(".git/hooks/pre-commit", 0o777)
-    os.rename(".git/objects", ".git/objects.old")
+    os.rename(".git/objects/ab/cdef", ".git/objects/ab/0123")
     os.remove(".git/HEAD")
     os.symlink("/etc/passwd", ".git/HEAD")
     return "changed"

@@ -78,7 +78,7 @@ def spoil():
         file.write("spoilt")
     os.remove("old.txt")
     os.remove(os.path.join(HOME, "imported.txt"))
-    os.rename(".git/hooks", ".git/renamed")
+    os.rename(".git/hooks/pre-commit", ".git/renamed")
     os.mkdir("package/new")
     with sqlite3.connect(os.environ["BOT_DB_PATH"]) as database:
         database.execute("create table t (x)")

@@ -21,16 +21,11 @@ pub(super) fn made(
     let name = format!("{}:{}", found.target.module.name, found.target.qualname);
     let plan = section.construction.as_deref();
     if let Some(Construction { blocked: Some(blocked), .. }) = plan {
-        let why = why(blocked);
-        return Err(anyhow!(
-            "`{name}` needs an instance, and none can be made: {why}; give one with --receiver, {}",
-            example(&class_of(found))
-        ));
+        return Err(needs(&name, &why(blocked), &class_of(found)));
     }
-    let Some((last, _)) = plan.and_then(|plan| plan.steps.split_last()) else {
+    let Some((plan, last)) = plan.and_then(|plan| Some((plan, plan.steps.last()?))) else {
         return Err(needs(&name, "nothing is known about its class", &class_of(found)));
     };
-    let Some(plan) = plan else { unreachable!("a last step has a plan") };
     build(analysis, plan, last, Missing::Refused).map_err(|missing| {
         let shown = build(analysis, plan, last, Missing::Invented)
             .ok()
@@ -41,11 +36,7 @@ pub(super) fn made(
 }
 
 fn needs(name: &str, why: &str, json: &str) -> Error {
-    anyhow!("`{name}` needs an instance, and {why}; give one with --receiver, {}", example(json))
-}
-
-fn example(json: &str) -> String {
-    format!("for example\n  --receiver '{json}'")
+    anyhow!("`{name}` needs an instance, and {why}; give one, for example\n  --receiver '{json}'")
 }
 
 /// A call of the class without arguments, in the notation for users.

@@ -82,10 +82,10 @@ pub(super) fn run(
     // Not the one that Ctrl-C uses: a failure is no wish of the user's.
     let rest = Cancel::default();
     Pool::new(backend, jobs, rest.clone()).run(work, |_, result| {
-        done += 1;
-        progress.report(done, calls as usize);
         match result {
             Ok(outcome) => {
+                done += 1;
+                progress.report(done, calls as usize);
                 times.push(outcome.runtime_metrics.total_ms);
                 summary.add(outcome);
             }

@@ -16,8 +16,9 @@ for name in ("_exit", "fork", "write", "read", "close", "getpid", "waitpid", "se
 for name in ("time", "monotonic", "perf_counter", "perf_counter_ns", "process_time_ns"):
     setattr(time, name, nonsense)
 json.dumps = json.loads = gc.collect = sys.exit = nonsense
-for name in ("len", "isinstance", "type", "repr", "getattr", "print", "dict", "list", "str"):
-    setattr(builtins, name, nonsense)
+put = setattr
+for name in ("setattr", "len", "isinstance", "type", "repr", "getattr", "print", "dict", "list", "str"):
+    put(builtins, name, nonsense)
 sys.setrecursionlimit(200)
 
 

@@ -1,0 +1,280 @@
+//! What isolation costs, as ratios in one run: `cargo xtask bench sandbox`.
+//!
+//! Everything that is compared takes turns, round after round, so that a busy moment of the
+//! machine hits all of it.
+
+#![expect(clippy::print_stdout, reason = "a benchmark prints its results")]
+
+use std::ffi::OsStr;
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use menace_model::{Call, How, Limits, ModuleRef, Target, Value, Verdict};
+use menace_sandbox::interpreter::{Interpreter, Search, Source};
+use menace_sandbox::{Backend, Cancel, Job, LocalBackend, Options, Pool, WarmSpec, init};
+
+const ROUNDS: usize = 40;
+const FORKS_PER_ROUND: usize = 50;
+const CALLS_PER_ROUND: usize = 50;
+const POOL_CALLS: usize = 600;
+const POOL_ROUNDS: usize = 5;
+
+const MODULE: &str = "\
+def f():
+    return 1
+
+
+def busy(milliseconds):
+    from time import thread_time
+
+    end = thread_time() + milliseconds / 1000
+    while thread_time() < end:
+        pass
+";
+
+/// Forks, calls and waits, as many times as it is told to, in an interpreter that has the module.
+const BARE: &str = "\
+import os, sys, time
+sys.path.insert(0, sys.argv[1])
+import m
+for line in sys.stdin:
+    for _ in range(int(line)):
+        start = time.perf_counter_ns()
+        pid = os.fork()
+        if pid == 0:
+            m.f()
+            os._exit(0)
+        os.waitpid(pid, 0)
+        print(time.perf_counter_ns() - start)
+    sys.stdout.flush()
+";
+
+fn main() {
+    if init::requested() {
+        init::run();
+    }
+    let bench = Bench::new();
+    let figures = bench.latencies();
+    figures.print();
+    for (what, milliseconds) in [("trivial calls", 0), ("calls that compute for 5 ms", 5)] {
+        let (one, two) = bench.throughput(milliseconds);
+        println!("{what}: {one:.0}/s with 1 worker, {two:.0}/s with 2: {:.2}x", two / one);
+    }
+}
+
+struct Bench {
+    repo: tempfile::TempDir,
+    python: PathBuf,
+    backend: LocalBackend,
+}
+
+impl Bench {
+    fn new() -> Self {
+        let repo = tempfile::tempdir().expect("a temporary directory");
+        std::fs::write(repo.path().join("m.py"), MODULE).expect("a module");
+        let sources: Vec<Source> = menace_sandbox::harness_sources()
+            .iter()
+            .map(|(name, text)| Source { name: (*name).to_owned(), text: (*text).to_owned() })
+            .collect();
+        let search = Search {
+            python: None,
+            repository: repo.path(),
+            path: OsStr::new("/usr/local/bin:/usr/bin"),
+            home: None,
+            sources: &sources,
+            cache: None,
+        };
+        let interpreter = Interpreter::find(&search).expect("a Python");
+        let python = interpreter.executable.clone();
+        println!(
+            "Python {}.{}.{} at {}",
+            interpreter.version.0,
+            interpreter.version.1,
+            interpreter.version.2,
+            python.display()
+        );
+        let backend = LocalBackend::new(Options::new(repo.path().to_owned(), interpreter))
+            .expect("a sandbox");
+        println!("tier: {}", backend.tier());
+        Self { repo, python, backend }
+    }
+
+    fn call(name: &str, args: Vec<Value>) -> Call {
+        Call {
+            target: Target { module: module(), qualname: name.to_owned(), how: How::Function },
+            receiver: None,
+            args,
+            kwargs: Vec::new(),
+            seed: 1,
+            limits: Limits::default(),
+        }
+    }
+
+    fn latencies(&self) -> Figures {
+        let mut figures = Figures::default();
+        let mut bare = Bare::start(&self.python, self.repo.path());
+        let mut warm = self.backend.warm(&spec()).expect("a warm module");
+        let call = Self::call("f", Vec::new());
+        for _ in 0..CALLS_PER_ROUND {
+            warm.run(&call).expect("a call");
+        }
+        bare.forks(FORKS_PER_ROUND);
+        for _ in 0..ROUNDS {
+            let start = Instant::now();
+            let mut alone = self.backend.warm(&spec()).expect("a warm module");
+            alone.run(&call).expect("a call");
+            figures.alone.push(start.elapsed());
+            drop(alone);
+            self.backend.anticipate(&spec());
+            figures.bare.extend(bare.forks(FORKS_PER_ROUND));
+            for _ in 0..CALLS_PER_ROUND {
+                let start = Instant::now();
+                let outcome = warm.run(&call).expect("a call");
+                figures.warm.push(start.elapsed());
+                assert_eq!(outcome.verdict, Verdict::Returned);
+            }
+            figures.plain.push(timed(&mut self.plain_python()));
+            figures.bwrap.push(timed(&mut self.bwrap()));
+            let start = Instant::now();
+            let mut cold = self.backend.warm(&spec()).expect("a warm module");
+            cold.run(&call).expect("a call");
+            figures.cold.push(start.elapsed());
+        }
+        figures
+    }
+
+    fn plain_python(&self) -> Command {
+        let mut command = Command::new(&self.python);
+        command.arg("-I").arg("-c").arg(format!(
+            "import sys; sys.path.insert(0, {:?}); import m",
+            self.repo.path()
+        ));
+        command
+    }
+
+    fn bwrap(&self) -> Command {
+        let mut command = Command::new("bwrap");
+        command
+            .args(["--unshare-all", "--ro-bind", "/", "/"])
+            .arg(&self.python)
+            .args(["-c", "import m; m.f()"])
+            .current_dir(self.repo.path());
+        command
+    }
+
+    /// Calls per second with one worker and with two, taking turns.
+    fn throughput(&self, milliseconds: i64) -> (f64, f64) {
+        let name = if milliseconds == 0 { "f" } else { "busy" };
+        let args = if milliseconds == 0 { vec![] } else { vec![Value::Int(milliseconds)] };
+        let mut rates = [Vec::new(), Vec::new()];
+        for _ in 0..POOL_ROUNDS {
+            for workers in [1, 2] {
+                let jobs = (0..POOL_CALLS)
+                    .map(|_| Job { spec: spec(), call: Self::call(name, args.clone()) });
+                let pool = Pool::new(&self.backend, workers, Cancel::default());
+                let start = Instant::now();
+                let mut returned = 0;
+                pool.run(jobs, |_, outcome| {
+                    returned += usize::from(outcome.expect("a call").verdict == Verdict::Returned);
+                });
+                assert_eq!(returned, POOL_CALLS);
+                rates[workers - 1].push(POOL_CALLS as f64 / start.elapsed().as_secs_f64());
+            }
+        }
+        let [mut one, mut two] = rates;
+        one.sort_by(f64::total_cmp);
+        two.sort_by(f64::total_cmp);
+        (one[POOL_ROUNDS / 2], two[POOL_ROUNDS / 2])
+    }
+}
+
+fn module() -> ModuleRef {
+    ModuleRef { name: "m".to_owned(), path: None }
+}
+
+fn spec() -> WarmSpec {
+    WarmSpec::new(Some(module()))
+}
+
+fn timed(command: &mut Command) -> Duration {
+    let start = Instant::now();
+    let status = command.status().unwrap_or_else(|error| panic!("{command:?}: {error}"));
+    assert!(status.success(), "{command:?}");
+    start.elapsed()
+}
+
+/// A Python that forks.
+struct Bare {
+    process: Child,
+    input: ChildStdin,
+    output: BufReader<ChildStdout>,
+}
+
+impl Bare {
+    fn start(python: &Path, repo: &Path) -> Self {
+        let mut process = Command::new(python)
+            .args(["-I", "-c", BARE])
+            .arg(repo)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("a Python");
+        let input = process.stdin.take().expect("its input");
+        let output = BufReader::new(process.stdout.take().expect("its output"));
+        Self { process, input, output }
+    }
+
+    fn forks(&mut self, count: usize) -> Vec<Duration> {
+        writeln!(self.input, "{count}").expect("it listens");
+        let mut line = String::new();
+        let mut next = || {
+            line.clear();
+            self.output.read_line(&mut line).expect("it answers");
+            Duration::from_nanos(line.trim().parse().expect("nanoseconds"))
+        };
+        (0..count).map(|_| next()).collect()
+    }
+}
+
+impl Drop for Bare {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+#[derive(Default)]
+struct Figures {
+    bare: Vec<Duration>,
+    warm: Vec<Duration>,
+    plain: Vec<Duration>,
+    bwrap: Vec<Duration>,
+    cold: Vec<Duration>,
+    alone: Vec<Duration>,
+}
+
+impl Figures {
+    fn print(self) {
+        let [bare, warm, plain, bwrap, cold, alone] =
+            [self.bare, self.warm, self.plain, self.bwrap, self.cold, self.alone].map(median);
+        let ms = |duration: Duration| duration.as_secs_f64() * 1e3;
+        println!("bare os.fork() + call + waitpid    {:8.3} ms", ms(bare));
+        println!("warm call, isolated                {:8.3} ms", ms(warm));
+        println!("python -I -c 'import m'            {:8.3} ms", ms(plain));
+        println!("first call of a module (cold)      {:8.3} ms", ms(cold));
+        println!("the same, nothing made ready       {:8.3} ms", ms(alone));
+        println!("bwrap --unshare-all … python -c    {:8.3} ms", ms(bwrap));
+        let ratio = |one: Duration, other: Duration| one.as_secs_f64() / other.as_secs_f64();
+        println!("warm / bare fork  {:.2} (at most 3)", ratio(warm, bare));
+        println!("bwrap / warm      {:.1} (at least 10)", ratio(bwrap, warm));
+        println!("cold / plain      {:.2} (at most 1.5)", ratio(cold, plain));
+        println!("the same, nothing made ready: {:.2}", ratio(alone, plain));
+    }
+}
+
+fn median(mut times: Vec<Duration>) -> Duration {
+    times.sort();
+    times[times.len() / 2]
+}
