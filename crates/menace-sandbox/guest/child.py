@@ -8,14 +8,12 @@ object touched here is a page to copy.
 
 from _signal import SIG_SETMASK, pthread_sigmask
 from posix import _exit, chdir, close, getpid, setsid
-from resource import setrlimit
 
 from calling import Outcome, perform, settle
 from guest_mode import ALL, get_tool, set_events
-from reporting import complete, flush, lengthen, short
+from reporting import complete, flush, is_simple, lengthen, short
 from wire import Wire
 
-NO_CALL = 72
 NO_REPORT = 73
 
 
@@ -24,48 +22,21 @@ def live(zygote):
     try:
         setsid()
         close(zygote.control)
-        wire = Wire(zygote.go)
-        call = wire.receive()
-        _accept(zygote, call)
+        # Every page that this touches need not be copied when the call is there.
+        zygote.warm_up(zygote, 1)
+        call = Wire(zygote.go).receive()
         close(zygote.go)
-        if call["rlimits"]:
-            _limit(call["rlimits"], zygote.notes)
+        # One that lacks something ends the process.
+        caps = call["caps"]
+        call["caps"] = caps = zygote.caps if caps is None else complete(caps, zygote.mailbox)
         _settle_in(zygote, call)
         outcome = Outcome()
         run(zygote, outcome, perform, call)
-        publish(zygote, outcome, call["caps"])
+        publish(zygote, outcome, caps)
         flush(zygote.streams, outcome.held)
         _exit(0)
     finally:
         _exit(NO_REPORT)
-
-
-def _accept(zygote, call):
-    """Completes the frame; one that lacks something ends the process."""
-    try:
-        call["caps"] = complete(call.get("caps"), zygote.mailbox)
-        target = call["target"]
-        target["how"], target["module"], target["qualname"]
-        target.setdefault("path", None)
-        for key in ("nonce", "receiver", "args", "kwargs", "seed", "cwd", "rlimits"):
-            call[key]
-        plain = True
-        for value in call["args"]:
-            plain = plain and type(value) is not tuple
-        for _, value in call["kwargs"]:
-            plain = plain and type(value) is not tuple
-        call["plain"] = plain
-    except (KeyError, TypeError, ValueError, AttributeError):
-        _exit(NO_CALL)
-    zygote.mailbox.begin(call["nonce"])
-
-
-def _limit(rlimits, notes):
-    for number, soft, hard in rlimits:
-        try:
-            setrlimit(number, (soft, hard))
-        except (OSError, ValueError) as error:
-            notes.append("rlimit " + str(number) + " was not set: " + str(error))
 
 
 def _settle_in(zygote, call):
@@ -146,7 +117,8 @@ def publish(zygote, outcome, caps):
     for attempt in range(3):
         try:
             report = short(outcome, caps, zygote)
-            zygote.mailbox.post_short(report)
+            if not is_simple(outcome):
+                zygote.mailbox.post_short(report)
             lengthen(report, outcome, caps)
             zygote.mailbox.post_full(report)
             return

@@ -9,6 +9,9 @@ from hashing import Hasher
 from names import full_name, is_one_of
 from printing import Foreign, Printer
 
+# No report has room for less.
+SHORT = 100
+LARGE = 1 << 62
 SIZED = frozenset((str, bytes, bytearray, list, tuple, set, frozenset, dict))
 
 
@@ -30,16 +33,26 @@ def briefly(result):
     }
 
 
+def scalar(result):
+    """Whether this is one of the small results that need no care: most are."""
+    cls = type(result)
+    if cls is str or cls is bytes:
+        return len(result) <= SHORT
+    return result is None or cls is bool or cls is float or cls is int and -LARGE < result < LARGE
+
+
+def simply(described, result):
+    """Completes the brief description of a scalar."""
+    described["repr"] = repr(result)
+    described["truncated"] = False
+    described["hash"] = HASH_OF_NONE if result is None else Hasher(None).digest(result)
+    described["value"] = result
+
+
 def fully(described, result, caps, guard, notes):
     """Completes the brief description."""
     if type(result) is Collected:
         result = result.items
-    if result is None and caps["repr"] >= 4:
-        # The most frequent result, and the one for which a forked process need do nothing.
-        described["repr"] = "None"
-        described["truncated"] = False
-        described["hash"] = HASH_OF_NONE
-        return
     foreign = Foreign(guard, notes)
     printer = Printer(caps["repr"], caps["depth"], foreign)
     described["repr"], described["truncated"] = printer.text(result)

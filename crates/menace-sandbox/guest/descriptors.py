@@ -3,6 +3,7 @@
 Invariant: looking changes nothing; the descriptor used for looking is not among those found.
 """
 
+from fcntl import F_GETFL, fcntl
 from posix import (
     O_ACCMODE,
     O_CREAT,
@@ -15,8 +16,8 @@ from posix import (
     listdir,
     lseek,
     open,
-    read,
     readlink,
+    stat,
 )
 from resource import RLIMIT_NOFILE, getrlimit
 
@@ -31,10 +32,12 @@ KINDS = {0o010000: "pipe", 0o140000: "socket", 0o040000: "directory", 0o020000: 
 class Descriptors:
     """Those open at one moment."""
 
-    __slots__ = ("_same", "numbers")
+    __slots__ = ("_count", "_same", "numbers")
 
     def __init__(self, not_counted=()):
         self.numbers = frozenset(filter(_is_open, _open_now())).difference(not_counted)
+        # Since Linux 6.2 the size of the listing is the number of open descriptors.
+        self._count = len(self.numbers) if _listed() > 0 else -1
         # A listing shows itself too, under the lowest free number. Equal sets mean nothing new.
         own = 0
         while own in self.numbers:
@@ -43,6 +46,8 @@ class Descriptors:
 
     def opened_since(self):
         """What has been opened and is still open, as `[number, what]`."""
+        if _listed() == self._count:
+            return []
         try:
             if self._same == frozenset(listdir(LISTING)):
                 return []
@@ -105,6 +110,14 @@ def what(number):
     return target.partition(":")[0]
 
 
+def _listed():
+    """How many are open, where the kernel tells; looking opens none."""
+    try:
+        return stat(LISTING).st_size
+    except OSError:
+        return 0
+
+
 def _open_now():
     """The open numbers; that of the listing itself may be among them."""
     try:
@@ -126,13 +139,6 @@ def _is_open(number):
 
 def _flags(number):
     try:
-        info = open("/proc/self/fdinfo/" + str(number), 0)
+        return fcntl(number, F_GETFL)
     except OSError:
         return 0
-    try:
-        for line in read(info, 4096).decode().split("\n"):
-            if line.startswith("flags:"):
-                return int(line[6:], 8)
-    finally:
-        close(info)
-    return 0

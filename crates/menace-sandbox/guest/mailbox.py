@@ -1,6 +1,6 @@
 """The shared memory through which a report leaves a call.
 
-Invariant: a phase is announced only after its report lies complete in the memory, and a report
+The init marks it as running before each call. Invariant: a phase is announced only after its report lies complete in the memory, and a report
 never runs past its part of it; one that is too long is shortened step by step until it fits.
 """
 
@@ -8,13 +8,12 @@ from marshal import dumps
 from mmap import mmap
 from posix import close, dup, fstat
 
-MAGIC = b"MNB1"
 PHASE = 4
 SHORT_LENGTH = 8
 FULL_LENGTH = 12
 SHORT_AT = 64
 FULL_AT = 65536
-RUNNING, SHORT_VALID, FULL_VALID = 1, 2, 3
+SHORT_VALID, FULL_VALID = 2, 3
 
 
 class Mailbox:
@@ -36,12 +35,6 @@ class Mailbox:
                 close(lowest)
         except OSError:
             pass
-
-    def begin(self, nonce):
-        """Marks a call as running and forgets the one before it."""
-        nonce &= (1 << 64) - 1
-        header = MAGIC + b"\x01" + bytes(11) + nonce.to_bytes(8, "little")
-        self.map[: len(header)] = header
 
     def post_short(self, report):
         """Publishes the report that needed nothing from the guest."""

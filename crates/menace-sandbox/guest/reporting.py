@@ -6,7 +6,7 @@ Invariant: the short report is in the mailbox before any method of the guest's i
 
 import sys
 
-from describing import briefly, fully
+from describing import briefly, fully, scalar, simply
 from failures import Describer
 from guard import Guard
 from state import threads_since
@@ -70,9 +70,17 @@ def short(outcome, caps, zygote):
     }
 
 
+def is_simple(outcome):
+    """Whether nothing of the guest's is asked to describe the result."""
+    return outcome.has_result and outcome.error is None and scalar(outcome.result)
+
+
 def lengthen(report, outcome, caps):
     """Adds the values and messages that the guest has to be asked for."""
     if outcome.error is None and not outcome.has_result:
+        return
+    if is_simple(outcome):
+        simply(report["value"], outcome.result)
         return
     guard = Guard()
     outcome.held.append(guard)

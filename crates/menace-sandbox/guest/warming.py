@@ -16,7 +16,7 @@ NAME = "menace warm-up"
 ROUNDS = 12
 
 
-def warm_up(zygote):
+def warm_up(zygote, rounds=ROUNDS):
     """Calls a function of no importance a few times, signals blocked."""
     module = type(sys)(NAME)
     module.function = _function
@@ -24,7 +24,7 @@ def warm_up(zygote):
     mode = zygote.mode
     mask, mode.mask = mode.mask, ALL
     try:
-        for _ in range(ROUNDS):
+        for _ in range(rounds):
             zygote.seeding.start(zygote.seeding.seed)
             outcome = Outcome()
             run(zygote, outcome, perform, CALL)

@@ -76,7 +76,8 @@ class Zygote:
         self.reserve = bytes(RESERVE)
         self.audit = self.seeding = self.state = None
         self.count_threads = _count
-        self.first = self.tasks = None
+        self.first = self.tasks = self.caps = None
+        self.warm_up = warm_up
         self.ops = {
             "setup": self.set_up,
             "import": self.import_guest,
@@ -101,13 +102,12 @@ class Zygote:
         self.audit = self.mode.audit = Audit(roots, message["write_roots"])
         self.audit.install()
         self.state = self.first = State(self.mode.limit)
+        self.caps = complete(message["caps"], self.mailbox)
         self.wire.send({"op": "ready", "version": list(sys.version_info[:3])})
 
     def import_guest(self, message):
         """Imports the module that the calls will be about."""
-        caps = complete(message.get("caps"), self.mailbox)
-        self.mailbox.begin(message["nonce"])
-        message.setdefault("path", None)
+        caps = self.caps if message["caps"] is None else complete(message["caps"], self.mailbox)
         outcome = Outcome()
         child.run(self, outcome, import_module, message)
         child.publish(self, outcome, caps)

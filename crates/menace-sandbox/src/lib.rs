@@ -16,6 +16,7 @@
 
 mod cgroup;
 mod confine;
+mod discard;
 mod error;
 mod harness;
 mod host;

@@ -275,6 +275,15 @@ impl SharedMemory {
         copy
     }
 
+    /// Writes to its beginning.
+    pub(crate) fn write(&self, bytes: &[u8]) {
+        let length = bytes.len().min(self.length);
+        // SAFETY: the range lies within the mapping, and the two do not overlap.
+        unsafe {
+            std::ptr::copy_nonoverlapping(bytes.as_ptr(), self.start.as_ptr().cast::<u8>(), length);
+        }
+    }
+
     /// Zeroes a part of it.
     pub(crate) fn clear(&self, offset: usize, length: usize) {
         let offset = offset.min(self.length);

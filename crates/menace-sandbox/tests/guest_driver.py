@@ -12,6 +12,7 @@ import marshal
 import math
 import mmap
 import os
+import resource
 import select
 import shutil
 import signal
@@ -78,6 +79,7 @@ class Guest:
             "write_roots": [self.home],
             "seed": 7,
             "freeze_time": None,
+            "caps": CAPS,
         }
         message.update(setup)
         self.ready = self.ask(message)
@@ -144,7 +146,7 @@ class Guest:
 
     def _clear(self):
         self.nonce += 1
-        self.box[:64] = bytes(64)
+        self.box[:64] = b"MNB1\x01" + bytes(11) + self.nonce.to_bytes(8, "little") + bytes(40)
 
     def import_(self, module, path=None, caps=None):
         self._clear()
@@ -176,11 +178,14 @@ class Guest:
             "seed": more.pop("seed", 3),
             "cwd": more.pop("cwd", self.home),
             "caps": dict(CAPS, **more.pop("caps", {})),
-            "rlimits": more.pop("rlimits", []),
+            "plain": more.pop("plain", False),
         }
+        rlimits = more.pop("rlimits", [])
         assert not more, more
         forked = self.ask({"op": "prepare"})
         assert forked["op"] == "forked", forked
+        for number, soft, hard in rlimits:
+            resource.prlimit(forked["pid"], number, (soft, hard))
         return forked
 
     def let_go(self):
@@ -762,12 +767,19 @@ def a_callable_argument_does_not_lead_to_the_harness():
 
 
 @case
+def plain_arguments_are_taken_as_they_are():
+    with guest("def f(a, *, b):\n    return [a, b]") as one:
+        full = one.call("m:f", [1], kwargs=[["b", "x"]], plain=True)
+        equal(full["value"]["value"], ("l", [1, "x"]))
+
+
+@case
 def malformed_calls_are_refused():
     with guest("def f():\n    return 1") as one:
         one.start_call("m:f")
-        del one.message["target"]
+        del one.message["caps"]
         one.let_go()
-        equal(one.receive()["status"] >> 8, 72)
+        equal(one.receive()["status"] >> 8, 73)
         equal(one.call("m:f")["value"]["value"], 1)
 
 
@@ -1596,16 +1608,6 @@ def the_call_leads_a_session_of_its_own_in_its_directory():
     text = "import os\ndef f():\n    return os.getsid(0) == os.getpid(), os.getcwd()"
     with guest(text) as one:
         equal(one.call("m:f", cwd="/")["value"]["value"], ("t", [True, "/"]))
-
-
-@case
-def limits_are_set_and_refusals_noted():
-    text = "import resource\ndef f():\n    return resource.getrlimit(resource.RLIMIT_NOFILE)"
-    with guest(text) as one:
-        full = one.call("m:f", rlimits=[[7, 50, 60]])
-        equal(full["value"]["value"], ("t", [50, 60]))
-        full = one.call("m:f", rlimits=[[999, 1, 1], [7, 60, 50]])
-        equal(len([note for note in full["notes"] if "rlimit" in note]), 2)
 
 
 @case

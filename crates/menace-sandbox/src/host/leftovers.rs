@@ -1,8 +1,16 @@
 //! What a Menace that was killed could not remove: the next one does.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+use crate::discard::discard;
+
+/// How often those who are left are looked for.
+const ROUNDS: usize = 10;
 
 /// Workspaces carry the name of the sandbox's control group, which tells whose they are.
 const PREFIX: &str = "work-of-";
@@ -29,19 +37,32 @@ pub(crate) fn purge_workspaces(below: &Path) -> usize {
     removed
 }
 
-/// Removes a directory that a guest has had its hands on.
+/// Removes a workspace; what cannot be removed now is tried again by the next Menace.
 pub(crate) fn remove_workspace(path: &Path) {
-    fn open_up(path: &Path) {
-        let Ok(found) = fs::symlink_metadata(path) else { return };
-        if found.is_dir() {
-            let _ = fs::set_permissions(path, fs::Permissions::from_mode(0o700));
-            for entry in fs::read_dir(path).into_iter().flatten().flatten() {
-                open_up(&entry.path());
+    end_processes(path);
+    if let Err(error) = discard(path) {
+        tracing::warn!("cannot remove `{}`: {error}", path.display());
+    }
+}
+
+/// An init ends its guests itself. One that was killed could not, and without namespaces nobody
+/// else did: they are known by the home that they were given.
+fn end_processes(workspace: &Path) {
+    let home = workspace.as_os_str().as_bytes();
+    for _ in 0..ROUNDS {
+        let mut found = false;
+        for entry in fs::read_dir("/proc").into_iter().flatten().flatten() {
+            let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse().ok()) else {
+                continue;
+            };
+            let environment = fs::read(entry.path().join("environ")).unwrap_or_default();
+            if environment.windows(home.len()).any(|window| window == home) {
+                found = true;
+                let _ = kill(Pid::from_raw(pid), Signal::SIGKILL);
             }
         }
-    }
-    if fs::remove_dir_all(path).is_err() {
-        open_up(path);
-        let _ = fs::remove_dir_all(path);
+        if !found {
+            return;
+        }
     }
 }

@@ -62,6 +62,10 @@ impl LocalBackend {
         &self.starter.options
     }
 
+    pub(crate) fn starter(&self) -> Arc<Starter> {
+        Arc::clone(&self.starter)
+    }
+
     /// A sandbox with nothing imported: one that was started ahead, or a new one.
     pub(crate) fn start(&self, spec: &WarmSpec) -> Result<Sandbox, SandboxError> {
         match self.nursery.take(spec) {

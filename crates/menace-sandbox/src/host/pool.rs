@@ -20,7 +20,9 @@ pub struct Job {
 }
 
 /// The most calls of a module that one worker takes at once: the others can help with the rest.
-const BATCH: usize = 32;
+const LARGEST_BATCH: usize = 32;
+/// How many batches each worker should get at least, so that they end at about the same time.
+const BATCHES_PER_WORKER: usize = 4;
 
 /// Runs calls on several sandboxes at once.
 #[derive(Debug)]
@@ -48,7 +50,9 @@ impl<'a> Pool<'a> {
         jobs: impl IntoIterator<Item = Job>,
         mut done: impl FnMut(usize, Result<Outcome, SandboxError>),
     ) {
-        let queue = Mutex::new(batches(jobs));
+        let jobs: Vec<Job> = jobs.into_iter().collect();
+        let fair = jobs.len() / (self.workers * BATCHES_PER_WORKER);
+        let queue = Mutex::new(batches(jobs, fair.clamp(1, LARGEST_BATCH)));
         let (sender, results) = mpsc::channel();
         std::thread::scope(|scope| {
             for _ in 0..self.workers {
@@ -111,11 +115,11 @@ fn upcoming(queue: &Mutex<VecDeque<Batch>>, now: &WarmSpec) -> Option<WarmSpec> 
     queue.iter().find(|batch| batch.spec != *now).map(|batch| batch.spec.clone())
 }
 
-fn batches(jobs: impl IntoIterator<Item = Job>) -> VecDeque<Batch> {
+fn batches(jobs: Vec<Job>, largest: usize) -> VecDeque<Batch> {
     let mut batches: VecDeque<Batch> = VecDeque::new();
     for (index, Job { spec, call }) in jobs.into_iter().enumerate() {
         match batches.back_mut() {
-            Some(last) if last.spec == spec && last.calls.len() < BATCH => {
+            Some(last) if last.spec == spec && last.calls.len() < largest => {
                 last.calls.push((index, call));
             }
             _ => batches.push_back(Batch { spec, calls: vec![(index, call)] }),

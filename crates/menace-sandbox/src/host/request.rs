@@ -1,13 +1,9 @@
 //! The messages for the harness, written by the host so that the init need not understand them.
 
-use menace_model::{Call, ModuleRef};
+use menace_model::{Call, ModuleRef, Value};
 
 use crate::wire::marshal::Writer;
 use crate::wire::values;
-
-/// How much of a result is described.
-const CAPS: [(&str, i64); 5] =
-    [("repr", 4096), ("items", 1000), ("depth", 40), ("message", 4096), ("frames", 100)];
 
 /// `import`: the interpreter itself imports the module.
 pub(crate) fn import(module: &ModuleRef, repo: &str, nonce: u64) -> Vec<u8> {
@@ -18,16 +14,16 @@ pub(crate) fn import(module: &ModuleRef, repo: &str, nonce: u64) -> Vec<u8> {
     path(&mut out, module, repo);
     out.str("nonce");
     out.unsigned(false, nonce);
-    caps(&mut out);
+    out.str("caps");
+    out.none();
     out.close_dict();
     out.0
 }
 
-/// `call`: a fork of the interpreter calls a section.
+/// The call itself, for a fork of the interpreter.
 pub(crate) fn call(call: &Call, repo: &str, nonce: u64) -> Vec<u8> {
     let mut out = Writer::default();
     out.open_dict();
-    entry(&mut out, "op", "call");
     out.str("nonce");
     out.unsigned(false, nonce);
     out.str("target");
@@ -57,9 +53,10 @@ pub(crate) fn call(call: &Call, repo: &str, nonce: u64) -> Vec<u8> {
     out.str("seed");
     out.unsigned(false, call.seed);
     entry(&mut out, "cwd", repo);
-    caps(&mut out);
-    out.str("rlimits");
-    out.list(0);
+    out.str("caps");
+    out.none();
+    out.str("plain");
+    out.bool(call.receiver.is_none() && is_plain(call));
     out.close_dict();
     out.0
 }
@@ -77,12 +74,18 @@ fn path(out: &mut Writer, module: &ModuleRef, repo: &str) {
     }
 }
 
-fn caps(out: &mut Writer) {
-    out.str("caps");
-    out.open_dict();
-    for (name, value) in CAPS {
-        out.str(name);
-        out.int(value);
-    }
-    out.close_dict();
+/// Nothing has to be built from a description: the harness can take the arguments as they are.
+fn is_plain(call: &Call) -> bool {
+    let plain = |value: &Value| {
+        matches!(
+            value,
+            Value::None
+                | Value::Bool(_)
+                | Value::Int(_)
+                | Value::Float(_)
+                | Value::Str(_)
+                | Value::Bytes(_)
+        )
+    };
+    call.args.iter().all(plain) && call.kwargs.iter().all(|(_, value)| plain(value))
 }

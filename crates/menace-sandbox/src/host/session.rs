@@ -3,6 +3,9 @@
 //! A sandbox that a call has spoilt is replaced. When the import leaves something that a fork
 //! cannot copy (a thread, a socket), each call gets a fresh import.
 
+use std::collections::VecDeque;
+use std::thread::JoinHandle;
+
 use menace_model::{Call, How, Outcome};
 
 use super::backend::Warm;
@@ -13,32 +16,57 @@ use super::sandbox::Sandbox;
 use crate::SandboxError;
 use crate::wire::messages::Report;
 
+/// From this many calls on a second sandbox pays: it makes itself ready while the first one works.
+const CALLS_BEFORE_SECOND: u32 = 8;
+
 #[derive(Debug)]
 pub(crate) struct Session<'a> {
     backend: &'a LocalBackend,
     spec: WarmSpec,
-    /// With the module imported.
-    warm: Option<Sandbox>,
+    /// With the module imported; they take turns.
+    warm: VecDeque<Sandbox>,
+    second: Second,
     /// With nothing imported, for calls of a module's top level.
     blank: Option<Sandbox>,
     /// How the import failed; it would fail again.
     broken: Option<Box<(Report, String)>>,
     /// Why no two calls may share an import.
     keeps: Vec<String>,
+    /// What the import tried that is forbidden, and survived.
+    tried: Vec<String>,
+}
+
+/// The sandbox that takes turns with the first one.
+#[derive(Debug)]
+enum Second {
+    /// After so many more calls.
+    Later(u32),
+    OnItsWay(JoinHandle<Option<Sandbox>>),
+    Tried,
 }
 
 impl<'a> Session<'a> {
     pub(crate) fn new(backend: &'a LocalBackend, spec: WarmSpec) -> Self {
-        Self { backend, spec, warm: None, blank: None, broken: None, keeps: Vec::new() }
+        Self {
+            backend,
+            spec,
+            warm: VecDeque::new(),
+            second: Second::Later(CALLS_BEFORE_SECOND),
+            blank: None,
+            broken: None,
+            keeps: Vec::new(),
+            tried: Vec::new(),
+        }
     }
 
     /// Makes sure that there is a sandbox with the module imported; false when it cannot be.
-    fn heat(&mut self) -> Result<bool, SandboxError> {
+    fn heat(&mut self, call: &Call) -> Result<bool, SandboxError> {
         if self.broken.is_some() {
             return Ok(false);
         }
         let Some(module) = &self.spec.module else { return Ok(true) };
-        if self.warm.is_some() {
+        if !self.warm.is_empty() {
+            self.think_of_second();
             return Ok(true);
         }
         let mut sandbox = self.backend.start(&self.spec)?;
@@ -48,8 +76,32 @@ impl<'a> Session<'a> {
             return Ok(false);
         }
         self.keeps = std::mem::take(&mut report.keeps);
-        self.warm = Some(sandbox);
+        let mut context = Context::new(&sandbox.ready.repo, &self.backend.options().repo, call);
+        context.during_import = true;
+        let violations = report::outcome(&report, &context).violations;
+        self.tried = violations.iter().map(|tried| tried.detail.clone()).collect();
+        self.warm.push_back(sandbox);
         Ok(true)
+    }
+
+    /// Starts a second sandbox in the background once it pays, and takes it in once it is there.
+    fn think_of_second(&mut self) {
+        self.second = match std::mem::replace(&mut self.second, Second::Tried) {
+            Second::Later(0) => {
+                let (starter, spec) = (self.backend.starter(), self.spec.clone());
+                Second::OnItsWay(std::thread::spawn(move || {
+                    let mut sandbox = starter.start(&spec).ok()?;
+                    let report = sandbox.import(spec.module.as_ref()?, &spec.limits).ok()?;
+                    (report.spent.is_none() && report.keeps.is_empty()).then_some(sandbox)
+                }))
+            }
+            Second::Later(calls) => Second::Later(calls - 1),
+            Second::OnItsWay(start) if start.is_finished() => {
+                self.warm.extend(start.join().ok().flatten());
+                Second::Tried
+            }
+            other => other,
+        };
     }
 
     fn run_blank(&mut self, call: &Call) -> Result<Outcome, SandboxError> {
@@ -72,7 +124,7 @@ impl Warm for Session<'_> {
         if call.target.how == How::Module || self.spec.module.is_none() {
             return self.run_blank(call);
         }
-        if !self.heat()? {
+        if !self.heat(call)? {
             let Some(broken) = &self.broken else {
                 return Err(SandboxError::Protocol("an import that neither worked nor failed"));
             };
@@ -81,15 +133,18 @@ impl Warm for Session<'_> {
             context.during_import = true;
             return Ok(report::outcome(report, &context));
         }
-        let Some(mut sandbox) = self.warm.take() else {
+        let Some(mut sandbox) = self.warm.pop_front() else {
             return Err(SandboxError::Protocol("no sandbox after a successful import"));
         };
         let report = sandbox.call(call)?;
         let context = Context::new(&sandbox.ready.repo, &self.backend.options().repo, call);
         let mut outcome = report::outcome(&report, &context);
+        let tried =
+            self.tried.iter().map(|what| format!("its import tried what is forbidden: {what}"));
+        outcome.notes.extend(tried);
         if self.keeps.is_empty() {
             if report.spent.is_none() {
-                self.warm = Some(sandbox);
+                self.warm.push_back(sandbox);
             }
         } else {
             outcome.notes.push(format!(
@@ -98,5 +153,13 @@ impl Warm for Session<'_> {
             ));
         }
         Ok(outcome)
+    }
+}
+
+impl Drop for Session<'_> {
+    fn drop(&mut self) {
+        if let Second::OnItsWay(start) = std::mem::replace(&mut self.second, Second::Tried) {
+            drop(start.join());
+        }
     }
 }

@@ -4,15 +4,17 @@ use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 
+use nix::sys::resource::Resource;
+
 use super::copied::Copied;
 use super::layer::Layer;
 use super::limits::Keeper;
 use super::mailbox::Mailbox;
 use super::overlay::Overlay;
-use super::processes::Census;
+use super::processes::{self, Census};
 use super::streams::Stream;
 use super::supervise::Sandbox;
-use super::zygote::{Confinement, Program, Zygote};
+use super::zygote::{Confinement, Program, Zygote, hard_limit};
 use super::{During, InitError, paths, probe, root};
 use crate::Tier;
 use crate::cgroup::{Controller, GroupFiles};
@@ -70,9 +72,16 @@ pub(crate) fn serve_copied(
     }
     let layer = Layer::Copied(layer);
     let system = paths::SYSTEM.iter().chain(&paths::ETC).map(PathBuf::from);
+    // At the strictest level the repository can be read only.
+    let (repo, write) = if config.level < 5 {
+        (None, layer.writable())
+    } else {
+        (Some(layer.repo().to_owned()), layer.room().to_owned())
+    };
+    let system = system.chain([harness.clone()]).chain(repo);
     let places = Places {
-        read: system.chain([harness.clone()]).chain(config.needs.iter().cloned()).collect(),
-        write: vec![layer.writable()],
+        read: system.chain(config.needs.iter().cloned()).collect(),
+        write: vec![write],
         devices: paths::DEVICES.iter().map(PathBuf::from).collect(),
     };
     let boot = Boot {
@@ -138,7 +147,8 @@ impl Boot<'_> {
             remarks,
         };
         let setup = self.setup();
-        let keeper = Keeper::new(self.group.take(), self.census, zygote.pid);
+        let open_files = config.open_files.min(hard_limit(Resource::RLIMIT_NOFILE));
+        let keeper = Keeper::new(self.group.take(), self.census, zygote.pid, open_files);
         let mut sandbox = Sandbox {
             host: self.host,
             keeper,
@@ -199,7 +209,10 @@ impl Boot<'_> {
         let repo = self.layer.repo().to_string_lossy().into_owned();
         let room = self.layer.writable().to_string_lossy().into_owned();
         let text = |path: &PathBuf| path.to_string_lossy().into_owned();
-        let mut roots: Vec<String> = self.places.read.iter().map(text).collect();
+        // What is read there may be a secret of the host or none: the host decides.
+        let undecided = [Path::new("/proc"), Path::new("/etc")];
+        let read = self.places.read.iter().filter(|path| !undecided.contains(&path.as_path()));
+        let mut roots: Vec<String> = read.map(text).collect();
         let mut write_roots: Vec<String> = self.places.devices.iter().map(text).collect();
         write_roots.extend([
             room,

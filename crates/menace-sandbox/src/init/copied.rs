@@ -15,15 +15,24 @@ use menace_model::FileChange;
 use super::layer::Used;
 use super::touched::{Below, Walk};
 use super::{During, InitError, paths};
+use crate::discard::discard;
 use crate::wire::messages::{Identity, InitConfig};
 
 #[derive(Debug)]
 pub(crate) struct Copied {
     top: PathBuf,
-    repo: PathBuf,
-    room: PathBuf,
+    repo: Tree,
+    /// Home and temporary directories.
+    room: Tree,
+}
+
+/// A directory of the guest's that can be put right.
+#[derive(Debug)]
+struct Tree {
+    live: PathBuf,
     /// The pristine state, out of the guest's reach.
     original: PathBuf,
+    /// What the live one looks like when it is right.
     known: BTreeMap<PathBuf, Stamp>,
 }
 
@@ -52,16 +61,20 @@ impl Copied {
             .as_ref()
             .ok_or_else(|| InitError::Refused("no workspace was given".to_owned()))?;
         let top = workspace.join("sandbox");
-        let copied = Self {
-            repo: top.join("repo"),
-            room: top.join("box"),
-            original: workspace.join("original"),
-            top,
+        let tree = |live: &str, original: &str| Tree {
+            live: top.join(live),
+            original: workspace.join(original),
             known: BTreeMap::new(),
         };
+        let copied =
+            Self { repo: tree("repo", "original"), room: tree("box", "original-box"), top };
         let owner = config.drop_to;
         fs::create_dir_all(&copied.top)
-            .and_then(|()| copy(&config.repo, &copied.original))
+            .and_then(|()| copy(&config.repo, &copied.repo.original))
+            .and_then(|()| {
+                let inside = paths::IN_BOX.iter().map(|name| copied.room.original.join(name));
+                inside.into_iter().try_for_each(fs::create_dir_all)
+            })
             .and_then(|()| owner.map_or(Ok(()), |owner| give(workspace, owner)))
             .during(|| format!("cannot copy the repository to `{}`", workspace.display()))?;
         Ok(copied)
@@ -72,87 +85,111 @@ impl Copied {
     }
 
     pub(crate) fn repo(&self) -> &Path {
-        &self.repo
+        &self.repo.live
     }
 
     pub(crate) fn room(&self) -> &Path {
-        &self.room
+        &self.room.live
     }
 
     pub(crate) fn prepare(&mut self) -> Result<(), InitError> {
-        let mended = self.mend();
-        mended.during(|| format!("cannot restore `{}`", self.repo.display()))
-    }
-
-    fn mend(&mut self) -> io::Result<()> {
-        remove(&self.room)?;
-        fs::create_dir(&self.room)?;
-        for directory in paths::IN_BOX {
-            fs::create_dir(self.room.join(directory))?;
+        for tree in [&mut self.repo, &mut self.room] {
+            let mended = tree.mend();
+            mended.during(|| format!("cannot restore `{}`", tree.live.display()))?;
         }
-        if self.known.is_empty() {
-            remove(&self.repo)?;
-            copy(&self.original, &self.repo)?;
-        } else {
-            let now = stamps(&self.repo)?;
-            // Deepest first, so that directories are empty when they go.
-            for path in now.keys().rev().filter(|path| !self.known.contains_key(*path)) {
-                remove(&self.repo.join(path))?;
-            }
-            for (path, stamp) in &self.known {
-                if now.get(path) != Some(stamp) {
-                    let (from, to) = (self.original.join(path), self.repo.join(path));
-                    if !(to.is_dir() && from.is_dir()) {
-                        remove(&to)?;
-                    }
-                    copy(&from, &to)?;
-                }
-            }
-        }
-        self.known = stamps(&self.repo)?;
         Ok(())
     }
 
     pub(crate) fn used(&self) -> Used {
         let mut walk = Walk::default();
-        let repo = Below { shown_as: String::new(), lowers: Vec::new() };
-        if let Ok(now) = stamps(&self.repo) {
-            for (path, stamp) in &now {
-                match self.known.get(path) {
-                    None => walk.note(&repo, path, FileChange::Created, stamp.size),
-                    Some(before) if before != stamp => {
-                        walk.note(&repo, path, FileChange::Changed, stamp.size);
-                    }
-                    Some(_) => {}
+        self.repo.changes(|path, what, bytes| {
+            walk.note(&Below { shown_as: String::new(), lowers: Vec::new() }, path, what, bytes);
+        });
+        self.room.changes(|path, what, bytes| {
+            for (directory, shown_as) in [
+                (paths::TMP, "/tmp"),
+                (paths::HOME, "~"),
+                (paths::SHM, "/dev/shm"),
+                (paths::DATA, "data:"),
+            ] {
+                if let Ok(inner) = path.strip_prefix(directory) {
+                    let below = Below { shown_as: shown_as.to_owned(), lowers: Vec::new() };
+                    walk.note(&below, inner, what, bytes);
                 }
             }
-            for (path, stamp) in self.known.iter().filter(|(path, _)| !now.contains_key(*path)) {
-                walk.note(&repo, path, FileChange::Deleted, stamp.size);
-            }
-        }
-        for (directory, shown_as) in
-            [(paths::TMP, "/tmp"), (paths::HOME, "~"), (paths::DATA, "data:")]
-        {
-            let below = Below { shown_as: shown_as.to_owned(), lowers: Vec::new() };
-            walk.upper(&self.room.join(directory), &below);
-        }
+        });
         Used { files: walk.finish(), full: false }
     }
 
     /// What was added to the copy, in bytes.
     pub(crate) fn bytes(&self) -> u64 {
-        let size = |top: &Path| stamps(top).map_or(0, |now| now.values().map(|s| s.size).sum());
-        let before: u64 = self.known.values().map(|stamp| stamp.size).sum();
-        (size(&self.repo) + size(&self.room)).saturating_sub(before)
+        self.repo.added() + self.room.added()
     }
 
-    /// What the import left in the repository is part of it from now on.
+    /// What the import left is part of the pristine state from now on.
     pub(crate) fn keep_import(&mut self) -> Result<(), InitError> {
-        let kept = remove(&self.original).and_then(|()| copy(&self.repo, &self.original));
-        kept.during(|| "cannot keep what the import wrote".to_owned())?;
-        self.known = stamps(&self.repo).during(|| "cannot look at the copy".to_owned())?;
+        let kept = self.repo.keep().and_then(|()| self.room.keep());
+        kept.during(|| "cannot keep what the import wrote".to_owned())
+    }
+}
+
+impl Tree {
+    /// Makes the live directory equal to the original. It stays the same directory, which the
+    /// guest's rights are tied to.
+    fn mend(&mut self) -> io::Result<()> {
+        if self.known.is_empty() {
+            discard(&self.live)?;
+            copy(&self.original, &self.live)?;
+        } else {
+            fs::set_permissions(&self.live, fs::Permissions::from_mode(0o700))?;
+            let now = stamps(&self.live)?;
+            // What is below another is gone when its turn comes.
+            for path in now.keys().filter(|path| !self.known.contains_key(*path)) {
+                discard(&self.live.join(path))?;
+            }
+            for (path, stamp) in &self.known {
+                if now.get(path) != Some(stamp) {
+                    let (from, to) = (self.original.join(path), self.live.join(path));
+                    if !(is_directory(&to) && is_directory(&from)) {
+                        discard(&to)?;
+                    }
+                    copy(&from, &to)?;
+                }
+            }
+        }
+        self.known = stamps(&self.live)?;
         Ok(())
     }
+
+    fn changes(&self, mut note: impl FnMut(&Path, FileChange, u64)) {
+        let Ok(now) = stamps(&self.live) else { return };
+        for (path, stamp) in &now {
+            match self.known.get(path) {
+                None => note(path, FileChange::Created, stamp.size),
+                Some(before) if before != stamp => note(path, FileChange::Changed, stamp.size),
+                Some(_) => {}
+            }
+        }
+        for (path, stamp) in self.known.iter().filter(|(path, _)| !now.contains_key(*path)) {
+            note(path, FileChange::Deleted, stamp.size);
+        }
+    }
+
+    fn added(&self) -> u64 {
+        let size = |stamps: &BTreeMap<_, Stamp>| stamps.values().map(|s| s.size).sum::<u64>();
+        stamps(&self.live).map_or(0, |now| size(&now).saturating_sub(size(&self.known)))
+    }
+
+    fn keep(&mut self) -> io::Result<()> {
+        discard(&self.original)?;
+        copy(&self.live, &self.original)?;
+        self.known = stamps(&self.live)?;
+        Ok(())
+    }
+}
+
+fn is_directory(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|found| found.is_dir())
 }
 
 fn stamps(top: &Path) -> io::Result<BTreeMap<PathBuf, Stamp>> {
@@ -170,19 +207,6 @@ fn stamps(top: &Path) -> io::Result<BTreeMap<PathBuf, Stamp>> {
         }
     }
     Ok(found)
-}
-
-fn remove(path: &Path) -> io::Result<()> {
-    let Ok(found) = fs::symlink_metadata(path) else { return Ok(()) };
-    if !found.is_dir() {
-        return fs::remove_file(path);
-    }
-    // A guest can take its own right to list or change a directory away.
-    fs::set_permissions(path, fs::Permissions::from_mode(0o700))?;
-    for entry in fs::read_dir(path)? {
-        remove(&entry?.path())?;
-    }
-    fs::remove_dir(path)
 }
 
 fn copy(from: &Path, to: &Path) -> io::Result<()> {

@@ -33,12 +33,17 @@ pub(crate) struct Keeper {
     group: Option<GroupFiles>,
     census: Census,
     zygote: i32,
+    /// What the zygote may open; a call's own limit cannot be higher.
+    open_files: u64,
     start: Start,
     /// What the group was last told, to tell it again only when it changes.
     told: Option<Told>,
     /// Data segment of the zygote, once its module is imported.
     zygote_data: u64,
     zygote_memory: u64,
+    /// Processor time of the zygote before an import, while one is under way: then what it takes
+    /// is what counts.
+    importing: Option<u64>,
     peak_seen: u64,
 }
 
@@ -50,15 +55,22 @@ struct Told {
 }
 
 impl Keeper {
-    pub(crate) fn new(group: Option<GroupFiles>, census: Census, zygote: i32) -> Self {
+    pub(crate) fn new(
+        group: Option<GroupFiles>,
+        census: Census,
+        zygote: i32,
+        open_files: u64,
+    ) -> Self {
         Self {
             group,
             census,
             zygote,
+            open_files,
             start: Start::default(),
             told: None,
             zygote_data: 0,
             zygote_memory: 0,
+            importing: None,
             peak_seen: 0,
         }
     }
@@ -68,6 +80,11 @@ impl Keeper {
         self.zygote_data = processes::data_bytes(self.zygote).unwrap_or(0);
         self.zygote_memory = processes::memory_bytes(self.zygote).unwrap_or(0);
         self.told = None;
+    }
+
+    /// Whether the zygote itself has to keep to the limits: it does while it imports.
+    pub(crate) fn watch_zygote(&mut self, watch: bool) {
+        self.importing = watch.then(|| processes::cpu_ticks(self.zygote).unwrap_or(0));
     }
 
     /// Before the process of the call exists.
@@ -118,7 +135,6 @@ impl Keeper {
             set(libc::RLIMIT_FSIZE, disk)?;
         }
         set(libc::RLIMIT_NOFILE, limits.open_files.min(self.open_files))
-
     }
 
     fn has(&self, controller: Controller) -> bool {
@@ -166,7 +182,11 @@ impl Keeper {
             return now.total_ns.saturating_sub(self.start.cpu.total_ns);
         }
         let others = self.census.others(self.zygote);
-        others.into_iter().filter_map(processes::cpu_ticks).sum::<u64>() * NANOS_PER_TICK
+        let own = self.importing.map_or(0, |before| {
+            processes::cpu_ticks(self.zygote).unwrap_or(0).saturating_sub(before)
+        });
+        let ticks = others.into_iter().filter_map(processes::cpu_ticks).sum::<u64>();
+        (ticks + own) * NANOS_PER_TICK
     }
 
     /// Memory of the call now, without its files.
@@ -179,7 +199,8 @@ impl Keeper {
         // A fork starts with the zygote's pages, which it shares.
         let own =
             |pid| processes::memory_bytes(pid).map(|used| used.saturating_sub(self.zygote_memory));
-        self.census.others(self.zygote).into_iter().filter_map(own).sum()
+        let zygote = self.importing.map(|_| self.zygote);
+        self.census.others(self.zygote).into_iter().chain(zygote).filter_map(own).sum()
     }
 
     /// What the call used, once its processes are gone.

@@ -41,6 +41,15 @@ impl Mailbox {
         self.file.as_fd()
     }
 
+    /// Marks a call as running.
+    pub(crate) fn begin(&self, nonce: u64) {
+        let mut head = [0_u8; 24];
+        head[..4].copy_from_slice(MAGIC);
+        head[4] = 1;
+        head[16..].copy_from_slice(&nonce.to_le_bytes());
+        self.memory.write(&head);
+    }
+
     /// Takes what is in it out, and leaves it empty.
     pub(crate) fn take(&self) -> Mail {
         let head = self.memory.read(0, SHORT_AT);

@@ -79,6 +79,10 @@ pub fn run() -> ! {
         };
         sys::exit_now(code);
     }
+    // Whatever Menace itself inherited is nothing for a guest.
+    if let Err(error) = sys::close_from(3) {
+        tracing::debug!("cannot close what was inherited: {error}");
+    }
     let host = UnixStream::from(sys::adopt(0));
     let code = match start::start(&host) {
         Ok(()) => 0,

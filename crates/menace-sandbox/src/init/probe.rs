@@ -33,7 +33,7 @@ pub(crate) fn run(probe: &Probe, confinement: &Confinement<'_>) -> Result<(), In
     match sys::fork().during(|| "cannot fork".to_owned())? {
         ForkResult::Child => {
             let said = match confine_self(confinement, &theirs) {
-                Ok(()) => attempts(probe),
+                Ok(()) => attempts(probe, confinement.processes.unwrap_or(PROCESSES)),
                 Err(error) => format!("!{error}"),
             };
             let _ = (&theirs).write_all(said.as_bytes());
@@ -81,7 +81,7 @@ fn listen(boot: &UnixStream) -> Result<String, InitError> {
 }
 
 /// Tries everything; says what worked.
-fn attempts(probe: &Probe) -> String {
+fn attempts(probe: &Probe, most: u64) -> String {
     let mut worked = Vec::new();
     if fs::read(&probe.canary).is_ok() {
         worked.push("a file of the host could be read");
@@ -106,13 +106,14 @@ fn attempts(probe: &Probe) -> String {
     if abstract_name.is_ok_and(|name| UnixStream::connect_addr(&name).is_ok()) {
         worked.push("an abstract Unix socket of the host could be reached");
     }
-    if fork_past_the_limit() {
+    if fork_past_the_limit(most) {
         worked.push("more processes could be started than allowed");
     }
     if worked.is_empty() { "sealed".to_owned() } else { worked.join(", ") }
 }
 
-fn fork_past_the_limit() -> bool {
+/// Others of the same user may come and go meanwhile, where the limit is for all of them.
+fn fork_past_the_limit(most: u64) -> bool {
     let mut children = Vec::new();
     let past = loop {
         match sys::fork() {
@@ -122,7 +123,7 @@ fn fork_past_the_limit() -> bool {
             Ok(ForkResult::Parent { child }) => children.push(child),
             Err(_) => break false,
         }
-        if children.len() as u64 > PROCESSES + 2 {
+        if children.len() as u64 > most + 2 {
             break true;
         }
     };

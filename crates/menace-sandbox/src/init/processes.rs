@@ -1,6 +1,17 @@
 //! Who is alive in the sandbox.
 
+use std::collections::BTreeSet;
 use std::fs;
+use std::time::{Duration, Instant};
+
+use nix::sys::signal::{Signal, kill};
+use nix::sys::wait::{WaitPidFlag, waitpid};
+use nix::unistd::Pid;
+
+/// How long ending everything may take; the host loses patience a little later.
+const ENDING: Duration = Duration::from_millis(400);
+/// How often a list is made before those who are on it are killed.
+const STOPS: usize = 20;
 
 /// Processes of the sandbox beside the init and the zygote, found in one of two ways.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,6 +64,40 @@ fn descendants() -> Vec<i32> {
     found
 }
 
+/// Ends everybody below the init, for sandboxes that have no namespace to do it. Orphans come to
+/// the init as long as it lives, so nobody gets out of sight.
+pub(crate) fn end_descendants() {
+    let patience = Instant::now() + ENDING;
+    while Instant::now() < patience {
+        while waitpid(None, Some(WaitPidFlag::WNOHANG | WaitPidFlag::__WALL))
+            .is_ok_and(|status| status.pid().is_some())
+        {}
+        if descendants().is_empty() {
+            return;
+        }
+        end(descendants);
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+/// Kills all who are listed. They are stopped first, until no new ones appear: whoever is killed
+/// makes room for another fork of those who are not.
+pub(crate) fn end(listed: impl Fn() -> Vec<i32>) {
+    let mut stopped = BTreeSet::new();
+    for _ in 0..STOPS {
+        let fresh: Vec<i32> = listed().into_iter().filter(|pid| stopped.insert(*pid)).collect();
+        if fresh.is_empty() {
+            break;
+        }
+        for pid in fresh {
+            let _ = kill(Pid::from_raw(pid), Signal::SIGSTOP);
+        }
+    }
+    for pid in stopped {
+        let _ = kill(Pid::from_raw(pid), Signal::SIGKILL);
+    }
+}
+
 /// Name and state; nothing when it is gone already.
 pub(crate) fn look_at(pid: i32) -> Option<Process> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
@@ -73,13 +118,14 @@ pub(crate) fn cpu_ticks(pid: i32) -> Option<u64> {
     Some(user + system)
 }
 
-/// Resident memory that is not files, in bytes.
+/// Resident memory that is not files, in bytes; what is shared with others counts.
 pub(crate) fn memory_bytes(pid: i32) -> Option<u64> {
-    let statm = fs::read_to_string(format!("/proc/{pid}/statm")).ok()?;
-    let mut fields = statm.split(' ');
-    let resident: u64 = fields.nth(1)?.parse().ok()?;
-    let shared: u64 = fields.next()?.parse().ok()?;
-    Some(resident.saturating_sub(shared) * 4096)
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    let field = |name: &str| -> Option<u64> {
+        let line = status.lines().find_map(|line| line.strip_prefix(name))?;
+        line.trim().strip_suffix(" kB")?.parse().ok()
+    };
+    Some((field("RssAnon:")? + field("RssShmem:")?) << 10)
 }
 
 /// What counts against the limit on data, in bytes.

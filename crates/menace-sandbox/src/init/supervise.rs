@@ -125,8 +125,9 @@ impl Sandbox<'_> {
     /// The zygote itself imports the module: what goes wrong there ends the sandbox.
     fn import(&mut self, request: &Request) -> Result<Report, InitError> {
         let limits = &request.limits;
-        let mut report = self.begin(limits)?;
+        let mut report = self.begin(request)?;
         self.keeper.begin(limits).during(|| "cannot set the limits".to_owned())?;
+        self.keeper.watch_zygote(true);
         let started = Instant::now();
         let mut imported = false;
         if harness::send(&self.zygote.control, &request.body).is_err() {
@@ -147,6 +148,7 @@ impl Sandbox<'_> {
             }
         }
         report.total_ns = nanos(started.elapsed());
+        self.keeper.watch_zygote(false);
         if imported {
             mapped::keep_mapped(&self.proc, self.zygote.pid);
             self.keeper.weigh_zygote();
@@ -163,7 +165,7 @@ impl Sandbox<'_> {
     fn call(&mut self, request: &Request) -> Result<Report, InitError> {
         let limits = &request.limits;
         let arrived = Instant::now();
-        let mut report = self.begin(limits)?;
+        let mut report = self.begin(request)?;
         let exited = self.run(request, &mut report)?;
         self.sweep(&mut report)?;
         if report.spent.is_none() {
@@ -183,9 +185,11 @@ impl Sandbox<'_> {
         Ok(report)
     }
 
-    fn begin(&mut self, limits: &Limits) -> Result<Report, InitError> {
+    fn begin(&mut self, request: &Request) -> Result<Report, InitError> {
+        let limits = &request.limits;
         self.attempts.clear();
         self.mailbox.take();
+        self.mailbox.begin(request.nonce);
         self.begin_streams(limits.output_bytes);
         self.layer.limit(limits)?;
         let (enforced_by, unenforced) = self.keeper.account(limits, &self.layer);
@@ -343,12 +347,8 @@ impl Sandbox<'_> {
             }
             return Ok(());
         }
-        // Stopped first, so that none of them forks while the others are killed.
-        for signal in [Signal::SIGSTOP, Signal::SIGKILL] {
-            for &pid in others {
-                let _ = kill(Pid::from_raw(pid), signal);
-            }
-        }
+        let (census, zygote) = (self.census, self.zygote.pid);
+        processes::end(|| census.others(zygote));
         std::thread::sleep(Duration::from_millis(1));
         Ok(())
     }
@@ -363,7 +363,15 @@ impl Sandbox<'_> {
 
     /// The status of a child of the init, in the form that `waitpid` gives it.
     fn reap(&self, pid: i32) -> Option<i32> {
-        sys::wait_status(pid)
+        // Its connection closes a moment before it has one.
+        let patience = Instant::now() + ANSWERING;
+        loop {
+            let status = sys::wait_status(pid);
+            if status.is_some() || Instant::now() >= patience {
+                return status;
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
     }
 
     fn finish(&mut self, report: &mut Report, limits: &Limits, max_rss_kib: Option<i64>) {
@@ -384,6 +392,9 @@ impl Sandbox<'_> {
         loop {
             let ready = self.poll(until)?;
             if ready.host_gone {
+                if self.census == Census::Descendants {
+                    processes::end_descendants();
+                }
                 sys::exit_now(0);
             }
             if ready.out {
@@ -444,7 +455,8 @@ impl Sandbox<'_> {
         }
         let any = |at: usize| fds[at].any() == Some(true);
         Ok(ReadyFor {
-            host_gone: any(0),
+            // Hanging up is all that is asked for, and `any` does not know its bit.
+            host_gone: fds[0].any() != Some(false),
             out: any(1),
             err: any(2),
             zygote: watch_zygote && any(3),

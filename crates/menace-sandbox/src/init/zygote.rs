@@ -85,6 +85,10 @@ impl Zygote {
             ForkResult::Child => {
                 let Err(error) = (|| -> Result<std::convert::Infallible, InitError> {
                     program.take_places(&theirs, &go_theirs)?;
+                    if !confinement.policy.namespaces {
+                        sys::die_with_parent()
+                            .during(|| "cannot tie Python to the init".to_owned())?;
+                    }
                     confine_self(confinement, &boot_theirs)?;
                     nix::unistd::execve(&arguments[0], &arguments, &environment)
                         .during(|| format!("cannot start `{}`", program.python.display()))
@@ -186,7 +190,8 @@ fn explain(error: &dyn std::error::Error) -> String {
     text
 }
 
-fn hard_limit(resource: Resource) -> u64 {
+/// The most that this process may give itself or others.
+pub(crate) fn hard_limit(resource: Resource) -> u64 {
     nix::sys::resource::getrlimit(resource).map_or(u64::MAX, |(_, hard)| hard)
 }
 

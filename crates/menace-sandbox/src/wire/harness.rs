@@ -7,6 +7,9 @@ use super::marshal::{Item, Writer};
 
 const MAGIC: [u8; 4] = *b"MNC1";
 const LONGEST: usize = 16 << 20;
+/// How much of a result is described.
+const CAPS: [(&str, i64); 5] =
+    [("repr", 4096), ("items", 1000), ("depth", 40), ("message", 4096), ("frames", 100)];
 
 /// What the harness says.
 #[derive(Debug, Clone, PartialEq)]
@@ -122,6 +125,13 @@ impl Setup<'_> {
             Some(time) => out.float(time),
             None => out.none(),
         }
+        out.str("caps");
+        out.open_dict();
+        for (name, value) in CAPS {
+            out.str(name);
+            out.int(value);
+        }
+        out.close_dict();
         out.close_dict();
         out.0
     }

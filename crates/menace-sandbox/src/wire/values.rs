@@ -162,9 +162,8 @@ fn big(negative: bool, magnitude: &[u8]) -> Option<Value> {
     Value::integer_from_hex(negative, &digits)
 }
 
+/// `-ff` or, as Python writes it, `-0xff`.
 fn from_hex(text: &str) -> Option<Value> {
-    match text.strip_prefix('-') {
-        Some(digits) => Value::integer_from_hex(true, digits),
-        None => Value::integer_from_hex(false, text),
-    }
+    let (negative, digits) = text.strip_prefix('-').map_or((false, text), |digits| (true, digits));
+    Value::integer_from_hex(negative, digits.strip_prefix("0x").unwrap_or(digits))
 }

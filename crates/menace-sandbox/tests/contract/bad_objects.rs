@@ -19,8 +19,15 @@ crate::on_every_tier![
 
 const GUEST: &str = guest!("objects.py");
 const METHODS: [&str; 9] = [
-    "__repr__", "__eq__", "__hash__", "__del__", "__reduce__", "__reduce_ex__", "__len__",
-    "__str__", "__iter__",
+    "__repr__",
+    "__eq__",
+    "__hash__",
+    "__del__",
+    "__reduce__",
+    "__reduce_ex__",
+    "__len__",
+    "__str__",
+    "__iter__",
 ];
 
 fn bad(function: &str, method: &str, how: &str) -> Ask {
@@ -81,8 +88,7 @@ fn what_pretends_to_be_plain_is_not_asked(tier: Tier) {
 fn an_exception_that_cannot_be_printed_is_still_one(tier: Tier) {
     let bench = Bench::new(tier, GUEST);
     let mut session = bench.session();
-    for (name, kind) in
-        [("raise_slow", "guest.SlowError"), ("raise_failing", "guest.FailingError")]
+    for (name, kind) in [("raise_slow", "guest.SlowError"), ("raise_failing", "guest.FailingError")]
     {
         let outcome = session.run(ask(name).timeout(300));
         assert_eq!(outcome.verdict, Verdict::Raised, "{name}: {outcome:#?}");

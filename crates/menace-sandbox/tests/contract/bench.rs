@@ -62,7 +62,8 @@ fn found(python: &Path) -> Interpreter {
 #[derive(Debug)]
 pub(crate) struct Bench {
     pub(crate) tier: Tier,
-    pub(crate) backend: LocalBackend,
+    /// There until the bench goes away.
+    backend: Option<LocalBackend>,
     repo: TempDir,
     workspaces: TempDir,
     before: BTreeMap<PathBuf, Entry>,
@@ -95,7 +96,11 @@ impl Bench {
             .unwrap_or_else(|error| panic!("the tier `{tier}` must be had here: {error}"));
         let before = entries(repo.path());
         let marker = format!("menace-test-{}-{}", std::process::id(), repo.path().display());
-        Self { tier, backend, repo, workspaces, before, marker }
+        Self { tier, backend: Some(backend), repo, workspaces, before, marker }
+    }
+
+    pub(crate) fn backend(&self) -> &LocalBackend {
+        self.backend.as_ref().expect("it is there until the end")
     }
 
     pub(crate) fn repo(&self) -> &Path {
@@ -115,7 +120,7 @@ impl Bench {
     }
 
     pub(crate) fn session_of(&self, spec: &WarmSpec) -> Session<'_> {
-        Session { bench: self, warm: self.backend.warm(spec).expect("it costs nothing yet") }
+        Session { bench: self, warm: self.backend().warm(spec).expect("it costs nothing yet") }
     }
 
     /// One call in a sandbox of its own.
@@ -142,6 +147,7 @@ impl Bench {
 
 impl Drop for Bench {
     fn drop(&mut self) {
+        drop(self.backend.take());
         if std::thread::panicking() {
             return;
         }

@@ -123,10 +123,8 @@ fn the_top_level_of_a_module_is_a_call(tier: Tier) {
 fn a_module_is_found_by_its_path(tier: Tier) {
     let bench = Bench::new(tier, GUEST);
     let mut spec = bench.spec();
-    let module = ModuleRef {
-        name: "elsewhere.inner".to_owned(),
-        path: Some("package/inner.py".to_owned()),
-    };
+    let module =
+        ModuleRef { name: "elsewhere.inner".to_owned(), path: Some("package/inner.py".to_owned()) };
     spec.module = Some(module.clone());
     let mut inner = ask("where");
     inner.0.target.module = module;

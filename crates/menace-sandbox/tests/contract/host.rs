@@ -4,15 +4,20 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Name and number of everybody who descends from this process.
-pub(crate) fn descendants() -> Vec<String> {
-    let mut waiting: Vec<u32> = children(std::process::id());
-    let mut found = Vec::new();
-    while let Some(pid) = waiting.pop() {
-        waiting.extend(children(pid));
-        found.push(described(pid));
+/// Everybody who descends from this process, parents first.
+pub(crate) fn all_children() -> Vec<u32> {
+    let mut found = children(std::process::id());
+    let mut at = 0;
+    while let Some(&pid) = found.get(at) {
+        found.extend(children(pid));
+        at += 1;
     }
     found
+}
+
+/// The same by number, name and state.
+pub(crate) fn descendants() -> Vec<String> {
+    all_children().into_iter().map(described).collect()
 }
 
 pub(crate) fn children(pid: u32) -> Vec<u32> {

@@ -106,9 +106,7 @@ fn an_import_that_takes_too_much_is_out_of_it(tier: Tier) {
 }
 
 fn an_import_that_spoils_descriptors_harms_only_itself(tier: Tier) {
-    for guest in
-        [guest!("imports/close_descriptors.py"), guest!("imports/write_descriptors.py")]
-    {
+    for guest in [guest!("imports/close_descriptors.py"), guest!("imports/write_descriptors.py")] {
         let bench = Bench::new(tier, guest);
         let mut spec = bench.spec();
         spec.limits.timeout_ms = 500;

@@ -27,7 +27,10 @@ fn an_exception_has_frames_and_causes(tier: Tier) {
     let outcome = session.run(ask("fail"));
     assert_eq!(outcome.verdict, Verdict::Raised, "{outcome:#?}");
     let exception = outcome.exception.expect("it raised");
-    assert_eq!((exception.kind.as_str(), exception.message.as_str()), ("ValueError", "no such key"));
+    assert_eq!(
+        (exception.kind.as_str(), exception.message.as_str()),
+        ("ValueError", "no such key")
+    );
     let last = exception.frames.last().expect("a frame");
     assert_eq!((last.file.as_str(), last.function.as_str(), last.own), ("guest.py", "fail", true));
     let cause = exception.cause.expect("a cause");

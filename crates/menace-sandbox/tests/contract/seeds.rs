@@ -48,6 +48,9 @@ fn time_can_be_frozen(tier: Tier) {
     assert_eq!(session.value(ask("now")), Value::Tuple(vec![frozen.clone(), frozen.clone()]));
     assert_eq!(session.value(ask("later")), frozen);
     let now = bench.value(ask("now"));
-    assert!(items(&now).iter().all(|now| matches!(now, Value::Float(at) if *at > 1.7e9)), "{now:?}");
+    assert!(
+        items(&now).iter().all(|now| matches!(now, Value::Float(at) if *at > 1.7e9)),
+        "{now:?}"
+    );
     assert!(matches!(session.value(ask("elapsed")), Value::Float(passed) if passed >= 0.0));
 }

@@ -28,7 +28,7 @@ fn mixed(number: usize) -> Ask {
 }
 
 fn round(bench: &Bench) {
-    let pool = Pool::new(&bench.backend, WORKERS, Cancel::default());
+    let pool = Pool::new(bench.backend(), WORKERS, Cancel::default());
     let jobs = (0..ROUND).map(|number| Job { spec: bench.spec(), call: mixed(number).0 });
     let mut done = 0;
     pool.run(jobs.collect::<Vec<_>>(), |_, result| {

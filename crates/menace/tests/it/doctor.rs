@@ -1,10 +1,5 @@
 //! `menace doctor` as its users meet it.
 
-use std::fs;
-use std::os::unix::fs::PermissionsExt;
-use std::os::unix::process::CommandExt;
-use std::process::Command;
-
 use serde_json::{Value, json};
 
 use crate::program::{PYTHON_PATH, Place, Ran};
@@ -67,19 +62,8 @@ fn what_is_no_repository_is_an_error() {
 #[test]
 fn without_root_it_says_why_there_is_no_stronger_tier() {
     let place = Place::new();
-    let open = |path: &std::path::Path| {
-        fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
-    };
-    open(place.path());
-    let binary = place.path().join("menace");
-    fs::copy(env!("CARGO_BIN_EXE_menace"), &binary).unwrap();
-    open(&binary);
-    let mut command = Command::new(binary);
-    command.args(["doctor", "--format", "json"]).current_dir(place.path()).env_clear();
+    let mut command = place.unprivileged(&["doctor", "--format", "json"]);
     command.envs([PYTHON_PATH]);
-    if nix::unistd::geteuid().is_root() {
-        command.uid(65534).gid(65534);
-    }
     let found = Ran::from(command.output().unwrap()).json();
     assert_eq!((&found["root"], &found["sandbox"]["state"]), (&json!(false), &json!("proved")));
     let why = found["why"].as_array().unwrap();

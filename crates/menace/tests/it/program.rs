@@ -1,6 +1,8 @@
 //! Runs the real binary on copies of the fixtures, with an environment that holds nothing else.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -44,6 +46,24 @@ impl Place {
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_menace"));
         command.args(arguments).current_dir(self.path()).env_clear();
+        command
+    }
+
+    /// By somebody who is not root: where the tests are, another user.
+    pub(crate) fn unprivileged(&self, arguments: &[&str]) -> Command {
+        let mode = |path: &Path, mode| {
+            fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+        };
+        mode(self.path(), 0o777);
+        // The build directory may be closed to others.
+        let binary = self.path().join("menace");
+        fs::copy(env!("CARGO_BIN_EXE_menace"), &binary).unwrap();
+        mode(&binary, 0o755);
+        let mut command = Command::new(binary);
+        command.args(arguments).current_dir(self.path()).env_clear();
+        if nix::unistd::geteuid().is_root() {
+            command.uid(65534).gid(65534);
+        }
         command
     }
 

@@ -83,7 +83,11 @@ def print_much():
 def spoil_the_mailbox(byte):
     """Overwrites every shared mapping that it finds, then dies without a word."""
     spoilt = 0
-    with open("/proc/self/maps") as maps:
+    try:
+        maps = open("/proc/self/maps")
+    except OSError:
+        os._exit(41)
+    with maps:
         for line in maps:
             addresses, rights, _, _, _, *path = line.split()
             if rights.startswith("rw") and rights.endswith("s"):

@@ -83,11 +83,11 @@ def link_to(path):
 
 
 def places():
-    """Where the interpreter, its library and the harness are."""
-    with open("/proc/self/cmdline" if os.path.exists("/proc/self") else os.devnull, "rb") as file:
-        words = file.read().split(b"\0")
-    harness = [os.fsdecode(word) for word in words if word.endswith((b".py", b".pyc"))]
-    return [os.__file__, os.path.realpath(sys.executable), *harness]
+    """Where the interpreter, its library, the harness and pristine copies are."""
+    above = os.path.dirname(os.path.dirname(os.getcwd()))
+    elsewhere = ["/menace/__main__.pyc", "/layers/repo/guest.py"]
+    elsewhere += [above + "/menace/__main__.pyc", above + "/original/guest.py"]
+    return [os.__file__, os.path.realpath(sys.executable), *elsewhere]
 
 
 def harness_files():
@@ -181,6 +181,8 @@ def set_user_bit():
 
 
 def processes_seen():
-    if not os.path.isdir("/proc/self"):
+    try:
+        os.listdir("/proc")
+    except OSError:
         return []
     return sorted(int(name) for name in os.listdir("/proc") if name.isdigit())

@@ -81,20 +81,18 @@ pub(super) fn run(
     let work = (0..calls).map(|_| Job { spec: spec.clone(), call: call.clone() });
     // Not the one that Ctrl-C uses: a failure is no wish of the user's.
     let rest = Cancel::default();
-    Pool::new(backend, jobs, rest.clone()).run(work, |_, result| {
-        match result {
-            Ok(outcome) => {
-                done += 1;
-                progress.report(done, calls as usize);
-                times.push(outcome.runtime_metrics.total_ms);
-                summary.add(outcome);
-            }
-            Err(error) if failed.is_none() => {
-                failed = Some(error);
-                rest.cancel();
-            }
-            Err(_) => {}
+    Pool::new(backend, jobs, rest.clone()).run(work, |_, result| match result {
+        Ok(outcome) => {
+            done += 1;
+            progress.report(done, calls as usize);
+            times.push(outcome.runtime_metrics.total_ms);
+            summary.add(outcome);
         }
+        Err(error) if failed.is_none() => {
+            failed = Some(error);
+            rest.cancel();
+        }
+        Err(_) => {}
     });
     if let Some(error) = failed {
         return Err(error);

@@ -1,0 +1,139 @@
+//! The guest harness on every CPython from 3.8 to 3.13 that this machine has: alone, through the
+//! driver beside this file, and inside of the sandbox.
+
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Mutex;
+
+use menace_model::{Call, How, Limits, ModuleRef, Target, Value, Verdict};
+use menace_sandbox::interpreter::{Interpreter, Search, Source};
+use menace_sandbox::{Backend, LocalBackend, Options, WarmSpec};
+
+const VERSIONS: [&str; 6] = ["3.8", "3.9", "3.10", "3.11", "3.12", "3.13"];
+const MODULE: &str = "\
+def add(a, b):
+    return a + b
+
+def fail():
+    raise ValueError('on purpose')
+";
+
+#[expect(clippy::disallowed_methods, reason = "where programs are is no setting of Menace")]
+fn variable(name: &str) -> String {
+    std::env::var(name).unwrap_or_default()
+}
+
+/// One interpreter of each version: on the PATH, or installed by pyenv.
+fn interpreters() -> BTreeMap<String, PathBuf> {
+    let mut directories: Vec<PathBuf> = std::env::split_paths(&variable("PATH")).collect();
+    // Shims are scripts: what they lead to is found below.
+    directories.retain(|directory| !directory.ends_with("shims"));
+    let versions = Path::new(&variable("HOME")).join(".pyenv/versions");
+    let installed = fs::read_dir(versions).into_iter().flatten().flatten();
+    directories.extend(installed.map(|version| version.path().join("bin")));
+    let mut found = BTreeMap::new();
+    for version in VERSIONS {
+        let name = format!("python{version}");
+        let program = directories.iter().map(|directory| directory.join(&name));
+        if let Some(program) = program.into_iter().find(|program| program.is_file()) {
+            found.insert(version.to_owned(), program);
+        }
+    }
+    assert!(!found.is_empty(), "this test needs a CPython of {VERSIONS:?}");
+    found
+}
+
+#[test]
+fn the_harness_keeps_its_protocol_with_every_python() {
+    let waiting = Mutex::new(interpreters());
+    let failed = Mutex::new(String::new());
+    let workers = std::thread::available_parallelism().map_or(1, Into::into);
+    std::thread::scope(|scope| {
+        for _ in 0..workers {
+            scope.spawn(|| {
+                loop {
+                    let next = waiting.lock().expect("no panic").pop_first();
+                    let Some((version, python)) = next else { return };
+                    if let Err(why) = drive(&version, &python) {
+                        failed.lock().expect("no panic").push_str(&why);
+                    }
+                }
+            });
+        }
+    });
+    let failed = failed.into_inner().expect("no panic");
+    assert!(failed.is_empty(), "{failed}");
+}
+
+/// Runs the driver and passes its summary on.
+fn drive(version: &str, python: &Path) -> Result<(), String> {
+    let driver = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/guest_driver.py");
+    let output = Command::new(python)
+        .args([driver.as_path(), python])
+        .output()
+        .expect("the driver can be started");
+    let said = String::from_utf8_lossy(&output.stdout);
+    println!("Python {version}: {}", said.lines().last().unwrap_or_default());
+    if output.status.success() {
+        return Ok(());
+    }
+    Err(format!("Python {version}:\n{said}\n{}\n", String::from_utf8_lossy(&output.stderr)))
+}
+
+#[test]
+fn the_sandbox_calls_functions_with_every_python() {
+    for (version, python) in interpreters() {
+        let repo = tempfile::tempdir().expect("writable");
+        fs::write(repo.path().join("sums.py"), MODULE).expect("writable");
+        let mut options = Options::new(repo.path().to_owned(), described(&python, repo.path()));
+        options.init = PathBuf::from(env!("CARGO_BIN_EXE_menace-sandbox-init"));
+        let backend = LocalBackend::new(options).expect("this machine can isolate");
+        let module = ModuleRef { name: "sums".to_owned(), path: None };
+        let mut warm = backend.warm(&WarmSpec::new(Some(module.clone()))).expect("it is cheap");
+        let call = |qualname: &str, args: &[i64]| Call {
+            target: Target {
+                module: module.clone(),
+                qualname: qualname.to_owned(),
+                how: How::Function,
+            },
+            receiver: None,
+            args: args.iter().copied().map(Value::Int).collect(),
+            kwargs: Vec::new(),
+            seed: 0,
+            limits: Limits::default(),
+        };
+        for _ in 0..2 {
+            let outcome = warm.run(&call("add", &[2, 3])).expect("no error of ours");
+            assert_eq!(outcome.verdict, Verdict::Returned, "Python {version}: {outcome:#?}");
+            assert_eq!(outcome.value.and_then(|value| value.value), Some(Value::Int(5)));
+            let outcome = warm.run(&call("fail", &[])).expect("no error of ours");
+            assert_eq!(outcome.verdict, Verdict::Raised, "Python {version}: {outcome:#?}");
+            let exception = outcome.exception.expect("it raised");
+            assert_eq!(
+                (exception.kind.as_str(), exception.message.as_str()),
+                ("ValueError", "on purpose")
+            );
+            let last = exception.frames.last().expect("a frame");
+            assert_eq!((last.file.as_str(), last.line), ("sums.py", 5), "Python {version}");
+        }
+    }
+}
+
+fn described(python: &Path, repository: &Path) -> Interpreter {
+    let source =
+        |(name, text): &(&str, &str)| Source { name: (*name).to_owned(), text: (*text).to_owned() };
+    let sources: Vec<Source> = menace_sandbox::harness_sources().iter().map(source).collect();
+    let cache = Path::new(env!("CARGO_TARGET_TMPDIR")).join("interpreters");
+    let search = Search {
+        python: Some(python),
+        repository,
+        path: OsStr::new("/usr/bin:/bin"),
+        home: None,
+        sources: &sources,
+        cache: Some(&cache),
+    };
+    Interpreter::find(&search).expect("it is a Python")
+}
