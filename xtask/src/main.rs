@@ -13,6 +13,8 @@ const HELP: &str = "\
 cargo xtask test    set up what the tests need, then run formatting, lints, licences and all tests
 cargo xtask bench   measure the analysis against ruff and radon on the standard library; radon
                     takes a quarter of an hour, which --without-radon spares
+cargo xtask bench sandbox
+                    measure isolated calls against bare forks and bubblewrap
 cargo xtask docs    write the generated pages below docs/reference
 ";
 
@@ -47,6 +49,10 @@ fn test(filter: &[String]) -> Result<()> {
 }
 
 fn bench(arguments: &[String]) -> Result<()> {
+    if arguments.first().is_some_and(|what| what == "sandbox") {
+        tools::bubblewrap()?;
+        return cargo(["bench", "--package", "menace-sandbox", "--bench", "calls"]).run();
+    }
     let venv = python::test_venv()?;
     let bench = ["bench", "--package", "menace", "--bench", "analyze", "--"];
     cargo(bench.into_iter().chain(arguments.iter().map(String::as_str)))

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use anyhow::{Context, Result};
 
 use crate::run::{program, root, target_dir};
+use crate::tools;
 
 /// Creates the environment, or brings it up to date, and returns its directory.
 pub(crate) fn test_venv() -> Result<PathBuf> {
@@ -19,10 +20,7 @@ pub(crate) fn test_venv() -> Result<PathBuf> {
     }
     if !create(&venv) {
         // Debian keeps the module that makes environments in a package of its own.
-        let apt = |arguments: &[&str]| program("apt-get", arguments.iter().copied()).run();
-        apt(&["update", "-qq"])
-            .and_then(|()| apt(&["install", "-y", "-qq", "python3-venv"]))
-            .context("`python3 -m venv` does not work: install the package python3-venv")?;
+        tools::apt_install("python3-venv").context("`python3 -m venv` does not work")?;
         program("python3", ["-m", "venv", "--clear"]).arg(&venv).run()?;
     }
     program(&python, ["-m", "pip", "install", "--quiet", "--requirement", "test-requirements.txt"])

@@ -1,6 +1,6 @@
 //! Cargo's companions: used when present, installed when they must be.
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 
 use crate::run::{cargo, program, target_dir};
 
@@ -8,6 +8,22 @@ const DENY_VERSION: &str = "0.20.2";
 
 pub(crate) fn has_nextest() -> bool {
     cargo(["nextest", "--version"]).succeeds()
+}
+
+/// What the sandbox is compared with.
+pub(crate) fn bubblewrap() -> Result<()> {
+    if program("bwrap", ["--version"]).succeeds() {
+        return Ok(());
+    }
+    apt_install("bubblewrap")
+}
+
+/// Installs a package of Debian's.
+pub(crate) fn apt_install(package: &str) -> Result<()> {
+    program("apt-get", ["update", "-qq"])
+        .run()
+        .and_then(|()| program("apt-get", ["install", "-y", "-qq", package]).run())
+        .with_context(|| format!("cannot install the package {package}: install it by hand"))
 }
 
 /// Checks licences, sources and bans; advisories need a database from the network, which

@@ -47,6 +47,8 @@ pub(crate) fn files(interpreter: &Interpreter) -> Vec<(String, Vec<u8>)> {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
 
     #[test]
@@ -55,7 +57,7 @@ mod tests {
         let mut there: Vec<String> = std::fs::read_dir(directory)
             .unwrap()
             .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-            .filter(|name| name.ends_with(".py"))
+            .filter(|name| Path::new(name).extension().is_some_and(|end| end == "py"))
             .collect();
         there.sort();
         let listed: Vec<&str> = SOURCES.iter().map(|(name, _)| *name).collect();

@@ -39,14 +39,6 @@ pub(crate) fn adopt(fd: RawFd) -> OwnedFd {
     unsafe { OwnedFd::from_raw_fd(fd) }
 }
 
-/// Copies a descriptor to a number at or above `least`; the copy survives `exec`.
-pub(crate) fn inheritable_copy(fd: BorrowedFd<'_>, least: RawFd) -> io::Result<RawFd> {
-    // SAFETY: F_DUPFD takes an int and touches no memory.
-    let copy = unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_DUPFD, least) };
-    check(copy.into())?;
-    Ok(copy)
-}
-
 /// Puts a copy of `fd` at exactly the number `at`; it survives `exec`.
 pub(crate) fn place(fd: BorrowedFd<'_>, at: RawFd) -> io::Result<()> {
     // SAFETY: dup2 takes two ints; whoever owned `at` before is replaced on purpose.
@@ -207,7 +199,7 @@ pub(crate) fn map_owners(tree: BorrowedFd<'_>, namespace: BorrowedFd<'_>) -> io:
         set: MOUNT_ATTR_IDMAP,
         clear: 0,
         propagation: 0,
-        user_namespace: namespace.as_raw_fd() as u64,
+        user_namespace: u64::from(namespace.as_raw_fd().cast_unsigned()),
     };
     set_mount_attributes(tree, &attributes, false)
 }
@@ -222,8 +214,9 @@ pub(crate) fn loopback_up() -> io::Result<()> {
     )?;
     // SAFETY: all-zero bytes are a valid `ifreq`.
     let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
-    request.ifr_name[0] = b'l' as libc::c_char;
-    request.ifr_name[1] = b'o' as libc::c_char;
+    for (to, from) in request.ifr_name.iter_mut().zip(*b"lo") {
+        *to = libc::c_char::from_ne_bytes([from]);
+    }
     request.ifr_ifru.ifru_flags = (libc::IFF_UP | libc::IFF_RUNNING) as libc::c_short;
     // SAFETY: the request outlives the call and has the type that this ioctl reads.
     let result =

@@ -71,6 +71,7 @@ impl GroupFiles {
     }
 
     /// Processes and threads in the group now.
+    #[cfg(test)]
     pub(crate) fn pids_usage(&self) -> Result<u64> {
         self.need(Role::PidsUsage, "the number of processes")?.number()
     }

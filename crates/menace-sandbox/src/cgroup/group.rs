@@ -71,6 +71,7 @@ impl Group {
     }
 
     /// To set limits from here.
+    #[cfg(test)]
     pub(crate) fn files_mut(&mut self) -> &mut GroupFiles {
         &mut self.files
     }
@@ -81,11 +82,13 @@ impl Group {
     }
 
     /// The directories, one per hierarchy.
+    #[cfg(test)]
     pub(crate) fn paths(&self) -> impl Iterator<Item = &Path> {
         self.directories.iter().map(|directory| directory.path.as_path())
     }
 
     /// Removes the group now, to see whether it works; dropping it does the same in silence.
+    #[cfg(test)]
     pub(crate) fn remove(mut self) -> Result<()> {
         self.clear()
     }

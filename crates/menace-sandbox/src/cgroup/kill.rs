@@ -6,7 +6,8 @@ use std::os::unix::fs::FileExt;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, kill_process};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 
 use super::Result;
 use super::files::GroupFiles;
@@ -46,9 +47,9 @@ pub(super) fn kill_each(procs: &File) {
             if pid != myself && !doomed.contains(&pid) {
                 found_new = true;
                 doomed.push(pid);
-                if let Some(pid) = Pid::from_raw(pid) {
-                    // Gone already is as good as killed.
-                    let _ = kill_process(pid, Signal::KILL);
+                // Gone already is as good as killed. Zero would be our own process group.
+                if pid > 0 {
+                    let _ = kill(Pid::from_raw(pid), Signal::SIGKILL);
                 }
             }
         }

@@ -48,7 +48,8 @@ pub(crate) fn remove_workspace(path: &Path) {
 /// An init ends its guests itself. One that was killed could not, and without namespaces nobody
 /// else did: they are known by the home that they were given.
 fn end_processes(workspace: &Path) {
-    let home = workspace.as_os_str().as_bytes();
+    // With the separator: the name of one workspace can be the beginning of another's.
+    let home = [workspace.as_os_str().as_bytes(), b"/"].concat();
     for _ in 0..ROUNDS {
         let mut found = false;
         for entry in fs::read_dir("/proc").into_iter().flatten().flatten() {
@@ -56,7 +57,7 @@ fn end_processes(workspace: &Path) {
                 continue;
             };
             let environment = fs::read(entry.path().join("environ")).unwrap_or_default();
-            if environment.windows(home.len()).any(|window| window == home) {
+            if environment.windows(home.len()).any(|window| window == &*home) {
                 found = true;
                 let _ = kill(Pid::from_raw(pid), Signal::SIGKILL);
             }

@@ -110,6 +110,9 @@ impl Starter {
                 .ok()
                 .flatten(),
         };
+        for (controller, why) in group.iter().flat_map(Group::missing) {
+            tracing::debug!("no {} in the control group: {why}", controller.name());
+        }
         let interpreter = &self.options.interpreter;
         let is_root = nix::unistd::geteuid().is_root();
         let workspace = (!self.tier.has_namespaces())

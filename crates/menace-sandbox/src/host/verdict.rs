@@ -24,10 +24,10 @@ pub(crate) enum Said {
 
 pub(crate) fn exit_of(status: Option<i32>) -> Exit {
     match status {
-        Some(status) if status & 0x7f == 0 => {
-            Exit { code: Some((status >> 8) & 0xff), signal: None }
+        Some(status) if libc::WIFEXITED(status) => {
+            Exit { code: Some(libc::WEXITSTATUS(status)), signal: None }
         }
-        Some(status) => Exit { code: None, signal: Some(status & 0x7f) },
+        Some(status) => Exit { code: None, signal: Some(libc::WTERMSIG(status)) },
         None => Exit::default(),
     }
 }

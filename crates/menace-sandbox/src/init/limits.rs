@@ -44,6 +44,8 @@ pub(crate) struct Keeper {
     /// Processor time of the zygote before an import, while one is under way: then what it takes
     /// is what counts.
     importing: Option<u64>,
+    /// Bytes read and written by the zygote and all that it has reaped, when last seen.
+    io: (u64, u64),
     peak_seen: u64,
 }
 
@@ -71,6 +73,7 @@ impl Keeper {
             zygote_data: 0,
             zygote_memory: 0,
             importing: None,
+            io: (0, 0),
             peak_seen: 0,
         }
     }
@@ -79,6 +82,7 @@ impl Keeper {
     pub(crate) fn weigh_zygote(&mut self) {
         self.zygote_data = processes::data_bytes(self.zygote).unwrap_or(0);
         self.zygote_memory = processes::memory_bytes(self.zygote).unwrap_or(0);
+        self.io = processes::io_bytes(self.zygote).unwrap_or(self.io);
         self.told = None;
     }
 
@@ -204,7 +208,13 @@ impl Keeper {
     }
 
     /// What the call used, once its processes are gone.
-    pub(crate) fn finish(&self, report: &mut Report, max_rss_kib: Option<i64>) {
+    pub(crate) fn finish(&mut self, report: &mut Report, max_rss_kib: Option<i64>) {
+        // The kernel adds what a process did to the account of who reaps it.
+        if let Some(now) = processes::io_bytes(self.zygote) {
+            let (read, written) = std::mem::replace(&mut self.io, now);
+            report.bytes_read = report.bytes_read.max(now.0.saturating_sub(read));
+            report.bytes_written = report.bytes_written.max(now.1.saturating_sub(written));
+        }
         if let Some(group) = &self.group {
             if let Ok(now) = group.cpu_usage() {
                 let used = now.since(self.start.cpu);

@@ -72,8 +72,7 @@ fn listen(boot: &UnixStream) -> Result<String, InitError> {
             continue;
         }
         let mut said = String::new();
-        (&*boot)
-            .take(1 << 16)
+        boot.take(1 << 16)
             .read_to_string(&mut said)
             .during(|| "cannot hear the probe".to_owned())?;
         return Ok(said);

@@ -1,7 +1,7 @@
 //! Standard output and error of the guest: kept up to a limit, counted beyond.
 
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use nix::fcntl::{FcntlArg, OFlag, fcntl};
 
@@ -45,7 +45,7 @@ impl Stream {
 
     /// Reads what is there.
     pub(crate) fn drain(&mut self) {
-        let mut buffer = [0_u8; 1 << 16];
+        let mut buffer = [0_u8; 1 << 14];
         loop {
             match nix::unistd::read(&self.reader, &mut buffer) {
                 Ok(0) | Err(nix::Error::EAGAIN) => return,
@@ -66,9 +66,5 @@ impl Stream {
     pub(crate) fn take(&mut self) -> Captured {
         self.drain();
         std::mem::take(&mut self.captured)
-    }
-
-    pub(crate) fn raw(&self) -> i32 {
-        self.reader.as_raw_fd()
     }
 }

@@ -130,7 +130,7 @@ impl Zygote {
             if fds[0].any() == Some(true) {
                 // Closed by a successful exec; otherwise it says what failed.
                 let mut text = String::new();
-                let _ = (&*boot).take(4096).read_to_string(&mut text);
+                let _ = boot.take(4096).read_to_string(&mut text);
                 return match text.strip_prefix('!') {
                     Some(error) => Err(InitError::Refused(error.to_owned())),
                     None => Ok(()),
@@ -184,7 +184,8 @@ fn explain(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
     while let Some(source) = cause {
-        text.push_str(&format!(": {source}"));
+        text.push_str(": ");
+        text.push_str(&source.to_string());
         cause = source.source();
     }
     text
@@ -204,7 +205,7 @@ pub(crate) fn receive_listener(
         .during(|| "the confined process said nothing".to_owned())?;
     if first[0] == b'!' {
         let mut text = String::from_utf8_lossy(&first[1..got]).into_owned();
-        let _ = (&*boot).take(4096).read_to_string(&mut text);
+        let _ = boot.take(4096).read_to_string(&mut text);
         return Err(InitError::Refused(text));
     }
     let mut read = || -> io::Result<Landlocked> {

@@ -8,7 +8,8 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, kill_process_group};
+use nix::sys::signal::{Signal, killpg};
+use nix::unistd::Pid;
 
 use super::Error;
 
@@ -120,9 +121,7 @@ fn exit_by(child: &mut Child, end: Instant) -> Option<std::process::ExitStatus> 
 }
 
 fn kill(child: &mut Child) {
-    if let Some(group) = Pid::from_raw(child.id().cast_signed()) {
-        let _ = kill_process_group(group, Signal::KILL);
-    }
+    let _ = killpg(Pid::from_raw(child.id().cast_signed()), Signal::SIGKILL);
     let _ = child.kill();
     let _ = child.wait();
 }

@@ -231,10 +231,6 @@ impl Writer {
         self.0.push(if value { b'T' } else { b'F' });
     }
 
-    pub(crate) fn ellipsis(&mut self) {
-        self.0.push(b'.');
-    }
-
     pub(crate) fn int(&mut self, value: i64) {
         if let Ok(small) = i32::try_from(value) {
             self.0.push(b'i');

@@ -189,9 +189,12 @@ impl Session<'_> {
         returned.value.unwrap_or_else(|| panic!("not a plain value: {}", returned.repr))
     }
 
-    /// A call that does nothing bad returns, and the host's repository is as it was.
+    /// Calls that do nothing bad return, and the host's repository is as it was.
     pub(crate) fn still_works(&mut self) {
-        assert_eq!(self.value(ask("fine")), Value::from("fine"));
+        // A session may have more than one sandbox.
+        for _ in 0..3 {
+            assert_eq!(self.value(ask("fine")), Value::from("fine"));
+        }
         self.bench.check_repository();
     }
 }

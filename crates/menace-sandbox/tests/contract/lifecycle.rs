@@ -184,7 +184,8 @@ fn two_sessions_do_not_see_each_other(tier: Tier) {
             let outcome = one.try_run(ask("look")).expect("an outcome");
             let seen = outcome.value.as_ref().and_then(|value| value.value.as_ref());
             let seen = seen.unwrap_or_else(|| panic!("no answer: {outcome:#?}"));
-            assert_eq!(differences(&before, seen), Vec::<String>::new());
+            let new = differences(&before, seen);
+            assert_eq!(new, Vec::<String>::new(), "{:?}", outcome.notes);
         }
     });
 }

@@ -21,6 +21,15 @@ def fine():
     return "fine"
 
 
+# Without mounts, every sandbox has a directory of its own.
+TOP = os.path.dirname(os.path.dirname(HOME))
+
+
+def anywhere(text):
+    """The text without the place where this sandbox happens to be."""
+    return text.replace(TOP, "TOP")
+
+
 def content(path):
     try:
         with open(path) as file:
@@ -43,10 +52,10 @@ def look():
         "imported": content(os.path.join(TMP, "imported.txt")),
         "database": os.path.exists(os.environ["BOT_DB_PATH"]),
         "shared memory": shared_memory(),
-        "environment": sorted(os.environ.items()),
-        "directory": os.getcwd(),
+        "environment": sorted((name, anywhere(value)) for name, value in os.environ.items()),
+        "directory": anywhere(os.getcwd()),
         "state": dict(STATE),
-        "path": list(sys.path),
+        "path": [anywhere(path) for path in sys.path],
         "modules": "colorsys" in sys.modules,
         "mask": os.umask(0o022),
         "limit": sys.getrecursionlimit(),
