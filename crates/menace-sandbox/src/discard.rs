@@ -80,7 +80,7 @@ mod tests {
             fs::rename(outer, inner).unwrap();
         }
         fs::create_dir(top.join("closed")).unwrap();
-        fs::set_permissions(top.join("closed"), fs::Permissions::from_mode(0)).unwrap();
+        fs::set_permissions(top.join("closed"), fs::Permissions::from_mode(0o000)).unwrap();
         discard(&top).unwrap();
         assert!(!top.exists() && room.path().join("kept").exists());
         discard(&top).unwrap();

@@ -113,12 +113,13 @@ fn metrics(report: &Report, said: &Item) -> RuntimeMetrics {
     } else {
         (told("user_ns").unwrap_or(report.user_ns), told("system_ns").unwrap_or(report.system_ns))
     };
-    let io = said.get("io").map(Item::items).unwrap_or_default();
-    let bytes = |at: usize, otherwise: u64| {
-        io.get(at)
-            .and_then(Item::as_int)
-            .and_then(|value| u64::try_from(value).ok())
-            .unwrap_or(otherwise)
+    let io = match said.get("io") {
+        Some(Item::Bytes(text)) => String::from_utf8_lossy(text).into_owned(),
+        _ => String::new(),
+    };
+    let bytes = |name: &str, otherwise: u64| {
+        let line = io.lines().find_map(|line| line.strip_prefix(name));
+        line.and_then(|number| number.trim().parse().ok()).unwrap_or(otherwise)
     };
     RuntimeMetrics {
         wall_ms: millis(wall),
@@ -126,8 +127,8 @@ fn metrics(report: &Report, said: &Item) -> RuntimeMetrics {
         system_cpu_ms: millis(system),
         total_ms: millis(report.total_ns),
         peak_memory_bytes: report.peak_memory_bytes,
-        bytes_read: bytes(0, report.bytes_read),
-        bytes_written: bytes(1, report.bytes_written),
+        bytes_read: bytes("rchar:", report.bytes_read),
+        bytes_written: bytes("wchar:", report.bytes_written),
     }
 }
 

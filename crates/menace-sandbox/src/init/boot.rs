@@ -11,7 +11,7 @@ use super::layer::Layer;
 use super::limits::Keeper;
 use super::mailbox::Mailbox;
 use super::overlay::Overlay;
-use super::processes::{self, Census};
+use super::processes::Census;
 use super::streams::Stream;
 use super::supervise::Sandbox;
 use super::zygote::{Confinement, Program, Zygote, hard_limit};

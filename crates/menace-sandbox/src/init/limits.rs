@@ -149,13 +149,6 @@ impl Keeper {
         self.has(Controller::Memory)
     }
 
-    /// Does anything have to be watched while the call runs?
-    pub(crate) fn must_watch(&self, limits: &Limits, layer: &Layer) -> bool {
-        limits.cpu_ms.is_some()
-            || limits.memory_bytes.is_some()
-            || matches!(layer, Layer::Copied(_)) && limits.disk_bytes.is_some()
-    }
-
     /// One look of the monitor: what the call has to be killed for.
     pub(crate) fn exceeded(&mut self, limits: &Limits, layer: &Layer) -> Option<Killed> {
         if let Some(allowed) = limits.cpu_ms
@@ -281,6 +274,13 @@ impl Keeper {
         by.insert(Limit::Processes, held);
         (by, nothing)
     }
+}
+
+/// Does anything have to be watched while the call runs?
+pub(crate) fn must_watch(limits: &Limits, layer: &Layer) -> bool {
+    limits.cpu_ms.is_some()
+        || limits.memory_bytes.is_some()
+        || matches!(layer, Layer::Copied(_)) && limits.disk_bytes.is_some()
 }
 
 /// A controller that is not there is reported with the outcome, not here.

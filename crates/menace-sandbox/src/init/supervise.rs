@@ -15,7 +15,7 @@ use nix::sys::wait::{WaitPidFlag, waitpid};
 use nix::unistd::Pid;
 
 use super::layer::Layer;
-use super::limits::{Keeper, TICK};
+use super::limits::{Keeper, TICK, must_watch};
 use super::mailbox::Mailbox;
 use super::processes::{self, Census};
 use super::streams::Stream;
@@ -140,7 +140,7 @@ impl Sandbox<'_> {
                     report.keeps = keeps;
                 }
                 Event::ZygoteDied => {
-                    report.status = self.reap(zygote);
+                    report.status = reap(zygote);
                     report.spent = Some("the import ended the interpreter".to_owned());
                 }
                 Event::TimeUp => report.spent = Some("the import was stopped".to_owned()),
@@ -276,7 +276,7 @@ impl Sandbox<'_> {
                 self.wait(until)?;
             }
         }
-        report.status = self.reap(pid);
+        report.status = reap(pid);
         Ok(())
     }
 
@@ -289,7 +289,7 @@ impl Sandbox<'_> {
         report: &mut Report,
     ) -> Result<Event, InitError> {
         let deadline = started + Duration::from_millis(limits.timeout_ms);
-        let must_watch = self.keeper.must_watch(limits, &self.layer);
+        let must_watch = must_watch(limits, &self.layer);
         loop {
             let next = if must_watch { deadline.min(Instant::now() + TICK) } else { deadline };
             let event = self.wait(Until { deadline: next, orphan: None })?;
@@ -314,7 +314,7 @@ impl Sandbox<'_> {
     /// Ends everything that the call left running; names it in the report.
     fn sweep(&mut self, report: &mut Report) -> Result<(), InitError> {
         for round in 0..=SWEEPS {
-            self.reap_orphans();
+            reap_orphans();
             let others = self.census.others(self.zygote.pid);
             if others.is_empty() || report.spent.is_some() {
                 return Ok(());
@@ -329,13 +329,13 @@ impl Sandbox<'_> {
             if round == SWEEPS {
                 break;
             }
-            self.kill_others(&others)?;
+            self.kill_others()?;
         }
         report.spent = Some("processes of the call could not be ended".to_owned());
         Ok(())
     }
 
-    fn kill_others(&mut self, others: &[i32]) -> Result<(), InitError> {
+    fn kill_others(&mut self) -> Result<(), InitError> {
         if self.census == Census::Namespace {
             // From the zygote, `kill(-1)` reaches everybody but itself and the init, all at once:
             // no fork can slip through.
@@ -351,27 +351,6 @@ impl Sandbox<'_> {
         processes::end(|| census.others(zygote));
         std::thread::sleep(Duration::from_millis(1));
         Ok(())
-    }
-
-    fn reap_orphans(&self) {
-        while let Ok(status) = waitpid(None, Some(WaitPidFlag::WNOHANG | WaitPidFlag::__WALL)) {
-            if status.pid().is_none() {
-                return;
-            }
-        }
-    }
-
-    /// The status of a child of the init, in the form that `waitpid` gives it.
-    fn reap(&self, pid: i32) -> Option<i32> {
-        // Its connection closes a moment before it has one.
-        let patience = Instant::now() + ANSWERING;
-        loop {
-            let status = sys::wait_status(pid);
-            if status.is_some() || Instant::now() >= patience {
-                return status;
-            }
-            std::thread::sleep(Duration::from_millis(1));
-        }
     }
 
     fn finish(&mut self, report: &mut Report, limits: &Limits, max_rss_kib: Option<i64>) {
@@ -498,4 +477,25 @@ fn nanos(duration: Duration) -> u64 {
 #[expect(clippy::cast_sign_loss, reason = "clamped")]
 fn seconds(seconds: f64) -> u64 {
     (seconds.clamp(0.0, 1e9) * 1e9) as u64
+}
+
+fn reap_orphans() {
+    while let Ok(status) = waitpid(None, Some(WaitPidFlag::WNOHANG | WaitPidFlag::__WALL)) {
+        if status.pid().is_none() {
+            return;
+        }
+    }
+}
+
+/// The status of a child of the init, in the form that `waitpid` gives it.
+fn reap(pid: i32) -> Option<i32> {
+    // Its connection closes a moment before it has one.
+    let patience = Instant::now() + ANSWERING;
+    loop {
+        let status = sys::wait_status(pid);
+        if status.is_some() || Instant::now() >= patience {
+            return status;
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
 }

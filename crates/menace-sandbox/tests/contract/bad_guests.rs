@@ -152,7 +152,7 @@ fn a_million_files_are_refused(tier: Tier) {
 }
 
 fn deep_directories_are_thrown_away(tier: Tier) {
-    let outcome = survived(tier, ask("nest_directories").timeout(3000));
+    let outcome = survived(tier, ask("nest_directories").timeout(1000));
     assert!(
         matches!(outcome.verdict, Verdict::Returned | Verdict::TimedOut | Verdict::OutOfDisk),
         "{:?}",

@@ -12,18 +12,11 @@ use tempfile::TempDir;
 
 use crate::process::{ALONE, ROOM, init};
 
-/// Nobody that exists; they own nothing but what they are given here. Without namespaces the
-/// kernel counts processes per user, so that each test has one for itself.
-const WITH_NAMESPACES: User = User { id: 12345, at_once: 2 };
-const WITHOUT_NAMESPACES: User = User { id: 12346, at_once: 1 };
-
-#[derive(Clone, Copy)]
-struct User {
-    id: u32,
-    /// How many facts are tried at once.
-    at_once: usize,
-}
-
+/// The first of those who try facts: nobody that exists, who owns nothing but what they are given
+/// here. Without namespaces the kernel counts processes per user, so that each has facts of their own.
+const WITH_NAMESPACES: u32 = 12345;
+const WITHOUT_NAMESPACES: u32 = 22345;
+const USERS: u32 = 2;
 /// Fewer would mean that the list was lost, not that all is well.
 const FEWEST: usize = 80;
 
@@ -38,7 +31,7 @@ fn every_fact_holds_with_landlock_alone() {
 }
 
 /// Programs and directories that the other user can get at.
-fn room(user: User) -> TempDir {
+fn room(user: u32) -> TempDir {
     let room = TempDir::with_prefix("without-root-").expect("writable");
     let open = |path: &Path| {
         fs::set_permissions(path, fs::Permissions::from_mode(0o755)).expect("ours");
@@ -53,12 +46,12 @@ fn room(user: User) -> TempDir {
     for directory in ["tmp", "interpreters"] {
         let path = room.path().join(directory);
         fs::create_dir(&path).expect("writable");
-        chown(&path, Some(user.id), Some(user.id)).expect("only root can become somebody else");
+        chown(&path, Some(user), Some(user)).expect("only root can become somebody else");
     }
     room
 }
 
-fn run(user: User, room: &Path, arguments: &[&str]) -> (bool, String) {
+fn run(user: u32, room: &Path, arguments: &[&str]) -> (bool, String) {
     let output = Command::new(room.join("contract"))
         .args(arguments)
         .env_clear()
@@ -68,17 +61,18 @@ fn run(user: User, room: &Path, arguments: &[&str]) -> (bool, String) {
         .env(ROOM, room)
         .env(ALONE, "1")
         .current_dir("/")
-        .uid(user.id)
-        .gid(user.id)
+        .uid(user)
+        .gid(user)
         .output()
         .expect("only root can become somebody else: run this test as root");
     let said = [output.stdout, output.stderr].concat();
     (output.status.success(), String::from_utf8_lossy(&said).into_owned())
 }
 
-fn every_fact_holds(tier: &str, user: User) {
-    let room = room(user);
-    let (listed, list) = run(user, room.path(), &["--list", "--format", "terse"]);
+fn every_fact_holds(tier: &str, first: u32) {
+    let rooms: Vec<(u32, TempDir)> =
+        (first..first + USERS).map(|user| (user, room(user))).collect();
+    let (listed, list) = run(first, rooms[0].1.path(), &["--list", "--format", "terse"]);
     assert!(listed, "{list}");
     let part = format!("::{tier}::");
     let facts: Vec<&str> = list
@@ -89,10 +83,11 @@ fn every_fact_holds(tier: &str, user: User) {
     assert!(facts.len() >= FEWEST, "only {} facts: {list}", facts.len());
     let (next, failed) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
     std::thread::scope(|scope| {
-        for _ in 0..user.at_once {
-            scope.spawn(|| {
+        for (user, room) in &rooms {
+            let (facts, next, failed) = (&facts, &next, &failed);
+            scope.spawn(move || {
                 while let Some(fact) = facts.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let (passed, said) = run(user, room.path(), &["--exact", fact, "--nocapture"]);
+                    let (passed, said) = run(*user, room.path(), &["--exact", fact, "--nocapture"]);
                     if !passed || !said.contains("1 passed") {
                         failed.lock().expect("no panic").push(format!("{fact}\n{said}"));
                     }
