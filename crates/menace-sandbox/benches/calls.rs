@@ -148,8 +148,8 @@ impl Bench {
     fn plain_python(&self) -> Command {
         let mut command = Command::new(&self.python);
         command.arg("-I").arg("-c").arg(format!(
-            "import sys; sys.path.insert(0, {:?}); import m",
-            self.repo.path()
+            "import sys; sys.path.insert(0, '{}'); import m",
+            self.repo.path().display()
         ));
         command
     }

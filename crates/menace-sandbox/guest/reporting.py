@@ -9,7 +9,7 @@ import sys
 from describing import briefly, fully, scalar, simply
 from failures import Describer
 from guard import Guard
-from state import threads_since, transferred
+from state import threads_since
 from values import STUB_GLOBALS
 
 _sys_names = sys.__dict__
@@ -66,7 +66,6 @@ def short(outcome, caps, zygote):
         "descriptors_left": state.descriptors.opened_since(),
         "changed": state.changed(zygote.mode.limit, outcome.own_modules, audit.environ),
         "attempts": audit.attempts,
-        "io": transferred(),
         "notes": notes,
     }
 

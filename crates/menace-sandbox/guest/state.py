@@ -9,7 +9,7 @@ import os
 import sys
 from _signal import getsignal
 from _thread import _count, get_ident
-from posix import chdir, close, getcwd, open, read
+from posix import chdir, getcwd
 from sys import _current_frames
 
 from descriptors import Descriptors
@@ -92,20 +92,6 @@ def where():
         return getcwd()
     except OSError:
         return "(removed)"
-
-
-def transferred():
-    """What this process read and wrote, as the kernel says it; empty where it does not."""
-    try:
-        descriptor = open("/proc/self/io", 0)
-    except OSError:
-        return b""
-    try:
-        return read(descriptor, 256)
-    except OSError:
-        return b""
-    finally:
-        close(descriptor)
 
 
 def thread_names():

@@ -45,6 +45,12 @@ pub(crate) fn place(fd: BorrowedFd<'_>, at: RawFd) -> io::Result<()> {
     check(unsafe { libc::dup2(fd.as_raw_fd(), at) }.into()).map(drop)
 }
 
+/// Puts a copy of `fd` at exactly the number `at`; no other program inherits it.
+pub(crate) fn place_privately(fd: BorrowedFd<'_>, at: RawFd) -> io::Result<()> {
+    // SAFETY: dup3 takes ints; nobody owns the number `at`.
+    check(unsafe { libc::dup3(fd.as_raw_fd(), at, libc::O_CLOEXEC) }.into()).map(drop)
+}
+
 /// Closes every descriptor from `first` on.
 pub(crate) fn close_from(first: u32) -> io::Result<()> {
     // SAFETY: takes ints only; callers are about to exec or exit, no owner uses these again.

@@ -239,14 +239,12 @@ fn number(value: libc::c_int) -> u64 {
     u64::from(value.cast_unsigned())
 }
 
-pub(super) fn ioctl(policy: Policy) -> Result<Rules> {
-    let owner = if policy.namespaces { &[][..] } else { IOCTLS_SETTING_OWNER };
-    unless(1, &[IOCTLS_FORBIDDEN, owner].concat())
+pub(super) fn ioctl() -> Result<Rules> {
+    unless(1, &[IOCTLS_FORBIDDEN, IOCTLS_SETTING_OWNER].concat())
 }
 
-pub(super) fn fcntl(policy: Policy) -> Result<Rules> {
-    let owner = if policy.namespaces { &[][..] } else { FCNTLS_SETTING_OWNER };
-    unless(1, &[FCNTLS_FORBIDDEN, owner].concat())
+pub(super) fn fcntl() -> Result<Rules> {
+    unless(1, &[FCNTLS_FORBIDDEN, FCNTLS_SETTING_OWNER].concat())
 }
 
 pub(super) fn prctl(policy: Policy) -> Result<Rules> {

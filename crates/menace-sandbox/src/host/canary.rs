@@ -1,11 +1,13 @@
 //! What a sandbox must not be able to reach: a file, two ports, a socket of the host.
 
-use std::io;
+use std::fs::OpenOptions;
+use std::io::{self, Write};
 use std::net::{TcpListener, UdpSocket};
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::wire::messages::Probe;
 
@@ -24,9 +26,11 @@ pub(crate) struct Canary {
 impl Canary {
     pub(crate) fn new() -> io::Result<Self> {
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let name = format!("menace-canary-{}-{number}", std::process::id());
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_nanos());
+        let name = format!("menace-canary-{}-{number}-{now}", std::process::id());
         let file = std::env::temp_dir().join(&name);
-        std::fs::write(&file, "tweet")?;
+        // Never through a link that somebody put there.
+        OpenOptions::new().write(true).create_new(true).open(&file)?.write_all(b"tweet")?;
         let tcp = TcpListener::bind("127.0.0.1:0")?;
         let udp = UdpSocket::bind(tcp.local_addr()?)?;
         let listener = UnixListener::bind_addr(&SocketAddr::from_abstract_name(&name)?)?;

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use nix::sys::signal::{Signal, kill};
@@ -21,7 +22,8 @@ pub(crate) fn workspace(below: &Path, owner: &str) -> PathBuf {
 }
 
 /// Removes workspaces whose owner is dead; says how many.
-pub(crate) fn purge_workspaces(below: &Path) -> usize {
+pub(crate) fn purge_workspaces(below: &Path, guest: u32) -> usize {
+    let own = nix::unistd::geteuid().as_raw();
     let Ok(entries) = fs::read_dir(below) else { return 0 };
     let mut removed = 0;
     for entry in entries.flatten() {
@@ -29,7 +31,11 @@ pub(crate) fn purge_workspaces(below: &Path) -> usize {
         let Some(owner) = name.to_str().and_then(|name| name.strip_prefix(PREFIX)) else {
             continue;
         };
-        if crate::cgroup::owner_is_alive(owner) == Some(false) {
+        // Anybody can make a directory of that name in a place for temporary files.
+        let is_ours = entry.metadata().is_ok_and(|found| {
+            found.is_dir() && (found.uid() == own || own == 0 && found.uid() == guest)
+        });
+        if is_ours && crate::cgroup::owner_is_alive(owner) == Some(false) {
             remove_workspace(&entry.path());
             removed += 1;
         }

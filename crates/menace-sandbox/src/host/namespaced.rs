@@ -49,7 +49,7 @@ impl LocalBackend {
             None => machine.best(options.unsafe_no_isolation)?,
         };
         let purged = cgroup::purge_leftovers().map_or(0, |purged| purged.groups)
-            + leftovers::purge_workspaces(&options.workspaces);
+            + leftovers::purge_workspaces(&options.workspaces, GUEST.uid);
         if purged > 0 {
             tracing::info!("removed {purged} leftovers of runs that were killed");
         }

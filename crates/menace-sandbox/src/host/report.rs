@@ -60,6 +60,9 @@ pub(crate) fn outcome(report: &Report, context: &Context<'_>) -> Outcome {
         "unreachable" => Said::Unreachable,
         _ => Said::Nothing,
     };
+    // An import that spoilt its sandbox did not work, whatever it says of itself.
+    let spoilt = context.during_import && report.spent.is_some() && what == Said::Returned;
+    let what = if spoilt { Said::Nothing } else { what };
     let violations = violations(report, &said, context);
     let (verdict, mut reason) = verdict::judge(report, what, violations.len());
     if let (Said::Unreachable, Some(exception)) = (what, &exception) {
@@ -113,22 +116,14 @@ fn metrics(report: &Report, said: &Item) -> RuntimeMetrics {
     } else {
         (told("user_ns").unwrap_or(report.user_ns), told("system_ns").unwrap_or(report.system_ns))
     };
-    let io = match said.get("io") {
-        Some(Item::Bytes(text)) => String::from_utf8_lossy(text).into_owned(),
-        _ => String::new(),
-    };
-    let bytes = |name: &str, otherwise: u64| {
-        let line = io.lines().find_map(|line| line.strip_prefix(name));
-        line.and_then(|number| number.trim().parse().ok()).unwrap_or(otherwise)
-    };
     RuntimeMetrics {
         wall_ms: millis(wall),
         user_cpu_ms: millis(user),
         system_cpu_ms: millis(system),
         total_ms: millis(report.total_ns),
         peak_memory_bytes: report.peak_memory_bytes,
-        bytes_read: bytes("rchar:", report.bytes_read),
-        bytes_written: bytes("wchar:", report.bytes_written),
+        bytes_read: report.bytes_read,
+        bytes_written: report.bytes_written,
     }
 }
 
@@ -305,6 +300,9 @@ fn is_outside(what: &str, path: &str) -> bool {
         // Whether there is a network is the kernel's to decide, and it tells the init.
         "connect" | "sendto" => return false,
         _ => {}
+    }
+    if path == "/proc" {
+        return false;
     }
     if let Some(rest) = path.strip_prefix("/proc/") {
         let secret = |rest: &str| !PUBLIC.contains(&rest);

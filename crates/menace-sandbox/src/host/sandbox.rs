@@ -21,6 +21,8 @@ use crate::wire::messages::{FromInit, InitConfig, Ready, Report, Request, ToInit
 
 /// How long a sandbox may take to die once its connection is closed, before it is killed.
 const DYING: Duration = Duration::from_millis(500);
+/// How long after its deadline a call must have been reported.
+const LOST: Duration = Duration::from_secs(30);
 
 #[derive(Debug)]
 pub(crate) struct Sandbox {
@@ -100,6 +102,9 @@ impl Sandbox {
     fn ask(&mut self, request: &ToInit) -> Result<Report, SandboxError> {
         let (ToInit::Import(asked) | ToInit::Call(asked)) = request;
         let nonce = asked.nonce;
+        // The init keeps the deadline; should it fail to, nobody waits for ever.
+        let patience = Duration::from_millis(asked.limits.timeout_ms) + LOST;
+        self.stream.set_read_timeout(Some(patience)).map_err(SandboxError::start)?;
         channel::send(&self.stream, request).map_err(|error| self.lost(error))?;
         match self.hear()? {
             FromInit::Report(mut report) => {

@@ -34,6 +34,8 @@ pub(crate) struct Session<'a> {
     keeps: Vec<String>,
     /// What the import tried that is forbidden, and survived.
     tried: Vec<String>,
+    /// A sandbox was lost, and this is the second try.
+    lost: bool,
 }
 
 /// The sandbox that takes turns with the first one.
@@ -56,6 +58,7 @@ impl<'a> Session<'a> {
             broken: None,
             keeps: Vec::new(),
             tried: Vec::new(),
+            lost: false,
         }
     }
 
@@ -136,12 +139,25 @@ impl Warm for Session<'_> {
         let Some(mut sandbox) = self.warm.pop_front() else {
             return Err(SandboxError::Protocol("no sandbox after a successful import"));
         };
-        let report = sandbox.call(call)?;
+        let report = match sandbox.call(call) {
+            Ok(report) => report,
+            Err(SandboxError::Cancelled) => return Err(SandboxError::Cancelled),
+            Err(error) if self.lost => return Err(error),
+            Err(error) => {
+                // It may have been lost after the call before: once is no reason to give up.
+                tracing::debug!("a sandbox was lost and is replaced: {error}");
+                self.lost = true;
+                let again = self.run(call);
+                self.lost = false;
+                return again;
+            }
+        };
         let context = Context::new(&sandbox.ready.repo, &self.backend.options().repo, call);
         let mut outcome = report::outcome(&report, &context);
         let tried =
             self.tried.iter().map(|what| format!("its import tried what is forbidden: {what}"));
         outcome.notes.extend(tried);
+        outcome.notes.extend(sandbox.ready.remarks.iter().cloned());
         if self.keeps.is_empty() {
             if report.spent.is_none() {
                 self.warm.push_back(sandbox);

@@ -141,6 +141,11 @@ impl Boot<'_> {
         };
         let processes = config.processes + OWN_PROCESSES + foreign;
         let zygote = Zygote::start(&program, &self.confinement(policy, processes))?;
+        let missing = zygote.landlocked.unenforced.iter();
+        let remarks = remarks
+            .into_iter()
+            .chain(missing.map(|what| format!("Landlock does not restrict here: {what}")))
+            .collect();
         let ready = Ready {
             repo: self.layer.repo().to_string_lossy().into_owned(),
             landlock: Some(zygote.landlocked.abi).filter(|&abi| abi > 0),

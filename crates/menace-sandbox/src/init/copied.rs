@@ -45,6 +45,10 @@ struct Stamp {
     changed: (i64, i64),
 }
 
+const BLOCK: u64 = 4096;
+/// More than any limit, and still far from an overflow.
+const UNKNOWN: u64 = 1 << 50;
+
 impl Stamp {
     fn of(found: &fs::Metadata) -> Self {
         let size = if found.is_dir() { 0 } else { found.len() };
@@ -176,7 +180,9 @@ impl Tree {
     }
 
     fn added(&self) -> u64 {
-        let size = |stamps: &BTreeMap<_, Stamp>| stamps.values().map(|s| s.size).sum::<u64>();
+        // A directory, like an empty file, takes a block.
+        let block = |stamp: &Stamp| stamp.size.max(1).next_multiple_of(BLOCK);
+        let size = |stamps: &BTreeMap<_, Stamp>| stamps.values().map(block).sum::<u64>();
         stamps(&self.live).map_or(0, |now| size(&now).saturating_sub(size(&self.known)))
     }
 
@@ -195,7 +201,14 @@ fn is_directory(path: &Path) -> bool {
 fn stamps(top: &Path) -> io::Result<BTreeMap<PathBuf, Stamp>> {
     let (mut found, mut waiting) = (BTreeMap::new(), vec![PathBuf::new()]);
     while let Some(inner) = waiting.pop() {
-        let Ok(entries) = fs::read_dir(top.join(&inner)) else { continue };
+        let Ok(entries) = fs::read_dir(top.join(&inner)) else {
+            // A directory that cannot be looked into may hold anything.
+            if let Some(stamp) = found.get_mut(&inner) {
+                let stamp: &mut Stamp = stamp;
+                stamp.size = UNKNOWN;
+            }
+            continue;
+        };
         for entry in entries {
             let entry = entry?;
             let Ok(data) = entry.metadata() else { continue };

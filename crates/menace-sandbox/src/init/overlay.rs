@@ -111,28 +111,25 @@ impl Overlay {
         } else {
             paths::LOWER.to_owned()
         };
-        if self.writable_repo || self.imported.in_repo {
-            let options = format!(
-                "lowerdir={lower},upperdir={0}/{1},workdir={0}/{2},userxattr",
-                place.room,
-                paths::UPPER,
-                paths::WORK
-            );
-            let flags = if self.writable_repo { flags } else { flags | MsFlags::MS_RDONLY };
-            mount(Some("repo"), place.repo, Some("overlay"), flags, Some(options.as_str()))
-                .during(|| "cannot mount the repository's layer".to_owned())?;
-        } else {
-            let flags = MsFlags::MS_BIND;
-            mount(Some(paths::LOWER), place.repo, None::<&str>, flags, None::<&str>)
-                .during(|| "cannot mount the repository".to_owned())?;
-        }
+        let options = format!(
+            "lowerdir={lower},upperdir={0}/{1},workdir={0}/{2},userxattr",
+            place.room,
+            paths::UPPER,
+            paths::WORK
+        );
+        // Always an overlay: through a plain bind, sockets of the host could be connected to.
+        let flags = if self.writable_repo { flags } else { flags | MsFlags::MS_RDONLY };
+        mount(Some("repo"), place.repo, Some("overlay"), flags, Some(options.as_str()))
+            .during(|| "cannot mount the repository's layer".to_owned())?;
         self.staged = true;
         self.staged_size = self.size;
         Ok(())
     }
 
     pub(crate) fn limit(&mut self, limits: &Limits) -> Result<(), InitError> {
-        let size = limits.disk_bytes.unwrap_or(SIZE_WITHOUT_LIMIT).max(BLOCK * 16);
+        // What the import left is there already and does not count.
+        let limit = limits.disk_bytes.unwrap_or(SIZE_WITHOUT_LIMIT).max(BLOCK * 16);
+        let size = limit + self.at_start.1 * BLOCK;
         if size == self.mounted_size {
             return Ok(());
         }
@@ -159,6 +156,7 @@ impl Overlay {
             vec![PathBuf::from(paths::LOWER)]
         };
         walk.upper(&room.join(paths::UPPER), &Below { shown_as: String::new(), lowers });
+        walk.strays(room, &[paths::LAYER, paths::TMP, paths::HOME, paths::SHM, paths::DATA]);
         for (directory, shown_as) in [
             (paths::TMP, "/tmp"),
             (paths::HOME, "~"),
@@ -241,6 +239,10 @@ fn blocks(now: &Statvfs) -> u64 {
 
 /// Copies what an import left in its home or temporary directory, links as links.
 fn copy_tree(from: &Path, to: &Path) -> std::io::Result<()> {
+    // The import may have removed it, or put something else in its place.
+    if !fs::symlink_metadata(from).is_ok_and(|found| found.is_dir()) {
+        return Ok(());
+    }
     for entry in fs::read_dir(from)? {
         let entry = entry?;
         let target = to.join(entry.file_name());

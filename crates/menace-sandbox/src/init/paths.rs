@@ -15,14 +15,22 @@ pub(crate) struct Place {
 
 pub(crate) const CURRENT: Place = Place { room: BOX, repo: REPO };
 /// Out of the guest's sight: the layer of the next call, and that of the last.
-pub(crate) const NEXT: Place = Place { room: "/layers/next/box", repo: "/layers/next/repo" };
-pub(crate) const USED: Place = Place { room: "/layers/used/box", repo: "/layers/used/repo" };
+pub(crate) const NEXT: Place =
+    Place { room: "/proc/self/fd/890/next/box", repo: "/proc/self/fd/890/next/repo" };
+pub(crate) const USED: Place =
+    Place { room: "/proc/self/fd/890/used/box", repo: "/proc/self/fd/890/used/repo" };
 /// The harness.
 pub(crate) const HARNESS: &str = "/menace";
+/// Where what the guest must not reach is built; covered by an empty directory before it starts.
+pub(crate) const HIDDEN: &str = "/layers";
+pub(crate) const IN_HIDDEN: [&str; 6] =
+    ["repo", "import", "next/box", "next/repo", "used/box", "used/repo"];
+/// The number under which the init holds [`HIDDEN`] open: the only way to it.
+pub(crate) const HIDDEN_FD: i32 = 890;
 /// The repository as it is on the host, read-only.
-pub(crate) const LOWER: &str = "/layers/repo";
+pub(crate) const LOWER: &str = "/proc/self/fd/890/repo";
 /// What importing the module wrote.
-pub(crate) const IMPORTED: &str = "/layers/import";
+pub(crate) const IMPORTED: &str = "/proc/self/fd/890/import";
 /// Below [`BOX`]: what overlayfs keeps its changes in.
 pub(crate) const LAYER: &str = ".layer";
 pub(crate) const UPPER: &str = ".layer/up";

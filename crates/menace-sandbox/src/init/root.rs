@@ -75,25 +75,16 @@ pub(crate) fn enter(config: &InitConfig, trees: &Trees) -> Result<OwnedFd, InitE
     mount(Some("root"), root, Some("tmpfs"), base, Some("mode=0755,size=16m"))
         .during(|| "cannot mount the new root".to_owned())?;
     let inside = |path: &Path| root.join(path.strip_prefix("/").unwrap_or(path));
-    for directory in [
-        paths::REPO,
-        paths::BOX,
-        paths::HARNESS,
-        paths::LOWER,
-        paths::IMPORTED,
-        paths::NEXT.room,
-        paths::NEXT.repo,
-        paths::USED.room,
-        paths::USED.repo,
-        "/proc",
-        "/etc",
-        "/dev",
-        "/var",
-        "/run",
-    ] {
+    for directory in
+        [paths::REPO, paths::BOX, paths::HARNESS, "/proc", "/etc", "/dev", "/var", "/run"]
+    {
         create(&inside(Path::new(directory)))?;
     }
-    attach(&trees.repo, &inside(Path::new(paths::LOWER)), true)?;
+    let hidden = inside(Path::new(paths::HIDDEN));
+    for directory in paths::IN_HIDDEN {
+        create(&hidden.join(directory))?;
+    }
+    attach(&trees.repo, &hidden.join("repo"), true)?;
     for (path, target) in &trees.links {
         let link = inside(path);
         create(link.parent().unwrap_or(root))?;
@@ -137,6 +128,7 @@ pub(crate) fn enter(config: &InitConfig, trees: &Trees) -> Result<OwnedFd, InitE
     nix::unistd::pivot_root(".", ".").during(|| "cannot change the root".to_owned())?;
     umount2(".", MntFlags::MNT_DETACH).during(|| "cannot let go of the host's root".to_owned())?;
     nix::unistd::chdir("/").during(|| "cannot enter the new root".to_owned())?;
+    hide()?;
     let sealed = MsFlags::MS_REMOUNT | MsFlags::MS_BIND | MsFlags::MS_RDONLY | base;
     mount(None::<&str>, "/", None::<&str>, sealed, None::<&str>)
         .during(|| "cannot seal the new root".to_owned())?;
@@ -170,6 +162,19 @@ fn attach(tree: &OwnedFd, target: &Path, is_directory: bool) -> Result<(), InitE
     }
     sys::attach_mounts(tree.as_fd(), target)
         .during(|| format!("cannot attach `{}`", target.display()))
+}
+
+/// Covers [`paths::HIDDEN`]; the init goes on using it through a descriptor.
+///
+/// Landlock alone would not do: it does not stop a connection to a socket in there, and the lowest
+/// level is without it.
+fn hide() -> Result<(), InitError> {
+    let opened = fs::File::open(paths::HIDDEN).during(|| "cannot open the layers".to_owned())?;
+    sys::place_privately(opened.as_fd(), paths::HIDDEN_FD)
+        .during(|| "cannot keep the layers open".to_owned())?;
+    let flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_RDONLY;
+    mount(Some("none"), paths::HIDDEN, Some("tmpfs"), flags, Some("mode=0555,size=4k"))
+        .during(|| "cannot cover the layers".to_owned())
 }
 
 /// A `/proc` that can be written to, for the init alone: it is attached nowhere afterwards.

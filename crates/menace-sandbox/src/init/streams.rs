@@ -9,6 +9,8 @@ use crate::wire::messages::Captured;
 
 /// A larger pipe means fewer wake-ups for a guest that prints a lot.
 const PIPE_BYTES: i32 = 1 << 20;
+/// The most reads in a row. A pipe can hold this many packets, and no more.
+const MOST_READS: usize = 1 << 10;
 
 #[derive(Debug)]
 pub(crate) struct Stream {
@@ -39,23 +41,21 @@ impl Stream {
     pub(crate) fn begin(&mut self, keep: u64) {
         // A guest can switch the pipe it shares with all calls to non-blocking; undo that.
         let _ = fcntl(&self.writer, FcntlArg::F_SETFL(OFlag::empty()));
+        self.drain();
         self.keep = usize::try_from(keep).unwrap_or(usize::MAX);
         self.captured = Captured::default();
     }
 
-    /// Reads what is there.
+    /// Reads what is there, up to a bound: a guest can write as fast as we read.
     pub(crate) fn drain(&mut self) {
         let mut buffer = [0_u8; 1 << 14];
-        loop {
+        for _ in 0..MOST_READS {
             match nix::unistd::read(&self.reader, &mut buffer) {
                 Ok(0) | Err(nix::Error::EAGAIN) => return,
                 Ok(count) => {
                     self.captured.total += count as u64;
                     let room = self.keep.saturating_sub(self.captured.bytes.len());
                     self.captured.bytes.extend_from_slice(&buffer[..count.min(room)]);
-                    if count < buffer.len() {
-                        return;
-                    }
                 }
                 Err(nix::Error::EINTR) => {}
                 Err(_) => return,

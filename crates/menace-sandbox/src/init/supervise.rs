@@ -109,7 +109,7 @@ impl Sandbox<'_> {
                 return Ok(());
             }
             // While the host looks at the report, the next layer is put in place.
-            self.layer.prepare()?;
+            self.with_guest_stopped(Layer::prepare)?;
         }
     }
 
@@ -150,6 +150,15 @@ impl Sandbox<'_> {
         report.total_ns = nanos(started.elapsed());
         self.keeper.watch_zygote(false);
         if imported {
+            // Beside its own children, it may have left orphans.
+            let others = self.census.others(self.zygote.pid);
+            let named = others.into_iter().take(NAMED).filter_map(processes::look_at);
+            for process in named.filter(|process| !process.zombie) {
+                let kept = format!("process {}", process.name);
+                if !report.keeps.contains(&kept) {
+                    report.keeps.push(kept);
+                }
+            }
             mapped::keep_mapped(&self.proc, self.zygote.pid);
             self.keeper.weigh_zygote();
         } else if report.spent.is_none() {
@@ -157,7 +166,7 @@ impl Sandbox<'_> {
         }
         self.finish(&mut report, limits, None);
         if report.spent.is_none() {
-            self.layer.keep_import()?;
+            self.with_guest_stopped(Layer::keep_import)?;
         }
         Ok(report)
     }
@@ -168,7 +177,7 @@ impl Sandbox<'_> {
         let mut report = self.begin(request)?;
         let exited = self.run(request, &mut report)?;
         self.sweep(&mut report)?;
-        if report.spent.is_none() {
+        if report.spent.is_none() && self.census == Census::Namespace {
             // It takes the interpreter as long as it takes us to finish this one.
             self.ask_for_fork();
         }
@@ -196,15 +205,34 @@ impl Sandbox<'_> {
         Ok(Report { enforced_by, unenforced, ..Report::default() })
     }
 
+    /// Without mounts the layer is mended by path, which no guest may change meanwhile.
+    fn with_guest_stopped(
+        &mut self,
+        work: fn(&mut Layer) -> Result<(), InitError>,
+    ) -> Result<(), InitError> {
+        if matches!(self.layer, Layer::Overlay(_)) {
+            return work(&mut self.layer);
+        }
+        let zygote = Pid::from_raw(self.zygote.pid);
+        kill(zygote, Signal::SIGSTOP)
+            .and_then(|()| waitpid(zygote, Some(WaitPidFlag::WUNTRACED)))
+            .during(|| "cannot stop the interpreter".to_owned())?;
+        work(&mut self.layer)?;
+        kill(zygote, Signal::SIGCONT).during(|| "cannot wake the interpreter".to_owned())
+    }
+
     /// From the fork to the end of the first process.
     fn run(&mut self, request: &Request, report: &mut Report) -> Result<Option<Exited>, InitError> {
-        let pid = match self.fork()? {
+        let pid = match self.fork(&request.limits)? {
             Event::Said(FromHarness::Forked { pid }) => pid,
             Event::Said(FromHarness::ForkFailed { errno }) => {
                 report.fork_errno = Some(errno);
                 return Ok(None);
             }
             event => {
+                if matches!(event, Event::TimeUp) {
+                    report.killed = Some(Killed::Deadline);
+                }
                 report.spent = Some(format!("the interpreter did not fork: {event:?}"));
                 return Ok(None);
             }
@@ -246,13 +274,14 @@ impl Sandbox<'_> {
     }
 
     /// Waits for the fork that was asked for.
-    fn fork(&mut self) -> Result<Event, InitError> {
+    fn fork(&mut self, limits: &Limits) -> Result<Event, InitError> {
         if !self.asked_for_fork {
             self.ask_for_fork();
         }
         self.asked_for_fork = false;
-        // A fork of a large interpreter takes a while.
-        self.wait(Until { deadline: Instant::now() + STARTING, orphan: None })
+        // Hooks of the guest's run when it forks, and may take their time.
+        let patience = Duration::from_millis(limits.timeout_ms);
+        self.wait(Until { deadline: Instant::now() + patience, orphan: None })
     }
 
     /// The zygote is gone, but its child may go on: it is the init's child now.

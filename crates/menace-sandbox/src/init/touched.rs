@@ -8,6 +8,8 @@ use menace_model::{FileChange, Files, Touched};
 
 /// The longest list; the rest is counted.
 const LISTED: usize = 1000;
+/// Directories beyond this many entries are not entered any more.
+const MOST_WALKED: u64 = 1_000_000;
 
 /// Collects what is found.
 #[derive(Debug, Default)]
@@ -35,7 +37,7 @@ impl Walk {
                 let path = inner.join(entry.file_name());
                 let Ok(found) = entry.metadata() else { continue };
                 if found.is_dir() {
-                    if self.files.touched.len() < LISTED * 100 {
+                    if self.files.total < MOST_WALKED {
                         waiting.push(path.clone());
                     }
                     if lower(below, &path).is_none() {
@@ -52,6 +54,18 @@ impl Walk {
                         if before.is_some() { FileChange::Changed } else { FileChange::Created };
                     self.note(below, &path, what, found.len());
                 }
+            }
+        }
+    }
+
+    /// Notes what lies in a directory beside what is meant to be there.
+    pub(crate) fn strays(&mut self, top: &Path, meant: &[&str]) {
+        let below = Below { shown_as: top.to_string_lossy().into_owned(), lowers: Vec::new() };
+        for entry in fs::read_dir(top).into_iter().flatten().flatten() {
+            let name = entry.file_name();
+            if !meant.iter().any(|meant| name == **meant) {
+                let bytes = entry.metadata().map_or(0, |found| found.len());
+                self.note(&below, Path::new(&name), FileChange::Created, bytes);
             }
         }
     }

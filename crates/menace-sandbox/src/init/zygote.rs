@@ -6,7 +6,6 @@ use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
-use std::time::Duration;
 
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::resource::{Resource, setrlimit};
@@ -18,14 +17,12 @@ use super::{During, InitError};
 use crate::cgroup::GroupFiles;
 use crate::confine::{self, Landlocked, Listener, Places, Policy, Warden};
 use crate::sys;
-use crate::wire::channel;
+use crate::wire::{channel, harness};
 
 /// Above what careless code closes ("everything up to 100").
 const CONTROL: RawFd = 900;
 const GO: RawFd = 901;
 const MAILBOX: RawFd = 902;
-/// A zygote that stops in the middle of a message is given up after this.
-const PATIENCE: Duration = Duration::from_millis(200);
 
 /// How a confined process is started.
 #[derive(Debug)]
@@ -102,7 +99,7 @@ impl Zygote {
                 let end = sys::pidfd_open(pid).during(|| "cannot watch Python".to_owned())?;
                 let (listener, landlocked) = receive_listener(&boot)?;
                 for stream in [&control, &go] {
-                    let patience = Some(PATIENCE);
+                    let patience = Some(harness::PATIENCE);
                     stream
                         .set_read_timeout(patience)
                         .and_then(|()| stream.set_write_timeout(patience))

@@ -2,10 +2,13 @@
 
 use std::io::{self, Read, Write};
 use std::os::unix::net::UnixStream;
+use std::time::{Duration, Instant};
 
 use super::marshal::{Item, Writer};
 
 const MAGIC: [u8; 4] = *b"MNC1";
+/// A zygote that stops in the middle of a message is given up after this.
+pub(crate) const PATIENCE: Duration = Duration::from_millis(100);
 const LONGEST: usize = 16 << 20;
 /// How much of a result is described.
 const CAPS: [(&str, i64); 5] =
@@ -46,17 +49,36 @@ pub(crate) fn send(mut stream: &UnixStream, body: &[u8]) -> io::Result<()> {
 }
 
 /// Receives one message. What is no message is an error: the guest got hold of the socket.
-pub(crate) fn receive(mut stream: &UnixStream) -> io::Result<FromHarness> {
+///
+/// All of it must be there within [`PATIENCE`], however slowly it trickles in.
+pub(crate) fn receive(stream: &UnixStream) -> io::Result<FromHarness> {
+    let patience = Instant::now() + PATIENCE;
     let mut head = [0_u8; 8];
-    stream.read_exact(&mut head)?;
+    read_by(stream, &mut head, patience)?;
     let length = u32::from_le_bytes([head[4], head[5], head[6], head[7]]) as usize;
     if head[..4] != MAGIC || length > 1 << 20 {
         return Err(io::Error::new(io::ErrorKind::InvalidData, "no frame of the harness"));
     }
     let mut body = vec![0_u8; length];
-    stream.read_exact(&mut body)?;
+    read_by(stream, &mut body, patience)?;
     let item = Item::read(&body).map_err(invalid)?;
     understand(&item).ok_or_else(|| invalid("no message of the harness"))
+}
+
+fn read_by(mut stream: &UnixStream, bytes: &mut [u8], deadline: Instant) -> io::Result<()> {
+    let mut done = 0;
+    while done < bytes.len() {
+        if Instant::now() >= deadline {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        match stream.read(&mut bytes[done..]) {
+            Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+            Ok(count) => done += count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
 }
 
 fn invalid(why: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> io::Error {

@@ -90,7 +90,7 @@ impl Bench {
         let mut options = Options::new(repo.path().to_owned(), interpreter());
         options.tier = Some(tier);
         options.init = process::init();
-        options.workspaces = workspaces.path().to_owned();
+        workspaces.path().clone_into(&mut options.workspaces);
         change(&mut options);
         let backend = LocalBackend::new(options)
             .unwrap_or_else(|error| panic!("the tier `{tier}` must be had here: {error}"));
@@ -177,6 +177,7 @@ impl Session<'_> {
         outcome
     }
 
+    #[expect(clippy::needless_pass_by_value, reason = "an ask is made for one call")]
     pub(crate) fn try_run(&mut self, ask: Ask) -> Result<Outcome, SandboxError> {
         self.warm.run(&ask.0)
     }

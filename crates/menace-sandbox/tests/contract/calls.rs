@@ -114,7 +114,7 @@ fn the_top_level_of_a_module_is_a_call(tier: Tier) {
         assert_eq!((outcome.stage, outcome.stdout.text.as_str()), (Stage::Import, "imported\n"));
     }
     let mut missing = ask_module();
-    missing.0.target.module.name = "no_such_module".to_owned();
+    "no_such_module".clone_into(&mut missing.0.target.module.name);
     let outcome = session.run(missing);
     assert_ne!(outcome.verdict, Verdict::Returned, "{outcome:#?}");
     assert_eq!(outcome.stage, Stage::Import);
