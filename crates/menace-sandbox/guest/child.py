@@ -17,13 +17,14 @@ from wire import Wire
 NO_REPORT = 73
 
 
-def live(zygote):
+def live(zygote, touch):
     """Waits for the call, makes it, reports and ends."""
     try:
         setsid()
         close(zygote.control)
-        # Every page that this touches need not be copied when the call is there.
-        zygote.warm_up(zygote, 1)
+        if touch:
+            # Every page that this touches need not be copied when the call is there.
+            zygote.warm_up(zygote, 1)
         call = Wire(zygote.go).receive()
         close(zygote.go)
         # One that lacks something ends the process.

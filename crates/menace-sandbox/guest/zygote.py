@@ -132,7 +132,7 @@ class Zygote:
         _freeze()
         return keeps
 
-    def prepare(self, _message):
+    def prepare(self, message):
         """Forks ahead of the next call, and waits until that call has ended."""
         try:
             pid = fork()
@@ -140,7 +140,7 @@ class Zygote:
             self.wire.send({"op": "forked", "errno": error.errno or EAGAIN})
             return
         if pid == 0:
-            child.live(self)
+            child.live(self, message.get("touch"))
         self.wire.send({"op": "forked", "pid": pid})
         if _modules.get("resource") is not resource or resource.struct_rusage is not _Usage:
             # wait4 takes the type of its answer from there, whatever it is, and crashes.

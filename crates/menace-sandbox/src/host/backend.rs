@@ -18,6 +18,11 @@ pub trait Backend: fmt::Debug + Send + Sync {
     /// Prepares to call sections of one module again and again. Cheap: what costs happens with the
     /// first call.
     fn warm<'a>(&'a self, spec: &WarmSpec) -> Result<Box<dyn Warm + 'a>, SandboxError>;
+
+    /// The same, with no more than one sandbox: for who keeps the processors busy anyway.
+    fn warm_alone<'a>(&'a self, spec: &WarmSpec) -> Result<Box<dyn Warm + 'a>, SandboxError> {
+        self.warm(spec)
+    }
 }
 
 /// A module that is ready to be called.

@@ -171,6 +171,10 @@ impl Backend for LocalBackend {
     }
 
     fn warm<'a>(&'a self, spec: &WarmSpec) -> Result<Box<dyn Warm + 'a>, SandboxError> {
-        Ok(Box::new(Session::new(self, spec.clone())))
+        Ok(Box::new(Session::new(self, spec.clone(), false)))
+    }
+
+    fn warm_alone<'a>(&'a self, spec: &WarmSpec) -> Result<Box<dyn Warm + 'a>, SandboxError> {
+        Ok(Box::new(Session::new(self, spec.clone(), true)))
     }
 }

@@ -88,7 +88,7 @@ impl<'a> Pool<'a> {
                     Some((_, warm)) => warm.run(call),
                     None => self
                         .backend
-                        .warm(&batch.spec)
+                        .warm_alone(&batch.spec)
                         .and_then(|fresh| warm.insert((batch.spec.clone(), fresh)).1.run(call)),
                 };
                 if result.is_err() {

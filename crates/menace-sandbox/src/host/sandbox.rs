@@ -84,14 +84,19 @@ impl Sandbox {
     ) -> Result<Report, SandboxError> {
         let nonce = self.nonce();
         let body = request::import(module, &self.ready.repo, nonce);
-        self.ask(&ToInit::Import(Request { nonce, limits: limits.clone(), body }))
+        self.ask(&ToInit::Import(Request {
+            nonce,
+            limits: limits.clone(),
+            takes_turns: false,
+            body,
+        }))
     }
 
-    pub(crate) fn call(&mut self, call: &Call) -> Result<Report, SandboxError> {
+    pub(crate) fn call(&mut self, call: &Call, takes_turns: bool) -> Result<Report, SandboxError> {
         debug_assert!(call.target.how == How::Module || !call.target.qualname.is_empty());
         let nonce = self.nonce();
         let body = request::call(call, &self.ready.repo, nonce);
-        self.ask(&ToInit::Call(Request { nonce, limits: call.limits.clone(), body }))
+        self.ask(&ToInit::Call(Request { nonce, limits: call.limits.clone(), takes_turns, body }))
     }
 
     fn nonce(&mut self) -> u64 {

@@ -48,12 +48,13 @@ enum Second {
 }
 
 impl<'a> Session<'a> {
-    pub(crate) fn new(backend: &'a LocalBackend, spec: WarmSpec) -> Self {
+    /// `alone`: with one sandbox, whatever comes.
+    pub(crate) fn new(backend: &'a LocalBackend, spec: WarmSpec, alone: bool) -> Self {
         Self {
             backend,
             spec,
             warm: VecDeque::new(),
-            second: Second::Later(CALLS_BEFORE_SECOND),
+            second: if alone { Second::Tried } else { Second::Later(CALLS_BEFORE_SECOND) },
             blank: None,
             broken: None,
             keeps: Vec::new(),
@@ -112,7 +113,7 @@ impl<'a> Session<'a> {
             Some(sandbox) => sandbox,
             None => self.backend.start(&self.spec)?,
         };
-        let report = sandbox.call(call)?;
+        let report = sandbox.call(call, false)?;
         let context = Context::new(&sandbox.ready.repo, &self.backend.options().repo, call);
         let outcome = report::outcome(&report, &context);
         if report.spent.is_none() {
@@ -139,7 +140,8 @@ impl Warm for Session<'_> {
         let Some(mut sandbox) = self.warm.pop_front() else {
             return Err(SandboxError::Protocol("no sandbox after a successful import"));
         };
-        let report = match sandbox.call(call) {
+        let takes_turns = !self.warm.is_empty();
+        let report = match sandbox.call(call, takes_turns) {
             Ok(report) => report,
             Err(SandboxError::Cancelled) => return Err(SandboxError::Cancelled),
             Err(error) if self.lost => return Err(error),

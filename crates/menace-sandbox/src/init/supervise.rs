@@ -179,7 +179,7 @@ impl Sandbox<'_> {
         self.sweep(&mut report)?;
         if report.spent.is_none() && self.census == Census::Namespace {
             // It takes the interpreter as long as it takes us to finish this one.
-            self.ask_for_fork();
+            self.ask_for_fork(request.takes_turns);
         }
         report.total_ns = nanos(arrived.elapsed());
         if let Some(exited) = &exited {
@@ -266,17 +266,18 @@ impl Sandbox<'_> {
     }
 
     /// The process for the next call is forked ahead of it: a fork is the most that a call costs.
-    fn ask_for_fork(&mut self) {
+    fn ask_for_fork(&mut self, there_is_time: bool) {
         if let Some(keeper) = &mut self.zygote.keeper {
             keeper.warden.permit_fork();
         }
-        self.asked_for_fork = harness::send(&self.zygote.control, &harness::prepare()).is_ok();
+        self.asked_for_fork =
+            harness::send(&self.zygote.control, &harness::prepare(there_is_time)).is_ok();
     }
 
     /// Waits for the fork that was asked for.
     fn fork(&mut self, limits: &Limits) -> Result<Event, InitError> {
         if !self.asked_for_fork {
-            self.ask_for_fork();
+            self.ask_for_fork(false);
         }
         self.asked_for_fork = false;
         // Hooks of the guest's run when it forks, and may take their time.

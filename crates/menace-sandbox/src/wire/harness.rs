@@ -159,21 +159,24 @@ impl Setup<'_> {
     }
 }
 
-/// Asks for a fork that waits for its call.
-pub(crate) fn prepare() -> Vec<u8> {
-    bare("prepare")
+/// Asks for a fork that waits for its call, and copies its pages meanwhile if there is time.
+pub(crate) fn prepare(there_is_time: bool) -> Vec<u8> {
+    let mut out = Writer::default();
+    out.open_dict();
+    out.str("op");
+    out.str("prepare");
+    out.str("touch");
+    out.bool(there_is_time);
+    out.close_dict();
+    out.0
 }
 
 /// Asks for a sweep of everything that a call left running.
 pub(crate) fn sweep() -> Vec<u8> {
-    bare("sweep")
-}
-
-fn bare(op: &str) -> Vec<u8> {
     let mut out = Writer::default();
     out.open_dict();
     out.str("op");
-    out.str(op);
+    out.str("sweep");
     out.close_dict();
     out.0
 }

@@ -67,6 +67,9 @@ pub(crate) enum ToInit {
 pub(crate) struct Request {
     pub nonce: u64,
     pub limits: Limits,
+    /// The next call will go to another sandbox, so that there is time to get ready for the one
+    /// after it.
+    pub takes_turns: bool,
     /// The message for the harness, passed on as it is.
     pub body: Vec<u8>,
 }
