@@ -30,6 +30,15 @@ pub enum SandboxError {
 }
 
 impl SandboxError {
+    /// Whether a sandbox was gone, or gave up, before it was given the call.
+    pub(crate) fn is_before_the_call(&self) -> bool {
+        match self {
+            Self::Lost(source) => source.kind() == io::ErrorKind::BrokenPipe,
+            Self::Refused(_) => true,
+            _ => false,
+        }
+    }
+
     pub(crate) fn start(source: io::Error) -> Self {
         Self::Start { source }
     }

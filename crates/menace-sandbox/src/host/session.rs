@@ -143,10 +143,9 @@ impl Warm for Session<'_> {
         let takes_turns = !self.warm.is_empty();
         let report = match sandbox.call(call, takes_turns) {
             Ok(report) => report,
-            Err(SandboxError::Cancelled) => return Err(SandboxError::Cancelled),
-            Err(error) if self.lost => return Err(error),
+            Err(error) if self.lost || !error.is_before_the_call() => return Err(error),
             Err(error) => {
-                // It may have been lost after the call before: once is no reason to give up.
+                // What the import or an earlier call left made it fail: once is no reason to give up.
                 tracing::debug!("a sandbox was lost and is replaced: {error}");
                 self.lost = true;
                 let again = self.run(call);

@@ -483,27 +483,3 @@ fn a_cache_that_cannot_be_written_is_a_warning() {
     let interpreter = world.find(Some(Path::new(SYSTEM)), "").unwrap();
     assert!(interpreter.warnings[0].contains("could not be kept"));
 }
-
-/// `cargo test --release measured -- --ignored --nocapture`
-#[test]
-#[ignore = "a measurement, not a test"]
-#[expect(clippy::print_stderr, reason = "a measurement prints")]
-fn measured_costs() {
-    let time = |what: &str, python: Option<&Path>, path: &str| {
-        let world = World::new();
-        let mut times = Vec::new();
-        for _ in 0..2 {
-            let start = std::time::Instant::now();
-            world.find(python, path).unwrap();
-            times.push(start.elapsed());
-        }
-        eprintln!("{what:40} asked {:?}, remembered {:?}", times[0], times[1]);
-    };
-    time("system", Some(Path::new(SYSTEM)), "");
-    for minor in ["3.8", "3.11", "3.13"] {
-        if let Some(python) = pyenv(minor) {
-            time(&format!("pyenv {minor}"), Some(&python), "");
-        }
-    }
-    time("through a shim of pyenv", None, "/root/.pyenv/shims:/usr/bin:/bin");
-}

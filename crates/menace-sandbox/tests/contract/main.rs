@@ -14,6 +14,7 @@ mod host;
 mod imports;
 mod lifecycle;
 mod limits;
+mod loopholes;
 mod network;
 mod outcome;
 mod policy;

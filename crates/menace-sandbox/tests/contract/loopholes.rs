@@ -1,0 +1,118 @@
+//! Ways out that were found once, and closed.
+
+use std::os::unix::net::UnixListener;
+use std::time::{Duration, Instant};
+
+use menace_model::{Value, Verdict};
+use menace_sandbox::Tier;
+
+use crate::bench::{Bench, ask, guest, text};
+
+crate::on_every_tier![
+    sockets_in_the_repository_cannot_be_connected_to,
+    layers_of_other_calls_are_out_of_reach,
+    output_of_one_call_stays_with_it,
+    a_descriptor_cannot_be_made_to_signal_the_keepers,
+    a_trickle_on_the_control_socket_holds_nobody_up,
+    a_daemon_of_the_import_is_not_shared_by_calls,
+    a_small_disk_has_room_for_what_the_import_wrote,
+    a_home_that_the_import_removed_breaks_nothing,
+];
+
+const GUEST: &str = guest!("loopholes.py");
+
+fn sockets_in_the_repository_cannot_be_connected_to(tier: Tier) {
+    let bench = Bench::new(tier, GUEST);
+    let repo = std::fs::File::open(bench.repo()).expect("ours");
+    let modified = repo.metadata().and_then(|found| found.modified()).expect("ours");
+    let listener = UnixListener::bind(bench.repo().join("service.sock")).expect("a socket");
+    listener.set_nonblocking(true).expect("ours");
+    let below = bench.repo().to_str().expect("a plain path").to_owned();
+    for level in 1..=5 {
+        let mut spec = bench.spec();
+        spec.security_level = level;
+        let mut session = bench.session_of(&spec);
+        for path in [".", below.as_str(), "/layers/repo", "/sandbox/repo"] {
+            let path = format!("{path}/service.sock");
+            let outcome = session.run(ask("connect").with([Value::from(path.as_str())]));
+            let reached =
+                outcome.value.is_some_and(|value| value.value == Some(Value::from("reached")));
+            assert!(!reached, "{path} at level {level}");
+        }
+    }
+    assert!(listener.accept().is_err(), "somebody connected");
+    drop(listener);
+    std::fs::remove_file(bench.repo().join("service.sock")).expect("ours");
+    // The repository is looked at afterwards, down to its times.
+    repo.set_modified(modified).expect("ours");
+}
+
+fn layers_of_other_calls_are_out_of_reach(tier: Tier) {
+    let bench = Bench::new(tier, GUEST);
+    let mut spec = bench.spec();
+    spec.security_level = 1;
+    let mut session = bench.session_of(&spec);
+    for _ in 0..3 {
+        let outcome = session.run(ask("plant"));
+        let found = outcome.value.and_then(|value| value.value).expect("an answer");
+        assert_eq!(text(&found), "nothing found, nothing planted");
+    }
+}
+
+fn output_of_one_call_stays_with_it(tier: Tier) {
+    let bench = Bench::new(tier, GUEST);
+    let mut session = bench.session();
+    for _ in 0..3 {
+        session.run(ask("packets"));
+        let quiet = session.run(ask("quiet"));
+        assert_eq!((quiet.verdict, quiet.stdout.bytes), (Verdict::Returned, 0), "{quiet:#?}");
+    }
+}
+
+fn a_descriptor_cannot_be_made_to_signal_the_keepers(tier: Tier) {
+    let bench = Bench::new(tier, GUEST);
+    let mut session = bench.session();
+    let outcome = session.run(ask("own_to_parent"));
+    assert_eq!(outcome.verdict, Verdict::Violated, "{outcome:#?}");
+    session.still_works();
+}
+
+fn a_trickle_on_the_control_socket_holds_nobody_up(tier: Tier) {
+    let bench = Bench::new(tier, guest!("imports/trickle.py"));
+    let mut spec = bench.spec();
+    spec.limits.timeout_ms = 1000;
+    let mut session = bench.session_of(&spec);
+    let start = Instant::now();
+    let outcome = session.run(ask("fine"));
+    assert_ne!(outcome.verdict, Verdict::Returned, "{outcome:#?}");
+    assert!(start.elapsed() < Duration::from_secs(8), "{:?}", start.elapsed());
+}
+
+fn a_daemon_of_the_import_is_not_shared_by_calls(tier: Tier) {
+    let bench = Bench::new(tier, guest!("imports/daemon.py"));
+    let mut session = bench.session();
+    for _ in 0..2 {
+        let outcome = session.run(ask("fine"));
+        assert_eq!(outcome.verdict, Verdict::Returned, "{outcome:#?}");
+        let note = outcome.notes.iter().find(|note| note.starts_with("imported anew"));
+        assert!(note.is_some(), "{outcome:#?}");
+    }
+}
+
+fn a_small_disk_has_room_for_what_the_import_wrote(tier: Tier) {
+    let bench = Bench::new(tier, guest!("imports/cache.py"));
+    let mut session = bench.session();
+    for _ in 0..2 {
+        let outcome = session.run(ask("fine").limited(|limits| limits.disk_bytes = Some(1 << 20)));
+        assert_eq!(outcome.verdict, Verdict::Returned, "{outcome:#?}");
+    }
+}
+
+fn a_home_that_the_import_removed_breaks_nothing(tier: Tier) {
+    let bench = Bench::new(tier, guest!("imports/no_home.py"));
+    let mut session = bench.session();
+    for _ in 0..3 {
+        let outcome = session.run(ask("fine"));
+        assert_eq!(outcome.verdict, Verdict::Returned, "{outcome:#?}");
+    }
+}
