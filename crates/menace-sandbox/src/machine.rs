@@ -190,3 +190,46 @@ fn control_groups(root: bool) -> Vec<Mechanism> {
     };
     named.into_iter().map(mechanism).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn machine(root: bool, available: &[&'static str]) -> Machine {
+        let mechanism = |name: &&'static str| Mechanism {
+            name,
+            available: available.contains(name),
+            detail: "not here".to_owned(),
+            advice: None,
+        };
+        let all = [NAMESPACES, SECCOMP, LISTENER, LANDLOCK];
+        Machine { root, kernel: String::new(), mechanisms: all.iter().map(mechanism).collect() }
+    }
+
+    #[test]
+    fn the_strongest_tier_that_can_be_had_is_taken() {
+        let all = [NAMESPACES, SECCOMP, LISTENER, LANDLOCK];
+        assert_eq!(machine(true, &all).best(false).unwrap(), Tier::Root);
+        assert_eq!(machine(false, &all).best(false).unwrap(), Tier::UserNamespaces);
+        assert_eq!(machine(true, &all[1..]).best(false).unwrap(), Tier::Landlock);
+    }
+
+    #[test]
+    fn without_isolation_nothing_runs_unless_it_is_asked_for() {
+        for lacking in [&[][..], &[LANDLOCK], &[NAMESPACES, LANDLOCK], &[NAMESPACES, SECCOMP]] {
+            let machine = machine(true, lacking);
+            let refused = machine.best(false).unwrap_err().to_string();
+            assert!(refused.contains("no isolation"), "{refused}");
+            assert_eq!(machine.best(true).unwrap(), Tier::Unsafe);
+        }
+    }
+
+    #[test]
+    fn a_tier_that_cannot_be_had_is_refused_with_the_reason() {
+        let machine = machine(false, &[SECCOMP, LISTENER, LANDLOCK]);
+        assert!(machine.check(Tier::Root).unwrap_err().to_string().contains("needs root"));
+        let refused = machine.check(Tier::UserNamespaces).unwrap_err().to_string();
+        assert!(refused.contains("namespaces: not here"), "{refused}");
+        assert_eq!(machine.check(Tier::Landlock).unwrap(), Tier::Landlock);
+    }
+}

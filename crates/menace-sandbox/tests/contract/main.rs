@@ -22,6 +22,7 @@ mod pristine;
 mod process;
 mod seeds;
 mod soak;
+mod unisolated;
 mod without_root;
 
 /// Makes a test of each fact for each tier.
