@@ -58,7 +58,11 @@ fn main() {
     let bench = Bench::new();
     let figures = bench.latencies();
     figures.print();
-    for (what, milliseconds) in [("trivial calls", 0), ("calls that compute for 5 ms", 5)] {
+    for (what, milliseconds) in [
+        ("trivial calls", 0),
+        ("calls that compute for 5 ms", 5),
+        ("calls that compute for 20 ms", 20),
+    ] {
         let (one, two) = bench.throughput(milliseconds);
         println!("{what}: {one:.0}/s with 1 worker, {two:.0}/s with 2: {:.2}x", two / one);
     }

@@ -4,6 +4,7 @@ use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::path::Path;
+use std::thread::{self, JoinHandle};
 
 use serde::{Deserialize, Serialize};
 
@@ -136,5 +137,25 @@ impl GroupFiles {
             .iter()
             .filter(|part| part.role == Role::Procs)
             .try_for_each(|part| part.set(&pid))
+    }
+
+    /// The same on a thread of its own: the kernel waits for a grace period of all processors, which
+    /// takes as long as starting a Python.
+    pub(crate) fn begin_to_attach(&self, pid: u32) -> io::Result<Attaching> {
+        let of_procs = |part: &&Part| part.role == Role::Procs;
+        let parts = self.parts.iter().filter(of_procs).map(Part::try_clone);
+        let procs = Self { parts: parts.collect::<io::Result<_>>()?, known: Known::NOTHING };
+        Ok(Attaching(thread::spawn(move || procs.attach(pid))))
+    }
+}
+
+/// A process on its way into a group.
+#[derive(Debug)]
+pub(crate) struct Attaching(JoinHandle<Result<()>>);
+
+impl Attaching {
+    /// Waits until the process is in the group.
+    pub(crate) fn finish(self) -> Result<()> {
+        self.0.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     }
 }

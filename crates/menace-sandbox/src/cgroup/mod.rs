@@ -33,7 +33,7 @@ use serde::{Deserialize, Serialize};
 
 pub(crate) use available::{Available, available};
 pub(crate) use counters::CpuUsage;
-pub(crate) use files::{GroupFiles, Handed};
+pub(crate) use files::{Attaching, GroupFiles, Handed};
 pub(crate) use group::Group;
 pub(crate) use leftovers::{next_name, owner_is_alive, purge_leftovers};
 

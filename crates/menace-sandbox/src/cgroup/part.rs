@@ -75,6 +75,10 @@ pub(super) struct Part {
 }
 
 impl Part {
+    pub(super) fn try_clone(&self) -> io::Result<Self> {
+        Ok(Self { file: self.file.try_clone()?, ..*self })
+    }
+
     pub(super) fn name(&self) -> &'static str {
         entries(self.version)
             .iter()

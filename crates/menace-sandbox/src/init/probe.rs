@@ -15,9 +15,9 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::wait::waitpid;
 use nix::unistd::ForkResult;
 
-use super::zygote::is_readable;
-use super::zygote::{Confinement, confine_self, receive_listener};
+use super::zygote::{Confinement, confine_self, explain, is_readable, receive_listener};
 use super::{During, InitError};
+use crate::cgroup::GroupFiles;
 use crate::confine::{Answer, Listener};
 use crate::sys;
 use crate::wire::messages::Probe;
@@ -32,7 +32,9 @@ pub(crate) fn run(probe: &Probe, confinement: &Confinement<'_>) -> Result<(), In
     let (boot, theirs) = UnixStream::pair().during(|| "cannot make a socket".to_owned())?;
     match sys::fork().during(|| "cannot fork".to_owned())? {
         ForkResult::Child => {
-            let said = match confine_self(confinement, &theirs) {
+            let confined =
+                join_group(confinement).and_then(|()| confine_self(confinement, &theirs));
+            let said = match confined {
                 Ok(()) => attempts(probe, confinement.processes.unwrap_or(PROCESSES)),
                 Err(error) => format!("!{error}"),
             };
@@ -52,6 +54,11 @@ pub(crate) fn run(probe: &Probe, confinement: &Confinement<'_>) -> Result<(), In
             )))
         }
     }
+}
+
+fn join_group(confinement: &Confinement<'_>) -> Result<(), InitError> {
+    let joined = confinement.group.map_or(Ok(()), GroupFiles::attach_self);
+    joined.map_err(|error| InitError::Refused(explain(&error)))
 }
 
 /// Answers denied system calls until the probe has spoken.

@@ -90,9 +90,24 @@ impl Sandbox<'_> {
                 )));
             }
         }
+        self.zygote.join_group()?;
+        self.refuse_early_processes()?;
         self.keeper.weigh_zygote();
         mapped::keep_mapped(&self.proc, self.zygote.pid);
         self.tell(&FromInit::Ready(ready))
+    }
+
+    /// What was forked before the interpreter joined its group is not held by it.
+    fn refuse_early_processes(&self) -> Result<(), InitError> {
+        let others = self.census.others(self.zygote.pid).into_iter();
+        let running = others.filter_map(processes::look_at).find(|process| !process.zombie);
+        running.map_or(Ok(()), |process| {
+            Err(InitError::Refused(format!(
+                "Python itself starts a process, `{}`, before any module is imported: look at its \
+                 `sitecustomize.py` and at the `.pth` files in its site-packages",
+                process.name
+            )))
+        })
     }
 
     /// Does what the host asks until it goes away.

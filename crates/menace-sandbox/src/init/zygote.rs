@@ -14,7 +14,7 @@ use nix::unistd::ForkResult;
 use super::mailbox::{self, Mailbox};
 use super::streams::Stream;
 use super::{During, InitError};
-use crate::cgroup::GroupFiles;
+use crate::cgroup::{Attaching, GroupFiles};
 use crate::confine::{self, Landlocked, Listener, Places, Policy, Warden};
 use crate::sys;
 use crate::wire::{channel, harness};
@@ -46,6 +46,7 @@ pub(crate) struct Zygote {
     pub go: UnixStream,
     pub keeper: Option<DoorKeeper>,
     pub landlocked: Landlocked,
+    attaching: Option<Attaching>,
 }
 
 /// Where denied system calls arrive, and who decides about them.
@@ -96,6 +97,11 @@ impl Zygote {
             ForkResult::Parent { child } => {
                 drop((theirs, go_theirs, boot_theirs));
                 let pid = child.as_raw();
+                let attaching = confinement
+                    .group
+                    .map(|group| group.begin_to_attach(pid.cast_unsigned()))
+                    .transpose()
+                    .during(|| "cannot take over the control group".to_owned())?;
                 let end = sys::pidfd_open(pid).during(|| "cannot watch Python".to_owned())?;
                 let (listener, landlocked) = receive_listener(&boot)?;
                 for stream in [&control, &go] {
@@ -109,11 +115,17 @@ impl Zygote {
                     listener: Listener::new(listener),
                     warden: Warden::new(confinement.policy, &landlocked, pid.cast_unsigned()),
                 });
-                let mut zygote = Self { pid, end, control, go, keeper, landlocked };
+                let mut zygote = Self { pid, end, control, go, keeper, landlocked, attaching };
                 zygote.wait_for_exec(&boot)?;
                 Ok(zygote)
             }
         }
+    }
+
+    /// Nothing untrusted may run before: until then, only the interpreter and the harness did.
+    pub(crate) fn join_group(&mut self) -> Result<(), InitError> {
+        let attached = self.attaching.take().map_or(Ok(()), Attaching::finish);
+        attached.map_err(|error| InitError::Refused(explain(&error)))
     }
 
     /// Starting Python may itself be a question to the warden.
@@ -153,9 +165,6 @@ pub(crate) fn confine_self(
     confinement: &Confinement<'_>,
     boot: &UnixStream,
 ) -> Result<(), InitError> {
-    if let Some(group) = confinement.group {
-        group.attach_self().map_err(|error| InitError::Refused(explain(&error)))?;
-    }
     let limit = |resource, value| {
         setrlimit(resource, value, value).during(|| format!("cannot limit {resource:?}"))
     };
@@ -177,7 +186,7 @@ pub(crate) fn confine_self(
 }
 
 /// An error with what caused it, on one line.
-fn explain(error: &dyn std::error::Error) -> String {
+pub(super) fn explain(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
     while let Some(source) = cause {

@@ -11,6 +11,7 @@ use crate::{host, process};
 
 crate::on_every_tier![
     an_ended_session_leaves_nothing,
+    a_python_that_starts_processes_of_its_own_is_refused,
     a_session_that_was_never_used_costs_nothing,
     a_cancelled_call_ends_at_once,
     what_is_cancelled_stays_cancelled,
@@ -43,6 +44,19 @@ fn an_ended_session_leaves_nothing(tier: Tier) {
     assert_eq!(before, (host::mounts(), host::descriptors().len()));
     assert_eq!(host::groups().len(), 0, "{:?}", host::groups());
     assert_eq!(temporary(), Vec::<String>::new());
+}
+
+/// They would not be in the control group.
+fn a_python_that_starts_processes_of_its_own_is_refused(tier: Tier) {
+    let startup = "import subprocess\nsubprocess.Popen(['sleep', '60'], start_new_session=True)\n";
+    let bench = Bench::with_options(tier, GUEST, |options| {
+        fs::write(options.repo.join("sitecustomize.py"), startup).expect("ours");
+    });
+    let mut spec = bench.spec();
+    // Python is started in the repository.
+    spec.environment.push(("PYTHONPATH".to_owned(), ".".to_owned()));
+    let error = bench.session_of(&spec).try_run(ask("fine")).expect_err("it started one");
+    assert!(error.to_string().contains("`sleep`"), "{error}");
 }
 
 fn a_session_that_was_never_used_costs_nothing(tier: Tier) {
