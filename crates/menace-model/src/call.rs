@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Limits, Value};
+use crate::{Conditions, Fixtures, Intent, Limits, Value};
 
 /// How the harness gets at the section.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -57,4 +57,27 @@ pub struct Call {
     pub kwargs: Vec<(String, Value)>,
     pub seed: u64,
     pub limits: Limits,
+    pub conditions: Conditions,
+    pub fixtures: Fixtures,
+    pub intent: Intent,
+    /// Lines and branches that were reached are wanted, at the price of a slower call.
+    pub coverage: bool,
+}
+
+impl Call {
+    /// Without arguments, under the usual limits, in peace.
+    pub fn new(target: Target) -> Self {
+        Self {
+            target,
+            receiver: None,
+            args: Vec::new(),
+            kwargs: Vec::new(),
+            seed: 0,
+            limits: Limits::default(),
+            conditions: Conditions::default(),
+            fixtures: Fixtures::default(),
+            intent: Intent::default(),
+            coverage: false,
+        }
+    }
 }

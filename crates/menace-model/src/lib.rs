@@ -4,29 +4,39 @@
 //! `menace-scenario`, running them to `menace-sandbox`. Nothing here does I/O.
 
 mod call;
+mod class;
+mod conditions;
 mod construction;
 mod finding;
+mod hints;
 mod import;
+mod input;
 mod limits;
 mod module;
 mod numbers;
 mod outcome;
+mod random;
 mod section;
 mod types;
 mod value;
 mod verdict;
 
 pub use call::{Call, How, ModuleRef, Target};
+pub use class::{Class, ClassField, ClassKind, ClassMethod, Classes};
+pub use conditions::{Burst, Conditions, Fault, FaultMode, Mock, Network, Peer, Upstream, When};
 pub use construction::{Blocked, Construction, Step};
 pub use finding::{Confidence, Finding, Lint, Severity};
+pub use hints::{CallSite, Hints, Literals, ParamHints, Use};
 pub use import::{Import, ImportHow};
+pub use input::{FixtureFile, Fixtures, Intent};
 pub use limits::{EnforcedBy, Limit, Limits, Mechanism};
 pub use module::{ModuleError, ModuleReport, Totals};
 pub use numbers::{Halstead, Lines, Numbers};
 pub use outcome::{
-    Changed, Exit, FileChange, Files, Frame, Left, Outcome, Output, Raised, Returned,
-    RuntimeMetrics, Stage, Touched, Violation,
+    BurstReport, Changed, Coverage, Exit, Felt, FileChange, FileCoverage, Files, Frame, Left,
+    Outcome, Output, Raised, Returned, RuntimeMetrics, Stage, Touched, Violation,
 };
+pub use random::{Random, Seed};
 pub use section::{CallEdge, Param, ParamKind, Section, SectionId, SectionKind};
 pub use types::TypeExpr;
 pub use value::{BadReference, BigInt, PyStr, PythonSource, Reference, Value, ValueError};

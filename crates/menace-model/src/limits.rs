@@ -5,6 +5,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::FaultMode;
+
 const MIB: u64 = 1 << 20;
 
 /// What one call may use, all of its processes together.
@@ -42,7 +44,7 @@ impl Default for Limits {
     }
 }
 
-/// The limits by name, as an outcome lists them.
+/// What a call can be held to or troubled with, by name, as an outcome lists it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Limit {
@@ -54,6 +56,24 @@ pub enum Limit {
     Processes,
     OpenFiles,
     Output,
+    NetworkLatency,
+    NetworkJitter,
+    PacketLoss,
+    PacketDuplication,
+    Bandwidth,
+    Partition,
+    Burst,
+    Upstream,
+    FaultDisk,
+    FaultDiskCorruption,
+    FaultNetwork,
+    FaultNetworkPartition,
+    FaultCpu,
+    FaultCpuSpike,
+    FaultMemory,
+    FaultTimeout,
+    FaultSchemaDrift,
+    FaultFlakyUpstream,
 }
 
 impl Limit {
@@ -67,6 +87,41 @@ impl Limit {
             Self::Processes => "processes",
             Self::OpenFiles => "open_files",
             Self::Output => "output",
+            Self::NetworkLatency => "network_latency",
+            Self::NetworkJitter => "network_jitter",
+            Self::PacketLoss => "packet_loss",
+            Self::PacketDuplication => "packet_duplication",
+            Self::Bandwidth => "bandwidth",
+            Self::Partition => "partition",
+            Self::Burst => "burst",
+            Self::Upstream => "upstream",
+            Self::FaultDisk => "fault_disk",
+            Self::FaultDiskCorruption => "fault_disk_corruption",
+            Self::FaultNetwork => "fault_network",
+            Self::FaultNetworkPartition => "fault_network_partition",
+            Self::FaultCpu => "fault_cpu",
+            Self::FaultCpuSpike => "fault_cpu_spike",
+            Self::FaultMemory => "fault_memory",
+            Self::FaultTimeout => "fault_timeout",
+            Self::FaultSchemaDrift => "fault_schema_drift",
+            Self::FaultFlakyUpstream => "fault_flaky_upstream",
+        }
+    }
+}
+
+impl From<FaultMode> for Limit {
+    fn from(mode: FaultMode) -> Self {
+        match mode {
+            FaultMode::Disk => Self::FaultDisk,
+            FaultMode::DiskCorruption => Self::FaultDiskCorruption,
+            FaultMode::Network => Self::FaultNetwork,
+            FaultMode::NetworkPartition => Self::FaultNetworkPartition,
+            FaultMode::Cpu => Self::FaultCpu,
+            FaultMode::CpuSpike => Self::FaultCpuSpike,
+            FaultMode::Memory => Self::FaultMemory,
+            FaultMode::Timeout => Self::FaultTimeout,
+            FaultMode::SchemaDrift => Self::FaultSchemaDrift,
+            FaultMode::FlakyUpstream => Self::FaultFlakyUpstream,
         }
     }
 }
@@ -87,6 +142,16 @@ pub enum Mechanism {
     TmpfsSize,
     /// Menace itself watches and kills.
     Monitor,
+    /// The kernel's own emulation of a bad link.
+    Netem,
+    /// Packets wait in a queue until Menace lets them go.
+    Nfqueue,
+    /// System calls of the guest are answered by Menace.
+    SystemCalls,
+    /// Processes are stopped and woken.
+    Freezer,
+    /// The harness does it, inside of the interpreter.
+    Harness,
 }
 
 impl Mechanism {
@@ -97,6 +162,11 @@ impl Mechanism {
             Self::Rlimit => "rlimit",
             Self::TmpfsSize => "tmpfs_size",
             Self::Monitor => "monitor",
+            Self::Netem => "netem",
+            Self::Nfqueue => "nfqueue",
+            Self::SystemCalls => "system_calls",
+            Self::Freezer => "freezer",
+            Self::Harness => "harness",
         }
     }
 }

@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{EnforcedBy, Limit, Value, Verdict};
+use crate::{EnforcedBy, FaultMode, Limit, Value, Verdict};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
@@ -28,8 +28,86 @@ pub struct Outcome {
     pub enforced_by: EnforcedBy,
     /// Limits that were asked for and that nothing here can hold.
     pub unenforced: Vec<Limit>,
+    /// Faults that were asked for, and how often they struck.
+    pub felt: Vec<Felt>,
+    /// What came of running the section in company of itself.
+    pub burst: Option<BurstReport>,
+    /// What was reached of the repository's code, when that was asked for.
+    pub coverage: Option<Coverage>,
     /// Oddities: what could not be described, what was cut.
     pub notes: Vec<String>,
+}
+
+impl Outcome {
+    /// Nothing happened but this.
+    pub fn of(verdict: Verdict, stage: Stage) -> Self {
+        Self {
+            verdict,
+            reason: None,
+            stage,
+            value: None,
+            exception: None,
+            exit: Exit::default(),
+            stdout: Output::default(),
+            stderr: Output::default(),
+            runtime_metrics: RuntimeMetrics::default(),
+            files: Files::default(),
+            left: Left::default(),
+            changed: Changed::default(),
+            violations: Vec::new(),
+            enforced_by: EnforcedBy::new(),
+            unenforced: Vec::new(),
+            felt: Vec::new(),
+            burst: None,
+            coverage: None,
+            notes: Vec::new(),
+        }
+    }
+}
+
+/// What a call felt of one kind of fault.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Felt {
+    pub mode: FaultMode,
+    /// Opportunities that the call gave.
+    pub offered: u64,
+    pub struck: u64,
+    /// What the first strike hit, in words.
+    pub first: Option<String>,
+    /// When the last one struck, after the start of the section.
+    pub last_ms: Option<f64>,
+}
+
+/// What came of many runs of a section at once, compared with one run alone.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct BurstReport {
+    pub threads_spawned: u64,
+    pub tasks_spawned: u64,
+    pub finished: u64,
+    /// Some never came to an end.
+    pub deadlocked: bool,
+    /// Types of the exceptions that a run alone does not raise.
+    pub raised: Vec<String>,
+    /// How many different results there were.
+    pub distinct_results: u64,
+    /// Some result is not that of a run alone.
+    pub differs: bool,
+}
+
+/// Lines and branches that a call reached, by file.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Coverage {
+    pub files: Vec<FileCoverage>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct FileCoverage {
+    /// Relative to the repository.
+    pub file: String,
+    /// In ascending order.
+    pub lines: Vec<u32>,
+    /// From line to line, in ascending order.
+    pub branches: Vec<(u32, u32)>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use menace_model::{Call, How, Limits, ModuleRef, Target, Value, Verdict};
+use menace_model::{Call, How, ModuleRef, Target, Value, Verdict};
 use menace_sandbox::interpreter::{Interpreter, Search, Source};
 use menace_sandbox::{Backend, Cancel, Job, LocalBackend, Options, Pool, WarmSpec, init};
 
@@ -106,14 +106,8 @@ impl Bench {
     }
 
     fn call(name: &str, args: Vec<Value>) -> Call {
-        Call {
-            target: Target { module: module(), qualname: name.to_owned(), how: How::Function },
-            receiver: None,
-            args,
-            kwargs: Vec::new(),
-            seed: 1,
-            limits: Limits::default(),
-        }
+        let target = Target { module: module(), qualname: name.to_owned(), how: How::Function };
+        Call { args, seed: 1, ..Call::new(target) }
     }
 
     fn latencies(&self) -> Figures {

@@ -27,6 +27,7 @@ mod sys;
 mod tier;
 mod wire;
 
+pub use confine::Interpose;
 pub use error::SandboxError;
 pub use host::{Backend, Cancel, Job, LocalBackend, Options, Pool, Warm, WarmSpec};
 pub use tier::Tier;

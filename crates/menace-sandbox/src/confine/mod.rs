@@ -8,6 +8,7 @@
 //! descend from it, and a call that is on no list is never made.
 
 mod describe;
+mod interpose;
 mod landlock;
 mod notify;
 mod policy;
@@ -24,6 +25,7 @@ mod warden;
 use std::io;
 use std::os::fd::OwnedFd;
 
+pub use interpose::Interpose;
 pub(crate) use landlock::{LandlockError, Landlocked, Places, abi as landlock_abi};
 pub(crate) use notify::{Answer, Listener};
 pub(crate) use policy::{Level, Policy};

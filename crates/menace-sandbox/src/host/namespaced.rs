@@ -146,6 +146,7 @@ impl Starter {
             probe: canary.map(Canary::probe).transpose().map_err(SandboxError::start)?,
             open_files: spec.limits.open_files,
             processes: spec.limits.processes,
+            interpose: spec.interpose,
         };
         Sandbox::start(&self.options.init, &config, group, &self.options.cancel)
     }

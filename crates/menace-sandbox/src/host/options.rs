@@ -6,6 +6,7 @@ use menace_model::{Limits, ModuleRef};
 
 use super::cancel::Cancel;
 use crate::Tier;
+use crate::confine::Interpose;
 use crate::interpreter::Interpreter;
 
 /// How a backend is set up.
@@ -63,6 +64,7 @@ pub struct WarmSpec {
     pub limits: Limits,
     /// Variables for the guest beside the usual ones.
     pub environment: Vec<(String, String)>,
+    pub interpose: Interpose,
 }
 
 impl WarmSpec {
@@ -79,6 +81,7 @@ impl WarmSpec {
             freeze_time: None,
             limits: Limits::default(),
             environment: Vec::new(),
+            interpose: Interpose::default(),
         }
     }
 }

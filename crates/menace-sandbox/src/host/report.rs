@@ -83,9 +83,7 @@ pub(crate) fn outcome(report: &Report, context: &Context<'_>) -> Outcome {
         _ => Stage::Call,
     };
     Outcome {
-        verdict,
         reason,
-        stage,
         value,
         exception,
         exit: verdict::exit_of(report.status),
@@ -98,7 +96,9 @@ pub(crate) fn outcome(report: &Report, context: &Context<'_>) -> Outcome {
         violations,
         enforced_by: report.enforced_by.clone(),
         unenforced: report.unenforced.clone(),
+        felt: report.felt.clone(),
         notes,
+        ..Outcome::of(verdict, stage)
     }
 }
 

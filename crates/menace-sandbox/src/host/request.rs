@@ -1,6 +1,6 @@
 //! The messages for the harness, written by the host so that the init need not understand them.
 
-use menace_model::{Call, ModuleRef, Value};
+use menace_model::{Call, Mock, ModuleRef, Network, Value, When};
 
 use crate::wire::marshal::Writer;
 use crate::wire::values;
@@ -57,8 +57,130 @@ pub(crate) fn call(call: &Call, repo: &str, nonce: u64) -> Vec<u8> {
     out.none();
     out.str("plain");
     out.bool(call.receiver.is_none() && is_plain(call));
+    conditions(&mut out, call);
     out.close_dict();
     out.0
+}
+
+/// What the harness itself has to do with; nothing for a call in peace.
+fn conditions(out: &mut Writer, call: &Call) {
+    let Call { conditions, fixtures, .. } = call;
+    if call.coverage {
+        out.str("coverage");
+        out.bool(true);
+    }
+    if let Some(burst) = conditions.burst {
+        out.str("burst");
+        out.list(2);
+        out.unsigned(false, burst.threads.into());
+        out.unsigned(false, burst.tasks.into());
+    }
+    if !fixtures.files.is_empty() {
+        out.str("files");
+        out.list(fixtures.files.len());
+        for file in &fixtures.files {
+            out.list(2);
+            out.str(&file.path);
+            out.bytes(&file.content);
+        }
+    }
+    if !fixtures.environment.is_empty() {
+        out.str("environment");
+        pairs(out, &fixtures.environment);
+    }
+    if !conditions.faults.is_empty() {
+        out.str("faults");
+        out.list(conditions.faults.len());
+        for fault in &conditions.faults {
+            out.list(3);
+            out.str(fault.mode.as_str());
+            match fault.when {
+                When::Nth(number) => {
+                    out.str("nth");
+                    out.unsigned(false, number);
+                }
+                When::Rate(share) => {
+                    out.str("rate");
+                    out.float(share);
+                }
+            }
+        }
+    }
+    if let Some(upstream) = &conditions.upstream {
+        link(out, &conditions.network);
+        out.str("upstream");
+        out.open_dict();
+        out.str("answer_all");
+        out.bool(upstream.answer_all);
+        out.str("mocks");
+        out.list(upstream.mocks.len());
+        for mock in &upstream.mocks {
+            answer(out, mock);
+        }
+        out.close_dict();
+    }
+}
+
+fn answer(out: &mut Writer, mock: &Mock) {
+    out.open_dict();
+    out.str("method");
+    match &mock.method {
+        Some(method) => out.str(method),
+        None => out.none(),
+    }
+    entry(out, "url", &mock.url);
+    out.str("status");
+    out.unsigned(false, mock.status.into());
+    out.str("headers");
+    pairs(out, &mock.headers);
+    out.str("body");
+    out.bytes(&mock.body);
+    out.str("delay_ms");
+    out.unsigned(false, mock.delay_ms);
+    out.str("times");
+    match mock.times {
+        Some(times) => out.unsigned(false, times.into()),
+        None => out.none(),
+    }
+    out.close_dict();
+}
+
+/// The link, for answers that never cross it.
+fn link(out: &mut Writer, network: &Network) {
+    out.str("network");
+    out.open_dict();
+    for (name, value) in [
+        ("latency_ms", network.latency_ms),
+        ("jitter_ms", network.jitter_ms),
+        ("loss", network.loss),
+        ("bits_per_second", network.bits_per_second.unwrap_or(0) as f64),
+    ] {
+        out.str(name);
+        out.float(value);
+    }
+    out.str("partition");
+    out.list(network.partition.len());
+    for peer in &network.partition {
+        out.list(2);
+        match &peer.host {
+            Some(host) => out.str(host),
+            None => out.none(),
+        }
+        match peer.port {
+            Some(port) => out.unsigned(false, port.into()),
+            None => out.none(),
+        }
+    }
+    out.close_dict();
+}
+
+fn pairs(out: &mut Writer, pairs: &[(String, String)]) {
+    out.list(pairs.len());
+    for (name, value) in pairs {
+        out.list(2);
+        out.str(name);
+        out.str(value);
+    }
 }
 
 fn entry(out: &mut Writer, key: &str, text: &str) {

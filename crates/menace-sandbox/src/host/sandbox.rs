@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use menace_model::{Call, How, ModuleRef};
+use menace_model::{Call, Conditions, How, ModuleRef};
 
 use super::cancel::{Cancel, Registered};
 use super::request;
@@ -87,6 +87,8 @@ impl Sandbox {
         self.ask(&ToInit::Import(Request {
             nonce,
             limits: limits.clone(),
+            conditions: Conditions::default(),
+            seed: 0,
             takes_turns: false,
             body,
         }))
@@ -96,7 +98,14 @@ impl Sandbox {
         debug_assert!(call.target.how == How::Module || !call.target.qualname.is_empty());
         let nonce = self.nonce();
         let body = request::call(call, &self.ready.repo, nonce);
-        self.ask(&ToInit::Call(Request { nonce, limits: call.limits.clone(), takes_turns, body }))
+        self.ask(&ToInit::Call(Request {
+            nonce,
+            limits: call.limits.clone(),
+            conditions: call.conditions.clone(),
+            seed: call.seed,
+            takes_turns,
+            body,
+        }))
     }
 
     fn nonce(&mut self) -> u64 {

@@ -2,11 +2,12 @@
 
 use std::path::PathBuf;
 
-use menace_model::{EnforcedBy, Files, Limit, Limits, Violation};
+use menace_model::{Conditions, EnforcedBy, Felt, Files, Limit, Limits, Violation};
 use serde::{Deserialize, Serialize};
 
 use crate::Tier;
 use crate::cgroup::Handed;
+use crate::confine::Interpose;
 
 /// Everything the init needs to build a sandbox. The descriptors of the control group travel
 /// beside it.
@@ -38,6 +39,7 @@ pub(crate) struct InitConfig {
     /// Hard limits of everything in the sandbox.
     pub open_files: u64,
     pub processes: u64,
+    pub interpose: Interpose,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -67,6 +69,9 @@ pub(crate) enum ToInit {
 pub(crate) struct Request {
     pub nonce: u64,
     pub limits: Limits,
+    pub conditions: Conditions,
+    /// Of everything random that happens to the call.
+    pub seed: u64,
     /// The next call will go to another sandbox, so that there is time to get ready for the one
     /// after it.
     pub takes_turns: bool,
@@ -120,6 +125,7 @@ pub(crate) struct Report {
     pub attempts: Vec<Violation>,
     pub enforced_by: EnforcedBy,
     pub unenforced: Vec<Limit>,
+    pub felt: Vec<Felt>,
     /// Why a fork of the interpreter would not be a private copy.
     pub keeps: Vec<String>,
     /// Why this sandbox must not be used again.

@@ -207,14 +207,8 @@ pub(crate) struct Ask(pub(crate) Call);
 /// Calls a function of the module `guest`, without arguments.
 pub(crate) fn ask(qualname: &str) -> Ask {
     let module = ModuleRef { name: "guest".to_owned(), path: None };
-    Ask(Call {
-        target: Target { module, qualname: qualname.to_owned(), how: How::Function },
-        receiver: None,
-        args: Vec::new(),
-        kwargs: Vec::new(),
-        seed: 1,
-        limits: Limits::default(),
-    })
+    let target = Target { module, qualname: qualname.to_owned(), how: How::Function };
+    Ask(Call { seed: 1, ..Call::new(target) })
 }
 
 /// The top level of the module `guest`.

@@ -191,17 +191,15 @@ fn with_causes(error: &dyn std::error::Error) -> String {
 }
 
 fn harmless() -> Call {
+    let target = Target {
+        module: ModuleRef { name: "operator".to_owned(), path: None },
+        qualname: "neg".to_owned(),
+        how: How::Function,
+    };
     Call {
-        target: Target {
-            module: ModuleRef { name: "operator".to_owned(), path: None },
-            qualname: "neg".to_owned(),
-            how: How::Function,
-        },
-        receiver: None,
         args: vec![Value::Int(1)],
-        kwargs: Vec::new(),
-        seed: 0,
         limits: Limits { cpu_ms: Some(5_000), cpu_share: Some(1.0), ..Limits::default() },
+        ..Call::new(target)
     }
 }
 

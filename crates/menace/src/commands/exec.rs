@@ -11,10 +11,7 @@ use std::path::PathBuf;
 use anyhow::anyhow;
 use clap::{Args, ValueEnum};
 
-use menace_model::{
-    Call, Changed, EnforcedBy, Exit, Files, Left, Outcome, Output, RuntimeMetrics, Stage, Value,
-    ValueError, Verdict,
-};
+use menace_model::{Call, Outcome, Stage, Value, ValueError, Verdict};
 use menace_sandbox::interpreter::Interpreter;
 use menace_sandbox::{Backend, Cancel, LocalBackend, Options, SandboxError, Tier, WarmSpec};
 use menace_source::{Analysis, AnalyzeError, ScannerChoice};
@@ -181,12 +178,12 @@ impl Exec {
         let ready = Ready {
             spec: self.spec(&found, &request.conditions),
             call: Call {
-                target: found.target.clone(),
                 receiver,
                 args: request.args,
                 kwargs: request.kwargs,
                 seed: self.seed,
                 limits: request.conditions.limits,
+                ..Call::new(found.target.clone())
             },
             header: self.header(&found, Some((backend.tier(), &interpreter))),
             backend: &backend,
@@ -305,24 +302,7 @@ fn analyze(context: &Context) -> Result<Analysis, Failure> {
 
 /// Nothing was started: there is nothing to call.
 fn unreachable(why: &str) -> Outcome {
-    Outcome {
-        verdict: Verdict::Unreachable,
-        reason: Some(why.to_owned()),
-        stage: Stage::Resolve,
-        value: None,
-        exception: None,
-        exit: Exit::default(),
-        stdout: Output::default(),
-        stderr: Output::default(),
-        runtime_metrics: RuntimeMetrics::default(),
-        files: Files::default(),
-        left: Left::default(),
-        changed: Changed::default(),
-        violations: Vec::new(),
-        enforced_by: EnforcedBy::new(),
-        unenforced: Vec::new(),
-        notes: Vec::new(),
-    }
+    Outcome { reason: Some(why.to_owned()), ..Outcome::of(Verdict::Unreachable, Stage::Resolve) }
 }
 
 fn warn_of_unenforced(outcome: &Outcome) {

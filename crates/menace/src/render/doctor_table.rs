@@ -102,6 +102,24 @@ fn key(limit: Limit) -> &'static str {
         Limit::CpuShare => "CPU_SHARE",
         Limit::Memory => "MEMORY_LIMIT",
         Limit::Disk => "DISK_LIMIT",
+        Limit::NetworkLatency => "NETWORK_LATENCY_MS",
+        Limit::NetworkJitter => "NETWORK_JITTER_MS",
+        Limit::PacketLoss => "PACKET_LOSS",
+        Limit::PacketDuplication => "PACKET_DUPLICATION",
+        Limit::Bandwidth => "BANDWIDTH_LIMIT",
+        Limit::Partition => "NETWORK_PARTITION",
+        Limit::Burst => "THREAD_BURST",
+        Limit::Upstream => "NETWORK_MOCKS",
         Limit::Processes | Limit::OpenFiles | Limit::Output => "–",
+        Limit::FaultDisk
+        | Limit::FaultDiskCorruption
+        | Limit::FaultNetwork
+        | Limit::FaultNetworkPartition
+        | Limit::FaultCpu
+        | Limit::FaultCpuSpike
+        | Limit::FaultMemory
+        | Limit::FaultTimeout
+        | Limit::FaultSchemaDrift
+        | Limit::FaultFlakyUpstream => "FAILURE_MODES",
     }
 }

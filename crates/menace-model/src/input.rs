@@ -1,0 +1,67 @@
+//! What an input is meant to be, and what lies around it.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// What whoever made the input had in mind: decides whether an exception is an answer or a bug.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Intent {
+    /// What a well-meaning caller would pass.
+    #[default]
+    Valid,
+    /// Of the right type, at its edge.
+    Boundary,
+    /// Of the right type, made to do harm.
+    Hostile,
+    /// Not what the section asks for.
+    Misuse,
+    /// Once right, changed since.
+    Drifted,
+}
+
+impl Intent {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Valid => "valid",
+            Self::Boundary => "boundary",
+            Self::Hostile => "hostile",
+            Self::Misuse => "misuse",
+            Self::Drifted => "drifted",
+        }
+    }
+
+    /// A section may say no to it.
+    pub fn is_bad_on_purpose(self) -> bool {
+        !matches!(self, Self::Valid)
+    }
+}
+
+impl fmt::Display for Intent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+/// What is there before the call, beside the repository.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Fixtures {
+    pub files: Vec<FixtureFile>,
+    pub environment: Vec<(String, String)>,
+}
+
+impl Fixtures {
+    pub fn is_empty(&self) -> bool {
+        self.files.is_empty() && self.environment.is_empty()
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FixtureFile {
+    /// Relative to the repository, or below `/tmp`.
+    pub path: String,
+    pub content: Vec<u8>,
+}
