@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Mutex;
 
-use menace_model::{Call, How, Limits, ModuleRef, Target, Value, Verdict};
+use menace_model::{Call, How, ModuleRef, Target, Value, Verdict};
 use menace_sandbox::interpreter::{Interpreter, Search, Source};
 use menace_sandbox::{Backend, LocalBackend, Options, WarmSpec};
 
@@ -70,8 +70,9 @@ fn the_harness_keeps_its_protocol_with_every_python() {
 
 /// Runs the driver and passes its summary on.
 fn drive(version: &str, python: &Path) -> Result<(), String> {
-    let driver = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/guest_driver.py");
+    let driver = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/guest_driver");
     let output = Command::new(python)
+        .arg("-B")
         .args([driver.as_path(), python])
         .output()
         .expect("the driver can be started");
@@ -94,16 +95,12 @@ fn the_sandbox_calls_functions_with_every_python() {
         let module = ModuleRef { name: "sums".to_owned(), path: None };
         let mut warm = backend.warm(&WarmSpec::new(Some(module.clone()))).expect("it is cheap");
         let call = |qualname: &str, args: &[i64]| Call {
-            target: Target {
+            args: args.iter().copied().map(Value::Int).collect(),
+            ..Call::new(Target {
                 module: module.clone(),
                 qualname: qualname.to_owned(),
                 how: How::Function,
-            },
-            receiver: None,
-            args: args.iter().copied().map(Value::Int).collect(),
-            kwargs: Vec::new(),
-            seed: 0,
-            limits: Limits::default(),
+            })
         };
         for _ in 0..2 {
             let outcome = warm.run(&call("add", &[2, 3])).expect("no error of ours");

@@ -1,0 +1,153 @@
+"""Generators, coroutines and context managers are consumed."""
+
+from cases import case, equal, guest, result_of
+
+
+@case
+def async_functions_run_to_their_end():
+    text = "import asyncio\nasync def f(n):\n    await asyncio.sleep(0)\n    return n + 1"
+    full = result_of(text, [1])
+    equal((full["kind"], full["stage"], full["value"]["value"]), ("returned", "consume", 2))
+    equal(full["descriptors_left"], [])
+
+
+@case
+def async_functions_of_modules_without_asyncio_run_too():
+    with guest("async def f(n):\n    return n + 1\ndef g():\n    return f(5)") as one:
+        for _ in range(2):
+            full = one.call("m:f", [1])
+            equal(full["value"]["value"], 2)
+            equal(full["changed"]["modules"], 0)
+    with guest("async def f(n):\n    return n + 1\ndef g():\n    return f(5)") as one:
+        full = one.call("m:g")
+        equal(full["value"]["value"], 6)
+        equal(full["changed"]["modules"], 0)
+        equal(full["descriptors_left"], [])
+
+
+@case
+def an_async_function_that_raises_leaves_no_descriptors():
+    full = result_of("async def f():\n    raise KeyError('k')")
+    equal((full["kind"], full["stage"]), ("raised", "consume"))
+    equal(full["exception"]["message"], "'k'")
+    equal([f["function"] for f in full["exception"]["frames"]], ["f"])
+    equal(full["descriptors_left"], [])
+
+
+@case
+def pending_tasks_are_noted():
+    text = """
+        import asyncio
+        async def f():
+            asyncio.get_event_loop().create_task(asyncio.sleep(60))
+            return 1
+    """
+    full = result_of(text)
+    equal(full["value"]["value"], 1)
+    assert any("pending" in note for note in full["notes"]), full["notes"]
+
+
+@case
+def generators_are_consumed_up_to_the_cap():
+    text = """
+        def f(n):
+            for i in range(n):
+                yield i
+        def forever():
+            while True:
+                yield 1
+        def stubborn():
+            while True:
+                try:
+                    yield 1
+                except GeneratorExit:
+                    pass
+        def breaks():
+            yield 1
+            raise ValueError('later')
+    """
+    with guest(text) as one:
+        full = one.call("m:f", [3])
+        equal((full["items"], full["more"], full["stage"]), (3, False, "consume"))
+        equal((full["value"]["type"], full["value"]["repr"]), ("generator", "[0, 1, 2]"))
+        equal(full["value"]["value"], ("l", [0, 1, 2]))
+        full = one.call("m:forever", caps={"items": 10})
+        equal((full["items"], full["more"]), (10, True))
+        full = one.call("m:f", [10], caps={"items": 10})
+        equal((full["items"], full["more"]), (10, False))
+        full = one.call("m:stubborn", caps={"items": 2})
+        equal(full["kind"], "returned")
+        assert any("closing" in note for note in full["notes"]), full["notes"]
+        full = one.call("m:breaks")
+        equal((full["kind"], full["stage"], full["items"]), ("raised", "consume", 1))
+
+
+@case
+def async_generators_are_consumed_up_to_the_cap():
+    text = """
+        async def f(n):
+            for i in range(n):
+                yield i
+    """
+    with guest(text) as one:
+        full = one.call("m:f", [3])
+        equal((full["items"], full["more"]), (3, False))
+        equal(full["value"]["value"], ("l", [0, 1, 2]))
+        equal(full["value"]["type"], "async_generator")
+        full = one.call("m:f", [1000], caps={"items": 5})
+        equal((full["items"], full["more"]), (5, True))
+
+
+@case
+def managers_from_contextlib_are_entered_and_left_but_files_and_locks_are_not():
+    text = """
+        import contextlib, threading
+        @contextlib.contextmanager
+        def f():
+            print('in')
+            yield 'given'
+            print('out')
+        @contextlib.asynccontextmanager
+        async def g():
+            print('ain')
+            yield 'agiven'
+            print('aout')
+        lock = threading.Lock()
+        def l():
+            return lock
+        def o():
+            return open(__file__)
+        def it():
+            return iter([1, 2])
+        def state():
+            return lock.locked()
+    """
+    with guest(text) as one:
+        equal(one.call("m:f")["value"]["value"], "given")
+        equal(one.call("m:g")["value"]["value"], "agiven")
+        text = one.text()
+        assert all(word in text for word in ("in", "out", "ain", "aout")), text
+        assert "unlocked" in one.call("m:l")["value"]["repr"]
+        full = one.call("m:o")
+        equal(full["kind"], "returned")
+        equal([what for _, what in full["descriptors_left"]], [one.home + "/m.py"])
+        equal(one.call("m:it")["items"], None)
+
+
+@case
+def a_bare_future_is_not_waited_for():
+    text = "import asyncio\ndef f():\n    return asyncio.new_event_loop().create_future()"
+    equal(result_of(text)["kind"], "returned")
+
+
+@case
+def objects_that_can_be_awaited_are_awaited():
+    text = """
+        class W:
+            def __await__(self):
+                yield from ()
+                return 'awaited'
+        def f():
+            return W()
+    """
+    equal(result_of(text)["value"]["value"], "awaited")

@@ -1,0 +1,229 @@
+"""Plays the init: starts the guest harness, sends it frames and reads its mailbox."""
+
+import fcntl
+import marshal
+import mmap
+import os
+import resource
+import select
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import textwrap
+import time
+
+HARNESS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "guest")
+SIZE = 1 << 20
+CAPS = {"repr": 2000, "items": 100, "depth": 20, "message": 1000, "frames": 20}
+PATIENCE = 20.0
+
+
+class Guest:
+    """One warm interpreter with the harness in it."""
+
+    def __init__(
+        self,
+        python,
+        files=None,
+        module=None,
+        path=None,
+        start=None,
+        harness=HARNESS,
+        **setup,
+    ):
+        self.home = tempfile.mkdtemp(prefix="menace-guest-")
+        self.nonce = 0
+        for name, text in (files or {}).items():
+            target = os.path.join(self.home, name)
+            os.makedirs(os.path.dirname(target), exist_ok=True)
+            with open(target, "w", encoding="utf-8", errors="surrogateescape") as file:
+                file.write(textwrap.dedent(text))
+        self.socket, theirs = socket.socketpair()
+        self.go, go = socket.socketpair()
+        box = os.memfd_create("mailbox")
+        os.ftruncate(box, SIZE)
+        self.box = mmap.mmap(box, SIZE)
+        handed = [fcntl.fcntl(fd, fcntl.F_DUPFD, 900) for fd in (theirs.fileno(), go.fileno(), box)]
+        self.output, written = os.pipe()
+        self.process = subprocess.Popen(
+            [python, *(start or ["-I", "-B"]), os.path.join(harness, "__main__.py")]
+            + [str(fd) for fd in handed]
+            + [str(SIZE)],
+            pass_fds=handed,
+            stdin=subprocess.DEVNULL,
+            stdout=written,
+            stderr=written,
+            cwd=self.home,
+        )
+        theirs.close()
+        for fd in [go.detach(), box, written, *handed]:
+            os.close(fd)
+        os.set_blocking(self.output, False)
+        self.printed = b""
+        self.imported = None
+        message = {
+            "op": "setup",
+            "repo": self.home,
+            "sys_path": [self.home],
+            "roots": [self.home, "/dev/null"],
+            "write_roots": [self.home],
+            "seed": 7,
+            "freeze_time": None,
+            "caps": CAPS,
+        }
+        message.update(setup)
+        self.ready = self.ask(message)
+        if module is not None:
+            self.import_(module, path)
+
+    def send(self, message):
+        body = marshal.dumps(message, 2)
+        self.socket.sendall(b"MNC1" + len(body).to_bytes(4, "little") + body)
+
+    def receive(self, patience=PATIENCE):
+        header = self._exactly(8, patience)
+        assert header[:4] == b"MNC1", header
+        return marshal.loads(self._exactly(int.from_bytes(header[4:], "little"), patience))
+
+    def _exactly(self, count, patience):
+        data = b""
+        end = time.monotonic() + patience
+        while len(data) < count:
+            left = end - time.monotonic()
+            ready, _, _ = select.select([self.socket, self.output], [], [], max(0, left))
+            if self.output in ready and not self._drain():
+                ready, _, _ = select.select([self.socket], [], [], max(0, left))
+            if self.socket in ready:
+                chunk = self.socket.recv(count - len(data))
+                if not chunk:
+                    raise EOFError("the harness is gone: " + self.text())
+                data += chunk
+            elif left <= 0:
+                raise TimeoutError("no answer: " + self.text())
+        return data
+
+    def _drain(self):
+        try:
+            chunk = os.read(self.output, 1 << 16)
+        except BlockingIOError:
+            return True
+        self.printed += chunk
+        return bool(chunk)
+
+    def text(self):
+        """All that was printed so far."""
+        while select.select([self.output], [], [], 0)[0] and self._drain():
+            if not select.select([self.output], [], [], 0)[0]:
+                break
+        return self.printed.decode("utf-8", "replace")
+
+    def ask(self, message):
+        self.send(message)
+        return self.receive()
+
+    def report(self):
+        """The phase, the short and the full report."""
+        assert self.box[:4] == b"MNB1", self.box[:4]
+        assert int.from_bytes(self.box[16:24], "little") == self.nonce
+        short = int.from_bytes(self.box[8:12], "little")
+        full = int.from_bytes(self.box[12:16], "little")
+        assert short <= 65536 - 64 and full <= SIZE - 65536
+        return (
+            self.box[4],
+            marshal.loads(self.box[64 : 64 + short]) if short else None,
+            marshal.loads(self.box[65536 : 65536 + full]) if full else None,
+        )
+
+    def _clear(self):
+        self.nonce += 1
+        self.box[:64] = b"MNB1\x01" + bytes(11) + self.nonce.to_bytes(8, "little") + bytes(40)
+
+    def import_(self, module, path=None, caps=None):
+        self._clear()
+        self.imported = self.ask(
+            {
+                "op": "import",
+                "module": module,
+                "path": path,
+                "nonce": self.nonce,
+                "caps": dict(CAPS, **(caps or {})),
+            }
+        )
+        return self.report()[2]
+
+    def start_call(self, name, args=(), how="function", receiver=None, **more):
+        module, _, qualname = name.partition(":")
+        self._clear()
+        self.message = {
+            "nonce": self.nonce,
+            "target": {
+                "module": module,
+                "path": more.pop("path", None),
+                "qualname": qualname,
+                "how": how,
+            },
+            "receiver": receiver,
+            "args": list(args),
+            "kwargs": more.pop("kwargs", []),
+            "seed": more.pop("seed", 3),
+            "cwd": more.pop("cwd", self.home),
+            "caps": dict(CAPS, **more.pop("caps", {})),
+            "plain": more.pop("plain", False),
+        }
+        rlimits = more.pop("rlimits", [])
+        assert not more, more
+        forked = self.ask({"op": "prepare"})
+        assert forked["op"] == "forked", forked
+        for number, soft, hard in rlimits:
+            resource.prlimit(forked["pid"], number, (soft, hard))
+        return forked
+
+    def let_go(self):
+        """Gives the process that was forked its call."""
+        body = marshal.dumps(self.message, 2)
+        self.go.sendall(b"MNC1" + len(body).to_bytes(4, "little") + body)
+
+    def call(self, name, args=(), how="function", receiver=None, **more):
+        """The full report of a call that ends by itself."""
+        forked = self.start_call(name, args, how, receiver, **more)
+        assert "pid" in forked, forked
+        self.let_go()
+        self.exited = self.receive()
+        assert self.exited["op"] == "exited" and self.exited["pid"] == forked["pid"]
+        phase, short, full = self.report()
+        self.phase, self.short = phase, short
+        assert phase == 3, (phase, short, self.exited, self.text())
+        assert self.exited["status"] == 0, self.exited
+        return full
+
+    def call_and_kill(self, name, seconds, args=(), **more):
+        """The mailbox of a call that is killed after a while, if it does not end before."""
+        forked = self.start_call(name, args, **more)
+        self.let_go()
+        try:
+            self.exited = self.receive(seconds)
+        except TimeoutError:
+            os.kill(forked["pid"], signal.SIGKILL)
+            self.exited = self.receive()
+        return self.report()
+
+    def close(self):
+        self.socket.close()
+        try:
+            code = self.process.wait(PATIENCE)
+        finally:
+            self.process.kill()
+            self.process.wait()
+            self.go.close()
+            os.close(self.output)
+            self.box.close()
+            shutil.rmtree(self.home, ignore_errors=True)
+        return code
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()

@@ -1,0 +1,198 @@
+"""Exceptions, exits and exhaustion are described."""
+
+from cases import case, equal, guest, result_of
+from driving import CAPS
+from under_test import VERSION
+
+
+@case
+def exceptions_have_type_message_and_frames():
+    text = """
+        class Mine(LookupError):
+            pass
+        def g(n):
+            raise Mine('no %d' % n)
+        def f(n):
+            g(n)
+    """
+    with guest(text) as one:
+        full = one.call("m:f", [4])
+        equal((full["kind"], full["stage"]), ("raised", "call"))
+        error = full["exception"]
+        equal((error["type"], error["message"]), ("m.Mine", "no 4"))
+        frames = [(f["file"], f["line"], f["function"]) for f in error["frames"]]
+        equal(frames, [(one.home + "/m.py", 7, "f"), (one.home + "/m.py", 5, "g")])
+        equal(
+            (error["cause"], error["context"], error["notes"], error["group"]), (None, None, [], [])
+        )
+        equal(one.short["exception"], error)
+
+
+@case
+def causes_and_contexts_are_followed():
+    text = """
+        def f():
+            try:
+                try:
+                    {}['a']
+                except KeyError as e:
+                    raise ValueError('v') from e
+            except ValueError:
+                raise OSError(2, 'gone', 'file')
+        def g():
+            try:
+                1 / 0
+            except ZeroDivisionError:
+                raise ValueError('clean') from None
+        def ring():
+            a, b = ValueError('a'), ValueError('b')
+            a.__cause__, b.__cause__ = b, a
+            raise a
+        def chain(n=100):
+            e = None
+            for i in range(n):
+                new = ValueError(i)
+                new.__cause__ = e
+                e = new
+            raise e
+    """
+    with guest(text) as one:
+        error = one.call("m:f")["exception"]
+        equal((error["type"], error["errno"]), ("FileNotFoundError", 2))
+        equal(error["message"], "[Errno 2] gone: 'file'")
+        equal(error["context"]["type"], "ValueError")
+        equal(error["context"]["cause"]["type"], "KeyError")
+        error = one.call("m:g")["exception"]
+        equal((error["cause"], error["context"]), (None, None))
+        error = one.call("m:ring")["exception"]
+        equal(error["cause"]["cause"], None)
+        error = one.call("m:chain")["exception"]
+        length = 0
+        while error is not None:
+            length, error = length + 1, error["cause"]
+        equal(length, 8)
+
+
+@case
+def notes_and_groups_are_reported():
+    text = """
+        def f():
+            e = ValueError('v')
+            e.__notes__ = ['first', 5, 'second']
+            raise e
+        def g():
+            raise ExceptionGroup('many', [ValueError(1), ExceptionGroup('in', [KeyError('k')])])
+        def big():
+            raise ExceptionGroup('many', [ValueError(i) for i in range(100)])
+    """
+    with guest(text) as one:
+        equal(one.call("m:f")["exception"]["notes"], ["first", "second"])
+        if VERSION >= (3, 11):
+            error = one.call("m:g")["exception"]
+            equal([inner["type"] for inner in error["group"]], ["ValueError", "ExceptionGroup"])
+            equal(error["group"][1]["group"][0]["type"], "KeyError")
+            equal(len(one.call("m:big")["exception"]["group"]), 8)
+
+
+@case
+def exits_are_told_from_exceptions():
+    with guest(
+        "import sys\ndef f(code):\n    sys.exit(code)\ndef k():\n    raise KeyboardInterrupt"
+    ) as one:
+        for code, expected in ((3, 3), (None, None), ("text", "text"), (True, 1), (2.5, "float")):
+            full = one.call("m:f", [code])
+            equal((full["kind"], full["exception"]["code"]), ("exited", expected))
+            equal(full["exception"]["type"], "SystemExit")
+        full = one.call("m:k")
+        equal((full["kind"], full["exception"]["type"]), ("raised", "KeyboardInterrupt"))
+
+
+@case
+def a_recursion_error_is_reported_with_first_and_last_frames():
+    with guest("def f(n=0):\n    return f(n + 1)\ndef start():\n    f()") as one:
+        full = one.call("m:start", caps={"frames": 10})
+        error = full["exception"]
+        equal((full["kind"], error["type"]), ("raised", "RecursionError"))
+        equal(len(error["frames"]), 10)
+        equal(error["frames"][0]["function"], "start")
+        assert any("frames were left out" in note for note in full["notes"]), full["notes"]
+
+
+@case
+def a_tiny_recursion_limit_does_not_break_the_report():
+    text = """
+        import sys
+        def depth():
+            n, frame = 0, sys._getframe()
+            while frame:
+                n, frame = n + 1, frame.f_back
+            return n
+        def f():
+            sys.setrecursionlimit(depth() + 6)
+            return [1, [2, [3]]]
+    """
+    full = result_of(text)
+    equal(full["value"]["repr"], "[1, [2, [3]]]")
+    assert full["changed"]["recursion_limit"] is not None
+
+
+@case
+def a_recursion_limit_set_by_the_import_is_kept_for_the_calls():
+    with guest(
+        "import sys\nsys.setrecursionlimit(333)\ndef f():\n    return sys.getrecursionlimit()"
+    ) as one:
+        full = one.call("m:f")
+        equal(full["value"]["value"], 333)
+        equal(full["changed"]["recursion_limit"], None)
+
+
+@case
+def running_out_of_memory_is_reported():
+    text = """
+        def f():
+            held = []
+            while True:
+                held.append('x' * 1000000 + str(len(held)))
+        def small():
+            held = []
+            while True:
+                held.append(bytearray(1000))
+    """
+    with guest(text) as one:
+        for name in ("f", "small"):
+            full = one.call("m:" + name, rlimits=[[9, 300 << 20, 300 << 20]])
+            equal((full["kind"], full["exception"]["type"]), ("raised", "MemoryError"))
+        full = one.call("m:f", rlimits=[[9, 300 << 20, 300 << 20]])
+        equal(full["exception"]["frames"][-1]["function"], "f")
+
+
+@case
+def enormous_messages_are_cut():
+    full = result_of("def f():\n    raise ValueError('x' * 50_000_000)")
+    equal(len(full["exception"]["message"]), CAPS["message"])
+
+
+@case
+def a_report_never_runs_past_its_place():
+    text = """
+        def f(n):
+            e = None
+            for i in range(n):
+                try:
+                    raise ValueError(str(i) * 100000) from e
+                except ValueError as new:
+                    e = new
+            raise e
+        def v():
+            return ['\\U0001F600' * 60000] * 3 + ['\\x00' * 1000] * 100
+        def names():
+            raise type('N' * 100000, (Exception,), {'__module__': 'm' * 100000})
+    """
+    caps = {"repr": 1 << 30, "message": 1 << 30, "items": 1 << 30, "depth": 1 << 30}
+    with guest(text) as one:
+        full = one.call("m:f", [40], caps=caps)
+        equal(full["exception"]["type"], "ValueError")
+        equal(one.short["kind"], "raised")
+        full = one.call("m:v", caps=caps)
+        equal(full["kind"], "returned")
+        assert one.call("m:names", caps=caps)["exception"]["type"].startswith("mmm")

@@ -1,0 +1,166 @@
+"""What a call leaves, changes and tries beside its result."""
+
+import os
+import time
+
+from cases import case, equal, guest
+
+
+@case
+def leftover_threads_are_named():
+    text = """
+        import threading, time
+        def f():
+            threading.Thread(target=time.sleep, args=(30,), name='sleeper', daemon=True).start()
+            return 1
+        def busy():
+            def spin():
+                while True:
+                    pass
+            threading.Thread(target=spin, name='spinner').start()
+            return 1
+        def raw():
+            import _thread
+            _thread.start_new_thread(time.sleep, (30,))
+            time.sleep(0.05)
+    """
+    with guest(text) as one:
+        began = time.monotonic()
+        equal(one.call("m:f")["threads_left"], ["sleeper"])
+        equal(one.call("m:busy")["threads_left"], ["spinner"])
+        equal(len(one.call("m:raw")["threads_left"]), 1)
+        assert time.monotonic() - began < 5
+
+
+@case
+def leftover_descriptors_are_listed():
+    text = """
+        import os, socket
+        def f():
+            global kept
+            kept = open(__file__), os.pipe(), socket.socket()
+        def none():
+            with open(__file__) as f:
+                return f.readline()
+        def low():
+            os.close(0)
+            return os.open('/dev/null', 0)
+        def flood():
+            global kept
+            kept = []
+            try:
+                while True:
+                    kept.append(os.open('/dev/null', 0))
+            except OSError:
+                return len(kept)
+    """
+    with guest(text) as one:
+        found = [what for _, what in one.call("m:f")["descriptors_left"]]
+        equal(sorted(found), sorted([one.home + "/m.py", "pipe", "pipe", "socket"]))
+        equal(one.call("m:none")["descriptors_left"], [])
+        equal(one.call("m:low")["descriptors_left"], [])
+        full = one.call("m:flood", rlimits=[[7, 64, 64]])
+        assert len(full["descriptors_left"]) >= 50
+
+
+@case
+def changes_of_the_process_are_reported():
+    text = """
+        import os, signal, sys
+        os.environ['GONE'] = '1'
+        def f():
+            os.environ['NEW'] = 'x'
+            del os.environ['GONE']
+            os.chdir('/')
+            sys.setrecursionlimit(2345)
+            signal.signal(signal.SIGUSR1, signal.SIG_IGN)
+            import colorsys
+        def same():
+            os.environ['PATH'] = os.environ.get('PATH', '')
+            return os.getcwd()
+        def replaced():
+            os.environ = {}
+    """
+    with guest(text) as one:
+        changed = one.call("m:f")["changed"]
+        equal(changed["environ"], ["GONE", "NEW"])
+        equal((changed["cwd"], changed["recursion_limit"]), ("/", 2345))
+        equal((changed["signals"], changed["modules"]), ([10], 1))
+        os.symlink(one.home, one.home + "/link")
+        full = one.call("m:same", cwd=one.home + "/link")
+        nothing = {"environ": [], "cwd": None, "modules": 0, "signals": [], "recursion_limit": None}
+        equal(full["changed"], nothing)
+        equal(full["value"]["value"], os.path.realpath(one.home))
+        equal(one.call("m:replaced")["changed"]["environ"], ["os.environ"])
+
+
+@case
+def the_call_leads_a_session_of_its_own_in_its_directory():
+    text = "import os\ndef f():\n    return os.getsid(0) == os.getpid(), os.getcwd()"
+    with guest(text) as one:
+        equal(one.call("m:f", cwd="/")["value"]["value"], ("t", [True, "/"]))
+
+
+@case
+def files_outside_the_roots_are_attempts():
+    text = """
+        import os, socket
+        def f():
+            for path in ('/etc/passwd', '/etc/passwd', 'm.py', '../outside', '/etc/../etc/hosts'):
+                try:
+                    open(path).close()
+                except OSError:
+                    pass
+            for action in (
+                lambda: open('/nowhere/at/all', 'w'),
+                lambda: os.remove('/nowhere/r'),
+                lambda: os.rename('m.py', '/nowhere/n'),
+                lambda: os.mkdir('/nowhere/d'),
+                lambda: os.listdir('/proc/self'),
+                lambda: os.symlink('/etc', '/nowhere/s'),
+                lambda: os.open(b'/nowhere/b', os.O_RDWR),
+                lambda: os.chmod('/nowhere/c', 0),
+            ):
+                try:
+                    action()
+                except OSError:
+                    pass
+            s = socket.socket()
+            try:
+                s.connect(('127.0.0.1', 9))
+            except OSError:
+                pass
+        def inside():
+            with open('new.txt', 'w') as file:
+                file.write('x')
+            os.remove('new.txt')
+            import colorsys
+            return os.listdir()
+        def many():
+            for i in range(100):
+                try:
+                    open('/nowhere/%d' % i)
+                except OSError:
+                    pass
+    """
+    with guest(text) as one:
+        outside = os.path.dirname(one.home) + "/outside"
+        expected = [
+            ["read", "/etc/passwd"],
+            ["read", outside],
+            ["read", "/etc/hosts"],
+            ["write", "/nowhere/at/all"],
+            ["remove", "/nowhere/r"],
+            ["rename", "/nowhere/n"],
+            ["mkdir", "/nowhere/d"],
+            ["list", "/proc/self"],
+            ["symlink", "/nowhere/s"],
+            ["write", "/nowhere/b"],
+            ["chmod", "/nowhere/c"],
+            ["connect", "127.0.0.1:9"],
+        ]
+        equal(one.call("m:f")["attempts"], expected)
+        equal(one.call("m:inside")["attempts"], [])
+        equal(len(one.call("m:many")["attempts"]), 32)
+    with guest("open('/etc/passwd')") as one:
+        equal(one.report()[2]["attempts"], [["read", "/etc/passwd"]])

@@ -1,0 +1,130 @@
+"""The harness starts, ends, and sweeps processes away."""
+
+import errno
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+
+from cases import case, equal, guest, loaded_anyway
+from driving import HARNESS, PATIENCE, Guest
+from under_test import PYTHON, VERSION
+
+
+@case
+def the_harness_says_which_python_it_is():
+    with Guest(PYTHON) as one:
+        equal(one.ready["op"], "ready")
+        assert tuple(one.ready["version"][:2]) == VERSION
+
+
+@case
+def the_harness_ends_when_the_init_is_gone():
+    one = Guest(PYTHON)
+    equal(one.close(), 0)
+
+
+@case
+def nonsense_on_the_wire_ends_the_harness():
+    one = Guest(PYTHON)
+    one.socket.sendall(b"GET / HTTP/1.1\r\n\r\n")
+    equal(one.close(), 71)
+
+
+@case
+def nothing_expensive_is_loaded_at_the_start():
+    text = "import sys\nnames = sorted(sys.modules)\ndef f():\n    return names"
+    expensive = "json re signal enum traceback inspect ctypes asyncio typing threading random"
+    with guest(text) as one:
+        value = one.call("m:f", caps={"items": 1000})["value"]["value"]
+        found = set(value[1]) & set(expensive.split() + ["socket", "datetime", "collections"])
+        equal(found - loaded_anyway(), set())
+
+
+@case
+def compiled_files_are_used_when_they_fit():
+    copied = tempfile.mkdtemp(prefix="menace-harness-")
+    try:
+        for name in os.listdir(HARNESS):
+            if name.endswith(".py"):
+                shutil.copy(os.path.join(HARNESS, name), copied)
+        script = (
+            "import py_compile, sys\nfor p in sys.argv[1:]: py_compile.compile(p, cfile=p + 'c')"
+        )
+        sources = [os.path.join(copied, name) for name in os.listdir(copied)]
+        subprocess.check_call([PYTHON, "-I", "-c", script, *sources])
+        for source in sources:
+            if not source.endswith("__main__.py"):
+                with open(source, "w") as file:
+                    file.write("1 / 0\n")
+        with guest("def f():\n    return 1", harness=copied) as one:
+            equal(one.call("m:f")["value"]["value"], 1)
+        for source in sources:
+            name = os.path.basename(source)
+            shutil.copy(os.path.join(HARNESS, name), source)
+            with open(source + "c", "r+b") as file:
+                file.write(b"\0\0\0\0")
+        with guest("def f():\n    return 2", harness=copied) as one:
+            equal(one.call("m:f")["value"]["value"], 2)
+    finally:
+        shutil.rmtree(copied)
+
+
+@case
+def at_exit_functions_do_not_run():
+    text = "import atexit\natexit.register(print, 'at exit')\ndef f():\n    return 1"
+    with guest(text) as one:
+        one.call("m:f")
+        one.socket.shutdown(socket.SHUT_RDWR)
+        one.process.wait(PATIENCE)
+        assert "at exit" not in one.text()
+
+
+@case
+def a_sweep_outside_a_namespace_of_its_own_is_refused():
+    with Guest(PYTHON) as one:
+        if one.process.pid and os.getpid() != 1:
+            equal(one.ask({"op": "sweep"}), {"op": "swept", "errno": errno.EPERM})
+
+
+@case
+def a_sweep_leaves_no_process():
+    tool = shutil.which("unshare")
+    works = tool and subprocess.call([tool, "-pf", "true"], stderr=subprocess.DEVNULL) == 0
+    if not works:
+        return
+    inner = [tool, "-pf", sys.executable, "-B", os.path.dirname(os.path.abspath(__file__))]
+    inner += [PYTHON, "--as-init"]
+    done = subprocess.Popen(inner, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    told, _ = done.communicate(timeout=60)
+    assert b"swept clean" in told, told.decode()
+
+
+def as_init():
+    """Runs as PID 1 of a namespace: a call leaves a daemon behind and the sweep ends it."""
+    text = """
+        import os, time
+        def f():
+            for _ in range(3):
+                if os.fork() == 0:
+                    os.setsid()
+                    time.sleep(60)
+            return os.getpid()
+    """
+    assert os.getpid() == 1
+    one = guest(text)
+    equal(one.call("m:f")["kind"], "returned")
+    equal(one.ask({"op": "sweep"}), {"op": "swept"})
+    while True:
+        try:
+            pid, _ = os.waitpid(-1, os.WNOHANG)
+        except ChildProcessError:
+            raise AssertionError("the harness itself is gone")
+        if pid == 0:
+            break
+    equal(one.call("m:f")["kind"], "returned")
+    equal(one.ask({"op": "sweep"}), {"op": "swept"})
+    print("swept clean")
+    os._exit(0)
