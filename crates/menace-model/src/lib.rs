@@ -33,8 +33,9 @@ pub use limits::{EnforcedBy, Limit, Limits, Mechanism};
 pub use module::{ModuleError, ModuleReport, Totals};
 pub use numbers::{Halstead, Lines, Numbers};
 pub use outcome::{
-    BurstReport, Changed, Coverage, Exit, Felt, FileChange, FileCoverage, Files, Frame, Left,
-    Outcome, Output, Raised, Returned, RuntimeMetrics, Stage, Touched, Violation,
+    Asked, BurstReport, Changed, Coverage, Exit, Felt, FileChange, FileCoverage, Files, Frame,
+    Left, Outcome, Output, Raised, Returned, RuntimeMetrics, Stage, Touched, UpstreamReport,
+    Violation,
 };
 pub use random::{Random, Seed};
 pub use section::{CallEdge, Param, ParamKind, Section, SectionId, SectionKind};

@@ -172,6 +172,7 @@ fn changed(said: &Item, context: &Context<'_>) -> Changed {
             .unwrap_or(0),
         signals: numbers("signals").into_iter().filter_map(|n| i32::try_from(n).ok()).collect(),
         recursion_limit: changed.get("recursion_limit").and_then(Item::as_int),
+        defaults: changed.get("defaults").map(Item::texts).unwrap_or_default(),
     }
 }
 
@@ -212,6 +213,8 @@ fn raised(item: &Item, context: &Context<'_>, depth: usize) -> Option<Raised> {
     Some(Raised {
         kind,
         message: item.get("message").and_then(Item::as_text).unwrap_or_default(),
+        bases: item.get("bases").map(Item::texts).unwrap_or_default(),
+        explicit: item.get("explicit").and_then(Item::as_bool).unwrap_or(false),
         frames: item
             .get("frames")
             .map(Item::items)
