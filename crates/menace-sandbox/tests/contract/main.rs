@@ -15,6 +15,7 @@ mod imports;
 mod lifecycle;
 mod limits;
 mod loopholes;
+mod mending;
 mod network;
 mod outcome;
 mod policy;
