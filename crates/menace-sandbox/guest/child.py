@@ -7,6 +7,7 @@ object touched here is a page to copy.
 """
 
 from _signal import SIG_SETMASK, pthread_sigmask
+from mailbox import ACTIVE
 from posix import _exit, chdir, close, getpid, setsid
 
 from calling import Outcome, perform, settle
@@ -77,11 +78,16 @@ def _run(zygote, outcome, action, call):
     try:
         try:
             mode.enter()
+            if "faults" in call:
+                # From here on, and no longer than the section runs, the init lets things fail.
+                zygote.mailbox.map[ACTIVE] = 1
             action(outcome, zygote.modules, call)
         finally:
             # First of all, and without calling a function: a handler, a tracer or a tool that
             # the guest left may break in and raise until this is done.
             mode.mask = pthread_sigmask(SIG_SETMASK, ALL)
+            if "faults" in call:
+                zygote.mailbox.map[ACTIVE] = 0
         mode.leave()
     except BaseException as error:
         if issubclass(type(error), MemoryError):

@@ -9,6 +9,7 @@ from mmap import mmap
 from posix import close, dup, fstat
 
 PHASE = 4
+ACTIVE = 5
 SHORT_LENGTH = 8
 FULL_LENGTH = 12
 SHORT_AT = 64

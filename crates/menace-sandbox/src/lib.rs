@@ -18,6 +18,7 @@ mod cgroup;
 mod confine;
 mod discard;
 mod error;
+mod fault;
 mod harness;
 mod host;
 pub mod init;

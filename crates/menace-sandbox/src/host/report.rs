@@ -6,8 +6,8 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use menace_model::{
-    Call, Changed, Frame, Left, Limits, Outcome, Output, Raised, Returned, RuntimeMetrics, Stage,
-    Violation,
+    Call, Changed, FaultMode, Frame, Left, Limits, Outcome, Output, Raised, Returned,
+    RuntimeMetrics, Stage, Violation,
 };
 
 use super::verdict::{self, Said};
@@ -53,8 +53,12 @@ pub(crate) fn outcome(report: &Report, context: &Context<'_>) -> Outcome {
     let what = match word.as_str() {
         "returned" => Said::Returned,
         "raised" => Said::Raised {
-            memory: context.limits.memory_bytes.is_some() && holds(exception.as_ref(), is_memory),
-            disk: context.limits.disk_bytes.is_some() && holds(exception.as_ref(), is_disk),
+            memory: context.limits.memory_bytes.is_some()
+                && !injected(report, FaultMode::Memory)
+                && holds(exception.as_ref(), is_memory),
+            disk: context.limits.disk_bytes.is_some()
+                && !injected(report, FaultMode::Disk)
+                && holds(exception.as_ref(), is_disk),
         },
         "exited" => Said::Exited,
         "unreachable" => Said::Unreachable,
@@ -260,6 +264,11 @@ fn holds(exception: Option<&Raised>, is: fn(&Raised) -> bool) -> bool {
         next = exception.cause.as_deref();
     }
     false
+}
+
+/// What a fault made fail is no limit that was hit.
+fn injected(report: &Report, mode: FaultMode) -> bool {
+    report.felt.iter().any(|felt| felt.mode == mode && felt.struck > 0)
 }
 
 fn is_memory(exception: &Raised) -> bool {

@@ -18,7 +18,8 @@ use super::zygote::{Confinement, Program, Zygote, hard_limit};
 use super::{During, InitError, paths, probe, root};
 use crate::Tier;
 use crate::cgroup::{Controller, GroupFiles};
-use crate::confine::{Level, Places, Policy};
+use crate::confine::{Interpose, Level, Places, Policy};
+use crate::fault::Faults;
 use crate::sys;
 use crate::wire::harness::Setup;
 use crate::wire::messages::{InitConfig, Ready};
@@ -115,6 +116,7 @@ impl Boot<'_> {
                 .map_err(|error| InitError::Refused(error.to_string()))?,
             safe_mode: config.safe_mode,
             namespaces: config.tier.has_namespaces(),
+            interpose: config.interpose,
         };
         self.layer.prepare()?;
         let foreign = self.foreign_processes();
@@ -122,7 +124,9 @@ impl Boot<'_> {
             && config.tier != Tier::Unsafe
         {
             self.limit_group(Some(probe::PROCESSES))?;
-            probe::run(wanted, &self.confinement(policy, probe::PROCESSES + foreign))?;
+            // It answers for itself, and is asked about nothing but what is forbidden.
+            let plain = Policy { interpose: Interpose::default(), ..policy };
+            probe::run(wanted, &self.confinement(plain, probe::PROCESSES + foreign))?;
             self.layer.discard()?;
             self.layer.prepare()?;
         }
@@ -154,6 +158,9 @@ impl Boot<'_> {
         let setup = self.setup();
         let open_files = config.open_files.min(hard_limit(Resource::RLIMIT_NOFILE));
         let keeper = Keeper::new(self.group.take(), self.census, zygote.pid, open_files);
+        let own_places = ["/tmp", "/var/tmp", "/dev/shm"].iter().map(PathBuf::from);
+        let own_places =
+            own_places.chain([self.layer.writable(), self.layer.repo().to_owned()]).collect();
         let mut sandbox = Sandbox {
             host: self.host,
             keeper,
@@ -166,6 +173,11 @@ impl Boot<'_> {
             attempts: Vec::new(),
             proc: self.proc,
             asked_for_fork: false,
+            faults: Faults::new(own_places),
+            interpose: config.interpose,
+            delayed: Vec::new(),
+            running: None,
+            stopped_early: false,
         };
         sandbox.greet(&setup, ready)?;
         sandbox.serve()

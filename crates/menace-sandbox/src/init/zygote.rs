@@ -23,6 +23,8 @@ use crate::wire::{channel, harness};
 const CONTROL: RawFd = 900;
 const GO: RawFd = 901;
 const MAILBOX: RawFd = 902;
+/// Until Python has started. Up here, because nobody answers for it yet when it is first used.
+const BOOT: RawFd = 903;
 
 /// How a confined process is started.
 #[derive(Debug)]
@@ -81,6 +83,10 @@ impl Zygote {
         let environment = program.environment()?;
         match sys::fork().during(|| "cannot fork".to_owned())? {
             ForkResult::Child => {
+                let boot_theirs = match sys::place_privately(boot_theirs.as_fd(), BOOT) {
+                    Ok(()) => UnixStream::from(sys::adopt(BOOT)),
+                    Err(_) => boot_theirs,
+                };
                 let Err(error) = (|| -> Result<std::convert::Infallible, InitError> {
                     program.take_places(&theirs, &go_theirs)?;
                     if !confinement.policy.namespaces {

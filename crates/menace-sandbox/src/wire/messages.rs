@@ -139,6 +139,8 @@ pub(crate) enum Killed {
     Cpu,
     Memory,
     Disk,
+    /// A fault, before its time was up.
+    Early,
 }
 
 /// The beginning of a stream and how much there was.

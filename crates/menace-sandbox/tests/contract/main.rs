@@ -10,6 +10,7 @@ mod bench;
 mod calls;
 mod descriptors;
 mod escapes;
+mod faults;
 mod host;
 mod imports;
 mod lifecycle;

@@ -21,12 +21,17 @@ use nix::sys::socket::{ControlMessage, ControlMessageOwned, MsgFlags, recvmsg, s
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 
 use super::{
-    Attempt, Kind, Landlocked, Level, Listener, Places, Policy, Warden, confine, landlock,
-    privileges, seccomp,
+    Attempt, Interpose, Kind, Landlocked, Level, Listener, Places, Policy, Warden, confine,
+    landlock, privileges, seccomp,
 };
 
 fn policy(level: u8) -> Policy {
-    Policy { level: Level::try_from(level).unwrap(), safe_mode: false, namespaces: true }
+    Policy {
+        level: Level::try_from(level).unwrap(),
+        safe_mode: false,
+        namespaces: true,
+        interpose: Interpose::default(),
+    }
 }
 
 /// A C `int` as a register holds it.
