@@ -8,10 +8,12 @@
 //! Invariant: the same repository gives the same answers, in the same order.
 
 mod docstring;
+mod doctest;
 mod env;
 mod functional;
 mod index;
 mod known;
+mod passing;
 mod sites;
 #[cfg(test)]
 mod tests;
@@ -131,6 +133,7 @@ impl Survey<'_> {
             Walker::new(&file.text, file.parsed.syntax(), place, context, wanted).hints()
         });
         let mut hints = hints.ok_or_else(|| SurveyError::Changed { path: path() })?;
+        passing::follow(module, &mut hints);
         for (section, hints) in hints.iter_mut().enumerate() {
             self.sites.add_to((place, section), hints);
         }

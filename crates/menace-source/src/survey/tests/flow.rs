@@ -72,6 +72,19 @@ fn attributes_of_the_instance_carry_parameters_into_other_methods() {
 }
 
 #[test]
+fn functions_of_the_same_module_tell_what_they_do_with_what_they_are_passed() {
+    let source = "def f(x, y):\n    first(y, b=x)\ndef first(a, b):\n    Second(b)\n    a.no\nclass Second:\n    \
+                  def __init__(self, c):\n        c.read()\n        f(c, 1)\n";
+    let expected = [
+        passed_to("m.first", "b"),
+        passed_to("m.Second", "0"),
+        method("read", 0),
+        passed_to("m.f", "0"),
+    ];
+    assert_eq!(uses(source), expected);
+}
+
+#[test]
 fn variadic_parameters_are_parameters() {
     let source = "def f(*x, **kw):\n    g(*x, **kw)\n    kw.pop('a')\n";
     assert_eq!(uses(source), [Use::Iterated, passed_to("g", "*")]);

@@ -132,6 +132,25 @@ fn calls_that_are_expected_to_fail_are_kept_apart() {
 }
 
 #[test]
+fn functions_that_an_assertion_calls_are_called() {
+    let test = "import lib\ndef test(self):\n    self.assertRaises(OSError, lib.load, 'bad', mode=1)\n    \
+                p = lib.Parser('t')\n    self.assertRaisesRegex(OSError, 'no', p.parse, 2)\n";
+    assert_eq!(calls(&found(test, "load").refused), ["'bad', mode=1"]);
+    assert_eq!(calls(&found(test, "Parser.parse").refused), ["lib.Parser('t')|2"]);
+}
+
+#[test]
+fn examples_in_docstrings_are_calls() {
+    let source = "SIZE = 3\ndef double(x, y=1):\n    \"\"\"Doubles.\n\n    >>> double(2)\n    4\n    >>> from decimal import Decimal\n    \
+                  >>> a = Decimal('1')\n    >>> double(a, y=SIZE)\n    2\n    >>> double(None)\n    Traceback (most recent call last):\n    \
+                  TypeError: no\n    \"\"\"\nclass Box:\n    '>>> Box(1)'\n    def __init__(self, size): pass\n";
+    let found = hints(&[("m.py", source)], "m.py::double");
+    assert_eq!(calls(&found.sites), ["2", "decimal.Decimal('1'), y=3"]);
+    assert_eq!(calls(&found.refused), ["None"]);
+    assert_eq!(calls(&hints(&[("m.py", source)], "m.py::Box.__init__").sites), ["1"]);
+}
+
+#[test]
 fn tables_of_data_are_no_examples() {
     let long = "a".repeat(5_000);
     assert_eq!(sites(&format!("load('{long}')\nload('short')"), "load"), ["'short'"]);

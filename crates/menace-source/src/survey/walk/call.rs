@@ -189,9 +189,11 @@ impl<'a> Walker<'a> {
         let Some(first) = call.arguments.args.first() else { return };
         if let (true, Expr::StringLiteral(key)) = (takes_key(name), first) {
             self.used(on, &Use::Key(key.value.to_str().to_owned()));
-        } else if let Some(argument) = self.text(first) {
-            let argument = argument.to_string();
-            self.used(on, &Use::MethodWith { name: name.to_owned(), argument });
+        } else {
+            for argument in self.texts(first) {
+                let argument = argument.to_string();
+                self.used(on, &Use::MethodWith { name: name.to_owned(), argument });
+            }
         }
     }
 
@@ -260,18 +262,42 @@ impl<'a> Walker<'a> {
         if self.sites.is_none() {
             return;
         }
+        let ast::Arguments { args, keywords, .. } = &call.arguments;
+        self.add_site(callee, args, keywords, self.expects_failure);
+        // `self.assertRaises(Error, function, …)` calls the function.
+        let raises = callee.on.as_ref().map_or("", |(_, attribute)| attribute.attr.as_str());
+        let before = match raises {
+            "assertRaises" | "raises" => 1,
+            "assertRaisesRegex" => 2,
+            _ => return,
+        };
+        if let [function, args @ ..] = args.get(before..).unwrap_or_default()
+            && matches!(function, Expr::Name(_) | Expr::Attribute(_))
+        {
+            let callee = self.callee(function);
+            self.add_site(&callee, args, keywords, true);
+        }
+    }
+
+    fn add_site(
+        &mut self,
+        callee: &Callee<'a>,
+        args: &[Expr],
+        keywords: &[ast::Keyword],
+        fails: bool,
+    ) {
         let Some(target) = &callee.target else { return };
         let Some(module) = target.module else { return };
         let instance = callee.on.as_ref().filter(|(on, _)| on.class.is_some());
         let receiver = instance.map(|(_, attribute)| &*attribute.value);
-        let sites = self.rendered(call, receiver).into_iter().map(|rendered| RawSite {
+        let rendered = self.rendered(args, keywords, receiver);
+        let sites = rendered.into_iter().map(|rendered| RawSite {
             module,
             attributes: target.attributes.clone(),
             bound: instance.is_some(),
-            fails: self.expects_failure,
+            fails,
             rendered,
         });
-        let sites: Vec<RawSite> = sites.collect();
         if let Some(all) = &mut self.sites {
             all.extend(sites);
         }

@@ -22,6 +22,7 @@ impl<'a> Walker<'a> {
             self.value(&decorator.expression);
         }
         self.defaults(&function.parameters);
+        self.examples(&function.body);
         let cases = self.parametrized(function);
         let scope = self.env.scopes.innermost();
         let in_class = scope.kind == ScopeKind::Class;
@@ -202,6 +203,7 @@ impl<'a> Walker<'a> {
             let reference = base.and_then(|base| self.env.scopes.resolve_expr(base));
             first_base = reference.map(|reference| Rc::new(self.resolve(&reference)));
         }
+        self.examples(&class.body);
         let qualname = format!("{}{}", self.env.scopes.innermost().prefix, class.name);
         let itself = Rc::new(self.resolve(&Reference::to("", &qualname)));
         self.classes.push(ClassAround {

@@ -16,9 +16,11 @@ mod record;
 mod render;
 mod statement;
 
+pub(super) use record::MAX_USES;
+
 use std::rc::Rc;
 
-use ruff_python_ast::ModModule;
+use ruff_python_ast::{ModModule, Stmt};
 use ruff_source_file::LineIndex;
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -28,8 +30,10 @@ use super::env::Env;
 use super::index::Index;
 use super::known::Known;
 use super::sites::RawSite;
+use super::{docstring, doctest};
 use crate::facts::{Scope, ScopeKind};
 use crate::link::{Resolved, Resolver};
+use crate::parse;
 
 /// What a walk knows about the rest of the repository.
 #[derive(Debug, Clone, Copy)]
@@ -98,24 +102,8 @@ impl<'a> Walker<'a> {
     ) -> Self {
         let walrus = memchr::memmem::find(source.as_bytes(), b":=").is_some();
         let scope = Scope::of_body(ScopeKind::Module, String::new(), &tree.body, walrus);
-        let mut walker = Self {
-            source,
-            tree,
-            module,
-            context,
-            env: Env::new(scope),
-            walrus,
-            lines: None,
-            sections: FxHashMap::default(),
-            frames: Vec::new(),
-            classes: Vec::new(),
-            receivers: Vec::new(),
-            expects_failure: false,
-            hints: Vec::new(),
-            met: 0,
-            strangers: 0,
-            sites: None,
-        };
+        let mut walker = Self::in_scope(source, tree, module, context, scope);
+        walker.walrus = walrus;
         match wanted {
             Wanted::Sites => walker.sites = Some(Vec::new()),
             Wanted::Hints { report, lines } => {
@@ -138,6 +126,33 @@ impl<'a> Walker<'a> {
         walker
     }
 
+    fn in_scope(
+        source: &'a str,
+        tree: &'a ModModule,
+        module: usize,
+        context: Context<'a>,
+        scope: Scope<'a>,
+    ) -> Self {
+        Self {
+            source,
+            tree,
+            module,
+            context,
+            env: Env::new(scope),
+            walrus: true,
+            lines: None,
+            sections: FxHashMap::default(),
+            frames: Vec::new(),
+            classes: Vec::new(),
+            receivers: Vec::new(),
+            expects_failure: false,
+            hints: Vec::new(),
+            met: 0,
+            strangers: 0,
+            sites: None,
+        }
+    }
+
     /// Hints for each section; `None` when the sections are not those of the report.
     pub(super) fn hints(mut self) -> Option<Vec<Hints>> {
         self.module();
@@ -152,7 +167,25 @@ impl<'a> Walker<'a> {
     fn module(&mut self) {
         // Functions see constants that are defined after them.
         self.constants(&self.tree.body);
+        self.examples(&self.tree.body);
         self.body(&self.tree.body);
+    }
+
+    /// The calls in the examples of a docstring, which see what the module sees.
+    fn examples(&mut self, body: &'a [Stmt]) {
+        let Some(sites) = &mut self.sites else { return };
+        let Some(code) = docstring::of(body).and_then(doctest::code) else { return };
+        let Ok(parsed) = parse::parse(&code, &LineIndex::from_source_text(&code)) else { return };
+        let tree = parsed.syntax();
+        let around = &self.tree.body;
+        let module = Scope::of_body(ScopeKind::Module, String::new(), around, self.walrus);
+        let mut walker = Walker::in_scope(&code, tree, self.module, self.context, module);
+        walker.sites = Some(Vec::new());
+        walker.constants(around);
+        let prefix = "<doctest>.".to_owned();
+        walker.env.push(Scope::of_body(ScopeKind::Function, prefix, &tree.body, true));
+        walker.body(&tree.body);
+        sites.append(&mut walker.sites.unwrap_or_default());
     }
 
     /// Where a reference of this file leads.

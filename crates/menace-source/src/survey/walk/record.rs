@@ -8,7 +8,7 @@ use super::Walker;
 use crate::survey::known::{Known, Origin};
 
 /// What a parameter is used for; a body that does more is not understood better by it.
-const MAX_USES: usize = 200;
+pub(in crate::survey) const MAX_USES: usize = 200;
 
 impl<'a> Walker<'a> {
     pub(super) fn used(&mut self, known: &Known<'a>, used: &Use) {

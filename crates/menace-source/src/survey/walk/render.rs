@@ -58,20 +58,23 @@ impl<'a> Walker<'a> {
     }
 
     /// The literals among the arguments of a call, for each of the cases that they come in.
-    pub(super) fn rendered(&self, call: &ast::ExprCall, receiver: Option<&Expr>) -> Vec<Rendered> {
-        let arguments = &call.arguments;
-        let is_spread = arguments.args.iter().any(Expr::is_starred_expr)
-            || arguments.keywords.iter().any(|keyword| keyword.arg.is_none());
+    pub(super) fn rendered(
+        &self,
+        args: &[Expr],
+        keywords: &[ast::Keyword],
+        receiver: Option<&Expr>,
+    ) -> Vec<Rendered> {
+        let is_spread = args.iter().any(Expr::is_starred_expr)
+            || keywords.iter().any(|keyword| keyword.arg.is_none());
         let mut printer = Printer { walker: self, case: 0, cases: 1, out: String::new() };
         let mut all = Vec::new();
         while printer.case < printer.cases.min(MAX_TEXTS) {
-            let args: Vec<Option<String>> = arguments
-                .args
+            let args: Vec<Option<String>> = args
                 .iter()
                 .take_while(|argument| !argument.is_starred_expr())
                 .map(|argument| printer.take(argument))
                 .collect();
-            let named = arguments.keywords.iter().filter_map(|keyword| {
+            let named = keywords.iter().filter_map(|keyword| {
                 let name = keyword.arg.as_ref()?.to_string();
                 Some((name, printer.take(&keyword.value)))
             });
