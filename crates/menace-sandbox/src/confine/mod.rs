@@ -19,7 +19,7 @@ mod seccomp;
 mod sys;
 mod syscalls;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod warden;
 
 use std::io;
