@@ -19,7 +19,7 @@ mod seccomp;
 pub(crate) mod sys;
 mod syscalls;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod warden;
 
 use std::io;

@@ -25,8 +25,6 @@ pub(crate) struct Attempt {
     pub what: Kind,
     /// The call as one would write it: `socket(AF_INET, SOCK_RAW, 1)`.
     pub detail: String,
-    /// The thread that tried.
-    pub pid: u32,
 }
 
 /// Answers the questions of one sandbox.
@@ -72,7 +70,7 @@ impl Warden {
     pub(crate) fn judge(&mut self, notice: &Notice) -> (Answer, Option<Attempt>) {
         if notice.architecture != NATIVE || notice.number >= i64::from(X32) {
             let detail = format!("system call {:#x} of another architecture", notice.number);
-            return refused(notice, Errno::ENOSYS, Kind::Foreign, detail);
+            return refused(Errno::ENOSYS, Kind::Foreign, detail);
         }
         if self.interposed.contains(&notice.number) {
             return (Answer::Allow, None);
@@ -92,7 +90,7 @@ impl Warden {
         } else {
             kind
         };
-        refused(notice, errno(notice, kind), kind, describe::call(name, notice))
+        refused(errno(notice, kind), kind, describe::call(name, notice))
     }
 
     fn permits(&mut self, notice: &Notice, kind: Kind) -> bool {
@@ -151,8 +149,8 @@ impl Warden {
     }
 }
 
-fn refused(notice: &Notice, errno: Errno, what: Kind, detail: String) -> (Answer, Option<Attempt>) {
-    (Answer::Refuse(errno), Some(Attempt { what, detail, pid: notice.pid }))
+fn refused(errno: Errno, what: Kind, detail: String) -> (Answer, Option<Attempt>) {
+    (Answer::Refuse(errno), Some(Attempt { what, detail }))
 }
 
 /// The error that programs expect in such a case.

@@ -6,7 +6,6 @@ use std::io;
 use std::net::Shutdown;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
-use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -14,6 +13,7 @@ use menace_model::{Call, Conditions, How, ModuleRef};
 
 use super::cancel::{Cancel, Registered};
 use super::request;
+use super::workspace::Workspace;
 use crate::SandboxError;
 use crate::cgroup::Group;
 use crate::wire::channel;
@@ -34,7 +34,7 @@ pub(crate) struct Sandbox {
     _registered: Registered,
     // Removed after the processes in it are gone: the order of these fields matters.
     _group: Option<Group>,
-    workspace: Option<PathBuf>,
+    _workspace: Option<Workspace>,
 }
 
 impl Sandbox {
@@ -42,6 +42,7 @@ impl Sandbox {
         init: &std::path::Path,
         config: &InitConfig,
         group: Option<Group>,
+        workspace: Option<Workspace>,
         cancel: &Cancel,
     ) -> Result<Self, SandboxError> {
         let start = SandboxError::start;
@@ -63,7 +64,7 @@ impl Sandbox {
             cancel: cancel.clone(),
             _registered: registered,
             _group: group,
-            workspace: config.workspace.clone(),
+            _workspace: workspace,
         };
         let descriptors: Vec<_> = config.group.iter().flatten().map(|handed| handed.fd).collect();
         let sent = channel::send_with(&sandbox.stream, config, &descriptors);
@@ -158,9 +159,6 @@ impl Drop for Sandbox {
                 break;
             }
             std::thread::sleep(Duration::from_micros(200));
-        }
-        if let Some(workspace) = &self.workspace {
-            super::leftovers::remove_workspace(workspace);
         }
     }
 }

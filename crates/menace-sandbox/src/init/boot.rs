@@ -39,11 +39,11 @@ pub(crate) fn serve_namespaced(
     let proc = root::enter(config, trees)?;
     let proc_path = PathBuf::from(format!("/proc/self/fd/{}", proc.as_raw_fd()));
     let layer = Layer::Overlay(Overlay::new(config.level < 5));
-    let read =
-        ["/usr", "/lib", "/lib64", "/lib32", "/bin", "/sbin", "/etc", "/proc", paths::HARNESS]
-            .iter()
-            .map(PathBuf::from)
-            .chain(config.needs.iter().cloned());
+    let read = paths::SYSTEM
+        .iter()
+        .chain(&["/etc", "/proc", paths::HARNESS])
+        .map(PathBuf::from)
+        .chain(config.needs.iter().cloned());
     let places = Places {
         read: read.collect(),
         write: vec![PathBuf::from(paths::WRITABLE)],
@@ -119,6 +119,8 @@ impl Boot<'_> {
             interpose: config.interpose,
         };
         self.layer.prepare()?;
+        // It may be a program of the repository, where strict levels start nothing else.
+        self.places.read.push(self.python());
         let foreign = self.foreign_processes();
         if let Some(wanted) = &config.probe
             && config.tier != Tier::Unsafe
@@ -135,7 +137,7 @@ impl Boot<'_> {
         let out = Stream::new().during(|| "cannot make a pipe".to_owned())?;
         let err = Stream::new().during(|| "cannot make a pipe".to_owned())?;
         let program = Program {
-            python: config.python.clone(),
+            python: self.python(),
             harness: main_file(config, harness),
             environment: self.environment(),
             directory: self.layer.repo().to_owned(),
@@ -264,6 +266,11 @@ impl Boot<'_> {
         .body()
     }
 
+    /// As seen from inside; an absolute path stays what it is.
+    fn python(&self) -> PathBuf {
+        self.layer.repo().join(&self.config.python)
+    }
+
     /// Built from scratch: nothing of the host's comes in.
     fn environment(&self) -> Vec<(String, String)> {
         let room = self.layer.room();
@@ -271,7 +278,8 @@ impl Boot<'_> {
         let data = inside(paths::DATA);
         let tmp =
             if self.census == Census::Namespace { "/tmp".to_owned() } else { inside(paths::TMP) };
-        let bin = self.config.python.parent().unwrap_or(Path::new("/usr/bin")).display();
+        let python = self.python();
+        let bin = python.parent().unwrap_or(Path::new("/usr/bin")).display();
         let mut variables: Vec<(String, String)> = [
             ("PATH", format!("{bin}:/usr/local/bin:/usr/bin:/bin")),
             ("HOME", inside(paths::HOME)),

@@ -20,7 +20,7 @@ mod limits;
 mod mailbox;
 mod mapped;
 mod overlay;
-mod paths;
+pub(crate) mod paths;
 mod probe;
 mod processes;
 mod root;
@@ -79,12 +79,10 @@ pub fn run() -> ! {
         };
         sys::exit_now(code);
     }
-    // Whatever Menace itself inherited is nothing for a guest.
-    if let Err(error) = sys::close_from(3) {
-        tracing::debug!("cannot close what was inherited: {error}");
-    }
     let host = UnixStream::from(sys::adopt(0));
-    let code = match start::start(&host) {
+    // Whatever Menace itself inherited is nothing for a guest.
+    let closed = sys::close_from(3).during(|| "cannot close what was inherited".to_owned());
+    let code = match closed.and_then(|()| start::start(&host)) {
         Ok(()) => 0,
         Err(error) => {
             // Nobody may be listening any more; there is nobody else to tell.

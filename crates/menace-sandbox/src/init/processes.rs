@@ -69,15 +69,20 @@ fn descendants() -> Vec<i32> {
 pub(crate) fn end_descendants() {
     let patience = Instant::now() + ENDING;
     while Instant::now() < patience {
-        while waitpid(None, Some(WaitPidFlag::WNOHANG | WaitPidFlag::__WALL))
-            .is_ok_and(|status| status.pid().is_some())
-        {}
+        reap_orphans();
         if descendants().is_empty() {
             return;
         }
         end(descendants);
         std::thread::sleep(Duration::from_millis(1));
     }
+}
+
+/// Takes note of every child that has ended.
+pub(crate) fn reap_orphans() {
+    while waitpid(None, Some(WaitPidFlag::WNOHANG | WaitPidFlag::__WALL))
+        .is_ok_and(|status| status.pid().is_some())
+    {}
 }
 
 /// Kills all who are listed. They are stopped first, until no new ones appear: whoever is killed

@@ -388,7 +388,7 @@ impl Sandbox<'_> {
     /// Ends everything that the call left running; names it in the report.
     fn sweep(&mut self, report: &mut Report) -> Result<(), InitError> {
         for round in 0..=SWEEPS {
-            reap_orphans();
+            processes::reap_orphans();
             let others = self.census.others(self.zygote.pid);
             if others.is_empty() || report.spent.is_some() {
                 return Ok(());
@@ -596,14 +596,6 @@ fn nanos(duration: Duration) -> u64 {
 #[expect(clippy::cast_sign_loss, reason = "clamped")]
 fn seconds(seconds: f64) -> u64 {
     (seconds.clamp(0.0, 1e9) * 1e9) as u64
-}
-
-fn reap_orphans() {
-    while let Ok(status) = waitpid(None, Some(WaitPidFlag::WNOHANG | WaitPidFlag::__WALL)) {
-        if status.pid().is_none() {
-            return;
-        }
-    }
 }
 
 /// The status of a child of the init, in the form that `waitpid` gives it.

@@ -16,6 +16,7 @@ use super::streams::Stream;
 use super::{During, InitError};
 use crate::cgroup::{Attaching, GroupFiles};
 use crate::confine::{self, Landlocked, Listener, Places, Policy, Warden};
+use crate::error::explain;
 use crate::sys;
 use crate::wire::{channel, harness};
 
@@ -189,18 +190,6 @@ pub(crate) fn confine_self(
         .map_err(|error| InitError::Refused(explain(&error)))?;
     channel::send_with(boot, &confined.landlocked, &[confined.listener.as_raw_fd()])
         .during(|| "cannot hand over the listener".to_owned())
-}
-
-/// An error with what caused it, on one line.
-pub(super) fn explain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(source) = cause {
-        text.push_str(": ");
-        text.push_str(&source.to_string());
-        cause = source.source();
-    }
-    text
 }
 
 /// The most that this process may give itself or others.

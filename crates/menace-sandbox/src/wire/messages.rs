@@ -18,7 +18,7 @@ pub(crate) struct InitConfig {
     pub drop_to: Option<Identity>,
     /// On the host.
     pub repo: PathBuf,
-    /// How Python is started, as seen from inside.
+    /// How Python is started: an absolute path, or one below the repository, wherever that is inside.
     pub python: PathBuf,
     /// Directories and files of the host, to be seen under the same path, read-only.
     pub needs: Vec<PathBuf>,

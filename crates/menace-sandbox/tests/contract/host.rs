@@ -2,7 +2,58 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+
+use menace_sandbox::Tier;
+use tempfile::TempDir;
+
+/// What the sandboxes of one bench show on this very machine while they live: processes, and
+/// directories for those that have no mounts. A backend that runs calls elsewhere shows nothing.
+#[derive(Debug)]
+pub(crate) struct Traces {
+    tier: Tier,
+    /// In the environment of every guest, to find its processes by.
+    marker: String,
+    workspaces: TempDir,
+}
+
+impl Traces {
+    pub(crate) fn new(tier: Tier, repo: &Path) -> Self {
+        let workspaces = TempDir::with_prefix("work-").expect("a workspace can be made");
+        // The guest is another user, who must get to its copy.
+        fs::set_permissions(workspaces.path(), fs::Permissions::from_mode(0o711)).expect("ours");
+        let marker = format!("menace-test-{}-{}", std::process::id(), repo.display());
+        Self { tier, marker, workspaces }
+    }
+
+    pub(crate) fn variable(&self) -> (String, String) {
+        ("MENACE_TEST_MARKER".to_owned(), self.marker.clone())
+    }
+
+    pub(crate) fn workspaces(&self) -> &Path {
+        self.workspaces.path()
+    }
+
+    /// Between two calls there are only the processes that idle sandboxes have: the init, with
+    /// namespaces its parent, the interpreter, and the one that waits to become the next call.
+    pub(crate) fn assert_idle(&self) {
+        let left = descendants();
+        // Counted last: another sandbox may be on its way meanwhile.
+        let sandboxes = children(std::process::id()).len();
+        let idle = sandboxes * if self.tier.has_namespaces() { 4 } else { 3 };
+        assert!(left.len() <= idle, "processes were left: {left:?}");
+    }
+
+    /// Nothing is left of any sandbox.
+    pub(crate) fn assert_gone(&self) {
+        let left = [processes_of(&self.marker), descendants()].concat();
+        assert_eq!(left, Vec::<String>::new(), "processes were left");
+        let entries = fs::read_dir(self.workspaces.path()).expect("still there").flatten();
+        let left: Vec<_> = entries.map(|entry| entry.file_name()).collect();
+        assert!(left.is_empty(), "directories were left: {left:?}");
+    }
+}
 
 /// Everybody who descends from this process, parents first.
 pub(crate) fn all_children() -> Vec<u32> {

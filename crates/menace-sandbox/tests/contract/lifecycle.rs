@@ -4,10 +4,10 @@ use std::fs;
 use std::time::{Duration, Instant};
 
 use menace_model::{Value, Verdict};
-use menace_sandbox::{Backend, Cancel, Job, LocalBackend, Options, Pool, SandboxError, Tier};
+use menace_sandbox::{Cancel, Job, Options, Pool, SandboxError, Tier};
 
 use crate::bench::{Bench, ask, guest, interpreter};
-use crate::{host, process};
+use crate::{backends, host, process};
 
 crate::on_every_tier![
     an_ended_session_leaves_nothing,
@@ -211,18 +211,23 @@ fn differences(one: &Value, other: &Value) -> Vec<String> {
     pairs.map(|(one, other)| format!("{one:?}, then {other:?}")).collect()
 }
 
-/// The workspace of a process that never was; the rest of a sandbox goes with its init.
+/// Workspace and canary of a process that never was; the rest of a sandbox goes with its init.
 fn what_a_killed_menace_left_is_removed_by_the_next(tier: Tier) {
     let bench = Bench::new(tier, GUEST);
-    let workspaces = &bench.backend().options().workspaces;
+    let workspaces = &bench.options().workspaces;
     let left = workspaces.join("work-of-menace-4194303-1-0");
     fs::create_dir_all(left.join("sandbox/repo")).expect("writable");
     fs::write(left.join("sandbox/repo/file"), "left").expect("writable");
     let other = workspaces.join("somebody-elses");
     fs::create_dir(&other).expect("writable");
-    let again = LocalBackend::new(bench.backend().options().clone()).expect("as before");
+    let canary = workspaces.join("canary-of-menace-4194303-1-0");
+    fs::write(&canary, "tweet").expect("writable");
+    let unpurged = Options { purge: false, ..bench.options().clone() };
+    backends::of(tier)(unpurged).expect("as before");
+    assert!(left.exists() && canary.exists(), "who did not ask for it does not wait for it");
+    let again = backends::of(tier)(bench.options().clone()).expect("as before");
     assert_eq!(again.tier(), tier);
-    assert!(!left.exists() && other.exists());
+    assert!(!left.exists() && !canary.exists() && other.exists());
     fs::remove_dir(other).expect("ours");
 }
 
@@ -230,6 +235,6 @@ fn a_missing_repository_is_an_error(tier: Tier) {
     let mut options = Options::new("/nonexistent/repository".into(), interpreter());
     options.tier = Some(tier);
     options.init = process::init();
-    let refused = LocalBackend::new(options);
+    let refused = backends::of(tier)(options);
     assert!(matches!(refused, Err(SandboxError::Repository { .. })), "{refused:?}");
 }

@@ -4,10 +4,12 @@
 //! The same facts run once more without root, through [`without_root`]. A tier that this machine
 //! lacks fails: nothing is skipped.
 
+mod backends;
 mod bad_guests;
 mod bad_objects;
 mod bench;
 mod calls;
+mod deeds;
 mod descriptors;
 mod escapes;
 mod faults;
@@ -22,9 +24,11 @@ mod outcome;
 mod policy;
 mod pristine;
 mod process;
+mod proof;
 mod seeds;
 mod soak;
 mod unisolated;
+mod venv;
 mod without_root;
 
 /// Makes a test of each fact for each tier.

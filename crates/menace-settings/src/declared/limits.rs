@@ -20,6 +20,16 @@ group! {
         /// How long a call may take before it is stopped.
         timeout: Option<Duration> = "TIMEOUT";
 
+        /// Processes and threads of a call beside its first.
+        process_limit: Option<u64> = "PROCESS_LIMIT";
+
+        /// Files, sockets and pipes that each process of a call may have open.
+        open_files_limit: Option<u64> = "OPEN_FILES_LIMIT";
+
+        /// How much of a call's standard output, and of its standard error, is kept; the rest is
+        /// only counted.
+        output_limit: Option<Size> = "OUTPUT_LIMIT";
+
         /// How many GPUs a call gets to see, where the container engine can pass them on.
         gpu_limit: Option<u64> = "GPU_LIMIT";
 

@@ -9,7 +9,7 @@ mod never;
 mod ordinary;
 mod processes;
 mod sockets;
-mod sys;
+pub(crate) mod sys;
 
 use std::io::{IoSlice, IoSliceMut, Read, Write};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};

@@ -3,6 +3,7 @@
 //! The keys of a preset are those settings that speak about a single call, and `CPU_SHARE` and
 //! `SAFE_MODE`. What a call cannot be given yet is checked, then named in [`Conditions::ignored`].
 
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use anyhow::{Context as _, Error, anyhow, bail, ensure};
@@ -21,10 +22,27 @@ const ELSEWHERE: [&str; 2] = ["SANDBOX_STUB_STRATEGY", "SCENARIO_NAME"];
 const CPU_SHARE: &str = "CPU_SHARE";
 const SAFE_MODE: &str = "SAFE_MODE";
 /// What changes the call; the name of a scenario changes nothing and needs no warning.
-const APPLIED: [&str; 6] =
-    ["CPU_LIMIT", "MEMORY_LIMIT", "DISK_LIMIT", "TIMEOUT", "SECURITY_LEVEL", "SCENARIO_NAME"];
+const APPLIED: [&str; 9] = [
+    "CPU_LIMIT",
+    "MEMORY_LIMIT",
+    "DISK_LIMIT",
+    "TIMEOUT",
+    "PROCESS_LIMIT",
+    "OPEN_FILES_LIMIT",
+    "OUTPUT_LIMIT",
+    "SECURITY_LEVEL",
+    "SCENARIO_NAME",
+];
 
 const STRICTEST: u64 = 5;
+/// More than any machine that Linux runs on has.
+const MOST_PROCESSORS: f64 = 8192.0;
+/// As many as Linux can number.
+const PROCESSES: RangeInclusive<u64> = 0..=1 << 22;
+/// What Python itself needs to make a call, up to what Linux gives a process by default.
+const OPEN_FILES: RangeInclusive<u64> = 16..=1 << 20;
+/// Both streams are held in memory and are part of the outcome.
+const MOST_OUTPUT: u64 = 16 << 20;
 
 /// What a call is held to.
 #[derive(Debug)]
@@ -46,6 +64,9 @@ impl Conditions {
         let cpu = set.cpu_limit.value.or(preset.cpu_limit);
         let memory = set.memory_limit.value.or(preset.memory_limit);
         let disk = set.disk_limit.value.or(preset.disk_limit);
+        let processes = set.process_limit.value.or(preset.process_limit);
+        let open_files = set.open_files_limit.value.or(preset.open_files_limit);
+        let output = set.output_limit.value.or(preset.output_limit);
         let level = set.security_level.value.or(preset.security_level);
         let limits = Limits {
             timeout_ms: match timeout {
@@ -62,7 +83,13 @@ impl Conditions {
                 Some(disk) => Some(bytes("DISK_LIMIT", disk)?),
                 None => defaults.disk_bytes,
             },
-            ..defaults
+            processes: processes.map_or(Ok(defaults.processes), |processes| {
+                within("PROCESS_LIMIT", processes, PROCESSES)
+            })?,
+            open_files: open_files.map_or(Ok(defaults.open_files), |files| {
+                within("OPEN_FILES_LIMIT", files, OPEN_FILES)
+            })?,
+            output_bytes: output.map_or(Ok(defaults.output_bytes), output_bytes)?,
         };
         let mut ignored = preset.ignored;
         let known = keys().map(|key| key.name);
@@ -88,6 +115,8 @@ impl Conditions {
             cpu_ms: None,
             memory_bytes: self.limits.memory_bytes.max(defaults.memory_bytes),
             disk_bytes: self.limits.disk_bytes.max(defaults.disk_bytes),
+            processes: self.limits.processes.max(defaults.processes),
+            open_files: self.limits.open_files.max(defaults.open_files),
             ..self.limits.clone()
         }
     }
@@ -101,6 +130,18 @@ fn millis(key: &str, duration: Duration) -> Result<u64, Error> {
 
 fn bytes(key: &str, size: Size) -> Result<u64, Error> {
     ensure!(size.bytes() > 0, "{key}: expected a size above zero");
+    Ok(size.bytes())
+}
+
+fn within(key: &str, count: u64, range: RangeInclusive<u64>) -> Result<u64, Error> {
+    let (least, most) = (range.start(), range.end());
+    ensure!(range.contains(&count), "{key}: expected {least} to {most}, found {count}");
+    Ok(count)
+}
+
+fn output_bytes(size: Size) -> Result<u64, Error> {
+    let most = Size::from_bytes(MOST_OUTPUT);
+    ensure!(size.bytes() <= MOST_OUTPUT, "OUTPUT_LIMIT: expected at most {most}, found {size}");
     Ok(size.bytes())
 }
 
@@ -120,6 +161,9 @@ struct Preset {
     memory_limit: Option<Size>,
     disk_limit: Option<Size>,
     timeout: Option<Duration>,
+    process_limit: Option<u64>,
+    open_files_limit: Option<u64>,
+    output_limit: Option<Size>,
     security_level: Option<u64>,
     safe_mode: bool,
     ignored: Vec<&'static str>,
@@ -159,6 +203,9 @@ impl Preset {
             "MEMORY_LIMIT" => self.memory_limit = Some(parse(key, text)?),
             "DISK_LIMIT" => self.disk_limit = Some(parse(key, text)?),
             "TIMEOUT" => self.timeout = Some(parse(key, text)?),
+            "PROCESS_LIMIT" => self.process_limit = Some(parse(key, text)?),
+            "OPEN_FILES_LIMIT" => self.open_files_limit = Some(parse(key, text)?),
+            "OUTPUT_LIMIT" => self.output_limit = Some(parse(key, text)?),
             "SECURITY_LEVEL" => self.security_level = Some(parse(key, text)?),
             SAFE_MODE => self.safe_mode = parse(key, text)?,
             _ => self.check(key, text)?,
@@ -208,7 +255,13 @@ fn share(text: &str) -> Result<f64, Error> {
         f64::parse(text, &around)
     };
     share.map_err(wrong).and_then(|share| {
-        if share > 0.0 { Ok(share) } else { Err(wrong(Refusal::because("it must be above zero"))) }
+        if share <= 0.0 {
+            Err(wrong(Refusal::because("it must be above zero")))
+        } else if share > MOST_PROCESSORS {
+            Err(wrong(Refusal::because("no machine has more than 8192 processors")))
+        } else {
+            Ok(share)
+        }
     })
 }
 
@@ -245,21 +298,26 @@ mod tests {
     #[test]
     fn the_documented_keys_set_the_limits() {
         let preset = r#"{"CPU_LIMIT": "1", "MEMORY_LIMIT": "512Mi", "DISK_LIMIT": "1Gi",
-            "TIMEOUT": 2.5, "SECURITY_LEVEL": 5, "SAFE_MODE": true, "CPU_SHARE": "50%"}"#;
+            "TIMEOUT": 2.5, "SECURITY_LEVEL": 5, "SAFE_MODE": true, "CPU_SHARE": "50%",
+            "PROCESS_LIMIT": 200, "OPEN_FILES_LIMIT": "64", "OUTPUT_LIMIT": "1Mi"}"#;
         let found = conditions(preset, &[]).unwrap();
         assert_eq!(found.limits.cpu_ms, Some(1000));
         assert_eq!(found.limits.memory_bytes, Some(512 << 20));
         assert_eq!(found.limits.disk_bytes, Some(1 << 30));
         assert_eq!((found.limits.timeout_ms, found.limits.cpu_share), (2500, Some(0.5)));
+        assert_eq!((found.limits.processes, found.limits.open_files), (200, 64));
+        assert_eq!(found.limits.output_bytes, 1 << 20);
         assert_eq!((found.security_level, found.safe_mode), (5, true));
         assert!(found.ignored.is_empty());
     }
 
     #[test]
     fn a_setting_overrides_the_preset() {
-        let found = conditions(r#"{"TIMEOUT": "1", "CPU_LIMIT": "3"}"#, &[("TIMEOUT", "2")]);
-        let limits = found.unwrap().limits;
+        let preset = r#"{"TIMEOUT": "1", "CPU_LIMIT": "3", "PROCESS_LIMIT": 5}"#;
+        let found = conditions(preset, &[("TIMEOUT", "2"), ("PROCESS_LIMIT", "7")]).unwrap();
+        let limits = found.limits;
         assert_eq!((limits.timeout_ms, limits.cpu_ms), (2000, Some(3000)));
+        assert_eq!((limits.processes, found.ignored.len()), (7, 0));
     }
 
     #[test]
@@ -280,6 +338,11 @@ mod tests {
             (r#"{"CPU_LIMIT": "50%"}"#, "write {\"CPU_SHARE\": \"50%\"}"),
             (r#"{"SECURITY_LEVEL": 9}"#, "1 (least strict) to 5 (strictest), found 9"),
             (r#"{"TIMEOUT": 0}"#, "above zero"),
+            (r#"{"CPU_SHARE": 1e300}"#, "no machine has more than 8192 processors"),
+            (r#"{"CPU_SHARE": 0}"#, "it must be above zero"),
+            (r#"{"PROCESS_LIMIT": 18446744073709551615}"#, "PROCESS_LIMIT: expected 0 to 4194304"),
+            (r#"{"OPEN_FILES_LIMIT": 3}"#, "OPEN_FILES_LIMIT: expected 16 to 1048576, found 3"),
+            (r#"{"OUTPUT_LIMIT": "1Gi"}"#, "OUTPUT_LIMIT: expected at most 16Mi, found 1Gi"),
             ("[]", "expected a JSON object"),
         ] {
             let found = wrong(preset);
@@ -289,8 +352,11 @@ mod tests {
 
     #[test]
     fn a_tight_limit_does_not_fail_the_import_and_a_wide_one_helps_it() {
-        let found = conditions(r#"{"TIMEOUT": "1", "MEMORY_LIMIT": "4Gi"}"#, &[]).unwrap();
+        let preset = r#"{"TIMEOUT": "1", "MEMORY_LIMIT": "4Gi", "PROCESS_LIMIT": 0,
+            "OPEN_FILES_LIMIT": 9000}"#;
+        let found = conditions(preset, &[]).unwrap();
         let import = found.of_import();
+        assert_eq!((import.processes, import.open_files), (Limits::default().processes, 9000));
         assert_eq!(import.timeout_ms, Limits::default().timeout_ms);
         assert_eq!(import.memory_bytes, Some(4 << 30));
     }
