@@ -19,12 +19,14 @@ use super::{During, InitError, paths, probe, root};
 use crate::Tier;
 use crate::cgroup::{Controller, GroupFiles};
 use crate::confine::{Level, Places, Policy};
+use crate::network::Link;
 use crate::sys;
 use crate::wire::harness::Setup;
 use crate::wire::messages::{InitConfig, Ready};
 
-/// Room for the processes that are not the call's: the init and the zygote.
-const OWN_PROCESSES: u64 = 3;
+/// Room for what is not the call's: the init, its thread for a bad network, the zygote, and the first
+/// process of the call, which a limit does not count.
+const OWN_PROCESSES: u64 = 4;
 
 /// As PID 1 of fresh namespaces.
 pub(crate) fn serve_namespaced(
@@ -164,6 +166,7 @@ impl Boot<'_> {
             err,
             census: self.census,
             attempts: Vec::new(),
+            link: Link::new(policy.network(), self.proc.clone()),
             proc: self.proc,
             asked_for_fork: false,
         };

@@ -21,6 +21,7 @@ use super::processes::{self, Census};
 use super::streams::Stream;
 use super::zygote::{Zygote, is_readable};
 use super::{During, InitError, mapped};
+use crate::network::Link;
 use crate::sys;
 use crate::wire::channel;
 use crate::wire::harness::{self, Exited, FromHarness};
@@ -53,6 +54,7 @@ pub(crate) struct Sandbox<'a> {
     pub proc: PathBuf,
     /// A fork for the next call was asked for.
     pub asked_for_fork: bool,
+    pub link: Link,
 }
 
 /// What happened first.
@@ -192,6 +194,7 @@ impl Sandbox<'_> {
         let mut report = self.begin(request)?;
         let exited = self.run(request, &mut report)?;
         self.sweep(&mut report)?;
+        self.link.end(&mut report);
         if report.spent.is_none() && self.census == Census::Namespace {
             // It takes the interpreter as long as it takes us to finish this one.
             self.ask_for_fork(request.takes_turns);
@@ -260,6 +263,7 @@ impl Sandbox<'_> {
             report.spent = Some(format!("the interpreter lied about its fork: {pid}"));
             return Ok(None);
         }
+        self.link.begin(request, report);
         if harness::send(&self.zygote.go, &request.body).is_err() {
             report.spent = Some("the interpreter closed its descriptors".to_owned());
             return Ok(None);

@@ -21,6 +21,7 @@ mod policy;
 mod pristine;
 mod process;
 mod seeds;
+mod shaping;
 mod soak;
 mod unisolated;
 mod without_root;
