@@ -24,9 +24,9 @@ use crate::sys;
 use crate::wire::harness::Setup;
 use crate::wire::messages::{InitConfig, Ready};
 
-/// Room for what is not the call's: the init, its thread for a bad network, the zygote, and the first
-/// process of the call, which a limit does not count.
-const OWN_PROCESSES: u64 = 4;
+/// Room for what a call's limit does not count: the init, its parent, its thread for a bad network,
+/// the zygote, and the call's first process.
+const OWN_PROCESSES: u64 = 5;
 
 /// As PID 1 of fresh namespaces.
 pub(crate) fn serve_namespaced(

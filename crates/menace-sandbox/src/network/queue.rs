@@ -8,6 +8,9 @@ use nix::sys::socket::SockProtocol;
 use super::netlink::{ACKNOWLEDGE, Messages, REQUEST, Socket, attributes, messages};
 
 const SUBSYSTEM: u16 = libc::NFNL_SUBSYS_QUEUE as u16;
+const BIND: u8 = libc::NFQNL_CFG_CMD_BIND as u8;
+const META: u8 = libc::NFQNL_COPY_META as u8;
+const PACKET: u8 = libc::NFQNL_COPY_PACKET as u8;
 /// The length of the header that all of netfilter's messages have.
 const HEADER: usize = 4;
 
@@ -57,11 +60,10 @@ impl Queue {
         };
         queue.configure(|config| config.attribute(libc::NFQA_CFG_CMD as u16, &[BIND, 0, 0, 0]))?;
         queue.configure(|config| {
-            let mode =
-                if manner.seen == 0 { libc::NFQNL_COPY_META } else { libc::NFQNL_COPY_PACKET };
+            let mode = if manner.seen == 0 { META } else { PACKET };
             let mut parameters = [0; 5];
             parameters[..4].copy_from_slice(&manner.seen.to_be_bytes());
-            parameters[4] = mode as u8;
+            parameters[4] = mode;
             config.attribute(libc::NFQA_CFG_PARAMS as u16, &parameters);
             config.number(libc::NFQA_CFG_QUEUE_MAXLEN as u16, manner.longest);
             let (gso, open) = (libc::NFQA_CFG_F_GSO, libc::NFQA_CFG_F_FAIL_OPEN);
@@ -122,8 +124,6 @@ impl AsFd for Queue {
         self.socket.as_fd()
     }
 }
-
-const BIND: u8 = libc::NFQNL_CFG_CMD_BIND as u8;
 
 fn header(number: u16) -> [u8; HEADER] {
     let [high, low] = number.to_be_bytes();

@@ -85,7 +85,9 @@ fn batch(body: impl FnOnce(&mut Messages)) -> Messages {
     let mut batch = Messages::default();
     let subsystem = SUBSYSTEM.to_be_bytes();
     let mark = |batch: &mut Messages, kind: libc::c_int| {
-        batch.message(kind as u16, REQUEST, |body| body.raw(&[0, 0, subsystem[0], subsystem[1]]));
+        batch.message(kind.cast_unsigned() as u16, REQUEST, |body| {
+            body.raw(&[0, 0, subsystem[0], subsystem[1]]);
+        });
     };
     mark(&mut batch, libc::NFNL_MSG_BATCH_BEGIN);
     body(&mut batch);
@@ -94,7 +96,7 @@ fn batch(body: impl FnOnce(&mut Messages)) -> Messages {
 }
 
 fn request(batch: &mut Messages, kind: libc::c_int, flags: u16, body: impl FnOnce(&mut Messages)) {
-    let kind = SUBSYSTEM << 8 | kind as u16;
+    let kind = SUBSYSTEM << 8 | kind.cast_unsigned() as u16;
     batch.message(kind, REQUEST | ACKNOWLEDGE | flags, |message| {
         message.raw(&[FAMILY, 0, 0, 0]);
         body(message);

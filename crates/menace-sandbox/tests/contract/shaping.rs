@@ -15,6 +15,8 @@ crate::on_every_tier![
     jitter_goes_both_ways,
     streams_keep_to_the_rate,
     datagrams_keep_to_the_rate,
+    a_long_way_does_not_make_a_narrow_one,
+    a_flood_is_held_up_and_nothing_else,
     datagrams_get_lost_as_the_seed_says,
     datagrams_arrive_twice_as_the_seed_says,
     a_port_that_is_cut_off_cannot_be_reached_while_others_can,
@@ -131,7 +133,7 @@ fn jitter_goes_both_ways(tier: Tier) {
         .iter()
         .fold((f64::MAX, f64::MIN), |(low, high), trip| (low.min(*trip), high.max(*trip)));
     // Two ways of anything from 10 to 110 ms; that 40 of them are all alike cannot be.
-    assert!(least >= 20.0 && least < 100.0, "{least} ms: {all:?}");
+    assert!((20.0..100.0).contains(&least), "{least} ms: {all:?}");
     assert!(most > 140.0, "{most} ms: {all:?}");
     // One flow, sent faster than its packets are spread, stays in order.
     let ask = ask("datagrams").with([Value::Int(200)]).over(&network);
@@ -166,6 +168,31 @@ fn datagrams_keep_to_the_rate(tier: Tier) {
         let Some(outcome) = run(&mut session, tier, &[Limit::Bandwidth], ask) else { continue };
         assert_near(number(value(&outcome)), rate as f64, "UDP");
     }
+}
+
+fn a_long_way_does_not_make_a_narrow_one(tier: Tier) {
+    let bench = Bench::new(tier, GUEST);
+    let network = Network { latency_ms: 20.0, ..PERFECT };
+    let ask = ask("stream_rate").with([Value::Int(4 << 20)]).timeout(60_000).over(&network);
+    let wanted = [Limit::NetworkLatency];
+    let Some(outcome) = run(&mut bench.session(), tier, &wanted, ask) else { return };
+    // TCP would come to less than half of it if delayed packets seemed not to be sent yet.
+    let rate = number(&items(value(&outcome))[0]);
+    assert!(rate > 10_000_000.0, "{rate} bits per second");
+}
+
+fn a_flood_is_held_up_and_nothing_else(tier: Tier) {
+    let bench = Bench::new(tier, GUEST);
+    let mut session = bench.session();
+    let wanted = [Limit::NetworkLatency, Limit::PacketDuplication];
+    let network = Network { latency_ms: 20.0, duplication: 0.01, ..PERFECT };
+    let arguments = [2000, 4, 1000].map(Value::Int);
+    let ask = ask("datagrams").with(arguments).timeout(30_000).over(&network);
+    let Some(outcome) = run(&mut session, tier, &wanted, ask) else { return };
+    // None was lost for want of somebody to look at it.
+    assert_eq!(felt(&outcome, FaultMode::Network).offered, 2000, "{:?}", outcome.felt);
+    let arrived = outcome.value.and_then(|value| value.length);
+    assert!(arrived.is_some_and(|count| count > 1000), "{arrived:?}");
 }
 
 fn datagrams_get_lost_as_the_seed_says(tier: Tier) {
