@@ -24,6 +24,7 @@ crate::on_every_tier![
     a_transfer_comes_through_everything_at_once,
     waiting_for_somebody_cut_off_ends_with_the_deadline,
     the_next_call_notices_nothing,
+    what_tcp_learns_about_a_network_is_forgotten,
     the_host_notices_nothing,
     a_bad_network_takes_no_process_of_the_call,
     what_has_no_network_says_so,
@@ -376,6 +377,20 @@ fn the_next_call_notices_nothing(tier: Tier) {
         }
         assert_eq!((outcome.unenforced.len(), outcome.felt.len()), (0, 0), "{outcome:#?}");
         assert!(wanted.iter().all(|limit| !outcome.enforced_by.contains_key(limit)));
+    }
+}
+
+fn what_tcp_learns_about_a_network_is_forgotten(tier: Tier) {
+    let bench = Bench::new(tier, GUEST);
+    let mut session = bench.session();
+    let network = Network { latency_ms: 150.0, ..PERFECT };
+    for _ in 0..2 {
+        let wanted = [Limit::NetworkLatency];
+        if run(&mut session, tier, &wanted, ask("converse").over(&network)).is_none() {
+            return;
+        }
+        let patience = number(&session.value(ask("patience")));
+        assert!(patience < 300.0, "it would wait for {patience} ms");
     }
 }
 

@@ -3,6 +3,7 @@
 import errno
 import select
 import socket
+import sys
 import threading
 import time
 
@@ -227,6 +228,28 @@ def leave_a_transfer(port):
     leave_a_transfer.kept = [server, client, server.accept()[0]]
     client.setblocking(False)
     return client.send(bytes(1 << 16))
+
+
+def converse():
+    """Talks over a connection and ends it as one should."""
+    server = listening()
+    client = connected(server)
+    peer = server.accept()[0]
+    for one, other in [(client, peer), (peer, client)] * 2:
+        one.sendall(b"?")
+        other.recv(100)
+    client.close()
+    peer.recv(100)
+    peer.close()
+    # The last of it is still on its way.
+    time.sleep(0.5)
+
+
+def patience():
+    """Milliseconds after which a fresh connection sends again what nobody acknowledged."""
+    server = listening()
+    info = connected(server).getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 12)
+    return int.from_bytes(info[8:], sys.byteorder) / 1000
 
 
 def is_free(port):
