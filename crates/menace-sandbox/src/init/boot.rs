@@ -20,12 +20,14 @@ use crate::Tier;
 use crate::cgroup::{Controller, GroupFiles};
 use crate::confine::{Interpose, Level, Places, Policy};
 use crate::fault::Faults;
+use crate::network::Link;
 use crate::sys;
 use crate::wire::harness::Setup;
 use crate::wire::messages::{InitConfig, Ready};
 
-/// Room for the processes that are not the call's: the init and the zygote.
-const OWN_PROCESSES: u64 = 3;
+/// Room for what a call's limit does not count: the init, its parent, its thread for a bad network,
+/// the zygote, and the call's first process.
+const OWN_PROCESSES: u64 = 5;
 
 /// As PID 1 of fresh namespaces.
 pub(crate) fn serve_namespaced(
@@ -173,6 +175,7 @@ impl Boot<'_> {
             err,
             census: self.census,
             attempts: Vec::new(),
+            link: Link::new(policy.network(), self.proc.clone()),
             proc: self.proc,
             asked_for_fork: false,
             faults: Faults::new(own_places),

@@ -32,9 +32,9 @@ mod zygote;
 
 use std::os::unix::net::UnixStream;
 
-use crate::sys;
 use crate::wire::channel;
 use crate::wire::messages::FromInit;
+use crate::{network, sys};
 
 /// The first argument that turns this program into the init of a sandbox.
 pub(crate) const ARGUMENT: &str = "__sandbox-init";
@@ -60,24 +60,33 @@ impl<T, E: Into<std::io::Error>> During<T> for Result<T, E> {
 
 /// The second argument when all that is wanted is to know whether namespaces work.
 pub(crate) const TRY_NAMESPACES: &str = "try-namespaces";
+/// The same for a bad network.
+pub(crate) const TRY_NETWORK: &str = "try-network";
 
 /// Was this program started to be an init? Every program that runs sandboxes asks first of all.
 pub fn requested() -> bool {
     std::env::args_os().nth(1).is_some_and(|argument| argument == ARGUMENT)
 }
 
+/// Does something in namespaces and ends; says on standard output what failed.
+fn try_out(inside: impl FnOnce() -> Result<(), InitError>) -> ! {
+    let tried = start::try_namespaces(inside);
+    if let Err(error) = &tried {
+        let _ = std::io::Write::write_all(&mut std::io::stdout(), error.to_string().as_bytes());
+    }
+    sys::exit_now(i32::from(tried.is_err()))
+}
+
 /// Builds the sandbox that the host describes on standard input, and serves it until it ends.
 pub fn run() -> ! {
-    if std::env::args_os().nth(2).is_some_and(|argument| argument == TRY_NAMESPACES) {
-        let code = match start::try_namespaces() {
-            Ok(()) => 0,
-            Err(error) => {
-                let _ =
-                    std::io::Write::write_all(&mut std::io::stdout(), error.to_string().as_bytes());
-                1
-            }
-        };
-        sys::exit_now(code);
+    let trial = std::env::args_os().nth(2);
+    if trial.as_ref().is_some_and(|argument| argument == TRY_NAMESPACES) {
+        try_out(|| Ok(()));
+    }
+    if trial.as_ref().is_some_and(|argument| argument == TRY_NETWORK) {
+        try_out(|| {
+            network::try_out(root::TRIAL_PROC.into()).during(|| "cannot hold packets up".to_owned())
+        });
     }
     let host = UnixStream::from(sys::adopt(0));
     // Whatever Menace itself inherited is nothing for a guest.

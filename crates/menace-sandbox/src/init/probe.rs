@@ -154,7 +154,12 @@ mod tests {
     /// What the probe says of a confinement that lets everything through, but for processes.
     fn said(probe: &Probe, processes: Option<u64>) -> String {
         let confinement = Confinement {
-            policy: Policy { level: Level::DEFAULT, safe_mode: false, namespaces: true },
+            policy: Policy {
+                level: Level::DEFAULT,
+                safe_mode: false,
+                namespaces: true,
+                interpose: crate::confine::Interpose::default(),
+            },
             places: &Places::default(),
             group: None,
             open_files: 64,

@@ -65,8 +65,10 @@ pub(crate) fn start(host: &UnixStream) -> Result<(), InitError> {
     }
 }
 
-/// Makes everything that a sandbox is made of, and throws it away.
-pub(crate) fn try_namespaces() -> Result<(), InitError> {
+/// Makes everything that a sandbox is made of, does something in it, and throws it away.
+pub(crate) fn try_namespaces(
+    inside: impl FnOnce() -> Result<(), InitError>,
+) -> Result<(), InitError> {
     let is_root = nix::unistd::geteuid().is_root();
     let (uid, gid) = if is_root {
         (65534, 65534)
@@ -82,7 +84,7 @@ pub(crate) fn try_namespaces() -> Result<(), InitError> {
     keep_to_ourselves()?;
     match sys::fork().during(|| "cannot fork".to_owned())? {
         ForkResult::Child => {
-            let tried = root::try_mounts();
+            let tried = root::try_mounts().and_then(|()| inside());
             if let Err(error) = &tried {
                 let _ = io::Write::write_all(&mut io::stdout(), error.to_string().as_bytes());
             }

@@ -23,6 +23,7 @@ use super::zygote::{Zygote, is_readable};
 use super::{During, InitError, mapped};
 use crate::confine::{Answer, Interpose, Notice};
 use crate::fault::{self, Faults, Struck};
+use crate::network::Link;
 use crate::sys;
 use crate::wire::channel;
 use crate::wire::harness::{self, Exited, FromHarness};
@@ -63,6 +64,7 @@ pub(crate) struct Sandbox<'a> {
     pub running: Option<i32>,
     /// A fault has stopped the call.
     pub stopped_early: bool,
+    pub link: Link,
 }
 
 /// What happened first.
@@ -203,6 +205,7 @@ impl Sandbox<'_> {
         let exited = self.run(request, &mut report)?;
         self.end_faults(&mut report);
         self.sweep(&mut report)?;
+        self.link.end(&mut report);
         if report.spent.is_none() && self.census == Census::Namespace {
             // It takes the interpreter as long as it takes us to finish this one.
             self.ask_for_fork(request.takes_turns);
@@ -289,6 +292,7 @@ impl Sandbox<'_> {
         }
         self.faults.begin(&request.conditions, request.seed);
         self.running = Some(pid);
+        self.link.begin(request, report);
         if harness::send(&self.zygote.go, &request.body).is_err() {
             report.spent = Some("the interpreter closed its descriptors".to_owned());
             return Ok(None);

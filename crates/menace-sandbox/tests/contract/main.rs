@@ -26,6 +26,7 @@ mod pristine;
 mod process;
 mod proof;
 mod seeds;
+mod shaping;
 mod soak;
 mod unisolated;
 mod venv;

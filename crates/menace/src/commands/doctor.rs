@@ -95,7 +95,7 @@ impl Doctor {
                 "repository `{shown}` is not a directory; check the path given with --repo"
             )));
         }
-        let machine = Machine::look(Path::new(Options::THIS_PROGRAM));
+        let machine = Machine::examine(Path::new(Options::THIS_PROGRAM));
         let found = python::find(&context, self.python.as_deref(), None);
         let tier = machine.tiers().first().copied();
         let why = why_not_stronger(&machine, tier);

@@ -15,6 +15,9 @@ fn the_tier_is_proved_and_every_mechanism_has_a_reason() {
         assert!(mechanism["available"].is_boolean(), "{mechanism}");
         assert_ne!(mechanism["detail"], "", "{mechanism}");
     }
+    let is_network = |mechanism: &&Value| mechanism["name"] == "nfqueue";
+    let network = found["mechanisms"].as_array().unwrap().iter().find(is_network);
+    assert_eq!(network.map(|network| &network["available"]), Some(&json!(true)), "{network:?}");
     assert_eq!(found["python"]["origin"], "path");
     assert_eq!(found["limits"]["timeout"], json!(["monitor"]));
     let held = found["limits"].as_object().unwrap().len();
