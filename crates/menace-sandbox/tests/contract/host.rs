@@ -38,10 +38,13 @@ impl Traces {
     /// Between two calls there are only the processes that idle sandboxes have: the init, with
     /// namespaces its parent, the interpreter, and the one that waits to become the next call.
     pub(crate) fn assert_idle(&self) {
-        let left = descendants();
-        // Counted last: another sandbox may be on its way meanwhile.
-        let sandboxes = children(std::process::id()).len();
+        let left = all_children();
+        // Another sandbox may come or go meanwhile, so they are counted among those who were found.
+        let own = std::process::id();
+        let is_sandbox = |pid: &&u32| parent(**pid).is_none_or(|parent| parent == own);
+        let sandboxes = left.iter().filter(is_sandbox).count();
         let idle = sandboxes * if self.tier.has_namespaces() { 4 } else { 3 };
+        let left: Vec<String> = left.into_iter().map(described).collect();
         assert!(left.len() <= idle, "processes were left: {left:?}");
     }
 
@@ -76,6 +79,12 @@ pub(crate) fn children(pid: u32) -> Vec<u32> {
     let of_task = |task: fs::DirEntry| fs::read_to_string(task.path().join("children")).ok();
     let lists: Vec<String> = tasks.flatten().filter_map(of_task).collect();
     lists.iter().flat_map(|list| list.split_whitespace()).filter_map(|n| n.parse().ok()).collect()
+}
+
+fn parent(pid: u32) -> Option<u32> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // The name of the program may hold spaces and parentheses.
+    stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
 }
 
 fn described(pid: u32) -> String {
