@@ -120,7 +120,7 @@ def publish(zygote, outcome, caps):
             report = short(outcome, caps, zygote)
             if not is_simple(outcome):
                 zygote.mailbox.post_short(report)
-            lengthen(report, outcome, caps)
+            lengthen(report, outcome, caps, zygote.repo)
             zygote.mailbox.post_full(report)
             return
         except BaseException as error:

@@ -48,7 +48,7 @@ def short(outcome, caps, zygote):
     if outcome.has_result:
         value = briefly(outcome.result)
     if outcome.error is not None:
-        exception = Describer(caps, None, notes, is_ours).describe(outcome.error)
+        exception = Describer(caps, None, notes, is_ours, zygote.repo).describe(outcome.error)
     if outcome.collected is not None:
         items = len(outcome.collected.items)
         more = outcome.collected.more
@@ -75,7 +75,7 @@ def is_simple(outcome):
     return outcome.has_result and outcome.error is None and scalar(outcome.result)
 
 
-def lengthen(report, outcome, caps):
+def lengthen(report, outcome, caps, repo):
     """Adds the values and messages that the guest has to be asked for."""
     if outcome.error is None and not outcome.has_result:
         return
@@ -89,7 +89,8 @@ def lengthen(report, outcome, caps):
         if outcome.has_result:
             fully(report["value"], outcome.result, caps, guard, notes)
         if outcome.error is not None:
-            report["exception"] = Describer(caps, guard, notes, is_ours).describe(outcome.error)
+            describer = Describer(caps, guard, notes, is_ours, repo)
+            report["exception"] = describer.describe(outcome.error)
         report["notes"] = notes
     finally:
         if guard.armed:

@@ -76,7 +76,7 @@ class Zygote:
         self.reserve = bytes(RESERVE)
         self.audit = self.seeding = self.state = None
         self.count_threads = _count
-        self.first = self.tasks = self.caps = None
+        self.first = self.tasks = self.caps = self.repo = self.afterwards = None
         self.warm_up = warm_up
         self.ops = {
             "setup": self.set_up,
@@ -92,7 +92,8 @@ class Zygote:
     def set_up(self, message):
         """Prepares the interpreter before anything of the guest's is loaded."""
         sys.path[:0] = message["sys_path"]
-        afterwards = Afterwards()
+        self.repo = message["repo"].rstrip("/") + "/"
+        self.afterwards = afterwards = Afterwards()
         self.seeding = Seeding(message["seed"], afterwards)
         if message["freeze_time"] is not None:
             from frozen_time import freeze
