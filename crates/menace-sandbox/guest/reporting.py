@@ -64,7 +64,7 @@ def short(outcome, caps, zygote):
         "more": more,
         "threads_left": threads_since(state.threads),
         "descriptors_left": state.descriptors.opened_since(),
-        "changed": state.changed(zygote.mode.limit, outcome.own_modules, audit.environ),
+        "changed": state.changed(zygote.mode.limit, outcome, audit.environ),
         "attempts": audit.attempts,
         "notes": notes,
     }

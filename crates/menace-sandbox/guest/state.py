@@ -37,19 +37,19 @@ class State:
         self.threads = _count()
         self.cwd = where()
 
-    def changed(self, limit, own_modules, environ_touched):
+    def changed(self, limit, outcome, environ_touched):
         """The report's `changed`.
 
-        `limit` is the guest's recursion limit, `own_modules` how many modules the harness loaded;
-        the environment is compared only when an audit event told that it was touched.
+        `limit` is the guest's recursion limit; the environment is compared only when an audit event told that it was touched.
         """
         now = _os_names.get("environ")
         return {
             "environ": self._environ(now) if environ_touched or now is not _environ else [],
             "cwd": self._moved(),
-            "modules": max(0, len(_modules) - self.modules - own_modules),
+            "modules": max(0, len(_modules) - self.modules - outcome.own_modules),
             "signals": self._signals() if "signal" in _modules else [],
             "recursion_limit": None if limit == self.limit else limit,
+            "defaults": [] if outcome.watched is None else outcome.watched.changed(),
         }
 
     def _environ(self, now):
