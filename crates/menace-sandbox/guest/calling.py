@@ -26,7 +26,7 @@ Method = type(Builder(None).build)
 class Outcome:
     """How far a call came and what came out of it."""
 
-    kind = result = error = collected = tasks = watched = _began = None
+    kind = result = error = collected = tasks = watched = conditions = tracer = _began = None
     stage = "import"
     has_result = False
     own_modules = 0
@@ -119,8 +119,8 @@ def perform(outcome, modules, call):
         outcome.stop_clock()
         return
     try:
-        if gettrace() is not None:
-            settrace(None)
+        if gettrace() is not outcome.tracer:
+            settrace(outcome.tracer)
         if getprofile() is not None:
             setprofile(None)
     except BaseException as error:

@@ -42,6 +42,7 @@ def short(outcome, caps, zygote):
     """The report without anything that the guest has to be asked for."""
     state = zygote.state
     audit = zygote.audit
+    of_conditions = None if outcome.conditions is None else outcome.conditions.report()
     notes = outcome.notes[:]
     value = exception = items = None
     more = False
@@ -52,7 +53,7 @@ def short(outcome, caps, zygote):
     if outcome.collected is not None:
         items = len(outcome.collected.items)
         more = outcome.collected.more
-    return {
+    report = {
         "kind": outcome.kind,
         "stage": outcome.stage,
         "wall_ns": int(outcome.wall),
@@ -68,6 +69,9 @@ def short(outcome, caps, zygote):
         "attempts": audit.attempts,
         "notes": notes,
     }
+    if of_conditions is not None:
+        report.update(of_conditions)
+    return report
 
 
 def is_simple(outcome):
