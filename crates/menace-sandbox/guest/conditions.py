@@ -47,13 +47,12 @@ class Conditions:
             told["planted"] = self.planted.states()
         if self.coverage is not None:
             told["coverage"] = self.coverage.report(self.zygote.mode.tracer)
+        if self.upstream is not None:
+            told["upstream"] = self.upstream.report()
+            self.zygote.state.own_threads = self.upstream.threads()
         if self.felt:
             told["felt"] = [felt.report() for felt in self.felt.values()]
         return told
-
-    def fault(self, mode):
-        """When a fault strikes and how often it did, if it was asked for."""
-        return self.felt.get(mode)
 
     def plantation(self):
         """Where files are put that are not the call's own."""
@@ -82,6 +81,28 @@ class Conditions:
             if mode in HARNESS_MODES:
                 self.felt[mode] = Felt(mode, kind, value, self.call["seed"], self.began)
 
+        if "schema_drift" in self.felt:
+            from reading import Reading
+
+            Reading(self.felt["schema_drift"], self.plantation(), self.zygote.audit).watch()
+        if "flaky_upstream" in self.felt and "upstream" not in self.call:
+            # There has to be somebody who can fail.
+            self._begin_upstream({"mocks": [], "answer_all": True})
+
+    def _begin_upstream(self, upstream):
+        from clear import plug_tls
+        from plugging import plug, plug_loops
+        from upstream import Upstream
+
+        self.upstream = made = Upstream(
+            upstream, self.call.get("network", {}), self.call["seed"], self.felt
+        )
+        plugged = []
+        afterwards = self.zygote.afterwards
+        afterwards.add("socket", lambda module: plugged.append(plug(made, module)))
+        afterwards.add("ssl", lambda module: plug_tls(module, plugged[-1]))
+        afterwards.add("asyncio.base_events", plug_loops)
+
     def _begin_coverage(self, _wanted):
         from coverage import Coverage
 
@@ -99,6 +120,7 @@ BEGINNINGS = (
     ("files", Conditions._begin_files),
     ("environment", Conditions._begin_environment),
     ("faults", Conditions._begin_faults),
+    ("upstream", Conditions._begin_upstream),
     # Last, so that nothing of the harness is watched.
     ("coverage", Conditions._begin_coverage),
 )

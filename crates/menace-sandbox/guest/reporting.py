@@ -63,7 +63,7 @@ def short(outcome, caps, zygote):
         "exception": exception,
         "items": items,
         "more": more,
-        "threads_left": threads_since(state.threads),
+        "threads_left": threads_since(state.threads, state.own_threads),
         "descriptors_left": state.descriptors.opened_since(),
         "changed": state.changed(zygote.mode.limit, outcome, audit.environ),
         "attempts": audit.attempts,

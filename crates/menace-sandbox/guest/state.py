@@ -26,7 +26,16 @@ MOST_THREADS = 64
 class State:
     """The interpreter at one moment."""
 
-    __slots__ = ("cwd", "descriptors", "environ", "handlers", "limit", "modules", "threads")
+    __slots__ = (
+        "cwd",
+        "descriptors",
+        "environ",
+        "handlers",
+        "limit",
+        "modules",
+        "own_threads",
+        "threads",
+    )
 
     def __init__(self, limit, not_counted=()):
         self.environ = dict(_environ._data)
@@ -35,6 +44,7 @@ class State:
         self.limit = limit
         self.descriptors = Descriptors(not_counted)
         self.threads = _count()
+        self.own_threads = ()
         self.cwd = where()
 
     def changed(self, limit, outcome, environ_touched):
@@ -94,24 +104,24 @@ def where():
         return "(removed)"
 
 
-def thread_names():
-    """The names of all threads but this one."""
+def thread_names(own_threads=()):
+    """The names of all threads but this one and those of the harness."""
     module = _modules.get("threading")
     known = getattr(module, "__dict__", {}).get("_active")
     own = get_ident()
     return sorted(
         _name_of(known.get(ident)) if type(known) is dict else "?"
         for ident in list(_current_frames())[:MOST_THREADS]
-        if ident != own
+        if ident != own and ident not in own_threads
     )
 
 
-def threads_since(count):
-    """The names of the threads when there are more than that many."""
-    more = _count() - count
+def threads_since(count, own_threads=()):
+    """The names of the threads when there are more than that many, beside those of the harness."""
+    more = _count() - count - len(own_threads)
     if more <= 0:
         return []
-    names = thread_names()
+    names = thread_names(own_threads)
     # A thread that has not yet run anything has no frame.
     return names + ["?"] * (min(more, MOST_THREADS) - len(names))
 
