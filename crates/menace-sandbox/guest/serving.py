@@ -22,6 +22,8 @@ gettimeout = socket.gettimeout
 PATIENCE = 0.5
 # How often it is looked whether an event loop waits for nothing but silence.
 LOOK = 0.05
+# Who has waited so many seconds for an answer has set no timeout for it.
+FOR_EVER = 900.0
 GO_ON = b"HTTP/1.1 100 Continue\r\n\r\n"
 
 
@@ -49,6 +51,7 @@ class Connection:
         "silent",
         "tls",
         "told_to_go_on",
+        "waited",
     )
 
     def __init__(self, near, far):
@@ -62,7 +65,7 @@ class Connection:
         self.fresh = True
         self.told_to_go_on = False
         self.host = self.port = self.fate = self.loop = self.look_at = None
-        self.late = 0.0
+        self.late = self.waited = 0.0
         self.idle = 0
 
     def begin(self, host, port, fate, loop, late):
@@ -242,16 +245,27 @@ class Server:
         connection.poke()
 
     def _look(self, connection):
+        """Whether an event loop does nothing but wait, and for how long it would."""
         connection.look_at = monotonic() + LOOK
-        if not _waits_for_ever(connection.loop):
-            connection.idle = 0
+        loop = connection.loop
+        try:
+            idle = not loop._ready
+            timers = [timer._when for timer in list(loop._scheduled) if not timer._cancelled]
+        except Exception:
             return
-        connection.idle += 1
-        if connection.idle >= 2:
-            connection.look_at = None
-            self.upstream.without_timeout += 1
-            connection.silent = True
-            connection.poke()
+        connection.idle = connection.idle + 1 if idle else 0
+        if connection.idle < 2:
+            return
+        if timers and connection.waited < FOR_EVER:
+            # Nothing would happen until then: so let it be then.
+            connection.idle = 0
+            connection.waited += max(0.0, min(timers) - loop.time())
+            loop.call_soon_threadsafe(_pass_time, loop)
+            return
+        connection.look_at = None
+        self.upstream.without_timeout += 1
+        connection.silent = True
+        connection.poke()
 
     def _drop(self, connection):
         self.served.pop(connection.number, None)
@@ -262,9 +276,11 @@ class Server:
         connection.close()
 
 
-def _waits_for_ever(loop):
-    """Whether an event loop has nothing to do, now or later, but wait for others."""
-    try:
-        return not loop._ready and all(handle._cancelled for handle in list(loop._scheduled))
-    except Exception:
-        return False
+def _pass_time(loop):
+    """Puts an event loop's clock forward to its first timer."""
+    timers = [timer._when for timer in loop._scheduled if not timer._cancelled]
+    if timers:
+        seconds = min(timers) - loop.time()
+        if seconds > 0:
+            before = loop.time
+            loop.time = lambda: before() + seconds
