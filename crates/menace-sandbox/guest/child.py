@@ -16,6 +16,8 @@ from reporting import complete, flush, is_simple, lengthen, short
 from wire import Wire
 
 NO_REPORT = 73
+# What every call has; more than that are conditions.
+KEYS = 9
 
 
 def live(zygote, touch):
@@ -33,6 +35,10 @@ def live(zygote, touch):
         call["caps"] = caps = zygote.caps if caps is None else complete(caps, zygote.mailbox)
         _settle_in(zygote, call)
         outcome = Outcome()
+        if len(call) > KEYS:
+            from conditions import Conditions
+
+            outcome.conditions = Conditions(zygote, outcome, call)
         run(zygote, outcome, perform, call)
         publish(zygote, outcome, caps)
         flush(zygote.streams, outcome.held)
@@ -126,7 +132,7 @@ def publish(zygote, outcome, caps):
             report = short(outcome, caps, zygote)
             if not is_simple(outcome):
                 zygote.mailbox.post_short(report)
-            lengthen(report, outcome, caps)
+            lengthen(report, outcome, caps, zygote.repo)
             zygote.mailbox.post_full(report)
             return
         except BaseException as error:

@@ -75,8 +75,10 @@ class Zygote:
         self.written = []
         self.reserve = bytes(RESERVE)
         self.audit = self.seeding = self.state = None
+        self.watches = False
+        self.held = None
         self.count_threads = _count
-        self.first = self.tasks = self.caps = None
+        self.first = self.tasks = self.caps = self.repo = self.afterwards = None
         self.warm_up = warm_up
         self.ops = {
             "setup": self.set_up,
@@ -92,7 +94,8 @@ class Zygote:
     def set_up(self, message):
         """Prepares the interpreter before anything of the guest's is loaded."""
         sys.path[:0] = message["sys_path"]
-        afterwards = Afterwards()
+        self.repo = message["repo"].rstrip("/") + "/"
+        self.afterwards = afterwards = Afterwards()
         self.seeding = Seeding(message["seed"], afterwards)
         if message["freeze_time"] is not None:
             from frozen_time import freeze
@@ -152,6 +155,8 @@ class Zygote:
                 break
             except InterruptedError:
                 continue
+        # Before the init knows, who then clears it.
+        learns = not self.watches and self.mailbox.holds_wish()
         self.wire.send(
             {
                 "op": "exited",
@@ -164,6 +169,19 @@ class Zygote:
                 "oublock": usage[10],
             }
         )
+        if learns:
+            self.learn_to_watch()
+
+    def learn_to_watch(self):
+        """Loads what calls with coverage need; one is seldom alone. None of it is the guest's."""
+        self.watches = True
+        try:
+            import conditions  # noqa: F401
+            import coverage  # noqa: F401
+        except BaseException as error:
+            # An audit hook of the guest's may not like it. Then each call does it for itself.
+            self.held = error
+        _freeze()
 
     def sweep(self, _message):
         """Kills all that is left of a call. Only below an init of its own: else it is everybody."""
