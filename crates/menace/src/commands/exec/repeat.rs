@@ -149,6 +149,8 @@ mod tests {
         let exception = Raised {
             kind: kind.to_owned(),
             message: message.to_owned(),
+            bases: Vec::new(),
+            explicit: false,
             frames: Vec::new(),
             errno: None,
             cause: None,
