@@ -77,12 +77,11 @@ impl Analysis {
     /// Looks closer. The first time, every file of the repository is read once more.
     pub fn survey(&self) -> Result<Survey<'_>, SurveyError> {
         let repository = &self.repository;
-        let second_look = match repository.second_look.get() {
-            Some(second_look) => second_look,
-            None => {
-                let found = second_look(self)?;
-                repository.second_look.get_or_init(|| found)
-            }
+        let second_look = if let Some(known) = repository.second_look.get() {
+            known
+        } else {
+            let found = second_look(self)?;
+            repository.second_look.get_or_init(|| found)
         };
         let resolver = Resolver::new(&repository.names, &repository.facts);
         let sections = self.modules.iter().map(|module| module.sections.as_slice()).collect();

@@ -157,16 +157,16 @@ impl<'a> Walker<'a> {
         let mut result = Known::default();
         for origin in &callee.origins {
             let one = Known { origins: vec![origin.clone()], ..Known::default() };
-            let returned = match origin.path.split_last() {
-                Some((Part::Attribute(name), path)) => {
-                    let object = one.with_path(path);
-                    self.used(&object, &Use::Method { name: name.clone(), arguments });
-                    object.part(&Part::Method(name.clone()))
-                }
-                _ => {
-                    self.used(&one, &Use::Called { arguments });
-                    one.part(&Part::Returned)
-                }
+            let method = match origin.path.split_last() {
+                Some((Part::Attribute(name), path)) => Some((one.with_path(path), name.clone())),
+                _ => None,
+            };
+            let returned = if let Some((object, name)) = method {
+                self.used(&object, &Use::Method { name: name.clone(), arguments });
+                object.part(&Part::Method(name))
+            } else {
+                self.used(&one, &Use::Called { arguments });
+                one.part(&Part::Returned)
             };
             result = result.or(&returned);
         }

@@ -176,11 +176,11 @@ impl<'a> Walker<'a> {
                 }
             };
             for (index, name) in names.iter().enumerate() {
-                let cell = |row: &'a Expr| match &names[..] {
+                let value = |row: &'a Expr| match &names[..] {
                     [_] => Some(row),
                     _ => elements(row)?.get(index),
                 };
-                let texts = rows.iter().map_while(|row| self.text(cell(row)?)).take(MAX_TEXTS);
+                let texts = rows.iter().map_while(|row| self.text(value(row)?)).take(MAX_TEXTS);
                 cases.insert(*name, Known { texts: texts.collect(), ..Known::default() });
             }
         }

@@ -33,10 +33,8 @@ impl<'a> Walker<'a> {
                     self.add(&bytes[..], |literals| &mut literals.bytes);
                 }
             }
-            Expr::NumberLiteral(number) => {
-                if !matches!(number.value, ast::Number::Complex { .. }) {
-                    self.add(&*render::number(&number.value), |literals| &mut literals.numbers);
-                }
+            Expr::NumberLiteral(number) if !number.value.is_complex() => {
+                self.add(&*render::number(&number.value), |literals| &mut literals.numbers);
             }
             _ => {}
         }

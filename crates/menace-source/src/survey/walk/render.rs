@@ -34,7 +34,7 @@ struct Printer<'w, 'a> {
     out: String,
 }
 
-impl<'a> Walker<'a> {
+impl Walker<'_> {
     /// Python source of a literal, of its first case if it has several.
     pub(super) fn text(&self, expr: &Expr) -> Option<Rc<str>> {
         let mut printer = Printer { walker: self, case: 0, cases: 1, out: String::new() };
@@ -111,7 +111,7 @@ impl Printer<'_, '_> {
                 self.add(&number(&literal.value))?;
             }
             Expr::BooleanLiteral(literal) => {
-                self.add(if literal.value { "True" } else { "False" })?
+                self.add(if literal.value { "True" } else { "False" })?;
             }
             Expr::NoneLiteral(_) => self.add("None")?,
             Expr::EllipsisLiteral(_) => self.add("...")?,
