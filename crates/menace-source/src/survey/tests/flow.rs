@@ -69,6 +69,9 @@ fn attributes_of_the_instance_carry_parameters_into_other_methods() {
     let expected = [method("read", 1), super::with("read", "10")];
     assert_eq!(uses_of(source, "A.__init__", "x"), expected);
     assert_eq!(uses_of(source, "A.__init__", "call"), [Use::Called { arguments: 1 }]);
+    let source = "class A:\n    def __init__(self, x):\n        self.x = x\nclass B(A):\n    \
+                  def go(self):\n        return self.x.name\n";
+    assert_eq!(uses_of(source, "A.__init__", "x"), [attribute("name")]);
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use ruff_python_ast::{self as ast, Expr};
 use ruff_text_size::Ranged;
 
-use menace_model::{Part, Use};
+use menace_model::{Part, TypeExpr, Use};
 
 use super::Walker;
 use super::expression::member;
@@ -249,7 +249,24 @@ impl<'a> Walker<'a> {
             "copy.copy" | "copy.deepcopy" | "os.fspath" => return nth(0),
             _ => {}
         }
-        if self.is_class(&target) { Known::instance(target) } else { Known::default() }
+        if self.is_class(&target) {
+            return Known::instance(target);
+        }
+        self.class_returned(&target).map(Known::instance).unwrap_or_default()
+    }
+
+    /// The class of the repository that a function says it returns an instance of.
+    fn class_returned(&self, function: &Resolved) -> Option<Rc<Resolved>> {
+        let module = function.module?;
+        let function = self.context.functions.get(&(module, function.attributes.as_str()))?;
+        let Some(TypeExpr::Name(name)) = &function.returns else { return None };
+        let (module, attributes) = self.context.resolver.names.split(module, name)?;
+        let class = Resolved {
+            name: name.clone(),
+            module: Some(module),
+            attributes: attributes.to_owned(),
+        };
+        self.is_class(&class).then(|| Rc::new(class))
     }
 
     /// The class that a call makes an instance of; nothing is walked.

@@ -120,8 +120,15 @@ impl<'a> Walker<'a> {
     }
 }
 
-/// A literal, or a list, tuple, set or dict that is written out.
+/// A literal, or a list, tuple, set or dict that is written out, if need be in `frozenset(…)`.
 pub(super) fn written(expr: &Expr) -> Option<&Expr> {
+    if let Expr::Call(call) = expr
+        && let Expr::Name(name) = &*call.func
+        && matches!(name.id.as_str(), "frozenset" | "set" | "tuple" | "list" | "dict")
+        && let [inner] = &*call.arguments.args
+    {
+        return written(inner).filter(|inner| !inner.is_string_literal_expr());
+    }
     matches!(
         expr,
         Expr::Tuple(_)
