@@ -154,9 +154,10 @@ pub struct Literals {
 
 /// A call of the section whose arguments are literals, as Python source.
 ///
-/// Literals are plain ones, containers of them, arithmetic with them (`'ab' * 100`), and dotted
-/// names and calls of classes (`decimal.Decimal('1.5')`, `shop.models.Genre.NOVEL`); strings are
-/// in single quotes, names absolute.
+/// Literals are plain ones, containers of them, arithmetic with them (`('ab' * 100)`), dotted names
+/// (`shop.models.Genre.NOVEL`), and calls of classes and of the repository's functions
+/// (`decimal.Decimal('1.5')`, `shop.testing.make_order(3)`); strings are in single quotes, names
+/// absolute.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct CallSite {
     pub args: Vec<String>,

@@ -86,9 +86,10 @@ fn bound(source: &str, call: &ast::ExprCall, scopes: &Scopes<'_>) -> TypeExpr {
     }
     let choices = call.arguments.args.iter().skip(1);
     let choices: Vec<TypeExpr> = choices.map(|each| type_expr(source, each, scopes)).collect();
-    match choices.is_empty() {
-        true => TypeExpr::Name("typing:Any".to_owned()),
-        false => TypeExpr::Union(choices),
+    if choices.is_empty() {
+        TypeExpr::Name("typing:Any".to_owned())
+    } else {
+        TypeExpr::Union(choices)
     }
 }
 

@@ -44,7 +44,7 @@ pub(super) struct Known<'a> {
     pub tuple: Option<Rc<[Known<'a>]>>,
 }
 
-impl<'a> Known<'a> {
+impl Known<'_> {
     pub(super) fn param(section: usize, param: usize) -> Self {
         let origin = Origin { section, param, path: Vec::new() };
         Self { origins: vec![Rc::new(origin)], ..Self::default() }
@@ -52,6 +52,11 @@ impl<'a> Known<'a> {
 
     pub(super) fn instance(class: Rc<Resolved>) -> Self {
         Self { class: Some(class), ..Self::default() }
+    }
+
+    /// What stands in a place of it.
+    pub(super) fn place(&self, index: usize) -> Self {
+        self.part(&Part::Index(i64::try_from(index).unwrap_or(i64::MAX)))
     }
 
     /// A part of the value, as far as its origin is concerned.

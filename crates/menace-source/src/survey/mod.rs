@@ -24,9 +24,9 @@ use rayon::prelude::*;
 use ruff_python_ast::ModModule;
 use ruff_python_parser::Parsed;
 use ruff_source_file::LineIndex;
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
-use menace_model::{Classes, Hints, ModuleReport, SectionKind, TypeExpr, TypeNames};
+use menace_model::{Classes, Hints, ModuleReport, Section, SectionKind, TypeExpr, TypeNames};
 
 use crate::analyze::{Analysis, Repository, read, workers};
 use crate::facts::ClassFacts;
@@ -70,19 +70,18 @@ pub struct Survey<'a> {
 #[derive(Debug)]
 struct Named<'a> {
     classes: FxHashSet<(usize, &'a str)>,
-    functions: FxHashSet<(usize, &'a str)>,
+    functions: FxHashMap<(usize, &'a str), &'a Section>,
 }
 
 impl Analysis {
     /// Looks closer. The first time, every file of the repository is read once more.
     pub fn survey(&self) -> Result<Survey<'_>, SurveyError> {
         let repository = &self.repository;
-        let second_look = match repository.second_look.get() {
-            Some(second_look) => second_look,
-            None => {
-                let found = second_look(self)?;
-                repository.second_look.get_or_init(|| found)
-            }
+        let second_look = if let Some(known) = repository.second_look.get() {
+            known
+        } else {
+            let found = second_look(self)?;
+            repository.second_look.get_or_init(|| found)
         };
         let resolver = Resolver::new(&repository.names, &repository.facts);
         let sections = self.modules.iter().map(|module| module.sections.as_slice()).collect();
@@ -150,7 +149,7 @@ impl<'a> Named<'a> {
         let modules = analysis.modules.iter().enumerate();
         let functions = modules.flat_map(|(module, report)| {
             let functions = report.sections.iter().filter(|each| each.kind != SectionKind::Module);
-            functions.map(move |section| (module, without_number(section.id.qualname())))
+            functions.map(move |section| ((module, without_number(section.id.qualname())), section))
         });
         Self { classes: classes.collect(), functions: functions.collect() }
     }

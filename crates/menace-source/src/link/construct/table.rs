@@ -180,12 +180,11 @@ impl<'f> Classes<'f> {
                     params: section.params.clone(),
                     returns: section.returns.clone(),
                 };
-                match places.get(name) {
-                    Some(&place) => found[place] = method,
-                    None => {
-                        places.insert(name, found.len());
-                        found.push(method);
-                    }
+                if let Some(&place) = places.get(name) {
+                    found[place] = method;
+                } else {
+                    places.insert(name, found.len());
+                    found.push(method);
                 }
             }
         }

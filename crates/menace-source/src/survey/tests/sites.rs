@@ -64,7 +64,7 @@ fn only_whole_calls_are_sites_but_every_literal_is_known_to_be_passed() {
 
 #[test]
 fn names_of_literals_and_constants_are_replaced() {
-    let test = "NAME = 'top'\ndef g():\n    path = 'a'\n    load(path)\n    load([NAME, path])\n    path = g()\n    load(path)\n";
+    let test = "NAME = 'top'\ndef g():\n    path = 'a'\n    load(path)\n    load([NAME, path])\n    path = unknown()\n    load(path)\n";
     assert_eq!(sites(test, "load"), ["'a'", "['top', 'a']"]);
 }
 
@@ -90,6 +90,11 @@ fn a_method_comes_with_the_call_that_made_its_instance() {
         assert_eq!(sites(test, "Parser.parse"), [receiver], "{test}");
     }
     assert_eq!(sites("def g(p: Parser, x):\n    p.parse(1)", "Parser.parse"), ["1"]);
+    assert_eq!(sites("def g(p: 'Parser | None', x):\n    p.parse(1)", "Parser.parse"), ["1"]);
+    let made = "def made(a) -> Parser: pass\ndef g():\n    p = made(3)\n    p.parse(1)";
+    assert_eq!(sites(made, "Parser.parse"), ["tests.test_lib.made(3)|1"]);
+    let inherited = "class B:\n    def setUp(self):\n        self.p = Parser('t')\nclass T(B):\n    def test(self):\n        self.p.parse(2)";
+    assert_eq!(sites(inherited, "Parser.parse"), ["lib.Parser('t')|2"]);
     assert_eq!(sites("Child('t').parse(1)", "Parser.parse"), ["lib.Child('t')|1"]);
     assert_eq!(sites("Parser.parse(object(), 1)", "Parser.parse"), [""; 0]);
 }

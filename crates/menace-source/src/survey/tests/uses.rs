@@ -137,6 +137,7 @@ fn comparisons_with_literals_keep_the_literal() {
     assert_eq!(line("'r' != x"), [equals("'r'")]);
     assert_eq!(line("x in ('r', \"w\")"), [equals("'r'"), equals("'w'")]);
     assert_eq!(line("x in {'a': 1}"), [equals("'a'")]);
+    assert_eq!(line("x in frozenset(['a'])"), [equals("'a'")]);
     assert_eq!(line("0 < x <= 1.5"), [ordered("0"), ordered("1.5")]);
     assert_eq!(line("x < y"), [Use::Ordered(None)]);
     assert_eq!(line("x == -1"), [equals("-1")]);
@@ -147,7 +148,7 @@ fn comparisons_with_literals_keep_the_literal() {
 #[test]
 fn constants_of_the_file_count_as_the_literals_they_are() {
     let source = "def f(x):\n    if x == MODE or x in MODES or x > LIMIT: pass\n\
-                  MODE = 'r'\nMODES = ['a', 'b']\nLIMIT = 2 ** 16\n";
+                  MODE = 'r'\nMODES = frozenset({'a', 'b'})\nLIMIT = 2 ** 16\n";
     let expected = [equals("'r'"), equals("'a'"), equals("'b'"), ordered("(2 ** 16)")];
     assert_eq!(uses(source), expected);
     let source = "TABLE = {'kb': 1, 'mb': 2}\ndef f(x):\n    return TABLE[x]\n";

@@ -120,7 +120,7 @@ impl<'a> Walker<'a> {
         self.used(known, &used);
         for (index, target) in targets.iter().enumerate() {
             let is_counted = starred.is_none_or(|star| index < star);
-            let element = is_counted.then(|| known.part(&Part::Index(index as i64)));
+            let element = is_counted.then(|| known.place(index));
             self.store(target, element.unwrap_or_default());
         }
     }
@@ -172,7 +172,7 @@ impl<'a> Walker<'a> {
             let cell = |row: &'a Expr| elements(row).and_then(|cells| cells.get(index));
             let cells = rows.iter().map_while(|row| self.text(cell(row)?));
             let texts = cells.take(MAX_TEXTS).collect();
-            Known { texts, ..item.part(&Part::Index(index as i64)) }
+            Known { texts, ..item.place(index) }
         });
         Known { tuple: Some(columns.collect()), ..item }
     }

@@ -50,7 +50,7 @@ impl<'a> Walker<'a> {
             }
             ("hasattr" | "getattr" | "delattr", [object, Expr::StringLiteral(name), rest @ ..]) => {
                 let known = self.value(object);
-                rest.iter().for_each(|default| drop(self.value(default)));
+                self.all(rest);
                 let name = name.value.to_str().to_owned();
                 self.used(&known, &Use::Attribute(name.clone()));
                 return Some(known.part(&Part::Attribute(name)));
@@ -67,7 +67,7 @@ impl<'a> Walker<'a> {
             }
             ("sum", [object, rest @ ..]) => {
                 self.iterate(object, Some(&Use::Arithmetic));
-                rest.iter().for_each(|start| drop(self.value(start)));
+                self.all(rest);
             }
             ("sorted" | "min" | "max", [object]) => {
                 // With a key, it is not the items that are compared.
@@ -159,7 +159,7 @@ impl<'a> Walker<'a> {
             }
             ("enumerate", [inner, rest @ ..], Some([_, target])) => {
                 let item = self.iterated(inner, target, false);
-                rest.iter().for_each(|start| drop(self.value(start)));
+                self.all(rest);
                 let pair: Rc<[Known<'a>]> = [Known::default(), item].into();
                 Known { tuple: Some(pair), ..Known::default() }
             }

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use ruff_python_ast::{self as ast, Expr};
 use ruff_text_size::Ranged;
 
-use menace_model::{Part, Use};
+use menace_model::{Part, TypeExpr, Use};
 
 use super::Walker;
 use super::expression::member;
@@ -157,16 +157,16 @@ impl<'a> Walker<'a> {
         let mut result = Known::default();
         for origin in &callee.origins {
             let one = Known { origins: vec![origin.clone()], ..Known::default() };
-            let returned = match origin.path.split_last() {
-                Some((Part::Attribute(name), path)) => {
-                    let object = one.with_path(path);
-                    self.used(&object, &Use::Method { name: name.clone(), arguments });
-                    object.part(&Part::Method(name.clone()))
-                }
-                _ => {
-                    self.used(&one, &Use::Called { arguments });
-                    one.part(&Part::Returned)
-                }
+            let method = match origin.path.split_last() {
+                Some((Part::Attribute(name), path)) => Some((one.with_path(path), name.clone())),
+                _ => None,
+            };
+            let returned = if let Some((object, name)) = method {
+                self.used(&object, &Use::Method { name: name.clone(), arguments });
+                object.part(&Part::Method(name))
+            } else {
+                self.used(&one, &Use::Called { arguments });
+                one.part(&Part::Returned)
             };
             result = result.or(&returned);
         }
@@ -249,7 +249,24 @@ impl<'a> Walker<'a> {
             "copy.copy" | "copy.deepcopy" | "os.fspath" => return nth(0),
             _ => {}
         }
-        if self.is_class(&target) { Known::instance(target) } else { Known::default() }
+        if self.is_class(&target) {
+            return Known::instance(target);
+        }
+        self.class_returned(&target).map(Known::instance).unwrap_or_default()
+    }
+
+    /// The class of the repository that a function says it returns an instance of.
+    fn class_returned(&self, function: &Resolved) -> Option<Rc<Resolved>> {
+        let module = function.module?;
+        let function = self.context.functions.get(&(module, function.attributes.as_str()))?;
+        let Some(TypeExpr::Name(name)) = &function.returns else { return None };
+        let (module, attributes) = self.context.resolver.names.split(module, name)?;
+        let class = Resolved {
+            name: name.clone(),
+            module: Some(module),
+            attributes: attributes.to_owned(),
+        };
+        self.is_class(&class).then(|| Rc::new(class))
     }
 
     /// The class that a call makes an instance of; nothing is walked.

@@ -7,6 +7,7 @@ use menace_model::Use;
 use super::Walker;
 use super::assign::elements;
 use super::expression::is_text;
+use super::literal::written;
 use crate::survey::known::Known;
 
 /// Of a long list, the first will do.
@@ -43,10 +44,9 @@ impl<'a> Walker<'a> {
                 } else if right_expr.is_bytes_literal_expr() {
                     self.used(left, &Use::Bytes);
                 } else if !left.origins.is_empty() {
-                    self.looked_up(left, &Known { written: Some(right_expr), ..Known::default() });
-                    self.looked_up(left, right);
-                    let choices = elements(right_expr).or_else(|| elements(right.written?));
-                    self.equals_one_of(left, choices.unwrap_or_default());
+                    let choices = written(right_expr).or(right.written);
+                    self.looked_up(left, &Known { written: choices, ..Known::default() });
+                    self.equals_one_of(left, choices.and_then(elements).unwrap_or_default());
                 }
             }
             CmpOp::Lt | CmpOp::LtE | CmpOp::Gt | CmpOp::GtE => {

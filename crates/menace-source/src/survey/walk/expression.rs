@@ -51,13 +51,13 @@ impl<'a> Walker<'a> {
                 let sides = ((&left, &*operation.left), (&right, &*operation.right));
                 self.operation(sides.0, operation.op, sides.1);
             }
-            Expr::UnaryOp(operation) => match operation.op {
-                UnaryOp::Not => self.test(&operation.operand),
-                _ => {
-                    let operand = self.value(&operation.operand);
-                    self.used(&operand, &Use::Arithmetic);
-                }
-            },
+            Expr::UnaryOp(operation) if operation.op == UnaryOp::Not => {
+                self.test(&operation.operand);
+            }
+            Expr::UnaryOp(operation) => {
+                let operand = self.value(&operation.operand);
+                self.used(&operand, &Use::Arithmetic);
+            }
             Expr::Compare(comparison) => self.comparison(comparison),
             Expr::Lambda(lambda) => self.lambda(lambda),
             Expr::Tuple(ast::ExprTuple { elts, .. }) => {
@@ -65,9 +65,7 @@ impl<'a> Walker<'a> {
                 return Known { tuple: Some(known), ..Known::default() };
             }
             Expr::List(ast::ExprList { elts, .. }) | Expr::Set(ast::ExprSet { elts, .. }) => {
-                for element in elts {
-                    self.value(element);
-                }
+                self.all(elts);
             }
             Expr::Dict(dict) => {
                 for item in &dict.items {
@@ -123,6 +121,12 @@ impl<'a> Walker<'a> {
             _ => {}
         }
         Known::default()
+    }
+
+    pub(super) fn all(&mut self, exprs: &'a [Expr]) {
+        for expr in exprs {
+            self.value(expr);
+        }
     }
 
     /// Walks an expression of which only the truth counts.
@@ -305,9 +309,10 @@ fn attributes_of(root: &Rc<Resolved>, expr: &Expr) -> Rc<Resolved> {
 
 /// `name` of a class or module.
 pub(super) fn member(of: &Resolved, name: &str) -> Resolved {
-    let attributes = match of.attributes.is_empty() {
-        true => name.to_owned(),
-        false => format!("{}.{name}", of.attributes),
+    let attributes = if of.attributes.is_empty() {
+        name.to_owned()
+    } else {
+        format!("{}.{name}", of.attributes)
     };
     Resolved { name: format!("{}.{name}", of.name), module: of.module, attributes }
 }

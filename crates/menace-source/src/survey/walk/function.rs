@@ -7,10 +7,10 @@ use ruff_python_ast::{self as ast, Expr, Parameters, Stmt};
 use ruff_text_size::Ranged;
 use rustc_hash::FxHashMap;
 
-use menace_model::{Param, Section, SectionKind};
+use menace_model::{Param, Section, SectionKind, TypeExpr};
 
 use super::assign::elements;
-use super::{ClassAround, Walker};
+use super::{Attributes, ClassAround, Walker};
 use crate::facts::{self, Reference, Scope, ScopeKind, is_typing};
 use crate::link::{Resolved, without_number};
 use crate::survey::docstring;
@@ -120,11 +120,27 @@ impl<'a> Walker<'a> {
         }
     }
 
-    /// The class that an annotation names; forward references and unions are left alone.
+    /// The class of the repository that an annotation asks for.
     fn class_named(&self, annotation: &Expr) -> Option<Rc<Resolved>> {
-        let reference = self.env.scopes.resolve_expr(annotation)?;
-        let resolved = self.resolve(&reference);
-        (resolved.module.is_some() && self.is_class(&resolved)).then(|| Rc::new(resolved))
+        let resolve = |name: &str| {
+            let resolved = self.resolve(name);
+            (resolved.module.is_some() && self.is_class(&resolved)).then(|| Rc::new(resolved))
+        };
+        // Most are plain names, which need no tree.
+        if let Expr::Name(_) = annotation {
+            return resolve(&self.env.scopes.resolve_expr(annotation)?);
+        }
+        let mut kind = &facts::type_expr(self.source, annotation, &self.env.scopes);
+        if let TypeExpr::Union(choices) = kind {
+            kind = choices.iter().find(|choice| **choice != TypeExpr::None)?;
+        }
+        if let TypeExpr::Generic { base, .. } = kind {
+            kind = base;
+        }
+        match kind {
+            TypeExpr::Name(name) => resolve(name),
+            _ => None,
+        }
     }
 
     fn document(&mut self, section: usize, body: &'a [Stmt], name: &str) {
@@ -176,11 +192,11 @@ impl<'a> Walker<'a> {
                 }
             };
             for (index, name) in names.iter().enumerate() {
-                let cell = |row: &'a Expr| match &names[..] {
+                let value = |row: &'a Expr| match &names[..] {
                     [_] => Some(row),
                     _ => elements(row)?.get(index),
                 };
-                let texts = rows.iter().map_while(|row| self.text(cell(row)?)).take(MAX_TEXTS);
+                let texts = rows.iter().map_while(|row| self.text(value(row)?)).take(MAX_TEXTS);
                 cases.insert(*name, Known { texts: texts.collect(), ..Known::default() });
             }
         }
@@ -191,25 +207,25 @@ impl<'a> Walker<'a> {
         for decorator in &class.decorator_list {
             self.value(&decorator.expression);
         }
-        let mut first_base = None;
+        let mut bases = Vec::new();
         if let Some(arguments) = class.arguments.as_deref() {
-            for base in &arguments.args {
-                self.value(base);
-            }
+            self.all(&arguments.args);
             for keyword in &arguments.keywords {
                 self.value(&keyword.value);
             }
-            let base = arguments.args.first();
-            let reference = base.and_then(|base| self.env.scopes.resolve_expr(base));
-            first_base = reference.map(|reference| Rc::new(self.resolve(&reference)));
+            bases.extend(arguments.args.iter().filter_map(|base| self.reached(base)));
         }
         self.examples(&class.body);
         let qualname = format!("{}{}", self.env.scopes.innermost().prefix, class.name);
         let itself = Rc::new(self.resolve(&Reference::to("", &qualname)));
+        let mut attributes = Attributes::default();
+        for base in bases.iter().rev().filter(|base| base.module == Some(self.module)) {
+            attributes.extend(self.instances.get(&base.attributes).cloned().unwrap_or_default());
+        }
         self.classes.push(ClassAround {
             itself,
-            first_base,
-            attributes: FxHashMap::default(),
+            first_base: bases.first().cloned(),
+            attributes,
             docstring: docstring::of(&class.body),
         });
         let type_params = class.type_params.as_deref().map(Scope::of_type_params);
@@ -224,7 +240,9 @@ impl<'a> Walker<'a> {
         if let Some(outside) = outside {
             self.env.pop(outside);
         }
-        self.classes.pop();
+        if let Some(class) = self.classes.pop() {
+            self.instances.insert(qualname, class.attributes);
+        }
     }
 
     /// Is this the name of the object whose method we are in?

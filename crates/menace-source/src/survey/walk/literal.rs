@@ -33,10 +33,8 @@ impl<'a> Walker<'a> {
                     self.add(&bytes[..], |literals| &mut literals.bytes);
                 }
             }
-            Expr::NumberLiteral(number) => {
-                if !matches!(number.value, ast::Number::Complex { .. }) {
-                    self.add(&*render::number(&number.value), |literals| &mut literals.numbers);
-                }
+            Expr::NumberLiteral(number) if !number.value.is_complex() => {
+                self.add(&*render::number(&number.value), |literals| &mut literals.numbers);
             }
             _ => {}
         }
@@ -122,8 +120,15 @@ impl<'a> Walker<'a> {
     }
 }
 
-/// A literal, or a list, tuple, set or dict that is written out.
+/// A literal, or a list, tuple, set or dict that is written out, if need be in `frozenset(…)`.
 pub(super) fn written(expr: &Expr) -> Option<&Expr> {
+    if let Expr::Call(call) = expr
+        && let Expr::Name(name) = &*call.func
+        && matches!(name.id.as_str(), "frozenset" | "set" | "tuple" | "list" | "dict")
+        && let [inner] = &*call.arguments.args
+    {
+        return written(inner).filter(|inner| !inner.is_string_literal_expr());
+    }
     matches!(
         expr,
         Expr::Tuple(_)

@@ -41,8 +41,8 @@ pub(super) struct Context<'a> {
     pub resolver: &'a Resolver<'a>,
     /// Modules and qualified names of all classes.
     pub classes: &'a FxHashSet<(usize, &'a str)>,
-    /// The same of all functions and methods.
-    pub functions: &'a FxHashSet<(usize, &'a str)>,
+    /// All functions and methods, by the same.
+    pub functions: &'a FxHashMap<(usize, &'a str), &'a Section>,
     /// Who inherits what; not known while the repository is still being looked at.
     pub index: Option<&'a Index<'a>>,
 }
@@ -56,6 +56,8 @@ pub(super) enum Wanted<'a> {
     Sites,
 }
 
+type Attributes<'a> = FxHashMap<&'a str, Rc<Known<'a>>>;
+
 /// A class whose body is being walked.
 #[derive(Debug)]
 struct ClassAround<'a> {
@@ -63,7 +65,7 @@ struct ClassAround<'a> {
     /// What `super()` is taken to be an instance of.
     first_base: Option<Rc<Resolved>>,
     /// What is known about the attributes that methods give their instance.
-    attributes: FxHashMap<&'a str, Rc<Known<'a>>>,
+    attributes: Attributes<'a>,
     docstring: Option<&'a str>,
 }
 
@@ -81,6 +83,8 @@ pub(super) struct Walker<'a> {
     /// The sections around this point, outermost first.
     frames: Vec<usize>,
     classes: Vec<ClassAround<'a>>,
+    /// What is known about the instances of the classes that have been walked, by qualified name.
+    instances: FxHashMap<String, Attributes<'a>>,
     /// Names of the receivers of the methods around this point.
     receivers: Vec<Option<&'a str>>,
     /// Are calls here expected to fail?
@@ -144,6 +148,7 @@ impl<'a> Walker<'a> {
             sections: FxHashMap::default(),
             frames: Vec::new(),
             classes: Vec::new(),
+            instances: FxHashMap::default(),
             receivers: Vec::new(),
             expects_failure: false,
             hints: Vec::new(),

@@ -100,7 +100,7 @@ impl<'a> Walker<'a> {
         self.used(subject, &used);
         for (index, pattern) in patterns.iter().enumerate() {
             let is_counted = star.is_none_or(|star| index < star);
-            let inner = is_counted.then(|| subject.part(&Part::Index(index as i64)));
+            let inner = is_counted.then(|| subject.place(index));
             self.matched(pattern, &inner.unwrap_or_default());
         }
     }

@@ -21,9 +21,9 @@ impl<'a> Walker<'a> {
                 part: part.clone(),
                 used: Box::new(used),
             });
-            let uses = &mut self.hints[origin.section].params[origin.param].uses;
-            if uses.len() < MAX_USES && !uses.contains(&whole) {
-                uses.push(whole);
+            let known = &mut self.hints[origin.section].params[origin.param].uses;
+            if known.len() < MAX_USES && !known.contains(&whole) {
+                known.push(whole);
             }
         }
     }

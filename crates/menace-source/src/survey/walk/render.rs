@@ -6,7 +6,7 @@ use std::rc::Rc;
 use ruff_python_ast::{self as ast, Expr, Operator, UnaryOp};
 use ruff_text_size::Ranged;
 
-use menace_model::Value;
+use menace_model::{SectionKind, Value};
 
 use super::Walker;
 use crate::link::Resolved;
@@ -34,7 +34,7 @@ struct Printer<'w, 'a> {
     out: String,
 }
 
-impl<'a> Walker<'a> {
+impl Walker<'_> {
     /// Python source of a literal, of its first case if it has several.
     pub(super) fn text(&self, expr: &Expr) -> Option<Rc<str>> {
         let mut printer = Printer { walker: self, case: 0, cases: 1, out: String::new() };
@@ -111,7 +111,7 @@ impl Printer<'_, '_> {
                 self.add(&number(&literal.value))?;
             }
             Expr::BooleanLiteral(literal) => {
-                self.add(if literal.value { "True" } else { "False" })?
+                self.add(if literal.value { "True" } else { "False" })?;
             }
             Expr::NoneLiteral(_) => self.add("None")?,
             Expr::EllipsisLiteral(_) => self.add("...")?,
@@ -206,13 +206,14 @@ impl Printer<'_, '_> {
         self.add(&reached.name)
     }
 
-    /// The call of a class.
+    /// The call of a class, or of a function that makes something.
     fn call(&mut self, call: &ast::ExprCall, depth: usize) -> Option<()> {
-        let class = self.walker.reached(&call.func)?;
-        if !self.walker.is_class(&class) || class.name.contains('<') {
+        let callee = self.walker.reached(&call.func)?;
+        let is_maker = self.walker.is_class(&callee) || self.walker.is_maker(&callee);
+        if !is_maker || callee.name.contains('<') {
             return None;
         }
-        self.add(&class.name)?;
+        self.add(&callee.name)?;
         self.add("(")?;
         for (index, argument) in call.arguments.args.iter().enumerate() {
             self.add(if index > 0 { ", " } else { "" })?;
@@ -229,6 +230,17 @@ impl Printer<'_, '_> {
 }
 
 impl Walker<'_> {
+    /// Is it a function of the repository that can be called just so, and returns at once?
+    fn is_maker(&self, name: &Resolved) -> bool {
+        let Some(module) = name.module else { return false };
+        let section = self.context.functions.get(&(module, name.attributes.as_str()));
+        section.is_some_and(|section| {
+            let kinds =
+                [SectionKind::Function, SectionKind::ClassMethod, SectionKind::StaticMethod];
+            kinds.contains(&section.kind) && !section.is_async && !section.is_generator
+        })
+    }
+
     /// Does the name mean the same at any other time: a class, a member of one, a function?
     fn is_lasting(&self, name: &Resolved) -> bool {
         let Some(module) = name.module else {
@@ -243,7 +255,7 @@ impl Walker<'_> {
         let is_member = attributes
             .rsplit_once('.')
             .is_some_and(|(class, _)| self.context.classes.contains(&(module, class)));
-        let is_function = self.context.functions.contains(&(module, attributes));
+        let is_function = self.context.functions.contains_key(&(module, attributes));
         !attributes.contains('<') && (is_member || is_function || self.is_class(name))
     }
 }

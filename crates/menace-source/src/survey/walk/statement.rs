@@ -56,11 +56,9 @@ impl<'a> Walker<'a> {
                     self.value(message);
                 }
             }
-            Stmt::Expr(expr) => {
-                // A string on its own is a docstring or a comment.
-                if !expr.value.is_string_literal_expr() {
-                    self.value(&expr.value);
-                }
+            // A string on its own is a docstring or a comment.
+            Stmt::Expr(expr) if !expr.value.is_string_literal_expr() => {
+                self.value(&expr.value);
             }
             _ => {}
         }
