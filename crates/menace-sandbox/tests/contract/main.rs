@@ -23,6 +23,7 @@ mod process;
 mod seeds;
 mod shaping;
 mod soak;
+mod trials;
 mod unisolated;
 mod without_root;
 
