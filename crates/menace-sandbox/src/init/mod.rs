@@ -30,6 +30,7 @@ mod supervise;
 mod touched;
 mod zygote;
 
+use std::io::Write;
 use std::os::unix::net::UnixStream;
 
 use crate::wire::channel;
@@ -68,11 +69,13 @@ pub fn requested() -> bool {
     std::env::args_os().nth(1).is_some_and(|argument| argument == ARGUMENT)
 }
 
-/// Does something in namespaces and ends; says on standard output what failed.
-fn try_out(inside: impl FnOnce() -> Result<(), InitError>) -> ! {
-    let tried = start::try_namespaces(inside);
+/// Ends at once, and says on standard output what failed.
+#[expect(clippy::needless_pass_by_value, reason = "nothing comes after it")]
+fn end_trial(tried: Result<(), InitError>) -> ! {
     if let Err(error) = &tried {
-        let _ = std::io::Write::write_all(&mut std::io::stdout(), error.to_string().as_bytes());
+        let mut out = std::io::stdout();
+        // Nobody flushes it afterwards; whoever does not listen does not want to know.
+        let _ = out.write_all(error.to_string().as_bytes()).and_then(|()| out.flush());
     }
     sys::exit_now(i32::from(tried.is_err()))
 }
@@ -81,12 +84,10 @@ fn try_out(inside: impl FnOnce() -> Result<(), InitError>) -> ! {
 pub fn run() -> ! {
     let trial = std::env::args_os().nth(2);
     if trial.as_ref().is_some_and(|argument| argument == TRY_NAMESPACES) {
-        try_out(|| Ok(()));
+        end_trial(start::try_namespaces(|| Ok(())));
     }
     if trial.as_ref().is_some_and(|argument| argument == TRY_NETWORK) {
-        try_out(|| {
-            network::try_out(root::TRIAL_PROC.into()).during(|| "cannot hold packets up".to_owned())
-        });
+        end_trial(start::try_namespaces(|| network::try_out(root::TRIAL_PROC.into())));
     }
     let host = UnixStream::from(sys::adopt(0));
     // Whatever Menace itself inherited is nothing for a guest.

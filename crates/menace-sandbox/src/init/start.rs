@@ -83,13 +83,7 @@ pub(crate) fn try_namespaces(
     map_identity(identity)?;
     keep_to_ourselves()?;
     match sys::fork().during(|| "cannot fork".to_owned())? {
-        ForkResult::Child => {
-            let tried = root::try_mounts().and_then(|()| inside());
-            if let Err(error) = &tried {
-                let _ = io::Write::write_all(&mut io::stdout(), error.to_string().as_bytes());
-            }
-            sys::exit_now(i32::from(tried.is_err()));
-        }
+        ForkResult::Child => super::end_trial(root::try_mounts().and_then(|()| inside())),
         ForkResult::Parent { child } => match waitpid(child, None) {
             Ok(WaitStatus::Exited(_, 0)) => Ok(()),
             _ => sys::exit_now(1),

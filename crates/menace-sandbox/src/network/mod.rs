@@ -37,6 +37,7 @@ use self::pump::Pump;
 use self::rules::Rules;
 use self::shaper::Shaper;
 use self::tally::Tally;
+use crate::init::{During, InitError};
 use crate::wire::messages::{Report, Request};
 
 pub(crate) use trial::try_out;
@@ -111,11 +112,13 @@ impl Link {
         }
     }
 
-    fn start(&mut self, network: &Network, seed: Seed) -> io::Result<()> {
+    fn start(&mut self, network: &Network, seed: Seed) -> Result<(), InitError> {
         if self.rules.is_none() {
             // What TCP learns about one call's network is not true of the next one's.
-            fs::write(self.proc.join("sys/net/ipv4/tcp_no_metrics_save"), "1")?;
-            self.rules = Some(Rules::install()?);
+            fs::write(self.proc.join("sys/net/ipv4/tcp_no_metrics_save"), "1")
+                .during(|| "cannot make TCP forget".to_owned())?;
+            let rules = Rules::install().during(|| "cannot send packets to a queue".to_owned())?;
+            self.rules = Some(rules);
         }
         let hosts = if network.partition.is_empty() {
             String::new()
@@ -123,15 +126,19 @@ impl Link {
             fs::read_to_string("/etc/hosts").unwrap_or_default()
         };
         let partition = Partition::new(&network.partition, &hosts);
-        let pump = Pump::new(network, Shaper::new(network, partition, seed))?;
-        let (stop, stopped) = UnixStream::pair()?;
+        let pump = Pump::new(network, Shaper::new(network, partition, seed))
+            .during(|| "cannot open a queue of packets".to_owned())?;
+        let (stop, stopped) = UnixStream::pair().during(|| "cannot make a socket".to_owned())?;
         let pump = std::thread::Builder::new()
             .name("network".to_owned())
             .stack_size(STACK)
-            .spawn(move || pump.run(&stopped))?;
+            .spawn(move || pump.run(&stopped))
+            .during(|| "cannot start a thread".to_owned())?;
         self.running = Some(Running { network: network.clone(), pump, stop });
         let woken = self.rules.as_mut().map_or(Ok(()), Rules::wake);
-        woken.or_else(|error| self.stop().and(Err(error)))
+        woken
+            .or_else(|error| self.stop().and(Err(error)))
+            .during(|| "cannot wake the rules".to_owned())
     }
 
     /// What the pump says; an error when the network is not as it was.

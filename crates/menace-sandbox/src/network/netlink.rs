@@ -174,14 +174,14 @@ impl Socket {
     /// the request, so that there is nothing to wait for afterwards.
     pub(super) fn ask(&mut self, request: &Messages) -> io::Result<()> {
         self.send(request)?;
-        let mut answer = None;
+        let mut answer: Option<io::Result<()>> = None;
+        // To the end: what is not read would be taken for the answer to the next request.
         while let Some(bytes) = self.receive()? {
             for result in messages(bytes).filter_map(|message| message.result()) {
-                result?;
-                answer = Some(());
+                answer = Some(answer.unwrap_or(Ok(())).and(result));
             }
         }
-        answer.ok_or_else(|| io::Error::other("the kernel did not answer"))
+        answer.unwrap_or_else(|| Err(io::Error::other("the kernel did not answer")))
     }
 }
 

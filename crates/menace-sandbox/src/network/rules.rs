@@ -62,10 +62,10 @@ impl Rules {
     /// Installs the table, asleep.
     pub(super) fn install() -> io::Result<Self> {
         let mut socket = Socket::open(SockProtocol::NetlinkNetFilter)?;
-        let compatible = socket.ask(&table(Target::Compatible));
-        if compatible.is_err() {
+        let native = socket.ask(&table(Target::Native));
+        if native.is_err() {
             // The first error tells what a kernel without either lacks.
-            socket.ask(&table(Target::Native)).or(compatible)?;
+            socket.ask(&table(Target::Compatible)).or(native)?;
         }
         Ok(Self(socket))
     }

@@ -8,18 +8,21 @@ use std::time::{Duration, Instant};
 use menace_model::{Network, Seed};
 
 use super::Link;
+use crate::init::{During, InitError};
 
 const LATENCY: Duration = Duration::from_millis(2);
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// In a network namespace of one's own that nobody needs.
-pub(crate) fn try_out(proc: PathBuf) -> io::Result<()> {
+pub(crate) fn try_out(proc: PathBuf) -> Result<(), InitError> {
     let mut link = Link::new(true, proc);
     let network = Network { latency_ms: LATENCY.as_secs_f64() * 1000.0, ..Network::default() };
     link.start(&network, Seed(0))?;
     let sent = [Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()].map(send_to_itself);
-    link.stop()??;
-    sent.into_iter().collect()
+    link.stop()
+        .flatten()
+        .and_then(|_| sent.into_iter().collect())
+        .during(|| "cannot hold packets up".to_owned())
 }
 
 fn send_to_itself(address: IpAddr) -> io::Result<()> {

@@ -28,6 +28,7 @@ mod proof;
 mod seeds;
 mod shaping;
 mod soak;
+mod trials;
 mod unisolated;
 mod venv;
 mod without_root;
