@@ -22,11 +22,11 @@ mod value;
 mod verdict;
 
 pub use call::{Call, How, ModuleRef, Target};
-pub use class::{Class, ClassField, ClassKind, ClassMethod, Classes};
+pub use class::{Class, ClassField, ClassKind, ClassMethod, Classes, TypeNames};
 pub use conditions::{Burst, Conditions, Fault, FaultMode, Mock, Network, Peer, Upstream, When};
 pub use construction::{Blocked, Construction, Step};
 pub use finding::{Confidence, Finding, Lint, Severity};
-pub use hints::{CallSite, Hints, Literals, ParamHints, Use};
+pub use hints::{CallSite, Hints, Literals, ParamHints, Part, Use};
 pub use import::{Import, ImportHow};
 pub use input::{FixtureFile, Fixtures, Intent};
 pub use limits::{EnforcedBy, Limit, Limits, Mechanism};

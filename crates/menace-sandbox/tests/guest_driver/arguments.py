@@ -184,7 +184,10 @@ def a_stub_without_an_abstract_method_is_no_instance():
             return shape
     """
     full = result_of(text, [("o", ["m:Shape"], [], [], [])])
-    equal((full["kind"], full["stage"], full["exception"]["type"]), ("raised", "arguments", "TypeError"))
+    equal(
+        (full["kind"], full["stage"], full["exception"]["type"]),
+        ("raised", "arguments", "TypeError"),
+    )
 
 
 @case
@@ -209,7 +212,13 @@ def stubs_do_not_lead_to_the_harness():
         def g(stub):
             return vars(type(stub))["__module__"], sorted(vars(stub))
     """
-    described = [("b", ("n", "builtins:OSError", [], [])), ("y", []), ("k", 0), ("w", ("f", 1)), ("w", ("y", []))]
+    described = [
+        ("b", ("n", "builtins:OSError", [], [])),
+        ("y", []),
+        ("k", 0),
+        ("w", ("f", 1)),
+        ("w", ("y", [])),
+    ]
     with guest(text) as one:
         full = one.call("m:f", described)
         equal(eval(full["value"]["repr"]), [["__builtins__", "__name__"]] * 5)
