@@ -40,5 +40,7 @@ pub use outcome::{
 pub use random::{Random, Seed};
 pub use section::{CallEdge, Param, ParamKind, Section, SectionId, SectionKind};
 pub use types::TypeExpr;
-pub use value::{BadReference, BigInt, PyStr, PythonSource, Reference, Value, ValueError};
+pub use value::{
+    BadReference, BigInt, MethodCall, PyStr, PythonSource, Reference, Value, ValueError,
+};
 pub use verdict::Verdict;

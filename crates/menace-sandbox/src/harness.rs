@@ -32,6 +32,7 @@ pub(crate) const SOURCES: &[(&str, &str)] = files![
     "reporting.py",
     "seeding.py",
     "state.py",
+    "stubs.py",
     "tasks.py",
     "values.py",
     "warming.py",

@@ -5,3 +5,4 @@
 //! Invariant: the same seed, source and settings give the same plan.
 
 pub mod judge;
+pub mod input;
