@@ -15,7 +15,6 @@ crate::on_every_tier![
     no_daemon_outlives_an_import_that_ended_the_interpreter,
     no_daemon_outlives_an_import_that_was_stopped,
     no_daemon_outlives_an_interpreter_that_ended_as_it_forked,
-    no_daemon_outlives_the_session,
     no_daemon_outlives_an_init_that_hangs,
 ];
 
@@ -52,15 +51,6 @@ fn no_daemon_outlives_an_import_that_was_stopped(tier: Tier) {
 
 fn no_daemon_outlives_an_interpreter_that_ended_as_it_forked(tier: Tier) {
     no_daemon_is_left_by(tier, "fork");
-}
-
-fn no_daemon_outlives_the_session(tier: Tier) {
-    let (source, nap) = guest("stay");
-    let bench = Bench::new(tier, &source);
-    let mut session = bench.session();
-    session.still_works();
-    drop(session);
-    assert_eq!(host::started_with(&nap), Vec::<String>::new());
 }
 
 fn wait_for(nap: &str) {

@@ -28,13 +28,26 @@ def leave_and_wait():
     time.sleep(60)
 
 
+INTERPRETER = os.getpid()
+
+
 def end_interpreter():
-    if HOW == "fork":
+    """In the parent, once the child has left its daemon."""
+    if os.getpid() == INTERPRETER:
+        os.close(PIPE[1])
+        os.read(PIPE[0], 1)
         os._exit(1)
 
 
+def leave_daemon_and_tell():
+    if os.getppid() == INTERPRETER:
+        leave_daemon()
+        os.close(PIPE[1])
+
+
 if HOW == "fork":
-    os.register_at_fork(after_in_child=leave_daemon, after_in_parent=end_interpreter)
+    PIPE = os.pipe()
+    os.register_at_fork(after_in_child=leave_daemon_and_tell, after_in_parent=end_interpreter)
 elif HOW != "call":
     leave_daemon()
     if HOW == "raise":
