@@ -39,7 +39,8 @@ impl Census {
             Self::Namespace => numbers_in_proc(),
             Self::Descendants => descendants_of(own()),
         };
-        pids.retain(|&pid| pid != own() && pid != zygote);
+        let own = own();
+        pids.retain(|&pid| pid != own && pid != zygote);
         pids
     }
 }
