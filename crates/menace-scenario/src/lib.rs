@@ -4,5 +4,5 @@
 //! the calls to `menace-sandbox`, and bringing them together to `menace-loop`.
 //! Invariant: the same seed, source and settings give the same plan.
 
-pub mod judge;
 pub mod input;
+pub mod judge;

@@ -34,7 +34,7 @@ pub(crate) struct Sandbox {
     _registered: Registered,
     // Removed after the processes in it are gone: the order of these fields matters.
     _group: Option<Group>,
-    _workspace: Option<Workspace>,
+    workspace: Option<Workspace>,
 }
 
 impl Sandbox {
@@ -64,7 +64,7 @@ impl Sandbox {
             cancel: cancel.clone(),
             _registered: registered,
             _group: group,
-            _workspace: workspace,
+            workspace: workspace,
         };
         let descriptors: Vec<_> = config.group.iter().flatten().map(|handed| handed.fd).collect();
         let sent = channel::send_with(&sandbox.stream, config, &descriptors);
@@ -148,14 +148,25 @@ impl Sandbox {
     }
 }
 
+impl Sandbox {
+    /// For an init that does not leave by itself.
+    fn kill(&mut self) {
+        match i32::try_from(self.process.id()) {
+            // Without namespaces, what is below it would outlive it.
+            Ok(init) if self.workspace.is_some() => crate::init::end_with_descendants(init),
+            _ => drop(self.process.kill()),
+        }
+        let _ = self.process.wait();
+    }
+}
+
 impl Drop for Sandbox {
     fn drop(&mut self) {
         let _ = self.stream.shutdown(Shutdown::Both);
         let asked = Instant::now();
         while matches!(self.process.try_wait(), Ok(None)) {
             if asked.elapsed() > DYING {
-                let _ = self.process.kill();
-                let _ = self.process.wait();
+                self.kill();
                 break;
             }
             std::thread::sleep(Duration::from_micros(200));

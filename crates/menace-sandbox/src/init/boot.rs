@@ -40,6 +40,10 @@ pub(crate) fn serve_namespaced(
     nix::unistd::sethostname("sandbox").during(|| "cannot set the host name".to_owned())?;
     let proc = root::enter(config, trees)?;
     let proc_path = PathBuf::from(format!("/proc/self/fd/{}", proc.as_raw_fd()));
+    let mut remarks = trees.remarks.clone();
+    if let Err(error) = forget_connections(&proc_path) {
+        remarks.push(format!("a port that a call used stays taken for a minute: {error}"));
+    }
     let layer = Layer::Overlay(Overlay::new(config.level < 5));
     let read = paths::SYSTEM
         .iter()
@@ -53,7 +57,13 @@ pub(crate) fn serve_namespaced(
     };
     let boot =
         Boot { host, config, group, layer, places, census: Census::Namespace, proc: proc_path };
-    boot.serve(Path::new(paths::HARNESS), trees.remarks.clone())
+    boot.serve(Path::new(paths::HARNESS), remarks)
+}
+
+/// Of the connections that a call closed, the kernel would remember the ports, for the next call to
+/// run into.
+fn forget_connections(proc: &Path) -> std::io::Result<()> {
+    std::fs::write(proc.join("sys/net/ipv4/tcp_max_tw_buckets"), "0")
 }
 
 /// Without namespaces, around a copy of the repository.
@@ -154,11 +164,7 @@ impl Boot<'_> {
             .into_iter()
             .chain(missing.map(|what| format!("Landlock does not restrict here: {what}")))
             .collect();
-        let ready = Ready {
-            repo: self.layer.repo().to_string_lossy().into_owned(),
-            landlock: Some(zygote.landlocked.abi).filter(|&abi| abi > 0),
-            remarks,
-        };
+        let ready = Ready { repo: self.layer.repo().to_string_lossy().into_owned(), remarks };
         let setup = self.setup();
         let open_files = config.open_files.min(hard_limit(Resource::RLIMIT_NOFILE));
         let keeper = Keeper::new(self.group.take(), self.census, zygote.pid, open_files);
@@ -236,20 +242,14 @@ impl Boot<'_> {
         let read = self.places.read.iter().filter(|path| !undecided.contains(&path.as_path()));
         let mut roots: Vec<String> = read.map(text).collect();
         let mut write_roots: Vec<String> = self.places.devices.iter().map(text).collect();
-        write_roots.extend([
-            room,
-            "/tmp".into(),
-            "/var/tmp".into(),
-            "/dev/shm".into(),
-            "/dev/fd".into(),
-            "/dev/std".into(),
-            "/proc/self".into(),
-        ]);
-        roots.extend(write_roots.iter().cloned());
-        roots.push(text(&self.config.repo));
-        if self.layer.repo() != self.config.repo {
+        write_roots.extend([room, "/dev/fd".into(), "/dev/std".into(), "/proc/self".into()]);
+        if self.census == Census::Namespace {
+            // There, these lead to the call's own layer, and so does the repository's path outside.
+            write_roots.extend(["/tmp".into(), "/var/tmp".into(), "/dev/shm".into()]);
             write_roots.push(text(&self.config.repo));
         }
+        roots.extend(write_roots.iter().cloned());
+        roots.push(text(&self.config.repo));
         let sys_path: Vec<String> = self
             .config
             .import_roots

@@ -186,6 +186,11 @@ impl Sandbox<'_> {
                     report.keeps.push(kept);
                 }
             }
+            if self.census == Census::Descendants {
+                // The harness cannot look at its own mappings there.
+                let (mailbox, copy) = (self.mailbox.inode(), self.layer.writable());
+                report.keeps.extend(mapped::shared(&self.proc, self.zygote.pid, mailbox, &copy));
+            }
             mapped::keep_mapped(&self.proc, self.zygote.pid);
             self.keeper.weigh_zygote();
         } else if report.spent.is_none() {
@@ -392,12 +397,14 @@ impl Sandbox<'_> {
     /// Ends everything that the call left running; names it in the report.
     fn sweep(&mut self, report: &mut Report) -> Result<(), InitError> {
         for round in 0..=SWEEPS {
-            processes::reap_orphans();
+            processes::reap_ended();
             let others = self.census.others(self.zygote.pid);
-            if others.is_empty() || report.spent.is_some() {
+            // A namespace ends with its init.
+            let ends_anyway = report.spent.is_some() && self.census == Census::Namespace;
+            if others.is_empty() || ends_anyway {
                 return Ok(());
             }
-            if round == 0 {
+            if round == 0 && report.spent.is_none() {
                 let named = others.iter().take(NAMED).filter_map(|&pid| processes::look_at(pid));
                 report.processes_left = named
                     .filter(|process| !process.zombie)
@@ -409,7 +416,7 @@ impl Sandbox<'_> {
             }
             self.kill_others()?;
         }
-        report.spent = Some("processes of the call could not be ended".to_owned());
+        report.spent.get_or_insert("processes of the call could not be ended".to_owned());
         Ok(())
     }
 
@@ -442,6 +449,9 @@ impl Sandbox<'_> {
         report.disk_full = used.full && limits.disk_bytes.is_some();
         report.files = used.files;
         report.attempts = std::mem::take(&mut self.attempts);
+        if let Some(keeper) = &mut self.zygote.keeper {
+            report.pretended = keeper.warden.take_pretended();
+        }
     }
 
     /// The heart: reads the guest's output, answers what it may not do, and returns on an event.
@@ -449,10 +459,7 @@ impl Sandbox<'_> {
         loop {
             let ready = self.poll(until)?;
             if ready.host_gone {
-                if self.census == Census::Descendants {
-                    processes::end_descendants();
-                }
-                sys::exit_now(0);
+                return Err(InitError::HostGone);
             }
             if ready.out {
                 self.out.drain();

@@ -91,8 +91,6 @@ pub(crate) enum FromInit {
 pub(crate) struct Ready {
     /// Where the repository is, as seen from inside.
     pub repo: String,
-    /// Landlock's version, when it is in force.
-    pub landlock: Option<u32>,
     /// What is not as tight as it could be here.
     pub remarks: Vec<String>,
 }
@@ -123,6 +121,8 @@ pub(crate) struct Report {
     pub process_limit_hits: u64,
     pub processes_left: Vec<String>,
     pub attempts: Vec<Violation>,
+    /// System calls that had no effect, though the guest was told that they had.
+    pub pretended: Vec<String>,
     pub enforced_by: EnforcedBy,
     pub unenforced: Vec<Limit>,
     pub felt: Vec<Felt>,
