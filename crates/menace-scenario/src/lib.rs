@@ -3,3 +3,10 @@
 //! Pure: it neither reads files nor runs anything. Reading Python belongs to `menace-source`, making
 //! the calls to `menace-sandbox`, and bringing them together to `menace-loop`.
 //! Invariant: the same seed, source and settings give the same plan.
+
+pub mod fixtures;
+mod notation;
+pub mod preset;
+mod problem;
+
+pub use problem::{Problem, Problems};
