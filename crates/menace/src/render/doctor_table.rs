@@ -110,7 +110,9 @@ fn key(limit: Limit) -> &'static str {
         Limit::Partition => "NETWORK_PARTITION",
         Limit::Burst => "THREAD_BURST",
         Limit::Upstream => "NETWORK_MOCKS",
-        Limit::Processes | Limit::OpenFiles | Limit::Output => "–",
+        Limit::Processes => "PROCESS_LIMIT",
+        Limit::OpenFiles => "OPEN_FILES_LIMIT",
+        Limit::Output => "OUTPUT_LIMIT",
         Limit::FaultDisk
         | Limit::FaultDiskCorruption
         | Limit::FaultNetwork

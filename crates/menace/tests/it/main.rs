@@ -3,6 +3,7 @@
 mod analyze;
 mod doctor;
 mod exec;
+mod presets;
 mod processes;
 mod program;
 mod scanners;
