@@ -5,7 +5,7 @@ mod run;
 mod summary;
 mod tools;
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 
 use run::cargo;
 
@@ -17,6 +17,10 @@ cargo xtask bench sandbox
                     measure isolated calls against bare forks and bubblewrap
 cargo xtask docs    write the generated pages below docs/reference
 ";
+
+/// Between these two, `docs/scenarios.md` is what the code says.
+const TABLES: &str = "<!-- tables: written by `cargo xtask docs` -->";
+const END_OF_TABLES: &str = "<!-- end of tables -->";
 
 #[expect(clippy::print_stderr, reason = "this is the user interface of xtask")]
 fn main() -> Result<()> {
@@ -62,7 +66,17 @@ fn bench(arguments: &[String]) -> Result<()> {
 
 /// Writes what `menace` itself prints as its reference.
 fn docs() -> Result<()> {
-    let page = cargo(["run", "--quiet", "--package", "menace", "--", "settings", "--markdown"]);
-    std::fs::write(run::root().join("docs/reference/settings.md"), page.output()?)?;
+    let printed = |arguments: &[&'static str]| {
+        let menace = ["run", "--quiet", "--package", "menace", "--"];
+        cargo(menace.into_iter().chain(arguments.iter().copied())).output()
+    };
+    let settings = printed(&["settings", "--markdown"])?;
+    std::fs::write(run::root().join("docs/reference/settings.md"), settings)?;
+    let tables = printed(&["presets", "list", "--markdown"])?;
+    let path = run::root().join("docs/scenarios.md");
+    let page = std::fs::read_to_string(&path)?;
+    let (before, rest) = page.split_once(TABLES).context("the page has no place for tables")?;
+    let (_, after) = rest.split_once(END_OF_TABLES).context("the tables have no end")?;
+    std::fs::write(path, format!("{before}{TABLES}\n\n{tables}\n{END_OF_TABLES}{after}"))?;
     Ok(())
 }

@@ -4,5 +4,11 @@
 //! the calls to `menace-sandbox`, and bringing them together to `menace-loop`.
 //! Invariant: the same seed, source and settings give the same plan.
 
+pub mod fixtures;
 pub mod input;
 pub mod judge;
+mod notation;
+pub mod preset;
+mod problem;
+
+pub use problem::{Problem, Problems};

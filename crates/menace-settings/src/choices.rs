@@ -23,6 +23,14 @@ choice! {
 }
 
 choice! {
+    /// How hard a scenario is on the code.
+    pub enum ScenarioSeverity {
+        Low = "low",
+        High = "high",
+    }
+}
+
+choice! {
     /// How the arguments of a call are made.
     pub enum StubStrategy {
         History = "history",

@@ -43,21 +43,24 @@ mod warning;
 mod yaml;
 
 pub use choices::{
-    FailureMode, LearningStrategy, LogLevel, MicropilotMode, OsType, PresetMode, StubStrategy,
+    FailureMode, LearningStrategy, LogLevel, MicropilotMode, OsType, PresetMode, ScenarioSeverity,
+    StubStrategy,
 };
 pub use declaration::{Declaration, Flag, Implication};
 pub use dotenv::DotEnv;
 pub use entry::Entry;
 pub use error::{Errors, SettingsError};
 pub use kinds::{
-    Bandwidth, Counts, DatabaseUrl, HttpUrl, JsonObject, JsonRecords, KeywordProfiles, Millis,
-    Percent, Port, Presence, Probability, ScoreUrl, Secret, Size, format_duration, parse_duration,
+    Amount, Bandwidth, Counts, DatabaseUrl, HttpUrl, JsonObject, JsonRecords, KeywordProfiles,
+    Millis, NetworkPeer, Percent, Port, Positive, Presence, Probability, Processors, ScoreUrl,
+    Secret, Size, SizeUpTo, Within, format_duration, parse_duration,
 };
 pub use origin::Origin;
 pub use reference::reference_markdown;
 pub use setting::{Refusal, Setting, Surroundings};
 pub use settings::{Settings, declarations, flags};
 pub use sources::Sources;
+pub use suggest::closest;
 pub use template::env_template;
 pub use value::Value;
 pub use warning::Warning;

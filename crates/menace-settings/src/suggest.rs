@@ -1,10 +1,7 @@
 //! "Did you mean": the known name closest to a misspelt one.
 
 /// The candidate closest to `typed`, ignoring case, when it is close enough to be a slip.
-pub(crate) fn closest<'a>(
-    typed: &str,
-    candidates: impl IntoIterator<Item = &'a str>,
-) -> Option<&'a str> {
+pub fn closest<'a>(typed: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let typed = typed.to_lowercase();
     candidates
         .into_iter()

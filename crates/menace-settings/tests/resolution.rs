@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use menace_settings::{
-    DotEnv, FailureMode, LogLevel, Origin, Settings, Size, Sources, Warning, YamlFile,
+    DotEnv, FailureMode, LogLevel, Origin, Positive, Settings, Size, Sources, StubStrategy,
+    Warning, YamlFile,
 };
 
 use proptest::prelude::*;
@@ -72,14 +73,38 @@ fn typed_values_arrive() {
         ..Given::default()
     }
     .settings();
-    assert_eq!(*settings.limits.memory_limit, Some(Size::from_bytes(512 << 20)));
-    assert_eq!(*settings.limits.timeout, Some(Duration::from_secs(30)));
+    assert_eq!(*settings.limits.memory_limit, Positive::new(Size::from_bytes(512 << 20)));
+    assert_eq!(*settings.limits.timeout, Positive::new(Duration::from_secs(30)));
     assert_eq!(*settings.pool.overlay_max_age, Duration::from_hours(48));
-    assert_eq!(settings.network.max_bandwidth.unwrap().bits_per_second(), 5_000_000);
+    assert_eq!(settings.network.max_bandwidth.unwrap().get().bits_per_second(), 5_000_000);
     assert_eq!(settings.models.memory_retention.as_ref().unwrap().get("insight"), Some(40));
     let modes = settings.limits.failure_modes.value.unwrap();
     assert_eq!(modes, [FailureMode::Disk, FailureMode::CpuSpike]);
     assert_eq!(settings.limits.vm_settings.value.unwrap().0["memory"], "2G");
+}
+
+#[test]
+fn the_ways_to_make_inputs_are_a_list_and_one_word_will_do() {
+    for (text, expected) in [
+        ("hostile", &[StubStrategy::Hostile][..]),
+        ("hostile,misuse", &[StubStrategy::Hostile, StubStrategy::Misuse]),
+    ] {
+        let given = Given { environment: &[("SANDBOX_STUB_STRATEGY", text)], ..Given::default() };
+        assert_eq!(given.settings().stubs.strategy.as_deref(), Some(expected));
+    }
+}
+
+#[test]
+fn limits_have_their_ranges() {
+    let given = Given {
+        environment: &[("SECURITY_LEVEL", "6"), ("TIMEOUT", "0"), ("OPEN_FILES_LIMIT", "3")],
+        ..Given::default()
+    };
+    insta::assert_snapshot!(given.errors(), @r"
+    TIMEOUT: cannot read `0` (from environment TIMEOUT): expected a duration such as `30` (seconds), `500ms`, `5m` or `7d`: it must be above zero
+    OPEN_FILES_LIMIT: cannot read `3` (from environment OPEN_FILES_LIMIT): expected a whole number from 16 to 65536
+    SECURITY_LEVEL: cannot read `6` (from environment SECURITY_LEVEL): expected a whole number from 1 to 5
+    ");
 }
 
 #[test]

@@ -5,10 +5,11 @@
 mod rotating;
 
 use std::io::IsTerminal;
+use std::path::Path;
 use std::sync::Mutex;
 
 use menace_settings::{LogLevel, Settings};
-use tracing_subscriber::filter::LevelFilter;
+use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::fmt;
 use tracing_subscriber::layer::{Layer, SubscriberExt};
 use tracing_subscriber::util::SubscriberInitExt;
@@ -17,11 +18,15 @@ use rotating::RotatingFile;
 
 /// What keeps the log file from being opened.
 #[derive(Debug, thiserror::Error)]
-#[error("cannot write the log file `{path}`; check SANDBOX_LOG_FILE or --log-file")]
+#[error("cannot write the log file `{path}`; check {named_by}")]
 pub(crate) struct LogFileError {
     path: String,
+    named_by: &'static str,
     source: std::io::Error,
 }
+
+/// Under this name presets tell how they come about.
+const PRESETS: &str = "menace_scenario::preset";
 
 /// Starts logging with the settings in effect.
 pub(crate) fn start(settings: &Settings) -> Result<(), LogFileError> {
@@ -37,21 +42,42 @@ pub(crate) fn start(settings: &Settings) -> Result<(), LogFileError> {
     } else {
         console.with_ansi(colours).without_time().with_target(false).boxed()
     };
-    let file = match &settings.logging.file.value {
-        None => None,
-        Some(path) => {
-            let file = RotatingFile::open(path)
-                .map_err(|source| LogFileError { path: path.display().to_string(), source })?;
-            let layer = fmt::layer().with_ansi(false).with_writer(Mutex::new(file));
-            Some(if json { layer.json().flatten_event(true).boxed() } else { layer.boxed() })
-        }
-    };
+    let file = open(settings.logging.file.as_deref(), "SANDBOX_LOG_FILE or --log-file")?;
+    let presets = open(
+        settings.presets.debug_log_file.as_deref(),
+        "PRESET_DEBUG_LOG_FILE or --debug-log-file",
+    )?;
+    let mut shown = Targets::new().with_default(level);
+    if settings.presets.debug.value {
+        shown = shown.with_target(PRESETS, level.max(LevelFilter::DEBUG));
+    }
+    let of_presets = Targets::new().with_target(PRESETS, LevelFilter::DEBUG);
     // Only the first call counts; there is one per process.
     let _ = tracing_subscriber::registry()
-        .with(console.with_filter(level))
-        .with(file.map(|layer| layer.with_filter(level)))
+        .with(console.with_filter(shown.clone()))
+        .with(file.map(|file| written(file, json).with_filter(shown)))
+        .with(presets.map(|file| written(file, json).with_filter(of_presets)))
         .try_init();
     Ok(())
+}
+
+fn open(path: Option<&Path>, named_by: &'static str) -> Result<Option<RotatingFile>, LogFileError> {
+    let opened = path.map(|path| {
+        RotatingFile::open(path).map_err(|source| LogFileError {
+            path: path.display().to_string(),
+            named_by,
+            source,
+        })
+    });
+    opened.transpose()
+}
+
+fn written<S>(file: RotatingFile, json: bool) -> Box<dyn Layer<S> + Send + Sync>
+where
+    S: tracing::Subscriber + for<'span> tracing_subscriber::registry::LookupSpan<'span>,
+{
+    let layer = fmt::layer().with_ansi(false).with_writer(Mutex::new(file));
+    if json { layer.json().flatten_event(true).boxed() } else { layer.boxed() }
 }
 
 fn filter(level: LogLevel) -> LevelFilter {

@@ -3,38 +3,45 @@
 use std::time::Duration;
 
 use crate::group::group;
-use crate::{FailureMode, JsonObject, OsType, Percent, Size};
+use crate::{
+    FailureMode, JsonObject, OsType, Percent, Positive, Processors, Size, SizeUpTo, Within,
+};
 
 group! {
     /// What one call may use of the machine, and what is done to it.
     pub struct Limits = "Limits and faults of a call" {
         /// Processor time of a call, in seconds unless a unit is given.
-        cpu_limit: Option<Duration> = "CPU_LIMIT";
+        cpu_limit: Option<Positive<Duration>> = "CPU_LIMIT";
 
-        /// Memory of a call, all of its processes together.
-        memory_limit: Option<Size> = "MEMORY_LIMIT";
+        /// Processors that a call may use at once: `0.5`, or `50%` of one.
+        cpu_share: Option<Processors> = "CPU_SHARE";
 
-        /// What a call may write into its workspace.
-        disk_limit: Option<Size> = "DISK_LIMIT";
+        /// Memory of a call beyond what the imported module takes, all of its processes together.
+        memory_limit: Option<Positive<Size>> = "MEMORY_LIMIT";
+
+        /// What a call may write: repository, home and temporary directory together.
+        disk_limit: Option<Positive<Size>> = "DISK_LIMIT";
 
         /// How long a call may take before it is stopped.
-        timeout: Option<Duration> = "TIMEOUT";
+        timeout: Option<Positive<Duration>> = "TIMEOUT";
 
-        /// Processes and threads of a call beside its first.
-        process_limit: Option<u64> = "PROCESS_LIMIT";
+        /// Processes and threads that a call may have beside its first.
+        process_limit: Option<Within<0, 4096>> = "PROCESS_LIMIT";
 
-        /// Files, sockets and pipes that each process of a call may have open.
-        open_files_limit: Option<u64> = "OPEN_FILES_LIMIT";
+        /// Files that a process of a call may have open.
+        open_files_limit: Option<Within<16, 65536>> = "OPEN_FILES_LIMIT";
 
-        /// How much of a call's standard output, and of its standard error, is kept; the rest is
-        /// only counted.
-        output_limit: Option<Size> = "OUTPUT_LIMIT";
+        /// How much of each output stream of a call is kept; the rest is counted only.
+        output_limit: Option<SizeUpTo<{ 4 << 20 }>> = "OUTPUT_LIMIT";
 
         /// How many GPUs a call gets to see, where the container engine can pass them on.
         gpu_limit: Option<u64> = "GPU_LIMIT";
 
         /// How strict the policy around a call is: the higher, the less is allowed.
-        security_level: Option<u64> = "SECURITY_LEVEL";
+        security_level: Option<Within<1, 5>> = "SECURITY_LEVEL";
+
+        /// No network sockets for a call, not even inside of its sandbox.
+        safe_mode: Option<bool> = "SAFE_MODE".flags(&["--safe-mode"]);
 
         /// How aggressive the simulated attacker is: the share and severity of hostile inputs.
         threat_intensity: Option<Percent> = "THREAT_INTENSITY";
@@ -42,11 +49,11 @@ group! {
         /// Faults to inject into every call.
         failure_modes: Option<Vec<FailureMode>> = "FAILURE_MODES";
 
-        /// Threads started at once under `concurrency_spike`.
-        thread_burst: Option<u64> = "THREAD_BURST";
+        /// Threads in which a section runs at once under `concurrency_spike`.
+        thread_burst: Option<Within<0, 1024>> = "THREAD_BURST";
 
-        /// Asynchronous tasks started at once under `concurrency_spike`.
-        async_task_burst: Option<u64> = "ASYNC_TASK_BURST";
+        /// Tasks in which an async section runs at once under `concurrency_spike`.
+        async_task_burst: Option<Within<0, 65536>> = "ASYNC_TASK_BURST";
 
         /// The operating system to run calls on; anything but `linux` needs a container or a
         /// virtual machine.

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use crate::group::group;
-use crate::{JsonRecords, KeywordProfiles, LearningStrategy, PresetMode};
+use crate::{JsonRecords, KeywordProfiles, LearningStrategy, PresetMode, ScenarioSeverity};
 
 group! {
     /// Where presets come from and how they adapt.
@@ -23,6 +23,12 @@ group! {
         /// The name under which results are filed, in place of the preset's own.
         scenario_name: Option<String> = "SCENARIO_NAME";
 
+        /// How hard the scenario is: decides how often its faults strike.
+        scenario_severity: Option<ScenarioSeverity> = "SCENARIO_SEVERITY";
+
+        /// JSON files with profiles of your own, laid over the built-in ones.
+        profiles: Option<Vec<PathBuf>> = "SANDBOX_PRESET_PROFILES";
+
         /// The file that keeps the learnt policy for adapting presets.
         rl_path: PathBuf = "SANDBOX_PRESET_RL_PATH"
             .default_in_data_dir("sandbox_data/preset_policy.json");
@@ -39,6 +45,10 @@ group! {
 
         /// Log every decision that changes a preset.
         debug: bool = "PRESET_DEBUG".default("0").flags(&["--preset-debug"]);
+
+        /// A file that gets these messages, whether they are shown or not. It is rotated as the log
+        /// file is.
+        debug_log_file: Option<PathBuf> = "PRESET_DEBUG_LOG_FILE".flags(&["--debug-log-file"]);
 
         /// Words in a module's path and the profiles that they call for, laid over the built-in
         /// words; an empty list takes a word away.

@@ -11,8 +11,16 @@ group! {
         /// Inputs given directly, as a JSON list of argument objects; nothing else is then tried.
         input_stubs: Option<JsonRecords> = "SANDBOX_INPUT_STUBS";
 
-        /// The one way to make inputs. Unset, the ways are tried in their usual order.
-        strategy: Option<StubStrategy> = "SANDBOX_STUB_STRATEGY";
+        /// The ways to make inputs, taken in turns. Unset, all are used in their usual order.
+        strategy: Option<Vec<StubStrategy>> = "SANDBOX_STUB_STRATEGY";
+
+        /// Inputs that were worth keeping, one JSON object per line.
+        history: PathBuf = "SANDBOX_INPUT_HISTORY"
+            .default_in_data_dir("sandbox_data/input_history.jsonl");
+
+        /// Values to try, as a JSON object from sections or parameter names to lists.
+        templates: PathBuf = "SANDBOX_INPUT_TEMPLATES"
+            .default_in_data_dir("sandbox_data/input_templates.json");
 
         /// Python files or directories with plugins that add to or replace inputs.
         plugins: Option<Vec<PathBuf>> = "SANDBOX_STUB_PLUGINS";

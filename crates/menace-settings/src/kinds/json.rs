@@ -43,7 +43,7 @@ impl Setting for JsonRecords {
     }
 
     fn expected() -> String {
-        r#"a JSON list of objects such as `[{"CPU_LIMIT": "1"}]`, or one object"#.into()
+        "a JSON list of objects, or one object".into()
     }
 
     fn parse(text: &str, _: &Surroundings) -> Result<Self, Refusal> {

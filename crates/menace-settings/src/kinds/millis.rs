@@ -11,6 +11,10 @@ use crate::{Refusal, Setting, Surroundings};
 pub struct Millis(Duration);
 
 impl Millis {
+    pub const fn from_millis(millis: u64) -> Self {
+        Self(Duration::from_millis(millis))
+    }
+
     pub const fn duration(self) -> Duration {
         self.0
     }

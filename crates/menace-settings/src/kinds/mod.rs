@@ -12,14 +12,18 @@ mod list;
 mod millis;
 mod number;
 mod path;
+mod peer;
 mod percent;
 mod port;
+mod positive;
 mod presence;
 mod probability;
+mod processors;
 mod secret;
 mod size;
 mod text;
 mod url;
+mod within;
 
 pub use bandwidth::Bandwidth;
 pub(crate) use choice::choice;
@@ -28,13 +32,17 @@ pub use duration::{format_duration, parse_duration};
 pub use json::{JsonObject, JsonRecords};
 pub use keyword_profiles::KeywordProfiles;
 pub use millis::Millis;
+pub use peer::NetworkPeer;
 pub use percent::Percent;
 pub use port::Port;
+pub use positive::{Amount, Positive};
 pub use presence::Presence;
 pub use probability::Probability;
+pub use processors::Processors;
 pub use secret::Secret;
 pub use size::Size;
 pub use url::{DatabaseUrl, HttpUrl, ScoreUrl};
+pub use within::{SizeUpTo, Within};
 
 /// Checks that hold for every type, called from the tests of each.
 #[cfg(test)]

@@ -11,6 +11,11 @@ use crate::{Refusal, Setting, Surroundings};
 pub struct Percent(f64);
 
 impl Percent {
+    /// None when it is not between 0 and 100.
+    pub fn new(percent: f64) -> Option<Self> {
+        (0.0..=100.0).contains(&percent).then_some(Self(percent))
+    }
+
     /// The share between 0 and 100.
     pub const fn percent(self) -> f64 {
         self.0
@@ -28,7 +33,7 @@ impl FromStr for Percent {
     fn from_str(text: &str) -> Result<Self, Refusal> {
         let text = text.trim();
         let share = finite(text.strip_suffix('%').unwrap_or(text).trim_end())?;
-        if (0.0..=100.0).contains(&share) { Ok(Self(share)) } else { Err(Refusal::default()) }
+        Self::new(share).ok_or_else(Refusal::default)
     }
 }
 

@@ -12,13 +12,16 @@ use std::str::FromStr;
 use anyhow::anyhow;
 use clap::{Args, ValueEnum};
 
-use menace_model::{Call, Outcome, Seed, Stage, Value, ValueError, Verdict};
+use menace_model::{Call, Conditions, Fixtures, Outcome, Seed, Stage, Value, ValueError, Verdict};
 use menace_sandbox::interpreter::Interpreter;
 use menace_sandbox::{Backend, Cancel, LocalBackend, Options, SandboxError, Tier, WarmSpec};
+use menace_scenario::fixtures;
+use menace_scenario::preset::Preset;
 use menace_source::{Analysis, AnalyzeError, ScannerChoice};
 
 use crate::args::{Format, Global};
 use crate::cache;
+use crate::commands::presets;
 use crate::context::{Context, Flags};
 use crate::exit::Failure;
 use crate::python;
@@ -26,7 +29,6 @@ use crate::render::outcome_json::{Header, OutcomeJson};
 use crate::render::progress::Progress;
 use crate::render::{outcome_table, output, repeat_table};
 
-use preset::Conditions;
 use target::{Found, Way};
 
 /// Call one function of a repository in a sandbox and tell what came of it.
@@ -39,10 +41,11 @@ Examples:
   menace exec --repo . shop.pricing:parse_price --args '[\"EUR 12.50\"]'
   menace exec --repo . shop.models:Order.total --receiver '{\"$call\": \"shop.models:Order\"}'
   menace exec --repo . shop.main --preset '{\"CPU_LIMIT\": \"1\", \"MEMORY_LIMIT\": \"64Mi\"}'
+  menace exec --repo . shop.rates:fetch --preset flaky_upstream:low --network-mocks answers.json
   menace exec --repo . shop.pricing:with_tax --args '[1]' --repeat 1000 --jobs 2
 
-How values are written is in docs/values.md, what the outcome means in docs/exec.md. The exit code
-is 0 whatever the call did: that is what the verdict is for.")]
+How values are written is in docs/values.md, presets in docs/scenarios.md, what the outcome means in
+docs/exec.md. The exit code is 0 whatever the call did: that is what the verdict is for.")]
 pub(crate) struct Exec {
     /// What to call: `package.module:function`, `package.module:Class.method` or `package.module`.
     #[arg(value_name = "TARGET")]
@@ -64,9 +67,18 @@ pub(crate) struct Exec {
     #[arg(long, value_name = "JSON")]
     receiver: Option<String>,
 
-    /// Limits and conditions, a JSON object with `CPU_LIMIT`, `MEMORY_LIMIT`, `TIMEOUT` …
-    #[arg(long, value_name = "JSON", default_value = "{}", hide_default_value = true)]
+    /// Limits and conditions: a JSON object with `CPU_LIMIT`, `FAILURE_MODES` …, or a profile such as
+    /// `flaky_upstream`, `hostile_input:low`, `high_latency+resource_strain`.
+    #[arg(long, value_name = "JSON|NAME", default_value = "{}", hide_default_value = true)]
     preset: String,
+
+    /// Who answers when the code calls out: a JSON file as for `NETWORK_MOCKS`.
+    #[arg(long, value_name = "FILE")]
+    network_mocks: Option<PathBuf>,
+
+    /// Files and variables that are there before the call: a JSON file with `files` and `env`.
+    #[arg(long, value_name = "FILE")]
+    fixtures: Option<PathBuf>,
 
     /// Seed of everything random in the call, the order of sets included.
     #[arg(long, value_name = "N", default_value_t = 0)]
@@ -75,6 +87,10 @@ pub(crate) struct Exec {
     /// No network at all, not even inside of the sandbox.
     #[arg(long)]
     safe_mode: bool,
+
+    /// Tell which lines the call reached, which slows it down.
+    #[arg(long)]
+    coverage: bool,
 
     /// Let the clock stand still at this time, in seconds since 1970; `seed`: at one that the seed
     /// gives.
@@ -148,7 +164,9 @@ struct Request {
     args: Vec<Value>,
     kwargs: Vec<(String, Value)>,
     receiver: Option<Value>,
-    conditions: Conditions,
+    preset: Preset,
+    /// The text of `--fixtures` and its file.
+    fixtures: Option<(String, String)>,
 }
 
 /// Everything that it takes to make the call.
@@ -162,8 +180,7 @@ struct Ready<'a> {
 
 impl Exec {
     pub(crate) fn run(self, global: &Global) -> Result<(), Failure> {
-        let flags = self.repo.iter().map(|repo| ("--repo".to_owned(), repo.clone()));
-        let context = Context::new(global, flags.collect::<Flags>())?;
+        let context = Context::new(global, self.flags())?;
         let request = self.read(&context)?;
         let cancel = Cancel::default();
         interrupt::ends(&cancel)?;
@@ -187,6 +204,17 @@ impl Exec {
             }
             (None, _) => None,
         };
+        let fixtures = match &request.fixtures {
+            Some((text, file)) => {
+                let module = &found.target.module.name;
+                let fixtures = fixtures::read(text, file, module).map_err(Failure::request)?;
+                if fixtures.is_empty() {
+                    tracing::warn!("{file} has neither files nor variables for `{module}`");
+                }
+                fixtures
+            }
+            None => Fixtures::default(),
+        };
         let interpreter = self.interpreter(&context, cache.as_deref())?;
         let options = Options {
             tier: self.tier.map(Tier::from),
@@ -199,14 +227,18 @@ impl Exec {
         if backend.tier() == Tier::Unsafe {
             tracing::warn!("no isolation: the code runs as you, with all your rights");
         }
+        let (limits, conditions) = request.preset.conditions(self.seed);
         let ready = Ready {
-            spec: self.spec(&found, &request.conditions),
+            spec: self.spec(&found, &request.preset),
             call: Call {
                 receiver,
                 args: request.args,
                 kwargs: request.kwargs,
                 seed: self.seed,
-                limits: request.conditions.limits,
+                limits,
+                conditions,
+                fixtures,
+                coverage: self.coverage,
                 ..Call::new(found.target.clone())
             },
             header: self.header(&found, Some((backend.tier(), &interpreter))),
@@ -214,6 +246,12 @@ impl Exec {
         };
         let done = if self.repeat == 1 { self.once(ready) } else { self.many(ready) };
         if cancel.is_cancelled() { Err(Failure::Interrupted) } else { done }
+    }
+
+    fn flags(&self) -> Flags {
+        let repo = self.repo.iter().map(|repo| ("--repo".to_owned(), repo.clone()));
+        let safe_mode = self.safe_mode.then(|| ("--safe-mode".to_owned(), "1".to_owned()));
+        repo.chain(safe_mode).collect()
     }
 
     /// Everything that can be refused without looking at the repository.
@@ -233,13 +271,13 @@ impl Exec {
         };
         let values = receiver.iter().chain(&args).chain(kwargs.iter().map(|(_, value)| value));
         Value::check_labels(values).map_err(Failure::request)?;
-        let mut conditions =
-            Conditions::new(&self.preset, &context.settings).map_err(Failure::Request)?;
-        conditions.safe_mode |= self.safe_mode;
-        if !conditions.ignored.is_empty() {
-            tracing::warn!("not applied by exec yet: {}", conditions.ignored.join(", "));
-        }
-        Ok(Request { args, kwargs, receiver, conditions })
+        let preset = preset::read(&self.preset, self.network_mocks.as_deref(), &context.settings)?;
+        preset::warn(&preset);
+        let fixtures = match &self.fixtures {
+            Some(file) => Some((presets::read(file)?, file.display().to_string())),
+            None => None,
+        };
+        Ok(Request { args, kwargs, receiver, preset, fixtures })
     }
 
     fn interpreter(&self, context: &Context, cache: Option<&Path>) -> Result<Interpreter, Failure> {
@@ -251,20 +289,22 @@ impl Exec {
         Ok(interpreter)
     }
 
-    fn spec(&self, found: &Found<'_>, conditions: &Conditions) -> WarmSpec {
+    fn spec(&self, found: &Found<'_>, preset: &Preset) -> WarmSpec {
         // The import happens in the call itself when that is what is called.
+        let isolation = preset.isolation();
         let module = (!found.is_module()).then(|| found.target.module.clone());
         WarmSpec {
             import_roots: found.import_roots.clone(),
-            security_level: conditions.security_level,
-            safe_mode: conditions.safe_mode,
+            security_level: isolation.security_level,
+            safe_mode: isolation.safe_mode,
             seed: self.seed,
             hash_seed: (self.seed & u64::from(u32::MAX)) as u32,
             freeze_time: self.freeze_time.map(|at| match at {
                 Frozen::At(seconds) => seconds,
                 Frozen::BySeed => Seed(self.seed).moment(),
             }),
-            limits: conditions.of_import(),
+            limits: preset.import_limits(),
+            interpose: preset::interpose(preset),
             ..WarmSpec::new(module)
         }
     }
@@ -276,8 +316,15 @@ impl Exec {
     fn once(&self, ready: Ready<'_>) -> Result<(), Failure> {
         let Ready { backend, spec, call, header } = ready;
         let outcome = backend.warm(&spec).and_then(|mut warm| warm.run(&call)).map_err(failure)?;
-        warn_of_unenforced(&outcome);
+        self.warn(&call.conditions, &outcome);
         self.print(header, &outcome)
+    }
+
+    fn warn(&self, conditions: &Conditions, outcome: &Outcome) {
+        preset::warn_of_unheld(conditions, outcome);
+        if self.coverage && outcome.coverage.is_none() {
+            tracing::warn!("no lines were measured: the call told nothing of them");
+        }
     }
 
     fn print(&self, header: Header<'_>, outcome: &Outcome) -> Result<(), Failure> {
@@ -293,7 +340,9 @@ impl Exec {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let jobs = self.jobs.map_or(cores, usize::from).min(self.repeat as usize);
         let summary = repeat::run(backend, &spec, &call, self.repeat, jobs).map_err(failure)?;
-        summary.samples.values().for_each(warn_of_unenforced);
+        for sample in summary.samples.values() {
+            self.warn(&call.conditions, sample);
+        }
         match self.format {
             Format::Json => output::print_json(&summary.json(header))?,
             Format::Table => output::print(&repeat_table::render(&header, &summary))?,
@@ -325,14 +374,6 @@ fn analyze(context: &Context, cache: Option<PathBuf>) -> Result<Analysis, Failur
 /// Nothing was started: there is nothing to call.
 fn unreachable(why: &str) -> Outcome {
     Outcome { reason: Some(why.to_owned()), ..Outcome::of(Verdict::Unreachable, Stage::Resolve) }
-}
-
-fn warn_of_unenforced(outcome: &Outcome) {
-    for limit in &outcome.unenforced {
-        tracing::warn!(
-            "nothing here can hold the limit `{limit}`; `menace doctor` tells what is missing"
-        );
-    }
 }
 
 /// What the user can mend, and what not.

@@ -6,6 +6,8 @@ pub(crate) mod doctor_table;
 pub(crate) mod outcome_json;
 pub(crate) mod outcome_table;
 pub(crate) mod output;
+pub(crate) mod presets_json;
+pub(crate) mod presets_table;
 pub(crate) mod progress;
 pub(crate) mod repeat_table;
 pub(crate) mod settings_table;

@@ -3,13 +3,13 @@
 use anstyle::{AnsiColor, Style};
 
 use menace_model::{
-    Changed, EnforcedBy, FileChange, Frame, Outcome, Output, Raised, Returned, Stage, Touched,
-    Verdict,
+    BurstReport, Changed, Coverage, EnforcedBy, Felt, FileChange, Frame, Outcome, Output, Raised,
+    Returned, Stage, Touched, Verdict,
 };
 
 use super::outcome_json::Header;
 use super::sheet::{Sheet, head};
-use super::units::{bytes, millis};
+use super::units::{bytes, counted, millis};
 
 const LINES_SHOWN: usize = 10;
 const LINE_WIDTH: usize = 160;
@@ -37,6 +37,13 @@ pub(crate) fn render(header: &Header<'_>, outcome: &Outcome) -> String {
     stream(&mut sheet, "stderr", &outcome.stderr);
     if header.tier.is_some() {
         metrics(&mut sheet, outcome);
+    }
+    sheet.list("faults", outcome.felt.iter().map(felt));
+    if let Some(report) = &outcome.burst {
+        burst(&mut sheet, report);
+    }
+    if let Some(coverage) = &outcome.coverage {
+        sheet.add("coverage", &reached(coverage));
     }
     traces(&mut sheet, outcome);
     conditions(&mut sheet, header, outcome);
@@ -166,6 +173,51 @@ fn metrics(sheet: &mut Sheet, outcome: &Outcome) {
     sheet.add("io", &format!("{read} read, {written} written"));
 }
 
+fn felt(felt: &Felt) -> String {
+    let Felt { mode, offered, struck, first, last_ms } = felt;
+    let first = first.as_ref().map(|first| format!(", first: {}", head(first, LINE_WIDTH)));
+    let last = last_ms.map(|last| format!("; last after {}", millis(last)));
+    let (first, last) = (first.unwrap_or_default(), last.unwrap_or_default());
+    format!("{mode} struck {struck} of {offered} times{first}{last}")
+}
+
+fn burst(sheet: &mut Sheet, report: &BurstReport) {
+    let BurstReport {
+        threads_spawned,
+        tasks_spawned,
+        finished,
+        deadlocked,
+        raised,
+        distinct_results,
+        differs,
+    } = report;
+    sheet.add(
+        "burst",
+        &format!(
+            "{threads_spawned} threads, {tasks_spawned} tasks: {finished} finished, \
+             {distinct_results} different results"
+        ),
+    );
+    let red = Style::new().fg_color(Some(AnsiColor::Red.into()));
+    if *deadlocked {
+        sheet.styled("", red, "deadlock: some never came to an end");
+    }
+    if *differs {
+        sheet.styled("", red, "some result is not that of a run alone");
+    }
+    if !raised.is_empty() {
+        let shown: Vec<&str> = raised.iter().take(ITEMS_SHOWN).map(String::as_str).collect();
+        sheet.styled("", red, &format!("raised only in company: {}", shown.join(", ")));
+    }
+}
+
+fn reached(coverage: &Coverage) -> String {
+    let lines: usize = coverage.files.iter().map(|file| file.lines.len()).sum();
+    let branches: usize = coverage.files.iter().map(|file| file.branches.len()).sum();
+    let [lines, branches] = [counted(lines, "line"), counted(branches, "branch")];
+    format!("{lines} and {branches} reached in {}", counted(coverage.files.len(), "file"))
+}
+
 /// What the call did besides returning.
 fn traces(sheet: &mut Sheet, outcome: &Outcome) {
     let files = &outcome.files;
@@ -247,4 +299,58 @@ fn held(by: &EnforcedBy) -> String {
     };
     let all: Vec<String> = by.iter().map(|(limit, by)| format!("{limit} {}", one(by))).collect();
     all.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use menace_model::{FaultMode, FileCoverage, How, ModuleRef, Target};
+
+    use super::*;
+
+    #[test]
+    fn what_the_call_had_to_cope_with_is_shown() {
+        let outcome = Outcome {
+            felt: vec![
+                Felt {
+                    mode: FaultMode::Disk,
+                    offered: 5,
+                    struck: 2,
+                    first: Some("write of out.txt: ENOSPC".to_owned()),
+                    last_ms: Some(3.21),
+                },
+                Felt { mode: FaultMode::Memory, offered: 0, struck: 0, first: None, last_ms: None },
+            ],
+            burst: Some(BurstReport {
+                threads_spawned: 32,
+                finished: 31,
+                deadlocked: true,
+                raised: vec!["KeyError".to_owned()],
+                distinct_results: 3,
+                differs: true,
+                ..BurstReport::default()
+            }),
+            coverage: Some(Coverage {
+                files: vec![FileCoverage {
+                    file: "mod.py".to_owned(),
+                    lines: vec![1, 2, 4],
+                    branches: vec![(2, 4)],
+                }],
+            }),
+            ..Outcome::of(Verdict::Returned, Stage::Call)
+        };
+        let module = ModuleRef { name: "mod".to_owned(), path: None };
+        let target = Target { module, qualname: "f".to_owned(), how: How::Function };
+        let text = render(&Header::new(&target, None, 0, None), &outcome);
+        insta::assert_snapshot!(anstream::adapter::strip_str(&text), @r"
+        target      mod:f
+        verdict     returned
+        faults      disk struck 2 of 5 times, first: write of out.txt: ENOSPC; last after 3.2 ms
+                    memory struck 0 of 0 times
+        burst       32 threads, 0 tasks: 31 finished, 3 different results
+                    deadlock: some never came to an end
+                    some result is not that of a run alone
+                    raised only in company: KeyError
+        coverage    3 lines and 1 branch reached in 1 file
+        ");
+    }
 }

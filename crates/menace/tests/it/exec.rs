@@ -4,6 +4,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 
+use crate::program::PYTHON_PATH;
 use crate::program::{Place, Ran, SANDBOXES};
 
 pub(crate) fn exec(place: &Place, arguments: &[&str]) -> Ran {
@@ -120,6 +121,8 @@ fn what_only_another_call_can_reach_is_unreachable() {
 #[test]
 fn bad_requests_say_what_to_do() {
     let place = Place::with_fixture("bookshop");
+    place.write("mocks.json", r#"[{"status": 200}, {"url": "*", "body": 1}]"#);
+    place.write("fixtures.json", r#"{"files": {"../a": "x"}}"#);
     let mut said = String::new();
     for arguments in [
         &["bookshop.pricing:discuont"][..],
@@ -132,6 +135,11 @@ fn bad_requests_say_what_to_do() {
         &["bookshop.pricing:discount", "--args", "{}"],
         &["bookshop.pricing:discount", "--preset", r#"{"MEMORY_LIMTI": "1Mi"}"#],
         &["bookshop.pricing:discount", "--preset", r#"{"MEMORY_LIMIT": "many"}"#],
+        &["bookshop.pricing:discount", "--preset", "flaky_upstraem"],
+        &["bookshop.pricing:discount", "--preset", r#"{"CPU_LIMIT": 0, "SECURITY_LEVEL": 9}"#],
+        &["bookshop.pricing:discount", "--network-mocks", "mocks.json"],
+        &["bookshop.pricing:discount", "--fixtures", "fixtures.json"],
+        &["bookshop.pricing:discount", "--fixtures", "nowhere.json"],
         &["bookshop.pricing:discount", "--python", "nowhere/python"],
         &["bookshop.pricing:discount", "--repo", "nowhere"],
     ] {
@@ -161,13 +169,92 @@ fn limits_come_from_the_preset_and_a_setting_overrides_it() {
     assert!(found["runtime_metrics"]["total_ms"].as_f64().unwrap() < 5000.0, "{found}");
 }
 
+/// Whatever this machine can do: either something held a condition, or the user hears of it.
 #[test]
-fn what_exec_does_not_do_yet_is_told_once() {
+fn every_condition_is_held_or_told() {
     let place = repo("def f(): return 1\n");
-    let preset = r#"{"FAILURE_MODES": ["disk", "network"], "NETWORK_LATENCY_MS": 200}"#;
+    let preset = r#"{"FAILURE_MODES": ["disk", "memory", "cpu_spike", "flaky_upstream"],
+        "NETWORK_LATENCY_MS": 20, "PACKET_LOSS": 1}"#;
+    let arguments = ["--repo", "repo", "mod:f", "--preset", preset, "--format", "json"];
+    let ran = exec(&place, &arguments);
+    let found = ran.json();
+    for limit in [
+        "network_latency",
+        "packet_loss",
+        "upstream",
+        "fault_disk",
+        "fault_memory",
+        "fault_cpu_spike",
+        "fault_flaky_upstream",
+    ] {
+        let held = !found["enforced_by"][limit].is_null();
+        let told = ran.err.contains(limit);
+        let felt = found["felt"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .any(|felt| limit.strip_prefix("fault_").is_some_and(|mode| felt["mode"] == mode));
+        assert!(held || told || felt, "{limit}: {found}\n{}", ran.err);
+    }
+}
+
+#[test]
+fn a_profile_is_a_preset_by_its_name() {
+    let place = repo("def f(): return 1\n");
+    for name in ["normal", "resource_strain:low", "baseline+high_latency_api:low"] {
+        let found = outcome(&place, &["--repo", "repo", "mod:f", "--preset", name]);
+        assert_eq!(found["verdict"], "returned", "{name}: {found}");
+    }
+    place.write("mine.json", r#"{"impatient": {"TIMEOUT": "0.2"}}"#);
+    let slow = repo("import time\ndef f(): time.sleep(9)\n");
+    slow.write("mine.json", r#"{"impatient": {"TIMEOUT": "0.2"}}"#);
+    let arguments =
+        ["exec", "--repo", "repo", "mod:f", "--preset", "impatient", "--format", "json"];
+    let own = [PYTHON_PATH, ("SANDBOX_PRESET_PROFILES", "mine.json")];
+    assert_eq!(slow.run_with(&own, &arguments).json()["verdict"], "timed_out");
+}
+
+#[test]
+fn what_only_inputs_can_feel_is_told() {
+    let place = repo("def f(): return 1\n");
+    let ran = exec(&place, &["--repo", "repo", "mod:f", "--preset", "hostile_input"]);
+    let told = " WARN exec calls with the arguments that you give; without effect: hostile_input, \
+                SANDBOX_STUB_STRATEGY\n";
+    assert_eq!((ran.code, ran.err.as_str()), (Some(0), told));
+    let preset = r#"{"THREAD_BURST": 2, "GPU_LIMIT": 1}"#;
     let ran = exec(&place, &["--repo", "repo", "mod:f", "--preset", preset]);
-    assert_eq!(ran.code, Some(0));
-    assert_eq!(ran.err, " WARN not applied by exec yet: FAILURE_MODES, NETWORK_LATENCY_MS\n");
+    assert!(ran.err.contains("THREAD_BURST: it has no effect without"), "{}", ran.err);
+    assert!(ran.err.contains("GPU_LIMIT: it needs a container"), "{}", ran.err);
+}
+
+#[test]
+fn open_files_and_output_have_limits_of_their_own() {
+    let place = repo(
+        "def f():\n    print('x' * 5000)\n    return len([open('mod.py') for _ in range(40)])\n",
+    );
+    let preset = r#"{"OPEN_FILES_LIMIT": 30, "OUTPUT_LIMIT": "1Ki"}"#;
+    let found = outcome(&place, &["--repo", "repo", "mod:f", "--preset", preset]);
+    assert_eq!(found["exception"]["errno"], 24, "{found}");
+    assert_eq!(found["stdout"]["text"].as_str().map(str::len), Some(1024));
+    assert_eq!(found["stdout"]["truncated"], true);
+    let found = outcome(&place, &["--repo", "repo", "mod:f"]);
+    assert_eq!(found["value"]["repr"], "40", "{found}");
+}
+
+#[test]
+fn safe_mode_comes_from_the_flag_the_setting_or_the_preset() {
+    let place = repo("import socket\ndef f(): socket.socket()\n");
+    let call = ["exec", "--repo", "repo", "mod:f", "--format", "json"];
+    let verdict = |variables: &[(&str, &str)], more: &[&str]| {
+        let variables = [&[PYTHON_PATH], variables].concat();
+        place.run_with(&variables, &[&call[..], more].concat()).json()["verdict"].clone()
+    };
+    let preset = ["--preset", r#"{"SAFE_MODE": true}"#];
+    assert_eq!(verdict(&[], &[]), "returned");
+    assert_eq!(verdict(&[], &["--safe-mode"]), "violated");
+    assert_eq!(verdict(&[("SAFE_MODE", "1")], &[]), "violated");
+    assert_eq!(verdict(&[], &preset), "violated");
+    assert_eq!(verdict(&[("SAFE_MODE", "0")], &preset), "returned");
 }
 
 #[test]

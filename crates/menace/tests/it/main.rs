@@ -7,6 +7,7 @@ mod doctor;
 mod ending;
 mod exec;
 mod isolation;
+mod presets;
 mod processes;
 mod program;
 mod scanners;

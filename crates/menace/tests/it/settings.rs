@@ -138,5 +138,7 @@ fn the_help_names_commands_and_exit_codes() {
     insta::assert_snapshot!(place.run(&["analyze", "--help"]).out);
     insta::assert_snapshot!(place.run(&["exec", "--help"]).out);
     insta::assert_snapshot!(place.run(&["doctor", "--help"]).out);
+    insta::assert_snapshot!(place.run(&["presets", "--help"]).out);
+    insta::assert_snapshot!(place.run(&["presets", "generate", "--help"]).out);
     assert_eq!(place.run(&["analyse"]).code, Some(2));
 }

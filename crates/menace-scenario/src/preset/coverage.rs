@@ -1,0 +1,197 @@
+//! Every module is put through the canonical scenarios: what is missing is added, and what did not
+//! run after all is named.
+
+use std::fmt;
+
+use menace_model::Seed;
+use menace_settings::{KeywordProfiles, ScenarioSeverity};
+
+use crate::Problems;
+
+use super::{
+    CANONICAL, Preset, PresetOrigin, Profile, Profiles, Values, Wanted, generate, profiles_for,
+};
+
+/// What a module needs beside the presets that it has: the canonical profiles that these do not
+/// cover, and a preset made of the profiles that its path calls for.
+pub fn missing(
+    presets: &[Preset],
+    module: &str,
+    profiles: &Profiles,
+    keywords: &KeywordProfiles,
+    settings: &Values,
+    seed: Seed,
+) -> Result<Vec<Preset>, Problems> {
+    let mut added = Vec::new();
+    for profile in profiles.all(CANONICAL, "canonical profiles")? {
+        if !presets.iter().any(|preset| covers(preset, profile)) {
+            for preset in profile.presets(PresetOrigin::Injected)? {
+                added.push(preset.under(settings)?);
+            }
+        }
+    }
+    let suggested = profiles.all(profiles_for(module, keywords), "keyword_profiles")?;
+    if !suggested.is_empty() {
+        let wanted = Wanted {
+            profiles: suggested,
+            count: Some(1),
+            settings: settings.clone(),
+            containers: false,
+        };
+        let made = generate(&wanted, seed.of(module))?;
+        added.extend(made.into_iter().map(|one| Preset { origin: PresetOrigin::Keyword, ..one }));
+    }
+    for preset in &added {
+        tracing::debug!(
+            target: "menace_scenario::preset",
+            module,
+            preset = preset.name(),
+            origin = preset.origin.as_str(),
+            "added a preset"
+        );
+    }
+    Ok(added)
+}
+
+/// It is named after the profile, or as hard as its lowest level.
+fn covers(preset: &Preset, profile: &Profile) -> bool {
+    let is_named = preset.name().split('+').any(|name| profile.is_called(name));
+    is_named
+        || profile
+            .level(ScenarioSeverity::Low)
+            .is_some_and(|level| reaches(preset.values(), &level.values))
+}
+
+/// Whether these do all that others do to a call, as far as the canonical profiles go.
+fn reaches(these: &Values, others: &Values) -> bool {
+    let modes = others.failure_modes.as_deref().unwrap_or_default();
+    let own = these.failure_modes.as_deref().unwrap_or_default();
+    let has_modes = modes.iter().all(|mode| own.contains(mode));
+    let is_slow = these.network_latency_ms >= others.network_latency_ms;
+    let says_something = !modes.is_empty() || others.network_latency_ms.is_some();
+    says_something && has_modes && is_slow
+}
+
+/// A module that was not put through a canonical scenario.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Gap {
+    pub module: String,
+    pub scenario: String,
+}
+
+/// What `SANDBOX_FAIL_ON_MISSING_SCENARIOS` makes an error.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MissingScenarios(pub Vec<Gap>);
+
+impl fmt::Display for MissingScenarios {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("not every module went through every canonical scenario:")?;
+        for gap in &self.0 {
+            write!(f, "\n  {}: {}", gap.module, gap.scenario)?;
+        }
+        f.write_str("\nraise the budget, or unset SANDBOX_FAIL_ON_MISSING_SCENARIOS")
+    }
+}
+
+impl std::error::Error for MissingScenarios {}
+
+/// The gaps between modules that were to be called and what they were called under.
+pub fn gaps<'a>(
+    modules: impl IntoIterator<Item = &'a str>,
+    ran: &[(&str, &Preset)],
+    profiles: &Profiles,
+) -> Result<Vec<Gap>, Problems> {
+    let canonical = profiles.all(CANONICAL, "canonical profiles")?;
+    let mut gaps = Vec::new();
+    for module in modules {
+        let under: Vec<&Preset> =
+            ran.iter().filter(|(name, _)| *name == module).map(|(_, preset)| *preset).collect();
+        for profile in &canonical {
+            if !under.iter().any(|preset| covers(preset, profile)) {
+                gaps.push(Gap { module: module.to_owned(), scenario: profile.name.clone() });
+            }
+        }
+    }
+    Ok(gaps)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::preset::{read, read_one};
+
+    use super::*;
+
+    fn added(presets: &str, module: &str) -> Vec<(String, PresetOrigin)> {
+        let presets = read(presets, "test", PresetOrigin::StaticFile).unwrap();
+        let keywords = KeywordProfiles::default();
+        let found = missing(
+            &presets,
+            module,
+            &Profiles::built_in(),
+            &keywords,
+            &Values::default(),
+            Seed(1),
+        );
+        found.unwrap().iter().map(|preset| (preset.name().to_owned(), preset.origin)).collect()
+    }
+
+    fn injected(names: &[&str]) -> Vec<(String, PresetOrigin)> {
+        names
+            .iter()
+            .flat_map(|name| [(*name).to_owned(), (*name).to_owned()])
+            .map(|name| (name, PresetOrigin::Injected))
+            .collect()
+    }
+
+    #[test]
+    fn canonical_profiles_that_are_missing_are_added_at_both_severities() {
+        assert_eq!(added("[{}]", "shop/core.py"), injected(&CANONICAL));
+        let some = r#"[{"SCENARIO_NAME": "hostile_input+mine"}, {"NETWORK_LATENCY_MS": 100}]"#;
+        assert_eq!(added(some, "shop/core.py"), injected(&["user_misuse", "concurrency_spike"]));
+    }
+
+    #[test]
+    fn what_is_weaker_than_low_does_not_count() {
+        let weak = r#"[{"NETWORK_LATENCY_MS": 99, "FAILURE_MODES": "hostile_input,user_misuse"},
+                       {"FAILURE_MODES": "concurrency_spike"}]"#;
+        assert_eq!(added(weak, "shop/core.py"), injected(&["high_latency_api"]));
+    }
+
+    #[test]
+    fn a_telling_path_gets_a_preset_of_its_own() {
+        let all = added("[{}]", "shop/db/client.py");
+        let name = "high_latency_api+concurrency_spike".to_owned();
+        assert_eq!(all.last(), Some(&(name, PresetOrigin::Keyword)));
+        assert_eq!(all.len(), 9);
+    }
+
+    #[test]
+    fn settings_hold_for_what_is_added_too() {
+        let settings = read_one(r#"{"CPU_LIMIT": 3}"#, "test").unwrap().values().clone();
+        let keywords = KeywordProfiles::default();
+        let profiles = Profiles::built_in();
+        let found = missing(&[], "db.py", &profiles, &keywords, &settings, Seed(1)).unwrap();
+        assert!(found.iter().all(|preset| preset.values().cpu_limit == settings.cpu_limit));
+    }
+
+    #[test]
+    fn a_module_that_skipped_a_scenario_is_named() {
+        let profiles = Profiles::built_in();
+        let canonical: Vec<Preset> = profiles
+            .all(CANONICAL, "test")
+            .unwrap()
+            .into_iter()
+            .flat_map(|profile| profile.presets(PresetOrigin::Canonical).unwrap())
+            .collect();
+        let mut ran: Vec<(&str, &Preset)> = canonical.iter().map(|one| ("a.py", one)).collect();
+        ran.extend(canonical[..6].iter().map(|one| ("b.py", one)));
+        assert_eq!(gaps(["a.py"], &ran, &profiles), Ok(Vec::new()));
+        let found = gaps(["a.py", "b.py"], &ran, &profiles).unwrap();
+        insta::assert_snapshot!(MissingScenarios(found), @r"
+        not every module went through every canonical scenario:
+          b.py: concurrency_spike
+        raise the budget, or unset SANDBOX_FAIL_ON_MISSING_SCENARIOS
+        ");
+        assert_eq!(gaps(["c.py"], &ran, &profiles).unwrap().len(), 4);
+    }
+}

@@ -1,0 +1,223 @@
+//! Answers for code that calls out: `NETWORK_MOCKS`, and files of recorded ones.
+
+use serde_json::Value as Json;
+
+use menace_model::Mock;
+
+use crate::notation::bytes_of;
+use crate::problem::{did_you_mean, quoted};
+use crate::{Problem, Problems};
+
+const KEY: &str = "NETWORK_MOCKS";
+const FIELDS: [&str; 9] =
+    ["method", "url", "status", "headers", "json", "body", "body_base64", "delay_ms", "times"];
+/// An hour: longer than any call.
+const LONGEST_DELAY_MS: u64 = 3_600_000;
+
+/// Reads a list of answers, or a single one; `at` is where it stands.
+pub fn mocks(json: &Json, at: &str) -> Result<Vec<Mock>, Problems> {
+    let items = match json {
+        Json::Array(items) => items.as_slice(),
+        one => std::slice::from_ref(one),
+    };
+    let mut problems = Problems::default();
+    let mut mocks = Vec::new();
+    for (index, item) in items.iter().enumerate() {
+        let mut reader = Reader { key: format!("{KEY}[{index}]"), at, problems: &mut problems };
+        mocks.extend(reader.mock(item));
+    }
+    problems.or(mocks)
+}
+
+struct Reader<'a> {
+    key: String,
+    at: &'a str,
+    problems: &'a mut Problems,
+}
+
+impl Reader<'_> {
+    fn refuse<T>(&mut self, field: &str, reason: impl Into<String>) -> Option<T> {
+        let key = if field.is_empty() { self.key.clone() } else { format!("{}.{field}", self.key) };
+        self.problems.add(Problem::of(self.at, &key, reason));
+        None
+    }
+
+    fn expected<T>(&mut self, field: &str, what: &str, found: &Json) -> Option<T> {
+        self.refuse(field, format!("expected {what}, found {}", quoted(&found.to_string())))
+    }
+
+    /// One answer; nothing after a mistake was told.
+    fn mock(&mut self, json: &Json) -> Option<Mock> {
+        let Json::Object(map) = json else {
+            return self.expected("", "an object such as `{\"url\": \"*\"}`", json);
+        };
+        let known_before = self.problems.0.len();
+        for name in map.keys().filter(|name| !FIELDS.contains(&name.as_str())) {
+            let other = format!("known are {}", FIELDS.join(", "));
+            self.refuse::<()>(name, format!("unknown key{}", did_you_mean(name, FIELDS, &other)));
+        }
+        let given = |name: &str| map.get(name).filter(|value| !value.is_null());
+        let url = match given("url") {
+            Some(Json::String(url)) if !url.trim().is_empty() => Some(url.trim().to_owned()),
+            Some(other) => self.expected("url", "a URL, with `*` for any text", other),
+            None => self.refuse("url", "it is missing: write whom it answers for, `*` for all"),
+        };
+        let method = match given("method") {
+            Some(Json::String(method)) if is_method(method) => Some(method.to_ascii_uppercase()),
+            Some(other) => self.expected("method", "a method such as `GET`", other),
+            None => None,
+        };
+        let status = match given("status") {
+            Some(number) => number
+                .as_u64()
+                .and_then(|status| u16::try_from(status).ok())
+                .filter(|status| (100..=599).contains(status))
+                .or_else(|| self.expected("status", "a number from 100 to 599", number)),
+            None => Some(200),
+        };
+        let mut headers = self.headers(given("headers"));
+        let body = self.body(given("json"), given("body"), given("body_base64"));
+        let has_type = headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("content-type"));
+        if given("json").is_some() && !has_type {
+            headers.push(("Content-Type".to_owned(), "application/json".to_owned()));
+        }
+        let delay_ms = self.count("delay_ms", given("delay_ms"), LONGEST_DELAY_MS).unwrap_or(0);
+        let times = self.count("times", given("times"), u32::MAX.into()).map(|times| times as u32);
+        if self.problems.0.len() > known_before {
+            return None;
+        }
+        Some(Mock { method, url: url?, status: status?, headers, body: body?, delay_ms, times })
+    }
+
+    fn headers(&mut self, json: Option<&Json>) -> Vec<(String, String)> {
+        let Some(json) = json else { return Vec::new() };
+        let Json::Object(map) = json else {
+            self.expected::<()>("headers", "an object of names and values", json);
+            return Vec::new();
+        };
+        let mut headers = Vec::new();
+        for (name, value) in map {
+            let field = format!("headers.{name}");
+            let text = match value {
+                Json::String(text) => Some(text.clone()),
+                Json::Number(number) => Some(number.to_string()),
+                other => self.expected(&field, "text", other),
+            };
+            // A line break would end the header and begin another.
+            let is_sound = |text: &str| !text.contains(['\r', '\n', '\0']);
+            match text {
+                Some(text) if is_name(name) && is_sound(&text) => {
+                    headers.push((name.clone(), text));
+                }
+                Some(_) => {
+                    self.refuse::<()>(&field, "this is no header that can be sent");
+                }
+                None => {}
+            }
+        }
+        headers
+    }
+
+    fn body(
+        &mut self,
+        json: Option<&Json>,
+        text: Option<&Json>,
+        base64: Option<&Json>,
+    ) -> Option<Vec<u8>> {
+        match (json, text, base64) {
+            (None, None, None) => Some(Vec::new()),
+            (Some(json), None, None) => Some(json.to_string().into_bytes()),
+            (None, Some(Json::String(text)), None) => Some(text.clone().into_bytes()),
+            (None, Some(other), None) => self.expected("body", "text", other),
+            (None, None, Some(Json::String(text))) if bytes_of(text).is_some() => bytes_of(text),
+            (None, None, Some(other)) => {
+                self.expected("body_base64", "bytes in base64, with padding", other)
+            }
+            _ => self.refuse("", "give only one of `json`, `body` and `body_base64`"),
+        }
+    }
+
+    fn count(&mut self, field: &str, json: Option<&Json>, most: u64) -> Option<u64> {
+        let json = json?;
+        match json.as_u64().filter(|count| *count <= most) {
+            Some(count) => Some(count),
+            None => self.expected(field, &format!("a whole number of at most {most}"), json),
+        }
+    }
+}
+
+fn is_method(text: &str) -> bool {
+    !text.is_empty() && text.chars().all(|c| c.is_ascii_alphabetic())
+}
+
+fn is_name(text: &str) -> bool {
+    let allowed = |c: char| c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c);
+    !text.is_empty() && text.chars().all(allowed)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn an_answer_needs_no_more_than_a_url() {
+        let found = mocks(&json!({"url": "https://api.example.com/*"}), "x").unwrap();
+        let plain = Mock {
+            method: None,
+            url: "https://api.example.com/*".to_owned(),
+            status: 200,
+            headers: Vec::new(),
+            body: Vec::new(),
+            delay_ms: 0,
+            times: None,
+        };
+        assert_eq!(found, [plain]);
+        assert_eq!(mocks(&json!([]), "x"), Ok(Vec::new()));
+    }
+
+    #[test]
+    fn all_of_an_answer_arrives() {
+        let found = mocks(
+            &json!([
+                {"method": "get", "url": "*", "status": 503, "json": {"a": [1]}, "delay_ms": 20,
+                 "headers": {"Retry-After": 3}, "times": 2},
+                {"url": "*", "body_base64": "/w=="},
+            ]),
+            "x",
+        )
+        .unwrap();
+        let first = &found[0];
+        assert_eq!((first.method.as_deref(), first.status), (Some("GET"), 503));
+        assert_eq!((first.delay_ms, first.times), (20, Some(2)));
+        let header = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+        assert_eq!(
+            first.headers,
+            [header("Retry-After", "3"), header("Content-Type", "application/json")]
+        );
+        assert_eq!(first.body, br#"{"a":[1]}"#);
+        assert_eq!(found[1].body, [255]);
+    }
+
+    #[test]
+    fn every_mistake_is_told_with_its_place() {
+        let wrong = json!([
+            {"method": "GET"},
+            {"url": "*", "status": 99, "times": -1, "colour": 1, "headers": {"A": "b\r\nC: d"}},
+            {"url": "*", "body": "a", "json": 1},
+            {"url": "*", "body_base64": "?"},
+            7,
+        ]);
+        insta::assert_snapshot!(mocks(&wrong, "p.json[0]").unwrap_err(), @r#"
+        p.json[0]: NETWORK_MOCKS[0].url: it is missing: write whom it answers for, `*` for all
+        p.json[0]: NETWORK_MOCKS[1].colour: unknown key; known are method, url, status, headers, json, body, body_base64, delay_ms, times
+        p.json[0]: NETWORK_MOCKS[1].status: expected a number from 100 to 599, found `99`
+        p.json[0]: NETWORK_MOCKS[1].headers.A: this is no header that can be sent
+        p.json[0]: NETWORK_MOCKS[1].times: expected a whole number of at most 4294967295, found `-1`
+        p.json[0]: NETWORK_MOCKS[2]: give only one of `json`, `body` and `body_base64`
+        p.json[0]: NETWORK_MOCKS[3].body_base64: expected bytes in base64, with padding, found `"?"`
+        p.json[0]: NETWORK_MOCKS[4]: expected an object such as `{"url": "*"}`, found `7`
+        "#);
+    }
+}

@@ -1,0 +1,113 @@
+//! What is allowed in a preset and yet changes nothing.
+
+use std::fmt;
+
+use serde::Serialize;
+
+use menace_settings::{FailureMode, StubStrategy};
+
+use super::{Preset, Values};
+
+/// A key without effect, and why.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Oddity {
+    /// None when it is about the whole preset.
+    pub key: Option<&'static str>,
+    pub why: &'static str,
+}
+
+impl fmt::Display for Oddity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.key {
+            Some(key) => write!(f, "{key}: {}", self.why),
+            None => f.write_str(self.why),
+        }
+    }
+}
+
+/// The one scenario that is meant to change nothing, by both of its names.
+const CONTROL: [&str; 2] = ["normal", "baseline"];
+/// From here on there are no packets: sockets are refused.
+const WITHOUT_SOCKETS: u8 = 4;
+
+impl Preset {
+    /// Every key that has no effect beside the others.
+    pub fn oddities(&self) -> Vec<Oddity> {
+        let Values { thread_burst, async_task_burst, threat_intensity, .. } = &self.values;
+        let mut found = Vec::new();
+        let mut odd = |is_odd: bool, key: &'static str, why: &'static str| {
+            if is_odd {
+                found.push(Oddity { key: Some(key), why });
+            }
+        };
+        let spikes = self.has(FailureMode::ConcurrencySpike);
+        let no_spike = "it has no effect without `concurrency_spike` in FAILURE_MODES";
+        odd(thread_burst.is_some() && !spikes, "THREAD_BURST", no_spike);
+        odd(async_task_burst.is_some() && !spikes, "ASYNC_TASK_BURST", no_spike);
+        let strategies = self.strategies();
+        let is_threat = [StubStrategy::Hostile, StubStrategy::Misuse]
+            .iter()
+            .any(|strategy| strategies.contains(strategy));
+        odd(
+            threat_intensity.is_some() && !is_threat,
+            "THREAT_INTENSITY",
+            "it has no effect without `hostile_input` or `user_misuse` in FAILURE_MODES, or those \
+             ways to make inputs",
+        );
+        let isolation = self.isolation();
+        let has_sockets = !isolation.safe_mode && isolation.security_level < WITHOUT_SOCKETS;
+        odd(
+            self.values.packet_duplication.is_some_and(|share| share.percent() > 0.0)
+                && !has_sockets,
+            "PACKET_DUPLICATION",
+            "without sockets (SAFE_MODE, or SECURITY_LEVEL of 4 and above) there are no packets",
+        );
+        odd(
+            self.values.network_jitter_ms > self.values.network_latency_ms,
+            "NETWORK_JITTER_MS",
+            "it is above NETWORK_LATENCY_MS: no packet arrives before it was sent",
+        );
+        for key in self.unmet() {
+            odd(true, key, "it needs a container or a virtual machine; calls run without");
+        }
+        if self.values.changes_nothing() && !CONTROL.contains(&self.name()) {
+            found.push(Oddity { key: None, why: "this preset changes nothing" });
+        }
+        found
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::preset::read_one;
+
+    fn odd(json: &str) -> Vec<&'static str> {
+        let oddities = read_one(json, "test").unwrap().oddities();
+        oddities.into_iter().map(|oddity| oddity.key.unwrap_or("all of it")).collect()
+    }
+
+    #[test]
+    fn keys_without_effect_are_named() {
+        for (json, expected) in [
+            (
+                r#"{"THREAD_BURST": 1, "ASYNC_TASK_BURST": 1}"#,
+                &["THREAD_BURST", "ASYNC_TASK_BURST"][..],
+            ),
+            (r#"{"THREAD_BURST": 1, "FAILURE_MODES": "concurrency_spike"}"#, &[]),
+            (r#"{"THREAT_INTENSITY": 1}"#, &["THREAT_INTENSITY"]),
+            (r#"{"THREAT_INTENSITY": 1, "SANDBOX_STUB_STRATEGY": "smart,misuse"}"#, &[]),
+            (r#"{"PACKET_DUPLICATION": 1, "SAFE_MODE": 1}"#, &["PACKET_DUPLICATION"]),
+            (r#"{"PACKET_DUPLICATION": 1, "SECURITY_LEVEL": 4}"#, &["PACKET_DUPLICATION"]),
+            (r#"{"PACKET_DUPLICATION": 1}"#, &[]),
+            (r#"{"NETWORK_JITTER_MS": 1}"#, &["NETWORK_JITTER_MS"]),
+            (r#"{"NETWORK_JITTER_MS": 1, "NETWORK_LATENCY_MS": 1}"#, &[]),
+            (r#"{"GPU_LIMIT": 1, "OS_TYPE": "macos"}"#, &["GPU_LIMIT", "OS_TYPE"]),
+            (r#"{"GPU_LIMIT": 0, "OS_TYPE": "linux"}"#, &[]),
+            ("{}", &["all of it"]),
+            (r#"{"SCENARIO_NAME": "mine"}"#, &["all of it"]),
+            (r#"{"SCENARIO_NAME": "normal"}"#, &[]),
+        ] {
+            assert_eq!(odd(json), expected, "{json}");
+        }
+    }
+}

@@ -1,0 +1,250 @@
+//! `menace presets` as its users meet it.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use crate::program::{Place, Ran};
+
+fn presets(place: &Place, arguments: &[&str]) -> Ran {
+    place.run(&[&["presets"], arguments].concat())
+}
+
+fn read(place: &Place, name: &str) -> Value {
+    serde_json::from_str(&fs::read_to_string(place.path().join(name)).unwrap()).unwrap()
+}
+
+const MINE: &str = r#"{
+  "tight": {"CPU_LIMIT": "0.5"},
+  "user_misuse": {"about": "Ours.", "low": {"THREAT_INTENSITY": 1}, "high": {"THREAT_INTENSITY": 2}}
+}"#;
+
+#[test]
+fn the_list_names_profiles_and_words() {
+    let ran = presets(&Place::new(), &["list"]);
+    assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""));
+    insta::assert_snapshot!(ran.out);
+}
+
+#[test]
+fn the_list_for_machines_has_every_preset() {
+    let found = presets(&Place::new(), &["list", "--format", "json"]).json();
+    assert_eq!(found["version"], 1);
+    let profiles = found["profiles"].as_array().unwrap();
+    let spike = profiles.iter().find(|one| one["name"] == "concurrency_spike").unwrap();
+    insta::assert_json_snapshot!(spike);
+    assert_eq!(found["keywords"]["client"], json!(["high_latency_api"]));
+}
+
+#[test]
+fn a_profile_is_shown_with_what_its_keys_mean() {
+    let place = Place::new();
+    insta::assert_snapshot!(presets(&place, &["show", "resource_strain"]).out);
+    assert_eq!(
+        presets(&place, &["show", "io_cpu_strain"]).out,
+        presets(&place, &["show", "resource_strain"]).out
+    );
+    let normal = presets(&place, &["show", "normal"]);
+    assert!(normal.out.ends_with("It sets nothing.\n"), "{}", normal.out);
+    let found = presets(&place, &["show", "flaky_upstream", "--format", "json"]).json();
+    assert_eq!(found["keys"][0]["name"], "FAILURE_MODES");
+    assert_eq!(found["failure_modes"][0]["low"], "20 % of calls out");
+}
+
+#[test]
+fn an_unknown_profile_comes_with_a_suggestion() {
+    let ran = presets(&Place::new(), &["show", "hostile_inptu"]);
+    assert_eq!((ran.code, ran.out.as_str()), (Some(2), ""));
+    insta::assert_snapshot!(ran.err, @"error: presets show: hostile_inptu: unknown profile; did you mean `hostile_input`?");
+}
+
+#[test]
+fn profiles_are_merged_over_chance() {
+    let arguments =
+        ["generate", "--profiles", "hostile_input", "concurrency_spike", "--count", "1"];
+    let ran = presets(&Place::new(), &arguments);
+    assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""));
+    insta::assert_snapshot!(ran.out);
+}
+
+#[test]
+fn the_table_of_what_was_made() {
+    let place = Place::new();
+    let random = presets(&place, &["generate", "--seed", "7", "--format", "table"]);
+    insta::assert_snapshot!(random.out);
+}
+
+#[test]
+fn the_same_seed_makes_the_same_presets() {
+    let place = Place::new();
+    let made = |seed: &str| presets(&place, &["generate", "--count", "4", "--seed", seed]).out;
+    assert_eq!(made("5"), made("5"));
+    assert_ne!(made("5"), made("6"));
+}
+
+#[test]
+fn profiles_alone_are_taken_as_they_are() {
+    let place = Place::new();
+    let names = |arguments: &[&str], variables: &[(&str, &str)]| -> Vec<String> {
+        let arguments = [&["presets", "generate"], arguments].concat();
+        let made = place.run_with(variables, &arguments).json();
+        let name = |one: &Value| {
+            format!("{}:{}", one["SCENARIO_NAME"], one["SCENARIO_SEVERITY"]).replace('"', "")
+        };
+        made.as_array().unwrap().iter().map(name).collect()
+    };
+    assert_eq!(
+        names(&["--profiles", "schema_drift,normal"], &[]),
+        ["schema_drift:low", "schema_drift:high", "normal:null"]
+    );
+    let canonical = names(&[], &[("SANDBOX_PRESET_MODE", "canonical")]);
+    assert_eq!(canonical.len(), 8, "{canonical:?}");
+    assert_eq!(names(&[], &[]).len(), 3);
+}
+
+#[test]
+fn a_setting_beats_profile_and_chance() {
+    let place = Place::new();
+    let arguments = ["presets", "generate", "--profiles", "hostile_input", "--count", "2"];
+    let variables = [("CPU_LIMIT", "2"), ("THREAT_INTENSITY", "11")];
+    let made = place.run_with(&variables, &arguments).json();
+    for preset in made.as_array().unwrap() {
+        assert_eq!(
+            (&preset["CPU_LIMIT"], &preset["THREAT_INTENSITY"]),
+            (&json!("2"), &json!("11"))
+        );
+    }
+}
+
+#[test]
+fn a_file_is_written_and_is_valid_and_can_be_a_setting() {
+    let place = Place::new();
+    let ran = presets(&place, &["generate", "--count", "2", "--out", "presets.json"]);
+    assert_eq!((ran.code, ran.out.as_str()), (Some(0), "wrote 2 presets to presets.json\n"));
+    let text = fs::read_to_string(place.path().join("presets.json")).unwrap();
+    assert_eq!(text, presets(&place, &["generate", "--count", "2"]).out);
+    let checked = presets(&place, &["validate", "presets.json"]);
+    assert_eq!((checked.code, checked.err.as_str()), (Some(0), ""));
+    assert!(checked.out.ends_with("presets.json: 2 presets, nothing odd\n"), "{}", checked.out);
+    let set = place.run_with(&[("SANDBOX_ENV_PRESETS", &text)], &["settings", "--set"]);
+    assert_eq!(set.code, Some(0), "{}", set.err);
+
+    let nowhere = presets(&place, &["generate", "--out", "no/such/presets.json"]);
+    assert_eq!(nowhere.code, Some(2));
+    assert!(nowhere.err.contains("cannot write `no/such/presets.json`"), "{}", nowhere.err);
+}
+
+#[test]
+fn profiles_of_the_user_come_from_a_flag_or_a_setting() {
+    let place = Place::new();
+    place.write("mine.json", MINE);
+    let flag =
+        ["generate", "--profile-file", "mine.json", "--profiles", "tight", "--out", "a.json"];
+    assert_eq!(presets(&place, &flag).code, Some(0));
+    assert_eq!(read(&place, "a.json"), json!([{"SCENARIO_NAME": "tight", "CPU_LIMIT": "0.5"}]));
+    let ran = place
+        .run_with(&[("SANDBOX_PRESET_PROFILES", "mine.json")], &["presets", "show", "user_misuse"]);
+    assert!(ran.out.contains("from        mine.json"), "{}", ran.out);
+    let warning =
+        " WARN mine.json: `user_misuse` takes the place of another profile of that name\n";
+    assert_eq!((ran.code, ran.err.as_str()), (Some(0), warning));
+}
+
+#[test]
+fn a_broken_file_of_profiles_is_refused() {
+    let place = Place::new();
+    place.write("mine.json", r#"{"tight": {"CPU_LIMTI": 1, "high": {"MEMORY_LIMIT": "many"}}}"#);
+    let ran = presets(&place, &["list", "--profile-file", "mine.json"]);
+    assert_eq!((ran.code, ran.out.as_str()), (Some(2), ""));
+    insta::assert_snapshot!(ran.err);
+}
+
+#[test]
+fn words_must_call_for_profiles_that_exist() {
+    let place = Place::new();
+    place.write("sandbox_settings.yaml", "keyword_profiles:\n  ledger: [user_misus]\n  db: []\n");
+    let ran = presets(&place, &["list"]);
+    assert_eq!(ran.code, Some(2));
+    insta::assert_snapshot!(ran.err, @"error: keyword_profiles: ledger: user_misus: unknown profile; did you mean `user_misuse`?");
+    place.write("sandbox_settings.yaml", "keyword_profiles:\n  ledger: [user_misuse]\n  db: []\n");
+    let found = presets(&place, &["list", "--format", "json"]).json();
+    assert_eq!(found["keywords"]["ledger"], json!(["user_misuse"]));
+    assert!(found["keywords"]["db"].is_null());
+}
+
+const ODD: &str = r#"[
+  {"SCENARIO_NAME": "odd", "THREAD_BURST": 4, "THREAT_INTENSITY": 20, "GPU_LIMIT": 1},
+  {"SCENARIO_NAME": "idle"},
+  {"SCENARIO_NAME": "fine", "CPU_LIMIT": 1}
+]"#;
+
+#[test]
+fn keys_without_effect_are_warnings() {
+    let place = Place::new();
+    place.write("odd.json", ODD);
+    let ran = presets(&place, &["validate", "odd.json"]);
+    assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""));
+    insta::assert_snapshot!(ran.out);
+    let found = presets(&place, &["validate", "odd.json", "--format", "json"]).json();
+    assert_eq!((&found["presets"], &found["errors"]), (&json!(3), &json!([])));
+    assert_eq!(found["warnings"][0]["at"], "odd.json[0]");
+    assert_eq!(found["warnings"].as_array().unwrap().len(), 4);
+    place.write("mapping.json", r#"{"idle": {"low": {"CPU_LIMIT": 1}, "high": {}}}"#);
+    let found = presets(&place, &["validate", "mapping.json", "--format", "json"]).json();
+    assert_eq!(found["warnings"][0]["at"], "mapping.json[idle][high]", "{found}");
+}
+
+#[test]
+fn everything_that_is_wrong_is_told_at_once() {
+    let place = Place::new();
+    place.write(
+        "bad.json",
+        r#"[{"CPU_LIMTI": 1, "MEMORY_LIMIT": "many"}, {}, {"SECURITY_LEVEL": 9, "\u001b[31m": 1}]"#,
+    );
+    let ran = presets(&place, &["validate", "bad.json"]);
+    assert_eq!((ran.code, ran.out.as_str()), (Some(2), ""));
+    assert!(!ran.err.contains('\u{1b}'));
+    insta::assert_snapshot!(ran.err);
+    let ran = presets(&place, &["validate", "bad.json", "--format", "json"]);
+    assert_eq!((ran.code, ran.err.as_str()), (Some(2), "error: 4 problems in `bad.json`\n"));
+    let found: Value = serde_json::from_str(&ran.out).unwrap();
+    assert_eq!(
+        found["errors"][0],
+        json!({
+            "at": "bad.json[0]",
+            "key": "CPU_LIMTI",
+            "reason": "unknown key; did you mean `CPU_LIMIT`?",
+        })
+    );
+}
+
+#[test]
+fn a_file_that_cannot_be_read_is_refused() {
+    let place = Place::new();
+    place.write("broken.json", "[{");
+    for (file, says) in [
+        ("nowhere.json", "cannot read `nowhere.json`"),
+        ("broken.json", "broken.json: this is no such JSON: EOF"),
+    ] {
+        let ran = presets(&place, &["validate", file]);
+        assert_eq!((ran.code, ran.out.as_str()), (Some(2), ""));
+        assert!(ran.err.contains(says), "{}", ran.err);
+    }
+}
+
+#[test]
+fn how_presets_come_about_is_logged_when_asked_for() {
+    let place = Place::new();
+    let generate = ["generate", "--count", "1", "--out", "p.json"];
+    let quiet = presets(&place, &generate);
+    assert_eq!(quiet.err, "");
+    let loud = presets(&place, &[&generate[..], &["--preset-debug"]].concat());
+    assert!(loud.err.contains("made a preset") && loud.err.contains("random_1"), "{}", loud.err);
+
+    let to_file = [&generate[..], &["--debug-log-file", "logs/presets.log"]].concat();
+    let quiet = presets(&place, &to_file);
+    assert_eq!(quiet.err, "");
+    presets(&place, &to_file);
+    let log = fs::read_to_string(place.path().join("logs/presets.log")).unwrap();
+    assert_eq!(log.matches("made a preset").count(), 2, "{log}");
+}
