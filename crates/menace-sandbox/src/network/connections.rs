@@ -17,6 +17,8 @@ const EVERY_STATE: u32 = u32::MAX;
 const NAME: usize = 48;
 /// The name is behind family, state, timer and retransmissions.
 const NAME_AT: usize = 4;
+/// What fits into a socket's buffer everywhere.
+const AT_ONCE: usize = 512;
 
 /// Ends all of the network namespace's; a kernel that cannot leaves them to die of old age.
 pub(super) fn end_all() -> io::Result<()> {
@@ -25,14 +27,16 @@ pub(super) fn end_all() -> io::Result<()> {
         let mut question = Messages::default();
         question.message(BY_FAMILY, REQUEST | DUMP, |body| describe(body, family, &[0; NAME]));
         socket.send(&question)?;
-        let mut end = Messages::default();
+        let mut names: Vec<[u8; NAME]> = Vec::new();
         while let Some(bytes) = socket.receive()? {
             let found = messages(bytes).filter(|message| message.kind == BY_FAMILY);
-            for name in found.filter_map(|message| message.body.get(NAME_AT..NAME_AT + NAME)) {
+            names.extend(found.filter_map(|message| message.body.get(NAME_AT..)?.first_chunk()));
+        }
+        for some in names.chunks(AT_ONCE) {
+            let mut end = Messages::default();
+            for name in some {
                 end.message(DESTROY, REQUEST, |body| describe(body, family, name));
             }
-        }
-        if !end.is_empty() {
             socket.send(&end)?;
             // What it says is that some are gone already, or that it cannot.
             while socket.receive()?.is_some() {}

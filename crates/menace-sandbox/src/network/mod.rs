@@ -108,7 +108,10 @@ impl Link {
                 tracing::debug!("the network did not stay as bad as it was to be: {error}");
                 report.unenforced.extend(asked_for(&network));
             }
-            Err(error) => report.spent = Some(format!("its network could not be mended: {error}")),
+            Err(error) => {
+                report.unenforced.extend(asked_for(&network));
+                report.spent = Some(format!("its network could not be mended: {error}"));
+            }
         }
     }
 
@@ -143,10 +146,8 @@ impl Link {
 
     /// What the pump says; an error when the network is not as it was.
     fn stop(&mut self) -> io::Result<io::Result<Tally>> {
+        let Some(running) = self.running.take() else { return Ok(Ok(Tally::default())) };
         let slept = self.rules.as_mut().map_or(Ok(()), Rules::sleep);
-        let Some(running) = self.running.take() else {
-            return slept.map(|()| Ok(Tally::default()));
-        };
         drop(running.stop);
         let said = running.pump.join().unwrap_or_else(|_| Err(io::Error::other("it panicked")));
         slept?;
@@ -182,5 +183,53 @@ fn add(felt: &mut Vec<Felt>, more: Felt) {
             same.last_ms = times.reduce(f64::max);
         }
         None => felt.push(Felt { mode, offered, struck, first, last_ms }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use menace_model::{FaultMode, Peer};
+
+    use super::*;
+
+    #[test]
+    fn what_is_asked_for_has_a_name() {
+        let everything = Network {
+            latency_ms: 1.0,
+            jitter_ms: 1.0,
+            loss: 0.1,
+            duplication: 0.1,
+            bits_per_second: Some(1),
+            partition: vec![Peer::default()],
+        };
+        let names: Vec<&str> = asked_for(&everything).map(Limit::as_str).collect();
+        assert_eq!(
+            names,
+            [
+                "network_latency",
+                "network_jitter",
+                "packet_loss",
+                "packet_duplication",
+                "bandwidth",
+                "partition"
+            ]
+        );
+        assert_eq!(asked_for(&Network::default()).count(), 0);
+    }
+
+    #[test]
+    fn what_others_did_to_the_network_is_added_up() {
+        let felt = |mode, struck, first: Option<&str>, last_ms| Felt {
+            mode,
+            offered: 10,
+            struck,
+            first: first.map(str::to_owned),
+            last_ms,
+        };
+        let mut all = vec![felt(FaultMode::Network, 1, None, Some(7.0))];
+        add(&mut all, felt(FaultMode::Network, 2, Some("a packet"), Some(5.0)));
+        add(&mut all, felt(FaultMode::NetworkPartition, 3, None, None));
+        let link = Felt { offered: 20, ..felt(FaultMode::Network, 3, Some("a packet"), Some(7.0)) };
+        assert_eq!(all, [link, felt(FaultMode::NetworkPartition, 3, None, None)]);
     }
 }

@@ -89,20 +89,21 @@ impl Pump {
     }
 
     fn take_in(&mut self) -> io::Result<()> {
-        let Self { delivery, road, shaper, tally, began, copier, .. } = self;
+        let Self { delivery, road, shaper, tally, began, .. } = self;
         let now = began.elapsed();
         let mut judge = |packet: Waiting<'_>| -> Option<Verdict> {
             let flow = Flow::of(packet.start).unwrap_or(Flow::UNKNOWN);
-            let mut fate = shaper.judge(now, &flow, packet.bytes);
-            if road.is_full() && matches!(fate, Fate::Arrives { .. }) {
-                fate = Fate::Lost;
-            }
+            let is_whole = packet.start.len() == packet.bytes;
+            let fate = match shaper.judge(now, &flow, packet.bytes) {
+                Fate::Arrives { .. } if road.is_full() => Fate::Lost,
+                // The kernel shows all but the last bytes of the very largest.
+                Fate::Arrives { at, .. } if !is_whole => Fate::Arrives { at, again: None },
+                fate => fate,
+            };
             tally.add(now, &flow, fate);
             let Fate::Arrives { at, again } = fate else { return Some(Verdict::Drop) };
             road.put(at, Load::Original(packet.id), packet.bytes);
-            if let Some(again) = again
-                && copier.is_some()
-            {
+            if let Some(again) = again {
                 road.put(again, Load::Copy(packet.start.to_vec()), packet.bytes);
             }
             None

@@ -243,6 +243,12 @@ fn datagrams_arrive_twice_as_the_seed_says(tier: Tier) {
         let few: Vec<i64> = first.iter().copied().filter(|number| *number < 10).collect();
         assert_eq!(arrived(1, version, 10, 15_000), Some(few));
     }
+    // The largest cannot be seen as a whole: they arrive once, unharmed.
+    let network = Network { duplication: 1.0, ..PERFECT };
+    for (size, expected) in [(65_000, vec![0, 0, 1, 1]), (65_507, vec![0, 1])] {
+        let ask = ask("datagrams").with([2, 4, size].map(Value::Int)).over(&network);
+        assert_eq!(integers(&session.value(ask)), expected, "{size} bytes");
+    }
 }
 
 fn peer(host: Option<&str>, port: Option<u16>) -> Peer {
