@@ -97,6 +97,8 @@ def perform(outcome, modules, call):
             raise Unreachable("there is no instance to call it on")
     outcome.stage = "call"
     if how == "property":
+        if outcome.conditions is not None:
+            outcome.conditions.before_call(bind, (function, receiver), {}, receiver)
         outcome.start_clock()
         result = bind(function, receiver)
     else:
@@ -109,6 +111,8 @@ def perform(outcome, modules, call):
             from defaults import Watched
 
             outcome.watched = Watched(_plain(function))
+        if outcome.conditions is not None:
+            outcome.conditions.before_call(function, args, kwargs, receiver)
         outcome.start_clock()
         result = function(*args, **kwargs)
     # At once: a tracer or an alarm that the guest left may break into whatever comes next.

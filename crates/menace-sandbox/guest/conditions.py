@@ -35,6 +35,11 @@ class Conditions:
                     outcome.note(key + " could not be had: " + _said(error))
         outcome.own_modules += len(_modules) - before
 
+    def before_call(self, function, args, kwargs, receiver):
+        """All is ready for the section to be called."""
+        if self.burst is not None:
+            self.burst.run(function, args, kwargs, receiver)
+
     def report(self):
         """What the report says of them."""
         if self.told is None:
@@ -50,6 +55,8 @@ class Conditions:
         if self.upstream is not None:
             told["upstream"] = self.upstream.report()
             self.zygote.state.own_threads = self.upstream.threads()
+        if self.burst is not None and self.burst.told is not None:
+            told["burst"] = self.burst.told
         if self.felt:
             told["felt"] = [felt.report() for felt in self.felt.values()]
         return told
@@ -103,6 +110,11 @@ class Conditions:
         afterwards.add("ssl", lambda module: plug_tls(module, plugged[-1]))
         afterwards.add("asyncio.base_events", plug_loops)
 
+    def _begin_burst(self, wanted):
+        from burst import Burst
+
+        self.burst = Burst(wanted, self.zygote, self.outcome, self.call)
+
     def _begin_coverage(self, _wanted):
         from coverage import Coverage
 
@@ -121,6 +133,7 @@ BEGINNINGS = (
     ("environment", Conditions._begin_environment),
     ("faults", Conditions._begin_faults),
     ("upstream", Conditions._begin_upstream),
+    ("burst", Conditions._begin_burst),
     # Last, so that nothing of the harness is watched.
     ("coverage", Conditions._begin_coverage),
 )

@@ -19,6 +19,7 @@ class Hasher:
     """Walks one result."""
 
     __slots__ = ("cut", "foreign", "nodes", "path")
+    UNORDERED = frozenset((set, frozenset))
 
     def __init__(self, foreign):
         self.foreign = foreign
@@ -76,7 +77,7 @@ class Hasher:
                     self.cut = True
                     break
                 parts.append(_short(self._encoded(item, depth + 1)))
-            if cls is set or cls is frozenset:
+            if cls in self.UNORDERED:
                 parts.sort()
         del self.path[id(subject)]
         head = TAGS[cls] + str(len(subject)).encode() + b":"
