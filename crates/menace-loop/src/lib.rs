@@ -1,2 +1,7 @@
 //! Where source, scenarios and sandbox meet: makes the calls that a plan asks for, and learns from
 //! what came of them.
+
+mod explore;
+pub mod targets;
+
+pub use explore::{Exploration, ExploreError, Explored, explore};

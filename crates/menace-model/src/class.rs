@@ -17,6 +17,19 @@ impl Classes {
     }
 }
 
+/// Names of the repository that are no classes but stand for a type, by dotted name: what a
+/// `NewType` is made of, and the bound or the choices of a `TypeVar` (`typing.Any` without one).
+///
+/// Plain aliases (`Pair = tuple[int, int]`) are resolved wherever they are used.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct TypeNames(pub BTreeMap<String, TypeExpr>);
+
+impl TypeNames {
+    pub fn get(&self, dotted: &str) -> Option<&TypeExpr> {
+        self.0.get(dotted)
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Class {
     /// Module and qualified name, as a value refers to it.
@@ -25,11 +38,12 @@ pub struct Class {
     pub kind: ClassKind,
     /// Dotted names, resolved where that is possible.
     pub bases: Vec<String>,
-    /// Of a typed dictionary: its keys; of a data class or named tuple: what its constructor takes.
+    /// Of a typed dictionary: its keys; of a data class or named tuple: what its constructor takes;
+    /// of a protocol: its attributes.
     pub fields: Vec<ClassField>,
     /// Of an enumeration.
     pub members: Vec<String>,
-    /// Public ones, inherited ones of the repository included.
+    /// Public ones and abstract ones, inherited ones of the repository included.
     pub methods: Vec<ClassMethod>,
     /// What a stub of an abstract class or protocol has to have.
     pub abstract_methods: Vec<String>,

@@ -13,6 +13,8 @@ pub struct Hints {
     pub literals: Literals,
     /// Whole calls found in the repository and its tests, most frequent first.
     pub sites: Vec<CallSite>,
+    /// The same for calls that tests expect to fail (`with pytest.raises(…)`).
+    pub refused: Vec<CallSite>,
     /// Dotted names of what it raises explicitly.
     pub raises: Vec<String>,
 }
@@ -24,6 +26,9 @@ pub struct ParamHints {
     pub uses: Vec<Use>,
     /// What the docstring says its type is, as written there.
     pub documented: Option<String>,
+    /// Literals that callers pass for it, most frequent first, as in [`CallSite`]. Not all of
+    /// them come from whole calls.
+    pub passed: Vec<String>,
 }
 
 /// Something that is done with a parameter, or with a name that stands for it.
@@ -37,6 +42,16 @@ pub enum Use {
         name: String,
         arguments: u32,
     },
+    /// `x.name("text", …)`: the first argument is a literal, as Python source. Comes with a
+    /// [`Use::Method`] for the same call.
+    MethodWith {
+        name: String,
+        argument: String,
+    },
+    /// `x.name = …`, `del x.name`.
+    SetAttribute(String),
+    /// `x[…] = …`, `del x[…]`: the key as Python source, when it is a literal.
+    SetItem(Option<String>),
     /// `x["key"]`, `x.get("key")`, `"key" in x`.
     Key(String),
     /// `x[0]`.
@@ -45,10 +60,16 @@ pub enum Use {
     Slice,
     /// `x[anything else]`.
     Subscript,
+    /// `y in x`, where y is not text.
+    Contains,
     /// `for … in x`, `*x`, `list(x)`.
     Iterated,
+    /// `async for … in x`.
+    IteratedAsync,
     /// `for a, b in x`: items come apart into so many.
     IteratedTuples(u32),
+    /// `a, b = x`: comes apart into so many.
+    Unpacked(u32),
     /// `**x`.
     Mapping,
     /// `x(…)` with so many arguments.
@@ -62,8 +83,14 @@ pub enum Use {
     EnteredAsync,
     /// `+`, `-`, `*` … with a number, or with something unknown.
     Arithmetic,
-    /// `%` or `+` with text.
+    /// `%` or `+` with text, `x in "text"`, an item for `", ".join(…)`.
     Text,
+    /// As [`Use::Text`], with bytes.
+    Bytes,
+    /// `x / "text"`, as paths can.
+    PathJoined,
+    /// Searched for, or compared with, a regular expression.
+    Matched(String),
     /// `<`, `>` … with a literal, as Python source.
     Ordered(Option<String>),
     /// `==`, `!=`, `in (…)` with a literal, as Python source.
@@ -74,11 +101,44 @@ pub enum Use {
     Length,
     /// `x is None`, `if x`.
     MaybeNone,
-    /// Passed to a function: dotted name and position or keyword.
+    /// Passed to a function: dotted name and position or keyword; `*` or `**` for one that is
+    /// spread out. A method of something unknown is named as it is written: `cursor.execute`.
     PassedTo {
         function: String,
         argument: String,
     },
+    /// Done with a part of it, at most three levels down: `x.name.strip()`, `x["a"] + 1`,
+    /// `for item in x: item()`. Comes with the use that leads to the part.
+    Inside {
+        part: Part,
+        used: Box<Use>,
+    },
+}
+
+/// What of a parameter something is done with.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Part {
+    /// `x.name`.
+    Attribute(String),
+    /// What `x.name(…)` returns.
+    Method(String),
+    /// `x["key"]`, `x.get("key")`.
+    Key(String),
+    /// `x[0]`, and what stands in that place of `a, b = x`.
+    Index(i64),
+    /// `x[anything else]`.
+    Element,
+    /// What `for … in x` gives, one after the other.
+    Item,
+    /// What `x(…)` returns.
+    Returned,
+    /// `len(x)`.
+    Length,
+    /// What `await x` gives.
+    Awaited,
+    /// What `with x as …` gives.
+    Entered,
 }
 
 /// Constants of the body that an input could be made of.
@@ -93,10 +153,16 @@ pub struct Literals {
 }
 
 /// A call of the section whose arguments are literals, as Python source.
+///
+/// Literals are plain ones, containers of them, arithmetic with them (`('ab' * 100)`), dotted names
+/// (`shop.models.Genre.NOVEL`), and calls of classes and of the repository's functions
+/// (`decimal.Decimal('1.5')`, `shop.testing.make_order(3)`); strings are in single quotes, names
+/// absolute.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct CallSite {
     pub args: Vec<String>,
     pub kwargs: Vec<(String, String)>,
-    /// Of the constructor, for a method whose instance is made in the same place.
+    /// For a method whose instance is made in the same place: the call that makes it,
+    /// `shop.parser.Parser('x', strict=True)`.
     pub receiver: Option<String>,
 }

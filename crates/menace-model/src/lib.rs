@@ -22,22 +22,25 @@ mod value;
 mod verdict;
 
 pub use call::{Call, How, ModuleRef, Target};
-pub use class::{Class, ClassField, ClassKind, ClassMethod, Classes};
+pub use class::{Class, ClassField, ClassKind, ClassMethod, Classes, TypeNames};
 pub use conditions::{Burst, Conditions, Fault, FaultMode, Mock, Network, Peer, Upstream, When};
 pub use construction::{Blocked, Construction, Step};
 pub use finding::{Confidence, Finding, Lint, Severity};
-pub use hints::{CallSite, Hints, Literals, ParamHints, Use};
+pub use hints::{CallSite, Hints, Literals, ParamHints, Part, Use};
 pub use import::{Import, ImportHow};
 pub use input::{FixtureFile, Fixtures, Intent};
 pub use limits::{EnforcedBy, Limit, Limits, Mechanism};
 pub use module::{ModuleError, ModuleReport, Totals};
 pub use numbers::{Halstead, Lines, Numbers};
 pub use outcome::{
-    BurstReport, Changed, Coverage, Exit, Felt, FileChange, FileCoverage, Files, Frame, Left,
-    Outcome, Output, Raised, Returned, RuntimeMetrics, Stage, Touched, Violation,
+    Asked, BurstReport, Changed, Coverage, Exit, Felt, FileChange, FileCoverage, Files, Frame,
+    Left, Outcome, Output, Raised, Returned, RuntimeMetrics, Stage, Touched, UpstreamReport,
+    Violation,
 };
 pub use random::{Random, Seed};
 pub use section::{CallEdge, Param, ParamKind, Section, SectionId, SectionKind};
 pub use types::TypeExpr;
-pub use value::{BadReference, BigInt, PyStr, PythonSource, Reference, Value, ValueError};
+pub use value::{
+    BadReference, BigInt, MethodCall, PyStr, PythonSource, Reference, Value, ValueError,
+};
 pub use verdict::Verdict;

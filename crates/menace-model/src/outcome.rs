@@ -32,6 +32,8 @@ pub struct Outcome {
     pub felt: Vec<Felt>,
     /// What came of running the section in company of itself.
     pub burst: Option<BurstReport>,
+    /// What it asked of others, when there were answers for it.
+    pub upstream: Option<UpstreamReport>,
     /// What was reached of the repository's code, when that was asked for.
     pub coverage: Option<Coverage>,
     /// Oddities: what could not be described, what was cut.
@@ -59,6 +61,7 @@ impl Outcome {
             unenforced: Vec::new(),
             felt: Vec::new(),
             burst: None,
+            upstream: None,
             coverage: None,
             notes: Vec::new(),
         }
@@ -92,6 +95,22 @@ pub struct BurstReport {
     pub distinct_results: u64,
     /// Some result is not that of a run alone.
     pub differs: bool,
+}
+
+/// What a section asked of others, and what it was told.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct UpstreamReport {
+    pub requests: Vec<Asked>,
+    /// How often it would have waited for ever: no answer came, and it had set no timeout.
+    pub without_timeout: u64,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Asked {
+    /// `GET http://host/path`, or `tcp host:port`.
+    pub what: String,
+    /// `200`, `503`, `garbage`, `refused`, `silence` …
+    pub answer: String,
 }
 
 /// Lines and branches that a call reached, by file.
@@ -152,6 +171,11 @@ pub struct Raised {
     #[serde(rename = "type")]
     pub kind: String,
     pub message: String,
+    /// Full names of the classes that it is derived from, nearest first.
+    pub bases: Vec<String>,
+    /// A `raise` statement raised it: somebody meant it. Not so for `assert` and for what Python or
+    /// a library finds by itself.
+    pub explicit: bool,
     /// Innermost last.
     pub frames: Vec<Frame>,
     pub errno: Option<i32>,
@@ -215,6 +239,8 @@ pub struct Touched {
     pub path: String,
     pub what: FileChange,
     pub bytes: u64,
+    /// Of what is in it now, for small files of calls in trouble; 32 hexadecimal digits.
+    pub hash: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -241,6 +267,8 @@ pub struct Changed {
     pub modules_loaded: u64,
     pub signals: Vec<i32>,
     pub recursion_limit: Option<i64>,
+    /// Parameters whose default value is not what it was: the next call would see it.
+    pub defaults: Vec<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]

@@ -23,6 +23,12 @@ impl Seed {
         Self(mixed(self.0 ^ mixed(index.wrapping_add(0x9e37_79b9_7f4a_7c15))))
     }
 
+    /// A moment for a clock that stands still, in seconds since 1970: one between the September of
+    /// 2001 and the May of 2033.
+    pub fn moment(self) -> f64 {
+        (1_000_000_000 + self.of("moment").random().below(1_000_000_000)) as f64
+    }
+
     pub fn random(self) -> Random {
         Random { state: self.0 }
     }
@@ -107,6 +113,16 @@ mod tests {
             assert!(!seeds[index + 1..].contains(one));
         }
         assert_eq!(seed.of("a"), Seed(1).of("a"));
+    }
+
+    #[test]
+    fn each_seed_has_a_moment_of_its_own() {
+        let moments: Vec<f64> = (0..100).map(|seed| Seed(seed).moment()).collect();
+        for (index, moment) in moments.iter().enumerate() {
+            assert!((1e9..2e9).contains(moment) && moment.fract() == 0.0);
+            assert!(!moments[index + 1..].contains(moment));
+        }
+        assert_eq!((moments[0], moments[7]), (1_893_222_444.0, 1_384_637_959.0));
     }
 
     #[test]

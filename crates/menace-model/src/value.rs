@@ -77,6 +77,37 @@ pub enum Value {
     Again(u32),
     /// A callable that takes anything and returns the value: the same object each time.
     Returns(Box<Value>),
+    /// A callable that takes anything and raises the value: the same exception each time.
+    Raises(Box<Value>),
+    /// A generator function that takes anything and yields these.
+    Yields(Vec<Value>),
+    /// A callable that returns the positional argument of that number; as a method of a stub, `0`
+    /// is the stub itself.
+    Argument(u32),
+    /// The callable as a coroutine function; of [`Value::Yields`], an asynchronous generator.
+    Async(Box<Value>),
+    /// An instance of a class that is made for it: a subclass of `bases` with these members.
+    Stub {
+        bases: Vec<Reference>,
+        /// Of the class, so that callables among them are methods.
+        members: Vec<(String, Value)>,
+        /// For the constructor.
+        args: Vec<Value>,
+        kwargs: Vec<(String, Value)>,
+    },
+    /// The value, after these of its methods were called.
+    After {
+        value: Box<Value>,
+        calls: Vec<MethodCall>,
+    },
+}
+
+/// What is called on a value before it is used; the result is dropped.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct MethodCall {
+    pub name: String,
+    pub args: Vec<Value>,
+    pub kwargs: Vec<(String, Value)>,
 }
 
 impl Value {
@@ -94,6 +125,16 @@ impl Value {
             let given = given.map(|value| 1 + value.depth()).max().unwrap_or(0);
             return 1 + given.max(on.depth());
         }
+        // The list of calls, the call, its arguments.
+        if let Self::After { value, calls } = self {
+            let given = calls.iter().map(|call| {
+                let given = call.args.iter().chain(call.kwargs.iter().map(|(_, value)| value));
+                3 + given.map(|value| 1 + value.depth()).max().unwrap_or_else(|| {
+                    usize::from(!call.args.is_empty() || !call.kwargs.is_empty())
+                })
+            });
+            return given.max().unwrap_or(2).max(1 + value.depth());
+        }
         let mut deepest = 0;
         self.each_child(&mut |child| deepest = deepest.max(child.depth()));
         match self {
@@ -103,7 +144,11 @@ impl Value {
             // The tag, the list of pairs, the pair.
             Self::Dict(pairs) if json::as_object(pairs).is_none() => 3 + deepest,
             Self::Complex { .. } => 2,
-            Self::Tuple(_) | Self::Set(_) | Self::FrozenSet(_) => 2 + deepest,
+            Self::Tuple(_)
+            | Self::Set(_)
+            | Self::FrozenSet(_)
+            | Self::Yields(_)
+            | Self::Stub { .. } => 2 + deepest,
             Self::New { args, kwargs, .. } => {
                 1 + usize::from(!args.is_empty() || !kwargs.is_empty()) + deepest
             }
@@ -115,7 +160,11 @@ impl Value {
     /// The values directly inside of this one, in the order in which Python builds them.
     pub fn each_child<'a>(&'a self, visit: &mut dyn FnMut(&'a Value)) {
         match self {
-            Self::List(items) | Self::Tuple(items) | Self::Set(items) | Self::FrozenSet(items) => {
+            Self::List(items)
+            | Self::Tuple(items)
+            | Self::Set(items)
+            | Self::FrozenSet(items)
+            | Self::Yields(items) => {
                 items.iter().for_each(visit);
             }
             Self::Dict(pairs) => {
@@ -131,7 +180,22 @@ impl Value {
                 visit(on);
                 args.iter().chain(kwargs.iter().map(|(_, value)| value)).for_each(visit);
             }
-            Self::Repeat { value, .. } | Self::Shared { value, .. } | Self::Returns(value) => {
+            Self::Stub { members, args, kwargs, .. } => {
+                members.iter().map(|(_, value)| value).for_each(&mut *visit);
+                args.iter().chain(kwargs.iter().map(|(_, value)| value)).for_each(visit);
+            }
+            Self::After { value, calls } => {
+                visit(value);
+                for MethodCall { args, kwargs, .. } in calls {
+                    let given = args.iter().chain(kwargs.iter().map(|(_, value)| value));
+                    given.for_each(&mut *visit);
+                }
+            }
+            Self::Repeat { value, .. }
+            | Self::Shared { value, .. }
+            | Self::Returns(value)
+            | Self::Raises(value)
+            | Self::Async(value) => {
                 visit(value);
             }
             Self::None
@@ -145,6 +209,7 @@ impl Value {
             | Self::ByteArray(_)
             | Self::Ellipsis
             | Self::Name(_)
+            | Self::Argument(_)
             | Self::Again(_) => {}
         }
     }

@@ -17,11 +17,12 @@ def load_siblings(directory):
     magic = sys.modules["_frozen_importlib_external"].MAGIC_NUMBER
     Module = type(sys)
     # Some siblings are loaded late, when a guest may have changed the builtins of this file.
-    compile, exec, len, memoryview = (
+    compile, exec, len, memoryview, BaseException = (
         builtins.compile,
         builtins.exec,
         builtins.len,
         builtins.memoryview,
+        builtins.BaseException,
     )
     genuine_import = builtins.__import__
     files = set(listdir(directory))
@@ -59,7 +60,12 @@ def load_siblings(directory):
         module = Module(name)
         module.__dict__["__builtins__"] = private
         loaded[name] = module
-        exec(code_of(name), module.__dict__)
+        try:
+            exec(code_of(name), module.__dict__)
+        except BaseException:
+            # A hook of the guest's came between; half of a module is none.
+            del loaded[name]
+            raise
         return module
 
     private = dict(vars(builtins))

@@ -17,12 +17,16 @@ from values import Builder
 
 # Descriptions nest up to marshal's own limit; each level takes two frames to build.
 BUILDING_FRAMES = 4200
+CO_VARARGS = 0x04
+MUTABLE = (list, dict, set, bytearray)
+Function = type(consume)
+Method = type(Builder(None).build)
 
 
 class Outcome:
     """How far a call came and what came out of it."""
 
-    kind = result = error = collected = tasks = _began = None
+    kind = result = error = collected = tasks = watched = conditions = tracer = _began = None
     stage = "import"
     has_result = False
     own_modules = 0
@@ -101,6 +105,10 @@ def perform(outcome, modules, call):
         if in_class(type(function), "__call__") is None:
             outcome.stage = "resolve"
             raise Unreachable("it cannot be called")
+        if _has_mutable_default(function):
+            from defaults import Watched
+
+            outcome.watched = Watched(_plain(function))
         outcome.start_clock()
         result = function(*args, **kwargs)
     # At once: a tracer or an alarm that the guest left may break into whatever comes next.
@@ -111,8 +119,8 @@ def perform(outcome, modules, call):
         outcome.stop_clock()
         return
     try:
-        if gettrace() is not None:
-            settrace(None)
+        if gettrace() is not outcome.tracer:
+            settrace(outcome.tracer)
         if getprofile() is not None:
             setprofile(None)
     except BaseException as error:
@@ -124,6 +132,34 @@ def perform(outcome, modules, call):
         outcome.tasks.close()
     outcome.has_result = True
     outcome.kind = "returned"
+
+
+def _plain(function):
+    """The function in Python that will run, if there is one."""
+    cls = type(function)
+    if cls is type:
+        function = in_class(function, "__init__")
+    elif cls is Method:
+        function = function.__func__
+    if type(function) is not Function:
+        return None
+    if function.__defaults__ is None and function.__code__.co_flags & CO_VARARGS:
+        # What a decorator wraps has the real parameters.
+        inner = function.__dict__.get("__wrapped__")
+        if type(inner) is Function:
+            return inner
+    return function
+
+
+def _has_mutable_default(function):
+    function = _plain(function)
+    if function is None:
+        return False
+    for value in function.__defaults__ or ():
+        if issubclass(type(value), MUTABLE):
+            return True
+    named = function.__kwdefaults__
+    return named is not None and any(issubclass(type(value), MUTABLE) for value in named.values())
 
 
 def _built(outcome, modules, call, how):

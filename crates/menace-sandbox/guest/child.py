@@ -7,6 +7,7 @@ object touched here is a page to copy.
 """
 
 from _signal import SIG_SETMASK, pthread_sigmask
+from mailbox import ACTIVE
 from posix import _exit, chdir, close, getpid, setsid
 
 from calling import Outcome, perform, settle
@@ -15,6 +16,8 @@ from reporting import complete, flush, is_simple, lengthen, short
 from wire import Wire
 
 NO_REPORT = 73
+# What every call has; more than that are conditions.
+KEYS = 9
 
 
 def live(zygote, touch):
@@ -22,6 +25,8 @@ def live(zygote, touch):
     try:
         setsid()
         close(zygote.control)
+        for file in zygote.devices:
+            file.separate(zygote.notes)
         if touch:
             # Every page that this touches need not be copied when the call is there.
             zygote.warm_up(zygote, 1)
@@ -32,6 +37,10 @@ def live(zygote, touch):
         call["caps"] = caps = zygote.caps if caps is None else complete(caps, zygote.mailbox)
         _settle_in(zygote, call)
         outcome = Outcome()
+        if len(call) > KEYS:
+            from conditions import Conditions
+
+            outcome.conditions = Conditions(zygote, outcome, call)
         run(zygote, outcome, perform, call)
         publish(zygote, outcome, caps)
         flush(zygote.streams, outcome.held)
@@ -40,18 +49,19 @@ def live(zygote, touch):
         _exit(NO_REPORT)
 
 
-def _settle_in(zygote, call):
-    cwd = call["cwd"]
+def enter(zygote, directory):
+    """Makes this the working directory, from which the guest starts."""
     try:
-        chdir(cwd)
-        zygote.state.cwd = cwd
+        chdir(directory)
+        zygote.state.cwd = directory
     except OSError as error:
         zygote.notes.append("the working directory was not set: " + str(error))
-    for file in zygote.written:
-        try:
-            file.separate()
-        except OSError as error:
-            zygote.notes.append("`" + file.path + "` is shared between calls: " + str(error))
+
+
+def _settle_in(zygote, call):
+    enter(zygote, call["cwd"])
+    for file in zygote.files:
+        file.separate(zygote.notes)
     if zygote.state.threads:
         # Some versions still count those that stayed in the parent.
         zygote.state.threads = zygote.count_threads()
@@ -77,11 +87,16 @@ def _run(zygote, outcome, action, call):
     try:
         try:
             mode.enter()
+            if "faults" in call:
+                # From here on, and no longer than the section runs, the init lets things fail.
+                zygote.mailbox.map[ACTIVE] = 1
             action(outcome, zygote.modules, call)
         finally:
             # First of all, and without calling a function: a handler, a tracer or a tool that
             # the guest left may break in and raise until this is done.
             mode.mask = pthread_sigmask(SIG_SETMASK, ALL)
+            if "faults" in call:
+                zygote.mailbox.map[ACTIVE] = 0
         mode.leave()
     except BaseException as error:
         if issubclass(type(error), MemoryError):
@@ -120,7 +135,7 @@ def publish(zygote, outcome, caps):
             report = short(outcome, caps, zygote)
             if not is_simple(outcome):
                 zygote.mailbox.post_short(report)
-            lengthen(report, outcome, caps)
+            lengthen(report, outcome, caps, zygote.repo)
             zygote.mailbox.post_full(report)
             return
         except BaseException as error:

@@ -6,13 +6,15 @@ when C code alone produces it. The harness's own frames are never shown.
 """
 
 import builtins
+import sys
 
-from names import exact, full_name, is_one_of, is_slot
+from names import exact, full_name, is_one_of, is_slot, mro_of
 
 LONGEST_CHAIN = 8
 LARGEST_GROUP = 8
 MOST_EXCEPTIONS = 32
 MOST_NOTES = 8
+MOST_BASES = 16
 LONGEST_SAFE_TEXT = 100_000
 SCALARS = frozenset((str, bytes, int, float, bool, type(None)))
 
@@ -26,6 +28,11 @@ _dict_of = _BASE["__dict__"].__get__
 _errno_of = OSError.__dict__["errno"].__get__
 _code_of = SystemExit.__dict__["code"].__get__
 _Group = getattr(builtins, "BaseExceptionGroup", None)
+_modules = sys.modules
+_Module = type(sys)
+_module_name_of = type.__dict__["__module__"].__get__
+# The number of `RAISE_VARARGS`, which a `raise` statement becomes.
+RAISE = 101 if sys.version_info >= (3, 13) else 130
 # What C's `__str__` of these reads besides `args`.
 _READS = (
     (OSError, ("errno", "strerror", "filename", "filename2")),
@@ -37,13 +44,14 @@ _READS = (
 class Describer:
     """Describes one exception and those that it leads to."""
 
-    __slots__ = ("caps", "guard", "is_ours", "left", "notes", "seen")
+    __slots__ = ("caps", "guard", "is_ours", "left", "notes", "repo", "seen")
 
-    def __init__(self, caps, guard, notes, is_ours):
+    def __init__(self, caps, guard, notes, is_ours, repo):
         self.caps = caps
         self.guard = guard
         self.notes = notes
         self.is_ours = is_ours
+        self.repo = repo
         self.left = MOST_EXCEPTIONS
         self.seen = set()
 
@@ -57,6 +65,9 @@ class Describer:
         described = {
             "type": full_name(cls),
             "message": self._message(error),
+            "bases": [full_name(base) for base in mro_of(cls)[1:MOST_BASES] if base is not object],
+            "own_class": self._is_own(cls),
+            "explicit": self._is_explicit(error),
             "frames": self._frames(error),
             "errno": None,
             "code": None,
@@ -93,6 +104,30 @@ class Describer:
             return ""
         return exact(text)[: self.caps["message"]]
 
+    def _is_own(self, cls):
+        """Whether the class was defined in a file of the repository."""
+        try:
+            module = _modules.get(exact(_module_name_of(cls)))
+            file = exact(module.__dict__.get("__file__")) if type(module) is _Module else None
+        except Exception:
+            return False
+        return file is not None and file.startswith(self.repo)
+
+    def _is_explicit(self, error):
+        """Whether the innermost frame stands on a `raise` statement.
+
+        `assert` becomes one too, always of this very class.
+        """
+        entry = _traceback_of(error)
+        if entry is None or type(error) is AssertionError:
+            return False
+        while entry.tb_next is not None:
+            entry = entry.tb_next
+        if self.is_ours(entry.tb_frame.f_globals) or _imports(entry):
+            return False
+        code = entry.tb_frame.f_code.co_code
+        return 0 <= entry.tb_lasti < len(code) and code[entry.tb_lasti] == RAISE
+
     def _frames(self, error):
         entries = []
         entry = _traceback_of(error)
@@ -102,7 +137,7 @@ class Describer:
                 if dict.get(frame.f_globals, "__name__") == "tasks":
                     # What came before is the event loop that the harness itself started.
                     entries = []
-            elif not frame.f_code.co_filename.startswith("<frozen importlib"):
+            elif not _imports(entry):
                 entries.append(entry)
             entry = entry.tb_next
         most = self.caps["frames"]
@@ -138,6 +173,11 @@ class Describer:
             return int(code)
         text = exact(code)
         return full_name(type(code)) if text is None else text[: self.caps["message"]]
+
+
+def _imports(entry):
+    """Whether a frame belongs to the import system, which nobody wants to see."""
+    return entry.tb_frame.f_code.co_filename.startswith("<frozen importlib")
 
 
 def _add_place(frames, error):

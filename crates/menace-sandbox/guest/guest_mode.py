@@ -35,12 +35,12 @@ ALL = frozenset(valid_signals()).difference(FAULTS)
 class GuestMode:
     """What the guest had when it was last left."""
 
-    __slots__ = ("audit", "collects", "limit", "mask")
+    __slots__ = ("audit", "collects", "limit", "mask", "tracer")
 
     def __init__(self):
         self.collects = _collects()
         self.limit = _getlimit()
-        self.audit = None
+        self.audit = self.tracer = None
         _stop_collecting()
         self.mask = pthread_sigmask(SIG_SETMASK, ALL)
 
@@ -61,7 +61,8 @@ class GuestMode:
             _setlimit(ENOUGH)
         self.collects = _collects()
         _stop_collecting()
-        if _gettrace() is not None:
+        self.tracer = tracer = _gettrace()
+        if tracer is not None:
             _settrace(None)
         if _getprofile() is not None:
             _setprofile(None)

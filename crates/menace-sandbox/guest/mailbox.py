@@ -9,11 +9,14 @@ from mmap import mmap
 from posix import close, dup, fstat
 
 PHASE = 4
+ACTIVE = 5
 SHORT_LENGTH = 8
 FULL_LENGTH = 12
 SHORT_AT = 64
 FULL_AT = 65536
 SHORT_VALID, FULL_VALID = 2, 3
+# Not for the init: whether the interpreter should have loaded more before it forked.
+WISH = 24
 
 
 class Mailbox:
@@ -36,6 +39,14 @@ class Mailbox:
         except OSError:
             pass
 
+    def wish(self):
+        """Lets the interpreter know that calls like this one have more to load."""
+        self.map[WISH] = 1
+
+    def holds_wish(self):
+        """Whether the last call had one; the guest may have forged it."""
+        return self.map[WISH] != 0
+
     def post_short(self, report):
         """Publishes the report that needed nothing from the guest."""
         data = fitting(report, FULL_AT - SHORT_AT)
@@ -54,7 +65,7 @@ class Mailbox:
 def fitting(report, room):
     """The report as bytes, shortened until it has at most `room` of them."""
     data = _dumped(report)
-    for shorten in (_without_copy, _with_short_texts, _with_bare_exception, _bare):
+    for shorten in (_without_copy, _without_coverage, _with_short_texts, _with_bare_exception, _bare):
         if data is not None and len(data) <= room:
             return data
         report = shorten(dict(report))
@@ -72,6 +83,12 @@ def _dumped(report):
 def _without_copy(report):
     if report["value"] is not None:
         report["value"] = dict(report["value"], value=None)
+    return report
+
+
+def _without_coverage(report):
+    if report.pop("coverage", None) is not None:
+        report["notes"] = report["notes"] + ["what was reached did not fit into the report"]
     return report
 
 

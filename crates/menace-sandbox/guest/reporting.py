@@ -42,17 +42,18 @@ def short(outcome, caps, zygote):
     """The report without anything that the guest has to be asked for."""
     state = zygote.state
     audit = zygote.audit
+    of_conditions = None if outcome.conditions is None else outcome.conditions.report()
     notes = outcome.notes[:]
     value = exception = items = None
     more = False
     if outcome.has_result:
         value = briefly(outcome.result)
     if outcome.error is not None:
-        exception = Describer(caps, None, notes, is_ours).describe(outcome.error)
+        exception = Describer(caps, None, notes, is_ours, zygote.repo).describe(outcome.error)
     if outcome.collected is not None:
         items = len(outcome.collected.items)
         more = outcome.collected.more
-    return {
+    report = {
         "kind": outcome.kind,
         "stage": outcome.stage,
         "wall_ns": int(outcome.wall),
@@ -62,12 +63,15 @@ def short(outcome, caps, zygote):
         "exception": exception,
         "items": items,
         "more": more,
-        "threads_left": threads_since(state.threads),
+        "threads_left": threads_since(state.threads, state.own_threads),
         "descriptors_left": state.descriptors.opened_since(),
-        "changed": state.changed(zygote.mode.limit, outcome.own_modules, audit.environ),
+        "changed": state.changed(zygote.mode.limit, outcome, audit.environ),
         "attempts": audit.attempts,
         "notes": notes,
     }
+    if of_conditions is not None:
+        report.update(of_conditions)
+    return report
 
 
 def is_simple(outcome):
@@ -75,7 +79,7 @@ def is_simple(outcome):
     return outcome.has_result and outcome.error is None and scalar(outcome.result)
 
 
-def lengthen(report, outcome, caps):
+def lengthen(report, outcome, caps, repo):
     """Adds the values and messages that the guest has to be asked for."""
     if outcome.error is None and not outcome.has_result:
         return
@@ -89,7 +93,8 @@ def lengthen(report, outcome, caps):
         if outcome.has_result:
             fully(report["value"], outcome.result, caps, guard, notes)
         if outcome.error is not None:
-            report["exception"] = Describer(caps, guard, notes, is_ours).describe(outcome.error)
+            describer = Describer(caps, guard, notes, is_ours, repo)
+            report["exception"] = describer.describe(outcome.error)
         report["notes"] = notes
     finally:
         if guard.armed:

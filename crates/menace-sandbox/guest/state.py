@@ -26,7 +26,16 @@ MOST_THREADS = 64
 class State:
     """The interpreter at one moment."""
 
-    __slots__ = ("cwd", "descriptors", "environ", "handlers", "limit", "modules", "threads")
+    __slots__ = (
+        "cwd",
+        "descriptors",
+        "environ",
+        "handlers",
+        "limit",
+        "modules",
+        "own_threads",
+        "threads",
+    )
 
     def __init__(self, limit, not_counted=()):
         self.environ = dict(_environ._data)
@@ -35,21 +44,22 @@ class State:
         self.limit = limit
         self.descriptors = Descriptors(not_counted)
         self.threads = _count()
+        self.own_threads = ()
         self.cwd = where()
 
-    def changed(self, limit, own_modules, environ_touched):
+    def changed(self, limit, outcome, environ_touched):
         """The report's `changed`.
 
-        `limit` is the guest's recursion limit, `own_modules` how many modules the harness loaded;
-        the environment is compared only when an audit event told that it was touched.
+        `limit` is the guest's recursion limit; the environment is compared only when an audit event told that it was touched.
         """
         now = _os_names.get("environ")
         return {
             "environ": self._environ(now) if environ_touched or now is not _environ else [],
             "cwd": self._moved(),
-            "modules": max(0, len(_modules) - self.modules - own_modules),
+            "modules": max(0, len(_modules) - self.modules - outcome.own_modules),
             "signals": self._signals() if "signal" in _modules else [],
             "recursion_limit": None if limit == self.limit else limit,
+            "defaults": [] if outcome.watched is None else outcome.watched.changed(),
         }
 
     def _environ(self, now):
@@ -94,24 +104,24 @@ def where():
         return "(removed)"
 
 
-def thread_names():
-    """The names of all threads but this one."""
+def thread_names(own_threads=()):
+    """The names of all threads but this one and those of the harness."""
     module = _modules.get("threading")
     known = getattr(module, "__dict__", {}).get("_active")
     own = get_ident()
     return sorted(
         _name_of(known.get(ident)) if type(known) is dict else "?"
         for ident in list(_current_frames())[:MOST_THREADS]
-        if ident != own
+        if ident != own and ident not in own_threads
     )
 
 
-def threads_since(count):
-    """The names of the threads when there are more than that many."""
-    more = _count() - count
+def threads_since(count, own_threads=()):
+    """The names of the threads when there are more than that many, beside those of the harness."""
+    more = _count() - count - len(own_threads)
     if more <= 0:
         return []
-    names = thread_names()
+    names = thread_names(own_threads)
     # A thread that has not yet run anything has no frame.
     return names + ["?"] * (min(more, MOST_THREADS) - len(names))
 

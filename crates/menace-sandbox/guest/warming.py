@@ -30,7 +30,7 @@ def warm_up(zygote, rounds=ROUNDS):
             run(zygote, outcome, perform, CALL)
             report = short(outcome, DEFAULT_CAPS, zygote)
             fitting(report, 65472)
-            lengthen(report, outcome, DEFAULT_CAPS)
+            lengthen(report, outcome, DEFAULT_CAPS, zygote.repo)
             fitting(report, 65472)
     finally:
         mode.mask = mask

@@ -1,8 +1,9 @@
 # ruff: noqa: BLE001 (the guest may raise anything, anywhere)
 """Serves the init: sets up, imports the module once, then forks for each call.
 
-What happens in a call belongs to `child`. Invariant: between two frames this process runs none of
-the guest's code, so that every fork starts from the same state.
+What happens in a call belongs to `child`. Invariants: between two frames this process runs none of
+the guest's code, so that every fork starts from the same state; and it neither stands in a directory
+of the guest's nor has one of its files open, so that no call finds another's through `/proc`.
 """
 
 import gc
@@ -11,15 +12,17 @@ import sys
 from _thread import _count
 from errno import EAGAIN, EPERM
 from mailbox import Mailbox
-from posix import _exit, fork, getppid, kill, wait4, waitpid, write
+from posix import _exit, chdir, fork, getppid, kill, wait4, waitpid, write
 
 import child
 from audit import Audit
 from calling import Outcome, import_module
+from descriptors import all_open, identity
 from guest_mode import GuestMode
 from importing import Afterwards
 from keeping import kept
 from modules import Modules, has_async
+from reopening import again, let_go
 from reporting import complete, flush
 from seeding import Seeding
 from state import State
@@ -28,6 +31,7 @@ from wire import Wire
 
 SIGKILL = 9
 BROKEN = 74
+OUTSIDE = "/"
 # Freed when the guest has used up its memory, so that the report can still be written.
 # Of `bytes`, which the kernel gives no memory until somebody writes into them.
 RESERVE = 8 << 20
@@ -72,11 +76,16 @@ class Zygote:
         streams = (("stdout", sys.stdout), ("stderr", sys.stderr))
         self.streams = [(name, stream) for name, stream in streams if stream is not None]
         self.notes = []
-        self.written = []
+        self.output = {number: identity(number) for number in (1, 2)}
+        # What each call has to open anew: in its layer, and what can be had before that is there.
+        self.files = []
+        self.devices = []
         self.reserve = bytes(RESERVE)
         self.audit = self.seeding = self.state = None
+        self.watches = False
+        self.held = None
         self.count_threads = _count
-        self.first = self.tasks = self.caps = None
+        self.first = self.tasks = self.caps = self.repo = self.afterwards = None
         self.warm_up = warm_up
         self.ops = {
             "setup": self.set_up,
@@ -92,7 +101,8 @@ class Zygote:
     def set_up(self, message):
         """Prepares the interpreter before anything of the guest's is loaded."""
         sys.path[:0] = message["sys_path"]
-        afterwards = Afterwards()
+        self.repo = message["repo"].rstrip("/") + "/"
+        self.afterwards = afterwards = Afterwards()
         self.seeding = Seeding(message["seed"], afterwards)
         if message["freeze_time"] is not None:
             from frozen_time import freeze
@@ -103,12 +113,16 @@ class Zygote:
         self.audit.install()
         self.state = self.first = State(self.mode.limit)
         self.caps = complete(message["caps"], self.mailbox)
+        self.devices, _ = again((0,))
+        self.repo = message["repo"]
+        chdir(OUTSIDE)
         self.wire.send({"op": "ready", "version": list(sys.version_info[:3])})
 
     def import_guest(self, message):
         """Imports the module that the calls will be about."""
         caps = self.caps if message["caps"] is None else complete(message["caps"], self.mailbox)
         outcome = Outcome()
+        child.enter(self, self.repo)
         child.run(self, outcome, import_module, message)
         child.publish(self, outcome, caps)
         flush(self.streams, outcome.held)
@@ -122,8 +136,14 @@ class Zygote:
             import tasks
 
             self.tasks = tasks
-        self.written = self.first.descriptors.written_since()
-        keeps = kept(self.first, self.written, self.mailbox)
+        files, shared = again(filter(self.is_left, all_open()))
+        keeps = kept(self.first.threads, shared, self.mailbox)
+        self.devices = [file for file in files if file.is_device]
+        self.files = [file for file in files if not file.is_device]
+        if not keeps:
+            # Else one call is all that this process will fork for, and a thread may need them.
+            let_go(self.files)
+            chdir(OUTSIDE)
         self.state = State(self.mode.limit, (self.control, self.go))
         self.audit.forget()
         if self.reserve is None:
@@ -131,6 +151,12 @@ class Zygote:
         warm_up(self)
         _freeze()
         return keeps
+
+    def is_left(self, number):
+        """Whether it may be the import that opened this descriptor."""
+        if number in (self.control, self.go):
+            return False
+        return number not in self.output or self.output[number] != identity(number)
 
     def prepare(self, message):
         """Forks ahead of the next call, and waits until that call has ended."""
@@ -152,6 +178,8 @@ class Zygote:
                 break
             except InterruptedError:
                 continue
+        # Before the init knows, who then clears it.
+        learns = not self.watches and self.mailbox.holds_wish()
         self.wire.send(
             {
                 "op": "exited",
@@ -160,10 +188,21 @@ class Zygote:
                 "utime": usage[0],
                 "stime": usage[1],
                 "maxrss": usage[2],
-                "inblock": usage[9],
-                "oublock": usage[10],
             }
         )
+        if learns:
+            self.learn_to_watch()
+
+    def learn_to_watch(self):
+        """Loads what calls with coverage need; one is seldom alone. None of it is the guest's."""
+        self.watches = True
+        try:
+            import conditions  # noqa: F401
+            import coverage  # noqa: F401
+        except BaseException as error:
+            # An audit hook of the guest's may not like it. Then each call does it for itself.
+            self.held = error
+        _freeze()
 
     def sweep(self, _message):
         """Kills all that is left of a call. Only below an init of its own: else it is everybody."""

@@ -1,5 +1,6 @@
 //! Why Menace could not do its job. What a guest does is never an error.
 
+use std::error::Error;
 use std::io;
 use std::path::PathBuf;
 
@@ -42,4 +43,16 @@ impl SandboxError {
     pub(crate) fn start(source: io::Error) -> Self {
         Self::Start { source }
     }
+}
+
+/// An error with what caused it, on one line.
+pub(crate) fn explain(error: &dyn Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(source) = cause {
+        text.push_str(": ");
+        text.push_str(&source.to_string());
+        cause = source.source();
+    }
+    text
 }

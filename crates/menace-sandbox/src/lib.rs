@@ -10,6 +10,7 @@
 //! | `confine` | seccomp, Landlock, capabilities |
 //! | `cgroup` | control groups, versions 1 and 2 |
 //! | `interpreter` | which Python, and what it needs |
+//! | `network` | a bad network for one call |
 //! | `machine` | what this machine can do, for `menace doctor` |
 //! | `wire` | how all of them talk |
 //! | `../guest` | the harness, in Python |
@@ -18,11 +19,13 @@ mod cgroup;
 mod confine;
 mod discard;
 mod error;
+mod fault;
 mod harness;
 mod host;
 pub mod init;
 pub mod interpreter;
 pub mod machine;
+mod network;
 mod sys;
 mod tier;
 mod wire;

@@ -32,6 +32,7 @@ const NAMESPACES: &str = "namespaces";
 const SECCOMP: &str = "seccomp";
 const LISTENER: &str = "seccomp user notification";
 const LANDLOCK: &str = "landlock";
+const NETWORK: &str = "nfqueue";
 
 impl Machine {
     /// Tries everything out. `init` is the program that would become the init of a sandbox.
@@ -41,6 +42,13 @@ impl Machine {
         mechanisms.extend(control_groups(root));
         let kernel = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
         Self { root, kernel: kernel.trim().to_owned(), mechanisms }
+    }
+
+    /// The same, and what calls may ask for but no tier depends on.
+    pub fn examine(init: &Path) -> Self {
+        let mut machine = Self::look(init);
+        machine.mechanisms.push(network(init, machine.has(NAMESPACES)));
+        machine
     }
 
     fn has(&self, name: &str) -> bool {
@@ -98,22 +106,39 @@ impl Machine {
 /// Whether namespaces with an overlay can be made is known only by making them, in a process that
 /// may be spoilt.
 fn namespaces(program: &Path) -> Mechanism {
+    let good = "user, mount, pid, net, ipc, uts and cgroup; overlayfs on top";
+    let (available, detail) = tried(program, init::TRY_NAMESPACES, good);
+    let advice = (!available).then(namespace_advice);
+    Mechanism { name: NAMESPACES, available, detail, advice }
+}
+
+/// The same is true of making a network bad.
+fn network(program: &Path, has_namespaces: bool) -> Mechanism {
+    let good =
+        "latency, jitter, loss, duplication, bandwidth and partition of a call's own network";
+    let (available, detail) = tried(program, init::TRY_NETWORK, good);
+    let advice = (!available && has_namespaces).then(|| {
+        "a kernel with nf_tables, nfnetlink_queue and either nft_queue or nft_compat and \
+         xt_NFQUEUE; without them, these are listed as not enforced"
+            .to_owned()
+    });
+    Mechanism { name: NETWORK, available, detail, advice }
+}
+
+/// Whether it worked, and what to say about it.
+fn tried(program: &Path, what: &str, good: &str) -> (bool, String) {
     let tried = Command::new(program)
-        .args([init::ARGUMENT, init::TRY_NAMESPACES])
+        .args([init::ARGUMENT, what])
         .env_clear()
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
         .output();
-    let (available, detail) = match tried {
-        Ok(output) if output.status.success() => {
-            (true, "user, mount, pid, net, ipc, uts and cgroup; overlayfs on top".to_owned())
-        }
+    match tried {
+        Ok(output) if output.status.success() => (true, good.to_owned()),
         Ok(output) => (false, String::from_utf8_lossy(&output.stdout).trim().to_owned()),
         Err(error) => (false, error.to_string()),
-    };
-    let advice = (!available).then(namespace_advice);
-    Mechanism { name: NAMESPACES, available, detail, advice }
+    }
 }
 
 fn namespace_advice() -> String {

@@ -15,6 +15,10 @@ empty value hides the places after it. `menace settings` prints what is in effec
 In the YAML file a key is the name in any case, with or without `SANDBOX_`. Sizes are written
 `512Mi` or `1Gi` (1024s) and `2G` (1000s); durations `30` (seconds), `500ms`, `5m`, `7d`; bandwidths
 `5Mbps`; switches `1` or `0`; lists with commas or as JSON arrays.
+
+Caches are not set here: they go to `menace` below `XDG_CACHE_HOME`, else below `~/.cache`. Only the
+environment decides that, since `.env` and the YAML file may have come with a repository that nobody
+trusts.
 ";
 
 const TABLE_HEAD: &str = "\

@@ -37,4 +37,48 @@ impl Sources {
     pub fn home(&self) -> Option<PathBuf> {
         self.environment.get("HOME").filter(|home| !home.is_empty()).map(Into::into)
     }
+
+    /// Where this user's programs keep what they can do without: `XDG_CACHE_HOME`, else `~/.cache`.
+    ///
+    /// From the environment alone, and never relative: `.env`, the YAML file and the working
+    /// directory may belong to a repository that nobody trusts.
+    pub fn cache_home(&self) -> Option<PathBuf> {
+        let named = self.environment.get("XDG_CACHE_HOME").map(PathBuf::from);
+        let usual = || self.home().map(|home| home.join(".cache"));
+        named
+            .filter(|path| path.is_absolute())
+            .or_else(|| usual().filter(|path| path.is_absolute()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cache_home(environment: &[(&str, &str)]) -> Option<PathBuf> {
+        let environment =
+            environment.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect();
+        let dotenv = DotEnv::parse(".env", "XDG_CACHE_HOME=/evil\n", &BTreeMap::new());
+        let dotenv = Some(dotenv.unwrap());
+        Sources { environment, dotenv, ..Sources::default() }.cache_home()
+    }
+
+    #[test]
+    fn the_cache_is_where_the_user_keeps_caches() {
+        let home = ("HOME", "/home/ada");
+        assert_eq!(cache_home(&[home]), Some("/home/ada/.cache".into()));
+        assert_eq!(cache_home(&[home, ("XDG_CACHE_HOME", "/fast")]), Some("/fast".into()));
+        assert_eq!(cache_home(&[("XDG_CACHE_HOME", "/fast")]), Some("/fast".into()));
+    }
+
+    #[test]
+    fn a_relative_cache_would_lie_where_we_stand_and_is_none() {
+        let home = ("HOME", "/home/ada");
+        for relative in ["", ".", "cache", "../cache"] {
+            let named = ("XDG_CACHE_HOME", relative);
+            assert_eq!(cache_home(&[home, named]), Some("/home/ada/.cache".into()), "{relative}");
+            assert_eq!(cache_home(&[named, ("HOME", ".")]), None, "{relative}");
+        }
+        assert_eq!(cache_home(&[]), None);
+    }
 }

@@ -4,10 +4,12 @@ use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use rayon::prelude::*;
+use rayon::{ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder};
 use ruff_source_file::LineIndex;
 use rustc_hash::FxHashMap;
 
@@ -17,14 +19,12 @@ use crate::cache::{self, Cache, CacheError, Key};
 use crate::check::external::{self, Scan, Scanner, Search, Tool};
 use crate::facts::{self, FileError, FileFacts};
 use crate::link::{self, Linked, Names};
+use crate::survey::SecondLook;
 use crate::walk::{self, SourceFile, WalkError};
-use crate::{check, decode, numbers, parse};
+use crate::{check, decode, numbers, parse, stack};
 
 /// Larger files are data in disguise: parsing one would take memory by the gigabyte.
 pub const MAX_FILE_BYTES: u64 = 10 << 20;
-
-/// Room for trees as deep as `parse` lets through; only what is used takes memory.
-const STACK_BYTES: usize = 256 << 20;
 
 /// A tool that takes longer is given up; the built-in check has long finished then.
 const SCAN_TIMEOUT: Duration = Duration::from_mins(2);
@@ -63,7 +63,7 @@ pub enum AnalyzeError {
     #[error("{} was asked for but cannot be used: {why}; use --scanner auto or builtin", .tool.name())]
     Scanner { tool: Tool, why: String },
     #[error("cannot start worker threads")]
-    Threads(#[from] rayon::ThreadPoolBuildError),
+    Threads(#[from] ThreadPoolBuildError),
 }
 
 /// A repository, understood.
@@ -76,6 +76,19 @@ pub struct Analysis {
     pub scanner: Scanner,
     /// What went wrong without harm to the result.
     pub warnings: Vec<String>,
+    pub(crate) repository: Repository,
+}
+
+/// What a closer look at an analysed repository starts from.
+#[derive(Debug)]
+pub(crate) struct Repository {
+    pub root: PathBuf,
+    pub jobs: usize,
+    pub names: Names,
+    /// Without sections, which the reports of the modules have.
+    pub facts: Vec<FileFacts>,
+    /// Once somebody has asked.
+    pub second_look: OnceLock<SecondLook>,
 }
 
 /// Analyses every Python file below `root`. `progress` hears how many of how many are done.
@@ -88,11 +101,8 @@ pub fn analyze(
     let (files, mut warnings) = walk::python_files(root)?;
     stage.ends("walk");
     let root = root.canonicalize().unwrap_or_else(|_| root.to_owned());
-    let pool = rayon::ThreadPoolBuilder::new()
-        .num_threads(options.jobs)
-        .stack_size(STACK_BYTES)
-        .build()?;
-    let (scan, linked) = std::thread::scope(|scope| {
+    let pool = workers(options.jobs)?;
+    let (scan, (names, linked)) = std::thread::scope(|scope| {
         let scan = scope.spawn(|| scan(&root, &files, options));
         let linked = pool.install(|| {
             let facts = all_facts(&root, &files, options, progress, &mut warnings);
@@ -104,17 +114,24 @@ pub fn analyze(
             );
             let linked = link::link(&names, facts);
             stage.ends("link");
-            linked
+            (names, linked)
         });
         (scan.join().expect("a scan does not panic"), linked)
     });
     let mut scan = scan?;
-    let Linked { mut modules, cycles } = linked;
+    let Linked { mut modules, cycles, facts } = linked;
     for module in &mut modules {
         scan.replace(Path::new(&module.path), &mut module.findings, &mut module.lints);
     }
     warnings.extend(scan.warning);
-    Ok(Analysis { modules, cycles, scanner: scan.scanner, warnings })
+    let repository =
+        Repository { root, jobs: options.jobs, names, facts, second_look: OnceLock::new() };
+    Ok(Analysis { modules, cycles, scanner: scan.scanner, warnings, repository })
+}
+
+/// Threads that can walk any tree that `parse` lets through; 0: one per core.
+pub(crate) fn workers(jobs: usize) -> Result<ThreadPool, ThreadPoolBuildError> {
+    ThreadPoolBuilder::new().num_threads(jobs).stack_size(stack::ROOMY).build()
 }
 
 /// Asks the tool that was chosen, if any.
@@ -207,7 +224,7 @@ fn file_facts(
     (Some(key), cache::encode(&facts).ok(), facts)
 }
 
-fn read(path: &Path) -> Result<Vec<u8>, String> {
+pub(crate) fn read(path: &Path) -> Result<Vec<u8>, String> {
     let too_large = || {
         let limit = MAX_FILE_BYTES >> 20;
         format!("larger than {limit} MiB: data rather than code, not analysed")

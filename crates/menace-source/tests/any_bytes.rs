@@ -1,4 +1,4 @@
-//! Whatever stands in a `.py` file, the analysis ends with a report.
+//! Whatever stands in a `.py` file, the analysis ends with a report, and a survey with hints.
 
 use std::fs;
 
@@ -14,6 +14,13 @@ fn report(bytes: &[u8]) -> menace_source::Analysis {
     let analysis = analyze(repository.path(), &options, &|_, _| {}).unwrap();
     assert_eq!(analysis.modules.len(), 2);
     assert_eq!(analysis.modules[1].error, None);
+    let survey = analysis.survey().unwrap();
+    survey.classes();
+    survey.type_names();
+    for module in &analysis.modules {
+        assert_eq!(survey.hints(module).unwrap().len(), module.sections.len());
+    }
+    drop(survey);
     analysis
 }
 
@@ -169,6 +176,13 @@ fn bottomless_nesting_becomes_an_error() {
 
 #[test]
 fn nesting_up_to_the_limit_is_understood() {
-    let analysis = report(format!("x = 1{}\n", " + 1".repeat(9_900)).as_bytes());
-    assert_eq!(analysis.modules[0].error, None);
+    for text in [
+        format!("x = 1{}\n", " + 1".repeat(9_900)),
+        format!("def f(x):\n    return x{}\n", ".a".repeat(9_900)),
+        format!("def f(x):\n    return x{}\n", "()".repeat(4_900)),
+        format!("def f(x):\n    isinstance(x, int{})\n", " | int".repeat(9_900)),
+        format!("def f(x):\n    return {}x{}\n", "f([".repeat(2_400), "])".repeat(2_400)),
+    ] {
+        assert_eq!(report(text.as_bytes()).modules[0].error, None, "{}", &text[..40]);
+    }
 }

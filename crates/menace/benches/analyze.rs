@@ -1,6 +1,6 @@
 //! Measures the analysis beside ruff and radon, on one tree in one run, so that ratios count.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -12,18 +12,21 @@ const ROUNDS: usize = 15;
 struct Contender {
     name: &'static str,
     command: Vec<String>,
+    /// `XDG_CACHE_HOME`.
+    cache: PathBuf,
     times: Vec<Duration>,
 }
 
 impl Contender {
-    fn new(name: &'static str, command: &[&str]) -> Self {
+    fn new(name: &'static str, cache: &Path, command: &[&str]) -> Self {
         let command = command.iter().map(|&word| word.to_owned()).collect();
-        Self { name, command, times: Vec::new() }
+        Self { name, command, cache: cache.to_owned(), times: Vec::new() }
     }
 
     fn measure(&mut self) -> Result<()> {
         let mut command = Command::new(&self.command[0]);
         command.args(&self.command[1..]).stdout(Stdio::null()).stderr(Stdio::null());
+        command.env("XDG_CACHE_HOME", &self.cache);
         let started = Instant::now();
         let status = command.status().with_context(|| format!("cannot start {command:?}"))?;
         self.times.push(started.elapsed());
@@ -47,19 +50,18 @@ fn main() -> Result<()> {
             .args(["-c", "import sysconfig; print(sysconfig.get_path('stdlib'))"]),
     )?;
     let tree = stdlib.trim();
-    let data = tempfile::tempdir()?;
-    let data = data.path().display().to_string();
+    let cache = tempfile::tempdir()?;
+    let contender = |name, command: &[&str]| Contender::new(name, cache.path(), command);
 
-    let analyze =
-        [menace, "analyze", "--repo", tree, "--scanner", "builtin", "--sandbox-data-dir", &data];
+    let analyze = [menace, "analyze", "--repo", tree, "--scanner", "builtin"];
     let with = |more: &[&'static str]| [&analyze[..], more].concat();
     let (ruff, radon) = (tool("ruff"), tool("radon"));
     let skip = "*/site-packages/*";
     let mut contenders = [
-        Contender::new("ruff analyze graph", &[&*ruff, "analyze", "graph", "--isolated", tree]),
-        Contender::new("menace analyze --no-cache", &with(&["--no-cache"])),
-        Contender::new("the same, --format json", &with(&["--no-cache", "--format", "json"])),
-        Contender::new("menace analyze, warm cache", &with(&[])),
+        contender("ruff analyze graph", &[&*ruff, "analyze", "graph", "--isolated", tree]),
+        contender("menace analyze --no-cache", &with(&["--no-cache"])),
+        contender("the same, --format json", &with(&["--no-cache", "--format", "json"])),
+        contender("menace analyze, warm cache", &with(&[])),
     ];
     for _ in 0..ROUNDS {
         for contender in &mut contenders {
@@ -68,8 +70,8 @@ fn main() -> Result<()> {
     }
     // Minutes each: once will do, and last, so that nothing else waits for them.
     let mut radons = [
-        Contender::new("radon cc", &[&*radon, "cc", "--json", "--exclude", skip, tree]),
-        Contender::new("radon mi", &[&*radon, "mi", "--json", "--exclude", skip, tree]),
+        contender("radon cc", &[&*radon, "cc", "--json", "--exclude", skip, tree]),
+        contender("radon mi", &[&*radon, "mi", "--json", "--exclude", skip, tree]),
     ];
     let with_radon = !std::env::args().any(|argument| argument == "--without-radon");
     let radons = if with_radon { &mut radons[..] } else { &mut [] };

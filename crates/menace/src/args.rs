@@ -36,7 +36,7 @@ pub(crate) struct Global {
     #[arg(long, global = true, value_name = "FILE", help_heading = "Global options")]
     pub settings_yaml: Option<String>,
 
-    /// Directory for everything that is kept: histories, caches, reports.
+    /// Directory for everything that a run keeps: histories, reports.
     #[arg(long, global = true, value_name = "DIR", help_heading = "Global options")]
     pub sandbox_data_dir: Option<String>,
 }

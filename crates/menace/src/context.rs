@@ -20,6 +20,8 @@ pub(crate) struct Context {
     pub search_path: Option<String>,
     /// `HOME`, where version managers keep their files.
     pub home: Option<PathBuf>,
+    /// `XDG_CACHE_HOME`, else `~/.cache`; what Menace keeps there is the business of `cache`.
+    pub cache_home: Option<PathBuf>,
 }
 
 impl Context {
@@ -45,7 +47,7 @@ impl Context {
             tracing::warn!("{warning}");
         }
         let search_path = sources.environment.get("PATH").cloned();
-        let home = sources.home();
-        Ok(Self { settings, search_path, home })
+        let (home, cache_home) = (sources.home(), sources.cache_home());
+        Ok(Self { settings, search_path, home, cache_home })
     }
 }

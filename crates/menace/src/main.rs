@@ -1,6 +1,7 @@
 //! The command line of Menace. What each command does is in `commands`.
 
 mod args;
+mod cache;
 mod commands;
 mod context;
 mod exit;

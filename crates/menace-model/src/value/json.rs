@@ -16,7 +16,7 @@ use self::tree::Tree;
 use super::{Value, ValueError};
 
 /// Each tag, and the keys that may stand beside it.
-const TAGS: [(&str, &[&str]); 18] = [
+const TAGS: [(&str, &[&str]); 24] = [
     ("$int", &[]),
     ("$float", &[]),
     ("$complex", &[]),
@@ -35,6 +35,12 @@ const TAGS: [(&str, &[&str]); 18] = [
     ("$shared", &["label"]),
     ("$again", &[]),
     ("$returns", &[]),
+    ("$raises", &[]),
+    ("$yields", &[]),
+    ("$argument", &[]),
+    ("$async", &[]),
+    ("$stub", &["bases", "args", "kwargs"]),
+    ("$after", &["calls"]),
 ];
 
 /// From here on a JSON number may have been an integer that lost its digits, so that neither side

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use self::names::Names;
-use super::Value;
+use super::{MethodCall, Value};
 
 /// The parser of CPython 3.8 gives up at about 90 brackets; deeper parts get a name of their own.
 const MAX_BRACKETS: usize = 40;
@@ -113,7 +113,15 @@ impl Printer {
                 Code::primary(name.unwrap_or_else(|| format!("missing_label_{label}")))
             }
             Value::Shared { label, value } => Code::primary(self.shared(*label, value)),
-            Value::Returns(value) => self.lambda(value),
+            Value::Returns(value) => {
+                let result = self.kept(value);
+                lambda(&result)
+            }
+            Value::Argument(number) => lambda(&format!("args[{number}]")),
+            Value::Raises(_) | Value::Yields(_) | Value::Async(_) => {
+                Code::primary(self.function(value))
+            }
+            Value::After { value, calls } => Code::primary(self.after(value, calls)),
             Value::Repeat { value, times } => Code {
                 text: format!("{} * {times}", self.print(value).at_least(&Binds::Product)),
                 binds: Binds::Product,
@@ -163,6 +171,22 @@ impl Printer {
                 let method = self.names.attribute(&on, name);
                 format!("{method}({})", self.given(args, kwargs))
             }
+            Value::Stub { bases, members, args, kwargs } => {
+                let bases = match &bases[..] {
+                    [base] => format!("{},", self.names.reference(base)),
+                    bases => {
+                        let bases = bases.iter().map(|base| self.names.reference(base));
+                        bases.collect::<Vec<_>>().join(", ")
+                    }
+                };
+                let members = members.iter().map(|(name, value)| {
+                    let name = literal::string(&name.as_str().into());
+                    format!("{name}: {}", self.print(value).text)
+                });
+                let members = members.collect::<Vec<_>>().join(", ");
+                let class = self.names.builtin("type");
+                format!("{class}('Stub', ({bases}), {{{members}}})({})", self.given(args, kwargs))
+            }
             other => self.print(other).text,
         }
     }
@@ -193,9 +217,10 @@ impl Printer {
         format!("{}('{word}')", self.names.builtin("float"))
     }
 
-    fn lambda(&mut self, value: &Value) -> Code {
-        // Made outside unless it cannot be changed: it is the same object each time.
-        let result = match value {
+    /// What a function can use again and again: made outside unless it cannot be changed, so that
+    /// it is the same object each time.
+    fn kept(&mut self, value: &Value) -> String {
+        match value {
             Value::None
             | Value::Bool(_)
             | Value::Int(_)
@@ -207,9 +232,54 @@ impl Printer {
             | Value::Ellipsis
             | Value::Again(_)
             | Value::Shared { .. } => self.print(value).text,
-            _ => self.assign(value),
+            _ => {
+                let outside = std::mem::take(&mut self.brackets);
+                let name = self.assign(value);
+                self.brackets = outside;
+                name
+            }
+        }
+    }
+
+    /// Defines a function that no lambda can stand for.
+    fn function(&mut self, value: &Value) -> String {
+        let (keyword, body) = match value {
+            Value::Raises(error) => ("def", format!("raise {}", self.kept(error))),
+            Value::Yields(items) => ("def", format!("yield from {}", self.sequence(items))),
+            Value::Async(inner) => {
+                let body = match &**inner {
+                    Value::Returns(value) => format!("return {}", self.kept(value)),
+                    Value::Raises(error) => format!("raise {}", self.kept(error)),
+                    Value::Argument(number) => format!("return args[{number}]"),
+                    Value::Yields(items) => {
+                        format!("for item in {}:\n        yield item", self.sequence(items))
+                    }
+                    callable => format!("return {}(*args, **kwargs)", self.kept(callable)),
+                };
+                ("async def", body)
+            }
+            other => ("def", format!("return {}", self.kept(other))),
         };
-        Code { text: format!("lambda *args, **kwargs: {result}"), binds: Binds::Lambda }
+        let name = self.names.fresh();
+        self.lets.push(format!("{keyword} {name}(*args, **kwargs):\n    {body}"));
+        name
+    }
+
+    /// The items, made once.
+    fn sequence(&mut self, items: &[Value]) -> String {
+        if items.is_empty() { "()".to_owned() } else { self.kept(&Value::Tuple(items.to_vec())) }
+    }
+
+    fn after(&mut self, value: &Value, calls: &[MethodCall]) -> String {
+        let outside = std::mem::take(&mut self.brackets);
+        let name = self.assign(value);
+        for MethodCall { name: method, args, kwargs } in calls {
+            let method = self.names.attribute(&name, method);
+            let call = format!("{method}({})", self.given(args, kwargs));
+            self.lets.push(call);
+        }
+        self.brackets = outside;
+        name
     }
 
     fn assign(&mut self, value: &Value) -> String {
@@ -271,6 +341,10 @@ impl Printer {
         }
         name
     }
+}
+
+fn lambda(result: &str) -> Code {
+    Code { text: format!("lambda *args, **kwargs: {result}"), binds: Binds::Lambda }
 }
 
 /// Is the label named anywhere inside?

@@ -26,7 +26,8 @@ impl PartialEq for Value {
             (Self::List(a), Self::List(b))
             | (Self::Tuple(a), Self::Tuple(b))
             | (Self::Set(a), Self::Set(b))
-            | (Self::FrozenSet(a), Self::FrozenSet(b)) => a == b,
+            | (Self::FrozenSet(a), Self::FrozenSet(b))
+            | (Self::Yields(a), Self::Yields(b)) => a == b,
             (Self::Dict(a), Self::Dict(b)) => a == b,
             (Self::Name(a), Self::Name(b)) => a == b,
             (
@@ -52,8 +53,28 @@ impl PartialEq for Value {
                 Self::Shared { label, value },
                 Self::Shared { label: other_label, value: other_value },
             ) => label == other_label && value == other_value,
-            (Self::Again(a), Self::Again(b)) => a == b,
-            (Self::Returns(a), Self::Returns(b)) => a == b,
+            (Self::Again(a), Self::Again(b)) | (Self::Argument(a), Self::Argument(b)) => a == b,
+            (Self::Returns(a), Self::Returns(b))
+            | (Self::Raises(a), Self::Raises(b))
+            | (Self::Async(a), Self::Async(b)) => a == b,
+            (
+                Self::Stub { bases, members, args, kwargs },
+                Self::Stub {
+                    bases: other_bases,
+                    members: other_members,
+                    args: other_args,
+                    kwargs: other_kwargs,
+                },
+            ) => {
+                bases == other_bases
+                    && members == other_members
+                    && args == other_args
+                    && kwargs == other_kwargs
+            }
+            (
+                Self::After { value, calls },
+                Self::After { value: other_value, calls: other_calls },
+            ) => value == other_value && calls == other_calls,
             _ => false,
         }
     }
@@ -73,17 +94,23 @@ impl Hash for Value {
             Self::Complex { re, im } => (bits(*re), bits(*im)).hash(state),
             Self::Str(text) => text.hash(state),
             Self::Bytes(bytes) | Self::ByteArray(bytes) => bytes.hash(state),
-            Self::List(items) | Self::Tuple(items) | Self::Set(items) | Self::FrozenSet(items) => {
-                items.hash(state);
-            }
+            Self::List(items)
+            | Self::Tuple(items)
+            | Self::Set(items)
+            | Self::FrozenSet(items)
+            | Self::Yields(items) => items.hash(state),
             Self::Dict(pairs) => pairs.hash(state),
             Self::Name(name) => name.hash(state),
             Self::New { class, args, kwargs } => (class, args, kwargs).hash(state),
             Self::Method { on, name, args, kwargs } => (on, name, args, kwargs).hash(state),
             Self::Repeat { value, times } => (value, times).hash(state),
             Self::Shared { label, value } => (label, value).hash(state),
-            Self::Again(label) => label.hash(state),
-            Self::Returns(value) => value.hash(state),
+            Self::Again(number) | Self::Argument(number) => number.hash(state),
+            Self::Returns(value) | Self::Raises(value) | Self::Async(value) => value.hash(state),
+            Self::Stub { bases, members, args, kwargs } => {
+                (bases, members, args, kwargs).hash(state);
+            }
+            Self::After { value, calls } => (value, calls).hash(state),
         }
     }
 }

@@ -6,6 +6,7 @@
 
 use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -132,12 +133,17 @@ fn below(top: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// False when the group turns out to be in use, or gone.
+/// False when the group turns out to be in use, gone, or not ours to remove.
 fn purge(path: &Path) -> Result<bool> {
     // Held until the directory is gone, so that two purges do not count it twice.
     let Ok(directory) = File::open(path) else {
         return Ok(false);
     };
+    // Another user's is for that user, or root, to remove.
+    let own = nix::unistd::geteuid();
+    if !own.is_root() && directory.metadata().is_ok_and(|found| found.uid() != own.as_raw()) {
+        return Ok(false);
+    }
     if directory.try_lock().is_err() {
         return Ok(false);
     }

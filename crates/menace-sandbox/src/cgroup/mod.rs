@@ -35,7 +35,7 @@ pub(crate) use available::{Available, available};
 pub(crate) use counters::CpuUsage;
 pub(crate) use files::{Attaching, GroupFiles, Handed};
 pub(crate) use group::Group;
-pub(crate) use leftovers::{next_name, owner_is_alive, purge_leftovers};
+pub(crate) use leftovers::{Purged, next_name, owner_is_alive, purge_leftovers};
 
 /// Which of the two kernel interfaces a file belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

@@ -53,8 +53,6 @@ pub(crate) struct Landlocked {
     pub tcp: bool,
     /// Signals cannot leave, and abstract Unix sockets outside cannot be reached.
     pub scoped: bool,
-    /// Places that do not exist, so that nothing is allowed there.
-    pub missing: Vec<PathBuf>,
     /// What this kernel's Landlock cannot restrict.
     pub unenforced: Vec<String>,
 }
@@ -88,23 +86,18 @@ pub(crate) fn restrict(policy: Policy, places: &Places) -> Result<Landlocked, La
         let all = "files, TCP, signals and abstract sockets (no Landlock in this kernel)";
         return Ok(Landlocked { unenforced: vec![all.to_owned()], ..Landlocked::default() });
     }
-    let mut landlocked = Landlocked {
+    let landlocked = Landlocked {
         abi,
         files: policy.strange_files_forbidden(),
         tcp: !policy.network() && abi >= ABI_WITH_TCP,
         scoped: abi >= ABI_WITH_SCOPES,
-        missing: Vec::new(),
         unenforced: unenforced(abi),
     };
     if !(landlocked.files || landlocked.tcp || landlocked.scoped) {
         return Ok(landlocked);
     }
     let created = ruleset(&landlocked)?.create()?;
-    let created = if landlocked.files {
-        add_places(created, policy, places, &mut landlocked.missing)?
-    } else {
-        created
-    };
+    let created = if landlocked.files { add_places(created, policy, places)? } else { created };
     let status = created.restrict_self()?;
     if status.ruleset == RulesetStatus::NotEnforced {
         return Err(LandlockError::NotEnforced);
@@ -135,20 +128,15 @@ fn add_places(
     mut created: RulesetCreated,
     policy: Policy,
     places: &Places,
-    missing: &mut Vec<PathBuf>,
 ) -> Result<RulesetCreated, LandlockError> {
     let Places { read, write, devices } = places;
     for (paths, rights) in [(read, reading()), (write, writing(policy)), (devices, using_devices())]
     {
         for path in paths {
-            match open(path)? {
-                Some((place, is_directory)) => {
-                    let rights =
-                        if is_directory { rights } else { rights & AccessFs::from_file(NEWEST) };
-                    created = created.add_rule(PathBeneath::new(place, rights))?;
-                }
-                None => missing.push(path.clone()),
-            }
+            // Nothing is allowed in a place that does not exist.
+            let Some((place, is_directory)) = open(path)? else { continue };
+            let rights = if is_directory { rights } else { rights & AccessFs::from_file(NEWEST) };
+            created = created.add_rule(PathBeneath::new(place, rights))?;
         }
     }
     Ok(created)

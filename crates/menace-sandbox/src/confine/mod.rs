@@ -8,7 +8,7 @@
 //! descend from it, and a call that is on no list is never made.
 
 mod describe;
-mod interpose;
+pub(crate) mod interpose;
 mod landlock;
 mod notify;
 mod policy;
@@ -16,10 +16,10 @@ mod privileges;
 mod program;
 mod rules;
 mod seccomp;
-mod sys;
+pub(crate) mod sys;
 mod syscalls;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod warden;
 
 use std::io;
@@ -27,7 +27,7 @@ use std::os::fd::OwnedFd;
 
 pub use interpose::Interpose;
 pub(crate) use landlock::{LandlockError, Landlocked, Places, abi as landlock_abi};
-pub(crate) use notify::{Answer, Listener};
+pub(crate) use notify::{Answer, Listener, Notice};
 pub(crate) use policy::{Level, Policy};
 pub(crate) use privileges::PrivilegeError;
 pub(crate) use seccomp::SeccompError;

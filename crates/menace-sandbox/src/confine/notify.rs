@@ -33,6 +33,8 @@ pub(crate) enum Answer {
     Allow,
     /// The call is not made, but looks as if it had been.
     Pretend,
+    /// The call is not made; this is its result.
+    Return(i64),
 }
 
 /// Where the filters' questions arrive.
@@ -52,10 +54,19 @@ impl Listener {
     /// and keep no more of the attempts than are of use.
     pub(crate) fn attend(&self, warden: &mut Warden) -> io::Result<Option<Attempt>> {
         let Some(notice) = self.next()? else { return Ok(None) };
-        let (answer, attempt) = warden.judge(&notice);
+        self.decide(&notice, warden)
+    }
+
+    /// Answers this question, and returns what should be recorded of it.
+    pub(crate) fn decide(
+        &self,
+        notice: &Notice,
+        warden: &mut Warden,
+    ) -> io::Result<Option<Attempt>> {
+        let (answer, attempt) = warden.judge(notice);
         // A dead asker's number may be another's by now, and the description that other's memory.
         let attempt = attempt.filter(|_| sys::still_waits(self.as_fd(), notice.id));
-        self.answer(&notice, answer)?;
+        self.answer(notice, answer)?;
         Ok(attempt)
     }
 
@@ -81,12 +92,13 @@ impl Listener {
     }
 
     pub(crate) fn answer(&self, notice: &Notice, answer: Answer) -> io::Result<()> {
-        let (error, flags) = match answer {
-            Answer::Refuse(errno) => (-(errno as i32), 0),
-            Answer::Allow => (0, libc::SECCOMP_USER_NOTIF_FLAG_CONTINUE as u32),
-            Answer::Pretend => (0, 0),
+        let (val, error, flags) = match answer {
+            Answer::Refuse(errno) => (0, -(errno as i32), 0),
+            Answer::Allow => (0, 0, libc::SECCOMP_USER_NOTIF_FLAG_CONTINUE as u32),
+            Answer::Pretend => (0, 0, 0),
+            Answer::Return(result) => (result, 0, 0),
         };
-        let response = libc::seccomp_notif_resp { id: notice.id, val: 0, error, flags };
+        let response = libc::seccomp_notif_resp { id: notice.id, val, error, flags };
         match sys::respond(self.as_fd(), response) {
             Err(error) if is(&error, &[libc::ENOENT]) => Ok(()),
             other => other,

@@ -21,6 +21,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::interpose::Interpose;
+
 /// `SECURITY_LEVEL`, 1 to 5.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "u8", into = "u8")]
@@ -67,6 +69,7 @@ pub(crate) struct Policy {
     /// Whether user, mount, pid, net and ipc namespaces surround the process. Without them more has
     /// to be forbidden, because everything that the guest can name is the host's.
     pub namespaces: bool,
+    pub interpose: Interpose,
 }
 
 impl Policy {

@@ -5,7 +5,7 @@
 
 use libc::c_ulong;
 use seccompiler::SeccompCmpArgLen::Dword;
-use seccompiler::SeccompCmpOp::{Eq, MaskedEq, Ne};
+use seccompiler::SeccompCmpOp::{Eq, Ge, Le, MaskedEq, Ne};
 use seccompiler::{BackendError, SeccompCmpOp, SeccompCondition, SeccompRule};
 
 use super::policy::Policy;
@@ -94,6 +94,9 @@ const PERSONALITY_QUERY: u64 = 0xffff_ffff;
 const SECCOMP_QUERIES: &[u64] =
     &[libc::SECCOMP_GET_ACTION_AVAIL as u64, libc::SECCOMP_GET_NOTIF_SIZES as u64];
 
+/// From here on, descriptors are the harness's.
+const OURS: u64 = 900;
+
 /// Rules of one call: it is allowed when one of them holds. None at all means never.
 pub(super) type Rules = Vec<SeccompRule>;
 type Result<T> = std::result::Result<T, BackendError>;
@@ -106,6 +109,17 @@ fn rule(conditions: &[(u8, SeccompCmpOp, u64)]) -> Result<SeccompRule> {
         })
         .collect::<Result<_>>()?;
     SeccompRule::new(conditions)
+}
+
+/// On standard input and output, and on what the harness uses.
+pub(super) fn descriptor_of_ours() -> Result<Rules> {
+    Ok(vec![rule(&[(0, Le, 2)])?, rule(&[(0, Ge, OURS)])?])
+}
+
+/// Mapping a file takes no memory of its own.
+pub(super) fn mapping_of_file() -> Result<Rules> {
+    let anonymous = libc::MAP_ANONYMOUS as u64;
+    Ok(vec![rule(&[(3, MaskedEq(anonymous), 0)])?])
 }
 
 /// Allowed unless the argument is one of these.

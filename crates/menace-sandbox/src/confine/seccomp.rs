@@ -56,8 +56,24 @@ fn decide(
     decisions.extend(always.into_iter().flatten().map(|call| (call.number, Decision::Allow)));
     let sometimes = sometimes(policy, landlocked, keepers)?;
     decisions.extend(sometimes.into_iter().map(|(number, rules)| (number, Decision::When(rules))));
+    for (number, rules) in policy.interpose.calls()? {
+        if decisions.get(&number) == Some(&Decision::Allow) {
+            decisions.insert(number, Decision::When(rules));
+        }
+    }
     let numbered = decisions.into_iter();
     Ok(numbered.filter_map(|(number, d)| Some((u32::try_from(number).ok()?, d))).collect())
+}
+
+/// Calls that the policy allows and that are asked about all the same.
+pub(super) fn interposed(policy: Policy, landlocked: &Landlocked) -> Vec<i64> {
+    if policy.interpose.nothing() {
+        return Vec::new();
+    }
+    let asked = policy.interpose.calls().unwrap_or_default();
+    let always = always(policy, landlocked);
+    let allowed = |number: i64| always.iter().any(|calls| calls.iter().any(|c| c.number == number));
+    asked.into_iter().map(|(number, _)| number).filter(|number| allowed(*number)).collect()
 }
 
 /// Calls that are allowed whatever their arguments.
@@ -122,15 +138,20 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
-    use crate::confine::Level;
+    use crate::confine::{Interpose, Level};
 
     const KEEPERS: Keepers = Keepers { menace: 1, interpreter: 2 };
 
     fn policies(level: u8) -> impl Iterator<Item = Policy> {
         let level = Level::try_from(level).unwrap();
-        [(false, false), (false, true), (true, false), (true, true)]
-            .into_iter()
-            .map(move |(safe_mode, namespaces)| Policy { level, safe_mode, namespaces })
+        [(false, false), (false, true), (true, false), (true, true)].into_iter().map(
+            move |(safe_mode, namespaces)| Policy {
+                level,
+                safe_mode,
+                namespaces,
+                interpose: Interpose::default(),
+            },
+        )
     }
 
     /// What may be allowed at all.

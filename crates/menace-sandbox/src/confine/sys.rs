@@ -136,7 +136,7 @@ pub(super) fn still_waits(listener: BorrowedFd<'_>, id: u64) -> bool {
 }
 
 /// Reads another process's memory into `buffer`; returns how much could be read.
-pub(super) fn read_memory(pid: u32, address: u64, buffer: &mut [u8]) -> io::Result<usize> {
+pub(crate) fn read_memory(pid: u32, address: u64, buffer: &mut [u8]) -> io::Result<usize> {
     let pid = libc::pid_t::try_from(pid).map_err(|_| io::ErrorKind::InvalidInput)?;
     let here = libc::iovec { iov_base: buffer.as_mut_ptr().cast(), iov_len: buffer.len() };
     let there = libc::iovec { iov_base: address as *mut libc::c_void, iov_len: buffer.len() };
@@ -144,4 +144,13 @@ pub(super) fn read_memory(pid: u32, address: u64, buffer: &mut [u8]) -> io::Resu
     // process, where a bad address is an error and nothing worse.
     let result = unsafe { libc::process_vm_readv(pid, &raw const here, 1, &raw const there, 1, 0) };
     usize::try_from(result).map_err(|_| io::Error::last_os_error())
+}
+
+/// A copy of a descriptor of another process: both share the open file and its position.
+pub(crate) fn borrow_descriptor(process: BorrowedFd<'_>, fd: u32) -> io::Result<OwnedFd> {
+    // SAFETY: takes numbers only.
+    let result =
+        unsafe { libc::syscall(libc::SYS_pidfd_getfd, process.as_raw_fd(), fd, 0 as c_uint) };
+    // SAFETY: the kernel has just made this descriptor for us; nobody else owns it.
+    checked(result).map(|fd| unsafe { OwnedFd::from_raw_fd(fd as c_int) })
 }

@@ -7,6 +7,7 @@
 //! The warm interpreter runs the module's import, so it is no more trusted than the calls: it may do
 //! what calls may not only when Menace has just asked it to, once for each time.
 
+use std::collections::BTreeSet;
 use std::fs;
 
 use nix::errno::Errno;
@@ -17,7 +18,7 @@ use super::policy::Policy;
 use super::program::{NATIVE, X32};
 use super::rules::{self, CLONE_FORBIDDEN, Keepers};
 use super::syscalls::{self, Kind};
-use super::{describe, landlock::Landlocked};
+use super::{describe, landlock::Landlocked, seccomp};
 
 /// Something forbidden that was tried, described for people.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -25,8 +26,6 @@ pub(crate) struct Attempt {
     pub what: Kind,
     /// The call as one would write it: `socket(AF_INET, SOCK_RAW, 1)`.
     pub detail: String,
-    /// The thread that tried.
-    pub pid: u32,
 }
 
 /// Answers the questions of one sandbox.
@@ -35,6 +34,10 @@ pub(crate) struct Warden {
     keepers: Keepers,
     signals_stay_inside: bool,
     may: Permissions,
+    /// Asked about only so that they can be made to fail.
+    interposed: Vec<i64>,
+    /// Changes of files that the guest believes to have made.
+    pretended: BTreeSet<&'static str>,
 }
 
 /// What the interpreter may do once.
@@ -52,6 +55,8 @@ impl Warden {
             keepers: Keepers { menace: std::process::id(), interpreter },
             signals_stay_inside: policy.namespaces || landlocked.scoped,
             may: Permissions { start: true, fork: false, sweep: false },
+            interposed: seccomp::interposed(policy, landlocked),
+            pretended: BTreeSet::new(),
         }
     }
 
@@ -65,11 +70,19 @@ impl Warden {
         self.may.sweep = true;
     }
 
+    /// The calls that were pretended since this was last asked, by name.
+    pub(crate) fn take_pretended(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.pretended).into_iter().map(str::to_owned).collect()
+    }
+
     /// The answer, and what to record.
     pub(crate) fn judge(&mut self, notice: &Notice) -> (Answer, Option<Attempt>) {
         if notice.architecture != NATIVE || notice.number >= i64::from(X32) {
             let detail = format!("system call {:#x} of another architecture", notice.number);
-            return refused(notice, Errno::ENOSYS, Kind::Foreign, detail);
+            return refused(Errno::ENOSYS, Kind::Foreign, detail);
+        }
+        if self.interposed.contains(&notice.number) {
+            return (Answer::Allow, None);
         }
         let Some((name, kind)) = syscalls::look_up(notice.number) else {
             return (Answer::Refuse(Errno::ENOSYS), None);
@@ -77,7 +90,7 @@ impl Warden {
         if self.permits(notice, kind) {
             return (Answer::Allow, None);
         }
-        if let Some(answer) = Self::quiet_answer(notice) {
+        if let Some(answer) = self.quiet_answer(notice, name) {
             return (answer, None);
         }
         let kind = if notice.number == libc::SYS_clone && notice.arguments[0] & CLONE_FORBIDDEN != 0
@@ -86,7 +99,7 @@ impl Warden {
         } else {
             kind
         };
-        refused(notice, errno(notice, kind), kind, describe::call(name, notice))
+        refused(errno(notice, kind), kind, describe::call(name, notice))
     }
 
     fn permits(&mut self, notice: &Notice, kind: Kind) -> bool {
@@ -133,9 +146,13 @@ impl Warden {
     }
 
     /// For calls that ordinary programs make, and which are refused only because of where we are.
-    fn quiet_answer(notice: &Notice) -> Option<Answer> {
+    fn quiet_answer(&mut self, notice: &Notice, name: &'static str) -> Option<Answer> {
         let is_one_of = |calls: &[syscalls::Call]| calls.iter().any(|c| c.number == notice.number);
-        if is_one_of(syscalls::SYNC) || syscalls::METADATA.iter().any(|calls| is_one_of(calls)) {
+        if syscalls::METADATA.iter().any(|calls| is_one_of(calls)) {
+            self.pretended.insert(name);
+            Some(Answer::Pretend)
+        } else if is_one_of(syscalls::SYNC) {
+            // Nobody can tell that nothing was written back.
             Some(Answer::Pretend)
         } else if notice.number == syscalls::WATCH.number {
             Some(Answer::Refuse(Errno::EACCES))
@@ -145,8 +162,8 @@ impl Warden {
     }
 }
 
-fn refused(notice: &Notice, errno: Errno, what: Kind, detail: String) -> (Answer, Option<Attempt>) {
-    (Answer::Refuse(errno), Some(Attempt { what, detail, pid: notice.pid }))
+fn refused(errno: Errno, what: Kind, detail: String) -> (Answer, Option<Attempt>) {
+    (Answer::Refuse(errno), Some(Attempt { what, detail }))
 }
 
 /// The error that programs expect in such a case.

@@ -1,17 +1,19 @@
 //! What a sandbox must not be able to reach: a file, two ports, a socket of the host.
 
-use std::fs::OpenOptions;
+use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::net::{TcpListener, UdpSocket};
 use std::os::linux::net::SocketAddrExt;
+use std::os::unix::fs::MetadataExt;
 use std::os::unix::net::{SocketAddr, UnixListener};
-use std::path::PathBuf;
-use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::path::{Path, PathBuf};
 
+use crate::cgroup;
 use crate::wire::messages::Probe;
 
-static NUMBER: AtomicU32 = AtomicU32::new(0);
+/// The name goes on as that of a control group, which tells whose it is.
+const PREFIX: &str = "canary-of-";
+const SONG: &[u8] = b"tweet";
 
 /// Exists while a sandbox is being probed.
 #[derive(Debug)]
@@ -19,43 +21,118 @@ pub(crate) struct Canary {
     file: PathBuf,
     tcp: TcpListener,
     udp: UdpSocket,
-    socket: String,
-    _listener: UnixListener,
+    name: String,
+    unix: UnixListener,
 }
 
 impl Canary {
-    pub(crate) fn new() -> io::Result<Self> {
-        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_nanos());
-        let name = format!("menace-canary-{}-{number}-{now}", std::process::id());
-        let file = std::env::temp_dir().join(&name);
-        // Never through a link that somebody put there.
-        OpenOptions::new().write(true).create_new(true).open(&file)?.write_all(b"tweet")?;
+    pub(crate) fn new(below: &Path) -> io::Result<Self> {
+        let owner = cgroup::next_name().map_err(io::Error::other)?;
+        let name = format!("{PREFIX}{owner}");
         let tcp = TcpListener::bind("127.0.0.1:0")?;
         let udp = UdpSocket::bind(tcp.local_addr()?)?;
-        let listener = UnixListener::bind_addr(&SocketAddr::from_abstract_name(&name)?)?;
-        Ok(Self { file, tcp, udp, socket: name, _listener: listener })
+        let unix = UnixListener::bind_addr(&SocketAddr::from_abstract_name(&name)?)?;
+        tcp.set_nonblocking(true)?;
+        udp.set_nonblocking(true)?;
+        unix.set_nonblocking(true)?;
+        let canary = Self { file: below.join(&name), tcp, udp, name, unix };
+        // Never through a link that somebody put there.
+        OpenOptions::new().write(true).create_new(true).open(&canary.file)?.write_all(SONG)?;
+        Ok(canary)
     }
 
     pub(crate) fn probe(&self) -> io::Result<Probe> {
         Ok(Probe {
             canary: self.file.clone(),
             port: self.tcp.local_addr()?.port(),
-            socket: self.socket.clone(),
+            socket: self.name.clone(),
         })
     }
 
     /// Nothing arrived: the second half of the proof, from the outside.
     pub(crate) fn is_untouched(&self) -> io::Result<bool> {
-        self.tcp.set_nonblocking(true)?;
-        self.udp.set_nonblocking(true)?;
-        let untouched = std::fs::read(&self.file)? == b"tweet";
-        Ok(untouched && self.tcp.accept().is_err() && self.udp.recv(&mut [0; 8]).is_err())
+        Ok(fs::read(&self.file)? == SONG
+            && self.tcp.accept().is_err()
+            && self.udp.recv(&mut [0; 8]).is_err()
+            && self.unix.accept().is_err())
     }
 }
 
 impl Drop for Canary {
     fn drop(&mut self) {
-        let _ = std::fs::remove_file(&self.file);
+        let _ = fs::remove_file(&self.file);
+    }
+}
+
+/// Removes the files of canaries whose owner is dead; says how many.
+pub(crate) fn purge(below: &Path) -> usize {
+    let own = nix::unistd::geteuid().as_raw();
+    let entries = fs::read_dir(below).into_iter().flatten().flatten();
+    let left = entries.filter(|entry| {
+        let name = entry.file_name();
+        let owner = name.to_str().and_then(|name| name.strip_prefix(PREFIX));
+        // Anybody can make a file of that name in a place for temporary files.
+        let is_ours = || entry.metadata().is_ok_and(|it| it.is_file() && it.uid() == own);
+        owner.and_then(cgroup::owner_is_alive) == Some(false) && is_ours()
+    });
+    left.filter(|entry| fs::remove_file(entry.path()).is_ok()).count()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpStream;
+    use std::os::unix::net::UnixStream;
+
+    use super::*;
+
+    fn touched(touch: impl FnOnce(&Probe)) -> bool {
+        let directory = tempfile::tempdir().unwrap();
+        let canary = Canary::new(directory.path()).unwrap();
+        assert!(canary.is_untouched().unwrap());
+        touch(&canary.probe().unwrap());
+        !canary.is_untouched().unwrap()
+    }
+
+    #[test]
+    fn whatever_arrives_is_noticed() {
+        assert!(!touched(|_| {}));
+        assert!(touched(|probe| fs::write(&probe.canary, "touched").unwrap()));
+        assert!(touched(|probe| drop(TcpStream::connect(("127.0.0.1", probe.port)).unwrap())));
+        assert!(touched(|probe| {
+            let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+            socket.send_to(b"?", ("127.0.0.1", probe.port)).unwrap();
+        }));
+        assert!(touched(|probe| {
+            let name = SocketAddr::from_abstract_name(&probe.socket).unwrap();
+            drop(UnixStream::connect_addr(&name).unwrap());
+        }));
+    }
+
+    #[test]
+    fn a_canary_that_is_gone_is_an_error() {
+        let directory = tempfile::tempdir().unwrap();
+        let canary = Canary::new(directory.path()).unwrap();
+        fs::remove_file(&canary.file).unwrap();
+        assert!(canary.is_untouched().is_err());
+    }
+
+    #[test]
+    fn only_what_a_dead_owner_left_is_purged() {
+        let directory = tempfile::tempdir().unwrap();
+        let at = |name: &str| directory.path().join(name);
+        let alive = Canary::new(directory.path()).unwrap();
+        let dead = at("canary-of-menace-4194305-1-0");
+        let others = ["canary-of-", "canary-of-me", "menace-4194305-1-0"].map(at);
+        for file in others.iter().chain([&dead]) {
+            fs::write(file, SONG).unwrap();
+        }
+        fs::create_dir(at("canary-of-menace-4194305-1-1")).unwrap();
+        assert_eq!(purge(directory.path()), 1);
+        assert!(!dead.exists() && alive.file.exists());
+        assert!(others.iter().all(|file| file.exists()));
+        let file = alive.file.clone();
+        drop(alive);
+        assert!(!file.exists());
+        assert_eq!(purge(&at("nowhere")), 0);
     }
 }

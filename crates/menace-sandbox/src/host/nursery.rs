@@ -5,7 +5,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
-use super::namespaced::Starter;
+use super::local::Starter;
 use super::options::WarmSpec;
 use super::sandbox::Sandbox;
 

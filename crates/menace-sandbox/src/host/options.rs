@@ -19,8 +19,10 @@ pub struct Options {
     pub tier: Option<Tier>,
     /// Run without isolation when none can be had.
     pub unsafe_no_isolation: bool,
-    /// Where copies of the repository go on machines without mounts.
+    /// Where canaries go and, on machines without mounts, copies of the repository.
     pub workspaces: PathBuf,
+    /// Begin with removing what a Menace that was killed left behind.
+    pub purge: bool,
     /// The program that becomes the init of a sandbox.
     pub init: PathBuf,
     pub cancel: Cancel,
@@ -37,6 +39,7 @@ impl Options {
             tier: None,
             unsafe_no_isolation: false,
             workspaces: std::env::temp_dir(),
+            purge: true,
             init: PathBuf::from(Self::THIS_PROGRAM),
             cancel: Cancel::default(),
         }

@@ -6,7 +6,6 @@ use std::io;
 use std::net::Shutdown;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
-use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -14,6 +13,7 @@ use menace_model::{Call, Conditions, How, ModuleRef};
 
 use super::cancel::{Cancel, Registered};
 use super::request;
+use super::workspace::Workspace;
 use crate::SandboxError;
 use crate::cgroup::Group;
 use crate::wire::channel;
@@ -34,7 +34,7 @@ pub(crate) struct Sandbox {
     _registered: Registered,
     // Removed after the processes in it are gone: the order of these fields matters.
     _group: Option<Group>,
-    workspace: Option<PathBuf>,
+    workspace: Option<Workspace>,
 }
 
 impl Sandbox {
@@ -42,6 +42,7 @@ impl Sandbox {
         init: &std::path::Path,
         config: &InitConfig,
         group: Option<Group>,
+        workspace: Option<Workspace>,
         cancel: &Cancel,
     ) -> Result<Self, SandboxError> {
         let start = SandboxError::start;
@@ -63,7 +64,7 @@ impl Sandbox {
             cancel: cancel.clone(),
             _registered: registered,
             _group: group,
-            workspace: config.workspace.clone(),
+            workspace: workspace,
         };
         let descriptors: Vec<_> = config.group.iter().flatten().map(|handed| handed.fd).collect();
         let sent = channel::send_with(&sandbox.stream, config, &descriptors);
@@ -147,20 +148,28 @@ impl Sandbox {
     }
 }
 
+impl Sandbox {
+    /// For an init that does not leave by itself.
+    fn kill(&mut self) {
+        match i32::try_from(self.process.id()) {
+            // Without namespaces, what is below it would outlive it.
+            Ok(init) if self.workspace.is_some() => crate::init::end_with_descendants(init),
+            _ => drop(self.process.kill()),
+        }
+        let _ = self.process.wait();
+    }
+}
+
 impl Drop for Sandbox {
     fn drop(&mut self) {
         let _ = self.stream.shutdown(Shutdown::Both);
         let asked = Instant::now();
         while matches!(self.process.try_wait(), Ok(None)) {
             if asked.elapsed() > DYING {
-                let _ = self.process.kill();
-                let _ = self.process.wait();
+                self.kill();
                 break;
             }
             std::thread::sleep(Duration::from_micros(200));
-        }
-        if let Some(workspace) = &self.workspace {
-            super::leftovers::remove_workspace(workspace);
         }
     }
 }

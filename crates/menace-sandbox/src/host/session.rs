@@ -9,7 +9,7 @@ use std::thread::JoinHandle;
 use menace_model::{Call, How, Outcome};
 
 use super::backend::Warm;
-use super::namespaced::LocalBackend;
+use super::local::LocalBackend;
 use super::options::WarmSpec;
 use super::report::{self, Context};
 use super::sandbox::Sandbox;

@@ -42,6 +42,7 @@ pub(crate) fn judge(report: &Report, said: Said, violations: usize) -> (Verdict,
         Some(Killed::Cpu) => return told(Verdict::TimedOut, "it used up its processor time"),
         Some(Killed::Memory) => return told(Verdict::OutOfMemory, "it used up its memory"),
         Some(Killed::Disk) => return told(Verdict::OutOfDisk, "it wrote more than it may"),
+        Some(Killed::Early) => return told(Verdict::TimedOut, "it was stopped early, as asked"),
         Some(Killed::Deadline) if said == Said::Nothing => {
             return told(Verdict::TimedOut, "it did not end in time");
         }

@@ -18,13 +18,16 @@ use super::zygote::{Confinement, Program, Zygote, hard_limit};
 use super::{During, InitError, paths, probe, root};
 use crate::Tier;
 use crate::cgroup::{Controller, GroupFiles};
-use crate::confine::{Level, Places, Policy};
+use crate::confine::{Interpose, Level, Places, Policy};
+use crate::fault::Faults;
+use crate::network::Link;
 use crate::sys;
 use crate::wire::harness::Setup;
 use crate::wire::messages::{InitConfig, Ready};
 
-/// Room for the processes that are not the call's: the init and the zygote.
-const OWN_PROCESSES: u64 = 3;
+/// Room for what a call's limit does not count: the init, its parent, its thread for a bad network,
+/// the zygote, and the call's first process.
+const OWN_PROCESSES: u64 = 5;
 
 /// As PID 1 of fresh namespaces.
 pub(crate) fn serve_namespaced(
@@ -37,12 +40,16 @@ pub(crate) fn serve_namespaced(
     nix::unistd::sethostname("sandbox").during(|| "cannot set the host name".to_owned())?;
     let proc = root::enter(config, trees)?;
     let proc_path = PathBuf::from(format!("/proc/self/fd/{}", proc.as_raw_fd()));
+    let mut remarks = trees.remarks.clone();
+    if let Err(error) = forget_connections(&proc_path) {
+        remarks.push(format!("a port that a call used stays taken for a minute: {error}"));
+    }
     let layer = Layer::Overlay(Overlay::new(config.level < 5));
-    let read =
-        ["/usr", "/lib", "/lib64", "/lib32", "/bin", "/sbin", "/etc", "/proc", paths::HARNESS]
-            .iter()
-            .map(PathBuf::from)
-            .chain(config.needs.iter().cloned());
+    let read = paths::SYSTEM
+        .iter()
+        .chain(&["/etc", "/proc", paths::HARNESS])
+        .map(PathBuf::from)
+        .chain(config.needs.iter().cloned());
     let places = Places {
         read: read.collect(),
         write: vec![PathBuf::from(paths::WRITABLE)],
@@ -50,7 +57,13 @@ pub(crate) fn serve_namespaced(
     };
     let boot =
         Boot { host, config, group, layer, places, census: Census::Namespace, proc: proc_path };
-    boot.serve(Path::new(paths::HARNESS), trees.remarks.clone())
+    boot.serve(Path::new(paths::HARNESS), remarks)
+}
+
+/// Of the connections that a call closed, the kernel would remember the ports, for the next call to
+/// run into.
+fn forget_connections(proc: &Path) -> std::io::Result<()> {
+    std::fs::write(proc.join("sys/net/ipv4/tcp_max_tw_buckets"), "0")
 }
 
 /// Without namespaces, around a copy of the repository.
@@ -115,14 +128,19 @@ impl Boot<'_> {
                 .map_err(|error| InitError::Refused(error.to_string()))?,
             safe_mode: config.safe_mode,
             namespaces: config.tier.has_namespaces(),
+            interpose: config.interpose,
         };
         self.layer.prepare()?;
+        // It may be a program of the repository, where strict levels start nothing else.
+        self.places.read.push(self.python());
         let foreign = self.foreign_processes();
         if let Some(wanted) = &config.probe
             && config.tier != Tier::Unsafe
         {
             self.limit_group(Some(probe::PROCESSES))?;
-            probe::run(wanted, &self.confinement(policy, probe::PROCESSES + foreign))?;
+            // It answers for itself, and is asked about nothing but what is forbidden.
+            let plain = Policy { interpose: Interpose::default(), ..policy };
+            probe::run(wanted, &self.confinement(plain, probe::PROCESSES + foreign))?;
             self.layer.discard()?;
             self.layer.prepare()?;
         }
@@ -131,7 +149,7 @@ impl Boot<'_> {
         let out = Stream::new().during(|| "cannot make a pipe".to_owned())?;
         let err = Stream::new().during(|| "cannot make a pipe".to_owned())?;
         let program = Program {
-            python: config.python.clone(),
+            python: self.python(),
             harness: main_file(config, harness),
             environment: self.environment(),
             directory: self.layer.repo().to_owned(),
@@ -146,14 +164,13 @@ impl Boot<'_> {
             .into_iter()
             .chain(missing.map(|what| format!("Landlock does not restrict here: {what}")))
             .collect();
-        let ready = Ready {
-            repo: self.layer.repo().to_string_lossy().into_owned(),
-            landlock: Some(zygote.landlocked.abi).filter(|&abi| abi > 0),
-            remarks,
-        };
+        let ready = Ready { repo: self.layer.repo().to_string_lossy().into_owned(), remarks };
         let setup = self.setup();
         let open_files = config.open_files.min(hard_limit(Resource::RLIMIT_NOFILE));
         let keeper = Keeper::new(self.group.take(), self.census, zygote.pid, open_files);
+        let own_places = ["/tmp", "/var/tmp", "/dev/shm"].iter().map(PathBuf::from);
+        let own_places =
+            own_places.chain([self.layer.writable(), self.layer.repo().to_owned()]).collect();
         let mut sandbox = Sandbox {
             host: self.host,
             keeper,
@@ -164,8 +181,14 @@ impl Boot<'_> {
             err,
             census: self.census,
             attempts: Vec::new(),
+            link: Link::new(policy.network(), self.proc.clone()),
             proc: self.proc,
             asked_for_fork: false,
+            faults: Faults::new(own_places),
+            interpose: config.interpose,
+            delayed: Vec::new(),
+            running: None,
+            stopped_early: false,
         };
         sandbox.greet(&setup, ready)?;
         sandbox.serve()
@@ -219,20 +242,14 @@ impl Boot<'_> {
         let read = self.places.read.iter().filter(|path| !undecided.contains(&path.as_path()));
         let mut roots: Vec<String> = read.map(text).collect();
         let mut write_roots: Vec<String> = self.places.devices.iter().map(text).collect();
-        write_roots.extend([
-            room,
-            "/tmp".into(),
-            "/var/tmp".into(),
-            "/dev/shm".into(),
-            "/dev/fd".into(),
-            "/dev/std".into(),
-            "/proc/self".into(),
-        ]);
-        roots.extend(write_roots.iter().cloned());
-        roots.push(text(&self.config.repo));
-        if self.layer.repo() != self.config.repo {
+        write_roots.extend([room, "/dev/fd".into(), "/dev/std".into(), "/proc/self".into()]);
+        if self.census == Census::Namespace {
+            // There, these lead to the call's own layer, and so does the repository's path outside.
+            write_roots.extend(["/tmp".into(), "/var/tmp".into(), "/dev/shm".into()]);
             write_roots.push(text(&self.config.repo));
         }
+        roots.extend(write_roots.iter().cloned());
+        roots.push(text(&self.config.repo));
         let sys_path: Vec<String> = self
             .config
             .import_roots
@@ -252,6 +269,11 @@ impl Boot<'_> {
         .body()
     }
 
+    /// As seen from inside; an absolute path stays what it is.
+    fn python(&self) -> PathBuf {
+        self.layer.repo().join(&self.config.python)
+    }
+
     /// Built from scratch: nothing of the host's comes in.
     fn environment(&self) -> Vec<(String, String)> {
         let room = self.layer.room();
@@ -259,7 +281,8 @@ impl Boot<'_> {
         let data = inside(paths::DATA);
         let tmp =
             if self.census == Census::Namespace { "/tmp".to_owned() } else { inside(paths::TMP) };
-        let bin = self.config.python.parent().unwrap_or(Path::new("/usr/bin")).display();
+        let python = self.python();
+        let bin = python.parent().unwrap_or(Path::new("/usr/bin")).display();
         let mut variables: Vec<(String, String)> = [
             ("PATH", format!("{bin}:/usr/local/bin:/usr/bin:/bin")),
             ("HOME", inside(paths::HOME)),

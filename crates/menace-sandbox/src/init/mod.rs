@@ -10,8 +10,8 @@
 //!                                              supervise: one import, then calls, one at a time
 //! ```
 //!
-//! PID 1 is Menace: when it goes, the kernel kills everything else in the sandbox. It goes when
-//! the host closes the connection, whatever the reason.
+//! PID 1 is Menace: when it goes, the kernel kills everything else in the sandbox; without namespaces
+//! the init does so itself. It goes when the host closes the connection, whatever the reason.
 
 mod boot;
 mod copied;
@@ -20,7 +20,7 @@ mod limits;
 mod mailbox;
 mod mapped;
 mod overlay;
-mod paths;
+pub(crate) mod paths;
 mod probe;
 mod processes;
 mod root;
@@ -30,11 +30,14 @@ mod supervise;
 mod touched;
 mod zygote;
 
+use std::io::Write;
 use std::os::unix::net::UnixStream;
 
-use crate::sys;
+pub(crate) use processes::end_with_descendants;
+
 use crate::wire::channel;
 use crate::wire::messages::FromInit;
+use crate::{network, sys};
 
 /// The first argument that turns this program into the init of a sandbox.
 pub(crate) const ARGUMENT: &str = "__sandbox-init";
@@ -45,6 +48,8 @@ pub(crate) enum InitError {
     Step { what: String, source: std::io::Error },
     #[error("{0}")]
     Refused(String),
+    #[error("the host is gone")]
+    HostGone,
 }
 
 /// Says what was being done when it failed.
@@ -60,31 +65,38 @@ impl<T, E: Into<std::io::Error>> During<T> for Result<T, E> {
 
 /// The second argument when all that is wanted is to know whether namespaces work.
 pub(crate) const TRY_NAMESPACES: &str = "try-namespaces";
+/// The same for a bad network.
+pub(crate) const TRY_NETWORK: &str = "try-network";
 
 /// Was this program started to be an init? Every program that runs sandboxes asks first of all.
 pub fn requested() -> bool {
     std::env::args_os().nth(1).is_some_and(|argument| argument == ARGUMENT)
 }
 
+/// Ends at once, and says on standard output what failed.
+#[expect(clippy::needless_pass_by_value, reason = "nothing comes after it")]
+fn end_trial(tried: Result<(), InitError>) -> ! {
+    if let Err(error) = &tried {
+        let mut out = std::io::stdout();
+        // Nobody flushes it afterwards; whoever does not listen does not want to know.
+        let _ = out.write_all(error.to_string().as_bytes()).and_then(|()| out.flush());
+    }
+    sys::exit_now(i32::from(tried.is_err()))
+}
+
 /// Builds the sandbox that the host describes on standard input, and serves it until it ends.
 pub fn run() -> ! {
-    if std::env::args_os().nth(2).is_some_and(|argument| argument == TRY_NAMESPACES) {
-        let code = match start::try_namespaces() {
-            Ok(()) => 0,
-            Err(error) => {
-                let _ =
-                    std::io::Write::write_all(&mut std::io::stdout(), error.to_string().as_bytes());
-                1
-            }
-        };
-        sys::exit_now(code);
+    let trial = std::env::args_os().nth(2);
+    if trial.as_ref().is_some_and(|argument| argument == TRY_NAMESPACES) {
+        end_trial(start::try_namespaces(|| Ok(())));
     }
-    // Whatever Menace itself inherited is nothing for a guest.
-    if let Err(error) = sys::close_from(3) {
-        tracing::debug!("cannot close what was inherited: {error}");
+    if trial.as_ref().is_some_and(|argument| argument == TRY_NETWORK) {
+        end_trial(start::try_namespaces(|| network::try_out(root::TRIAL_PROC.into())));
     }
     let host = UnixStream::from(sys::adopt(0));
-    let code = match start::start(&host) {
+    // Whatever Menace itself inherited is nothing for a guest.
+    let closed = sys::close_from(3).during(|| "cannot close what was inherited".to_owned());
+    let code = match closed.and_then(|()| start::start(&host)) {
         Ok(()) => 0,
         Err(error) => {
             // Nobody may be listening any more; there is nobody else to tell.

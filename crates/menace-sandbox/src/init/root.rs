@@ -187,6 +187,9 @@ fn own_proc(place: &Path) -> Result<OwnedFd, InitError> {
     opened.map(OwnedFd::from)
 }
 
+/// Where [`try_mounts`] leaves a `/proc` that can be written to.
+pub(crate) const TRIAL_PROC: &str = "/tmp/proc";
+
 /// Tries the mounts that a sandbox needs: memory, overlay, processes.
 pub(crate) fn try_mounts() -> Result<(), InitError> {
     sys::loopback_up().during(|| "cannot bring the loopback interface up".to_owned())?;
@@ -200,6 +203,6 @@ pub(crate) fn try_mounts() -> Result<(), InitError> {
     let options = "lowerdir=/tmp/lower,upperdir=/tmp/upper,workdir=/tmp/work,userxattr";
     mount(Some("try"), "/tmp/merged", Some("overlay"), flags, Some(options))
         .during(|| "cannot mount an overlay".to_owned())?;
-    mount(Some("proc"), "/tmp/proc", Some("proc"), flags, None::<&str>)
+    mount(Some("proc"), TRIAL_PROC, Some("proc"), flags, None::<&str>)
         .during(|| "cannot mount /proc".to_owned())
 }

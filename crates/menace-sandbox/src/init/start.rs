@@ -11,6 +11,7 @@ use nix::sys::wait::{WaitStatus, waitpid};
 use nix::unistd::{ForkResult, Gid, Uid};
 
 use super::copied::Copied;
+use super::processes::EndDescendants;
 use super::{During, InitError, boot, paths, root};
 use crate::cgroup::GroupFiles;
 use crate::sys;
@@ -37,6 +38,7 @@ pub(crate) fn start(host: &UnixStream) -> Result<(), InitError> {
     nix::unistd::setsid().during(|| "cannot start a session".to_owned())?;
     if !config.tier.has_namespaces() {
         sys::adopt_orphans().during(|| "cannot become the reaper of orphans".to_owned())?;
+        let _at_the_end = EndDescendants;
         let layer = Copied::new(&config)?;
         if let Some(identity) = config.drop_to {
             become_identity(identity)?;
@@ -65,8 +67,10 @@ pub(crate) fn start(host: &UnixStream) -> Result<(), InitError> {
     }
 }
 
-/// Makes everything that a sandbox is made of, and throws it away.
-pub(crate) fn try_namespaces() -> Result<(), InitError> {
+/// Makes everything that a sandbox is made of, does something in it, and throws it away.
+pub(crate) fn try_namespaces(
+    inside: impl FnOnce() -> Result<(), InitError>,
+) -> Result<(), InitError> {
     let is_root = nix::unistd::geteuid().is_root();
     let (uid, gid) = if is_root {
         (65534, 65534)
@@ -81,13 +85,7 @@ pub(crate) fn try_namespaces() -> Result<(), InitError> {
     map_identity(identity)?;
     keep_to_ourselves()?;
     match sys::fork().during(|| "cannot fork".to_owned())? {
-        ForkResult::Child => {
-            let tried = root::try_mounts();
-            if let Err(error) = &tried {
-                let _ = io::Write::write_all(&mut io::stdout(), error.to_string().as_bytes());
-            }
-            sys::exit_now(i32::from(tried.is_err()));
-        }
+        ForkResult::Child => super::end_trial(root::try_mounts().and_then(|()| inside())),
         ForkResult::Parent { child } => match waitpid(child, None) {
             Ok(WaitStatus::Exited(_, 0)) => Ok(()),
             _ => sys::exit_now(1),

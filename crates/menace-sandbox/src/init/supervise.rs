@@ -21,6 +21,9 @@ use super::processes::{self, Census};
 use super::streams::Stream;
 use super::zygote::{Zygote, is_readable};
 use super::{During, InitError, mapped};
+use crate::confine::{Answer, Interpose, Notice};
+use crate::fault::{self, Faults, Struck};
+use crate::network::Link;
 use crate::sys;
 use crate::wire::channel;
 use crate::wire::harness::{self, Exited, FromHarness};
@@ -53,6 +56,15 @@ pub(crate) struct Sandbox<'a> {
     pub proc: PathBuf,
     /// A fork for the next call was asked for.
     pub asked_for_fork: bool,
+    pub faults: Faults,
+    pub interpose: Interpose,
+    /// System calls that a fault lets wait, until when.
+    pub delayed: Vec<(Instant, Notice)>,
+    /// The first process of the call, while it runs.
+    pub running: Option<i32>,
+    /// A fault has stopped the call.
+    pub stopped_early: bool,
+    pub link: Link,
 }
 
 /// What happened first.
@@ -174,6 +186,11 @@ impl Sandbox<'_> {
                     report.keeps.push(kept);
                 }
             }
+            if self.census == Census::Descendants {
+                // The harness cannot look at its own mappings there.
+                let (mailbox, copy) = (self.mailbox.inode(), self.layer.writable());
+                report.keeps.extend(mapped::shared(&self.proc, self.zygote.pid, mailbox, &copy));
+            }
             mapped::keep_mapped(&self.proc, self.zygote.pid);
             self.keeper.weigh_zygote();
         } else if report.spent.is_none() {
@@ -191,7 +208,9 @@ impl Sandbox<'_> {
         let arrived = Instant::now();
         let mut report = self.begin(request)?;
         let exited = self.run(request, &mut report)?;
+        self.end_faults(&mut report);
         self.sweep(&mut report)?;
+        self.link.end(&mut report);
         if report.spent.is_none() && self.census == Census::Namespace {
             // It takes the interpreter as long as it takes us to finish this one.
             self.ask_for_fork(request.takes_turns);
@@ -209,6 +228,15 @@ impl Sandbox<'_> {
         Ok(report)
     }
 
+    fn end_faults(&mut self, report: &mut Report) {
+        report.felt = self.faults.end();
+        self.delayed.clear();
+        self.running = None;
+        if std::mem::take(&mut self.stopped_early) {
+            report.killed = Some(Killed::Early);
+        }
+    }
+
     fn begin(&mut self, request: &Request) -> Result<Report, InitError> {
         let limits = &request.limits;
         self.attempts.clear();
@@ -216,7 +244,14 @@ impl Sandbox<'_> {
         self.mailbox.begin(request.nonce);
         self.begin_streams(limits.output_bytes);
         self.layer.limit(limits)?;
-        let (enforced_by, unenforced) = self.keeper.account(limits, &self.layer);
+        let (mut enforced_by, mut unenforced) = self.keeper.account(limits, &self.layer);
+        let listens = self.zygote.keeper.is_some();
+        for (limit, by) in fault::account(&request.conditions.faults, self.interpose, listens) {
+            match by {
+                Some(mechanism) => drop(enforced_by.insert(limit, vec![mechanism])),
+                None => unenforced.push(limit),
+            }
+        }
         Ok(Report { enforced_by, unenforced, ..Report::default() })
     }
 
@@ -260,6 +295,9 @@ impl Sandbox<'_> {
             report.spent = Some(format!("the interpreter lied about its fork: {pid}"));
             return Ok(None);
         }
+        self.faults.begin(&request.conditions, request.seed);
+        self.running = Some(pid);
+        self.link.begin(request, report);
         if harness::send(&self.zygote.go, &request.body).is_err() {
             report.spent = Some("the interpreter closed its descriptors".to_owned());
             return Ok(None);
@@ -359,12 +397,14 @@ impl Sandbox<'_> {
     /// Ends everything that the call left running; names it in the report.
     fn sweep(&mut self, report: &mut Report) -> Result<(), InitError> {
         for round in 0..=SWEEPS {
-            reap_orphans();
+            processes::reap_ended();
             let others = self.census.others(self.zygote.pid);
-            if others.is_empty() || report.spent.is_some() {
+            // A namespace ends with its init.
+            let ends_anyway = report.spent.is_some() && self.census == Census::Namespace;
+            if others.is_empty() || ends_anyway {
                 return Ok(());
             }
-            if round == 0 {
+            if round == 0 && report.spent.is_none() {
                 let named = others.iter().take(NAMED).filter_map(|&pid| processes::look_at(pid));
                 report.processes_left = named
                     .filter(|process| !process.zombie)
@@ -376,7 +416,7 @@ impl Sandbox<'_> {
             }
             self.kill_others()?;
         }
-        report.spent = Some("processes of the call could not be ended".to_owned());
+        report.spent.get_or_insert("processes of the call could not be ended".to_owned());
         Ok(())
     }
 
@@ -409,6 +449,9 @@ impl Sandbox<'_> {
         report.disk_full = used.full && limits.disk_bytes.is_some();
         report.files = used.files;
         report.attempts = std::mem::take(&mut self.attempts);
+        if let Some(keeper) = &mut self.zygote.keeper {
+            report.pretended = keeper.warden.take_pretended();
+        }
     }
 
     /// The heart: reads the guest's output, answers what it may not do, and returns on an event.
@@ -416,10 +459,7 @@ impl Sandbox<'_> {
         loop {
             let ready = self.poll(until)?;
             if ready.host_gone {
-                if self.census == Census::Descendants {
-                    processes::end_descendants();
-                }
-                sys::exit_now(0);
+                return Err(InitError::HostGone);
             }
             if ready.out {
                 self.out.drain();
@@ -430,6 +470,7 @@ impl Sandbox<'_> {
             if ready.denied {
                 self.answer_denied();
             }
+            self.attend_to_faults();
             if ready.control {
                 return Ok(match harness::receive(&self.zygote.control) {
                     Ok(said) => Event::Said(said),
@@ -453,7 +494,9 @@ impl Sandbox<'_> {
     }
 
     fn poll(&self, until: Until<'_>) -> Result<ReadyFor, InitError> {
-        let left = until.deadline.saturating_duration_since(Instant::now());
+        let delayed = self.delayed.iter().map(|(due, _)| *due);
+        let next = delayed.chain(self.faults.due()).fold(until.deadline, Instant::min);
+        let left = next.saturating_duration_since(Instant::now());
         // Rounded up, so that a deadline is never polled for in vain.
         let millis = i32::try_from(left.as_millis() + 1).unwrap_or(i32::MAX);
         let timeout = PollTimeout::try_from(millis).unwrap_or(PollTimeout::MAX);
@@ -493,11 +536,53 @@ impl Sandbox<'_> {
     /// Answers one system call that waits for a decision.
     fn answer_denied(&mut self) {
         let Some(keeper) = &mut self.zygote.keeper else { return };
-        if let Ok(Some(attempt)) = keeper.listener.attend(&mut keeper.warden) {
+        let Ok(Some(notice)) = keeper.listener.next() else { return };
+        if self.faults.are_active()
+            && self.mailbox.is_active()
+            && let Some(struck) = self.faults.strike(&notice)
+        {
+            match struck {
+                Struck::Answer(answer) => drop(keeper.listener.answer(&notice, answer)),
+                Struck::Delay(time) => self.delayed.push((Instant::now() + time, notice)),
+                Struck::Kill => self.stop_early(),
+            }
+            return;
+        }
+        if let Ok(Some(attempt)) = keeper.listener.decide(&notice, &mut keeper.warden) {
             let violation =
                 Violation { what: attempt.what.as_str().to_owned(), detail: attempt.detail };
             if self.attempts.len() < ATTEMPTS && !self.attempts.contains(&violation) {
                 self.attempts.push(violation);
+            }
+        }
+    }
+
+    fn stop_early(&mut self) {
+        if let Some(pid) = self.running {
+            self.stopped_early = true;
+            let _ = kill(Pid::from_raw(pid), Signal::SIGKILL);
+        }
+    }
+
+    /// Lets go what has waited long enough, and takes the processor away or gives it back.
+    fn attend_to_faults(&mut self) {
+        if self.delayed.is_empty() && self.faults.due().is_none() {
+            return;
+        }
+        let now = Instant::now();
+        if let Some(keeper) = &self.zygote.keeper {
+            self.delayed.retain(|(due, notice)| {
+                let waits = now < *due;
+                if !waits {
+                    let _ = keeper.listener.answer(notice, Answer::Allow);
+                }
+                waits
+            });
+        }
+        if let Some(stop) = self.faults.turn(now) {
+            let signal = if stop { Signal::SIGSTOP } else { Signal::SIGCONT };
+            for pid in self.census.others(self.zygote.pid) {
+                let _ = kill(Pid::from_raw(pid), signal);
             }
         }
     }
@@ -522,14 +607,6 @@ fn nanos(duration: Duration) -> u64 {
 #[expect(clippy::cast_sign_loss, reason = "clamped")]
 fn seconds(seconds: f64) -> u64 {
     (seconds.clamp(0.0, 1e9) * 1e9) as u64
-}
-
-fn reap_orphans() {
-    while let Ok(status) = waitpid(None, Some(WaitPidFlag::WNOHANG | WaitPidFlag::__WALL)) {
-        if status.pid().is_none() {
-            return;
-        }
-    }
 }
 
 /// The status of a child of the init, in the form that `waitpid` gives it.

@@ -74,7 +74,7 @@ impl Walk {
         self.files.total += 1;
         if self.files.touched.len() < LISTED {
             let path = Path::new(&below.shown_as).join(path).to_string_lossy().into_owned();
-            self.files.touched.push(Touched { path, what, bytes });
+            self.files.touched.push(Touched { path, what, bytes, hash: None });
         }
     }
 

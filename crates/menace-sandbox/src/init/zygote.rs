@@ -16,6 +16,7 @@ use super::streams::Stream;
 use super::{During, InitError};
 use crate::cgroup::{Attaching, GroupFiles};
 use crate::confine::{self, Landlocked, Listener, Places, Policy, Warden};
+use crate::error::explain;
 use crate::sys;
 use crate::wire::{channel, harness};
 
@@ -23,6 +24,8 @@ use crate::wire::{channel, harness};
 const CONTROL: RawFd = 900;
 const GO: RawFd = 901;
 const MAILBOX: RawFd = 902;
+/// Until Python has started. Up here, because nobody answers for it yet when it is first used.
+const BOOT: RawFd = 903;
 
 /// How a confined process is started.
 #[derive(Debug)]
@@ -81,6 +84,10 @@ impl Zygote {
         let environment = program.environment()?;
         match sys::fork().during(|| "cannot fork".to_owned())? {
             ForkResult::Child => {
+                let boot_theirs = match sys::place_privately(boot_theirs.as_fd(), BOOT) {
+                    Ok(()) => UnixStream::from(sys::adopt(BOOT)),
+                    Err(_) => boot_theirs,
+                };
                 let Err(error) = (|| -> Result<std::convert::Infallible, InitError> {
                     program.take_places(&theirs, &go_theirs)?;
                     if !confinement.policy.namespaces {
@@ -183,18 +190,6 @@ pub(crate) fn confine_self(
         .map_err(|error| InitError::Refused(explain(&error)))?;
     channel::send_with(boot, &confined.landlocked, &[confined.listener.as_raw_fd()])
         .during(|| "cannot hand over the listener".to_owned())
-}
-
-/// An error with what caused it, on one line.
-pub(super) fn explain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(source) = cause {
-        text.push_str(": ");
-        text.push_str(&source.to_string());
-        cause = source.source();
-    }
-    text
 }
 
 /// The most that this process may give itself or others.

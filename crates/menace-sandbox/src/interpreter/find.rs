@@ -98,13 +98,13 @@ fn is_executable(path: &Path) -> bool {
 
 fn found(search: &Search<'_>, executable: &Path, origin: Origin) -> Result<Found, Error> {
     let mut warnings = Vec::new();
-    let mut executable = executable.to_owned();
+    let mut executable = under_real_name(search, executable);
     let mut real = resolved(&executable, origin)?;
     if is_shim(&real) {
         refuse_untrusted(search, &executable, &real, origin)?;
         let answer = shim::executable_behind(search, &executable)?;
         warnings.extend(answer.warning);
-        executable = answer.executable;
+        executable = under_real_name(search, &answer.executable);
         real = resolved(&executable, origin)?;
         if is_shim(&real) {
             return Err(Error::Shim { shim: executable, answer: real.display().to_string() });
@@ -143,9 +143,9 @@ fn refuse_untrusted(
 ) -> Result<(), Error> {
     let is_trusted = match origin {
         Origin::Flag => true,
-        Origin::Path => !base.starts_with(real_repository(search)),
+        Origin::Path => !base.starts_with(search.repository),
         // A link of the repository may lead to any program of the host.
-        Origin::Venv => !base.starts_with(real_repository(search)) && is_named_python(base),
+        Origin::Venv => !base.starts_with(search.repository) && is_named_python(base),
     };
     if is_trusted {
         Ok(())
@@ -154,8 +154,13 @@ fn refuse_untrusted(
     }
 }
 
-fn real_repository(search: &Search<'_>) -> PathBuf {
-    fs::canonicalize(search.repository).unwrap_or_else(|_| search.repository.to_owned())
+/// A path that leads into the repository, written with the repository's real name: inside of a
+/// sandbox it has another, which takes that one's place. Links beyond that count as they are.
+fn under_real_name(search: &Search<'_>, path: &Path) -> PathBuf {
+    let is_repository =
+        |above: &&Path| fs::canonicalize(above).is_ok_and(|real| real == search.repository);
+    let inner = path.ancestors().find(is_repository).and_then(|top| path.strip_prefix(top).ok());
+    inner.map_or_else(|| path.to_owned(), |inner| search.repository.join(inner))
 }
 
 /// pyenv and asdf have scripts, mise and rye link to themselves.
@@ -193,7 +198,7 @@ fn venv_of(search: &Search<'_>, executable: &Path) -> Result<Option<Venv>, Error
         return Ok(Some(Venv {
             system_site: setting(&config, "include-system-site-packages")
                 .is_some_and(|value| value.eq_ignore_ascii_case("true")),
-            untrusted: real.starts_with(real_repository(search)),
+            untrusted: real.starts_with(search.repository),
             directory: directory.to_owned(),
             config,
         }));
@@ -221,7 +226,7 @@ fn base_of(search: &Search<'_>, venv: &Venv, real: &Path) -> Result<PathBuf, Err
     let home = fs::canonicalize(&home).map_err(|_| {
         broken(format!("the Python that it was made from is gone (`{}`)", home.display()))
     })?;
-    if venv.untrusted && home.starts_with(real_repository(search)) {
+    if venv.untrusted && home.starts_with(search.repository) {
         return Err(Error::Untrusted { executable: venv.directory.join("bin/python"), base: home });
     }
     let directory = fs::canonicalize(&venv.directory).unwrap_or_else(|_| venv.directory.clone());

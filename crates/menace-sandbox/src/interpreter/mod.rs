@@ -78,7 +78,8 @@ pub struct Interpreter {
     pub stdlib: PathBuf,
     /// What the guest must be able to read besides the system's directories and the repository.
     pub needs: Vec<PathBuf>,
-    /// What `.pth` files ask for and is not in `needs`: too broad, or asked for by the repository.
+    /// What Python or `.pth` files ask for and is not in `needs`: too broad, or asked for by the
+    /// repository.
     pub withheld: Vec<PathBuf>,
     pub soabi: String,
     pub cache_tag: String,
@@ -94,6 +95,10 @@ pub struct Interpreter {
 impl Interpreter {
     /// Finds the interpreter of a repository and asks it about itself.
     pub fn find(search: &Search<'_>) -> Result<Self, Error> {
+        // Under its real name, which tells what lies in it from what does not.
+        let real = std::fs::canonicalize(search.repository);
+        let repository = real.as_deref().unwrap_or(search.repository);
+        let search = &Search { repository, ..*search };
         let mut refused: Option<Error> = None;
         let mut passed_by = Vec::new();
         for candidate in find::candidates(search)? {
@@ -138,9 +143,7 @@ impl Interpreter {
     }
 
     fn new(search: &Search<'_>, found: Found, described: Described) -> Self {
-        let repository = std::fs::canonicalize(search.repository);
-        let repository = repository.as_deref().unwrap_or(search.repository);
-        let needs = needs::of(&found, &described, repository, search.home);
+        let needs = needs::of(&found, &described, search.repository, search.home);
         let mut warnings = found.warnings;
         let (major, minor, _) = described.version;
         if (major, minor) > NEWEST_TESTED {
@@ -152,7 +155,7 @@ impl Interpreter {
         }
         for path in &needs.withheld {
             warnings.push(format!(
-                "a .pth file asks for `{}`, which guests are not shown",
+                "guests are not shown `{}`, which Python or a .pth file asks for",
                 path.display()
             ));
         }

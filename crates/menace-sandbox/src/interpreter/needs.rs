@@ -5,9 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::find::Found;
 use super::probe::Described;
-
-/// The sandbox shows these anyway.
-const SYSTEM: [&str; 5] = ["/usr", "/lib", "/lib64", "/bin", "/sbin"];
+use crate::init::paths;
 
 /// More links in a row than this is a loop.
 const LONGEST_CHAIN: usize = 40;
@@ -25,11 +23,11 @@ pub(super) fn of(
     repository: &Path,
     home: Option<&Path>,
 ) -> Needs {
-    let is_broad = |path: &Path| {
-        path.components().count() <= 2
-            || repository.starts_with(path)
-            || home.is_some_and(|home| home.starts_with(path))
+    // A directory at the top, or one with everything that the user has, is nobody's need.
+    let is_vast = |path: &Path| {
+        path.components().count() <= 2 || home.is_some_and(|home| home.starts_with(path))
     };
+    let is_broad = |path: &Path| is_vast(path) || repository.starts_with(path);
     let mut wanted = links(&found.executable);
     wanted.push(found.base.clone());
     for prefix in prefixes(found, described) {
@@ -42,17 +40,23 @@ pub(super) fn of(
     wanted.extend([described.stdlib.clone(), described.platstdlib.clone()]);
     wanted.extend(described.site_directories.iter().cloned());
     for library in &described.libraries {
-        wanted.extend(library.parent().map(Path::to_owned));
+        let directory = library.parent().filter(|directory| !is_broad(directory));
+        wanted.push(directory.unwrap_or(library).to_owned());
     }
 
-    let mut needs = Needs { shown: covering(wanted, repository), withheld: Vec::new() };
+    let (vast, wanted): (Vec<_>, Vec<_>) = wanted.into_iter().partition(|path| {
+        let names = covering(vec![path.clone()], repository);
+        names.iter().any(|path| is_vast(path) && path.is_dir())
+    });
+    let mut needs =
+        Needs { shown: covering(wanted, repository), withheld: covering(vast, repository) };
     let untrusted = found.venv.as_ref().is_some_and(|venv| venv.untrusted);
     let asked = covering(described.asked.clone(), repository);
     let (withheld, shown): (Vec<_>, Vec<_>) = asked
         .into_iter()
         .filter(|path| !is_below_any(path, &needs.shown))
         .partition(|path| untrusted || is_broad(path));
-    needs.withheld = withheld;
+    needs.withheld.extend(withheld);
     needs.shown.extend(shown);
     needs.shown = covering(needs.shown, repository);
     needs
@@ -97,7 +101,7 @@ fn covering(paths: Vec<PathBuf>, repository: &Path) -> Vec<PathBuf> {
         })
         .flatten()
         .filter(|path| !path.starts_with(repository))
-        .filter(|path| !SYSTEM.iter().any(|system| path.starts_with(system)))
+        .filter(|path| !paths::SYSTEM.iter().any(|system| path.starts_with(system)))
         .collect();
     all.sort();
     all.dedup();
@@ -130,7 +134,72 @@ fn clean(path: &Path) -> PathBuf {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Origin;
     use super::*;
+
+    /// What an interpreter of the system needs that says this about itself.
+    fn needs(change: impl FnOnce(&mut Described), repository: &Path, home: &Path) -> Needs {
+        let found = Found {
+            executable: "/usr/bin/python3".into(),
+            real: "/usr/bin/python3".into(),
+            base: "/usr/bin/python3".into(),
+            venv: None,
+            origin: Origin::Path,
+            warnings: Vec::new(),
+        };
+        let mut described = Described {
+            version: (3, 12, 0),
+            implementation: "cpython".to_owned(),
+            prefix: "/usr".into(),
+            base_prefix: "/usr".into(),
+            stdlib: "/usr/lib/python3".into(),
+            platstdlib: "/usr/lib/python3".into(),
+            paths: Vec::new(),
+            site_directories: Vec::new(),
+            pth_files: Vec::new(),
+            asked: Vec::new(),
+            libraries: Vec::new(),
+            soabi: String::new(),
+            cache_tag: String::new(),
+            magic: String::new(),
+            compiled: Vec::new(),
+        };
+        change(&mut described);
+        of(&found, &described, repository, Some(home))
+    }
+
+    #[test]
+    fn nothing_that_python_says_shows_a_home_or_a_top_directory() {
+        let room = tempfile::tempdir().unwrap();
+        let at = |name: &str| fs::canonicalize(room.path()).unwrap().join(name);
+        let (home, repository) = (at("home/ada"), at("home/ada/repository"));
+        for directory in [&repository, &at("home/ada/lib"), &at("lib")] {
+            fs::create_dir_all(directory).unwrap();
+        }
+        let libraries = ["home/ada/x.so", "home/x.so", "home/ada/lib/x.so", "lib/x.so"].map(at);
+        for library in &libraries {
+            fs::write(library, "").unwrap();
+        }
+        let shown = needs(|it| it.libraries.clone_from(&libraries.to_vec()), &repository, &home);
+        let expected = [at("home/ada/lib"), at("home/ada/x.so"), at("home/x.so"), at("lib")];
+        assert_eq!(shown, Needs { shown: expected.to_vec(), withheld: Vec::new() });
+
+        let vast = [home.clone(), at("home"), "/etc".into(), "/".into()];
+        for directory in vast {
+            for change in [
+                |it: &mut Described, path: PathBuf| it.stdlib = path,
+                |it: &mut Described, path: PathBuf| it.platstdlib = path,
+                |it: &mut Described, path: PathBuf| it.site_directories.push(path),
+                |it: &mut Described, path: PathBuf| it.asked.push(path),
+            ] {
+                let found = needs(|it| change(it, directory.clone()), &repository, &home);
+                let withheld = vec![directory.clone()];
+                assert_eq!(found, Needs { shown: Vec::new(), withheld });
+            }
+            let found = needs(|it| it.base_prefix = directory, &repository, &home);
+            assert_eq!(found.shown, Vec::<PathBuf>::new());
+        }
+    }
 
     #[test]
     fn what_the_system_or_the_repository_shows_is_not_listed() {

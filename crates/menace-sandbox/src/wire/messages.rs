@@ -18,7 +18,7 @@ pub(crate) struct InitConfig {
     pub drop_to: Option<Identity>,
     /// On the host.
     pub repo: PathBuf,
-    /// How Python is started, as seen from inside.
+    /// How Python is started: an absolute path, or one below the repository, wherever that is inside.
     pub python: PathBuf,
     /// Directories and files of the host, to be seen under the same path, read-only.
     pub needs: Vec<PathBuf>,
@@ -91,8 +91,6 @@ pub(crate) enum FromInit {
 pub(crate) struct Ready {
     /// Where the repository is, as seen from inside.
     pub repo: String,
-    /// Landlock's version, when it is in force.
-    pub landlock: Option<u32>,
     /// What is not as tight as it could be here.
     pub remarks: Vec<String>,
 }
@@ -123,6 +121,8 @@ pub(crate) struct Report {
     pub process_limit_hits: u64,
     pub processes_left: Vec<String>,
     pub attempts: Vec<Violation>,
+    /// System calls that had no effect, though the guest was told that they had.
+    pub pretended: Vec<String>,
     pub enforced_by: EnforcedBy,
     pub unenforced: Vec<Limit>,
     pub felt: Vec<Felt>,
@@ -139,6 +139,8 @@ pub(crate) enum Killed {
     Cpu,
     Memory,
     Disk,
+    /// A fault, before its time was up.
+    Early,
 }
 
 /// The beginning of a stream and how much there was.

@@ -1,6 +1,6 @@
 //! Python values to and from `marshal`, by the tags of `docs/guest-protocol.md`.
 
-use menace_model::{PyStr, Value};
+use menace_model::{MethodCall, PyStr, Value};
 
 use super::marshal::{Item, Writer};
 
@@ -74,6 +74,38 @@ pub(crate) fn write(out: &mut Writer, value: &Value) {
             tagged(out, "f", 1);
             write(out, value);
         }
+        Value::Raises(value) => {
+            tagged(out, "b", 1);
+            write(out, value);
+        }
+        Value::Yields(items) => sequence(out, "y", items),
+        Value::Argument(number) => {
+            tagged(out, "k", 1);
+            out.int(i64::from(*number));
+        }
+        Value::Async(value) => {
+            tagged(out, "w", 1);
+            write(out, value);
+        }
+        Value::Stub { bases, members, args, kwargs } => {
+            tagged(out, "o", 4);
+            out.list(bases.len());
+            for base in bases {
+                out.str(&base.to_string());
+            }
+            named(out, members);
+            arguments(out, args, kwargs);
+        }
+        Value::After { value, calls } => {
+            tagged(out, "h", 2);
+            write(out, value);
+            out.list(calls.len());
+            for MethodCall { name, args, kwargs } in calls {
+                out.list(3);
+                out.str(name);
+                arguments(out, args, kwargs);
+            }
+        }
     }
 }
 
@@ -83,8 +115,12 @@ pub(crate) fn arguments(out: &mut Writer, args: &[Value], kwargs: &[(String, Val
     for value in args {
         write(out, value);
     }
-    out.list(kwargs.len());
-    for (name, value) in kwargs {
+    named(out, kwargs);
+}
+
+fn named(out: &mut Writer, values: &[(String, Value)]) {
+    out.list(values.len());
+    for (name, value) in values {
         out.list(2);
         out.str(name);
         write(out, value);

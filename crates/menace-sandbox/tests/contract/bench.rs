@@ -1,21 +1,24 @@
 //! A repository of its own for each test, a backend around it, and short ways to ask for calls.
 //!
-//! Invariant: a [`Bench`] that goes away has checked that its repository is as it was and that no
-//! process and no directory is left.
+//! Written against `dyn Backend`; what only the host's own processes and directories can tell is in
+//! [`Traces`]. Invariant: a [`Bench`] that goes away has checked that its repository is as it was and
+//! that no trace is left.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fs;
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use menace_model::{Call, How, Limits, ModuleRef, Outcome, Target, Value, Verdict};
 use menace_sandbox::interpreter::{Interpreter, Search, Source};
-use menace_sandbox::{Backend, LocalBackend, Options, SandboxError, Tier, Warm, WarmSpec};
+use menace_sandbox::{Backend, Options, SandboxError, Tier, Warm, WarmSpec};
 use tempfile::TempDir;
 
-use crate::{host, process};
+use crate::backends::{self, Factory};
+use crate::host::Traces;
+use crate::process;
 
 /// The text of a Python file from `guests/`.
 macro_rules! guest {
@@ -39,36 +42,37 @@ const FILES: [(&str, &str); 8] = [
 
 pub(crate) fn interpreter() -> Interpreter {
     static FOUND: OnceLock<Interpreter> = OnceLock::new();
-    FOUND.get_or_init(|| found(Path::new("/usr/bin/python3"))).clone()
+    let system = Path::new("/usr/bin/python3");
+    let cache = process::cache();
+    let find = || found(Some(system), Path::new("/nonexistent"), Some(&cache));
+    FOUND.get_or_init(find).clone()
 }
 
-fn found(python: &Path) -> Interpreter {
+/// The one that is named, or that of the repository.
+pub(crate) fn found(python: Option<&Path>, repository: &Path, cache: Option<&Path>) -> Interpreter {
     let sources: Vec<Source> = menace_sandbox::harness_sources()
         .iter()
         .map(|(name, text)| Source { name: (*name).to_owned(), text: (*text).to_owned() })
         .collect();
-    let cache = process::cache();
     let search = Search {
-        python: Some(python),
-        repository: Path::new("/nonexistent"),
+        python,
+        repository,
         path: OsStr::new("/usr/bin:/bin"),
         home: None,
         sources: &sources,
-        cache: Some(&cache),
+        cache,
     };
     Interpreter::find(&search).expect("a Python can be found")
 }
 
 #[derive(Debug)]
 pub(crate) struct Bench {
-    pub(crate) tier: Tier,
     /// There until the bench goes away.
-    backend: Option<LocalBackend>,
+    backend: Option<Box<dyn Backend>>,
+    options: Options,
     repo: TempDir,
-    workspaces: TempDir,
     before: BTreeMap<PathBuf, Entry>,
-    /// In the environment of every guest, to find its processes by.
-    marker: String,
+    traces: Traces,
 }
 
 impl Bench {
@@ -78,29 +82,41 @@ impl Bench {
     }
 
     pub(crate) fn with_options(tier: Tier, guest: &str, change: impl FnOnce(&mut Options)) -> Self {
+        Self::around(backends::of(tier), tier, guest, change)
+    }
+
+    /// Around whatever backend the factory makes.
+    pub(crate) fn around(
+        factory: Factory,
+        tier: Tier,
+        guest: &str,
+        change: impl FnOnce(&mut Options),
+    ) -> Self {
         let repo = TempDir::with_prefix("repo-").expect("a repository can be made");
         for (name, text) in FILES.into_iter().chain([("guest.py", guest)]) {
             let file = repo.path().join(name);
             fs::create_dir_all(file.parent().expect("in the repository")).expect("writable");
             fs::write(file, text).expect("writable");
         }
-        let workspaces = TempDir::with_prefix("work-").expect("a workspace can be made");
-        // The guest is another user, who must get to its copy.
-        fs::set_permissions(workspaces.path(), fs::Permissions::from_mode(0o711)).expect("ours");
+        let traces = Traces::new(tier, repo.path());
         let mut options = Options::new(repo.path().to_owned(), interpreter());
         options.tier = Some(tier);
         options.init = process::init();
-        workspaces.path().clone_into(&mut options.workspaces);
+        traces.workspaces().clone_into(&mut options.workspaces);
         change(&mut options);
-        let backend = LocalBackend::new(options)
+        let backend = factory(options.clone())
             .unwrap_or_else(|error| panic!("the tier `{tier}` must be had here: {error}"));
         let before = entries(repo.path());
-        let marker = format!("menace-test-{}-{}", std::process::id(), repo.path().display());
-        Self { tier, backend: Some(backend), repo, workspaces, before, marker }
+        Self { backend: Some(backend), options, repo, before, traces }
     }
 
-    pub(crate) fn backend(&self) -> &LocalBackend {
-        self.backend.as_ref().expect("it is there until the end")
+    pub(crate) fn backend(&self) -> &dyn Backend {
+        self.backend.as_deref().expect("it is there until the end")
+    }
+
+    /// What the backend was made with.
+    pub(crate) fn options(&self) -> &Options {
+        &self.options
     }
 
     pub(crate) fn repo(&self) -> &Path {
@@ -111,7 +127,7 @@ impl Bench {
     pub(crate) fn spec(&self) -> WarmSpec {
         let module = ModuleRef { name: "guest".to_owned(), path: None };
         let mut spec = WarmSpec::new(Some(module));
-        spec.environment.push(("MENACE_TEST_MARKER".to_owned(), self.marker.clone()));
+        spec.environment.push(self.traces.variable());
         spec
     }
 
@@ -137,12 +153,6 @@ impl Bench {
         let now = entries(self.repo.path());
         assert_eq!(self.before, now, "the repository of the host was changed");
     }
-
-    /// How many processes an idle sandbox has: the init, with namespaces its parent, the
-    /// interpreter, and the process that waits to become the next call.
-    fn idle_processes(&self) -> usize {
-        if self.tier.has_namespaces() { 4 } else { 3 }
-    }
 }
 
 impl Drop for Bench {
@@ -152,10 +162,7 @@ impl Drop for Bench {
             return;
         }
         self.check_repository();
-        assert_eq!(host::processes_of(&self.marker), Vec::<String>::new());
-        assert_eq!(host::descendants(), Vec::<String>::new());
-        let left = fs::read_dir(self.workspaces.path()).expect("still there").count();
-        assert_eq!(left, 0, "workspaces were left");
+        self.traces.assert_gone();
     }
 }
 
@@ -170,10 +177,7 @@ impl Session<'_> {
     /// Whatever the guest does, there is an outcome, and no process but the sandbox's own.
     pub(crate) fn run(&mut self, ask: Ask) -> Outcome {
         let outcome = self.try_run(ask).expect("a guest is never an error");
-        let left = host::descendants();
-        // Counted last: another sandbox may be on its way meanwhile.
-        let idle = host::children(std::process::id()).len() * self.bench.idle_processes();
-        assert!(left.len() <= idle, "processes were left: {left:?}");
+        self.bench.traces.assert_idle();
         outcome
     }
 

@@ -1,6 +1,6 @@
 //! Every kind of section can be called, and what goes in is what Python sees.
 
-use menace_model::{How, ModuleRef, PyStr, Reference, Stage, Value, Verdict};
+use menace_model::{How, MethodCall, ModuleRef, PyStr, Reference, Stage, Value, Verdict};
 use menace_sandbox::Tier;
 
 use crate::bench::{Bench, ask, ask_module, guest, text};
@@ -192,6 +192,22 @@ fn a_value_can_be_made_by_the_guest(tier: Tier) {
     assert_eq!(outcome.value.and_then(|value| value.length), Some(100_000));
     let function = Value::Returns(Box::new(Value::Int(5)));
     assert_eq!(session.value(ask("called").with([function])), Value::Int(5));
+    let stub = Value::Stub {
+        bases: vec![reference("Account")],
+        members: vec![("__call__".to_owned(), Value::Argument(1))],
+        args: vec![Value::Int(5)],
+        kwargs: vec![],
+    };
+    let poorer = Value::After {
+        value: Box::new(stub),
+        calls: vec![MethodCall {
+            name: "withdraw".to_owned(),
+            args: vec![Value::Int(2)],
+            kwargs: vec![],
+        }],
+    };
+    let doubled = ask("Account.doubled").how(How::Property).on(poorer);
+    assert_eq!(session.value(doubled), Value::Int(6));
     let named = Value::Name(reference("Account.twice"));
     let outcome = session.run(ask("described").with([named]));
     assert!(text(&outcome_items(&outcome)[0]).contains("function"), "{outcome:#?}");

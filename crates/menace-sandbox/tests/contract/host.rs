@@ -2,7 +2,61 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+
+use menace_sandbox::Tier;
+use tempfile::TempDir;
+
+/// What the sandboxes of one bench show on this very machine while they live: processes, and
+/// directories for those that have no mounts. A backend that runs calls elsewhere shows nothing.
+#[derive(Debug)]
+pub(crate) struct Traces {
+    tier: Tier,
+    /// In the environment of every guest, to find its processes by.
+    marker: String,
+    workspaces: TempDir,
+}
+
+impl Traces {
+    pub(crate) fn new(tier: Tier, repo: &Path) -> Self {
+        let workspaces = TempDir::with_prefix("work-").expect("a workspace can be made");
+        // The guest is another user, who must get to its copy.
+        fs::set_permissions(workspaces.path(), fs::Permissions::from_mode(0o711)).expect("ours");
+        let marker = format!("menace-test-{}-{}", std::process::id(), repo.display());
+        Self { tier, marker, workspaces }
+    }
+
+    pub(crate) fn variable(&self) -> (String, String) {
+        ("MENACE_TEST_MARKER".to_owned(), self.marker.clone())
+    }
+
+    pub(crate) fn workspaces(&self) -> &Path {
+        self.workspaces.path()
+    }
+
+    /// Between two calls there are only the processes that idle sandboxes have: the init, with
+    /// namespaces its parent, the interpreter, and the one that waits to become the next call.
+    pub(crate) fn assert_idle(&self) {
+        let left = all_children();
+        // Another sandbox may come or go meanwhile, so they are counted among those who were found.
+        let own = std::process::id();
+        let is_sandbox = |pid: &&u32| parent(**pid).is_none_or(|parent| parent == own);
+        let sandboxes = left.iter().filter(is_sandbox).count();
+        let idle = sandboxes * if self.tier.has_namespaces() { 4 } else { 3 };
+        let left: Vec<String> = left.into_iter().map(described).collect();
+        assert!(left.len() <= idle, "processes were left: {left:?}");
+    }
+
+    /// Nothing is left of any sandbox.
+    pub(crate) fn assert_gone(&self) {
+        let left = [processes_of(&self.marker), descendants()].concat();
+        assert_eq!(left, Vec::<String>::new(), "processes were left");
+        let entries = fs::read_dir(self.workspaces.path()).expect("still there").flatten();
+        let left: Vec<_> = entries.map(|entry| entry.file_name()).collect();
+        assert!(left.is_empty(), "directories were left: {left:?}");
+    }
+}
 
 /// Everybody who descends from this process, parents first.
 pub(crate) fn all_children() -> Vec<u32> {
@@ -27,6 +81,12 @@ pub(crate) fn children(pid: u32) -> Vec<u32> {
     lists.iter().flat_map(|list| list.split_whitespace()).filter_map(|n| n.parse().ok()).collect()
 }
 
+fn parent(pid: u32) -> Option<u32> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // The name of the program may hold spaces and parentheses.
+    stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
+}
+
 fn described(pid: u32) -> String {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     stat.split(' ').take(3).collect::<Vec<_>>().join(" ")
@@ -39,6 +99,17 @@ pub(crate) fn processes_of(marker: &str) -> Vec<String> {
     let has = |pid: &u32| {
         let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
         environment.windows(marker.len()).any(|window| window == marker.as_bytes())
+    };
+    pids.filter(has).map(described).collect()
+}
+
+/// Everybody on this machine who was started with this argument.
+pub(crate) fn started_with(argument: &str) -> Vec<String> {
+    let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
+    let pids = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    let has = |pid: &u32| {
+        let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        line.split(|byte| *byte == 0).any(|found| found == argument.as_bytes())
     };
     pids.filter(has).map(described).collect()
 }

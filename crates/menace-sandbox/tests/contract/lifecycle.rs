@@ -1,13 +1,16 @@
 //! What is left when it is over, however it was ended: nothing.
 
 use std::fs;
+use std::os::unix::process::ExitStatusExt;
+use std::path::PathBuf;
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use menace_model::{Value, Verdict};
-use menace_sandbox::{Backend, Cancel, Job, LocalBackend, Options, Pool, SandboxError, Tier};
+use menace_sandbox::{Cancel, Job, Options, Pool, SandboxError, Tier};
 
 use crate::bench::{Bench, ask, guest, interpreter};
-use crate::{host, process};
+use crate::{backends, host, process};
 
 crate::on_every_tier![
     an_ended_session_leaves_nothing,
@@ -20,6 +23,7 @@ crate::on_every_tier![
     a_cancelled_pool_ends_at_once,
     two_sessions_do_not_see_each_other,
     what_a_killed_menace_left_is_removed_by_the_next,
+    who_merely_mentions_a_workspace_is_spared,
     a_missing_repository_is_an_error,
 ];
 
@@ -211,25 +215,56 @@ fn differences(one: &Value, other: &Value) -> Vec<String> {
     pairs.map(|(one, other)| format!("{one:?}, then {other:?}")).collect()
 }
 
-/// The workspace of a process that never was; the rest of a sandbox goes with its init.
+/// Workspace and canary of a process that never was; the rest of a sandbox goes with its init.
 fn what_a_killed_menace_left_is_removed_by_the_next(tier: Tier) {
     let bench = Bench::new(tier, GUEST);
-    let workspaces = &bench.backend().options().workspaces;
+    let workspaces = &bench.options().workspaces;
     let left = workspaces.join("work-of-menace-4194303-1-0");
     fs::create_dir_all(left.join("sandbox/repo")).expect("writable");
     fs::write(left.join("sandbox/repo/file"), "left").expect("writable");
     let other = workspaces.join("somebody-elses");
     fs::create_dir(&other).expect("writable");
-    let again = LocalBackend::new(bench.backend().options().clone()).expect("as before");
+    let canary = workspaces.join("canary-of-menace-4194303-1-0");
+    fs::write(&canary, "tweet").expect("writable");
+    let unpurged = Options { purge: false, ..bench.options().clone() };
+    backends::of(tier)(unpurged).expect("as before");
+    assert!(left.exists() && canary.exists(), "who did not ask for it does not wait for it");
+    let again = backends::of(tier)(bench.options().clone()).expect("as before");
     assert_eq!(again.tier(), tier);
-    assert!(!left.exists() && other.exists());
+    assert!(!left.exists() && !canary.exists() && other.exists());
     fs::remove_dir(other).expect("ours");
+}
+
+/// Guests that lost their init are known by the home or the temporary directory they were given.
+fn who_merely_mentions_a_workspace_is_spared(tier: Tier) {
+    let bench = Bench::new(tier, GUEST);
+    let left = bench.options().workspaces.join("work-of-menace-4194303-1-0");
+    let room = left.join("sandbox/box");
+    fs::create_dir_all(&room).expect("writable");
+    let sleeper = |name: &str, value: PathBuf| {
+        let mut command = Command::new("sleep");
+        command.arg("60").env_clear().env(name, value).spawn().expect("a process")
+    };
+    let mut guests = [sleeper("HOME", room.join("home")), sleeper("TMPDIR", room.join("tmp"))];
+    let mut others = [
+        sleeper("OLDPWD", room.join("home")),
+        sleeper("HOME", room.join("home/below")),
+        sleeper("HOME", bench.repo().to_owned()),
+    ];
+    backends::of(tier)(bench.options().clone()).expect("as before");
+    assert!(!left.exists());
+    let signals = guests.each_mut().map(|guest| guest.wait().expect("ours").signal());
+    let ended = others.each_mut().map(|other| other.try_wait().expect("ours").is_some());
+    for other in &mut others {
+        other.kill().and_then(|()| other.wait()).expect("ours");
+    }
+    assert_eq!((signals, ended), ([Some(libc::SIGKILL); 2], [false; 3]));
 }
 
 fn a_missing_repository_is_an_error(tier: Tier) {
     let mut options = Options::new("/nonexistent/repository".into(), interpreter());
     options.tier = Some(tier);
     options.init = process::init();
-    let refused = LocalBackend::new(options);
+    let refused = backends::of(tier)(options);
     assert!(matches!(refused, Err(SandboxError::Repository { .. })), "{refused:?}");
 }

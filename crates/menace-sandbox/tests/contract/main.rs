@@ -4,25 +4,35 @@
 //! The same facts run once more without root, through [`without_root`]. A tier that this machine
 //! lacks fails: nothing is skipped.
 
+mod backends;
 mod bad_guests;
 mod bad_objects;
 mod bench;
 mod calls;
+mod daemons;
+mod deeds;
 mod descriptors;
 mod escapes;
+mod faults;
+mod handed_on;
 mod host;
 mod imports;
 mod lifecycle;
 mod limits;
 mod loopholes;
+mod mending;
 mod network;
 mod outcome;
 mod policy;
 mod pristine;
 mod process;
+mod proof;
 mod seeds;
+mod shaping;
 mod soak;
+mod trials;
 mod unisolated;
+mod venv;
 mod without_root;
 
 /// Makes a test of each fact for each tier.

@@ -1,6 +1,7 @@
 """Plays the init for the guest harness and checks what comes back. Standard library only.
 
     python guest_driver PYTHON_UNDER_TEST [part of a case's name]
+    python guest_driver PYTHON_UNDER_TEST --slowdown
 
 Prints a line for each failed case and `N passed, N failed` at the end; the exit code follows.
 Each case is one function whose name states a fact; every file in this directory may have some.
@@ -13,6 +14,8 @@ from importlib import import_module
 
 from cases import CASES
 from starting import as_init
+
+import slowdown
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
@@ -37,6 +40,9 @@ def main():
         if name.endswith(".py"):
             import_module(name[:-3])
     wanted = sys.argv[2] if len(sys.argv) > 2 else ""
+    if wanted == "--slowdown":
+        slowdown.measure()
+        return
     passed = failed = 0
     for function in CASES:
         if wanted not in function.__name__:

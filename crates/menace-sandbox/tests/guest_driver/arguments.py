@@ -77,6 +77,156 @@ def a_callable_argument_does_not_lead_to_the_harness():
 
 
 @case
+def callables_raise_yield_and_hand_back():
+    text = """
+        def f(raising, generator, argument):
+            try:
+                raising(1, k=2)
+            except KeyError as error:
+                caught = error.args
+            made = generator(1)
+            return caught, type(made).__name__, list(made), list(generator()), argument(7, 8)
+    """
+    described = [
+        ("b", ("n", "builtins:KeyError", ["gone"], [])),
+        ("y", [1, ("l", [])]),
+        ("k", 1),
+    ]
+    full = result_of(text, described)
+    expected = (("gone",), "generator", [1, []], [1, []], 8)
+    equal(eval(full["value"]["repr"]), expected, full["exception"])
+
+
+@case
+def callables_can_be_awaited():
+    text = """
+        import inspect
+        async def f(returns, raises, yields, named):
+            try:
+                await raises()
+            except OSError as error:
+                caught = type(error).__name__
+            items = [item async for item in yields()]
+            assert inspect.iscoroutinefunction(returns)
+            return await returns(1), caught, items, await named("abc")
+    """
+    described = [
+        ("w", ("f", 5)),
+        ("w", ("b", ("n", "builtins:OSError", [], []))),
+        ("w", ("y", [1, 2])),
+        ("w", ("r", "builtins:len")),
+    ]
+    full = result_of(text, described)
+    equal(eval(full["value"]["repr"]), (5, "OSError", [1, 2], 3), full["exception"])
+
+
+@case
+def stubs_are_instances_of_what_is_asked_for():
+    text = """
+        import abc
+        from typing import Generic, TypeVar
+        try:
+            from typing import Protocol
+        except ImportError:
+            Protocol = object
+        T = TypeVar("T")
+        class Shape(abc.ABC):
+            def __init__(self, name, scale=1):
+                self.name, self.scale = name, scale
+            @abc.abstractmethod
+            def area(self): ...
+            def doubled(self):
+                return self.area() * 2
+        class Sized(Protocol):
+            def size(self) -> int: ...
+        class Box(Generic[T]): pass
+        def f(shape, sized, duck):
+            assert isinstance(shape, Shape) and Sized in type(sized).__mro__
+            with duck as inside:
+                assert inside is duck
+                items = [item for item in duck]
+            return shape.doubled(), shape.name, shape.scale, sized.size(), duck.colour, items
+        def g(box):
+            return isinstance(box, Box), type(box).__module__
+    """
+    described = [
+        ("o", ["m:Shape"], [["area", ("f", 4)]], ["square"], [["scale", 3]]),
+        ("o", ["m:Sized"], [["size", ("f", 9)]], [], []),
+        (
+            "o",
+            [],
+            [
+                ["colour", "red"],
+                ["__enter__", ("k", 0)],
+                ["__exit__", ("f", None)],
+                ["__iter__", ("y", [1, 2])],
+            ],
+            [],
+            [],
+        ),
+    ]
+    with guest(text) as one:
+        full = one.call("m:f", described)
+        expected = (8, "square", 3, 9, "red", [1, 2])
+        equal(eval(full["value"]["repr"]), expected, full["exception"])
+        full = one.call("m:g", [("o", ["m:Box"], [], [], [])])
+        equal(full["value"]["value"], ("t", [True, "stub"]), full["exception"])
+
+
+@case
+def a_stub_without_an_abstract_method_is_no_instance():
+    text = """
+        import abc
+        class Shape(abc.ABC):
+            @abc.abstractmethod
+            def area(self): ...
+        def f(shape):
+            return shape
+    """
+    full = result_of(text, [("o", ["m:Shape"], [], [], [])])
+    equal(
+        (full["kind"], full["stage"], full["exception"]["type"]),
+        ("raised", "arguments", "TypeError"),
+    )
+
+
+@case
+def objects_have_a_past():
+    text = "def f(file, stack):\n    return file.closed, stack"
+    described = [
+        ("h", ("n", "io:StringIO", ["x"], []), [["close", [], []]]),
+        ("h", ("l", []), [["append", [1], []], ["extend", [("l", [2, 3])], []], ["pop", [0], []]]),
+    ]
+    full = result_of(text, described)
+    equal(full["value"]["value"], ("t", [True, ("l", [2, 3])]), full["exception"])
+    shared = ("g", 1, ("h", ("l", []), [["append", [1], []]]))
+    full = result_of("def f(a, b):\n    return a is b, a", [shared, ("v", 1)])
+    equal(full["value"]["value"], ("t", [True, ("l", [1])]), full["exception"])
+
+
+@case
+def stubs_do_not_lead_to_the_harness():
+    text = """
+        def f(*functions):
+            return [sorted(function.__globals__) for function in functions]
+        def g(stub):
+            return vars(type(stub))["__module__"], sorted(vars(stub))
+    """
+    described = [
+        ("b", ("n", "builtins:OSError", [], [])),
+        ("y", []),
+        ("k", 0),
+        ("w", ("f", 1)),
+        ("w", ("y", [])),
+    ]
+    with guest(text) as one:
+        full = one.call("m:f", described)
+        equal(eval(full["value"]["repr"]), [["__builtins__", "__name__"]] * 5)
+        full = one.call("m:g", [("o", [], [], [], [])])
+        equal(full["value"]["value"], ("t", ["stub", ("l", [])]))
+
+
+@case
 def plain_arguments_are_taken_as_they_are():
     with guest("def f(a, *, b):\n    return [a, b]") as one:
         full = one.call("m:f", [1], kwargs=[["b", "x"]], plain=True)

@@ -18,6 +18,8 @@ HARNESS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "
 SIZE = 1 << 20
 CAPS = {"repr": 2000, "items": 100, "depth": 20, "message": 1000, "frames": 20}
 PATIENCE = 20.0
+# What a call may have beside what every call has.
+CONDITIONS = ("coverage", "burst", "files", "environment", "faults", "network", "upstream")
 
 
 class Guest:
@@ -172,6 +174,9 @@ class Guest:
             "caps": dict(CAPS, **more.pop("caps", {})),
             "plain": more.pop("plain", False),
         }
+        for condition in CONDITIONS:
+            if condition in more:
+                self.message[condition] = more.pop(condition)
         rlimits = more.pop("rlimits", [])
         assert not more, more
         forked = self.ask({"op": "prepare"})

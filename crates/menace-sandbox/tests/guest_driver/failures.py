@@ -1,8 +1,10 @@
 """Exceptions, exits and exhaustion are described."""
 
+import subprocess
+
 from cases import case, equal, guest, result_of
-from driving import CAPS
-from under_test import VERSION
+from driving import CAPS, HARNESS
+from under_test import PYTHON, VERSION
 
 
 @case
@@ -196,3 +198,104 @@ def a_report_never_runs_past_its_place():
         full = one.call("m:v", caps=caps)
         equal(full["kind"], "returned")
         assert one.call("m:names", caps=caps)["exception"]["type"].startswith("mmm")
+
+
+@case
+def an_exception_tells_its_bases_and_whether_its_class_is_the_repositorys():
+    text = """
+        class Mine(LookupError):
+            pass
+        class Odd(type):
+            def __getattribute__(cls, name):
+                raise RuntimeError(name)
+        class Hidden(Mine, metaclass=Odd):
+            pass
+        def f():
+            raise Mine
+        def hidden():
+            raise Hidden
+        def theirs():
+            import json
+            raise json.JSONDecodeError('m', '', 0)
+    """
+    with guest(text) as one:
+        error = one.call("m:f")["exception"]
+        equal(error["bases"], ["LookupError", "Exception", "BaseException"])
+        equal(error["own_class"], True)
+        error = one.call("m:hidden")["exception"]
+        equal((error["bases"][0], error["own_class"]), ("m.Mine", True))
+        error = one.call("m:theirs")["exception"]
+        equal((error["bases"][0], error["own_class"]), ("ValueError", False))
+
+
+@case
+def an_exception_is_explicit_when_a_raise_statement_of_the_innermost_frame_raised_it():
+    text = """
+        import contextlib
+        def plain(n):
+            if n < 0:
+                raise ValueError(n)
+        def chained():
+            try:
+                {}['a']
+            except KeyError as e:
+                raise ValueError('v') from e
+        def found():
+            return [][1]
+        def again():
+            try:
+                return [][1]
+            except IndexError:
+                raise
+        def once_more():
+            try:
+                return [][1]
+            except IndexError as e:
+                raise e
+        def asserted(n):
+            assert n, 'no'
+        def library():
+            import json
+            json.loads('')
+        def missing():
+            import there_is_no_such_module
+        @contextlib.contextmanager
+        def manager():
+            yield 1
+        def inside():
+            with manager():
+                raise ValueError('in there')
+        async def later():
+            raise ValueError('later')
+        def items():
+            yield 1
+            raise ValueError('at the end')
+        def wide(n):
+            if n:
+                a, b, c = n, n, n
+                %s
+                raise ValueError('far away')
+    """ % ("\n                ".join(f"x{i} = a + {i} * b" for i in range(300)))
+    with guest(text) as one:
+
+        def explicit(name, *args):
+            return one.call("m:" + name, args)["exception"]["explicit"]
+
+        for name, args in (("plain", [-1]), ("chained", []), ("inside", []), ("later", [])):
+            equal(explicit(name, *args), True, name)
+        equal((explicit("items"), explicit("wide", 1)), (True, True))
+        for name, args in (("found", []), ("again", []), ("once_more", []), ("asserted", [0])):
+            equal(explicit(name, *args), False, name)
+        equal((explicit("missing"), explicit("plain"), explicit("plain", "x")), (False,) * 3)
+        equal(explicit("library"), True)
+        equal(one.call("m:library")["exception"]["frames"][-1]["function"], "raw_decode")
+
+
+@case
+def the_number_of_the_raise_instruction_is_this_interpreters():
+    script = (
+        f"import sys; sys.path.insert(0, {HARNESS!r}); import failures, opcode;"
+        "print(failures.RAISE, opcode.opmap['RAISE_VARARGS'])"
+    )
+    ours, theirs = subprocess.check_output([PYTHON, "-I", "-B", "-c", script]).split()
+    equal(ours, theirs)

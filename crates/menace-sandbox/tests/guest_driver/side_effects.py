@@ -3,7 +3,7 @@
 import os
 import time
 
-from cases import case, equal, guest
+from cases import case, equal, guest, new
 
 
 @case
@@ -88,7 +88,8 @@ def changes_of_the_process_are_reported():
         equal((changed["signals"], changed["modules"]), ([10], 1))
         os.symlink(one.home, one.home + "/link")
         full = one.call("m:same", cwd=one.home + "/link")
-        nothing = {"environ": [], "cwd": None, "modules": 0, "signals": [], "recursion_limit": None}
+        nothing = dict(environ=[], cwd=None, modules=0, signals=[], recursion_limit=None)
+        nothing["defaults"] = []
         equal(full["changed"], nothing)
         equal(full["value"]["value"], os.path.realpath(one.home))
         equal(one.call("m:replaced")["changed"]["environ"], ["os.environ"])
@@ -164,3 +165,67 @@ def files_outside_the_roots_are_attempts():
         equal(len(one.call("m:many")["attempts"]), 32)
     with guest("open('/etc/passwd')") as one:
         equal(one.report()[2]["attempts"], [["read", "/etc/passwd"]])
+
+
+@case
+def defaults_that_the_call_changed_are_named():
+    text = """
+        import functools
+        from collections import defaultdict
+        def f(x, items=[], *, seen={}, kept=(1, [2])):
+            items.append(x)
+            return len(items)
+        def named(x, *, seen=defaultdict(list)):
+            seen[x].append(x)
+        def inner(x, table={'a': [1]}):
+            table['a'].append(x)
+        def put_back(x, items=[1]):
+            items.append(x)
+            items.pop()
+        def given(items=[]):
+            items.append(1)
+        def ring(items=[[]], other=set()):
+            items[0].append(items)
+        def fails(items=[]):
+            items.append(1)
+            raise ValueError
+        class Hostile(list):
+            def __eq__(self, other):
+                raise RuntimeError
+            __iter__ = __getitem__ = __len__ = __eq__
+            __hash__ = None
+        def hostile(items=Hostile()):
+            list.append(items, Hostile())
+        def decorated(function):
+            @functools.wraps(function)
+            def wrapper(*args, **kwargs):
+                return function(*args, **kwargs)
+            return wrapper
+        @decorated
+        def wrapped(items=[]):
+            items.append(1)
+        class A:
+            def __init__(self, items=[]):
+                items.append(1)
+            def method(self, items=[]):
+                items.append(1)
+        def generator(items=[]):
+            items.append(1)
+            yield 1
+    """
+    with guest(text) as one:
+
+        def changed(name, args=(), **more):
+            return one.call("m:" + name, args, **more)["changed"]["defaults"]
+
+        equal(changed("f", [1]), ["items"])
+        equal(changed("named", [1]), ["seen"])
+        equal(changed("inner", [1]), ["table"])
+        equal(changed("put_back", [1]), [])
+        equal(changed("given", [("l", [])]), [])
+        equal(changed("ring"), ["items"])
+        for name in ("fails", "hostile", "wrapped", "A", "generator"):
+            equal(changed(name), ["items"], name)
+        equal(changed("A.method", receiver=new("m:A"), how="method"), ["items"])
+        # The next call has a fresh one.
+        equal(one.call("m:f", [1])["value"]["value"], 1)

@@ -126,5 +126,6 @@ def as_init():
             break
     equal(one.call("m:f")["kind"], "returned")
     equal(one.ask({"op": "sweep"}), {"op": "swept"})
-    print("swept clean")
+    one.close()
+    print("swept clean", flush=True)
     os._exit(0)

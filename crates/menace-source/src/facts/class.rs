@@ -14,6 +14,7 @@ use menace_model::Param;
 use super::imports::{TypeChecking, type_checking_test};
 use super::reference::Reference;
 use super::scope::Scopes;
+pub(crate) use base::tuple_params;
 use field::{Annotated, Candidate, annotated, default_of, unannotated};
 
 /// One field of a class body, as a generated constructor would take it.
@@ -63,7 +64,7 @@ impl BaseFacts {
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct ClassFacts {
     pub qualname: String,
     /// The function around it, for a class that exists only while that runs.
@@ -71,6 +72,8 @@ pub(crate) struct ClassFacts {
     pub bases: Vec<BaseFacts>,
     pub metaclass: Option<String>,
     pub generated: Option<Generated>,
+    /// `class C(TypedDict, total=False)`: its keys may be missing.
+    pub partial: bool,
     pub fields: Vec<Field>,
     /// Names assigned in the body: the members, when it turns out to be an enumeration.
     pub members: Vec<String>,
@@ -104,6 +107,7 @@ pub(crate) fn class_facts(
         bases,
         metaclass,
         generated: generator.map(|generator| generator.generated),
+        partial: class.arguments.as_deref().is_some_and(is_partial),
         fields: Vec::new(),
         members: Vec::new(),
         methods: Vec::new(),
@@ -115,6 +119,11 @@ pub(crate) fn class_facts(
     let Body { mut facts, candidates, .. } = body;
     facts.fields = fields(candidates, generator.map_or(Takes::Annotated, |each| each.takes));
     facts
+}
+
+pub(crate) fn is_partial(arguments: &ast::Arguments) -> bool {
+    let total = arguments.find_keyword("total").map(|keyword| &keyword.value);
+    total.and_then(Expr::as_boolean_literal_expr).is_some_and(|literal| !literal.value)
 }
 
 /// What the statements of a class body add up to.

@@ -17,10 +17,13 @@ use serde::{Deserialize, Serialize};
 
 use menace_model::{Finding, Lint, Numbers, Section, TypeExpr};
 
-pub(crate) use class::ClassFacts;
+pub(crate) use annotation::type_expr;
+pub(crate) use class::{BaseFacts, ClassFacts, Field, is_partial, tuple_params};
 pub(crate) use extract::extract;
 pub(crate) use imports::RawImport;
-pub(crate) use reference::Reference;
+pub(crate) use reference::{Reference, is_typing};
+pub(crate) use scope::{Scope, ScopeKind, Scopes, root_name};
+pub(crate) use signature::kind;
 
 /// Everything that follows from one file alone.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]

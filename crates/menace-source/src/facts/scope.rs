@@ -241,20 +241,33 @@ impl<'a> Scopes<'a> {
         self.0.last().expect("the module's scope is never left")
     }
 
-    fn look_up(&self, root: &str) -> Found<'_, 'a> {
+    /// The scope that binds a name as it is seen from here, and to what.
+    fn binding(&self, name: &str) -> Option<(usize, &Bound)> {
         let innermost = self.0.len() - 1;
-        for (depth, scope) in self.0.iter().enumerate().rev() {
+        self.0.iter().enumerate().rev().find_map(|(depth, scope)| {
+            // The names of a class are not seen by the functions in it.
             if scope.kind == ScopeKind::Class && depth != innermost {
-                continue;
+                return None;
             }
-            match scope.names.get(root) {
-                None => {}
-                Some(Bound::Import(reference)) => return Found::Import(reference),
-                Some(Bound::Variable) if scope.kind == ScopeKind::Function => return Found::Local,
-                Some(Bound::Definition | Bound::Variable) => return Found::Own(scope),
+            scope.names.get(name).map(|bound| (depth, bound))
+        })
+    }
+
+    /// How many scopes are around the one that binds a name.
+    pub(crate) fn depth_of(&self, name: &str) -> Option<usize> {
+        self.binding(name).map(|(depth, _)| depth)
+    }
+
+    fn look_up(&self, root: &str) -> Found<'_, 'a> {
+        match self.binding(root) {
+            None => Found::Unbound,
+            Some((_, Bound::Import(reference))) => Found::Import(reference),
+            Some((depth, bound)) => {
+                let scope = &self.0[depth];
+                let is_local = *bound == Bound::Variable && scope.kind == ScopeKind::Function;
+                if is_local { Found::Local } else { Found::Own(scope) }
             }
         }
-        Found::Unbound
     }
 
     /// Resolves an expression that is a dotted name to a [reference](super::reference).
@@ -300,7 +313,7 @@ enum Found<'s, 'a> {
 }
 
 /// `a` of `a.b.c`; `None` for an expression that is no dotted name.
-fn root_name(mut expr: &Expr) -> Option<&str> {
+pub(crate) fn root_name(mut expr: &Expr) -> Option<&str> {
     loop {
         match expr {
             Expr::Name(name) => return Some(name.id.as_str()),

@@ -6,6 +6,7 @@
 mod foreign;
 mod hierarchy;
 mod step;
+mod table;
 #[cfg(test)]
 mod tests;
 
@@ -18,6 +19,7 @@ use menace_model::{
 };
 
 use super::resolve::Resolver;
+pub(crate) use hierarchy::Closer;
 use hierarchy::{ClassId, Hierarchy};
 
 /// Constructors that need each other more deeply than this are not worth a plan.
@@ -28,22 +30,27 @@ const MAX_STEPS: usize = 256;
 
 /// All classes of the repository and how each is called.
 #[derive(Debug)]
-pub(crate) struct Classes<'r, 'f> {
-    hierarchy: Hierarchy<'r, 'f>,
+pub(crate) struct Classes<'f> {
+    hierarchy: Hierarchy<'f>,
+    /// The sections of each module, resolved.
+    sections: Vec<&'f [Section]>,
     /// The sections called `__init__` and `__new__`, by module and name; the last definition.
     constructors: FxHashMap<(usize, &'f str), &'f Section>,
     /// The call of each class, once somebody has asked for it.
     steps: Vec<OnceLock<Step>>,
 }
 
-impl<'r, 'f> Classes<'r, 'f> {
-    pub(crate) fn new(resolver: &'r Resolver<'f>) -> Self {
-        let hierarchy = Hierarchy::new(resolver);
-        let constructors = resolver
-            .facts
+impl<'f> Classes<'f> {
+    pub(crate) fn new(
+        resolver: Resolver<'f>,
+        sections: Vec<&'f [Section]>,
+        closer: Option<Closer<'f>>,
+    ) -> Self {
+        let hierarchy = Hierarchy::new(resolver, closer);
+        let constructors = sections
             .iter()
             .enumerate()
-            .flat_map(|(module, facts)| facts.sections.iter().map(move |each| (module, each)))
+            .flat_map(|(module, sections)| sections.iter().map(move |each| (module, each)))
             .filter_map(|(module, section)| {
                 let python_name = without_number(section.id.qualname());
                 let is_constructor =
@@ -52,14 +59,27 @@ impl<'r, 'f> Classes<'r, 'f> {
             })
             .collect();
         let steps = (0..hierarchy.len()).map(|_| OnceLock::new()).collect();
-        Self { hierarchy, constructors, steps }
+        Self { hierarchy, sections, constructors, steps }
+    }
+
+    pub(crate) fn resolver(&self) -> &Resolver<'f> {
+        &self.hierarchy.resolver
+    }
+
+    /// The modules and qualified names of a class and those that it inherits from, in the order
+    /// in which Python looks for a method.
+    pub(crate) fn ancestors(&self, module: usize, qualname: &str) -> Vec<(usize, &'f str)> {
+        let Some(id) = self.hierarchy.find(module, qualname) else { return Vec::new() };
+        let own = self.hierarchy.ancestry(id);
+        own.own()
+            .map(|id| (self.hierarchy.module(id), self.hierarchy.facts(id).qualname.as_str()))
+            .collect()
     }
 
     /// For each section of a module, what it needs before it can be called.
     pub(crate) fn constructions(&self, module: usize) -> Vec<Option<Arc<Construction>>> {
         let mut known: FxHashMap<ClassId, Arc<Construction>> = FxHashMap::default();
-        let sections = &self.hierarchy.resolver.facts[module].sections;
-        sections
+        self.sections[module]
             .iter()
             .map(|section| {
                 let id = self.class_to_construct(module, section)?;
@@ -167,7 +187,7 @@ fn is_required(param: &Param) -> bool {
 }
 
 /// The name without the `#2` of a second definition.
-fn without_number(qualname: &str) -> &str {
+pub(crate) fn without_number(qualname: &str) -> &str {
     qualname.split('#').next().unwrap_or(qualname)
 }
 

@@ -12,9 +12,9 @@ use rayon::prelude::*;
 use menace_model::{CallEdge, ModuleError, ModuleReport, Section};
 
 use crate::facts::{FileFacts, Reference};
-use construct::Classes;
+pub(crate) use construct::{Classes, Closer, without_number};
 pub(crate) use names::Names;
-use resolve::Resolver;
+pub(crate) use resolve::{Resolved, Resolver};
 
 /// All modules, linked, and the import cycles among them.
 #[derive(Debug)]
@@ -22,33 +22,35 @@ pub(crate) struct Linked {
     pub modules: Vec<ModuleReport>,
     /// Paths of modules that import each other while being imported.
     pub cycles: Vec<Vec<String>>,
+    /// What is left of the facts: what names and classes mean, for whoever asks later.
+    pub facts: Vec<FileFacts>,
 }
 
 /// Links files; `names` and `facts` go together, in the order of paths.
 pub(crate) fn link(names: &Names, mut facts: Vec<FileFacts>) -> Linked {
-    let constructions: Vec<_> = {
-        let resolver = Resolver::new(names, &facts);
-        let classes = Classes::new(&resolver);
-        (0..facts.len()).into_par_iter().map(|module| classes.constructions(module)).collect()
-    };
     let mut sections: Vec<Vec<Section>> =
         facts.iter_mut().map(|facts| std::mem::take(&mut facts.sections)).collect();
     let resolver = Resolver::new(names, &facts);
-    sections.par_iter_mut().zip(constructions).enumerate().for_each(
-        |(module, (sections, constructions))| {
-            for (section, construction) in sections.iter_mut().zip(constructions) {
-                resolve_section(&resolver, module, section);
-                section.construction = construction;
-            }
-        },
-    );
+    sections.par_iter_mut().enumerate().for_each(|(module, sections)| {
+        for section in sections {
+            resolve_section(&resolver, module, section);
+        }
+    });
+    let classes = Classes::new(resolver, sections.iter().map(Vec::as_slice).collect(), None);
+    let modules = (0..facts.len()).into_par_iter();
+    let constructions: Vec<_> =
+        modules.clone().map(|module| classes.constructions(module)).collect();
     let mut imports: Vec<_> =
-        (0..facts.len()).into_par_iter().map(|module| graph::imports(&resolver, module)).collect();
+        modules.map(|module| graph::imports(classes.resolver(), module)).collect();
     let importers = graph::importers(names, &imports);
     let cycles = graph::cycles(names, &imports);
-
+    for (section, construction) in
+        sections.iter_mut().flatten().zip(constructions.into_iter().flatten())
+    {
+        section.construction = construction;
+    }
     let modules = facts
-        .into_iter()
+        .iter_mut()
         .zip(sections)
         .zip(importers)
         .enumerate()
@@ -60,9 +62,9 @@ pub(crate) fn link(names: &Names, mut facts: Vec<FileFacts>) -> Linked {
                 imports: std::mem::take(&mut imports[index]),
                 imported_by,
                 numbers: facts.numbers,
-                findings: facts.findings,
-                lints: facts.lints,
-                error: facts.error.map(|error| ModuleError {
+                findings: std::mem::take(&mut facts.findings),
+                lints: std::mem::take(&mut facts.lints),
+                error: facts.error.take().map(|error| ModuleError {
                     file: path.clone(),
                     line: error.line,
                     reason: error.reason,
@@ -71,7 +73,7 @@ pub(crate) fn link(names: &Names, mut facts: Vec<FileFacts>) -> Linked {
             }
         })
         .collect();
-    Linked { modules, cycles }
+    Linked { modules, cycles, facts }
 }
 
 fn resolve_section(resolver: &Resolver<'_>, module: usize, section: &mut Section) {

@@ -10,6 +10,7 @@ use menace_source::check::external::Tool;
 use menace_source::{Analysis, AnalyzeError, Options, ScannerChoice, analyze};
 
 use crate::args::{Format, Global};
+use crate::cache;
 use crate::context::{Context, Flags};
 use crate::exit::Failure;
 use crate::render::analysis_json::AnalysisJson;
@@ -19,7 +20,7 @@ use crate::render::{analysis_table, output};
 /// Read every Python file of a repository: sections, imports, complexity, dangerous constructs.
 ///
 /// Nothing of the repository is executed and none of its files is changed. What was read is
-/// remembered below the data directory (`sandbox_data`); --no-cache does without.
+/// remembered in your cache directory (`~/.cache/menace`); --no-cache does without.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -49,7 +50,7 @@ pub(crate) struct Analyze {
     #[arg(long, value_enum, default_value_t = ScannerArg::Auto)]
     scanner: ScannerArg,
 
-    /// Neither read nor write the cache below the data directory.
+    /// Neither read nor write the cache.
     #[arg(long)]
     no_cache: bool,
 
@@ -117,7 +118,7 @@ impl Analyze {
     fn analyze(&self, context: &Context) -> Result<Analysis, Failure> {
         let repo: &PathBuf = &context.settings.general.repo_path;
         let options = Options {
-            cache: (!self.no_cache).then(|| context.settings.general.data_dir.join("cache")),
+            cache: if self.no_cache { None } else { cache::directory(context) },
             scanner: match self.scanner {
                 ScannerArg::Auto => ScannerChoice::Auto,
                 ScannerArg::Ruff => ScannerChoice::Only(Tool::Ruff),

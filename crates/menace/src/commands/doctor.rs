@@ -95,14 +95,16 @@ impl Doctor {
                 "repository `{shown}` is not a directory; check the path given with --repo"
             )));
         }
-        let machine = Machine::look(Path::new(Options::THIS_PROGRAM));
+        let machine = Machine::examine(Path::new(Options::THIS_PROGRAM));
         let found = python::find(&context, self.python.as_deref(), None);
         let tier = machine.tiers().first().copied();
         let why = why_not_stronger(&machine, tier);
         let (sandbox, outcome) = match (tier, &found) {
             (None, _) => not_tried("this machine gives no isolation"),
             (Some(_), Err(_)) => not_tried("there is no Python to try it with"),
-            (Some(_), Ok(interpreter)) => prove(repo, interpreter)?,
+            (Some(_), Ok(interpreter)) => {
+                prove(repo, interpreter, !context.settings.general.light_imports.value)?
+            }
         };
         let (limits, unenforced) = match outcome {
             Some(outcome) => (Some(outcome.enforced_by), outcome.unenforced),
@@ -117,7 +119,7 @@ impl Doctor {
             machine,
             python: match found {
                 Ok(interpreter) => PythonFound::Found(Box::new(interpreter)),
-                Err(error) => PythonFound::Missing { error: with_causes(&error) },
+                Err(error) => PythonFound::Missing { error: with_causes(error) },
             },
             limits,
             unenforced,
@@ -144,12 +146,16 @@ fn why_not_stronger(machine: &Machine, best: Option<Tier>) -> Vec<String> {
 }
 
 /// Starts a sandbox, which tries to leave itself, and makes a call under every limit there is.
-fn prove(repo: &Path, interpreter: &Interpreter) -> Result<(Proof, Option<Outcome>), Failure> {
+fn prove(
+    repo: &Path,
+    interpreter: &Interpreter,
+    purge: bool,
+) -> Result<(Proof, Option<Outcome>), Failure> {
     let empty = tempfile::tempdir()?;
     // An interpreter that belongs to the repository is to be had only with it.
     let inside = repo.canonicalize().is_ok_and(|repo| interpreter.executable.starts_with(repo));
     let place = if inside { repo } else { empty.path() };
-    let options = Options::new(place.to_owned(), interpreter.clone());
+    let options = Options { purge, ..Options::new(place.to_owned(), interpreter.clone()) };
     let proved = LocalBackend::new(options).and_then(|backend| {
         // The standard library comes first: no file of the repository is imported.
         let spec = WarmSpec { import_roots: Vec::new(), ..WarmSpec::new(None) };
@@ -168,26 +174,20 @@ fn prove(repo: &Path, interpreter: &Interpreter) -> Result<(Proof, Option<Outcom
             let verdict = outcome.verdict;
             (Proof::Refused { why: format!("a harmless call {verdict}: {reason}") }, Some(outcome))
         }
-        Err(error) => (Proof::Refused { why: refusal(&error) }, None),
+        Err(error) => (Proof::Refused { why: refusal(error) }, None),
     })
 }
 
-fn refusal(error: &SandboxError) -> String {
+fn refusal(error: SandboxError) -> String {
     match error {
         // Without the advice to ask the doctor.
-        SandboxError::Refused(why) => why.clone(),
+        SandboxError::Refused(why) => why,
         other => with_causes(other),
     }
 }
 
-fn with_causes(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut next = error.source();
-    while let Some(cause) = next {
-        text = format!("{text}: {cause}");
-        next = cause.source();
-    }
-    text
+fn with_causes(error: impl Into<anyhow::Error>) -> String {
+    format!("{:#}", error.into())
 }
 
 fn harmless() -> Call {

@@ -6,12 +6,13 @@ mod receiver;
 pub(crate) mod repeat;
 mod target;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
 
 use anyhow::anyhow;
 use clap::{Args, ValueEnum};
 
-use menace_model::{Call, Conditions, Fixtures, Outcome, Stage, Value, ValueError, Verdict};
+use menace_model::{Call, Conditions, Fixtures, Outcome, Seed, Stage, Value, ValueError, Verdict};
 use menace_sandbox::interpreter::Interpreter;
 use menace_sandbox::{Backend, Cancel, LocalBackend, Options, SandboxError, Tier, WarmSpec};
 use menace_scenario::fixtures;
@@ -19,6 +20,7 @@ use menace_scenario::preset::Preset;
 use menace_source::{Analysis, AnalyzeError, ScannerChoice};
 
 use crate::args::{Format, Global};
+use crate::cache;
 use crate::commands::presets;
 use crate::context::{Context, Flags};
 use crate::exit::Failure;
@@ -90,9 +92,10 @@ pub(crate) struct Exec {
     #[arg(long)]
     coverage: bool,
 
-    /// Let the clock stand still at this time, in seconds since 1970.
+    /// Let the clock stand still at this time, in seconds since 1970; `seed`: at one that the seed
+    /// gives.
     #[arg(long, value_name = "SECONDS", allow_negative_numbers = true)]
-    freeze_time: Option<f64>,
+    freeze_time: Option<Frozen>,
 
     /// The interpreter or virtual environment [default: the repository's own, else the PATH's].
     #[arg(long, value_name = "PATH")]
@@ -136,6 +139,25 @@ impl From<TierArg> for Tier {
     }
 }
 
+/// When the clock stands still.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Frozen {
+    At(f64),
+    BySeed,
+}
+
+impl FromStr for Frozen {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        if text == "seed" {
+            return Ok(Self::BySeed);
+        }
+        let seconds = text.parse().ok().filter(|seconds: &f64| seconds.is_finite());
+        seconds.map(Self::At).ok_or("expected seconds since 1970, such as `1700000000`, or `seed`")
+    }
+}
+
 /// What the user wrote, understood.
 #[derive(Debug)]
 struct Request {
@@ -163,7 +185,8 @@ impl Exec {
         let cancel = Cancel::default();
         interrupt::ends(&cancel)?;
 
-        let analysis = analyze(&context)?;
+        let cache = cache::directory(&context);
+        let analysis = analyze(&context, cache.clone())?;
         let found = target::find(&analysis, &self.target).map_err(Failure::Request)?;
         if let Way::Closed(why) = &found.way {
             return self.print(self.header(&found, None), &unreachable(why));
@@ -192,10 +215,11 @@ impl Exec {
             }
             None => Fixtures::default(),
         };
-        let interpreter = self.interpreter(&context)?;
+        let interpreter = self.interpreter(&context, cache.as_deref())?;
         let options = Options {
             tier: self.tier.map(Tier::from),
             unsafe_no_isolation: self.unsafe_no_isolation,
+            purge: !context.settings.general.light_imports.value,
             cancel: cancel.clone(),
             ..Options::new(context.settings.general.repo_path.value.clone(), interpreter.clone())
         };
@@ -247,10 +271,6 @@ impl Exec {
         };
         let values = receiver.iter().chain(&args).chain(kwargs.iter().map(|(_, value)| value));
         Value::check_labels(values).map_err(Failure::request)?;
-        if self.freeze_time.is_some_and(|seconds| !seconds.is_finite()) {
-            let message = "--freeze-time: expected seconds since 1970, such as `1700000000`";
-            return Err(Failure::Request(anyhow!(message)));
-        }
         let preset = preset::read(&self.preset, self.network_mocks.as_deref(), &context.settings)?;
         preset::warn(&preset);
         let fixtures = match &self.fixtures {
@@ -260,9 +280,8 @@ impl Exec {
         Ok(Request { args, kwargs, receiver, preset, fixtures })
     }
 
-    fn interpreter(&self, context: &Context) -> Result<Interpreter, Failure> {
-        let cache = context.settings.general.data_dir.join("cache");
-        let found = python::find(context, self.python.as_deref(), Some(&cache));
+    fn interpreter(&self, context: &Context, cache: Option<&Path>) -> Result<Interpreter, Failure> {
+        let found = python::find(context, self.python.as_deref(), cache);
         let interpreter = found.map_err(Failure::request)?;
         for warning in &interpreter.warnings {
             tracing::warn!("{warning}");
@@ -280,7 +299,10 @@ impl Exec {
             safe_mode: isolation.safe_mode,
             seed: self.seed,
             hash_seed: (self.seed & u64::from(u32::MAX)) as u32,
-            freeze_time: self.freeze_time,
+            freeze_time: self.freeze_time.map(|at| match at {
+                Frozen::At(seconds) => seconds,
+                Frozen::BySeed => Seed(self.seed).moment(),
+            }),
             limits: preset.import_limits(),
             interpose: preset::interpose(preset),
             ..WarmSpec::new(module)
@@ -329,9 +351,9 @@ impl Exec {
     }
 }
 
-fn analyze(context: &Context) -> Result<Analysis, Failure> {
+fn analyze(context: &Context, cache: Option<PathBuf>) -> Result<Analysis, Failure> {
     let options = menace_source::Options {
-        cache: Some(context.settings.general.data_dir.join("cache")),
+        cache,
         scanner: ScannerChoice::Builtin,
         ..menace_source::Options::default()
     };

@@ -252,8 +252,14 @@ fn touched(file: &Touched) -> String {
 }
 
 fn changed(changed: &Changed) -> Vec<String> {
-    let Changed { environment, working_directory, modules_loaded: _, signals, recursion_limit } =
-        changed;
+    let Changed {
+        environment,
+        working_directory,
+        modules_loaded: _,
+        signals,
+        recursion_limit,
+        defaults,
+    } = changed;
     let mut all = Vec::new();
     if !environment.is_empty() {
         let shown: Vec<&str> = environment.iter().take(ITEMS_SHOWN).map(String::as_str).collect();
@@ -265,6 +271,9 @@ fn changed(changed: &Changed) -> Vec<String> {
         all.push(format!("signal handlers: {}", shown.join(", ")));
     }
     all.extend(recursion_limit.map(|limit| format!("recursion limit: {limit}")));
+    if !defaults.is_empty() {
+        all.push(format!("default of: {}", defaults.join(", ")));
+    }
     all
 }
 

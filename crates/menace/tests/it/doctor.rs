@@ -2,19 +2,22 @@
 
 use serde_json::{Value, json};
 
-use crate::program::{PYTHON_PATH, Place, Ran};
+use crate::program::{Place, Ran, SANDBOXES};
 
 #[test]
 fn the_tier_is_proved_and_every_mechanism_has_a_reason() {
     let place = Place::with_fixture("bookshop");
     let arguments = ["doctor", "--repo", "bookshop", "--format", "json"];
-    let found = place.run_with(&[PYTHON_PATH], &arguments).json();
+    let found = place.run_with(&SANDBOXES, &arguments).json();
     assert_eq!((&found["version"], &found["sandbox"]["state"]), (&json!(1), &json!("proved")));
     assert!(found["tier"].is_string(), "{found}");
     for mechanism in found["mechanisms"].as_array().unwrap() {
         assert!(mechanism["available"].is_boolean(), "{mechanism}");
         assert_ne!(mechanism["detail"], "", "{mechanism}");
     }
+    let is_network = |mechanism: &&Value| mechanism["name"] == "nfqueue";
+    let network = found["mechanisms"].as_array().unwrap().iter().find(is_network);
+    assert_eq!(network.map(|network| &network["available"]), Some(&json!(true)), "{network:?}");
     assert_eq!(found["python"]["origin"], "path");
     assert_eq!(found["limits"]["timeout"], json!(["monitor"]));
     let held = found["limits"].as_object().unwrap().len();
@@ -25,18 +28,25 @@ fn the_tier_is_proved_and_every_mechanism_has_a_reason() {
 fn it_leaves_no_trace() {
     let place = Place::with_fixture("bookshop");
     let before = place.files(".");
-    place.run_with(&[PYTHON_PATH], &["doctor", "--repo", "bookshop"]);
+    place.run_with(&SANDBOXES, &["doctor", "--repo", "bookshop"]);
     assert_eq!(place.files("."), before);
 }
 
 #[test]
 fn the_table_answers_the_same_questions() {
     let place = Place::with_fixture("bookshop");
-    let ran = place.run_with(&[PYTHON_PATH], &["doctor", "--repo", "bookshop"]);
+    let ran = place.run_with(&SANDBOXES, &["doctor", "--repo", "bookshop"]);
     assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""));
     let labels = ["tier ", "sandbox     proved", "machine ", "python ", "Mechanism", "Held by"];
     for label in labels {
         assert!(ran.out.contains(label), "{label} in\n{}", ran.out);
+    }
+    // What a limit is called is what it can be set by.
+    let found = place.run(&["settings", "--format", "json"]).json();
+    for key in ["TIMEOUT", "MEMORY_LIMIT", "PROCESS_LIMIT", "OPEN_FILES_LIMIT", "OUTPUT_LIMIT"] {
+        assert!(ran.out.contains(key), "{key} in\n{}", ran.out);
+        let settings = found["settings"].as_array().unwrap();
+        assert!(settings.iter().any(|setting| setting["name"] == key), "{key}");
     }
 }
 
@@ -63,7 +73,7 @@ fn what_is_no_repository_is_an_error() {
 fn without_root_it_says_why_there_is_no_stronger_tier() {
     let place = Place::new();
     let mut command = place.unprivileged(&["doctor", "--format", "json"]);
-    command.envs([PYTHON_PATH]);
+    command.envs(SANDBOXES);
     let found = Ran::from(command.output().unwrap()).json();
     assert_eq!((&found["root"], &found["sandbox"]["state"]), (&json!(false), &json!("proved")));
     let why = found["why"].as_array().unwrap();

@@ -1,26 +1,22 @@
 //! `menace exec` as its users meet it.
 
 use std::fs;
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
 
-use nix::sys::signal::{Signal, kill};
-use nix::unistd::Pid;
 use serde_json::{Value, json};
 
-use crate::processes::{descendants, groups_of, is_alive, until};
-use crate::program::{PYTHON_PATH, Place, Ran};
+use crate::program::PYTHON_PATH;
+use crate::program::{Place, Ran, SANDBOXES};
 
-fn exec(place: &Place, arguments: &[&str]) -> Ran {
-    place.run_with(&[PYTHON_PATH], &[&["exec"], arguments].concat())
+pub(crate) fn exec(place: &Place, arguments: &[&str]) -> Ran {
+    place.run_with(&SANDBOXES, &[&["exec"], arguments].concat())
 }
 
-fn outcome(place: &Place, arguments: &[&str]) -> Value {
+pub(crate) fn outcome(place: &Place, arguments: &[&str]) -> Value {
     exec(place, &[arguments, &["--format", "json"]].concat()).json()
 }
 
 /// A repository of one module.
-fn repo(source: &str) -> Place {
+pub(crate) fn repo(source: &str) -> Place {
     let place = Place::new();
     fs::create_dir(place.path().join("repo")).unwrap();
     place.write("repo/mod.py", source);
@@ -165,7 +161,7 @@ fn limits_come_from_the_preset_and_a_setting_overrides_it() {
     let preset = r#"{"TIMEOUT": "20"}"#;
     let arguments = ["exec", "--repo", "repo", "mod:spin", "--preset", preset];
     let ran = place.run_with(
-        &[PYTHON_PATH, ("TIMEOUT", "200ms")],
+        &[&SANDBOXES[..], &[("TIMEOUT", "200ms")]].concat(),
         &[&arguments[..], &["--format", "json"]].concat(),
     );
     let found = ran.json();
@@ -301,28 +297,13 @@ fn the_table_of_repeated_calls() {
     insta::assert_snapshot!(stable(&ran.out));
 }
 
-#[test]
-fn the_interpreter_is_remembered_below_the_data_directory() {
-    let place = repo("def f(): return 1\n");
-    outcome(&place, &["--repo", "repo", "mod:f"]);
-    let kept = place.files("sandbox_data/cache");
-    let is_kept = |(path, _): &(std::path::PathBuf, Vec<u8>)| {
-        path.file_name().unwrap().to_str().unwrap().starts_with("interpreter-")
-    };
-    assert!(
-        kept.iter().any(is_kept),
-        "{:?}",
-        kept.iter().map(|(path, _)| path).collect::<Vec<_>>()
-    );
-}
-
 /// Without root there may be no control groups to hold a share of the processors.
 #[test]
 fn a_limit_that_nothing_holds_is_told() {
     let place = repo("def f(): return 1\n");
     let call = ["exec", "--repo", "repo", "mod:f", "--preset", r#"{"CPU_SHARE": "50%"}"#];
     let mut command = place.unprivileged(&[&call[..], &["--format", "json"]].concat());
-    command.envs([PYTHON_PATH]);
+    command.envs(SANDBOXES);
     let ran = Ran::from(command.output().unwrap());
     let found = ran.json();
     assert_eq!(
@@ -332,64 +313,4 @@ fn a_limit_that_nothing_holds_is_told() {
     let held = !found["enforced_by"]["cpu_share"].is_null();
     assert_eq!(held, !ran.err.contains("nothing here can hold the limit `cpu_share`"), "{ran:?}");
     assert_eq!(found["unenforced"], if held { json!([]) } else { json!(["cpu_share"]) });
-}
-
-const SLEEPER: &str = "import time\ndef nap(): time.sleep(60)\n";
-/// Of the user, for a command that was asked to end.
-const PATIENCE: Duration = Duration::from_secs(1);
-
-const NAP: [&str; 6] = ["exec", "--repo", "repo", "mod:nap", "--preset", r#"{"TIMEOUT": "100"}"#];
-
-/// Starts a command that calls the sleeper, and returns once it sleeps.
-fn asleep(mut command: Command) -> (Child, Vec<i32>) {
-    command.envs([PYTHON_PATH]).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let child = command.spawn().unwrap();
-    let pid = child.id().cast_signed();
-    // The init, PID 1, the warm interpreter, and the one that sleeps.
-    assert!(until(Duration::from_secs(15), || descendants(pid).len() >= 4), "no guest appeared");
-    // Its last step before it sleeps is a few microseconds of Python.
-    std::thread::sleep(Duration::from_millis(100));
-    (child, descendants(pid))
-}
-
-#[test]
-fn ctrl_c_ends_everything_within_a_second() {
-    let place = repo(SLEEPER);
-    let (child, processes) =
-        asleep(place.command(&[&NAP[..], &["--repeat", "4", "--jobs", "2"]].concat()));
-    let pid = child.id();
-    let asked = Instant::now();
-    kill(Pid::from_raw(pid.cast_signed()), Signal::SIGINT).unwrap();
-    let ran = Ran::from(child.wait_with_output().unwrap());
-    assert!(asked.elapsed() < PATIENCE, "{:?}", asked.elapsed());
-    assert_eq!((ran.code, ran.out.as_str()), (Some(130), ""), "{}", ran.err);
-    let left = PATIENCE.saturating_sub(asked.elapsed());
-    assert!(until(left, || !processes.iter().any(|pid| is_alive(*pid))), "{processes:?}");
-    assert_eq!(groups_of(pid), Vec::<std::path::PathBuf>::new());
-}
-
-/// Without root, since other runs would remove the control group and what is in it.
-#[test]
-fn a_killed_menace_leaves_no_process() {
-    let place = repo(SLEEPER);
-    let (mut child, processes) = asleep(place.unprivileged(&NAP));
-    child.kill().unwrap();
-    child.wait().unwrap();
-    let ended = until(PATIENCE, || !processes.iter().any(|pid| is_alive(*pid)));
-    let alive: Vec<_> = processes.into_iter().filter(|pid| is_alive(*pid)).collect();
-    for pid in &alive {
-        let _ = kill(Pid::from_raw(*pid), Signal::SIGKILL);
-    }
-    assert!(ended, "still alive after a second: {alive:?}");
-}
-
-#[test]
-fn the_groups_of_a_killed_menace_are_removed_by_the_next() {
-    let place = repo(&format!("{SLEEPER}def f(): return 1\n"));
-    let (mut child, _) = asleep(place.command(&NAP));
-    child.kill().unwrap();
-    child.wait().unwrap();
-    let next = outcome(&place, &["--repo", "repo", "mod:f"]);
-    assert_eq!(next["verdict"], "returned");
-    assert_eq!(groups_of(child.id()), Vec::<std::path::PathBuf>::new());
 }

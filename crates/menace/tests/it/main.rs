@@ -1,8 +1,12 @@
 //! The commands as their users meet them: the real binary on copies of the fixtures.
 
 mod analyze;
+mod cache;
+mod conditions;
 mod doctor;
+mod ending;
 mod exec;
+mod isolation;
 mod presets;
 mod processes;
 mod program;

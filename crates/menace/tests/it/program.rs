@@ -9,9 +9,15 @@ use std::process::{Command, Output};
 /// Where a Python is, on machines that have one.
 pub(crate) const PYTHON_PATH: (&str, &str) = ("PATH", "/usr/local/bin:/usr/bin:/bin");
 
+/// For commands that start sandboxes: a Python, and no purge, which would find what the tests beside
+/// this one have just killed.
+pub(crate) const SANDBOXES: [(&str, &str); 2] = [PYTHON_PATH, ("MENACE_LIGHT_IMPORTS", "1")];
+
 /// A directory of its own for one test: the working directory of what it runs.
 pub(crate) struct Place {
     directory: tempfile::TempDir,
+    /// The cache and the temporary directory of what it runs.
+    aside: tempfile::TempDir,
 }
 
 /// What a run printed, and how it ended.
@@ -24,7 +30,25 @@ pub(crate) struct Ran {
 
 impl Place {
     pub(crate) fn new() -> Self {
-        Self { directory: tempfile::tempdir().unwrap() }
+        let place =
+            Self { directory: tempfile::tempdir().unwrap(), aside: tempfile::tempdir().unwrap() };
+        // Guests and other users have business there.
+        open(place.aside.path(), 0o755);
+        for directory in [place.cache(), place.temporary()] {
+            fs::create_dir(&directory).unwrap();
+            open(&directory, 0o1777);
+        }
+        place
+    }
+
+    /// `XDG_CACHE_HOME`.
+    pub(crate) fn cache(&self) -> PathBuf {
+        self.aside.path().join("cache")
+    }
+
+    /// `TMPDIR`.
+    pub(crate) fn temporary(&self) -> PathBuf {
+        self.aside.path().join("tmp")
     }
 
     /// With a copy of a fixture in it.
@@ -44,27 +68,35 @@ impl Place {
     }
 
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_menace"));
+        self.started(Command::new(env!("CARGO_BIN_EXE_menace")), arguments)
+    }
+
+    fn started(&self, mut command: Command, arguments: &[&str]) -> Command {
         command.args(arguments).current_dir(self.path()).env_clear();
+        command.env("XDG_CACHE_HOME", self.cache()).env("TMPDIR", self.temporary());
         command
     }
 
     /// By somebody who is not root: where the tests are, another user.
     pub(crate) fn unprivileged(&self, arguments: &[&str]) -> Command {
-        let mode = |path: &Path, mode| {
-            fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
-        };
-        mode(self.path(), 0o777);
+        open(self.path(), 0o777);
         // The build directory may be closed to others.
         let binary = self.path().join("menace");
         fs::copy(env!("CARGO_BIN_EXE_menace"), &binary).unwrap();
-        mode(&binary, 0o755);
-        let mut command = Command::new(binary);
-        command.args(arguments).current_dir(self.path()).env_clear();
+        open(&binary, 0o755);
+        let mut command = self.started(Command::new(binary), arguments);
         if nix::unistd::geteuid().is_root() {
             command.uid(65534).gid(65534);
         }
         command
+    }
+
+    /// As on a machine that gives no isolation: without system call filters there is no tier.
+    pub(crate) fn without_isolation(&self, arguments: &[&str]) -> Command {
+        assert!(nix::unistd::geteuid().is_root(), "only root can hide things: run this as root");
+        let hide = "mount -t tmpfs none /proc/sys/kernel/seccomp && exec \"$0\" \"$@\"";
+        let menace = ["--mount", "sh", "-c", hide, env!("CARGO_BIN_EXE_menace")];
+        self.started(Command::new("unshare"), &[&menace, arguments].concat())
     }
 
     pub(crate) fn run(&self, arguments: &[&str]) -> Ran {
@@ -78,7 +110,7 @@ impl Place {
     }
 
     /// Every file below a directory with its content, to see that nothing changed.
-    pub(crate) fn files(&self, below: &str) -> Vec<(PathBuf, Vec<u8>)> {
+    pub(crate) fn files(&self, below: impl AsRef<Path>) -> Vec<(PathBuf, Vec<u8>)> {
         let mut files = Vec::new();
         let mut waiting = vec![self.path().join(below)];
         while let Some(directory) = waiting.pop() {
@@ -113,6 +145,10 @@ impl Ran {
         assert_eq!(self.code, Some(0), "{}", self.err);
         serde_json::from_str(&self.out).unwrap()
     }
+}
+
+fn open(path: &Path, mode: u32) {
+    fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
 }
 
 fn copy(from: &Path, to: &Path) {

@@ -3,7 +3,7 @@
 use super::place::{Reader, Result};
 use super::tree::Tree;
 use super::{TAGS, is_plain};
-use crate::value::{PyStr, Reference, Value, base64};
+use crate::value::{MethodCall, PyStr, Reference, Value, base64};
 
 impl Reader {
     pub(super) fn value(&mut self, tree: Tree) -> Result<Value> {
@@ -95,6 +95,20 @@ impl Reader {
                 value: Box::new(self.inside(tag, |reader| reader.value(body))?),
                 label: self.required("label", take("label"), |reader, tree| reader.label(&tree))?,
             }),
+            "$stub" => Ok(Value::Stub {
+                members: self.inside(tag, |reader| reader.named(body))?,
+                bases: self.optional("bases", take("bases"), |reader, tree| {
+                    reader.each(tree, "a list of names", Self::reference)
+                })?,
+                args: self.optional("args", take("args"), Self::items)?,
+                kwargs: self.optional("kwargs", take("kwargs"), Self::named)?,
+            }),
+            "$after" => Ok(Value::After {
+                value: Box::new(self.inside(tag, |reader| reader.value(body))?),
+                calls: self.required("calls", take("calls"), |reader, tree| {
+                    reader.each(tree, "a list of calls", Self::method_call)
+                })?,
+            }),
             _ => self.inside(tag, |reader| reader.simple(tag, body)),
         }
     }
@@ -134,8 +148,37 @@ impl Reader {
             "$name" => Ok(Value::Name(self.reference(body)?)),
             "$again" => Ok(Value::Again(self.label(&body)?)),
             "$returns" => Ok(Value::Returns(Box::new(self.value(body)?))),
+            "$raises" => Ok(Value::Raises(Box::new(self.value(body)?))),
+            "$yields" => Ok(Value::Yields(self.items(body)?)),
+            "$argument" => Ok(Value::Argument(self.label(&body)?)),
+            "$async" => Ok(Value::Async(Box::new(self.value(body)?))),
             _ => Err(self.error(format!("unknown tag `{tag}`"))),
         }
+    }
+
+    /// `{"method": "close", "args": [], "kwargs": {}}`.
+    fn method_call(&mut self, tree: Tree) -> Result<MethodCall> {
+        const KEYS: [&str; 3] = ["method", "args", "kwargs"];
+        let Tree::Object(mut entries) = tree else {
+            return Err(self.unexpected("an object with `method`", &tree));
+        };
+        self.refuse_repeated(&entries)?;
+        if let Some((key, _)) = entries.iter().find(|(key, _)| !KEYS.contains(&&**key)) {
+            return Err(self.error(format!("expected only {}, found `{key}`", KEYS.join(", "))));
+        }
+        let mut take = |wanted: &str| {
+            let index = entries.iter().position(|(key, _)| key == wanted)?;
+            Some(entries.swap_remove(index).1)
+        };
+        self.nested(|reader| {
+            Ok(MethodCall {
+                name: reader.required("method", take("method"), |reader, tree| {
+                    reader.text(tree, "the name of a method")
+                })?,
+                args: reader.optional("args", take("args"), Self::items)?,
+                kwargs: reader.optional("kwargs", take("kwargs"), Self::named)?,
+            })
+        })
     }
 
     fn pair(&mut self, tree: Tree) -> Result<(Value, Value)> {

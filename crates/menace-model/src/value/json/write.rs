@@ -6,7 +6,7 @@ use serde::ser::{Error as _, SerializeMap as _};
 use serde::{Serialize, Serializer};
 
 use super::{as_object, is_plain};
-use crate::value::{Value, base64};
+use crate::value::{MethodCall, Value, base64};
 
 impl Serialize for Value {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -72,6 +72,25 @@ impl Serialize for Notation<'_> {
             }
             Value::Again(label) => tagged(serializer, "$again", label),
             Value::Returns(value) => tagged(serializer, "$returns", &Notation(value)),
+            Value::Raises(value) => tagged(serializer, "$raises", &Notation(value)),
+            Value::Yields(items) => tagged(serializer, "$yields", &Items(items)),
+            Value::Argument(number) => tagged(serializer, "$argument", number),
+            Value::Async(value) => tagged(serializer, "$async", &Notation(value)),
+            Value::Stub { bases, members, args, kwargs } => {
+                let mut map = serializer.serialize_map(None)?;
+                map.serialize_entry("$stub", &Named(members))?;
+                if !bases.is_empty() {
+                    map.serialize_entry("bases", bases)?;
+                }
+                given(&mut map, args, kwargs)?;
+                map.end()
+            }
+            Value::After { value, calls } => {
+                let mut map = serializer.serialize_map(Some(2))?;
+                map.serialize_entry("$after", &Notation(value))?;
+                map.serialize_entry("calls", &Calls(calls))?;
+                map.end()
+            }
         }
     }
 }
@@ -121,6 +140,25 @@ impl Serialize for Items<'_> {
     }
 }
 
+struct Calls<'a>(&'a [MethodCall]);
+
+impl Serialize for Calls<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.0.iter().map(Called))
+    }
+}
+
+struct Called<'a>(&'a MethodCall);
+
+impl Serialize for Called<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("method", &self.0.name)?;
+        given(&mut map, &self.0.args, &self.0.kwargs)?;
+        map.end()
+    }
+}
+
 struct Pairs<'a>(&'a [(Value, Value)]);
 
 impl Serialize for Pairs<'_> {
@@ -136,7 +174,7 @@ impl Serialize for Named<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut seen = HashSet::new();
         if let Some((name, _)) = self.0.iter().find(|(name, _)| !seen.insert(name)) {
-            return Err(S::Error::custom(format!("the keyword argument {name:?} is there twice")));
+            return Err(S::Error::custom(format!("the name {name:?} is there twice")));
         }
         serializer.collect_map(self.0.iter().map(|(name, value)| (name, Notation(value))))
     }

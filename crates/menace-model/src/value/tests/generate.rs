@@ -4,7 +4,7 @@ use proptest::collection::{btree_map, vec};
 use proptest::prelude::*;
 use proptest::sample::select;
 
-use crate::value::{PyStr, Reference, Value};
+use crate::value::{MethodCall, PyStr, Reference, Value};
 
 pub(super) fn value() -> impl Strategy<Value = Value> {
     let tree = leaf().prop_recursive(5, 40, 6, |inner| {
@@ -23,7 +23,10 @@ pub(super) fn value() -> impl Strategy<Value = Value> {
             1 => (text(), 0..3_u64).prop_map(|(text, times)| {
                 Value::Repeat { value: Box::new(Value::Str(text)), times }
             }),
-            1 => inner.prop_map(|value| Value::Returns(Box::new(value))),
+            1 => inner.clone().prop_map(|value| Value::Returns(Box::new(value))),
+            2 => callable(inner.clone()),
+            1 => stub(inner.clone()),
+            1 => after(inner),
         ]
     });
     (tree, vec(any::<u8>(), 64)).prop_map(|(value, choices)| Knots::new(choices).tie(value))
@@ -77,6 +80,63 @@ fn call(inner: impl Strategy<Value = Value> + 'static) -> impl Strategy<Value = 
         }),
         "[0-9]{1,9}".prop_map(move |digits| new("decimal:Decimal", vec![digits.into()], vec![])),
         "[a-z]{0,3}".prop_map(move |word| new("os.path:join", vec![word.into()], vec![])),
+    ]
+}
+
+fn callable(inner: impl Strategy<Value = Value> + Clone + 'static) -> impl Strategy<Value = Value> {
+    let error = inner.clone().prop_map(|value| Value::New {
+        class: reference("builtins:KeyError"),
+        args: vec![value],
+        kwargs: vec![],
+    });
+    let plain = prop_oneof![
+        inner.clone().prop_map(|value| Value::Returns(Box::new(value))),
+        error.prop_map(|error| Value::Raises(Box::new(error))),
+        vec(inner, 0..3).prop_map(Value::Yields),
+        (0..5_u32).prop_map(Value::Argument),
+    ];
+    (plain, any::<bool>()).prop_map(|(callable, is_async)| {
+        if is_async { Value::Async(Box::new(callable)) } else { callable }
+    })
+}
+
+fn stub(inner: impl Strategy<Value = Value> + Clone + 'static) -> impl Strategy<Value = Value> {
+    let members = btree_map("[a-z]{1,4}", inner.clone(), 0..3);
+    let sized = inner.clone().prop_map(|value| vec![("__len__".to_owned(), value)]);
+    prop_oneof![
+        members.prop_map(|members| Value::Stub {
+            bases: vec![],
+            members: members.into_iter().collect(),
+            args: vec![],
+            kwargs: vec![],
+        }),
+        sized.prop_map(|members| Value::Stub {
+            bases: vec![reference("collections.abc:Sized")],
+            members,
+            args: vec![],
+            kwargs: vec![],
+        }),
+        inner.prop_map(|value| Value::Stub {
+            bases: vec![reference("types:SimpleNamespace"), reference("collections.abc:Hashable")],
+            members: vec![("__hash__".to_owned(), Value::Returns(Box::new(Value::Int(1))))],
+            args: vec![],
+            kwargs: vec![("size".to_owned(), value)],
+        }),
+    ]
+}
+
+fn after(inner: impl Strategy<Value = Value> + Clone + 'static) -> impl Strategy<Value = Value> {
+    let append =
+        |value| MethodCall { name: "append".to_owned(), args: vec![value], kwargs: vec![] };
+    let sort = MethodCall {
+        name: "sort".to_owned(),
+        args: vec![],
+        kwargs: vec![("key".to_owned(), Value::Name(reference("builtins:id")))],
+    };
+    prop_oneof![
+        vec(inner.prop_map(append), 0..3)
+            .prop_map(|calls| Value::After { value: Box::new(Value::List(vec![])), calls }),
+        Just(Value::After { value: Box::new(Value::List(vec![])), calls: vec![sort] }),
     ]
 }
 

@@ -6,6 +6,7 @@ expression. Standard output: a JSON list with a message for each pair that diffe
 
 import base64
 import importlib
+import inspect
 import json
 import sys
 from types import SimpleNamespace
@@ -122,6 +123,53 @@ class Builder:
         value = self.build(body)
         return lambda *args, **kwargs: value
 
+    def build_raises(self, body):
+        error = self.build(body)
+
+        def raising(*args, **kwargs):
+            raise error
+
+        return raising
+
+    def build_yields(self, body):
+        items = [self.build(item) for item in body]
+
+        def generator(*args, **kwargs):
+            for item in items:
+                yield item
+
+        return generator
+
+    def build_argument(self, body):
+        return lambda *args, **kwargs: args[body]
+
+    def build_async(self, body):
+        if isinstance(body, dict) and "$yields" in body:
+            items = [self.build(item) for item in body["$yields"]]
+
+            async def function(*args, **kwargs):
+                for item in items:
+                    yield item
+
+        else:
+            inner = self.build(body)
+
+            async def function(*args, **kwargs):
+                return inner(*args, **kwargs)
+
+        return function
+
+    def build_stub(self, body, bases=(), args=(), kwargs=None):
+        bases = tuple(self.find(base) for base in bases)
+        members = {name: self.build(value) for name, value in body.items()}
+        return self.call(type("Stub", bases, members), args, kwargs)
+
+    def build_after(self, body, calls):
+        value = self.build(body)
+        for call in calls:
+            self.call(getattr(value, call["method"]), call.get("args", ()), call.get("kwargs"))
+        return value
+
 
 def describe(value, seen):
     """Text that is the same for values of the same types, contents and shared parts."""
@@ -143,11 +191,60 @@ def describe(value, seen):
         return "%s %x" % (kind, value)
     if isinstance(value, complex):
         return "complex %r %r" % (value.real, value.imag)
-    if isinstance(value, type(describe)) and value.__name__ == "<lambda>":
-        result = value(1, x=2)
-        kept = result is value() or isinstance(result, (float, complex))
-        return "returns %s, the same: %s" % (describe(result, seen), kept)
+    if isinstance(value, Exception):
+        return "%s %s" % (kind, describe(value.args, seen))
+    if type(value).__name__ == "Stub":
+        members = {k: v for k, v in vars(type(value)).items() if k[:1] != "_" or k == "__len__"}
+        bases = ascii(type(value).__bases__)
+        return "stub %s %s %s" % (bases, describe(members, seen), describe(vars(value), seen))
+    if isinstance(value, type(describe)) and value.__module__ in (None, "__main__", "builtins"):
+        return describe_function(value, seen)
     return "%s %s" % (kind, ascii(value))
+
+
+def describe_function(function, seen):
+    """What calling it does, once and again."""
+    first, second = called(function), called(function)
+    parts = [part if type(part) is tuple else (part,) for _, part in (first, second)]
+    kept = all(map(is_kept, *parts))
+    return "%s %s, the same: %s" % (first[0], describe(first[1], seen), kept)
+
+
+MARK = "first"
+
+
+def is_kept(one, other):
+    return one is other or isinstance(one, (float, complex))
+
+
+def called(function):
+    try:
+        result = function(MARK, 2, 3, 4, 5, x=2)
+        if inspect.iscoroutine(result):
+            return "awaited", finished(result)
+        if inspect.isasyncgen(result):
+            return "asynchronous", tuple(drained(result))
+        if inspect.isgenerator(result):
+            return "generated", tuple(result)
+        return "returned", result
+    except Exception as error:
+        return "raised", error
+
+
+def finished(coroutine):
+    try:
+        coroutine.send(None)
+    except StopIteration as end:
+        return end.value
+    raise AssertionError("it waits for something")
+
+
+def drained(generator):
+    while True:
+        try:
+            yield finished(generator.__anext__())
+        except StopAsyncIteration:
+            return
 
 
 def run(source):

@@ -7,7 +7,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 
 use super::generate::{reference, value};
-use crate::value::{PyStr, Value};
+use crate::value::{MethodCall, PyStr, Value};
 
 /// What Python finds different between the notation and the source of these values.
 fn differences<'a>(values: impl IntoIterator<Item = &'a Value>) -> Vec<String> {
@@ -56,6 +56,27 @@ fn python_rebuilds_what_is_deep_or_huge_or_odd() {
         nested(|value| Value::FrozenSet(vec![value]), 49),
         nested(|value| Value::Dict(vec![(Value::None, value)]), 32),
         nested(|value| Value::Returns(Box::new(value)), 98),
+        nested(|value| Value::Yields(vec![value]), 49),
+        nested(
+            |value| Value::Stub {
+                bases: vec![],
+                members: vec![("x".to_owned(), value)],
+                args: vec![],
+                kwargs: vec![],
+            },
+            49,
+        ),
+        nested(
+            |value| Value::After {
+                value: Box::new(Value::List(vec![])),
+                calls: vec![MethodCall {
+                    name: "append".to_owned(),
+                    args: vec![value],
+                    kwargs: vec![],
+                }],
+            },
+            24,
+        ),
         nested(|value| Value::Shared { label: value.depth() as u32, value: Box::new(value) }, 98),
         nested(
             |value| Value::New {
@@ -108,6 +129,19 @@ fn source_looks_as_if_written_by_hand() {
         (r#"{"$returns": 5}"#, "lambda *args, **kwargs: 5"),
         (r#"{"$returns": []}"#, "v1 = []\nlambda *args, **kwargs: v1"),
         (
+            r#"{"$raises": {"$call": "builtins:KeyError", "args": ["x"]}}"#,
+            "v1 = KeyError('x')\ndef v2(*args, **kwargs):\n    raise v1\nv2",
+        ),
+        (r#"{"$async": {"$returns": 5}}"#, "async def v1(*args, **kwargs):\n    return 5\nv1"),
+        (
+            r#"{"$stub": {"read": {"$returns": ""}}, "bases": ["io:IOBase"]}"#,
+            "import io\ntype('Stub', (io.IOBase,), {'read': lambda *args, **kwargs: ''})()",
+        ),
+        (
+            r#"{"$after": {"$call": "io:StringIO"}, "calls": [{"method": "close"}]}"#,
+            "import io\nv1 = io.StringIO()\nv1.close()\nv1",
+        ),
+        (
             r#"{"$call": "m:f", "kwargs": {"a": 1, "class": 2}}"#,
             "import m\nm.f(a=1, **{'class': 2})",
         ),
@@ -149,5 +183,5 @@ fn the_table_for_users_is_true() {
             printed += 1;
         }
     }
-    assert_eq!(printed, 14);
+    assert_eq!(printed, 15);
 }

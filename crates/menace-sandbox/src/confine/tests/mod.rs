@@ -9,7 +9,7 @@ mod never;
 mod ordinary;
 mod processes;
 mod sockets;
-mod sys;
+pub(crate) mod sys;
 
 use std::io::{IoSlice, IoSliceMut, Read, Write};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
@@ -21,12 +21,17 @@ use nix::sys::socket::{ControlMessage, ControlMessageOwned, MsgFlags, recvmsg, s
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 
 use super::{
-    Attempt, Kind, Landlocked, Level, Listener, Places, Policy, Warden, confine, landlock,
-    privileges, seccomp,
+    Attempt, Interpose, Kind, Landlocked, Level, Listener, Places, Policy, Warden, confine,
+    landlock, privileges, seccomp,
 };
 
 fn policy(level: u8) -> Policy {
-    Policy { level: Level::try_from(level).unwrap(), safe_mode: false, namespaces: true }
+    Policy {
+        level: Level::try_from(level).unwrap(),
+        safe_mode: false,
+        namespaces: true,
+        interpose: Interpose::default(),
+    }
 }
 
 /// A C `int` as a register holds it.

@@ -31,7 +31,7 @@ pub(super) fn syscall_32_bit(number: u32) -> i32 {
 }
 
 /// Runs `body` in a new process, which ends with its result.
-pub(super) fn spawn(body: impl FnOnce() -> i32) -> Pid {
+pub(crate) fn spawn(body: impl FnOnce() -> i32) -> Pid {
     // SAFETY: the child only runs `body` and ends without returning into the test's frames. Its one
     // thread may allocate: glibc's allocator survives a fork.
     match unsafe { fork() }.expect("fork") {

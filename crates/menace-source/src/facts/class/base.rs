@@ -23,7 +23,11 @@ pub(super) fn base_facts(source: &str, base: &Expr, scopes: &Scopes<'_>) -> Base
 }
 
 /// What a named tuple takes; `None` when the call makes none, or of fields not written out.
-fn tuple_params(source: &str, call: &ast::ExprCall, scopes: &Scopes<'_>) -> Option<Vec<Param>> {
+pub(crate) fn tuple_params(
+    source: &str,
+    call: &ast::ExprCall,
+    scopes: &Scopes<'_>,
+) -> Option<Vec<Param>> {
     let arguments = &call.arguments;
     let written = |name| arguments.find_argument_value(name, 1);
     let mut params: Vec<Param> = match scopes.resolve_expr(&call.func)?.as_str() {

@@ -37,6 +37,26 @@ impl Foreign {
         }
     }
 
+    /// Is it a class that Python treats unlike others?
+    pub(super) fn is_special(name: &str) -> bool {
+        matches!(Self::of(name), Self::Enum | Self::NamedTuple | Self::TypedDict)
+            || matches!(name, "typing.Protocol" | "abc.ABC")
+    }
+
+    /// Is it one that can be raised, going by its name where it is not a builtin?
+    pub(super) fn is_exception(name: &str) -> bool {
+        let last = name.rsplit('.').next().unwrap_or(name);
+        ["Error", "Exception", "Warning"].iter().any(|end| last.ends_with(end))
+            || matches!(
+                name,
+                "KeyboardInterrupt"
+                    | "SystemExit"
+                    | "GeneratorExit"
+                    | "StopIteration"
+                    | "StopAsyncIteration"
+            )
+    }
+
     fn builtin(name: &str) -> Self {
         let needs_nothing = match name {
             "object" | "dict" | "list" | "set" | "frozenset" | "tuple" | "str" | "int"

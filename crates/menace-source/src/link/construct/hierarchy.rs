@@ -10,6 +10,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use menace_model::{Blocked, Param};
 
+use super::foreign::Foreign;
 use crate::facts::ClassFacts;
 use crate::link::resolve::Resolver;
 
@@ -18,6 +19,16 @@ pub(super) type ClassId = usize;
 
 /// Nobody inherits from more; what is further away is left out.
 const MAX_ANCESTORS: usize = 64;
+
+/// What a closer look knows beyond the facts.
+///
+/// It also recognises the classes that mean something to Python (`enum.Enum`) in the standard
+/// library itself, where they are classes like any other.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Closer<'f> {
+    /// The classes of each module that a call makes: `Point = namedtuple(…)`.
+    pub calls: &'f [Vec<ClassFacts>],
+}
 
 #[derive(Debug)]
 enum Base<'f> {
@@ -67,10 +78,11 @@ impl Ancestry<'_> {
 }
 
 #[derive(Debug)]
-pub(super) struct Hierarchy<'r, 'f> {
-    pub resolver: &'r Resolver<'f>,
+pub(super) struct Hierarchy<'f> {
+    pub resolver: Resolver<'f>,
     classes: Vec<(usize, &'f ClassFacts)>,
     by_name: FxHashMap<(usize, &'f str), ClassId>,
+    is_closer: bool,
     bases: Vec<Vec<Base<'f>>>,
     /// Is the metaclass, own or inherited, one that minds abstract methods?
     enforces: Vec<bool>,
@@ -78,13 +90,14 @@ pub(super) struct Hierarchy<'r, 'f> {
     concrete: Vec<Option<ClassId>>,
 }
 
-impl<'r, 'f> Hierarchy<'r, 'f> {
-    pub(super) fn new(resolver: &'r Resolver<'f>) -> Self {
-        let classes: Vec<(usize, &ClassFacts)> = resolver
-            .facts
-            .iter()
+impl<'f> Hierarchy<'f> {
+    pub(super) fn new(resolver: Resolver<'f>, closer: Option<Closer<'f>>) -> Self {
+        let written = resolver.facts.iter().map(|facts| &facts.classes);
+        let calls = closer.map_or(&[][..], |closer| closer.calls);
+        let classes: Vec<(usize, &ClassFacts)> = written
             .enumerate()
-            .flat_map(|(module, facts)| facts.classes.iter().map(move |class| (module, class)))
+            .chain(calls.iter().enumerate())
+            .flat_map(|(module, classes)| classes.iter().map(move |class| (module, class)))
             .collect();
         // Of two classes with one name, the later definition is the one that stays.
         let by_name = classes
@@ -96,6 +109,7 @@ impl<'r, 'f> Hierarchy<'r, 'f> {
             resolver,
             classes,
             by_name,
+            is_closer: closer.is_some(),
             bases: Vec::new(),
             enforces: Vec::new(),
             concrete: Vec::new(),
@@ -127,6 +141,16 @@ impl<'r, 'f> Hierarchy<'r, 'f> {
         format!("{}.{}", self.resolver.names.name(self.module(id)), self.facts(id).qualname)
     }
 
+    /// The bases that have a name, dotted.
+    pub(super) fn base_names(&self, id: ClassId) -> Vec<String> {
+        let named = self.bases[id].iter().filter_map(|base| match base {
+            Base::Own(own) => Some(self.dotted_name(*own)),
+            Base::Foreign(name) => Some(name.clone()),
+            Base::Tuple(_) | Base::Unknown => None,
+        });
+        named.collect()
+    }
+
     /// What the named tuple among the bases of a class takes.
     pub(super) fn tuple_params(&self, id: ClassId) -> &'f [Param] {
         let tuple = self.bases[id].iter().find_map(|base| match base {
@@ -144,6 +168,9 @@ impl<'r, 'f> Hierarchy<'r, 'f> {
             match own {
                 // `class C(C)`: an earlier class of that name, which is gone.
                 Some(own) if own == id => Base::Unknown,
+                Some(_) if self.is_closer && Foreign::is_special(&resolved.name) => {
+                    Base::Foreign(resolved.name)
+                }
                 Some(own) => Base::Own(own),
                 None => Base::Foreign(resolved.name),
             }
@@ -279,7 +306,7 @@ impl<'r, 'f> Hierarchy<'r, 'f> {
         concrete
     }
 
-    fn abstract_because(&self, id: ClassId) -> Option<Blocked> {
+    pub(super) fn abstract_because(&self, id: ClassId) -> Option<Blocked> {
         let is_protocol = self.bases[id].iter().any(|base| {
             base.is_foreign("typing.Protocol") || base.is_foreign("typing_extensions.Protocol")
         });

@@ -9,7 +9,7 @@ use super::foreign::Foreign;
 use super::hierarchy::{Ancestor, Ancestry, ClassId};
 use crate::facts::ClassFacts;
 
-impl Classes<'_, '_> {
+impl Classes<'_> {
     /// Looks for the constructor in the order in which Python does.
     pub(super) fn find_step(&self, id: ClassId) -> Step {
         let ancestry = self.hierarchy.ancestry(id);
@@ -83,8 +83,7 @@ impl Classes<'_, '_> {
         let python_name = format!("{}.{constructor}", facts.qualname);
         if let Some(section) = self.constructors.get(&(module, python_name.as_str())) {
             step.constructor = Some(section.id.clone());
-            let params = section.params.iter();
-            step.params = params.map(|param| self.resolved(module, param)).collect();
+            step.params.clone_from(&section.params);
         }
         true
     }
@@ -126,7 +125,7 @@ impl Classes<'_, '_> {
     }
 
     /// The fields of one class; without a parameter, when the constructor does not take them.
-    fn own_fields<'c>(
+    pub(super) fn own_fields<'c>(
         &'c self,
         id: ClassId,
         facts: &'c ClassFacts,
@@ -156,7 +155,7 @@ impl Classes<'_, '_> {
 
 /// Whose fields a constructor takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Takes {
+pub(super) enum Takes {
     /// Those of decorated classes.
     Generated,
     /// Those of every class.

@@ -1,6 +1,6 @@
 //! The same call many times over, and what all the outcomes amount to.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
@@ -25,6 +25,41 @@ pub(crate) struct Summary {
     /// The first outcome of each verdict.
     #[serde(skip)]
     pub samples: BTreeMap<Verdict, Outcome>,
+    #[serde(skip)]
+    ends: BTreeSet<End>,
+}
+
+/// How a call ended, as far as equal calls must agree on it.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct End {
+    verdict: Verdict,
+    /// The hash of the result.
+    result: Option<String>,
+    /// Type and message.
+    exception: Option<(String, String)>,
+    /// Code and signal.
+    exit: (Option<i32>, Option<i32>),
+}
+
+impl End {
+    fn of(outcome: &Outcome) -> Self {
+        let exception = outcome.exception.as_ref();
+        Self {
+            verdict: outcome.verdict,
+            result: outcome.value.as_ref().and_then(|value| value.hash.clone()),
+            exception: exception.map(|it| (it.kind.clone(), without_addresses(&it.message))),
+            exit: (outcome.exit.code, outcome.exit.signal),
+        }
+    }
+}
+
+/// The text without ` at 0x…`, in which equal objects differ.
+fn without_addresses(text: &str) -> String {
+    let mut pieces = text.split(" at 0x");
+    let first = pieces.next().unwrap_or_default().to_owned();
+    pieces.fold(first, |text, piece| {
+        text + " at 0x" + piece.trim_start_matches(|digit: char| digit.is_ascii_hexdigit())
+    })
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -51,6 +86,7 @@ impl Summary {
         if let Some(hash) = outcome.value.as_ref().and_then(|value| value.hash.clone()) {
             *self.results.entry(hash).or_default() += 1;
         }
+        self.ends.insert(End::of(&outcome));
         self.samples.entry(outcome.verdict).or_insert(outcome);
     }
 
@@ -75,6 +111,7 @@ pub(super) fn run(
         differ: false,
         total_ms: Spread { median: 0.0, p90: 0.0 },
         samples: BTreeMap::new(),
+        ends: BTreeSet::new(),
     };
     let (mut times, mut failed, mut done) = (Vec::new(), None, 0);
     let progress = Progress::new("calling");
@@ -97,14 +134,48 @@ pub(super) fn run(
     if let Some(error) = failed {
         return Err(error);
     }
-    summary.differ = summary.verdicts.len() > 1 || summary.results.len() > 1;
+    summary.differ = summary.ends.len() > 1;
     summary.total_ms = Spread::of(times);
     Ok(summary)
 }
 
 #[cfg(test)]
 mod tests {
+    use menace_model::{Exit, Raised, Stage};
+
     use super::*;
+
+    fn raised(kind: &str, message: &str) -> Outcome {
+        let exception = Raised {
+            kind: kind.to_owned(),
+            message: message.to_owned(),
+            bases: Vec::new(),
+            explicit: false,
+            frames: Vec::new(),
+            errno: None,
+            cause: None,
+            group: Vec::new(),
+            notes: Vec::new(),
+        };
+        Outcome { exception: Some(exception), ..Outcome::of(Verdict::Raised, Stage::Call) }
+    }
+
+    #[test]
+    fn ends_differ_by_exception_message_and_exit_but_not_by_address() {
+        let exited = |code| Outcome {
+            exit: Exit { code: Some(code), signal: None },
+            ..Outcome::of(Verdict::Crashed, Stage::Call)
+        };
+        let differ = |one: &Outcome, other: &Outcome| End::of(one) != End::of(other);
+        assert!(differ(&raised("ValueError", "a"), &raised("ValueError", "b")));
+        assert!(differ(&raised("ValueError", "a"), &raised("KeyError", "a")));
+        assert!(differ(&exited(1), &exited(2)));
+        assert!(!differ(&exited(1), &exited(1)));
+        let (one, other) = ("<A object at 0x7f01>, 1", "<A object at 0x55Fe2>, 1");
+        assert!(!differ(&raised("ValueError", one), &raised("ValueError", other)));
+        let other = "<A object at 0x7f01>, 2";
+        assert!(differ(&raised("ValueError", one), &raised("ValueError", other)));
+    }
 
     #[test]
     fn ranks_are_times_that_happened() {

@@ -5,6 +5,7 @@
 
 use anyhow::{Error, anyhow, bail};
 
+use menace_loop::targets;
 use menace_model::{How, ModuleRef, ModuleReport, Section, SectionId, SectionKind, Target};
 use menace_source::Analysis;
 
@@ -52,7 +53,7 @@ pub(super) fn find<'a>(analysis: &'a Analysis, typed: &str) -> Result<Found<'a>,
     let found = |qualname: &str, how, line, way| Found {
         target: Target { module: reference.clone(), qualname: qualname.to_owned(), how },
         line,
-        import_roots: import_roots(analysis, module),
+        import_roots: targets::import_roots(analysis, module),
         way,
     };
     if qualname == SectionId::TOP_LEVEL {
@@ -65,35 +66,16 @@ pub(super) fn find<'a>(analysis: &'a Analysis, typed: &str) -> Result<Found<'a>,
         return Err(no_such_name(analysis, module, qualname));
     };
     let line = Some(section.line);
-    let bare = bare(section.id.qualname());
-    if bare.contains("<locals>") {
-        let around = bare.split(".<locals>").next().unwrap_or(bare);
-        let why = format!("it is defined inside `{around}`: only a call of that can reach it");
-        return Ok(found(bare, How::Function, line, Way::Closed(why)));
-    }
-    let how = match section.kind {
-        SectionKind::Function | SectionKind::Nested => How::Function,
-        SectionKind::Method => How::Method,
-        SectionKind::ClassMethod => How::ClassMethod,
-        SectionKind::StaticMethod => How::StaticMethod,
-        SectionKind::Property => How::Property,
-        SectionKind::Module => How::Module,
+    let (qualname, how, closed) = match targets::reach(section) {
+        Ok((qualname, how)) => (qualname, how, None),
+        Err(closed) => (closed.qualname, closed.how, Some(closed.why)),
     };
-    if let Some((class, "__init__" | "__new__")) = bare.rsplit_once('.') {
-        // Making an instance is how Python itself gets there.
-        return Ok(found(class, How::Function, line, Way::Open));
-    }
-    if let Some((property, accessor @ ("setter" | "deleter"))) = bare.rsplit_once('.')
-        && how == How::Property
-    {
-        let why = format!("it is the {accessor} of `{property}`, which exec cannot call");
-        return Ok(found(bare, how, line, Way::Closed(why)));
-    }
-    let way = match how {
-        How::Method | How::Property => Way::On(section),
-        _ => Way::Open,
+    let way = match (closed, how) {
+        (Some(why), _) => Way::Closed(why),
+        (None, How::Method | How::Property) => Way::On(section),
+        (None, _) => Way::Open,
     };
-    Ok(found(bare, how, line, way))
+    Ok(found(&qualname, how, line, way))
 }
 
 fn find_module<'a>(analysis: &'a Analysis, typed: &str) -> Result<&'a ModuleReport, Error> {
@@ -102,7 +84,7 @@ fn find_module<'a>(analysis: &'a Analysis, typed: &str) -> Result<&'a ModuleRepo
     // When the repository is itself a package, its modules go by their own names too.
     let shorter = || {
         modules.iter().find(|module| {
-            root_of(module).is_none()
+            targets::root_of(module).is_none()
                 && module.name.split_once('.').is_some_and(|(_, rest)| rest == typed)
         })
     };
@@ -126,14 +108,9 @@ fn find_module<'a>(analysis: &'a Analysis, typed: &str) -> Result<&'a ModuleRepo
 
 /// Python keeps the last of several definitions.
 fn find_section<'a>(module: &'a ModuleReport, qualname: &str) -> Option<&'a Section> {
-    let named = |section: &&Section| bare(section.id.qualname()) == qualname;
+    let named = |section: &&Section| targets::bare(section.id.qualname()) == qualname;
     let exact = |section: &&Section| section.id.qualname() == qualname;
     module.sections.iter().rev().find(named).or_else(|| module.sections.iter().find(exact))
-}
-
-/// Without the number of the definition.
-fn bare(qualname: &str) -> &str {
-    qualname.split_once('#').map_or(qualname, |(name, _)| name)
 }
 
 /// Classes are no sections; their methods and constructors tell of them.
@@ -182,40 +159,4 @@ fn no_such_name(analysis: &Analysis, module: &ModuleReport, qualname: &str) -> E
 fn names(module: &ModuleReport) -> impl Iterator<Item = &str> {
     let callable = |section: &&Section| section.kind != SectionKind::Module;
     module.sections.iter().filter(callable).map(|section| section.id.qualname())
-}
-
-/// The directory that a module's name is relative to; none when that lies above the repository.
-fn root_of(module: &ModuleReport) -> Option<&str> {
-    let stem = module.path.strip_suffix(".py").unwrap_or(&module.path);
-    let stem = stem.strip_suffix("/__init__").unwrap_or(stem);
-    let below = module.name.replace('.', "/");
-    if stem == below {
-        return Some("");
-    }
-    stem.strip_suffix(&below)?.strip_suffix('/')
-}
-
-/// The module's own root first, then those of all others, then the repository.
-fn import_roots(analysis: &Analysis, module: &ModuleReport) -> Vec<String> {
-    let mut roots: Vec<&str> = root_of(module).into_iter().collect();
-    let mut others: Vec<&str> = analysis.modules.iter().filter_map(root_of).collect();
-    others.sort_by_key(|root| std::cmp::Reverse(root.len()));
-    // A script sees what lies beside it.
-    let beside = module.path.rsplit_once('/').map_or("", |(directory, _)| directory);
-    let uses_neighbours = module.imports.iter().any(|import| {
-        let file = format!("{beside}/{}", import.module.replace('.', "/"));
-        import.path.as_deref().is_some_and(|path| {
-            path == format!("{file}.py") || path == format!("{file}/__init__.py")
-        })
-    });
-    roots.extend(uses_neighbours.then_some(beside));
-    roots.extend(others);
-    roots.push("");
-    let mut unique: Vec<String> = Vec::new();
-    for root in roots {
-        if !unique.iter().any(|known| known == root) {
-            unique.push(root.to_owned());
-        }
-    }
-    unique
 }

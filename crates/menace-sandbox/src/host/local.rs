@@ -1,16 +1,19 @@
 //! The backend of this machine: sandboxes made of namespaces or, without them, of Landlock.
 
 use std::io;
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::backend::{Backend, Warm};
-use super::canary::Canary;
+use super::canary::{self, Canary};
 use super::leftovers;
 use super::nursery::Nursery;
 use super::options::{Options, WarmSpec};
 use super::sandbox::Sandbox;
 use super::session::Session;
-use crate::cgroup::{self, Available, Group};
+use super::workspace::Workspace;
+use crate::cgroup::{self, Available, Group, Purged};
+use crate::error::explain;
 use crate::machine::Machine;
 use crate::wire::messages::{Identity, InitConfig};
 use crate::{SandboxError, Tier, harness};
@@ -48,10 +51,8 @@ impl LocalBackend {
             Some(wanted) => machine.check(wanted)?,
             None => machine.best(options.unsafe_no_isolation)?,
         };
-        let purged = cgroup::purge_leftovers().map_or(0, |purged| purged.groups)
-            + leftovers::purge_workspaces(&options.workspaces, GUEST.uid);
-        if purged > 0 {
-            tracing::info!("removed {purged} leftovers of runs that were killed");
+        if options.purge {
+            purge(&options.workspaces);
         }
         let groups = cgroup::available();
         let starter = Starter { options, tier, groups, proved: Mutex::new(Vec::new()) };
@@ -85,7 +86,7 @@ impl Starter {
             drop(proved);
             return self.start_with(spec, None);
         }
-        let canary = Canary::new().map_err(SandboxError::start)?;
+        let canary = Canary::new(&self.options.workspaces).map_err(SandboxError::start)?;
         let sandbox = self.start_with(spec, Some(&canary))?;
         if !canary.is_untouched().map_err(SandboxError::start)? {
             return Err(SandboxError::Refused(
@@ -114,24 +115,17 @@ impl Starter {
             tracing::debug!("no {} in the control group: {why}", controller.name());
         }
         let interpreter = &self.options.interpreter;
-        let is_root = nix::unistd::geteuid().is_root();
+        let drop_to = nix::unistd::geteuid().is_root().then_some(GUEST);
         let workspace = (!self.tier.has_namespaces())
-            .then(|| leftovers::workspace(&self.options.workspaces, &name));
-        if let Some(workspace) = &workspace {
-            make_workspace(workspace, is_root).map_err(SandboxError::start)?;
-        }
-        // Inside, the repository is at another path, and so is an interpreter that lies in it.
-        let inside = |path: &std::path::Path| match path.strip_prefix(&self.options.repo) {
-            Ok(inner) if self.tier.has_namespaces() => {
-                std::path::Path::new("/sandbox/repo").join(inner)
-            }
-            _ => path.to_owned(),
-        };
+            .then(|| Workspace::make(&self.options.workspaces, &name, drop_to))
+            .transpose()
+            .map_err(SandboxError::start)?;
+        let executable = &interpreter.executable;
         let config = InitConfig {
             tier: self.tier,
-            drop_to: is_root.then_some(GUEST),
+            drop_to,
             repo: self.options.repo.clone(),
-            python: inside(&interpreter.executable),
+            python: executable.strip_prefix(&self.options.repo).unwrap_or(executable).to_owned(),
             needs: interpreter.needs.clone(),
             harness: harness::files(interpreter),
             level: spec.security_level,
@@ -142,24 +136,37 @@ impl Starter {
             import_roots: spec.import_roots.clone(),
             extra_env: spec.environment.clone(),
             group: group.as_ref().map(|group| group.files().handed()),
-            workspace,
+            workspace: workspace.as_ref().map(|workspace| workspace.path().to_owned()),
             probe: canary.map(Canary::probe).transpose().map_err(SandboxError::start)?,
             open_files: spec.limits.open_files,
             processes: spec.limits.processes,
             interpose: spec.interpose,
         };
-        Sandbox::start(&self.options.init, &config, group, &self.options.cancel)
+        Sandbox::start(&self.options.init, &config, group, workspace, &self.options.cancel)
     }
 }
 
-/// The guest's user must be able to use it, and nobody else.
-fn make_workspace(path: &std::path::Path, is_root: bool) -> io::Result<()> {
-    use std::os::unix::fs::{DirBuilderExt, chown};
-    std::fs::DirBuilder::new().mode(0o700).create(path)?;
-    if is_root {
-        chown(path, Some(GUEST.uid), Some(GUEST.gid))?;
+/// Removes what a Menace that was killed could not.
+fn purge(workspaces: &Path) {
+    let (groups, complaints) = told(cgroup::purge_leftovers());
+    for complaint in complaints {
+        tracing::warn!("cannot remove what a run that was killed left behind: {complaint}");
     }
-    Ok(())
+    let removed =
+        groups + leftovers::purge_workspaces(workspaces, GUEST.uid) + canary::purge(workspaces);
+    if removed > 0 {
+        tracing::info!("removed {removed} leftovers of runs that were killed");
+    }
+}
+
+/// How many groups are gone, and what went wrong with the others.
+fn told(purged: cgroup::Result<Purged>) -> (usize, Vec<String>) {
+    match purged {
+        Ok(Purged { groups, failed }) => {
+            (groups, failed.iter().map(|error| explain(error)).collect())
+        }
+        Err(error) => (0, vec![explain(&error)]),
+    }
 }
 
 impl Backend for LocalBackend {
@@ -177,5 +184,25 @@ impl Backend for LocalBackend {
 
     fn warm_alone<'a>(&'a self, spec: &WarmSpec) -> Result<Box<dyn Warm + 'a>, SandboxError> {
         Ok(Box::new(Session::new(self, spec.clone(), true)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_group_that_cannot_be_removed_is_told_with_its_place_and_reason() {
+        let denied = |path: &str| cgroup::Error::Remove {
+            path: path.into(),
+            source: io::ErrorKind::PermissionDenied.into(),
+        };
+        let failed = vec![denied("/groups/one"), denied("/groups/other")];
+        let (groups, complaints) = told(Ok(Purged { groups: 3, failed }));
+        assert_eq!((groups, complaints.len()), (3, 2));
+        assert!(complaints[1].contains("`/groups/other`"), "{complaints:?}");
+        assert!(complaints[1].contains("permission denied"), "{complaints:?}");
+        let (groups, complaints) = told(Err(denied("/proc/self/mountinfo")));
+        assert_eq!((groups, complaints.len()), (0, 1));
     }
 }

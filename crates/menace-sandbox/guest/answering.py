@@ -1,0 +1,173 @@
+"""Reads HTTP requests and writes answers to them, from recorded ones where they fit.
+
+Only bytes here; connections belong to `serving`. Invariant: whatever a client sends, a request is
+either complete, unfinished or no request, and nothing is raised.
+"""
+
+LONGEST_HEAD = 1 << 16
+METHODS = frozenset(b"GET HEAD POST PUT DELETE PATCH OPTIONS TRACE CONNECT".split())
+LONGEST_METHOD = 16
+REASONS = {200: "OK", 204: "No Content", 400: "Bad Request", 404: "Not Found"}
+DEFAULT_PORTS = {"http": 80, "https": 443}
+EMPTY = {"status": 200, "headers": [], "body": b"{}", "delay_ms": 0}
+
+
+class Request:
+    """One request, with the URL as its sender would write it."""
+
+    __slots__ = ("body", "keeps", "length", "method", "target")
+
+    def __init__(self, method, target, body, length, keeps):
+        self.method = method
+        self.target = target
+        self.body = body
+        # Bytes that it took.
+        self.length = length
+        # Whether more may come on the same connection.
+        self.keeps = keeps
+
+    def url(self, origin):
+        """Where it goes."""
+        return self.target if "://" in self.target else origin + self.target
+
+
+def speaks_http(data):
+    """Whether this is the beginning of a request; `None` when that is still open."""
+    method, space, _ = data[:LONGEST_METHOD].partition(b" ")
+    if space:
+        return method in METHODS or method.isalpha() and method.isupper()
+    if len(data) >= LONGEST_METHOD or not (data.isalpha() and data.isupper()):
+        return False if data else None
+    return None
+
+
+def parse(data):
+    """The first request in there, or `None` while it is unfinished."""
+    head, end, rest = data.partition(b"\r\n\r\n")
+    if not end:
+        return None
+    lines = head.split(b"\r\n")
+    words = lines[0].decode("latin-1").split(" ")
+    fields = {}
+    for line in lines[1:]:
+        name, _, value = line.decode("latin-1").partition(":")
+        fields[name.strip().lower()] = value.strip()
+    if "chunked" in fields.get("transfer-encoding", "").lower():
+        body, taken = _chunks(rest)
+    else:
+        length = fields.get("content-length", "0")
+        taken = int(length) if length.isdigit() else 0
+        body = rest[:taken] if len(rest) >= taken else None
+    if body is None:
+        return None
+    keeps = fields.get("connection", "").lower() != "close" and words[-1] != "HTTP/1.0"
+    target = words[1] if len(words) > 1 else "/"
+    return Request(words[0], target, body, len(head) + 4 + taken, keeps)
+
+
+def waits_for_go_on(data):
+    """Whether the client wants to be told to go on before it sends the body."""
+    head, end, rest = data.partition(b"\r\n\r\n")
+    return bool(end) and not rest and b"100-continue" in head.lower()
+
+
+def _chunks(data):
+    """A body that came in chunks, and the bytes that it took; `None` while it is unfinished."""
+    body, at = [], 0
+    while True:
+        line, end, _ = data[at : at + 64].partition(b"\r\n")
+        if not end:
+            return None, 0
+        try:
+            size = int(line.split(b";")[0], 16)
+        except ValueError:
+            size = 0
+        at += len(line) + 2
+        if len(data) < at + size + 2:
+            return None, 0
+        if size <= 0:
+            return b"".join(body), at + 2
+        body.append(data[at : at + size])
+        at += size + 2
+
+
+def origin(scheme, host, port):
+    """The beginning of a URL; ports that go without saying are not said."""
+    if DEFAULT_PORTS.get(scheme) == port:
+        return scheme + "://" + host
+    return scheme + "://" + host + ":" + str(port)
+
+
+def matches(pattern, text):
+    """Whether the text fits a pattern in which `*` stands for any text."""
+    first, *parts = pattern.split("*")
+    if not parts:
+        return pattern == text
+    if not text.startswith(first):
+        return False
+    at = len(first)
+    *inner, last = parts
+    for part in inner:
+        found = text.find(part, at)
+        if found < 0:
+            return False
+        at = found + len(part)
+    return len(text) - len(last) >= at and text.endswith(last)
+
+
+class Mocks:
+    """The recorded answers, of which the first that fits is given."""
+
+    __slots__ = ("answer_all", "left", "mocks")
+
+    def __init__(self, upstream):
+        self.mocks = upstream["mocks"]
+        self.left = [mock["times"] for mock in self.mocks]
+        self.answer_all = upstream["answer_all"]
+
+    def knows(self, host, port):
+        """Whether anybody answers there."""
+        if self.answer_all:
+            return True
+        origins = [origin(scheme, host, port) for scheme in DEFAULT_PORTS]
+        for mock in self.mocks:
+            scheme, mark, rest = mock["url"].partition("://")
+            pattern = scheme + mark + rest.partition("/")[0]
+            if any(matches(pattern, origin) for origin in origins):
+                return True
+        return False
+
+    def find(self, method, url):
+        """The answer for this request, or `None`."""
+        for at, mock in enumerate(self.mocks):
+            asked = mock["method"]
+            if asked is not None and asked.upper() != method:
+                continue
+            if self.left[at] == 0 or not matches(mock["url"], url):
+                continue
+            if self.left[at] is not None:
+                self.left[at] -= 1
+            return mock
+        return EMPTY if self.answer_all else None
+
+
+def written(status, headers, body, method="GET", keeps=True):
+    """The answer as bytes."""
+    names = {name.lower() for name, _ in headers}
+    lines = ["HTTP/1.1 " + str(status) + " " + REASONS.get(status, "Answer")]
+    lines += [name + ": " + value for name, value in headers if name.lower() not in FRAMING]
+    if "content-type" not in names:
+        kind = "application/json" if body[:1] in (b"{", b"[") else "text/plain"
+        lines.append("Content-Type: " + kind)
+    bare = status in (204, 304) or status < 200
+    if not bare:
+        lines.append("Content-Length: " + str(len(body)))
+    if not keeps:
+        lines.append("Connection: close")
+    head = "\r\n".join(lines) + "\r\n\r\n"
+    text = b"" if bare or method == "HEAD" else body
+    return head.encode("latin-1", "replace") + text
+
+
+# These are ours to write.
+FRAMING = frozenset(("content-length", "transfer-encoding", "connection"))

@@ -1,0 +1,64 @@
+"""When a fault of the harness strikes, from the call's seed alone.
+
+Invariant: equal seeds give equal strikes, whatever else happens in the call.
+"""
+
+from time import perf_counter_ns
+
+from _blake2 import blake2b
+
+
+class Dice:
+    """Numbers that depend on a seed and on what they are for, and on nothing else."""
+
+    __slots__ = ("key",)
+
+    def __init__(self, seed, purpose):
+        self.key = str(seed).encode() + b"\0" + purpose.encode("utf-8", "surrogatepass") + b"\0"
+
+    def number(self, which):
+        """A number below 2**64 for the `which`th time."""
+        digest = blake2b(self.key + str(which).encode(), digest_size=8).digest()
+        return int.from_bytes(digest, "little")
+
+    def share(self, which):
+        """A number from 0 to 1."""
+        return self.number(which) / 2.0**64
+
+    def pick(self, which, choices):
+        """One of them."""
+        return choices[self.number(which) % len(choices)]
+
+
+class Felt:
+    """One kind of fault: opportunities and strikes."""
+
+    __slots__ = ("began", "dice", "first", "kind", "last", "mode", "offered", "struck", "value")
+
+    def __init__(self, mode, kind, value, seed, began):
+        self.mode = mode
+        self.kind = kind
+        self.value = value
+        self.dice = Dice(seed, mode)
+        self.began = began
+        self.offered = self.struck = 0
+        self.first = self.last = None
+
+    def strikes(self):
+        """Whether it strikes at this opportunity."""
+        self.offered += 1
+        if self.kind == "nth":
+            return self.offered == self.value
+        return self.dice.share(self.offered) < self.value
+
+    def strike(self, what):
+        """It has struck this."""
+        self.struck += 1
+        self.last = perf_counter_ns()
+        if self.first is None:
+            self.first = what
+
+    def report(self):
+        """`[mode, offered, struck, first, nanoseconds to the last]`."""
+        last = None if self.last is None else self.last - self.began
+        return [self.mode, self.offered, self.struck, self.first, last]

@@ -1,0 +1,184 @@
+"""Whoever a call talks to: names resolve, connections are answered, and all of it is noted.
+
+What is answered comes from `answering` and `spoiling`, how long it takes from `link`, the sockets
+are `plugging`'s and `serving`'s. Invariant: nothing leaves the process, and no internet socket is
+made for a connection that is answered here.
+"""
+
+from errno import ECONNREFUSED, EHOSTUNREACH
+from time import sleep
+
+from _socket import timeout as TimedOut
+from _thread import allocate_lock
+from answering import Mocks, origin, written
+from link import Link
+from posix import getpid
+from serving import END, RESET, SILENCE, Server
+from spoiling import KINDS, RAW_KINDS, GARBAGE, spoilt
+from strikes import Dice
+
+MOST_REQUESTS = 256
+LONGEST = 500
+BANNER = b"220 ready\r\n"
+# Long enough to be felt, for who waits with a timeout of their own.
+SHORTLY = 0.05
+TLS_PORTS = (443, 8443)
+# Names lead to addresses that nobody has.
+PREFIX_4, PREFIX_6 = "198.18.", "fd00::"
+
+
+class Upstream:
+    """The others, as one call sees them."""
+
+    def __init__(self, upstream, network, seed, faults):
+        self.mocks = Mocks(upstream)
+        self.link = Link(network, Dice(seed, "link"))
+        self.flaky = faults.get("flaky_upstream")
+        self.drift = faults.get("schema_drift")
+        self.kinds = Dice(seed, "kind of failure")
+        self.requests = []
+        self.without_timeout = 0
+        self.addresses = {}
+        self.names = {}
+        # By the inode of the socket that the client has.
+        self.connections = {}
+        self.own_ports = set()
+        self.lock = allocate_lock()
+        self.server = None
+
+    def report(self):
+        """What was asked and told, once nobody is to be answered any more."""
+        if self.server is not None:
+            self.server.halt()
+        for connection in list(self.connections.values()):
+            connection.close()
+        requests = [[what[:LONGEST], answer] for what, answer in self.requests]
+        return {"requests": requests, "without_timeout": self.without_timeout}
+
+    def threads(self):
+        """The threads that are ours."""
+        return () if self.server is None else (self.server.thread,)
+
+    def address_of(self, name, version=4):
+        """The address that a name leads to."""
+        with self.lock:
+            number = self.addresses.setdefault(name, len(self.addresses) + 1)
+            if version == 6:
+                address = PREFIX_6 + format(number, "x")
+            else:
+                address = PREFIX_4 + str(number >> 8 & 255) + "." + str(number & 255)
+            self.names[address] = name
+            return address
+
+    def connect(self, connection, host, port, patience, loop):
+        """Connects, or raises what a kernel would; `patience` is the client's timeout."""
+        name = self.names.get(host, host)
+        what = "tcp " + name + ":" + str(port)
+        with self.lock:
+            handshake = self.link.one_way() + self.link.one_way()
+            cut = self.link.cuts((name, host), port)
+            known = not cut and self.mocks.knows(name, port)
+            fate = self._fate() if known else None
+        if patience != 0:
+            if patience is not None and handshake > patience:
+                sleep(patience)
+                self._note(what, "too late")
+                raise TimedOut("timed out")
+            sleep(handshake)
+        if cut:
+            self._note(what, "unreachable")
+            raise OSError(EHOSTUNREACH, "No route to host")
+        if not known or fate == "refused":
+            if known:
+                self.flaky.strike(what + ": refused")
+            self._note(what, "refused")
+            raise ConnectionRefusedError(ECONNREFUSED, "Connection refused")
+        connection.begin(name, port, fate, loop, handshake if patience == 0 else 0.0)
+        if self.server is None or self.server.process != getpid():
+            self.server = Server(self)
+        self.server.add(connection)
+
+    def waited(self, patience):
+        """Somebody waits for an answer that never comes: raises what a timeout raises."""
+        if patience is None:
+            self.without_timeout += 1
+        else:
+            sleep(min(patience, SHORTLY))
+        raise TimedOut("timed out")
+
+    def greet(self, connection):
+        """Says something to who waits before having said anything."""
+        with self.lock:
+            self._note("tcp " + connection.place(), "banner")
+        return BANNER
+
+    def answer(self, connection, request):
+        """`(seconds, bytes, what follows)` for a request."""
+        scheme = "https" if connection.tls or connection.port in TLS_PORTS else "http"
+        url = request.url(origin(scheme, connection.host, connection.port))
+        what = request.method + " " + url
+        with self.lock:
+            fate = self._next_fate(connection)
+            mock = self.mocks.find(request.method, url)
+            seconds = self.link.one_way() + self.link.one_way() + self.link.transfer(request.length)
+        if mock is None:
+            self._note(what, "refused")
+            return 0.0, b"", RESET
+        seconds += mock["delay_ms"] / 1000 + connection.late
+        connection.late = 0.0
+        if fate is None:
+            self._note(what, str(mock["status"]))
+            body = self._drifted(what, mock["body"])
+            data = written(mock["status"], mock["headers"], body, request.method, request.keeps)
+            return seconds, data, None if request.keeps else END
+        return self._spoilt(what, fate, seconds, request.method, mock["body"])
+
+    def echo(self, connection, data):
+        """`(seconds, bytes, what follows)` for what is no request."""
+        what = "tcp " + connection.place()
+        with self.lock:
+            fate = self._next_fate(connection)
+            seconds = self.link.one_way() + self.link.one_way() + connection.late
+        if fate is None:
+            self._note(what, "echo")
+            return seconds, data, None
+        return self._spoilt(what, fate if fate in RAW_KINDS else "garbage", seconds, None, b"")
+
+    def _spoilt(self, what, fate, seconds, method, good):
+        fate = "reset" if fate == "refused" else fate
+        self.flaky.strike(what + ": " + fate)
+        self._note(what, fate)
+        if fate == "silence":
+            return seconds, b"", SILENCE
+        if fate == "reset":
+            return seconds, b"", RESET
+        return seconds, GARBAGE if method is None else spoilt(fate, method, good), END
+
+    def _fate(self):
+        """What goes wrong at the next request, if anything does."""
+        if self.flaky is None or not self.flaky.strikes():
+            return None
+        return self.kinds.pick(self.flaky.offered, KINDS)
+
+    def _next_fate(self, connection):
+        """The first request has the one that was decided when it connected."""
+        if connection.fresh:
+            connection.fresh = False
+            return connection.fate
+        return self._fate()
+
+    def _drifted(self, what, body):
+        if self.drift is None:
+            return body
+        from drifting import drifted_json
+
+        with self.lock:
+            made = drifted_json(body, self.drift.dice, self.drift.offered + 1)
+            if made is None or not self.drift.strikes():
+                return body
+            self.drift.strike(what + ": " + made[1])
+        return made[0]
+
+    def _note(self, what, answer):
+        if len(self.requests) < MOST_REQUESTS:
+            self.requests.append((what, answer))

@@ -1,0 +1,79 @@
+//! Moments in which others take the processor.
+
+use std::time::{Duration, Instant};
+
+use menace_model::{FaultMode, Felt, Random, Seed, When};
+
+/// How long a pause takes, and how long it is quiet in between, in milliseconds.
+const PAUSE_MS: (i64, i64) = (50, 200);
+const QUIET_MS: (i64, i64) = (5, 60);
+
+#[derive(Debug)]
+pub(super) struct Pauses {
+    random: Random,
+    /// All of the time that is not quiet, for a rate of one.
+    share: f64,
+    only: Option<u64>,
+    next: Instant,
+    paused: bool,
+    offered: u64,
+    struck: u64,
+    last: Option<Instant>,
+}
+
+impl Pauses {
+    pub(super) fn new(when: When, seed: Seed, now: Instant) -> Self {
+        let mut random = seed.random();
+        let (share, only) = match when {
+            When::Rate(share) => (share, None),
+            When::Nth(number) => (1.0, Some(number)),
+        };
+        let first = Self::time(&mut random, QUIET_MS);
+        let (paused, offered, struck) = (false, 0, 0);
+        Self { random, share, only, next: now + first, paused, offered, struck, last: None }
+    }
+
+    pub(super) fn due(&self) -> Instant {
+        self.next
+    }
+
+    /// True: stop. False: go on.
+    pub(super) fn turn(&mut self, now: Instant) -> Option<bool> {
+        if now < self.next {
+            return None;
+        }
+        if self.paused {
+            self.paused = false;
+            self.next = now + Self::time(&mut self.random, QUIET_MS);
+            return Some(false);
+        }
+        self.offered += 1;
+        let strikes = match self.only {
+            Some(number) => self.offered == number,
+            None => self.random.chance(self.share),
+        };
+        let pause = Self::time(&mut self.random, PAUSE_MS);
+        self.next = now + pause;
+        if !strikes {
+            return None;
+        }
+        self.struck += 1;
+        self.last = Some(now);
+        self.paused = true;
+        Some(true)
+    }
+
+    pub(super) fn felt(self, ms: impl Fn(Instant) -> Option<f64>) -> Felt {
+        Felt {
+            mode: FaultMode::CpuSpike,
+            offered: self.offered,
+            struck: self.struck,
+            first: (self.struck > 0).then(|| "a pause".to_owned()),
+            last_ms: self.last.and_then(ms),
+        }
+    }
+
+    fn time(random: &mut Random, (least, most): (i64, i64)) -> Duration {
+        Duration::from_millis(random.between(least, most).unsigned_abs())
+    }
+}

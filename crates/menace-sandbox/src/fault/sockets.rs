@@ -1,0 +1,73 @@
+//! Connections that fail.
+
+use std::fmt;
+
+use menace_model::Random;
+use nix::errno::Errno;
+
+use super::Struck;
+use super::schedule::Schedule;
+use crate::confine::{Answer, Notice};
+
+/// A system call that talks to others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Talk {
+    Connect,
+    Send,
+    Receive,
+}
+
+impl Talk {
+    pub(super) fn of(notice: &Notice) -> Option<Self> {
+        let talk = match notice.number {
+            libc::SYS_connect => Self::Connect,
+            libc::SYS_sendto | libc::SYS_sendmsg | libc::SYS_sendmmsg => Self::Send,
+            libc::SYS_recvfrom | libc::SYS_recvmsg | libc::SYS_recvmmsg => Self::Receive,
+            _ => return None,
+        };
+        is_internet(notice).then_some(talk)
+    }
+
+    fn errors(self) -> &'static [Errno] {
+        match self {
+            Self::Connect => {
+                &[Errno::ECONNREFUSED, Errno::ETIMEDOUT, Errno::ENETUNREACH, Errno::EHOSTUNREACH]
+            }
+            Self::Send => &[Errno::EPIPE, Errno::ECONNRESET],
+            Self::Receive => &[Errno::ECONNRESET, Errno::ETIMEDOUT],
+        }
+    }
+}
+
+impl fmt::Display for Talk {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Connect => "connecting",
+            Self::Send => "sending",
+            Self::Receive => "receiving",
+        })
+    }
+}
+
+pub(super) fn strike(talk: Talk, schedule: &mut Schedule) -> Option<Struck> {
+    schedule.strikes().then(|| Struck::Answer(Answer::Refuse(error(talk, schedule.random()))))
+}
+
+fn error(talk: Talk, random: &mut Random) -> Errno {
+    random.pick(talk.errors()).copied().unwrap_or(Errno::ECONNRESET)
+}
+
+/// Sockets between processes of the sandbox are none of the network's.
+fn is_internet(notice: &Notice) -> bool {
+    let fd = notice.arguments[0] as u32;
+    let Ok(socket) = std::fs::read_link(format!("/proc/{}/fd/{fd}", notice.pid)) else {
+        return false;
+    };
+    let name = socket.to_string_lossy();
+    let Some(inode) = name.strip_prefix("socket:[").and_then(|rest| rest.strip_suffix(']')) else {
+        return false;
+    };
+    let unix = std::fs::read_to_string(format!("/proc/{}/net/unix", notice.pid));
+    let is_unix = |line: &str| line.split_whitespace().nth(6) == Some(inode);
+    !unix.is_ok_and(|table| table.lines().any(is_unix))
+}

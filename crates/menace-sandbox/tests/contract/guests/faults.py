@@ -1,0 +1,120 @@
+"""Guests that feel faults and say what they felt."""
+
+import errno
+import os
+import socket
+import threading
+import time
+
+
+def fine():
+    return "fine"
+
+
+def save(text):
+    """The careless way to save: the old content is gone before the new one is there."""
+    with open("data.txt", "w") as file:
+        file.write(text)
+    return "saved"
+
+
+def save_and_tell(text):
+    try:
+        return save(text)
+    except OSError as error:
+        return errno.errorcode[error.errno]
+
+
+def steps(count):
+    """Writes line after line, unbuffered; says how many went through and what stopped it."""
+    done = 0
+    try:
+        with open("steps.txt", "wb", buffering=0) as file:
+            for number in range(count):
+                file.write(b"%d\n" % number)
+                done += 1
+    except OSError as error:
+        return [done, errno.errorcode[error.errno]]
+    return [done, None]
+
+
+def read_back(count):
+    """How often reading a file of the repository failed, and how long it took at most."""
+    failed, longest = 0, 0.0
+    for _ in range(count):
+        start = time.perf_counter()
+        try:
+            descriptor = os.open("data.txt", os.O_RDONLY)
+            try:
+                os.read(descriptor, 100)
+            finally:
+                os.close(descriptor)
+        except OSError as error:
+            assert error.errno == errno.EIO, error
+            failed += 1
+        longest = max(longest, time.perf_counter() - start)
+    return [failed, longest]
+
+
+def corrupted(count):
+    """Which of the bytes that were written came back different."""
+    data = bytes(count)
+    with open("written.bin", "wb", buffering=0) as file:
+        assert file.write(data) == count
+    with open("written.bin", "rb") as file:
+        back = file.read()
+    assert len(back) == count
+    return [place for place, byte in enumerate(back) if byte]
+
+
+def allocate(count):
+    """How many blocks could be had before memory was refused."""
+    blocks = []
+    try:
+        for _ in range(count):
+            blocks.append(bytearray(4 << 20))
+    except MemoryError:
+        return len(blocks)
+    return -1
+
+
+def talk(count):
+    """What became of connections to a server of its own."""
+    server = socket.create_server(("127.0.0.1", 0))
+    address = server.getsockname()
+
+    def serve():
+        while True:
+            try:
+                peer, _ = server.accept()
+                peer.close()
+            except OSError:
+                return
+
+    threading.Thread(target=serve, daemon=True).start()
+    seen = []
+    for _ in range(count):
+        try:
+            with socket.socket() as client:
+                client.connect(address)
+            seen.append("connected")
+        except OSError as error:
+            seen.append(errno.errorcode.get(error.errno, str(error)))
+    server.close()
+    return seen
+
+
+def longest_gap(seconds):
+    """The longest time in which it did not get the processor."""
+    longest, last = 0.0, time.perf_counter()
+    end = last + seconds
+    while last < end:
+        now = time.perf_counter()
+        longest = max(longest, now - last)
+        last = now
+    return longest
+
+
+def content(path):
+    with open(path) as file:
+        return file.read()

@@ -1,0 +1,456 @@
+//! A bad network is as bad as it was asked for, for the call that it was asked for and nobody else.
+//!
+//! Where there is no network to make bad, the outcome says so.
+
+use std::net::UdpSocket;
+use std::time::{Duration, Instant};
+
+use menace_model::{FaultMode, Felt, Limit, Mechanism, Network, Outcome, Peer, Value, Verdict};
+use menace_sandbox::Tier;
+
+use crate::bench::{Ask, Bench, Session, ask, entry, guest, items, text};
+
+crate::on_every_tier![
+    latency_is_that_of_one_way,
+    jitter_goes_both_ways,
+    streams_keep_to_the_rate,
+    datagrams_keep_to_the_rate,
+    a_long_way_does_not_make_a_narrow_one,
+    a_flood_is_held_up_and_nothing_else,
+    datagrams_get_lost_as_the_seed_says,
+    datagrams_arrive_twice_as_the_seed_says,
+    a_port_that_is_cut_off_cannot_be_reached_while_others_can,
+    a_host_that_is_cut_off_cannot_be_reached_while_others_can,
+    a_transfer_comes_through_everything_at_once,
+    waiting_for_somebody_cut_off_ends_with_the_deadline,
+    the_next_call_notices_nothing,
+    what_tcp_learns_about_a_network_is_forgotten,
+    the_host_notices_nothing,
+    a_bad_network_takes_no_process_of_the_call,
+    what_has_no_network_says_so,
+];
+
+const GUEST: &str = guest!("shaping.py");
+const PERFECT: Network = Network {
+    latency_ms: 0.0,
+    jitter_ms: 0.0,
+    loss: 0.0,
+    duplication: 0.0,
+    bits_per_second: None,
+    partition: Vec::new(),
+};
+
+impl Ask {
+    fn over(mut self, network: &Network) -> Self {
+        self.0.conditions.network = network.clone();
+        self
+    }
+}
+
+/// A call over such a network where there is one; elsewhere what it lacks has to be listed.
+fn run(session: &mut Session<'_>, tier: Tier, wanted: &[Limit], ask: Ask) -> Option<Outcome> {
+    let fine = crate::bench::ask("fine").over(&ask.0.conditions.network);
+    let outcome = session.run(if tier.has_namespaces() { ask } else { fine });
+    let is_held = |limit: &&Limit| outcome.enforced_by.contains_key(limit);
+    let held: Vec<&Limit> = wanted.iter().filter(is_held).collect();
+    if tier.has_namespaces() {
+        assert_eq!(held, wanted.iter().collect::<Vec<_>>(), "{outcome:#?}");
+        let by = wanted.iter().map(|limit| &outcome.enforced_by[limit]);
+        assert!(by.clone().all(|by| *by == [Mechanism::Nfqueue]), "{outcome:#?}");
+        assert_eq!(outcome.unenforced, []);
+        return Some(outcome);
+    }
+    assert_eq!(outcome.verdict, Verdict::Returned, "{outcome:#?}");
+    assert_eq!((held.len(), outcome.unenforced.as_slice()), (0, wanted));
+    assert_eq!(outcome.felt, []);
+    None
+}
+
+fn value(outcome: &Outcome) -> &Value {
+    assert_eq!(outcome.verdict, Verdict::Returned, "{outcome:#?}");
+    outcome.value.as_ref().and_then(|value| value.value.as_ref()).expect("a plain value")
+}
+
+fn number(value: &Value) -> f64 {
+    match value {
+        Value::Float(number) => *number,
+        other => panic!("not a number: {other:?}"),
+    }
+}
+
+fn integers(value: &Value) -> Vec<i64> {
+    let integer = |value: &Value| match value {
+        Value::Int(number) => *number,
+        other => panic!("not an integer: {other:?}"),
+    };
+    items(value).iter().map(integer).collect()
+}
+
+fn median(mut numbers: Vec<f64>) -> f64 {
+    numbers.sort_by(f64::total_cmp);
+    numbers[numbers.len() / 2]
+}
+
+fn felt(outcome: &Outcome, mode: FaultMode) -> &Felt {
+    let found = outcome.felt.iter().find(|felt| felt.mode == mode);
+    found.unwrap_or_else(|| panic!("nothing of {mode}: {:?}", outcome.felt))
+}
+
+/// Within a fifth of what was asked for.
+fn assert_near(measured: f64, asked: f64, what: &str) {
+    assert!((asked * 0.8..asked * 1.2).contains(&measured), "{what}: {measured} for {asked}");
+}
+
+const WAYS: [&str; 5] = ["udp4", "udp6", "tcp4", "tcp6", "refused"];
+
+fn trips(value: &Value, way: &str) -> Vec<f64> {
+    items(entry(value, way)).iter().map(number).collect()
+}
+
+fn latency_is_that_of_one_way(tier: Tier) {
+    let bench = Bench::new(tier, GUEST);
+    let network = Network { latency_ms: 80.0, ..PERFECT };
+    let ask = ask("round_trips").with([Value::Int(5)]).over(&network);
+    let wanted = [Limit::NetworkLatency];
+    let Some(outcome) = run(&mut bench.session(), tier, &wanted, ask) else { return };
+    for way in WAYS {
+        assert_near(median(trips(value(&outcome), way)), 160.0, way);
+    }
+    let felt = felt(&outcome, FaultMode::Network);
+    assert_eq!((felt.struck, felt.offered >= 40), (felt.offered, true), "{felt:?}");
+    assert!(felt.last_ms.is_some_and(|last| last > 4.0 * 160.0), "{felt:?}");
+    assert!(felt.first.as_ref().is_some_and(|first| first.contains("held up")), "{felt:?}");
+}
+
+fn jitter_goes_both_ways(tier: Tier) {
+    let bench = Bench::new(tier, GUEST);
+    let network = Network { latency_ms: 60.0, jitter_ms: 50.0, ..PERFECT };
+    let wanted = [Limit::NetworkLatency, Limit::NetworkJitter];
+    let mut session = bench.session();
+    let round_trips = ask("round_trips").with([Value::Int(8)]).over(&network);
+    let Some(outcome) = run(&mut session, tier, &wanted, round_trips) else { return };
+    let all: Vec<f64> = WAYS.iter().flat_map(|way| trips(value(&outcome), way)).collect();
+    let (least, most) = all
+        .iter()
+        .fold((f64::MAX, f64::MIN), |(low, high), trip| (low.min(*trip), high.max(*trip)));
+    // Two ways of anything from 10 to 110 ms; that 40 of them are all alike cannot be.
+    assert!((20.0..100.0).contains(&least), "{least} ms: {all:?}");
+    assert!(most > 140.0, "{most} ms: {all:?}");
+    // One flow, sent faster than its packets are spread, stays in order.
+    let ask = ask("datagrams").with([Value::Int(200)]).over(&network);
+    let outcome = run(&mut session, tier, &wanted, ask).expect("there is a network");
+    assert_eq!(integers(value(&outcome)), (0..200).collect::<Vec<_>>());
+}
+
+fn streams_keep_to_the_rate(tier: Tier) {
+    let bench = Bench::new(tier, GUEST);
+    let mut session = bench.session();
+    for (rate, size, version, latency_ms) in
+        [(1_000_000, 300_032, 4, 0.0), (4_000_000, 1_200_128, 6, 10.0)]
+    {
+        let network = Network { bits_per_second: Some(rate), latency_ms, ..PERFECT };
+        let latency = (latency_ms > 0.0).then_some(Limit::NetworkLatency);
+        let wanted: Vec<Limit> = latency.into_iter().chain([Limit::Bandwidth]).collect();
+        let ask = ask("stream_rate").with([Value::Int(size), Value::Int(version)]).over(&network);
+        let Some(outcome) = run(&mut session, tier, &wanted, ask) else { continue };
+        let [measured, is_whole] = items(value(&outcome)) else { panic!("{outcome:#?}") };
+        assert_near(number(measured), rate as f64, "TCP");
+        assert_eq!(is_whole, &Value::Bool(true));
+    }
+}
+
+fn datagrams_keep_to_the_rate(tier: Tier) {
+    let bench = Bench::new(tier, GUEST);
+    let mut session = bench.session();
+    for (rate, count, size, version) in [(500_000, 100, 1000, 4), (8_000_000, 60, 20_000, 6)] {
+        let network = Network { bits_per_second: Some(rate), ..PERFECT };
+        let arguments = [count, size, version].map(Value::Int);
+        let ask = ask("datagram_rate").with(arguments).over(&network);
+        let Some(outcome) = run(&mut session, tier, &[Limit::Bandwidth], ask) else { continue };
+        assert_near(number(value(&outcome)), rate as f64, "UDP");
+    }
+}
+
+fn a_long_way_does_not_make_a_narrow_one(tier: Tier) {
+    let bench = Bench::new(tier, GUEST);
+    let network = Network { latency_ms: 20.0, ..PERFECT };
+    let ask = ask("stream_rate").with([Value::Int(4 << 20)]).timeout(60_000).over(&network);
+    let wanted = [Limit::NetworkLatency];
+    let Some(outcome) = run(&mut bench.session(), tier, &wanted, ask) else { return };
+    // TCP would come to less than half of it if delayed packets seemed not to be sent yet.
+    let rate = number(&items(value(&outcome))[0]);
+    assert!(rate > 10_000_000.0, "{rate} bits per second");
+}
+
+fn a_flood_is_held_up_and_nothing_else(tier: Tier) {
+    let bench = Bench::new(tier, GUEST);
+    let mut session = bench.session();
+    let wanted = [Limit::NetworkLatency, Limit::PacketDuplication];
+    let network = Network { latency_ms: 20.0, duplication: 0.01, ..PERFECT };
+    let arguments = [2000, 4, 1000].map(Value::Int);
+    let ask = ask("datagrams").with(arguments).timeout(30_000).over(&network);
+    let Some(outcome) = run(&mut session, tier, &wanted, ask) else { return };
+    // None was lost for want of somebody to look at it.
+    assert_eq!(felt(&outcome, FaultMode::Network).offered, 2000, "{:?}", outcome.felt);
+    let arrived = outcome.value.and_then(|value| value.length);
+    assert!(arrived.is_some_and(|count| count > 1000), "{arrived:?}");
+}
+
+fn datagrams_get_lost_as_the_seed_says(tier: Tier) {
+    let bench = Bench::new(tier, GUEST);
+    let mut session = bench.session();
+    let network = Network { loss: 0.2, ..PERFECT };
+    let mut arrived = |seed, version| {
+        let arguments = [300, version].map(Value::Int);
+        let ask = ask("datagrams").with(arguments).seed(seed).over(&network);
+        let outcome = run(&mut session, tier, &[Limit::PacketLoss], ask)?;
+        let arrived = integers(value(&outcome));
+        let felt = felt(&outcome, FaultMode::Network);
+        assert_eq!((felt.offered, felt.struck), (300, 300 - arrived.len() as u64), "{felt:?}");
+        Some(arrived)
+    };
+    let Some(first) = arrived(1, 4) else { return };
+    assert!((200..280).contains(&first.len()), "{} arrived", first.len());
+    assert!(first.is_sorted_by(|one, next| one < next), "{first:?}");
+    assert_eq!(arrived(1, 4).as_ref(), Some(&first));
+    assert_eq!(arrived(1, 6).as_ref(), Some(&first));
+    assert_ne!(arrived(2, 4).as_ref(), Some(&first));
+}
+
+fn datagrams_arrive_twice_as_the_seed_says(tier: Tier) {
+    let bench = Bench::new(tier, GUEST);
+    let mut session = bench.session();
+    let network = Network { duplication: 0.3, ..PERFECT };
+    let mut arrived = |seed, version, count: i64, size| {
+        let arguments = [count, version, size].map(Value::Int);
+        let ask = ask("datagrams").with(arguments).seed(seed).over(&network);
+        let outcome = run(&mut session, tier, &[Limit::PacketDuplication], ask)?;
+        let arrived = integers(value(&outcome));
+        let mut once = arrived.clone();
+        once.dedup();
+        assert_eq!(once, (0..count).collect::<Vec<_>>(), "{arrived:?}");
+        let twice = arrived.len() as u64 - count.unsigned_abs();
+        assert_eq!(felt(&outcome, FaultMode::Network).struck, twice);
+        Some(arrived)
+    };
+    let Some(first) = arrived(1, 4, 100, 2) else { return };
+    assert!((110..150).contains(&first.len()), "{} arrived", first.len());
+    assert_eq!(arrived(1, 4, 100, 2).as_ref(), Some(&first));
+    assert_eq!(arrived(1, 6, 100, 2).as_ref(), Some(&first));
+    assert_ne!(arrived(2, 4, 100, 2).as_ref(), Some(&first));
+    // Larger than what goes over a wire in one piece.
+    for version in [4, 6] {
+        let few: Vec<i64> = first.iter().copied().filter(|number| *number < 10).collect();
+        assert_eq!(arrived(1, version, 10, 15_000), Some(few));
+    }
+}
+
+fn peer(host: Option<&str>, port: Option<u16>) -> Peer {
+    Peer { host: host.map(str::to_owned), port }
+}
+
+fn texts(value: &Value) -> Vec<&str> {
+    items(value).iter().map(text).collect()
+}
+
+fn a_port_that_is_cut_off_cannot_be_reached_while_others_can(tier: Tier) {
+    let bench = Bench::new(tier, GUEST);
+    let mut session = bench.session();
+    let network = Network { partition: vec![peer(None, Some(7001))], ..PERFECT };
+    for version in [4, 6] {
+        let ports = Value::List([7001, 7002].map(Value::Int).to_vec());
+        let ask = ask("reach").with([ports, Value::Int(version)]).over(&network);
+        let Some(outcome) = run(&mut session, tier, &[Limit::Partition], ask) else { continue };
+        let [cut_off, other] = items(value(&outcome)) else { panic!("{outcome:#?}") };
+        // Nobody answers, not even to refuse.
+        for how in texts(cut_off) {
+            assert!(matches!(how, "timeout" | "TimeoutError"), "{how}");
+        }
+        assert_eq!(texts(other), ["connected", "answered"]);
+        let felt = felt(&outcome, FaultMode::NetworkPartition);
+        assert!(felt.struck >= 2 && felt.struck < felt.offered, "{felt:?}");
+    }
+}
+
+fn a_host_that_is_cut_off_cannot_be_reached_while_others_can(tier: Tier) {
+    let bench = Bench::new(tier, GUEST);
+    let mut session = bench.session();
+    let addresses = ["127.0.0.1", "127.0.0.2", "::1"];
+    for (host, reached) in [
+        ("127.0.0.2", [true, false, true]),
+        ("::1", [true, true, false]),
+        // Its connections to the second come from the first.
+        ("localhost", [false, false, false]),
+        ("api.example.com", [true, true, true]),
+    ] {
+        let network = Network { partition: vec![peer(Some(host), None)], ..PERFECT };
+        let list = Value::List(addresses.map(Value::from).to_vec());
+        let ask = ask("reach_addresses").with([list]).over(&network);
+        let Some(outcome) = run(&mut session, tier, &[Limit::Partition], ask) else { continue };
+        let found: Vec<bool> =
+            texts(value(&outcome)).into_iter().map(|how| how == "connected").collect();
+        assert_eq!(found, reached, "{host}");
+    }
+}
+
+fn a_transfer_comes_through_everything_at_once(tier: Tier) {
+    let bench = Bench::new(tier, GUEST);
+    let mut session = bench.session();
+    let network = Network {
+        latency_ms: 3.0,
+        jitter_ms: 2.0,
+        loss: 0.03,
+        duplication: 0.03,
+        bits_per_second: Some(20_000_000),
+        partition: vec![peer(Some("127.0.0.9"), None)],
+    };
+    let wanted = [
+        Limit::NetworkLatency,
+        Limit::NetworkJitter,
+        Limit::PacketLoss,
+        Limit::PacketDuplication,
+        Limit::Bandwidth,
+        Limit::Partition,
+    ];
+    for version in [4, 6] {
+        let arguments = [1 << 20, version].map(Value::Int);
+        let ask = ask("stream_rate").with(arguments).timeout(60_000).over(&network);
+        let Some(outcome) = run(&mut session, tier, &wanted, ask) else { continue };
+        assert_eq!(items(value(&outcome))[1], Value::Bool(true));
+        assert!(felt(&outcome, FaultMode::Network).offered > 700, "{:?}", outcome.felt);
+        assert_eq!(felt(&outcome, FaultMode::NetworkPartition).struck, 0);
+    }
+}
+
+fn waiting_for_somebody_cut_off_ends_with_the_deadline(tier: Tier) {
+    let bench = Bench::new(tier, GUEST);
+    let mut session = bench.session();
+    let network = Network { partition: vec![peer(None, Some(7003))], ..PERFECT };
+    let ask = ask("connect_patiently").with([Value::Int(7003)]).timeout(400).over(&network);
+    let Some(outcome) = run(&mut session, tier, &[Limit::Partition], ask) else { return };
+    assert_eq!(outcome.verdict, Verdict::TimedOut, "{outcome:#?}");
+    let total = outcome.runtime_metrics.total_ms;
+    assert!((400.0..650.0).contains(&total), "dead after {total} ms");
+    session.still_works();
+}
+
+fn the_next_call_notices_nothing(tier: Tier) {
+    let bench = Bench::new(tier, GUEST);
+    let mut session = bench.session();
+    let terrible = Network {
+        latency_ms: 500.0,
+        jitter_ms: 100.0,
+        loss: 0.5,
+        duplication: 0.5,
+        bits_per_second: Some(50_000),
+        partition: vec![peer(None, Some(7005))],
+    };
+    let wanted = [
+        Limit::NetworkLatency,
+        Limit::NetworkJitter,
+        Limit::PacketLoss,
+        Limit::PacketDuplication,
+        Limit::Bandwidth,
+        Limit::Partition,
+    ];
+    // Connections cannot be relied on there.
+    let slow = Network { loss: 0.0, partition: Vec::new(), ..terrible.clone() };
+    for round in 0..2 {
+        let transfer = ask("leave_a_transfer").with([Value::Int(7004)]).over(&slow);
+        let without = [wanted[0], wanted[1], wanted[3], wanted[4]];
+        if run(&mut session, tier, &without, transfer).is_none() {
+            session.still_works();
+            return;
+        }
+        let ask_again = ask("datagrams").with([Value::Int(100)]).timeout(300).over(&terrible);
+        run(&mut session, tier, &wanted, ask_again).expect("there is a network");
+        // Its ports are free, its packets gone.
+        assert_eq!(session.value(ask("is_free").with([Value::Int(7004)])), Value::Bool(true));
+        let arrived = session.value(ask("datagrams").with([Value::Int(100)]));
+        assert_eq!(integers(&arrived), (0..100).collect::<Vec<_>>(), "round {round}");
+        let reached = ask("reach").with([Value::List(vec![Value::Int(7005)])]);
+        assert_eq!(texts(&items(&session.value(reached))[0]), ["connected", "answered"]);
+        let outcome = session.run(ask("round_trips").with([Value::Int(9)]));
+        for way in WAYS {
+            let took = median(trips(value(&outcome), way));
+            assert!(took < 100.0, "{way} took {took} ms in round {round}");
+        }
+        assert_eq!((outcome.unenforced.len(), outcome.felt.len()), (0, 0), "{outcome:#?}");
+        assert!(wanted.iter().all(|limit| !outcome.enforced_by.contains_key(limit)));
+    }
+}
+
+fn what_tcp_learns_about_a_network_is_forgotten(tier: Tier) {
+    let bench = Bench::new(tier, GUEST);
+    let mut session = bench.session();
+    let network = Network { latency_ms: 150.0, ..PERFECT };
+    for _ in 0..2 {
+        let wanted = [Limit::NetworkLatency];
+        if run(&mut session, tier, &wanted, ask("converse").over(&network)).is_none() {
+            return;
+        }
+        let patience = number(&session.value(ask("patience")));
+        assert!(patience < 300.0, "it would wait for {patience} ms");
+    }
+}
+
+/// How long a datagram takes from the host to itself.
+fn trip_of_the_host() -> Duration {
+    let socket = UdpSocket::bind("127.0.0.1:0").expect("a port");
+    let began = Instant::now();
+    socket.send_to(b"?", socket.local_addr().expect("bound")).expect("reachable");
+    socket.recv(&mut [0]).expect("it arrives");
+    began.elapsed()
+}
+
+/// Queues of the network namespace that this test is in.
+fn queues_of_the_host() -> String {
+    std::fs::read_to_string("/proc/self/net/netfilter/nfnetlink_queue").unwrap_or_default()
+}
+
+fn the_host_notices_nothing(tier: Tier) {
+    let bench = Bench::new(tier, GUEST);
+    let network = Network { latency_ms: 400.0, ..PERFECT };
+    let before = queues_of_the_host();
+    std::thread::scope(|scope| {
+        let call = scope.spawn(|| {
+            let ask = ask("round_trips").with([Value::Int(1)]).over(&network);
+            run(&mut bench.session(), tier, &[Limit::NetworkLatency], ask)
+        });
+        while !call.is_finished() {
+            let took = trip_of_the_host();
+            assert!(took < Duration::from_millis(300), "{took:?}");
+            assert_eq!(queues_of_the_host(), before);
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        if let Some(outcome) = call.join().expect("it does not panic") {
+            assert!(trips(value(&outcome), "udp4")[0] >= 800.0);
+        }
+    });
+}
+
+fn a_bad_network_takes_no_process_of_the_call(tier: Tier) {
+    let bench = Bench::new(tier, GUEST);
+    let mut spec = bench.spec();
+    spec.limits.processes = 8;
+    let mut session = bench.session_of(&spec);
+    let network = Network { latency_ms: 1.0, ..PERFECT };
+    let ask = ask("threads").with([Value::Int(8)]).limited(|limits| limits.processes = 8);
+    let wanted = [Limit::NetworkLatency];
+    let Some(outcome) = run(&mut session, tier, &wanted, ask.over(&network)) else { return };
+    assert_eq!(value(&outcome), &Value::Int(8));
+}
+
+fn what_has_no_network_says_so(tier: Tier) {
+    let bench = Bench::new(tier, GUEST);
+    let network = Network { latency_ms: 50.0, loss: 0.1, ..PERFECT };
+    let wanted = [Limit::NetworkLatency, Limit::PacketLoss];
+    for (level, safe_mode) in [(4, false), (5, false), (3, true)] {
+        let mut spec = bench.spec();
+        (spec.security_level, spec.safe_mode) = (level, safe_mode);
+        let outcome = bench.session_of(&spec).run(ask("fine").over(&network));
+        assert_eq!(outcome.verdict, Verdict::Returned, "{outcome:#?}");
+        assert_eq!(outcome.unenforced, wanted, "level {level}, safe mode {safe_mode}");
+        assert_eq!(outcome.felt, []);
+    }
+}

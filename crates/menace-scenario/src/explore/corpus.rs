@@ -1,0 +1,64 @@
+//! Inputs that reached something that none before had.
+
+use std::collections::HashSet;
+
+use menace_model::{Intent, Outcome, Random, Verdict};
+
+use crate::input::Input;
+
+/// The most inputs that are kept.
+const KEPT: usize = 64;
+
+#[derive(Debug, Default)]
+pub(super) struct Corpus {
+    reached: HashSet<(String, u32, u32)>,
+    kept: Vec<Kept>,
+    /// How many were kept when somebody last asked for news.
+    seen: std::cell::Cell<usize>,
+}
+
+#[derive(Debug)]
+struct Kept {
+    input: Input,
+    returned: bool,
+    /// How much of the code it reached.
+    reach: usize,
+}
+
+impl Corpus {
+    pub(super) fn note(&mut self, input: Input, outcome: &Outcome) {
+        let mut reach = 0;
+        let mut news = false;
+        for file in outcome.coverage.iter().flat_map(|coverage| &coverage.files) {
+            let lines = file.lines.iter().map(|&line| (0, line));
+            for (from, to) in lines.chain(file.branches.iter().copied()) {
+                reach += 1;
+                news |= self.reached.insert((file.file.clone(), from, to));
+            }
+        }
+        let returned = outcome.verdict == Verdict::Returned;
+        let first = returned && !self.kept.iter().any(|kept| kept.returned);
+        if (news || first) && self.kept.len() < KEPT && input.intent != Intent::Misuse {
+            self.kept.push(Kept { input, returned, reach });
+        }
+    }
+
+    /// Was anything kept since the last question?
+    pub(super) fn has_news(&self) -> bool {
+        self.seen.replace(self.kept.len()) < self.kept.len()
+    }
+
+    /// One of them, the younger ones more often.
+    pub(super) fn pick(&self, random: &mut Random) -> Option<&Input> {
+        let one = random.below(self.kept.len() as u64);
+        let other = random.below(self.kept.len() as u64);
+        self.kept.get(one.max(other) as usize).map(|kept| &kept.input)
+    }
+
+    /// A returned input that reached most: what trouble is made of.
+    pub(super) fn best(&self) -> Option<&Input> {
+        let returned = self.kept.iter().filter(|kept| kept.returned);
+        let valid = |kept: &Kept| kept.input.intent == Intent::Valid;
+        returned.max_by_key(|kept| (valid(kept), kept.reach)).map(|kept| &kept.input)
+    }
+}

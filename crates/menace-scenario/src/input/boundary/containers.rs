@@ -1,0 +1,83 @@
+//! Containers: empty, with one item, with many, in each other, in themselves.
+
+use menace_model::Value;
+
+use super::repeated;
+use crate::input::make::{Maker, Style, hashable, new};
+use crate::input::shape::Shape;
+
+/// Labels of values that hold themselves; nothing else gives labels to inputs.
+pub(super) const CYCLE: u32 = 1_000_000;
+
+pub(super) fn lists(maker: &mut Maker<'_, '_>, item: &Shape, name: &str) -> Vec<Value> {
+    let usual = maker.make(item, name, Style::Typical);
+    let mut values = vec![
+        Value::List(Vec::new()),
+        Value::List(vec![usual.clone()]),
+        Value::List(vec![usual.clone(), usual.clone()]),
+        repeated(Value::List(vec![usual]), 1000),
+    ];
+    if takes_lists(item) {
+        values.push(Value::Shared {
+            label: CYCLE,
+            value: Box::new(Value::List(vec![Value::Again(CYCLE)])),
+        });
+        values.push(deep("[", "]"));
+    }
+    values
+}
+
+pub(super) fn dicts(
+    maker: &mut Maker<'_, '_>,
+    key: &Shape,
+    value: &Shape,
+    name: &str,
+) -> Vec<Value> {
+    let usual = maker.make(value, name, Style::Typical);
+    let one = match key {
+        Shape::Any => Value::from("key"),
+        key => hashable(maker.make(key, "key", Style::Typical)),
+    };
+    let mut values = vec![Value::Dict(Vec::new()), Value::Dict(vec![(one.clone(), usual.clone())])];
+    if matches!(key, Shape::Any | Shape::Str(_)) {
+        values.push(Value::Dict(vec![(Value::from(""), usual.clone())]));
+        values.push(Value::Dict(vec![(Value::from("__class__"), usual.clone())]));
+    }
+    if takes_lists(value) {
+        let itself = vec![(one, Value::Again(CYCLE + 1))];
+        values.push(Value::Shared { label: CYCLE + 1, value: Box::new(Value::Dict(itself)) });
+        values.push(deep("{\"a\":", "}"));
+    }
+    // A thousand keys.
+    let keys = new("builtins:range", vec![Value::Int(1000)]);
+    if matches!(key, Shape::Any | Shape::Int) {
+        values.push(new("builtins:dict.fromkeys", vec![keys, usual]));
+    }
+    values
+}
+
+/// Nested deeper than Python recurses; made by Python, because no notation is that deep.
+pub(super) fn deep(open: &str, close: &str) -> Value {
+    const LEVELS: u64 = 500;
+    let around = Value::Method {
+        on: Box::new(repeated(Value::from(open), LEVELS)),
+        name: "__add__".to_owned(),
+        args: vec![Value::Method {
+            on: Box::new(Value::from("1")),
+            name: "__add__".to_owned(),
+            args: vec![repeated(Value::from(close), LEVELS)],
+            kwargs: Vec::new(),
+        }],
+        kwargs: Vec::new(),
+    };
+    new("json:loads", vec![around])
+}
+
+/// May something of that shape be a container itself?
+fn takes_lists(shape: &Shape) -> bool {
+    match shape.bare() {
+        Shape::Any | Shape::List(_) | Shape::Dict(..) => true,
+        Shape::Union(shapes) => shapes.iter().any(takes_lists),
+        _ => false,
+    }
+}

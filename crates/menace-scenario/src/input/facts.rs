@@ -1,0 +1,183 @@
+//! What is known about the repository when inputs are made: its classes, its sections, and what
+//! their source tells beyond their signatures.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::sync::OnceLock;
+
+use menace_model::{Class, Classes, Hints, Reference, Section, SectionId, TypeNames};
+
+use super::topic::words;
+
+/// A section and what its source tells.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Told<'a> {
+    /// Dotted name of the module that it is in.
+    pub module: &'a str,
+    pub section: &'a Section,
+    pub hints: &'a Hints,
+}
+
+/// Looked up, never changed, by the inputs of all sections.
+#[derive(Debug)]
+pub struct Facts<'a> {
+    classes: &'a Classes,
+    types: &'a TypeNames,
+    modules: BTreeSet<&'a str>,
+    by_name: HashMap<String, Told<'a>>,
+    by_id: HashMap<&'a SectionId, Told<'a>>,
+    /// Classes by the words of their names, joined: `text_wrapper`.
+    by_words: HashMap<String, Vec<&'a str>>,
+    /// Classes by what their instances have.
+    by_member: HashMap<&'a str, Vec<&'a str>>,
+}
+
+impl<'a> Facts<'a> {
+    pub fn new(classes: &'a Classes, types: &'a TypeNames) -> Self {
+        let mut by_words: HashMap<String, Vec<&str>> = HashMap::new();
+        let mut by_member: HashMap<&str, Vec<&str>> = HashMap::new();
+        for (name, class) in &classes.0 {
+            let words = words(class.qualname.rsplit('.').next().unwrap_or_default());
+            // `text_wrapper`, and `wrapper`.
+            for from in 0..words.len() {
+                by_words.entry(words[from..].join("_")).or_default().push(name);
+            }
+            let members = class.methods.iter().map(|method| method.name.as_str());
+            for member in members.chain(class.fields.iter().map(|field| field.name.as_str())) {
+                by_member.entry(member).or_default().push(name);
+            }
+        }
+        Self {
+            classes,
+            types,
+            modules: BTreeSet::new(),
+            by_name: HashMap::new(),
+            by_id: HashMap::new(),
+            by_words,
+            by_member,
+        }
+    }
+
+    /// Classes whose names are, or end with, the words of that name.
+    pub(crate) fn classes_called(&self, name: &str) -> &[&'a str] {
+        self.by_words.get(&words(name).join("_")).map_or(&[], Vec::as_slice)
+    }
+
+    /// Classes whose instances have one of these, each once.
+    pub(crate) fn classes_with(&self, members: &[String]) -> BTreeSet<&'a str> {
+        let found = members.iter().filter_map(|member| self.by_member.get(member.as_str()));
+        found.flatten().copied().collect()
+    }
+
+    /// Makes a section known, with the dotted name of its module.
+    pub fn add(&mut self, module: &'a str, section: &'a Section, hints: &'a Hints) {
+        let told = Told { module, section, hints };
+        let qualname = section.id.qualname();
+        // Python keeps the last of several definitions.
+        let qualname = qualname.split_once('#').map_or(qualname, |(name, _)| name);
+        self.by_name.insert(format!("{module}.{qualname}"), told);
+        self.by_id.insert(&section.id, told);
+        self.modules.insert(module);
+    }
+
+    pub(crate) fn class(&self, dotted: &str) -> Option<&'a Class> {
+        self.classes.get(dotted)
+    }
+
+    pub(crate) fn type_name(&self, dotted: &str) -> Option<&'a menace_model::TypeExpr> {
+        self.types.get(dotted)
+    }
+
+    pub(crate) fn section(&self, id: &SectionId) -> Option<Told<'a>> {
+        self.by_id.get(id).copied()
+    }
+
+    /// The section behind a dotted name; of a class, its constructor.
+    pub(crate) fn named(&self, dotted: &str) -> Option<Told<'a>> {
+        self.by_name
+            .get(dotted)
+            .or_else(|| self.by_name.get(&format!("{dotted}.__init__")))
+            .copied()
+    }
+
+    /// Where a dotted name leads to.
+    pub(crate) fn reference(&self, dotted: &str) -> Option<Reference> {
+        if let Some(class) = self.classes.get(dotted) {
+            return Reference::new(&class.module, &class.qualname).ok();
+        }
+        let split = |at: usize| (&dotted[..at], &dotted[at + 1..]);
+        let own = dotted.match_indices('.').rev().map(|(at, _)| split(at));
+        let own = own.into_iter().find(|(module, _)| self.modules.contains(module));
+        if let Some((module, qualname)) = own {
+            return Reference::new(module, qualname).ok();
+        }
+        elsewhere(dotted)
+    }
+}
+
+/// Where a dotted name leads to that is not of the repository.
+pub(crate) fn elsewhere(dotted: &str) -> Option<Reference> {
+    if !dotted.contains('.') {
+        return is_builtin(dotted).then(|| Reference::new("builtins", dotted).ok()).flatten();
+    }
+    let splits: Vec<(&str, &str)> =
+        dotted.match_indices('.').map(|(at, _)| (&dotted[..at], &dotted[at + 1..])).collect();
+    let standard = splits.iter().rev().find(|(module, _)| is_standard_module(module));
+    // Classes begin with a capital, modules hardly ever.
+    let class = || {
+        let is_class = |name: &str| name.starts_with(char::is_uppercase);
+        splits.iter().find(|(_, rest)| is_class(rest.split('.').next().unwrap_or_default()))
+    };
+    let (module, qualname) = standard.or_else(class).or_else(|| splits.last())?;
+    Reference::new(module, qualname).ok()
+}
+
+fn is_standard_module(name: &str) -> bool {
+    static MODULES: OnceLock<HashSet<&str>> = OnceLock::new();
+    MODULES.get_or_init(|| include_str!("data/modules.txt").lines().collect()).contains(name)
+}
+
+/// Functions and classes that are there without an import.
+pub(crate) fn is_builtin(name: &str) -> bool {
+    const NAMES: &str = "abs all any ascii bin bool bytearray bytes callable chr classmethod \
+        complex dict dir divmod enumerate filter float format frozenset getattr hasattr hash hex \
+        id int isinstance issubclass iter len list map max memoryview min next object oct ord pow \
+        print property range repr reversed round set setattr slice sorted staticmethod str sum \
+        super tuple type vars zip NotImplemented";
+    static BUILTINS: OnceLock<HashSet<&str>> = OnceLock::new();
+    let builtins = BUILTINS.get_or_init(|| NAMES.split_whitespace().collect());
+    builtins.contains(name)
+        || name.ends_with("Error")
+        || name.ends_with("Warning")
+        || matches!(
+            name,
+            "Exception"
+                | "BaseException"
+                | "StopIteration"
+                | "ExceptionGroup"
+                | "KeyboardInterrupt"
+                | "SystemExit"
+                | "GeneratorExit"
+                | "StopAsyncIteration"
+        )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_dotted_name_is_split_where_the_module_ends() {
+        for (dotted, reference) in [
+            ("int", "builtins:int"),
+            ("decimal.Decimal", "decimal:Decimal"),
+            ("datetime.datetime.now", "datetime:datetime.now"),
+            ("os.path.join", "os.path:join"),
+            ("xml.etree.ElementTree.Element", "xml.etree.ElementTree:Element"),
+            ("numpy.ndarray", "numpy:ndarray"),
+            ("django.http.HttpRequest", "django.http:HttpRequest"),
+        ] {
+            assert_eq!(elsewhere(dotted).map(|it| it.to_string()).as_deref(), Some(reference));
+        }
+        assert_eq!(elsewhere("unheard_of"), None);
+    }
+}

@@ -1,0 +1,620 @@
+//! The inputs of one section: which ways there are, in which order, with which shares.
+
+use std::cell::OnceCell;
+use std::collections::{BTreeMap, HashSet};
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+
+use menace_model::{
+    FixtureFile, Fixtures, Hints, Intent, MethodCall, Section, SectionId, SectionKind, Seed, Value,
+};
+
+use super::drift::{self, Drift};
+use super::facts::{Facts, Told};
+use super::history::History;
+use super::hostile::{self, Threat};
+use super::infer::{self, Guess};
+use super::make::arguments::{assembled, fitted};
+use super::make::file::Content;
+use super::make::{Choice, Given, Maker, Slots, Style};
+use super::misuse::Misuse;
+use super::records::Record;
+use super::strategy::Strategy;
+use super::synthetic::{self, Example};
+use super::templates::Templates;
+use super::{Input, boundary, mutate};
+
+/// So many inputs in a row that were there before: there are no others.
+const MAX_REPEATS: usize = 40;
+
+/// What the user wants of inputs.
+#[derive(Debug, Clone)]
+pub struct InputSettings {
+    /// The ways to use; all of them, in their order, when there are none.
+    pub strategies: Vec<Strategy>,
+    pub threat: Threat,
+    /// `SANDBOX_INPUT_STUBS`: nothing else is tried when one of them fits.
+    pub stubs: Vec<Record>,
+    pub history: History,
+    pub templates: Templates,
+    /// What a language model wrote.
+    pub synthetic: BTreeMap<SectionId, Vec<Record>>,
+}
+
+impl Default for InputSettings {
+    fn default() -> Self {
+        Self {
+            strategies: Vec::new(),
+            threat: Threat::new(0.5, 512 << 20),
+            stubs: Vec::new(),
+            history: History::default(),
+            templates: Templates::default(),
+            synthetic: BTreeMap::new(),
+        }
+    }
+}
+
+/// What an input is made by; the edges of types are a part of [`Strategy::Signature`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Way {
+    History,
+    Templates,
+    Signature,
+    Boundary,
+    Smart,
+    Synthetic,
+    Random,
+    Hostile,
+    Misuse,
+}
+
+impl Way {
+    fn strategy(self) -> Strategy {
+        match self {
+            Self::History => Strategy::History,
+            Self::Templates => Strategy::Templates,
+            Self::Signature | Self::Boundary => Strategy::Signature,
+            Self::Smart => Strategy::Smart,
+            Self::Synthetic => Strategy::Synthetic,
+            Self::Random => Strategy::Random,
+            Self::Hostile => Strategy::Hostile,
+            Self::Misuse => Strategy::Misuse,
+        }
+    }
+}
+
+/// What well-meaning callers pass, over and over in this order.
+const CYCLE: [Way; 12] = [
+    Way::History,
+    Way::Templates,
+    Way::Signature,
+    Way::Synthetic,
+    Way::Signature,
+    Way::Boundary,
+    Way::Smart,
+    Way::Synthetic,
+    Way::Random,
+    Way::Boundary,
+    Way::Signature,
+    Way::Smart,
+];
+
+/// Makes inputs for one section.
+#[derive(Debug)]
+pub struct Inputs<'a> {
+    section: &'a Section,
+    told: Told<'a>,
+    facts: &'a Facts<'a>,
+    settings: &'a InputSettings,
+    guesses: Vec<Guess>,
+    /// The class whose instance the section is called on, when it needs one.
+    receiver: Option<String>,
+    content: Content,
+    examples: Vec<Example>,
+    /// Parameter and rank of the shapes that are not the likeliest, the next likeliest first.
+    others: Vec<(usize, usize)>,
+    edges: OnceCell<Vec<Edge>>,
+}
+
+/// A parameter at the edge of its type.
+#[derive(Debug, Clone)]
+struct Edge {
+    param: usize,
+    value: Value,
+    files: Vec<FixtureFile>,
+}
+
+impl<'a> Inputs<'a> {
+    pub fn new(
+        section: &'a Section,
+        hints: &'a Hints,
+        facts: &'a Facts<'a>,
+        settings: &'a InputSettings,
+    ) -> Self {
+        let module = facts.section(&section.id).map_or("", |told| told.module);
+        let told = Told { module, section, hints };
+        let class = class_of(told);
+        let mut guesses = infer::guesses(facts, told, class.as_deref());
+        guesses.iter_mut().for_each(Guess::widen);
+        let resolve = |name: &str| {
+            // Examples use names as they are known in their module.
+            let own = (!name.contains('.')).then(|| format!("{module}.{name}"));
+            own.filter(|own| facts.class(own).is_some() || facts.named(own).is_some())
+                .and_then(|own| facts.reference(&own))
+                .or_else(|| facts.reference(name))
+        };
+        let needs_receiver = matches!(section.kind, SectionKind::Method | SectionKind::Property)
+            && !is_constructor(section);
+        let mut others: Vec<(usize, usize)> = guesses
+            .iter()
+            .enumerate()
+            .filter(|(_, guess)| !guess.has_default && !guess.is_variable())
+            .flat_map(|(index, guess)| (1..guess.shapes.len()).map(move |rank| (index, rank)))
+            .collect();
+        others.sort_by(|one, other| {
+            let weight = |(index, rank): &(usize, usize)| guesses[*index].shapes[*rank].1;
+            weight(other).total_cmp(&weight(one))
+        });
+        Self {
+            section,
+            told,
+            facts,
+            settings,
+            receiver: class.filter(|_| needs_receiver),
+            content: Content::of(section),
+            examples: synthetic::examples(section, hints, &resolve),
+            guesses,
+            others,
+            edges: OnceCell::new(),
+        }
+    }
+
+    /// The first inputs; fewer when there are no more different ones.
+    pub fn take(&self, count: usize, seed: Seed) -> Vec<Input> {
+        self.stream(seed).take(count).collect()
+    }
+
+    /// Input after input, no two alike. The same seed gives the same ones.
+    pub fn stream(&self, seed: Seed) -> Stream<'_> {
+        let module = Some(self.told.module).filter(|module| !module.is_empty());
+        let stubs = self.settings.stubs.iter().filter(|stub| stub.is_for(self.section, module));
+        let stubs: Vec<Input> =
+            stubs.filter_map(|stub| self.of_record(stub, Strategy::Stubs)).collect();
+        let wanted = |way: &Way| {
+            let chosen = &self.settings.strategies;
+            chosen.is_empty() || chosen.contains(&way.strategy())
+        };
+        let templates: Vec<Input> = self
+            .settings
+            .templates
+            .records(self.section, module)
+            .filter_map(|record| self.of_record(record, Strategy::Templates))
+            .collect();
+        let has_any = |way: &Way| match way {
+            Way::History => !self.settings.history.of(&self.section.id).is_empty(),
+            Way::Templates => {
+                let values =
+                    |guess: &Guess| !self.settings.templates.values(&guess.name).is_empty();
+                !templates.is_empty() || self.guesses.iter().any(values)
+            }
+            _ => true,
+        };
+        let mut good: Vec<Way> =
+            CYCLE.into_iter().filter(|way| wanted(way) && has_any(way)).collect();
+        if good.is_empty() {
+            good = vec![Way::Signature];
+        }
+        let bad = [Way::Hostile, Way::Misuse].into_iter().filter(wanted).collect();
+        Stream {
+            inputs: self,
+            seed,
+            stubs,
+            templates,
+            good,
+            bad,
+            index: 0,
+            made: [0; 9],
+            turns: [0; 2],
+            seen: HashSet::new(),
+        }
+    }
+
+    /// An input with one change, fed by what stands in the source.
+    #[must_use]
+    pub fn mutated(&self, input: &Input, seed: Seed) -> Input {
+        let mut random = seed.random();
+        let literals = &self.told.hints.literals;
+        let mut new = input.clone();
+        let has_arguments = !input.args.is_empty() || !input.kwargs.is_empty();
+        match &input.receiver {
+            Some(receiver) if !has_arguments || random.chance(0.2) => {
+                new.receiver = Some(mutate::value(receiver, literals, &mut random));
+            }
+            _ => {
+                (new.args, new.kwargs) =
+                    mutate::arguments(&input.args, &input.kwargs, literals, &mut random);
+            }
+        }
+        // A change may have taken what another part refers to.
+        if Value::check_labels(new.values()).is_err() {
+            return input.clone();
+        }
+        new.strategy = Strategy::Mutated;
+        if new.intent == Intent::Valid {
+            new.intent = Intent::Boundary;
+        }
+        new
+    }
+
+    /// The input as if the schema of its data had changed; none when it has none.
+    pub fn drifted(&self, input: &Input, how: Drift, seed: Seed) -> Option<Input> {
+        let mut random = seed.random();
+        let mut new = input.clone();
+        let mut changed = false;
+        let kwargs = new.kwargs.iter_mut().map(|(_, value)| value);
+        for value in new.args.iter_mut().chain(kwargs) {
+            if let Some(other) = drift::value(value, how, &mut random) {
+                *value = other;
+                changed = true;
+            }
+        }
+        for file in &mut new.fixtures.files {
+            let text = std::str::from_utf8(&file.content).ok();
+            if let Some(other) = text.and_then(|text| drift::text(text, how, &mut random)) {
+                file.content = other.into_bytes();
+                changed = true;
+            }
+        }
+        new.intent = Intent::Drifted;
+        changed.then_some(new)
+    }
+
+    fn maker(&self, seed: Seed) -> Maker<'a, 'a> {
+        Maker::new(self.facts, seed.random(), self.content)
+    }
+
+    /// The instance to call it on: plainly made at first, then with a past, then otherwise.
+    fn on(&self, maker: &mut Maker<'_, '_>, turn: usize) -> Option<Value> {
+        let class = self.receiver.as_ref()?;
+        let choice = match turn {
+            0 | 1 => Choice::TYPICAL,
+            2 => Choice::COMPLETE,
+            _ => Choice { style: Style::Typical, optional: 0.3, spread: turn % 2 == 0 },
+        };
+        let steps = self.section.construction.as_ref().and_then(|plan| plan.steps.last());
+        let made = maker
+            .instance(class, choice)
+            .or_else(|| steps.and_then(|step| maker.constructed(step, choice)))
+            .or_else(|| {
+                let class = self.facts.reference(class)?;
+                Some(Value::New { class, args: Vec::new(), kwargs: Vec::new() })
+            })?;
+        let name = self.section.id.qualname().rsplit('.').next().unwrap_or_default();
+        let past = match turn {
+            0 | 2 => 0,
+            1 => 2,
+            turn if turn % 3 == 0 => 0,
+            _ => 1 + maker.random.below(4) as usize,
+        };
+        let calls: Vec<MethodCall> = maker.preparations(class, name, past);
+        if calls.is_empty() {
+            return Some(made);
+        }
+        Some(Value::After { value: Box::new(made), calls })
+    }
+
+    fn finished(
+        &self,
+        maker: Maker<'_, '_>,
+        receiver: Option<Value>,
+        (args, kwargs): Given,
+        intent: Intent,
+        strategy: Strategy,
+    ) -> Input {
+        let fixtures = Fixtures { files: maker.files, environment: Vec::new() };
+        Input { receiver, args, kwargs, fixtures, intent, strategy }
+    }
+
+    fn made(&self, way: Way, turn: usize, seed: Seed, templates: &[Input]) -> Option<Input> {
+        let mut maker = self.maker(seed);
+        let strategy = way.strategy();
+        match way {
+            Way::History => {
+                let kept = self.settings.history.of(&self.section.id).get(turn)?;
+                return Some(Input {
+                    receiver: kept.receiver.clone(),
+                    args: kept.args.clone(),
+                    kwargs: kept.kwargs.clone(),
+                    fixtures: kept.fixtures(),
+                    intent: Intent::Valid,
+                    strategy,
+                });
+            }
+            Way::Templates => {
+                if let Some(input) = templates.get(turn) {
+                    return Some(input.clone());
+                }
+                return self.from_parameters(maker, turn - templates.len());
+            }
+            Way::Synthetic => return self.example(maker, turn),
+            Way::Boundary => return self.edge(maker, turn),
+            Way::Hostile => return self.hostile(maker, turn),
+            Way::Misuse => return self.misuse(maker),
+            Way::Signature | Way::Smart | Way::Random => {}
+        }
+        let receiver = self.on(&mut maker, turn);
+        let slots = match way {
+            Way::Signature => self.signature(&mut maker, turn),
+            Way::Smart => {
+                let choice = Choice { style: Style::Smart, optional: 0.4, spread: true };
+                maker.slots(&self.guesses, choice)
+            }
+            _ => {
+                let choice = Choice { style: Style::Random, optional: 0.5, spread: true };
+                maker.slots(&self.guesses, choice)
+            }
+        };
+        let given = assembled(&self.guesses, slots);
+        Some(self.finished(maker, receiver, given, Intent::Valid, strategy))
+    }
+
+    /// The likeliest shapes first, then one other at a time, then other combinations.
+    fn signature(&self, maker: &mut Maker<'_, '_>, turn: usize) -> Slots {
+        match turn {
+            0 => return maker.slots(&self.guesses, Choice::TYPICAL),
+            1 => return maker.slots(&self.guesses, Choice::COMPLETE),
+            _ => {}
+        }
+        let turn = turn - 2;
+        if turn % 3 != 2
+            && let Some((param, rank)) = self.others.get(turn - turn / 3)
+        {
+            let mut slots = maker.slots(&self.guesses, Choice::TYPICAL);
+            let guess = &self.guesses[*param];
+            slots[*param] = Some(maker.make(&guess.shapes[*rank].0, &guess.name, Style::Typical));
+            return slots;
+        }
+        let choice = Choice { style: Style::Typical, optional: 0.3, spread: true };
+        maker.slots(&self.guesses, choice)
+    }
+
+    fn example(&self, mut maker: Maker<'_, '_>, turn: usize) -> Option<Input> {
+        let written = self.settings.synthetic.get(&self.section.id).map_or(&[][..], Vec::as_slice);
+        if let Some(record) = written.get(turn) {
+            return self.of_record(record, Strategy::Synthetic);
+        }
+        let example = self.examples.get(turn - written.len())?;
+        let receiver = match &example.receiver {
+            Some(receiver) if self.receiver.is_some() => Some(receiver.clone()),
+            _ => self.on(&mut maker, turn),
+        };
+        let slots = fitted(&self.guesses, example.args.clone(), example.kwargs.clone())?;
+        let given = assembled(&self.guesses, slots);
+        Some(self.finished(maker, receiver, given, Intent::Valid, Strategy::Synthetic))
+    }
+
+    fn edges(&self) -> &[Edge] {
+        self.edges.get_or_init(|| {
+            let mut lists = Vec::new();
+            for (param, guess) in self.guesses.iter().enumerate() {
+                // Parts of a variable number of arguments have edges of their own.
+                let mut maker = self.maker(Seed(0));
+                let values = boundary::values(&mut maker, guess.best(), &guess.name);
+                let around = |value: Value| match guess.kind {
+                    menace_model::ParamKind::VarPositional => Value::List(vec![value]),
+                    _ => value,
+                };
+                let is_named = guess.kind == menace_model::ParamKind::VarKeyword;
+                let values = values.into_iter().filter(|_| !is_named).map(around);
+                let edge = |value| Edge { param, value, files: maker.files.clone() };
+                lists.push(values.map(edge).collect::<Vec<_>>());
+            }
+            boundary::interleaved(lists)
+        })
+    }
+
+    /// One parameter at its edge, the others as usual.
+    fn edge(&self, mut maker: Maker<'_, '_>, turn: usize) -> Option<Input> {
+        let edge = self.edges().get(turn)?;
+        let receiver = self.on(&mut maker, turn);
+        let mut slots = maker.slots(&self.guesses, Choice::TYPICAL);
+        // What comes before a positional argument has to be given too.
+        let complete = maker.slots(&self.guesses, Choice::COMPLETE);
+        for (slot, full) in slots.iter_mut().zip(complete).take(edge.param) {
+            if slot.is_none()
+                && self.guesses[edge.param].kind == menace_model::ParamKind::PositionalOnly
+            {
+                *slot = full;
+            }
+        }
+        slots[edge.param] = Some(edge.value.clone());
+        for file in &edge.files {
+            if maker.files.iter().all(|known| known.path != file.path) {
+                maker.files.push(file.clone());
+            }
+        }
+        let given = assembled(&self.guesses, slots);
+        Some(self.finished(maker, receiver, given, Intent::Boundary, Strategy::Signature))
+    }
+
+    fn from_parameters(&self, mut maker: Maker<'_, '_>, turn: usize) -> Option<Input> {
+        let values = |guess: &Guess| self.settings.templates.values(&guess.name);
+        let most = self.guesses.iter().map(|guess| values(guess).len()).max()?;
+        if turn >= most {
+            return None;
+        }
+        let receiver = self.on(&mut maker, 0);
+        let mut slots = maker.slots(&self.guesses, Choice::TYPICAL);
+        for (guess, slot) in self.guesses.iter().zip(&mut slots) {
+            let values = values(guess);
+            if !values.is_empty() && !guess.is_variable() {
+                *slot = values.get(turn % values.len()).cloned();
+            }
+        }
+        let given = assembled(&self.guesses, slots);
+        Some(self.finished(maker, receiver, given, Intent::Valid, Strategy::Templates))
+    }
+
+    fn hostile(&self, mut maker: Maker<'_, '_>, turn: usize) -> Option<Input> {
+        let threat = self.settings.threat;
+        let receiver = self.on(&mut maker, turn.min(1));
+        let mut slots = maker.slots(&self.guesses, Choice::TYPICAL);
+        let mut order: Vec<usize> = (0..self.guesses.len()).collect();
+        // Each parameter has its turn.
+        order.rotate_left(turn % self.guesses.len().max(1));
+        let most = if threat.severity() >= 3 && maker.random.chance(0.4) { 2 } else { 1 };
+        let mut done = 0;
+        for index in order {
+            let guess = &self.guesses[index];
+            let shape = maker.shape_of(guess, maker_spreads(turn)).clone();
+            let Some(bad) = hostile::value(&mut maker, &shape, &guess.name, threat) else {
+                continue;
+            };
+            slots[index] = Some(match guess.kind {
+                menace_model::ParamKind::VarPositional => Value::List(vec![bad]),
+                menace_model::ParamKind::VarKeyword => continue,
+                _ => bad,
+            });
+            done += 1;
+            if done == most {
+                break;
+            }
+        }
+        if done == 0 {
+            return None;
+        }
+        let given = assembled(&self.guesses, slots);
+        Some(self.finished(maker, receiver, given, Intent::Hostile, Strategy::Hostile))
+    }
+
+    fn misuse(&self, mut maker: Maker<'_, '_>) -> Option<Input> {
+        let receiver = self.on(&mut maker, 0);
+        let choice = if maker.random.chance(0.5) { Choice::TYPICAL } else { Choice::COMPLETE };
+        let slots = maker.slots(&self.guesses, choice);
+        let class = self.receiver.as_ref().and_then(|class| self.facts.class(class));
+        let methods = class
+            .map_or(Vec::new(), |class| class.methods.iter().map(|it| it.name.as_str()).collect());
+        let misuse = Misuse { guesses: &self.guesses, slots, receiver, methods };
+        let (receiver, given) = misuse.made(self.settings.threat.mistakes(), &mut maker.random)?;
+        Some(self.finished(maker, receiver, given, Intent::Misuse, Strategy::Misuse))
+    }
+
+    fn of_record(&self, record: &Record, strategy: Strategy) -> Option<Input> {
+        let slots = match record.slots(&self.guesses) {
+            Ok(slots) => slots,
+            Err(why) => {
+                tracing::debug!(section = %self.section.id, "an input does not fit: {why}");
+                return None;
+            }
+        };
+        let mut maker = self.maker(Seed(0));
+        let receiver = match &record.receiver {
+            Some(receiver) => Some(receiver.clone()),
+            None => self.on(&mut maker, 0),
+        };
+        let given = assembled(&self.guesses, slots);
+        let mut input = self.finished(maker, receiver, given, Intent::Valid, strategy);
+        input.fixtures.environment.clone_from(&record.environment);
+        Some(input)
+    }
+}
+
+/// The likeliest shape first, the others now and then.
+fn maker_spreads(turn: usize) -> bool {
+    turn % 3 == 2
+}
+
+/// Making an instance is how Python itself gets to a constructor.
+fn is_constructor(section: &Section) -> bool {
+    let name = section.id.qualname().rsplit('.').next().unwrap_or_default();
+    matches!(name.split('#').next(), Some("__init__" | "__new__"))
+}
+
+/// The dotted name of the class around a method.
+fn class_of(told: Told<'_>) -> Option<String> {
+    if matches!(
+        told.section.kind,
+        SectionKind::Function | SectionKind::Nested | SectionKind::Module
+    ) {
+        return None;
+    }
+    let qualname = told.section.id.qualname();
+    let class = qualname.rsplit_once('.').map(|(class, _)| class)?;
+    // `C.size.setter` is about `C`.
+    let class = match qualname.rsplit('.').next() {
+        Some(name) if name.starts_with("setter") || name.starts_with("deleter") => {
+            class.rsplit_once('.').map(|(class, _)| class)?
+        }
+        _ => class,
+    };
+    Some(if told.module.is_empty() { class.to_owned() } else { format!("{}.{class}", told.module) })
+}
+
+/// See [`Inputs::stream`].
+#[derive(Debug)]
+pub struct Stream<'a> {
+    inputs: &'a Inputs<'a>,
+    seed: Seed,
+    stubs: Vec<Input>,
+    templates: Vec<Input>,
+    good: Vec<Way>,
+    bad: Vec<Way>,
+    index: u64,
+    /// How many each way has made.
+    made: [usize; 9],
+    /// How many good and bad ones there were.
+    turns: [usize; 2],
+    seen: HashSet<u64>,
+}
+
+impl Stream<'_> {
+    fn next_way(&mut self) -> Way {
+        let share = self.inputs.settings.threat.share();
+        let bad_before = |index: u64| (index as f64 * share).floor() as u64;
+        let is_bad = !self.bad.is_empty() && bad_before(self.index + 1) > bad_before(self.index);
+        self.index += 1;
+        let ways = if is_bad { &self.bad } else { &self.good };
+        let turn = &mut self.turns[usize::from(is_bad)];
+        let way = ways[*turn % ways.len()];
+        *turn += 1;
+        way
+    }
+
+    fn attempt(&mut self) -> Option<Input> {
+        let way = self.next_way();
+        let mut input = self.of(way);
+        // A way that has nothing leaves its turn to the next.
+        if input.is_none() && !way.strategy().is_bad() {
+            input = self.of(Way::Signature);
+        }
+        input
+    }
+
+    fn of(&mut self, way: Way) -> Option<Input> {
+        let made = &mut self.made[way as usize];
+        let turn = *made;
+        *made += 1;
+        let seed = self.seed.of(way.strategy().as_str()).nth(turn as u64);
+        let seed = if way == Way::Boundary { seed.of("boundary") } else { seed };
+        self.inputs.made(way, turn, seed, &self.templates)
+    }
+}
+
+impl Iterator for Stream<'_> {
+    type Item = Input;
+
+    fn next(&mut self) -> Option<Input> {
+        if !self.stubs.is_empty() || self.index == u64::MAX {
+            self.index = u64::MAX;
+            return if self.stubs.is_empty() { None } else { Some(self.stubs.remove(0)) };
+        }
+        for _ in 0..MAX_REPEATS {
+            let Some(input) = self.attempt() else { continue };
+            let mut hasher = DefaultHasher::new();
+            (&input.receiver, &input.args, &input.kwargs).hash(&mut hasher);
+            if self.seen.insert(hasher.finish()) {
+                return Some(input);
+            }
+        }
+        None
+    }
+}

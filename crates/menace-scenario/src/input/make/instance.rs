@@ -1,0 +1,246 @@
+//! Instances of the repository's classes, through their constructors.
+
+use menace_model::{
+    Blocked, Class, ClassKind, MethodCall, Param, Reference, SectionId, Step, Value,
+};
+
+use super::arguments::{Choice, assembled, fitted};
+use super::duck::coroutine;
+use super::{Maker, Style};
+use crate::input::facts::Told;
+use crate::input::infer::{self, Guess, annotation};
+use crate::input::python;
+use crate::input::shape::{Field, Shape};
+
+/// How deep instances are made of instances.
+const MAX_NESTED: usize = 4;
+
+impl Maker<'_, '_> {
+    /// An instance of a class, by its dotted name; none when there is no way to one.
+    pub(crate) fn instance(&mut self, dotted: &str, choice: Choice) -> Option<Value> {
+        let class = self.facts.class(dotted)?;
+        if self.building.len() >= MAX_NESTED || self.building.iter().any(|name| name == dotted) {
+            return None;
+        }
+        self.building.push(dotted.to_owned());
+        let made = self.of_class(dotted, class, choice);
+        self.building.pop();
+        made
+    }
+
+    fn of_class(&mut self, dotted: &str, class: &Class, choice: Choice) -> Option<Value> {
+        let own = Reference::new(&class.module, &class.qualname).ok()?;
+        match class.kind {
+            ClassKind::Enum => return self.member(&own, &class.members, choice.style),
+            ClassKind::TypedDict => return Some(self.typed_dict(dotted, class, choice.style)),
+            _ => {}
+        }
+        let step = class.construction.steps.last();
+        match (&class.construction.blocked, step) {
+            (Some(Blocked::Local { .. }), _) => None,
+            (Some(Blocked::Abstract { .. } | Blocked::Protocol), _) => {
+                Some(self.stand_in(dotted, own, class, step, choice))
+            }
+            (_, Some(step)) => self.constructed(step, choice),
+            (_, None) => Some(Value::New { class: own, args: Vec::new(), kwargs: Vec::new() }),
+        }
+    }
+
+    fn member(&mut self, class: &Reference, members: &[String], style: Style) -> Option<Value> {
+        let member = match style {
+            Style::Typical => members.get(self.turn % members.len().max(1)),
+            _ => self.random.pick(members),
+        }?;
+        let name = format!("{}.{member}", class.qualname());
+        Reference::new(class.module(), &name).ok().map(Value::Name)
+    }
+
+    fn typed_dict(&mut self, dotted: &str, class: &Class, style: Style) -> Value {
+        let field = |field: &menace_model::ClassField| Field {
+            name: field.name.clone(),
+            shape: field
+                .annotation
+                .as_ref()
+                .map_or(Shape::Any, |kind| annotation::shape_in(self.facts, kind, Some(dotted))),
+            required: field.required,
+        };
+        let fields = class.fields.iter().map(field).collect();
+        self.make(&Shape::Record(fields), "", style)
+    }
+
+    /// A call of the constructor.
+    pub(crate) fn constructed(&mut self, step: &Step, choice: Choice) -> Option<Value> {
+        let class = self.facts.reference(&step.class)?;
+        if !step.members.is_empty() {
+            return self.member(&class, &step.members, choice.style);
+        }
+        let guesses = self.constructor(step.constructor.as_ref(), &step.params, &step.class);
+        let told = step.constructor.as_ref().and_then(|id| self.facts.section(id));
+        if let Some(told) = told
+            && choice.spread
+            && self.random.chance(0.5)
+            && let Some((args, kwargs)) = self.site(told, &guesses)
+        {
+            return Some(Value::New { class, args, kwargs });
+        }
+        let slots = self.slots(&guesses, choice);
+        let (args, kwargs) = assembled(&guesses, slots);
+        Some(Value::New { class, args, kwargs })
+    }
+
+    /// What the constructor takes: from its source when that is known, else from its signature.
+    fn constructor(&self, id: Option<&SectionId>, params: &[Param], class: &str) -> Vec<Guess> {
+        match id.and_then(|id| self.facts.section(id)) {
+            Some(told) => infer::guesses(self.facts, told, Some(class)),
+            None => params
+                .iter()
+                .map(|param| infer::from_signature(self.facts, param, Some(class)))
+                .collect(),
+        }
+    }
+
+    /// The arguments of a call that stands in the repository.
+    pub(crate) fn site(&mut self, told: Told<'_>, guesses: &[Guess]) -> Option<super::Given> {
+        let site = self.random.pick(&told.hints.sites)?;
+        let resolve = |name: &str| self.facts.reference(name);
+        let args: Option<Vec<Value>> =
+            site.args.iter().map(|source| python::value(source, &resolve)).collect();
+        let kwargs: Option<Vec<(String, Value)>> = site
+            .kwargs
+            .iter()
+            .map(|(name, source)| Some((name.clone(), python::value(source, &resolve)?)))
+            .collect();
+        fitted(guesses, args?, kwargs?).map(|slots| assembled(guesses, slots))
+    }
+
+    /// An instance of a subclass that exists only for the call.
+    fn stand_in(
+        &mut self,
+        dotted: &str,
+        own: Reference,
+        class: &Class,
+        step: Option<&Step>,
+        choice: Choice,
+    ) -> Value {
+        let mut members = Vec::new();
+        for field in &class.fields {
+            let shape = field
+                .annotation
+                .as_ref()
+                .map_or(Shape::Any, |kind| annotation::shape_in(self.facts, kind, Some(dotted)));
+            members.push((field.name.clone(), self.make(&shape, &field.name, choice.style)));
+        }
+        let is_wanted = |name: &str| {
+            class.kind == ClassKind::Protocol
+                || class.abstract_methods.iter().any(|known| known == name)
+        };
+        for method in class.methods.iter().filter(|method| is_wanted(&method.name)) {
+            let shape = method
+                .returns
+                .as_ref()
+                .map_or(Shape::Any, |kind| annotation::shape_in(self.facts, kind, Some(dotted)));
+            let returned = match shape {
+                // Itself will do.
+                Shape::Instance(name) if name == dotted => None,
+                shape => Some(self.make(&shape, &method.name, choice.style)),
+            };
+            let value = match (returned, method.is_property, method.is_async) {
+                (Some(value), true, _) => value,
+                (Some(value), false, true) => coroutine(value),
+                (Some(value), false, false) => Value::Returns(Box::new(value)),
+                (None, _, false) => Value::Argument(0),
+                (None, _, true) => Value::Async(Box::new(Value::Argument(0))),
+            };
+            members.push((method.name.clone(), value));
+        }
+        for name in &class.abstract_methods {
+            if members.iter().all(|(known, _)| known != name) {
+                members.push((name.clone(), Value::Returns(Box::new(Value::None))));
+            }
+        }
+        // Only an abstract class has a constructor that wants something.
+        let (args, kwargs) = match step.filter(|_| class.kind != ClassKind::Protocol) {
+            Some(step) => {
+                let guesses = self.constructor(step.constructor.as_ref(), &step.params, dotted);
+                let slots = self.slots(&guesses, choice);
+                assembled(&guesses, slots)
+            }
+            None => (Vec::new(), Vec::new()),
+        };
+        Value::Stub { bases: vec![own], members, args, kwargs }
+    }
+
+    /// Calls that an instance may need before others make sense: what fills it, opens it, starts it.
+    pub(crate) fn preparations(
+        &mut self,
+        dotted: &str,
+        but: &str,
+        count: usize,
+    ) -> Vec<MethodCall> {
+        let Some(class) = self.facts.class(dotted) else { return Vec::new() };
+        let mut fitting: Vec<&menace_model::ClassMethod> = class
+            .methods
+            .iter()
+            .filter(|method| {
+                !method.is_property
+                    && !method.is_async
+                    && method.name != but
+                    && prepares(&method.name)
+            })
+            .collect();
+        while fitting.len() > count {
+            let index = self.random.below(fitting.len() as u64) as usize;
+            fitting.remove(index);
+        }
+        fitting.into_iter().map(|method| self.called(dotted, method)).collect()
+    }
+
+    fn called(&mut self, dotted: &str, method: &menace_model::ClassMethod) -> MethodCall {
+        let guesses = match self.facts.named(&format!("{dotted}.{}", method.name)) {
+            Some(told) => infer::guesses(self.facts, told, Some(dotted)),
+            None => {
+                let params = method.params.iter();
+                params.map(|param| infer::from_signature(self.facts, param, Some(dotted))).collect()
+            }
+        };
+        let slots = self.slots(&guesses, Choice::TYPICAL);
+        let (args, kwargs) = assembled(&guesses, slots);
+        MethodCall { name: method.name.clone(), args, kwargs }
+    }
+}
+
+/// Does the name say that the method makes others possible?
+fn prepares(name: &str) -> bool {
+    const FIRST: [&str; 28] = [
+        "add",
+        "put",
+        "append",
+        "push",
+        "set",
+        "insert",
+        "open",
+        "start",
+        "prepare",
+        "connect",
+        "begin",
+        "load",
+        "read",
+        "feed",
+        "write",
+        "register",
+        "init",
+        "setup",
+        "enter",
+        "extend",
+        "update",
+        "store",
+        "create",
+        "parse",
+        "enqueue",
+        "configure",
+        "acquire",
+        "fit",
+    ];
+    let first = crate::input::topic::words(name).into_iter().next().unwrap_or_default();
+    FIRST.contains(&first.as_str())
+}

@@ -1,0 +1,273 @@
+//! Calls that no caller should make: arguments missing, too many, of another type, in another
+//! order; objects that were closed; files that are nobody's business.
+
+use menace_model::{MethodCall, ParamKind, Random, Value};
+
+use super::infer::Guess;
+use super::make::arguments::assembled;
+use super::make::{Given, Slots, new};
+use super::shape::Shape;
+
+/// Methods after which an object is not to be used.
+const CLOSING: [&str; 8] =
+    ["close", "shutdown", "stop", "disconnect", "release", "terminate", "dispose", "quit"];
+
+/// Files that belong to nobody who calls a function.
+const FORBIDDEN: [&str; 4] = ["/etc/shadow", "/root/.ssh/id_rsa", "/proc/1/environ", "/etc/passwd"];
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Mistake {
+    Missing,
+    Extra,
+    UnknownKeyword,
+    WrongType,
+    WrongOrder,
+    None,
+    AfterClose,
+    ForbiddenFile,
+}
+
+const MISTAKES: [Mistake; 8] = [
+    Mistake::WrongType,
+    Mistake::Missing,
+    Mistake::None,
+    Mistake::Extra,
+    Mistake::WrongOrder,
+    Mistake::AfterClose,
+    Mistake::UnknownKeyword,
+    Mistake::ForbiddenFile,
+];
+
+/// A good input on its way to become a bad one.
+pub(crate) struct Misuse<'a> {
+    pub guesses: &'a [Guess],
+    pub slots: Slots,
+    pub receiver: Option<Value>,
+    /// Public methods of the receiver's class.
+    pub methods: Vec<&'a str>,
+}
+
+impl Misuse<'_> {
+    /// Makes so many mistakes; none when the call has nothing that could be done wrong.
+    pub(crate) fn made(
+        mut self,
+        mistakes: usize,
+        random: &mut Random,
+    ) -> Option<(Option<Value>, Given)> {
+        let mut order = MISTAKES;
+        random.shuffle(&mut order);
+        let (mut made, mut extra, mut unknown) = (0, false, false);
+        for mistake in order {
+            if made == mistakes {
+                break;
+            }
+            let done = match mistake {
+                Mistake::Missing => self.leave_out(random),
+                Mistake::WrongType => self.change_type(random),
+                Mistake::None => self.replace(random, |_| Some(Value::None)),
+                Mistake::WrongOrder => self.swap(random),
+                Mistake::AfterClose => self.close(random),
+                Mistake::ForbiddenFile => self.forbidden(random),
+                Mistake::Extra => {
+                    let takes_any =
+                        self.guesses.iter().any(|it| it.kind == ParamKind::VarPositional);
+                    extra = !takes_any;
+                    extra
+                }
+                Mistake::UnknownKeyword => {
+                    let takes_any = self.guesses.iter().any(|it| it.kind == ParamKind::VarKeyword);
+                    unknown = !takes_any;
+                    unknown
+                }
+            };
+            made += usize::from(done);
+        }
+        if made == 0 {
+            return None;
+        }
+        let (mut args, mut kwargs) = assembled(self.guesses, self.slots);
+        if extra {
+            args.push(Value::from("one too many"));
+        }
+        if unknown {
+            kwargs.push(("unheard_of".to_owned(), Value::Int(1)));
+        }
+        Some((self.receiver, (args, kwargs)))
+    }
+
+    /// Positions of parameters that are given.
+    fn given(&self) -> Vec<usize> {
+        let given = self.slots.iter().enumerate().filter(|(_, slot)| slot.is_some());
+        let given = given.map(|(index, _)| index);
+        given.filter(|index| !self.guesses[*index].is_variable()).collect()
+    }
+
+    fn leave_out(&mut self, random: &mut Random) -> bool {
+        let required: Vec<usize> =
+            self.given().into_iter().filter(|index| !self.guesses[*index].has_default).collect();
+        match random.pick(&required) {
+            // The last one: leaving out another would only move the rest.
+            Some(_) => {
+                let last = required[required.len() - 1];
+                self.slots[last] = None;
+                true
+            }
+            None => false,
+        }
+    }
+
+    fn replace(&mut self, random: &mut Random, with: impl Fn(&Value) -> Option<Value>) -> bool {
+        let given = self.given();
+        let Some(index) = random.pick(&given).copied() else { return false };
+        let new = self.slots[index].as_ref().and_then(|old| with(old).filter(|new| new != old));
+        let done = new.is_some();
+        if done {
+            self.slots[index] = new;
+        }
+        done
+    }
+
+    fn change_type(&mut self, random: &mut Random) -> bool {
+        let others = [
+            Value::Int(1),
+            Value::from("text"),
+            Value::Float(1.5),
+            Value::List(vec![Value::Int(1)]),
+            Value::Dict(vec![(Value::from("a"), Value::Int(1))]),
+            Value::Bytes(b"bytes".to_vec()),
+            Value::Bool(true),
+            new("builtins:object", Vec::new()),
+            Value::Name(match "builtins:int".parse() {
+                Ok(name) => name,
+                Err(_) => return false,
+            }),
+        ];
+        let mut order: Vec<usize> = (0..others.len()).collect();
+        random.shuffle(&mut order);
+        self.replace(random, |old| {
+            let other = order.iter().map(|index| &others[*index]);
+            other.into_iter().find(|other| !same_type(old, other)).cloned()
+        })
+    }
+
+    fn swap(&mut self, random: &mut Random) -> bool {
+        let given = self.given();
+        if given.len() < 2 {
+            return false;
+        }
+        let first = random.below(given.len() as u64 - 1) as usize;
+        let (one, other) = (given[first], given[first + 1]);
+        if self.slots[one] == self.slots[other] {
+            return false;
+        }
+        self.slots.swap(one, other);
+        true
+    }
+
+    /// The receiver, or a file among the arguments, is closed before it is used.
+    fn close(&mut self, random: &mut Random) -> bool {
+        let closing = CLOSING.iter().find(|name| self.methods.contains(name));
+        let after = |value: Value, name: &str| Value::After {
+            value: Box::new(value),
+            calls: vec![MethodCall { name: name.to_owned(), args: Vec::new(), kwargs: Vec::new() }],
+        };
+        if let (Some(name), Some(receiver)) = (closing, self.receiver.take()) {
+            self.receiver = Some(after(receiver, name));
+            return true;
+        }
+        self.replace(random, |old| match old {
+            Value::New { class, .. } if matches!(class.qualname(), "StringIO" | "BytesIO") => {
+                Some(after(old.clone(), "close"))
+            }
+            _ => None,
+        })
+    }
+
+    fn forbidden(&mut self, random: &mut Random) -> bool {
+        let is_path = |shape: &Shape| matches!(shape.bare(), Shape::Path { .. });
+        let paths: Vec<usize> = self
+            .given()
+            .into_iter()
+            .filter(|index| self.guesses[*index].shapes.iter().take(2).any(|(it, _)| is_path(it)))
+            .collect();
+        let (Some(index), Some(file)) = (random.pick(&paths).copied(), random.pick(&FORBIDDEN))
+        else {
+            return false;
+        };
+        self.slots[index] = Some(Value::from(*file));
+        true
+    }
+}
+
+/// Would a function that wants the one take the other?
+fn same_type(one: &Value, other: &Value) -> bool {
+    use std::mem::discriminant;
+    let number = |value: &Value| matches!(value, Value::Int(_) | Value::Bool(_) | Value::Float(_));
+    discriminant(one) == discriminant(other) || (number(one) && number(other))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use menace_model::Seed;
+
+    fn guess(name: &str, shape: Shape) -> Guess {
+        Guess {
+            name: name.to_owned(),
+            kind: ParamKind::PositionalOrKeyword,
+            has_default: false,
+            shapes: vec![(shape, 1.0)],
+            is_certain: true,
+        }
+    }
+
+    #[test]
+    fn every_mistake_is_made_and_none_is_silent() {
+        let guesses = [
+            guess("path", Shape::Path { what: super::super::shape::PathWhat::File, is_text: true }),
+            guess("count", Shape::Int),
+        ];
+        let right = vec![Some(Value::from("data.txt")), Some(Value::Int(3))];
+        let stream = new("io:StringIO", Vec::new());
+        let mut seen = std::collections::BTreeSet::new();
+        for seed in 0..300 {
+            let misuse = Misuse {
+                guesses: &guesses,
+                slots: right.clone(),
+                receiver: Some(stream.clone()),
+                methods: vec!["close", "read"],
+            };
+            let (receiver, (args, kwargs)) =
+                misuse.made(1, &mut Seed(seed).random()).expect("something can be done wrong");
+            let what = match (&receiver, args.len(), kwargs.len()) {
+                (Some(Value::After { .. }), ..) => "closed",
+                (_, 1, 0) => "missing",
+                (_, 3, 0) => "extra",
+                (_, 2, 1) => "keyword",
+                _ if args == [Value::Int(3), Value::from("data.txt")] => "order",
+                _ if args.contains(&Value::None) => "none",
+                _ if args.iter().any(|arg| FORBIDDEN.iter().any(|it| *arg == Value::from(*it))) => {
+                    "forbidden"
+                }
+                _ => "type",
+            };
+            assert!(
+                args != [Value::from("data.txt"), Value::Int(3)]
+                    || !kwargs.is_empty()
+                    || what == "closed"
+            );
+            seen.insert(what);
+        }
+        assert_eq!(seen.len(), 8, "{seen:?}");
+    }
+
+    #[test]
+    fn more_mistakes_at_once_when_asked_for() {
+        let guesses = [guess("a", Shape::Int), guess("b", Shape::text())];
+        let slots = vec![Some(Value::Int(1)), Some(Value::from("x"))];
+        let misuse = Misuse { guesses: &guesses, slots, receiver: None, methods: Vec::new() };
+        let (_, (args, kwargs)) = misuse.made(8, &mut Seed(5).random()).expect("mistakes");
+        assert!(!kwargs.is_empty());
+        assert!(args.contains(&Value::from("one too many")));
+    }
+}

@@ -1,0 +1,181 @@
+//! When a section is blamed: from what came of a call to a weakness, or none.
+//!
+//! A sound section answers every input of the type that it declares: it returns, or it raises on
+//! purpose. It keeps nothing, breaks nothing half-way, and behaves in company as it does alone.
+//! The rules are in docs/scenarios.md, one file each here.
+//!
+//! Invariant: a single observation is evidence, not proof; whoever makes the calls repeats the one in
+//! question before anybody is blamed.
+
+mod company;
+mod effects;
+mod endings;
+mod exceptions;
+mod files;
+mod given;
+mod growth;
+mod injection;
+mod shape;
+#[cfg(test)]
+mod tests;
+mod upstream;
+
+use std::fmt;
+
+use menace_model::{Call, Outcome, Raised};
+use serde::{Deserialize, Serialize};
+
+pub use growth::{Growth, growth};
+pub use injection::MARKER;
+pub use shape::Shape;
+pub use upstream::SPOILT;
+
+use given::Given;
+
+/// What is wrong with a section.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Weakness {
+    pub kind: WeaknessKind,
+    /// What was seen, in a sentence.
+    pub evidence: String,
+    /// File and line of the repository, where there is one to point to.
+    pub place: Option<(String, u32)>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WeaknessKind {
+    /// An exception that nobody meant, on an input of the declared type.
+    Unhandled,
+    /// Text that it cannot encode or decode.
+    Encoding,
+    /// It calls itself until the stack is used up.
+    Recursion,
+    Crash,
+    /// It does not come to an end.
+    Hang,
+    /// Time grows much faster than the input.
+    Slow,
+    /// A small input takes all the memory.
+    Memory,
+    /// Descriptors, threads or processes stay behind.
+    Leak,
+    /// It changes what the next caller relies on: a default, the working directory, the environment.
+    SharedState,
+    /// Runs at once get in each other's way.
+    Race,
+    Deadlock,
+    /// A file that is neither the old one nor the new one.
+    PartialWrite,
+    /// Something failed, and it says that all went well.
+    SilentFailure,
+    /// It takes whatever it is told by others for good.
+    UncheckedResponse,
+    /// It would wait for ever.
+    NoTimeout,
+    /// Input becomes code, a command, a query or markup.
+    Injection,
+    /// Input leads it to files that it was not meant to touch.
+    Traversal,
+}
+
+impl WeaknessKind {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Unhandled => "unhandled",
+            Self::Encoding => "encoding",
+            Self::Recursion => "recursion",
+            Self::Crash => "crash",
+            Self::Hang => "hang",
+            Self::Slow => "slow",
+            Self::Memory => "memory",
+            Self::Leak => "leak",
+            Self::SharedState => "shared_state",
+            Self::Race => "race",
+            Self::Deadlock => "deadlock",
+            Self::PartialWrite => "partial_write",
+            Self::SilentFailure => "silent_failure",
+            Self::UncheckedResponse => "unchecked_response",
+            Self::NoTimeout => "no_timeout",
+            Self::Injection => "injection",
+            Self::Traversal => "traversal",
+        }
+    }
+}
+
+impl fmt::Display for WeaknessKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+/// What is known when a call is judged.
+#[derive(Debug, Clone, Copy)]
+pub struct Witness<'a> {
+    /// Qualified name of the section.
+    pub section: &'a str,
+    /// Names of its parameters.
+    pub params: &'a [String],
+    pub call: &'a Call,
+    pub outcome: &'a Outcome,
+    /// The same input without trouble, for a call in trouble.
+    pub alone: Option<&'a Outcome>,
+    /// Another input of the same [`Shape`] was answered.
+    pub accepted: bool,
+    /// Every parameter that the input fills has a declared type.
+    pub annotated: bool,
+}
+
+/// What this call says against its section.
+pub fn weakness(witness: &Witness<'_>) -> Option<Weakness> {
+    let given = Given::of(witness.call);
+    let rules: [&dyn Fn() -> Option<Weakness>; 8] = [
+        &|| company::judge(witness),
+        &|| upstream::judge(witness),
+        &|| injection::judge(witness),
+        &|| files::judge(witness),
+        &|| endings::judge(witness, &given),
+        &|| exceptions::judge(witness, &given),
+        &|| effects::shared_state(witness),
+        &|| effects::leak(witness),
+    ];
+    rules.iter().find_map(|rule| rule())
+}
+
+impl Weakness {
+    fn new(kind: WeaknessKind, evidence: impl Into<String>) -> Self {
+        Self { kind, evidence: evidence.into(), place: None }
+    }
+
+    /// Where the repository's code was when it happened.
+    fn at(mut self, exception: &Raised) -> Self {
+        let own = exception.frames.iter().rev().find(|frame| frame.own);
+        self.place = own.map(|frame| (frame.file.clone(), frame.line));
+        self
+    }
+}
+
+/// The exception in a line.
+fn said(exception: &Raised) -> String {
+    let message = exception.message.lines().next().unwrap_or_default();
+    if message.is_empty() {
+        exception.kind.clone()
+    } else {
+        format!("{}: {message}", exception.kind)
+    }
+}
+
+/// Is it of this built-in class, or derived from it?
+fn is_a(exception: &Raised, class: &str) -> bool {
+    exception.kind == class || exception.bases.iter().any(|base| base == class)
+}
+
+/// Somebody wrote `raise`, in the repository: it is an answer.
+fn is_meant(exception: &Raised) -> bool {
+    exception.explicit && exception.frames.last().is_some_and(|frame| frame.own)
+}
+
+/// Faults that were asked for struck.
+fn was_struck(outcome: &Outcome) -> bool {
+    outcome.felt.iter().any(|felt| felt.struck > 0)
+}

@@ -1,0 +1,60 @@
+//! What a call leaves behind or changes for those who come after it.
+
+use menace_model::{Outcome, Verdict};
+
+use super::{Weakness, WeaknessKind, Witness};
+
+/// Words in the name of a section that is meant to leave something running or open.
+const LEAVES: [&str; 16] = [
+    "start", "open", "connect", "listen", "serve", "launch", "spawn", "acquire", "enter", "begin",
+    "run", "submit", "schedule", "create", "get", "init",
+];
+/// Words in the name of a section that is meant to change how things are.
+const CHANGES: [&str; 9] =
+    ["set", "configure", "chdir", "cd", "install", "register", "setup", "init", "load"];
+
+pub(super) fn shared_state(witness: &Witness<'_>) -> Option<Weakness> {
+    let changed = &witness.outcome.changed;
+    if !has_ended(witness.outcome) {
+        return None;
+    }
+    let blame = |what: String| Some(Weakness::new(WeaknessKind::SharedState, what));
+    if let Some(parameter) = changed.defaults.first() {
+        return blame(format!("the default of `{parameter}` is not what it was before the call"));
+    }
+    if says(witness.section, &CHANGES) {
+        return None;
+    }
+    if let Some(directory) = &changed.working_directory {
+        return blame(format!("the working directory is `{directory}` after the call"));
+    }
+    if let Some(limit) = changed.recursion_limit {
+        return blame(format!("the recursion limit is {limit} after the call"));
+    }
+    let variable = changed.environment.first()?;
+    blame(format!("the environment variable `{variable}` was changed"))
+}
+
+pub(super) fn leak(witness: &Witness<'_>) -> Option<Weakness> {
+    let Outcome { left, value, .. } = witness.outcome;
+    // What is returned may hold what is open, and then it is the caller's.
+    let nothing_to_hold = value.as_ref().is_none_or(|value| value.value.is_some());
+    if !has_ended(witness.outcome) || !nothing_to_hold || says(witness.section, &LEAVES) {
+        return None;
+    }
+    let threads = left.threads.iter().map(|name| format!("the thread `{name}`"));
+    let processes = left.processes.iter().map(|name| format!("the process {name}"));
+    let descriptors = left.descriptors.iter().map(|name| format!("the descriptor {name}"));
+    let what = threads.chain(processes).chain(descriptors).next()?;
+    Some(Weakness::new(WeaknessKind::Leak, format!("{what} was left")))
+}
+
+fn has_ended(outcome: &Outcome) -> bool {
+    matches!(outcome.verdict, Verdict::Returned | Verdict::Refused | Verdict::Raised)
+}
+
+/// Is one of the words a part of the last name?
+fn says(section: &str, words: &[&str]) -> bool {
+    let last = section.rsplit('.').next().unwrap_or(section).to_ascii_lowercase();
+    last.split('_').any(|part| words.contains(&part))
+}

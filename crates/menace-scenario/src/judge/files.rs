@@ -1,0 +1,46 @@
+//! Files after a fault: the old one, the new one, or something in between.
+
+use menace_model::{FaultMode, FileChange, Touched, Verdict};
+
+use super::{Weakness, WeaknessKind, Witness};
+
+/// Faults that stop a write half-way. Flipped bits are nobody's fault but the disk's.
+const INTERRUPTS: [FaultMode; 3] = [FaultMode::Disk, FaultMode::Timeout, FaultMode::Memory];
+
+pub(super) fn judge(witness: &Witness<'_>) -> Option<Weakness> {
+    let (outcome, alone) = (witness.outcome, witness.alone?);
+    let interrupted =
+        outcome.felt.iter().any(|felt| INTERRUPTS.contains(&felt.mode) && felt.struck > 0);
+    if !interrupted || alone.verdict != Verdict::Returned {
+        return None;
+    }
+    let lasting = |file: &&Touched| !file.path.starts_with("/tmp") && file.hash.is_some();
+    for whole in alone.files.touched.iter().filter(lasting) {
+        let now = outcome.files.touched.iter().find(|file| file.path == whole.path);
+        match now {
+            Some(now) if now.what == FileChange::Deleted || now.hash != whole.hash => {
+                return Some(Weakness::new(
+                    WeaknessKind::PartialWrite,
+                    format!("`{}` is neither what it was nor what it should be", whole.path),
+                ));
+            }
+            // It was never written, and nobody heard of it.
+            None if outcome.verdict == Verdict::Returned && same_result(witness) => {
+                return Some(Weakness::new(
+                    WeaknessKind::SilentFailure,
+                    format!(
+                        "`{}` was not written, and the section returned as if it were",
+                        whole.path
+                    ),
+                ));
+            }
+            _ => {}
+        }
+    }
+    None
+}
+
+fn same_result(witness: &Witness<'_>) -> bool {
+    let hash = |outcome: &menace_model::Outcome| outcome.value.as_ref()?.hash.clone();
+    witness.alone.is_some_and(|alone| hash(alone) == hash(witness.outcome))
+}

@@ -1,0 +1,82 @@
+//! What the input of a call holds that explains more than the section does.
+
+use menace_model::{Call, Value};
+
+/// Integers up to here are a count that a loop may go through.
+const COUNTABLE: i64 = 1_000_000;
+/// More than this is no small input.
+const SMALL: u64 = 64 << 10;
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "independent observations")]
+pub(super) struct Given {
+    pub text: bool,
+    pub mapping: bool,
+    pub surrogates: bool,
+    /// NaN, infinity, or an integer beyond 64 bits: nearly all arithmetic fails on these.
+    pub extreme_number: bool,
+    pub large_count: bool,
+    pub cycle: bool,
+    /// Something that is built by calling, whose behaviour is its own.
+    pub object: bool,
+    size: u64,
+}
+
+impl Given {
+    pub(super) fn of(call: &Call) -> Self {
+        let mut given = Self::default();
+        for value in call.args.iter().chain(call.kwargs.iter().map(|(_, value)| value)) {
+            given.size = given.size.saturating_add(given.look_at(value));
+        }
+        given
+    }
+
+    pub(super) fn is_small(&self) -> bool {
+        self.size <= SMALL && !self.large_count
+    }
+
+    /// Notes what is in there; returns how much it is, about in bytes.
+    fn look_at(&mut self, value: &Value) -> u64 {
+        match value {
+            Value::Str(text) => {
+                self.text = true;
+                self.surrogates |= text.as_str().is_none();
+                text.as_bytes().len() as u64
+            }
+            Value::Bytes(bytes) | Value::ByteArray(bytes) => {
+                self.text = true;
+                bytes.len() as u64
+            }
+            Value::Int(number) => {
+                self.large_count |= number.unsigned_abs() > COUNTABLE.unsigned_abs();
+                8
+            }
+            Value::BigInt(_) => {
+                self.extreme_number = true;
+                self.large_count = true;
+                8
+            }
+            Value::Float(number) => {
+                self.extreme_number |= !number.is_finite();
+                self.large_count |= number.abs() > COUNTABLE as f64;
+                8
+            }
+            Value::Complex { re, im } => {
+                self.extreme_number |= !(re.is_finite() && im.is_finite());
+                16
+            }
+            Value::Again(_) => {
+                self.cycle = true;
+                8
+            }
+            Value::Repeat { value, times } => self.look_at(value).saturating_mul(*times),
+            _ => {
+                self.mapping |= matches!(value, Value::Dict(_));
+                self.object |= matches!(value, Value::New { .. } | Value::Method { .. });
+                let mut size: u64 = 8;
+                value.each_child(&mut |child| size = size.saturating_add(self.look_at(child)));
+                size
+            }
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! The types of an input, without its values: two inputs of one shape are meant for the same code.
+
+use menace_model::{Call, Value};
+
+/// How deep a shape looks.
+const DEPTH: usize = 3;
+
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Shape(String);
+
+impl Shape {
+    pub fn of(call: &Call) -> Self {
+        let mut text = String::new();
+        for value in &call.args {
+            text.push_str(&name(value, 0));
+            text.push(',');
+        }
+        for (keyword, value) in &call.kwargs {
+            text.push_str(keyword);
+            text.push('=');
+            text.push_str(&name(value, 0));
+            text.push(',');
+        }
+        Self(text)
+    }
+}
+
+fn name(value: &Value, depth: usize) -> String {
+    let inside = |open: &str, items: &[Value], close: &str| {
+        if depth >= DEPTH {
+            return format!("{open}…{close}");
+        }
+        let mut names: Vec<String> = items.iter().map(|item| name(item, depth + 1)).collect();
+        names.sort();
+        names.dedup();
+        format!("{open}{}{close}", names.join("|"))
+    };
+    match value {
+        Value::None => "None".to_owned(),
+        Value::Bool(_) => "bool".to_owned(),
+        Value::Int(_) | Value::BigInt(_) => "int".to_owned(),
+        Value::Float(_) => "float".to_owned(),
+        Value::Complex { .. } => "complex".to_owned(),
+        Value::Str(_) => "str".to_owned(),
+        Value::Bytes(_) => "bytes".to_owned(),
+        Value::ByteArray(_) => "bytearray".to_owned(),
+        Value::List(items) => inside("[", items, "]"),
+        Value::Tuple(items) if depth < DEPTH => {
+            // Positions of a tuple mean something.
+            let names: Vec<String> = items.iter().map(|item| name(item, depth + 1)).collect();
+            format!("({})", names.join(","))
+        }
+        Value::Tuple(_) => "(…)".to_owned(),
+        Value::Set(items) => inside("{", items, "}"),
+        Value::FrozenSet(items) => inside("f{", items, "}"),
+        Value::Dict(pairs) => {
+            let mut names: Vec<String> = pairs
+                .iter()
+                .map(|(key, value)| match key {
+                    Value::Str(text) if depth < DEPTH => {
+                        let key = String::from_utf8_lossy(text.as_bytes()).into_owned();
+                        format!("{key:?}:{}", name(value, depth + 1))
+                    }
+                    _ => format!("{}:…", name(key, depth + 1)),
+                })
+                .collect();
+            names.sort();
+            format!("{{{}}}", names.join(","))
+        }
+        Value::Ellipsis => "...".to_owned(),
+        Value::Name(reference) => reference.to_string(),
+        Value::New { class, .. } => class.to_string(),
+        Value::Repeat { value, .. } | Value::Shared { value, .. } => name(value, depth),
+        _ => "object".to_owned(),
+    }
+}

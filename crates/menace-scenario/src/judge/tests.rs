@@ -1,0 +1,276 @@
+use menace_model::{
+    Asked, BurstReport, Call, Conditions, Fault, FaultMode, Felt, FileChange, Files, Frame, How,
+    Intent, ModuleRef, Outcome, PyStr, Raised, Returned, Stage, Target, Touched, UpstreamReport,
+    Value, Verdict, When,
+};
+
+use super::*;
+
+fn call(args: Vec<Value>) -> Call {
+    let module = ModuleRef { name: "shop".to_owned(), path: None };
+    let target = Target { module, qualname: "f".to_owned(), how: How::Function };
+    Call { args, intent: Intent::Boundary, ..Call::new(target) }
+}
+
+fn raised(kind: &str, bases: &[&str]) -> Outcome {
+    let frame = Frame { file: "shop.py".to_owned(), line: 3, function: "f".to_owned(), own: true };
+    let exception = Raised {
+        kind: kind.to_owned(),
+        message: "what went wrong".to_owned(),
+        bases: bases.iter().map(|base| (*base).to_owned()).collect(),
+        explicit: false,
+        frames: vec![frame],
+        errno: None,
+        cause: None,
+        group: Vec::new(),
+        notes: Vec::new(),
+    };
+    Outcome { exception: Some(exception), ..Outcome::of(Verdict::Raised, Stage::Call) }
+}
+
+fn returned(repr: &str) -> Outcome {
+    let value = Returned {
+        kind: "str".to_owned(),
+        repr: repr.to_owned(),
+        truncated: false,
+        length: None,
+        hash: Some(repr.to_owned()),
+        value: Some(Value::from(repr)),
+        items: None,
+        more: false,
+    };
+    Outcome { value: Some(value), ..Outcome::of(Verdict::Returned, Stage::Call) }
+}
+
+fn judged(call: &Call, outcome: &Outcome) -> Option<WeaknessKind> {
+    judged_with(call, outcome, None)
+}
+
+fn judged_with(call: &Call, outcome: &Outcome, alone: Option<&Outcome>) -> Option<WeaknessKind> {
+    let witness = Witness {
+        section: "f",
+        params: &[],
+        call,
+        outcome,
+        alone,
+        accepted: false,
+        annotated: true,
+    };
+    weakness(&witness).map(|weakness| weakness.kind)
+}
+
+fn struck(mode: FaultMode, outcome: Outcome) -> Outcome {
+    let felt = Felt { mode, offered: 3, struck: 1, first: None, last_ms: None };
+    Outcome { felt: vec![felt], ..outcome }
+}
+
+#[test]
+fn an_exception_that_nobody_meant_is_a_weakness_and_one_that_was_raised_is_an_answer() {
+    let empty = call(vec![Value::List(vec![])]);
+    let outcome = raised("IndexError", &["LookupError", "Exception"]);
+    assert_eq!(judged(&empty, &outcome), Some(WeaknessKind::Unhandled));
+    let mut meant = outcome.clone();
+    meant.exception.as_mut().unwrap().explicit = true;
+    assert_eq!(judged(&empty, &meant), None);
+    let mut misuse = empty.clone();
+    misuse.intent = Intent::Misuse;
+    assert_eq!(judged(&misuse, &outcome), None);
+}
+
+#[test]
+fn the_place_is_the_last_line_of_the_repository() {
+    let outcome = raised("ZeroDivisionError", &["ArithmeticError"]);
+    let call = call(vec![Value::Int(0)]);
+    let witness = Witness {
+        section: "f",
+        params: &[],
+        call: &call,
+        outcome: &outcome,
+        alone: None,
+        accepted: false,
+        annotated: true,
+    };
+    assert_eq!(weakness(&witness).unwrap().place, Some(("shop.py".to_owned(), 3)));
+}
+
+#[test]
+fn text_that_cannot_be_read_may_be_refused_with_a_value_error() {
+    let outcome = raised("ValueError", &["Exception"]);
+    assert_eq!(judged(&call(vec![Value::from("abc")]), &outcome), None);
+    let numbers = call(vec![Value::List(vec![])]);
+    assert_eq!(judged(&numbers, &outcome), Some(WeaknessKind::Unhandled));
+}
+
+#[test]
+fn a_guessed_type_blames_nobody_until_it_has_worked_once() {
+    let (call, outcome) = (call(vec![Value::from("x")]), raised("AttributeError", &["Exception"]));
+    let mut witness = Witness {
+        section: "f",
+        params: &[],
+        call: &call,
+        outcome: &outcome,
+        alone: None,
+        accepted: false,
+        annotated: false,
+    };
+    assert_eq!(weakness(&witness), None);
+    witness.accepted = true;
+    assert_eq!(weakness(&witness).map(|found| found.kind), Some(WeaknessKind::Unhandled));
+}
+
+#[test]
+fn nearly_everything_fails_on_extreme_numbers_and_half_characters() {
+    let overflow = raised("OverflowError", &["ArithmeticError"]);
+    let huge = Value::integer(&format!("1{}", "0".repeat(400))).unwrap();
+    assert_eq!(judged(&call(vec![huge]), &overflow), None);
+    assert_eq!(judged(&call(vec![Value::Float(f64::NAN)]), &overflow), None);
+    assert_eq!(judged(&call(vec![Value::Int(7)]), &overflow), Some(WeaknessKind::Unhandled));
+    let unicode = raised("UnicodeEncodeError", &["UnicodeError", "ValueError"]);
+    let half = Value::Str(PyStr::from_code_points([0xd800]).unwrap());
+    assert_eq!(judged(&call(vec![half]), &unicode), None);
+    assert_eq!(judged(&call(vec![Value::from("ä")]), &unicode), Some(WeaknessKind::Encoding));
+}
+
+#[test]
+fn recursion_is_blamed_on_whoever_calls_itself() {
+    let mut outcome = raised("RecursionError", &["RuntimeError"]);
+    let nested = call(vec![Value::List(vec![Value::List(vec![])])]);
+    assert_eq!(judged(&nested, &outcome), None);
+    let frames = &mut outcome.exception.as_mut().unwrap().frames;
+    let frame = frames[0].clone();
+    frames.extend([frame.clone(), frame]);
+    assert_eq!(judged(&nested, &outcome), Some(WeaknessKind::Recursion));
+}
+
+#[test]
+fn a_small_input_must_not_take_for_ever() {
+    let outcome = Outcome::of(Verdict::TimedOut, Stage::Call);
+    assert_eq!(judged(&call(vec![Value::Int(50)]), &outcome), Some(WeaknessKind::Hang));
+    assert_eq!(judged(&call(vec![Value::Int(1 << 40)]), &outcome), None);
+    let long = Value::Repeat { value: Box::new(Value::from("abc")), times: 1 << 20 };
+    assert_eq!(judged(&call(vec![long]), &outcome), None);
+    let mut killed = call(vec![]);
+    killed.conditions = Conditions {
+        faults: vec![Fault { mode: FaultMode::Timeout, when: When::Nth(1) }],
+        ..Conditions::default()
+    };
+    assert_eq!(judged(&killed, &outcome), None);
+}
+
+#[test]
+fn what_stays_open_is_a_leak_unless_it_was_handed_out() {
+    let mut outcome = returned("ok");
+    outcome.left.descriptors = vec!["5 /sandbox/repo/data.txt".to_owned()];
+    assert_eq!(judged(&call(vec![]), &outcome), Some(WeaknessKind::Leak));
+    outcome.value.as_mut().unwrap().value = None;
+    assert_eq!(judged(&call(vec![]), &outcome), None);
+}
+
+#[test]
+fn a_changed_default_is_seen_by_the_next_caller() {
+    let mut outcome = returned("ok");
+    outcome.changed.defaults = vec!["items".to_owned()];
+    assert_eq!(judged(&call(vec![]), &outcome), Some(WeaknessKind::SharedState));
+}
+
+#[test]
+fn company_must_not_change_a_result() {
+    let burst = |change: fn(&mut BurstReport)| {
+        let mut report = BurstReport { threads_spawned: 8, finished: 8, ..BurstReport::default() };
+        change(&mut report);
+        Outcome { burst: Some(report), ..returned("ok") }
+    };
+    let call = call(vec![]);
+    assert_eq!(judged(&call, &burst(|_| {})), None);
+    assert_eq!(judged(&call, &burst(|burst| burst.differs = true)), Some(WeaknessKind::Race));
+    assert_eq!(
+        judged(&call, &burst(|burst| burst.deadlocked = true)),
+        Some(WeaknessKind::Deadlock)
+    );
+}
+
+#[test]
+fn a_file_is_the_old_one_or_the_new_one() {
+    let file = |hash: &str| Touched {
+        path: "state.json".to_owned(),
+        what: FileChange::Changed,
+        bytes: 10,
+        hash: Some(hash.to_owned()),
+    };
+    let files = |touched: Vec<Touched>| Files { total: touched.len() as u64, touched };
+    let alone = Outcome { files: files(vec![file("new")]), ..returned("ok") };
+    let call = call(vec![]);
+    let half = Outcome { files: files(vec![file("half")]), ..raised("OSError", &["Exception"]) };
+    let half = struck(FaultMode::Disk, half);
+    assert_eq!(judged_with(&call, &half, Some(&alone)), Some(WeaknessKind::PartialWrite));
+    let untouched = struck(FaultMode::Disk, raised("OSError", &["Exception"]));
+    assert_eq!(judged_with(&call, &untouched, Some(&alone)), None);
+    let silent = struck(FaultMode::Disk, returned("ok"));
+    assert_eq!(judged_with(&call, &silent, Some(&alone)), Some(WeaknessKind::SilentFailure));
+    let corrupt = Outcome { files: files(vec![file("bits")]), ..returned("ok") };
+    let corrupt = struck(FaultMode::DiskCorruption, corrupt);
+    assert_eq!(judged_with(&call, &corrupt, Some(&alone)), None);
+}
+
+#[test]
+fn answers_of_others_have_to_be_looked_at() {
+    let asked = |without_timeout, outcome: Outcome| Outcome {
+        upstream: Some(UpstreamReport {
+            requests: vec![Asked {
+                what: "GET http://api/".to_owned(),
+                answer: "silence".to_owned(),
+            }],
+            without_timeout,
+        }),
+        ..struck(FaultMode::FlakyUpstream, outcome)
+    };
+    let call = call(vec![]);
+    assert_eq!(judged(&call, &asked(1, returned("x"))), Some(WeaknessKind::NoTimeout));
+    assert_eq!(judged(&call, &asked(0, returned("x"))), None);
+    let passed_on = format!("<html>{SPOILT}</html>");
+    assert_eq!(
+        judged(&call, &asked(0, returned(&passed_on))),
+        Some(WeaknessKind::UncheckedResponse)
+    );
+    let key = raised("KeyError", &["LookupError"]);
+    assert_eq!(judged(&call, &asked(0, key)), Some(WeaknessKind::UncheckedResponse));
+    let honest = raised("ConnectionResetError", &["ConnectionError", "OSError"]);
+    assert_eq!(judged(&call, &asked(0, honest)), None);
+}
+
+#[test]
+fn hostile_input_must_stay_input() {
+    let hostile = |text: &str| {
+        let mut call = call(vec![Value::from(text)]);
+        call.intent = Intent::Hostile;
+        call
+    };
+    let mut made = returned("ok");
+    made.files.touched = vec![Touched {
+        path: format!("{MARKER}.txt"),
+        what: FileChange::Created,
+        bytes: 0,
+        hash: None,
+    }];
+    assert_eq!(judged(&hostile("; touch"), &made), Some(WeaknessKind::Injection));
+    let sql = raised("sqlite3.OperationalError", &["sqlite3.DatabaseError"]);
+    assert_eq!(judged(&hostile("' OR 1=1"), &sql), Some(WeaknessKind::Injection));
+    let page = returned(&format!("<p><script>{MARKER}</script></p>"));
+    assert_eq!(judged(&hostile("<script>"), &page), Some(WeaknessKind::Injection));
+    let echo = returned(&format!("<script>{MARKER}</script>"));
+    assert_eq!(judged(&hostile("<script>"), &echo), None);
+    let secret = returned("root…sandbox:x:1000:1000");
+    assert_eq!(judged(&hostile("../../etc/passwd"), &secret), Some(WeaknessKind::Traversal));
+    assert_eq!(judged(&hostile("notes.txt"), &secret), None);
+}
+
+#[test]
+fn shapes_are_types_without_values() {
+    let shape = |value: Value| Shape::of(&call(vec![value]));
+    assert_eq!(shape(Value::from("a")), shape(Value::from("b")));
+    assert_ne!(shape(Value::from("a")), shape(Value::Int(1)));
+    let list = |items: &[i64]| Value::List(items.iter().copied().map(Value::Int).collect());
+    assert_eq!(shape(list(&[1])), shape(list(&[2, 3])));
+    let dict = |key: &str| Value::Dict(vec![(Value::from(key), Value::Int(1))]);
+    assert_ne!(shape(dict("a")), shape(dict("b")));
+}

@@ -1,0 +1,143 @@
+//! Constants that an input could be made of.
+
+use std::rc::Rc;
+
+use ruff_python_ast::{self as ast, Expr};
+
+use menace_model::Literals;
+
+use super::Walker;
+use super::render;
+use crate::survey::known::Known;
+
+/// Of each kind, for one section.
+const MAX_LITERALS: usize = 200;
+
+/// Longer ones are data, and no input is made of them.
+const MAX_BYTES: usize = 1_000;
+
+/// What is taken from a table that a section names.
+const MAX_OF_CONSTANT: usize = 100;
+
+impl<'a> Walker<'a> {
+    /// Adds a string, bytes or number to the sections around it.
+    pub(super) fn literal(&mut self, expr: &Expr) {
+        if self.frames.is_empty() {
+            return;
+        }
+        match expr {
+            Expr::StringLiteral(text) => self.string(text.value.to_str()),
+            Expr::BytesLiteral(bytes) => {
+                let bytes: Vec<u8> = bytes.value.bytes().collect();
+                if !bytes.is_empty() && bytes.len() <= MAX_BYTES {
+                    self.add(&bytes[..], |literals| &mut literals.bytes);
+                }
+            }
+            Expr::NumberLiteral(number) if !number.value.is_complex() => {
+                self.add(&*render::number(&number.value), |literals| &mut literals.numbers);
+            }
+            _ => {}
+        }
+    }
+
+    pub(super) fn string(&mut self, text: &str) {
+        if !text.is_empty() && text.len() <= MAX_BYTES {
+            self.add(text, |literals| &mut literals.strings);
+        }
+    }
+
+    /// A regular expression that the sections around use.
+    pub(super) fn pattern(&mut self, pattern: &str) {
+        self.add(pattern, |literals| &mut literals.patterns);
+    }
+
+    fn add<T, B>(&mut self, literal: &B, list: impl Fn(&mut Literals) -> &mut Vec<T>)
+    where
+        T: PartialEq<B> + for<'b> From<&'b B>,
+        B: ?Sized,
+    {
+        for section in self.sections_here() {
+            let list = list(&mut self.hints[section].literals);
+            if list.len() < MAX_LITERALS && !list.iter().any(|known| known == literal) {
+                list.push(T::from(literal));
+            }
+        }
+    }
+
+    /// Adds what a constant of the module or class holds, which a function uses by its name.
+    pub(super) fn constant(&mut self, known: &Rc<Known<'a>>) {
+        if self.frames.len() < 2 {
+            return;
+        }
+        if let Some(pattern) = &known.pattern {
+            self.pattern(pattern);
+        }
+        let mut waiting: Vec<&Expr> = known.written.into_iter().collect();
+        let mut left = MAX_OF_CONSTANT;
+        while let Some(expr) = waiting.pop() {
+            if left == 0 {
+                return;
+            }
+            left -= 1;
+            match expr {
+                Expr::Tuple(ast::ExprTuple { elts, .. })
+                | Expr::List(ast::ExprList { elts, .. })
+                | Expr::Set(ast::ExprSet { elts, .. }) => {
+                    waiting.extend(elts.iter().take(MAX_OF_CONSTANT).rev());
+                }
+                Expr::Dict(dict) => {
+                    for item in dict.items.iter().take(MAX_OF_CONSTANT).rev() {
+                        waiting.push(&item.value);
+                        waiting.extend(&item.key);
+                    }
+                }
+                _ => self.literal(expr),
+            }
+        }
+    }
+
+    /// The regular expression that `re.compile("…")` compiles; nothing is walked.
+    pub(super) fn compiled(&self, expr: &'a Expr) -> Option<Rc<str>> {
+        let Expr::Call(call) = expr else { return None };
+        let reached = self.reached(&call.func)?;
+        (reached.name == "re.compile").then(|| self.pattern_given(call))?
+    }
+
+    /// The pattern among the arguments of a function of `re`, if it is text.
+    pub(super) fn pattern_given(&self, call: &'a ast::ExprCall) -> Option<Rc<str>> {
+        let given = call.arguments.find_argument_value("pattern", 0)?;
+        let written = match given {
+            Expr::Name(name) => {
+                let known = self.env.get(name.id.as_str())?;
+                if let Some(pattern) = &known.pattern {
+                    return Some(pattern.clone());
+                }
+                known.written?
+            }
+            other => other,
+        };
+        written.as_string_literal_expr().map(|text| Rc::from(text.value.to_str()))
+    }
+}
+
+/// A literal, or a list, tuple, set or dict that is written out, if need be in `frozenset(…)`.
+pub(super) fn written(expr: &Expr) -> Option<&Expr> {
+    if let Expr::Call(call) = expr
+        && let Expr::Name(name) = &*call.func
+        && matches!(name.id.as_str(), "frozenset" | "set" | "tuple" | "list" | "dict")
+        && let [inner] = &*call.arguments.args
+    {
+        return written(inner).filter(|inner| !inner.is_string_literal_expr());
+    }
+    matches!(
+        expr,
+        Expr::Tuple(_)
+            | Expr::List(_)
+            | Expr::Set(_)
+            | Expr::Dict(_)
+            | Expr::StringLiteral(_)
+            | Expr::BytesLiteral(_)
+            | Expr::NumberLiteral(_)
+    )
+    .then_some(expr)
+}

@@ -1,0 +1,274 @@
+//! Literals as Python source that means the same wherever it stands.
+
+use std::fmt::Write as _;
+use std::rc::Rc;
+
+use ruff_python_ast::{self as ast, Expr, Operator, UnaryOp};
+use ruff_text_size::Ranged;
+
+use menace_model::{SectionKind, Value};
+
+use super::Walker;
+use crate::link::Resolved;
+use crate::survey::known::MAX_TEXTS;
+use crate::survey::sites::Rendered;
+
+/// What is longer is data, not an example.
+const MAX_BYTES: usize = 4_000;
+
+const MAX_DEPTH: usize = 32;
+
+/// Builtin functions that are passed around.
+const FUNCTIONS: &[&str] = &[
+    "abs", "all", "any", "ascii", "bool", "callable", "chr", "hash", "hex", "id", "iter", "len",
+    "max", "min", "next", "oct", "ord", "print", "repr", "reversed", "round", "sorted", "sum",
+    "type", "zip",
+];
+
+/// Writes one case; what it stands on may have several.
+struct Printer<'w, 'a> {
+    walker: &'w Walker<'a>,
+    case: usize,
+    /// The largest number of cases that was met.
+    cases: usize,
+    out: String,
+}
+
+impl Walker<'_> {
+    /// Python source of a literal, of its first case if it has several.
+    pub(super) fn text(&self, expr: &Expr) -> Option<Rc<str>> {
+        let mut printer = Printer { walker: self, case: 0, cases: 1, out: String::new() };
+        printer.print(expr, 0)?;
+        Some(printer.out.into())
+    }
+
+    /// All cases of a literal; none if it is something else.
+    pub(super) fn texts(&self, expr: &Expr) -> Vec<Rc<str>> {
+        let mut printer = Printer { walker: self, case: 0, cases: 1, out: String::new() };
+        let mut texts = Vec::new();
+        while printer.case < printer.cases.min(MAX_TEXTS) {
+            printer.out.clear();
+            if printer.print(expr, 0).is_none() {
+                break;
+            }
+            texts.push(Rc::from(printer.out.as_str()));
+            printer.case += 1;
+        }
+        texts
+    }
+
+    /// The literals among the arguments of a call, for each of the cases that they come in.
+    pub(super) fn rendered(
+        &self,
+        args: &[Expr],
+        keywords: &[ast::Keyword],
+        receiver: Option<&Expr>,
+    ) -> Vec<Rendered> {
+        let is_spread = args.iter().any(Expr::is_starred_expr)
+            || keywords.iter().any(|keyword| keyword.arg.is_none());
+        let mut printer = Printer { walker: self, case: 0, cases: 1, out: String::new() };
+        let mut all = Vec::new();
+        while printer.case < printer.cases.min(MAX_TEXTS) {
+            let args: Vec<Option<String>> = args
+                .iter()
+                .take_while(|argument| !argument.is_starred_expr())
+                .map(|argument| printer.take(argument))
+                .collect();
+            let named = keywords.iter().filter_map(|keyword| {
+                let name = keyword.arg.as_ref()?.to_string();
+                Some((name, printer.take(&keyword.value)))
+            });
+            let kwargs: Vec<(String, Option<String>)> = named.collect();
+            let receiver = receiver.and_then(|receiver| printer.take(receiver));
+            all.push(Rendered { args, kwargs, is_spread, receiver });
+            printer.case += 1;
+        }
+        all
+    }
+}
+
+impl Printer<'_, '_> {
+    fn take(&mut self, expr: &Expr) -> Option<String> {
+        self.out.clear();
+        self.print(expr, 0)?;
+        Some(self.out.clone())
+    }
+
+    fn print(&mut self, expr: &Expr, depth: usize) -> Option<()> {
+        if depth > MAX_DEPTH || self.out.len() > MAX_BYTES {
+            return None;
+        }
+        match expr {
+            Expr::StringLiteral(text) => {
+                let literal = self.string(text);
+                self.add(&literal)?;
+            }
+            Expr::BytesLiteral(bytes) => {
+                let literal = Value::Bytes(bytes.value.bytes().collect()).to_python().expression;
+                self.add(&literal)?;
+            }
+            Expr::NumberLiteral(literal) => {
+                self.add(&number(&literal.value))?;
+            }
+            Expr::BooleanLiteral(literal) => {
+                self.add(if literal.value { "True" } else { "False" })?;
+            }
+            Expr::NoneLiteral(_) => self.add("None")?,
+            Expr::EllipsisLiteral(_) => self.add("...")?,
+            Expr::List(list) => self.items("[", &list.elts, "]", depth)?,
+            Expr::Set(set) => self.items("{", &set.elts, "}", depth)?,
+            Expr::Tuple(tuple) => {
+                let end = if tuple.elts.len() == 1 { ",)" } else { ")" };
+                self.items("(", &tuple.elts, end, depth)?;
+            }
+            Expr::Dict(dict) => {
+                self.add("{")?;
+                for (index, item) in dict.items.iter().enumerate() {
+                    self.add(if index > 0 { ", " } else { "" })?;
+                    self.print(item.key.as_ref()?, depth + 1)?;
+                    self.add(": ")?;
+                    self.print(&item.value, depth + 1)?;
+                }
+                self.add("}")?;
+            }
+            Expr::UnaryOp(operation) => {
+                let sign = match operation.op {
+                    UnaryOp::USub => "-",
+                    UnaryOp::UAdd => "",
+                    UnaryOp::Not | UnaryOp::Invert => return None,
+                };
+                operation.operand.as_number_literal_expr()?;
+                self.add(sign)?;
+                self.print(&operation.operand, depth + 1)?;
+            }
+            Expr::BinOp(operation) => {
+                let operator = match operation.op {
+                    Operator::Add
+                    | Operator::Sub
+                    | Operator::Mult
+                    | Operator::Pow
+                    | Operator::LShift => operation.op.as_str(),
+                    _ => return None,
+                };
+                self.add("(")?;
+                self.print(&operation.left, depth + 1)?;
+                write!(self.out, " {operator} ").ok()?;
+                self.print(&operation.right, depth + 1)?;
+                self.add(")")?;
+            }
+            Expr::Name(_) | Expr::Attribute(_) => self.name(expr)?,
+            Expr::Call(call) => self.call(call, depth)?,
+            _ => return None,
+        }
+        Some(())
+    }
+
+    fn add(&mut self, text: &str) -> Option<()> {
+        self.out.push_str(text);
+        (self.out.len() <= MAX_BYTES).then_some(())
+    }
+
+    fn items(&mut self, open: &str, items: &[Expr], close: &str, depth: usize) -> Option<()> {
+        self.add(open)?;
+        for (index, item) in items.iter().enumerate() {
+            self.add(if index > 0 { ", " } else { "" })?;
+            self.print(item, depth + 1)?;
+        }
+        self.add(close)
+    }
+
+    fn string(&self, text: &ast::ExprStringLiteral) -> String {
+        let value = text.value.to_str();
+        if value.contains(char::REPLACEMENT_CHARACTER) {
+            // A lone surrogate, which the parser's strings cannot hold.
+            let parts = text.value.iter().map(|part| &self.walker.source[part.range()]);
+            return parts.collect::<Vec<_>>().join(" ");
+        }
+        Value::from(value).to_python().expression
+    }
+
+    /// A name that stands for a literal, or that means the same everywhere.
+    fn name(&mut self, expr: &Expr) -> Option<()> {
+        let known = match expr {
+            Expr::Name(name) => self.walker.env.get(name.id.as_str()).cloned(),
+            Expr::Attribute(attribute) if self.walker.is_receiver(&attribute.value) => {
+                let class = self.walker.classes.last()?;
+                Some(class.attributes.get(attribute.attr.as_str())?.clone())
+            }
+            _ => None,
+        };
+        if let Some(known) = known.filter(|known| !known.texts.is_empty()) {
+            self.cases = self.cases.max(known.texts.len());
+            return self.add(&known.texts[self.case % known.texts.len()]);
+        }
+        let reached = self.walker.reached(expr)?;
+        self.walker.is_lasting(&reached).then_some(())?;
+        self.add(&reached.name)
+    }
+
+    /// The call of a class, or of a function that makes something.
+    fn call(&mut self, call: &ast::ExprCall, depth: usize) -> Option<()> {
+        let callee = self.walker.reached(&call.func)?;
+        let is_maker = self.walker.is_class(&callee) || self.walker.is_maker(&callee);
+        if !is_maker || callee.name.contains('<') {
+            return None;
+        }
+        self.add(&callee.name)?;
+        self.add("(")?;
+        for (index, argument) in call.arguments.args.iter().enumerate() {
+            self.add(if index > 0 { ", " } else { "" })?;
+            self.print(argument, depth + 1)?;
+        }
+        for (index, keyword) in call.arguments.keywords.iter().enumerate() {
+            self.add(if index > 0 || !call.arguments.args.is_empty() { ", " } else { "" })?;
+            self.add(keyword.arg.as_ref()?.as_str())?;
+            self.add("=")?;
+            self.print(&keyword.value, depth + 1)?;
+        }
+        self.add(")")
+    }
+}
+
+impl Walker<'_> {
+    /// Is it a function of the repository that can be called just so, and returns at once?
+    fn is_maker(&self, name: &Resolved) -> bool {
+        let Some(module) = name.module else { return false };
+        let section = self.context.functions.get(&(module, name.attributes.as_str()));
+        section.is_some_and(|section| {
+            let kinds =
+                [SectionKind::Function, SectionKind::ClassMethod, SectionKind::StaticMethod];
+            kinds.contains(&section.kind) && !section.is_async && !section.is_generator
+        })
+    }
+
+    /// Does the name mean the same at any other time: a class, a member of one, a function?
+    fn is_lasting(&self, name: &Resolved) -> bool {
+        let Some(module) = name.module else {
+            let is_builtin = !name.name.contains('.');
+            return if is_builtin {
+                self.is_class(name) || FUNCTIONS.contains(&name.name.as_str())
+            } else {
+                !name.name.starts_with('.')
+            };
+        };
+        let attributes = name.attributes.as_str();
+        let is_member = attributes
+            .rsplit_once('.')
+            .is_some_and(|(class, _)| self.context.classes.contains(&(module, class)));
+        let is_function = self.context.functions.contains_key(&(module, attributes));
+        !attributes.contains('<') && (is_member || is_function || self.is_class(name))
+    }
+}
+
+/// A number as Python writes it.
+pub(super) fn number(number: &ast::Number) -> String {
+    let value = match number {
+        ast::Number::Int(int) => match int.as_i64() {
+            Some(int) => Value::Int(int),
+            None => return int.to_string(),
+        },
+        ast::Number::Float(float) => Value::Float(*float),
+        ast::Number::Complex { real, imag } => Value::Complex { re: *real, im: *imag },
+    };
+    value.to_python().expression
+}

@@ -1,0 +1,130 @@
+//! What a call is given and held to, as far as the command line and the preset decide it.
+
+use std::process::Command;
+
+use serde_json::{Value, json};
+
+use crate::exec::{exec, outcome, repo};
+
+fn value(found: &Value) -> &Value {
+    assert_eq!(found["verdict"], "returned", "{found}");
+    &found["value"]["value"]
+}
+
+#[test]
+fn a_frozen_clock_can_follow_the_seed() {
+    let place = repo(
+        "import time, datetime\n\
+         def now():\n    return [time.time(), datetime.datetime.now(datetime.timezone.utc).year]\n",
+    );
+    let call = |more: &[&str]| {
+        let found = outcome(&place, &[&["--repo", "repo", "mod:now"], more].concat());
+        value(&found).clone()
+    };
+    let seeded = |seed: &str| call(&["--freeze-time", "seed", "--seed", seed]);
+    assert_eq!(seeded("7"), json!([1_384_637_959.0, 2013]));
+    assert_eq!(seeded("7"), seeded("7"));
+    assert_ne!(seeded("7"), seeded("8"));
+    assert_eq!(call(&["--freeze-time", "-5.5"]), json!([-5.5, 1969]));
+    for wrong in ["inf", "NaN", "noon", ""] {
+        let ran = exec(&place, &["--repo", "repo", "mod:now", "--freeze-time", wrong]);
+        assert_eq!(ran.code, Some(2), "{wrong}: {}", ran.err);
+        assert!(ran.err.contains("or `seed`"), "{}", ran.err);
+    }
+}
+
+#[test]
+fn processes_open_files_and_output_can_be_limited() {
+    let place = repo(
+        "import os, threading\n\
+         def threads(count):\n\
+         \x20   stop = threading.Event()\n\
+         \x20   for _ in range(count): threading.Thread(target=stop.wait).start()\n\
+         \x20   stop.set()\n\
+         \x20   return count\n\
+         def files(count):\n\
+         \x20   return len([open(os.devnull) for _ in range(count)])\n\
+         def shout(count): print('x' * count, end='')\n",
+    );
+    let call = |name: &str, count: &str, preset: &str| {
+        let arguments = ["--repo", "repo", name, "--args", count, "--preset", preset];
+        outcome(&place, &arguments)
+    };
+    // More than by default.
+    let many = call("mod:threads", "[100]", r#"{"PROCESS_LIMIT": 150}"#);
+    assert_eq!(value(&many), 100);
+    let found = call("mod:threads", "[100]", "{}");
+    assert_ne!(found["verdict"], "returned", "{found}");
+    let found = call("mod:threads", "[5]", r#"{"PROCESS_LIMIT": 2}"#);
+    assert_ne!(found["verdict"], "returned", "{found}");
+    assert_eq!(value(&call("mod:threads", "[1]", r#"{"PROCESS_LIMIT": 2}"#)), 1);
+
+    let many = call("mod:files", "[2000]", r#"{"OPEN_FILES_LIMIT": 3000}"#);
+    assert_eq!(value(&many), 2000);
+    let found = call("mod:files", "[100]", r#"{"OPEN_FILES_LIMIT": 16}"#);
+    assert_eq!(found["exception"]["errno"], 24, "{found}");
+    // The smallest that is allowed is enough for a call.
+    assert_eq!(value(&call("mod:files", "[1]", r#"{"OPEN_FILES_LIMIT": 16}"#)), 1);
+
+    let found = call("mod:shout", "[200000]", r#"{"OUTPUT_LIMIT": "100Ki"}"#);
+    let kept = found["stdout"]["text"].as_str().unwrap().len();
+    assert_eq!((kept, &found["stdout"]["bytes"]), (100 << 10, &json!(200_000)));
+    let found = call("mod:shout", "[10]", r#"{"OUTPUT_LIMIT": 0}"#);
+    assert_eq!((&found["stdout"]["text"], &found["stdout"]["bytes"]), (&json!(""), &json!(10)));
+}
+
+#[test]
+fn a_limit_out_of_reach_is_a_mistake_of_the_request() {
+    let place = repo("def f(): return 1\n");
+    for preset in [
+        r#"{"CPU_SHARE": 1e300}"#,
+        r#"{"PROCESS_LIMIT": 18446744073709551615}"#,
+        r#"{"OPEN_FILES_LIMIT": 1}"#,
+        r#"{"OUTPUT_LIMIT": "1Ti"}"#,
+    ] {
+        let ran = exec(&place, &["--repo", "repo", "mod:f", "--preset", preset]);
+        assert_eq!((ran.code, ran.out.as_str()), (Some(2), ""), "{preset}: {}", ran.err);
+    }
+    // Far more than the machine has is no limit, and no mistake.
+    let found = outcome(&place, &["--repo", "repo", "mod:f", "--preset", r#"{"CPU_SHARE": 8192}"#]);
+    assert_eq!(value(&found), 1);
+}
+
+#[test]
+fn equal_calls_that_fail_differently_differ() {
+    let place = repo(
+        "import time, os\n\
+         class Thing: pass\n\
+         def same(): raise ValueError(Thing())\n\
+         def message(): raise ValueError(time.perf_counter_ns())\n\
+         def kind(): raise [ValueError, KeyError][time.perf_counter_ns() // 1000 % 2]('x')\n\
+         def leave(): os._exit(time.perf_counter_ns() // 1000 % 200)\n",
+    );
+    let differ = |name: &str| {
+        let repeat = ["--repo", "repo", name, "--repeat", "30", "--jobs", "2"];
+        outcome(&place, &repeat)["outcomes"]["differ"].clone()
+    };
+    // Where an object lies is no difference.
+    assert_eq!(differ("mod:same"), false);
+    for name in ["mod:message", "mod:kind", "mod:leave"] {
+        assert_eq!(differ(name), true, "{name}");
+    }
+}
+
+/// From a relative path, as people write it.
+#[test]
+fn the_virtual_environment_of_the_repository_is_used_on_every_tier() {
+    let place = repo("import sys, extra\ndef f(): return [sys.prefix, extra.NAME]\n");
+    let venv = place.path().join("repo/.venv");
+    let mut make = Command::new("/usr/bin/python3");
+    make.args(["-I", "-m", "venv", "--without-pip"]).arg(&venv);
+    assert!(make.status().unwrap().success());
+    let library = std::fs::read_dir(venv.join("lib")).unwrap().next().unwrap().unwrap().path();
+    std::fs::write(library.join("site-packages/extra.py"), "NAME = 'extra'\n").unwrap();
+    for tier in ["root", "user_namespaces", "landlock"] {
+        let found = outcome(&place, &["--repo", "repo", "mod:f", "--tier", tier]);
+        let told = value(&found);
+        assert!(told[0].as_str().unwrap().ends_with("/repo/.venv"), "{tier}: {told}");
+        assert_eq!(told[1], "extra", "{tier}");
+    }
+}
