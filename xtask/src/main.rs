@@ -15,7 +15,7 @@ cargo xtask bench   measure the analysis against ruff and radon on the standard 
                     takes a quarter of an hour, which --without-radon spares
 cargo xtask bench sandbox
                     measure isolated calls against bare forks and bubblewrap
-cargo xtask docs    write the generated pages below docs/reference
+cargo xtask docs    write the generated pages and tables below docs
 ";
 
 /// Between these two, `docs/scenarios.md` is what the code says.

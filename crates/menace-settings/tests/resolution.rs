@@ -102,7 +102,7 @@ fn limits_have_their_ranges() {
     };
     insta::assert_snapshot!(given.errors(), @r"
     TIMEOUT: cannot read `0` (from environment TIMEOUT): expected a duration such as `30` (seconds), `500ms`, `5m` or `7d`: it must be above zero
-    OPEN_FILES_LIMIT: cannot read `3` (from environment OPEN_FILES_LIMIT): expected a whole number from 16 to 65536
+    OPEN_FILES_LIMIT: cannot read `3` (from environment OPEN_FILES_LIMIT): expected a whole number from 16 to 1048576
     SECURITY_LEVEL: cannot read `6` (from environment SECURITY_LEVEL): expected a whole number from 1 to 5
     ");
 }

@@ -31,7 +31,10 @@ const DUPLICATION: [f64; 4] = [0.0, 0.5, 1.0, 5.0];
 const KBPS: [u64; 6] = [64, 256, 1000, 5000, 20_000, 100_000];
 const LOWEST_KBPS: [u64; 5] = [64, 256, 1000, 5000, 10_000];
 /// From the least strict to the one that forbids sockets; the last would stop most code.
-const LEVELS: [u64; 4] = [1, 2, 3, 4];
+const LEVELS: [u64; 4] = [1, 2, WITH_SOCKETS, WITHOUT_SOCKETS];
+/// The strictest level at which there is a network to make bad, and the next.
+const WITH_SOCKETS: u64 = 3;
+const WITHOUT_SOCKETS: u64 = 4;
 /// Of six presets, how many have no failure mode, one, two.
 const MODES_OF_SIX: [usize; 6] = [0, 0, 1, 1, 1, 2];
 
@@ -106,29 +109,46 @@ fn drawn(wanted: &Wanted<'_>, random: &mut Random) -> Values {
     if wanted.containers {
         values.gpu_limit = Some(gpus);
     }
-    network(&mut values, random);
+    let network = network(random);
     faults(&mut values, random, wanted.profiles.is_empty());
-    values
+    let is_strict = values.security_level.is_some_and(|level| level.get() >= WITHOUT_SOCKETS);
+    if is_strict && !may_need_network(wanted, &values) {
+        return values;
+    }
+    if is_strict {
+        values.security_level = Some(Within::clamped(WITH_SOCKETS));
+    }
+    values.or(network)
 }
 
-fn network(values: &mut Values, random: &mut Random) {
+/// Its modes do, and any profile may: without sockets they would be no trial.
+fn may_need_network(wanted: &Wanted<'_>, values: &Values) -> bool {
+    let of_network =
+        [FailureMode::Network, FailureMode::NetworkPartition, FailureMode::FlakyUpstream];
+    let mut modes = values.failure_modes.iter().flatten();
+    !wanted.profiles.is_empty() || modes.any(|mode| of_network.contains(mode))
+}
+
+fn network(random: &mut Random) -> Values {
     let latency = pick(random, &LATENCY_MS);
     let jitter = random.below(latency / 2 + 1);
     let (loss, duplication) = (pick(random, &LOSS), pick(random, &DUPLICATION));
     let kbps = |kbps: u64| Positive::new(Bandwidth::from_bits_per_second(kbps * 1000));
     let (limit, lowest) = (pick(random, &KBPS), pick(random, &LOWEST_KBPS));
     let highest = lowest * (1 + random.below(10));
-    values.network_latency_ms = Some(Millis::from_millis(latency));
-    values.network_jitter_ms = Some(Millis::from_millis(jitter));
-    values.packet_loss = Percent::new(loss);
-    // Where sockets are forbidden there is nothing to arrive twice.
-    let has_sockets = values.security_level.is_some_and(|level| level.get() < 4);
-    values.packet_duplication = Percent::new(if has_sockets { duplication } else { 0.0 });
+    let mut values = Values {
+        network_latency_ms: Some(Millis::from_millis(latency)),
+        network_jitter_ms: Some(Millis::from_millis(jitter)),
+        packet_loss: Percent::new(loss),
+        packet_duplication: Percent::new(duplication),
+        ..Values::default()
+    };
     if random.chance(0.5) {
         values.bandwidth_limit = kbps(limit);
     } else {
         (values.min_bandwidth, values.max_bandwidth) = (kbps(lowest), kbps(highest));
     }
+    values
 }
 
 fn faults(values: &mut Values, random: &mut Random, are_wanted: bool) {

@@ -47,17 +47,17 @@ keys! {
         generated: "0.25, 0.5 or 1, now and then",
         held_by: "`cgroup_v2` or `cgroup_v1`, else `freezer`",
     }
-    process_limit: Within<0, 4096> = "PROCESS_LIMIT" in limits.process_limit {
+    process_limit: Within<0, { 1 << 22 }> = "PROCESS_LIMIT" in limits.process_limit {
         default: "64; threads of a burst come on top",
         generated: "–",
         held_by: "`cgroup_v2` or `cgroup_v1`, `rlimit`",
     }
-    open_files_limit: Within<16, 65536> = "OPEN_FILES_LIMIT" in limits.open_files_limit {
+    open_files_limit: Within<16, { 1 << 20 }> = "OPEN_FILES_LIMIT" in limits.open_files_limit {
         default: "1024",
         generated: "–",
         held_by: "`rlimit`",
     }
-    output_limit: SizeUpTo<{ 4 << 20 }> = "OUTPUT_LIMIT" in limits.output_limit {
+    output_limit: SizeUpTo<{ 16 << 20 }> = "OUTPUT_LIMIT" in limits.output_limit {
         default: "`64Ki`",
         generated: "–",
         held_by: "`monitor`",
@@ -69,28 +69,28 @@ keys! {
     }
     network_latency_ms: Millis = "NETWORK_LATENCY_MS" in network.latency_ms {
         default: "0",
-        generated: "0, 10, 50, 100, 200 or 500",
-        held_by: "`netem` or `nfqueue`; `harness` for stubbed answers",
+        generated: "0, 10, 50, 100, 200 or 500; no network keys at level 4",
+        held_by: "`nfqueue`; `harness` for stubbed answers",
     }
     network_jitter_ms: Millis = "NETWORK_JITTER_MS" in network.jitter_ms {
         default: "0",
         generated: "0 to half of the latency",
-        held_by: "`netem` or `nfqueue`; `harness` for stubbed answers",
+        held_by: "`nfqueue`; `harness` for stubbed answers",
     }
     packet_loss: Percent = "PACKET_LOSS" in network.packet_loss {
         default: "0",
         generated: "0 to 10",
-        held_by: "`netem` or `nfqueue`; `harness` for stubbed answers",
+        held_by: "`nfqueue`; `harness` for stubbed answers",
     }
     packet_duplication: Percent = "PACKET_DUPLICATION" in network.packet_duplication {
         default: "0",
         generated: "0 to 5",
-        held_by: "`netem` or `nfqueue`",
+        held_by: "`nfqueue`",
     }
     bandwidth_limit: Positive<Bandwidth> = "BANDWIDTH_LIMIT" in network.bandwidth_limit {
         default: "none",
         generated: "64kbps to 100Mbps, or else the range below",
-        held_by: "`netem` or `nfqueue`; `harness` for stubbed answers",
+        held_by: "`nfqueue`; `harness` for stubbed answers",
     }
     min_bandwidth: Positive<Bandwidth> = "MIN_BANDWIDTH" in network.min_bandwidth {
         default: "none",
@@ -105,7 +105,7 @@ keys! {
     network_partition: Vec<NetworkPeer> = "NETWORK_PARTITION" in network.partition {
         default: "by the seed, under `network_partition`",
         generated: "–",
-        held_by: "`nfqueue`, `system_calls`; `harness` for stubbed answers",
+        held_by: "`nfqueue`; `harness` for stubbed answers",
     }
     network_mocks: JsonRecords = "NETWORK_MOCKS" in network.mocks {
         default: "none",

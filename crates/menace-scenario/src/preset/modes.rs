@@ -71,7 +71,7 @@ pub static MODES: &[Mode] = &[
         meaning: "A bad link (1 Mbps and 2 % loss at `low`, 128 kbps and 15 % at `high`), and \
                   connections that fail.",
         effect: fault(FaultMode::Network, 0.1, 0.4, "connects, sends and receives"),
-        held_by: "`netem` or `nfqueue`, `system_calls`; `harness` for stubbed answers",
+        held_by: "`nfqueue`, `system_calls`; `harness` for stubbed answers",
     },
     Mode {
         mode: FailureMode::NetworkPartition,

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::Serialize;
 
-use menace_settings::{FailureMode, StubStrategy};
+use menace_settings::{FailureMode, Millis, Percent, StubStrategy};
 
 use super::{Preset, Values};
 
@@ -55,13 +55,16 @@ impl Preset {
              ways to make inputs",
         );
         let isolation = self.isolation();
-        let has_sockets = !isolation.safe_mode && isolation.security_level < WITHOUT_SOCKETS;
-        odd(
-            self.values.packet_duplication.is_some_and(|share| share.percent() > 0.0)
-                && !has_sockets,
-            "PACKET_DUPLICATION",
-            "without sockets (SAFE_MODE, or SECURITY_LEVEL of 4 and above) there are no packets",
-        );
+        if isolation.safe_mode || isolation.security_level >= WITHOUT_SOCKETS {
+            for key in self.network_keys() {
+                odd(
+                    true,
+                    key,
+                    "there are no packets without sockets (SAFE_MODE, or SECURITY_LEVEL of 4 and \
+                     above): at most stubbed answers feel it",
+                );
+            }
+        }
         odd(
             self.values.network_jitter_ms > self.values.network_latency_ms,
             "NETWORK_JITTER_MS",
@@ -74,6 +77,36 @@ impl Preset {
             found.push(Oddity { key: None, why: "this preset changes nothing" });
         }
         found
+    }
+
+    /// Keys that make the network of this call worse.
+    fn network_keys(&self) -> Vec<&'static str> {
+        let Values {
+            network_latency_ms,
+            network_jitter_ms,
+            packet_loss,
+            packet_duplication,
+            bandwidth_limit,
+            min_bandwidth,
+            max_bandwidth,
+            network_partition,
+            ..
+        } = &self.values;
+        let takes = |millis: &Option<Millis>| millis.is_some_and(|it| !it.duration().is_zero());
+        let strikes = |share: &Option<Percent>| share.is_some_and(|it| it.percent() > 0.0);
+        [
+            (takes(network_latency_ms), "NETWORK_LATENCY_MS"),
+            (takes(network_jitter_ms), "NETWORK_JITTER_MS"),
+            (strikes(packet_loss), "PACKET_LOSS"),
+            (strikes(packet_duplication), "PACKET_DUPLICATION"),
+            (bandwidth_limit.is_some(), "BANDWIDTH_LIMIT"),
+            (min_bandwidth.is_some(), "MIN_BANDWIDTH"),
+            (max_bandwidth.is_some(), "MAX_BANDWIDTH"),
+            (network_partition.is_some(), "NETWORK_PARTITION"),
+        ]
+        .into_iter()
+        .filter_map(|(is_given, key)| is_given.then_some(key))
+        .collect()
     }
 }
 
@@ -99,6 +132,21 @@ mod tests {
             (r#"{"PACKET_DUPLICATION": 1, "SAFE_MODE": 1}"#, &["PACKET_DUPLICATION"]),
             (r#"{"PACKET_DUPLICATION": 1, "SECURITY_LEVEL": 4}"#, &["PACKET_DUPLICATION"]),
             (r#"{"PACKET_DUPLICATION": 1}"#, &[]),
+            (r#"{"PACKET_LOSS": 0, "NETWORK_LATENCY_MS": 0, "SAFE_MODE": 1}"#, &[]),
+            (
+                r#"{"PACKET_LOSS": 1, "NETWORK_LATENCY_MS": 2, "NETWORK_JITTER_MS": 1,
+                    "BANDWIDTH_LIMIT": "1Mbps", "MIN_BANDWIDTH": "1kbps", "MAX_BANDWIDTH": "2kbps",
+                    "NETWORK_PARTITION": "db", "SECURITY_LEVEL": 5}"#,
+                &[
+                    "NETWORK_LATENCY_MS",
+                    "NETWORK_JITTER_MS",
+                    "PACKET_LOSS",
+                    "BANDWIDTH_LIMIT",
+                    "MIN_BANDWIDTH",
+                    "MAX_BANDWIDTH",
+                    "NETWORK_PARTITION",
+                ],
+            ),
             (r#"{"NETWORK_JITTER_MS": 1}"#, &["NETWORK_JITTER_MS"]),
             (r#"{"NETWORK_JITTER_MS": 1, "NETWORK_LATENCY_MS": 1}"#, &[]),
             (r#"{"GPU_LIMIT": 1, "OS_TYPE": "macos"}"#, &["GPU_LIMIT", "OS_TYPE"]),

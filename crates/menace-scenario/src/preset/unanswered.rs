@@ -11,7 +11,6 @@ pub fn unanswered(asked: &Conditions, outcome: &Outcome) -> Vec<Limit> {
     let is_told = |limit: &Limit| {
         outcome.enforced_by.contains_key(limit)
             || outcome.unenforced.contains(limit)
-            || outcome.felt.iter().any(|felt| Limit::from(felt.mode) == *limit)
             || (*limit == Limit::Burst && outcome.burst.is_some())
     };
     named(asked).into_iter().filter(|limit| !is_told(limit)).collect()

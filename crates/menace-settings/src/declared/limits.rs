@@ -25,14 +25,15 @@ group! {
         /// How long a call may take before it is stopped.
         timeout: Option<Positive<Duration>> = "TIMEOUT";
 
-        /// Processes and threads that a call may have beside its first.
-        process_limit: Option<Within<0, 4096>> = "PROCESS_LIMIT";
+        /// Processes and threads of a call beside its first.
+        process_limit: Option<Within<0, { 1 << 22 }>> = "PROCESS_LIMIT";
 
-        /// Files that a process of a call may have open.
-        open_files_limit: Option<Within<16, 65536>> = "OPEN_FILES_LIMIT";
+        /// Files, sockets and pipes that each process of a call may have open.
+        open_files_limit: Option<Within<16, { 1 << 20 }>> = "OPEN_FILES_LIMIT";
 
-        /// How much of each output stream of a call is kept; the rest is counted only.
-        output_limit: Option<SizeUpTo<{ 4 << 20 }>> = "OUTPUT_LIMIT";
+        /// How much of a call's standard output, and of its standard error, is kept; the rest is
+        /// only counted.
+        output_limit: Option<SizeUpTo<{ 16 << 20 }>> = "OUTPUT_LIMIT";
 
         /// How many GPUs a call gets to see, where the container engine can pass them on.
         gpu_limit: Option<u64> = "GPU_LIMIT";

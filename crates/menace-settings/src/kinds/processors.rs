@@ -2,14 +2,17 @@
 
 use crate::{Percent, Refusal, Setting, Surroundings};
 
+/// More than any machine that Linux runs on has.
+const MOST: f64 = 8192.0;
+
 /// A number of processors above zero: `0.5` and `50%` are half of one, `2` is two.
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd)]
 pub struct Processors(f64);
 
 impl Processors {
-    /// None when it is no number above zero.
+    /// None when no machine could have so many, or they would be none.
     pub fn new(count: f64) -> Option<Self> {
-        (count.is_finite() && count > 0.0).then_some(Self(count))
+        (count > 0.0 && count <= MOST).then_some(Self(count))
     }
 
     pub fn count(self) -> f64 {
@@ -32,7 +35,7 @@ impl Setting for Processors {
         } else {
             f64::parse(text, around)?
         };
-        Self::new(count).ok_or_else(|| Refusal::because("it must be above zero"))
+        Self::new(count).ok_or_else(|| Refusal::because("it must be above 0 and at most 8192"))
     }
 
     fn show(&self) -> Option<String> {
@@ -52,7 +55,7 @@ mod tests {
         let read = |text| Processors::parse(text, &Surroundings::default());
         assert_eq!(read("50%"), read("0.5"));
         assert_eq!(read("2").map(Processors::count), Ok(2.0));
-        for text in ["0", "0%", "-1", "many", "inf"] {
+        for text in ["0", "0%", "-1", "many", "inf", "NaN", "8193"] {
             assert!(read(text).is_err(), "{text}");
         }
     }
