@@ -22,6 +22,8 @@ def live(zygote, touch):
     try:
         setsid()
         close(zygote.control)
+        for file in zygote.devices:
+            file.separate(zygote.notes)
         if touch:
             # Every page that this touches need not be copied when the call is there.
             zygote.warm_up(zygote, 1)
@@ -40,18 +42,19 @@ def live(zygote, touch):
         _exit(NO_REPORT)
 
 
-def _settle_in(zygote, call):
-    cwd = call["cwd"]
+def enter(zygote, directory):
+    """Makes this the working directory, from which the guest starts."""
     try:
-        chdir(cwd)
-        zygote.state.cwd = cwd
+        chdir(directory)
+        zygote.state.cwd = directory
     except OSError as error:
         zygote.notes.append("the working directory was not set: " + str(error))
-    for file in zygote.written:
-        try:
-            file.separate()
-        except OSError as error:
-            zygote.notes.append("`" + file.path + "` is shared between calls: " + str(error))
+
+
+def _settle_in(zygote, call):
+    enter(zygote, call["cwd"])
+    for file in zygote.files:
+        file.separate(zygote.notes)
     if zygote.state.threads:
         # Some versions still count those that stayed in the parent.
         zygote.state.threads = zygote.count_threads()

@@ -9,9 +9,7 @@ import sys
 
 from names import full_name, in_class, mro_of
 
-CO_COROUTINE = 0x80
 CO_ITERABLE_COROUTINE = 0x100
-CO_ASYNC_GENERATOR = 0x200
 # A coroutine can return a generator that yields from another; four levels are deep enough.
 LEVELS = 4
 

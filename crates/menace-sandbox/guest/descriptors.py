@@ -3,29 +3,15 @@
 Invariant: looking changes nothing; the descriptor used for looking is not among those found.
 """
 
-from fcntl import F_GETFL, fcntl
-from posix import (
-    O_ACCMODE,
-    O_CREAT,
-    O_EXCL,
-    O_TRUNC,
-    close,
-    dup2,
-    fstat,
-    get_inheritable,
-    listdir,
-    lseek,
-    open,
-    readlink,
-    stat,
-)
+from posix import fstat, listdir, readlink, stat
 from resource import RLIMIT_NOFILE, getrlimit
 
 LISTING = "/proc/self/fd"
-SEEK_SET, SEEK_CUR = 0, 1
 HIGHEST_TRIED = 4096
 MOST_REPORTED = 64
-TYPE_MASK, REGULAR = 0o170000, 0o100000
+# Whoever lowers the limit later keeps what is open.
+HIGHEST_EVER = getrlimit(RLIMIT_NOFILE)[1]
+TYPE_MASK = 0o170000
 KINDS = {0o010000: "pipe", 0o140000: "socket", 0o040000: "directory", 0o020000: "device"}
 
 
@@ -61,37 +47,6 @@ class Descriptors:
                     found.append([number, kind])
         return found
 
-    def written_since(self):
-        """The regular files opened for writing since then."""
-        found = []
-        for number, path in self.opened_since():
-            if path[:1] == "/" and fstat(number).st_mode & TYPE_MASK == REGULAR:
-                flags = _flags(number)
-                if flags & O_ACCMODE:
-                    found.append(Written(number, path, flags))
-        return found
-
-
-class Written:
-    """A regular file that is open for writing, to be opened anew after a fork."""
-
-    __slots__ = ("flags", "number", "path")
-
-    def __init__(self, number, path, flags):
-        self.number = number
-        self.path = path
-        self.flags = flags & ~(O_CREAT | O_EXCL | O_TRUNC)
-
-    def separate(self):
-        """Gives this process an open file of its own, at the same place."""
-        place = lseek(self.number, 0, SEEK_CUR)
-        own = open(self.path, self.flags)
-        try:
-            lseek(own, place, SEEK_SET)
-            dup2(own, self.number, get_inheritable(self.number))
-        finally:
-            close(own)
-
 
 def what(number):
     """A path, `pipe`, `socket`, `eventpoll` and the like; `None` when it is closed."""
@@ -108,6 +63,24 @@ def what(number):
     if target.startswith("anon_inode:"):
         return target[11:].strip("[]")
     return target.partition(":")[0]
+
+
+def identity(number):
+    """Equal for two descriptors only when they lead to the same; `None` when it is closed."""
+    try:
+        found = fstat(number)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+def all_open():
+    """Every open number, however high."""
+    try:
+        numbers = [int(name) for name in listdir(LISTING)]
+    except OSError:
+        numbers = range(HIGHEST_EVER if HIGHEST_EVER >= 0 else 1 << 20)
+    return list(filter(_is_open, numbers))
 
 
 def _listed():
@@ -135,10 +108,3 @@ def _is_open(number):
     except OSError:
         return False
     return True
-
-
-def _flags(number):
-    try:
-        return fcntl(number, F_GETFL)
-    except OSError:
-        return 0

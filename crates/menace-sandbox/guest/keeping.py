@@ -8,34 +8,16 @@ from posix import P_ALL, WEXITED, WNOHANG, WNOWAIT, close, open, read, waitid, w
 
 from state import threads_since
 
-SHARED = [
-    "eventpoll",
-    "eventfd",
-    "timerfd",
-    "signalfd",
-    "inotify",
-    "fanotify",
-    "io_uring",
-    "userfaultfd",
-    "bpf-map",
-    "perf_event",
-    "pidfd",
-]
 
+def kept(threads, shared, mailbox):
+    """The reasons why a fork would not be a private copy.
 
-def kept(state, written, mailbox):
-    """The reasons why a fork would not be a private copy."""
-    reasons = ["thread " + name for name in threads_since(state.threads)]
+    `threads` is how many there were before, `shared` names files that cannot be opened again.
+    """
+    reasons = ["thread " + name for name in threads_since(threads)]
     if _has_children():
         reasons.append("child process")
-    for number, kind in state.descriptors.opened_since():
-        if kind in ("pipe", "socket") or kind in SHARED:
-            reasons.append(kind + " " + str(number))
-    for file in written:
-        if file.path.endswith(" (deleted)"):
-            reasons.append("unlinked file " + file.path[:-10])
-    reasons += _mappings(mailbox.inode)
-    return reasons
+    return reasons + shared + _mappings(mailbox.inode)
 
 
 def _has_children():

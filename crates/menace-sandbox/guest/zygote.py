@@ -1,8 +1,9 @@
 # ruff: noqa: BLE001 (the guest may raise anything, anywhere)
 """Serves the init: sets up, imports the module once, then forks for each call.
 
-What happens in a call belongs to `child`. Invariant: between two frames this process runs none of
-the guest's code, so that every fork starts from the same state.
+What happens in a call belongs to `child`. Invariants: between two frames this process runs none of
+the guest's code, so that every fork starts from the same state; and it neither stands in one of the
+guest's directories nor has one of its files open, so that no call finds another's through `/proc`.
 """
 
 import gc
@@ -11,15 +12,17 @@ import sys
 from _thread import _count
 from errno import EAGAIN, EPERM
 from mailbox import Mailbox
-from posix import _exit, fork, getppid, kill, wait4, waitpid, write
+from posix import _exit, chdir, fork, getppid, kill, wait4, waitpid, write
 
 import child
 from audit import Audit
 from calling import Outcome, import_module
+from descriptors import all_open, identity
 from guest_mode import GuestMode
 from importing import Afterwards
 from keeping import kept
 from modules import Modules, has_async
+from reopening import again, let_go
 from reporting import complete, flush
 from seeding import Seeding
 from state import State
@@ -28,6 +31,7 @@ from wire import Wire
 
 SIGKILL = 9
 BROKEN = 74
+OUTSIDE = "/"
 # Freed when the guest has used up its memory, so that the report can still be written.
 # Of `bytes`, which the kernel gives no memory until somebody writes into them.
 RESERVE = 8 << 20
@@ -72,10 +76,14 @@ class Zygote:
         streams = (("stdout", sys.stdout), ("stderr", sys.stderr))
         self.streams = [(name, stream) for name, stream in streams if stream is not None]
         self.notes = []
-        self.written = []
+        self.output = {number: identity(number) for number in (1, 2)}
+        # What each call has to open anew: in its layer, and what can be had before that is there.
+        self.files = []
+        self.devices = []
         self.reserve = bytes(RESERVE)
         self.audit = self.seeding = self.state = None
         self.count_threads = _count
+        self.repo = None
         self.first = self.tasks = self.caps = None
         self.warm_up = warm_up
         self.ops = {
@@ -103,12 +111,16 @@ class Zygote:
         self.audit.install()
         self.state = self.first = State(self.mode.limit)
         self.caps = complete(message["caps"], self.mailbox)
+        self.devices, _ = again((0,))
+        self.repo = message["repo"]
+        chdir(OUTSIDE)
         self.wire.send({"op": "ready", "version": list(sys.version_info[:3])})
 
     def import_guest(self, message):
         """Imports the module that the calls will be about."""
         caps = self.caps if message["caps"] is None else complete(message["caps"], self.mailbox)
         outcome = Outcome()
+        child.enter(self, self.repo)
         child.run(self, outcome, import_module, message)
         child.publish(self, outcome, caps)
         flush(self.streams, outcome.held)
@@ -122,8 +134,14 @@ class Zygote:
             import tasks
 
             self.tasks = tasks
-        self.written = self.first.descriptors.written_since()
-        keeps = kept(self.first, self.written, self.mailbox)
+        files, shared = again(filter(self.is_left, all_open()))
+        keeps = kept(self.first.threads, shared, self.mailbox)
+        self.devices = [file for file in files if file.is_device]
+        self.files = [file for file in files if not file.is_device]
+        if not keeps:
+            # Else one call is all that this process will fork for, and a thread may need them.
+            let_go(self.files)
+            chdir(OUTSIDE)
         self.state = State(self.mode.limit, (self.control, self.go))
         self.audit.forget()
         if self.reserve is None:
@@ -131,6 +149,12 @@ class Zygote:
         warm_up(self)
         _freeze()
         return keeps
+
+    def is_left(self, number):
+        """Whether it may be the import that opened this descriptor."""
+        if number in (self.control, self.go):
+            return False
+        return number not in self.output or self.output[number] != identity(number)
 
     def prepare(self, message):
         """Forks ahead of the next call, and waits until that call has ended."""
@@ -160,8 +184,6 @@ class Zygote:
                 "utime": usage[0],
                 "stime": usage[1],
                 "maxrss": usage[2],
-                "inblock": usage[9],
-                "oublock": usage[10],
             }
         )
 

@@ -29,6 +29,7 @@ pub(crate) const SOURCES: &[(&str, &str)] = files![
     "modules.py",
     "names.py",
     "printing.py",
+    "reopening.py",
     "reporting.py",
     "seeding.py",
     "state.py",

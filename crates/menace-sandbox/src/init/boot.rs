@@ -148,7 +148,6 @@ impl Boot<'_> {
             .collect();
         let ready = Ready {
             repo: self.layer.repo().to_string_lossy().into_owned(),
-            landlock: Some(zygote.landlocked.abi).filter(|&abi| abi > 0),
             remarks,
         };
         let setup = self.setup();

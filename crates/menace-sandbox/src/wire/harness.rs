@@ -32,8 +32,6 @@ pub(crate) struct Exited {
     pub user_s: f64,
     pub system_s: f64,
     pub max_rss_kib: i64,
-    pub blocks_in: i64,
-    pub blocks_out: i64,
 }
 
 /// Sends a body that is `marshal` already.
@@ -103,8 +101,6 @@ fn understand(item: &Item) -> Option<FromHarness> {
             user_s: item.get("utime")?.as_float()?,
             system_s: item.get("stime")?.as_float()?,
             max_rss_kib: int("maxrss")?,
-            blocks_in: int("inblock")?,
-            blocks_out: int("oublock")?,
         }),
         "swept" => FromHarness::Swept,
         _ => return None,

@@ -91,8 +91,6 @@ pub(crate) enum FromInit {
 pub(crate) struct Ready {
     /// Where the repository is, as seen from inside.
     pub repo: String,
-    /// Landlock's version, when it is in force.
-    pub landlock: Option<u32>,
     /// What is not as tight as it could be here.
     pub remarks: Vec<String>,
 }

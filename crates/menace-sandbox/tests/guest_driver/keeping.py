@@ -63,18 +63,47 @@ def an_unlinked_file_is_kept():
 
 
 @case
-def each_call_has_its_own_place_in_a_file_left_open():
+def an_unlinked_file_is_kept_even_if_it_can_only_be_read():
     text = """
-        log = open('log.txt', 'w', buffering=1)
-        log.write('import\\n')
-        def f():
-            log.write('called\\n')
-            return log.tell()
+        import os
+        open('gone.txt', 'w').close()
+        kept = open('gone.txt')
+        os.remove('gone.txt')
     """
-    with guest(text) as one:
-        first = one.call("m:f")
-        second = one.call("m:f")
-        equal(first["value"]["value"], second["value"]["value"])
-        equal(first["notes"], [])
-        with open(one.home + "/log.txt") as file:
-            equal(file.read(), "import\ncalled\n")
+    kept = keeps_of(text)
+    assert len(kept) == 1 and kept[0].startswith("unlinked file"), kept
+
+
+@case
+def a_file_that_another_took_the_place_of_is_kept():
+    text = """
+        import os
+        kept = open(__file__)
+        os.rename(__file__, 'moved.py')
+        moved = open('moved.py')
+        os.remove('moved.py')
+        open('moved.py', 'w').close()
+    """
+    kept = keeps_of(text)
+    assert len(kept) == 2 and all("moved.py" in text for text in kept), kept
+
+
+@case
+def a_fifo_is_kept():
+    text = "import os\nos.mkfifo('fifo')\nkept = os.open('fifo', os.O_RDWR)\n"
+    kept = keeps_of(text)
+    assert len(kept) == 1 and kept[0].startswith("pipe /"), kept
+
+
+@case
+def a_pipe_is_kept_however_many_files_are_open_and_whatever_its_number():
+    text = """
+        import os
+        files = [open(__file__) for _ in range(100)]
+        reader, writer = os.pipe()
+        os.dup2(reader, 0)
+        os.dup2(writer, 1)
+        os.close(reader)
+        os.close(writer)
+    """
+    equal(keeps_of(text), ["pipe 0", "pipe 1"])
