@@ -147,14 +147,25 @@ impl Sandbox {
     }
 }
 
+impl Sandbox {
+    /// For an init that does not leave by itself.
+    fn kill(&mut self) {
+        match i32::try_from(self.process.id()) {
+            // Without namespaces, what is below it would outlive it.
+            Ok(init) if self.workspace.is_some() => crate::init::end_with_descendants(init),
+            _ => drop(self.process.kill()),
+        }
+        let _ = self.process.wait();
+    }
+}
+
 impl Drop for Sandbox {
     fn drop(&mut self) {
         let _ = self.stream.shutdown(Shutdown::Both);
         let asked = Instant::now();
         while matches!(self.process.try_wait(), Ok(None)) {
             if asked.elapsed() > DYING {
-                let _ = self.process.kill();
-                let _ = self.process.wait();
+                self.kill();
                 break;
             }
             std::thread::sleep(Duration::from_micros(200));

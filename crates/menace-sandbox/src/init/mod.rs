@@ -10,8 +10,8 @@
 //!                                              supervise: one import, then calls, one at a time
 //! ```
 //!
-//! PID 1 is Menace: when it goes, the kernel kills everything else in the sandbox. It goes when
-//! the host closes the connection, whatever the reason.
+//! PID 1 is Menace: when it goes, the kernel kills everything else in the sandbox; without namespaces
+//! the init does so itself. It goes when the host closes the connection, whatever the reason.
 
 mod boot;
 mod copied;
@@ -32,6 +32,8 @@ mod zygote;
 
 use std::os::unix::net::UnixStream;
 
+pub(crate) use processes::end_with_descendants;
+
 use crate::sys;
 use crate::wire::channel;
 use crate::wire::messages::FromInit;
@@ -45,6 +47,8 @@ pub(crate) enum InitError {
     Step { what: String, source: std::io::Error },
     #[error("{0}")]
     Refused(String),
+    #[error("the host is gone")]
+    HostGone,
 }
 
 /// Says what was being done when it failed.

@@ -5,13 +5,16 @@ use std::fs;
 use std::time::{Duration, Instant};
 
 use nix::sys::signal::{Signal, kill};
-use nix::sys::wait::{WaitPidFlag, waitpid};
+use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::Pid;
 
-/// How long ending everything may take; the host loses patience a little later.
-const ENDING: Duration = Duration::from_millis(400);
 /// How often a list is made before those who are on it are killed.
 const STOPS: usize = 20;
+/// How long to wait for those who were killed before looking again: at first, and at most.
+const SOON: Duration = Duration::from_millis(1);
+const LATER: Duration = Duration::from_millis(50);
+/// How long the host tries to end what an init left; nothing that can be ended takes as long.
+const ENDING: Duration = Duration::from_secs(2);
 
 /// Processes of the sandbox beside the init and the zygote, found in one of two ways.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,9 +37,9 @@ impl Census {
     pub(crate) fn others(self, zygote: i32) -> Vec<i32> {
         let mut pids = match self {
             Self::Namespace => numbers_in_proc(),
-            Self::Descendants => descendants(),
+            Self::Descendants => descendants_of(own()),
         };
-        let own = i32::try_from(std::process::id()).unwrap_or(1);
+        let own = own();
         pids.retain(|&pid| pid != own && pid != zygote);
         pids
     }
@@ -48,9 +51,13 @@ fn numbers_in_proc() -> Vec<i32> {
     entries.flatten().filter_map(number).collect()
 }
 
-fn descendants() -> Vec<i32> {
-    let own = i32::try_from(std::process::id()).unwrap_or(1);
-    let (mut found, mut waiting) = (Vec::new(), vec![own]);
+fn own() -> i32 {
+    i32::try_from(std::process::id()).unwrap_or(1)
+}
+
+/// Everybody who descends from this process.
+fn descendants_of(top: i32) -> Vec<i32> {
+    let (mut found, mut waiting) = (Vec::new(), vec![top]);
     while let Some(pid) = waiting.pop() {
         let Ok(tasks) = fs::read_dir(format!("/proc/{pid}/task")) else { continue };
         for task in tasks.flatten() {
@@ -64,20 +71,47 @@ fn descendants() -> Vec<i32> {
     found
 }
 
-/// Ends everybody below the init, for sandboxes that have no namespace to do it. Orphans come to
-/// the init as long as it lives, so nobody gets out of sight.
-pub(crate) fn end_descendants() {
-    let patience = Instant::now() + ENDING;
-    while Instant::now() < patience {
-        while waitpid(None, Some(WaitPidFlag::WNOHANG | WaitPidFlag::__WALL))
-            .is_ok_and(|status| status.pid().is_some())
-        {}
-        if descendants().is_empty() {
-            return;
+/// Ends everybody below the init when it leaves, however it leaves; for sandboxes that have no
+/// namespace to do it. Orphans come to the init as long as it lives, so nobody gets out of sight.
+#[derive(Debug)]
+pub(crate) struct EndDescendants;
+
+impl Drop for EndDescendants {
+    fn drop(&mut self) {
+        let mut pause = SOON;
+        while reap_ended() {
+            end(|| descendants_of(own()));
+            std::thread::sleep(pause);
+            pause = (pause * 2).min(LATER);
         }
-        end(descendants);
-        std::thread::sleep(Duration::from_millis(1));
     }
+}
+
+/// Takes note of children that have ended; whether there are others.
+pub(crate) fn reap_ended() -> bool {
+    loop {
+        match waitpid(None, Some(WaitPidFlag::WNOHANG | WaitPidFlag::__WALL)) {
+            Ok(WaitStatus::StillAlive) => return true,
+            Ok(_) | Err(nix::Error::EINTR) => {}
+            Err(_) => return false,
+        }
+    }
+}
+
+/// From outside: ends an init that does not leave by itself, after everybody below it. It is
+/// stopped meanwhile, and keeps adopting their orphans.
+pub(crate) fn end_with_descendants(init: i32) {
+    let _ = kill(Pid::from_raw(init), Signal::SIGSTOP);
+    let patience = Instant::now() + ENDING;
+    let is_alive = |pid: &i32| look_at(*pid).is_some_and(|process| !process.zombie);
+    while Instant::now() < patience {
+        if !descendants_of(init).iter().any(is_alive) {
+            break;
+        }
+        end(|| descendants_of(init));
+        std::thread::sleep(SOON);
+    }
+    let _ = kill(Pid::from_raw(init), Signal::SIGKILL);
 }
 
 /// Kills all who are listed. They are stopped first, until no new ones appear: whoever is killed
@@ -109,7 +143,8 @@ pub(crate) fn look_at(pid: i32) -> Option<Process> {
     })
 }
 
-/// User and system time that a process used so far, in clock ticks.
+/// User and system time that a process used so far, and its children whose end it has seen, in
+/// clock ticks. Orphans are not reaped before the call is over, so that theirs counts until then.
 pub(crate) fn cpu_ticks(pid: i32) -> Option<u64> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     let mut fields = stat.get(stat.rfind(')')? + 2..)?.split(' ');

@@ -11,6 +11,7 @@ use nix::sys::wait::{WaitStatus, waitpid};
 use nix::unistd::{ForkResult, Gid, Uid};
 
 use super::copied::Copied;
+use super::processes::EndDescendants;
 use super::{During, InitError, boot, paths, root};
 use crate::cgroup::GroupFiles;
 use crate::sys;
@@ -37,6 +38,7 @@ pub(crate) fn start(host: &UnixStream) -> Result<(), InitError> {
     nix::unistd::setsid().during(|| "cannot start a session".to_owned())?;
     if !config.tier.has_namespaces() {
         sys::adopt_orphans().during(|| "cannot become the reaper of orphans".to_owned())?;
+        let _at_the_end = EndDescendants;
         let layer = Copied::new(&config)?;
         if let Some(identity) = config.drop_to {
             become_identity(identity)?;

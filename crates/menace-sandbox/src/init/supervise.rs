@@ -359,12 +359,14 @@ impl Sandbox<'_> {
     /// Ends everything that the call left running; names it in the report.
     fn sweep(&mut self, report: &mut Report) -> Result<(), InitError> {
         for round in 0..=SWEEPS {
-            reap_orphans();
+            processes::reap_ended();
             let others = self.census.others(self.zygote.pid);
-            if others.is_empty() || report.spent.is_some() {
+            // A namespace ends with its init.
+            let ends_anyway = report.spent.is_some() && self.census == Census::Namespace;
+            if others.is_empty() || ends_anyway {
                 return Ok(());
             }
-            if round == 0 {
+            if round == 0 && report.spent.is_none() {
                 let named = others.iter().take(NAMED).filter_map(|&pid| processes::look_at(pid));
                 report.processes_left = named
                     .filter(|process| !process.zombie)
@@ -376,7 +378,7 @@ impl Sandbox<'_> {
             }
             self.kill_others()?;
         }
-        report.spent = Some("processes of the call could not be ended".to_owned());
+        report.spent.get_or_insert("processes of the call could not be ended".to_owned());
         Ok(())
     }
 
@@ -416,10 +418,7 @@ impl Sandbox<'_> {
         loop {
             let ready = self.poll(until)?;
             if ready.host_gone {
-                if self.census == Census::Descendants {
-                    processes::end_descendants();
-                }
-                sys::exit_now(0);
+                return Err(InitError::HostGone);
             }
             if ready.out {
                 self.out.drain();
@@ -522,14 +521,6 @@ fn nanos(duration: Duration) -> u64 {
 #[expect(clippy::cast_sign_loss, reason = "clamped")]
 fn seconds(seconds: f64) -> u64 {
     (seconds.clamp(0.0, 1e9) * 1e9) as u64
-}
-
-fn reap_orphans() {
-    while let Ok(status) = waitpid(None, Some(WaitPidFlag::WNOHANG | WaitPidFlag::__WALL)) {
-        if status.pid().is_none() {
-            return;
-        }
-    }
 }
 
 /// The status of a child of the init, in the form that `waitpid` gives it.

@@ -43,6 +43,17 @@ pub(crate) fn processes_of(marker: &str) -> Vec<String> {
     pids.filter(has).map(described).collect()
 }
 
+/// Everybody on this machine who was started with this argument.
+pub(crate) fn started_with(argument: &str) -> Vec<String> {
+    let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
+    let pids = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    let has = |pid: &u32| {
+        let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        line.split(|byte| *byte == 0).any(|found| found == argument.as_bytes())
+    };
+    pids.filter(has).map(described).collect()
+}
+
 pub(crate) fn mounts() -> String {
     fs::read_to_string("/proc/self/mounts").expect("/proc is there")
 }

@@ -8,6 +8,7 @@ mod bad_guests;
 mod bad_objects;
 mod bench;
 mod calls;
+mod daemons;
 mod descriptors;
 mod escapes;
 mod host;
