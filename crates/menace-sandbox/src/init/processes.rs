@@ -147,10 +147,8 @@ pub(crate) fn look_at(pid: i32) -> Option<Process> {
 /// clock ticks. Orphans are not reaped before the call is over, so that theirs counts until then.
 pub(crate) fn cpu_ticks(pid: i32) -> Option<u64> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    let mut fields = stat.get(stat.rfind(')')? + 2..)?.split(' ');
-    let user: u64 = fields.nth(11)?.parse().ok()?;
-    let system: u64 = fields.next()?.parse().ok()?;
-    Some(user + system)
+    let times = stat.get(stat.rfind(')')? + 2..)?.split(' ').skip(11).take(4);
+    times.map(|ticks| ticks.parse::<u64>().ok()).sum()
 }
 
 /// Resident memory that is not files, in bytes; what is shared with others counts.

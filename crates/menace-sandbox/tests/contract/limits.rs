@@ -10,6 +10,7 @@ use crate::bench::{Bench, ask, guest, items};
 crate::on_every_tier![
     a_call_is_dead_soon_after_its_deadline,
     processor_time_is_limited,
+    processor_time_of_children_that_ended_is_limited,
     the_share_of_the_processor_is_limited_or_said_not_to_be,
     memory_is_limited,
     memory_of_all_processes_counts_together,
@@ -59,6 +60,18 @@ fn processor_time_is_limited(tier: Tier) {
     // Waiting costs nothing.
     let sleep = ask("sleep").with([Value::Float(0.3)]).limited(|l| l.cpu_ms = Some(200));
     assert_eq!(session.run(sleep).verdict, Verdict::Returned);
+}
+
+fn processor_time_of_children_that_ended_is_limited(tier: Tier) {
+    let bench = Bench::new(tier, GUEST);
+    let mut session = bench.session();
+    for orphans in [false, true] {
+        let busy = ask("busy_in_children").with([Value::Float(2.0), Value::Bool(orphans)]);
+        let outcome = session.run(busy.timeout(20_000).limited(|l| l.cpu_ms = Some(500)));
+        assert_eq!(outcome.verdict, Verdict::TimedOut, "{outcome:#?}");
+        assert!(outcome.reason.is_some_and(|reason| reason.contains("processor time")));
+    }
+    session.still_works();
 }
 
 fn the_share_of_the_processor_is_limited_or_said_not_to_be(tier: Tier) {

@@ -20,6 +20,22 @@ def busy(seconds):
         pass
 
 
+def busy_in_children(seconds, orphans):
+    """Busy for so long in all, each time in another process that ends soon."""
+    for _ in range(int(seconds / 0.05)):
+        child = os.fork()
+        if child == 0:
+            if orphans and os.fork() != 0:
+                os._exit(0)
+            end = time.process_time() + 0.05
+            while time.process_time() < end:
+                pass
+            os._exit(0)
+        os.waitpid(child, 0)
+        if orphans:
+            time.sleep(0.05)
+
+
 def sleep(seconds):
     time.sleep(seconds)
 
