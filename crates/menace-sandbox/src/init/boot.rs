@@ -37,6 +37,10 @@ pub(crate) fn serve_namespaced(
     nix::unistd::sethostname("sandbox").during(|| "cannot set the host name".to_owned())?;
     let proc = root::enter(config, trees)?;
     let proc_path = PathBuf::from(format!("/proc/self/fd/{}", proc.as_raw_fd()));
+    let mut remarks = trees.remarks.clone();
+    if let Err(error) = forget_connections(&proc_path) {
+        remarks.push(format!("a port that a call used stays taken for a minute: {error}"));
+    }
     let layer = Layer::Overlay(Overlay::new(config.level < 5));
     let read =
         ["/usr", "/lib", "/lib64", "/lib32", "/bin", "/sbin", "/etc", "/proc", paths::HARNESS]
@@ -50,7 +54,13 @@ pub(crate) fn serve_namespaced(
     };
     let boot =
         Boot { host, config, group, layer, places, census: Census::Namespace, proc: proc_path };
-    boot.serve(Path::new(paths::HARNESS), trees.remarks.clone())
+    boot.serve(Path::new(paths::HARNESS), remarks)
+}
+
+/// Of the connections that a call closed, the kernel would remember the ports, for the next call to
+/// run into.
+fn forget_connections(proc: &Path) -> std::io::Result<()> {
+    std::fs::write(proc.join("sys/net/ipv4/tcp_max_tw_buckets"), "0")
 }
 
 /// Without namespaces, around a copy of the repository.

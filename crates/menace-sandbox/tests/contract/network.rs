@@ -17,6 +17,7 @@ crate::on_every_tier![
     in_safe_mode_there_is_no_network,
     a_service_of_the_guest_cannot_be_reached,
     there_is_no_network_but_the_loopback,
+    a_port_that_a_call_used_is_free_for_the_next,
 ];
 
 const GUEST: &str = guest!("network.py");
@@ -152,4 +153,19 @@ fn there_is_no_network_but_the_loopback(tier: Tier) {
     let outcome = session.run(ask("resolve").with([Value::from("example.com")]));
     let answer = outcome.value.and_then(|value| value.value).expect("it answers");
     assert_eq!(text(&answer), "gaierror");
+}
+
+/// The side that closes a connection first has to remember it for a minute.
+fn a_port_that_a_call_used_is_free_for_the_next(tier: Tier) {
+    let bench = Bench::new(tier, GUEST);
+    let mut session = bench.session();
+    for _ in 0..3 {
+        let outcome = session.run(ask("serve_once").with([Value::Int(5000)]));
+        if tier.has_namespaces() {
+            assert_eq!(outcome.verdict, Verdict::Returned, "{outcome:#?}");
+            assert_eq!(outcome.notes, Vec::<String>::new());
+        } else {
+            assert_eq!(outcome.violations[0].what, "network");
+        }
+    }
 }

@@ -66,6 +66,18 @@ def talk_to_itself():
             return connection.recv(100).decode()
 
 
+def serve_once(port):
+    """One connection, which the server closes first."""
+    with socket.socket() as server:
+        server.bind(("127.0.0.1", port))
+        server.listen()
+        with socket.create_connection(server.getsockname(), timeout=1) as client:
+            connection, _ = server.accept()
+            connection.sendall(b"hello")
+            connection.close()
+            return client.recv(100).decode()
+
+
 def talk_over_a_pair():
     one, other = socket.socketpair()
     one.sendall(b"hello")
