@@ -156,10 +156,7 @@ impl Boot<'_> {
             .into_iter()
             .chain(missing.map(|what| format!("Landlock does not restrict here: {what}")))
             .collect();
-        let ready = Ready {
-            repo: self.layer.repo().to_string_lossy().into_owned(),
-            remarks,
-        };
+        let ready = Ready { repo: self.layer.repo().to_string_lossy().into_owned(), remarks };
         let setup = self.setup();
         let open_files = config.open_files.min(hard_limit(Resource::RLIMIT_NOFILE));
         let keeper = Keeper::new(self.group.take(), self.census, zygote.pid, open_files);
@@ -228,20 +225,14 @@ impl Boot<'_> {
         let read = self.places.read.iter().filter(|path| !undecided.contains(&path.as_path()));
         let mut roots: Vec<String> = read.map(text).collect();
         let mut write_roots: Vec<String> = self.places.devices.iter().map(text).collect();
-        write_roots.extend([
-            room,
-            "/tmp".into(),
-            "/var/tmp".into(),
-            "/dev/shm".into(),
-            "/dev/fd".into(),
-            "/dev/std".into(),
-            "/proc/self".into(),
-        ]);
-        roots.extend(write_roots.iter().cloned());
-        roots.push(text(&self.config.repo));
-        if self.layer.repo() != self.config.repo {
+        write_roots.extend([room, "/dev/fd".into(), "/dev/std".into(), "/proc/self".into()]);
+        if self.census == Census::Namespace {
+            // There, these lead to the call's own layer, and so does the repository's path outside.
+            write_roots.extend(["/tmp".into(), "/var/tmp".into(), "/dev/shm".into()]);
             write_roots.push(text(&self.config.repo));
         }
+        roots.extend(write_roots.iter().cloned());
+        roots.push(text(&self.config.repo));
         let sys_path: Vec<String> = self
             .config
             .import_roots

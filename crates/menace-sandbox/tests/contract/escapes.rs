@@ -19,6 +19,7 @@ crate::on_every_tier![
     nothing_is_above_the_root,
     the_repository_changes_for_the_call_only,
     the_repository_cannot_be_changed_under_its_own_path,
+    the_temporary_files_of_the_host_cannot_be_changed,
     the_interpreter_and_the_harness_cannot_be_changed,
     forbidden_system_calls_are_refused_and_named,
     the_keepers_of_the_sandbox_cannot_be_signalled,
@@ -60,8 +61,9 @@ fn files_of_the_host_cannot_be_read(tier: Tier) {
         let contents = fs::read_to_string(path).unwrap_or_default();
         let leaked = !contents.trim().is_empty() && said.contains(contents.trim());
         assert!(!said.contains(SECRET) && !leaked, "{path}: {said}");
-        // Some files have an innocent double inside, and every sandbox has a /tmp of its own.
-        if !said.starts_with("got ") && !Path::new(path).starts_with("/tmp") {
+        // Some files have an innocent double inside; and where there are mounts, /tmp is the call's.
+        let is_own = tier.has_namespaces() && Path::new(path).starts_with("/tmp");
+        if !said.starts_with("got ") && !is_own {
             assert_eq!(outcome.verdict, Verdict::Violated, "{path}: {outcome:#?}");
             assert!(outcome.violations.iter().any(|v| v.detail.contains(path)), "{path}");
         }
@@ -141,8 +143,27 @@ fn the_repository_cannot_be_changed_under_its_own_path(tier: Tier) {
     let mut session = bench.session();
     let path = bench.repo().to_str().expect("a plain path");
     // Where there are mounts, the path leads to the call's own copy.
-    session.run(ask("change_by_absolute_path").with([Value::from(path)]));
+    let outcome = session.run(ask("change_by_absolute_path").with([Value::from(path)]));
+    let verdict = if tier.has_namespaces() { Verdict::Returned } else { Verdict::Violated };
+    assert_eq!(outcome.verdict, verdict, "{outcome:#?}");
     session.still_works();
+}
+
+fn the_temporary_files_of_the_host_cannot_be_changed(tier: Tier) {
+    let bench = Bench::new(tier, GUEST);
+    let mut session = bench.session();
+    let (_directory, canary) = canary();
+    for path in [canary.as_str(), "/tmp/menace-test-new", "/var/tmp/menace-test-new"] {
+        let outcome = session.run(ask("overwrite").with([Value::from(path)]));
+        // Where there are mounts, the call has a /tmp of its own, without the canary's directory.
+        let own = tier.has_namespaces();
+        let written = answer(&outcome) == "written";
+        assert_eq!(written, own && path != canary, "{path}: {outcome:#?}");
+        let verdict = if own { Verdict::Returned } else { Verdict::Violated };
+        assert_eq!(outcome.verdict, verdict, "{path}: {outcome:#?}");
+        assert!(path == canary || !Path::new(path).exists(), "{path}");
+    }
+    assert_eq!(fs::read_to_string(&canary).expect("ours"), SECRET);
 }
 
 fn the_interpreter_and_the_harness_cannot_be_changed(tier: Tier) {

@@ -64,11 +64,12 @@ def look():
     }
 
 
+# Without mounts, that is the host's.
+HAS_SHARED_MEMORY = TMP == "/tmp"
+
+
 def shared_memory():
-    try:
-        return sorted(os.listdir("/dev/shm"))
-    except OSError:
-        return None
+    return sorted(os.listdir("/dev/shm")) if HAS_SHARED_MEMORY else None
 
 
 def spoil():
@@ -91,10 +92,8 @@ def spoil():
     os.mkdir("package/new")
     with sqlite3.connect(os.environ["BOT_DB_PATH"]) as database:
         database.execute("create table t (x)")
-    try:
+    if HAS_SHARED_MEMORY:
         open("/dev/shm/spoilt", "w").close()
-    except OSError:
-        pass
     os.environ["SPOILT"] = "1"
     os.environ["HOME"] = "/"
     del os.environ["SET_BY_IMPORT"]
