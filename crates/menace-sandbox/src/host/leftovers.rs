@@ -9,6 +9,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
 use crate::discard::discard;
+use crate::init::paths;
 
 /// How often those who are left are looked for.
 const ROUNDS: usize = 10;
@@ -52,10 +53,12 @@ pub(crate) fn remove_workspace(path: &Path) {
 }
 
 /// An init ends its guests itself. One that was killed could not, and without namespaces nobody
-/// else did: they are known by the home that they were given.
+/// else did: they are known by the environment that they were given.
 fn end_processes(workspace: &Path) {
-    // With the separator: the name of one workspace can be the beginning of another's.
-    let home = [workspace.as_os_str().as_bytes(), b"/"].concat();
+    let given = [("HOME", paths::HOME), ("TMPDIR", paths::TMP)].map(|(name, inner)| {
+        let value = workspace.join("sandbox/box").join(inner);
+        [name.as_bytes(), b"=", value.as_os_str().as_bytes()].concat()
+    });
     for _ in 0..ROUNDS {
         let mut found = false;
         for entry in fs::read_dir("/proc").into_iter().flatten().flatten() {
@@ -63,7 +66,7 @@ fn end_processes(workspace: &Path) {
                 continue;
             };
             let environment = fs::read(entry.path().join("environ")).unwrap_or_default();
-            if environment.windows(home.len()).any(|window| window == &*home) {
+            if environment.split(|byte| *byte == 0).any(|entry| given.iter().any(|g| g == entry)) {
                 found = true;
                 let _ = kill(Pid::from_raw(pid), Signal::SIGKILL);
             }

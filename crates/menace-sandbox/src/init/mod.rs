@@ -20,7 +20,7 @@ mod limits;
 mod mailbox;
 mod mapped;
 mod overlay;
-mod paths;
+pub(crate) mod paths;
 mod probe;
 mod processes;
 mod root;

@@ -1,6 +1,9 @@
 //! What is left when it is over, however it was ended: nothing.
 
 use std::fs;
+use std::os::unix::process::ExitStatusExt;
+use std::path::PathBuf;
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use menace_model::{Value, Verdict};
@@ -20,6 +23,7 @@ crate::on_every_tier![
     a_cancelled_pool_ends_at_once,
     two_sessions_do_not_see_each_other,
     what_a_killed_menace_left_is_removed_by_the_next,
+    who_merely_mentions_a_workspace_is_spared,
     a_missing_repository_is_an_error,
 ];
 
@@ -224,6 +228,32 @@ fn what_a_killed_menace_left_is_removed_by_the_next(tier: Tier) {
     assert_eq!(again.tier(), tier);
     assert!(!left.exists() && other.exists());
     fs::remove_dir(other).expect("ours");
+}
+
+/// Guests that lost their init are known by the home or the temporary directory they were given.
+fn who_merely_mentions_a_workspace_is_spared(tier: Tier) {
+    let bench = Bench::new(tier, GUEST);
+    let left = bench.backend().options().workspaces.join("work-of-menace-4194303-1-0");
+    let room = left.join("sandbox/box");
+    fs::create_dir_all(&room).expect("writable");
+    let sleeper = |name: &str, value: PathBuf| {
+        let mut command = Command::new("sleep");
+        command.arg("60").env_clear().env(name, value).spawn().expect("a process")
+    };
+    let mut guests = [sleeper("HOME", room.join("home")), sleeper("TMPDIR", room.join("tmp"))];
+    let mut others = [
+        sleeper("OLDPWD", room.join("home")),
+        sleeper("HOME", room.join("home/below")),
+        sleeper("HOME", bench.repo().to_owned()),
+    ];
+    LocalBackend::new(bench.backend().options().clone()).expect("as before");
+    assert!(!left.exists());
+    let signals = guests.each_mut().map(|guest| guest.wait().expect("ours").signal());
+    let ended = others.each_mut().map(|other| other.try_wait().expect("ours").is_some());
+    for other in &mut others {
+        other.kill().and_then(|()| other.wait()).expect("ours");
+    }
+    assert_eq!((signals, ended), ([Some(libc::SIGKILL); 2], [false; 3]));
 }
 
 fn a_missing_repository_is_an_error(tier: Tier) {
