@@ -7,6 +7,7 @@
 //! The warm interpreter runs the module's import, so it is no more trusted than the calls: it may do
 //! what calls may not only when Menace has just asked it to, once for each time.
 
+use std::collections::BTreeSet;
 use std::fs;
 
 use nix::errno::Errno;
@@ -35,6 +36,8 @@ pub(crate) struct Warden {
     keepers: Keepers,
     signals_stay_inside: bool,
     may: Permissions,
+    /// Changes of files that the guest believes to have made.
+    pretended: BTreeSet<&'static str>,
 }
 
 /// What the interpreter may do once.
@@ -52,6 +55,7 @@ impl Warden {
             keepers: Keepers { menace: std::process::id(), interpreter },
             signals_stay_inside: policy.namespaces || landlocked.scoped,
             may: Permissions { start: true, fork: false, sweep: false },
+            pretended: BTreeSet::new(),
         }
     }
 
@@ -63,6 +67,11 @@ impl Warden {
     /// The interpreter may once signal every process, because it was asked to sweep.
     pub(crate) fn permit_sweep(&mut self) {
         self.may.sweep = true;
+    }
+
+    /// The calls that were pretended since this was last asked, by name.
+    pub(crate) fn take_pretended(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.pretended).into_iter().map(str::to_owned).collect()
     }
 
     /// The answer, and what to record.
@@ -77,7 +86,7 @@ impl Warden {
         if self.permits(notice, kind) {
             return (Answer::Allow, None);
         }
-        if let Some(answer) = Self::quiet_answer(notice) {
+        if let Some(answer) = self.quiet_answer(notice, name) {
             return (answer, None);
         }
         let kind = if notice.number == libc::SYS_clone && notice.arguments[0] & CLONE_FORBIDDEN != 0
@@ -133,9 +142,13 @@ impl Warden {
     }
 
     /// For calls that ordinary programs make, and which are refused only because of where we are.
-    fn quiet_answer(notice: &Notice) -> Option<Answer> {
+    fn quiet_answer(&mut self, notice: &Notice, name: &'static str) -> Option<Answer> {
         let is_one_of = |calls: &[syscalls::Call]| calls.iter().any(|c| c.number == notice.number);
-        if is_one_of(syscalls::SYNC) || syscalls::METADATA.iter().any(|calls| is_one_of(calls)) {
+        if syscalls::METADATA.iter().any(|calls| is_one_of(calls)) {
+            self.pretended.insert(name);
+            Some(Answer::Pretend)
+        } else if is_one_of(syscalls::SYNC) {
+            // Nobody can tell that nothing was written back.
             Some(Answer::Pretend)
         } else if notice.number == syscalls::WATCH.number {
             Some(Answer::Refuse(Errno::EACCES))

@@ -75,6 +75,13 @@ pub(crate) fn outcome(report: &Report, context: &Context<'_>) -> Outcome {
     notes.truncate(MOST_NOTES);
     let stage = match said.get("stage").and_then(Item::as_text).as_deref() {
         _ if context.during_import => Stage::Import,
+    if !report.pretended.is_empty() {
+        notes.push(format!(
+            "it could not change modes, owners, times or attributes of files, though it was told \
+             that it did: {}",
+            report.pretended.join(", ")
+        ));
+    }
         Some("import") => Stage::Import,
         Some("resolve") => Stage::Resolve,
         Some("construct") => Stage::Construct,

@@ -416,6 +416,9 @@ impl Sandbox<'_> {
     /// The heart: reads the guest's output, answers what it may not do, and returns on an event.
     fn wait(&mut self, until: Until<'_>) -> Result<Event, InitError> {
         loop {
+        if let Some(keeper) = &mut self.zygote.keeper {
+            report.pretended = keeper.warden.take_pretended();
+        }
             let ready = self.poll(until)?;
             if ready.host_gone {
                 return Err(InitError::HostGone);

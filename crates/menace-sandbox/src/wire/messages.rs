@@ -121,6 +121,8 @@ pub(crate) struct Report {
     pub process_limit_hits: u64,
     pub processes_left: Vec<String>,
     pub attempts: Vec<Violation>,
+    /// System calls that had no effect, though the guest was told that they had.
+    pub pretended: Vec<String>,
     pub enforced_by: EnforcedBy,
     pub unenforced: Vec<Limit>,
     pub felt: Vec<Felt>,

@@ -1,6 +1,6 @@
 //! The outcome tells what happened: exceptions, output, costs, files, what was left.
 
-use menace_model::{FileChange, Outcome, Verdict};
+use menace_model::{FileChange, Outcome, Value, Verdict};
 use menace_sandbox::Tier;
 
 use crate::bench::{Bench, ask, guest};
@@ -16,6 +16,7 @@ crate::on_every_tier![
     files_that_were_touched_are_listed,
     what_was_left_behind_is_named,
     equal_results_have_equal_hashes,
+    metadata_that_cannot_be_changed_is_noted,
 ];
 
 const GUEST: &str = guest!("outcome.py");
@@ -158,4 +159,21 @@ fn equal_results_have_equal_hashes(tier: Tier) {
     assert_eq!(hash(&usual, "equal"), hash(&other_order, "equal"));
     assert_ne!(hash(&usual, "equal"), hash(&usual, "other"));
     assert_eq!(hash(&usual, "point"), hash(&usual, "point"));
+}
+
+fn metadata_that_cannot_be_changed_is_noted(tier: Tier) {
+    let bench = Bench::new(tier, GUEST);
+    let mut session = bench.session();
+    let outcome = session.run(ask("change_metadata"));
+    assert_eq!(outcome.verdict, Verdict::Returned, "{outcome:#?}");
+    let changed = Value::Bool(tier.has_namespaces());
+    let answer = outcome.value.and_then(|value| value.value);
+    assert_eq!(answer, Some(Value::List(vec![changed.clone(), changed])));
+    let noted = |notes: &[String]| notes.iter().any(|note| note.contains("modes, owners, times"));
+    assert_eq!(noted(&outcome.notes), !tier.has_namespaces(), "{:?}", outcome.notes);
+    if let Some(note) = outcome.notes.iter().find(|note| note.contains("modes")) {
+        assert!(note.contains("chmod") && note.contains("utime"), "{note}");
+    }
+    // It is said of those calls only that tried.
+    assert!(!noted(&session.run(ask("fine")).notes));
 }

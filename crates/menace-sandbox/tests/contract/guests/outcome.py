@@ -59,6 +59,14 @@ def burn_in_a_child():
     os.waitpid(pid, 0)
 
 
+def change_metadata():
+    """The mode of a file after a change that the system says to have made."""
+    os.chmod("data.txt", 0o640)
+    os.utime("data.txt", (7, 7))
+    found = os.stat("data.txt")
+    return [found.st_mode & 0o777 == 0o640, found.st_mtime == 7]
+
+
 def rest():
     time.sleep(0.15)
 
