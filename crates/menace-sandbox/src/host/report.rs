@@ -4,11 +4,13 @@
 
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
+use std::sync::OnceLock;
 
 use menace_model::{
     Call, Changed, Frame, Left, Limits, Outcome, Output, Raised, Returned, RuntimeMetrics, Stage,
     Violation,
 };
+use nix::unistd::{SysconfVar, sysconf};
 
 use super::verdict::{self, Said};
 use crate::wire::marshal::Item;
@@ -18,6 +20,8 @@ use crate::wire::values;
 /// Longest chain of causes, deepest group of exceptions.
 const CHAIN: usize = 8;
 const MOST_NOTES: usize = 32;
+/// When so much more processor time was seen than the harness says, other processes took it.
+const PROCESSES_OF_ITS_OWN: u64 = 20_000_000;
 
 /// What is needed to understand a report.
 #[derive(Debug)]
@@ -71,10 +75,6 @@ pub(crate) fn outcome(report: &Report, context: &Context<'_>) -> Outcome {
     if report.killed.is_some() && what != Said::Nothing {
         notes.push("it was stopped while its result was being described".to_owned());
     }
-    notes.extend(said.get("notes").map(Item::texts).unwrap_or_default());
-    notes.truncate(MOST_NOTES);
-    let stage = match said.get("stage").and_then(Item::as_text).as_deref() {
-        _ if context.during_import => Stage::Import,
     if !report.pretended.is_empty() {
         notes.push(format!(
             "it could not change modes, owners, times or attributes of files, though it was told \
@@ -82,6 +82,10 @@ pub(crate) fn outcome(report: &Report, context: &Context<'_>) -> Outcome {
             report.pretended.join(", ")
         ));
     }
+    notes.extend(said.get("notes").map(Item::texts).unwrap_or_default());
+    notes.truncate(MOST_NOTES);
+    let stage = match said.get("stage").and_then(Item::as_text).as_deref() {
+        _ if context.during_import => Stage::Import,
         Some("import") => Stage::Import,
         Some("resolve") => Stage::Resolve,
         Some("construct") => Stage::Construct,
@@ -116,13 +120,7 @@ fn metrics(report: &Report, said: &Item) -> RuntimeMetrics {
     let millis = |nanos: u64| nanos as f64 / 1e6;
     // The guest cannot have taken longer than the whole call did.
     let wall = told("wall_ns").map_or(report.total_ns, |wall| wall.min(report.total_ns));
-    // The control group knows all processes but counts in ticks; the harness is exact on its own.
-    let own = told("user_ns").unwrap_or(0) + told("system_ns").unwrap_or(0);
-    let (user, system) = if report.user_ns + report.system_ns > own.saturating_mul(2) + 20_000_000 {
-        (report.user_ns, report.system_ns)
-    } else {
-        (told("user_ns").unwrap_or(report.user_ns), told("system_ns").unwrap_or(report.system_ns))
-    };
+    let (user, system) = processor_time(report, told("user_ns").zip(told("system_ns")));
     RuntimeMetrics {
         wall_ms: millis(wall),
         user_cpu_ms: millis(user),
@@ -132,6 +130,31 @@ fn metrics(report: &Report, said: &Item) -> RuntimeMetrics {
         bytes_read: report.bytes_read,
         bytes_written: report.bytes_written,
     }
+}
+
+/// User and system time in nanoseconds.
+///
+/// What was seen from outside covers all processes and all that they did; the harness knows what the
+/// call alone took, but `told` is the guest's word, and counts only where it can be true.
+fn processor_time(report: &Report, told: Option<(u64, u64)>) -> (u64, u64) {
+    let most = report.total_ns.saturating_mul(processors());
+    let seen = report.user_ns.saturating_add(report.system_ns);
+    // Of an import nothing was seen where there is no control group.
+    let bound = if seen == 0 { most } else { seen.min(most) };
+    let fits = |(user, system): &(u64, u64)| {
+        let own = user.saturating_add(*system);
+        own <= bound && seen <= own.saturating_mul(2).saturating_add(PROCESSES_OF_ITS_OWN)
+    };
+    told.filter(fits).unwrap_or((report.user_ns.min(most), report.system_ns.min(most)))
+}
+
+/// How many processors can be busy at once.
+fn processors() -> u64 {
+    static COUNT: OnceLock<u64> = OnceLock::new();
+    *COUNT.get_or_init(|| {
+        let configured = sysconf(SysconfVar::_NPROCESSORS_CONF).ok().flatten();
+        configured.and_then(|count| u64::try_from(count).ok()).unwrap_or(1)
+    })
 }
 
 fn output(captured: &Captured) -> Output {
@@ -321,5 +344,51 @@ fn is_outside(what: &str, path: &str) -> bool {
         Ok(found) if path.starts_with("/etc") => what != "read" || found.mode() & 0o004 == 0,
         Ok(_) => true,
         Err(_) => what != "read" || path.symlink_metadata().is_ok(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: u64 = 1_000_000_000;
+
+    fn seen(user_ns: u64, system_ns: u64) -> Report {
+        Report { total_ns: SECOND, user_ns, system_ns, ..Report::default() }
+    }
+
+    #[test]
+    fn the_harness_knows_best_what_the_call_alone_took() {
+        assert_eq!(processor_time(&seen(900_000, 300_000), Some((500, 20))), (500, 20));
+    }
+
+    #[test]
+    fn nobody_takes_more_processor_time_than_was_seen() {
+        let forged = Some((i64::MAX.unsigned_abs(), i64::MAX.unsigned_abs()));
+        assert_eq!(processor_time(&seen(900_000, 300_000), forged), (900_000, 300_000));
+        assert_eq!(processor_time(&seen(0, 0), forged), (0, 0));
+        assert_eq!(
+            processor_time(&seen(900_000, 300_000), Some((u64::MAX, 1))),
+            (900_000, 300_000)
+        );
+    }
+
+    /// Without a control group, what was seen is the interpreter's word.
+    #[test]
+    fn nobody_takes_more_processor_time_than_there_was() {
+        let most = SECOND * processors();
+        assert_eq!(processor_time(&seen(1 << 60, u64::MAX), None), (most, most));
+        assert_eq!(processor_time(&seen(1 << 60, 0), Some((1 << 59, 0))), (most, 0));
+    }
+
+    #[test]
+    fn the_time_of_other_processes_counts() {
+        let of_children = seen(SECOND / 2, 0);
+        assert_eq!(processor_time(&of_children, Some((500, 20))), (SECOND / 2, 0));
+    }
+
+    #[test]
+    fn without_a_control_group_an_import_tells_of_itself() {
+        assert_eq!(processor_time(&seen(0, 0), Some((700_000, 20))), (700_000, 20));
     }
 }

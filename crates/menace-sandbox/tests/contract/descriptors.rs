@@ -13,6 +13,7 @@ crate::on_every_tier![
     output_can_be_exchanged_but_not_for_the_next_call,
     non_blocking_output_is_not_handed_on,
     a_spoilt_mailbox_is_no_result,
+    a_forged_report_takes_no_more_time_than_there_was,
 ];
 
 const GUEST: &str = guest!("descriptors.py");
@@ -96,4 +97,15 @@ fn a_spoilt_mailbox_is_no_result(tier: Tier) {
         assert_eq!(outcome.value, None);
         session.still_works();
     }
+}
+
+fn a_forged_report_takes_no_more_time_than_there_was(tier: Tier) {
+    let bench = Bench::new(tier, GUEST);
+    let outcome = bench.run(ask("forge_a_report"));
+    assert_eq!(outcome.verdict, Verdict::Returned, "{outcome:#?}");
+    let metrics = &outcome.runtime_metrics;
+    assert!(metrics.wall_ms <= metrics.total_ms, "{metrics:#?}");
+    let processors = std::thread::available_parallelism().expect("some").get() as f64;
+    let most = metrics.total_ms * processors;
+    assert!(metrics.user_cpu_ms + metrics.system_cpu_ms <= most, "{metrics:#?}");
 }

@@ -95,3 +95,32 @@ def spoil_the_mailbox(byte):
                 ctypes.memset(start, byte, end - start)
                 spoilt += 1
     os._exit(40 + spoilt)
+
+
+def mailbox():
+    """The memory through which reports leave."""
+    frame = sys._getframe()
+    while "zygote" not in frame.f_locals:
+        frame = frame.f_back
+    return frame.f_locals["zygote"].mailbox.map
+
+
+def leave_in_the_mailbox(at):
+    """How much others left there; leaves something as well."""
+    memory = mailbox()
+    content = bytes(memory)
+    # Its own magic number, phase and nonce are in front.
+    memory[at : at + 6] = b"secret"
+    return len(content[24:].replace(b"\0", b""))
+
+
+def forge_a_report():
+    """Claims to have taken more time than there is."""
+    memory = mailbox()
+    endless = 1 << 62
+    claim = {"kind": "returned", "stage": "call", "value": None, "wall_ns": endless}
+    report = marshal.dumps(dict(claim, user_ns=endless, system_ns=endless), 2)
+    memory[65536 : 65536 + len(report)] = report
+    memory[12:16] = len(report).to_bytes(4, "little")
+    memory[4] = 3
+    os._exit(0)
