@@ -36,8 +36,11 @@ def _mappings(own_inode):
     found = []
     for line in _maps().split("\n"):
         fields = line.split(None, 5)
-        if len(fields) >= 5 and fields[1][:4] == "rw-s" and fields[4] != str(own_inode):
-            found.append("shared mapping " + (fields[5] if len(fields) > 5 else "(anonymous)"))
+        if len(fields) >= 5 and fields[1][3:] == "s" and fields[4] != str(own_inode):
+            name = fields[5] if len(fields) > 5 else "(anonymous)"
+            # What has no name was made to be written to, even if it cannot be right now.
+            if "w" in fields[1] or name.endswith("(deleted)"):
+                found.append("mapping " + name)
     return found
 
 

@@ -1,9 +1,13 @@
 //! The shared memory in which the harness leaves its report.
+//!
+//! Invariant: after [`Mailbox::take`] it holds nothing but zeros, wherever in it the guest wrote.
 
 use std::fs::File;
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::fs::MetadataExt;
 
+use nix::fcntl::{FallocateFlags, fallocate};
 use nix::sys::memfd::{MFdFlags, memfd_create};
 
 use crate::sys::SharedMemory;
@@ -13,11 +17,19 @@ pub(crate) const SIZE: usize = 4 << 20;
 const MAGIC: &[u8; 4] = b"MNB1";
 const SHORT_AT: usize = 64;
 const FULL_AT: usize = 1 << 16;
+const PAGE: usize = 4096;
+/// The most pages at the beginning of each part that are cleared rather than given back: usual
+/// reports take no more, and a fresh page costs a call more than a cleared one.
+const KEPT: usize = 4;
 
 #[derive(Debug)]
 pub(crate) struct Mailbox {
     memory: SharedMemory,
-    file: OwnedFd,
+    file: File,
+    is_empty: bool,
+    /// The pages that are there, at the beginning of each part.
+    short_pages: usize,
+    full_pages: usize,
 }
 
 /// What was in it: untrusted.
@@ -33,16 +45,22 @@ impl Mailbox {
         let file = memfd_create(c"mailbox", MFdFlags::MFD_CLOEXEC)?;
         let file = File::from(file);
         file.set_len(SIZE as u64)?;
-        let file = OwnedFd::from(file);
-        Ok(Self { memory: SharedMemory::map(file.as_fd(), SIZE)?, file })
+        let memory = SharedMemory::map(file.as_fd(), SIZE)?;
+        Ok(Self { memory, file, is_empty: true, short_pages: 0, full_pages: 0 })
     }
 
     pub(crate) fn as_fd(&self) -> BorrowedFd<'_> {
         self.file.as_fd()
     }
 
+    /// By which a list of mappings knows it.
+    pub(crate) fn inode(&self) -> u64 {
+        self.file.metadata().map_or(0, |found| found.ino())
+    }
+
     /// Marks a call as running.
-    pub(crate) fn begin(&self, nonce: u64) {
+    pub(crate) fn begin(&mut self, nonce: u64) {
+        self.is_empty = false;
         let mut head = [0_u8; 24];
         head[..4].copy_from_slice(MAGIC);
         head[4] = 1;
@@ -51,7 +69,10 @@ impl Mailbox {
     }
 
     /// Takes what is in it out, and leaves it empty.
-    pub(crate) fn take(&self) -> Mail {
+    pub(crate) fn take(&mut self) -> Mail {
+        if self.is_empty {
+            return Mail::default();
+        }
         let head = self.memory.read(0, SHORT_AT);
         let number = |at: usize| {
             u32::from_le_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]) as usize
@@ -64,8 +85,87 @@ impl Mailbox {
             _ => Vec::new(),
         };
         let nonce = head[16..24].try_into().map_or(0, u64::from_le_bytes);
-        self.memory.clear(0, SHORT_AT + short);
-        self.memory.clear(FULL_AT, full);
+        self.empty(SHORT_AT + short, full);
         Mail { phase, nonce, report }
+    }
+
+    /// `short` and `full` are how much of each part the guest says that it used.
+    fn empty(&mut self, short: usize, full: usize) {
+        self.is_empty = true;
+        self.short_pages = self.short_pages.max(short.div_ceil(PAGE));
+        self.full_pages = self.full_pages.max(full.div_ceil(PAGE));
+        if self.short_pages.max(self.full_pages) <= KEPT {
+            self.memory.clear(0, self.short_pages * PAGE);
+            self.memory.clear(FULL_AT, self.full_pages * PAGE);
+            // Any other page is there only because the guest was at it.
+            let there = self.file.metadata().map(|found| found.blocks() * 512);
+            let cleared = (self.short_pages + self.full_pages) * PAGE;
+            if there.is_ok_and(|bytes| bytes == cleared as u64) {
+                return;
+            }
+        }
+        let whole = FallocateFlags::FALLOC_FL_PUNCH_HOLE | FallocateFlags::FALLOC_FL_KEEP_SIZE;
+        if fallocate(&self.file, whole, 0, SIZE.cast_signed() as libc::off_t).is_err() {
+            self.memory.clear(0, SIZE);
+        }
+        (self.short_pages, self.full_pages) = (0, 0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::FileExt;
+
+    use super::*;
+
+    fn write(mailbox: &Mailbox, at: usize, bytes: &[u8]) {
+        mailbox.file.write_all_at(bytes, at as u64).unwrap();
+    }
+
+    fn report(mailbox: &mut Mailbox, bytes: &[u8]) {
+        mailbox.begin(7);
+        write(mailbox, FULL_AT, bytes);
+        write(mailbox, 12, &(bytes.len() as u32).to_le_bytes());
+        write(mailbox, 4, &[3]);
+    }
+
+    fn pages(mailbox: &Mailbox) -> u64 {
+        mailbox.file.metadata().unwrap().blocks() * 512 / PAGE as u64
+    }
+
+    #[test]
+    fn nothing_is_left_wherever_it_was_written() {
+        let mut mailbox = Mailbox::new().unwrap();
+        for _ in 0..2 {
+            for at in [30, 100, 4000, 5000, 60_000, FULL_AT + 4, FULL_AT + 4000, SIZE - 9] {
+                report(&mut mailbox, b"some");
+                write(&mailbox, at, b"secret");
+                assert_eq!(mailbox.take().report, b"some");
+                assert!(mailbox.memory.read(0, SIZE).iter().all(|byte| *byte == 0), "{at}");
+                // Having looked, all pages are there.
+                report(&mut mailbox, b"some");
+                mailbox.take();
+            }
+        }
+    }
+
+    #[test]
+    fn long_reports_are_taken_and_their_pages_given_back() {
+        let mut mailbox = Mailbox::new().unwrap();
+        let long = vec![b'x'; SIZE - FULL_AT];
+        report(&mut mailbox, &long);
+        assert_eq!(mailbox.take().report, long);
+        assert_eq!(pages(&mailbox), 0);
+    }
+
+    #[test]
+    fn the_pages_of_usual_reports_stay() {
+        let mut mailbox = Mailbox::new().unwrap();
+        for length in [100, 5000, 100] {
+            report(&mut mailbox, &vec![b'x'; length]);
+            let before = pages(&mailbox);
+            assert_eq!(mailbox.take().report.len(), length);
+            assert_eq!(pages(&mailbox), before);
+        }
     }
 }

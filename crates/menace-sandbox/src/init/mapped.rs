@@ -1,10 +1,11 @@
-//! Makes forks of the interpreter cheaper.
+//! What the interpreter has mapped: makes forks of it cheaper, and finds what they would share.
 //!
 //! A fork does not copy the page tables of program code: the child finds every page again, one
 //! fault after the other, which for Python costs more than the fork itself. The kernel does copy
 //! them for mappings that hold a private page. Writing one byte back to where it was read makes
 //! one, and changes nothing else.
 
+use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
@@ -20,6 +21,44 @@ pub(crate) fn keep_mapped(proc: &Path, pid: i32) {
     };
     for start in maps.lines().filter_map(code_mapping) {
         rewrite(&memory, start);
+    }
+}
+
+/// What forks of this process would share, without mounts: memory that they can write to, the
+/// mailbox apart, and files of the copy `below`, which a call can change in place. (Code is left
+/// out; a library of the repository's would be imported anew for each call.)
+pub(crate) fn shared(proc: &Path, pid: i32, mailbox: u64, below: &Path) -> Vec<String> {
+    fs::read_to_string(proc.join(pid.to_string()).join("maps")).map_or_else(
+        |error| vec![format!("memory that cannot be looked at: {error}")],
+        |maps| shared_mappings(&maps, mailbox, below),
+    )
+}
+
+fn shared_mappings(maps: &str, mailbox: u64, below: &Path) -> Vec<String> {
+    let mappings: Vec<_> = maps.lines().filter_map(Mapping::read).collect();
+    let code: BTreeSet<_> =
+        mappings.iter().filter(|one| one.rights.contains('x')).map(|one| one.name).collect();
+    let is_shared = |one: &&Mapping<'_>| {
+        let can_be_written = one.rights.contains('w') || one.name.ends_with("(deleted)");
+        let memory = one.rights.ends_with('s') && can_be_written && one.inode != mailbox;
+        memory || Path::new(one.name).starts_with(below) && !code.contains(one.name)
+    };
+    let names: BTreeSet<_> = mappings.iter().filter(is_shared).map(|one| one.name).collect();
+    names.into_iter().map(|name| format!("mapping {name}")).collect()
+}
+
+/// A line of `maps`.
+struct Mapping<'a> {
+    rights: &'a str,
+    inode: u64,
+    name: &'a str,
+}
+
+impl<'a> Mapping<'a> {
+    fn read(line: &'a str) -> Option<Self> {
+        let mut fields = line.splitn(6, ' ').skip(1);
+        let (rights, inode) = (fields.next()?, fields.nth(2)?.parse().ok()?);
+        Some(Self { rights, inode, name: fields.next().map_or("", str::trim) })
     }
 }
 
@@ -42,6 +81,29 @@ fn code_mapping(line: &str) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_forks_would_share_is_found_except_for_the_mailbox() {
+        let found = |mappings: &[(&str, u64, &str)]| {
+            let line = |(rights, inode, name): &(&str, u64, &str)| {
+                format!("7f00000000-7f00001000 {rights} 00000000 00:01 {inode}    {name}\n")
+            };
+            let maps: String = mappings.iter().map(line).collect();
+            shared_mappings(&maps, 7, Path::new("/work/repo"))
+        };
+        assert_eq!(found(&[("rw-s", 8, "/dev/zero (deleted)")]), ["mapping /dev/zero (deleted)"]);
+        assert_eq!(found(&[("r--s", 8, "/dev/zero (deleted)")]), ["mapping /dev/zero (deleted)"]);
+        assert_eq!(found(&[("rwxs", 8, "/a b")]), ["mapping /a b"]);
+        assert_eq!(found(&[("r--p", 8, "/work/repo/x"); 2]), ["mapping /work/repo/x"]);
+        let library = "/work/repo/x.so";
+        for others in [
+            [("rw-s", 7, "/memfd:mailbox (deleted)"), ("rw-p", 0, "[heap]")],
+            [("rw-p", 8, "/a"), ("r--s", 8, "/a")],
+            [("r-xp", 8, library), ("r--p", 8, library)],
+        ] {
+            assert_eq!(found(&others), Vec::<String>::new());
+        }
+    }
 
     #[test]
     fn only_read_only_mappings_of_files_are_meant() {

@@ -174,6 +174,11 @@ impl Sandbox<'_> {
                     report.keeps.push(kept);
                 }
             }
+            if self.census == Census::Descendants {
+                // The harness cannot look at its own mappings there.
+                let (mailbox, copy) = (self.mailbox.inode(), self.layer.writable());
+                report.keeps.extend(mapped::shared(&self.proc, self.zygote.pid, mailbox, &copy));
+            }
             mapped::keep_mapped(&self.proc, self.zygote.pid);
             self.keeper.weigh_zygote();
         } else if report.spent.is_none() {
@@ -411,14 +416,14 @@ impl Sandbox<'_> {
         report.disk_full = used.full && limits.disk_bytes.is_some();
         report.files = used.files;
         report.attempts = std::mem::take(&mut self.attempts);
+        if let Some(keeper) = &mut self.zygote.keeper {
+            report.pretended = keeper.warden.take_pretended();
+        }
     }
 
     /// The heart: reads the guest's output, answers what it may not do, and returns on an event.
     fn wait(&mut self, until: Until<'_>) -> Result<Event, InitError> {
         loop {
-        if let Some(keeper) = &mut self.zygote.keeper {
-            report.pretended = keeper.warden.take_pretended();
-        }
             let ready = self.poll(until)?;
             if ready.host_gone {
                 return Err(InitError::HostGone);

@@ -11,6 +11,7 @@ mod calls;
 mod daemons;
 mod descriptors;
 mod escapes;
+mod handed_on;
 mod host;
 mod imports;
 mod lifecycle;

@@ -52,8 +52,9 @@ def an_event_loop_is_kept():
 
 @case
 def shared_memory_is_kept():
-    kept = keeps_of("import mmap\nm = mmap.mmap(-1, 4096)\n")
-    assert len(kept) == 1 and kept[0].startswith("shared mapping"), kept
+    for rights in "mmap.PROT_READ | mmap.PROT_WRITE", "mmap.PROT_READ":
+        kept = keeps_of("import mmap\nm = mmap.mmap(-1, 4096, prot=" + rights + ")\n")
+        assert len(kept) == 1 and kept[0].startswith("mapping "), kept
 
 
 @case

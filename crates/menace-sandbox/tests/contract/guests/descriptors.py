@@ -1,7 +1,9 @@
 """Closes, fills and forges what it finds open."""
 
 import ctypes
+import marshal
 import os
+import sys
 
 
 def fine():

@@ -31,6 +31,56 @@ def plant():
     return found + ", " + planted
 
 
+HERE = os.open(".", os.O_RDONLY)
+
+
+def ways():
+    """Every directory that can be reached past the call's own paths."""
+    interpreter = "/proc/%d/" % os.getppid()
+    numbers = {HERE}
+    for pid in ("self", os.getppid()):
+        try:
+            numbers.update(int(name) for name in os.listdir("/proc/%s/fd" % pid))
+        except OSError:
+            pass
+    yield interpreter + "cwd/"
+    for number in sorted(numbers):
+        yield interpreter + "fd/%d/" % number
+    for number in sorted(numbers):
+        yield "/proc/self/fd/%d/" % number
+
+
+def leave_traces():
+    """What other calls left; leaves something for the next one."""
+    found = []
+    for way in ways():
+        for look in (
+            lambda: os.path.exists(way + "trace"),
+            lambda: os.path.exists(way + "repo/trace"),
+            lambda: os.stat(way + "data.txt").st_mtime == 7,
+            lambda: os.stat(way + "data.txt").st_mode & 0o777 == 0o751,
+            lambda: b"trace" in os.getxattr(way + "data.txt", "user.trace"),
+        ):
+            try:
+                if look():
+                    found.append(way)
+            except OSError:
+                pass
+    for way in ways():
+        for leave in (
+            lambda: open(way + "trace", "w").close(),
+            lambda: open(way + "repo/trace", "w").close(),
+            lambda: os.utime(way + "data.txt", (7, 7)),
+            lambda: os.chmod(way + "data.txt", 0o751),
+            lambda: os.setxattr(way + "data.txt", "user.trace", b"trace"),
+        ):
+            try:
+                leave()
+            except OSError:
+                pass
+    return found
+
+
 def packets():
     flags = fcntl.fcntl(1, fcntl.F_GETFL)
     fcntl.fcntl(1, fcntl.F_SETFL, flags | os.O_DIRECT)
