@@ -12,6 +12,7 @@ mod descriptors;
 mod escapes;
 mod host;
 mod imports;
+mod layers;
 mod lifecycle;
 mod limits;
 mod loopholes;
