@@ -19,6 +19,9 @@ use crate::wire::messages::{Killed, Report};
 pub(crate) const TICK: Duration = Duration::from_millis(10);
 const NANOS_PER_TICK: u64 = 10_000_000;
 const MIB: u64 = 1 << 20;
+/// How exactly memory can be told: the kernel counts in lots, one per processor, and the interpreter
+/// writes to some of its own pages whatever it runs.
+const GRAIN: u64 = MIB;
 /// What the kernel remembers about a file in memory, in bytes of memory.
 const PER_FILE: u64 = 2048;
 
@@ -26,7 +29,9 @@ const PER_FILE: u64 = 2048;
 #[derive(Debug, Default, Clone, Copy)]
 struct Start {
     cpu: CpuUsage,
-    /// Nothing when nobody wants to know.
+    /// All memory of the group.
+    memory: u64,
+    /// What of it processes hold themselves; nothing when nobody wants to know.
     held: Option<u64>,
 }
 
@@ -137,6 +142,7 @@ impl Keeper {
             }
             let _ = group.reset_peak();
             start.cpu = group.cpu_usage().unwrap_or_default();
+            start.memory = group.memory_usage().unwrap_or(0);
             if limits.memory_bytes.is_some() || self.importing.is_some() {
                 start.held = group.memory_held().ok();
             }
@@ -155,7 +161,7 @@ impl Keeper {
         if let Some(memory) = limits.memory_bytes {
             // With a control group this is only for a single absurd demand, which then fails with
             // an exception that says where, instead of a kill that says nothing.
-            let slack = if self.counts_memory() { memory.max(256 * MIB) } else { 0 };
+            let slack = if self.counts_memory() { memory.max(256 * MIB) } else { GRAIN };
             set(libc::RLIMIT_DATA, self.zygote_data + memory + slack)?;
         }
         if let Some(disk) = limits.disk_bytes {
@@ -187,7 +193,7 @@ impl Keeper {
         if let Some(allowed) = limits.memory_bytes {
             let used = self.memory_now(layer, until);
             self.peak_seen = self.peak_seen.max(used);
-            if used > allowed {
+            if used > allowed.saturating_add(GRAIN) {
                 return Some(Killed::Memory);
             }
         }
@@ -227,15 +233,15 @@ impl Keeper {
 
     /// Once the processes of the call are gone, before anything else takes memory.
     pub(crate) fn take_stock(&mut self, layer: &Layer, until: Instant) {
-        if self.start.is_none() {
-            return;
-        }
+        let Some(start) = self.start else { return };
         if self.importing.is_some() {
             self.peak_seen = self.peak_seen.max(self.memory_now(layer, until));
         }
         let Some(group) = &self.group else { return };
         if let (Ok(Some(peak)), Ok(now)) = (group.peak(), group.memory_usage()) {
-            self.transient = Some(peak.saturating_sub(now));
+            // Caches and files stay; what the waiting process had is gone with it, but is not the
+            // call's: of the two, the larger is known not to be.
+            self.transient = Some(peak.saturating_sub(now.max(start.memory)));
         }
     }
 
@@ -276,8 +282,8 @@ impl Keeper {
         let kept = if self.importing.is_some() { self.peak_seen } else { 0 };
         let held = self.peak_seen.max(kept + ended.held());
         report.peak_memory_bytes = held.max(kept + ended.peak());
-        let over = |limit: Option<u64>, used: u64| limit.is_some_and(|allowed| used > allowed);
-        over(limits.memory_bytes, held).then_some(Killed::Memory)
+        let over = limits.memory_bytes.is_some_and(|allowed| held > allowed.saturating_add(GRAIN));
+        over.then_some(Killed::Memory)
     }
 
     /// What holds each limit that was asked for, and what nothing can hold here.

@@ -124,9 +124,12 @@ fn the_memory_of_a_short_call_is_limited(tier: Tier) {
         ask("allocate").with([Value::Int(mib)]).limited(|l| l.memory_bytes = Some(limit * MIB))
     };
     for _ in 0..12 {
-        let outcome = session.run(allocate(8, 2));
+        let outcome = session.run(allocate(8, 1));
         assert_eq!(outcome.verdict, Verdict::OutOfMemory, "{outcome:#?}");
-        assert_eq!(session.run(allocate(8, 24)).verdict, Verdict::Returned);
+        for fits in [allocate(0, 1), allocate(8, 12)] {
+            let outcome = session.run(fits);
+            assert_eq!(outcome.verdict, Verdict::Returned, "{outcome:#?}");
+        }
     }
     // What was in a file that is gone was no memory.
     let written = ask("write_and_remove").with([Value::from("big.bin"), Value::Int(8)]);
@@ -174,12 +177,9 @@ fn files_of_the_last_call_are_no_memory_of_the_next(tier: Tier) {
     let bench = Bench::new(tier, GUEST);
     let mut session = bench.session();
     for _ in 0..3 {
-        let both = ask("write_and_allocate").with([
-            Value::from("big.bin"),
-            Value::Int(100),
-            Value::Int(120),
-        ]);
-        let outcome = session.run(both.limited(|limits| limits.memory_bytes = Some(64 * MIB)));
+        let (path, written, allocated) = (Value::from("big.bin"), Value::Int(90), Value::Int(150));
+        let both = ask("write_and_allocate").with([path, written, allocated]);
+        let outcome = session.run(both.limited(|limits| limits.memory_bytes = Some(128 * MIB)));
         assert_eq!(outcome.verdict, Verdict::OutOfMemory, "{outcome:#?}");
     }
 }
