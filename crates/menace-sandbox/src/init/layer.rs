@@ -119,7 +119,7 @@ impl Layer {
     }
 
     /// What was done to it.
-    pub(crate) fn used(&self) -> Used {
+    pub(crate) fn used(&mut self) -> Used {
         match self {
             Self::Overlay(overlay) => overlay.used(),
             Self::Copied(copied) => copied.used(),

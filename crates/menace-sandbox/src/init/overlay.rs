@@ -9,6 +9,7 @@
 use std::fs;
 use std::io;
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use menace_model::Limits;
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
@@ -20,6 +21,8 @@ use super::touched::{Shown, Upper, Walk};
 use super::{During, InitError};
 use crate::sys;
 
+/// In this time nobody can look at so many files that forgetting them takes long.
+const SHORT: Duration = Duration::from_millis(50);
 /// The most directories that a layer is made of, with what overlayfs adds.
 const OWN_ENTRIES: u64 = 16;
 const FLAGS: MsFlags = MsFlags::MS_NOSUID.union(MsFlags::MS_NODEV);
@@ -37,6 +40,10 @@ pub(crate) struct Overlay {
     imported: Imported,
     /// Inodes and blocks in use before the call starts.
     at_start: (u64, u64),
+    /// When the call began.
+    began: Instant,
+    /// The layer in use can be thrown away in no time.
+    is_light: bool,
     writable_repo: bool,
 }
 
@@ -64,6 +71,8 @@ impl Overlay {
             used_up: None,
             imported: Imported::default(),
             at_start: (0, 0),
+            began: Instant::now(),
+            is_light: false,
             writable_repo,
         }
     }
@@ -81,6 +90,7 @@ impl Overlay {
         }
         let now = self.statistics()?;
         self.at_start = (inodes(&now), blocks(&now));
+        self.is_light = false;
         Ok(())
     }
 
@@ -143,6 +153,7 @@ impl Overlay {
     }
 
     pub(crate) fn limit(&mut self, limits: &Limits) -> Result<(), InitError> {
+        self.began = Instant::now();
         self.size = in_blocks(limits.disk_bytes.unwrap_or(WITHOUT_LIMIT));
         let Some(made) = &mut self.current else { return Ok(()) };
         if made.size == self.size {
@@ -156,12 +167,13 @@ impl Overlay {
         Ok(())
     }
 
-    pub(crate) fn used(&self) -> Used {
+    pub(crate) fn used(&mut self) -> Used {
         let (Some(made), Ok(now)) = (&self.current, self.statistics()) else {
             return Used::default();
         };
         let written = self.written(&now);
         let full = written.exceeds(made.size);
+        self.is_light = written == Written::default() && self.began.elapsed() < SHORT;
         if self.is_untouched(made.slot, &now) {
             return Used { full, written, ..Used::default() };
         }
@@ -205,7 +217,7 @@ impl Overlay {
             found.is_ok_and(|found| found.is_dir())
         };
         (inodes(now), blocks(now)) == self.at_start
-            && (self.imported.in_room || paths::IN_BOX.iter().all(|name| is_there(&name)))
+            && (self.imported.in_room || paths::IN_BOX.iter().all(is_there))
     }
 
     /// From now on, every layer starts from what the import left in this one.
@@ -241,14 +253,11 @@ impl Overlay {
 
     /// Takes the layer out of the guest's sight, to be thrown away when there is time.
     pub(crate) fn discard(&mut self) -> Result<(), InitError> {
-        let written = self.statistics().map(|now| self.written(&now));
         self.used_up = self.park()?;
-        // Throwing away what was written takes time, and while a call runs nobody has any; and its
-        // memory would be the next call's.
-        if written.is_ok_and(|written| written == Written::default()) {
-            return Ok(());
-        }
-        self.throw_away()
+        // What was written takes time to throw away, and so does what the kernel remembers of files
+        // that were looked at; while a call runs nobody has any. And its memory would be the next
+        // call's.
+        if self.is_light { Ok(()) } else { self.throw_away() }
     }
 
     fn statistics(&self) -> Result<Statvfs, InitError> {

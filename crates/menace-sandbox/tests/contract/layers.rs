@@ -19,6 +19,7 @@ crate::on_every_tier![
     the_layer_itself_is_out_of_reach,
     the_strictest_level_has_no_way_around_the_repository,
     links_in_place_of_directories_are_not_followed,
+    what_the_interpreter_has_open_is_no_letter_box,
 ];
 
 const GUEST: &str = guest!("layers.py");
@@ -184,5 +185,15 @@ fn links_in_place_of_directories_are_not_followed(tier: Tier) {
         let outcome = bench.run(ask("replace_by_links"));
         assert_eq!(outcome.verdict, Verdict::Returned, "{outcome:#?}");
         assert!((2..30).contains(&outcome.files.total), "{:?}", outcome.files);
+    }
+}
+
+fn what_the_interpreter_has_open_is_no_letter_box(tier: Tier) {
+    let bench = Bench::new(tier, guest!("imports/directory_kept.py"));
+    let mut spec = bench.spec();
+    spec.security_level = 1;
+    let mut session = bench.session_of(&spec);
+    for _ in 0..3 {
+        assert_eq!(session.value(ask("letters")), Value::List(Vec::new()));
     }
 }
