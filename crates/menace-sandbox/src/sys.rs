@@ -169,21 +169,17 @@ const MOUNT_ATTR_NODEV: u64 = 0x4;
 const MOUNT_ATTR_IDMAP: u64 = 0x0010_0000;
 
 fn set_mount_attributes(
-    tree: BorrowedFd<'_>,
+    directory: RawFd,
+    path: &CStr,
+    flags: libc::c_int,
     attributes: &MountAttributes,
-    recursive: bool,
 ) -> io::Result<()> {
-    let empty: &CStr = c"";
-    let mut flags = libc::AT_EMPTY_PATH;
-    if recursive {
-        flags |= libc::AT_RECURSIVE;
-    }
     // SAFETY: the string and the structure outlive the call, and the size is the structure's.
     let result = unsafe {
         libc::syscall(
             libc::SYS_mount_setattr,
-            tree.as_raw_fd(),
-            empty.as_ptr(),
+            directory,
+            path.as_ptr(),
             flags,
             std::ptr::from_ref(attributes),
             size_of::<MountAttributes>(),
@@ -196,7 +192,26 @@ fn set_mount_attributes(
 pub(crate) fn make_read_only(tree: BorrowedFd<'_>, devices: bool) -> io::Result<()> {
     let set = MOUNT_ATTR_NOSUID | if devices { 0 } else { MOUNT_ATTR_NODEV | MOUNT_ATTR_RDONLY };
     let attributes = MountAttributes { set, clear: 0, propagation: 0, user_namespace: 0 };
-    set_mount_attributes(tree, &attributes, true)
+    let flags = libc::AT_EMPTY_PATH | libc::AT_RECURSIVE;
+    set_mount_attributes(tree.as_raw_fd(), c"", flags, &attributes)
+}
+
+/// Makes one mount read-only; busy while somebody has a file of it open for writing.
+pub(crate) fn make_mount_read_only(place: &Path) -> io::Result<()> {
+    let attributes =
+        MountAttributes { set: MOUNT_ATTR_RDONLY, clear: 0, propagation: 0, user_namespace: 0 };
+    set_mount_attributes(libc::AT_FDCWD, &c_path(place)?, 0, &attributes)
+}
+
+/// Whether a file has an extended attribute of exactly this value.
+pub(crate) fn has_attribute(path: &Path, name: &CStr, value: &[u8]) -> bool {
+    let Ok(path) = c_path(path) else { return false };
+    let mut found = [0_u8; 16];
+    // SAFETY: both strings and the buffer outlive the call, and the length is the buffer's.
+    let length = unsafe {
+        libc::lgetxattr(path.as_ptr(), name.as_ptr(), found.as_mut_ptr().cast(), found.len())
+    };
+    usize::try_from(length).is_ok_and(|length| found.get(..length) == Some(value))
 }
 
 /// Shows a detached tree with the owners that the user namespace maps them to.
@@ -207,7 +222,7 @@ pub(crate) fn map_owners(tree: BorrowedFd<'_>, namespace: BorrowedFd<'_>) -> io:
         propagation: 0,
         user_namespace: u64::from(namespace.as_raw_fd().cast_unsigned()),
     };
-    set_mount_attributes(tree, &attributes, false)
+    set_mount_attributes(tree.as_raw_fd(), c"", libc::AT_EMPTY_PATH, &attributes)
 }
 
 /// Brings the loopback interface of the current network namespace up.

@@ -30,7 +30,18 @@ impl CpuUsage {
 }
 
 impl GroupFiles {
-    /// Bytes now, page cache and the waiting interpreter included.
+    /// Bytes that processes hold themselves, shared memory and files in memory included: nothing
+    /// that depends on what the kernel happens to have cached.
+    pub(crate) fn memory_held(&self) -> Result<u64> {
+        let stat = self.need(Role::MemoryStat, "the kinds of memory in use")?;
+        let anonymous = match stat.version {
+            Version::CgroupV1 => "rss",
+            Version::CgroupV2 => "anon",
+        };
+        stat.keyed([anonymous, "shmem"]).map(|[anonymous, shared]| anonymous + shared)
+    }
+
+    /// Bytes now, page cache, the kernel's own and the waiting interpreter included.
     pub(crate) fn memory_usage(&self) -> Result<u64> {
         self.need(Role::MemoryUsage, "the memory usage")?.number()
     }

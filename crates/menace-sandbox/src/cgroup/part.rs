@@ -20,6 +20,7 @@ pub(crate) enum Role {
     SwapLimit,
     MemoryUsage,
     MemoryPeak,
+    MemoryStat,
     MemoryReclaim,
     OomEvents,
     CpuQuota,

@@ -36,6 +36,7 @@ impl PlainFiles {
                 ("memory.swap.max", ""),
                 ("memory.current", "5000\n"),
                 ("memory.peak", ""),
+                ("memory.stat", "anon 3000\nfile 9000\nkernel 100\nshmem 500\nanon_thp 0\n"),
                 ("memory.reclaim", ""),
                 ("memory.events", "low 0\noom 2\noom_kill 1\noom_group_kill 0\n"),
                 ("cpu.max", ""),
@@ -88,6 +89,14 @@ fn plain_files_version_2_counters_are_read() {
     let usage = CpuUsage { total_ns: 9000, user_ns: 6000, system_ns: 3000 };
     assert_eq!(group.files.cpu_usage().unwrap(), usage);
     assert_eq!(group.files.version(Controller::Kill), Some(Version::CgroupV2));
+}
+
+#[test]
+fn plain_files_what_processes_hold_is_no_page_cache() {
+    assert_eq!(PlainFiles::v2().files.memory_held().unwrap(), 3500);
+    let stat = "cache 9000\nrss 3000\nrss_huge 0\nshmem 500\ntotal_rss 1\n";
+    let group = PlainFiles::new(Version::CgroupV1, &[("memory.stat", stat)]);
+    assert_eq!(group.files.memory_held().unwrap(), 3500);
 }
 
 #[test]

@@ -140,6 +140,27 @@ fn the_second_call_of_a_group_starts_with_a_peak_of_its_own() {
 }
 
 #[test]
+fn files_that_are_read_are_used_but_not_held() {
+    let Some(group) = group() else { return };
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("unread");
+    fs::File::create(&file).unwrap().set_len(100 * MIB).unwrap();
+    let code = format!(
+        "b = bytearray(20 << 20)\nfor i in range(0, len(b), 4096): b[i] = 1\n\
+         f = open({file:?}, 'rb', buffering=0)\nwhile f.read(1 << 20): pass\n\
+         print(flush=True); sys.stdin.readline()"
+    );
+    let mut guest = Guest::start(group.files(), &code);
+    guest.0.stdout.as_mut().unwrap().read_exact(&mut [0]).unwrap();
+    let (used, held) =
+        (group.files().memory_usage().unwrap(), group.files().memory_held().unwrap());
+    assert!(used > 110 * MIB, "{used}");
+    assert!((18 * MIB..60 * MIB).contains(&held), "{held}");
+    drop(guest.0.stdin.take());
+    assert!(guest.end().0.success());
+}
+
+#[test]
 fn forks_beyond_the_limit_fail_and_are_counted() {
     let Some(mut group) = group() else { return };
     group.files_mut().set_pids_limit(Some(5)).unwrap();

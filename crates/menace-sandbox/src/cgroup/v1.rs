@@ -12,6 +12,7 @@ pub(super) const FILES: &[Entry] = &[
     Entry::new(Controller::Memory, Role::SwapLimit, "memory.memsw.limit_in_bytes"),
     Entry::read_only(Controller::Memory, Role::MemoryUsage, "memory.usage_in_bytes"),
     Entry::new(Controller::Memory, Role::MemoryPeak, "memory.max_usage_in_bytes"),
+    Entry::read_only(Controller::Memory, Role::MemoryStat, "memory.stat"),
     Entry::read_only(Controller::Memory, Role::OomEvents, "memory.oom_control"),
     Entry::new(Controller::Cpu, Role::CpuPeriod, "cpu.cfs_period_us"),
     Entry::new(Controller::Cpu, Role::CpuQuota, "cpu.cfs_quota_us"),

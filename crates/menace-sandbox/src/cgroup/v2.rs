@@ -16,6 +16,7 @@ pub(super) const FILES: &[Entry] = &[
     Entry::new(Controller::Memory, Role::SwapLimit, "memory.swap.max"),
     Entry::read_only(Controller::Memory, Role::MemoryUsage, "memory.current"),
     Entry::new(Controller::Memory, Role::MemoryPeak, "memory.peak"),
+    Entry::read_only(Controller::Memory, Role::MemoryStat, "memory.stat"),
     Entry::write_only(Controller::Memory, Role::MemoryReclaim, "memory.reclaim"),
     Entry::read_only(Controller::Memory, Role::OomEvents, "memory.events"),
     Entry::new(Controller::Cpu, Role::CpuQuota, "cpu.max"),

@@ -76,7 +76,9 @@ pub(crate) fn outcome(report: &Report, context: &Context<'_>) -> Outcome {
     if let (Said::Unreachable, Some(exception)) = (what, &exception) {
         reason = Some(exception.message.clone());
     }
-    if report.killed.is_some() && what != Said::Nothing {
+    let exit = verdict::exit_of(report.status);
+    // Some are told off for what they did once they have ended by themselves.
+    if report.killed.is_some() && exit.signal.is_some() && what != Said::Nothing {
         notes.push("it was stopped while its result was being described".to_owned());
     }
     if !report.pretended.is_empty() {
@@ -101,7 +103,7 @@ pub(crate) fn outcome(report: &Report, context: &Context<'_>) -> Outcome {
         reason,
         value,
         exception,
-        exit: verdict::exit_of(report.status),
+        exit,
         stdout: output(&report.stdout),
         stderr: output(&report.stderr),
         runtime_metrics: metrics(report, &said),

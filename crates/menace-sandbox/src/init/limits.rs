@@ -4,11 +4,12 @@
 //! init watches itself, every [`TICK`].
 
 use std::io;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use menace_model::{EnforcedBy, Limit, Limits, Mechanism};
 
-use super::layer::Layer;
+use super::layer::{BLOCK, Layer, Used, WITHOUT_LIMIT, in_blocks};
+use super::peak::Ended;
 use super::processes::{self, Census};
 use crate::cgroup::{Controller, CpuUsage, GroupFiles, Version};
 use crate::sys;
@@ -18,14 +19,27 @@ use crate::wire::messages::{Killed, Report};
 pub(crate) const TICK: Duration = Duration::from_millis(10);
 const NANOS_PER_TICK: u64 = 10_000_000;
 const MIB: u64 = 1 << 20;
+/// How exactly memory can be told: the kernel counts in lots, one per processor, and the interpreter
+/// writes to some of its own pages whatever it runs.
+const GRAIN: u64 = MIB;
+/// What the kernel remembers about a file in memory, in bytes of memory.
+const PER_FILE: u64 = 2048;
 
 /// What was in use before the call: all later figures are differences.
 #[derive(Debug, Default, Clone, Copy)]
 struct Start {
     cpu: CpuUsage,
+    /// All memory of the group.
+    memory: u64,
+    /// What of it processes hold themselves; nothing when nobody wants to know.
+    held: Option<u64>,
+}
+
+/// What happened in the group, ever, when last seen.
+#[derive(Debug, Default, Clone, Copy)]
+struct Seen {
     oom_kills: u64,
     process_hits: u64,
-    memory: u64,
 }
 
 #[derive(Debug)]
@@ -35,12 +49,17 @@ pub(crate) struct Keeper {
     zygote: i32,
     /// What the zygote may open; a call's own limit cannot be higher.
     open_files: u64,
-    start: Start,
+    /// Set while a call or an import is under way.
+    start: Option<Start>,
+    seen: Seen,
+    /// What the group had at the height of the call and had not at its end.
+    transient: Option<u64>,
     /// What the group was last told, to tell it again only when it changes.
     told: Option<Told>,
     /// Data segment of the zygote, once its module is imported.
     zygote_data: u64,
     zygote_memory: u64,
+    zygote_resident: u64,
     /// Processor time of the zygote before an import, while one is under way: then what it takes
     /// is what counts.
     importing: Option<u64>,
@@ -52,6 +71,7 @@ pub(crate) struct Keeper {
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Told {
     memory: Option<u64>,
+    disk: u64,
     cpu_share: Option<f64>,
     processes: u64,
 }
@@ -68,10 +88,13 @@ impl Keeper {
             census,
             zygote,
             open_files,
-            start: Start::default(),
+            start: None,
+            seen: Seen::default(),
+            transient: None,
             told: None,
             zygote_data: 0,
             zygote_memory: 0,
+            zygote_resident: 0,
             importing: None,
             io: (0, 0),
             peak_seen: 0,
@@ -82,8 +105,18 @@ impl Keeper {
     pub(crate) fn weigh_zygote(&mut self) {
         self.zygote_data = processes::data_bytes(self.zygote).unwrap_or(0);
         self.zygote_memory = processes::memory_bytes(self.zygote).unwrap_or(0);
+        self.zygote_resident = processes::resident_bytes(self.zygote).unwrap_or(0);
         self.io = processes::io_bytes(self.zygote).unwrap_or(self.io);
+        self.seen = self.look();
         self.told = None;
+    }
+
+    fn look(&self) -> Seen {
+        let Some(group) = &self.group else { return Seen::default() };
+        Seen {
+            oom_kills: group.oom_kills().unwrap_or(0),
+            process_hits: group.pids_limit_hits().unwrap_or(0),
+        }
     }
 
     /// Whether the zygote itself has to keep to the limits: it does while it imports.
@@ -91,34 +124,30 @@ impl Keeper {
         self.importing = watch.then(|| processes::cpu_ticks(self.zygote).unwrap_or(0));
     }
 
-    /// Before the process of the call exists.
+    /// Before the call may go.
     pub(crate) fn begin(&mut self, limits: &Limits) -> io::Result<()> {
         self.peak_seen = 0;
-        let Some(group) = &mut self.group else { return Ok(()) };
-        let told = Told {
-            memory: limits.memory_bytes,
-            cpu_share: limits.cpu_share,
-            processes: limits.processes,
-        };
-        if self.told != Some(told) {
-            let usage = group.memory_usage().unwrap_or(0);
-            // Files of the call live in memory too, and have a limit of their own.
-            let hard = limits.memory_bytes.map(|memory| {
-                usage + memory + limits.disk_bytes.unwrap_or(0).min(memory.max(64 * MIB))
-            });
-            ignore_missing(group.set_memory_limit(hard))?;
-            ignore_missing(group.set_cpu_share(limits.cpu_share))?;
-            // The zygote and the call's first process are there in any case.
-            ignore_missing(group.set_pids_limit(Some(limits.processes + 2)))?;
-            self.told = Some(told);
+        self.transient = None;
+        let mut start = Start::default();
+        if let Some(group) = &mut self.group {
+            let told = Told {
+                memory: limits.memory_bytes,
+                disk: in_blocks(limits.disk_bytes.unwrap_or(WITHOUT_LIMIT)),
+                cpu_share: limits.cpu_share,
+                processes: limits.processes,
+            };
+            if self.told != Some(told) {
+                tell(group, told)?;
+                self.told = Some(told);
+            }
+            let _ = group.reset_peak();
+            start.cpu = group.cpu_usage().unwrap_or_default();
+            start.memory = group.memory_usage().unwrap_or(0);
+            if limits.memory_bytes.is_some() || self.importing.is_some() {
+                start.held = group.memory_held().ok();
+            }
         }
-        let _ = group.reset_peak();
-        self.start = Start {
-            cpu: group.cpu_usage().unwrap_or_default(),
-            oom_kills: group.oom_kills().unwrap_or(0),
-            process_hits: group.pids_limit_hits().unwrap_or(0),
-            memory: group.memory_usage().unwrap_or(0),
-        };
+        self.start = Some(start);
         Ok(())
     }
 
@@ -132,7 +161,7 @@ impl Keeper {
         if let Some(memory) = limits.memory_bytes {
             // With a control group this is only for a single absurd demand, which then fails with
             // an exception that says where, instead of a kill that says nothing.
-            let slack = if self.counts_memory() { memory.max(256 * MIB) } else { 0 };
+            let slack = if self.counts_memory() { memory.max(256 * MIB) } else { GRAIN };
             set(libc::RLIMIT_DATA, self.zygote_data + memory + slack)?;
         }
         if let Some(disk) = limits.disk_bytes {
@@ -150,25 +179,26 @@ impl Keeper {
     }
 
     /// One look of the monitor: what the call has to be killed for.
-    pub(crate) fn exceeded(&mut self, limits: &Limits, layer: &Layer) -> Option<Killed> {
+    pub(crate) fn exceeded(
+        &mut self,
+        limits: &Limits,
+        layer: &Layer,
+        until: Instant,
+    ) -> Option<Killed> {
         if let Some(allowed) = limits.cpu_ms
             && self.cpu_ns() / 1_000_000 > allowed
         {
             return Some(Killed::Cpu);
         }
         if let Some(allowed) = limits.memory_bytes {
-            let used = self.memory_now(layer);
+            let used = self.memory_now(layer, until);
             self.peak_seen = self.peak_seen.max(used);
-            if used > allowed {
+            if used > allowed.saturating_add(GRAIN) {
                 return Some(Killed::Memory);
             }
         }
-        if let (Layer::Copied(_), Some(allowed)) = (layer, limits.disk_bytes)
-            && layer.bytes() > allowed
-        {
-            return Some(Killed::Disk);
-        }
-        None
+        let over = limits.disk_bytes.is_some_and(|allowed| layer.exceeds(allowed, until));
+        over.then_some(Killed::Disk)
     }
 
     /// Processor time of the call so far.
@@ -176,7 +206,8 @@ impl Keeper {
         if let Some(group) = &self.group
             && let Ok(now) = group.cpu_usage()
         {
-            return now.total_ns.saturating_sub(self.start.cpu.total_ns);
+            let start = self.start.unwrap_or_default();
+            return now.total_ns.saturating_sub(start.cpu.total_ns);
         }
         let others = self.census.others(self.zygote);
         let own = self.importing.map_or(0, |before| {
@@ -187,11 +218,11 @@ impl Keeper {
     }
 
     /// Memory of the call now, without its files.
-    fn memory_now(&self, layer: &Layer) -> u64 {
-        if let Some(group) = &self.group
-            && let Ok(now) = group.memory_usage()
+    fn memory_now(&self, layer: &Layer, until: Instant) -> u64 {
+        if let (Some(group), Some(Start { held: Some(before), .. })) = (&self.group, self.start)
+            && let Ok(now) = group.memory_held()
         {
-            return now.saturating_sub(self.start.memory).saturating_sub(layer.bytes());
+            return now.saturating_sub(before).saturating_sub(layer.bytes_in_memory(until));
         }
         // A fork starts with the zygote's pages, which it shares.
         let own =
@@ -200,33 +231,59 @@ impl Keeper {
         self.census.others(self.zygote).into_iter().chain(zygote).filter_map(own).sum()
     }
 
-    /// What the call used, once its processes are gone.
-    pub(crate) fn finish(&mut self, report: &mut Report, max_rss_kib: Option<i64>) {
+    /// Once the processes of the call are gone, before anything else takes memory.
+    pub(crate) fn take_stock(&mut self, layer: &Layer, until: Instant) {
+        let Some(start) = self.start else { return };
+        if self.importing.is_some() {
+            self.peak_seen = self.peak_seen.max(self.memory_now(layer, until));
+        }
+        let Some(group) = &self.group else { return };
+        if let (Ok(Some(peak)), Ok(now)) = (group.peak(), group.memory_usage()) {
+            // Caches and files stay; what the waiting process had is gone with it, but is not the
+            // call's: of the two, the larger is known not to be.
+            self.transient = Some(peak.saturating_sub(now.max(start.memory)));
+        }
+    }
+
+    /// What the call used, once its processes are gone; what it has to be told off for, if nobody
+    /// looked at the right moment.
+    pub(crate) fn finish(
+        &mut self,
+        report: &mut Report,
+        limits: &Limits,
+        used: &Used,
+        max_rss_kib: Option<i64>,
+    ) -> Option<Killed> {
         // The kernel adds what a process did to the account of who reaps it.
         if let Some(now) = processes::io_bytes(self.zygote) {
             let (read, written) = std::mem::replace(&mut self.io, now);
             report.bytes_read = report.bytes_read.max(now.0.saturating_sub(read));
             report.bytes_written = report.bytes_written.max(now.1.saturating_sub(written));
         }
+        let start = self.start.take()?;
         if let Some(group) = &self.group {
             if let Ok(now) = group.cpu_usage() {
-                let used = now.since(self.start.cpu);
+                let used = now.since(start.cpu);
                 (report.user_ns, report.system_ns) = (used.user_ns, used.system_ns);
             }
-            if let Ok(hits) = group.oom_kills() {
-                report.oom_kills = hits.saturating_sub(self.start.oom_kills);
-            }
-            if let Ok(hits) = group.pids_limit_hits() {
-                report.process_limit_hits = hits.saturating_sub(self.start.process_hits);
-            }
+            let (before, now) = (self.seen, self.look());
+            report.oom_kills = now.oom_kills.saturating_sub(before.oom_kills);
+            report.process_limit_hits = now.process_hits.saturating_sub(before.process_hits);
+            self.seen = now;
         }
-        let from_group = self.group.as_ref().and_then(|group| group.peak().ok().flatten());
-        report.peak_memory_bytes = match (from_group, max_rss_kib) {
-            (Some(peak), _) => peak.saturating_sub(self.start.memory),
-            (None, Some(rss)) => (rss.unsigned_abs() * 1024).saturating_sub(self.zygote_memory),
-            (None, None) => 0,
-        }
-        .max(self.peak_seen);
+        let told = report.stdout.total + report.stderr.total;
+        let first = max_rss_kib.map_or(0, |rss| rss.unsigned_abs() * 1024);
+        let ended = Ended {
+            transient: self.transient.take(),
+            first_process: first.saturating_sub(self.zygote_resident),
+            removed_files: report.bytes_written.saturating_sub(told + used.written.bytes),
+        };
+        // The import's own memory stays, and comes on top.
+        let kept = if self.importing.is_some() { self.peak_seen } else { 0 };
+        let held = self.peak_seen.max(kept + ended.held());
+        report.peak_memory_bytes = held.max(kept + ended.peak());
+        let over = limits.memory_bytes.is_some_and(|allowed| held > allowed.saturating_add(GRAIN));
+        over.then_some(Killed::Memory)
     }
 
     /// What holds each limit that was asked for, and what nothing can hold here.
@@ -281,6 +338,17 @@ pub(crate) fn must_watch(limits: &Limits, layer: &Layer) -> bool {
     limits.cpu_ms.is_some()
         || limits.memory_bytes.is_some()
         || matches!(layer, Layer::Copied(_)) && limits.disk_bytes.is_some()
+}
+
+fn tell(group: &mut GroupFiles, told: Told) -> io::Result<()> {
+    let usage = group.memory_usage().unwrap_or(0);
+    // Files of the call live in memory too, and have a limit of their own.
+    let files = told.disk.saturating_add(told.disk / BLOCK * PER_FILE);
+    let hard = told.memory.map(|memory| usage.saturating_add(memory).saturating_add(files));
+    ignore_missing(group.set_memory_limit(hard))?;
+    ignore_missing(group.set_cpu_share(told.cpu_share))?;
+    // The zygote and the call's first process are there in any case.
+    ignore_missing(group.set_pids_limit(Some(told.processes + 2)))
 }
 
 /// A controller that is not there is reported with the outcome, not here.

@@ -15,19 +15,23 @@
 
 mod boot;
 mod copied;
+mod copying;
 mod layer;
 mod limits;
 mod mailbox;
 mod mapped;
 mod overlay;
 pub(crate) mod paths;
+mod peak;
 mod probe;
 mod processes;
 mod root;
+mod scan;
 mod start;
 mod streams;
 mod supervise;
 mod touched;
+mod tree;
 mod zygote;
 
 use std::io::Write;

@@ -6,35 +6,60 @@ pub(crate) const REPO: &str = "/sandbox/repo";
 pub(crate) const BOX: &str = "/sandbox/box";
 /// Everything that may be written lies below this.
 pub(crate) const WRITABLE: &str = "/sandbox";
-/// The two mounts that a layer consists of.
-#[derive(Debug)]
-pub(crate) struct Place {
+
+/// Where a layer is made, kept and thrown away: a file system in memory, out of the guest's sight.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Slot {
+    pub top: &'static str,
+    /// What overlayfs keeps changes of the repository in.
+    pub upper: &'static str,
+    pub work: &'static str,
+    /// What becomes [`BOX`], or what overlayfs keeps changes of it in.
     pub room: &'static str,
-    pub repo: &'static str,
+    pub room_work: &'static str,
+    /// Where the mounts of [`REPO`] and [`BOX`] are while they are not in the guest's sight.
+    pub parked_repo: &'static str,
+    pub parked_room: &'static str,
 }
 
-pub(crate) const CURRENT: Place = Place { room: BOX, repo: REPO };
-/// Out of the guest's sight: the layer of the next call, and that of the last.
-pub(crate) const NEXT: Place =
-    Place { room: "/proc/self/fd/890/next/box", repo: "/proc/self/fd/890/next/repo" };
-pub(crate) const USED: Place =
-    Place { room: "/proc/self/fd/890/used/box", repo: "/proc/self/fd/890/used/repo" };
+macro_rules! slot {
+    ($top:literal) => {
+        Slot {
+            top: $top,
+            upper: concat!($top, "/up"),
+            work: concat!($top, "/work"),
+            room: concat!($top, "/room"),
+            room_work: concat!($top, "/room-work"),
+            parked_repo: concat!($top, "/at-repo"),
+            parked_room: concat!($top, "/at-box"),
+        }
+    };
+}
+
+/// One for the call under way; meanwhile the other is for the last and then for the next.
+pub(crate) static SLOTS: [Slot; 2] = [slot!("/proc/self/fd/890/a"), slot!("/proc/self/fd/890/b")];
+/// For what importing the module left.
+pub(crate) static IMPORTED: Slot = slot!("/proc/self/fd/890/import");
 /// The harness.
 pub(crate) const HARNESS: &str = "/menace";
 /// Where what the guest must not reach is built; covered by an empty directory before it starts.
 pub(crate) const HIDDEN: &str = "/layers";
-pub(crate) const IN_HIDDEN: [&str; 6] =
-    ["repo", "import", "next/box", "next/repo", "used/box", "used/repo"];
+pub(crate) const IN_HIDDEN: [&str; 8] = [
+    "repo",
+    "a",
+    "b",
+    "import",
+    "empty-box/home",
+    "empty-box/tmp",
+    "empty-box/shm",
+    "empty-box/data",
+];
 /// The number under which the init holds [`HIDDEN`] open: the only way to it.
 pub(crate) const HIDDEN_FD: i32 = 890;
 /// The repository as it is on the host, read-only.
 pub(crate) const LOWER: &str = "/proc/self/fd/890/repo";
-/// What importing the module wrote.
-pub(crate) const IMPORTED: &str = "/proc/self/fd/890/import";
-/// Below [`BOX`]: what overlayfs keeps its changes in.
-pub(crate) const LAYER: &str = ".layer";
-pub(crate) const UPPER: &str = ".layer/up";
-pub(crate) const WORK: &str = ".layer/work";
+/// What [`BOX`] is like before anybody has written to it.
+pub(crate) const EMPTY_BOX: &str = "/proc/self/fd/890/empty-box";
 /// Below [`BOX`].
 pub(crate) const HOME: &str = "home";
 pub(crate) const TMP: &str = "tmp";

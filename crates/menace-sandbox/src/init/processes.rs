@@ -168,6 +168,13 @@ pub(crate) fn data_bytes(pid: i32) -> Option<u64> {
     Some(data * 4096)
 }
 
+/// Resident memory with everything that is mapped, files included, in bytes.
+pub(crate) fn resident_bytes(pid: i32) -> Option<u64> {
+    let statm = fs::read_to_string(format!("/proc/{pid}/statm")).ok()?;
+    let resident: u64 = statm.split(' ').nth(1)?.parse().ok()?;
+    Some(resident * 4096)
+}
+
 /// Bytes read and written through system calls.
 pub(crate) fn io_bytes(pid: i32) -> Option<(u64, u64)> {
     let io = fs::read_to_string(format!("/proc/{pid}/io")).ok()?;

@@ -152,16 +152,16 @@ impl Sandbox<'_> {
     /// The zygote itself imports the module: what goes wrong there ends the sandbox.
     fn import(&mut self, request: &Request) -> Result<Report, InitError> {
         let limits = &request.limits;
+        let arrived = Instant::now();
         let mut report = self.begin(request)?;
-        self.keeper.begin(limits).during(|| "cannot set the limits".to_owned())?;
         self.keeper.watch_zygote(true);
-        let started = Instant::now();
+        self.keeper.begin(limits).during(|| "cannot set the limits".to_owned())?;
         let mut imported = false;
         if harness::send(&self.zygote.control, &request.body).is_err() {
             report.spent = Some("the interpreter does not listen".to_owned());
         } else {
             let zygote = self.zygote.pid;
-            match self.watch(limits, started, zygote, &mut report)? {
+            match self.watch(limits, deadline(arrived, limits), zygote, &mut report)? {
                 Event::Said(FromHarness::Imported { ok, keeps }) => {
                     imported = ok;
                     report.keeps = keeps;
@@ -174,7 +174,9 @@ impl Sandbox<'_> {
                 event => report.spent = Some(format!("the import broke the protocol: {event:?}")),
             }
         }
-        report.total_ns = nanos(started.elapsed());
+        report.total_ns = nanos(arrived.elapsed());
+        self.keeper.take_stock(&self.layer, Instant::now() + ANSWERING);
+        self.finish(&mut report, limits, None);
         self.keeper.watch_zygote(false);
         if imported {
             // Beside its own children, it may have left orphans.
@@ -196,9 +198,13 @@ impl Sandbox<'_> {
         } else if report.spent.is_none() {
             report.spent = Some("the import failed".to_owned());
         }
-        self.finish(&mut report, limits, None);
-        if report.spent.is_none() {
-            self.with_guest_stopped(Layer::keep_import)?;
+        if report.killed.is_some() && report.spent.is_none() {
+            report.spent = Some("the import took more than it may".to_owned());
+        }
+        if report.spent.is_none()
+            && let Some(why) = self.with_guest_stopped(Layer::keep_import)?
+        {
+            report.spent = Some(format!("what the import wrote cannot be kept: {why}"));
         }
         Ok(report)
     }
@@ -207,10 +213,11 @@ impl Sandbox<'_> {
         let limits = &request.limits;
         let arrived = Instant::now();
         let mut report = self.begin(request)?;
-        let exited = self.run(request, &mut report)?;
+        let exited = self.run(request, deadline(arrived, limits), &mut report)?;
         self.end_faults(&mut report);
         self.sweep(&mut report)?;
         self.link.end(&mut report);
+        self.keeper.take_stock(&self.layer, Instant::now() + ANSWERING);
         if report.spent.is_none() && self.census == Census::Namespace {
             // It takes the interpreter as long as it takes us to finish this one.
             self.ask_for_fork(request.takes_turns);
@@ -222,9 +229,6 @@ impl Sandbox<'_> {
             report.system_ns = seconds(exited.system_s);
         }
         self.finish(&mut report, limits, exited.map(|exited| exited.max_rss_kib));
-        if report.spent.is_none() {
-            self.layer.discard()?;
-        }
         Ok(report)
     }
 
@@ -256,10 +260,10 @@ impl Sandbox<'_> {
     }
 
     /// Without mounts the layer is mended by path, which no guest may change meanwhile.
-    fn with_guest_stopped(
+    fn with_guest_stopped<T>(
         &mut self,
-        work: fn(&mut Layer) -> Result<(), InitError>,
-    ) -> Result<(), InitError> {
+        work: fn(&mut Layer) -> Result<T, InitError>,
+    ) -> Result<T, InitError> {
         if matches!(self.layer, Layer::Overlay(_)) {
             return work(&mut self.layer);
         }
@@ -267,13 +271,19 @@ impl Sandbox<'_> {
         kill(zygote, Signal::SIGSTOP)
             .and_then(|()| waitpid(zygote, Some(WaitPidFlag::WUNTRACED)))
             .during(|| "cannot stop the interpreter".to_owned())?;
-        work(&mut self.layer)?;
-        kill(zygote, Signal::SIGCONT).during(|| "cannot wake the interpreter".to_owned())
+        let done = work(&mut self.layer)?;
+        kill(zygote, Signal::SIGCONT).during(|| "cannot wake the interpreter".to_owned())?;
+        Ok(done)
     }
 
     /// From the fork to the end of the first process.
-    fn run(&mut self, request: &Request, report: &mut Report) -> Result<Option<Exited>, InitError> {
-        let pid = match self.fork(&request.limits)? {
+    fn run(
+        &mut self,
+        request: &Request,
+        deadline: Instant,
+        report: &mut Report,
+    ) -> Result<Option<Exited>, InitError> {
+        let pid = match self.fork(deadline)? {
             Event::Said(FromHarness::Forked { pid }) => pid,
             Event::Said(FromHarness::ForkFailed { errno }) => {
                 report.fork_errno = Some(errno);
@@ -302,13 +312,12 @@ impl Sandbox<'_> {
             report.spent = Some("the interpreter closed its descriptors".to_owned());
             return Ok(None);
         }
-        let started = Instant::now();
         self.layer.work_ahead()?;
-        match self.watch(&request.limits, started, pid, report)? {
+        match self.watch(&request.limits, deadline, pid, report)? {
             Event::Said(FromHarness::Exited(exited)) => Ok(Some(exited)),
             Event::ZygoteDied => {
                 report.spent = Some("the call killed the interpreter".to_owned());
-                self.outlive_zygote(&request.limits, started, pid, report)?;
+                self.outlive_zygote(deadline, pid, report)?;
                 Ok(None)
             }
             event => {
@@ -328,28 +337,25 @@ impl Sandbox<'_> {
     }
 
     /// Waits for the fork that was asked for.
-    fn fork(&mut self, limits: &Limits) -> Result<Event, InitError> {
+    fn fork(&mut self, deadline: Instant) -> Result<Event, InitError> {
         if !self.asked_for_fork {
             self.ask_for_fork(false);
         }
         self.asked_for_fork = false;
-        // Hooks of the guest's run when it forks, and may take their time.
-        let patience = Duration::from_millis(limits.timeout_ms);
-        self.wait(Until { deadline: Instant::now() + patience, orphan: None })
+        // Hooks of the guest's run when it forks, and may take their time: the call's time.
+        self.wait(Until { deadline, orphan: None })
     }
 
     /// The zygote is gone, but its child may go on: it is the init's child now.
     fn outlive_zygote(
         &mut self,
-        limits: &Limits,
-        started: Instant,
+        deadline: Instant,
         pid: i32,
         report: &mut Report,
     ) -> Result<(), InitError> {
         if report.killed.is_none()
             && let Ok(end) = sys::pidfd_open(pid)
         {
-            let deadline = started + Duration::from_millis(limits.timeout_ms);
             let until = Until { deadline, orphan: Some(end.as_fd()) };
             if matches!(self.wait(until)?, Event::TimeUp) {
                 report.killed = Some(Killed::Deadline);
@@ -367,11 +373,10 @@ impl Sandbox<'_> {
     fn watch(
         &mut self,
         limits: &Limits,
-        started: Instant,
+        deadline: Instant,
         pid: i32,
         report: &mut Report,
     ) -> Result<Event, InitError> {
-        let deadline = started + Duration::from_millis(limits.timeout_ms);
         let must_watch = must_watch(limits, &self.layer);
         loop {
             let next = if must_watch { deadline.min(Instant::now() + TICK) } else { deadline };
@@ -382,7 +387,7 @@ impl Sandbox<'_> {
             let why = if Instant::now() >= deadline {
                 Some(Killed::Deadline)
             } else {
-                self.keeper.exceeded(limits, &self.layer)
+                self.keeper.exceeded(limits, &self.layer, deadline)
             };
             let Some(why) = why else { continue };
             report.killed = Some(why);
@@ -439,7 +444,6 @@ impl Sandbox<'_> {
     }
 
     fn finish(&mut self, report: &mut Report, limits: &Limits, max_rss_kib: Option<i64>) {
-        self.keeper.finish(report, max_rss_kib);
         report.stdout = self.out.take();
         report.stderr = self.err.take();
         let mail = self.mailbox.take();
@@ -447,6 +451,8 @@ impl Sandbox<'_> {
             (mail.phase, mail.nonce, mail.report);
         let used = self.layer.used();
         report.disk_full = used.full && limits.disk_bytes.is_some();
+        let over = self.keeper.finish(report, limits, &used, max_rss_kib);
+        report.killed = report.killed.or(over).or(self.layer.over(limits, &used));
         report.files = used.files;
         report.attempts = std::mem::take(&mut self.attempts);
         if let Some(keeper) = &mut self.zygote.keeper {
@@ -598,6 +604,11 @@ struct ReadyFor {
     orphan: bool,
     control: bool,
     denied: bool,
+}
+
+/// From its arrival on, whatever has to be done before a call or an import can start.
+fn deadline(arrived: Instant, limits: &Limits) -> Instant {
+    arrived + Duration::from_millis(limits.timeout_ms)
 }
 
 fn nanos(duration: Duration) -> u64 {

@@ -1,21 +1,28 @@
 //! A limit that was asked for holds, and the outcome says by what, or that nothing holds it.
 
+use std::fs::File;
 use std::time::Instant;
 
 use menace_model::{Limit, Mechanism, Outcome, Value, Verdict};
 use menace_sandbox::Tier;
 
-use crate::bench::{Bench, ask, guest, items};
+use crate::bench::{Ask, Bench, ask, guest, items};
 
 crate::on_every_tier![
     a_call_is_dead_soon_after_its_deadline,
+    the_time_that_a_fork_takes_is_the_call_s,
     processor_time_is_limited,
     processor_time_of_children_that_ended_is_limited,
     the_share_of_the_processor_is_limited_or_said_not_to_be,
     memory_is_limited,
     memory_of_all_processes_counts_together,
+    the_memory_of_a_short_call_is_limited,
+    files_that_are_read_are_no_memory,
+    files_that_are_written_are_no_memory,
+    files_of_the_last_call_are_no_memory_of_the_next,
     what_may_be_written_is_limited,
     many_files_count_together,
+    a_small_disk_is_as_small_as_it_was_asked_for,
     processes_are_limited,
     threads_are_limited,
     open_files_are_limited,
@@ -46,6 +53,14 @@ fn a_call_is_dead_soon_after_its_deadline(tier: Tier) {
         assert_eq!(outcome.exit.signal, Some(libc::SIGKILL));
     }
     session.still_works();
+}
+
+fn the_time_that_a_fork_takes_is_the_call_s(tier: Tier) {
+    let bench = Bench::new(tier, guest!("imports/slow_fork.py"));
+    let outcome = bench.run(ask("loop").timeout(1000));
+    assert_eq!(outcome.verdict, Verdict::TimedOut, "{outcome:#?}");
+    let total = outcome.runtime_metrics.total_ms;
+    assert!((1000.0..1250.0).contains(&total), "dead after {total} ms");
 }
 
 fn processor_time_is_limited(tier: Tier) {
@@ -115,6 +130,73 @@ fn memory_of_all_processes_counts_together(tier: Tier) {
     session.still_works();
 }
 
+fn the_memory_of_a_short_call_is_limited(tier: Tier) {
+    let bench = Bench::new(tier, GUEST);
+    let mut session = bench.session();
+    let allocate = |mib, limit: u64| {
+        ask("allocate").with([Value::Int(mib)]).limited(|l| l.memory_bytes = Some(limit * MIB))
+    };
+    for _ in 0..12 {
+        let outcome = session.run(allocate(8, 1));
+        assert_eq!(outcome.verdict, Verdict::OutOfMemory, "{outcome:#?}");
+        for fits in [allocate(0, 1), allocate(8, 12)] {
+            let outcome = session.run(fits);
+            assert_eq!(outcome.verdict, Verdict::Returned, "{outcome:#?}");
+        }
+    }
+    // What was in a file that is gone was no memory.
+    let written = ask("write_and_remove").with([Value::from("big.bin"), Value::Int(8)]);
+    let outcome = session.run(written.limited(|limits| limits.memory_bytes = Some(4 * MIB)));
+    assert_eq!(outcome.verdict, Verdict::Returned, "{outcome:#?}");
+}
+
+fn files_that_are_read_are_no_memory(tier: Tier) {
+    let bench = Bench::new(tier, GUEST);
+    let repo = File::open(bench.repo()).expect("ours");
+    let modified = repo.metadata().and_then(|found| found.modified()).expect("ours");
+    // Nobody has read it before, so that each page that is cached is the call's.
+    let path = bench.repo().join("unread.bin");
+    File::create(&path).and_then(|file| file.set_len(200 * MIB)).expect("ours");
+    let read = ask("read").with([Value::from("unread.bin")]);
+    let outcome = bench.run(read.limited(|limits| limits.memory_bytes = Some(32 * MIB)));
+    assert_eq!(outcome.verdict, Verdict::Returned, "{outcome:#?}");
+    let peak = outcome.runtime_metrics.peak_memory_bytes;
+    assert!(peak < 16 * MIB, "{peak} bytes");
+    std::fs::remove_file(path).expect("ours");
+    // The repository is looked at afterwards, down to its times.
+    repo.set_modified(modified).expect("ours");
+}
+
+fn files_that_are_written_are_no_memory(tier: Tier) {
+    let bench = Bench::new(tier, GUEST);
+    let mut session = bench.session();
+    let mut limited = |ask: Ask, disk: u64| {
+        session.run(ask.limited(|limits| {
+            limits.memory_bytes = Some(32 * MIB);
+            limits.disk_bytes = Some(disk * MIB);
+        }))
+    };
+    // The limit on what is written is this call's, not that of the last one.
+    assert_eq!(limited(ask("fine"), 1).verdict, Verdict::Returned);
+    for name in ["write", "write_and_remove"] {
+        let outcome = limited(ask(name).with([Value::from("big.bin"), Value::Int(160)]), 192);
+        assert_eq!(outcome.verdict, Verdict::Returned, "{name}: {outcome:#?}");
+        let peak = outcome.runtime_metrics.peak_memory_bytes;
+        assert!(peak < 16 * MIB, "{name}: {peak} bytes");
+    }
+}
+
+fn files_of_the_last_call_are_no_memory_of_the_next(tier: Tier) {
+    let bench = Bench::new(tier, GUEST);
+    let mut session = bench.session();
+    for _ in 0..3 {
+        let (path, written, allocated) = (Value::from("big.bin"), Value::Int(90), Value::Int(150));
+        let both = ask("write_and_allocate").with([path, written, allocated]);
+        let outcome = session.run(both.limited(|limits| limits.memory_bytes = Some(128 * MIB)));
+        assert_eq!(outcome.verdict, Verdict::OutOfMemory, "{outcome:#?}");
+    }
+}
+
 fn what_may_be_written_is_limited(tier: Tier) {
     let bench = Bench::new(tier, GUEST);
     let mut session = bench.session();
@@ -140,6 +222,27 @@ fn many_files_count_together(tier: Tier) {
     assert_eq!(outcome.verdict, Verdict::OutOfDisk, "{:?}", outcome.reason);
     assert!(outcome.runtime_metrics.total_ms < 10_000.0);
     session.still_works();
+}
+
+fn a_small_disk_is_as_small_as_it_was_asked_for(tier: Tier) {
+    let bench = Bench::new(tier, GUEST);
+    let mut session = bench.session();
+    let mut write = |names: &[&str], count: i64, disk: u64| {
+        let names = Value::List(names.iter().map(|&name| Value::from(name)).collect());
+        let write = ask("write_bytes").with([names, Value::Int(count)]);
+        session.run(write.limited(|limits| limits.disk_bytes = Some(disk)))
+    };
+    for (names, count, disk, verdict) in [
+        (&["a", "b"][..], 4096, 8192, Verdict::Returned),
+        (&["a", "b", "c"], 4096, 8192, Verdict::OutOfDisk),
+        (&["a"], 8193, 8192, Verdict::OutOfDisk),
+        (&["a"], 1, 1, Verdict::Returned),
+        (&["a", "b"], 1, 1, Verdict::OutOfDisk),
+        (&["a"], 2, 1, Verdict::OutOfDisk),
+    ] {
+        let outcome = write(names, count, disk);
+        assert_eq!(outcome.verdict, verdict, "{names:?}, {count}, {disk}: {outcome:#?}");
+    }
 }
 
 fn processes_are_limited(tier: Tier) {

@@ -17,6 +17,7 @@ mod faults;
 mod handed_on;
 mod host;
 mod imports;
+mod layers;
 mod lifecycle;
 mod limits;
 mod loopholes;

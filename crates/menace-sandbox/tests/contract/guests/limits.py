@@ -75,6 +75,31 @@ def write(path, mib):
     return "written"
 
 
+def write_and_remove(path, mib):
+    write(path, mib)
+    os.remove(path)
+
+
+def write_and_allocate(path, written, allocated):
+    write(path, written)
+    return allocate(allocated)
+
+
+def write_bytes(names, count):
+    for name in names:
+        with open(name, "wb") as file:
+            file.write(b"x" * count)
+    return "written"
+
+
+def read(path):
+    total = 0
+    with open(path, "rb", buffering=0) as file:
+        while piece := len(file.read(1 << 20)):
+            total += piece
+    return total
+
+
 def write_many(directory, files, kib):
     for number in range(files):
         with open(os.path.join(directory, str(number)), "wb", buffering=0) as file:

@@ -1,0 +1,199 @@
+//! What the import left is below each call, whatever it is; what a call does to it is told; and the
+//! layers themselves are nobody's business.
+
+use menace_model::{FileChange, Value, Verdict};
+use menace_sandbox::Tier;
+
+use crate::bench::{Bench, Session, ask, guest, items, text};
+
+crate::on_every_tier![
+    a_call_does_nothing_to_what_the_import_left,
+    what_is_done_to_what_the_import_left_is_told,
+    a_directory_that_is_made_anew_has_lost_what_was_in_it,
+    a_home_that_goes_away_is_told,
+    much_that_the_import_left_keeps_no_call_from_its_deadline,
+    a_small_disk_has_room_for_many_files_that_the_import_left,
+    an_import_may_leave_a_file_with_holes,
+    an_import_may_leave_directories_deeper_than_a_path,
+    an_import_may_leave_what_nobody_may_read,
+    the_layer_itself_is_out_of_reach,
+    the_strictest_level_has_no_way_around_the_repository,
+    links_in_place_of_directories_are_not_followed,
+    what_the_interpreter_has_open_is_no_letter_box,
+];
+
+const GUEST: &str = guest!("layers.py");
+
+type Told = Vec<(String, FileChange, u64)>;
+
+fn touched(session: &mut Session<'_>, name: &str) -> Told {
+    let outcome = session.run(ask(name));
+    assert_eq!(outcome.verdict, Verdict::Returned, "{outcome:#?}");
+    let files = outcome.files;
+    assert_eq!(files.total, files.touched.len() as u64, "{files:?}");
+    files.touched.into_iter().map(|file| (file.path, file.what, file.bytes)).collect()
+}
+
+fn told<const N: usize>(expected: [(&str, FileChange, u64); N]) -> Told {
+    expected.map(|(path, what, bytes)| (path.to_owned(), what, bytes)).into()
+}
+
+fn a_call_does_nothing_to_what_the_import_left(tier: Tier) {
+    let bench = Bench::new(tier, GUEST);
+    let mut session = bench.session();
+    let before = session.value(ask("look"));
+    for name in [
+        "overwrite",
+        "swap",
+        "remake",
+        "change_what_was_imported",
+        "remove_home",
+        "replace_by_links",
+    ] {
+        session.value(ask(name));
+        assert_eq!(session.value(ask("look")), before, "after {name}");
+    }
+}
+
+fn what_is_done_to_what_the_import_left_is_told(tier: Tier) {
+    let bench = Bench::new(tier, GUEST);
+    let mut session = bench.session();
+    // The second time is no different.
+    for _ in 0..2 {
+        assert_eq!(touched(&mut session, "fine"), told([]));
+        let expected = [("/tmp/one.txt", FileChange::Changed, 8)];
+        assert_eq!(touched(&mut session, "overwrite"), told(expected));
+        let expected =
+            [("/tmp/four.txt", FileChange::Created, 8), ("/tmp/one.txt", FileChange::Deleted, 8)];
+        assert_eq!(touched(&mut session, "swap"), told(expected));
+        let expected = [
+            ("old.txt", FileChange::Created, 10),
+            ("written.txt", FileChange::Changed, 9),
+            ("~/cache/deep/kept.txt", FileChange::Deleted, 8),
+        ];
+        assert_eq!(touched(&mut session, "change_what_was_imported"), told(expected));
+    }
+}
+
+fn a_directory_that_is_made_anew_has_lost_what_was_in_it(tier: Tier) {
+    let bench = Bench::new(tier, GUEST);
+    let mut session = bench.session();
+    let expected = [
+        ("package/__init__.py", FileChange::Deleted, 0),
+        ("package/inner.py", FileChange::Deleted, 33),
+        ("package/new.py", FileChange::Created, 0),
+        ("~/cache/deep", FileChange::Deleted, 0),
+        ("~/cache/deep/kept.txt", FileChange::Deleted, 8),
+    ];
+    for _ in 0..2 {
+        assert_eq!(touched(&mut session, "remake"), told(expected));
+    }
+}
+
+fn a_home_that_goes_away_is_told(tier: Tier) {
+    let bench = Bench::new(tier, GUEST);
+    let expected = [
+        ("~", FileChange::Deleted, 0),
+        ("~/cache", FileChange::Deleted, 0),
+        ("~/cache/deep", FileChange::Deleted, 0),
+        ("~/cache/deep/kept.txt", FileChange::Deleted, 8),
+    ];
+    assert_eq!(touched(&mut bench.session(), "remove_home"), told(expected));
+    let bench = Bench::new(tier, guest!("imports/leave_nothing.py"));
+    let mut session = bench.session();
+    let away = ("/sandbox/box/home-away", FileChange::Created, 0);
+    for _ in 0..2 {
+        assert_eq!(touched(&mut session, "fine"), told([]));
+        let expected = [away, ("~", FileChange::Deleted, 0)];
+        assert_eq!(touched(&mut session, "move_home"), told(expected));
+        let expected = [("~", FileChange::Changed, 0)];
+        assert_eq!(touched(&mut session, "home_to_file"), told(expected));
+    }
+}
+
+fn much_that_the_import_left_keeps_no_call_from_its_deadline(tier: Tier) {
+    let bench = Bench::new(tier, guest!("imports/leave_many.py"));
+    let mut spec = bench.spec();
+    spec.limits.timeout_ms = 60_000;
+    let mut session = bench.session_of(&spec);
+    for _ in 0..2 {
+        assert_eq!(session.value(ask("fine")), Value::Int(20_000));
+        let outcome = session.run(ask("loop").timeout(100));
+        assert_eq!(outcome.verdict, Verdict::TimedOut, "{outcome:#?}");
+        let total = outcome.runtime_metrics.total_ms;
+        assert!(total < 350.0, "dead after {total} ms");
+    }
+}
+
+fn a_small_disk_has_room_for_many_files_that_the_import_left(tier: Tier) {
+    let bench = Bench::new(tier, guest!("imports/leave_few.py"));
+    let mut session = bench.session();
+    for disk in [64 << 10, 4096, 1] {
+        let left = ask("left").limited(|limits| limits.disk_bytes = Some(disk));
+        assert_eq!(session.value(left), Value::Int(200), "{disk} bytes");
+    }
+}
+
+/// Whatever an import leaves, it is there for each call, as it was.
+fn is_left(tier: Tier, guest: &str) {
+    let bench = Bench::new(tier, guest);
+    let mut session = bench.session();
+    for _ in 0..2 {
+        assert_eq!(session.value(ask("left")), Value::Bool(true));
+        let outcome = session.run(ask("spoil"));
+        assert_eq!(outcome.verdict, Verdict::Returned, "{outcome:#?}");
+    }
+}
+
+fn an_import_may_leave_a_file_with_holes(tier: Tier) {
+    is_left(tier, guest!("imports/leave_holes.py"));
+}
+
+fn an_import_may_leave_directories_deeper_than_a_path(tier: Tier) {
+    is_left(tier, guest!("imports/leave_deep.py"));
+}
+
+fn an_import_may_leave_what_nobody_may_read(tier: Tier) {
+    is_left(tier, guest!("imports/leave_closed.py"));
+}
+
+fn the_layer_itself_is_out_of_reach(tier: Tier) {
+    for guest in [GUEST, guest!("layers_empty.py")] {
+        let bench = Bench::new(tier, guest);
+        let mut spec = bench.spec();
+        for level in [1, 3] {
+            spec.security_level = level;
+            let around = bench.session_of(&spec).value(ask("look_around"));
+            let names: Vec<&str> = items(&around).iter().map(text).collect();
+            assert_eq!(names, ["data", "home", "shm", "tmp"], "at level {level}");
+        }
+    }
+}
+
+fn the_strictest_level_has_no_way_around_the_repository(tier: Tier) {
+    let bench = Bench::new(tier, guest!("layers_empty.py"));
+    let mut spec = bench.spec();
+    spec.security_level = 5;
+    let mut session = bench.session_of(&spec);
+    let seen = session.value(ask("write_beside"));
+    assert!(!items(&seen).contains(&Value::from("smuggled.txt")), "{seen:?}");
+}
+
+fn links_in_place_of_directories_are_not_followed(tier: Tier) {
+    for guest in [GUEST, guest!("layers_empty.py")] {
+        let bench = Bench::new(tier, guest);
+        let outcome = bench.run(ask("replace_by_links"));
+        assert_eq!(outcome.verdict, Verdict::Returned, "{outcome:#?}");
+        assert!((2..30).contains(&outcome.files.total), "{:?}", outcome.files);
+    }
+}
+
+fn what_the_interpreter_has_open_is_no_letter_box(tier: Tier) {
+    let bench = Bench::new(tier, guest!("imports/directory_kept.py"));
+    let mut spec = bench.spec();
+    spec.security_level = 1;
+    let mut session = bench.session_of(&spec);
+    for _ in 0..3 {
+        assert_eq!(session.value(ask("letters")), Value::List(Vec::new()));
+    }
+}
