@@ -64,7 +64,7 @@ impl Sandbox {
             cancel: cancel.clone(),
             _registered: registered,
             _group: group,
-            workspace: workspace,
+            workspace,
         };
         let descriptors: Vec<_> = config.group.iter().flatten().map(|handed| handed.fd).collect();
         let sent = channel::send_with(&sandbox.stream, config, &descriptors);

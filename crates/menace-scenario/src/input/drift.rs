@@ -302,7 +302,7 @@ mod tests {
 
     #[test]
     fn rows_lose_the_same_column() {
-        let rows = read(r#"[[1, 2, 3], [4, 5, 6]]"#);
+        let rows = read(r"[[1, 2, 3], [4, 5, 6]]");
         let new = value(&rows, Drift::One, &mut Seed(1).random()).expect("rows");
         let Value::List(rows) = new else { panic!("a list") };
         assert!(rows.iter().all(|row| matches!(row, Value::List(cells) if cells.len() == 2)));

@@ -278,7 +278,7 @@ impl<'a> Inputs<'a> {
         let choice = match turn {
             0 | 1 => Choice::TYPICAL,
             2 => Choice::COMPLETE,
-            _ => Choice { style: Style::Typical, optional: 0.3, spread: turn % 2 == 0 },
+            _ => Choice { style: Style::Typical, optional: 0.3, spread: turn.is_multiple_of(2) },
         };
         let steps = self.section.construction.as_ref().and_then(|plan| plan.steps.last());
         let made = maker
@@ -303,7 +303,6 @@ impl<'a> Inputs<'a> {
     }
 
     fn finished(
-        &self,
         maker: Maker<'_, '_>,
         receiver: Option<Value>,
         (args, kwargs): Given,
@@ -333,7 +332,7 @@ impl<'a> Inputs<'a> {
                 if let Some(input) = templates.get(turn) {
                     return Some(input.clone());
                 }
-                return self.from_parameters(maker, turn - templates.len());
+                return self.by_parameters(maker, turn - templates.len());
             }
             Way::Synthetic => return self.example(maker, turn),
             Way::Boundary => return self.edge(maker, turn),
@@ -354,7 +353,7 @@ impl<'a> Inputs<'a> {
             }
         };
         let given = assembled(&self.guesses, slots);
-        Some(self.finished(maker, receiver, given, Intent::Valid, strategy))
+        Some(Self::finished(maker, receiver, given, Intent::Valid, strategy))
     }
 
     /// The likeliest shapes first, then one other at a time, then other combinations.
@@ -389,7 +388,7 @@ impl<'a> Inputs<'a> {
         };
         let slots = fitted(&self.guesses, example.args.clone(), example.kwargs.clone())?;
         let given = assembled(&self.guesses, slots);
-        Some(self.finished(maker, receiver, given, Intent::Valid, Strategy::Synthetic))
+        Some(Self::finished(maker, receiver, given, Intent::Valid, Strategy::Synthetic))
     }
 
     fn edges(&self) -> &[Edge] {
@@ -433,10 +432,10 @@ impl<'a> Inputs<'a> {
             }
         }
         let given = assembled(&self.guesses, slots);
-        Some(self.finished(maker, receiver, given, Intent::Boundary, Strategy::Signature))
+        Some(Self::finished(maker, receiver, given, Intent::Boundary, Strategy::Signature))
     }
 
-    fn from_parameters(&self, mut maker: Maker<'_, '_>, turn: usize) -> Option<Input> {
+    fn by_parameters(&self, mut maker: Maker<'_, '_>, turn: usize) -> Option<Input> {
         let values = |guess: &Guess| self.settings.templates.values(&guess.name);
         let most = self.guesses.iter().map(|guess| values(guess).len()).max()?;
         if turn >= most {
@@ -451,7 +450,7 @@ impl<'a> Inputs<'a> {
             }
         }
         let given = assembled(&self.guesses, slots);
-        Some(self.finished(maker, receiver, given, Intent::Valid, Strategy::Templates))
+        Some(Self::finished(maker, receiver, given, Intent::Valid, Strategy::Templates))
     }
 
     fn hostile(&self, mut maker: Maker<'_, '_>, turn: usize) -> Option<Input> {
@@ -483,7 +482,7 @@ impl<'a> Inputs<'a> {
             return None;
         }
         let given = assembled(&self.guesses, slots);
-        Some(self.finished(maker, receiver, given, Intent::Hostile, Strategy::Hostile))
+        Some(Self::finished(maker, receiver, given, Intent::Hostile, Strategy::Hostile))
     }
 
     fn misuse(&self, mut maker: Maker<'_, '_>) -> Option<Input> {
@@ -495,7 +494,7 @@ impl<'a> Inputs<'a> {
             .map_or(Vec::new(), |class| class.methods.iter().map(|it| it.name.as_str()).collect());
         let misuse = Misuse { guesses: &self.guesses, slots, receiver, methods };
         let (receiver, given) = misuse.made(self.settings.threat.mistakes(), &mut maker.random)?;
-        Some(self.finished(maker, receiver, given, Intent::Misuse, Strategy::Misuse))
+        Some(Self::finished(maker, receiver, given, Intent::Misuse, Strategy::Misuse))
     }
 
     fn of_record(&self, record: &Record, strategy: Strategy) -> Option<Input> {
@@ -512,7 +511,7 @@ impl<'a> Inputs<'a> {
             None => self.on(&mut maker, 0),
         };
         let given = assembled(&self.guesses, slots);
-        let mut input = self.finished(maker, receiver, given, Intent::Valid, strategy);
+        let mut input = Self::finished(maker, receiver, given, Intent::Valid, strategy);
         input.fixtures.environment.clone_from(&record.environment);
         Some(input)
     }
@@ -569,6 +568,7 @@ pub struct Stream<'a> {
 impl Stream<'_> {
     fn next_way(&mut self) -> Way {
         let share = self.inputs.settings.threat.share();
+        #[expect(clippy::cast_sign_loss, reason = "neither is negative")]
         let bad_before = |index: u64| (index as f64 * share).floor() as u64;
         let is_bad = !self.bad.is_empty() && bad_before(self.index + 1) > bad_before(self.index);
         self.index += 1;

@@ -114,7 +114,7 @@ fn of(expr: &Expr, resolve: Resolve<'_>, depth: usize) -> Option<Value> {
                 }
                 (UnaryOp::USub, operand) => operator("neg", vec![operand])?,
                 (UnaryOp::Invert, operand) => operator("invert", vec![operand])?,
-                (UnaryOp::Not, _) | (UnaryOp::UAdd, _) => return None,
+                (UnaryOp::Not | UnaryOp::UAdd, _) => return None,
             }
         }
         Expr::BinOp(binary) => {

@@ -180,7 +180,7 @@ mod tests {
                 r#"[{"a": {"$int": 1.5}}]"#,
                 "stubs[0].a.$int: expected an integer as text, like \"-12\" or \"0xff\", found 1.5",
             ),
-            (r#"[1]"#, "stubs[0]: expected an object of arguments, found 1"),
+            (r"[1]", "stubs[0]: expected an object of arguments, found 1"),
             (
                 r#"[{"$sektion": 1}]"#,
                 "stubs[0].$sektion: unknown key; expected a parameter, $section or $receiver, found $sektion",

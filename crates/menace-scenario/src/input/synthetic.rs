@@ -146,7 +146,7 @@ mod tests {
     struct Parrot(&'static str);
 
     impl StubModel for Parrot {
-        fn name(&self) -> &str {
+        fn name(&self) -> &'static str {
             "parrot"
         }
 

@@ -30,7 +30,6 @@ fn nested(maker: &mut Maker<'_, '_>, shape: &Shape, name: &str, depth: usize) ->
         return Vec::new();
     }
     match shape {
-        Shape::Any | Shape::None => Vec::new(),
         Shape::Bool => vec![Value::Bool(false), Value::Bool(true)],
         Shape::Int => numbers::ints(),
         Shape::Float => numbers::floats(),
@@ -84,7 +83,9 @@ fn nested(maker: &mut Maker<'_, '_>, shape: &Shape, name: &str, depth: usize) ->
         Shape::Function { .. } => vec![Value::Returns(Box::new(Value::None))],
         Shape::About(topic, inner) => nested(maker, inner, topic, depth),
         Shape::Bounded(inner, bounds) => bounded(maker, inner, bounds, name),
-        Shape::AsyncIterator(_)
+        Shape::Any
+        | Shape::None
+        | Shape::AsyncIterator(_)
         | Shape::Awaitable(_)
         | Shape::ContextManager { .. }
         | Shape::Class(_)

@@ -38,6 +38,7 @@ pub struct Threat {
     memory_bytes: u64,
 }
 
+#[expect(clippy::cast_sign_loss, reason = "an intensity is never negative")]
 impl Threat {
     /// `intensity` is a share from 0 to 1; `memory_bytes` bounds what is oversized.
     pub fn new(intensity: f64, memory_bytes: u64) -> Self {
@@ -146,7 +147,8 @@ pub(crate) fn value(
             },
             _ => Value::Bytes(b"\xff\xfe\0".to_vec()),
         },
-        Shape::Int | Shape::Float => {
+        Shape::Known(name) if is_file(name) => failing_file(maker),
+        Shape::Int | Shape::Float | Shape::Known(_) => {
             let edges = boundary::values(maker, shape, name);
             maker.random.pick(&edges).cloned()?
         }
@@ -199,11 +201,6 @@ pub(crate) fn value(
             let names = ["__getattr__", "__enter__", "__call__", "__iter__", "__len__", "__str__"];
             stub(Vec::new(), names.map(|name| (name.to_owned(), failing.clone())).to_vec())
         }
-        Shape::Known(name) if is_file(name) => failing_file(maker),
-        Shape::Known(_) => {
-            let edges = boundary::values(maker, shape, name);
-            maker.random.pick(&edges).cloned()?
-        }
         Shape::Union(shapes) => {
             let found = shapes.iter().find_map(|shape| value(maker, shape, name, threat));
             found?
@@ -225,7 +222,10 @@ fn raising(maker: &mut Maker<'_, '_>) -> Value {
 /// An iterator that goes on, or that fails on the way.
 fn endless(maker: &mut Maker<'_, '_>, threat: Threat) -> Value {
     if threat.severity() == 4 && maker.random.chance(0.5) {
-        return new("itertools:repeat", vec![Value::from("a"), Value::Int(threat.size() as i64)]);
+        return new(
+            "itertools:repeat",
+            vec![Value::from("a"), Value::Int(threat.size().cast_signed())],
+        );
     }
     let failing = Value::Returns(Box::new(Value::None));
     let next = raising(maker);

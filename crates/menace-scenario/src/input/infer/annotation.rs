@@ -189,7 +189,7 @@ impl Reader<'_, '_> {
             "str" | "Text" | "LiteralString" | "AnyStr" => Shape::text(),
             "bytes" | "ByteString" | "Buffer" => Shape::Bytes,
             "list" | "List" | "Sequence" | "MutableSequence" | "Collection" | "Iterable"
-            | "Reversible" | "Container" => Shape::List(boxed(0)),
+            | "Reversible" | "Container" | "ValuesView" => Shape::List(boxed(0)),
             "Sized" => Shape::list(Shape::Int),
             "tuple" | "Tuple" => match args {
                 [] => Shape::TupleOf(Box::new(Shape::Any)),
@@ -201,7 +201,6 @@ impl Reader<'_, '_> {
             "frozenset" | "FrozenSet" => Shape::FrozenSet(boxed(0)),
             "dict" | "Dict" | "Mapping" | "MutableMapping" => Shape::Dict(boxed(0), boxed(1)),
             "ItemsView" => Shape::list(Shape::Tuple(vec![arg(0), arg(1)])),
-            "ValuesView" => Shape::List(boxed(0)),
             "Iterator" | "Generator" => Shape::Iterator(boxed(0)),
             "AsyncIterator" | "AsyncIterable" | "AsyncGenerator" => Shape::AsyncIterator(boxed(0)),
             "Awaitable" => Shape::Awaitable(boxed(0)),
@@ -218,8 +217,9 @@ impl Reader<'_, '_> {
             "ClassVar" | "Final" | "Required" | "NotRequired" | "ReadOnly" | "InitVar"
             | "Unpack" => arg(0),
             "Self" => self.own.map_or(Shape::Any, |class| Shape::Instance(class.to_owned())),
-            "Path" | "PosixPath" => Shape::Path { what: PathWhat::File, is_text: false },
-            "PathLike" => Shape::Path { what: PathWhat::File, is_text: false },
+            "Path" | "PosixPath" | "PathLike" => {
+                Shape::Path { what: PathWhat::File, is_text: false }
+            }
             "IO" => match args.first() {
                 Some(TypeExpr::Name(name)) if name == "bytes" => {
                     Shape::Known("io.BytesIO".to_owned())

@@ -44,13 +44,12 @@ pub(crate) fn argument(facts: &Facts<'_>, function: &str, argument: &str) -> Vec
         table.get(format!("*.{name}").as_str())
     };
     let Some(takes) = table.get(function).or_else(method) else { return Vec::new() };
-    let kind = match argument.parse::<usize>() {
+    let kind = if let Ok(position) = argument.parse::<usize>() {
         // More than are listed are like the last.
-        Ok(position) => takes.positional.get(position).or(takes.positional.last()).copied(),
-        Err(_) => {
-            let named = takes.named.iter().find(|(name, _)| *name == argument);
-            named.map(|(_, kind)| *kind)
-        }
+        takes.positional.get(position).or(takes.positional.last()).copied()
+    } else {
+        let named = takes.named.iter().find(|(name, _)| *name == argument);
+        named.map(|(_, kind)| *kind)
     };
     match kind {
         None | Some("-") => Vec::new(),

@@ -71,6 +71,7 @@ pub(crate) fn bounds(source: &str, bounds: &mut Bounds) {
             Value::Float(number) => Some(*number),
             _ => None,
         };
+        #[expect(clippy::cast_sign_loss, reason = "negative ones were sorted out")]
         let length = number.filter(|number| *number >= 0.0).map(|number| number as u64);
         match &*name {
             "gt" => bounds.low = number.map(|number| number + 1.0).or(bounds.low),

@@ -92,7 +92,7 @@ fn guess(facts: &Facts<'_>, told: Told<'_>, index: usize, class: Option<&str>) -
     finished(facts, param, hints_of(told, index), class, 0)
 }
 
-fn hints_of<'a>(told: Told<'a>, index: usize) -> Option<&'a ParamHints> {
+fn hints_of(told: Told<'_>, index: usize) -> Option<&ParamHints> {
     let name = &told.section.params.get(index)?.name;
     let at = told.hints.params.get(index).filter(|hints| hints.name == *name);
     at.or_else(|| told.hints.params.iter().find(|hints| hints.name == *name))

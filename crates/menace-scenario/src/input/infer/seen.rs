@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use menace_model::{Part, Use};
 
 #[derive(Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "one per kind of use")]
 pub(crate) struct Seen {
     /// In the order in which they were met, each once.
     pub methods: Vec<String>,
@@ -44,7 +45,9 @@ pub(crate) struct Seen {
 impl Seen {
     pub(crate) fn new(uses: &[Use]) -> Self {
         let mut seen = Self::default();
-        uses.iter().for_each(|used| seen.add(used));
+        for used in uses {
+            seen.add(used);
+        }
         seen
     }
 
@@ -88,7 +91,9 @@ impl Seen {
             Use::Ordered(literal) => push(&mut self.ordered, literal.clone()),
             Use::Equals(literal) => push(&mut self.equals, literal.clone()),
             Use::IsInstance(names) => {
-                names.iter().for_each(|name| push(&mut self.classes, name.clone()));
+                for name in names {
+                    push(&mut self.classes, name.clone());
+                }
             }
             Use::Length => self.length = true,
             Use::MaybeNone => self.maybe_none = true,

@@ -51,13 +51,13 @@ fn by_members(facts: &Facts<'_>, seen: &Seen, name: &str, votes: &mut Votes, dep
         wanted.iter().filter(|name| members.names.contains(name.as_str())).count()
     };
     let best = members::all().iter().map(has).max().unwrap_or(0);
-    let share = best as f64 / wanted.len() as f64;
+    let part = best as f64 / wanted.len() as f64;
     let named = seen.named() as f64;
     if best > 0 {
         let fitting = members::all().iter().filter(|members| has(members) == best);
         for (rank, members) in fitting.enumerate().take(6) {
             let shape = filled(facts, members::shape_of(members.class), seen, depth);
-            let certainty = if share < 1.0 { share * 0.5 } else { 1.0 };
+            let certainty = if part < 1.0 { part * 0.5 } else { 1.0 };
             // The table has the usual ones first.
             votes.add(shape, certainty * (1.0 + named.min(3.0)) / (1.0 + 0.5 * rank as f64));
         }
@@ -78,8 +78,8 @@ fn by_members(facts: &Facts<'_>, seen: &Seen, name: &str, votes: &mut Votes, dep
         let weight = score * (0.8 + named.min(3.0)) / (1.0 + rank as f64);
         votes.add(Shape::Instance(class.to_owned()), weight);
     }
-    if named > 0.0 || share < 1.0 {
-        let weight = if share < 1.0 { 2.0 + named.min(3.0) } else { 0.8 };
+    if named > 0.0 || part < 1.0 {
+        let weight = if part < 1.0 { 2.0 + named.min(3.0) } else { 0.8 };
         votes.add(duck(facts, seen, depth), weight);
     }
 }
@@ -179,12 +179,11 @@ fn by_literals(facts: &Facts<'_>, seen: &Seen, votes: &mut Votes) {
         votes.add(Shape::OneOf(choices), 1.2);
     }
     for literal in &seen.ordered {
-        match literal.as_ref().and_then(read) {
-            Some(value) => votes.add(literal::shape(&value), 1.2),
-            None => {
-                votes.add(Shape::Int, 0.6);
-                votes.add(Shape::Float, 0.3);
-            }
+        if let Some(value) = literal.as_ref().and_then(read) {
+            votes.add(literal::shape(&value), 1.2);
+        } else {
+            votes.add(Shape::Int, 0.6);
+            votes.add(Shape::Float, 0.3);
         }
     }
 }

@@ -51,15 +51,15 @@ impl Maker<'_, '_> {
     }
 
     pub(crate) fn context_manager(&mut self, gives: &Shape, is_async: bool, style: Style) -> Value {
-        let given = self.make(gives, "", style);
+        let entered = self.make(gives, "", style);
         let members = if is_async {
             vec![
-                ("__aenter__".to_owned(), coroutine(given)),
+                ("__aenter__".to_owned(), coroutine(entered)),
                 ("__aexit__".to_owned(), coroutine(Value::None)),
             ]
         } else {
             vec![
-                ("__enter__".to_owned(), Value::Returns(Box::new(given))),
+                ("__enter__".to_owned(), Value::Returns(Box::new(entered))),
                 ("__exit__".to_owned(), Value::Returns(Box::new(Value::None))),
             ]
         };

@@ -196,12 +196,11 @@ impl Maker<'_, '_> {
     }
 
     fn called(&mut self, dotted: &str, method: &menace_model::ClassMethod) -> MethodCall {
-        let guesses = match self.facts.named(&format!("{dotted}.{}", method.name)) {
-            Some(told) => infer::guesses(self.facts, told, Some(dotted)),
-            None => {
-                let params = method.params.iter();
-                params.map(|param| infer::from_signature(self.facts, param, Some(dotted))).collect()
-            }
+        let guesses = if let Some(told) = self.facts.named(&format!("{dotted}.{}", method.name)) {
+            infer::guesses(self.facts, told, Some(dotted))
+        } else {
+            let params = method.params.iter();
+            params.map(|param| infer::from_signature(self.facts, param, Some(dotted))).collect()
         };
         let slots = self.slots(&guesses, Choice::TYPICAL);
         let (args, kwargs) = assembled(&guesses, slots);

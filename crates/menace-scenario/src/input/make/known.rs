@@ -44,8 +44,3 @@ pub(crate) fn find(name: &str) -> Option<&'static Known> {
     let name = name.strip_prefix("builtins.").unwrap_or(name);
     table.by_name.get(name).map(|index| &table.known[*index])
 }
-
-#[cfg(test)]
-pub(crate) fn all() -> impl Iterator<Item = &'static Value> {
-    table().known.iter().flat_map(|known| known.valid.iter().chain(&known.boundary))
-}

@@ -83,7 +83,7 @@ impl<'a, 'f> Maker<'a, 'f> {
             Shape::Any => self.anything(name, style),
             Shape::None => Value::None,
             Shape::Bool => match style {
-                Style::Typical => Value::Bool(self.turn % 2 == 0),
+                Style::Typical => Value::Bool(self.turn.is_multiple_of(2)),
                 _ => Value::Bool(self.random.chance(0.5)),
             },
             Shape::Int => Value::Int(number::int(name, style, self.turn, &mut self.random)),
@@ -292,9 +292,8 @@ impl<'a, 'f> Maker<'a, 'f> {
         if let Some(known) = known::find(class) {
             let value = match style {
                 Style::Typical => known.valid.get(self.turn % known.valid.len().max(1)),
-                Style::Smart => self.random.pick(&known.valid),
                 Style::Random if self.random.chance(0.5) => self.random.pick(&known.boundary),
-                Style::Random => self.random.pick(&known.valid),
+                Style::Smart | Style::Random => self.random.pick(&known.valid),
             };
             return value.or(known.valid.first()).cloned().unwrap_or(Value::None);
         }
@@ -314,7 +313,6 @@ impl<'a, 'f> Maker<'a, 'f> {
             Shape::Bool => known("bool"),
             Shape::Bytes => known("bytes"),
             Shape::List(_) => known("list"),
-            Shape::Dict(..) => known("dict"),
             Shape::Union(shapes) if !shapes.is_empty() => return self.class(&shapes[0].clone()),
             _ => known("dict"),
         };

@@ -18,7 +18,7 @@ fn examples(name: &str) -> Vec<i64> {
 pub(crate) fn int(name: &str, style: Style, turn: usize, random: &mut Random) -> i64 {
     let examples = examples(name);
     match style {
-        Style::Typical if examples.is_empty() => turn as i64 + 1,
+        Style::Typical if examples.is_empty() => i64::try_from(turn).unwrap_or(0) + 1,
         Style::Typical => examples[turn % examples.len()],
         Style::Smart if !examples.is_empty() && random.chance(0.7) => {
             random.pick(&examples).copied().unwrap_or(1)

@@ -317,7 +317,8 @@ fn write(node: &Node, random: &mut Random, text: &mut String, groups: &mut [Stri
         Node::Class(ranges) => {
             let (low, high) = random.pick(ranges)?;
             let point = random.between(i64::from(u32::from(*low)), i64::from(u32::from(*high)));
-            text.push(char::from_u32(point as u32).unwrap_or(*low));
+            let point = u32::try_from(point).ok().and_then(char::from_u32);
+            text.push(point.unwrap_or(*low));
         }
         Node::Sequence(nodes) => {
             nodes.iter().try_for_each(|node| write(node, random, text, groups))?;
@@ -337,7 +338,7 @@ fn write(node: &Node, random: &mut Random, text: &mut String, groups: &mut [Stri
             let from = text.len();
             write(node, random, text, groups)?;
             if let Some(group) = groups.get_mut(*number) {
-                *group = text[from..].to_owned();
+                text[from..].clone_into(group);
             }
         }
         Node::Back(number) => text.push_str(groups.get(*number)?),
