@@ -10,7 +10,7 @@ def places():
     yield from KEPT
     for path in [parent + "/cwd"] + [f"{parent}/fd/{number}" for number in KEPT]:
         try:
-            yield os.open(path, os.O_RDONLY)
+            yield os.open(path, os.O_RDONLY | os.O_DIRECTORY)
         except OSError:
             pass
 
