@@ -114,7 +114,6 @@ class Zygote:
         self.state = self.first = State(self.mode.limit)
         self.caps = complete(message["caps"], self.mailbox)
         self.devices, _ = again((0,))
-        self.repo = message["repo"]
         chdir(OUTSIDE)
         self.wire.send({"op": "ready", "version": list(sys.version_info[:3])})
 
@@ -122,7 +121,7 @@ class Zygote:
         """Imports the module that the calls will be about."""
         caps = self.caps if message["caps"] is None else complete(message["caps"], self.mailbox)
         outcome = Outcome()
-        child.enter(self, self.repo)
+        child.enter(self, self.repo[:-1] or "/")
         child.run(self, outcome, import_module, message)
         child.publish(self, outcome, caps)
         flush(self.streams, outcome.held)
