@@ -11,13 +11,22 @@ macro_rules! files {
 /// Name and source of each file.
 pub(crate) const SOURCES: &[(&str, &str)] = files![
     "__main__.py",
+    "answering.py",
     "audit.py",
+    "blocked.py",
+    "burst.py",
     "calling.py",
     "child.py",
+    "clear.py",
+    "company.py",
+    "conditions.py",
     "consuming.py",
     "copying.py",
+    "coverage.py",
+    "defaults.py",
     "describing.py",
     "descriptors.py",
+    "drifting.py",
     "failures.py",
     "frozen_time.py",
     "guard.py",
@@ -25,24 +34,44 @@ pub(crate) const SOURCES: &[(&str, &str)] = files![
     "hashing.py",
     "importing.py",
     "keeping.py",
+    "link.py",
     "mailbox.py",
+    "many_tasks.py",
     "modules.py",
+    "monitoring.py",
     "names.py",
+    "planted.py",
+    "plugging.py",
+    "points.py",
     "printing.py",
+    "reading.py",
     "reporting.py",
     "seeding.py",
+    "serving.py",
+    "spoiling.py",
     "state.py",
+    "strikes.py",
+    "structure.py",
     "tasks.py",
+    "tracing.py",
+    "turns.py",
+    "undoing.py",
+    "upstream.py",
     "values.py",
     "warming.py",
     "wire.py",
     "zygote.py",
 ];
 
-/// What goes into a sandbox: compiled for this interpreter when that could be done, and the source.
+/// What goes into a sandbox: compiled for this interpreter when that could be done, else the source.
 pub(crate) fn files(interpreter: &Interpreter) -> Vec<(String, Vec<u8>)> {
-    let sources = SOURCES.iter().map(|(name, text)| ((*name).to_owned(), text.as_bytes().to_vec()));
-    sources.chain(interpreter.compiled().iter().cloned()).collect()
+    let compiled = interpreter.compiled();
+    let is_compiled = |name: &str| {
+        compiled.iter().any(|(other, _)| other.strip_suffix('c').is_some_and(|other| other == name))
+    };
+    let rest = SOURCES.iter().filter(|(name, _)| !is_compiled(name));
+    let sources = rest.map(|(name, text)| ((*name).to_owned(), text.as_bytes().to_vec()));
+    sources.chain(compiled.iter().cloned()).collect()
 }
 
 #[cfg(test)]
