@@ -65,13 +65,15 @@ pub(crate) const SOURCES: &[(&str, &str)] = files![
     "zygote.py",
 ];
 
-/// What goes into a sandbox: compiled for this interpreter, or the source when that could not be done.
+/// What goes into a sandbox: compiled for this interpreter when that could be done, else the source.
 pub(crate) fn files(interpreter: &Interpreter) -> Vec<(String, Vec<u8>)> {
-    if interpreter.compiled().is_empty() {
-        let named = |(name, text): &(&str, &str)| ((*name).to_owned(), text.as_bytes().to_vec());
-        return SOURCES.iter().map(named).collect();
-    }
-    interpreter.compiled().to_vec()
+    let compiled = interpreter.compiled();
+    let is_compiled = |name: &str| {
+        compiled.iter().any(|(other, _)| other.strip_suffix('c').is_some_and(|other| other == name))
+    };
+    let rest = SOURCES.iter().filter(|(name, _)| !is_compiled(name));
+    let sources = rest.map(|(name, text)| ((*name).to_owned(), text.as_bytes().to_vec()));
+    sources.chain(compiled.iter().cloned()).collect()
 }
 
 #[cfg(test)]

@@ -38,6 +38,11 @@ impl Level {
     const NO_RARE_CALLS: Self = Self(3);
     const NO_NETWORK_NO_PROGRAMS: Self = Self(4);
     const NO_PROCESSES: Self = Self(5);
+
+    /// Whether the guest may fork.
+    pub(crate) fn allows_processes(self) -> bool {
+        self < Self::NO_PROCESSES
+    }
 }
 
 impl TryFrom<u8> for Level {
@@ -85,7 +90,7 @@ impl Policy {
 
     /// Whether the guest may fork.
     pub(crate) fn processes(self) -> bool {
-        self.level < Level::NO_PROCESSES
+        self.level.allows_processes()
     }
 
     /// Whether kernel interfaces that few programs need are open.

@@ -7,11 +7,13 @@ mod leftovers;
 mod local;
 mod nursery;
 mod options;
+mod planted;
 mod pool;
 mod report;
 mod request;
 mod sandbox;
 mod session;
+mod told;
 mod verdict;
 mod workspace;
 

@@ -7,12 +7,13 @@ use std::path::Path;
 use std::sync::OnceLock;
 
 use menace_model::{
-    Call, Changed, FaultMode, Frame, Left, Limits, Outcome, Output, Raised, Returned,
-    RuntimeMetrics, Stage, Violation,
+    Call, Changed, FaultMode, Frame, Left, Outcome, Output, Raised, Returned, RuntimeMetrics,
+    Stage, Violation,
 };
 use nix::unistd::{SysconfVar, sysconf};
 
 use super::verdict::{self, Said};
+use super::{planted, told};
 use crate::wire::marshal::Item;
 use crate::wire::messages::{Captured, Report};
 use crate::wire::values;
@@ -30,13 +31,13 @@ pub(crate) struct Context<'a> {
     repo_inside: &'a str,
     /// The repository on the host.
     repo: &'a Path,
-    limits: &'a Limits,
+    call: &'a Call,
     pub(crate) during_import: bool,
 }
 
 impl<'a> Context<'a> {
     pub(crate) fn new(repo_inside: &'a str, repo: &'a Path, call: &'a Call) -> Self {
-        Self { repo_inside, repo, limits: &call.limits, during_import: false }
+        Self { repo_inside, repo, call, during_import: false }
     }
 }
 
@@ -54,15 +55,20 @@ pub(crate) fn outcome(report: &Report, context: &Context<'_>) -> Outcome {
     let exception = said.get("exception").and_then(|item| raised(item, context, 0));
     let value = said.get("value").and_then(|item| returned(item, &said));
     let word = said.get("kind").and_then(Item::as_text).unwrap_or_default();
+    let stage = stage(&said, context);
+    let limits = &context.call.limits;
     let what = match word.as_str() {
         "returned" => Said::Returned,
         "raised" => Said::Raised {
-            memory: context.limits.memory_bytes.is_some()
+            memory: limits.memory_bytes.is_some()
                 && !injected(report, FaultMode::Memory)
                 && holds(exception.as_ref(), is_memory),
-            disk: context.limits.disk_bytes.is_some()
+            disk: limits.disk_bytes.is_some()
                 && !injected(report, FaultMode::Disk)
                 && holds(exception.as_ref(), is_disk),
+            refused: exception
+                .as_ref()
+                .is_some_and(|exception| is_refusal(exception, &said, stage, context)),
         },
         "exited" => Said::Exited,
         "unreachable" => Said::Unreachable,
@@ -90,16 +96,9 @@ pub(crate) fn outcome(report: &Report, context: &Context<'_>) -> Outcome {
     }
     notes.extend(said.get("notes").map(Item::texts).unwrap_or_default());
     notes.truncate(MOST_NOTES);
-    let stage = match said.get("stage").and_then(Item::as_text).as_deref() {
-        _ if context.during_import => Stage::Import,
-        Some("import") => Stage::Import,
-        Some("resolve") => Stage::Resolve,
-        Some("construct") => Stage::Construct,
-        Some("arguments") => Stage::Arguments,
-        Some("consume") => Stage::Consume,
-        _ => Stage::Call,
-    };
-    Outcome {
+    let mut files = report.files.clone();
+    planted::settle(&mut files, &said, context.call);
+    let mut outcome = Outcome {
         reason,
         value,
         exception,
@@ -107,7 +106,7 @@ pub(crate) fn outcome(report: &Report, context: &Context<'_>) -> Outcome {
         stdout: output(&report.stdout),
         stderr: output(&report.stderr),
         runtime_metrics: metrics(report, &said),
-        files: report.files.clone(),
+        files,
         left: left(report, &said),
         changed: changed(&said, context),
         violations,
@@ -116,7 +115,36 @@ pub(crate) fn outcome(report: &Report, context: &Context<'_>) -> Outcome {
         felt: report.felt.clone(),
         notes,
         ..Outcome::of(verdict, stage)
+    };
+    if !context.during_import {
+        told::add(&mut outcome, &said, context.call);
     }
+    outcome
+}
+
+fn stage(said: &Item, context: &Context<'_>) -> Stage {
+    match said.get("stage").and_then(Item::as_text).as_deref() {
+        _ if context.during_import => Stage::Import,
+        Some("import") => Stage::Import,
+        Some("resolve") => Stage::Resolve,
+        Some("construct") => Stage::Construct,
+        Some("arguments") => Stage::Arguments,
+        Some("consume") => Stage::Consume,
+        _ => Stage::Call,
+    }
+}
+
+/// The section said no to an input that was bad on purpose, and meant it.
+fn is_refusal(exception: &Raised, said: &Item, stage: Stage, context: &Context<'_>) -> bool {
+    let own_class = said
+        .get("exception")
+        .and_then(|item| item.get("own_class"))
+        .and_then(Item::as_bool)
+        .unwrap_or(false);
+    context.call.intent.is_bad_on_purpose()
+        && matches!(stage, Stage::Call | Stage::Consume)
+        && exception.explicit
+        && verdict::is_fit_for_bad_argument(exception, own_class)
 }
 
 fn metrics(report: &Report, said: &Item) -> RuntimeMetrics {
@@ -246,18 +274,16 @@ fn raised(item: &Item, context: &Context<'_>, depth: usize) -> Option<Raised> {
         .flatten()
         .find_map(|cause| raised(cause, context, depth + 1));
     let group = item.get("group").map(Item::items).unwrap_or_default();
+    let frames = item.get("frames").map(Item::items).unwrap_or_default().iter();
+    let frames: Vec<Frame> = frames.filter_map(|item| frame(item, context)).collect();
+    let by_statement = item.get("explicit").and_then(Item::as_bool).unwrap_or(false);
     Some(Raised {
         kind,
         message: item.get("message").and_then(Item::as_text).unwrap_or_default(),
         bases: item.get("bases").map(Item::texts).unwrap_or_default(),
-        explicit: item.get("explicit").and_then(Item::as_bool).unwrap_or(false),
-        frames: item
-            .get("frames")
-            .map(Item::items)
-            .unwrap_or_default()
-            .iter()
-            .filter_map(|item| frame(item, context))
-            .collect(),
+        // What a library raises, the section has only stumbled over.
+        explicit: by_statement && frames.last().is_some_and(|frame| frame.own),
+        frames,
         errno: item.get("errno").and_then(Item::as_int).and_then(|errno| i32::try_from(errno).ok()),
         cause: cause.map(Box::new),
         group: group.iter().filter_map(|item| raised(item, context, depth + 1)).collect(),
@@ -317,7 +343,7 @@ fn violations(report: &Report, said: &Item, context: &Context<'_>) -> Vec<Violat
     if report.process_limit_hits > 0 {
         violations.push(Violation {
             what: "processes".to_owned(),
-            detail: format!("more than {} processes", context.limits.processes),
+            detail: format!("more than {} processes", context.call.limits.processes),
         });
     }
     for attempt in said.get("attempts").map(Item::items).unwrap_or_default() {

@@ -20,8 +20,8 @@ pub(crate) fn import(module: &ModuleRef, repo: &str, nonce: u64) -> Vec<u8> {
     out.0
 }
 
-/// The call itself, for a fork of the interpreter.
-pub(crate) fn call(call: &Call, repo: &str, nonce: u64) -> Vec<u8> {
+/// The call itself, for a fork of the interpreter, which may fork again or not.
+pub(crate) fn call(call: &Call, repo: &str, nonce: u64, may_fork: bool) -> Vec<u8> {
     let mut out = Writer::default();
     out.open_dict();
     out.str("nonce");
@@ -57,23 +57,26 @@ pub(crate) fn call(call: &Call, repo: &str, nonce: u64) -> Vec<u8> {
     out.none();
     out.str("plain");
     out.bool(call.receiver.is_none() && is_plain(call));
-    conditions(&mut out, call);
+    conditions(&mut out, call, may_fork);
     out.close_dict();
     out.0
 }
 
 /// What the harness itself has to do with; nothing for a call in peace.
-fn conditions(out: &mut Writer, call: &Call) {
+fn conditions(out: &mut Writer, call: &Call, may_fork: bool) {
     let Call { conditions, fixtures, .. } = call;
     if call.coverage {
         out.str("coverage");
         out.bool(true);
     }
-    if let Some(burst) = conditions.burst {
+    if let Some(burst) = conditions.burst
+        && may_fork
+    {
         out.str("burst");
-        out.list(2);
+        out.list(3);
         out.unsigned(false, burst.threads.into());
         out.unsigned(false, burst.tasks.into());
+        out.unsigned(false, call.limits.timeout_ms);
     }
     if !fixtures.files.is_empty() {
         out.str("files");

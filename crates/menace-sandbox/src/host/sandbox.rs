@@ -9,13 +9,14 @@ use std::os::unix::net::UnixStream;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use menace_model::{Call, Conditions, How, ModuleRef};
+use menace_model::{Call, Conditions, How, Limits, ModuleRef};
 
 use super::cancel::{Cancel, Registered};
 use super::request;
 use super::workspace::Workspace;
 use crate::SandboxError;
 use crate::cgroup::Group;
+use crate::confine::Level;
 use crate::wire::channel;
 use crate::wire::messages::{FromInit, InitConfig, Ready, Report, Request, ToInit};
 
@@ -23,12 +24,16 @@ use crate::wire::messages::{FromInit, InitConfig, Ready, Report, Request, ToInit
 const DYING: Duration = Duration::from_millis(500);
 /// How long after its deadline a call must have been reported.
 const LOST: Duration = Duration::from_secs(30);
+/// Beside the threads of a burst: the process that they are in, and one of the harness's own.
+const FOR_BURST: u64 = 2;
 
 #[derive(Debug)]
 pub(crate) struct Sandbox {
     stream: UnixStream,
     process: Child,
     pub(crate) ready: Ready,
+    /// Calls may have processes of their own.
+    may_fork: bool,
     next_nonce: u64,
     cancel: Cancel,
     _registered: Registered,
@@ -60,6 +65,7 @@ impl Sandbox {
             stream,
             process,
             ready: Ready::default(),
+            may_fork: Level::try_from(config.level).is_ok_and(Level::allows_processes),
             next_nonce: 1,
             cancel: cancel.clone(),
             _registered: registered,
@@ -81,7 +87,7 @@ impl Sandbox {
     pub(crate) fn import(
         &mut self,
         module: &ModuleRef,
-        limits: &menace_model::Limits,
+        limits: &Limits,
     ) -> Result<Report, SandboxError> {
         let nonce = self.nonce();
         let body = request::import(module, &self.ready.repo, nonce);
@@ -98,10 +104,10 @@ impl Sandbox {
     pub(crate) fn call(&mut self, call: &Call, takes_turns: bool) -> Result<Report, SandboxError> {
         debug_assert!(call.target.how == How::Module || !call.target.qualname.is_empty());
         let nonce = self.nonce();
-        let body = request::call(call, &self.ready.repo, nonce);
+        let body = request::call(call, &self.ready.repo, nonce, self.may_fork);
         self.ask(&ToInit::Call(Request {
             nonce,
-            limits: call.limits.clone(),
+            limits: limits_of(call),
             conditions: call.conditions.clone(),
             seed: call.seed,
             takes_turns,
@@ -158,6 +164,15 @@ impl Sandbox {
         }
         let _ = self.process.wait();
     }
+}
+
+/// Threads that Menace itself adds are not the section's.
+fn limits_of(call: &Call) -> Limits {
+    let mut limits = call.limits.clone();
+    if let Some(burst) = call.conditions.burst {
+        limits.processes += u64::from(burst.threads) + FOR_BURST;
+    }
+    limits
 }
 
 impl Drop for Sandbox {

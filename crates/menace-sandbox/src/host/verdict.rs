@@ -3,7 +3,7 @@
 //! The most alarming wins: a violation over a limit, a limit over a crash, a crash over what the
 //! guest itself reports.
 
-use menace_model::{Exit, Verdict};
+use menace_model::{Exit, Raised, Verdict};
 
 use crate::wire::messages::{Killed, Report};
 
@@ -16,6 +16,8 @@ pub(crate) enum Said {
     Raised {
         memory: bool,
         disk: bool,
+        /// On purpose, and fit for an input that was bad on purpose.
+        refused: bool,
     },
     /// `SystemExit`.
     Exited,
@@ -30,6 +32,18 @@ pub(crate) fn exit_of(status: Option<i32>) -> Exit {
         Some(status) => Exit { code: None, signal: Some(libc::WTERMSIG(status)) },
         None => Exit::default(),
     }
+}
+
+/// What Python itself has for an argument that cannot be dealt with.
+const FOR_BAD_ARGUMENTS: [&str; 6] =
+    ["ValueError", "TypeError", "LookupError", "ArithmeticError", "OSError", "NotImplementedError"];
+
+/// Whether somebody who gets an argument that they cannot deal with would raise this; a repository
+/// that has classes of its own may use whichever it likes.
+pub(crate) fn is_fit_for_bad_argument(exception: &Raised, own_class: bool) -> bool {
+    let mut classes = exception.bases.iter().chain([&exception.kind]);
+    classes.any(|class| FOR_BAD_ARGUMENTS.contains(&class.as_str()))
+        || own_class && exception.bases.iter().any(|base| base == "Exception")
 }
 
 /// The word, and a sentence when the word is not enough.
@@ -63,6 +77,7 @@ pub(crate) fn judge(report: &Report, said: Said, violations: usize) -> (Verdict,
         Said::Returned => (Verdict::Returned, None),
         Said::Raised { memory: true, .. } => told(Verdict::OutOfMemory, "an allocation failed"),
         Said::Raised { disk: true, .. } => told(Verdict::OutOfDisk, "a write failed"),
+        Said::Raised { refused: true, .. } => (Verdict::Refused, None),
         Said::Raised { .. } => (Verdict::Raised, None),
         Said::Exited => told(Verdict::Crashed, "it asked Python to exit"),
         Said::Unreachable => (Verdict::Unreachable, None),
@@ -127,13 +142,44 @@ mod tests {
 
     #[test]
     fn limits_have_verdicts_of_their_own() {
-        let said = Said::Raised { memory: true, disk: false };
+        let said = Said::Raised { memory: true, disk: false, refused: true };
         assert_eq!(judge(&report(), said, 0).0, Verdict::OutOfMemory);
-        let said = Said::Raised { memory: false, disk: true };
+        let said = Said::Raised { memory: false, disk: true, refused: true };
         assert_eq!(judge(&report(), said, 0).0, Verdict::OutOfDisk);
         let full = Report { disk_full: true, ..report() };
         assert_eq!(judge(&full, Said::Returned, 0).0, Verdict::OutOfDisk);
         let cpu = Report { status: Some(libc::SIGXCPU), ..report() };
         assert_eq!(judge(&cpu, Said::Nothing, 0).0, Verdict::TimedOut);
+    }
+
+    #[test]
+    fn a_refusal_is_neither_a_mere_exception_nor_stronger_than_a_violation() {
+        let said = Said::Raised { memory: false, disk: false, refused: true };
+        assert_eq!(judge(&report(), said, 0).0, Verdict::Refused);
+        assert_eq!(judge(&report(), said, 1).0, Verdict::Violated);
+    }
+
+    #[test]
+    fn some_exceptions_are_fit_for_a_bad_argument() {
+        let raised = |kind: &str, bases: &[&str]| Raised {
+            kind: kind.to_owned(),
+            message: String::new(),
+            bases: bases.iter().map(|base| (*base).to_owned()).collect(),
+            explicit: true,
+            frames: Vec::new(),
+            errno: None,
+            cause: None,
+            group: Vec::new(),
+            notes: Vec::new(),
+        };
+        let value = raised("ValueError", &["Exception", "BaseException"]);
+        let key = raised("KeyError", &["LookupError", "Exception", "BaseException"]);
+        assert!(is_fit_for_bad_argument(&value, false) && is_fit_for_bad_argument(&key, false));
+        let runtime = raised("RuntimeError", &["Exception", "BaseException"]);
+        assert!(!is_fit_for_bad_argument(&runtime, false));
+        let own = raised("shop.Sold", &["Exception", "BaseException"]);
+        assert!(is_fit_for_bad_argument(&own, true) && !is_fit_for_bad_argument(&own, false));
+        let exit = raised("shop.Leave", &["BaseException"]);
+        assert!(!is_fit_for_bad_argument(&exit, true));
     }
 }

@@ -1,0 +1,175 @@
+//! What the harness tells of a call's conditions: what was reached, asked, felt, and done in company.
+//!
+//! The guest can write into the same memory: only what was asked for is taken, and only what fits.
+
+use menace_model::{
+    Asked, BurstReport, Call, Coverage, FaultMode, Felt, FileCoverage, Outcome, UpstreamReport,
+};
+
+use crate::wire::marshal::Item;
+
+/// The faults that are the harness's to make.
+const IN_THE_HARNESS: [FaultMode; 2] = [FaultMode::FlakyUpstream, FaultMode::SchemaDrift];
+
+/// Adds it to the outcome.
+pub(super) fn add(outcome: &mut Outcome, said: &Item, call: &Call) {
+    if call.coverage {
+        outcome.coverage = said.get("coverage").map(coverage);
+    }
+    if call.conditions.burst.is_some() {
+        outcome.burst = said.get("burst").map(burst);
+    }
+    let faults = call.conditions.faults.iter().map(|fault| fault.mode);
+    let harness: Vec<FaultMode> = faults.filter(|mode| IN_THE_HARNESS.contains(mode)).collect();
+    if call.conditions.upstream.is_some() || harness.contains(&FaultMode::FlakyUpstream) {
+        outcome.upstream = said.get("upstream").map(upstream);
+    }
+    for item in said.get("felt").map(Item::items).unwrap_or_default() {
+        outcome.felt.extend(felt(item).filter(|felt| harness.contains(&felt.mode)));
+    }
+}
+
+fn coverage(item: &Item) -> Coverage {
+    let files = item.items().iter().filter_map(|file| match file.items() {
+        [name, lines, branches] => Some(FileCoverage {
+            file: name.as_text()?,
+            lines: numbers(lines),
+            branches: numbers(branches).chunks_exact(2).map(|step| (step[0], step[1])).collect(),
+        }),
+        _ => None,
+    });
+    Coverage { files: files.collect() }
+}
+
+fn numbers(item: &Item) -> Vec<u32> {
+    let whole = |item: &Item| item.as_int().and_then(|number| u32::try_from(number).ok());
+    item.items().iter().filter_map(whole).collect()
+}
+
+fn burst(item: &Item) -> BurstReport {
+    let count = |key| item.get(key).and_then(count).unwrap_or(0);
+    let yes = |key| item.get(key).and_then(Item::as_bool).unwrap_or(false);
+    BurstReport {
+        threads_spawned: count("threads_spawned"),
+        tasks_spawned: count("tasks_spawned"),
+        finished: count("finished"),
+        deadlocked: yes("deadlocked"),
+        raised: item.get("raised").map(Item::texts).unwrap_or_default(),
+        distinct_results: count("distinct_results"),
+        differs: yes("differs"),
+    }
+}
+
+fn upstream(item: &Item) -> UpstreamReport {
+    let requests = item.get("requests").map(Item::items).unwrap_or_default();
+    let asked = |request: &Item| match request.items() {
+        [what, answer] => Some(Asked { what: what.as_text()?, answer: answer.as_text()? }),
+        _ => None,
+    };
+    UpstreamReport {
+        requests: requests.iter().filter_map(asked).collect(),
+        without_timeout: item.get("without_timeout").and_then(count).unwrap_or(0),
+    }
+}
+
+fn felt(item: &Item) -> Option<Felt> {
+    let [mode, offered, struck, first, last_ns] = item.items() else { return None };
+    let word = mode.as_text()?;
+    Some(Felt {
+        mode: FaultMode::ALL.into_iter().find(|mode| mode.as_str() == word)?,
+        offered: count(offered)?,
+        struck: count(struck)?,
+        first: first.as_text(),
+        last_ms: last_ns.as_float().map(|nanos| nanos / 1e6),
+    })
+}
+
+fn count(item: &Item) -> Option<u64> {
+    item.as_int().and_then(|count| u64::try_from(count).ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use menace_model::{Burst, Fault, How, ModuleRef, Stage, Target, Upstream, Verdict, When};
+
+    use super::*;
+    use crate::wire::marshal::Writer;
+
+    fn call() -> Call {
+        let module = ModuleRef { name: "m".to_owned(), path: None };
+        Call::new(Target { module, qualname: "f".to_owned(), how: How::Function })
+    }
+
+    fn said() -> Item {
+        let mut out = Writer::default();
+        out.open_dict();
+        out.str("coverage");
+        out.list(2);
+        out.list(3);
+        out.str("a.py");
+        for numbers in [&[3, 4, -1][..], &[3, 4, 4, 3, 9][..]] {
+            out.list(numbers.len());
+            numbers.iter().for_each(|number| out.int(*number));
+        }
+        out.none();
+        out.str("burst");
+        out.open_dict();
+        out.str("finished");
+        out.int(7);
+        out.str("differs");
+        out.bool(true);
+        out.close_dict();
+        out.str("upstream");
+        out.open_dict();
+        out.str("without_timeout");
+        out.int(-3);
+        out.close_dict();
+        out.str("felt");
+        out.list(2);
+        for mode in ["schema_drift", "disk"] {
+            out.list(5);
+            out.str(mode);
+            out.int(4);
+            out.int(2);
+            out.str("x.json");
+            out.int(5_000_000);
+        }
+        out.close_dict();
+        Item::read(&out.0).unwrap()
+    }
+
+    fn added(call: &Call) -> Outcome {
+        let mut outcome = Outcome::of(Verdict::Returned, Stage::Call);
+        add(&mut outcome, &said(), call);
+        outcome
+    }
+
+    #[test]
+    fn what_was_not_asked_for_is_not_taken() {
+        assert_eq!(added(&call()), Outcome::of(Verdict::Returned, Stage::Call));
+    }
+
+    #[test]
+    fn what_was_asked_for_is_taken_as_far_as_it_fits() {
+        let mut call = call();
+        call.coverage = true;
+        call.conditions.burst = Some(Burst { threads: 8, tasks: 8 });
+        call.conditions.upstream = Some(Upstream::default());
+        let strikes = |mode| Fault { mode, when: When::Rate(1.0) };
+        call.conditions.faults = vec![strikes(FaultMode::SchemaDrift), strikes(FaultMode::Disk)];
+        let outcome = added(&call);
+        let file = FileCoverage {
+            file: "a.py".to_owned(),
+            lines: vec![3, 4],
+            branches: vec![(3, 4), (4, 3)],
+        };
+        assert_eq!(outcome.coverage, Some(Coverage { files: vec![file] }));
+        let burst = BurstReport { finished: 7, differs: true, ..BurstReport::default() };
+        assert_eq!(outcome.burst, Some(burst));
+        assert_eq!(outcome.upstream, Some(UpstreamReport::default()));
+        // The disk is the init's.
+        let [felt] = &outcome.felt[..] else { panic!("{:?}", outcome.felt) };
+        assert_eq!((felt.mode, felt.struck), (FaultMode::SchemaDrift, 2));
+        assert_eq!(felt.last_ms, Some(5.0));
+    }
+}
