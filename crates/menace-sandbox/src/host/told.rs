@@ -109,7 +109,9 @@ mod tests {
         out.str("a.py");
         for numbers in [&[3, 4, -1][..], &[3, 4, 4, 3, 9][..]] {
             out.list(numbers.len());
-            numbers.iter().for_each(|number| out.int(*number));
+            for number in numbers {
+                out.int(*number);
+            }
         }
         out.none();
         out.str("burst");
