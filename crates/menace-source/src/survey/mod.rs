@@ -74,7 +74,8 @@ struct Named<'a> {
 }
 
 impl Analysis {
-    /// Looks closer. The first time, every file of the repository is read once more.
+    /// Looks closer. The first time, every file of the repository is read once more; the tables
+    /// that a survey asks are made for each, so keep it.
     pub fn survey(&self) -> Result<Survey<'_>, SurveyError> {
         let repository = &self.repository;
         let second_look = if let Some(known) = repository.second_look.get() {

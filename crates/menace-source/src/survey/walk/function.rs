@@ -105,8 +105,8 @@ impl<'a> Walker<'a> {
         mut cases: FxHashMap<&'a str, Known<'a>>,
     ) {
         for parameter in parameters {
-            let parameter = parameter.as_parameter();
-            let name = parameter.name.as_str();
+            let annotation = parameter.annotation().filter(|_| !parameter.is_variadic());
+            let name = parameter.name().as_str();
             let mut known = cases.remove(name).unwrap_or_default();
             if let Some(section) = section {
                 let params = &self.hints[section].params;
@@ -114,7 +114,6 @@ impl<'a> Walker<'a> {
                     known.origins = Known::param(section, param).origins;
                 }
             }
-            let annotation = parameter.annotation.as_deref();
             known.class = annotation.and_then(|annotation| self.class_named(annotation));
             self.env.set(name, known);
         }
