@@ -6,12 +6,13 @@
 
 use std::collections::BTreeSet;
 
-use menace_model::{Call, Hints, Outcome, Section, SectionId, Seed, Target, Verdict};
+use menace_model::{Call, How, Outcome, Section, SectionId, Seed, Target, Verdict};
 use menace_sandbox::{Backend, Cancel, Interpose, Job, Pool, SandboxError, WarmSpec};
 use menace_scenario::explore::{Budget, Explorer, Finding};
-use menace_scenario::input::{Facts, InputSettings, Inputs};
+use menace_scenario::input::{InputSettings, Inputs};
 use menace_source::{Analysis, SurveyError};
 
+use crate::survey::Surveyed;
 use crate::targets;
 
 /// How far to go.
@@ -49,47 +50,44 @@ struct Subject<'a> {
     spec: WarmSpec,
 }
 
-/// Explores all sections; `progress` hears of the calls that were made so far.
+/// A call that was made.
+#[derive(Debug, Clone, Copy)]
+pub struct Made<'a> {
+    pub section: &'a SectionId,
+    /// Which call of the section this is, counted from 0.
+    pub number: usize,
+    pub call: &'a Call,
+    pub outcome: &'a Outcome,
+}
+
+/// Explores all sections; `witness` hears of every call, generation after generation, in an order
+/// that does not depend on who was done first.
 pub fn explore(
     analysis: &Analysis,
     backend: &dyn Backend,
     exploration: &Exploration,
-    progress: &dyn Fn(usize),
+    witness: &mut dyn FnMut(Made<'_>),
 ) -> Result<Vec<Explored>, ExploreError> {
-    let survey = analysis.survey()?;
-    let (classes, types) = (survey.classes(), survey.type_names());
-    let hints: Vec<Vec<Hints>> =
-        analysis.modules.iter().map(|module| survey.hints(module)).collect::<Result<_, _>>()?;
-    let mut facts = Facts::new(&classes, &types);
-    for (module, hints) in analysis.modules.iter().zip(&hints) {
-        for (section, hints) in module.sections.iter().zip(hints) {
-            facts.add(&module.name, section, hints);
-        }
-    }
+    let surveyed = Surveyed::new(analysis)?;
+    let facts = surveyed.facts();
     let mut subjects = Vec::new();
     let mut closed = Vec::new();
-    for (module, hints) in analysis.modules.iter().zip(&hints) {
-        let module_ref =
-            menace_model::ModuleRef { name: module.name.clone(), path: Some(module.path.clone()) };
-        let spec = WarmSpec {
-            import_roots: targets::import_roots(analysis, module),
-            ..WarmSpec::new(Some(module_ref.clone()))
-        };
-        for (section, hints) in module.sections.iter().zip(hints) {
-            match targets::reach(section) {
-                Ok((qualname, how)) if how != menace_model::How::Module => {
-                    let target = Target { module: module_ref.clone(), qualname, how };
-                    let inputs = Inputs::new(section, hints, &facts, &exploration.inputs);
-                    let budget = exploration.budget;
-                    let explorer = Explorer::new(section, target, inputs, budget, exploration.seed);
-                    subjects.push(Subject { explorer, spec: spec.clone() });
-                }
-                Ok(_) => {}
-                Err(why) => closed.push(unreached(section, why.why)),
+    for (module, section, hints) in surveyed.sections() {
+        match targets::reach(section) {
+            Ok((qualname, how)) if how != How::Module => {
+                let spec = targets::warm_spec(analysis, module);
+                let reference = targets::module_ref(module);
+                let target = Target { module: reference, qualname, how };
+                let inputs = Inputs::new(section, hints, &facts, &exploration.inputs);
+                let (budget, seed) = (exploration.budget, exploration.seed);
+                let explorer = Explorer::new(section, target, inputs, budget, seed);
+                subjects.push(Subject { explorer, spec });
             }
+            Ok(_) => {}
+            Err(why) => closed.push(unreached(section, why.why)),
         }
     }
-    run(backend, exploration, &mut subjects, progress)?;
+    run(backend, exploration, &mut subjects, witness)?;
     let explored = subjects.into_iter().map(|subject| Explored {
         section: subject.explorer.section().id.clone(),
         findings: subject.explorer.findings().to_vec(),
@@ -114,60 +112,72 @@ fn run(
     backend: &dyn Backend,
     exploration: &Exploration,
     subjects: &mut [Subject<'_>],
-    progress: &dyn Fn(usize),
+    witness: &mut dyn FnMut(Made<'_>),
 ) -> Result<(), SandboxError> {
     let pool = Pool::new(backend, exploration.workers, exploration.cancel.clone());
-    let mut made = 0;
     loop {
+        let numbers: Vec<usize> = subjects.iter().map(|one| one.explorer.calls()).collect();
         let generations: Vec<Vec<Call>> =
             subjects.iter_mut().map(|subject| subject.explorer.next_generation()).collect();
-        let total: usize = generations.iter().map(Vec::len).sum();
-        if total == 0 {
+        if generations.iter().all(Vec::is_empty) {
             return Ok(());
         }
-        let mut jobs: Vec<(usize, usize, Job)> = Vec::with_capacity(total);
-        for (at, (subject, calls)) in subjects.iter().zip(generations).enumerate() {
-            for (index, call) in calls.into_iter().enumerate() {
-                let interpose = Interpose::of(&call.conditions);
-                let mut spec = WarmSpec { interpose, ..subject.spec.clone() };
-                // The ceiling of what its calls may have.
-                spec.limits.processes = spec.limits.processes.max(call.limits.processes);
-                jobs.push((at, index, Job { spec, call }));
-            }
-        }
-        // Calls that can share an interpreter one after the other.
-        jobs.sort_by_key(|(_, _, job)| {
-            let wants = job.spec.interpose;
-            (
-                job.spec.module.as_ref().map(|module| module.name.clone()),
-                (wants.files, wants.memory, wants.sockets),
-                job.spec.limits.processes,
-            )
-        });
-        let places: Vec<(usize, usize)> = jobs.iter().map(|(at, index, _)| (*at, *index)).collect();
-        let mut outcomes: Vec<Vec<Option<Outcome>>> = vec![Vec::new(); subjects.len()];
-        for (at, _) in &places {
-            outcomes[*at].push(None);
-        }
-        let mut failed = None;
-        pool.run(jobs.into_iter().map(|(_, _, job)| job), |position, result| {
-            let (at, index) = places[position];
-            match result {
-                Ok(outcome) => outcomes[at][index] = Some(outcome),
-                Err(error) => failed = failed.take().or(Some(error)),
-            }
-            made += 1;
-            progress(made);
-        });
-        if let Some(error) = failed {
-            return Err(error);
-        }
+        let outcomes = outcomes(&pool, subjects, &generations)?;
         if exploration.cancel.is_cancelled() {
             return Err(SandboxError::Cancelled);
         }
-        for (subject, outcomes) in subjects.iter_mut().zip(outcomes) {
-            let outcomes: Vec<Outcome> = outcomes.into_iter().flatten().collect();
-            subject.explorer.learn(&outcomes);
+        for (at, subject) in subjects.iter_mut().enumerate() {
+            let section = &subject.explorer.section().id;
+            for (index, call) in generations[at].iter().enumerate() {
+                let number = numbers[at] + index;
+                witness(Made { section, number, call, outcome: &outcomes[at][index] });
+            }
+            subject.explorer.learn(&outcomes[at]);
         }
+    }
+}
+
+/// Makes the calls of a generation of every section; outcomes in the same order.
+fn outcomes(
+    pool: &Pool<'_>,
+    subjects: &[Subject<'_>],
+    generations: &[Vec<Call>],
+) -> Result<Vec<Vec<Outcome>>, SandboxError> {
+    let mut jobs: Vec<(usize, usize, Job)> = Vec::new();
+    for (at, (subject, calls)) in subjects.iter().zip(generations).enumerate() {
+        for (index, call) in calls.iter().enumerate() {
+            let interpose = Interpose::of(&call.conditions);
+            let mut spec = WarmSpec { interpose, ..subject.spec.clone() };
+            // The ceiling of what its calls may have.
+            spec.limits.processes = spec.limits.processes.max(call.limits.processes);
+            jobs.push((at, index, Job { spec, call: call.clone() }));
+        }
+    }
+    // Calls that can share an interpreter one after the other.
+    jobs.sort_by_key(|(_, _, job)| {
+        let wants = job.spec.interpose;
+        (
+            job.spec.module.as_ref().map(|module| module.name.clone()),
+            (wants.files, wants.memory, wants.sockets),
+            job.spec.limits.processes,
+        )
+    });
+    let places: Vec<(usize, usize)> = jobs.iter().map(|(at, index, _)| (*at, *index)).collect();
+    let mut outcomes: Vec<Vec<Option<Outcome>>> =
+        generations.iter().map(|calls| vec![None; calls.len()]).collect();
+    let mut failed = None;
+    pool.run(jobs.into_iter().map(|(_, _, job)| job), |position, result| {
+        let (at, index) = places[position];
+        match result {
+            Ok(outcome) => outcomes[at][index] = Some(outcome),
+            Err(error) => failed = failed.take().or(Some(error)),
+        }
+    });
+    match failed {
+        Some(error) => Err(error),
+        None => outcomes
+            .into_iter()
+            .map(|section| section.into_iter().collect::<Option<_>>().ok_or(SandboxError::Cancelled))
+            .collect(),
     }
 }

@@ -2,6 +2,9 @@
 //! what came of them.
 
 mod explore;
+pub mod inputs;
+mod survey;
 pub mod targets;
 
-pub use explore::{Exploration, ExploreError, Explored, explore};
+pub use explore::{Exploration, ExploreError, Explored, Made, explore};
+pub use survey::Surveyed;

@@ -1,6 +1,7 @@
 //! How sections are reached: what is called, how, and from where it is imported.
 
-use menace_model::{How, ModuleReport, Section, SectionKind};
+use menace_model::{How, ModuleRef, ModuleReport, Section, SectionKind};
+use menace_sandbox::WarmSpec;
 use menace_source::Analysis;
 
 /// Why a section cannot be called.
@@ -43,6 +44,18 @@ pub fn reach(section: &Section) -> Result<(String, How), Closed> {
 /// Without the number of the definition.
 pub fn bare(qualname: &str) -> &str {
     qualname.split_once('#').map_or(qualname, |(name, _)| name)
+}
+
+pub fn module_ref(module: &ModuleReport) -> ModuleRef {
+    ModuleRef { name: module.name.clone(), path: Some(module.path.clone()) }
+}
+
+/// An interpreter that has imported the module.
+pub fn warm_spec(analysis: &Analysis, module: &ModuleReport) -> WarmSpec {
+    WarmSpec {
+        import_roots: import_roots(analysis, module),
+        ..WarmSpec::new(Some(module_ref(module)))
+    }
 }
 
 /// The directory that a module's name is relative to; none when that lies above the repository.

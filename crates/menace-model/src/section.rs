@@ -26,6 +26,10 @@ impl SectionId {
         &self.0
     }
 
+    pub fn path(&self) -> &str {
+        self.0.rsplit_once("::").map_or("", |(path, _)| path)
+    }
+
     pub fn qualname(&self) -> &str {
         // No qualified name contains a colon, and a path may.
         self.0.rsplit_once(':').map_or(&*self.0, |(_, qualname)| qualname)

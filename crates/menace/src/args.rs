@@ -2,7 +2,7 @@
 
 use clap::{Parser, Subcommand, ValueEnum};
 
-use crate::commands::{analyze, doctor, env, exec, presets, settings};
+use crate::commands::{analyze, doctor, env, exec, inputs, presets, settings};
 use crate::exit;
 
 /// Exercises every function of a Python repository and says what breaks, where, and how to see
@@ -45,6 +45,7 @@ pub(crate) struct Global {
 pub(crate) enum Command {
     Analyze(analyze::Analyze),
     Exec(Box<exec::Exec>),
+    Inputs(inputs::ShowInputs),
     Presets(presets::Presets),
     Doctor(doctor::Doctor),
     Settings(settings::ShowSettings),

@@ -1,7 +1,7 @@
 //! The inputs of one section: which ways there are, in which order, with which shares.
 
 use std::cell::OnceCell;
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashSet, VecDeque};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use menace_model::{
@@ -17,6 +17,7 @@ use super::make::arguments::{assembled, fitted};
 use super::make::file::Content;
 use super::make::{Choice, Given, Maker, Slots, Style};
 use super::misuse::Misuse;
+use super::plugged::{Named, Plugged, is_plain};
 use super::records::Record;
 use super::strategy::Strategy;
 use super::synthetic::{self, Example};
@@ -38,6 +39,8 @@ pub struct InputSettings {
     pub templates: Templates,
     /// What a language model wrote.
     pub synthetic: BTreeMap<SectionId, Vec<Record>>,
+    /// What plugins made of inputs that they were shown.
+    pub plugged: BTreeMap<SectionId, Plugged>,
 }
 
 impl Default for InputSettings {
@@ -49,6 +52,7 @@ impl Default for InputSettings {
             history: History::default(),
             templates: Templates::default(),
             synthetic: BTreeMap::new(),
+            plugged: BTreeMap::new(),
         }
     }
 }
@@ -173,6 +177,21 @@ impl<'a> Inputs<'a> {
         self.stream(seed).take(count).collect()
     }
 
+    /// The first well-meant inputs of plain data, as plugins are shown them.
+    pub fn shown(&self, count: usize, seed: Seed) -> Vec<Named> {
+        let inputs = self.stream(seed).take(4 * count).filter(|input| !input.strategy.is_bad());
+        inputs.filter_map(|input| self.named(&input)).take(count).collect()
+    }
+
+    /// The arguments by name, when all of them are plain data.
+    fn named(&self, input: &Input) -> Option<Named> {
+        let slots = fitted(&self.guesses, input.args.clone(), input.kwargs.clone())?;
+        let named = self.guesses.iter().zip(slots);
+        let named = named.filter_map(|(guess, slot)| Some((guess.name.clone(), slot?)));
+        let named: Named = named.collect();
+        named.iter().all(|(_, value)| is_plain(value)).then_some(named)
+    }
+
     /// Input after input, no two alike. The same seed gives the same ones.
     pub fn stream(&self, seed: Seed) -> Stream<'_> {
         let module = Some(self.told.module).filter(|module| !module.is_empty());
@@ -204,10 +223,16 @@ impl<'a> Inputs<'a> {
             good = vec![Way::Signature];
         }
         let bad = [Way::Hostile, Way::Misuse].into_iter().filter(wanted).collect();
+        let plugged = self.settings.plugged.get(&self.section.id);
+        let added = plugged.map_or(&[][..], |plugged| plugged.added.as_slice()).iter();
         Stream {
             inputs: self,
             seed,
             stubs,
+            plugged: added
+                .filter_map(|record| self.of_record(record, Strategy::Plugins))
+                .collect(),
+            dropped: plugged.map_or(&[], |plugged| plugged.dropped.as_slice()),
             templates,
             good,
             bad,
@@ -554,6 +579,9 @@ pub struct Stream<'a> {
     inputs: &'a Inputs<'a>,
     seed: Seed,
     stubs: Vec<Input>,
+    plugged: VecDeque<Input>,
+    /// What a plugin took out.
+    dropped: &'a [Named],
     templates: Vec<Input>,
     good: Vec<Way>,
     bad: Vec<Way>,
@@ -580,6 +608,9 @@ impl Stream<'_> {
     }
 
     fn attempt(&mut self) -> Option<Input> {
+        if let Some(input) = self.plugged.pop_front() {
+            return Some(input);
+        }
         let way = self.next_way();
         let mut input = self.of(way);
         // A way that has nothing leaves its turn to the next.
@@ -587,6 +618,11 @@ impl Stream<'_> {
             input = self.of(Way::Signature);
         }
         input
+    }
+
+    fn is_dropped(&self, input: &Input) -> bool {
+        !self.dropped.is_empty()
+            && self.inputs.named(input).is_some_and(|named| self.dropped.contains(&named))
     }
 
     fn of(&mut self, way: Way) -> Option<Input> {
@@ -609,6 +645,9 @@ impl Iterator for Stream<'_> {
         }
         for _ in 0..MAX_REPEATS {
             let Some(input) = self.attempt() else { continue };
+            if self.is_dropped(&input) {
+                continue;
+            }
             let mut hasher = DefaultHasher::new();
             (&input.receiver, &input.args, &input.kwargs).hash(&mut hasher);
             if self.seen.insert(hasher.finish()) {

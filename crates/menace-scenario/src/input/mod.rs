@@ -6,7 +6,7 @@
 //! make       shape → value: typical, realistic, random
 //! boundary   shape → its edges          hostile   role → what does harm
 //! misuse     a good call → a bad one    drift     data → data of another schema
-//! records, history, templates, synthetic          inputs that somebody wrote down
+//! records, history, templates, synthetic, plugged inputs that somebody wrote down
 //!   ▼
 //! Inputs     which of them, in which order, with which shares
 //! ```
@@ -24,6 +24,7 @@ mod inputs;
 mod make;
 mod misuse;
 pub mod mutate;
+mod plugged;
 mod python;
 pub mod records;
 mod shape;
@@ -36,6 +37,7 @@ use menace_model::{Call, Fixtures, Intent, Value};
 
 pub use facts::Facts;
 pub use hostile::Threat;
+pub use plugged::{Named, Plugged};
 pub use inputs::{InputSettings, Inputs, Stream};
 pub use strategy::Strategy;
 pub use topic::Role;

@@ -11,6 +11,8 @@ use menace_settings::StubStrategy;
 pub enum Strategy {
     /// Given by the user; nothing else is then tried.
     Stubs,
+    /// Made by a plugin; these come first.
+    Plugins,
     /// What was worth keeping of earlier runs.
     History,
     /// Values that a file gives for a section or a parameter.
@@ -44,6 +46,7 @@ impl Strategy {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Stubs => "stubs",
+            Self::Plugins => "plugins",
             Self::History => "history",
             Self::Templates => "templates",
             Self::Signature => "signature",

@@ -12,7 +12,7 @@ group! {
         input_stubs: Option<JsonRecords> = "SANDBOX_INPUT_STUBS";
 
         /// The ways to make inputs, taken in turns. Unset, all are used in their usual order.
-        strategy: Option<Vec<StubStrategy>> = "SANDBOX_STUB_STRATEGY";
+        strategy: Option<Vec<StubStrategy>> = "SANDBOX_STUB_STRATEGY".flags(&["--strategy"]);
 
         /// Inputs that were worth keeping, one JSON object per line.
         history: PathBuf = "SANDBOX_INPUT_HISTORY"

@@ -1,10 +1,10 @@
 //! `menace exec`: one call of one section, in isolation, and what came of it.
 
-mod interrupt;
-mod preset;
+pub(crate) mod interrupt;
+pub(crate) mod preset;
 mod receiver;
 pub(crate) mod repeat;
-mod target;
+pub(crate) mod target;
 
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -351,7 +351,7 @@ impl Exec {
     }
 }
 
-fn analyze(context: &Context, cache: Option<PathBuf>) -> Result<Analysis, Failure> {
+pub(crate) fn analyze(context: &Context, cache: Option<PathBuf>) -> Result<Analysis, Failure> {
     let options = menace_source::Options {
         cache,
         scanner: ScannerChoice::Builtin,
@@ -377,7 +377,7 @@ fn unreachable(why: &str) -> Outcome {
 }
 
 /// What the user can mend, and what not.
-fn failure(error: SandboxError) -> Failure {
+pub(crate) fn failure(error: SandboxError) -> Failure {
     match error {
         SandboxError::Repository { .. }
         | SandboxError::NoIsolation { .. }

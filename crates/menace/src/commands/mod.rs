@@ -4,6 +4,7 @@ pub(crate) mod analyze;
 pub(crate) mod doctor;
 pub(crate) mod env;
 pub(crate) mod exec;
+pub(crate) mod inputs;
 pub(crate) mod presets;
 pub(crate) mod settings;
 
@@ -15,6 +16,7 @@ pub(crate) fn dispatch(arguments: Arguments) -> Result<(), Failure> {
     match command {
         Command::Analyze(command) => command.run(&global),
         Command::Exec(command) => command.run(&global),
+        Command::Inputs(command) => command.run(&global),
         Command::Presets(command) => command.run(&global),
         Command::Doctor(command) => command.run(&global),
         Command::Settings(command) => command.run(&global),

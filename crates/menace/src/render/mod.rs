@@ -3,6 +3,8 @@
 pub(crate) mod analysis_json;
 pub(crate) mod analysis_table;
 pub(crate) mod doctor_table;
+pub(crate) mod inputs_json;
+pub(crate) mod inputs_table;
 pub(crate) mod outcome_json;
 pub(crate) mod outcome_table;
 pub(crate) mod output;

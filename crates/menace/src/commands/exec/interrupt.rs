@@ -10,7 +10,7 @@ use crate::exit;
 const PATIENCE: Duration = Duration::from_millis(700);
 
 /// From here on, SIGINT, SIGTERM and SIGHUP end every sandbox, then the program.
-pub(super) fn ends(cancel: &Cancel) -> Result<(), ctrlc::Error> {
+pub(crate) fn ends(cancel: &Cancel) -> Result<(), ctrlc::Error> {
     let cancel = cancel.clone();
     ctrlc::set_handler(move || {
         cancel.cancel();

@@ -15,7 +15,7 @@ use crate::exit::Failure;
 const FLAG: &str = "--preset";
 
 /// Reads it: JSON, or the name of a profile such as `flaky_upstream:low`.
-pub(super) fn read(
+pub(crate) fn read(
     text: &str,
     mocks: Option<&Path>,
     settings: &Settings,
@@ -47,7 +47,7 @@ fn answers(file: &Path) -> Result<Vec<Mock>, Failure> {
 }
 
 /// Tells what a single call with given arguments cannot do, and what changes nothing.
-pub(super) fn warn(preset: &Preset) {
+pub(crate) fn warn(preset: &Preset) {
     for oddity in preset.oddities().iter().filter(|oddity| oddity.key.is_some()) {
         tracing::warn!("{FLAG}: {oddity}");
     }
@@ -64,7 +64,7 @@ pub(super) fn warn(preset: &Preset) {
 }
 
 /// Tells which limits and conditions of a call nothing held.
-pub(super) fn warn_of_unheld(conditions: &menace_model::Conditions, outcome: &Outcome) {
+pub(crate) fn warn_of_unheld(conditions: &menace_model::Conditions, outcome: &Outcome) {
     for limit in &outcome.unenforced {
         tracing::warn!(
             "nothing here can hold the limit `{limit}`; `menace doctor` tells what is missing"
@@ -78,7 +78,7 @@ pub(super) fn warn_of_unheld(conditions: &menace_model::Conditions, outcome: &Ou
 }
 
 /// Which system calls the sandbox must ask about.
-pub(super) fn interpose(preset: &Preset) -> Interpose {
+pub(crate) fn interpose(preset: &Preset) -> Interpose {
     let Interposed { files, memory, sockets } = preset.isolation().interposed;
     Interpose { files, memory, sockets }
 }

@@ -15,7 +15,7 @@ const SUGGESTIONS: usize = 3;
 
 /// What a target leads to.
 #[derive(Debug)]
-pub(super) struct Found<'a> {
+pub(crate) struct Found<'a> {
     pub target: Target,
     pub line: Option<u32>,
     /// Directories for the front of `sys.path`, relative to the repository.
@@ -25,7 +25,7 @@ pub(super) struct Found<'a> {
 
 /// What it takes to call it.
 #[derive(Debug)]
-pub(super) enum Way<'a> {
+pub(crate) enum Way<'a> {
     Open,
     /// It needs an instance.
     On(&'a Section),
@@ -34,13 +34,18 @@ pub(super) enum Way<'a> {
 }
 
 impl Found<'_> {
-    pub(super) fn is_module(&self) -> bool {
+    pub(crate) fn is_module(&self) -> bool {
         self.target.how == How::Module
+    }
+
+    /// Does it lead to this section of its module?
+    pub(crate) fn is(&self, section: &Section) -> bool {
+        targets::reach(section).is_ok_and(|(qualname, _)| qualname == self.target.qualname)
     }
 }
 
 /// Finds the section that is meant.
-pub(super) fn find<'a>(analysis: &'a Analysis, typed: &str) -> Result<Found<'a>, Error> {
+pub(crate) fn find<'a>(analysis: &'a Analysis, typed: &str) -> Result<Found<'a>, Error> {
     let (module_name, qualname) = match typed.rsplit_once(':') {
         Some((module, qualname)) if !module.is_empty() && !qualname.is_empty() => {
             (module, qualname)

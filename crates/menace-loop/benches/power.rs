@@ -1,0 +1,195 @@
+//! What exploring finds: `cargo xtask bench power`.
+//!
+//! The fixture `robustness` has 40 planted bugs and 40 sound twins, and says which is which. It is
+//! explored twice with the same seed: what was found, who was blamed wrongly, how long it took, and
+//! whether every call had the same verdict both times.
+//!
+//! With a directory as argument, that is explored instead, and every finding is printed.
+
+#![expect(clippy::print_stdout, reason = "a benchmark prints its results")]
+
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use menace_loop::{Exploration, Explored, Made};
+use menace_model::{SectionId, Seed, Verdict};
+use menace_sandbox::interpreter::{Interpreter, Search, Source};
+use menace_sandbox::{Cancel, LocalBackend, init};
+use menace_scenario::explore::Budget;
+use menace_scenario::input::InputSettings;
+use menace_source::{Analysis, ScannerChoice};
+use serde::Deserialize;
+
+const SEED: Seed = Seed(1);
+const WORKERS: usize = 2;
+
+/// What the fixture says about itself.
+#[derive(Deserialize)]
+struct Expected {
+    bugs: Vec<Bug>,
+    twins: Vec<Twin>,
+}
+
+#[derive(Deserialize)]
+struct Bug {
+    section: String,
+    weakness: Vec<String>,
+}
+
+#[derive(Deserialize)]
+struct Twin {
+    section: String,
+}
+
+struct Run {
+    explored: Vec<Explored>,
+    verdicts: BTreeMap<(SectionId, usize), (Verdict, String)>,
+    took: Duration,
+}
+
+fn main() {
+    if init::requested() {
+        init::run();
+    }
+    let directory = std::env::args().skip(1).find(|argument| !argument.starts_with("--"));
+    if let Some(directory) = directory {
+        let analysis = analysis(Path::new(&directory));
+        let run = explore(&analysis, Path::new(&directory));
+        print_findings(&analysis, &run);
+        return;
+    }
+    let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/robustness");
+    let text = std::fs::read_to_string(fixture.join("expected.json")).expect("what to expect");
+    let expected: Expected = serde_json::from_str(&text).expect("expected.json");
+    let source = fixture.join("src");
+    let analysis = analysis(&source);
+    let run = explore(&analysis, &source);
+    print_findings(&analysis, &run);
+    compare(&analysis, &run, &expected);
+    let again = explore(&analysis, &source);
+    determinism(&run, &again);
+}
+
+fn analysis(directory: &Path) -> Analysis {
+    let options = menace_source::Options {
+        scanner: ScannerChoice::Builtin,
+        ..menace_source::Options::default()
+    };
+    menace_source::analyze(directory, &options, &|_, _| {}).expect("an analysis")
+}
+
+fn explore(analysis: &Analysis, directory: &Path) -> Run {
+    let sources: Vec<Source> = menace_sandbox::harness_sources()
+        .iter()
+        .map(|(name, text)| Source { name: (*name).to_owned(), text: (*text).to_owned() })
+        .collect();
+    let search = Search {
+        python: None,
+        repository: directory,
+        path: OsStr::new("/usr/local/bin:/usr/bin"),
+        home: None,
+        sources: &sources,
+        cache: None,
+    };
+    let interpreter = Interpreter::find(&search).expect("a Python");
+    let repository: PathBuf = directory.canonicalize().expect("a directory");
+    let backend = LocalBackend::new(menace_sandbox::Options::new(repository, interpreter))
+        .expect("a sandbox");
+    let exploration = Exploration {
+        seed: SEED,
+        budget: Budget::default(),
+        workers: WORKERS,
+        cancel: Cancel::default(),
+        inputs: InputSettings::default(),
+    };
+    let mut verdicts = BTreeMap::new();
+    let start = Instant::now();
+    let explored = menace_loop::explore(analysis, &backend, &exploration, &mut |made: Made<'_>| {
+        let input = format!("{:?} {:?} {:?}", made.call.args, made.call.kwargs, made.call.conditions);
+        verdicts.insert((made.section.clone(), made.number), (made.outcome.verdict, input));
+    })
+    .expect("an exploration");
+    Run { explored, verdicts, took: start.elapsed() }
+}
+
+fn print_findings(analysis: &Analysis, run: &Run) {
+    for explored in &run.explored {
+        let name = name(analysis, &explored.section);
+        if let Some(why) = &explored.closed {
+            println!("{name}: {why}");
+            continue;
+        }
+        let returned = explored.verdicts.contains(&Verdict::Returned);
+        let never = if returned { "" } else { ", never returned" };
+        println!("{name}: {} calls{never}", explored.calls);
+        for finding in &explored.findings {
+            println!("    {}: {}", finding.weakness.kind, finding.weakness.evidence);
+        }
+    }
+    let calls: usize = run.explored.iter().map(|explored| explored.calls).sum();
+    println!("{} sections, {calls} calls in {:.1} s", run.explored.len(), run.took.as_secs_f64());
+}
+
+fn compare(analysis: &Analysis, run: &Run, expected: &Expected) {
+    let kinds: BTreeMap<String, Vec<&str>> = run
+        .explored
+        .iter()
+        .map(|explored| {
+            let kinds = explored.findings.iter().map(|finding| finding.weakness.kind.as_str());
+            (name(analysis, &explored.section), kinds.collect())
+        })
+        .collect();
+    let mut found = 0;
+    for bug in &expected.bugs {
+        let seen = kinds.get(&bug.section).cloned().unwrap_or_default();
+        if seen.iter().any(|kind| bug.weakness.iter().any(|wanted| wanted == kind)) {
+            found += 1;
+        } else {
+            println!("not found: {} ({}), seen {seen:?}", bug.section, bug.weakness.join(" or "));
+        }
+    }
+    let mut blamed = 0;
+    for (section, seen) in &kinds {
+        if !expected.bugs.iter().any(|bug| bug.section == *section) && !seen.is_empty() {
+            let what = if expected.twins.iter().any(|twin| twin.section == *section) {
+                "twin"
+            } else {
+                "helper"
+            };
+            blamed += 1;
+            println!("wrongly blamed {what}: {section}: {seen:?}");
+        }
+    }
+    println!(
+        "found {found} of {} bugs in {:.1} s; {blamed} of {} twins and helpers blamed",
+        expected.bugs.len(),
+        run.took.as_secs_f64(),
+        kinds.len() - expected.bugs.len(),
+    );
+}
+
+/// Calls that measure time are made until it can be measured: only their number may differ.
+fn determinism(one: &Run, other: &Run) {
+    let mut same = 0;
+    let mut others = Vec::new();
+    for (key, (verdict, input)) in &one.verdicts {
+        match other.verdicts.get(key) {
+            Some((again, input_again)) if again == verdict && input_again == input => same += 1,
+            again => others.push(format!("{} #{}: {verdict}, then {again:?}", key.0, key.1)),
+        }
+    }
+    println!("same input, same verdict: {same} of {} calls", one.verdicts.len());
+    for other in others.iter().take(20) {
+        println!("    {}", other.chars().take(160).collect::<String>());
+    }
+}
+
+/// `package.module:Qualified.name`.
+fn name(analysis: &Analysis, section: &SectionId) -> String {
+    let path = section.path();
+    let module = analysis.modules.iter().find(|module| module.path == path);
+    let module = module.map_or(path, |module| module.name.as_str());
+    format!("{module}:{}", section.qualname())
+}

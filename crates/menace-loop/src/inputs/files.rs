@@ -1,0 +1,51 @@
+//! Inputs from files and variables.
+
+use std::io::ErrorKind;
+use std::path::PathBuf;
+
+use menace_scenario::input::history::History;
+use menace_scenario::input::records::{self, RecordError};
+use menace_scenario::input::templates::Templates;
+use menace_scenario::input::{InputSettings, Strategy, Threat};
+use menace_settings::{Settings, Value};
+
+#[derive(Debug, thiserror::Error)]
+pub enum InputFileError {
+    #[error("{}: {source}; mend the file or point {name} elsewhere", .path.display())]
+    Read { name: &'static str, path: PathBuf, source: std::io::Error },
+    #[error(transparent)]
+    Content(#[from] RecordError),
+}
+
+/// Reads what the settings name; what is only a default need not be there. `threat` comes from the
+/// preset. Warnings tell of lines that were left out.
+pub fn read(
+    settings: &Settings,
+    threat: Threat,
+) -> Result<(InputSettings, Vec<String>), InputFileError> {
+    let stubs = &settings.stubs;
+    let mut inputs = InputSettings { threat, ..InputSettings::default() };
+    let chosen = stubs.strategy.value.iter().flatten().copied();
+    inputs.strategies = chosen.map(Strategy::from).collect();
+    if let Some(given) = &stubs.input_stubs.value {
+        inputs.stubs = records::read(&given.0, "SANDBOX_INPUT_STUBS")?;
+    }
+    if let Some(text) = text(&stubs.templates, "SANDBOX_INPUT_TEMPLATES")? {
+        inputs.templates = Templates::read(&text, &stubs.templates.display().to_string())?;
+    }
+    let mut warnings = Vec::new();
+    if let Some(text) = text(&stubs.history, "SANDBOX_INPUT_HISTORY")? {
+        let (history, problems) = History::read(&text, &stubs.history.display().to_string());
+        inputs.history = history;
+        warnings.extend(problems.iter().map(|problem| format!("{problem}; the line is left out")));
+    }
+    Ok((inputs, warnings))
+}
+
+fn text(path: &Value<PathBuf>, name: &'static str) -> Result<Option<String>, InputFileError> {
+    match std::fs::read(&path.value) {
+        Ok(bytes) => Ok(Some(String::from_utf8_lossy(&bytes).into_owned())),
+        Err(error) if error.kind() == ErrorKind::NotFound && !path.is_explicit() => Ok(None),
+        Err(source) => Err(InputFileError::Read { name, path: path.value.clone(), source }),
+    }
+}

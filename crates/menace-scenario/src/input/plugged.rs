@@ -1,0 +1,89 @@
+//! What plugins made of the inputs that they were shown.
+
+use menace_model::Value;
+
+use super::records::Record;
+
+/// Arguments by the name of their parameter: an input as a plugin sees it.
+pub type Named = Vec<(String, Value)>;
+
+/// What a plugin returns takes the place of what it was shown.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Plugged {
+    /// Inputs that it made.
+    pub added: Vec<Record>,
+    /// Inputs that it was shown and did not return.
+    pub dropped: Vec<Named>,
+}
+
+impl Plugged {
+    pub fn between(shown: &[Named], returned: Vec<Named>) -> Self {
+        let dropped = shown.iter().filter(|input| !returned.contains(input)).cloned().collect();
+        let added = returned.into_iter().filter(|input| !shown.contains(input));
+        let added = added.map(|arguments| Record {
+            section: None,
+            environment: Vec::new(),
+            receiver: None,
+            arguments,
+        });
+        Self { added: added.collect(), dropped }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.added.is_empty() && self.dropped.is_empty()
+    }
+}
+
+/// Is it data, that means the same in every interpreter?
+pub(crate) fn is_plain(value: &Value) -> bool {
+    let plain = match value {
+        Value::None
+        | Value::Bool(_)
+        | Value::Int(_)
+        | Value::BigInt(_)
+        | Value::Float(_)
+        | Value::Complex { .. }
+        | Value::Str(_)
+        | Value::Bytes(_)
+        | Value::List(_)
+        | Value::Tuple(_)
+        | Value::Set(_)
+        | Value::FrozenSet(_)
+        | Value::Dict(_) => true,
+        _ => false,
+    };
+    let mut all = plain;
+    if plain {
+        value.each_child(&mut |child| all &= is_plain(child));
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn named(value: i64) -> Named {
+        vec![("a".to_owned(), Value::Int(value))]
+    }
+
+    #[test]
+    fn what_is_returned_takes_the_place_of_what_was_shown() {
+        let plugged = Plugged::between(&[named(1), named(2)], vec![named(2), named(3)]);
+        assert_eq!(plugged.dropped, [named(1)]);
+        let [added] = plugged.added.as_slice() else { panic!("one") };
+        assert_eq!(added.arguments, named(3));
+        assert!(Plugged::between(&[named(1)], vec![named(1)]).is_empty());
+    }
+
+    #[test]
+    fn objects_are_not_plain_however_deep() {
+        let object = Value::New {
+            class: "m:C".parse().expect("a reference"),
+            args: Vec::new(),
+            kwargs: Vec::new(),
+        };
+        assert!(is_plain(&Value::List(vec![Value::Int(1)])));
+        assert!(!is_plain(&Value::List(vec![Value::Tuple(vec![object])])));
+    }
+}
