@@ -247,6 +247,10 @@ impl<'a> Explorer<'a> {
         if let Purpose::Scale { size, .. } = probe.purpose {
             if let Some(finding) = self.scaling.note(&probe, size, outcome) {
                 self.suspect(finding);
+            } else if matches!(outcome.verdict, Verdict::TimedOut | Verdict::Crashed)
+                && let Some(weakness) = weakness(&self.witness(&call, &probe, outcome))
+            {
+                self.suspect(Finding { weakness, probe });
             }
             return;
         }

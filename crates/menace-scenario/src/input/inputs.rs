@@ -27,6 +27,9 @@ use super::{Input, boundary, mutate};
 /// So many inputs in a row that were there before: there are no others.
 const MAX_REPEATS: usize = 40;
 
+/// So many declared shapes of a parameter have their edges tried.
+const DECLARED: usize = 4;
+
 /// What the user wants of inputs.
 #[derive(Debug, Clone)]
 pub struct InputSettings {
@@ -422,7 +425,13 @@ impl<'a> Inputs<'a> {
             for (param, guess) in self.guesses.iter().enumerate() {
                 // Parts of a variable number of arguments have edges of their own.
                 let mut maker = self.maker(Seed(0));
-                let values = boundary::values(&mut maker, guess.best(), &guess.name);
+                // All that was declared belongs to it; of guesses, only the best.
+                let shapes = if guess.is_certain { DECLARED } else { 1 };
+                let shapes = guess.shapes.iter().take(shapes);
+                let values = shapes
+                    .map(|(shape, _)| boundary::values(&mut maker, shape, &guess.name))
+                    .collect();
+                let values = boundary::interleaved(values);
                 let around = |value: Value| match guess.kind {
                     menace_model::ParamKind::VarPositional => Value::List(vec![value]),
                     _ => value,

@@ -9,6 +9,7 @@ pub(crate) mod literal;
 mod members;
 mod names;
 mod seen;
+mod sharpen;
 mod uses;
 mod votes;
 
@@ -109,8 +110,11 @@ fn finished(
     let is_certain = annotated.as_ref().is_some_and(|shape| *shape != Shape::Any);
     let mut shapes = match annotated {
         Some(shape) if is_certain => {
-            let ranked = shape.alternatives().iter().enumerate();
-            ranked.map(|(rank, shape)| (shape.clone(), 1.0 / (1.0 + rank as f64))).collect()
+            let seen = hints.map(|hints| Seen::new(&hints.uses)).unwrap_or_default();
+            let all = shape.alternatives().iter();
+            let all = all.flat_map(|shape| sharpen::sharpened(facts, shape, &seen));
+            let ranked = all.enumerate();
+            ranked.map(|(rank, shape)| (shape, 1.0 / (1.0 + rank as f64))).collect()
         }
         _ => votes(facts, param, hints, class, depth).ranked(),
     };

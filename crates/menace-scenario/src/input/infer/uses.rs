@@ -11,9 +11,9 @@ use crate::input::python;
 use crate::input::shape::{Bounds, Duck, Field, PathWhat, Shape};
 
 /// How deep parts of parts, and functions that pass a parameter on, are followed.
-const MAX_DEPTH: usize = 3;
+pub(super) const MAX_DEPTH: usize = 3;
 /// More values than that are no choice.
-const MAX_CHOICES: usize = 12;
+pub(super) const MAX_CHOICES: usize = 12;
 /// Classes of the repository that are tried for their members alone.
 const MAX_CLASSES: usize = 3;
 
@@ -204,7 +204,7 @@ fn passed_to(facts: &Facts<'_>, function: &str, argument: &str, depth: usize) ->
 }
 
 /// The likeliest shape of a part.
-fn part(facts: &Facts<'_>, seen: &Seen, wanted: &Part, depth: usize) -> Shape {
+pub(super) fn part(facts: &Facts<'_>, seen: &Seen, wanted: &Part, depth: usize) -> Shape {
     let name = match wanted {
         Part::Attribute(name) | Part::Method(name) | Part::Key(name) => name.as_str(),
         _ => "",
