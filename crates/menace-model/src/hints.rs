@@ -17,6 +17,8 @@ pub struct Hints {
     pub refused: Vec<CallSite>,
     /// Dotted names of what it raises explicitly.
     pub raises: Vec<String>,
+    /// What it calls, as written: `eval`, `subprocess.run`, `.execute` of something that has no name.
+    pub calls: Vec<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]

@@ -16,7 +16,7 @@ use std::collections::{BTreeSet, HashSet};
 use menace_model::{Call, Intent, Outcome, Section, Seed, Target, Verdict};
 
 use crate::input::drift::Drift;
-use crate::input::{Input, Inputs};
+use crate::input::{Input, Inputs, Strategy};
 use crate::judge::{Shape, Weakness, WeaknessKind, Witness, weakness};
 
 pub use probe::{Probe, Purpose};
@@ -67,6 +67,10 @@ pub struct Explorer<'a> {
     asked: Vec<Probe>,
     corpus: Corpus,
     accepted: HashSet<Shape>,
+    /// Shapes that inputs of the declared types have.
+    declared: HashSet<Shape>,
+    /// A generator came to its end.
+    ends: bool,
     scaling: Scaling,
     trouble: Trouble,
     suspects: Vec<Finding>,
@@ -110,6 +114,8 @@ impl<'a> Explorer<'a> {
             asked: Vec::new(),
             corpus: Corpus::default(),
             accepted: HashSet::new(),
+            declared: HashSet::new(),
+            ends: false,
             scaling: Scaling::default(),
             suspects: Vec::new(),
             findings: Vec::new(),
@@ -159,9 +165,18 @@ impl<'a> Explorer<'a> {
 
     fn plan(&mut self) -> Vec<Probe> {
         match self.stage {
-            Stage::Look => self.made(|intent| !is_attack(intent)),
+            Stage::Look => {
+                let mut probes = self.made(|intent| !is_attack(intent));
+                if let Some(input) = self.inputs.largest(self.seed.of("largest")) {
+                    self.push(&mut probes, input);
+                }
+                probes
+            }
             Stage::Attack => {
                 let mut probes = self.made(is_attack);
+                for input in self.inputs.attacks(self.seed.of("attack")) {
+                    self.push(&mut probes, input);
+                }
                 self.drift(&mut probes);
                 probes
             }
@@ -194,7 +209,7 @@ impl<'a> Explorer<'a> {
         }
     }
 
-    fn made(&self, wanted: impl Fn(Intent) -> bool) -> Vec<Probe> {
+    fn made(&mut self, wanted: impl Fn(Intent) -> bool) -> Vec<Probe> {
         let mut probes = Vec::new();
         for input in self.inputs.take(self.budget.inputs, self.seed.of("inputs")) {
             if wanted(input.intent) {
@@ -204,7 +219,7 @@ impl<'a> Explorer<'a> {
         probes
     }
 
-    fn mutated(&self, generation: usize) -> Vec<Probe> {
+    fn mutated(&mut self, generation: usize) -> Vec<Probe> {
         let seed = self.seed.of("mutate").nth(generation as u64);
         let mut random = seed.random();
         let mut probes = Vec::new();
@@ -217,20 +232,23 @@ impl<'a> Explorer<'a> {
     }
 
     /// What worked, with its data changed.
-    fn drift(&self, probes: &mut Vec<Probe>) {
-        let Some(input) = self.corpus.best() else { return };
+    fn drift(&mut self, probes: &mut Vec<Probe>) {
+        let Some(input) = self.corpus.best().cloned() else { return };
         for index in 0..self.budget.drifted {
             let seed = self.seed.of("drift").nth(index);
             let how = if index % 2 == 0 { Drift::One } else { Drift::Half };
-            if let Some(input) = self.inputs.drifted(input, how, seed) {
+            if let Some(input) = self.inputs.drifted(&input, how, seed) {
                 self.push(probes, input);
             }
         }
     }
 
-    fn push(&self, probes: &mut Vec<Probe>, input: Input) {
+    fn push(&mut self, probes: &mut Vec<Probe>, input: Input) {
         let seed = self.seed.nth(self.calls as u64 + probes.len() as u64).0;
         let mut probe = Probe::new(input, Purpose::Look, seed);
+        if matches!(probe.input.strategy, Strategy::Signature | Strategy::Smart | Strategy::Random) {
+            self.declared.insert(Shape::of(&probe.call(&self.target)));
+        }
         probe.coverage = true;
         probe.conditions.upstream = self.trouble.upstream();
         if !probes.iter().any(|other| other.input == probe.input) {
@@ -260,6 +278,8 @@ impl<'a> Explorer<'a> {
         if in_peace && answered {
             self.accepted.insert(shape.clone());
         }
+        let items = outcome.value.as_ref().filter(|value| !value.more);
+        self.ends |= items.and_then(|value| value.items).is_some_and(|items| items > 0);
         self.trouble.note(&probe, outcome);
         let found = weakness(&self.witness(&call, &probe, outcome));
         if let Some(weakness) = found {
@@ -278,7 +298,9 @@ impl<'a> Explorer<'a> {
             outcome,
             alone: self.trouble.alone(probe),
             accepted: self.accepted.contains(&Shape::of(call)),
-            annotated: self.section.params.iter().all(|param| param.resolved.is_some()),
+            ends: self.ends,
+            annotated: self.section.params.iter().all(|param| param.resolved.is_some())
+                && self.declared.contains(&Shape::of(call)),
         }
     }
 

@@ -122,8 +122,10 @@ pub struct Witness<'a> {
     pub alone: Option<&'a Outcome>,
     /// Another input of the same [`Shape`] was answered.
     pub accepted: bool,
-    /// Every parameter that the input fills has a declared type.
+    /// Every parameter has a declared type, and what it gets is of it.
     pub annotated: bool,
+    /// Another input made it give items, and come to an end.
+    pub ends: bool,
 }
 
 /// What this call says against its section.

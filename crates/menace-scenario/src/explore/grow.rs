@@ -13,14 +13,22 @@ enum Way {
     Digits,
     AlmostMatching,
     Brackets,
+    Blanks,
     Itself,
     Numbers,
     Names,
     Entries,
 }
 
-const TEXT: [Way; 6] =
-    [Way::Letters, Way::Words, Way::AlmostMatching, Way::Digits, Way::Brackets, Way::Itself];
+const TEXT: [Way; 7] = [
+    Way::Letters,
+    Way::Words,
+    Way::AlmostMatching,
+    Way::Digits,
+    Way::Brackets,
+    Way::Blanks,
+    Way::Itself,
+];
 const NUMBERS: [Way; 1] = [Way::Numbers];
 const NAMES: [Way; 1] = [Way::Names];
 const ITEMS: [Way; 1] = [Way::Itself];
@@ -67,12 +75,8 @@ fn larger(value: &Value, way: Way, size: u64) -> Option<Value> {
         Way::Words => repeated("ab cd, "),
         Way::Digits => repeated("7"),
         Way::Brackets => repeated("("),
-        Way::AlmostMatching => Value::Method {
-            on: Box::new(repeated("a")),
-            name: "__add__".to_owned(),
-            args: vec![Value::from("!")],
-            kwargs: Vec::new(),
-        },
+        Way::AlmostMatching => ending(repeated("a"), "!"),
+        Way::Blanks => ending(repeated(" "), "x"),
         Way::Itself => repeat(value.clone(), (size / length(value)).max(1)),
         Way::Numbers => of_class(value, numbers(size)?)?,
         Way::Names => of_class(value, names(size)?)?,
@@ -81,6 +85,16 @@ fn larger(value: &Value, way: Way, size: u64) -> Option<Value> {
             call("builtins:dict", vec![pairs])?
         }
     })
+}
+
+/// The text, and something behind it that does not go with it.
+fn ending(text: Value, end: &str) -> Value {
+    Value::Method {
+        on: Box::new(text),
+        name: "__add__".to_owned(),
+        args: vec![Value::from(end)],
+        kwargs: Vec::new(),
+    }
 }
 
 fn length(value: &Value) -> u64 {

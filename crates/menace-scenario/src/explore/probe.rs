@@ -13,6 +13,8 @@ pub enum Purpose {
     Look,
     /// See whether it depends on chance.
     OtherSeed,
+    /// See whether it takes larger numbers.
+    Stretch,
     /// See how the section copes.
     Trouble,
     /// See how time grows with the size of a part of the input.

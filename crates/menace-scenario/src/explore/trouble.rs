@@ -1,6 +1,6 @@
 //! The same input in trouble: in company, with a failing disk, with unreliable services.
 
-use menace_model::{Burst, Fault, FaultMode, Outcome, Seed, Upstream, Verdict, When};
+use menace_model::{Burst, Fault, FaultMode, Outcome, Seed, Upstream, Value, Verdict, When};
 
 use super::probe::{Probe, Purpose};
 use crate::input::Input;
@@ -13,20 +13,37 @@ const COMPANY: Burst = Burst { threads: 6, tasks: 6 };
 const SWEEP: u64 = 12;
 /// Ways in which a service fails.
 const FAILURES: u64 = 10;
+/// Runs at once get in each other's way when each wants most of what there is.
+const STRETCHES: [i64; 3] = [10, 100, 1000];
 
 #[derive(Debug)]
 pub(super) struct Trouble {
     talks: bool,
-    /// Inputs that returned in peace, with what came of them: an ordinary one and one that wrote.
     subjects: Vec<Subject>,
     /// Opportunities that the first fault of a kind met.
     offered: Vec<(usize, FaultMode, u64)>,
 }
 
+/// Why an input is put into trouble.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Because {
+    /// It is the first that returned.
+    Ordinary,
+    Writes,
+    /// It called out, and was not content with what it got.
+    Asks,
+    /// It was refused: does that leave things as they were?
+    Refused,
+    /// Its numbers are as large as they may be.
+    Stretched,
+}
+
 #[derive(Debug)]
 struct Subject {
+    because: Because,
     input: Input,
     seed: u64,
+    /// What came of it in peace.
     alone: Outcome,
     /// Another seed gave another result: it depends on chance.
     by_chance: bool,
@@ -44,46 +61,65 @@ impl Trouble {
 
     pub(super) fn note(&mut self, probe: &Probe, outcome: &Outcome) {
         match probe.purpose {
-            Purpose::Look if outcome.verdict == Verdict::Returned && probe.is_in_peace() => {
-                self.consider(probe, outcome);
-            }
+            Purpose::Look if probe.is_in_peace() => self.consider(probe, outcome),
             Purpose::OtherSeed => {
                 let subject = self.subjects.iter_mut().find(|one| one.input == probe.input);
                 if let Some(subject) = subject {
                     subject.by_chance |= hash(outcome) != hash(&subject.alone);
                 }
             }
-            Purpose::Trouble => {
-                let at = self.subjects.iter().position(|one| one.input == probe.input);
-                for felt in &outcome.felt {
-                    if let Some(at) = at
-                        && !self
-                            .offered
-                            .iter()
-                            .any(|(one, mode, _)| (*one, *mode) == (at, felt.mode))
-                    {
-                        self.offered.push((at, felt.mode, felt.offered));
-                    }
-                }
+            // The largest of them stays.
+            Purpose::Stretch if outcome.verdict == Verdict::Returned => {
+                self.subjects.retain(|subject| subject.because != Because::Stretched);
+                self.add(Because::Stretched, probe, outcome);
             }
+            Purpose::Trouble => self.count(probe, outcome),
             _ => {}
         }
     }
 
-    /// The first that returned, and the first that wrote files.
+    /// How many opportunities there were for each fault.
+    fn count(&mut self, probe: &Probe, outcome: &Outcome) {
+        let Some(at) = self.subjects.iter().position(|one| one.input == probe.input) else {
+            return;
+        };
+        for felt in &outcome.felt {
+            let same = |(one, mode, _): &(usize, FaultMode, u64)| (*one, *mode) == (at, felt.mode);
+            if !self.offered.iter().any(same) {
+                self.offered.push((at, felt.mode, felt.offered));
+            }
+        }
+    }
+
+    /// The first of every kind.
     fn consider(&mut self, probe: &Probe, outcome: &Outcome) {
         let writes = |outcome: &Outcome| !outcome.files.touched.is_empty();
-        let first = self.subjects.is_empty();
-        let first_writer =
-            writes(outcome) && !self.subjects.iter().any(|subject| writes(&subject.alone));
-        if first || first_writer {
-            self.subjects.push(Subject {
-                input: probe.input.clone(),
-                seed: probe.seed,
-                alone: outcome.clone(),
-                by_chance: false,
-            });
+        let first_writer = !self.subjects.iter().any(|subject| writes(&subject.alone));
+        let returned = outcome.verdict == Verdict::Returned;
+        let asked = outcome.upstream.as_ref().is_some_and(|asked| !asked.requests.is_empty());
+        let because = [
+            (Because::Ordinary, returned),
+            (Because::Writes, returned && writes(outcome) && first_writer),
+            (Because::Asks, asked && outcome.verdict == Verdict::Raised),
+            (Because::Refused, outcome.verdict == Verdict::Refused),
+        ];
+        let fitting = because.into_iter().filter(|(_, fits)| *fits);
+        let new = |because: &Because| !self.subjects.iter().any(|one| one.because == *because);
+        let because = fitting.map(|(because, _)| because).find(new);
+        let known = self.subjects.iter().any(|one| one.input == probe.input);
+        if let (Some(because), false) = (because, known) {
+            self.add(because, probe, outcome);
         }
+    }
+
+    fn add(&mut self, because: Because, probe: &Probe, outcome: &Outcome) {
+        self.subjects.push(Subject {
+            because,
+            input: probe.input.clone(),
+            seed: probe.seed,
+            alone: outcome.clone(),
+            by_chance: false,
+        });
     }
 
     /// What the same input did in peace.
@@ -105,8 +141,11 @@ impl Trouble {
         probes
     }
 
-    /// Does it depend on chance, and what does it write?
+    /// Does it depend on chance, what does it write, how far can it be stretched?
     fn first(&self, subject: &Subject, probes: &mut Vec<Probe>) {
+        if subject.alone.verdict != Verdict::Returned {
+            return;
+        }
         let mut other = Probe::new(subject.input.clone(), Purpose::OtherSeed, subject.seed ^ 1);
         other.conditions.upstream = self.upstream();
         probes.push(other);
@@ -115,16 +154,23 @@ impl Trouble {
                 probes.push(self.faulty(subject, mode, When::Nth(1), subject.seed));
             }
         }
+        if subject.because == Because::Ordinary && subject.input.receiver.is_some() {
+            let stretched = STRETCHES.iter().filter_map(|factor| stretched(&subject.input, *factor));
+            let probe = |input| Probe::new(input, Purpose::Stretch, subject.seed);
+            probes.extend(stretched.map(probe));
+        }
     }
 
     fn second(&self, subject: &Subject, seed: Seed, probes: &mut Vec<Probe>) {
-        if !subject.by_chance {
+        let by_chance = self.subjects.iter().any(|subject| subject.by_chance);
+        if !by_chance && subject.because != Because::Asks {
             let mut company = Probe::new(subject.input.clone(), Purpose::Trouble, subject.seed);
             company.conditions.burst = Some(COMPANY);
             company.conditions.upstream = self.upstream();
             probes.push(company);
         }
-        if self.talks {
+        let asks = matches!(subject.because, Because::Ordinary | Because::Asks);
+        if self.talks && asks {
             for way in 0..FAILURES {
                 let seed = seed.nth(way).0;
                 probes.push(self.faulty(subject, FaultMode::FlakyUpstream, When::Rate(1.0), seed));
@@ -149,6 +195,22 @@ impl Trouble {
         probe.conditions.upstream = self.upstream();
         probe
     }
+}
+
+/// The input with all its counts so many times as large; none without counts.
+fn stretched(input: &Input, factor: i64) -> Option<Input> {
+    let mut input = input.clone();
+    let mut changed = false;
+    let kwargs = input.kwargs.iter_mut().map(|(_, value)| value);
+    for value in input.args.iter_mut().chain(kwargs) {
+        if let Value::Int(number) = value
+            && *number > 0
+        {
+            *number = number.saturating_mul(factor);
+            changed = true;
+        }
+    }
+    changed.then_some(input)
 }
 
 fn hash(outcome: &Outcome) -> Option<&str> {

@@ -8,6 +8,7 @@ use menace_model::{
     FixtureFile, Fixtures, Hints, Intent, MethodCall, Section, SectionId, SectionKind, Seed, Value,
 };
 
+use super::dangers;
 use super::drift::{self, Drift};
 use super::facts::{Facts, Told};
 use super::history::History;
@@ -19,14 +20,20 @@ use super::make::{Choice, Given, Maker, Slots, Style};
 use super::misuse::Misuse;
 use super::plugged::{Named, Plugged, is_plain};
 use super::records::Record;
+use super::shape::Shape;
 use super::strategy::Strategy;
 use super::synthetic::{self, Example};
 use super::templates::Templates;
+use super::topic::{Role, role_of};
 use super::{Input, boundary, mutate};
 
 /// So many inputs in a row that were there before: there are no others.
 const MAX_REPEATS: usize = 40;
 
+/// A number that somebody may well count to.
+pub(crate) const LARGEST_COUNT: i64 = 1_000_000;
+/// So many attacks of one role on one parameter.
+const TELLING: usize = 6;
 /// So many declared shapes of a parameter have their edges tried.
 const DECLARED: usize = 4;
 
@@ -244,6 +251,60 @@ impl<'a> Inputs<'a> {
             turns: [0; 2],
             seen: HashSet::new(),
         }
+    }
+
+    /// Every text in turn, with what does harm to what the section does with texts and can be told
+    /// from what comes of it.
+    pub fn attacks(&self, seed: Seed) -> Vec<Input> {
+        let dangers = dangers::of(self.told.hints);
+        let mut inputs = Vec::new();
+        for (index, guess) in self.guesses.iter().enumerate() {
+            let takes_text = |(shape, _): &(Shape, f64)| {
+                matches!(shape.bare(), Shape::Str(_) | Shape::OneOf(_) | Shape::Path { .. })
+            };
+            if guess.is_variable() || !guess.shapes.iter().any(takes_text) {
+                continue;
+            }
+            let named = role_of(&guess.name);
+            let others = dangers.iter().copied().filter(|role| *role != named);
+            for role in std::iter::once(named).chain(others) {
+                for text in hostile::telling(role).take(TELLING) {
+                    inputs.push(self.attack(index, text, seed));
+                    let is_read = matches!(role, Role::Code | Role::Command);
+                    for prefix in dangers::prefixes(self.told.hints).filter(|_| is_read) {
+                        inputs.push(self.attack(index, &format!("{prefix}{text}"), seed));
+                    }
+                }
+            }
+        }
+        inputs
+    }
+
+    /// Every number as large as a count may be, all at once; none without numbers.
+    pub fn largest(&self, seed: Seed) -> Option<Input> {
+        let mut maker = self.maker(seed);
+        let receiver = self.on(&mut maker, 0);
+        let mut slots = maker.slots(&self.guesses, Choice::COMPLETE);
+        let mut has_numbers = false;
+        for (guess, slot) in self.guesses.iter().zip(&mut slots) {
+            if *guess.best() == Shape::Int && !guess.is_variable() {
+                *slot = Some(Value::Int(LARGEST_COUNT));
+                has_numbers = true;
+            }
+        }
+        let given = assembled(&self.guesses, slots);
+        let input =
+            Self::finished(maker, receiver, given, Intent::Boundary, Strategy::Signature);
+        has_numbers.then_some(input)
+    }
+
+    fn attack(&self, param: usize, text: &str, seed: Seed) -> Input {
+        let mut maker = self.maker(seed);
+        let receiver = self.on(&mut maker, 0);
+        let mut slots = maker.slots(&self.guesses, Choice::TYPICAL);
+        slots[param] = Some(Value::from(text));
+        let given = assembled(&self.guesses, slots);
+        Self::finished(maker, receiver, given, Intent::Hostile, Strategy::Hostile)
     }
 
     /// An input with one change, fed by what stands in the source.

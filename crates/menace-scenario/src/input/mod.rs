@@ -15,6 +15,7 @@
 //! seed give the same inputs.
 
 mod boundary;
+mod dangers;
 pub mod drift;
 mod facts;
 pub mod history;
@@ -38,6 +39,7 @@ use menace_model::{Call, Fixtures, Intent, Value};
 pub use facts::Facts;
 pub use hostile::Threat;
 pub use plugged::{Named, Plugged};
+pub(crate) use inputs::LARGEST_COUNT;
 pub use inputs::{InputSettings, Inputs, Stream};
 pub use strategy::Strategy;
 pub use topic::Role;

@@ -15,6 +15,8 @@ pub enum Role {
     Path,
     Url,
     Command,
+    /// Python itself.
+    Code,
     Regex,
     Json,
     Xml,
@@ -27,13 +29,14 @@ pub enum Role {
 }
 
 impl Role {
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::Plain,
         Self::Sql,
         Self::Html,
         Self::Path,
         Self::Url,
         Self::Command,
+        Self::Code,
         Self::Regex,
         Self::Json,
         Self::Xml,
@@ -53,6 +56,7 @@ impl Role {
             Self::Path => "path",
             Self::Url => "url",
             Self::Command => "command",
+            Self::Code => "code",
             Self::Regex => "regex",
             Self::Json => "json",
             Self::Xml => "xml",

@@ -17,7 +17,10 @@ pub(super) fn judge(witness: &Witness<'_>) -> Option<Weakness> {
             format!("{exception}, which a run alone does not raise"),
         ));
     }
-    burst.differs.then(|| {
+    // Addresses and the like differ between objects that are the same.
+    let value = witness.alone.and_then(|alone| alone.value.as_ref());
+    let comparable = value.is_none_or(|value| value.value.is_some());
+    (burst.differs && comparable).then(|| {
         Weakness::new(
             WeaknessKind::Race,
             format!("{of} runs at once gave other results than one after the other"),

@@ -42,6 +42,11 @@ pub(super) fn leak(witness: &Witness<'_>) -> Option<Weakness> {
     if !has_ended(witness.outcome) || !nothing_to_hold || says(witness.section, &LEAVES) {
         return None;
     }
+    // An exception about an answer holds the connection that it came from.
+    let holds = witness.outcome.verdict != Verdict::Returned && witness.outcome.upstream.is_some();
+    if holds {
+        return None;
+    }
     let threads = left.threads.iter().map(|name| format!("the thread `{name}`"));
     let processes = left.processes.iter().map(|name| format!("the process {name}"));
     let descriptors = left.descriptors.iter().map(|name| format!("the descriptor {name}"));

@@ -22,6 +22,12 @@ pub(super) fn judge(witness: &Witness<'_>, given: &Given) -> Option<Weakness> {
             WeaknessKind::Hang,
             format!("a small input, and after {} ms it was still at it", call.limits.timeout_ms),
         )),
+        Verdict::Returned if witness.ends && given.is_tiny() => {
+            let value = outcome.value.as_ref().filter(|value| value.more)?;
+            let items = value.items.unwrap_or_default();
+            let evidence = format!("a tiny input, and after {items} items there were still more");
+            Some(Weakness::new(WeaknessKind::Hang, evidence))
+        }
         Verdict::OutOfMemory => Some(Weakness::new(WeaknessKind::Memory, reason())),
         _ => None,
     }

@@ -61,7 +61,8 @@ fn fits(witness: &Witness<'_>, exception: &Raised, given: &Given) -> bool {
         return witness.accepted;
     }
     if is_a(exception, "TypeError") || is_a(exception, "AttributeError") {
-        return witness.accepted || declared && in_own_code && !given.mapping;
+        let fits = witness.accepted && (declared || !given.made_up);
+        return fits || declared && in_own_code && !given.mapping;
     }
     of_type && UNEXPECTED.iter().any(|class| is_a(exception, class))
 }

@@ -3,9 +3,10 @@
 use menace_model::{Call, Value};
 
 /// Integers up to here are a count that a loop may go through.
-const COUNTABLE: i64 = 1_000_000;
+const COUNTABLE: i64 = crate::input::LARGEST_COUNT;
 /// More than this is no small input.
 const SMALL: u64 = 64 << 10;
+const TINY: u64 = 1000;
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "independent observations")]
@@ -19,7 +20,10 @@ pub(super) struct Given {
     pub cycle: bool,
     /// Something that is built by calling, whose behaviour is its own.
     pub object: bool,
+    /// A callable or an object that was made up: nobody knows whether it is what is wanted.
+    pub made_up: bool,
     size: u64,
+    largest: u64,
 }
 
 impl Given {
@@ -29,6 +33,11 @@ impl Given {
             given.size = given.size.saturating_add(given.look_at(value));
         }
         given
+    }
+
+    /// So little that nobody makes thousands of items of it.
+    pub(super) fn is_tiny(&self) -> bool {
+        self.size <= TINY && self.largest <= TINY && !self.large_count
     }
 
     pub(super) fn is_small(&self) -> bool {
@@ -49,6 +58,7 @@ impl Given {
             }
             Value::Int(number) => {
                 self.large_count |= number.unsigned_abs() > COUNTABLE.unsigned_abs();
+                self.largest = self.largest.max(number.unsigned_abs());
                 8
             }
             Value::BigInt(_) => {
@@ -72,6 +82,15 @@ impl Given {
             Value::Repeat { value, times } => self.look_at(value).saturating_mul(*times),
             _ => {
                 self.mapping |= matches!(value, Value::Dict(_));
+                self.made_up |= matches!(
+                    value,
+                    Value::Stub { .. }
+                        | Value::Returns(_)
+                        | Value::Raises(_)
+                        | Value::Yields(_)
+                        | Value::Argument(_)
+                        | Value::Async(_)
+                );
                 self.object |= matches!(value, Value::New { .. } | Value::Method { .. });
                 let mut size: u64 = 8;
                 value.each_child(&mut |child| size = size.saturating_add(self.look_at(child)));

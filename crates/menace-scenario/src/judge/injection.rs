@@ -1,6 +1,6 @@
 //! Input that became something else: a command, a query, markup, a way to other files.
 
-use menace_model::{Call, Intent, Value};
+use menace_model::{Call, Intent, Touched, Value};
 
 use super::{Weakness, WeaknessKind, Witness, is_a};
 
@@ -19,7 +19,8 @@ pub(super) fn judge(witness: &Witness<'_>) -> Option<Weakness> {
         return None;
     }
     let blame = |kind, evidence: &str| Some(Weakness::new(kind, evidence));
-    if outcome.files.touched.iter().any(|file| file.path.contains(MARKER)) {
+    let made = |file: &Touched| names_marker(&file.path) && !is_given(call, &file.path);
+    if outcome.files.touched.iter().any(made) {
         return blame(WeaknessKind::Injection, "a part of the input was run: it made a file");
     }
     if let Some(exception) = &outcome.exception
@@ -36,6 +37,19 @@ pub(super) fn judge(witness: &Witness<'_>) -> Option<Weakness> {
         return blame(WeaknessKind::Traversal, "`..` in the input led it out of its directory");
     }
     None
+}
+
+/// The file that a command or code of an input makes.
+fn names_marker(path: &str) -> bool {
+    path.rsplit('/').next().is_some_and(|name| name.starts_with(MARKER))
+}
+
+/// Somebody took the input for the name of a file, which is no harm in itself.
+fn is_given(call: &Call, path: &str) -> bool {
+    texts(call).any(|text| {
+        let text = text.trim_start_matches("../").trim_start_matches("./");
+        path == text || path.strip_suffix(text).is_some_and(|before| before.ends_with('/'))
+    })
 }
 
 /// Markup of its own around a tag that came in.

@@ -71,6 +71,12 @@ fn name(value: &Value, depth: usize) -> String {
         Value::Name(reference) => reference.to_string(),
         Value::New { class, .. } => class.to_string(),
         Value::Repeat { value, .. } | Value::Shared { value, .. } => name(value, depth),
-        _ => "object".to_owned(),
+        Value::Method { on, name: method, .. } => format!("{}.{method}()", name(on, depth)),
+        Value::After { value, .. } => name(value, depth),
+        Value::Stub { .. } => "stub".to_owned(),
+        Value::Returns(_) | Value::Raises(_) | Value::Argument(_) => "function".to_owned(),
+        Value::Yields(_) => "generator function".to_owned(),
+        Value::Async(_) => "coroutine function".to_owned(),
+        Value::Again(_) => "again".to_owned(),
     }
 }

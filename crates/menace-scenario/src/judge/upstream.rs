@@ -10,6 +10,9 @@ pub const SPOILT: &str = "menace spoilt answer";
 /// Exceptions that tell the caller what happened: a connection, a protocol, a time.
 const HONEST: [&str; 2] = ["OSError", "http.client.HTTPException"];
 
+/// Exceptions of those who took an answer for what they wanted.
+const STUMBLES: [&str; 4] = ["KeyError", "IndexError", "TypeError", "AttributeError"];
+
 pub(super) fn judge(witness: &Witness<'_>) -> Option<Weakness> {
     let outcome = witness.outcome;
     let asked = outcome.upstream.as_ref()?;
@@ -20,19 +23,21 @@ pub(super) fn judge(witness: &Witness<'_>) -> Option<Weakness> {
         };
         return Some(Weakness::new(WeaknessKind::NoTimeout, evidence));
     }
-    if !flaky(outcome) {
+    if asked.requests.is_empty() {
         return None;
     }
     match outcome.verdict {
-        Verdict::Returned if passes_on(outcome) => Some(Weakness::new(
+        Verdict::Returned if flaky(outcome) && passes_on(outcome) => Some(Weakness::new(
             WeaknessKind::UncheckedResponse,
             "it returned what a failing service answered",
         )),
         Verdict::Raised => {
             let exception = outcome.exception.as_ref()?;
+            // Without trouble, an answer is of no use to the section, and still well-formed.
+            let stumbled = flaky(outcome) || STUMBLES.iter().any(|class| is_a(exception, class));
             let honest = is_meant(exception) || HONEST.iter().any(|class| is_a(exception, class));
             let own = exception.frames.iter().any(|frame| frame.own);
-            (own && !honest).then(|| {
+            (own && stumbled && !honest).then(|| {
                 Weakness::new(WeaknessKind::UncheckedResponse, said(exception)).at(exception)
             })
         }

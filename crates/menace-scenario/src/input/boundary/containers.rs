@@ -22,7 +22,7 @@ pub(super) fn lists(maker: &mut Maker<'_, '_>, item: &Shape, name: &str) -> Vec<
             label: CYCLE,
             value: Box::new(Value::List(vec![Value::Again(CYCLE)])),
         });
-        values.push(deep("[", "]"));
+        values.push(deep(b"]", b"a"));
     }
     values
 }
@@ -46,7 +46,7 @@ pub(super) fn dicts(
     if takes_lists(value) {
         let itself = vec![(one, Value::Again(CYCLE + 1))];
         values.push(Value::Shared { label: CYCLE + 1, value: Box::new(Value::Dict(itself)) });
-        values.push(deep("{\"a\":", "}"));
+        values.push(deep(b"}U\x01a", b"s"));
     }
     // A thousand keys.
     let keys = new("builtins:range", vec![Value::Int(1000)]);
@@ -56,21 +56,20 @@ pub(super) fn dicts(
     values
 }
 
-/// Nested deeper than Python recurses; made by Python, because no notation is that deep.
-pub(super) fn deep(open: &str, close: &str) -> Value {
-    const LEVELS: u64 = 500;
-    let around = Value::Method {
-        on: Box::new(repeated(Value::from(open), LEVELS)),
+/// Nested deeper than Python recurses; made by Python, because no notation is that deep, and from a
+/// pickle, because no parser is.
+pub(super) fn deep(open: &[u8], close: &[u8]) -> Value {
+    const LEVELS: u64 = 1500;
+    let plus = |on: Value, more: Value| Value::Method {
+        on: Box::new(on),
         name: "__add__".to_owned(),
-        args: vec![Value::Method {
-            on: Box::new(Value::from("1")),
-            name: "__add__".to_owned(),
-            args: vec![repeated(Value::from(close), LEVELS)],
-            kwargs: Vec::new(),
-        }],
+        args: vec![more],
         kwargs: Vec::new(),
     };
-    new("json:loads", vec![around])
+    let bytes = |bytes: &[u8]| Value::Bytes(bytes.to_vec());
+    let opened = plus(repeated(bytes(open), LEVELS), bytes(b"]"));
+    let closed = plus(repeated(bytes(close), LEVELS), bytes(b"."));
+    new("pickle:loads", vec![plus(opened, closed)])
 }
 
 /// May something of that shape be a container itself?

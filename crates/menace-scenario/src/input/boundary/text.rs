@@ -48,6 +48,9 @@ pub(super) fn texts() -> Vec<Value> {
         surrogates.into_iter().filter_map(|points| PyStr::from_code_points(points).map(Value::Str)),
     );
     values.push(repeated(Value::from("a"), 100_000));
+    // Cut after any number of bytes, one of them is cut inside of a character.
+    values.push(Value::from("é".repeat(100).as_str()));
+    values.push(Value::from(format!("a{}", "é".repeat(100)).as_str()));
     values.extend(plain[4..].iter().copied().map(Value::from));
     values.push(repeated(Value::from("é\n"), 10_000));
     values

@@ -3,6 +3,7 @@
 //! Samples are in `data/hostile`, one file per role, each with the severity from which it is used:
 //! 1 malformed, 2 injection, 3 combined and disguised, 4 made to exhaust something.
 
+mod code;
 mod command;
 mod csv;
 mod date;
@@ -25,6 +26,7 @@ use std::sync::OnceLock;
 use menace_model::{Random, Value};
 
 use super::boundary;
+use crate::judge::MARKER;
 use super::make::duck::stub;
 use super::make::{Maker, Style, new};
 use super::shape::Shape;
@@ -92,6 +94,7 @@ fn parts(role: Role) -> (&'static str, Grown) {
         Role::Path => (path::SAMPLES, path::grown),
         Role::Url => (url::SAMPLES, url::grown),
         Role::Command => (command::SAMPLES, command::grown),
+        Role::Code => (code::SAMPLES, code::grown),
         Role::Regex => (regex::SAMPLES, regex::grown),
         Role::Json => (json::SAMPLES, json::grown),
         Role::Xml => (xml::SAMPLES, xml::grown),
@@ -101,6 +104,23 @@ fn parts(role: Role) -> (&'static str, Grown) {
         Role::Email => (email::SAMPLES, email::grown),
         Role::Number => (number::SAMPLES, number::grown),
         Role::Date => (date::SAMPLES, date::grown),
+    }
+}
+
+/// Texts of that role whose success can be told from what comes of it.
+pub(crate) fn telling(role: Role) -> impl Iterator<Item = &'static str> {
+    samples(role).iter().filter_map(move |(_, value)| match value {
+        Value::Str(text) => text.as_str().filter(|text| tells(role, text)),
+        _ => None,
+    })
+}
+
+/// It would leave a file or a tag, show a file that is known, or be no query any more.
+fn tells(role: Role, text: &str) -> bool {
+    match role {
+        Role::Path => text.contains("../etc/passwd"),
+        Role::Sql => text.contains('\'') && !text.contains('\0'),
+        _ => text.contains(MARKER),
     }
 }
 

@@ -29,6 +29,7 @@ fn narrower(facts: &Facts<'_>, declared: &Shape, seen: &Seen, depth: usize) -> V
         Shape::Dict(key, value) if matches!(**key, Shape::Str(_) | Shape::Any) => {
             record(facts, value, seen, depth).into_iter().collect()
         }
+        Shape::Record(fields) => refined(facts, fields, seen, depth).into_iter().collect(),
         Shape::List(item) => container(Shape::List, item),
         Shape::TupleOf(item) => container(Shape::TupleOf, item),
         Shape::Iterator(item) => container(Shape::Iterator, item),
@@ -68,6 +69,20 @@ fn record(facts: &Facts<'_>, value: &Shape, seen: &Seen, depth: usize) -> Option
         Field { name: name.clone(), shape, required: true }
     };
     (!seen.keys.is_empty()).then(|| Shape::Record(seen.keys.iter().map(field).collect()))
+}
+
+/// Declared fields, with what is known of their values.
+fn refined(facts: &Facts<'_>, fields: &[Field], seen: &Seen, depth: usize) -> Option<Shape> {
+    let mut changed = false;
+    let field = |field: &Field| {
+        let part = seen.parts.get(&Part::Key(field.name.clone()));
+        let narrow =
+            part.and_then(|seen| narrower(facts, &field.shape, seen, depth + 1).into_iter().next());
+        changed |= narrow.is_some();
+        Field { shape: narrow.unwrap_or_else(|| field.shape.clone()), ..field.clone() }
+    };
+    let fields: Vec<Field> = fields.iter().map(field).collect();
+    changed.then_some(Shape::Record(fields))
 }
 
 /// Literals that it is compared with.

@@ -12,6 +12,7 @@ pub(crate) fn example_of(role: Role) -> &'static str {
         Role::Sql => "sql",
         Role::Html => "html",
         Role::Url => "url",
+        Role::Code => "expression",
         Role::Command => "command",
         Role::Regex => "pattern",
         Role::Json => "json",

@@ -53,6 +53,7 @@ pub(super) struct Callee<'a> {
 
 impl<'a> Walker<'a> {
     pub(super) fn call(&mut self, call: &'a ast::ExprCall) -> Known<'a> {
+        self.calls(&call.func);
         if let Some(known) = self.builtin(call) {
             return known;
         }

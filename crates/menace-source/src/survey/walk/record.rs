@@ -3,12 +3,16 @@
 use std::rc::Rc;
 
 use menace_model::Use;
+use ruff_python_ast::Expr;
 
 use super::Walker;
 use crate::survey::known::{Known, Origin};
 
 /// What a parameter is used for; a body that does more is not understood better by it.
 pub(in crate::survey) const MAX_USES: usize = 200;
+
+/// Different functions that a section calls.
+const MAX_CALLS: usize = 100;
 
 impl<'a> Walker<'a> {
     pub(super) fn used(&mut self, known: &Known<'a>, used: &Use) {
@@ -37,6 +41,16 @@ impl<'a> Walker<'a> {
         }
     }
 
+    pub(super) fn calls(&mut self, function: &Expr) {
+        let name = written(function);
+        for section in self.sections_here() {
+            let calls = &mut self.hints[section].calls;
+            if calls.len() < MAX_CALLS && !calls.contains(&name) {
+                calls.push(name.clone());
+            }
+        }
+    }
+
     /// The functions around this point or, outside of any, the module.
     ///
     /// What a nested function contains counts for those around it as well: nobody else calls it.
@@ -45,5 +59,14 @@ impl<'a> Walker<'a> {
             [_, functions @ ..] if !functions.is_empty() => functions.to_vec(),
             all => all.to_vec(),
         }
+    }
+}
+
+/// `a.b.c` as it stands there; what is no name leaves only what follows it.
+fn written(function: &Expr) -> String {
+    match function {
+        Expr::Name(name) => name.id.to_string(),
+        Expr::Attribute(attribute) => format!("{}.{}", written(&attribute.value), attribute.attr),
+        _ => String::new(),
     }
 }
