@@ -126,6 +126,9 @@ fn print_findings(analysis: &Analysis, run: &Run) {
         println!("{name}: {} calls{never}", explored.calls);
         for finding in &explored.findings {
             println!("    {}: {}", finding.weakness.kind, finding.weakness.evidence);
+            let input = &finding.probe.input;
+            let shown = format!("{:?} {:?} {:?}", input.receiver, input.args, input.kwargs);
+            println!("        with {}", shown.chars().take(300).collect::<String>());
         }
     }
     let calls: usize = run.explored.iter().map(|explored| explored.calls).sum();

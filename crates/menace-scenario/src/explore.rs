@@ -30,6 +30,8 @@ use trouble::Trouble;
 pub struct Budget {
     /// Inputs of all intents.
     pub inputs: usize,
+    /// Parameters at the edges of their types, one at a time.
+    pub edges: usize,
     /// Inputs whose data has another schema.
     pub drifted: u64,
     /// Mutations in each generation.
@@ -42,7 +44,7 @@ pub struct Budget {
 
 impl Default for Budget {
     fn default() -> Self {
-        Self { inputs: 96, drifted: 4, mutations: 12, generations: 4, weaknesses: 4 }
+        Self { inputs: 72, edges: 48, drifted: 4, mutations: 12, generations: 4, weaknesses: 4 }
     }
 }
 
@@ -167,6 +169,9 @@ impl<'a> Explorer<'a> {
         match self.stage {
             Stage::Look => {
                 let mut probes = self.made(|intent| !is_attack(intent));
+                for input in self.inputs.at_edges(self.budget.edges, self.seed.of("edges")) {
+                    self.push(&mut probes, input);
+                }
                 if let Some(input) = self.inputs.largest(self.seed.of("largest")) {
                     self.push(&mut probes, input);
                 }

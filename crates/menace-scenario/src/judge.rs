@@ -172,6 +172,11 @@ fn is_a(exception: &Raised, class: &str) -> bool {
     exception.kind == class || exception.bases.iter().any(|base| base == class)
 }
 
+/// The section raised, on purpose.
+pub(crate) fn is_refusal(outcome: &Outcome) -> bool {
+    outcome.exception.as_ref().is_some_and(is_meant)
+}
+
 /// Somebody wrote `raise`, in the repository: it is an answer.
 fn is_meant(exception: &Raised) -> bool {
     exception.explicit && exception.frames.last().is_some_and(|frame| frame.own)

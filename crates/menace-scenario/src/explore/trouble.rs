@@ -4,6 +4,7 @@ use menace_model::{Burst, Fault, FaultMode, Outcome, Seed, Upstream, Value, Verd
 
 use super::probe::{Probe, Purpose};
 use crate::input::Input;
+use crate::judge::is_refusal;
 
 pub(super) const ROUNDS: usize = 3;
 
@@ -14,7 +15,7 @@ const SWEEP: u64 = 12;
 /// Ways in which a service fails.
 const FAILURES: u64 = 10;
 /// Runs at once get in each other's way when each wants most of what there is.
-const STRETCHES: [i64; 3] = [10, 100, 1000];
+const STRETCHES: [i64; 6] = [10, 100, 1000, 10_000, 100_000, 1_000_000];
 
 #[derive(Debug)]
 pub(super) struct Trouble {
@@ -101,7 +102,7 @@ impl Trouble {
             (Because::Ordinary, returned),
             (Because::Writes, returned && writes(outcome) && first_writer),
             (Because::Asks, asked && outcome.verdict == Verdict::Raised),
-            (Because::Refused, outcome.verdict == Verdict::Refused),
+            (Because::Refused, is_refusal(outcome)),
         ];
         let fitting = because.into_iter().filter(|(_, fits)| *fits);
         let new = |because: &Because| !self.subjects.iter().any(|one| one.because == *because);

@@ -480,6 +480,13 @@ impl<'a> Inputs<'a> {
         Some(Self::finished(maker, receiver, given, Intent::Valid, Strategy::Synthetic))
     }
 
+    /// The first edges of all parameters, in turns.
+    pub fn at_edges(&self, count: usize, seed: Seed) -> Vec<Input> {
+        let count = count.min(self.edges().len());
+        let edge = |turn| self.edge(self.maker(seed.nth(turn as u64)), turn);
+        (0..count).filter_map(edge).collect()
+    }
+
     fn edges(&self) -> &[Edge] {
         self.edges.get_or_init(|| {
             let mut lists = Vec::new();

@@ -41,7 +41,7 @@ pub(super) fn judge(witness: &Witness<'_>, given: &Given) -> Option<Weakness> {
         let ours = !given.surrogates;
         return ours.then(|| Weakness::new(WeaknessKind::Encoding, said(exception)).at(exception));
     }
-    if given.extreme_number || !fits(witness, exception, given) {
+    if given.extreme_number || given.raises || !fits(witness, exception, given) {
         return None;
     }
     Some(Weakness::new(WeaknessKind::Unhandled, said(exception)).at(exception))
@@ -51,7 +51,7 @@ pub(super) fn judge(witness: &Witness<'_>, given: &Given) -> Option<Weakness> {
 fn fits(witness: &Witness<'_>, exception: &Raised, given: &Given) -> bool {
     // A wrong guess of a type fails like this too: only what was declared, or worked before, counts.
     let declared = witness.annotated && !given.object && witness.call.receiver.is_none();
-    let of_type = declared || witness.accepted;
+    let of_type = declared || witness.accepted && !given.made_up;
     let in_own_code = exception.frames.last().is_some_and(|frame| frame.own);
     if is_a(exception, "ValueError") {
         // Text that cannot be read is refused that way by Python itself.
@@ -61,8 +61,7 @@ fn fits(witness: &Witness<'_>, exception: &Raised, given: &Given) -> bool {
         return witness.accepted;
     }
     if is_a(exception, "TypeError") || is_a(exception, "AttributeError") {
-        let fits = witness.accepted && (declared || !given.made_up);
-        return fits || declared && in_own_code && !given.mapping;
+        return of_type && witness.accepted || declared && in_own_code && !given.mapping;
     }
     of_type && UNEXPECTED.iter().any(|class| is_a(exception, class))
 }

@@ -22,6 +22,8 @@ pub(super) struct Given {
     pub object: bool,
     /// A callable or an object that was made up: nobody knows whether it is what is wanted.
     pub made_up: bool,
+    /// A callable that raises: whatever comes of it is not the section's own.
+    pub raises: bool,
     size: u64,
     largest: u64,
 }
@@ -82,6 +84,7 @@ impl Given {
             Value::Repeat { value, times } => self.look_at(value).saturating_mul(*times),
             _ => {
                 self.mapping |= matches!(value, Value::Dict(_));
+                self.raises |= matches!(value, Value::Raises(_));
                 self.made_up |= matches!(
                     value,
                     Value::Stub { .. }

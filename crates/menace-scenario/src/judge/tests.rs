@@ -55,6 +55,7 @@ fn judged_with(call: &Call, outcome: &Outcome, alone: Option<&Outcome>) -> Optio
         alone,
         accepted: false,
         annotated: true,
+        ends: false,
     };
     weakness(&witness).map(|weakness| weakness.kind)
 }
@@ -89,6 +90,7 @@ fn the_place_is_the_last_line_of_the_repository() {
         alone: None,
         accepted: false,
         annotated: true,
+        ends: false,
     };
     assert_eq!(weakness(&witness).unwrap().place, Some(("shop.py".to_owned(), 3)));
 }
@@ -112,6 +114,7 @@ fn a_guessed_type_blames_nobody_until_it_has_worked_once() {
         alone: None,
         accepted: false,
         annotated: false,
+        ends: false,
     };
     assert_eq!(weakness(&witness), None);
     witness.accepted = true;
