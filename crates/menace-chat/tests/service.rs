@@ -29,7 +29,8 @@ fn service(answers: Vec<(u16, String)>) -> (String, Receiver<Asked>) {
                 .unwrap_or(0);
             let mut text = vec![0; length];
             reader.read_exact(&mut text).expect("a body");
-            sender.send((head, String::from_utf8(text).expect("text"))).expect("a listener");
+            // Not every test asks what was asked.
+            let _ = sender.send((head, String::from_utf8(text).expect("text")));
             let answer = format!(
                 "HTTP/1.1 {status} x\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}",
                 body.len()
