@@ -84,8 +84,9 @@ class Conditions:
         self.zygote.state.environ = dict(_environ._data)
 
     def _begin_faults(self, faults):
+        ours = HARNESS_MODES + UPSTREAM_MODES if "upstream" in self.call else HARNESS_MODES
         for mode, kind, value in faults:
-            if mode in HARNESS_MODES:
+            if mode in ours:
                 self.felt[mode] = Felt(mode, kind, value, self.call["seed"], self.began)
 
         if "schema_drift" in self.felt:
@@ -128,6 +129,8 @@ def _said(error):
 
 
 HARNESS_MODES = ("flaky_upstream", "schema_drift")
+# The init's, but for connections that are answered here.
+UPSTREAM_MODES = ("network", "network_partition")
 BEGINNINGS = (
     ("files", Conditions._begin_files),
     ("environment", Conditions._begin_environment),
