@@ -30,7 +30,8 @@ PREFIX_4, PREFIX_6 = "198.18.", "fd00::"
 class Upstream:
     """The others, as one call sees them."""
 
-    def __init__(self, upstream, network, seed, faults):
+    def __init__(self, upstream, network, seed, faults, spared):
+        self.spared = spared
         self.mocks = Mocks(upstream)
         self.link = Link(network, Dice(seed, "link"))
         self.flaky = faults.get("flaky_upstream")
@@ -99,7 +100,8 @@ class Upstream:
             raise ConnectionRefusedError(ECONNREFUSED, "Connection refused")
         connection.begin(name, port, fate, loop, handshake if patience == 0 else 0.0)
         if self.server is None or self.server.process != getpid():
-            self.server = Server(self)
+            with self.spared:
+                self.server = Server(self)
         self.server.add(connection)
 
     def waited(self, patience):
