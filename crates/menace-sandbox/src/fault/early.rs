@@ -7,7 +7,7 @@ use menace_model::{FaultMode, Felt, Seed, When};
 /// Before that, who changes files has met the first of them: that end is the more telling one.
 const SOONEST_MS: f64 = 50.0;
 /// One that is to die does not outlive so many changes of files.
-const MOST_CHANGES: u64 = 4;
+const MOST_CHANGES: u64 = 2;
 /// How long to wait for the section to begin, when its moment has come before.
 const SOON: Duration = Duration::from_millis(1);
 

@@ -31,9 +31,7 @@ impl Ration {
         let used = Duration::from_nanos(used_ns);
         let so_far = now.saturating_duration_since(self.began).mul_f64(self.share);
         let due = so_far.saturating_sub(self.saved);
-        if due > used + GRACE {
-            self.saved += due - used - GRACE;
-        }
+        self.saved += due.saturating_sub(used + GRACE);
         used > so_far.saturating_sub(self.saved) + GRACE
     }
 }

@@ -41,7 +41,7 @@ fn fault(mode: FaultMode, when: When) -> Fault {
     Fault { mode, when }
 }
 
-fn good_answers() -> Option<Upstream> {
+fn good_answers() -> Upstream {
     let mock = Mock {
         method: None,
         url: "*".to_owned(),
@@ -51,7 +51,7 @@ fn good_answers() -> Option<Upstream> {
         delay_ms: 0,
         times: None,
     };
-    Some(Upstream { mocks: vec![mock], answer_all: true })
+    Upstream { mocks: vec![mock], answer_all: true }
 }
 
 fn troubled(ask: Ask, conditions: Conditions) -> Ask {
@@ -63,7 +63,7 @@ fn troubled(ask: Ask, conditions: Conditions) -> Ask {
 /// All of it goes well, and nothing is felt.
 fn assert_over(session: &mut Session<'_>) {
     for _ in 0..2 {
-        let peace = Conditions { upstream: good_answers(), ..Conditions::default() };
+        let peace = Conditions { upstream: Some(good_answers()), ..Conditions::default() };
         let calm = session.run(troubled(ask("everything"), peace));
         for name in ["write", "intact", "data", "call", "memory"] {
             assert_eq!(text(entry(returned(&calm), name)), "done", "{name}: {calm:#?}");
@@ -79,7 +79,7 @@ fn a_full_disk_and_an_unstable_service_are_felt_together(tier: Tier) {
     let mut session = interposing(&bench);
     let faults =
         vec![fault(FaultMode::Disk, When::Nth(3)), fault(FaultMode::FlakyUpstream, When::Nth(2))];
-    let conditions = Conditions { faults, upstream: good_answers(), ..Conditions::default() };
+    let conditions = Conditions { faults, upstream: Some(good_answers()), ..Conditions::default() };
     let mut run = || {
         let ask = ask("files_and_calls").with([Value::Int(4)]);
         session.run(troubled(ask, conditions.clone()))
@@ -105,7 +105,7 @@ fn drift_and_corruption_are_felt_together(tier: Tier) {
     let mut session = interposing(&bench);
     let faults =
         vec![fault(FaultMode::SchemaDrift, ALWAYS), fault(FaultMode::DiskCorruption, ALWAYS)];
-    let conditions = Conditions { faults, upstream: good_answers(), ..Conditions::default() };
+    let conditions = Conditions { faults, upstream: Some(good_answers()), ..Conditions::default() };
     let mut run = || session.run(troubled(ask("everything"), conditions.clone()));
     let (first, again) = (run(), run());
     let found = returned(&first);
@@ -123,7 +123,7 @@ fn pauses_and_bad_answers_are_felt_together(tier: Tier) {
     let bench = bench(tier);
     let mut session = interposing(&bench);
     let faults = vec![fault(FaultMode::CpuSpike, ALWAYS), fault(FaultMode::FlakyUpstream, ALWAYS)];
-    let conditions = Conditions { faults, upstream: good_answers(), ..Conditions::default() };
+    let conditions = Conditions { faults, upstream: Some(good_answers()), ..Conditions::default() };
     let ask = ask("longest_gap_and_call").with([Value::Float(0.5)]);
     let outcome = session.run(troubled(ask, conditions));
     let [gap, told] = items(returned(&outcome)) else { panic!("{outcome:#?}") };
@@ -164,7 +164,7 @@ fn company_and_answers_go_together(tier: Tier) {
     let mut session = bench.session();
     let conditions = Conditions {
         burst: Some(Burst { threads: 4, tasks: 0 }),
-        upstream: good_answers(),
+        upstream: Some(good_answers()),
         ..Conditions::default()
     };
     let mut run = || session.run(troubled(ask("racy_and_calling"), conditions.clone()));
@@ -185,7 +185,7 @@ fn coverage_goes_with_all_of_it(tier: Tier) {
     let bench = bench(tier);
     let mut session = interposing(&bench);
     let faults = vec![fault(FaultMode::Disk, ALWAYS), fault(FaultMode::FlakyUpstream, ALWAYS)];
-    let conditions = Conditions { faults, upstream: good_answers(), ..Conditions::default() };
+    let conditions = Conditions { faults, upstream: Some(good_answers()), ..Conditions::default() };
     let mut run = |conditions: Conditions| {
         let mut ask = troubled(ask("everything"), conditions);
         ask.0.coverage = true;
@@ -195,7 +195,7 @@ fn coverage_goes_with_all_of_it(tier: Tier) {
     };
     let troubled = run(conditions.clone());
     assert_eq!(run(conditions), troubled);
-    let calm = run(Conditions { upstream: good_answers(), ..Conditions::default() });
+    let calm = run(Conditions { upstream: Some(good_answers()), ..Conditions::default() });
     assert_ne!(calm, troubled);
     assert_over(&mut session);
 }
@@ -215,7 +215,7 @@ fn every_condition_at_once_is_held_or_told(tier: Tier) {
     let rate = |mode| if mode == FaultMode::Timeout { 0.0 } else { 0.2 };
     let faults = FaultMode::ALL.map(|mode| fault(mode, When::Rate(rate(mode)))).to_vec();
     let burst = Some(Burst { threads: 4, tasks: 4 });
-    let conditions = Conditions { network, faults, burst, upstream: good_answers() };
+    let conditions = Conditions { network, faults, burst, upstream: Some(good_answers()) };
     let ask = troubled(ask("everything"), conditions);
     let outcome = session.run(ask.limited(|limits| limits.cpu_share = Some(0.5)));
     assert_told(&outcome, tier);

@@ -100,10 +100,10 @@ fn the_top_level_is_reached_when_it_is_what_is_called(tier: Tier) {
 fn the_same_call_reaches_the_same_and_the_next_one_is_not_watched(tier: Tier) {
     let bench = Bench::new(tier, GUEST);
     let mut session = bench.session();
-    let call = || ask("loop").with([integers(&[1, 3, 5])]);
-    let first = session.run(call().watched());
-    assert_eq!(session.run(call().watched()).coverage, first.coverage);
-    let calm = session.run(call());
+    let looping = || ask("loop").with([integers(&[1, 3, 5])]);
+    let first = session.run(looping().watched());
+    assert_eq!(session.run(looping().watched()).coverage, first.coverage);
+    let calm = session.run(looping());
     assert_eq!(calm.verdict, Verdict::Returned, "{calm:#?}");
     assert_in_peace(&calm);
     session.still_works();
