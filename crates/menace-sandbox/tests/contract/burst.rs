@@ -89,10 +89,12 @@ fn what_only_company_raises_is_named(tier: Tier) {
 fn a_deadlock_is_found_and_the_call_goes_on(tier: Tier) {
     let bench = Bench::new(tier, GUEST);
     let mut session = bench.session();
-    let outcome = session.run(ask("locks_in_any_order").in_company(6, 0));
-    let found = report(&outcome);
-    assert!(found.deadlocked && found.finished < 6, "{found:?}");
-    assert_eq!((found.threads_spawned, returned(&outcome)), (6, &Value::Int(2)));
+    for _ in 0..2 {
+        let outcome = session.run(ask("locks_in_any_order").in_company(6, 0));
+        let found = report(&outcome);
+        assert!(found.deadlocked && found.finished < 6, "{found:?}");
+        assert_eq!((found.threads_spawned, returned(&outcome)), (6, &Value::Int(2)));
+    }
     assert_over(&mut session);
 }
 

@@ -139,10 +139,16 @@ fn a_share_of_the_processor_is_all_there_is(tier: Tier) {
     let outcome = session.run(ask_busy);
     let by = &outcome.enforced_by[&Limit::FaultCpu];
     assert_eq!(by, &outcome.enforced_by[&Limit::CpuShare]);
-    assert!((0.1..0.35).contains(&share(&outcome)), "{} by {by:?}", share(&outcome));
-    let calm = session.run(ask("share_of_a_processor").with([Value::Float(0.3)]));
-    assert!(share(&calm) > 0.4, "{}", share(&calm));
-    assert_in_peace(&calm);
+    assert!((0.05..0.28).contains(&share(&outcome)), "{} by {by:?}", share(&outcome));
+    // Others may want the processor, too, but not all the time.
+    let mut calm = |_| {
+        let outcome = session.run(ask("share_of_a_processor").with([Value::Float(0.1)]));
+        assert!(!outcome.enforced_by.contains_key(&Limit::CpuShare));
+        assert_in_peace(&outcome);
+        share(&outcome)
+    };
+    let shares: Vec<f64> = (0..8).map(&mut calm).collect();
+    assert!(shares.iter().any(|share| *share > 0.35), "{shares:?}");
     // The share is a limit: a fault that comes without one cannot strike.
     let outcome = session.run(busy().with([Value::Float(0.01)]));
     assert_eq!(outcome.unenforced, [Limit::FaultCpu]);
