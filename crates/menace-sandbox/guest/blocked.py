@@ -1,8 +1,13 @@
 """Whether threads wait for something, as the kernel sees it.
 
-Invariant: nothing here waits itself, and where the kernel does not tell, nothing is claimed.
+Where `/proc` cannot be read (there is none without namespaces), the clock that counts a thread's
+processor time at least tells whether it stands still. Invariant: nothing here waits itself, and where
+the kernel does not tell, nothing is claimed.
 """
 
+from time import clock_gettime_ns, pthread_getcpuclockid
+
+from _thread import get_ident
 from posix import O_CLOEXEC, O_RDONLY, close, listdir, open, read, uname
 
 TASKS = "/proc/self/task"
@@ -29,6 +34,19 @@ def state(thread):
     if words[0] != FUTEX:
         return WAITS
     return WAITS_FOR_EVER if len(words) > 4 and words[4] == b"0x0" else TIMED
+
+
+def own_clock():
+    """The clock of this thread's processor time, which others can read as well."""
+    return pthread_getcpuclockid(get_ident())
+
+
+def time_of(clock):
+    """What it shows; `None` once the thread has ended."""
+    try:
+        return clock_gettime_ns(clock)
+    except OSError:
+        return None
 
 
 def all_wait_for_ever(but):

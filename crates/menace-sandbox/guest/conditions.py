@@ -9,6 +9,7 @@ import os
 import sys
 from time import perf_counter_ns
 
+from spared import Spared
 from strikes import Felt
 
 _modules = sys.modules
@@ -23,6 +24,7 @@ class Conditions:
         self.outcome = outcome
         self.call = call
         self.began = perf_counter_ns()
+        self.spared = Spared(zygote.mailbox.map)
         self.planted = self.coverage = self.burst = self.upstream = None
         self.felt = {}
         self.told = None
@@ -38,7 +40,9 @@ class Conditions:
     def before_call(self, function, args, kwargs, receiver):
         """All is ready for the section to be called."""
         if self.burst is not None:
-            self.burst.run(function, args, kwargs, receiver)
+            # Runs are compared, which says something only if the same is around each of them.
+            with self.spared:
+                self.burst.run(function, args, kwargs, receiver)
 
     def report(self):
         """What the report says of them."""
@@ -84,14 +88,16 @@ class Conditions:
         self.zygote.state.environ = dict(_environ._data)
 
     def _begin_faults(self, faults):
+        ours = HARNESS_MODES + UPSTREAM_MODES if "upstream" in self.call else HARNESS_MODES
         for mode, kind, value in faults:
-            if mode in HARNESS_MODES:
+            if mode in ours:
                 self.felt[mode] = Felt(mode, kind, value, self.call["seed"], self.began)
 
         if "schema_drift" in self.felt:
             from reading import Reading
 
-            Reading(self.felt["schema_drift"], self.plantation(), self.zygote.audit).watch()
+            drift = self.felt["schema_drift"]
+            Reading(drift, self.plantation(), self.zygote.audit, self.spared).watch()
         if "flaky_upstream" in self.felt and "upstream" not in self.call:
             # There has to be somebody who can fail.
             self._begin_upstream({"mocks": [], "answer_all": True})
@@ -102,7 +108,7 @@ class Conditions:
         from upstream import Upstream
 
         self.upstream = made = Upstream(
-            upstream, self.call.get("network", {}), self.call["seed"], self.felt
+            upstream, self.call.get("network", {}), self.call["seed"], self.felt, self.spared
         )
         plugged = []
         afterwards = self.zygote.afterwards
@@ -128,6 +134,8 @@ def _said(error):
 
 
 HARNESS_MODES = ("flaky_upstream", "schema_drift")
+# The init's, but for connections that are answered here.
+UPSTREAM_MODES = ("network", "network_partition")
 BEGINNINGS = (
     ("files", Conditions._begin_files),
     ("environment", Conditions._begin_environment),

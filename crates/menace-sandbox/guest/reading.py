@@ -26,12 +26,13 @@ FORMS = {
 class Reading:
     """The files that were opened so far."""
 
-    __slots__ = ("audit", "busy", "felt", "known", "lock", "planted", "repo")
+    __slots__ = ("audit", "busy", "felt", "known", "lock", "planted", "repo", "spared")
 
-    def __init__(self, felt, planted, audit):
+    def __init__(self, felt, planted, audit, spared):
         self.felt = felt
         self.planted = planted
         self.audit = audit
+        self.spared = spared
         self.repo = planted.repo
         self.known = set()
         self.lock = allocate_lock()
@@ -66,7 +67,8 @@ class Reading:
             self.known.add(path)
             self.busy = get_ident()
             try:
-                self._change(path, form)
+                with self.spared:
+                    self._change(path, form)
             finally:
                 self.busy = None
 

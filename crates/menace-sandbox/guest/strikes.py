@@ -7,6 +7,9 @@ from time import perf_counter_ns
 
 from _blake2 import blake2b
 
+# From this share on the first opportunity is taken: many sections give no second one.
+OFTEN = 0.5
+
 
 class Dice:
     """Numbers that depend on a seed and on what they are for, and on nothing else."""
@@ -49,6 +52,8 @@ class Felt:
         self.offered += 1
         if self.kind == "nth":
             return self.offered == self.value
+        if self.offered == 1 and self.value >= OFTEN:
+            return True
         return self.dice.share(self.offered) < self.value
 
     def strike(self, what):

@@ -9,7 +9,16 @@ import time
 from time import monotonic, sleep
 
 from _thread import allocate_lock, get_ident, get_native_id
-from blocked import RUNS, WAITS, WAITS_FOR_EVER, all_wait_for_ever, state
+from blocked import (
+    RUNS,
+    UNKNOWN,
+    WAITS,
+    WAITS_FOR_EVER,
+    all_wait_for_ever,
+    own_clock,
+    state,
+    time_of,
+)
 from points import Points
 
 WAITING, RUNNING, AWAY, NAPPING, DONE = range(5)
@@ -22,6 +31,10 @@ LOOK = 0.002
 LOOKS = 10
 # A wait with a timeout, or one that the kernel tells nothing about, counts after so long.
 LONG = 0.2
+# Where the kernel does not tell, it has to have stood still so many times.
+STILL = 3
+# Long enough for one that was woken to be seen moving.
+MOVING = 0.0005
 # How long one that was woken has to come back to its gate.
 COMING_BACK = 0.25
 
@@ -35,6 +48,10 @@ class Turns:
             gate.acquire()
         self.states = [WAITING] * count
         self.natives = [None] * count
+        self.clocks = [None] * count
+        # What the clocks showed when last looked at, and how often that was nothing new.
+        self.times = [None] * count
+        self.still = 0
         self.wakes = [0.0] * count
         self.members = {}
         self.mutex = allocate_lock()
@@ -54,6 +71,7 @@ class Turns:
     def enter(self, member):
         """A thread is there, and waits for its first turn."""
         self.members[get_ident()] = member
+        self.clocks[member] = own_clock()
         self.natives[member] = get_native_id()
         self.gates[member].acquire()
         self.points.enter_thread()
@@ -105,6 +123,7 @@ class Turns:
             now = (self.holder, self.points_seen)
             if now != seen:
                 seen, looks, waiting = now, 0, 0
+                self.still = 0
                 continue
             looks += 1
             if self.holder is not None and self._is_blocked(self.holder, looks):
@@ -123,7 +142,20 @@ class Turns:
         doing = state(self.natives[member])
         if doing in BLOCKED:
             return looks >= 2
+        if doing == UNKNOWN:
+            self.still = 0 if self._moves(member) else self.still + 1
+            return self.still >= STILL
         return doing != RUNS and looks * LOOK > LONG
+
+    def _moves(self, member):
+        """Whether it ran since the last time that somebody asked."""
+        before, now = self.times[member], time_of(self.clocks[member])
+        self.times[member] = now
+        return now != before
+
+    def _is_waking(self, member):
+        doing = state(self.natives[member])
+        return self._moves(member) if doing == UNKNOWN else doing not in BLOCKED
 
     def _give(self, member, becomes):
         with self.mutex:
@@ -169,22 +201,28 @@ class Turns:
         self.handing_over = True
         patience = monotonic() + COMING_BACK
         own = get_native_id()
+        if state(own) == UNKNOWN:
+            self._pause()
         while True:
             waking = [
                 at
                 for at, now in enumerate(self.states)
                 if now == AWAY and at not in self.gone and self.natives[at] != own
             ]
-            waking = [at for at in waking if state(self.natives[at]) not in BLOCKED]
+            waking = [at for at in waking if self._is_waking(at)]
             if not waking:
                 break
             if monotonic() > patience:
                 self.gone.update(waking)
                 break
-            self.mutex.release()
-            sleep(0.0005)
-            self.mutex.acquire()
+            self._pause()
         self.handing_over = False
+
+    def _pause(self):
+        """Lets others have the mutex for a moment."""
+        self.mutex.release()
+        sleep(MOVING)
+        self.mutex.acquire()
 
 
 def napping(turns, names):

@@ -14,7 +14,7 @@ from answering import Mocks, origin, written
 from link import Link
 from posix import getpid
 from serving import END, RESET, SILENCE, Server
-from spoiling import KINDS, RAW_KINDS, GARBAGE, spoilt
+from spoiling import BEFORE_ANSWER, GARBAGE, KINDS, RAW_KINDS, spoilt
 from strikes import Dice
 
 MOST_REQUESTS = 256
@@ -30,11 +30,16 @@ PREFIX_4, PREFIX_6 = "198.18.", "fd00::"
 class Upstream:
     """The others, as one call sees them."""
 
-    def __init__(self, upstream, network, seed, faults):
+    def __init__(self, upstream, network, seed, faults, spared):
+        self.spared = spared
         self.mocks = Mocks(upstream)
         self.link = Link(network, Dice(seed, "link"))
         self.flaky = faults.get("flaky_upstream")
         self.drift = faults.get("schema_drift")
+        self.broken = faults.get("network")
+        self.parted = faults.get("network_partition")
+        # Whether those that were talked to so far are cut off.
+        self.peers = {}
         self.kinds = Dice(seed, "kind of failure")
         self.requests = []
         self.without_timeout = 0
@@ -76,7 +81,7 @@ class Upstream:
         what = "tcp " + name + ":" + str(port)
         with self.lock:
             handshake = self.link.one_way() + self.link.one_way()
-            cut = self.link.cuts((name, host), port)
+            cut = self._is_cut(what, name, host, port)
             known = not cut and self.mocks.knows(name, port)
             fate = self._fate() if known else None
         if patience != 0:
@@ -88,14 +93,15 @@ class Upstream:
         if cut:
             self._note(what, "unreachable")
             raise OSError(EHOSTUNREACH, "No route to host")
-        if not known or fate == "refused":
+        if not known or fate is not None and fate[1] == "refused":
             if known:
-                self.flaky.strike(what + ": refused")
+                fate[0].strike(what + ": refused")
             self._note(what, "refused")
             raise ConnectionRefusedError(ECONNREFUSED, "Connection refused")
         connection.begin(name, port, fate, loop, handshake if patience == 0 else 0.0)
         if self.server is None or self.server.process != getpid():
-            self.server = Server(self)
+            with self.spared:
+                self.server = Server(self)
         self.server.add(connection)
 
     def waited(self, patience):
@@ -142,23 +148,45 @@ class Upstream:
         if fate is None:
             self._note(what, "echo")
             return seconds, data, None
-        return self._spoilt(what, fate if fate in RAW_KINDS else "garbage", seconds, None, b"")
+        felt, kind = fate
+        return self._spoilt(
+            what, (felt, kind if kind in RAW_KINDS else "garbage"), seconds, None, b""
+        )
 
     def _spoilt(self, what, fate, seconds, method, good):
-        fate = "reset" if fate == "refused" else fate
-        self.flaky.strike(what + ": " + fate)
-        self._note(what, fate)
-        if fate == "silence":
+        felt, kind = fate
+        kind = "reset" if kind == "refused" else kind
+        felt.strike(what + ": " + kind)
+        self._note(what, kind)
+        if kind == "silence":
             return seconds, b"", SILENCE
-        if fate == "reset":
+        if kind == "reset":
             return seconds, b"", RESET
-        return seconds, GARBAGE if method is None else spoilt(fate, method, good), END
+        return seconds, GARBAGE if method is None else spoilt(kind, method, good), END
 
     def _fate(self):
-        """What goes wrong at the next request, if anything does."""
-        if self.flaky is None or not self.flaky.strikes():
-            return None
-        return self.kinds.pick(self.flaky.offered, KINDS)
+        """What goes wrong at the next request, if anything does: the fault, and how it strikes."""
+        if self.flaky is not None and self.flaky.strikes():
+            return self.flaky, self.kinds.pick(self.flaky.offered, KINDS)
+        if self.broken is not None and self.broken.strikes():
+            # A link knows nothing of what is said over it.
+            return self.broken, self.kinds.pick(self.broken.offered, BEFORE_ANSWER)
+        return None
+
+    def _is_cut(self, what, name, host, port):
+        """Whether somebody is out of reach: those that were named, else some of them by chance."""
+        parted = self.parted
+        if parted is None:
+            return self.link.cuts((name, host), port)
+        peer = (name, port) if self.link.partition else name
+        if peer not in self.peers:
+            cut = parted.strikes()
+            if self.link.partition:
+                cut = self.link.cuts((name, host), port)
+            self.peers[peer] = cut
+            if cut:
+                parted.strike(what + ": cut off")
+        return self.peers[peer]
 
     def _next_fate(self, connection):
         """The first request has the one that was decided when it connected."""

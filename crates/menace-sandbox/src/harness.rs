@@ -49,6 +49,7 @@ pub(crate) const SOURCES: &[(&str, &str)] = files![
     "reporting.py",
     "seeding.py",
     "serving.py",
+    "spared.py",
     "spoiling.py",
     "state.py",
     "strikes.py",

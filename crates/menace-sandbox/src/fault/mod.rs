@@ -3,10 +3,11 @@
 //! They strike only while the section runs, and only what belongs to the guest: its files, its
 //! memory, its sockets. Deciding what is allowed at all stays with `confine`.
 //! Invariant: everything comes from the call's seed and the guest's own doings, never from the clock,
-//! but for the moments in which a processor is taken away.
+//! but for the moments in which a processor is taken away or a call is ended.
 
 mod corruption;
 mod disk;
+mod early;
 mod files;
 mod memory;
 mod pauses;
@@ -16,9 +17,10 @@ mod sockets;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use menace_model::{Conditions, Fault, FaultMode, Felt, Limit, Mechanism, Seed};
+use menace_model::{Conditions, Fault, FaultMode, Felt, Limit, Mechanism, Seed, When};
 
 use crate::confine::{Answer, Interpose, Notice};
+use early::Early;
 use files::Touch;
 use pauses::Pauses;
 use schedule::Schedule;
@@ -38,6 +40,7 @@ pub(crate) enum Struck {
 pub(crate) struct Faults {
     active: Vec<Active>,
     pauses: Option<Pauses>,
+    early: Option<Early>,
     /// Where files are the guest's.
     places: Vec<PathBuf>,
     started: Option<Instant>,
@@ -57,8 +60,8 @@ impl Faults {
         Self { places, ..Self::default() }
     }
 
-    /// The faults of the call that begins.
-    pub(crate) fn begin(&mut self, conditions: &Conditions, seed: u64) {
+    /// The faults of the call that begins, and that may take so long.
+    pub(crate) fn begin(&mut self, conditions: &Conditions, seed: u64, timeout: Duration) {
         let seed = Seed(seed).of("faults");
         self.active = conditions
             .faults
@@ -71,9 +74,12 @@ impl Faults {
                 last: None,
             })
             .collect();
-        let spike = conditions.faults.iter().find(|fault| fault.mode == FaultMode::CpuSpike);
+        let when = |mode| conditions.faults.iter().find(|it| it.mode == mode).map(|it| it.when);
         let now = Instant::now();
-        self.pauses = spike.map(|fault| Pauses::new(fault.when, seed.of("pauses"), now));
+        self.pauses =
+            when(FaultMode::CpuSpike).map(|when| Pauses::new(when, seed.of("pauses"), now));
+        self.early =
+            when(FaultMode::Timeout).map(|when| Early::new(when, seed.of("early"), now, timeout));
         self.started = Some(now);
     }
 
@@ -95,16 +101,28 @@ impl Faults {
             })
             .collect();
         felt.extend(self.pauses.take().map(|pauses| pauses.felt(ms)));
+        felt.extend(self.early.take().map(|early| early.felt(ms)));
         felt
     }
 
     pub(crate) fn are_active(&self) -> bool {
-        !self.active.is_empty()
+        !self.active.is_empty() || self.early.is_some()
     }
 
-    /// When the processor is to be taken away or given back.
+    /// When the processor is to be taken away or given back, or the call to be killed.
     pub(crate) fn due(&self) -> Option<Instant> {
-        self.pauses.as_ref().map(Pauses::due)
+        let pause = self.pauses.as_ref().map(Pauses::due);
+        pause.into_iter().chain(self.early.as_ref().and_then(Early::due)).min()
+    }
+
+    /// Whether the call is to be killed now.
+    pub(crate) fn ends(&mut self, now: Instant, section_runs: bool) -> bool {
+        self.early.as_mut().is_some_and(|early| early.is_due(now, section_runs))
+    }
+
+    /// Whether everybody stands still for now.
+    pub(crate) fn are_paused(&self) -> bool {
+        self.pauses.as_ref().is_some_and(Pauses::is_on)
     }
 
     /// Whether everybody has to stop or to go on from now.
@@ -116,6 +134,12 @@ impl Faults {
     pub(crate) fn strike(&mut self, notice: &Notice) -> Option<Struck> {
         let touch = Touch::of(notice, &self.places);
         let mut struck = None;
+        if let (Some(early), Some(touch)) = (&mut self.early, &touch)
+            && touch.changes()
+            && early.at_change(|| touch.to_string())
+        {
+            struck = Some(Struck::Kill);
+        }
         for active in &mut self.active {
             let (what, outcome) = match (active.mode, &touch) {
                 (FaultMode::Disk, Some(touch)) => {
@@ -127,10 +151,6 @@ impl Faults {
                         .then(|| corruption::write(notice, active.schedule.random()))
                         .flatten();
                     (touch.to_string(), spoilt.map(|count| Struck::Answer(Answer::Return(count))))
-                }
-                (FaultMode::Timeout, Some(touch)) if touch.changes() => {
-                    let strikes = active.schedule.strikes();
-                    (touch.to_string(), strikes.then_some(Struck::Kill))
                 }
                 (FaultMode::Memory, None) => match memory::demand(notice) {
                     Some((what, answer)) => {
@@ -156,40 +176,53 @@ impl Faults {
     }
 }
 
-/// Faults that strike here; the others are the network's, the limits' and the harness's.
+/// Faults that strike system calls one by one; the others are the clock's, the network's, the limits'
+/// and the harness's.
 fn is_ours(mode: FaultMode) -> bool {
-    mechanism(mode) == Some(Mechanism::SystemCalls)
+    matches!(
+        mode,
+        FaultMode::Disk | FaultMode::DiskCorruption | FaultMode::Network | FaultMode::Memory
+    )
 }
 
-fn mechanism(mode: FaultMode) -> Option<Mechanism> {
-    match mode {
-        FaultMode::Disk
-        | FaultMode::DiskCorruption
-        | FaultMode::Network
-        | FaultMode::Memory
-        | FaultMode::Timeout => Some(Mechanism::SystemCalls),
+fn mechanism(fault: &Fault) -> Option<Mechanism> {
+    match fault.mode {
+        FaultMode::Disk | FaultMode::DiskCorruption | FaultMode::Network | FaultMode::Memory => {
+            Some(Mechanism::SystemCalls)
+        }
+        FaultMode::Timeout if matches!(fault.when, When::Nth(_)) => Some(Mechanism::SystemCalls),
+        FaultMode::Timeout => Some(Mechanism::Monitor),
         FaultMode::CpuSpike => Some(Mechanism::Freezer),
         FaultMode::SchemaDrift | FaultMode::FlakyUpstream => Some(Mechanism::Harness),
-        // Held by what the preset asks for beside it.
+        // Held as a figure of the link, and as a share of the processor.
         FaultMode::NetworkPartition | FaultMode::Cpu => None,
     }
+}
+
+/// What there is to make faults strike.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Means {
+    pub interpose: Interpose,
+    /// System calls can be asked about.
+    pub listens: bool,
+    /// Guests have a network.
+    pub network: bool,
 }
 
 /// What makes each fault strike here, or that nothing can.
 pub(crate) fn account(
     faults: &[Fault],
-    interpose: Interpose,
-    has_listener: bool,
+    means: Means,
 ) -> impl Iterator<Item = (Limit, Option<Mechanism>)> {
     faults.iter().filter_map(move |fault| {
-        let mechanism = mechanism(fault.mode)?;
+        let mechanism = mechanism(fault)?;
         let wanted = Interpose::of(&Conditions { faults: vec![*fault], ..Conditions::default() });
         let asked = |wants: bool, has: bool| !wants || has;
         let can = mechanism != Mechanism::SystemCalls
-            || has_listener
-                && asked(wanted.files, interpose.files)
-                && asked(wanted.memory, interpose.memory)
-                && asked(wanted.sockets, interpose.sockets);
+            || means.listens
+                && asked(wanted.files, means.interpose.files)
+                && asked(wanted.memory, means.interpose.memory)
+                && asked(wanted.sockets, means.interpose.sockets && means.network);
         Some((Limit::from(fault.mode), can.then_some(mechanism)))
     })
 }

@@ -37,6 +37,11 @@ impl Pauses {
         self.next
     }
 
+    /// Everybody stands still for now.
+    pub(super) fn is_on(&self) -> bool {
+        self.paused
+    }
+
     /// True: stop. False: go on.
     pub(super) fn turn(&mut self, now: Instant) -> Option<bool> {
         if now < self.next {

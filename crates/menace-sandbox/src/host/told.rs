@@ -1,15 +1,20 @@
 //! What the harness tells of a call's conditions: what was reached, asked, felt, and done in company.
 //!
 //! The guest can write into the same memory: only what was asked for is taken, and only what fits.
+//! Invariant: of each of the harness's conditions the outcome says whether it came about.
 
 use menace_model::{
-    Asked, BurstReport, Call, Coverage, FaultMode, Felt, FileCoverage, Outcome, UpstreamReport,
+    Asked, BurstReport, Call, Coverage, FaultMode, Felt, FileCoverage, Limit, Mechanism, Outcome,
+    UpstreamReport,
 };
 
+use crate::network;
 use crate::wire::marshal::Item;
 
 /// The faults that are the harness's to make.
 const IN_THE_HARNESS: [FaultMode; 2] = [FaultMode::FlakyUpstream, FaultMode::SchemaDrift];
+/// Those that the harness makes as well, where it answers in place of others.
+const ON_ITS_ANSWERS: [FaultMode; 2] = [FaultMode::Network, FaultMode::NetworkPartition];
 
 /// Adds it to the outcome.
 pub(super) fn add(outcome: &mut Outcome, said: &Item, call: &Call) {
@@ -18,14 +23,44 @@ pub(super) fn add(outcome: &mut Outcome, said: &Item, call: &Call) {
     }
     if call.conditions.burst.is_some() {
         outcome.burst = said.get("burst").map(burst);
+        hold(outcome, Limit::Burst, outcome.burst.is_some());
     }
     let faults = call.conditions.faults.iter().map(|fault| fault.mode);
-    let harness: Vec<FaultMode> = faults.filter(|mode| IN_THE_HARNESS.contains(mode)).collect();
-    if call.conditions.upstream.is_some() || harness.contains(&FaultMode::FlakyUpstream) {
+    let answers = call.conditions.upstream.is_some();
+    let is_ours = |mode: &FaultMode| {
+        IN_THE_HARNESS.contains(mode) || answers && ON_ITS_ANSWERS.contains(mode)
+    };
+    let harness: Vec<FaultMode> = faults.filter(is_ours).collect();
+    if answers || harness.contains(&FaultMode::FlakyUpstream) {
         outcome.upstream = said.get("upstream").map(upstream);
     }
+    if answers {
+        // Who did not live to tell was answered all the same.
+        let answered = outcome.upstream.is_some() || *said == Item::None;
+        hold(outcome, Limit::Upstream, answered);
+        if answered {
+            let of_link = network::asked_for(&call.conditions.network);
+            let of_link = of_link.filter(|limit| *limit != Limit::PacketDuplication);
+            let faults = harness.iter().filter(|mode| ON_ITS_ANSWERS.contains(mode));
+            for limit in of_link.chain(faults.map(|mode| Limit::from(*mode))) {
+                hold(outcome, limit, true);
+            }
+        }
+    }
     for item in said.get("felt").map(Item::items).unwrap_or_default() {
-        outcome.felt.extend(felt(item).filter(|felt| harness.contains(&felt.mode)));
+        if let Some(more) = felt(item).filter(|felt| harness.contains(&felt.mode)) {
+            network::add(&mut outcome.felt, more);
+        }
+    }
+}
+
+/// The harness makes it happen, perhaps beside others; or nobody does.
+fn hold(outcome: &mut Outcome, limit: Limit, is_held: bool) {
+    if is_held {
+        outcome.unenforced.retain(|other| *other != limit);
+        outcome.enforced_by.entry(limit).or_default().push(Mechanism::Harness);
+    } else {
+        outcome.unenforced.push(limit);
     }
 }
 
@@ -173,5 +208,39 @@ mod tests {
         let [felt] = &outcome.felt[..] else { panic!("{:?}", outcome.felt) };
         assert_eq!((felt.mode, felt.struck), (FaultMode::SchemaDrift, 2));
         assert_eq!(felt.last_ms, Some(5.0));
+    }
+
+    #[test]
+    fn whether_a_condition_came_about_is_told() {
+        let mut call = call();
+        call.conditions.burst = Some(Burst { threads: 8, tasks: 8 });
+        call.conditions.upstream = Some(Upstream::default());
+        call.conditions.network.latency_ms = 5.0;
+        call.conditions.network.duplication = 0.5;
+        let when = When::Rate(1.0);
+        call.conditions.faults = vec![Fault { mode: FaultMode::Network, when }];
+        let mut outcome = Outcome::of(Verdict::Returned, Stage::Call);
+        // There is no network but that of the answers, which arrive once.
+        outcome.unenforced =
+            vec![Limit::NetworkLatency, Limit::PacketDuplication, Limit::FaultNetwork];
+        let mut silent = outcome.clone();
+        add(&mut outcome, &said(), &call);
+        assert_eq!(outcome.unenforced, [Limit::PacketDuplication]);
+        let held = [Limit::NetworkLatency, Limit::Burst, Limit::Upstream, Limit::FaultNetwork];
+        for limit in held {
+            assert_eq!(outcome.enforced_by[&limit], [Mechanism::Harness], "{limit}");
+        }
+        let mut nothing = Writer::default();
+        nothing.open_dict();
+        nothing.close_dict();
+        add(&mut silent, &Item::read(&nothing.0).unwrap(), &call);
+        let unheld = [
+            Limit::NetworkLatency,
+            Limit::PacketDuplication,
+            Limit::FaultNetwork,
+            Limit::Burst,
+            Limit::Upstream,
+        ];
+        assert_eq!(silent.unenforced, unheld);
     }
 }

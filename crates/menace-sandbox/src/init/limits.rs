@@ -11,6 +11,7 @@ use menace_model::{EnforcedBy, Limit, Limits, Mechanism};
 use super::layer::{BLOCK, Layer, Used, WITHOUT_LIMIT, in_blocks};
 use super::peak::Ended;
 use super::processes::{self, Census};
+use super::ration::Ration;
 use crate::cgroup::{Controller, CpuUsage, GroupFiles, Version};
 use crate::sys;
 use crate::wire::messages::{Killed, Report};
@@ -201,8 +202,14 @@ impl Keeper {
         over.then_some(Killed::Disk)
     }
 
+    /// What holds the share of the processors where no control group does.
+    pub(crate) fn ration(&self, limits: &Limits) -> Option<Ration> {
+        let share = limits.cpu_share.filter(|_| !self.has(Controller::Cpu))?;
+        self.importing.is_none().then(|| Ration::new(share, Instant::now()))
+    }
+
     /// Processor time of the call so far.
-    fn cpu_ns(&self) -> u64 {
+    pub(crate) fn cpu_ns(&self) -> u64 {
         if let Some(group) = &self.group
             && let Ok(now) = group.cpu_usage()
         {
@@ -286,10 +293,9 @@ impl Keeper {
         over.then_some(Killed::Memory)
     }
 
-    /// What holds each limit that was asked for, and what nothing can hold here.
-    pub(crate) fn account(&self, limits: &Limits, layer: &Layer) -> (EnforcedBy, Vec<Limit>) {
+    /// What holds each limit that was asked for.
+    pub(crate) fn account(&self, limits: &Limits, layer: &Layer) -> EnforcedBy {
         let mut by = EnforcedBy::new();
-        let mut nothing = Vec::new();
         let version = |controller: Controller| -> Vec<Mechanism> {
             let found = self.group.as_ref().and_then(|group| group.version(controller));
             let mechanism = |version| match version {
@@ -305,12 +311,11 @@ impl Keeper {
             by.insert(Limit::Cpu, vec![Mechanism::Rlimit, Mechanism::Monitor]);
         }
         if limits.cpu_share.is_some() {
-            let held = version(Controller::Cpu);
+            let mut held = version(Controller::Cpu);
             if held.is_empty() {
-                nothing.push(Limit::CpuShare);
-            } else {
-                by.insert(Limit::CpuShare, held);
+                held.push(Mechanism::Freezer);
             }
+            by.insert(Limit::CpuShare, held);
         }
         if limits.memory_bytes.is_some() {
             let mut held = version(Controller::Memory);
@@ -329,7 +334,7 @@ impl Keeper {
             held.push(Mechanism::Rlimit);
         }
         by.insert(Limit::Processes, held);
-        (by, nothing)
+        by
     }
 }
 

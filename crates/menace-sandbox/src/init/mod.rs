@@ -25,6 +25,7 @@ pub(crate) mod paths;
 mod peak;
 mod probe;
 mod processes;
+mod ration;
 mod root;
 mod scan;
 mod start;

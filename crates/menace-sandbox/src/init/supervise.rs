@@ -8,7 +8,7 @@ use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use menace_model::{Limits, Violation};
+use menace_model::{FaultMode, Limit, Limits, Violation};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{Signal, kill};
 use nix::sys::wait::{WaitPidFlag, waitpid};
@@ -22,7 +22,7 @@ use super::streams::Stream;
 use super::zygote::{Zygote, is_readable};
 use super::{During, InitError, mapped};
 use crate::confine::{Answer, Interpose, Notice};
-use crate::fault::{self, Faults, Struck};
+use crate::fault::{self, Faults, Means, Struck};
 use crate::network::Link;
 use crate::sys;
 use crate::wire::channel;
@@ -248,12 +248,25 @@ impl Sandbox<'_> {
         self.mailbox.begin(request.nonce);
         self.begin_streams(limits.output_bytes);
         self.layer.limit(limits)?;
-        let (mut enforced_by, mut unenforced) = self.keeper.account(limits, &self.layer);
-        let listens = self.zygote.keeper.is_some();
-        for (limit, by) in fault::account(&request.conditions.faults, self.interpose, listens) {
+        let mut enforced_by = self.keeper.account(limits, &self.layer);
+        let mut unenforced = Vec::new();
+        let faults = &request.conditions.faults;
+        let means = Means {
+            interpose: self.interpose,
+            listens: self.zygote.keeper.is_some(),
+            network: self.link.is_there(),
+        };
+        for (limit, by) in fault::account(faults, means) {
             match by {
                 Some(mechanism) => drop(enforced_by.insert(limit, vec![mechanism])),
                 None => unenforced.push(limit),
+            }
+        }
+        if faults.iter().any(|fault| fault.mode == FaultMode::Cpu) {
+            // It is a share of the processor that the limits have to name.
+            match enforced_by.get(&Limit::CpuShare).cloned() {
+                Some(by) => drop(enforced_by.insert(Limit::FaultCpu, by)),
+                None => unenforced.push(Limit::FaultCpu),
             }
         }
         Ok(Report { enforced_by, unenforced, ..Report::default() })
@@ -305,7 +318,8 @@ impl Sandbox<'_> {
             report.spent = Some(format!("the interpreter lied about its fork: {pid}"));
             return Ok(None);
         }
-        self.faults.begin(&request.conditions, request.seed);
+        let timeout = Duration::from_millis(request.limits.timeout_ms);
+        self.faults.begin(&request.conditions, request.seed, timeout);
         self.running = Some(pid);
         self.link.begin(request, report);
         if harness::send(&self.zygote.go, &request.body).is_err() {
@@ -377,7 +391,8 @@ impl Sandbox<'_> {
         pid: i32,
         report: &mut Report,
     ) -> Result<Event, InitError> {
-        let must_watch = must_watch(limits, &self.layer);
+        let mut ration = self.keeper.ration(limits);
+        let must_watch = ration.is_some() || must_watch(limits, &self.layer);
         loop {
             let next = if must_watch { deadline.min(Instant::now() + TICK) } else { deadline };
             let event = self.wait(Until { deadline: next, orphan: None })?;
@@ -389,7 +404,15 @@ impl Sandbox<'_> {
             } else {
                 self.keeper.exceeded(limits, &self.layer, deadline)
             };
-            let Some(why) = why else { continue };
+            let Some(why) = why else {
+                if let Some(ration) = &mut ration
+                    && !self.faults.are_paused()
+                    && let Some(stop) = ration.turn(self.keeper.cpu_ns(), Instant::now())
+                {
+                    self.let_stand_still(stop);
+                }
+                continue;
+            };
             report.killed = Some(why);
             if let Some((read, written)) = processes::io_bytes(pid) {
                 (report.bytes_read, report.bytes_written) = (read, written);
@@ -585,11 +608,20 @@ impl Sandbox<'_> {
                 waits
             });
         }
+        let section_runs = self.mailbox.is_active();
+        if self.faults.ends(now, section_runs) {
+            self.stop_early();
+        }
         if let Some(stop) = self.faults.turn(now) {
-            let signal = if stop { Signal::SIGSTOP } else { Signal::SIGCONT };
-            for pid in self.census.others(self.zygote.pid) {
-                let _ = kill(Pid::from_raw(pid), signal);
-            }
+            self.let_stand_still(stop);
+        }
+    }
+
+    /// Stops everybody who is the call's, or lets them go on.
+    fn let_stand_still(&self, stop: bool) {
+        let signal = if stop { Signal::SIGSTOP } else { Signal::SIGCONT };
+        for pid in self.census.others(self.zygote.pid) {
+            let _ = kill(Pid::from_raw(pid), signal);
         }
     }
 }

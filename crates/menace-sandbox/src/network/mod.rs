@@ -30,7 +30,7 @@ use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::thread::JoinHandle;
 
-use menace_model::{Felt, Limit, Mechanism, Network, Seed};
+use menace_model::{Conditions, FaultMode, Felt, Limit, Mechanism, Network, Seed, When};
 
 use self::partition::Partition;
 use self::pump::Pump;
@@ -59,9 +59,17 @@ pub(crate) struct Link {
     running: Option<Running>,
 }
 
+/// What is asked of the link for one call.
+#[derive(Debug, Clone)]
+struct Wanted {
+    network: Network,
+    /// The failure mode: those who were named are cut off, else some by chance.
+    parted: Option<When>,
+}
+
 #[derive(Debug)]
 struct Running {
-    network: Network,
+    wanted: Wanted,
     pump: JoinHandle<io::Result<Tally>>,
     /// The pump stops when this goes.
     stop: UnixStream,
@@ -74,48 +82,54 @@ impl Link {
 
     /// Before the call starts: makes its network as bad as it has to be.
     pub(crate) fn begin(&mut self, request: &Request, report: &mut Report) {
-        let network = &request.conditions.network;
-        if network.is_perfect() {
+        let wanted = Wanted::of(&request.conditions);
+        if wanted.is_nothing() {
             return;
         }
         if !self.is_there || self.is_hopeless {
-            report.unenforced.extend(asked_for(network));
-        } else if let Err(error) = self.start(network, Seed(request.seed)) {
+            report.unenforced.extend(wanted.names());
+        } else if let Err(error) = self.start(&wanted, Seed(request.seed)) {
             tracing::debug!("the network cannot be made worse: {error}");
             self.is_hopeless = true;
-            report.unenforced.extend(asked_for(network));
+            report.unenforced.extend(wanted.names());
         }
+    }
+
+    /// Whether guests have a network at all.
+    pub(crate) fn is_there(&self) -> bool {
+        self.is_there
     }
 
     /// Once nothing of the call is alive: makes its network as good as it was.
     pub(crate) fn end(&mut self, report: &mut Report) {
-        let Some(network) = self.running.as_ref().map(|running| running.network.clone()) else {
+        let Some(wanted) = self.running.as_ref().map(|running| running.wanted.clone()) else {
             return;
         };
         match self.stop() {
             Ok(Ok(tally)) => {
-                let by = asked_for(&network).map(|limit| (limit, vec![Mechanism::Nfqueue]));
+                let by = wanted.names().map(|limit| (limit, vec![Mechanism::Nfqueue]));
                 report.enforced_by.extend(by);
                 let [link, partition] = tally.felt();
-                if !network.partition.is_empty() {
+                if wanted.parts() {
                     add(&mut report.felt, partition);
                 }
-                if (Network { partition: Vec::new(), ..network }) != Network::default() {
+                if wanted.slows() {
                     add(&mut report.felt, link);
                 }
             }
             Ok(Err(error)) => {
                 tracing::debug!("the network did not stay as bad as it was to be: {error}");
-                report.unenforced.extend(asked_for(&network));
+                report.unenforced.extend(wanted.names());
             }
             Err(error) => {
-                report.unenforced.extend(asked_for(&network));
+                report.unenforced.extend(wanted.names());
                 report.spent = Some(format!("its network could not be mended: {error}"));
             }
         }
     }
 
-    fn start(&mut self, network: &Network, seed: Seed) -> Result<(), InitError> {
+    fn start(&mut self, wanted: &Wanted, seed: Seed) -> Result<(), InitError> {
+        let network = &wanted.network;
         if self.rules.is_none() {
             // What TCP learns about one call's network is not true of the next one's.
             fs::write(self.proc.join("sys/net/ipv4/tcp_no_metrics_save"), "1")
@@ -123,12 +137,14 @@ impl Link {
             let rules = Rules::install().during(|| "cannot send packets to a queue".to_owned())?;
             self.rules = Some(rules);
         }
-        let hosts = if network.partition.is_empty() {
-            String::new()
-        } else {
-            fs::read_to_string("/etc/hosts").unwrap_or_default()
+        let partition = match wanted.parted {
+            Some(when) if network.partition.is_empty() => Partition::by_chance(when, seed),
+            _ if network.partition.is_empty() => Partition::default(),
+            _ => {
+                let hosts = fs::read_to_string("/etc/hosts").unwrap_or_default();
+                Partition::new(&network.partition, &hosts)
+            }
         };
-        let partition = Partition::new(&network.partition, &hosts);
         let pump = Pump::new(network, Shaper::new(network, partition, seed))
             .during(|| "cannot open a queue of packets".to_owned())?;
         let (stop, stopped) = UnixStream::pair().during(|| "cannot make a socket".to_owned())?;
@@ -137,7 +153,7 @@ impl Link {
             .stack_size(STACK)
             .spawn(move || pump.run(&stopped))
             .during(|| "cannot start a thread".to_owned())?;
-        self.running = Some(Running { network: network.clone(), pump, stop });
+        self.running = Some(Running { wanted: wanted.clone(), pump, stop });
         let woken = self.rules.as_mut().map_or(Ok(()), Rules::wake);
         woken
             .or_else(|error| self.stop().and(Err(error)))
@@ -158,8 +174,35 @@ impl Link {
     }
 }
 
-/// What a call was to be troubled with, by name.
-fn asked_for(network: &Network) -> impl Iterator<Item = Limit> + use<> {
+impl Wanted {
+    fn of(conditions: &Conditions) -> Self {
+        let parts = conditions.faults.iter().find(|it| it.mode == FaultMode::NetworkPartition);
+        Self { network: conditions.network.clone(), parted: parts.map(|fault| fault.when) }
+    }
+
+    fn is_nothing(&self) -> bool {
+        self.network.is_perfect() && self.parted.is_none()
+    }
+
+    /// Somebody is cut off.
+    fn parts(&self) -> bool {
+        self.parted.is_some() || !self.network.partition.is_empty()
+    }
+
+    /// Those who are not cut off notice something, too.
+    fn slows(&self) -> bool {
+        !Network { partition: Vec::new(), ..self.network.clone() }.is_perfect()
+    }
+
+    /// What a call was to be troubled with, by name.
+    fn names(&self) -> impl Iterator<Item = Limit> + use<> {
+        let parted = self.parted.map(|_| Limit::FaultNetworkPartition);
+        asked_for(&self.network).chain(parted)
+    }
+}
+
+/// The figures of a link that are not perfect, by name.
+pub(crate) fn asked_for(network: &Network) -> impl Iterator<Item = Limit> + use<> {
     let all = [
         (network.latency_ms > 0.0, Limit::NetworkLatency),
         (network.jitter_ms > 0.0, Limit::NetworkJitter),
@@ -172,7 +215,7 @@ fn asked_for(network: &Network) -> impl Iterator<Item = Limit> + use<> {
 }
 
 /// Others may have to do with the network too.
-fn add(felt: &mut Vec<Felt>, more: Felt) {
+pub(crate) fn add(felt: &mut Vec<Felt>, more: Felt) {
     let Felt { mode, offered, struck, first, last_ms } = more;
     match felt.iter_mut().find(|felt| felt.mode == mode) {
         Some(same) => {
@@ -188,7 +231,7 @@ fn add(felt: &mut Vec<Felt>, more: Felt) {
 
 #[cfg(test)]
 mod tests {
-    use menace_model::{FaultMode, Peer};
+    use menace_model::Peer;
 
     use super::*;
 

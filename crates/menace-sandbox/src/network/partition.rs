@@ -1,14 +1,32 @@
-//! Who is cut off.
+//! Who is cut off: those who were named, or some of those who are talked to, by chance.
 
+use std::collections::HashMap;
 use std::net::IpAddr;
 
-use menace_model::Peer;
+use menace_model::{Peer, Seed, When};
 
 use super::packet::{End, Flow};
 
+/// From this share on the first of all peers is cut off: many calls talk to no second one.
+const OFTEN: f64 = 0.5;
+/// More peers than any call has; those that come later can be reached.
+const PEERS: usize = 1 << 16;
+
 /// Packets from and to these go nowhere.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Partition(Vec<Cut>);
+#[derive(Debug, Default)]
+pub(super) struct Partition {
+    named: Vec<Cut>,
+    by_chance: Option<Chance>,
+}
+
+/// Cuts off whoever is talked to, or does not.
+#[derive(Debug)]
+struct Chance {
+    when: When,
+    seed: Seed,
+    /// Whether it is cut off.
+    peers: HashMap<End, bool>,
+}
 
 /// What is not given matches all.
 #[derive(Debug, Clone)]
@@ -25,12 +43,41 @@ impl Partition {
             addresses: peer.host.as_deref().map(|host| addresses(host, hosts)),
             port: peer.port,
         };
-        Self(peers.iter().map(cut).collect())
+        Self { named: peers.iter().map(cut).collect(), by_chance: None }
+    }
+
+    /// Some of those who are talked to.
+    pub(super) fn by_chance(when: When, seed: Seed) -> Self {
+        let seed = seed.of("partition");
+        Self { named: Vec::new(), by_chance: Some(Chance { when, seed, peers: HashMap::new() }) }
     }
 
     /// Whether either end of it is cut off.
-    pub(super) fn severs(&self, flow: &Flow) -> bool {
-        self.0.iter().any(|cut| cut.matches(flow.from) || cut.matches(flow.to))
+    pub(super) fn severs(&mut self, flow: &Flow) -> bool {
+        self.named.iter().any(|cut| cut.matches(flow.from) || cut.matches(flow.to))
+            || self.by_chance.as_mut().is_some_and(|chance| chance.severs(flow))
+    }
+}
+
+impl Chance {
+    /// A peer is whoever is talked to by somebody who is none. Ports are anybody's guess; which peer
+    /// came first is not.
+    fn severs(&mut self, flow: &Flow) -> bool {
+        let known = self.peers.get(&flow.from).or_else(|| self.peers.get(&flow.to));
+        if let Some(is_cut) = known {
+            return *is_cut;
+        }
+        let number = self.peers.len();
+        let is_cut = number < PEERS
+            && match self.when {
+                When::Nth(nth) => number as u64 + 1 == nth,
+                When::Rate(share) if number == 0 && share >= OFTEN => true,
+                When::Rate(share) => self.seed.nth(number as u64).random().chance(share),
+            };
+        if number < PEERS {
+            self.peers.insert(flow.to, is_cut);
+        }
+        is_cut
     }
 }
 
@@ -90,6 +137,28 @@ mod tests {
         let packet = udp(("127.0.0.1", 80), ("127.0.0.2", 9));
         assert!(severs(Some("127.0.0.1"), Some(80), &packet));
         assert!(!severs(Some("127.0.0.2"), Some(80), &packet));
+    }
+
+    #[test]
+    fn some_of_those_who_are_talked_to_are_cut_off_by_the_seed() {
+        let cut = |when, seed| {
+            let mut partition = Partition::by_chance(when, Seed(seed));
+            let mut is_cut = |port: u16| {
+                let to = Flow::of(&udp(("127.0.0.1", 9), ("127.0.0.1", port))).unwrap();
+                let back = Flow::of(&udp(("127.0.0.1", port), ("127.0.0.1", 9))).unwrap();
+                let severed = partition.severs(&to);
+                assert_eq!(partition.severs(&back), severed, "both directions");
+                assert_eq!(partition.severs(&to), severed, "and again");
+                severed
+            };
+            (1000..1100).map(&mut is_cut).collect::<Vec<bool>>()
+        };
+        let some = cut(When::Rate(0.3), 1);
+        assert!((15..45).contains(&some.iter().filter(|cut| **cut).count()), "{some:?}");
+        assert_eq!(cut(When::Rate(0.3), 1), some);
+        assert_ne!(cut(When::Rate(0.3), 2), some);
+        assert!((0..20).all(|seed| cut(When::Rate(0.7), seed)[0]));
+        assert_eq!(cut(When::Nth(2), 1).iter().position(|cut| *cut), Some(1));
     }
 
     #[test]

@@ -1,11 +1,12 @@
 //! Faults that are felt, the same twice with the same seed, and by nobody else.
 
 use menace_model::{
-    Conditions, Fault, FaultMode, FileChange, Limit, Mechanism, Outcome, Value, Verdict, When,
+    Conditions, Fault, FaultMode, FileChange, Limit, Mechanism, Value, Verdict, When,
 };
 use menace_sandbox::{Interpose, Tier};
 
-use crate::bench::{Ask, Bench, Session, ask, guest, text};
+use crate::bench::{Ask, Bench, Session, ask, guest, items, text};
+use crate::reading::{assert_in_peace, is_held_by, number, returned, strikes};
 
 crate::on_every_tier![
     a_full_disk_is_felt_from_the_chosen_write_on,
@@ -14,8 +15,12 @@ crate::on_every_tier![
     a_bit_of_what_is_written_is_flipped,
     allocations_fail_without_a_limit_being_hit,
     the_processor_is_taken_away_for_moments,
+    a_share_of_the_processor_is_all_there_is,
+    a_call_is_killed_at_a_moment_of_the_seed,
+    a_writer_is_killed_before_one_of_its_first_changes,
     faults_of_a_call_are_not_the_next_ones,
     what_was_not_interposed_is_said_not_to_strike,
+    where_there_is_no_network_its_faults_are_said_not_to_strike,
 ];
 
 const GUEST: &str = guest!("faults.py");
@@ -32,26 +37,6 @@ fn interposing(bench: &Bench) -> Session<'_> {
     bench.session_of(&spec)
 }
 
-fn items(value: &Value) -> &[Value] {
-    match value {
-        Value::List(items) => items,
-        other => panic!("{other:?}"),
-    }
-}
-
-fn number(value: &Value) -> f64 {
-    match value {
-        Value::Int(number) => *number as f64,
-        Value::Float(number) => *number,
-        other => panic!("{other:?}"),
-    }
-}
-
-fn returned(outcome: &Outcome) -> Value {
-    assert_eq!(outcome.verdict, Verdict::Returned, "{outcome:#?}");
-    outcome.value.as_ref().and_then(|value| value.value.clone()).expect("a plain value")
-}
-
 fn a_full_disk_is_felt_from_the_chosen_write_on(tier: Tier) {
     let bench = Bench::new(tier, GUEST);
     let mut session = interposing(&bench);
@@ -59,7 +44,7 @@ fn a_full_disk_is_felt_from_the_chosen_write_on(tier: Tier) {
     for nth in [1, 2, 5] {
         let outcome =
             session.run(asked("steps", FaultMode::Disk, When::Nth(nth)).with([Value::Int(10)]));
-        let found = returned(&outcome);
+        let found = returned(&outcome).clone();
         let done = Value::Int(nth.saturating_sub(2).cast_signed());
         assert_eq!(found, Value::List(vec![done, Value::from("ENOSPC")]));
         let felt = &outcome.felt[0];
@@ -93,11 +78,11 @@ fn a_disk_can_be_slow_and_fail_to_read(tier: Tier) {
         ask.0.seed = 7;
         ask
     };
-    let first = returned(&session.run(read()));
+    let first = returned(&session.run(read())).clone();
     let failed = &items(&first)[0];
     assert!((1.0..15.0).contains(&number(failed)), "{failed:?}");
     assert!(number(&items(&first)[1]) > 0.002, "nothing was slow");
-    let again = returned(&session.run(read()));
+    let again = returned(&session.run(read())).clone();
     assert_eq!(failed, &items(&again)[0]);
 }
 
@@ -110,11 +95,11 @@ fn a_bit_of_what_is_written_is_flipped(tier: Tier) {
         ask.0.seed = seed;
         ask
     };
-    let first = returned(&session.run(write(1)));
+    let first = returned(&session.run(write(1))).clone();
     assert_eq!(items(&first).len(), 1, "{first:?}");
-    assert_eq!(first, returned(&session.run(write(1))));
-    assert_ne!(first, returned(&session.run(write(2))));
-    let calm = returned(&session.run(ask("corrupted").with([Value::Int(1000)])));
+    assert_eq!(&first, returned(&session.run(write(1))));
+    assert_ne!(&first, returned(&session.run(write(2))));
+    let calm = session.value(ask("corrupted").with([Value::Int(1000)]));
     assert_eq!(items(&calm).len(), 0);
 }
 
@@ -124,7 +109,7 @@ fn allocations_fail_without_a_limit_being_hit(tier: Tier) {
     let demand = |nth| asked("allocate", FaultMode::Memory, When::Nth(nth)).with([Value::Int(8)]);
     let outcome = session.run(demand(3));
     let had = returned(&outcome);
-    assert!((0.0..8.0).contains(&number(&had)), "{outcome:#?}");
+    assert!((0.0..8.0).contains(&number(had)), "{outcome:#?}");
     assert!(outcome.felt[0].struck >= 1);
     assert_eq!(returned(&session.run(demand(3))), had);
     assert_eq!(session.value(ask("allocate").with([Value::Int(8)])), Value::Int(-1));
@@ -133,11 +118,88 @@ fn allocations_fail_without_a_limit_being_hit(tier: Tier) {
 fn the_processor_is_taken_away_for_moments(tier: Tier) {
     let bench = Bench::new(tier, GUEST);
     let mut session = bench.session();
-    let ask = asked("longest_gap", FaultMode::CpuSpike, When::Rate(1.0)).with([Value::Float(0.5)]);
-    let outcome = session.run(ask);
-    let gap = number(&returned(&outcome));
+    let spiked = asked("longest_gap", FaultMode::CpuSpike, When::Rate(1.0));
+    let outcome = session.run(spiked.with([Value::Float(0.5)]));
+    let gap = number(returned(&outcome));
     assert!(gap > 0.04, "{gap}");
     assert!(outcome.felt[0].struck >= 1, "{:?}", outcome.felt);
+    assert!(is_held_by(&outcome, Limit::FaultCpuSpike, Mechanism::Freezer));
+    // Seldom enough that a busy machine is not taken for it.
+    let calm = (0..3).map(|_| session.run(ask("longest_gap").with([Value::Float(0.3)])));
+    let gaps: Vec<f64> = calm.map(|calm| number(returned(&calm))).collect();
+    assert!(gaps.iter().any(|gap| *gap < 0.04), "{gaps:?}");
+}
+
+fn a_share_of_the_processor_is_all_there_is(tier: Tier) {
+    let bench = Bench::new(tier, GUEST);
+    let mut session = bench.session();
+    let share = |outcome: &menace_model::Outcome| number(returned(outcome));
+    let busy = || asked("share_of_a_processor", FaultMode::Cpu, When::Rate(0.8));
+    let ask_busy = busy().with([Value::Float(1.0)]).limited(|limits| limits.cpu_share = Some(0.2));
+    let outcome = session.run(ask_busy);
+    let by = &outcome.enforced_by[&Limit::FaultCpu];
+    assert_eq!(by, &outcome.enforced_by[&Limit::CpuShare]);
+    assert!((0.05..0.28).contains(&share(&outcome)), "{} by {by:?}", share(&outcome));
+    // Others may want the processor, too, but not all the time.
+    let mut calm = |_| {
+        let outcome = session.run(ask("share_of_a_processor").with([Value::Float(0.1)]));
+        assert!(!outcome.enforced_by.contains_key(&Limit::CpuShare));
+        assert_in_peace(&outcome);
+        share(&outcome)
+    };
+    let shares: Vec<f64> = (0..8).map(&mut calm).collect();
+    assert!(shares.iter().any(|share| *share > 0.35), "{shares:?}");
+    // The share is a limit: a fault that comes without one cannot strike.
+    let outcome = session.run(busy().with([Value::Float(0.01)]));
+    assert_eq!(outcome.unenforced, [Limit::FaultCpu]);
+}
+
+fn a_call_is_killed_at_a_moment_of_the_seed(tier: Tier) {
+    let bench = Bench::new(tier, GUEST);
+    let mut session = bench.session();
+    let mut moment = |seed| {
+        let ask = asked("sleep", FaultMode::Timeout, When::Rate(1.0)).with([Value::Int(60)]);
+        let outcome = session.run(ask.seed(seed).timeout(2000));
+        assert_eq!(outcome.verdict, Verdict::TimedOut, "{outcome:#?}");
+        assert_eq!(outcome.reason.as_deref(), Some("it was stopped early, as asked"));
+        assert_eq!(strikes(&outcome, FaultMode::Timeout), (1, 1));
+        assert!(is_held_by(&outcome, Limit::FaultTimeout, Mechanism::Monitor));
+        assert!(outcome.runtime_metrics.total_ms < 2250.0);
+        outcome.felt[0].last_ms.expect("it was struck")
+    };
+    let first: Vec<f64> = (0..5).map(&mut moment).collect();
+    let again: Vec<f64> = (0..5).map(&mut moment).collect();
+    for (one, other) in first.iter().zip(&again) {
+        assert!((one - other).abs() < 50.0, "{first:?} and {again:?}");
+    }
+    let most = first.iter().fold(0.0_f64, |most, one| most.max(*one));
+    assert!(first.iter().any(|one| most - one > 100.0), "all at the same moment: {first:?}");
+    session.still_works();
+    // Only a share of the calls.
+    let spared = (0..12).filter(|seed| {
+        let ask = asked("sleep", FaultMode::Timeout, When::Rate(0.5)).with([Value::Float(0.2)]);
+        session.run(ask.seed(*seed).timeout(200)).felt[0].struck == 0
+    });
+    assert!((1..12).contains(&spared.count()));
+}
+
+fn a_writer_is_killed_before_one_of_its_first_changes(tier: Tier) {
+    let bench = Bench::new(tier, GUEST);
+    let mut session = interposing(&bench);
+    let mut left = |seed| {
+        let ask = asked("steps", FaultMode::Timeout, When::Rate(1.0)).with([Value::Int(1000)]);
+        let outcome = session.run(ask.seed(seed).timeout(60_000));
+        assert_eq!(outcome.verdict, Verdict::TimedOut, "{outcome:#?}");
+        let files = outcome.files.touched.iter();
+        files.map(|file| (file.path.clone(), file.bytes)).collect::<Vec<_>>()
+    };
+    // Before it opens the file, or before it writes to it.
+    let first: Vec<_> = (0..8).map(&mut left).collect();
+    let opened = vec![("steps.txt".to_owned(), 0)];
+    assert!(first.contains(&Vec::new()) && first.contains(&opened), "{first:?}");
+    assert!(first.iter().all(|left| left.is_empty() || *left == opened), "{first:?}");
+    assert_eq!((0..8).map(&mut left).collect::<Vec<_>>(), first);
+    session.still_works();
 }
 
 fn faults_of_a_call_are_not_the_next_ones(tier: Tier) {
@@ -148,8 +210,8 @@ fn faults_of_a_call_are_not_the_next_ones(tier: Tier) {
             .run(asked("save_and_tell", FaultMode::Disk, When::Rate(1.0)).with([Value::from("x")]));
         assert_eq!(bad.verdict, Verdict::Returned);
         let calm = session.run(ask("save_and_tell").with([Value::from("x")]));
-        assert_eq!(returned(&calm), Value::from("saved"));
-        assert!(calm.felt.is_empty());
+        assert_eq!(returned(&calm), &Value::from("saved"));
+        assert_in_peace(&calm);
     }
     session.still_works();
 }
@@ -160,6 +222,20 @@ fn what_was_not_interposed_is_said_not_to_strike(tier: Tier) {
     assert_eq!(outcome.unenforced, [Limit::FaultDisk]);
 }
 
+fn where_there_is_no_network_its_faults_are_said_not_to_strike(tier: Tier) {
+    let bench = Bench::new(tier, GUEST);
+    let fine = || asked("fine", FaultMode::Network, When::Rate(1.0));
+    for (level, safe_mode) in [(3, false), (4, false), (3, true)] {
+        let mut spec = bench.spec();
+        (spec.security_level, spec.safe_mode) = (level, safe_mode);
+        spec.interpose.sockets = true;
+        let outcome = bench.session_of(&spec).run(fine());
+        let has_network = tier.has_namespaces() && level == 3 && !safe_mode;
+        let expected: &[Limit] = if has_network { &[] } else { &[Limit::FaultNetwork] };
+        assert_eq!(outcome.unenforced, expected, "level {level}, safe mode {safe_mode}");
+    }
+}
+
 /// Internet sockets exist only where there are namespaces.
 mod with_network {
     use super::*;
@@ -168,8 +244,10 @@ mod with_network {
         let bench = Bench::new(tier, GUEST);
         let mut session = interposing(&bench);
         let talk = || asked("talk", FaultMode::Network, When::Rate(0.5)).with([Value::Int(20)]);
-        let first = returned(&session.run(talk()));
-        let seen: Vec<&str> = items(&first).iter().map(text).collect();
+        let outcome = session.run(talk());
+        assert_eq!(outcome.enforced_by[&Limit::FaultNetwork], [Mechanism::SystemCalls]);
+        let first = returned(&outcome);
+        let seen: Vec<&str> = items(first).iter().map(text).collect();
         assert!(seen.contains(&"connected") && seen.iter().any(|one| *one != "connected"));
         assert_eq!(first, returned(&session.run(talk())));
         let calm = session.value(ask("talk").with([Value::Int(5)]));

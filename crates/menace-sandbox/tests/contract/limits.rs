@@ -13,7 +13,7 @@ crate::on_every_tier![
     the_time_that_a_fork_takes_is_the_call_s,
     processor_time_is_limited,
     processor_time_of_children_that_ended_is_limited,
-    the_share_of_the_processor_is_limited_or_said_not_to_be,
+    the_share_of_the_processor_is_limited,
     memory_is_limited,
     memory_of_all_processes_counts_together,
     the_memory_of_a_short_call_is_limited,
@@ -89,17 +89,14 @@ fn processor_time_of_children_that_ended_is_limited(tier: Tier) {
     session.still_works();
 }
 
-fn the_share_of_the_processor_is_limited_or_said_not_to_be(tier: Tier) {
+fn the_share_of_the_processor_is_limited(tier: Tier) {
     let bench = Bench::new(tier, GUEST);
     let busy = ask("busy").with([Value::Float(0.6)]).limited(|l| l.cpu_share = Some(0.25));
     let outcome = bench.run(busy);
     assert_eq!(outcome.verdict, Verdict::Returned, "{outcome:#?}");
-    if outcome.unenforced.contains(&Limit::CpuShare) {
-        assert!(!is_enforced(&outcome, Limit::CpuShare));
-        return;
-    }
     let by = &outcome.enforced_by[&Limit::CpuShare];
-    assert!(by.iter().all(|by| matches!(by, Mechanism::CgroupV1 | Mechanism::CgroupV2)), "{by:?}");
+    let known = [Mechanism::CgroupV1, Mechanism::CgroupV2, Mechanism::Freezer];
+    assert!(by.len() == 1 && known.contains(&by[0]), "{by:?}");
     let used = outcome.runtime_metrics.user_cpu_ms + outcome.runtime_metrics.system_cpu_ms;
     let share = used / outcome.runtime_metrics.wall_ms;
     assert!(share < 0.45, "it had {share} of a processor: {:#?}", outcome.runtime_metrics);
@@ -316,10 +313,9 @@ fn every_limit_is_accounted_for(tier: Tier) {
         Limit::Output,
     ];
     for limit in all {
-        let refused = outcome.unenforced.contains(&limit);
-        assert!(is_enforced(&outcome, limit) != refused, "{limit}: {outcome:#?}");
-        assert!(!refused || limit == Limit::CpuShare, "{limit} can be had everywhere");
+        assert!(is_enforced(&outcome, limit), "{limit}: {outcome:#?}");
     }
+    assert_eq!(outcome.unenforced, []);
     let disk = &outcome.enforced_by[&Limit::Disk];
     assert_eq!(disk.contains(&Mechanism::TmpfsSize), tier.has_namespaces(), "{disk:?}");
     // What nobody asked for is neither.

@@ -5,10 +5,13 @@
 use std::net::UdpSocket;
 use std::time::{Duration, Instant};
 
-use menace_model::{FaultMode, Felt, Limit, Mechanism, Network, Outcome, Peer, Value, Verdict};
+use menace_model::{
+    Fault, FaultMode, Limit, Mechanism, Network, Outcome, Peer, Value, Verdict, When,
+};
 use menace_sandbox::Tier;
 
 use crate::bench::{Ask, Bench, Session, ask, entry, guest, items, text};
+use crate::reading::{assert_near, felt, number, numbers, returned as value};
 
 crate::on_every_tier![
     latency_is_that_of_one_way,
@@ -21,6 +24,7 @@ crate::on_every_tier![
     datagrams_arrive_twice_as_the_seed_says,
     a_port_that_is_cut_off_cannot_be_reached_while_others_can,
     a_host_that_is_cut_off_cannot_be_reached_while_others_can,
+    some_of_its_peers_are_cut_off_as_the_seed_says,
     a_transfer_comes_through_everything_at_once,
     waiting_for_somebody_cut_off_ends_with_the_deadline,
     the_next_call_notices_nothing,
@@ -49,7 +53,8 @@ impl Ask {
 
 /// A call over such a network where there is one; elsewhere what it lacks has to be listed.
 fn run(session: &mut Session<'_>, tier: Tier, wanted: &[Limit], ask: Ask) -> Option<Outcome> {
-    let fine = crate::bench::ask("fine").over(&ask.0.conditions.network);
+    let mut fine = crate::bench::ask("fine");
+    fine.0.conditions.clone_from(&ask.0.conditions);
     let outcome = session.run(if tier.has_namespaces() { ask } else { fine });
     let is_held = |limit: &&Limit| outcome.enforced_by.contains_key(limit);
     let held: Vec<&Limit> = wanted.iter().filter(is_held).collect();
@@ -66,18 +71,6 @@ fn run(session: &mut Session<'_>, tier: Tier, wanted: &[Limit], ask: Ask) -> Opt
     None
 }
 
-fn value(outcome: &Outcome) -> &Value {
-    assert_eq!(outcome.verdict, Verdict::Returned, "{outcome:#?}");
-    outcome.value.as_ref().and_then(|value| value.value.as_ref()).expect("a plain value")
-}
-
-fn number(value: &Value) -> f64 {
-    match value {
-        Value::Float(number) => *number,
-        other => panic!("not a number: {other:?}"),
-    }
-}
-
 fn integers(value: &Value) -> Vec<i64> {
     let integer = |value: &Value| match value {
         Value::Int(number) => *number,
@@ -91,20 +84,10 @@ fn median(mut numbers: Vec<f64>) -> f64 {
     numbers[numbers.len() / 2]
 }
 
-fn felt(outcome: &Outcome, mode: FaultMode) -> &Felt {
-    let found = outcome.felt.iter().find(|felt| felt.mode == mode);
-    found.unwrap_or_else(|| panic!("nothing of {mode}: {:?}", outcome.felt))
-}
-
-/// Within a fifth of what was asked for.
-fn assert_near(measured: f64, asked: f64, what: &str) {
-    assert!((asked * 0.8..asked * 1.2).contains(&measured), "{what}: {measured} for {asked}");
-}
-
 const WAYS: [&str; 5] = ["udp4", "udp6", "tcp4", "tcp6", "refused"];
 
 fn trips(value: &Value, way: &str) -> Vec<f64> {
-    items(entry(value, way)).iter().map(number).collect()
+    numbers(entry(value, way))
 }
 
 fn latency_is_that_of_one_way(tier: Tier) {
@@ -297,6 +280,32 @@ fn a_host_that_is_cut_off_cannot_be_reached_while_others_can(tier: Tier) {
             texts(value(&outcome)).into_iter().map(|how| how == "connected").collect();
         assert_eq!(found, reached, "{host}");
     }
+}
+
+fn some_of_its_peers_are_cut_off_as_the_seed_says(tier: Tier) {
+    let bench = Bench::new(tier, GUEST);
+    let mut session = bench.session();
+    let wanted = [Limit::FaultNetworkPartition];
+    let mut reached = |seed, port: i64| {
+        let ports = Value::List((port..port + 8).map(Value::Int).collect());
+        let mut ask = ask("reach").with([ports]).seed(seed).timeout(30_000);
+        let when = When::Rate(0.4);
+        ask.0.conditions.faults = vec![Fault { mode: FaultMode::NetworkPartition, when }];
+        let outcome = run(&mut session, tier, &wanted, ask)?;
+        let felt = felt(&outcome, FaultMode::NetworkPartition);
+        let ways = items(value(&outcome)).iter().map(texts);
+        let all: Vec<bool> = ways.map(|ways| ways == ["connected", "answered"]).collect();
+        assert!(felt.struck > 0 && felt.struck < felt.offered, "{felt:?}");
+        Some(all)
+    };
+    let Some(first) = reached(1, 7100) else { return };
+    assert!(first.contains(&true) && first.contains(&false), "{first:?}");
+    // Which one it is counts, not what port it happens to have.
+    assert_eq!(reached(1, 7200).as_ref(), Some(&first));
+    assert_ne!(reached(2, 7100).as_ref(), Some(&first));
+    let ports = Value::List(vec![Value::Int(7100)]);
+    let calm = session.value(ask("reach").with([ports]));
+    assert_eq!(texts(&items(&calm)[0]), ["connected", "answered"]);
 }
 
 fn a_transfer_comes_through_everything_at_once(tier: Tier) {

@@ -1,6 +1,11 @@
 """Sections that run in company of themselves."""
 
+import os
+import shutil
+import tempfile
+
 from cases import case, equal, guest, new
+from driving import HARNESS
 
 TEXT = """
     import asyncio, itertools, os, queue, random, threading, time, tempfile, uuid
@@ -208,6 +213,26 @@ def sound_sections_are_not_blamed():
             equal((full["kind"], full["threads_left"], full["descriptors_left"]), ("returned", [], []))
         equal(burst(one, "generator", [3])[0]["distinct_results"], 1)
         equal(burst(one, "atomic")[0]["distinct_results"], 6)
+
+
+@case
+def without_proc_locks_are_waited_for_and_deadlocks_are_found():
+    """As without namespaces, where nobody may look into `/proc`."""
+    with tempfile.TemporaryDirectory(prefix="menace-harness-") as directory:
+        harness = os.path.join(directory, "guest")
+        shutil.copytree(HARNESS, harness)
+        with open(harness + "/blocked.py") as file:
+            text = file.read()
+        assert '"/proc/self/task"' in text
+        with open(harness + "/blocked.py", "w") as file:
+            file.write(text.replace('"/proc/self/task"', '"/nowhere"'))
+        with guest(TEXT, harness=harness) as one:
+            for threads in (6, 24):
+                is_sound(*method(one, "sound", threads=threads))
+            report, _ = method(one, "racy")
+            assert report["differs"], report
+            report, full = burst(one, "locks_in_any_order", threads=8)
+            equal((report["deadlocked"], full["kind"]), (True, "returned"))
 
 
 @case

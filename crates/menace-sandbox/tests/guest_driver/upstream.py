@@ -334,6 +334,37 @@ def the_fault_strikes_when_it_was_asked_to():
         equal("felt" in one.call("m:again", ["http://api.example/", 1], upstream=ALL), False)
 
 
+@case
+def faults_of_the_network_strike_answers_too():
+    with guest(TEXT) as one:
+        for mode, kinds in (
+            ("network", {"refused", "reset", "silence"}),
+            ("network_partition", {"unreachable"}),
+        ):
+            more = dict(upstream=ALL, faults=[[mode, "rate", 1.0]], seed=4)
+            full = one.call("m:again", ["http://api.example/", 4], **more)
+            answers = {answer for _, answer in full["upstream"]["requests"]}
+            assert answers <= kinds, (mode, answers)
+            # Of peers there is but one.
+            count = 4 if mode == "network" else 1
+            equal(full["felt"][0][:3], [mode, count, count])
+            quiet(full)
+        # Without answers they are the init's.
+        full = one.call("m:failing", ["http://api.example/"], faults=more["faults"])
+        equal("felt" in full, False)
+
+
+@case
+def what_fails_more_often_than_not_fails_at_once():
+    with guest(TEXT) as one:
+        for seed in range(6):
+            more = dict(upstream=ALL, faults=[["flaky_upstream", "rate", 0.5]], seed=seed)
+            full = one.call("m:again", ["http://api.example/", 12], **more)
+            _, offered, struck, _, _ = full["felt"][0]
+            assert offered == 12 and 1 <= struck < 12, full["felt"]
+            assert full["upstream"]["requests"][0][1] != "200", full["upstream"]
+
+
 def silent_seed(one, name, args, **more):
     """The first seed whose failure is silence."""
     for seed in range(200):

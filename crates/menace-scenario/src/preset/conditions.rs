@@ -49,17 +49,9 @@ impl Preset {
             security_level: level.unwrap_or(DEFAULT_LEVEL),
             safe_mode: self.values.safe_mode == Some(true),
             interposed: Interposed {
-                files: any(&[
-                    FailureMode::Disk,
-                    FailureMode::DiskCorruption,
-                    FailureMode::SchemaDrift,
-                ]),
+                files: any(&[FailureMode::Disk, FailureMode::DiskCorruption, FailureMode::Timeout]),
                 memory: any(&[FailureMode::Memory]),
-                sockets: any(&[
-                    FailureMode::Network,
-                    FailureMode::NetworkPartition,
-                    FailureMode::FlakyUpstream,
-                ]) || !self.partition().is_empty(),
+                sockets: any(&[FailureMode::Network]),
             },
         }
     }
@@ -330,7 +322,8 @@ mod tests {
     fn peers_that_are_named_are_cut_off_for_sure() {
         let named = r#"{"FAILURE_MODES": "network_partition", "NETWORK_PARTITION": "db"}"#;
         assert_eq!(conditions(named).1.faults[0].when, When::Rate(1.0));
-        assert!(preset(r#"{"NETWORK_PARTITION": "db"}"#).isolation().interposed.sockets);
+        let found = conditions(r#"{"NETWORK_PARTITION": "db"}"#).1;
+        assert_eq!((found.network.partition.len(), found.faults.len()), (1, 0));
     }
 
     #[test]
@@ -355,17 +348,17 @@ mod tests {
         };
         for mode in FailureMode::ALL {
             let expected = match mode {
-                FailureMode::Disk | FailureMode::DiskCorruption | FailureMode::SchemaDrift => {
+                FailureMode::Disk | FailureMode::DiskCorruption | FailureMode::Timeout => {
                     (true, false, false)
                 }
                 FailureMode::Memory => (false, true, false),
-                FailureMode::Network
-                | FailureMode::NetworkPartition
-                | FailureMode::FlakyUpstream => (false, false, true),
-                FailureMode::Cpu
+                FailureMode::Network => (false, false, true),
+                FailureMode::NetworkPartition
+                | FailureMode::FlakyUpstream
+                | FailureMode::SchemaDrift
+                | FailureMode::Cpu
                 | FailureMode::CpuSpike
                 | FailureMode::ConcurrencySpike
-                | FailureMode::Timeout
                 | FailureMode::HostileInput
                 | FailureMode::UserMisuse => (false, false, false),
             };

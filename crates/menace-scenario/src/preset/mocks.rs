@@ -1,9 +1,12 @@
 //! Answers for code that calls out: `NETWORK_MOCKS`, and files of recorded ones.
+//!
+//! What browsers and proxies record is read by `har`.
 
 use serde_json::Value as Json;
 
 use menace_model::Mock;
 
+use super::har;
 use crate::notation::bytes_of;
 use crate::problem::{did_you_mean, quoted};
 use crate::{Problem, Problems};
@@ -14,8 +17,11 @@ const FIELDS: [&str; 9] =
 /// An hour: longer than any call.
 const LONGEST_DELAY_MS: u64 = 3_600_000;
 
-/// Reads a list of answers, or a single one; `at` is where it stands.
+/// Reads a list of answers, a single one, or an HTTP archive; `at` is where it stands.
 pub fn mocks(json: &Json, at: &str) -> Result<Vec<Mock>, Problems> {
+    if let Some(entries) = har::entries(json) {
+        return har::mocks(entries, at);
+    }
     let items = match json {
         Json::Array(items) => items.as_slice(),
         one => std::slice::from_ref(one),
@@ -103,10 +109,8 @@ impl Reader<'_> {
                 Json::Number(number) => Some(number.to_string()),
                 other => self.expected(&field, "text", other),
             };
-            // A line break would end the header and begin another.
-            let is_sound = |text: &str| !text.contains(['\r', '\n', '\0']);
             match text {
-                Some(text) if is_name(name) && is_sound(&text) => {
+                Some(text) if is_header(name, &text) => {
                     headers.push((name.clone(), text));
                 }
                 Some(_) => {
@@ -146,8 +150,13 @@ impl Reader<'_> {
     }
 }
 
-fn is_method(text: &str) -> bool {
+pub(super) fn is_method(text: &str) -> bool {
     !text.is_empty() && text.chars().all(|c| c.is_ascii_alphabetic())
+}
+
+/// A line break would end the header and begin another.
+pub(super) fn is_header(name: &str, value: &str) -> bool {
+    is_name(name) && !value.contains(['\r', '\n', '\0'])
 }
 
 fn is_name(text: &str) -> bool {

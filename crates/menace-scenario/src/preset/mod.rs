@@ -19,6 +19,7 @@ mod choose;
 mod conditions;
 mod coverage;
 mod generate;
+mod har;
 mod key;
 mod keys;
 mod keyword;

@@ -78,7 +78,7 @@ pub static MODES: &[Mode] = &[
         meaning: "Some peers cannot be reached: those of `NETWORK_PARTITION`, else a share of \
                   them chosen by the seed.",
         effect: fault(FaultMode::NetworkPartition, 0.3, 0.7, "peers"),
-        held_by: "`nfqueue`, `system_calls`; `harness` for stubbed answers",
+        held_by: "`nfqueue`; `harness` for stubbed answers",
     },
     Mode {
         mode: FailureMode::Cpu,
@@ -108,9 +108,10 @@ pub static MODES: &[Mode] = &[
     },
     Mode {
         mode: FailureMode::Timeout,
-        meaning: "The call is killed before its time, at a moment chosen by the seed.",
+        meaning: "The call is killed before its time: at a moment chosen by the seed, or before one \
+                  of its first changes of files.",
         effect: fault(FaultMode::Timeout, 0.5, 1.0, "calls"),
-        held_by: "`monitor`",
+        held_by: "`monitor`, `system_calls`",
     },
     Mode {
         mode: FailureMode::HostileInput,
@@ -130,13 +131,13 @@ pub static MODES: &[Mode] = &[
         meaning: "Keys renamed, dropped or of another type in arguments, data files and answers: \
                   at least one of each object.",
         effect: fault(FaultMode::SchemaDrift, 0.1, 0.5, "keys"),
-        held_by: "the inputs; `system_calls` for files; `harness` for answers",
+        held_by: "the inputs; `harness` for files and answers",
     },
     Mode {
         mode: FailureMode::FlakyUpstream,
         meaning: "Whoever is called fails, is slow, or answers 5xx or nonsense.",
         effect: fault(FaultMode::FlakyUpstream, 0.2, 0.7, "calls out"),
-        held_by: "`system_calls`, `harness`",
+        held_by: "`harness`",
     },
 ];
 

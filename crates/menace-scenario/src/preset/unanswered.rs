@@ -9,9 +9,7 @@ pub fn unanswered(asked: &Conditions, outcome: &Outcome) -> Vec<Limit> {
         return Vec::new();
     }
     let is_told = |limit: &Limit| {
-        outcome.enforced_by.contains_key(limit)
-            || outcome.unenforced.contains(limit)
-            || (*limit == Limit::Burst && outcome.burst.is_some())
+        outcome.enforced_by.contains_key(limit) || outcome.unenforced.contains(limit)
     };
     named(asked).into_iter().filter(|limit| !is_told(limit)).collect()
 }
@@ -38,7 +36,7 @@ fn named(asked: &Conditions) -> Vec<Limit> {
 
 #[cfg(test)]
 mod tests {
-    use menace_model::{BurstReport, Mechanism, Verdict};
+    use menace_model::{Mechanism, Verdict};
 
     use crate::preset::read_one;
 
@@ -53,7 +51,7 @@ mod tests {
         assert_eq!(unanswered(&asked, &outcome), all);
         outcome.enforced_by.insert(Limit::NetworkLatency, vec![Mechanism::Nfqueue]);
         outcome.unenforced.push(Limit::FaultDisk);
-        outcome.burst = Some(BurstReport::default());
+        outcome.enforced_by.insert(Limit::Burst, vec![Mechanism::Harness]);
         assert_eq!(unanswered(&asked, &outcome), [Limit::Upstream]);
         outcome.stage = Stage::Import;
         assert_eq!(unanswered(&asked, &outcome), []);

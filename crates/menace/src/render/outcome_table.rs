@@ -4,7 +4,7 @@ use anstyle::{AnsiColor, Style};
 
 use menace_model::{
     BurstReport, Changed, Coverage, EnforcedBy, Felt, FileChange, Frame, Outcome, Output, Raised,
-    Returned, Stage, Touched, Verdict,
+    Returned, Stage, Touched, UpstreamReport, Verdict,
 };
 
 use super::outcome_json::Header;
@@ -39,6 +39,9 @@ pub(crate) fn render(header: &Header<'_>, outcome: &Outcome) -> String {
         metrics(&mut sheet, outcome);
     }
     sheet.list("faults", outcome.felt.iter().map(felt));
+    if let Some(report) = &outcome.upstream {
+        asked(&mut sheet, report);
+    }
     if let Some(report) = &outcome.burst {
         burst(&mut sheet, report);
     }
@@ -208,6 +211,22 @@ fn burst(sheet: &mut Sheet, report: &BurstReport) {
     if !raised.is_empty() {
         let shown: Vec<&str> = raised.iter().take(ITEMS_SHOWN).map(String::as_str).collect();
         sheet.styled("", red, &format!("raised only in company: {}", shown.join(", ")));
+    }
+}
+
+/// What the section asked of others, and what it was told.
+fn asked(sheet: &mut Sheet, report: &UpstreamReport) {
+    let UpstreamReport { requests, without_timeout } = report;
+    let shown = requests.iter().take(ITEMS_SHOWN);
+    sheet.list("asked", shown.map(|one| format!("{}: {}", one.what, one.answer)));
+    let more = requests.len().saturating_sub(ITEMS_SHOWN);
+    if more > 0 {
+        sheet.more(&format!("… and {more} more"));
+    }
+    if *without_timeout > 0 {
+        let red = Style::new().fg_color(Some(AnsiColor::Red.into()));
+        let times = counted(*without_timeout as usize, "time");
+        sheet.styled("", red, &format!("waited without a timeout: {times}"));
     }
 }
 

@@ -297,11 +297,27 @@ fn the_table_of_repeated_calls() {
     insta::assert_snapshot!(stable(&ran.out));
 }
 
-/// Without root there may be no control groups to hold a share of the processors.
+/// Answers arrive once, and without namespaces there is no other network.
 #[test]
 fn a_limit_that_nothing_holds_is_told() {
     let place = repo("def f(): return 1\n");
-    let call = ["exec", "--repo", "repo", "mod:f", "--preset", r#"{"CPU_SHARE": "50%"}"#];
+    let preset = r#"{"PACKET_DUPLICATION": 5}"#;
+    let call = ["--repo", "repo", "mod:f", "--preset", preset, "--tier", "landlock"];
+    let ran = exec(&place, &[&call[..], &["--format", "json"]].concat());
+    let found = ran.json();
+    assert_eq!((&found["verdict"], &found["tier"]), (&json!("returned"), &json!("landlock")));
+    assert!(ran.err.contains("nothing here can hold the limit `packet_duplication`"), "{ran:?}");
+    assert_eq!(found["unenforced"], json!(["packet_duplication"]));
+}
+
+/// Without root there may be no control groups to hold it.
+#[test]
+fn a_share_of_the_processors_is_held_without_root() {
+    let place = repo(
+        "import time\n\
+         def f():\n    end = time.time() + 1\n    while time.time() < end: pass\n",
+    );
+    let call = ["exec", "--repo", "repo", "mod:f", "--preset", r#"{"CPU_SHARE": "25%"}"#];
     let mut command = place.unprivileged(&[&call[..], &["--format", "json"]].concat());
     command.envs(SANDBOXES);
     let ran = Ran::from(command.output().unwrap());
@@ -310,7 +326,9 @@ fn a_limit_that_nothing_holds_is_told() {
         (&found["verdict"], &found["tier"]),
         (&json!("returned"), &json!("user_namespaces"))
     );
-    let held = !found["enforced_by"]["cpu_share"].is_null();
-    assert_eq!(held, !ran.err.contains("nothing here can hold the limit `cpu_share`"), "{ran:?}");
-    assert_eq!(found["unenforced"], if held { json!([]) } else { json!(["cpu_share"]) });
+    assert!(!found["enforced_by"]["cpu_share"].is_null(), "{found}");
+    let metrics = &found["runtime_metrics"];
+    let used = |key: &str| metrics[key].as_f64().unwrap();
+    let share = (used("user_cpu_ms") + used("system_cpu_ms")) / used("wall_ms");
+    assert!((0.1..0.4).contains(&share), "{share}: {found}");
 }

@@ -1,6 +1,7 @@
 //! The commands as their users meet them: the real binary on copies of the fixtures.
 
 mod analyze;
+mod answers;
 mod cache;
 mod conditions;
 mod doctor;

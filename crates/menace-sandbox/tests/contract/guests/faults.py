@@ -115,6 +115,19 @@ def longest_gap(seconds):
     return longest
 
 
+def share_of_a_processor(seconds):
+    """How much of a processor it had while it wanted all of one."""
+    end = time.perf_counter() + seconds
+    began, used = time.perf_counter(), time.process_time()
+    while time.perf_counter() < end:
+        pass
+    return (time.process_time() - used) / (time.perf_counter() - began)
+
+
+def sleep(seconds):
+    time.sleep(seconds)
+
+
 def content(path):
     with open(path) as file:
         return file.read()

@@ -1,0 +1,108 @@
+//! Code that calls out, and what it is told: invented and recorded answers, good and bad ones.
+
+use serde_json::{Value, json};
+
+use crate::exec::{exec, outcome, repo};
+use crate::program::{Place, SANDBOXES};
+
+const SOURCE: &str = "\
+import json, urllib.request
+def fetch(url):
+    with urllib.request.urlopen(url, timeout=5) as answer:
+        return json.load(answer)
+def fetch_all(urls):
+    return [fetch(url) for url in urls]
+";
+const URLS: &str = r#"[["https://api.example.com/rates", "https://api.example.com/rates",
+    "https://api.example.com/rates", "http://other.example.com/"]]"#;
+
+fn asks() -> Place {
+    repo(SOURCE)
+}
+
+fn value(found: &Value) -> &Value {
+    assert_eq!(found["verdict"], "returned", "{found}");
+    &found["value"]["value"]
+}
+
+/// The sections get further than the first connection, with no network at all.
+#[test]
+fn safe_mode_and_answers_go_together() {
+    let place = asks();
+    place.write(
+        "mocks.json",
+        r#"[{"url": "https://api.example.com/*", "json": {"EUR": 1.1}, "times": 2},
+            {"method": "GET", "url": "https://api.example.com/*", "json": {"EUR": 1.2}},
+            {"url": "*", "json": []}]"#,
+    );
+    for tier in ["root", "user_namespaces", "landlock"] {
+        let call = ["--repo", "repo", "mod:fetch_all", "--args", URLS, "--safe-mode"];
+        let more = ["--network-mocks", "mocks.json", "--tier", tier, "--format", "json"];
+        let ran = exec(&place, &[&call[..], &more].concat());
+        let found = ran.json();
+        assert_eq!(ran.err, "", "{tier}");
+        assert_eq!(value(&found), &json!([{"EUR": 1.1}, {"EUR": 1.1}, {"EUR": 1.2}, []]), "{tier}");
+        let first = json!({"what": "GET https://api.example.com/rates", "answer": "200"});
+        assert_eq!(found["upstream"]["requests"][0], first, "{tier}");
+        assert_eq!(found["enforced_by"]["upstream"], json!(["harness"]), "{tier}");
+        // Without them, nothing is told.
+        let found = outcome(&place, &call);
+        assert_ne!(found["verdict"], "returned", "{tier}");
+        assert_eq!(found["upstream"], Value::Null, "{tier}");
+    }
+}
+
+#[test]
+fn recorded_answers_come_after_those_that_were_given() {
+    let place = asks();
+    let recorded = r#"[{"url": "https://api.example.com/rates", "json": {"EUR": 3}},
+        {"url": "*", "json": "recorded"}]"#;
+    place.write("recorded.json", recorded);
+    place.write("mocks.json", r#"{"url": "https://api.example.com/*", "json": 1, "times": 1}"#);
+    let call = ["exec", "--repo", "repo", "mod:fetch_all", "--args", URLS, "--format", "json"];
+    let told = |more: &[&str]| {
+        let variables =
+            [&SANDBOXES[..], &[("SANDBOX_NETWORK_RECORDINGS", "recorded.json")]].concat();
+        place.run_with(&variables, &[&call[..], more].concat()).json()
+    };
+    let found = told(&["--safe-mode"]);
+    let three = json!({"EUR": 3});
+    assert_eq!(value(&found), &json!([three, three, three, "recorded"]));
+    let found = told(&["--safe-mode", "--network-mocks", "mocks.json"]);
+    assert_eq!(value(&found), &json!([1, three, three, "recorded"]));
+}
+
+#[test]
+fn an_archive_of_a_browser_is_played_back() {
+    let place = asks();
+    let entry = |url: &str, text: &str| {
+        json!({
+            "request": {"method": "GET", "url": url},
+            "response": {"status": 200, "headers": [], "content": {"text": text}},
+        })
+    };
+    let rates = "https://api.example.com/rates";
+    let entries = [entry(rates, "1"), entry("http://other.example.com/", "[5]"), entry(rates, "2")];
+    place.write("session.har", &json!({"log": {"entries": entries}}).to_string());
+    let call = ["--repo", "repo", "mod:fetch_all", "--args", URLS, "--safe-mode"];
+    let found = outcome(&place, &[&call[..], &["--network-mocks", "session.har"]].concat());
+    assert_eq!(value(&found), &json!([1, 2, 2, [5]]));
+}
+
+/// An unstable service is felt by who asks it once, whatever the seed; nobody is told otherwise.
+#[test]
+fn an_unstable_service_is_felt_at_once() {
+    let place = asks();
+    let call = ["--repo", "repo", "mod:fetch", "--args", r#"["http://api.example.com/"]"#];
+    for seed in ["0", "1", "2", "3"] {
+        let more = ["--preset", "flaky_upstream", "--seed", seed, "--format", "json"];
+        let ran = exec(&place, &[&call[..], &more].concat());
+        let felt = &ran.json()["felt"][0];
+        assert_eq!(ran.err, "", "seed {seed}");
+        assert_eq!((&felt["offered"], &felt["struck"]), (&json!(1), &json!(1)), "seed {seed}");
+    }
+    // In the table, too, what was asked is told.
+    let ran = exec(&place, &[&call[..], &["--preset", r#"{"NETWORK_MOCKS": []}"#]].concat());
+    assert!(ran.out.contains("\nasked       GET http://api.example.com/: 200\n"), "{}", ran.out);
+    assert_eq!(ran.err, "");
+}
