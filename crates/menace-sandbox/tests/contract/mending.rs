@@ -1,12 +1,12 @@
-//! Mending the copy of the repository, which the tier without mounts does by path after each call:
-//! nobody may lead it outside meanwhile.
+//! Mending the copy of the repository, which the tier without mounts does after each call, and keeping
+//! what the import left in it: nobody who is still alive may lead it outside meanwhile.
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
 use std::path::Path;
 
-use menace_model::Verdict;
+use menace_model::{Value, Verdict};
 use menace_sandbox::Tier;
 use tempfile::TempDir;
 
@@ -34,6 +34,30 @@ mod landlock {
             || super::nothing_changes_outside("fork"),
         );
     }
+
+    #[test]
+    fn a_process_forked_after_a_call_leads_nobody_outside() {
+        of_its_own(
+            concat!(module_path!(), "::a_process_forked_after_a_call_leads_nobody_outside"),
+            || super::nothing_changes_outside("late"),
+        );
+    }
+
+    #[test]
+    fn an_interpreter_that_wakes_itself_leads_nobody_outside() {
+        of_its_own(
+            concat!(module_path!(), "::an_interpreter_that_wakes_itself_leads_nobody_outside"),
+            || super::nothing_changes_outside("timer"),
+        );
+    }
+
+    #[test]
+    fn a_daemon_of_the_import_leads_nobody_outside() {
+        of_its_own(
+            concat!(module_path!(), "::a_daemon_of_the_import_leads_nobody_outside"),
+            || super::nothing_changes_outside("daemon"),
+        );
+    }
 }
 
 fn nothing_changes_outside(racer: &str) {
@@ -54,34 +78,40 @@ fn nothing_changes_outside(racer: &str) {
     let after = contents(victim.path());
     let lost = before.keys().filter(|name| !after.contains_key(*name)).count();
     assert_eq!(lost, 0, "files outside were deleted");
-    assert_eq!(before, after, "files outside were written");
+    assert_eq!(before, after, "files outside were written, or their modes changed");
     for outcome in outcomes {
         assert_eq!(outcome.verdict, Verdict::Returned, "{outcome:#?}");
     }
 }
 
-/// A directory that everybody may change, as the guest's user would be able to, too, were it not
-/// for Landlock.
+/// A directory of the guest's user, who would be able to change it, were it not for Landlock.
 fn victim() -> TempDir {
+    let guest = Bench::new(Tier::Landlock, guest!("identity.py")).value(ask("who"));
+    let Value::Int(guest) = guest else { panic!("not a number: {guest:?}") };
+    let guest = u32::try_from(guest).expect("a user");
     let victim = TempDir::with_prefix("victim-").expect("writable");
-    let open_to_all = |path: &Path, mode| {
+    let hand_over = |path: &Path, mode| {
         fs::set_permissions(path, fs::Permissions::from_mode(mode)).expect("ours");
+        chown(path, Some(guest), None).expect("root can, and others are the guest's user themselves");
     };
-    open_to_all(victim.path(), 0o777);
     for number in 0..FILES {
         let file = victim.path().join(number.to_string());
         fs::write(&file, "of the host").expect("writable");
-        open_to_all(&file, 0o666);
+        hand_over(&file, 0o666);
     }
+    hand_over(victim.path(), 0o777);
     victim
 }
 
-fn contents(directory: &Path) -> BTreeMap<String, String> {
+/// What is in each file, and modes; the directory itself has no name.
+fn contents(directory: &Path) -> BTreeMap<String, (u32, String)> {
+    let mode = |path: &Path| fs::metadata(path).expect("it is there").mode();
     let entries = fs::read_dir(directory).expect("readable");
     let read = |entry: std::io::Result<fs::DirEntry>| {
         let entry = entry.expect("readable");
         let text = fs::read_to_string(entry.path()).expect("a file");
-        (entry.file_name().to_string_lossy().into_owned(), text)
+        (entry.file_name().to_string_lossy().into_owned(), (mode(&entry.path()), text))
     };
-    entries.map(read).collect()
+    let itself = (String::new(), (mode(directory), String::new()));
+    entries.map(read).chain([itself]).collect()
 }
