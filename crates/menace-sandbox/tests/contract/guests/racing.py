@@ -37,10 +37,11 @@ for name in NAMES:
         file.write("by the import")
 
 
-def race(seconds, pairs=((ROOM, LINK),)):
+def race(seconds, pairs=((ROOM, LINK),), meanwhile=lambda: None):
     pairs = [(os.fsencode(one), os.fsencode(other)) for one, other in pairs]
     end = time.monotonic() + seconds
     while time.monotonic() < end:
+        meanwhile()
         for one, other in pairs:
             renameat2(AT_FDCWD, one, AT_FDCWD, other, RENAME_EXCHANGE)
 
@@ -61,20 +62,12 @@ class Event(ctypes.Structure):
     ]
 
 
-def wake_often(seconds=0.002):
-    # Of a signal that is ignored, the kernel sends but one.
-    libc.signal(signal.SIGCONT, libc.abs)
-    timer, nanoseconds = ctypes.c_void_p(), int(seconds * 1e9)
-    event = Event(signal=signal.SIGCONT)
+def race_and_wake(seconds):
+    """Whenever everything here is stopped, it goes on a millisecond later."""
+    timer, event = ctypes.c_void_p(), Event(signal=signal.SIGCONT)
     assert libc.timer_create(CLOCK_MONOTONIC, ctypes.byref(event), ctypes.byref(timer)) == 0
-    times = (ctypes.c_long * 4)(0, nanoseconds, 0, nanoseconds)
-    assert libc.timer_settime(timer, 0, times, None) == 0
-
-
-def wake_and_race():
-    if not started:
-        wake_often()
-    start(race, 60)
+    soon = (ctypes.c_long * 4)(0, 0, 0, 1_000_000)
+    race(seconds, meanwhile=lambda: libc.timer_settime(timer, 0, soon, None))
 
 
 def open_pipe():
@@ -125,7 +118,7 @@ def leave_daemon():
 if RACER == "thread":
     os.register_at_fork(after_in_parent=lambda: start(race, 60))
 elif RACER == "timer":
-    os.register_at_fork(after_in_parent=wake_and_race)
+    os.register_at_fork(after_in_parent=lambda: start(race_and_wake, 60))
 elif RACER == "fork":
     os.register_at_fork(after_in_child=lambda: race(0.2))
 elif RACER == "late":
