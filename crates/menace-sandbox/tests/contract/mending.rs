@@ -16,7 +16,7 @@ use crate::bench::{Bench, ask, guest};
 const FILES: usize = 200;
 const CALLS: usize = 4;
 /// An import that could not be kept is not tried again in the same session.
-const SESSIONS: usize = 8;
+const SESSIONS: usize = 5;
 
 mod landlock {
     use crate::process::of_its_own;

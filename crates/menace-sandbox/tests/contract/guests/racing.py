@@ -20,8 +20,12 @@ ROOM = os.path.join(TOP, "room")
 LINK = os.path.join(TOP, "link")
 RACER = os.environ["RACER"]
 NAMES = [str(number) for number in range(int(os.environ["FILES"]))]
+# It takes a while to look at these, which is when others are stopped or started.
+BALLAST = os.path.join(TOP, "ballast")
 # Directories that must be opened up to be looked into, and links beside them.
-CLOSED = [(os.path.join(TOP, "closed-" + name), os.path.join(TOP, "to-" + name)) for name in NAMES]
+CLOSED = [
+    (os.path.join(TOP, "closed-" + name), os.path.join(TOP, "to-" + name)) for name in NAMES[:60]
+]
 AT_FDCWD = -100
 RENAME_EXCHANGE = 2
 CLOCK_MONOTONIC = 1
@@ -35,6 +39,12 @@ os.symlink(os.environ["VICTIM"], LINK)
 for name in NAMES:
     with open(os.path.join(ROOM, name), "w") as file:
         file.write("by the import")
+
+
+def leave_ballast():
+    os.mkdir(BALLAST)
+    for number in range(1000):
+        os.symlink("nowhere", os.path.join(BALLAST, str(number)))
 
 
 def race(seconds, pairs=((ROOM, LINK),), meanwhile=lambda: None):
@@ -63,10 +73,10 @@ class Event(ctypes.Structure):
 
 
 def race_and_wake(seconds):
-    """Whenever everything here is stopped, it goes on a millisecond later."""
+    """Whenever everything here is stopped, it goes on a few milliseconds later."""
     timer, event = ctypes.c_void_p(), Event(signal=signal.SIGCONT)
     assert libc.timer_create(CLOCK_MONOTONIC, ctypes.byref(event), ctypes.byref(timer)) == 0
-    soon = (ctypes.c_long * 4)(0, 0, 0, 1_000_000)
+    soon = (ctypes.c_long * 4)(0, 0, 0, 5_000_000)
     race(seconds, meanwhile=lambda: libc.timer_settime(timer, 0, soon, None))
 
 
@@ -118,10 +128,12 @@ def leave_daemon():
 if RACER == "thread":
     os.register_at_fork(after_in_parent=lambda: start(race, 60))
 elif RACER == "timer":
+    leave_ballast()
     os.register_at_fork(after_in_parent=lambda: start(race_and_wake, 60))
 elif RACER == "fork":
     os.register_at_fork(after_in_child=lambda: race(0.2))
 elif RACER == "late":
+    leave_ballast()
     os.register_at_fork(
         before=open_pipe, after_in_child=keep_writing_end, after_in_parent=keep_reading_end
     )
