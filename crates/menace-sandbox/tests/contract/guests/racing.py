@@ -76,7 +76,7 @@ def race_and_wake(seconds):
     """Whenever everything here is stopped, it goes on a few milliseconds later."""
     timer, event = ctypes.c_void_p(), Event(signal=signal.SIGCONT)
     assert libc.timer_create(CLOCK_MONOTONIC, ctypes.byref(event), ctypes.byref(timer)) == 0
-    soon = (ctypes.c_long * 4)(0, 0, 0, 5_000_000)
+    soon = (ctypes.c_long * 4)(0, 0, 0, 8_000_000)
     race(seconds, meanwhile=lambda: libc.timer_settime(timer, 0, soon, None))
 
 
@@ -104,7 +104,7 @@ def fork_late():
             time.sleep(0.001)
         # Nobody has the other end when the call is over.
         os.read(calls[turn][0], 1)
-        time.sleep(0.0005 * (turn % 6))
+        time.sleep(0.003 * (1 + turn % 4))
         turn += 1
         racer = os.fork()
         if racer == 0:
