@@ -1,61 +1,87 @@
-//! Throws away directories that a guest has had its hands on.
+//! Throws away directories that a guest has had its hands on, and maybe still has.
 
-use std::fs;
+use std::ffi::{OsStr, OsString};
 use std::io;
-use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-/// Removes a file or a whole tree; nothing to do when it does not exist.
+use crate::directory::{Directory, Shut};
+
+/// Removes a file or a whole tree; nothing to do when it does not exist. Nobody but us can change
+/// what the path leads to, except for its last name.
+pub(crate) fn discard(top: &Path) -> io::Result<()> {
+    let (Some(above), Some(name)) = (top.parent(), top.file_name()) else {
+        return Err(io::ErrorKind::InvalidInput.into());
+    };
+    match Directory::at(above) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        above => discard_in(&above?, name),
+    }
+}
+
+/// Removes what has this name, with all that is below it.
 ///
 /// A guest can nest directories deeper than a path can name or a stack can follow, and take its own
 /// rights to them away. So directories are moved up to the top, one level at a time, until all are
-/// empty.
-pub(crate) fn discard(top: &Path) -> io::Result<()> {
-    let Ok(found) = fs::symlink_metadata(top) else { return Ok(()) };
-    if !found.is_dir() {
-        return fs::remove_file(top);
+/// empty. Whoever fills them again meanwhile makes this an error, and not a long wait.
+pub(crate) fn discard_in(above: &Directory, name: &OsStr) -> io::Result<()> {
+    if above.remove_file(name)? {
+        return Ok(());
     }
-    let mut waiting = vec![top.to_owned()];
-    let mut empty = Vec::new();
+    let top = match above.open(name, Shut::OpenUp) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        opened => opened?,
+    };
+    let mut waiting = subdirectories(&top)?;
     let mut number = 0_u64;
-    while let Some(directory) = waiting.pop() {
-        open_up(&directory)?;
-        for entry in fs::read_dir(&directory)? {
-            let entry = entry?;
-            if !entry.file_type()?.is_dir() {
-                fs::remove_file(entry.path())?;
-            } else if directory == top {
-                waiting.push(entry.path());
-            } else {
-                open_up(&entry.path())?;
-                let moved = free_name(top, &mut number);
-                fs::rename(entry.path(), &moved)?;
-                waiting.push(moved);
-            }
+    while let Some(name) = waiting.pop() {
+        let directory = top.open(&name, Shut::OpenUp)?;
+        for inner in subdirectories(&directory)? {
+            // Moving a directory changes it.
+            let _opened_up = directory.open(&inner, Shut::OpenUp)?;
+            waiting.push(move_up(&directory, &inner, &top, &mut number)?);
         }
-        empty.push(directory);
+        remove_empty(&top, &name)?;
     }
-    // The top was the first, and is empty when the others are gone.
-    empty.iter().rev().try_for_each(fs::remove_dir)
+    remove_empty(above, name)
 }
 
-fn open_up(directory: &Path) -> io::Result<()> {
-    fs::set_permissions(directory, fs::Permissions::from_mode(0o700))
+/// Removes all that is no directory, and directories that are empty; the names of the others.
+fn subdirectories(directory: &Directory) -> io::Result<Vec<OsString>> {
+    let mut left = Vec::new();
+    for name in directory.names()? {
+        if !directory.remove_file(&name)? && !directory.remove_directory(&name)? {
+            left.push(name);
+        }
+    }
+    Ok(left)
 }
 
-fn free_name(top: &Path, number: &mut u64) -> PathBuf {
+fn move_up(
+    from: &Directory,
+    name: &OsStr,
+    top: &Directory,
+    number: &mut u64,
+) -> io::Result<OsString> {
     loop {
         *number += 1;
-        let path = top.join(format!("discarded-{number}"));
-        if fs::symlink_metadata(&path).is_err() {
-            return path;
+        let free = OsString::from(format!("discarded-{number}"));
+        if from.move_to(name, top, &free)? {
+            return Ok(free);
         }
     }
+}
+
+fn remove_empty(above: &Directory, name: &OsStr) -> io::Result<()> {
+    if above.remove_directory(name)? {
+        return Ok(());
+    }
+    Err(io::Error::other("somebody fills a directory that is to be removed"))
 }
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::symlink;
+    use std::fs;
+    use std::os::unix::fs::{PermissionsExt, symlink};
 
     use super::*;
 
@@ -80,9 +106,23 @@ mod tests {
             fs::rename(outer, inner).unwrap();
         }
         fs::create_dir(top.join("closed")).unwrap();
+        fs::write(top.join("closed/file"), "").unwrap();
         fs::set_permissions(top.join("closed"), fs::Permissions::from_mode(0o000)).unwrap();
+        fs::create_dir(top.join("discarded-1")).unwrap();
+        fs::write(top.join("discarded-1/file"), "").unwrap();
         discard(&top).unwrap();
         assert!(!top.exists() && room.path().join("kept").exists());
         discard(&top).unwrap();
+    }
+
+    #[test]
+    fn a_link_is_removed_and_not_what_it_leads_to() {
+        let room = tempfile::tempdir().unwrap();
+        fs::create_dir(room.path().join("kept")).unwrap();
+        fs::write(room.path().join("kept/file"), "").unwrap();
+        symlink(room.path().join("kept"), room.path().join("link")).unwrap();
+        discard(&room.path().join("link")).unwrap();
+        assert!(!room.path().join("link").is_symlink());
+        assert!(room.path().join("kept/file").exists());
     }
 }

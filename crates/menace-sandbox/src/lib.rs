@@ -17,6 +17,7 @@
 
 mod cgroup;
 mod confine;
+mod directory;
 mod discard;
 mod error;
 mod fault;

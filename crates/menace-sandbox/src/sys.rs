@@ -203,13 +203,12 @@ pub(crate) fn make_mount_read_only(place: &Path) -> io::Result<()> {
     set_mount_attributes(libc::AT_FDCWD, &c_path(place)?, 0, &attributes)
 }
 
-/// Whether a file has an extended attribute of exactly this value.
-pub(crate) fn has_attribute(path: &Path, name: &CStr, value: &[u8]) -> bool {
-    let Ok(path) = c_path(path) else { return false };
+/// Whether an open file has an extended attribute of exactly this value.
+pub(crate) fn has_attribute(file: BorrowedFd<'_>, name: &CStr, value: &[u8]) -> bool {
     let mut found = [0_u8; 16];
-    // SAFETY: both strings and the buffer outlive the call, and the length is the buffer's.
+    // SAFETY: the string and the buffer outlive the call, and the length is the buffer's.
     let length = unsafe {
-        libc::lgetxattr(path.as_ptr(), name.as_ptr(), found.as_mut_ptr().cast(), found.len())
+        libc::fgetxattr(file.as_raw_fd(), name.as_ptr(), found.as_mut_ptr().cast(), found.len())
     };
     usize::try_from(length).is_ok_and(|length| found.get(..length) == Some(value))
 }

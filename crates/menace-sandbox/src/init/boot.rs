@@ -52,7 +52,7 @@ pub(crate) fn serve_namespaced(
         .chain(config.needs.iter().cloned());
     let places = Places {
         read: read.collect(),
-        write: vec![PathBuf::from(paths::WRITABLE)],
+        write: layer.write_places(),
         devices: paths::DEVICES.iter().map(PathBuf::from).collect(),
     };
     let boot =
@@ -87,14 +87,14 @@ pub(crate) fn serve_copied(
     let system = paths::SYSTEM.iter().chain(&paths::ETC).map(PathBuf::from);
     // At the strictest level the repository can be read only.
     let (repo, write) = if config.level < 5 {
-        (None, layer.writable())
+        (None, layer.write_places())
     } else {
-        (Some(layer.repo().to_owned()), layer.room().to_owned())
+        (Some(layer.repo().to_owned()), vec![layer.room().to_owned()])
     };
     let system = system.chain([harness.clone()]).chain(repo);
     let places = Places {
         read: system.chain(config.needs.iter().cloned()).collect(),
-        write: vec![write],
+        write,
         devices: paths::DEVICES.iter().map(PathBuf::from).collect(),
     };
     let boot = Boot {

@@ -1,36 +1,43 @@
 //! The layer without mounts: a copy of the repository that is put right after each call.
 //!
 //! The guest cannot forge the change time of a file, so comparing it with what was recorded tells
-//! what to mend. Invariant: after [`Copied::prepare`] the copy equals the repository (and what the
-//! import left in it).
+//! what to mend. Somebody of the guest's may be alive meanwhile, so all of it goes through descriptors
+//! that were opened before (see [`Directory`]); when they leave no sure state, the sandbox is given up.
+//! Invariant: after [`Copied::prepare`] the copy equals the repository (and what the import left in it).
 
-use std::fs;
+use std::ffi::OsStr;
 use std::io;
-use std::os::unix::fs::lchown;
+use std::os::unix::fs::fchown;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use nix::sys::statfs::{TMPFS_MAGIC, statfs};
 
-use super::copying::copy;
+use super::copying::copy_all;
 use super::layer::{Used, Written};
-use super::scan::Shut;
 use super::touched::{Shown, Walk};
 use super::tree::Tree;
 use super::{During, InitError, paths};
+use crate::directory::{Directory, Shut};
+use crate::discard::discard_in;
 use crate::wire::messages::{Identity, InitConfig};
 
-/// Directories are held open one below the other: as many as anybody would nest.
-const OPEN_FILES: u64 = 1 << 16;
+/// Where the two trees are, below the top.
+const REPO: &str = "repo";
+const ROOM: &str = "box";
 
 #[derive(Debug)]
 pub(crate) struct Copied {
-    top: PathBuf,
+    path: PathBuf,
+    repo_path: PathBuf,
+    room_path: PathBuf,
+    top: Directory,
     repo: Tree,
     /// Home and temporary directories.
     room: Tree,
     is_in_memory: bool,
+    /// How often it can still be prepared, when there is nothing to mend it from.
+    uses_left: Option<u8>,
 }
 
 impl Copied {
@@ -40,46 +47,44 @@ impl Copied {
             .workspace
             .as_ref()
             .ok_or_else(|| InitError::Refused("no workspace was given".to_owned()))?;
-        let top = workspace.join("sandbox");
-        let copied = Self {
-            repo: Tree::new(top.join("repo"), workspace.join("original")),
-            room: Tree::new(top.join("box"), workspace.join("original-box")),
+        Self::fill(workspace, config)
+            .during(|| format!("cannot copy the repository to `{}`", workspace.display()))
+    }
+
+    fn fill(workspace: &Path, config: &InitConfig) -> io::Result<Self> {
+        let owner = config.drop_to;
+        let below = Directory::at(workspace)?;
+        let original = create(&below, "original", owner)?;
+        copy_all(&Directory::at(&config.repo)?, &original, owner, Shut::Refuse)?;
+        let original_room = create(&below, "original-box", owner)?;
+        for name in paths::IN_BOX {
+            create(&original_room, name, owner)?;
+        }
+        let top = create(&below, "sandbox", owner)?;
+        let path = workspace.join("sandbox");
+        Ok(Self {
+            repo_path: path.join(REPO),
+            room_path: path.join(ROOM),
+            path,
+            repo: Tree::new(create(&top, REPO, owner)?, original),
+            room: Tree::new(create(&top, ROOM, owner)?, original_room),
             top,
             is_in_memory: statfs(workspace)
                 .is_ok_and(|found| found.filesystem_type() == TMPFS_MAGIC),
-        };
-        getrlimit(Resource::RLIMIT_NOFILE)
-            .and_then(|(_, hard)| setrlimit(Resource::RLIMIT_NOFILE, hard.min(OPEN_FILES), hard))
-            .during(|| "cannot raise the limit of open files".to_owned())?;
-        copied
-            .fill(config)
-            .during(|| format!("cannot copy the repository to `{}`", workspace.display()))?;
-        Ok(copied)
-    }
-
-    fn fill(&self, config: &InitConfig) -> io::Result<()> {
-        let owner = config.drop_to;
-        let room = self.room.original();
-        let inside = paths::IN_BOX.iter().map(|name| room.join(name));
-        for directory in [self.top.clone(), room.to_owned()].into_iter().chain(inside) {
-            fs::create_dir(&directory)?;
-            if let Some(Identity { uid, gid }) = owner {
-                lchown(&directory, Some(uid), Some(gid))?;
-            }
-        }
-        copy(&config.repo, self.repo.original(), owner, Shut::Refuse)
+            uses_left: None,
+        })
     }
 
     pub(crate) fn top(&self) -> &Path {
-        &self.top
+        &self.path
     }
 
     pub(crate) fn repo(&self) -> &Path {
-        self.repo.live()
+        &self.repo_path
     }
 
     pub(crate) fn room(&self) -> &Path {
-        self.room.live()
+        &self.room_path
     }
 
     /// The copy lies in a file system that is memory, and what is written counts as such.
@@ -88,11 +93,27 @@ impl Copied {
     }
 
     pub(crate) fn prepare(&mut self) -> Result<(), InitError> {
-        for tree in [&mut self.repo, &mut self.room] {
-            let mended = tree.mend();
-            mended.during(|| format!("cannot restore `{}`", tree.live().display()))?;
+        if let Some(left) = self.uses_left {
+            let used_up = || InitError::Refused("the copy was good for one call".to_owned());
+            self.uses_left = Some(left.checked_sub(1).ok_or_else(used_up)?);
+            return Ok(());
         }
-        Ok(())
+        self.tidy_up().during(|| format!("cannot restore `{}`", self.path.display()))?;
+        self.repo.mend().during(|| format!("cannot restore `{}`", self.repo_path.display()))?;
+        self.room.mend().during(|| format!("cannot restore `{}`", self.room_path.display()))
+    }
+
+    /// At the top there are the two trees that are mended, and nothing else.
+    fn tidy_up(&self) -> io::Result<()> {
+        for (name, tree) in [(REPO, &self.repo), (ROOM, &self.room)] {
+            if !self.top.look_at(OsStr::new(name))?.is_same_as(&tree.live().found()?) {
+                return Err(io::Error::other(format!("`{name}` is another directory")));
+            }
+        }
+        let names = self.top.names()?.into_iter();
+        names
+            .filter(|name| name != REPO && name != ROOM)
+            .try_for_each(|name| discard_in(&self.top, &name))
     }
 
     pub(crate) fn used(&self) -> Used {
@@ -108,7 +129,26 @@ impl Copied {
     }
 
     /// What the import left is part of the pristine state from now on.
-    pub(crate) fn keep_import(&mut self) -> io::Result<()> {
+    ///
+    /// In company of something that goes on there is no such state. But then this is the import of a
+    /// single call, after which nothing has to be mended.
+    pub(crate) fn keep_import(&mut self, in_company: bool) -> io::Result<()> {
+        if in_company {
+            self.uses_left = Some(1);
+            return self.repo.take_as_it_is().and_then(|()| self.room.take_as_it_is());
+        }
         self.repo.keep().and_then(|()| self.room.keep())
     }
+}
+
+/// Makes a directory of the guest's user.
+fn create(above: &Directory, name: &str, owner: Option<Identity>) -> io::Result<Directory> {
+    let name = OsStr::new(name);
+    above.create_directory(name)?;
+    let made = above.open(name, Shut::Refuse)?;
+    if let Some(Identity { uid, gid }) = owner {
+        fchown(made.file(), Some(uid), Some(gid))?;
+    }
+    made.set_mode(0o755)?;
+    Ok(made)
 }

@@ -1,47 +1,40 @@
 //! Copies files and whole trees, whatever a guest has made of them.
 
-use std::ffi::OsString;
-use std::fs::{self, File, FileTimes, Metadata, OpenOptions};
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::os::fd::AsFd;
-use std::os::unix::fs::{
-    FileTypeExt, MetadataExt, OpenOptionsExt, PermissionsExt, fchown, lchown, symlink,
-};
-use std::path::Path;
+use std::os::unix::fs::{PermissionsExt, fchown};
 
 use nix::errno::Errno;
-use nix::sys::stat::Mode;
-use nix::unistd::{Whence, lseek, mkfifo};
+use nix::fcntl::AtFlags;
+use nix::sys::stat::futimens;
+use nix::sys::time::TimeSpec;
+use nix::unistd::{Gid, Uid, Whence, fchownat, lseek};
 
-use super::scan::{Directory, Shut};
+use crate::directory::{Directory, Found, Shut};
 use crate::wire::messages::Identity;
 
-/// Copies `from` to `to`, where nothing may be but, for a directory, an empty one. What is neither
+/// Copies what `from` has under a name to `to`, where nothing of that name may be. What is neither
 /// file nor link, directory or pipe cannot be copied, and is not.
+pub(super) fn copy(from: &Directory, to: &Directory, name: &OsStr) -> io::Result<()> {
+    let copying = Copying { owner: None, shut: Shut::OpenUp };
+    let pair = copying.entry(from, to, name)?;
+    pair.map_or(Ok(()), |pair| copying.all(pair))
+}
+
+/// Copies all that is in `from`, and its mode, to an empty directory.
 ///
 /// Copies are `owner`'s, unless it is who copies them.
-pub(super) fn copy(from: &Path, to: &Path, owner: Option<Identity>, shut: Shut) -> io::Result<()> {
-    let copying = Copying { owner, shut };
-    let found = fs::symlink_metadata(from)?;
-    if !found.is_dir() {
-        return copying.leaf(from, to, &found);
-    }
-    // An explicit stack of open directories: a guest can nest them deeper than a path can name.
-    let mut pairs = vec![copying.enter(from, to, found)?];
-    while let Some(pair) = pairs.last_mut() {
-        let Some(name) = pair.names.pop() else {
-            pairs.pop().map_or(Ok(()), |pair| copying.leave(&pair))?;
-            continue;
-        };
-        let (from, to) = (pair.from.at(&name), pair.to.at(&name));
-        let found = fs::symlink_metadata(&from)?;
-        if found.is_dir() {
-            pairs.push(copying.enter(&from, &to, found)?);
-        } else {
-            copying.leaf(&from, &to, &found)?;
-        }
-    }
-    Ok(())
+pub(super) fn copy_all(
+    from: &Directory,
+    to: &Directory,
+    owner: Option<Identity>,
+    shut: Shut,
+) -> io::Result<()> {
+    let found = from.found()?;
+    let (from, to) = (from.again(shut)?, to.again(Shut::OpenUp)?);
+    Copying { owner, shut }.all(Pair { names: from.names()?, from, to, found })
 }
 
 struct Copying {
@@ -54,74 +47,81 @@ struct Pair {
     from: Directory,
     to: Directory,
     names: Vec<OsString>,
-    found: Metadata,
+    found: Found,
 }
 
 impl Copying {
-    fn enter(&self, from: &Path, to: &Path, found: Metadata) -> io::Result<Pair> {
-        let from = Directory::open(from, self.shut)?;
-        match fs::create_dir(to) {
-            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
-            _ => {}
+    fn all(&self, top: Pair) -> io::Result<()> {
+        // An explicit stack of open directories: a guest can nest them deeper than a path can name.
+        let mut pairs = vec![top];
+        while let Some(pair) = pairs.last_mut() {
+            match pair.names.pop() {
+                Some(name) => {
+                    let inner = self.entry(&pair.from, &pair.to, &name)?;
+                    pairs.extend(inner);
+                }
+                None => pairs.pop().map_or(Ok(()), |pair| self.leave(pair))?,
+            }
         }
-        let to = Directory::open(to, Shut::Refuse)?;
-        Ok(Pair { names: from.names()?, from, to, found })
+        Ok(())
+    }
+
+    /// Copies one entry; of a directory, what is in it is still to be copied.
+    fn entry(&self, from: &Directory, to: &Directory, name: &OsStr) -> io::Result<Option<Pair>> {
+        let found = from.look_at(name)?;
+        if found.is_directory() {
+            let from = from.open(name, self.shut)?;
+            to.create_directory(name)?;
+            let to = to.open(name, Shut::Refuse)?;
+            return Ok(Some(Pair { names: from.names()?, from, to, found }));
+        }
+        if found.is_file() {
+            let (source, found) = from.open_file(name, self.shut)?;
+            let copy = to.create_file(name)?;
+            copy_data(source, &copy, found.size())?;
+            self.finish(&copy, &found)?;
+            return Ok(None);
+        }
+        if found.is_link() {
+            to.create_link(name, &from.read_link(name)?)?;
+        } else if found.is_pipe() {
+            to.create_pipe(name, found.permissions())?;
+        } else {
+            return Ok(None);
+        }
+        if let Some(Identity { uid, gid }) = self.owner {
+            let (uid, gid) = (Uid::from_raw(uid), Gid::from_raw(gid));
+            fchownat(to, name, Some(uid), Some(gid), AtFlags::AT_SYMLINK_NOFOLLOW)?;
+        }
+        Ok(None)
     }
 
     /// Mode and times last: filling it needs the one and changes the other.
-    fn leave(&self, pair: &Pair) -> io::Result<()> {
+    fn leave(&self, mut pair: Pair) -> io::Result<()> {
+        pair.to.keep_mode();
         self.finish(pair.to.file(), &pair.found)
     }
 
-    fn finish(&self, copy: &File, found: &Metadata) -> io::Result<()> {
+    fn finish(&self, copy: &File, found: &Found) -> io::Result<()> {
         if let Some(owner) = self.owner {
             fchown(copy, Some(owner.uid), Some(owner.gid))?;
         }
-        copy.set_permissions(fs::Permissions::from_mode(found.mode() & 0o7777))?;
-        copy.set_times(FileTimes::new().set_modified(found.modified()?))
-    }
-
-    fn leaf(&self, from: &Path, to: &Path, found: &Metadata) -> io::Result<()> {
-        let kind = found.file_type();
-        if kind.is_symlink() {
-            symlink(fs::read_link(from)?, to)?;
-        } else if kind.is_fifo() {
-            mkfifo(to, Mode::from_bits_truncate(found.mode()))?;
-        } else if kind.is_file() {
-            let source = self.open(from, found)?;
-            let copy = OpenOptions::new().write(true).create_new(true).mode(0o600).open(to)?;
-            copy_data(source, &copy, found.len())?;
-            return self.finish(&copy, found);
-        } else {
-            return Ok(());
-        }
-        self.owner.map_or(Ok(()), |owner| lchown(to, Some(owner.uid), Some(owner.gid)))
-    }
-
-    fn open(&self, path: &Path, found: &Metadata) -> io::Result<File> {
-        let open = || OpenOptions::new().read(true).custom_flags(libc::O_NOFOLLOW).open(path);
-        match open() {
-            Err(error)
-                if error.kind() == io::ErrorKind::PermissionDenied && self.shut == Shut::OpenUp =>
-            {
-                fs::set_permissions(path, fs::Permissions::from_mode(0o600))?;
-                let opened = open();
-                fs::set_permissions(path, fs::Permissions::from_mode(found.mode() & 0o7777))?;
-                opened
-            }
-            result => result,
-        }
+        copy.set_permissions(fs::Permissions::from_mode(found.permissions()))?;
+        let (seconds, nanoseconds) = found.modified();
+        Ok(futimens(copy, &TimeSpec::UTIME_OMIT, &TimeSpec::new(seconds, nanoseconds))?)
     }
 }
 
-/// Holes stay holes.
+/// Holes stay holes. Whoever makes it longer meanwhile is not waited for.
 fn copy_data(mut source: File, mut copy: &File, size: u64) -> io::Result<()> {
     let mut at = 0;
-    while let Some(start) = seek(&source, at, Whence::SeekData)? {
-        let end = seek(&source, start, Whence::SeekHole)?.unwrap_or(size);
+    while at < size
+        && let Some(start) = seek(&source, at, Whence::SeekData)?
+    {
+        let end = seek(&source, start, Whence::SeekHole)?.unwrap_or(size).min(size);
         source.seek(SeekFrom::Start(start))?;
         copy.seek(SeekFrom::Start(start))?;
-        let copied = io::copy(&mut (&source).take(end - start), &mut copy)?;
+        let copied = io::copy(&mut (&source).take(end.saturating_sub(start)), &mut copy)?;
         if copied == 0 {
             break;
         }
@@ -141,12 +141,26 @@ fn seek(file: &File, at: u64, whence: Whence) -> io::Result<Option<u64>> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs::FileTimes;
+    use std::os::unix::fs::{FileTypeExt, MetadataExt, symlink};
+    use std::path::Path;
+
+    use nix::sys::stat::Mode;
+    use nix::unistd::mkfifo;
+
     use super::*;
+
+    fn copy_below(room: &Path) {
+        let room = Directory::at(room).unwrap();
+        room.create_directory(OsStr::new("copies")).unwrap();
+        let copies = room.open(OsStr::new("copies"), Shut::Refuse).unwrap();
+        copy(&room, &copies, OsStr::new("from")).unwrap();
+    }
 
     #[test]
     fn data_holes_modes_times_links_and_pipes_are_copied() {
         let room = tempfile::tempdir().unwrap();
-        let (from, to) = (room.path().join("from"), room.path().join("to"));
+        let (from, to) = (room.path().join("from"), room.path().join("copies/from"));
         fs::create_dir_all(from.join("inner")).unwrap();
         let sparse = File::create(from.join("sparse")).unwrap();
         sparse.set_len(1 << 40).unwrap();
@@ -160,7 +174,7 @@ mod tests {
         symlink("nowhere", from.join("link")).unwrap();
         mkfifo(&from.join("pipe"), Mode::S_IRUSR).unwrap();
 
-        copy(&from, &to, None, Shut::Refuse).unwrap();
+        copy_below(room.path());
 
         let copied = fs::metadata(to.join("sparse")).unwrap();
         assert_eq!(copied.len(), 1 << 40);
@@ -181,7 +195,7 @@ mod tests {
     #[test]
     fn directories_are_copied_however_deep_they_are() {
         let room = tempfile::tempdir().unwrap();
-        let (from, to) = (room.path().join("from"), room.path().join("to"));
+        let (from, to) = (room.path().join("from"), room.path().join("copies/from"));
         fs::create_dir(&from).unwrap();
         // Deeper than a path can name, by moving each into the next.
         for _ in 0..100 {
@@ -193,8 +207,9 @@ mod tests {
             }
             fs::rename(outer, inner).unwrap();
         }
-        copy(&from, &to, None, Shut::Refuse).unwrap();
-        let levels = super::super::scan::weigh(&to, || true).unwrap().entries;
+        copy_below(room.path());
+        let levels =
+            super::super::scan::weigh(&Directory::at(&to).unwrap(), || true).unwrap().entries;
         assert_eq!(levels, 100);
         crate::discard::discard(&from).unwrap();
         crate::discard::discard(&to).unwrap();

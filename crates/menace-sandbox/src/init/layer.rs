@@ -87,10 +87,19 @@ impl Layer {
         }
     }
 
+    /// All that may be written is below this.
     pub(crate) fn writable(&self) -> PathBuf {
         match self {
             Self::Overlay(_) => PathBuf::from(paths::WRITABLE),
             Self::Copied(copied) => copied.top().to_owned(),
+        }
+    }
+
+    /// What may be written: without mounts, nobody but us may move these directories away.
+    pub(crate) fn write_places(&self) -> Vec<PathBuf> {
+        match self {
+            Self::Overlay(_) => vec![self.writable()],
+            Self::Copied(copied) => vec![copied.repo().to_owned(), copied.room().to_owned()],
         }
     }
 
@@ -150,11 +159,14 @@ impl Layer {
     }
 
     /// From now on, every fresh layer starts from what the import of the module left; says why
-    /// that cannot be when it is what was left that is in the way.
-    pub(crate) fn keep_import(&mut self) -> Result<Option<String>, InitError> {
+    /// that cannot be when it is what was left that is in the way. `in_company` of processes or
+    /// threads that the import left, there is one call only.
+    pub(crate) fn keep_import(&mut self, in_company: bool) -> Result<Option<String>, InitError> {
         match self {
             Self::Overlay(overlay) => overlay.keep_import().map(|()| None),
-            Self::Copied(copied) => Ok(copied.keep_import().err().map(|error| error.to_string())),
+            Self::Copied(copied) => {
+                Ok(copied.keep_import(in_company).err().map(|error| error.to_string()))
+            }
         }
     }
 

@@ -14,6 +14,7 @@
 //! the init does so itself. It goes when the host closes the connection, whatever the reason.
 
 mod boot;
+mod content;
 mod copied;
 mod copying;
 mod layer;

@@ -6,6 +6,7 @@
 //! Invariant: the repository and what the import left are only ever lower layers, and the guest
 //! sees what its layer amounts to, never the layer itself.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::io;
 use std::path::Path;
@@ -19,6 +20,7 @@ use super::layer::{BLOCK, SPARE_ENTRIES, Used, WITHOUT_LIMIT, Written, in_blocks
 use super::paths::{self, IMPORTED, SLOTS, Slot};
 use super::touched::{Shown, Upper, Walk};
 use super::{During, InitError};
+use crate::directory::{Directory, Shut};
 use crate::sys;
 
 /// In this time nobody can look at so many files that forgetting them takes long.
@@ -236,8 +238,14 @@ impl Overlay {
         if let Some(made) = self.staged.take() {
             unmount(made.slot)?;
         }
-        self.imported =
-            Imported { in_repo: !is_empty(Path::new(slot.upper)), in_room: !is_empty_room(slot) };
+        self.imported = (|| {
+            let upper = Directory::at(Path::new(slot.upper))?;
+            Ok::<_, io::Error>(Imported {
+                in_repo: !is_empty(&upper),
+                in_room: !is_empty_room(slot)?,
+            })
+        })()
+        .during(|| "cannot look at what the import wrote".to_owned())?;
         relocate([(slot.top, IMPORTED.top)])
     }
 
@@ -295,19 +303,17 @@ fn seal(place: &str) -> Result<(), InitError> {
     }
 }
 
-fn is_empty(directory: &Path) -> bool {
-    fs::read_dir(directory).is_ok_and(|mut entries| entries.next().is_none())
+fn is_empty(directory: &Directory) -> bool {
+    directory.names().is_ok_and(|names| names.is_empty())
 }
 
-fn is_empty_room(slot: &Slot) -> bool {
-    let room = Path::new(slot.room);
-    let count = fs::read_dir(room).map_or(0, Iterator::count);
-    let is_link = |path: &Path| fs::symlink_metadata(path).is_ok_and(|found| found.is_symlink());
-    count == paths::IN_BOX.len()
-        && paths::IN_BOX
-            .iter()
-            .map(|name| room.join(name))
-            .all(|path| !is_link(&path) && is_empty(&path))
+/// Nothing is in it but what was made with the layer.
+fn is_empty_room(slot: &Slot) -> io::Result<bool> {
+    let room = Directory::at(Path::new(slot.room))?;
+    let is_empty_inside =
+        |name: &&str| room.open(OsStr::new(name), Shut::PassBy).is_ok_and(|inner| is_empty(&inner));
+    let count = room.names()?.len();
+    Ok(count == paths::IN_BOX.len() && paths::IN_BOX.iter().all(is_empty_inside))
 }
 
 /// With room for a little more than may be written: whoever has it asked for more.

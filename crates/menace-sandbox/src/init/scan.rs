@@ -4,86 +4,20 @@
 //! nor the length of a path matters; a guest can make both larger than the kernel can name.
 
 use std::cmp::Ordering;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
-use std::fs::{self, File, Metadata, OpenOptions};
 use std::io;
 use std::ops::ControlFlow;
-use std::os::fd::AsRawFd;
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use menace_model::FileChange;
+use nix::sys::stat::SFlag;
 
 use super::layer::Written;
+use crate::directory::{Directory, Found, Shut};
 
 /// The number of the directory at the top.
 pub(super) const TOP: u32 = 0;
-
-/// What to do about a directory that its owner may not use.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Shut {
-    Refuse,
-    PassBy,
-    /// It is as it was once nobody has it open any more.
-    OpenUp,
-}
-
-/// All that an owner may do to a directory.
-const OPEN: u32 = 0o700;
-
-/// An open directory. What is in it is reached without naming a path.
-#[derive(Debug)]
-pub(super) struct Directory {
-    file: File,
-    mode_to_restore: Option<u32>,
-}
-
-impl Directory {
-    pub(super) fn open(path: &Path, shut: Shut) -> io::Result<Self> {
-        let mut mode_to_restore = None;
-        if shut == Shut::OpenUp {
-            let found = fs::symlink_metadata(path)?;
-            let mode = found.mode() & 0o7777;
-            if found.is_dir() && mode & OPEN != OPEN {
-                fs::set_permissions(path, fs::Permissions::from_mode(mode | OPEN))?;
-                mode_to_restore = Some(mode);
-            }
-        }
-        let flags = libc::O_DIRECTORY | libc::O_NOFOLLOW;
-        let opened = OpenOptions::new().read(true).custom_flags(flags).open(path);
-        let file = opened.map_err(|error| match error.raw_os_error() {
-            Some(libc::EMFILE) => io::Error::other("directories are nested too deeply"),
-            _ => error,
-        })?;
-        Ok(Self { file, mode_to_restore })
-    }
-
-    pub(super) fn path(&self) -> PathBuf {
-        PathBuf::from(format!("/proc/self/fd/{}", self.file.as_raw_fd()))
-    }
-
-    pub(super) fn at(&self, name: &OsStr) -> PathBuf {
-        self.path().join(name)
-    }
-
-    pub(super) fn names(&self) -> io::Result<Vec<OsString>> {
-        fs::read_dir(self.path())?.map(|entry| entry.map(|entry| entry.file_name())).collect()
-    }
-
-    pub(super) fn file(&self) -> &File {
-        &self.file
-    }
-}
-
-impl Drop for Directory {
-    fn drop(&mut self) {
-        if let Some(mode) = self.mode_to_restore {
-            // If it is gone by now, so is its mode.
-            let _ = self.file.set_permissions(fs::Permissions::from_mode(mode));
-        }
-    }
-}
 
 /// What is compared: a guest can set the times of a file, but not this one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -104,15 +38,43 @@ pub(super) struct Entry {
 }
 
 impl Entry {
-    fn of(found: &Metadata, directory: Option<u32>) -> Self {
-        let stamp = if found.is_dir() {
+    fn of(found: &Found, directory: Option<u32>) -> Self {
+        let mode = found.mode();
+        let stamp = if found.is_directory() {
             // Whatever happens in it shows there.
-            Stamp { mode: found.mode(), inode: 0, size: 0, changed: (0, 0) }
+            Stamp { mode, inode: 0, size: 0, changed: (0, 0) }
         } else {
-            let changed = (found.ctime(), found.ctime_nsec());
-            Stamp { mode: found.mode(), inode: found.ino(), size: found.len(), changed }
+            Stamp { mode, inode: found.inode(), size: found.size(), changed: found.changed() }
         };
-        Self { stamp, bytes: bytes(found), directory }
+        Self { stamp, bytes: found.bytes(), directory }
+    }
+
+    fn is(&self, kind: SFlag) -> bool {
+        self.stamp.mode & SFlag::S_IFMT.bits() == kind.bits()
+    }
+
+    pub(super) fn is_file(&self) -> bool {
+        self.is(SFlag::S_IFREG)
+    }
+
+    /// Of something like a socket there is no copy.
+    fn can_be_copied(&self) -> bool {
+        let kinds = [SFlag::S_IFREG, SFlag::S_IFDIR, SFlag::S_IFLNK, SFlag::S_IFIFO];
+        kinds.into_iter().any(|kind| self.is(kind))
+    }
+
+    /// It can be one of the other; when each was made does not matter.
+    fn is_like_copy_of(&self, other: &Self) -> bool {
+        const COMPARED: u32 = SFlag::S_IFMT.bits() | 0o777;
+        self.stamp.mode & COMPARED == other.stamp.mode & COMPARED
+            && self.stamp.size == other.stamp.size
+    }
+
+    /// Nobody but us did anything to it: to read what its owner may not read, we change its mode for
+    /// a moment.
+    fn was_only_opened_up(&self, before: &Self) -> bool {
+        let stamp_of_then = Stamp { changed: before.stamp.changed, ..self.stamp };
+        self.is_file() && self.stamp.mode & 0o400 == 0 && stamp_of_then == before.stamp
     }
 
     pub(super) fn is_directory(&self) -> bool {
@@ -126,10 +88,6 @@ impl Entry {
     pub(super) fn size(&self) -> u64 {
         self.stamp.size
     }
-}
-
-fn bytes(found: &Metadata) -> u64 {
-    if found.is_file() { found.blocks() * 512 } else { 0 }
 }
 
 /// Something that is there and was not, or was and is not, or is not what it was.
@@ -158,12 +116,12 @@ pub(super) struct Scan {
 
 impl Scan {
     /// Looks at everything below `top`. Directories that are where `like` has one get its numbers.
-    pub(super) fn of(top: &Path, like: Option<&Self>) -> io::Result<Self> {
+    pub(super) fn of(top: &Directory, like: Option<&Self>) -> io::Result<Self> {
         let mut scan = Self::default();
         let mut fresh = like.map_or(TOP, Self::last_number);
         walk(top, Shut::OpenUp, |parent, name, found| {
             let key = (parent, name.to_owned());
-            let number = found.is_dir().then(|| {
+            let number = found.is_directory().then(|| {
                 let known = like.and_then(|like| like.entries.get(&key)?.directory);
                 known.unwrap_or_else(|| {
                     fresh += 1;
@@ -180,6 +138,31 @@ impl Scan {
             ControlFlow::Continue(number.unwrap_or(TOP))
         })?;
         Ok(scan)
+    }
+
+    /// Whether this is what was known, but for `mended` entries, which are copies of what they were.
+    pub(super) fn is_mended(&self, known: &Self, mended: &[Difference<'_>]) -> bool {
+        let mended: BTreeSet<_> = mended.iter().map(|one| (one.parent, one.name)).collect();
+        self.since(known).iter().all(|one| {
+            let key = (one.parent, one.name.to_owned());
+            let Some(was) = known.entries.get(&key) else { return false };
+            mended.contains(&(one.parent, one.name))
+                && match one.what {
+                    FileChange::Changed => one.entry.is_like_copy_of(was),
+                    FileChange::Deleted => !was.can_be_copied(),
+                    FileChange::Created => false,
+                }
+        })
+    }
+
+    /// Whether nobody else did anything since.
+    pub(super) fn is_still(&self, before: &Self) -> bool {
+        self.since(before).iter().all(|one| {
+            let key = (one.parent, one.name.to_owned());
+            let was = before.entries.get(&key);
+            one.what == FileChange::Changed
+                && was.is_some_and(|was| one.entry.was_only_opened_up(was))
+        })
     }
 
     fn last_number(&self) -> u32 {
@@ -240,11 +223,11 @@ impl Scan {
 }
 
 /// What lies below `top`, without remembering any of it, for as long as it is worth to `go_on`.
-pub(super) fn weigh(top: &Path, mut go_on: impl FnMut() -> bool) -> io::Result<Written> {
+pub(super) fn weigh(top: &Directory, mut go_on: impl FnMut() -> bool) -> io::Result<Written> {
     let mut written = Written::default();
     walk(top, Shut::PassBy, |_, _, found| {
         written.entries += 1;
-        written.bytes += bytes(found);
+        written.bytes += found.bytes();
         if go_on() { ControlFlow::Continue(TOP) } else { ControlFlow::Break(()) }
     })?;
     Ok(written)
@@ -260,32 +243,30 @@ struct Frame {
 /// Visits everything below `top`, directories before what is in them. The visitor is given the
 /// number of the directory and a name in it, and gives directories their number.
 fn walk(
-    top: &Path,
+    top: &Directory,
     shut: Shut,
-    mut visit: impl FnMut(u32, &OsStr, &Metadata) -> ControlFlow<(), u32>,
+    mut visit: impl FnMut(u32, &OsStr, &Found) -> ControlFlow<(), u32>,
 ) -> io::Result<()> {
-    let enter = |path: &Path, number| -> io::Result<Frame> {
-        let directory = Directory::open(path, shut)?;
+    let frame = |directory: Directory, number| -> io::Result<Frame> {
         let mut names = directory.names()?;
         names.sort_unstable_by(|one, other| other.cmp(one));
         Ok(Frame { directory, names, number })
     };
-    let mut frames = vec![enter(top, TOP)?];
-    while let Some(frame) = frames.last_mut() {
-        let Some(name) = frame.names.pop() else {
+    let mut frames = vec![frame(top.again(shut)?, TOP)?];
+    while let Some(last) = frames.last_mut() {
+        let Some(name) = last.names.pop() else {
             frames.pop();
             continue;
         };
-        let path = frame.directory.at(&name);
         // Gone meanwhile.
-        let Ok(found) = fs::symlink_metadata(&path) else { continue };
-        let ControlFlow::Continue(number) = visit(frame.number, &name, &found) else {
+        let Ok(found) = last.directory.look_at(&name) else { continue };
+        let ControlFlow::Continue(number) = visit(last.number, &name, &found) else {
             return Ok(());
         };
-        if found.is_dir() {
-            match enter(&path, number) {
-                Ok(frame) => frames.push(frame),
-                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        if found.is_directory() {
+            match last.directory.open(&name, shut).and_then(|inner| frame(inner, number)) {
+                Ok(inner) => frames.push(inner),
+                Err(error) if is_no_directory_now(&error) => {}
                 Err(error)
                     if error.kind() == io::ErrorKind::PermissionDenied && shut == Shut::PassBy => {}
                 Err(error) => return Err(error),
@@ -295,9 +276,21 @@ fn walk(
     Ok(())
 }
 
+/// Gone meanwhile, or replaced by something else.
+fn is_no_directory_now(error: &io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(libc::ENOENT | libc::ENOTDIR | libc::ELOOP))
+}
+
 #[cfg(test)]
 mod tests {
+    use std::fs::{self, File};
+    use std::path::Path;
+
     use super::*;
+
+    fn scan(top: &Path, like: Option<&Scan>) -> Scan {
+        Scan::of(&Directory::at(top).unwrap(), like).unwrap()
+    }
 
     fn differences(before: &Scan, now: &Scan) -> Vec<(String, FileChange, bool)> {
         let mut found: Vec<_> = now
@@ -322,13 +315,13 @@ mod tests {
         for name in ["gone/deep/a", "kept/b", "kept/c", "odd"] {
             fs::write(at(name), "1").unwrap();
         }
-        let before = Scan::of(top.path(), None).unwrap();
-        assert_eq!(differences(&before, &Scan::of(top.path(), Some(&before)).unwrap()), []);
+        let before = scan(top.path(), None);
+        assert_eq!(differences(&before, &scan(top.path(), Some(&before))), []);
         fs::remove_dir_all(at("gone")).unwrap();
         fs::write(at("kept/b"), "2").unwrap();
         fs::remove_file(at("odd")).unwrap();
         fs::create_dir_all(at("odd/new")).unwrap();
-        let now = Scan::of(top.path(), Some(&before)).unwrap();
+        let now = scan(top.path(), Some(&before));
         let expected = [
             ("gone", FileChange::Deleted, true),
             ("gone/deep", FileChange::Deleted, false),
@@ -347,10 +340,10 @@ mod tests {
         let package = top.path().join("package");
         fs::create_dir(&package).unwrap();
         fs::write(package.join("a"), "").unwrap();
-        let before = Scan::of(top.path(), None).unwrap();
+        let before = scan(top.path(), None);
         fs::remove_dir_all(&package).unwrap();
         fs::create_dir(&package).unwrap();
-        let now = Scan::of(top.path(), Some(&before)).unwrap();
+        let now = scan(top.path(), Some(&before));
         let expected = [("package/a".to_owned(), FileChange::Deleted, true)];
         assert_eq!(differences(&before, &now), expected);
     }
@@ -360,7 +353,7 @@ mod tests {
         let top = tempfile::tempdir().unwrap();
         let file = File::create(top.path().join("sparse")).unwrap();
         file.set_len(1 << 40).unwrap();
-        let written = weigh(top.path(), || true).unwrap();
+        let written = weigh(&Directory::at(top.path()).unwrap(), || true).unwrap();
         assert_eq!(written.entries, 1);
         assert!(written.bytes < 1 << 20, "{written:?}");
     }

@@ -7,6 +7,7 @@ use std::os::unix::net::UnixStream;
 
 use nix::mount::MsFlags;
 use nix::sched::CloneFlags;
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use nix::sys::wait::{WaitStatus, waitpid};
 use nix::unistd::{ForkResult, Gid, Uid};
 
@@ -17,6 +18,9 @@ use crate::cgroup::GroupFiles;
 use crate::sys;
 use crate::wire::channel;
 use crate::wire::messages::{Identity, InitConfig};
+
+/// Directories are held open one below the other: as many as anybody would nest.
+const OPEN_FILES: u64 = 1 << 16;
 
 /// Reads the configuration and becomes the sandbox; returns when it is over.
 pub(crate) fn start(host: &UnixStream) -> Result<(), InitError> {
@@ -36,6 +40,9 @@ pub(crate) fn start(host: &UnixStream) -> Result<(), InitError> {
     };
     // A terminal's Ctrl-C is for the host, which then ends its sandboxes itself.
     nix::unistd::setsid().during(|| "cannot start a session".to_owned())?;
+    getrlimit(Resource::RLIMIT_NOFILE)
+        .and_then(|(_, hard)| setrlimit(Resource::RLIMIT_NOFILE, hard.min(OPEN_FILES), hard))
+        .during(|| "cannot raise the limit of open files".to_owned())?;
     if !config.tier.has_namespaces() {
         sys::adopt_orphans().during(|| "cannot become the reaper of orphans".to_owned())?;
         let _at_the_end = EndDescendants;

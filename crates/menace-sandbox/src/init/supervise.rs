@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use menace_model::{FaultMode, Limit, Limits, Violation};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{Signal, kill};
-use nix::sys::wait::{WaitPidFlag, waitpid};
+use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid};
 use nix::unistd::Pid;
 
 use super::layer::Layer;
@@ -201,8 +201,9 @@ impl Sandbox<'_> {
         if report.killed.is_some() && report.spent.is_none() {
             report.spent = Some("the import took more than it may".to_owned());
         }
+        let in_company = !report.keeps.is_empty();
         if report.spent.is_none()
-            && let Some(why) = self.with_guest_stopped(Layer::keep_import)?
+            && let Some(why) = self.with_guest_stopped(|layer| layer.keep_import(in_company))?
         {
             report.spent = Some(format!("what the import wrote cannot be kept: {why}"));
         }
@@ -272,21 +273,38 @@ impl Sandbox<'_> {
         Ok(Report { enforced_by, unenforced, ..Report::default() })
     }
 
-    /// Without mounts the layer is mended by path, which no guest may change meanwhile.
+    /// Without mounts, whoever changes the layer while it is mended costs us the sandbox. Where they
+    /// would lead us does not depend on this: the layer goes through descriptors.
     fn with_guest_stopped<T>(
         &mut self,
-        work: fn(&mut Layer) -> Result<T, InitError>,
+        work: impl FnOnce(&mut Layer) -> Result<T, InitError>,
     ) -> Result<T, InitError> {
         if matches!(self.layer, Layer::Overlay(_)) {
             return work(&mut self.layer);
         }
         let zygote = Pid::from_raw(self.zygote.pid);
-        kill(zygote, Signal::SIGSTOP)
-            .and_then(|()| waitpid(zygote, Some(WaitPidFlag::WUNTRACED)))
-            .during(|| "cannot stop the interpreter".to_owned())?;
+        kill(zygote, Signal::SIGSTOP).during(|| "cannot stop the interpreter".to_owned())?;
+        self.wait_until_stopped(zygote);
         let done = work(&mut self.layer)?;
         kill(zygote, Signal::SIGCONT).during(|| "cannot wake the interpreter".to_owned())?;
         Ok(done)
+    }
+
+    /// Not for ever: it may have ended, or somebody wakes it.
+    fn wait_until_stopped(&self, zygote: Pid) {
+        let patience = Instant::now() + ANSWERING;
+        while Instant::now() < patience {
+            let flags = WaitPidFlag::WSTOPPED | WaitPidFlag::WNOHANG;
+            let mut end = [PollFd::new(self.zygote.end.as_fd(), PollFlags::POLLIN)];
+            match waitid(Id::Pid(zygote), flags) {
+                Ok(WaitStatus::StillAlive) | Err(nix::Error::EINTR) => {}
+                _ => return,
+            }
+            if poll(&mut end, PollTimeout::ZERO).is_ok_and(|ended| ended > 0) {
+                return;
+            }
+            std::thread::yield_now();
+        }
     }
 
     /// From the fork to the end of the first process.

@@ -1,12 +1,14 @@
 //! Which files a call created, changed or deleted, told from its writable layer.
 
-use std::fs::{self, DirEntry, Metadata};
-use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::ffi::{OsStr, OsString};
+use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 
 use menace_model::{FileChange, Files, Touched};
 
+use super::content::{Content, Hashing};
 use super::paths;
+use crate::directory::{Directory, Found, Shut};
 use crate::sys;
 
 /// The longest list; the rest is counted.
@@ -20,6 +22,7 @@ const LONGEST_PATH: usize = 4096;
 #[derive(Debug, Default)]
 pub(crate) struct Walk {
     files: Files,
+    hashing: Hashing,
 }
 
 /// What a directory is called for people.
@@ -42,108 +45,165 @@ pub(crate) struct Upper<'a> {
     pub shown: Shown,
 }
 
-/// A directory that waits for its turn, relative to the top.
+/// A directory that is being gone through, as it is and as it was.
+#[derive(Debug)]
+struct Pair {
+    now: Directory,
+    before: Option<Directory>,
+    /// Where it is, relative to the top.
+    inner: PathBuf,
+    opaque: bool,
+    /// Directories in it that wait for their turn.
+    waiting: Vec<Waiting>,
+}
+
 #[derive(Debug)]
 struct Waiting {
-    inner: PathBuf,
+    name: OsString,
     opaque: bool,
 }
 
 impl Walk {
-    /// Goes through the upper layer of a directory.
+    /// Goes through the upper layer of a directory. A guest may still be changing it, so that no
+    /// link is followed.
     pub(crate) fn upper(&mut self, upper: &Upper<'_>) {
+        let Ok(now) = Directory::at(upper.top) else { return };
+        let before = Directory::at(upper.before).ok();
+        let shown = upper.shown;
         // An explicit stack: a guest can nest directories deeper than a call stack.
-        let mut waiting = vec![Waiting { inner: PathBuf::new(), opaque: upper.opaque }];
-        while let Some(directory) = waiting.pop() {
-            let path = upper.top.join(&directory.inner);
-            let Ok(entries) = fs::read_dir(&path) else { continue };
-            let opaque = directory.opaque || is_opaque(&path);
-            for entry in entries.flatten() {
-                waiting.extend(self.entry(upper, &directory.inner, &entry, opaque));
-            }
-            if opaque {
-                self.missing(upper, &directory.inner);
+        let mut pairs = vec![self.enter(shown, now, before, PathBuf::new(), upper.opaque)];
+        while let Some(pair) = pairs.last_mut() {
+            let Some(Waiting { name, opaque }) = pair.waiting.pop() else {
+                pairs.pop();
+                continue;
+            };
+            let inner = pair.inner.join(&name);
+            if let Ok(now) = pair.now.open(&name, Shut::PassBy) {
+                let before = pair.before.as_ref();
+                let before = before.and_then(|before| before.open(&name, Shut::PassBy).ok());
+                pairs.push(self.enter(shown, now, before, inner, opaque));
             }
         }
     }
 
-    /// Notes what was done to one name; a directory is to be entered.
-    fn entry(
+    /// Notes what was done in a directory, but not in those below it.
+    fn enter(
         &mut self,
-        upper: &Upper<'_>,
-        inner: &Path,
-        entry: &DirEntry,
+        shown: Shown,
+        now: Directory,
+        before: Option<Directory>,
+        inner: PathBuf,
         opaque: bool,
-    ) -> Option<Waiting> {
-        let found = entry.metadata().ok()?;
-        let path = inner.join(entry.file_name());
-        let before = fs::symlink_metadata(upper.before.join(&path)).ok();
-        let was_directory = before.as_ref().is_some_and(Metadata::is_dir);
-        if is_whiteout(&found) && before.is_some() {
-            self.deleted(upper, path);
+    ) -> Pair {
+        let opaque = opaque || is_opaque(&now);
+        let mut pair = Pair { now, before, inner, opaque, waiting: Vec::new() };
+        for name in pair.now.names().unwrap_or_default() {
+            let waiting = self.entry(shown, &pair, name);
+            pair.waiting.extend(waiting);
+        }
+        if opaque {
+            self.missing(shown, &pair);
+        }
+        pair
+    }
+
+    /// Notes what was done to one name; a directory is to be entered.
+    fn entry(&mut self, shown: Shown, pair: &Pair, name: OsString) -> Option<Waiting> {
+        let found = pair.now.look_at(&name).ok()?;
+        let path = pair.inner.join(&name);
+        let before = pair.before.as_ref().and_then(|before| before.look_at(&name).ok());
+        let was_directory = before.as_ref().is_some_and(Found::is_directory);
+        // How overlayfs says that a file of the lower layer is gone.
+        if found.is_null_device() && before.is_some() {
+            self.deleted(shown, pair, &name);
             return None;
         }
         let what = if before.is_some() { FileChange::Changed } else { FileChange::Created };
-        if !found.is_dir() {
-            self.note(upper.shown, &path, what, found.len());
+        if !found.is_directory() {
+            let content = Content { now: &pair.now, before: pair.before.as_ref(), name: &name };
+            let would_hash = found.is_file() && self.would_hash(found.size());
+            let hash = if would_hash { self.hash(content, found.size()) } else { None };
+            self.note(shown, &path, what, found.size(), hash);
             if was_directory {
-                self.all_deleted(upper, path);
+                self.all_deleted(shown, pair, &name);
             }
             return None;
         }
         if !was_directory {
-            self.note(upper.shown, &path, what, 0);
+            self.note(shown, &path, what, 0, None);
         }
         // Below what is new there is nothing that could shine through.
-        let opaque = opaque && was_directory;
-        (self.files.total < MOST_WALKED).then_some(Waiting { inner: path, opaque })
+        let opaque = pair.opaque && was_directory;
+        let go_on = self.files.total < MOST_WALKED && path.as_os_str().len() < LONGEST_PATH;
+        go_on.then_some(Waiting { name, opaque })
     }
 
     /// Notes what was in a directory and is not there any more.
-    fn missing(&mut self, upper: &Upper<'_>, inner: &Path) {
-        let entries = fs::read_dir(upper.before.join(inner)).into_iter().flatten().flatten();
-        for entry in entries {
-            let path = inner.join(entry.file_name());
-            if fs::symlink_metadata(upper.top.join(&path)).is_err() {
-                self.deleted(upper, path);
+    fn missing(&mut self, shown: Shown, pair: &Pair) {
+        let before = pair.before.as_ref().and_then(|before| before.names().ok());
+        for name in before.into_iter().flatten() {
+            if pair.now.look_at(&name).is_err() {
+                self.deleted(shown, pair, &name);
             }
         }
     }
 
     /// Notes something that was there, with all that was below it.
-    fn deleted(&mut self, upper: &Upper<'_>, path: PathBuf) {
-        let Ok(before) = fs::symlink_metadata(upper.before.join(&path)) else { return };
-        let bytes = if before.is_dir() { 0 } else { before.len() };
-        self.note(upper.shown, &path, FileChange::Deleted, bytes);
-        if before.is_dir() {
-            self.all_deleted(upper, path);
+    fn deleted(&mut self, shown: Shown, pair: &Pair, name: &OsStr) {
+        let before = pair.before.as_ref().and_then(|before| before.look_at(name).ok());
+        let Some(before) = before else { return };
+        self.note(shown, &pair.inner.join(name), FileChange::Deleted, weight(&before), None);
+        if before.is_directory() {
+            self.all_deleted(shown, pair, name);
         }
     }
 
-    fn all_deleted(&mut self, upper: &Upper<'_>, top: PathBuf) {
-        let mut waiting = vec![top];
-        while let Some(inner) = waiting.pop() {
+    fn all_deleted(&mut self, shown: Shown, pair: &Pair, name: &OsStr) {
+        let open = |above: &Directory, name: &OsStr, inner: &Path| {
+            let opened = above.open(name, Shut::PassBy).ok()?;
+            let names = opened.names().ok()?;
+            Some((opened, names, inner.join(name)))
+        };
+        let top = pair.before.as_ref().and_then(|before| open(before, name, &pair.inner));
+        let mut directories: Vec<_> = top.into_iter().collect();
+        while let Some((directory, names, inner)) = directories.last_mut() {
+            let Some(name) = names.pop() else {
+                directories.pop();
+                continue;
+            };
             if self.files.total >= MOST_WALKED {
                 return;
             }
-            let entries = fs::read_dir(upper.before.join(&inner)).into_iter().flatten().flatten();
-            for entry in entries {
-                let Ok(before) = entry.metadata() else { continue };
-                let path = inner.join(entry.file_name());
-                let bytes = if before.is_dir() { 0 } else { before.len() };
-                self.note(upper.shown, &path, FileChange::Deleted, bytes);
-                if before.is_dir() {
-                    waiting.push(path);
-                }
+            let Ok(before) = directory.look_at(&name) else { continue };
+            self.note(shown, &inner.join(&name), FileChange::Deleted, weight(&before), None);
+            if before.is_directory() && inner.as_os_str().len() < LONGEST_PATH {
+                let below = open(directory, &name, inner);
+                directories.extend(below);
             }
         }
     }
 
-    pub(crate) fn note(&mut self, shown: Shown, path: &Path, what: FileChange, bytes: u64) {
+    /// Whether a file of that size may have a hash.
+    pub(crate) fn would_hash(&self, size: u64) -> bool {
+        self.files.touched.len() < LISTED && self.hashing.has_room_for(size)
+    }
+
+    pub(crate) fn hash(&mut self, content: Content<'_>, size: u64) -> Option<String> {
+        self.hashing.hash(content, size)
+    }
+
+    pub(crate) fn note(
+        &mut self,
+        shown: Shown,
+        path: &Path,
+        what: FileChange,
+        bytes: u64,
+        hash: Option<String>,
+    ) {
         self.files.total += 1;
         if self.files.touched.len() < LISTED && path.as_os_str().len() < LONGEST_PATH {
             let path = shown.path(path).to_string_lossy().into_owned();
-            self.files.touched.push(Touched { path, what, bytes, hash: None });
+            self.files.touched.push(Touched { path, what, bytes, hash });
         }
     }
 
@@ -175,18 +235,20 @@ impl Shown {
     }
 }
 
-/// How overlayfs says that a file of the lower layer is gone.
-fn is_whiteout(found: &Metadata) -> bool {
-    found.file_type().is_char_device() && found.rdev() == 0
+/// What is said to be lost with it.
+fn weight(before: &Found) -> u64 {
+    if before.is_directory() { 0 } else { before.size() }
 }
 
 /// How overlayfs says that a directory was made anew where another one had been.
-fn is_opaque(directory: &Path) -> bool {
-    sys::has_attribute(directory, c"user.overlay.opaque", b"y")
+fn is_opaque(directory: &Directory) -> bool {
+    sys::has_attribute(directory.as_fd(), c"user.overlay.opaque", b"y")
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     fn touched(top: &Path, before: &Path, opaque: bool) -> Vec<(String, FileChange, u64)> {

@@ -1,77 +1,103 @@
 //! A directory of the guest's that can be put right, since it is known what it should be like.
 
 use std::ffi::OsStr;
-use std::fs;
 use std::io;
-use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use menace_model::FileChange;
 
-use super::copying::copy;
+use super::content::Content;
+use super::copying::{copy, copy_all};
 use super::layer::Written;
-use super::scan::{self, Difference, Directory, Scan, Shut, TOP};
+use super::scan::{self, Difference, Scan, TOP};
 use super::touched::{Shown, Walk};
-use crate::discard::discard;
+use crate::directory::{Directory, Shut};
+use crate::discard::discard_in;
 
 /// How often a walk looks at the clock.
 const LOOK_AT_CLOCK: u64 = 256;
 
 #[derive(Debug)]
 pub(super) struct Tree {
-    live: PathBuf,
+    /// Open since before the guest was there: its name may lead elsewhere by now.
+    live: Directory,
     /// The pristine state, out of the guest's reach.
-    original: PathBuf,
+    original: Directory,
     /// What the live one looks like when it is right.
     known: Option<Scan>,
 }
 
 impl Tree {
-    pub(super) fn new(live: PathBuf, original: PathBuf) -> Self {
+    pub(super) fn new(live: Directory, original: Directory) -> Self {
         Self { live, original, known: None }
     }
 
-    pub(super) fn live(&self) -> &Path {
+    pub(super) fn live(&self) -> &Directory {
         &self.live
     }
 
-    pub(super) fn original(&self) -> &Path {
-        &self.original
+    /// Makes the live directory equal to the original. It stays the same directory, which the
+    /// guest's rights are tied to. An error when that is not sure, because somebody else is at work
+    /// in it.
+    pub(super) fn mend(&mut self) -> io::Result<()> {
+        self.mend_content()?;
+        let mode = self.original.found()?.permissions();
+        if self.live.found()?.permissions() == mode { Ok(()) } else { self.live.set_mode(mode) }
     }
 
-    /// Makes the live directory equal to the original. It stays the same directory, which the
-    /// guest's rights are tied to.
-    pub(super) fn mend(&mut self) -> io::Result<()> {
-        let Some(known) = &self.known else {
-            copy(&self.original, &self.live, None, Shut::OpenUp)?;
-            self.known = Some(Scan::of(&self.live, None)?);
-            return Ok(());
-        };
-        fs::set_permissions(&self.live, fs::Permissions::from_mode(0o700))?;
-        let Ok(now) = Scan::of(&self.live, Some(known)) else {
+    fn mend_content(&mut self) -> io::Result<()> {
+        let Some(known) = &self.known else { return self.fill() };
+        let live = self.live.again(Shut::OpenUp)?;
+        let Ok(now) = Scan::of(&live, Some(known)) else {
             // Too deep to be looked at: what cannot be compared is made anew.
-            for name in Directory::open(&self.live, Shut::OpenUp)?.names()? {
-                discard(&self.live.join(name))?;
-            }
-            self.known = None;
-            return self.mend();
+            live.names()?.iter().try_for_each(|name| discard_in(&live, name))?;
+            return self.fill().and_then(|()| self.check());
         };
         let differences = now.since(known);
         if differences.is_empty() {
             return Ok(());
         }
         self.go_through(&differences, known, mend_one)?;
-        self.known = Some(Scan::of(&self.live, Some(known))?);
+        let mended = Scan::of(&live, Some(known))?;
+        if !mended.is_mended(known, &differences) {
+            return Err(unsure());
+        }
+        self.known = Some(mended);
         Ok(())
     }
 
-    /// What the live directory looks like is right from now on.
+    fn fill(&mut self) -> io::Result<()> {
+        copy_all(&self.original, &self.live, None, Shut::OpenUp)?;
+        self.known = Some(Scan::of(&self.live, None)?);
+        Ok(())
+    }
+
+    /// Whether all of it is a copy of the original.
+    fn check(&self) -> io::Result<()> {
+        let Some(known) = &self.known else { return Err(unsure()) };
+        let original = Scan::of(&self.original, Some(known))?;
+        let differences = original.since(known);
+        if original.is_mended(known, &differences) { Ok(()) } else { Err(unsure()) }
+    }
+
+    /// What the live directory looks like is right from now on. An error when it does not stay like
+    /// that while it is copied.
     pub(super) fn keep(&mut self) -> io::Result<()> {
         let now = Scan::of(&self.live, self.known.as_ref())?;
         let differences = self.known.as_ref().map(|known| now.since(known)).unwrap_or_default();
         self.go_through(&differences, &now, keep_one)?;
-        self.known = Some(Scan::of(&self.live, Some(&now))?);
+        let after = Scan::of(&self.live, Some(&now))?;
+        if !after.is_still(&now) {
+            return Err(unsure());
+        }
+        self.original.set_mode(self.live.found()?.permissions())?;
+        self.known = Some(after);
+        Ok(())
+    }
+
+    /// Only from here on it is told what is done to the live directory; it is never mended again.
+    pub(super) fn take_as_it_is(&mut self) -> io::Result<()> {
+        self.known = Some(Scan::of(&self.live, self.known.as_ref())?);
         Ok(())
     }
 
@@ -81,8 +107,8 @@ impl Tree {
         scan: &Scan,
         settle: fn(&Difference<'_>, &Directory, &Directory) -> io::Result<()>,
     ) -> io::Result<()> {
-        let mut live = Cursor::at(&self.live, scan)?;
-        let mut original = Cursor::at(&self.original, scan)?;
+        let mut live = Cursor::at(&self.live, scan, Shut::OpenUp)?;
+        let mut original = Cursor::at(&self.original, scan, Shut::OpenUp)?;
         differences
             .iter()
             .filter(|one| one.topmost)
@@ -93,9 +119,26 @@ impl Tree {
     pub(super) fn changes(&self, shown: Shown, walk: &mut Walk) -> Written {
         let Some(known) = &self.known else { return Written::default() };
         let Ok(now) = Scan::of(&self.live, Some(known)) else { return Written::UNKNOWN };
+        // What cannot be reached has no hash.
+        let mut live = Cursor::at(&self.live, &now, Shut::PassBy).ok();
+        let mut original = Cursor::at(&self.original, known, Shut::PassBy).ok();
         for one in now.since(known).iter().filter(|one| !one.only_mode) {
             let from = if one.what == FileChange::Deleted { known } else { &now };
-            walk.note(shown, &from.path(one.parent, one.name), one.what, one.entry.size());
+            let enter = |cursor: &mut Option<Cursor<'_>>| {
+                cursor.as_mut()?.enter(one.parent).ok()?.again(Shut::PassBy).ok()
+            };
+            let is_new = one.what != FileChange::Deleted && one.entry.is_file();
+            let hash = if is_new && walk.would_hash(one.entry.size()) {
+                let before =
+                    if one.what == FileChange::Changed { enter(&mut original) } else { None };
+                enter(&mut live).and_then(|now| {
+                    let content = Content { now: &now, before: before.as_ref(), name: one.name };
+                    walk.hash(content, one.entry.size())
+                })
+            } else {
+                None
+            };
+            walk.note(shown, &from.path(one.parent, one.name), one.what, one.entry.size(), hash);
         }
         now.written.beyond(known.written)
     }
@@ -115,16 +158,19 @@ impl Tree {
     }
 }
 
+fn unsure() -> io::Error {
+    io::Error::other("somebody changes it meanwhile")
+}
+
 fn mend_one(one: &Difference<'_>, live: &Directory, original: &Directory) -> io::Result<()> {
-    let (from, to) = (original.at(one.name), live.at(one.name));
     if one.only_mode {
-        return fs::set_permissions(to, fs::metadata(from)?.permissions());
+        return set_mode(live, one.name, original.look_at(one.name)?.permissions());
     }
-    discard(&to)?;
+    discard_in(live, one.name)?;
     if one.what == FileChange::Created {
         return Ok(());
     }
-    match copy(&from, &to, None, Shut::OpenUp) {
+    match copy(original, live, one.name) {
         // Something that could not be copied when it was kept, such as a socket.
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         result => result,
@@ -132,26 +178,32 @@ fn mend_one(one: &Difference<'_>, live: &Directory, original: &Directory) -> io:
 }
 
 fn keep_one(one: &Difference<'_>, live: &Directory, original: &Directory) -> io::Result<()> {
-    let (from, to) = (live.at(one.name), original.at(one.name));
     if one.only_mode {
-        return fs::set_permissions(to, fs::Permissions::from_mode(one.entry.mode() & 0o7777));
+        return set_mode(original, one.name, one.entry.mode() & 0o7777);
     }
-    discard(&to)?;
+    discard_in(original, one.name)?;
     if one.what == FileChange::Deleted {
         return Ok(());
     }
-    copy(&from, &to, None, Shut::OpenUp)
+    copy(live, original, one.name)
+}
+
+fn set_mode(above: &Directory, name: &OsStr, mode: u32) -> io::Result<()> {
+    let mut directory = above.open(name, Shut::OpenUp)?;
+    directory.keep_mode();
+    directory.set_mode(mode)
 }
 
 /// Goes from directory to directory of a tree, each time from the nearest one that is open.
 struct Cursor<'a> {
     scan: &'a Scan,
+    shut: Shut,
     open: Vec<(u32, Directory)>,
 }
 
 impl<'a> Cursor<'a> {
-    fn at(top: &Path, scan: &'a Scan) -> io::Result<Self> {
-        Ok(Self { scan, open: vec![(TOP, Directory::open(top, Shut::OpenUp)?)] })
+    fn at(top: &Directory, scan: &'a Scan, shut: Shut) -> io::Result<Self> {
+        Ok(Self { scan, shut, open: vec![(TOP, top.again(shut)?)] })
     }
 
     fn enter(&mut self, number: u32) -> io::Result<&Directory> {
@@ -171,7 +223,7 @@ impl<'a> Cursor<'a> {
         self.open.truncate(depth + 1);
         for (number, name) in names.into_iter().rev() {
             let above = &self.open[self.open.len() - 1].1;
-            let opened = Directory::open(&above.at(name), Shut::OpenUp)?;
+            let opened = above.open(name, self.shut)?;
             self.open.push((number, opened));
         }
         Ok(&self.open[self.open.len() - 1].1)

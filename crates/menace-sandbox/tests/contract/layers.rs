@@ -11,6 +11,7 @@ crate::on_every_tier![
     what_is_done_to_what_the_import_left_is_told,
     a_directory_that_is_made_anew_has_lost_what_was_in_it,
     a_home_that_goes_away_is_told,
+    what_is_in_a_small_file_has_a_hash,
     much_that_the_import_left_keeps_no_call_from_its_deadline,
     a_small_disk_has_room_for_many_files_that_the_import_left,
     an_import_may_leave_a_file_with_holes,
@@ -109,6 +110,34 @@ fn a_home_that_goes_away_is_told(tier: Tier) {
         let expected = [("~", FileChange::Changed, 0)];
         assert_eq!(touched(&mut session, "home_to_file"), told(expected));
     }
+}
+
+fn what_is_in_a_small_file_has_a_hash(tier: Tier) {
+    let bench = Bench::new(tier, GUEST);
+    let mut session = bench.session();
+    let mut hashes = |text: &str| {
+        let files = session.run(ask("write_twice").with([Value::from(text)])).files.touched;
+        let hash = |path: &str| {
+            let file = files.iter().find(|file| file.path == path);
+            file.unwrap_or_else(|| panic!("no `{path}` in {files:?}")).hash.clone()
+        };
+        for path in ["link.txt", "data.txt"] {
+            assert_eq!(hash(path), None, "{path}");
+        }
+        [hash("new.txt"), hash("/tmp/one.txt")]
+    };
+    let [new, changed] = hashes("some text");
+    assert_eq!(new.as_ref().map(String::len), Some(32));
+    assert_eq!(new, changed);
+    assert_eq!(hashes("some text"), [new.clone(), changed]);
+    let [other, changed] = hashes("some more");
+    assert!(other.is_some() && other != new && other == changed);
+    // What the import had written there is no news.
+    let [new, unchanged] = hashes("imported");
+    assert!(new.is_some() && unchanged.is_none());
+    let largest = "x".repeat(64 << 10);
+    assert!(hashes(&largest).iter().all(Option::is_some));
+    assert_eq!(hashes(&format!("{largest}x")), [None, None]);
 }
 
 fn much_that_the_import_left_keeps_no_call_from_its_deadline(tier: Tier) {

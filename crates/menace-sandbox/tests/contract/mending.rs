@@ -1,12 +1,12 @@
-//! Mending the copy of the repository, which the tier without mounts does by path after each call:
-//! nobody may lead it outside meanwhile.
+//! Mending the copy of the repository, which the tier without mounts does after each call, and keeping
+//! what the import left in it: nobody who is still alive may lead it outside meanwhile.
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
 use std::path::Path;
 
-use menace_model::Verdict;
+use menace_model::{Value, Verdict};
 use menace_sandbox::Tier;
 use tempfile::TempDir;
 
@@ -15,6 +15,8 @@ use crate::bench::{Bench, ask, guest};
 /// So many that there is time to lose a race.
 const FILES: usize = 200;
 const CALLS: usize = 4;
+/// An import that could not be kept is not tried again in the same session.
+const SESSIONS: usize = 5;
 
 mod landlock {
     use crate::process::of_its_own;
@@ -34,54 +36,102 @@ mod landlock {
             || super::nothing_changes_outside("fork"),
         );
     }
+
+    #[test]
+    fn a_process_forked_after_a_call_leads_nobody_outside() {
+        of_its_own(
+            concat!(module_path!(), "::a_process_forked_after_a_call_leads_nobody_outside"),
+            || super::nothing_changes_outside_in("late", 1, 3 * super::CALLS),
+        );
+    }
+
+    #[test]
+    fn an_interpreter_that_wakes_itself_leads_nobody_outside() {
+        of_its_own(
+            concat!(module_path!(), "::an_interpreter_that_wakes_itself_leads_nobody_outside"),
+            || super::nothing_changes_outside("timer"),
+        );
+    }
+
+    #[test]
+    fn a_daemon_of_the_import_leads_nobody_outside() {
+        of_its_own(
+            concat!(module_path!(), "::a_daemon_of_the_import_leads_nobody_outside"),
+            || super::nothing_changes_outside_in("daemon", super::SESSIONS, 1),
+        );
+    }
 }
 
 fn nothing_changes_outside(racer: &str) {
+    nothing_changes_outside_in(racer, 1, CALLS);
+}
+
+fn nothing_changes_outside_in(racer: &str, sessions: usize, calls: usize) {
     let victim = victim();
     let before = contents(victim.path());
-    let bench = Bench::new(Tier::Landlock, guest!("racing.py"));
+    let in_memory = workspaces();
+    let bench = Bench::with_options(Tier::Landlock, guest!("racing.py"), |options| {
+        options.workspaces = in_memory.path().to_owned();
+    });
     let mut spec = bench.spec();
     let outside = victim.path().to_str().expect("a plain path");
     for (name, value) in [("VICTIM", outside), ("RACER", racer), ("FILES", &FILES.to_string())] {
         spec.environment.push((name.to_owned(), value.to_owned()));
     }
-    let mut session = bench.session_of(&spec);
-    let outcomes: Vec<_> = (0..CALLS)
-        .map(|_| session.run(ask("scribble").limited(|its| its.disk_bytes = None)))
-        .collect();
-    // What the last call left is mended, too.
-    drop(session);
+    spec.limits.disk_bytes = None;
+    let mut outcomes = Vec::new();
+    for _ in 0..sessions {
+        // What the last call left is mended, too, before a session goes.
+        let mut session = bench.session_of(&spec);
+        let call = ask("scribble").limited(|its| its.disk_bytes = None);
+        outcomes.extend((0..calls).map(|_| session.run(call.clone())));
+    }
     let after = contents(victim.path());
     let lost = before.keys().filter(|name| !after.contains_key(*name)).count();
     assert_eq!(lost, 0, "files outside were deleted");
-    assert_eq!(before, after, "files outside were written");
+    assert_eq!(before, after, "files outside were written, or their modes changed");
     for outcome in outcomes {
         assert_eq!(outcome.verdict, Verdict::Returned, "{outcome:#?}");
     }
 }
 
-/// A directory that everybody may change, as the guest's user would be able to, too, were it not
-/// for Landlock.
+/// In memory: some file systems make new files slowly while many were just removed.
+fn workspaces() -> TempDir {
+    let workspaces = TempDir::with_prefix_in("work-", "/dev/shm").expect("writable");
+    // The guest is another user, who must get to its copy.
+    fs::set_permissions(workspaces.path(), fs::Permissions::from_mode(0o711)).expect("ours");
+    workspaces
+}
+
+/// A directory of the guest's user, who would be able to change it, were it not for Landlock.
 fn victim() -> TempDir {
+    let guest = Bench::new(Tier::Landlock, guest!("identity.py")).value(ask("who"));
+    let Value::Int(guest) = guest else { panic!("not a number: {guest:?}") };
+    let guest = u32::try_from(guest).expect("a user");
     let victim = TempDir::with_prefix("victim-").expect("writable");
-    let open_to_all = |path: &Path, mode| {
+    let hand_over = |path: &Path, mode| {
         fs::set_permissions(path, fs::Permissions::from_mode(mode)).expect("ours");
+        chown(path, Some(guest), None)
+            .expect("root can, and others are the guest's user themselves");
     };
-    open_to_all(victim.path(), 0o777);
     for number in 0..FILES {
         let file = victim.path().join(number.to_string());
         fs::write(&file, "of the host").expect("writable");
-        open_to_all(&file, 0o666);
+        hand_over(&file, 0o666);
     }
+    hand_over(victim.path(), 0o777);
     victim
 }
 
-fn contents(directory: &Path) -> BTreeMap<String, String> {
+/// What is in each file, and modes; the directory itself has no name.
+fn contents(directory: &Path) -> BTreeMap<String, (u32, String)> {
+    let mode = |path: &Path| fs::metadata(path).expect("it is there").mode();
     let entries = fs::read_dir(directory).expect("readable");
     let read = |entry: std::io::Result<fs::DirEntry>| {
         let entry = entry.expect("readable");
         let text = fs::read_to_string(entry.path()).expect("a file");
-        (entry.file_name().to_string_lossy().into_owned(), text)
+        (entry.file_name().to_string_lossy().into_owned(), (mode(&entry.path()), text))
     };
-    entries.map(read).collect()
+    let itself = (String::new(), (mode(directory), String::new()));
+    entries.map(read).chain([itself]).collect()
 }

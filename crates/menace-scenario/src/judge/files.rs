@@ -18,7 +18,7 @@ pub(super) fn judge(witness: &Witness<'_>) -> Option<Weakness> {
     for whole in alone.files.touched.iter().filter(lasting) {
         let now = outcome.files.touched.iter().find(|file| file.path == whole.path);
         match now {
-            Some(now) if now.what == FileChange::Deleted || now.hash != whole.hash => {
+            Some(now) if is_other(now, whole) => {
                 return Some(Weakness::new(
                     WeaknessKind::PartialWrite,
                     format!("`{}` is neither what it was nor what it should be", whole.path),
@@ -38,6 +38,11 @@ pub(super) fn judge(witness: &Witness<'_>) -> Option<Weakness> {
         }
     }
     None
+}
+
+/// Whether what is there is surely not what should be. Without a hash it may be what it was.
+fn is_other(now: &Touched, whole: &Touched) -> bool {
+    now.what == FileChange::Deleted || now.hash.is_some() && now.hash != whole.hash
 }
 
 fn same_result(witness: &Witness<'_>) -> bool {

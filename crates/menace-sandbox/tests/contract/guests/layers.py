@@ -30,6 +30,13 @@ def overwrite():
         file.write("replaced")
 
 
+def write_twice(text):
+    for path in ("new.txt", os.path.join(TMP, "one.txt")):
+        write(path, text)
+    os.symlink("new.txt", "link.txt")
+    os.remove("data.txt")
+
+
 def swap():
     os.remove(os.path.join(TMP, "one.txt"))
     write(os.path.join(TMP, "four.txt"), "created!")

@@ -1,0 +1,323 @@
+//! Directories that somebody else may be changing meanwhile, through descriptors.
+//!
+//! Invariant: whatever is exchanged for whatever else while one of these methods runs, it reaches
+//! nothing but the directory that is open and what one name in it stands for, and follows no link.
+//! So whoever starts from a directory that was opened before a guest ran stays below it, or in
+//! directories that were below it when they were opened.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, File, OpenOptions, Permissions};
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use nix::dir::Dir;
+use nix::errno::Errno;
+use nix::fcntl::{
+    AtFlags, OFlag, OpenHow, RenameFlags, ResolveFlag, openat2, readlinkat, renameat2,
+};
+use nix::sys::stat::{FileStat, Mode, SFlag, fstat, fstatat, mkdirat};
+use nix::unistd::{UnlinkatFlags, mkfifoat, symlinkat, unlinkat};
+
+/// What to do about a directory or file that its owner may not use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Shut {
+    Refuse,
+    PassBy,
+    /// It is as it was once nobody has it open any more.
+    OpenUp,
+}
+
+/// All that an owner may do to a directory.
+const OPEN: u32 = 0o700;
+/// The most names of one directory; whoever adds some as fast as they are read does not stop us.
+const MOST_NAMES: usize = 1 << 22;
+const BELOW: ResolveFlag = ResolveFlag::RESOLVE_BENEATH
+    .union(ResolveFlag::RESOLVE_NO_SYMLINKS)
+    .union(ResolveFlag::RESOLVE_NO_MAGICLINKS);
+const DIRECTORY: OFlag = OFlag::O_RDONLY.union(OFlag::O_DIRECTORY);
+
+/// An open directory.
+#[derive(Debug)]
+pub(crate) struct Directory {
+    file: File,
+    mode_to_restore: Option<u32>,
+}
+
+impl Directory {
+    /// By path: only where no guest can change what the path leads to.
+    pub(crate) fn at(path: &Path) -> io::Result<Self> {
+        let file = OpenOptions::new().read(true).custom_flags(libc::O_DIRECTORY).open(path)?;
+        Ok(Self { file, mode_to_restore: None })
+    }
+
+    /// The directory of that name in this one.
+    pub(crate) fn open(&self, name: &OsStr, shut: Shut) -> io::Result<Self> {
+        let file = match self.open_any(name, DIRECTORY) {
+            Err(Errno::EMFILE) => {
+                return Err(io::Error::other("directories are nested too deeply"));
+            }
+            Err(Errno::EACCES) if shut == Shut::OpenUp => return self.open_closed(name),
+            opened => File::from(opened?),
+        };
+        let mut opened = Self { file, mode_to_restore: None };
+        if shut == Shut::OpenUp {
+            opened.open_up()?;
+        }
+        Ok(opened)
+    }
+
+    /// The same directory once more.
+    pub(crate) fn again(&self, shut: Shut) -> io::Result<Self> {
+        let mut opened = Self { file: self.file.try_clone()?, mode_to_restore: None };
+        if shut == Shut::OpenUp {
+            opened.open_up()?;
+        }
+        Ok(opened)
+    }
+
+    fn open_up(&mut self) -> io::Result<()> {
+        let mode = self.found()?.permissions();
+        if mode & OPEN != OPEN {
+            self.set_mode(mode | OPEN)?;
+            self.mode_to_restore = Some(mode);
+        }
+        Ok(())
+    }
+
+    /// One that may not be read: its mode comes first, and that of nothing else.
+    fn open_closed(&self, name: &OsStr) -> io::Result<Self> {
+        let handle = self.open_any(name, OFlag::O_PATH | OFlag::O_DIRECTORY)?;
+        let mode = Found::of(handle.as_fd())?.permissions();
+        fs::set_permissions(itself(handle.as_fd()), Permissions::from_mode(mode | OPEN))?;
+        let how = OpenHow::new().flags(DIRECTORY | OFlag::O_CLOEXEC).resolve(BELOW);
+        let file = File::from(openat2(&handle, ".", how)?);
+        Ok(Self { file, mode_to_restore: Some(mode) })
+    }
+
+    fn open_any(&self, name: &OsStr, flags: OFlag) -> nix::Result<OwnedFd> {
+        let flags = flags | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
+        openat2(&self.file, name, OpenHow::new().flags(flags).resolve(BELOW))
+    }
+
+    /// What is in it, in no order.
+    pub(crate) fn names(&self) -> io::Result<Vec<OsString>> {
+        // The two share one position; when the iterator goes, that is the start again.
+        let mut listed = Dir::from_fd(self.file.try_clone()?.into())?;
+        let mut names = Vec::new();
+        for entry in listed.iter() {
+            let entry = entry?;
+            let name = entry.file_name().to_bytes();
+            if name != b"." && name != b".." {
+                names.push(OsStr::from_bytes(name).to_owned());
+            }
+            if names.len() > MOST_NAMES {
+                return Err(io::Error::other("a directory has too many files"));
+            }
+        }
+        Ok(names)
+    }
+
+    /// What the name stands for.
+    pub(crate) fn look_at(&self, name: &OsStr) -> io::Result<Found> {
+        Ok(Found(fstatat(&self.file, name, AtFlags::AT_SYMLINK_NOFOLLOW)?))
+    }
+
+    pub(crate) fn found(&self) -> io::Result<Found> {
+        Found::of(self.file.as_fd())
+    }
+
+    pub(crate) fn file(&self) -> &File {
+        &self.file
+    }
+
+    pub(crate) fn set_mode(&self, mode: u32) -> io::Result<()> {
+        self.file.set_permissions(Permissions::from_mode(mode))
+    }
+
+    /// The mode that it has is right, and stays.
+    pub(crate) fn keep_mode(&mut self) {
+        self.mode_to_restore = None;
+    }
+
+    /// Opens a regular file for reading; nothing else is ever waited for or read.
+    pub(crate) fn open_file(&self, name: &OsStr, shut: Shut) -> io::Result<(File, Found)> {
+        let flags = OFlag::O_RDONLY | OFlag::O_NONBLOCK | OFlag::O_NOCTTY;
+        let file = match self.open_any(name, flags) {
+            Err(Errno::EACCES) if shut == Shut::OpenUp => self.open_closed_file(name)?,
+            opened => File::from(opened?),
+        };
+        let found = Found::of(file.as_fd())?;
+        if found.is_file() { Ok((file, found)) } else { Err(not_a_file()) }
+    }
+
+    fn open_closed_file(&self, name: &OsStr) -> io::Result<File> {
+        let handle = self.open_any(name, OFlag::O_PATH)?;
+        let found = Found::of(handle.as_fd())?;
+        // Under another name it could be anybody's, and its mode is not ours to change.
+        if !found.is_file() || !found.has_one_name() {
+            return Err(not_a_file());
+        }
+        let path = itself(handle.as_fd());
+        fs::set_permissions(&path, Permissions::from_mode(found.permissions() | 0o400))?;
+        let opened = File::open(&path);
+        fs::set_permissions(&path, Permissions::from_mode(found.permissions()))?;
+        opened
+    }
+
+    /// Makes a file that was not there.
+    pub(crate) fn create_file(&self, name: &OsStr) -> io::Result<File> {
+        let flags = OFlag::O_WRONLY | OFlag::O_CREAT | OFlag::O_EXCL | OFlag::O_NOFOLLOW;
+        let how =
+            OpenHow::new().flags(flags | OFlag::O_CLOEXEC).mode(Mode::S_IRUSR | Mode::S_IWUSR);
+        Ok(File::from(openat2(&self.file, name, how.resolve(BELOW))?))
+    }
+
+    pub(crate) fn create_directory(&self, name: &OsStr) -> io::Result<()> {
+        Ok(mkdirat(&self.file, name, Mode::S_IRWXU)?)
+    }
+
+    pub(crate) fn create_link(&self, name: &OsStr, target: &OsStr) -> io::Result<()> {
+        Ok(symlinkat(target, &self.file, name)?)
+    }
+
+    pub(crate) fn create_pipe(&self, name: &OsStr, mode: u32) -> io::Result<()> {
+        Ok(mkfifoat(&self.file, name, Mode::from_bits_truncate(mode))?)
+    }
+
+    pub(crate) fn read_link(&self, name: &OsStr) -> io::Result<OsString> {
+        Ok(readlinkat(&self.file, name)?)
+    }
+
+    /// Removes whatever is no directory; false when it is one.
+    pub(crate) fn remove_file(&self, name: &OsStr) -> io::Result<bool> {
+        match unlinkat(&self.file, name, UnlinkatFlags::NoRemoveDir) {
+            Ok(()) | Err(Errno::ENOENT) => Ok(true),
+            Err(Errno::EISDIR) => Ok(false),
+            // What some file systems say of a directory, and all of them of a file that must stay.
+            Err(Errno::EPERM) if self.look_at(name)?.is_directory() => Ok(false),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Removes an empty directory; false when it is not.
+    pub(crate) fn remove_directory(&self, name: &OsStr) -> io::Result<bool> {
+        match unlinkat(&self.file, name, UnlinkatFlags::RemoveDir) {
+            Ok(()) | Err(Errno::ENOENT) => Ok(true),
+            Err(Errno::ENOTEMPTY | Errno::EEXIST) => Ok(false),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Moves something to another directory; false when the name is taken there.
+    pub(crate) fn move_to(&self, name: &OsStr, to: &Self, named: &OsStr) -> io::Result<bool> {
+        let flags = RenameFlags::RENAME_NOREPLACE;
+        match renameat2(&self.file, name, &to.file, named, flags) {
+            Ok(()) => Ok(true),
+            Err(Errno::EEXIST) => Ok(false),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+impl AsFd for Directory {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.file.as_fd()
+    }
+}
+
+impl Drop for Directory {
+    fn drop(&mut self) {
+        if let Some(mode) = self.mode_to_restore {
+            // If it is gone by now, so is its mode.
+            let _ = self.set_mode(mode);
+        }
+    }
+}
+
+/// What is known of a file, a directory or anything else that has a name.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Found(FileStat);
+
+impl Found {
+    fn of(fd: BorrowedFd<'_>) -> io::Result<Self> {
+        Ok(Self(fstat(fd)?))
+    }
+
+    fn is(&self, kind: SFlag) -> bool {
+        self.0.st_mode & SFlag::S_IFMT.bits() == kind.bits()
+    }
+
+    pub(crate) fn is_directory(&self) -> bool {
+        self.is(SFlag::S_IFDIR)
+    }
+
+    pub(crate) fn is_file(&self) -> bool {
+        self.is(SFlag::S_IFREG)
+    }
+
+    pub(crate) fn is_link(&self) -> bool {
+        self.is(SFlag::S_IFLNK)
+    }
+
+    pub(crate) fn is_pipe(&self) -> bool {
+        self.is(SFlag::S_IFIFO)
+    }
+
+    /// A device that does not exist.
+    pub(crate) fn is_null_device(&self) -> bool {
+        self.is(SFlag::S_IFCHR) && self.0.st_rdev == 0
+    }
+
+    /// Kind and permissions.
+    pub(crate) fn mode(&self) -> u32 {
+        self.0.st_mode
+    }
+
+    pub(crate) fn permissions(&self) -> u32 {
+        self.0.st_mode & 0o7777
+    }
+
+    /// It has no other name anywhere.
+    fn has_one_name(&self) -> bool {
+        self.0.st_nlink == 1
+    }
+
+    pub(crate) fn size(&self) -> u64 {
+        self.0.st_size.cast_unsigned()
+    }
+
+    /// What it takes, which is less than its size when it has holes.
+    pub(crate) fn bytes(&self) -> u64 {
+        if self.is_file() { self.0.st_blocks.cast_unsigned() * 512 } else { 0 }
+    }
+
+    pub(crate) fn inode(&self) -> u64 {
+        self.0.st_ino
+    }
+
+    pub(crate) fn is_same_as(&self, other: &Self) -> bool {
+        (self.0.st_dev, self.0.st_ino) == (other.0.st_dev, other.0.st_ino)
+    }
+
+    /// When it last changed in any way, in seconds and nanoseconds.
+    pub(crate) fn changed(&self) -> (i64, i64) {
+        (self.0.st_ctime, self.0.st_ctime_nsec)
+    }
+
+    /// When its content last changed, likewise.
+    pub(crate) fn modified(&self) -> (i64, i64) {
+        (self.0.st_mtime, self.0.st_mtime_nsec)
+    }
+}
+
+fn not_a_file() -> io::Error {
+    io::Error::other("it is no file, or not one of its own")
+}
+
+/// A path to nothing but what is open: for calls that take no descriptor of this kind.
+fn itself(handle: BorrowedFd<'_>) -> PathBuf {
+    PathBuf::from(format!("/proc/self/fd/{}", handle.as_raw_fd()))
+}
