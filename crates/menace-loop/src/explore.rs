@@ -5,11 +5,12 @@
 //! are or who is done first.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use menace_model::{Call, Hints, Outcome, Section, SectionId, Seed, Target, Verdict};
 use menace_sandbox::{Backend, Cancel, Interpose, Job, Pool, SandboxError, WarmSpec};
 use menace_scenario::explore::{Budget, Explorer, Finding};
-use menace_scenario::input::{Facts, InputSettings, Inputs};
+use menace_scenario::input::{Facts, InputSettings, Inputs, Lessons};
 use menace_source::{Analysis, SurveyError};
 
 use crate::targets;
@@ -118,7 +119,10 @@ fn run(
 ) -> Result<(), SandboxError> {
     let pool = Pool::new(backend, exploration.workers, exploration.cancel.clone());
     let mut made = 0;
+    let mut lessons = Lessons::default();
     loop {
+        let learnt = Arc::new(lessons.clone());
+        subjects.iter_mut().for_each(|subject| subject.explorer.hear(&learnt));
         let generations: Vec<Vec<Call>> =
             subjects.iter_mut().map(|subject| subject.explorer.next_generation()).collect();
         let total: usize = generations.iter().map(Vec::len).sum();
@@ -167,6 +171,7 @@ fn run(
         }
         for (subject, outcomes) in subjects.iter_mut().zip(outcomes) {
             let outcomes: Vec<Outcome> = outcomes.into_iter().flatten().collect();
+            subject.explorer.teach(&outcomes, &mut lessons);
             subject.explorer.learn(&outcomes);
         }
     }

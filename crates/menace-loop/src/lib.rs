@@ -2,6 +2,8 @@
 //! what came of them.
 
 mod explore;
+mod reach;
 pub mod targets;
 
 pub use explore::{Exploration, ExploreError, Explored, explore};
+pub use reach::{Reach, Reached, reach};

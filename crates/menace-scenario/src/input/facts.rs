@@ -99,6 +99,27 @@ impl<'a> Facts<'a> {
             .copied()
     }
 
+    /// What is called to make an instance of a class, inherited ones included.
+    pub(crate) fn constructor(&self, class: &str) -> Option<Told<'a>> {
+        let step = self.classes.get(class)?.construction.steps.last()?;
+        self.section(step.constructor.as_ref()?)
+    }
+
+    /// The section behind a method, inherited ones included.
+    pub(crate) fn method(&self, class: &str, name: &str) -> Option<Told<'a>> {
+        let mut left = vec![class];
+        // Bases of bases; no repository has more of them.
+        for _ in 0..32 {
+            let class = left.pop()?;
+            if let Some(told) = self.by_name.get(&format!("{class}.{name}")) {
+                return Some(*told);
+            }
+            let bases = self.classes.get(class).map_or(&[][..], |class| &class.bases);
+            left.extend(bases.iter().rev().map(String::as_str));
+        }
+        None
+    }
+
     /// Where a dotted name leads to.
     pub(crate) fn reference(&self, dotted: &str) -> Option<Reference> {
         if let Some(class) = self.classes.get(dotted) {

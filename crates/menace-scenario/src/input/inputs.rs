@@ -3,9 +3,11 @@
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, HashSet};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::sync::Arc;
 
 use menace_model::{
-    FixtureFile, Fixtures, Hints, Intent, MethodCall, Section, SectionId, SectionKind, Seed, Value,
+    FixtureFile, Fixtures, Hints, Intent, MethodCall, Outcome, Section, SectionId, SectionKind,
+    Seed, Value,
 };
 
 use super::drift::{self, Drift};
@@ -13,6 +15,7 @@ use super::facts::{Facts, Told};
 use super::history::History;
 use super::hostile::{self, Threat};
 use super::infer::{self, Guess};
+use super::learn::Lessons;
 use super::make::arguments::{assembled, fitted};
 use super::make::file::Content;
 use super::make::{Choice, Given, Maker, Slots, Style};
@@ -109,6 +112,7 @@ pub struct Inputs<'a> {
     /// The class whose instance the section is called on, when it needs one.
     receiver: Option<String>,
     content: Content,
+    lessons: Arc<Lessons>,
     examples: Vec<Example>,
     /// Parameter and rank of the shapes that are not the likeliest, the next likeliest first.
     others: Vec<(usize, usize)>,
@@ -133,8 +137,7 @@ impl<'a> Inputs<'a> {
         let module = facts.section(&section.id).map_or("", |told| told.module);
         let told = Told { module, section, hints };
         let class = class_of(told);
-        let mut guesses = infer::guesses(facts, told, class.as_deref());
-        guesses.iter_mut().for_each(Guess::widen);
+        let guesses = guesses(facts, told, class.as_deref(), &Lessons::default());
         let resolve = |name: &str| {
             // Examples use names as they are known in their module.
             let own = (!name.contains('.')).then(|| format!("{module}.{name}"));
@@ -144,16 +147,6 @@ impl<'a> Inputs<'a> {
         };
         let needs_receiver = matches!(section.kind, SectionKind::Method | SectionKind::Property)
             && !is_constructor(section);
-        let mut others: Vec<(usize, usize)> = guesses
-            .iter()
-            .enumerate()
-            .filter(|(_, guess)| !guess.has_default && !guess.is_variable())
-            .flat_map(|(index, guess)| (1..guess.shapes.len()).map(move |rank| (index, rank)))
-            .collect();
-        others.sort_by(|one, other| {
-            let weight = |(index, rank): &(usize, usize)| guesses[*index].shapes[*rank].1;
-            weight(other).total_cmp(&weight(one))
-        });
         Self {
             section,
             told,
@@ -161,11 +154,25 @@ impl<'a> Inputs<'a> {
             settings,
             receiver: class.filter(|_| needs_receiver),
             content: Content::of(section),
+            lessons: Arc::default(),
             examples: synthetic::examples(section, hints, &resolve),
+            others: others(&guesses),
             guesses,
-            others,
             edges: OnceCell::new(),
         }
+    }
+
+    /// Takes what was learnt from calls of this section and of others into account.
+    pub fn hear(&mut self, lessons: &Arc<Lessons>) {
+        self.guesses = guesses(self.facts, self.told, class_of(self.told).as_deref(), lessons);
+        self.others = others(&self.guesses);
+        self.edges = OnceCell::new();
+        self.lessons = Arc::clone(lessons);
+    }
+
+    /// Adds what came of one of these inputs to what is known.
+    pub fn teach(&self, lessons: &mut Lessons, input: &Input, outcome: &Outcome) {
+        lessons.note(self.facts, self.told, self.receiver.as_deref(), input, outcome);
     }
 
     /// The first inputs; fewer when there are no more different ones.
@@ -269,7 +276,9 @@ impl<'a> Inputs<'a> {
     }
 
     fn maker(&self, seed: Seed) -> Maker<'a, 'a> {
-        Maker::new(self.facts, seed.random(), self.content)
+        let mut maker = Maker::new(self.facts, seed.random(), self.content);
+        maker.lessons = Arc::clone(&self.lessons);
+        maker
     }
 
     /// The instance to call it on: plainly made at first, then with a past, then otherwise.
@@ -352,8 +361,35 @@ impl<'a> Inputs<'a> {
                 maker.slots(&self.guesses, choice)
             }
         };
+        let slots = self.agreeing(slots, receiver.as_ref(), &mut maker);
         let given = assembled(&self.guesses, slots);
         Some(Self::finished(maker, receiver, given, Intent::Valid, strategy))
+    }
+
+    /// What was put into an instance under a name is asked of it under the same name, mostly.
+    fn agreeing(
+        &self,
+        mut slots: Slots,
+        receiver: Option<&Value>,
+        maker: &mut Maker<'_, '_>,
+    ) -> Slots {
+        let (Some(class), Some(Value::After { calls, .. })) = (&self.receiver, receiver) else {
+            return slots;
+        };
+        for call in calls {
+            let Some(told) = self.facts.method(class, &call.name) else { continue };
+            for (param, value) in told.section.params.iter().zip(&call.args) {
+                let at = self.guesses.iter().position(|guess| guess.name == param.name);
+                if let Some(at) = at
+                    && !self.guesses[at].is_variable()
+                    && slots[at].is_some()
+                    && maker.random.chance(0.7)
+                {
+                    slots[at] = Some(value.clone());
+                }
+            }
+        }
+        slots
     }
 
     /// The likeliest shapes first, then one other at a time, then other combinations.
@@ -515,6 +551,33 @@ impl<'a> Inputs<'a> {
         input.fixtures.environment.clone_from(&record.environment);
         Some(input)
     }
+}
+
+fn guesses(
+    facts: &Facts<'_>,
+    told: Told<'_>,
+    class: Option<&str>,
+    lessons: &Lessons,
+) -> Vec<Guess> {
+    let mut guesses = infer::guesses(facts, told, class);
+    guesses.iter_mut().for_each(Guess::widen);
+    lessons.adjust(facts, &told.section.id, &mut guesses);
+    guesses
+}
+
+/// Parameter and rank of the shapes that are not the likeliest, the next likeliest first.
+fn others(guesses: &[Guess]) -> Vec<(usize, usize)> {
+    let mut others: Vec<(usize, usize)> = guesses
+        .iter()
+        .enumerate()
+        .filter(|(_, guess)| !guess.has_default && !guess.is_variable())
+        .flat_map(|(index, guess)| (1..guess.shapes.len()).map(move |rank| (index, rank)))
+        .collect();
+    others.sort_by(|one, other| {
+        let weight = |(index, rank): &(usize, usize)| guesses[*index].shapes[*rank].1;
+        weight(other).total_cmp(&weight(one))
+    });
+    others
 }
 
 /// The likeliest shape first, the others now and then.

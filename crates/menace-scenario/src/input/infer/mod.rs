@@ -3,7 +3,7 @@
 //! An annotation decides. Without one, defaults, names, docstrings, uses and callers vote.
 
 pub(crate) mod annotation;
-mod documented;
+pub(crate) mod documented;
 mod functions;
 pub(crate) mod literal;
 mod members;
@@ -75,6 +75,16 @@ impl Guess {
 /// What the name alone makes likeliest.
 pub(crate) fn by_name(facts: &Facts<'_>, name: &str) -> Option<Shape> {
     names::best(facts, name)
+}
+
+/// Shapes of something with that name that has these members, with their weights.
+pub(crate) fn having(facts: &Facts<'_>, name: &str, members: &[String]) -> Vec<(Shape, f64)> {
+    let seen = Seen { methods: members.to_vec(), ..Seen::default() };
+    let mut votes = Votes::default();
+    uses::by_members(facts, &seen, name, &mut votes, 0);
+    let ranked = votes.ranked();
+    let top = ranked.first().map_or(1.0, |(_, weight)| *weight);
+    ranked.into_iter().take(5).map(|(shape, weight)| (shape, 0.5 + weight / top)).collect()
 }
 
 /// All parameters of a section.

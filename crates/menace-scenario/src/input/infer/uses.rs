@@ -42,7 +42,13 @@ pub(crate) fn vote(facts: &Facts<'_>, seen: &Seen, name: &str, votes: &mut Votes
 }
 
 /// Classes that have what is asked of it.
-fn by_members(facts: &Facts<'_>, seen: &Seen, name: &str, votes: &mut Votes, depth: usize) {
+pub(crate) fn by_members(
+    facts: &Facts<'_>,
+    seen: &Seen,
+    name: &str,
+    votes: &mut Votes,
+    depth: usize,
+) {
     let wanted = seen.wanted();
     if wanted.is_empty() {
         return;
