@@ -28,6 +28,8 @@ pub struct Reach {
     pub calls: usize,
     /// Calls of a section before the outcomes of all are looked at.
     pub round: usize,
+    /// Make better inputs from what came of earlier ones.
+    pub learn: bool,
     pub workers: usize,
     pub cancel: Cancel,
     pub inputs: InputSettings,
@@ -152,7 +154,10 @@ fn run(
         }
         for ((at, index), outcome) in places.into_iter().zip(outcomes) {
             if let Some(outcome) = outcome {
-                subjects[at].note(index, &outcome, &mut lessons);
+                subjects[at].note(&outcome);
+                if plan.learn {
+                    subjects[at].teach(index, &outcome, &mut lessons);
+                }
             }
         }
     }
@@ -185,8 +190,11 @@ impl Subject<'_> {
         self.asked.iter().map(call).collect()
     }
 
-    fn note(&mut self, index: usize, outcome: &Outcome, lessons: &mut Lessons) {
+    fn teach(&self, index: usize, outcome: &Outcome, lessons: &mut Lessons) {
         self.inputs.teach(lessons, &self.asked[index], outcome);
+    }
+
+    fn note(&mut self, outcome: &Outcome) {
         if outcome.verdict == Verdict::Returned {
             self.returned = true;
         } else {

@@ -99,6 +99,20 @@ impl<'a> Facts<'a> {
             .copied()
     }
 
+    /// How likely code of a module means that class, from 0 to 1: its own before others', and
+    /// nobody else's private ones.
+    pub(crate) fn nearness(&self, module: &str, class: &str) -> f64 {
+        let Some(found) = self.classes.get(class) else { return 1.0 };
+        let is_private = found.qualname.split('.').any(|part| part.starts_with('_'));
+        match (found.module == module, is_private) {
+            (true, _) => 1.0,
+            // Of a part, nobody knows where it is used.
+            _ if module.is_empty() && !is_private => 0.8,
+            (false, false) => 0.6,
+            (false, true) => 0.2,
+        }
+    }
+
     /// What is called to make an instance of a class, inherited ones included.
     pub(crate) fn constructor(&self, class: &str) -> Option<Told<'a>> {
         let step = self.classes.get(class)?.construction.steps.last()?;

@@ -29,6 +29,9 @@ use super::{Input, boundary, mutate};
 /// So many inputs in a row that were there before: there are no others.
 const MAX_REPEATS: usize = 40;
 
+/// The label of an instance that arguments are taken from; no other value has it.
+const ITSELF: u32 = 9_000;
+
 /// What the user wants of inputs.
 #[derive(Debug, Clone)]
 pub struct InputSettings {
@@ -68,6 +71,7 @@ enum Way {
     Random,
     Hostile,
     Misuse,
+    Related,
 }
 
 impl Way {
@@ -75,7 +79,7 @@ impl Way {
         match self {
             Self::History => Strategy::History,
             Self::Templates => Strategy::Templates,
-            Self::Signature | Self::Boundary => Strategy::Signature,
+            Self::Signature | Self::Boundary | Self::Related => Strategy::Signature,
             Self::Smart => Strategy::Smart,
             Self::Synthetic => Strategy::Synthetic,
             Self::Random => Strategy::Random,
@@ -86,18 +90,21 @@ impl Way {
 }
 
 /// What well-meaning callers pass, over and over in this order.
-const CYCLE: [Way; 12] = [
+const CYCLE: [Way; 15] = [
     Way::History,
     Way::Templates,
     Way::Signature,
+    Way::Related,
     Way::Synthetic,
     Way::Signature,
     Way::Boundary,
+    Way::Related,
     Way::Smart,
     Way::Synthetic,
     Way::Random,
     Way::Boundary,
     Way::Signature,
+    Way::Related,
     Way::Smart,
 ];
 
@@ -203,6 +210,10 @@ impl<'a> Inputs<'a> {
                     |guess: &Guess| !self.settings.templates.values(&guess.name).is_empty();
                 !templates.is_empty() || self.guesses.iter().any(values)
             }
+            Way::Related => {
+                let class = self.receiver.as_deref();
+                class.is_some_and(|class| self.lessons.has_instances(class))
+            }
             _ => true,
         };
         let mut good: Vec<Way> =
@@ -219,7 +230,7 @@ impl<'a> Inputs<'a> {
             good,
             bad,
             index: 0,
-            made: [0; 9],
+            made: [0; 10],
             turns: [0; 2],
             seen: HashSet::new(),
         }
@@ -284,6 +295,9 @@ impl<'a> Inputs<'a> {
     /// The instance to call it on: plainly made at first, then with a past, then otherwise.
     fn on(&self, maker: &mut Maker<'_, '_>, turn: usize) -> Option<Value> {
         let class = self.receiver.as_ref()?;
+        if let Some(receiver) = self.on_proven(maker, class, turn) {
+            return Some(receiver);
+        }
         let choice = match turn {
             0 | 1 => Choice::TYPICAL,
             2 => Choice::COMPLETE,
@@ -297,18 +311,65 @@ impl<'a> Inputs<'a> {
                 let class = self.facts.reference(class)?;
                 Some(Value::New { class, args: Vec::new(), kwargs: Vec::new() })
             })?;
-        let name = self.section.id.qualname().rsplit('.').next().unwrap_or_default();
         let past = match turn {
             0 | 2 => 0,
             1 => 2,
             turn if turn % 3 == 0 => 0,
             _ => 1 + maker.random.below(4) as usize,
         };
+        Some(self.prepared(maker, class, made, past))
+    }
+
+    /// The same once instances of the class are known: those in turns with new ones.
+    fn on_proven(&self, maker: &mut Maker<'_, '_>, class: &str, turn: usize) -> Option<Value> {
+        let best = maker.proven(class, Some(turn / 4))?;
+        let some = 1 + maker.random.below(3) as usize;
+        let (made, past) = match turn % 4 {
+            0 => (best, 0),
+            2 => {
+                let choice = Choice { style: Style::Smart, optional: 0.5, spread: true };
+                let past = if maker.random.chance(0.5) { some } else { 0 };
+                (maker.fresh(class, choice)?, past)
+            }
+            _ => (maker.proven(class, None)?, some),
+        };
+        Some(self.prepared(maker, class, made, past))
+    }
+
+    fn prepared(
+        &self,
+        maker: &mut Maker<'_, '_>,
+        class: &str,
+        made: Value,
+        past: usize,
+    ) -> Value {
+        let name = self.section.id.qualname().rsplit('.').next().unwrap_or_default();
         let calls: Vec<MethodCall> = maker.preparations(class, name, past);
         if calls.is_empty() {
-            return Some(made);
+            return made;
         }
-        Some(Value::After { value: Box::new(made), calls })
+        Value::After { value: Box::new(made), calls }
+    }
+
+    /// An argument that comes from the instance itself: what one of its methods returned, or the
+    /// first item of that. Codes and names that only the instance knows are found in no other way.
+    fn related(&self, mut maker: Maker<'_, '_>, turn: usize) -> Option<Input> {
+        let class = self.receiver.as_ref()?;
+        let wanted: Vec<usize> = (0..self.guesses.len())
+            .filter(|at| !self.guesses[*at].has_default && !self.guesses[*at].is_variable())
+            .collect();
+        let param = *wanted.get(turn % wanted.len().max(1))?;
+        let own = self.section.id.qualname().rsplit('.').next().unwrap_or_default();
+        let guess = &self.guesses[param];
+        let sources = self.lessons.sources(self.facts, class, own, &guess.name);
+        let source = sources.get((turn / wanted.len()) % sources.len().max(1))?;
+        let receiver = self.on(&mut maker, turn)?;
+        let mut slots = maker.slots(&self.guesses, Choice::TYPICAL);
+        slots[param] = Some(source.value(Value::Again(ITSELF)));
+        maker.add_files(source.files());
+        let receiver = Value::Shared { label: ITSELF, value: Box::new(receiver) };
+        let given = assembled(&self.guesses, slots);
+        Some(Self::finished(maker, Some(receiver), given, Intent::Valid, Strategy::Signature))
     }
 
     fn finished(
@@ -347,6 +408,7 @@ impl<'a> Inputs<'a> {
             Way::Boundary => return self.edge(maker, turn),
             Way::Hostile => return self.hostile(maker, turn),
             Way::Misuse => return self.misuse(maker),
+            Way::Related => return self.related(maker, turn),
             Way::Signature | Way::Smart | Way::Random => {}
         }
         let receiver = self.on(&mut maker, turn);
@@ -622,7 +684,7 @@ pub struct Stream<'a> {
     bad: Vec<Way>,
     index: u64,
     /// How many each way has made.
-    made: [usize; 9],
+    made: [usize; 10],
     /// How many good and bad ones there were.
     turns: [usize; 2],
     seen: HashSet<u64>,
@@ -657,7 +719,11 @@ impl Stream<'_> {
         let turn = *made;
         *made += 1;
         let seed = self.seed.of(way.strategy().as_str()).nth(turn as u64);
-        let seed = if way == Way::Boundary { seed.of("boundary") } else { seed };
+        let seed = match way {
+            Way::Boundary => seed.of("boundary"),
+            Way::Related => seed.of("related"),
+            _ => seed,
+        };
         self.inputs.made(way, turn, seed, &self.templates)
     }
 }

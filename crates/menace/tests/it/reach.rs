@@ -73,6 +73,7 @@ fn reached(calls: usize) -> Vec<Reached> {
         seed: Seed(1),
         calls,
         round: 8,
+        learn: true,
         workers: 2,
         cancel: Cancel::default(),
         inputs: InputSettings {

@@ -78,8 +78,13 @@ pub(crate) fn by_name(facts: &Facts<'_>, name: &str) -> Option<Shape> {
 }
 
 /// Shapes of something with that name that has these members, with their weights.
-pub(crate) fn having(facts: &Facts<'_>, name: &str, members: &[String]) -> Vec<(Shape, f64)> {
-    let seen = Seen { methods: members.to_vec(), ..Seen::default() };
+pub(crate) fn having(
+    facts: &Facts<'_>,
+    module: &str,
+    name: &str,
+    members: &[String],
+) -> Vec<(Shape, f64)> {
+    let seen = Seen { methods: members.to_vec(), module: module.to_owned(), ..Seen::default() };
     let mut votes = Votes::default();
     uses::by_members(facts, &seen, name, &mut votes, 0);
     let ranked = votes.ranked();
@@ -94,12 +99,13 @@ pub(crate) fn guesses(facts: &Facts<'_>, told: Told<'_>, class: Option<&str>) ->
 
 /// A parameter of which only the signature is known.
 pub(crate) fn from_signature(facts: &Facts<'_>, param: &Param, class: Option<&str>) -> Guess {
-    finished(facts, param, None, class, 0)
+    let module = class.and_then(|class| facts.class(class)).map_or("", |class| &class.module);
+    finished(facts, param, None, (module, class), 0)
 }
 
 fn guess(facts: &Facts<'_>, told: Told<'_>, index: usize, class: Option<&str>) -> Guess {
     let param = &told.section.params[index];
-    finished(facts, param, hints_of(told, index), class, 0)
+    finished(facts, param, hints_of(told, index), (told.module, class), 0)
 }
 
 fn hints_of(told: Told<'_>, index: usize) -> Option<&ParamHints> {
@@ -112,9 +118,10 @@ fn finished(
     facts: &Facts<'_>,
     param: &Param,
     hints: Option<&ParamHints>,
-    class: Option<&str>,
+    around: Around<'_>,
     depth: usize,
 ) -> Guess {
+    let class = around.1;
     let annotated = param.resolved.as_ref().map(|kind| annotation::shape_in(facts, kind, class));
     let is_certain = annotated.as_ref().is_some_and(|shape| *shape != Shape::Any);
     let mut shapes = match annotated {
@@ -122,7 +129,7 @@ fn finished(
             let ranked = shape.alternatives().iter().enumerate();
             ranked.map(|(rank, shape)| (shape.clone(), 1.0 / (1.0 + rank as f64))).collect()
         }
-        _ => votes(facts, param, hints, class, depth).ranked(),
+        _ => votes(facts, param, hints, around, depth).ranked(),
     };
     if shapes.is_empty() {
         shapes.push((Shape::Any, 1.0));
@@ -146,19 +153,23 @@ fn param_votes(facts: &Facts<'_>, told: Told<'_>, index: usize, depth: usize) ->
             return votes;
         }
     }
-    votes(facts, param, hints_of(told, index), None, depth)
+    votes(facts, param, hints_of(told, index), (told.module, None), depth)
 }
+
+/// The module and the class that a parameter belongs to.
+type Around<'a> = (&'a str, Option<&'a str>);
 
 fn votes(
     facts: &Facts<'_>,
     param: &Param,
     hints: Option<&ParamHints>,
-    class: Option<&str>,
+    (module, class): Around<'_>,
     depth: usize,
 ) -> Votes {
     let mut votes = Votes::default();
     let resolve = |name: &str| facts.reference(name);
-    let seen = hints.map(|hints| Seen::new(&hints.uses)).unwrap_or_default();
+    let mut seen = hints.map(|hints| Seen::new(&hints.uses)).unwrap_or_default();
+    module.clone_into(&mut seen.module);
     if let Some(hints) = hints {
         let passed: Vec<Value> = hints
             .passed
@@ -190,8 +201,12 @@ fn votes(
     {
         votes.add(Shape::Instance(class.to_owned()), 4.0);
     }
-    for class in facts.classes_called(&param.name).iter().take(2) {
-        votes.add(Shape::Instance((*class).to_owned()), 1.8);
+    let mut called: Vec<&str> = facts.classes_called(&param.name).to_vec();
+    called.sort_by(|one, other| {
+        facts.nearness(module, other).total_cmp(&facts.nearness(module, one))
+    });
+    for class in called.into_iter().take(2) {
+        votes.add(Shape::Instance(class.to_owned()), 1.8 * facts.nearness(module, class));
     }
     names::vote(facts, &param.name, &mut votes);
     votes.discount(facts, &seen.wanted());

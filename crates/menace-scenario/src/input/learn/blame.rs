@@ -5,7 +5,11 @@ use menace_model::{MethodCall, ParamKind, SectionId, Stage, Value};
 use super::complaint::Complaint;
 use crate::input::Input;
 use crate::input::facts::{Facts, Told};
+use crate::input::infer::literal;
 use crate::input::shape::Shape;
+
+/// Longer tuples are like lists.
+const MAX_PLACES: usize = 12;
 
 /// A parameter that got the wrong thing, or that should not be left out.
 #[derive(Debug, Clone, PartialEq)]
@@ -15,22 +19,33 @@ pub(crate) struct Place {
     pub was_left_out: bool,
     /// The value is an item of a container like this.
     pub inside: Option<Container>,
+    /// So many items would do.
+    pub count: Option<usize>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Container {
     List,
-    Tuple,
+    TupleOf,
     Dict,
+    /// In that place, beside these.
+    Tuple(usize, Vec<Shape>),
+    /// It is what a function returns.
+    Function,
 }
 
 impl Container {
-    pub(crate) fn of(self, item: Shape) -> Shape {
-        let item = Box::new(item);
+    pub(crate) fn of(&self, item: Shape) -> Shape {
         match self {
-            Self::List => Shape::List(item),
-            Self::Tuple => Shape::TupleOf(item),
-            Self::Dict => Shape::Dict(Box::new(Shape::text()), item),
+            Self::List => Shape::list(item),
+            Self::TupleOf => Shape::TupleOf(Box::new(item)),
+            Self::Dict => Shape::Dict(Box::new(Shape::text()), Box::new(item)),
+            Self::Tuple(at, shapes) => {
+                let mut shapes = shapes.clone();
+                shapes[*at] = item;
+                Shape::Tuple(shapes)
+            }
+            Self::Function => Shape::function(item),
         }
     }
 }
@@ -122,6 +137,7 @@ impl Made<'_, '_> {
             param: param.to_owned(),
             was_left_out,
             inside,
+            count: None,
         };
         let named: Vec<&(&str, Option<&Value>)> =
             given.iter().filter(|(name, _)| mentions(message, name)).collect();
@@ -129,6 +145,15 @@ impl Made<'_, '_> {
             Some(found) => class_of(value).is_none_or(|class| class == *found),
             None => false,
         };
+        if let Some((expected, got)) = complaint.count {
+            return given
+                .iter()
+                .filter_map(|(name, value)| {
+                    let (count, inside) = wanted_count((*value)?, expected, got)?;
+                    Some(Place { count: Some(count), ..place(name, false, inside) })
+                })
+                .collect();
+        }
         if complaint.found.is_none() {
             // Only its name can tell which one is meant, unless there is no choice.
             let named =
@@ -142,9 +167,8 @@ impl Made<'_, '_> {
                     places.push(place(name, false, None));
                 }
                 Some(value) => {
-                    if let Some((container, item)) = first_item(value)
-                        && fits(item)
-                    {
+                    let fitting = items(value).into_iter().find(|(_, item)| fits(item));
+                    if let Some((container, _)) = fitting {
                         places.push(place(name, false, Some(container)));
                     }
                 }
@@ -185,21 +209,57 @@ impl Made<'_, '_> {
 }
 
 /// Does the message have the name as a word?
-fn mentions(message: &str, name: &str) -> bool {
+pub(crate) fn mentions(message: &str, name: &str) -> bool {
     let is_part = |char: char| char.is_alphanumeric() || char == '_';
     name.len() > 1 && message.split(|char| !is_part(char)).any(|word| word == name)
 }
 
-fn first_item(value: &Value) -> Option<(Container, &Value)> {
+/// What is inside of a value, as far as it tells what the rest is like.
+fn items(value: &Value) -> Vec<(Container, &Value)> {
     match value {
-        Value::List(items) => items.first().map(|item| (Container::List, item)),
-        Value::Tuple(items) => items.first().map(|item| (Container::Tuple, item)),
-        Value::Dict(pairs) => pairs.first().map(|(_, item)| (Container::Dict, item)),
-        Value::New { class, args, .. } if class.qualname() == "iter" => {
-            args.first().and_then(first_item)
+        Value::List(items) => items.iter().take(1).map(|item| (Container::List, item)).collect(),
+        Value::Tuple(items) if items.len() <= MAX_PLACES => {
+            let shapes: Vec<Shape> = items.iter().map(literal::shape).collect();
+            let places = items.iter().enumerate();
+            places.map(|(at, item)| (Container::Tuple(at, shapes.clone()), item)).collect()
         }
-        _ => None,
+        Value::Tuple(items) => {
+            items.iter().take(1).map(|item| (Container::TupleOf, item)).collect()
+        }
+        Value::Dict(pairs) => {
+            pairs.iter().take(1).map(|(_, item)| (Container::Dict, item)).collect()
+        }
+        Value::Returns(returned) => vec![(Container::Function, returned)],
+        Value::New { class, args, .. } if class.qualname() == "iter" => {
+            args.first().map(items).unwrap_or_default()
+        }
+        _ => Vec::new(),
     }
+}
+
+/// How many items the value, or each of its own, should have. What takes it apart may have added
+/// some, as many as it found too many.
+fn wanted_count(
+    value: &Value,
+    expected: usize,
+    got: Option<usize>,
+) -> Option<(usize, Option<Container>)> {
+    let length = |value: &Value| match value {
+        Value::List(items) | Value::Tuple(items) => Some(items.len()),
+        Value::Str(text) => text.as_str().map(|text| text.chars().count()),
+        _ => None,
+    };
+    let count = |length: usize| match got {
+        Some(got) => (expected + length).checked_sub(got),
+        None => Some(expected),
+    };
+    let fits = |length: &usize| got.is_none_or(|got| (*length..=length + 2).contains(&got));
+    let is_small = |count: &usize| (1..=MAX_PLACES).contains(count);
+    let inside = items(value).into_iter().next().and_then(|(container, item)| {
+        let item = length(item).filter(|length| got.is_some_and(|got| got == *length))?;
+        Some((count(item).filter(is_small)?, Some(container)))
+    });
+    inside.or_else(|| Some((count(length(value).filter(fits)?).filter(is_small)?, None)))
 }
 
 /// The name of the value's class, as messages have it; none when only the guest knows.

@@ -22,6 +22,8 @@ pub(crate) struct Complaint {
     pub member: Option<String>,
     /// What would do, the likeliest first.
     pub shapes: Vec<Shape>,
+    /// How many items something should come apart into, and how many there were.
+    pub count: Option<(usize, Option<usize>)>,
 }
 
 struct Pattern {
@@ -119,14 +121,22 @@ impl Pattern {
                 "found" => complaint.found = Some(class_name(text)),
                 "member" => complaint.member = Some(text.to_owned()),
                 "wanted" => complaint.shapes.extend(wanted(facts, text)),
-                "count" => {
-                    let count = text.parse::<usize>().ok().filter(|count| *count <= 12)?;
-                    complaint.shapes.push(Shape::Tuple(vec![Shape::text(); count]));
+                "count" => complaint.count = Some((text.parse().ok()?, None)),
+                "got" => {
+                    let expected = complaint.count?.0;
+                    complaint.count = Some((expected, text.parse().ok()));
+                }
+                "size" => {
+                    let times = text.parse().ok().filter(|size| *size <= 1 << 20)?;
+                    let value = Box::new(Value::Bytes(vec![0]));
+                    complaint.shapes.push(Shape::OneOf(vec![Value::Repeat { value, times }]));
                 }
                 _ => {}
             }
         }
-        let says_something = complaint.member.is_some() || !complaint.shapes.is_empty();
+        let says_something = complaint.member.is_some()
+            || complaint.count.is_some()
+            || !complaint.shapes.is_empty();
         says_something.then_some(complaint)
     }
 }
@@ -157,17 +167,16 @@ pub(crate) fn complaints(facts: &Facts<'_>, raised: &Raised) -> Vec<Complaint> {
     };
     for pattern in patterns() {
         if let Some(complaint) = pattern.complaint(facts, &message) {
+            add(complaint);
             // Two sides of an operator: either could be at fault.
-            if let [Piece::Text(_), .., Piece::Hole("wanted"), Piece::Text("'")] =
-                &pattern.message[..]
-                && let Some(other) = swapped(facts, pattern, &message)
-            {
+            if let Some(other) = swapped(facts, pattern, &message) {
                 add(other);
             }
-            add(complaint);
         }
     }
-    if let Some(shape) = choices(&message) {
+    if let Some(shape) = range(&message) {
+        add(Complaint { shapes: vec![shape], ..Complaint::default() });
+    } else if let Some(shape) = choices(&message) {
         add(Complaint { shapes: vec![shape], ..Complaint::default() });
     } else if let Some(shape) = in_prose(facts, &message) {
         add(Complaint { shapes: vec![shape], ..Complaint::default() });
@@ -176,6 +185,9 @@ pub(crate) fn complaints(facts: &Facts<'_>, raised: &Raised) -> Vec<Complaint> {
 }
 
 fn swapped(facts: &Facts<'_>, pattern: &Pattern, message: &str) -> Option<Complaint> {
+    const OPERATORS: [&str; 3] = ["unsupported operand", "not supported between", "can only conc"];
+    let Some(Piece::Text(first)) = pattern.message.first() else { return None };
+    OPERATORS.iter().find(|operator| first.contains(*operator))?;
     let captured = pattern.captures(message)?;
     let of = |wanted: &str| captured.iter().find(|(name, _)| *name == wanted).map(|(_, it)| *it);
     let shape = wanted(facts, of("found")?)?;
@@ -207,6 +219,30 @@ fn choices(message: &str) -> Option<Shape> {
     }
     found.truncate(MAX_CHOICES);
     (!found.is_empty()).then_some(Shape::OneOf(found))
+}
+
+/// `p must be in the range 0.0 < p < 1.0`, `expected a number between 1 and 12`.
+fn range(message: &str) -> Option<Shape> {
+    let says = [" range", "between ", "in [", "in (", "from "];
+    let start = says.iter().filter_map(|words| message.find(words)).min()?;
+    let is_part = |char: char| char.is_ascii_digit() || char == '.' || char == '-';
+    let numbers: Vec<&str> = message[start..]
+        .split(|char| !is_part(char))
+        .map(|text| text.trim_end_matches(['.', '-']))
+        .filter(|text| text.parse::<f64>().is_ok())
+        .collect();
+    let [low, high] = numbers[..] else { return None };
+    let (from, to) = (low.parse::<f64>().ok()?, high.parse::<f64>().ok()?);
+    // `0..12` is one number less than it looks.
+    if from >= to {
+        return None;
+    }
+    let middle = f64::midpoint(from, to);
+    let value = match (low.parse::<i64>(), high.parse::<i64>()) {
+        (Ok(low), Ok(high)) => Value::Int(low.midpoint(high)),
+        _ => Value::Float(middle),
+    };
+    Some(Shape::OneOf(vec![value, Value::Float(middle)]))
 }
 
 /// `the argument must be a string`.
@@ -255,7 +291,7 @@ mod tests {
                 .iter()
                 .map(|piece| match piece {
                     Piece::Text(text) => text,
-                    Piece::Hole("count") => "2",
+                    Piece::Hole("count" | "got" | "size") => "2",
                     Piece::Hole("wanted") => "str",
                     Piece::Hole(_) => "int",
                 })
@@ -284,6 +320,9 @@ mod tests {
         let modes = ["r", "w", "x"].map(Value::from).to_vec();
         assert_eq!(shapes("mode must be 'r', 'w', or 'x'"), [Shape::OneOf(modes)]);
         assert_eq!(shapes("the first argument must be a string"), [Shape::text()]);
+        let values = vec![Value::Float(0.5), Value::Float(0.5)];
+        assert_eq!(shapes("p must be in the range 0.0 < p < 1.0"), [Shape::OneOf(values)]);
+        assert_eq!(heard("not enough values to unpack (expected 3, got 2)")[0].count, Some((3, Some(2))));
         assert_eq!(heard("something went wrong"), []);
     }
 }

@@ -6,6 +6,7 @@
 
 mod blame;
 mod complaint;
+mod source;
 
 use std::collections::BTreeMap;
 
@@ -58,6 +59,10 @@ struct Instance {
 struct Returned {
     given: Given,
     files: Vec<FixtureFile>,
+    /// What it gave, by the name of its class.
+    gave: String,
+    /// How many items there were in it.
+    length: Option<u64>,
 }
 
 impl Instance {
@@ -95,9 +100,21 @@ impl Lessons {
             self.keep(class, value, &input.fixtures.files, returned);
         }
         if returned {
-            self.keep_call(told, input);
+            self.keep_call(told, input, outcome);
             self.keep_result(facts, told, input, outcome);
         } else if let Some(raised) = &outcome.exception {
+            if let Some(class) = class
+                && matches!(outcome.stage, Stage::Call | Stage::Consume)
+                && let Some(maker) = facts.constructor(class)
+            {
+                // `bad operation for mode 'r'`: the instance should have been made otherwise.
+                for param in &maker.section.params {
+                    if param.default.is_some() && blame::mentions(&raised.message, &param.name) {
+                        let wants = self.wants.entry(maker.section.id.clone()).or_default();
+                        wants.entry(param.name.clone()).or_default().is_needed = true;
+                    }
+                }
+            }
             for complaint in complaint::complaints(facts, raised) {
                 let places = blame::places(
                     facts,
@@ -124,8 +141,9 @@ impl Lessons {
         {
             wants.members.push(member.clone());
         }
-        for shape in &complaint.shapes {
-            let shape = match place.inside {
+        let counted = place.count.map(|count| Shape::Tuple(vec![Shape::text(); count]));
+        for shape in complaint.shapes.iter().chain(&counted) {
+            let shape = match &place.inside {
                 Some(container) => container.of(shape.clone()),
                 None => shape.clone(),
             };
@@ -158,7 +176,7 @@ impl Lessons {
         known.truncate(MAX_INSTANCES);
     }
 
-    fn keep_call(&mut self, told: Told<'_>, input: &Input) {
+    fn keep_call(&mut self, told: Told<'_>, input: &Input, outcome: &Outcome) {
         let known = self.calls.entry(told.section.id.clone()).or_default();
         let given = (input.args.clone(), input.kwargs.clone());
         let size: usize = input.args.iter().map(parts).sum();
@@ -166,7 +184,14 @@ impl Lessons {
             && size <= MAX_PARTS
             && known.iter().all(|known| known.given != given)
         {
-            known.push(Returned { given, files: input.fixtures.files.clone() });
+            let value = outcome.value.as_ref();
+            let gave = value.map_or("NoneType", |value| value.kind.as_str());
+            known.push(Returned {
+                given,
+                files: input.fixtures.files.clone(),
+                gave: gave.rsplit('.').next().unwrap_or_default().to_owned(),
+                length: value.and_then(|value| value.length),
+            });
         }
     }
 
@@ -184,9 +209,11 @@ impl Lessons {
     /// Puts what exceptions asked for before what was guessed.
     pub(super) fn adjust(&self, facts: &Facts<'_>, section: &SectionId, guesses: &mut [Guess]) {
         let Some(params) = self.wants.get(section) else { return };
+        let module = facts.section(section).map_or("", |told| told.module);
         for guess in guesses {
             let Some(wants) = params.get(&guess.name) else { continue };
-            let mut wanted: Vec<(Shape, f64)> = infer::having(facts, &guess.name, &wants.members);
+            let mut wanted: Vec<(Shape, f64)> = 
+                infer::having(facts, module, &guess.name, &wants.members);
             wanted.extend(wants.shapes.iter().map(|(shape, count)| {
                 let count = f64::from((*count).min(20));
                 (shape.clone(), 0.5 + count / (count + 5.0))
@@ -217,6 +244,10 @@ impl Lessons {
             None => random.pick(known),
         };
         chosen.map(|known| (known.value.clone(), known.files.as_slice()))
+    }
+
+    pub(super) fn has_instances(&self, class: &str) -> bool {
+        self.instances.contains_key(class)
     }
 
     pub(super) fn has_returned(&self, section: &SectionId) -> bool {

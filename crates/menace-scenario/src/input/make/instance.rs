@@ -21,10 +21,17 @@ const MAX_NESTED: usize = 4;
 impl Maker<'_, '_> {
     /// An instance of a class, by its dotted name; none when there is no way to one.
     pub(crate) fn instance(&mut self, dotted: &str, choice: Choice) -> Option<Value> {
+        let turn = match choice.spread {
+            true if self.random.chance(0.4) => return self.fresh(dotted, choice),
+            true => None,
+            false => Some(self.turn),
+        };
+        self.proven(dotted, turn).or_else(|| self.fresh(dotted, choice))
+    }
+
+    /// The same, whatever worked before.
+    pub(crate) fn fresh(&mut self, dotted: &str, choice: Choice) -> Option<Value> {
         let class = self.facts.class(dotted)?;
-        if let Some(value) = self.proven(dotted, choice) {
-            return Some(value);
-        }
         if self.building.len() >= MAX_NESTED || self.building.iter().any(|name| name == dotted) {
             return None;
         }
@@ -34,13 +41,8 @@ impl Maker<'_, '_> {
         made
     }
 
-    /// One that could be made before.
-    fn proven(&mut self, dotted: &str, choice: Choice) -> Option<Value> {
-        let turn = match choice.spread {
-            true if self.random.chance(0.4) => return None,
-            true => None,
-            false => Some(self.turn),
-        };
+    /// One that could be made before: the `turn`th best, or any.
+    pub(crate) fn proven(&mut self, dotted: &str, turn: Option<usize>) -> Option<Value> {
         let lessons = Arc::clone(&self.lessons);
         let (value, files) = lessons.instance(dotted, turn, &mut self.random)?;
         self.add_files(files);
