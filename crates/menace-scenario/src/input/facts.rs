@@ -37,9 +37,12 @@ impl<'a> Facts<'a> {
         let mut by_member: HashMap<&str, Vec<&str>> = HashMap::new();
         for (name, class) in &classes.0 {
             let words = words(class.qualname.rsplit('.').next().unwrap_or_default());
-            // `text_wrapper`, and `wrapper`.
+            // `text_wrapper`, `textwrapper`, and `wrapper`.
             for from in 0..words.len() {
                 by_words.entry(words[from..].join("_")).or_default().push(name);
+            }
+            if words.len() > 1 {
+                by_words.entry(words.concat()).or_default().push(name);
             }
             let members = class.methods.iter().map(|method| method.name.as_str());
             for member in members.chain(class.fields.iter().map(|field| field.name.as_str())) {

@@ -1,13 +1,14 @@
 //! The inputs of one section: which ways there are, in which order, with which shares.
 
+mod receiver;
+
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, HashSet};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
 
 use menace_model::{
-    FixtureFile, Fixtures, Hints, Intent, MethodCall, Outcome, Section, SectionId, SectionKind,
-    Seed, Value,
+    FixtureFile, Fixtures, Hints, Intent, Outcome, Section, SectionId, SectionKind, Seed, Value,
 };
 
 use super::drift::{self, Drift};
@@ -21,6 +22,7 @@ use super::make::file::Content;
 use super::make::{Choice, Given, Maker, Slots, Style};
 use super::misuse::Misuse;
 use super::records::Record;
+use super::shape::Shape;
 use super::strategy::Strategy;
 use super::synthetic::{self, Example};
 use super::templates::Templates;
@@ -29,8 +31,9 @@ use super::{Input, boundary, mutate};
 /// So many inputs in a row that were there before: there are no others.
 const MAX_REPEATS: usize = 40;
 
-/// The label of an instance that arguments are taken from; no other value has it.
-const ITSELF: u32 = 9_000;
+/// Values of an optional parameter that are tried one by one, of so many of its shapes.
+const MAX_CHOICES: usize = 6;
+const MAX_SHAPES: usize = 4;
 
 /// What the user wants of inputs.
 #[derive(Debug, Clone)]
@@ -123,6 +126,8 @@ pub struct Inputs<'a> {
     examples: Vec<Example>,
     /// Parameter and rank of the shapes that are not the likeliest, the next likeliest first.
     others: Vec<(usize, usize)>,
+    /// Parameters that may be left out, and the values that they are known to take.
+    choices: Vec<(usize, Value)>,
     edges: OnceCell<Vec<Edge>>,
 }
 
@@ -164,6 +169,7 @@ impl<'a> Inputs<'a> {
             lessons: Arc::default(),
             examples: synthetic::examples(section, hints, &resolve),
             others: others(&guesses),
+            choices: choices(&guesses),
             guesses,
             edges: OnceCell::new(),
         }
@@ -173,6 +179,7 @@ impl<'a> Inputs<'a> {
     pub fn hear(&mut self, lessons: &Arc<Lessons>) {
         self.guesses = guesses(self.facts, self.told, class_of(self.told).as_deref(), lessons);
         self.others = others(&self.guesses);
+        self.choices = choices(&self.guesses);
         self.edges = OnceCell::new();
         self.lessons = Arc::clone(lessons);
     }
@@ -292,86 +299,6 @@ impl<'a> Inputs<'a> {
         maker
     }
 
-    /// The instance to call it on: plainly made at first, then with a past, then otherwise.
-    fn on(&self, maker: &mut Maker<'_, '_>, turn: usize) -> Option<Value> {
-        let class = self.receiver.as_ref()?;
-        if let Some(receiver) = self.on_proven(maker, class, turn) {
-            return Some(receiver);
-        }
-        let choice = match turn {
-            0 | 1 => Choice::TYPICAL,
-            2 => Choice::COMPLETE,
-            _ => Choice { style: Style::Typical, optional: 0.3, spread: turn.is_multiple_of(2) },
-        };
-        let steps = self.section.construction.as_ref().and_then(|plan| plan.steps.last());
-        let made = maker
-            .instance(class, choice)
-            .or_else(|| steps.and_then(|step| maker.constructed(step, choice)))
-            .or_else(|| {
-                let class = self.facts.reference(class)?;
-                Some(Value::New { class, args: Vec::new(), kwargs: Vec::new() })
-            })?;
-        let past = match turn {
-            0 | 2 => 0,
-            1 => 2,
-            turn if turn % 3 == 0 => 0,
-            _ => 1 + maker.random.below(4) as usize,
-        };
-        Some(self.prepared(maker, class, made, past))
-    }
-
-    /// The same once instances of the class are known: those in turns with new ones.
-    fn on_proven(&self, maker: &mut Maker<'_, '_>, class: &str, turn: usize) -> Option<Value> {
-        let best = maker.proven(class, Some(turn / 4))?;
-        let some = 1 + maker.random.below(3) as usize;
-        let (made, past) = match turn % 4 {
-            0 => (best, 0),
-            2 => {
-                let choice = Choice { style: Style::Smart, optional: 0.5, spread: true };
-                let past = if maker.random.chance(0.5) { some } else { 0 };
-                (maker.fresh(class, choice)?, past)
-            }
-            _ => (maker.proven(class, None)?, some),
-        };
-        Some(self.prepared(maker, class, made, past))
-    }
-
-    fn prepared(
-        &self,
-        maker: &mut Maker<'_, '_>,
-        class: &str,
-        made: Value,
-        past: usize,
-    ) -> Value {
-        let name = self.section.id.qualname().rsplit('.').next().unwrap_or_default();
-        let calls: Vec<MethodCall> = maker.preparations(class, name, past);
-        if calls.is_empty() {
-            return made;
-        }
-        Value::After { value: Box::new(made), calls }
-    }
-
-    /// An argument that comes from the instance itself: what one of its methods returned, or the
-    /// first item of that. Codes and names that only the instance knows are found in no other way.
-    fn related(&self, mut maker: Maker<'_, '_>, turn: usize) -> Option<Input> {
-        let class = self.receiver.as_ref()?;
-        let wanted: Vec<usize> = (0..self.guesses.len())
-            .filter(|at| !self.guesses[*at].has_default && !self.guesses[*at].is_variable())
-            .collect();
-        let param = *wanted.get(turn % wanted.len().max(1))?;
-        let own = self.section.id.qualname().rsplit('.').next().unwrap_or_default();
-        let guess = &self.guesses[param];
-        let sources = self.lessons.sources(self.facts, class, own, &guess.name);
-        let source = sources.get((turn / wanted.len()) % sources.len().max(1))?;
-        let receiver = self.on(&mut maker, turn)?;
-        let mut slots = maker.slots(&self.guesses, Choice::TYPICAL);
-        slots[param] = Some(source.value(Value::Again(ITSELF)));
-        maker.add_files(source.files());
-        let receiver = Value::Shared { label: ITSELF, value: Box::new(receiver) };
-        let given = assembled(&self.guesses, slots);
-        Some(Self::finished(maker, Some(receiver), given, Intent::Valid, Strategy::Signature))
-    }
-
     fn finished(
         maker: Maker<'_, '_>,
         receiver: Option<Value>,
@@ -428,32 +355,6 @@ impl<'a> Inputs<'a> {
         Some(Self::finished(maker, receiver, given, Intent::Valid, strategy))
     }
 
-    /// What was put into an instance under a name is asked of it under the same name, mostly.
-    fn agreeing(
-        &self,
-        mut slots: Slots,
-        receiver: Option<&Value>,
-        maker: &mut Maker<'_, '_>,
-    ) -> Slots {
-        let (Some(class), Some(Value::After { calls, .. })) = (&self.receiver, receiver) else {
-            return slots;
-        };
-        for call in calls {
-            let Some(told) = self.facts.method(class, &call.name) else { continue };
-            for (param, value) in told.section.params.iter().zip(&call.args) {
-                let at = self.guesses.iter().position(|guess| guess.name == param.name);
-                if let Some(at) = at
-                    && !self.guesses[at].is_variable()
-                    && slots[at].is_some()
-                    && maker.random.chance(0.7)
-                {
-                    slots[at] = Some(value.clone());
-                }
-            }
-        }
-        slots
-    }
-
     /// The likeliest shapes first, then one other at a time, then other combinations.
     fn signature(&self, maker: &mut Maker<'_, '_>, turn: usize) -> Slots {
         match turn {
@@ -462,6 +363,13 @@ impl<'a> Inputs<'a> {
             _ => {}
         }
         let turn = turn - 2;
+        if turn % 3 == 2
+            && let Some((param, value)) = self.choices.get(turn / 3)
+        {
+            let mut slots = maker.slots(&self.guesses, Choice::TYPICAL);
+            slots[*param] = Some(value.clone());
+            return slots;
+        }
         if turn % 3 != 2
             && let Some((param, rank)) = self.others.get(turn - turn / 3)
         {
@@ -640,6 +548,23 @@ fn others(guesses: &[Guess]) -> Vec<(usize, usize)> {
         weight(other).total_cmp(&weight(one))
     });
     others
+}
+
+/// What the source, or an exception, names as values of parameters that have a default.
+fn choices(guesses: &[Guess]) -> Vec<(usize, Value)> {
+    let mut found = Vec::new();
+    for (index, guess) in guesses.iter().enumerate() {
+        if !guess.has_default || guess.is_variable() {
+            continue;
+        }
+        for (shape, _) in guess.shapes.iter().take(MAX_SHAPES) {
+            if let Shape::OneOf(values) = shape.bare() {
+                let values = values.iter().take(MAX_CHOICES).cloned();
+                found.extend(values.map(|value| (index, value)));
+            }
+        }
+    }
+    found
 }
 
 /// The likeliest shape first, the others now and then.

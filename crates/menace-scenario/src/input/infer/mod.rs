@@ -205,10 +205,19 @@ fn votes(
     called.sort_by(|one, other| {
         facts.nearness(module, other).total_cmp(&facts.nearness(module, one))
     });
-    for class in called.into_iter().take(2) {
-        votes.add(Shape::Instance(class.to_owned()), 1.8 * facts.nearness(module, class));
+    called.truncate(2);
+    for class in &called {
+        votes.add(Shape::Instance((*class).to_owned()), 1.8 * facts.nearness(module, class));
     }
     names::vote(facts, &param.name, &mut votes);
     votes.discount(facts, &seen.wanted());
+    // Which attributes it has nobody knows; that a `tar_info` is a `TarInfo` is more than a hint.
+    let whole = crate::input::topic::words(&param.name).concat();
+    for class in called {
+        let own = class.rsplit('.').next().unwrap_or_default().to_lowercase();
+        if own == whole && facts.nearness(module, class) > 0.9 {
+            votes.add(Shape::Instance(class.to_owned()), 3.0);
+        }
+    }
     votes
 }

@@ -77,7 +77,7 @@ pub(crate) fn by_members(
             let covered = members::coverage(facts, &shape, &wanted)?;
             let score = covered + if called.contains(&class) { 1.0 } else { 0.0 };
             let near = facts.nearness(&seen.module, class);
-            (score >= 0.99 && named > 0.0).then_some((score * near, class))
+            (score >= 0.99 && named > 0.0 && near > 0.3).then_some((score * near, class))
         })
         .collect();
     own.sort_by(|one, other| other.0.total_cmp(&one.0).then(one.1.cmp(other.1)));

@@ -156,8 +156,16 @@ impl Made<'_, '_> {
         }
         if complaint.found.is_none() {
             // Only its name can tell which one is meant, unless there is no choice.
-            let named =
-                if named.is_empty() && given.len() == 1 { given.iter().collect() } else { named };
+            let quoted: Vec<_> = given
+                .iter()
+                .filter(|(_, value)| value.is_some_and(|value| quotes(message, value)))
+                .collect();
+            let named = match (named.is_empty(), quoted.is_empty(), given.len()) {
+                (false, _, _) => named,
+                (true, false, _) => quoted,
+                (true, true, 1) => given.iter().collect(),
+                _ => Vec::new(),
+            };
             return named.iter().map(|(name, value)| place(name, value.is_none(), None)).collect();
         }
         let mut places = Vec::new();
@@ -167,19 +175,31 @@ impl Made<'_, '_> {
                     places.push(place(name, false, None));
                 }
                 Some(value) => {
-                    let fitting = items(value).into_iter().find(|(_, item)| fits(item));
-                    if let Some((container, _)) = fitting {
-                        places.push(place(name, false, Some(container)));
-                    }
-                }
-                None if complaint.found.as_deref() == Some("NoneType") => {
-                    places.push(place(name, true, None));
+                    let fitting = items(value).into_iter().filter(|(_, item)| fits(item));
+                    places.extend(fitting.map(|(inside, _)| place(name, false, Some(inside))));
                 }
                 None => {}
             }
         }
-        if places.len() > 1 && !named.is_empty() {
-            places.retain(|place| named.iter().any(|(name, _)| *name == place.param));
+        if places.is_empty() && complaint.found.as_deref() == Some("NoneType") {
+            // Of many that were left out, nobody knows which one was missed.
+            let left_out = given.iter().filter(|(_, value)| value.is_none());
+            places = left_out.map(|(name, _)| place(name, true, None)).collect();
+            if places.len() > 1 {
+                places.retain(|place| mentions(message, &place.param));
+            }
+            return places;
+        }
+        let quoted = |param: &str| {
+            let value = given.iter().find(|(name, _)| *name == param).and_then(|(_, it)| *it);
+            value.is_some_and(|value| quotes(message, value))
+        };
+        let is_named = |param: &str| named.iter().any(|(name, _)| *name == param);
+        let tests: [&dyn Fn(&str) -> bool; 2] = [&is_named, &quoted];
+        for is_meant in tests {
+            if places.len() > 1 && places.iter().any(|place| is_meant(&place.param)) {
+                places.retain(|place| is_meant(&place.param));
+            }
         }
         places
     }
@@ -212,6 +232,20 @@ impl Made<'_, '_> {
 pub(crate) fn mentions(message: &str, name: &str) -> bool {
     let is_part = |char: char| char.is_alphanumeric() || char == '_';
     name.len() > 1 && message.split(|char| !is_part(char)).any(|word| word == name)
+}
+
+/// Does the message have the value as it is written?
+fn quotes(message: &str, value: &Value) -> bool {
+    let is_part = |char: char| char.is_alphanumeric() || char == '.' || char == '-';
+    let has = |text: &str| message.split(|char| !is_part(char)).any(|word| word == text);
+    match value {
+        Value::Str(text) => {
+            text.as_str().is_some_and(|text| text.len() > 1 && message.contains(text))
+        }
+        Value::Int(number) => has(&number.to_string()),
+        Value::Float(number) => has(&format!("{number:?}")),
+        _ => false,
+    }
 }
 
 /// What is inside of a value, as far as it tells what the rest is like.
@@ -263,7 +297,7 @@ fn wanted_count(
 }
 
 /// The name of the value's class, as messages have it; none when only the guest knows.
-fn class_of(value: &Value) -> Option<&str> {
+pub(crate) fn class_of(value: &Value) -> Option<&str> {
     Some(match value {
         Value::None => "NoneType",
         Value::Bool(_) => "bool",

@@ -134,9 +134,8 @@ impl Pattern {
                 _ => {}
             }
         }
-        let says_something = complaint.member.is_some()
-            || complaint.count.is_some()
-            || !complaint.shapes.is_empty();
+        let says_something =
+            complaint.member.is_some() || complaint.count.is_some() || !complaint.shapes.is_empty();
         says_something.then_some(complaint)
     }
 }
@@ -150,10 +149,12 @@ fn class_name(text: &str) -> String {
 /// The shape behind the name of a class, or behind some words.
 fn wanted(facts: &Facts<'_>, text: &str) -> Option<Shape> {
     let text = text.trim_matches(['\'', '"']);
-    let own = facts.classes_called(text).first();
-    own.map(|class| Shape::Instance((*class).to_owned()))
-        .or_else(|| documented::shape(facts, text))
-        .filter(|shape| *shape != Shape::Any)
+    let is_meant = |class: &&&str| class.rsplit('.').next() == Some(text);
+    let own = || {
+        let found = facts.classes_called(text).iter().find(is_meant);
+        found.map(|class| Shape::Instance((*class).to_owned()))
+    };
+    own().or_else(|| documented::shape(facts, text)).filter(|shape| *shape != Shape::Any)
 }
 
 /// All that the exception says.
@@ -200,7 +201,7 @@ fn swapped(facts: &Facts<'_>, pattern: &Pattern, message: &str) -> Option<Compla
 
 /// `mode must be 'r', 'w' or 'a'`, `expected one of ("x", "y")`.
 fn choices(message: &str) -> Option<Shape> {
-    let says = ["must be", "one of", "expected", "choose from", "either", "should be"];
+    let says = ["must be", "one of", "expected", "choose from", "either", "should be", "require"];
     let start = says.iter().filter_map(|words| message.find(words)).min()?;
     let rest = &message[start..];
     let mut found: Vec<Value> = Vec::new();
@@ -322,7 +323,10 @@ mod tests {
         assert_eq!(shapes("the first argument must be a string"), [Shape::text()]);
         let values = vec![Value::Float(0.5), Value::Float(0.5)];
         assert_eq!(shapes("p must be in the range 0.0 < p < 1.0"), [Shape::OneOf(values)]);
-        assert_eq!(heard("not enough values to unpack (expected 3, got 2)")[0].count, Some((3, Some(2))));
+        assert_eq!(
+            heard("not enough values to unpack (expected 3, got 2)")[0].count,
+            Some((3, Some(2)))
+        );
         assert_eq!(heard("something went wrong"), []);
     }
 }

@@ -22,7 +22,9 @@ use super::make::Given;
 use super::shape::Shape;
 
 /// Instances of a class that are remembered.
-const MAX_INSTANCES: usize = 8;
+const MAX_INSTANCES: usize = 12;
+/// Of them, such that were made in the same way.
+const MAX_ALIKE: usize = 3;
 /// Calls of a section that are remembered.
 const MAX_CALLS: usize = 4;
 /// Values made of more are not built upon.
@@ -173,6 +175,13 @@ impl Lessons {
             known[at].failed += 1;
         }
         known.sort_by(|one, other| other.worth().total_cmp(&one.worth()));
+        // What was made in another way may be good for other methods.
+        let mut alike: BTreeMap<String, usize> = BTreeMap::new();
+        known.retain(|known| {
+            let count = alike.entry(character(&known.value)).or_default();
+            *count += 1;
+            *count <= MAX_ALIKE
+        });
         known.truncate(MAX_INSTANCES);
     }
 
@@ -212,8 +221,16 @@ impl Lessons {
         let module = facts.section(section).map_or("", |told| told.module);
         for guess in guesses {
             let Some(wants) = params.get(&guess.name) else { continue };
-            let mut wanted: Vec<(Shape, f64)> = 
-                infer::having(facts, module, &guess.name, &wants.members);
+            let known = guess.shapes.iter().find_map(|(shape, _)| match shape {
+                Shape::Duck(duck) => Some(duck.with(&wants.members)),
+                _ => None,
+            });
+            let mut wanted = infer::having(facts, module, &guess.name, &wants.members);
+            // What was seen in the source and what was found missing belong to one thing.
+            if let Some(duck) = known.filter(|_| !wants.members.is_empty()) {
+                wanted.retain(|(shape, _)| !matches!(shape, Shape::Duck(_)));
+                wanted.push((Shape::Duck(Box::new(duck)), 1.2));
+            }
             wanted.extend(wants.shapes.iter().map(|(shape, count)| {
                 let count = f64::from((*count).min(20));
                 (shape.clone(), 0.5 + count / (count + 5.0))
@@ -248,6 +265,12 @@ impl Lessons {
 
     pub(super) fn has_instances(&self, class: &str) -> bool {
         self.instances.contains_key(class)
+    }
+
+    /// Did methods complain about how instances of the class are made?
+    pub(super) fn wants_others(&self, facts: &Facts<'_>, class: &str) -> bool {
+        let params = facts.constructor(class).and_then(|told| self.wants.get(&told.section.id));
+        params.is_some_and(|params| params.values().any(|wants| wants.is_needed))
     }
 
     pub(super) fn has_returned(&self, section: &SectionId) -> bool {
@@ -287,6 +310,27 @@ fn call_of(told: Told<'_>, input: &Input) -> Option<Value> {
         _ if told.section.is_async || told.section.is_generator => None,
         _ => Some(Value::New { class: called(qualname)?, args, kwargs }),
     }
+}
+
+/// How a value was made: by which function, with which kinds of arguments and which short words,
+/// such as modes.
+fn character(value: &Value) -> String {
+    let of = |value: &Value| match value {
+        Value::Str(text) if text.as_bytes().len() <= 4 => format!("{text:?}"),
+        Value::Bool(_) | Value::None => format!("{value:?}"),
+        Value::New { class, .. } => class.to_string(),
+        value => blame::class_of(value).unwrap_or("?").to_owned(),
+    };
+    let (name, args, kwargs) = match value {
+        Value::New { class, args, kwargs } => (class.to_string(), args, kwargs),
+        Value::Method { on, name, args, kwargs } => {
+            (format!("{}.{name}", character(on)), args, kwargs)
+        }
+        value => return of(value),
+    };
+    let args = args.iter().map(of);
+    let kwargs = kwargs.iter().map(|(name, value)| format!("{name}={}", of(value)));
+    format!("{name}({})", args.chain(kwargs).collect::<Vec<_>>().join(", "))
 }
 
 /// How many values a value is made of.

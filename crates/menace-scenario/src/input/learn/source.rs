@@ -29,15 +29,12 @@ impl Source<'_> {
             (self.method, args, kwargs)
         };
         let result = Value::Method { on, name: name.to_owned(), args, kwargs };
-        if self.is_several() {
+        // Of an instance that has something in it, which the one from before may not have had.
+        if self.returned.gave == "list" {
             let (name, args) = ("__getitem__".to_owned(), vec![Value::Int(0)]);
             return Value::Method { on: Box::new(result), name, args, kwargs: Vec::new() };
         }
         result
-    }
-
-    fn is_several(&self) -> bool {
-        self.returned.gave == "list" && self.returned.length.is_some_and(|length| length > 0)
     }
 }
 

@@ -158,6 +158,10 @@ impl Maker<'_, '_> {
         let bytes = content.bytes();
         match class {
             "io.BytesIO" => Some(super::new("io:BytesIO", vec![Value::Bytes(bytes.to_vec())])),
+            // What is no text was never meant to be read as such.
+            "io.StringIO" if matches!(content, Content::Zip | Content::Tar | Content::Gzip) => {
+                Some(super::new("io:BytesIO", vec![Value::Bytes(bytes.to_vec())]))
+            }
             "io.StringIO" => {
                 let text = std::str::from_utf8(bytes).ok()?;
                 Some(super::new("io:StringIO", vec![Value::from(text)]))
