@@ -56,7 +56,6 @@ struct Subject<'a> {
     tried: HashSet<String>,
     asked: Vec<Input>,
     returned: bool,
-    exhausted: bool,
     reasons: BTreeMap<String, usize>,
 }
 
@@ -100,7 +99,6 @@ pub fn reach(
                     tried: HashSet::new(),
                     asked: Vec::new(),
                     returned: false,
-                    exhausted: false,
                     reasons: BTreeMap::new(),
                 }),
                 Err(why) => reached.push(Reached {
@@ -137,9 +135,6 @@ fn run(
                 places.push((at, index));
             }
         }
-        if jobs.is_empty() {
-            return Ok(());
-        }
         let mut outcomes: Vec<Option<Outcome>> = vec![None; places.len()];
         let mut failed = None;
         pool.run(jobs, |position, result| match result {
@@ -168,7 +163,7 @@ impl Subject<'_> {
     /// The next calls; none once it has returned.
     fn ask(&mut self, plan: &Reach, round: u64) -> Vec<Call> {
         self.asked.clear();
-        if self.returned || self.exhausted {
+        if self.returned {
             return Vec::new();
         }
         let left = plan.round.min(plan.calls - self.tried.len());
@@ -180,7 +175,6 @@ impl Subject<'_> {
                 self.asked.push(input);
             }
         }
-        self.exhausted = self.asked.is_empty();
         let call = |input: &Input| {
             let mut call = Call::new(self.target.clone());
             call.limits = Limits { timeout_ms: TIMEOUT_MS, ..Limits::default() };

@@ -27,6 +27,8 @@ pub struct Facts<'a> {
     by_id: HashMap<&'a SectionId, Told<'a>>,
     /// Classes by the words of their names, joined: `text_wrapper`.
     by_words: HashMap<String, Vec<&'a str>>,
+    /// Classes by what they are derived from.
+    by_base: HashMap<&'a str, Vec<&'a str>>,
     /// Classes by what their instances have.
     by_member: HashMap<&'a str, Vec<&'a str>>,
 }
@@ -35,6 +37,7 @@ impl<'a> Facts<'a> {
     pub fn new(classes: &'a Classes, types: &'a TypeNames) -> Self {
         let mut by_words: HashMap<String, Vec<&str>> = HashMap::new();
         let mut by_member: HashMap<&str, Vec<&str>> = HashMap::new();
+        let mut by_base: HashMap<&str, Vec<&str>> = HashMap::new();
         for (name, class) in &classes.0 {
             let words = words(class.qualname.rsplit('.').next().unwrap_or_default());
             // `text_wrapper`, `textwrapper`, and `wrapper`.
@@ -43,6 +46,9 @@ impl<'a> Facts<'a> {
             }
             if words.len() > 1 {
                 by_words.entry(words.concat()).or_default().push(name);
+            }
+            for base in &class.bases {
+                by_base.entry(base).or_default().push(name);
             }
             let members = class.methods.iter().map(|method| method.name.as_str());
             for member in members.chain(class.fields.iter().map(|field| field.name.as_str())) {
@@ -56,6 +62,7 @@ impl<'a> Facts<'a> {
             by_name: HashMap::new(),
             by_id: HashMap::new(),
             by_words,
+            by_base,
             by_member,
         }
     }
@@ -114,6 +121,11 @@ impl<'a> Facts<'a> {
             (false, false) => 0.6,
             (false, true) => 0.2,
         }
+    }
+
+    /// Classes that are derived from this one.
+    pub(crate) fn heirs(&self, class: &str) -> &[&'a str] {
+        self.by_base.get(class).map_or(&[], Vec::as_slice)
     }
 
     /// What is called to make an instance of a class, inherited ones included.

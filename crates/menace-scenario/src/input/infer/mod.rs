@@ -30,6 +30,8 @@ pub(crate) struct Guess {
     pub name: String,
     pub kind: ParamKind,
     pub has_default: bool,
+    /// It can be left out, and experience says that it should not.
+    pub is_needed: bool,
     /// Never empty; the likeliest first.
     pub shapes: Vec<(Shape, f64)>,
     /// An annotation said so.
@@ -105,7 +107,9 @@ pub(crate) fn from_signature(facts: &Facts<'_>, param: &Param, class: Option<&st
 
 fn guess(facts: &Facts<'_>, told: Told<'_>, index: usize, class: Option<&str>) -> Guess {
     let param = &told.section.params[index];
-    finished(facts, param, hints_of(told, index), (told.module, class), 0)
+    let mut guess = finished(facts, param, hints_of(told, index), (told.module, class), 0);
+    names::by_function(&mut guess, told.section.id.qualname());
+    guess
 }
 
 fn hints_of(told: Told<'_>, index: usize) -> Option<&ParamHints> {
@@ -138,6 +142,7 @@ fn finished(
         name: param.name.clone(),
         kind: param.kind,
         has_default: param.default.is_some(),
+        is_needed: false,
         shapes,
         is_certain,
     }

@@ -6,6 +6,8 @@ use super::{Choice, Input, Inputs, Maker, Slots, Strategy, Style, assembled};
 
 /// The label of an instance that arguments are taken from; no other value has it.
 const ITSELF: u32 = 9_000;
+/// Calls before the one that counts.
+const MAX_PAST: usize = 8;
 
 impl Inputs<'_> {
     /// The instance to call it on: plainly made at first, then with a past, then otherwise.
@@ -14,9 +16,22 @@ impl Inputs<'_> {
         if let Some(receiver) = self.on_proven(maker, class, turn) {
             return Some(receiver);
         }
+        // A base that nobody can make is reached through what is derived from it.
+        let heirs = self.facts.heirs(class);
+        if turn.is_multiple_of(2) && !heirs.is_empty() {
+            let heir = heirs[(turn / 2) % heirs.len()];
+            let made = self.on_proven(maker, heir, turn / 2);
+            if made.is_some() {
+                return made;
+            }
+        }
         let choice = match turn {
             0 | 1 => Choice::TYPICAL,
             2 => Choice::COMPLETE,
+            // There were outcomes, and still no instance.
+            _ if !self.lessons.is_empty() => {
+                Choice { style: Style::Smart, optional: 0.3, spread: true }
+            }
             _ => Choice { style: Style::Typical, optional: 0.3, spread: turn.is_multiple_of(2) },
         };
         let steps = self.section.construction.as_ref().and_then(|plan| plan.steps.last());
@@ -40,13 +55,18 @@ impl Inputs<'_> {
     fn on_proven(&self, maker: &mut Maker<'_, '_>, class: &str, turn: usize) -> Option<Value> {
         let best = maker.proven(class, Some(turn / 4))?;
         let some = 1 + maker.random.below(3) as usize;
-        let others = self.lessons.wants_others(self.facts, class);
         let (made, past) = match turn % 4 {
             0 => (best, 0),
-            turn if turn == 2 || turn == 3 && others => {
+            // All that ever returned, once.
+            1 if turn % 8 == 5 => (best, MAX_PAST),
+            2 => {
                 let choice = Choice { style: Style::Smart, optional: 0.5, spread: true };
                 let past = if maker.random.chance(0.5) { some } else { 0 };
                 (maker.fresh(class, choice)?, past)
+            }
+            3 if self.lessons.wants_others(self.facts, class) => {
+                let choice = Choice { style: Style::Smart, optional: 0.2, spread: false };
+                (maker.fresh(class, choice)?, if turn % 8 == 3 { 0 } else { some })
             }
             _ => (maker.proven(class, None)?, some),
         };

@@ -21,6 +21,8 @@ pub(crate) struct Place {
     pub inside: Option<Container>,
     /// So many items would do.
     pub count: Option<usize>,
+    /// This would do, not what the complaint says.
+    pub instead: Option<Shape>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -81,13 +83,12 @@ pub(crate) fn places(
             inside(facts, value, None, &mut calls);
         }
     }
-    for made in &calls {
-        let places = made.places(complaint, message);
-        if !places.is_empty() {
-            return places;
-        }
-    }
-    Vec::new()
+    let places = calls.iter().map(|made| made.places(complaint, message));
+    let nearest = places.into_iter().find(|places| !places.is_empty());
+    nearest.unwrap_or_else(|| {
+        let streams = calls.iter().map(|made| made.streams(complaint));
+        streams.into_iter().find(|places| !places.is_empty()).unwrap_or_default()
+    })
 }
 
 /// The calls that make a value.
@@ -138,6 +139,7 @@ impl Made<'_, '_> {
             was_left_out,
             inside,
             count: None,
+            instead: None,
         };
         let named: Vec<&(&str, Option<&Value>)> =
             given.iter().filter(|(name, _)| mentions(message, name)).collect();
@@ -153,6 +155,11 @@ impl Made<'_, '_> {
                     Some(Place { count: Some(count), ..place(name, false, inside) })
                 })
                 .collect();
+        }
+        if complaint.wants_more {
+            let params = self.told.section.params.iter();
+            let more = params.filter(|param| param.kind == ParamKind::VarPositional);
+            return more.map(|param| place(&param.name, true, None)).collect();
         }
         if complaint.found.is_none() {
             // Only its name can tell which one is meant, unless there is no choice.
@@ -202,6 +209,27 @@ impl Made<'_, '_> {
             }
         }
         places
+    }
+
+    /// Files of which text is read where bytes are wanted, and the other way round.
+    fn streams(&self, complaint: &Complaint) -> Vec<Place> {
+        let is = |shape: &Shape| complaint.shapes.first() == Some(shape);
+        let (bad, good) = match complaint.found.as_deref() {
+            Some("str") if is(&Shape::Bytes) => ("StringIO", "io.BytesIO"),
+            Some("bytes") if is(&Shape::text()) => ("BytesIO", "io.StringIO"),
+            _ => return Vec::new(),
+        };
+        let given = self.given();
+        let bad = given.iter().filter(|(_, value)| value.and_then(class_of) == Some(bad));
+        bad.map(|(name, _)| Place {
+            section: self.told.section.id.clone(),
+            param: (*name).to_owned(),
+            was_left_out: false,
+            inside: None,
+            count: None,
+            instead: Some(Shape::Known(good.to_owned())),
+        })
+        .collect()
     }
 
     /// Parameters and what they got; nothing for what was left out and is `None` then.

@@ -22,6 +22,8 @@ pub(crate) struct Complaint {
     pub member: Option<String>,
     /// What would do, the likeliest first.
     pub shapes: Vec<Shape>,
+    /// There were not enough arguments.
+    pub wants_more: bool,
     /// How many items something should come apart into, and how many there were.
     pub count: Option<(usize, Option<usize>)>,
 }
@@ -30,6 +32,7 @@ struct Pattern {
     message: Vec<Piece>,
     found: Option<&'static str>,
     is_item: bool,
+    wants_more: bool,
     kinds: Vec<&'static str>,
 }
 
@@ -50,8 +53,9 @@ fn patterns() -> &'static [Pattern] {
                 let kinds = kinds.split(';').map(str::trim).filter(|kind| !kind.is_empty());
                 Some(Pattern {
                     message: pieces(message),
-                    found: Some(about).filter(|about| !matches!(*about, "" | "items")),
+                    found: Some(about).filter(|about| !matches!(*about, "" | "items" | "*")),
                     is_item: about == "items",
+                    wants_more: about == "*",
                     kinds: kinds.collect(),
                 })
             })
@@ -112,6 +116,7 @@ impl Pattern {
         let mut complaint = Complaint {
             found: self.found.map(str::to_owned),
             is_item: self.is_item,
+            wants_more: self.wants_more,
             ..Complaint::default()
         };
         let kinds = self.kinds.iter().map(|kind| annotation::kind(facts, kind));
@@ -134,8 +139,10 @@ impl Pattern {
                 _ => {}
             }
         }
-        let says_something =
-            complaint.member.is_some() || complaint.count.is_some() || !complaint.shapes.is_empty();
+        let says_something = complaint.member.is_some()
+            || complaint.count.is_some()
+            || complaint.wants_more
+            || !complaint.shapes.is_empty();
         says_something.then_some(complaint)
     }
 }

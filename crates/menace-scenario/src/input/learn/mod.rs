@@ -144,7 +144,11 @@ impl Lessons {
             wants.members.push(member.clone());
         }
         let counted = place.count.map(|count| Shape::Tuple(vec![Shape::text(); count]));
-        for shape in complaint.shapes.iter().chain(&counted) {
+        let shapes = match &place.instead {
+            Some(shape) => std::slice::from_ref(shape),
+            None => &complaint.shapes,
+        };
+        for shape in shapes.iter().chain(&counted) {
             let shape = match &place.inside {
                 Some(container) => container.of(shape.clone()),
                 None => shape.clone(),
@@ -244,7 +248,7 @@ impl Lessons {
                 }
             }
             guess.shapes.sort_by(|(_, one), (_, other)| other.total_cmp(one));
-            guess.has_default &= !wants.is_needed;
+            guess.is_needed |= wants.is_needed;
         }
     }
 
@@ -270,7 +274,7 @@ impl Lessons {
     /// Did methods complain about how instances of the class are made?
     pub(super) fn wants_others(&self, facts: &Facts<'_>, class: &str) -> bool {
         let params = facts.constructor(class).and_then(|told| self.wants.get(&told.section.id));
-        params.is_some_and(|params| params.values().any(|wants| wants.is_needed))
+        params.is_some_and(|params| !params.is_empty())
     }
 
     pub(super) fn has_returned(&self, section: &SectionId) -> bool {

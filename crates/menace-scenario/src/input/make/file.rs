@@ -27,6 +27,7 @@ pub(crate) enum Content {
     Zip,
     Tar,
     Gzip,
+    Wav,
 }
 
 impl Content {
@@ -45,7 +46,8 @@ impl Content {
                 "zipfile" => Self::Zip,
                 "tarfile" => Self::Tar,
                 "gzip" => Self::Gzip,
-                "pickle" | "struct" | "wave" => Self::Binary,
+                "wave" => Self::Wav,
+                "pickle" | "struct" => Self::Binary,
                 _ => return None,
             })
         });
@@ -73,6 +75,7 @@ impl Content {
             "zip" | "zipfile" => Self::Zip,
             "tar" | "tarfile" => Self::Tar,
             "gz" | "gzip" => Self::Gzip,
+            "wav" | "wave" => Self::Wav,
             _ => return None,
         })
     }
@@ -93,6 +96,7 @@ impl Content {
             Self::Zip => "zip",
             Self::Tar => "tar",
             Self::Gzip => "gz",
+            Self::Wav => "wav",
         }
     }
 
@@ -114,6 +118,7 @@ impl Content {
             Self::Zip => include_bytes!("../data/files/sample.zip"),
             Self::Tar => include_bytes!("../data/files/sample.tar"),
             Self::Gzip => include_bytes!("../data/files/sample.gz"),
+            Self::Wav => include_bytes!("../data/files/sample.wav"),
         }
     }
 }
@@ -159,7 +164,12 @@ impl Maker<'_, '_> {
         match class {
             "io.BytesIO" => Some(super::new("io:BytesIO", vec![Value::Bytes(bytes.to_vec())])),
             // What is no text was never meant to be read as such.
-            "io.StringIO" if matches!(content, Content::Zip | Content::Tar | Content::Gzip) => {
+            "io.StringIO"
+                if matches!(
+                    content,
+                    Content::Zip | Content::Tar | Content::Gzip | Content::Wav
+                ) =>
+            {
                 Some(super::new("io:BytesIO", vec![Value::Bytes(bytes.to_vec())]))
             }
             "io.StringIO" => {
