@@ -262,6 +262,16 @@ pub(crate) fn mentions(message: &str, name: &str) -> bool {
     name.len() > 1 && message.split(|char| !is_part(char)).any(|word| word == name)
 }
 
+/// Parameters whose values the message has as they are written.
+pub(crate) fn quoted<'f>(told: Told<'f>, input: &Input, message: &str) -> Vec<&'f str> {
+    let made = Made { told, args: &input.args, kwargs: &input.kwargs };
+    let given = made.given().into_iter();
+    let quoted = given.filter(|(_, value)| value.is_some_and(|value| quotes(message, value)));
+    let names = quoted.map(|(name, _)| name.to_owned()).collect::<Vec<_>>();
+    let params = told.section.params.iter().map(|param| param.name.as_str());
+    params.filter(|param| names.iter().any(|name| name == param)).collect()
+}
+
 /// Does the message have the value as it is written?
 fn quotes(message: &str, value: &Value) -> bool {
     let is_part = |char: char| char.is_alphanumeric() || char == '.' || char == '-';

@@ -182,6 +182,15 @@ pub(crate) fn complaints(facts: &Facts<'_>, raised: &Raised) -> Vec<Complaint> {
             }
         }
     }
+    if let Some(shape) = affix(&message) {
+        add(Complaint { shapes: vec![shape], ..Complaint::default() });
+    }
+    let is_key = raised.kind.ends_with("KeyError") && message.parse::<i64>().is_ok();
+    if is_key {
+        // Somebody counts where there are names.
+        let shapes = vec![Shape::text(), Shape::list(Shape::text())];
+        add(Complaint { found: Some("dict".to_owned()), shapes, ..Complaint::default() });
+    }
     if let Some(shape) = range(&message) {
         add(Complaint { shapes: vec![shape], ..Complaint::default() });
     } else if let Some(shape) = choices(&message) {
@@ -227,6 +236,24 @@ fn choices(message: &str) -> Option<Shape> {
     }
     found.truncate(MAX_CHOICES);
     (!found.is_empty()).then_some(Shape::OneOf(found))
+}
+
+/// `an option must start with --`, `the name has to end with ".py"`.
+fn affix(message: &str) -> Option<Shape> {
+    let after = |words: &str| message.find(words).map(|at| &message[at + words.len()..]);
+    let first = |rest: &str| {
+        let word = rest.split_whitespace().next()?;
+        let word = word.trim_end_matches(',').trim_matches(['\'', '"', '`', ';', ')']);
+        // A word of prose is no literal.
+        let is_literal = !word.is_empty() && !word.chars().all(char::is_alphabetic);
+        is_literal.then(|| word.to_owned())
+    };
+    let starts = ["start with ", "begin with "].iter().find_map(|words| first(after(words)?));
+    let text = match starts {
+        Some(literal) => format!("{literal}alpha"),
+        None => format!("alpha{}", first(after("end with ")?)?),
+    };
+    Some(Shape::OneOf(vec![Value::from(text)]))
 }
 
 /// `p must be in the range 0.0 < p < 1.0`, `expected a number between 1 and 12`.
@@ -334,6 +361,8 @@ mod tests {
             heard("not enough values to unpack (expected 3, got 2)")[0].count,
             Some((3, Some(2)))
         );
+        let option = Shape::OneOf(vec![Value::from("--alpha")]);
+        assert_eq!(shapes("invalid option 'x': must start with --, then a letter"), [option]);
         assert_eq!(heard("something went wrong"), []);
     }
 }

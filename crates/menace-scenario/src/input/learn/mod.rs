@@ -46,6 +46,8 @@ struct Wants {
     members: Vec<String>,
     /// It has a default that does not do.
     is_needed: bool,
+    /// A message names its value and no reason.
+    is_refused: bool,
 }
 
 /// A way to an instance that worked.
@@ -117,7 +119,14 @@ impl Lessons {
                     }
                 }
             }
-            for complaint in complaint::complaints(facts, raised) {
+            let complaints = complaint::complaints(facts, raised);
+            if complaints.is_empty() && outcome.stage == Stage::Call {
+                for param in blame::quoted(told, input, &raised.message) {
+                    let wants = self.wants.entry(told.section.id.clone()).or_default();
+                    wants.entry(param.to_owned()).or_default().is_refused = true;
+                }
+            }
+            for complaint in complaints {
                 let places = blame::places(
                     facts,
                     told,
@@ -240,6 +249,11 @@ impl Lessons {
                 (shape.clone(), 0.5 + count / (count + 5.0))
             }));
             let top = guess.shapes.first().map_or(0.0, |(_, weight)| *weight);
+            if wants.is_refused {
+                // Values that the source names are less likely to be.
+                let named = guess.shapes.iter().filter(|(it, _)| matches!(it, Shape::OneOf(_)));
+                wanted.extend(named.map(|(shape, _)| (shape.clone(), 0.4)));
+            }
             for (shape, weight) in wanted {
                 let weight = top + weight;
                 match guess.shapes.iter_mut().find(|(known, _)| *known == shape) {
