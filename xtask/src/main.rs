@@ -15,6 +15,8 @@ cargo xtask bench   measure the analysis against ruff and radon on the standard 
                     takes a quarter of an hour, which --without-radon spares
 cargo xtask bench sandbox
                     measure isolated calls against bare forks and bubblewrap
+cargo xtask bench reach
+                    count what inputs reach of twenty modules of the standard library
 cargo xtask docs    write the generated pages and tables below docs
 ";
 
@@ -56,6 +58,12 @@ fn bench(arguments: &[String]) -> Result<()> {
     if arguments.first().is_some_and(|what| what == "sandbox") {
         tools::bubblewrap()?;
         return cargo(["bench", "--package", "menace-sandbox", "--bench", "calls"]).run();
+    }
+    if arguments.first().is_some_and(|what| what == "reach") {
+        // It counts and does not measure: there is no need to wait for an optimised build.
+        let bench = "bench --profile dev --package menace-loop --bench reach --";
+        let rest = arguments[1..].iter().map(String::as_str);
+        return cargo(bench.split(' ').chain(rest)).run();
     }
     let venv = python::test_venv()?;
     let bench = ["bench", "--package", "menace", "--bench", "analyze", "--"];

@@ -25,7 +25,9 @@ fn service(answers: Vec<(u16, String)>) -> (String, Receiver<Asked>) {
             }
             let length = head
                 .lines()
-                .find_map(|line| line.to_ascii_lowercase().strip_prefix("content-length: ")?.parse().ok())
+                .find_map(|line| {
+                    line.to_ascii_lowercase().strip_prefix("content-length: ")?.parse().ok()
+                })
                 .unwrap_or(0);
             let mut text = vec![0; length];
             reader.read_exact(&mut text).expect("a body");
@@ -42,7 +44,8 @@ fn service(answers: Vec<(u16, String)>) -> (String, Receiver<Asked>) {
 }
 
 fn said(text: &str) -> (u16, String) {
-    let body = serde_json::json!({"choices": [{"message": {"role": "assistant", "content": text}}]});
+    let body =
+        serde_json::json!({"choices": [{"message": {"role": "assistant", "content": text}}]});
     (200, body.to_string())
 }
 

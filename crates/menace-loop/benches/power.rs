@@ -107,7 +107,8 @@ fn explore(analysis: &Analysis, directory: &Path) -> Run {
     let mut verdicts = BTreeMap::new();
     let start = Instant::now();
     let explored = menace_loop::explore(analysis, &backend, &exploration, &mut |made: Made<'_>| {
-        let input = format!("{:?} {:?} {:?}", made.call.args, made.call.kwargs, made.call.conditions);
+        let input =
+            format!("{:?} {:?} {:?}", made.call.args, made.call.kwargs, made.call.conditions);
         verdicts.insert((made.section.clone(), made.number), (made.outcome.verdict, input));
     })
     .expect("an exploration");

@@ -5,11 +5,12 @@
 //! are or who is done first.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use menace_model::{Call, How, Outcome, Section, SectionId, Seed, Target, Verdict};
 use menace_sandbox::{Backend, Cancel, Interpose, Job, Pool, SandboxError, WarmSpec};
 use menace_scenario::explore::{Budget, Explorer, Finding};
-use menace_scenario::input::{InputSettings, Inputs};
+use menace_scenario::input::{InputSettings, Inputs, Lessons};
 use menace_source::{Analysis, SurveyError};
 
 use crate::survey::Surveyed;
@@ -115,7 +116,10 @@ fn run(
     witness: &mut dyn FnMut(Made<'_>),
 ) -> Result<(), SandboxError> {
     let pool = Pool::new(backend, exploration.workers, exploration.cancel.clone());
+    let mut lessons = Lessons::default();
     loop {
+        let learnt = Arc::new(lessons.clone());
+        subjects.iter_mut().for_each(|subject| subject.explorer.hear(&learnt));
         let numbers: Vec<usize> = subjects.iter().map(|one| one.explorer.calls()).collect();
         let generations: Vec<Vec<Call>> =
             subjects.iter_mut().map(|subject| subject.explorer.next_generation()).collect();
@@ -132,6 +136,7 @@ fn run(
                 let number = numbers[at] + index;
                 witness(Made { section, number, call, outcome: &outcomes[at][index] });
             }
+            subject.explorer.teach(&outcomes[at], &mut lessons);
             subject.explorer.learn(&outcomes[at]);
         }
     }
@@ -177,7 +182,9 @@ fn outcomes(
         Some(error) => Err(error),
         None => outcomes
             .into_iter()
-            .map(|section| section.into_iter().collect::<Option<_>>().ok_or(SandboxError::Cancelled))
+            .map(|section| {
+                section.into_iter().collect::<Option<_>>().ok_or(SandboxError::Cancelled)
+            })
             .collect(),
     }
 }

@@ -3,8 +3,10 @@
 
 mod explore;
 pub mod inputs;
+mod reach;
 mod survey;
 pub mod targets;
 
 pub use explore::{Exploration, ExploreError, Explored, Made, explore};
+pub use reach::{Reach, Reached, reach};
 pub use survey::Surveyed;

@@ -12,11 +12,12 @@ mod scaling;
 mod trouble;
 
 use std::collections::{BTreeSet, HashSet};
+use std::sync::Arc;
 
 use menace_model::{Call, Intent, Outcome, Section, Seed, Target, Verdict};
 
 use crate::input::drift::Drift;
-use crate::input::{Input, Inputs, Strategy};
+use crate::input::{Input, Inputs, Lessons, Strategy};
 use crate::judge::{Shape, Weakness, WeaknessKind, Witness, weakness};
 
 pub use probe::{Probe, Purpose};
@@ -47,6 +48,11 @@ impl Default for Budget {
         Self { inputs: 72, edges: 48, drifted: 4, mutations: 12, generations: 4, weaknesses: 4 }
     }
 }
+
+/// How often a section that never returned is looked at again, with what was learnt meanwhile.
+const SECOND_LOOKS: usize = 3;
+/// Inputs of each of them.
+const SECOND_LOOK: usize = 24;
 
 /// A weakness, and the call that shows it.
 #[derive(Debug, Clone, PartialEq)]
@@ -86,6 +92,8 @@ pub struct Explorer<'a> {
 enum Stage {
     /// Ordinary and extreme inputs.
     Look,
+    /// The same, as long as nothing has returned.
+    LookAgain(usize),
     Attack,
     /// More of what reached something new.
     Mutate(usize),
@@ -156,6 +164,21 @@ impl<'a> Explorer<'a> {
         self.asked.iter().map(|probe| probe.call(target)).collect()
     }
 
+    /// Adds what came of the last generation to what is known of all sections; before
+    /// [`Explorer::learn`].
+    pub fn teach(&self, outcomes: &[Outcome], lessons: &mut Lessons) {
+        for (probe, outcome) in self.asked.iter().zip(outcomes) {
+            if probe.is_in_peace() {
+                self.inputs.teach(lessons, &probe.input, outcome);
+            }
+        }
+    }
+
+    /// Makes better inputs from now on.
+    pub fn hear(&mut self, lessons: &Arc<Lessons>) {
+        self.inputs.hear(lessons);
+    }
+
     /// What came of the last generation, in its order.
     pub fn learn(&mut self, outcomes: &[Outcome]) {
         let asked = std::mem::take(&mut self.asked);
@@ -168,7 +191,8 @@ impl<'a> Explorer<'a> {
     fn plan(&mut self) -> Vec<Probe> {
         match self.stage {
             Stage::Look => {
-                let mut probes = self.made(|intent| !is_attack(intent));
+                let seed = self.seed.of("inputs");
+                let mut probes = self.made(self.budget.inputs, seed, |intent| !is_attack(intent));
                 for input in self.inputs.at_edges(self.budget.edges, self.seed.of("edges")) {
                     self.push(&mut probes, input);
                 }
@@ -177,8 +201,13 @@ impl<'a> Explorer<'a> {
                 }
                 probes
             }
+            Stage::LookAgain(_) if self.verdicts.contains(&Verdict::Returned) => Vec::new(),
+            Stage::LookAgain(round) => {
+                let seed = self.seed.of("again").nth(round as u64);
+                self.made(SECOND_LOOK, seed, |intent| !is_attack(intent))
+            }
             Stage::Attack => {
-                let mut probes = self.made(is_attack);
+                let mut probes = self.made(self.budget.inputs, self.seed.of("inputs"), is_attack);
                 for input in self.inputs.attacks(self.seed.of("attack")) {
                     self.push(&mut probes, input);
                 }
@@ -196,7 +225,9 @@ impl<'a> Explorer<'a> {
     fn following(&self) -> Stage {
         let known_well = self.findings.len() + self.suspects.len() >= self.budget.weaknesses;
         match self.stage {
-            Stage::Look => Stage::Attack,
+            Stage::Look => Stage::LookAgain(0),
+            Stage::LookAgain(round) if round + 1 < SECOND_LOOKS => Stage::LookAgain(round + 1),
+            Stage::LookAgain(_) => Stage::Attack,
             Stage::Attack => Stage::Mutate(0),
             Stage::Mutate(generation) => {
                 let goes_on = generation + 1 < self.budget.generations && self.corpus.has_news();
@@ -214,9 +245,9 @@ impl<'a> Explorer<'a> {
         }
     }
 
-    fn made(&mut self, wanted: impl Fn(Intent) -> bool) -> Vec<Probe> {
+    fn made(&mut self, count: usize, seed: Seed, wanted: impl Fn(Intent) -> bool) -> Vec<Probe> {
         let mut probes = Vec::new();
-        for input in self.inputs.take(self.budget.inputs, self.seed.of("inputs")) {
+        for input in self.inputs.take(count, seed) {
             if wanted(input.intent) {
                 self.push(&mut probes, input);
             }
@@ -251,7 +282,8 @@ impl<'a> Explorer<'a> {
     fn push(&mut self, probes: &mut Vec<Probe>, input: Input) {
         let seed = self.seed.nth(self.calls as u64 + probes.len() as u64).0;
         let mut probe = Probe::new(input, Purpose::Look, seed);
-        if matches!(probe.input.strategy, Strategy::Signature | Strategy::Smart | Strategy::Random) {
+        if matches!(probe.input.strategy, Strategy::Signature | Strategy::Smart | Strategy::Random)
+        {
             self.declared.insert(Shape::of(&probe.call(&self.target)));
         }
         probe.coverage = true;

@@ -27,10 +27,10 @@ impl<'a> Written<'a> {
             return Ok(records);
         }
         let prompt = synthetic::prompt(section, source);
-        let text = self.model.complete(&prompt).map_err(|reason| RecordError {
-            place: self.model.name().to_owned(),
-            reason,
-        })?;
+        let text = self
+            .model
+            .complete(&prompt)
+            .map_err(|reason| RecordError { place: self.model.name().to_owned(), reason })?;
         // What cannot be read is asked for again the next time.
         let records = synthetic::answer(&text)?;
         if let Err(error) = keep(&file, &text) {

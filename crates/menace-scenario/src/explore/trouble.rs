@@ -156,7 +156,8 @@ impl Trouble {
             }
         }
         if subject.because == Because::Ordinary && subject.input.receiver.is_some() {
-            let stretched = STRETCHES.iter().filter_map(|factor| stretched(&subject.input, *factor));
+            let stretched =
+                STRETCHES.iter().filter_map(|factor| stretched(&subject.input, *factor));
             let probe = |input| Probe::new(input, Purpose::Stretch, subject.seed);
             probes.extend(stretched.map(probe));
         }

@@ -27,6 +27,8 @@ pub struct Facts<'a> {
     by_id: HashMap<&'a SectionId, Told<'a>>,
     /// Classes by the words of their names, joined: `text_wrapper`.
     by_words: HashMap<String, Vec<&'a str>>,
+    /// Classes by what they are derived from.
+    by_base: HashMap<&'a str, Vec<&'a str>>,
     /// Classes by what their instances have.
     by_member: HashMap<&'a str, Vec<&'a str>>,
 }
@@ -35,11 +37,18 @@ impl<'a> Facts<'a> {
     pub fn new(classes: &'a Classes, types: &'a TypeNames) -> Self {
         let mut by_words: HashMap<String, Vec<&str>> = HashMap::new();
         let mut by_member: HashMap<&str, Vec<&str>> = HashMap::new();
+        let mut by_base: HashMap<&str, Vec<&str>> = HashMap::new();
         for (name, class) in &classes.0 {
             let words = words(class.qualname.rsplit('.').next().unwrap_or_default());
-            // `text_wrapper`, and `wrapper`.
+            // `text_wrapper`, `textwrapper`, and `wrapper`.
             for from in 0..words.len() {
                 by_words.entry(words[from..].join("_")).or_default().push(name);
+            }
+            if words.len() > 1 {
+                by_words.entry(words.concat()).or_default().push(name);
+            }
+            for base in &class.bases {
+                by_base.entry(base).or_default().push(name);
             }
             let members = class.methods.iter().map(|method| method.name.as_str());
             for member in members.chain(class.fields.iter().map(|field| field.name.as_str())) {
@@ -53,6 +62,7 @@ impl<'a> Facts<'a> {
             by_name: HashMap::new(),
             by_id: HashMap::new(),
             by_words,
+            by_base,
             by_member,
         }
     }
@@ -97,6 +107,46 @@ impl<'a> Facts<'a> {
             .get(dotted)
             .or_else(|| self.by_name.get(&format!("{dotted}.__init__")))
             .copied()
+    }
+
+    /// How likely code of a module means that class, from 0 to 1: its own before others', and
+    /// nobody else's private ones.
+    pub(crate) fn nearness(&self, module: &str, class: &str) -> f64 {
+        let Some(found) = self.classes.get(class) else { return 1.0 };
+        let is_private = found.qualname.split('.').any(|part| part.starts_with('_'));
+        match (found.module == module, is_private) {
+            (true, _) => 1.0,
+            // Of a part, nobody knows where it is used.
+            _ if module.is_empty() && !is_private => 0.8,
+            (false, false) => 0.6,
+            (false, true) => 0.2,
+        }
+    }
+
+    /// Classes that are derived from this one.
+    pub(crate) fn heirs(&self, class: &str) -> &[&'a str] {
+        self.by_base.get(class).map_or(&[], Vec::as_slice)
+    }
+
+    /// What is called to make an instance of a class, inherited ones included.
+    pub(crate) fn constructor(&self, class: &str) -> Option<Told<'a>> {
+        let step = self.classes.get(class)?.construction.steps.last()?;
+        self.section(step.constructor.as_ref()?)
+    }
+
+    /// The section behind a method, inherited ones included.
+    pub(crate) fn method(&self, class: &str, name: &str) -> Option<Told<'a>> {
+        let mut left = vec![class];
+        // Bases of bases; no repository has more of them.
+        for _ in 0..32 {
+            let class = left.pop()?;
+            if let Some(told) = self.by_name.get(&format!("{class}.{name}")) {
+                return Some(*told);
+            }
+            let bases = self.classes.get(class).map_or(&[][..], |class| &class.bases);
+            left.extend(bases.iter().rev().map(String::as_str));
+        }
+        None
     }
 
     /// Where a dotted name leads to.

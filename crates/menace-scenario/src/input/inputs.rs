@@ -1,11 +1,14 @@
 //! The inputs of one section: which ways there are, in which order, with which shares.
 
+mod receiver;
+
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, HashSet, VecDeque};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::sync::Arc;
 
 use menace_model::{
-    FixtureFile, Fixtures, Hints, Intent, MethodCall, Section, SectionId, SectionKind, Seed, Value,
+    FixtureFile, Fixtures, Hints, Intent, Outcome, Section, SectionId, SectionKind, Seed, Value,
 };
 
 use super::dangers;
@@ -14,6 +17,7 @@ use super::facts::{Facts, Told};
 use super::history::History;
 use super::hostile::{self, Threat};
 use super::infer::{self, Guess};
+use super::learn::Lessons;
 use super::make::arguments::{assembled, fitted};
 use super::make::file::Content;
 use super::make::{Choice, Given, Maker, Slots, Style};
@@ -36,6 +40,9 @@ pub(crate) const LARGEST_COUNT: i64 = 1_000_000;
 const TELLING: usize = 6;
 /// So many declared shapes of a parameter have their edges tried.
 const DECLARED: usize = 4;
+/// Values of an optional parameter that are tried one by one, of so many of its shapes.
+const MAX_CHOICES: usize = 6;
+const MAX_SHAPES: usize = 4;
 
 /// What the user wants of inputs.
 #[derive(Debug, Clone)]
@@ -79,6 +86,7 @@ enum Way {
     Random,
     Hostile,
     Misuse,
+    Related,
 }
 
 impl Way {
@@ -86,7 +94,7 @@ impl Way {
         match self {
             Self::History => Strategy::History,
             Self::Templates => Strategy::Templates,
-            Self::Signature | Self::Boundary => Strategy::Signature,
+            Self::Signature | Self::Boundary | Self::Related => Strategy::Signature,
             Self::Smart => Strategy::Smart,
             Self::Synthetic => Strategy::Synthetic,
             Self::Random => Strategy::Random,
@@ -97,18 +105,21 @@ impl Way {
 }
 
 /// What well-meaning callers pass, over and over in this order.
-const CYCLE: [Way; 12] = [
+const CYCLE: [Way; 15] = [
     Way::History,
     Way::Templates,
     Way::Signature,
+    Way::Related,
     Way::Synthetic,
     Way::Signature,
     Way::Boundary,
+    Way::Related,
     Way::Smart,
     Way::Synthetic,
     Way::Random,
     Way::Boundary,
     Way::Signature,
+    Way::Related,
     Way::Smart,
 ];
 
@@ -123,9 +134,12 @@ pub struct Inputs<'a> {
     /// The class whose instance the section is called on, when it needs one.
     receiver: Option<String>,
     content: Content,
+    lessons: Arc<Lessons>,
     examples: Vec<Example>,
     /// Parameter and rank of the shapes that are not the likeliest, the next likeliest first.
     others: Vec<(usize, usize)>,
+    /// Parameters that may be left out, and the values that they are known to take.
+    choices: Vec<(usize, Value)>,
     edges: OnceCell<Vec<Edge>>,
 }
 
@@ -147,8 +161,7 @@ impl<'a> Inputs<'a> {
         let module = facts.section(&section.id).map_or("", |told| told.module);
         let told = Told { module, section, hints };
         let class = class_of(told);
-        let mut guesses = infer::guesses(facts, told, class.as_deref());
-        guesses.iter_mut().for_each(Guess::widen);
+        let guesses = guesses(facts, told, class.as_deref(), &Lessons::default());
         let resolve = |name: &str| {
             // Examples use names as they are known in their module.
             let own = (!name.contains('.')).then(|| format!("{module}.{name}"));
@@ -158,16 +171,6 @@ impl<'a> Inputs<'a> {
         };
         let needs_receiver = matches!(section.kind, SectionKind::Method | SectionKind::Property)
             && !is_constructor(section);
-        let mut others: Vec<(usize, usize)> = guesses
-            .iter()
-            .enumerate()
-            .filter(|(_, guess)| !guess.has_default && !guess.is_variable())
-            .flat_map(|(index, guess)| (1..guess.shapes.len()).map(move |rank| (index, rank)))
-            .collect();
-        others.sort_by(|one, other| {
-            let weight = |(index, rank): &(usize, usize)| guesses[*index].shapes[*rank].1;
-            weight(other).total_cmp(&weight(one))
-        });
         Self {
             section,
             told,
@@ -175,11 +178,27 @@ impl<'a> Inputs<'a> {
             settings,
             receiver: class.filter(|_| needs_receiver),
             content: Content::of(section),
+            lessons: Arc::default(),
             examples: synthetic::examples(section, hints, &resolve),
+            others: others(&guesses),
+            choices: choices(&guesses),
             guesses,
-            others,
             edges: OnceCell::new(),
         }
+    }
+
+    /// Takes what was learnt from calls of this section and of others into account.
+    pub fn hear(&mut self, lessons: &Arc<Lessons>) {
+        self.guesses = guesses(self.facts, self.told, class_of(self.told).as_deref(), lessons);
+        self.others = others(&self.guesses);
+        self.choices = choices(&self.guesses);
+        self.edges = OnceCell::new();
+        self.lessons = Arc::clone(lessons);
+    }
+
+    /// Adds what came of one of these inputs to what is known.
+    pub fn teach(&self, lessons: &mut Lessons, input: &Input, outcome: &Outcome) {
+        lessons.note(self.facts, self.told, self.receiver.as_deref(), input, outcome);
     }
 
     /// The first inputs; fewer when there are no more different ones.
@@ -225,6 +244,10 @@ impl<'a> Inputs<'a> {
                     |guess: &Guess| !self.settings.templates.values(&guess.name).is_empty();
                 !templates.is_empty() || self.guesses.iter().any(values)
             }
+            Way::Related => {
+                let class = self.receiver.as_deref();
+                class.is_some_and(|class| self.lessons.has_instances(class))
+            }
             _ => true,
         };
         let mut good: Vec<Way> =
@@ -239,15 +262,13 @@ impl<'a> Inputs<'a> {
             inputs: self,
             seed,
             stubs,
-            plugged: added
-                .filter_map(|record| self.of_record(record, Strategy::Plugins))
-                .collect(),
+            plugged: added.filter_map(|record| self.of_record(record, Strategy::Plugins)).collect(),
             dropped: plugged.map_or(&[], |plugged| plugged.dropped.as_slice()),
             templates,
             good,
             bad,
             index: 0,
-            made: [0; 9],
+            made: [0; 10],
             turns: [0; 2],
             seen: HashSet::new(),
         }
@@ -293,8 +314,7 @@ impl<'a> Inputs<'a> {
             }
         }
         let given = assembled(&self.guesses, slots);
-        let input =
-            Self::finished(maker, receiver, given, Intent::Boundary, Strategy::Signature);
+        let input = Self::finished(maker, receiver, given, Intent::Boundary, Strategy::Signature);
         has_numbers.then_some(input)
     }
 
@@ -358,37 +378,9 @@ impl<'a> Inputs<'a> {
     }
 
     fn maker(&self, seed: Seed) -> Maker<'a, 'a> {
-        Maker::new(self.facts, seed.random(), self.content)
-    }
-
-    /// The instance to call it on: plainly made at first, then with a past, then otherwise.
-    fn on(&self, maker: &mut Maker<'_, '_>, turn: usize) -> Option<Value> {
-        let class = self.receiver.as_ref()?;
-        let choice = match turn {
-            0 | 1 => Choice::TYPICAL,
-            2 => Choice::COMPLETE,
-            _ => Choice { style: Style::Typical, optional: 0.3, spread: turn.is_multiple_of(2) },
-        };
-        let steps = self.section.construction.as_ref().and_then(|plan| plan.steps.last());
-        let made = maker
-            .instance(class, choice)
-            .or_else(|| steps.and_then(|step| maker.constructed(step, choice)))
-            .or_else(|| {
-                let class = self.facts.reference(class)?;
-                Some(Value::New { class, args: Vec::new(), kwargs: Vec::new() })
-            })?;
-        let name = self.section.id.qualname().rsplit('.').next().unwrap_or_default();
-        let past = match turn {
-            0 | 2 => 0,
-            1 => 2,
-            turn if turn % 3 == 0 => 0,
-            _ => 1 + maker.random.below(4) as usize,
-        };
-        let calls: Vec<MethodCall> = maker.preparations(class, name, past);
-        if calls.is_empty() {
-            return Some(made);
-        }
-        Some(Value::After { value: Box::new(made), calls })
+        let mut maker = Maker::new(self.facts, seed.random(), self.content);
+        maker.lessons = Arc::clone(&self.lessons);
+        maker
     }
 
     fn finished(
@@ -427,6 +419,7 @@ impl<'a> Inputs<'a> {
             Way::Boundary => return self.edge(maker, turn),
             Way::Hostile => return self.hostile(maker, turn),
             Way::Misuse => return self.misuse(maker),
+            Way::Related => return self.related(maker, turn),
             Way::Signature | Way::Smart | Way::Random => {}
         }
         let receiver = self.on(&mut maker, turn);
@@ -441,6 +434,7 @@ impl<'a> Inputs<'a> {
                 maker.slots(&self.guesses, choice)
             }
         };
+        let slots = self.agreeing(slots, receiver.as_ref(), &mut maker);
         let given = assembled(&self.guesses, slots);
         Some(Self::finished(maker, receiver, given, Intent::Valid, strategy))
     }
@@ -453,6 +447,13 @@ impl<'a> Inputs<'a> {
             _ => {}
         }
         let turn = turn - 2;
+        if turn % 3 == 2
+            && let Some((param, value)) = self.choices.get(turn / 3)
+        {
+            let mut slots = maker.slots(&self.guesses, Choice::TYPICAL);
+            slots[*param] = Some(value.clone());
+            return slots;
+        }
         if turn % 3 != 2
             && let Some((param, rank)) = self.others.get(turn - turn / 3)
         {
@@ -619,6 +620,50 @@ impl<'a> Inputs<'a> {
     }
 }
 
+fn guesses(
+    facts: &Facts<'_>,
+    told: Told<'_>,
+    class: Option<&str>,
+    lessons: &Lessons,
+) -> Vec<Guess> {
+    let mut guesses = infer::guesses(facts, told, class);
+    guesses.iter_mut().for_each(Guess::widen);
+    lessons.adjust(facts, &told.section.id, &mut guesses);
+    guesses
+}
+
+/// Parameter and rank of the shapes that are not the likeliest, the next likeliest first.
+fn others(guesses: &[Guess]) -> Vec<(usize, usize)> {
+    let mut others: Vec<(usize, usize)> = guesses
+        .iter()
+        .enumerate()
+        .filter(|(_, guess)| !guess.has_default && !guess.is_variable())
+        .flat_map(|(index, guess)| (1..guess.shapes.len()).map(move |rank| (index, rank)))
+        .collect();
+    others.sort_by(|one, other| {
+        let weight = |(index, rank): &(usize, usize)| guesses[*index].shapes[*rank].1;
+        weight(other).total_cmp(&weight(one))
+    });
+    others
+}
+
+/// What the source, or an exception, names as values of parameters that have a default.
+fn choices(guesses: &[Guess]) -> Vec<(usize, Value)> {
+    let mut found = Vec::new();
+    for (index, guess) in guesses.iter().enumerate() {
+        if !guess.has_default || guess.is_variable() {
+            continue;
+        }
+        for (shape, _) in guess.shapes.iter().take(MAX_SHAPES) {
+            if let Shape::OneOf(values) = shape.bare() {
+                let values = values.iter().take(MAX_CHOICES).cloned();
+                found.extend(values.map(|value| (index, value)));
+            }
+        }
+    }
+    found
+}
+
 /// The likeliest shape first, the others now and then.
 fn maker_spreads(turn: usize) -> bool {
     turn % 3 == 2
@@ -664,7 +709,7 @@ pub struct Stream<'a> {
     bad: Vec<Way>,
     index: u64,
     /// How many each way has made.
-    made: [usize; 9],
+    made: [usize; 10],
     /// How many good and bad ones there were.
     turns: [usize; 2],
     seen: HashSet<u64>,
@@ -707,7 +752,11 @@ impl Stream<'_> {
         let turn = *made;
         *made += 1;
         let seed = self.seed.of(way.strategy().as_str()).nth(turn as u64);
-        let seed = if way == Way::Boundary { seed.of("boundary") } else { seed };
+        let seed = match way {
+            Way::Boundary => seed.of("boundary"),
+            Way::Related => seed.of("related"),
+            _ => seed,
+        };
         self.inputs.made(way, turn, seed, &self.templates)
     }
 }

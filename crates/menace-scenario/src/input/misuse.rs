@@ -215,6 +215,7 @@ mod tests {
         Guess {
             name: name.to_owned(),
             kind: ParamKind::PositionalOrKeyword,
+            is_needed: false,
             has_default: false,
             shapes: vec![(shape, 1.0)],
             is_certain: true,

@@ -7,6 +7,7 @@
 //! boundary   shape → its edges          hostile   role → what does harm
 //! misuse     a good call → a bad one    drift     data → data of another schema
 //! records, history, templates, synthetic, plugged inputs that somebody wrote down
+//! learn      outcomes → what was missing, instances and calls that worked
 //!   ▼
 //! Inputs     which of them, in which order, with which shares
 //! ```
@@ -22,6 +23,7 @@ pub mod history;
 mod hostile;
 mod infer;
 mod inputs;
+mod learn;
 mod make;
 mod misuse;
 pub mod mutate;
@@ -38,9 +40,10 @@ use menace_model::{Call, Fixtures, Intent, Value};
 
 pub use facts::Facts;
 pub use hostile::Threat;
-pub use plugged::{Named, Plugged};
 pub(crate) use inputs::LARGEST_COUNT;
 pub use inputs::{InputSettings, Inputs, Stream};
+pub use learn::Lessons;
+pub use plugged::{Named, Plugged};
 pub use strategy::Strategy;
 pub use topic::Role;
 

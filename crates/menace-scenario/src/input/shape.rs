@@ -107,6 +107,20 @@ pub(crate) struct Bounds {
     pub pattern: Option<String>,
 }
 
+impl Duck {
+    /// The same with these members; what they are nobody knows but by their names.
+    pub(crate) fn with(&self, members: &[String]) -> Self {
+        let mut duck = self.clone();
+        for name in members {
+            let has = |known: &[(String, Shape)]| known.iter().any(|(known, _)| known == name);
+            if !has(&duck.attributes) && !has(&duck.methods) && !has(&duck.async_methods) {
+                duck.attributes.push((name.clone(), Shape::Any));
+            }
+        }
+        duck
+    }
+}
+
 impl Shape {
     pub(crate) fn list(item: Shape) -> Self {
         Self::List(Box::new(item))

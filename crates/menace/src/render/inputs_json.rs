@@ -27,12 +27,7 @@ pub(crate) struct InputJson<'a> {
 }
 
 impl<'a> InputsJson<'a> {
-    pub(crate) fn new(
-        section: &'a Section,
-        target: &Target,
-        seed: u64,
-        made: &'a [Input],
-    ) -> Self {
+    pub(crate) fn new(section: &'a Section, target: &Target, seed: u64, made: &'a [Input]) -> Self {
         let inputs = made.iter().map(|input| InputJson {
             strategy: input.strategy,
             intent: input.intent,

@@ -11,5 +11,6 @@ mod isolation;
 mod presets;
 mod processes;
 mod program;
+mod reach;
 mod scanners;
 mod settings;

@@ -26,11 +26,11 @@ use std::sync::OnceLock;
 use menace_model::{Random, Value};
 
 use super::boundary;
-use crate::judge::MARKER;
 use super::make::duck::stub;
 use super::make::{Maker, Style, new};
 use super::shape::Shape;
 use super::topic::{Role, role_of};
+use crate::judge::MARKER;
 
 /// How bad inputs are, from `THREAT_INTENSITY`.
 #[derive(Debug, Clone, Copy, PartialEq)]

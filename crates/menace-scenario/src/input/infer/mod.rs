@@ -3,7 +3,7 @@
 //! An annotation decides. Without one, defaults, names, docstrings, uses and callers vote.
 
 pub(crate) mod annotation;
-mod documented;
+pub(crate) mod documented;
 mod functions;
 pub(crate) mod literal;
 mod members;
@@ -31,6 +31,8 @@ pub(crate) struct Guess {
     pub name: String,
     pub kind: ParamKind,
     pub has_default: bool,
+    /// It can be left out, and experience says that it should not.
+    pub is_needed: bool,
     /// Never empty; the likeliest first.
     pub shapes: Vec<(Shape, f64)>,
     /// An annotation said so.
@@ -78,6 +80,21 @@ pub(crate) fn by_name(facts: &Facts<'_>, name: &str) -> Option<Shape> {
     names::best(facts, name)
 }
 
+/// Shapes of something with that name that has these members, with their weights.
+pub(crate) fn having(
+    facts: &Facts<'_>,
+    module: &str,
+    name: &str,
+    members: &[String],
+) -> Vec<(Shape, f64)> {
+    let seen = Seen { methods: members.to_vec(), module: module.to_owned(), ..Seen::default() };
+    let mut votes = Votes::default();
+    uses::by_members(facts, &seen, name, &mut votes, 0);
+    let ranked = votes.ranked();
+    let top = ranked.first().map_or(1.0, |(_, weight)| *weight);
+    ranked.into_iter().take(5).map(|(shape, weight)| (shape, 0.5 + weight / top)).collect()
+}
+
 /// All parameters of a section.
 pub(crate) fn guesses(facts: &Facts<'_>, told: Told<'_>, class: Option<&str>) -> Vec<Guess> {
     (0..told.section.params.len()).map(|index| guess(facts, told, index, class)).collect()
@@ -85,12 +102,15 @@ pub(crate) fn guesses(facts: &Facts<'_>, told: Told<'_>, class: Option<&str>) ->
 
 /// A parameter of which only the signature is known.
 pub(crate) fn from_signature(facts: &Facts<'_>, param: &Param, class: Option<&str>) -> Guess {
-    finished(facts, param, None, class, 0)
+    let module = class.and_then(|class| facts.class(class)).map_or("", |class| &class.module);
+    finished(facts, param, None, (module, class), 0)
 }
 
 fn guess(facts: &Facts<'_>, told: Told<'_>, index: usize, class: Option<&str>) -> Guess {
     let param = &told.section.params[index];
-    finished(facts, param, hints_of(told, index), class, 0)
+    let mut guess = finished(facts, param, hints_of(told, index), (told.module, class), 0);
+    names::by_function(&mut guess, told.section.id.qualname());
+    guess
 }
 
 fn hints_of(told: Told<'_>, index: usize) -> Option<&ParamHints> {
@@ -103,9 +123,10 @@ fn finished(
     facts: &Facts<'_>,
     param: &Param,
     hints: Option<&ParamHints>,
-    class: Option<&str>,
+    around: Around<'_>,
     depth: usize,
 ) -> Guess {
+    let class = around.1;
     let annotated = param.resolved.as_ref().map(|kind| annotation::shape_in(facts, kind, class));
     let is_certain = annotated.as_ref().is_some_and(|shape| *shape != Shape::Any);
     let mut shapes = match annotated {
@@ -116,7 +137,7 @@ fn finished(
             let ranked = all.enumerate();
             ranked.map(|(rank, shape)| (shape, 1.0 / (1.0 + rank as f64))).collect()
         }
-        _ => votes(facts, param, hints, class, depth).ranked(),
+        _ => votes(facts, param, hints, around, depth).ranked(),
     };
     if shapes.is_empty() {
         shapes.push((Shape::Any, 1.0));
@@ -125,6 +146,7 @@ fn finished(
         name: param.name.clone(),
         kind: param.kind,
         has_default: param.default.is_some(),
+        is_needed: false,
         shapes,
         is_certain,
     }
@@ -140,19 +162,23 @@ fn param_votes(facts: &Facts<'_>, told: Told<'_>, index: usize, depth: usize) ->
             return votes;
         }
     }
-    votes(facts, param, hints_of(told, index), None, depth)
+    votes(facts, param, hints_of(told, index), (told.module, None), depth)
 }
+
+/// The module and the class that a parameter belongs to.
+type Around<'a> = (&'a str, Option<&'a str>);
 
 fn votes(
     facts: &Facts<'_>,
     param: &Param,
     hints: Option<&ParamHints>,
-    class: Option<&str>,
+    (module, class): Around<'_>,
     depth: usize,
 ) -> Votes {
     let mut votes = Votes::default();
     let resolve = |name: &str| facts.reference(name);
-    let seen = hints.map(|hints| Seen::new(&hints.uses)).unwrap_or_default();
+    let mut seen = hints.map(|hints| Seen::new(&hints.uses)).unwrap_or_default();
+    module.clone_into(&mut seen.module);
     if let Some(hints) = hints {
         let passed: Vec<Value> = hints
             .passed
@@ -184,10 +210,23 @@ fn votes(
     {
         votes.add(Shape::Instance(class.to_owned()), 4.0);
     }
-    for class in facts.classes_called(&param.name).iter().take(2) {
-        votes.add(Shape::Instance((*class).to_owned()), 1.8);
+    let mut called: Vec<&str> = facts.classes_called(&param.name).to_vec();
+    called.sort_by(|one, other| {
+        facts.nearness(module, other).total_cmp(&facts.nearness(module, one))
+    });
+    called.truncate(2);
+    for class in &called {
+        votes.add(Shape::Instance((*class).to_owned()), 1.8 * facts.nearness(module, class));
     }
     names::vote(facts, &param.name, &mut votes);
     votes.discount(facts, &seen.wanted());
+    // Which attributes it has nobody knows; that a `tar_info` is a `TarInfo` is more than a hint.
+    let whole = crate::input::topic::words(&param.name).concat();
+    for class in called {
+        let own = class.rsplit('.').next().unwrap_or_default().to_lowercase();
+        if own == whole && facts.nearness(module, class) > 0.9 {
+            votes.add(Shape::Instance(class.to_owned()), 3.0);
+        }
+    }
     votes
 }

@@ -7,8 +7,12 @@ use menace_model::{Part, Use};
 #[derive(Debug, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "one per kind of use")]
 pub(crate) struct Seen {
+    /// Where it is done; empty for parts.
+    pub module: String,
     /// In the order in which they were met, each once.
     pub methods: Vec<String>,
+    /// Methods and the literals that they are called with.
+    pub method_texts: Vec<(String, String)>,
     pub attributes: Vec<String>,
     pub keys: Vec<String>,
     pub set_keys: Vec<String>,
@@ -62,7 +66,9 @@ impl Seen {
                 push(&mut self.attributes, name.clone());
             }
             Use::Method { name, .. } => push(&mut self.methods, name.clone()),
-            Use::MethodWith { .. } => {}
+            Use::MethodWith { name, argument } => {
+                push(&mut self.method_texts, (name.clone(), argument.clone()));
+            }
             Use::SetItem(key) => {
                 self.set_item = true;
                 if let Some(key) = key {

@@ -42,7 +42,13 @@ pub(crate) fn vote(facts: &Facts<'_>, seen: &Seen, name: &str, votes: &mut Votes
 }
 
 /// Classes that have what is asked of it.
-fn by_members(facts: &Facts<'_>, seen: &Seen, name: &str, votes: &mut Votes, depth: usize) {
+pub(crate) fn by_members(
+    facts: &Facts<'_>,
+    seen: &Seen,
+    name: &str,
+    votes: &mut Votes,
+    depth: usize,
+) {
     let wanted = seen.wanted();
     if wanted.is_empty() {
         return;
@@ -70,7 +76,8 @@ fn by_members(facts: &Facts<'_>, seen: &Seen, name: &str, votes: &mut Votes, dep
             let shape = Shape::Instance(class.to_owned());
             let covered = members::coverage(facts, &shape, &wanted)?;
             let score = covered + if called.contains(&class) { 1.0 } else { 0.0 };
-            (score >= 0.99 && named > 0.0).then_some((score, class))
+            let near = facts.nearness(&seen.module, class);
+            (score >= 0.99 && named > 0.0 && near > 0.3).then_some((score * near, class))
         })
         .collect();
     own.sort_by(|one, other| other.0.total_cmp(&one.0).then(one.1.cmp(other.1)));
@@ -154,6 +161,15 @@ fn by_operations(facts: &Facts<'_>, seen: &Seen, votes: &mut Votes, depth: usize
     if seen.path {
         votes.add(Shape::Path { what: PathWhat::File, is_text: false }, 2.0);
     }
+    let resolve = |name: &str| facts.reference(name);
+    let literals = seen.method_texts.iter().filter_map(|(name, source)| {
+        let value = python::value(source, &resolve)?;
+        with_literal(name, &value)
+    });
+    let texts: Vec<Value> = literals.take(MAX_CHOICES).collect();
+    if !texts.is_empty() {
+        votes.add(Shape::OneOf(texts), 0.9);
+    }
     for pattern in &seen.patterns {
         let bounds = Bounds { pattern: Some(pattern.clone()), ..Bounds::default() };
         votes.add(Shape::Bounded(Box::new(Shape::text()), bounds), 2.0);
@@ -162,6 +178,19 @@ fn by_operations(facts: &Facts<'_>, seen: &Seen, votes: &mut Votes, depth: usize
         votes.add(Shape::list(Shape::Any), 0.5);
         votes.add(Shape::Dict(Box::new(Shape::text()), Box::new(Shape::Any)), 0.4);
     }
+}
+
+/// Text in which the method finds what it looks for.
+fn with_literal(method: &str, literal: &Value) -> Option<Value> {
+    let Value::Str(literal) = literal else { return None };
+    let literal = literal.as_str().filter(|literal| literal.len() <= 40)?;
+    Some(Value::from(match method {
+        "split" | "rsplit" | "partition" | "rpartition" | "count" | "index" | "rindex" | "find"
+        | "rfind" => format!("alpha{literal}beta"),
+        "startswith" | "removeprefix" => format!("{literal}alpha"),
+        "endswith" | "removesuffix" => format!("alpha{literal}"),
+        _ => return None,
+    }))
 }
 
 /// What it is compared with.

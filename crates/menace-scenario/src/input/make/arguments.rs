@@ -33,7 +33,7 @@ impl Maker<'_, '_> {
     }
 
     fn slot(&mut self, guess: &Guess, choice: Choice) -> Option<Value> {
-        let is_left_out = guess.has_default || guess.is_variable();
+        let is_left_out = !guess.is_needed && (guess.has_default || guess.is_variable());
         if is_left_out && !self.random.chance(choice.optional) {
             return None;
         }

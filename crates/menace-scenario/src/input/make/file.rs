@@ -24,10 +24,14 @@ pub(crate) enum Content {
     Python,
     Html,
     Binary,
+    Zip,
+    Tar,
+    Gzip,
+    Wav,
 }
 
 impl Content {
-    /// By what the section calls, then by its name and its parameters'.
+    /// By what the section calls, then by its name, its parameters' and its file's.
     pub(crate) fn of(section: &Section) -> Self {
         let calls = section.calls.iter().map(|call| call.target.as_str());
         let by_call = calls.into_iter().find_map(|target| {
@@ -39,14 +43,22 @@ impl Content {
                 "xml" | "lxml" => Self::Xml,
                 "yaml" => Self::Yaml,
                 "ast" | "tokenize" | "importlib" => Self::Python,
-                "pickle" | "struct" | "zipfile" | "gzip" | "wave" => Self::Binary,
+                "zipfile" => Self::Zip,
+                "tarfile" => Self::Tar,
+                "gzip" => Self::Gzip,
+                "wave" => Self::Wav,
+                "pickle" | "struct" => Self::Binary,
                 _ => return None,
             })
         });
         let qualname = section.id.qualname();
         let names = section.params.iter().map(|param| param.name.as_str()).chain([qualname]);
-        by_call
-            .or_else(|| names.flat_map(words).find_map(|word| Self::by_word(&word)))
+        let file = section.id.as_str().strip_suffix(qualname).unwrap_or_default();
+        let by_name = names.chain([file]).flat_map(words).find_map(|word| Self::by_word(&word));
+        // What is made of structures is no structure of its own.
+        by_name
+            .filter(|_| matches!(by_call, None | Some(Self::Binary)))
+            .or(by_call)
             .unwrap_or_default()
     }
 
@@ -55,11 +67,15 @@ impl Content {
             "json" => Self::Json,
             "jsonl" | "ndjson" => Self::JsonLines,
             "csv" | "tsv" => Self::Csv,
-            "ini" | "cfg" | "config" => Self::Ini,
+            "ini" | "cfg" | "config" | "configparser" => Self::Ini,
             "toml" => Self::Toml,
             "xml" => Self::Xml,
             "yaml" | "yml" => Self::Yaml,
             "html" | "htm" => Self::Html,
+            "zip" | "zipfile" => Self::Zip,
+            "tar" | "tarfile" => Self::Tar,
+            "gz" | "gzip" => Self::Gzip,
+            "wav" | "wave" => Self::Wav,
             _ => return None,
         })
     }
@@ -77,10 +93,14 @@ impl Content {
             Self::Python => "py",
             Self::Html => "html",
             Self::Binary => "bin",
+            Self::Zip => "zip",
+            Self::Tar => "tar",
+            Self::Gzip => "gz",
+            Self::Wav => "wav",
         }
     }
 
-    fn bytes(self) -> &'static [u8] {
+    pub(crate) fn bytes(self) -> &'static [u8] {
         match self {
             Self::Text => b"first line\nsecond line\nthird line\n",
             Self::Json => b"{\"name\": \"Ada\", \"age\": 36, \"tags\": [\"a\", \"b\"]}\n",
@@ -95,6 +115,10 @@ impl Content {
             Self::Python => b"def f(x):\n    return x + 1\n",
             Self::Html => b"<html><body><p>Hello</p></body></html>\n",
             Self::Binary => b"\x00\x01\x02\xffdata",
+            Self::Zip => include_bytes!("../data/files/sample.zip"),
+            Self::Tar => include_bytes!("../data/files/sample.tar"),
+            Self::Gzip => include_bytes!("../data/files/sample.gz"),
+            Self::Wav => include_bytes!("../data/files/sample.wav"),
         }
     }
 }
@@ -127,6 +151,32 @@ impl Maker<'_, '_> {
             Value::from(path)
         } else {
             super::new("pathlib:Path", vec![Value::from(path)])
+        }
+    }
+
+    /// An open file with what the section expects in files; none when any will do.
+    pub(super) fn stream(&mut self, class: &str) -> Option<Value> {
+        let content = self.content;
+        if self.turn > 0 || matches!(content, Content::Text | Content::Binary) {
+            return None;
+        }
+        let bytes = content.bytes();
+        match class {
+            "io.BytesIO" => Some(super::new("io:BytesIO", vec![Value::Bytes(bytes.to_vec())])),
+            // What is no text was never meant to be read as such.
+            "io.StringIO"
+                if matches!(
+                    content,
+                    Content::Zip | Content::Tar | Content::Gzip | Content::Wav
+                ) =>
+            {
+                Some(super::new("io:BytesIO", vec![Value::Bytes(bytes.to_vec())]))
+            }
+            "io.StringIO" => {
+                let text = std::str::from_utf8(bytes).ok()?;
+                Some(super::new("io:StringIO", vec![Value::from(text)]))
+            }
+            _ => None,
         }
     }
 

@@ -1,7 +1,10 @@
 //! Instances of the repository's classes, through their constructors.
 
+use std::sync::Arc;
+
 use menace_model::{
-    Blocked, Class, ClassKind, MethodCall, Param, Reference, SectionId, Step, Value,
+    Blocked, Class, ClassKind, ClassMethod, FixtureFile, MethodCall, Param, Reference, SectionId,
+    Step, Value,
 };
 
 use super::arguments::{Choice, assembled, fitted};
@@ -18,6 +21,16 @@ const MAX_NESTED: usize = 4;
 impl Maker<'_, '_> {
     /// An instance of a class, by its dotted name; none when there is no way to one.
     pub(crate) fn instance(&mut self, dotted: &str, choice: Choice) -> Option<Value> {
+        let turn = match choice.spread {
+            true if self.random.chance(0.4) => return self.fresh(dotted, choice),
+            true => None,
+            false => Some(self.turn),
+        };
+        self.proven(dotted, turn).or_else(|| self.fresh(dotted, choice))
+    }
+
+    /// The same, whatever worked before.
+    pub(crate) fn fresh(&mut self, dotted: &str, choice: Choice) -> Option<Value> {
         let class = self.facts.class(dotted)?;
         if self.building.len() >= MAX_NESTED || self.building.iter().any(|name| name == dotted) {
             return None;
@@ -26,6 +39,22 @@ impl Maker<'_, '_> {
         let made = self.of_class(dotted, class, choice);
         self.building.pop();
         made
+    }
+
+    /// One that could be made before: the `turn`th best, or any.
+    pub(crate) fn proven(&mut self, dotted: &str, turn: Option<usize>) -> Option<Value> {
+        let lessons = Arc::clone(&self.lessons);
+        let (value, files) = lessons.instance(dotted, turn, &mut self.random)?;
+        self.add_files(files);
+        Some(value)
+    }
+
+    pub(crate) fn add_files(&mut self, files: &[FixtureFile]) {
+        for file in files {
+            if self.files.iter().all(|known| known.path != file.path) {
+                self.files.push(file.clone());
+            }
+        }
     }
 
     fn of_class(&mut self, dotted: &str, class: &Class, choice: Choice) -> Option<Value> {
@@ -91,12 +120,18 @@ impl Maker<'_, '_> {
     /// What the constructor takes: from its source when that is known, else from its signature.
     fn constructor(&self, id: Option<&SectionId>, params: &[Param], class: &str) -> Vec<Guess> {
         match id.and_then(|id| self.facts.section(id)) {
-            Some(told) => infer::guesses(self.facts, told, Some(class)),
+            Some(told) => self.guesses(told, Some(class)),
             None => params
                 .iter()
                 .map(|param| infer::from_signature(self.facts, param, Some(class)))
                 .collect(),
         }
+    }
+
+    fn guesses(&self, told: Told<'_>, class: Option<&str>) -> Vec<Guess> {
+        let mut guesses = infer::guesses(self.facts, told, class);
+        self.lessons.adjust(self.facts, &told.section.id, &mut guesses);
+        guesses
     }
 
     /// The arguments of a call that stands in the repository.
@@ -170,7 +205,8 @@ impl Maker<'_, '_> {
         Value::Stub { bases: vec![own], members, args, kwargs }
     }
 
-    /// Calls that an instance may need before others make sense: what fills it, opens it, starts it.
+    /// Calls that an instance may need before others make sense: what fills it, opens it, starts
+    /// it, and what has returned before.
     pub(crate) fn preparations(
         &mut self,
         dotted: &str,
@@ -178,26 +214,46 @@ impl Maker<'_, '_> {
         count: usize,
     ) -> Vec<MethodCall> {
         let Some(class) = self.facts.class(dotted) else { return Vec::new() };
-        let mut fitting: Vec<&menace_model::ClassMethod> = class
+        let lessons = Arc::clone(&self.lessons);
+        let has_returned = |name: &str| {
+            let told = self.facts.method(dotted, name);
+            told.is_some_and(|told| lessons.has_returned(&told.section.id))
+        };
+        let mut fitting: Vec<&ClassMethod> = class
             .methods
             .iter()
             .filter(|method| {
                 !method.is_property
                     && !method.is_async
                     && method.name != but
-                    && prepares(&method.name)
+                    && (prepares(&method.name)
+                        || !undoes(&method.name) && has_returned(&method.name))
             })
             .collect();
         while fitting.len() > count {
             let index = self.random.below(fitting.len() as u64) as usize;
+            // What others were made for may stay twice as likely.
+            if prepares(&fitting[index].name) && self.random.chance(0.5) {
+                continue;
+            }
             fitting.remove(index);
+        }
+        if self.random.chance(0.5) {
+            fitting.reverse();
         }
         fitting.into_iter().map(|method| self.called(dotted, method)).collect()
     }
 
-    fn called(&mut self, dotted: &str, method: &menace_model::ClassMethod) -> MethodCall {
-        let guesses = if let Some(told) = self.facts.named(&format!("{dotted}.{}", method.name)) {
-            infer::guesses(self.facts, told, Some(dotted))
+    fn called(&mut self, dotted: &str, method: &ClassMethod) -> MethodCall {
+        let told = self.facts.method(dotted, &method.name);
+        let lessons = Arc::clone(&self.lessons);
+        let proven = told.and_then(|told| lessons.call(&told.section.id, &mut self.random));
+        if let Some(((args, kwargs), files)) = proven {
+            self.add_files(files);
+            return MethodCall { name: method.name.clone(), args, kwargs };
+        }
+        let guesses = if let Some(told) = told {
+            self.guesses(told, Some(dotted))
         } else {
             let params = method.params.iter();
             params.map(|param| infer::from_signature(self.facts, param, Some(dotted))).collect()
@@ -206,6 +262,16 @@ impl Maker<'_, '_> {
         let (args, kwargs) = assembled(&guesses, slots);
         MethodCall { name: method.name.clone(), args, kwargs }
     }
+}
+
+/// Does the name say that the method ends what others began?
+fn undoes(name: &str) -> bool {
+    const FIRST: [&str; 14] = [
+        "close", "clear", "remove", "delete", "del", "pop", "stop", "end", "exit", "reset",
+        "discard", "shutdown", "cancel", "release",
+    ];
+    let first = crate::input::topic::words(name).into_iter().next().unwrap_or_default();
+    FIRST.contains(&first.as_str())
 }
 
 /// Does the name say that the method makes others possible?

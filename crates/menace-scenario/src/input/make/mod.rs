@@ -11,12 +11,15 @@ mod number;
 pub(crate) mod pattern;
 pub(crate) mod text;
 
+use std::sync::Arc;
+
 use menace_model::{FixtureFile, Random, Reference, Value};
 
 pub(crate) use self::arguments::{Choice, Given, Slots};
 
 use self::file::Content;
 use super::facts::{Facts, elsewhere};
+use super::learn::Lessons;
 use super::shape::{Bounds, Field, PathWhat, Shape};
 use super::topic::{Role, Topic, words};
 
@@ -44,6 +47,7 @@ pub(crate) struct Maker<'a, 'f> {
     /// Files that the values name.
     pub files: Vec<FixtureFile>,
     pub content: Content,
+    pub lessons: Arc<Lessons>,
     /// Position among values that stand side by side, so that they differ.
     pub turn: usize,
     depth: usize,
@@ -59,6 +63,7 @@ impl<'a, 'f> Maker<'a, 'f> {
             random,
             files: Vec::new(),
             content,
+            lessons: Arc::default(),
             turn: 0,
             depth: 0,
             nodes: 0,
@@ -289,6 +294,9 @@ impl<'a, 'f> Maker<'a, 'f> {
     }
 
     fn known(&mut self, class: &str, style: Style) -> Value {
+        if let Some(stream) = self.stream(class).filter(|_| style == Style::Typical) {
+            return stream;
+        }
         if let Some(known) = known::find(class) {
             let value = match style {
                 Style::Typical => known.valid.get(self.turn % known.valid.len().max(1)),

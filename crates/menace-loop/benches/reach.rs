@@ -1,0 +1,242 @@
+//! How much of ordinary code is reached by inputs that nobody wrote: `cargo xtask bench reach`.
+//!
+//! Twenty pure-Python modules of the standard library are copied into a package of a repository of
+//! their own, so that nothing is known of them but their source. Counted are public functions,
+//! methods and properties: no part of the qualified name begins with an underscore, none is local
+//! to a function. Several definitions of one name count as one. One is reached when a call of it
+//! returned; an exception, whatever it says, is not enough.
+//!
+//! `--others` and `--held-out` take twenty others each. `--calls N` sets how many calls a section gets, `--seed
+//! N` their seed, `--only NAME` picks a module, `--reasons` tells more of what failed,
+//! `--without-learning` shows what guessing alone reaches.
+
+#![expect(clippy::print_stdout, reason = "a benchmark prints its results")]
+
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::path::Path;
+use std::time::Instant;
+
+use menace_loop::{Reach, Reached, reach, targets};
+use menace_model::{Section, SectionKind, Seed};
+use menace_sandbox::interpreter::{Interpreter, Search, Source};
+use menace_sandbox::{Cancel, LocalBackend, Options, init};
+use menace_scenario::input::{InputSettings, Strategy};
+
+/// Files of the standard library; a package is taken with its directory.
+const MODULES: [&str; 20] = [
+    "_pydecimal.py",
+    "argparse.py",
+    "calendar.py",
+    "configparser.py",
+    "csv.py",
+    "difflib.py",
+    "email/message.py",
+    "fractions.py",
+    "html/parser.py",
+    "ipaddress.py",
+    "json/decoder.py",
+    "random.py",
+    "sched.py",
+    "shlex.py",
+    "statistics.py",
+    "string.py",
+    "tarfile.py",
+    "textwrap.py",
+    "urllib/parse.py",
+    "zipfile.py",
+];
+/// Other modules, whose failures were looked at once.
+const OTHERS: [&str; 20] = [
+    "bisect.py",
+    "cmd.py",
+    "copy.py",
+    "email/header.py",
+    "email/utils.py",
+    "fnmatch.py",
+    "getopt.py",
+    "gettext.py",
+    "graphlib.py",
+    "http/cookies.py",
+    "mimetypes.py",
+    "netrc.py",
+    "optparse.py",
+    "plistlib.py",
+    "pprint.py",
+    "reprlib.py",
+    "shelve.py",
+    "tokenize.py",
+    "uuid.py",
+    "wave.py",
+];
+/// Modules that nobody looked at while the inputs were made better.
+const HELD_OUT: [&str; 20] = [
+    "colorsys.py",
+    "contextlib.py",
+    "dataclasses.py",
+    "email/charset.py",
+    "email/generator.py",
+    "filecmp.py",
+    "fileinput.py",
+    "glob.py",
+    "heapq.py",
+    "http/cookiejar.py",
+    "linecache.py",
+    "numbers.py",
+    "pathlib.py",
+    "queue.py",
+    "quopri.py",
+    "tempfile.py",
+    "timeit.py",
+    "traceback.py",
+    "weakref.py",
+    "xml/sax/saxutils.py",
+];
+/// The package that they are copied into.
+const PACKAGE: &str = "library";
+const CALLS: usize = 40;
+const ROUND: usize = 4;
+const WANTED_PERCENT: f64 = 90.0;
+
+fn main() {
+    if init::requested() {
+        init::run();
+    }
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let value = |name: &str| {
+        arguments.iter().position(|given| given == name).and_then(|at| arguments.get(at + 1))
+    };
+    let has = |name: &str| arguments.iter().any(|given| given == name);
+    let calls = value("--calls").map_or(CALLS, |text| text.parse().expect("a number of calls"));
+    let seed = value("--seed").map_or(1, |text| text.parse().expect("a number"));
+    let only = value("--only");
+    let shown = if has("--reasons") { 4 } else { 1 };
+    let modules = match (has("--others"), has("--held-out")) {
+        (true, _) => OTHERS,
+        (_, true) => HELD_OUT,
+        _ => MODULES,
+    };
+
+    let repository = tempfile::tempdir().expect("a temporary directory");
+    let interpreter = interpreter(repository.path());
+    for module in modules.iter().filter(|module| only.is_none_or(|only| module.contains(only))) {
+        copy(&interpreter.stdlib, repository.path(), module);
+    }
+    let (major, minor, patch) = interpreter.version;
+    println!("Python {major}.{minor}.{patch}, at most {calls} calls of a section");
+    let backend = LocalBackend::new(Options::new(repository.path().to_owned(), interpreter))
+        .expect("a sandbox");
+    let options = menace_source::Options {
+        scanner: menace_source::ScannerChoice::Builtin,
+        ..menace_source::Options::default()
+    };
+    let analysis =
+        menace_source::analyze(repository.path(), &options, &|_, _| {}).expect("an analysis");
+    let plan = Reach {
+        seed: Seed(seed),
+        calls,
+        round: ROUND,
+        learn: !has("--without-learning"),
+        workers: std::thread::available_parallelism().map_or(1, usize::from),
+        cancel: Cancel::default(),
+        inputs: InputSettings {
+            // What well-meaning callers pass.
+            strategies: vec![
+                Strategy::Signature,
+                Strategy::Smart,
+                Strategy::Synthetic,
+                Strategy::Random,
+            ],
+            ..InputSettings::default()
+        },
+    };
+    let started = Instant::now();
+    let listed = |path: &str| {
+        modules.iter().any(|module| path.strip_prefix(PACKAGE) == Some(&format!("/{module}")))
+    };
+    let wanted = |module: &menace_model::ModuleReport, section: &Section| {
+        listed(&module.path) && is_public(section)
+    };
+    let reached = reach(&analysis, &backend, &plan, &wanted).expect("calls");
+    print(&by_name(reached), shown);
+    println!("{:.0} s", started.elapsed().as_secs_f64());
+}
+
+fn interpreter(repository: &Path) -> Interpreter {
+    let sources: Vec<Source> = menace_sandbox::harness_sources()
+        .iter()
+        .map(|(name, text)| Source { name: (*name).to_owned(), text: (*text).to_owned() })
+        .collect();
+    let search = Search {
+        python: None,
+        repository,
+        path: OsStr::new("/usr/local/bin:/usr/bin"),
+        home: None,
+        sources: &sources,
+        cache: None,
+    };
+    Interpreter::find(&search).expect("a Python")
+}
+
+/// Copies a module, and the package files around it.
+fn copy(stdlib: &Path, repository: &Path, module: &str) {
+    let package = repository.join(PACKAGE);
+    let path = Path::new(module);
+    let directory = package.join(path.parent().unwrap_or(Path::new("")));
+    std::fs::create_dir_all(&directory).expect("a directory");
+    for around in path.ancestors().skip(1) {
+        std::fs::write(package.join(around).join("__init__.py"), "").expect("a file");
+    }
+    std::fs::copy(stdlib.join(path), package.join(path)).expect("a module of the library");
+}
+
+fn is_public(section: &Section) -> bool {
+    let name = targets::bare(section.id.qualname());
+    let is_called = !matches!(section.kind, SectionKind::Module | SectionKind::Nested);
+    is_called && name.split('.').all(|part| !part.starts_with(['_', '<']))
+}
+
+/// By module, then by bare name: of several definitions Python keeps one.
+type ByName = BTreeMap<String, BTreeMap<String, Reached>>;
+
+fn by_name(reached: Vec<Reached>) -> ByName {
+    let mut modules = ByName::new();
+    for one in reached {
+        let path = one.section.as_str().split("::").next().unwrap_or_default();
+        let path = path.strip_prefix(PACKAGE).unwrap_or(path).trim_start_matches('/').to_owned();
+        let name = targets::bare(one.section.qualname()).to_owned();
+        let names = modules.entry(path).or_default();
+        if names.get(&name).is_none_or(|known| !known.returned) {
+            names.insert(name, one);
+        }
+    }
+    modules
+}
+
+fn print(modules: &ByName, shown: usize) {
+    let percent = |reached: usize, all: usize| 100.0 * reached as f64 / all.max(1) as f64;
+    println!("\n| module | public | returned | percent |\n|---|---|---|---|");
+    let (mut reached, mut all, mut calls) = (0, 0, 0);
+    for (module, names) in modules {
+        let returned = names.values().filter(|one| one.returned).count();
+        println!(
+            "| `{module}` | {} | {returned} | {:.0} |",
+            names.len(),
+            percent(returned, names.len())
+        );
+        reached += returned;
+        all += names.len();
+        calls += names.values().map(|one| one.calls).sum::<usize>();
+    }
+    let total = percent(reached, all);
+    println!("| all | {all} | {reached} | {total:.1} |");
+    println!("\nwanted: {WANTED_PERCENT:.0} %; calls: {calls}\n\nNot reached:\n");
+    for (module, names) in modules {
+        for (name, one) in names.iter().filter(|(_, one)| !one.returned) {
+            let reasons = one.reasons.iter().take(shown);
+            let told = reasons.map(|(reason, count)| format!("{count}x {reason}"));
+            let told = one.closed.clone().into_iter().chain(told).collect::<Vec<_>>().join("; ");
+            println!("- `{module}` `{name}`: {told}");
+        }
+    }
+}
