@@ -19,6 +19,7 @@ crate::on_every_tier![
     an_import_may_leave_what_nobody_may_read,
     the_layer_itself_is_out_of_reach,
     the_strictest_level_has_no_way_around_the_repository,
+    nothing_is_left_beside_the_layer,
     links_in_place_of_directories_are_not_followed,
     what_the_interpreter_has_open_is_no_letter_box,
 ];
@@ -206,6 +207,14 @@ fn the_strictest_level_has_no_way_around_the_repository(tier: Tier) {
     let mut session = bench.session_of(&spec);
     let seen = session.value(ask("write_beside"));
     assert!(!items(&seen).contains(&Value::from("smuggled.txt")), "{seen:?}");
+}
+
+fn nothing_is_left_beside_the_layer(tier: Tier) {
+    let bench = Bench::new(tier, guest!("layers_empty.py"));
+    let mut session = bench.session();
+    for _ in 0..3 {
+        assert_eq!(session.value(ask("leave_beside")), Value::Bool(false));
+    }
 }
 
 fn links_in_place_of_directories_are_not_followed(tier: Tier) {

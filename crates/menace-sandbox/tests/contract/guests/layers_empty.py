@@ -35,3 +35,14 @@ def write_beside():
         except OSError:
             pass
     return sorted(os.listdir("."))
+
+
+def leave_beside():
+    """Whether something is left where repository, home and temporary directory are; leaves it."""
+    path = os.path.join(os.path.dirname(ROOM), "smuggled.txt")
+    found = os.path.exists(path)
+    try:
+        write(path, "smuggled")
+    except OSError:
+        pass
+    return found
