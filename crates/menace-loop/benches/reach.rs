@@ -187,7 +187,18 @@ fn copy(stdlib: &Path, repository: &Path, module: &str) {
     for around in path.ancestors().skip(1) {
         std::fs::write(package.join(around).join("__init__.py"), "").expect("a file");
     }
-    std::fs::copy(stdlib.join(path), package.join(path)).expect("a module of the library");
+    let source = std::fs::read_to_string(stdlib.join(path)).expect("a module of the library");
+    // `from . import handler`: neighbours come along, and are not counted.
+    for line in source.lines() {
+        let Some(names) = line.strip_prefix("from . import ") else { continue };
+        for name in names.split(',').map(str::trim) {
+            let neighbour = path.with_file_name(format!("{name}.py"));
+            if let Ok(text) = std::fs::read(stdlib.join(&neighbour)) {
+                std::fs::write(package.join(&neighbour), text).expect("a file");
+            }
+        }
+    }
+    std::fs::write(package.join(path), source).expect("a file");
 }
 
 fn is_public(section: &Section) -> bool {

@@ -119,7 +119,9 @@ fn run(
     let mut lessons = Lessons::default();
     loop {
         let learnt = Arc::new(lessons.clone());
-        subjects.iter_mut().for_each(|subject| subject.explorer.hear(&learnt));
+        for subject in subjects.iter_mut() {
+            subject.explorer.hear(&learnt);
+        }
         let numbers: Vec<usize> = subjects.iter().map(|one| one.explorer.calls()).collect();
         let generations: Vec<Vec<Call>> =
             subjects.iter_mut().map(|subject| subject.explorer.next_generation()).collect();

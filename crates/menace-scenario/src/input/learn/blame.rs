@@ -3,13 +3,10 @@
 use menace_model::{MethodCall, ParamKind, SectionId, Stage, Value};
 
 use super::complaint::Complaint;
+use super::value::{Container, class_of, items, mentions, quotes, wanted_count};
 use crate::input::Input;
 use crate::input::facts::{Facts, Told};
-use crate::input::infer::literal;
 use crate::input::shape::Shape;
-
-/// Longer tuples are like lists.
-const MAX_PLACES: usize = 12;
 
 /// A parameter that got the wrong thing, or that should not be left out.
 #[derive(Debug, Clone, PartialEq)]
@@ -23,33 +20,6 @@ pub(crate) struct Place {
     pub count: Option<usize>,
     /// This would do, not what the complaint says.
     pub instead: Option<Shape>,
-}
-
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Container {
-    List,
-    TupleOf,
-    Dict,
-    /// In that place, beside these.
-    Tuple(usize, Vec<Shape>),
-    /// It is what a function returns.
-    Function,
-}
-
-impl Container {
-    pub(crate) fn of(&self, item: Shape) -> Shape {
-        match self {
-            Self::List => Shape::list(item),
-            Self::TupleOf => Shape::TupleOf(Box::new(item)),
-            Self::Dict => Shape::Dict(Box::new(Shape::text()), Box::new(item)),
-            Self::Tuple(at, shapes) => {
-                let mut shapes = shapes.clone();
-                shapes[*at] = item;
-                Shape::Tuple(shapes)
-            }
-            Self::Function => Shape::function(item),
-        }
-    }
 }
 
 /// A call of a function of the repository that was made for an input.
@@ -239,11 +209,10 @@ impl Made<'_, '_> {
         for param in &self.told.section.params {
             let by_name = || self.kwargs.iter().find(|(name, _)| *name == param.name);
             let value = match param.kind {
-                ParamKind::PositionalOnly => positional.next(),
+                ParamKind::PositionalOnly | ParamKind::VarPositional => positional.next(),
                 ParamKind::PositionalOrKeyword => {
                     positional.next().or_else(|| by_name().map(|(_, value)| value))
                 }
-                ParamKind::VarPositional => positional.next(),
                 ParamKind::KeywordOnly => by_name().map(|(_, value)| value),
                 ParamKind::VarKeyword => None,
             };
@@ -256,12 +225,6 @@ impl Made<'_, '_> {
     }
 }
 
-/// Does the message have the name as a word?
-pub(crate) fn mentions(message: &str, name: &str) -> bool {
-    let is_part = |char: char| char.is_alphanumeric() || char == '_';
-    name.len() > 1 && message.split(|char| !is_part(char)).any(|word| word == name)
-}
-
 /// Parameters whose values the message has as they are written.
 pub(crate) fn quoted<'f>(told: Told<'f>, input: &Input, message: &str) -> Vec<&'f str> {
     let made = Made { told, args: &input.args, kwargs: &input.kwargs };
@@ -270,101 +233,4 @@ pub(crate) fn quoted<'f>(told: Told<'f>, input: &Input, message: &str) -> Vec<&'
     let names = quoted.map(|(name, _)| name.to_owned()).collect::<Vec<_>>();
     let params = told.section.params.iter().map(|param| param.name.as_str());
     params.filter(|param| names.iter().any(|name| name == param)).collect()
-}
-
-/// Does the message have the value as it is written?
-fn quotes(message: &str, value: &Value) -> bool {
-    let is_part = |char: char| char.is_alphanumeric() || char == '.' || char == '-';
-    let has = |text: &str| message.split(|char| !is_part(char)).any(|word| word == text);
-    match value {
-        Value::Str(text) => {
-            text.as_str().is_some_and(|text| text.len() > 1 && message.contains(text))
-        }
-        Value::Int(number) => has(&number.to_string()),
-        Value::Float(number) => has(&format!("{number:?}")),
-        _ => false,
-    }
-}
-
-/// What is inside of a value, as far as it tells what the rest is like.
-fn items(value: &Value) -> Vec<(Container, &Value)> {
-    match value {
-        Value::List(items) => items.iter().take(1).map(|item| (Container::List, item)).collect(),
-        Value::Tuple(items) if items.len() <= MAX_PLACES => {
-            let shapes: Vec<Shape> = items.iter().map(literal::shape).collect();
-            let places = items.iter().enumerate();
-            places.map(|(at, item)| (Container::Tuple(at, shapes.clone()), item)).collect()
-        }
-        Value::Tuple(items) => {
-            items.iter().take(1).map(|item| (Container::TupleOf, item)).collect()
-        }
-        Value::Dict(pairs) => {
-            pairs.iter().take(1).map(|(_, item)| (Container::Dict, item)).collect()
-        }
-        Value::Returns(returned) => vec![(Container::Function, returned)],
-        Value::New { class, args, .. } if class.qualname() == "iter" => {
-            args.first().map(items).unwrap_or_default()
-        }
-        _ => Vec::new(),
-    }
-}
-
-/// How many items the value, or each of its own, should have. What takes it apart may have added
-/// some, as many as it found too many.
-fn wanted_count(
-    value: &Value,
-    expected: usize,
-    got: Option<usize>,
-) -> Option<(usize, Option<Container>)> {
-    let length = |value: &Value| match value {
-        Value::List(items) | Value::Tuple(items) => Some(items.len()),
-        Value::Str(text) => text.as_str().map(|text| text.chars().count()),
-        _ => None,
-    };
-    let count = |length: usize| match got {
-        Some(got) => (expected + length).checked_sub(got),
-        None => Some(expected),
-    };
-    let fits = |length: &usize| got.is_none_or(|got| (*length..=length + 2).contains(&got));
-    let is_small = |count: &usize| (1..=MAX_PLACES).contains(count);
-    let inside = items(value).into_iter().next().and_then(|(container, item)| {
-        let item = length(item).filter(|length| got.is_some_and(|got| got == *length))?;
-        Some((count(item).filter(is_small)?, Some(container)))
-    });
-    inside.or_else(|| Some((count(length(value).filter(fits)?).filter(is_small)?, None)))
-}
-
-/// The name of the value's class, as messages have it; none when only the guest knows.
-pub(crate) fn class_of(value: &Value) -> Option<&str> {
-    Some(match value {
-        Value::None => "NoneType",
-        Value::Bool(_) => "bool",
-        Value::Int(_) | Value::BigInt(_) => "int",
-        Value::Float(_) => "float",
-        Value::Complex { .. } => "complex",
-        Value::Str(_) => "str",
-        Value::Bytes(_) => "bytes",
-        Value::ByteArray(_) => "bytearray",
-        Value::List(_) => "list",
-        Value::Tuple(_) => "tuple",
-        Value::Set(_) => "set",
-        Value::FrozenSet(_) => "frozenset",
-        Value::Dict(_) => "dict",
-        Value::Ellipsis => "ellipsis",
-        Value::Returns(_)
-        | Value::Raises(_)
-        | Value::Yields(_)
-        | Value::Argument(_)
-        | Value::Async(_) => "function",
-        Value::Stub { .. } => "Stub",
-        Value::New { class, .. } => {
-            let name = class.qualname().rsplit('.').next()?;
-            // A function's result is of a class that only the guest knows.
-            return name.starts_with(char::is_uppercase).then_some(name);
-        }
-        Value::Repeat { value, .. } | Value::Shared { value, .. } | Value::After { value, .. } => {
-            return class_of(value);
-        }
-        Value::Name(_) | Value::Method { .. } | Value::Again(_) => return None,
-    })
 }
