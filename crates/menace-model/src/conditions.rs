@@ -147,6 +147,58 @@ pub struct Upstream {
     pub mocks: Vec<Mock>,
     /// Whoever has no answer of their own gets an empty one; otherwise they cannot be reached.
     pub answer_all: bool,
+    /// How a flaky one fails; in any of the ways when not given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure: Option<UpstreamFailure>,
+}
+
+/// How a service fails.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum UpstreamFailure {
+    Refused,
+    Reset,
+    /// It takes the question and says nothing.
+    Silence,
+    ServerError,
+    BadGateway,
+    Unavailable,
+    Garbage,
+    Truncated,
+    Html,
+    /// Well-formed, and something else than was asked for.
+    WrongShape,
+}
+
+impl UpstreamFailure {
+    pub const ALL: [Self; 10] = [
+        Self::Refused,
+        Self::Reset,
+        Self::Silence,
+        Self::ServerError,
+        Self::BadGateway,
+        Self::Unavailable,
+        Self::Garbage,
+        Self::Truncated,
+        Self::Html,
+        Self::WrongShape,
+    ];
+
+    /// As outcomes name it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Refused => "refused",
+            Self::Reset => "reset",
+            Self::Silence => "silence",
+            Self::ServerError => "500",
+            Self::BadGateway => "502",
+            Self::Unavailable => "503",
+            Self::Garbage => "garbage",
+            Self::Truncated => "truncated",
+            Self::Html => "html",
+            Self::WrongShape => "wrong shape",
+        }
+    }
 }
 
 /// A recorded or invented answer.

@@ -23,7 +23,9 @@ mod verdict;
 
 pub use call::{Call, How, ModuleRef, Target};
 pub use class::{Class, ClassField, ClassKind, ClassMethod, Classes, TypeNames};
-pub use conditions::{Burst, Conditions, Fault, FaultMode, Mock, Network, Peer, Upstream, When};
+pub use conditions::{
+    Burst, Conditions, Fault, FaultMode, Mock, Network, Peer, Upstream, UpstreamFailure, When,
+};
 pub use construction::{Blocked, Construction, Step};
 pub use finding::{Confidence, Finding, Lint, Severity};
 pub use hints::{CallSite, Hints, Literals, ParamHints, Part, Use};

@@ -41,6 +41,8 @@ class Upstream:
         # Whether those that were talked to so far are cut off.
         self.peers = {}
         self.kinds = Dice(seed, "kind of failure")
+        # How it fails, if that is not left to the dice.
+        self.failure = upstream.get("failure")
         self.requests = []
         self.without_timeout = 0
         self.addresses = {}
@@ -167,7 +169,7 @@ class Upstream:
     def _fate(self):
         """What goes wrong at the next request, if anything does: the fault, and how it strikes."""
         if self.flaky is not None and self.flaky.strikes():
-            return self.flaky, self.kinds.pick(self.flaky.offered, KINDS)
+            return self.flaky, self.failure or self.kinds.pick(self.flaky.offered, KINDS)
         if self.broken is not None and self.broken.strikes():
             # A link knows nothing of what is said over it.
             return self.broken, self.kinds.pick(self.broken.offered, BEFORE_ANSWER)

@@ -215,7 +215,7 @@ impl<'a> Explorer<'a> {
                 probes
             }
             Stage::Mutate(generation) => self.mutated(generation),
-            Stage::Trouble(round) => self.trouble.plan(round, self.seed.of("trouble")),
+            Stage::Trouble(round) => self.trouble.plan(round),
             Stage::Scale(round) => self.scaling.plan(round, self.corpus.best()),
             Stage::Confirm => self.suspects.iter().map(|finding| finding.probe.again()).collect(),
             Stage::Done => Vec::new(),

@@ -1,44 +1,16 @@
 //! Bits that are flipped on their way to the disk.
 
-use std::fs::File;
-use std::io::Write;
-use std::os::fd::AsFd;
-use std::os::unix::fs::FileExt;
-
 use menace_model::Random;
 
-use crate::confine::{Notice, sys as guest};
-use crate::sys;
+use super::instead;
+use crate::confine::Notice;
 
-/// More than this is written in parts, as the kernel may do too.
-const LARGEST: usize = 1 << 20;
-
-/// Writes what the guest wants to write, with one bit of it flipped, in its stead; the result is what
-/// the guest is told. Nothing when it cannot be done: the guest then writes by itself.
+/// Writes what the guest wants to write, with one bit of it flipped.
 pub(super) fn write(notice: &Notice, random: &mut Random) -> Option<i64> {
-    let [fd, address, length, offset, ..] = notice.arguments;
-    let positioned = match notice.number {
-        libc::SYS_write => false,
-        libc::SYS_pwrite64 => true,
-        _ => return None,
-    };
-    let mut data = vec![0; usize::try_from(length).ok()?.min(LARGEST)];
-    let read = guest::read_memory(notice.pid, address, &mut data).ok()?;
-    data.truncate(read);
-    if data.is_empty() {
-        return None;
-    }
-    let bit = random.below(data.len() as u64 * 8);
-    data[(bit / 8) as usize] ^= 1 << (bit % 8);
-    // The number of a thread is no number of a process.
-    let process = sys::pidfd_open(process_of(notice.pid)?).ok()?;
-    let mut file = File::from(guest::borrow_descriptor(process.as_fd(), fd as u32).ok()?);
-    let written =
-        if positioned { file.write_at(&data, offset).ok()? } else { file.write(&data).ok()? };
-    i64::try_from(written).ok()
-}
-
-fn process_of(thread: u32) -> Option<i32> {
-    let status = std::fs::read_to_string(format!("/proc/{thread}/status")).ok()?;
-    status.lines().find_map(|line| line.strip_prefix("Tgid:"))?.trim().parse().ok()
+    instead::write(notice, |data| {
+        if !data.is_empty() {
+            let bit = random.below(data.len() as u64 * 8);
+            data[(bit / 8) as usize] ^= 1 << (bit % 8);
+        }
+    })
 }

@@ -22,6 +22,8 @@ enum How {
     Read,
     /// Data goes into the file.
     Write,
+    /// A file comes to be.
+    Create,
     /// The file, or what is behind a name, becomes another.
     Change,
     /// What was written is to be safe.
@@ -46,7 +48,10 @@ impl Touch {
             let path = fs::read_link(format!("/proc/{}/fd/{fd}", notice.pid)).ok()?;
             Self { how, path }
         } else if BY_PATH.contains(&number) {
-            Self { how: How::Change, path: named(notice)? }
+            Self {
+                how: if creates(number) { How::Create } else { How::Change },
+                path: named(notice)?,
+            }
         } else {
             return None;
         };
@@ -69,7 +74,12 @@ impl Touch {
 
     /// Afterwards, something on the disk is not what it was.
     pub(super) fn changes(&self) -> bool {
-        matches!(self.how, How::Write | How::Change)
+        matches!(self.how, How::Write | How::Create | How::Change)
+    }
+
+    /// It cannot be done on a disk that is full.
+    pub(super) fn takes_space(&self) -> bool {
+        matches!(self.how, How::Write | How::Create)
     }
 }
 
@@ -78,12 +88,24 @@ impl fmt::Display for Touch {
         let what = match self.how {
             How::Read => "reading",
             How::Write => "writing to",
+            How::Create => "creating",
             How::Change => "changing",
             How::Sync => "syncing",
         };
         let name = self.path.file_name().unwrap_or(self.path.as_os_str());
         write!(f, "{what} `{}`", name.to_string_lossy())
     }
+}
+
+fn creates(number: i64) -> bool {
+    #[cfg(target_arch = "x86_64")]
+    if matches!(
+        number,
+        libc::SYS_open | libc::SYS_creat | libc::SYS_mkdir | libc::SYS_link | libc::SYS_symlink
+    ) {
+        return true;
+    }
+    matches!(number, libc::SYS_openat | libc::SYS_mkdirat | libc::SYS_linkat | libc::SYS_symlinkat)
 }
 
 /// The path that a call names, if the call changes something.

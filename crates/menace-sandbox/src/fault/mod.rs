@@ -9,6 +9,7 @@ mod corruption;
 mod disk;
 mod early;
 mod files;
+mod instead;
 mod memory;
 mod pauses;
 mod schedule;
@@ -143,7 +144,7 @@ impl Faults {
         for active in &mut self.active {
             let (what, outcome) = match (active.mode, &touch) {
                 (FaultMode::Disk, Some(touch)) => {
-                    (touch.to_string(), disk::strike(touch, &mut active.schedule))
+                    (touch.to_string(), disk::strike(notice, touch, &mut active.schedule))
                 }
                 (FaultMode::DiskCorruption, Some(touch)) if touch.writes_data() => {
                     let strikes = active.schedule.strikes();

@@ -115,6 +115,9 @@ fn conditions(out: &mut Writer, call: &Call, may_fork: bool) {
         out.open_dict();
         out.str("answer_all");
         out.bool(upstream.answer_all);
+        if let Some(failure) = upstream.failure {
+            entry(out, "failure", failure.as_str());
+        }
         out.str("mocks");
         out.list(upstream.mocks.len());
         for mock in &upstream.mocks {

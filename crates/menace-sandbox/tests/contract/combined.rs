@@ -51,7 +51,7 @@ fn good_answers() -> Upstream {
         delay_ms: 0,
         times: None,
     };
-    Upstream { mocks: vec![mock], answer_all: true }
+    Upstream { mocks: vec![mock], answer_all: true, failure: None }
 }
 
 fn troubled(ask: Ask, conditions: Conditions) -> Ask {

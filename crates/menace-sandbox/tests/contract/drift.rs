@@ -159,7 +159,8 @@ fn answers_drift(tier: Tier) {
     };
     let mut fetch = |when: Option<When>| {
         let mut ask = ask("fetch").with([Value::from("http://api.example/")]);
-        ask.0.conditions.upstream = Some(Upstream { mocks: vec![mock.clone()], answer_all: false });
+        ask.0.conditions.upstream =
+            Some(Upstream { mocks: vec![mock.clone()], answer_all: false, failure: None });
         session.run(match when {
             Some(when) => ask.drifting(when),
             None => ask,

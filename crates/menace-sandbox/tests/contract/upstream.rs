@@ -30,7 +30,7 @@ const URL: &str = "http://api.example/items";
 
 impl Ask {
     fn answered(mut self, mocks: Vec<Mock>, answer_all: bool) -> Self {
-        self.0.conditions.upstream = Some(Upstream { mocks, answer_all });
+        self.0.conditions.upstream = Some(Upstream { mocks, answer_all, failure: None });
         self
     }
 

@@ -1,6 +1,8 @@
 //! The same input in trouble: in company, with a failing disk, with unreliable services.
 
-use menace_model::{Burst, Fault, FaultMode, Outcome, Seed, Upstream, Value, Verdict, When};
+use menace_model::{
+    Burst, Fault, FaultMode, Outcome, Upstream, UpstreamFailure, Value, Verdict, When,
+};
 
 use super::probe::{Probe, Purpose};
 use crate::input::Input;
@@ -12,8 +14,8 @@ pub(super) const ROUNDS: usize = 3;
 const COMPANY: Burst = Burst { threads: 6, tasks: 6 };
 /// Opportunities of a fault that are tried one after the other.
 const SWEEP: u64 = 12;
-/// Ways in which a service fails.
-const FAILURES: u64 = 10;
+/// Later than the last opportunity: it counts them all and strikes at none.
+const NEVER: When = When::Nth(u64::MAX);
 /// Runs at once get in each other's way when each wants most of what there is.
 const STRETCHES: [i64; 6] = [10, 100, 1000, 10_000, 100_000, 1_000_000];
 
@@ -57,7 +59,7 @@ impl Trouble {
 
     /// Answers for those who call out, so that they get further than the first connection.
     pub(super) fn upstream(&self) -> Option<Upstream> {
-        self.talks.then(|| Upstream { mocks: Vec::new(), answer_all: true })
+        self.talks.then(|| Upstream { answer_all: true, ..Upstream::default() })
     }
 
     pub(super) fn note(&mut self, probe: &Probe, outcome: &Outcome) {
@@ -130,12 +132,12 @@ impl Trouble {
         subject.filter(|_| troubled).map(|subject| &subject.alone)
     }
 
-    pub(super) fn plan(&self, round: usize, seed: Seed) -> Vec<Probe> {
+    pub(super) fn plan(&self, round: usize) -> Vec<Probe> {
         let mut probes = Vec::new();
         for (at, subject) in self.subjects.iter().enumerate() {
             match round {
                 0 => self.first(subject, &mut probes),
-                1 => self.second(subject, seed, &mut probes),
+                1 => self.second(subject, &mut probes),
                 _ => self.sweep(at, subject, &mut probes),
             }
         }
@@ -152,7 +154,7 @@ impl Trouble {
         probes.push(other);
         if !subject.alone.files.touched.is_empty() {
             for mode in [FaultMode::Disk, FaultMode::Timeout] {
-                probes.push(self.faulty(subject, mode, When::Nth(1), subject.seed));
+                probes.push(self.faulty(subject, mode, NEVER));
             }
         }
         if subject.because == Because::Ordinary && subject.input.receiver.is_some() {
@@ -163,7 +165,7 @@ impl Trouble {
         }
     }
 
-    fn second(&self, subject: &Subject, seed: Seed, probes: &mut Vec<Probe>) {
+    fn second(&self, subject: &Subject, probes: &mut Vec<Probe>) {
         let by_chance = self.subjects.iter().any(|subject| subject.by_chance);
         if !by_chance && subject.because != Because::Asks {
             let mut company = Probe::new(subject.input.clone(), Purpose::Trouble, subject.seed);
@@ -173,26 +175,29 @@ impl Trouble {
         }
         let asks = matches!(subject.because, Because::Ordinary | Because::Asks);
         if self.talks && asks {
-            for way in 0..FAILURES {
-                let seed = seed.nth(way).0;
-                probes.push(self.faulty(subject, FaultMode::FlakyUpstream, When::Rate(1.0), seed));
+            for failure in UpstreamFailure::ALL {
+                let mut probe = self.faulty(subject, FaultMode::FlakyUpstream, When::Rate(1.0));
+                if let Some(upstream) = &mut probe.conditions.upstream {
+                    upstream.failure = Some(failure);
+                }
+                probes.push(probe);
             }
         }
     }
 
-    /// Every opportunity that the first one told of.
+    /// Every opportunity that there was.
     fn sweep(&self, at: usize, subject: &Subject, probes: &mut Vec<Probe>) {
         for &(_, mode, offered) in self.offered.iter().filter(|(one, ..)| *one == at) {
             if matches!(mode, FaultMode::Disk | FaultMode::Timeout) {
-                for nth in 2..=offered.min(SWEEP) {
-                    probes.push(self.faulty(subject, mode, When::Nth(nth), subject.seed));
+                for nth in 1..=offered.min(SWEEP) {
+                    probes.push(self.faulty(subject, mode, When::Nth(nth)));
                 }
             }
         }
     }
 
-    fn faulty(&self, subject: &Subject, mode: FaultMode, when: When, seed: u64) -> Probe {
-        let mut probe = Probe::new(subject.input.clone(), Purpose::Trouble, seed);
+    fn faulty(&self, subject: &Subject, mode: FaultMode, when: When) -> Probe {
+        let mut probe = Probe::new(subject.input.clone(), Purpose::Trouble, subject.seed);
         probe.conditions.faults = vec![Fault { mode, when }];
         probe.conditions.upstream = self.upstream();
         probe

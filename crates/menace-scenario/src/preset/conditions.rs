@@ -185,8 +185,11 @@ impl Preset {
         let is_bad = !conditions.network.is_perfect()
             || conditions.faults.iter().any(|fault| of_network.contains(&fault.mode));
         let mocks: Option<&[Mock]> = self.mocks.as_deref();
-        (is_bad || mocks.is_some())
-            .then(|| Upstream { mocks: mocks.unwrap_or_default().to_vec(), answer_all: true })
+        (is_bad || mocks.is_some()).then(|| Upstream {
+            mocks: mocks.unwrap_or_default().to_vec(),
+            answer_all: true,
+            failure: None,
+        })
     }
 }
 
@@ -260,7 +263,10 @@ mod tests {
             partition: vec![peer(Some("db"), Some(5432)), peer(None, Some(80))],
         };
         assert_eq!(found.network, expected);
-        assert_eq!(found.upstream, Some(Upstream { mocks: Vec::new(), answer_all: true }));
+        assert_eq!(
+            found.upstream,
+            Some(Upstream { mocks: Vec::new(), answer_all: true, failure: None })
+        );
     }
 
     #[test]
