@@ -182,23 +182,28 @@ fn interpreter(repository: &Path) -> Interpreter {
 fn copy(stdlib: &Path, repository: &Path, module: &str) {
     let package = repository.join(PACKAGE);
     let path = Path::new(module);
-    let directory = package.join(path.parent().unwrap_or(Path::new("")));
-    std::fs::create_dir_all(&directory).expect("a directory");
+    if package.join(path).exists() {
+        return;
+    }
+    std::fs::create_dir_all(package.join(path).with_file_name("")).expect("a directory");
     for around in path.ancestors().skip(1) {
         std::fs::write(package.join(around).join("__init__.py"), "").expect("a file");
     }
     let source = std::fs::read_to_string(stdlib.join(path)).expect("a module of the library");
-    // `from . import handler`: neighbours come along, and are not counted.
-    for line in source.lines() {
-        let Some(names) = line.strip_prefix("from . import ") else { continue };
+    std::fs::write(package.join(path), &source).expect("a file");
+    // `from . import handler`, `from ._exceptions import …`: neighbours come along, and are not
+    // counted.
+    let imports =
+        source.lines().filter_map(|line| line.strip_prefix("from .")?.split_once("import"));
+    for (from, names) in imports {
+        let names = if from.trim().is_empty() { names } else { from };
         for name in names.split(',').map(str::trim) {
             let neighbour = path.with_file_name(format!("{name}.py"));
-            if let Ok(text) = std::fs::read(stdlib.join(&neighbour)) {
-                std::fs::write(package.join(&neighbour), text).expect("a file");
+            if stdlib.join(&neighbour).exists() {
+                copy(stdlib, repository, neighbour.to_str().expect("a plain name"));
             }
         }
     }
-    std::fs::write(package.join(path), source).expect("a file");
 }
 
 fn is_public(section: &Section) -> bool {

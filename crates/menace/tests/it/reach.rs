@@ -10,18 +10,21 @@ use menace_sandbox::{Cancel, LocalBackend, Options};
 use menace_scenario::input::{InputSettings, Strategy};
 
 const MODULE: &str = r#"
+_KEY = object()
+
+
 class Gauge:
     def __init__(self, zq):
         self.zq = zq
 
     def half(self):
-        if type(self.zq) is not bytearray:
-            raise TypeError("a Gauge works on %s" % type(self.zq).__name__)
-        return self.zq[:1]
+        if self.zq is not _KEY:
+            raise RuntimeError("made by somebody else")
+        return 1
 
 
 def gauge():
-    return Gauge(bytearray(b"abc"))
+    return Gauge(_KEY)
 
 
 class Machine:
@@ -38,14 +41,14 @@ class Machine:
 
 
 def told(zq):
-    return getattr(zq, "symmetric_" + "difference")({1})
+    return {2} | getattr(zq, "symmetric_" + "difference")({1})
 
 
 def never():
     raise NotImplementedError
 "#;
 
-fn reached(calls: usize) -> Vec<Reached> {
+fn reached(learn: bool) -> Vec<Reached> {
     let repository = tempfile::tempdir().expect("a temporary directory");
     std::fs::write(repository.path().join("machines.py"), MODULE).expect("a module");
     let sources: Vec<Source> = menace_sandbox::harness_sources()
@@ -71,9 +74,9 @@ fn reached(calls: usize) -> Vec<Reached> {
             .expect("an analysis");
     let plan = Reach {
         seed: Seed(1),
-        calls,
+        calls: 40,
         round: 8,
-        learn: true,
+        learn,
         workers: 2,
         cancel: Cancel::default(),
         inputs: InputSettings {
@@ -87,7 +90,7 @@ fn reached(calls: usize) -> Vec<Reached> {
 
 #[test]
 fn a_section_is_reached_by_what_others_taught() {
-    let reached = reached(40);
+    let reached = reached(true);
     let of = |name: &str| {
         let found = reached.iter().find(|one| one.section.qualname() == name);
         found.unwrap_or_else(|| panic!("{name} is a section"))
@@ -100,4 +103,13 @@ fn a_section_is_reached_by_what_others_taught() {
     assert!(of("told").returned, "{:?}", of("told"));
     let never = of("never");
     assert!(!never.returned && never.reasons[0].0.contains("NotImplementedError"), "{never:?}");
+}
+
+#[test]
+fn nothing_of_it_is_reached_by_guessing() {
+    for one in reached(false) {
+        let is_hard = ["Gauge.half", "Machine.turn", "told", "never"];
+        let name = one.section.qualname();
+        assert_eq!(!one.returned, is_hard.contains(&name), "{one:?}");
+    }
 }
