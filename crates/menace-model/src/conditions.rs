@@ -148,7 +148,7 @@ pub struct Upstream {
     /// Whoever has no answer of their own gets an empty one; otherwise they cannot be reached.
     pub answer_all: bool,
     /// How a flaky one fails; in any of the ways when not given.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub failure: Option<UpstreamFailure>,
 }
 
