@@ -47,6 +47,8 @@ struct Run {
     explored: Vec<Explored>,
     verdicts: BTreeMap<(SectionId, usize), (Verdict, String)>,
     took: Duration,
+    /// Calls by what they were for and how they ended, and how long they took together.
+    times: BTreeMap<String, (usize, f64)>,
 }
 
 fn main() {
@@ -105,14 +107,25 @@ fn explore(analysis: &Analysis, directory: &Path) -> Run {
         inputs: InputSettings::default(),
     };
     let mut verdicts = BTreeMap::new();
+    let mut times: BTreeMap<String, (usize, f64)> = BTreeMap::new();
     let start = Instant::now();
     let explored = menace_loop::explore(analysis, &backend, &exploration, &mut |made: Made<'_>| {
+        let conditions = &made.call.conditions;
+        let kind = match (&conditions.burst, conditions.faults.first(), made.call.coverage) {
+            (Some(_), ..) => "in company",
+            (None, Some(fault), _) => fault.mode.as_str(),
+            (None, None, true) => "looking",
+            (None, None, false) => "measuring and confirming",
+        };
+        let time = times.entry(format!("{kind}, {}", made.outcome.verdict)).or_default();
+        time.0 += 1;
+        time.1 += made.outcome.runtime_metrics.total_ms / 1000.0;
         let input =
             format!("{:?} {:?} {:?}", made.call.args, made.call.kwargs, made.call.conditions);
         verdicts.insert((made.section.clone(), made.number), (made.outcome.verdict, input));
     })
     .expect("an exploration");
-    Run { explored, verdicts, took: start.elapsed() }
+    Run { explored, verdicts, took: start.elapsed(), times }
 }
 
 fn print_findings(analysis: &Analysis, run: &Run) {
@@ -131,6 +144,10 @@ fn print_findings(analysis: &Analysis, run: &Run) {
             let shown = format!("{:?} {:?} {:?}", input.receiver, input.args, input.kwargs);
             println!("        with {}", shown.chars().take(300).collect::<String>());
         }
+    }
+    println!("where the time went:");
+    for (verdict, (count, seconds)) in &run.times {
+        println!("    {verdict}: {count} calls, {seconds:.1} s");
     }
     let calls: usize = run.explored.iter().map(|explored| explored.calls).sum();
     println!("{} sections, {calls} calls in {:.1} s", run.explored.len(), run.took.as_secs_f64());

@@ -33,6 +33,9 @@ class Request:
 
 def speaks_http(data):
     """Whether this is the beginning of a request; `None` when that is still open."""
+    line, end, _ = data.partition(b"\n")
+    if end and b" HTTP/" not in line:
+        return False
     method, space, _ = data[:LONGEST_METHOD].partition(b" ")
     if space:
         return method in METHODS or method.isalpha() and method.isupper()

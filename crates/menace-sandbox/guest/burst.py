@@ -47,6 +47,12 @@ class Burst:
         self.deadline = monotonic() + self.seconds
         ways = _Ways(self, function, args, kwargs, receiver, is_async)
         alone = ways.go("alone", count)
+        if _leaves_stuck(alone):
+            # Who comes after it waits for ever: no company is needed to see that.
+            told = _nothing_told()
+            told.update(finished=_ended(alone), deadlocked=True)
+            self._tell(told, is_async, count)
+            return
         again = ways.go("alone again", count) if _is_whole(alone, count) else None
         if not _is_whole(again, count):
             self.outcome.note("no burst: the runs did not end one after the other, in time")
@@ -65,27 +71,44 @@ class Burst:
                 told = now
                 break
         if told is not None:
-            spawned = "tasks_spawned" if is_async else "threads_spawned"
-            self.told = dict(told, **{spawned: count})
+            self._tell(told, is_async, count)
+
+    def _tell(self, told, is_async, count):
+        spawned = "tasks_spawned" if is_async else "threads_spawned"
+        self.told = dict(told, **{spawned: count})
+
+
+def _ended(found):
+    return len(found["results"]) + len(found["raised"])
+
+
+def _leaves_stuck(found):
+    """Whether a run that ended left things such that the next one cannot go on."""
+    return found is not None and "signal" not in found and found["stuck"] and _ended(found) > 0
 
 
 def _is_whole(found, count):
     """Whether all runs came to an end."""
     if found is None or "signal" in found:
         return False
-    return found["over"] and len(found["results"]) + len(found["raised"]) == count
+    return found["over"] and _ended(found) == count
+
+
+def _nothing_told():
+    told = {"threads_spawned": 0, "tasks_spawned": 0, "finished": 0, "distinct_results": 0}
+    told.update(deadlocked=False, raised=[], differs=False)
+    return told
 
 
 def _compared(found, alone, again, count):
     """What differs between runs at once and two times one after the other."""
-    told = {"threads_spawned": 0, "tasks_spawned": 0, "finished": 0, "distinct_results": 0}
-    told.update(deadlocked=False, raised=[], differs=False)
+    told = _nothing_told()
     if found is None or "signal" in found:
         # The process was gone before it could tell.
         told["raised"] = [] if found is None else ["signal " + str(found["signal"])]
         return told
     known = set(alone["raised"]) | set(again["raised"])
-    told["finished"] = len(found["results"]) + len(found["raised"])
+    told["finished"] = _ended(found)
     told["deadlocked"] = told["finished"] < count and (
         found["stuck"] or found["seconds"] > alone["seconds"] * FOR_EVER + SLACK_SECONDS
     )

@@ -18,7 +18,7 @@ use menace_model::{Call, Intent, Outcome, Section, Seed, Target, Verdict};
 
 use crate::input::drift::Drift;
 use crate::input::{Input, Inputs, Lessons, Strategy};
-use crate::judge::{Shape, Weakness, WeaknessKind, Witness, weakness};
+use crate::judge::{Shape, Weakness, Witness, weakness};
 
 pub use probe::{Probe, Purpose};
 
@@ -217,7 +217,10 @@ impl<'a> Explorer<'a> {
             Stage::Mutate(generation) => self.mutated(generation),
             Stage::Trouble(round) => self.trouble.plan(round),
             Stage::Scale(round) => self.scaling.plan(round, self.corpus.best()),
-            Stage::Confirm => self.suspects.iter().map(|finding| finding.probe.again()).collect(),
+            Stage::Confirm => {
+                self.findings.extend(self.scaling.findings().into_iter().take(1));
+                self.suspects.iter().map(|finding| finding.probe.again()).collect()
+            }
             Stage::Done => Vec::new(),
         }
     }
@@ -300,9 +303,8 @@ impl<'a> Explorer<'a> {
             return;
         }
         if let Purpose::Scale { size, .. } = probe.purpose {
-            if let Some(finding) = self.scaling.note(&probe, size, outcome) {
-                self.suspect(finding);
-            } else if matches!(outcome.verdict, Verdict::TimedOut | Verdict::Crashed)
+            self.scaling.note(&probe, size, outcome);
+            if matches!(outcome.verdict, Verdict::TimedOut | Verdict::Crashed)
                 && let Some(weakness) = weakness(&self.witness(&call, &probe, outcome))
             {
                 self.suspect(Finding { weakness, probe });
@@ -355,15 +357,12 @@ impl<'a> Explorer<'a> {
     fn confirm(&mut self, probe: &Probe, outcome: &Outcome) {
         let at = self.suspects.iter().position(|finding| finding.probe.is_same_call(probe));
         let Some(at) = at else { return };
-        let finding = self.suspects.remove(at);
+        let mut finding = self.suspects.remove(at);
         let call = probe.call(&self.target);
-        let confirmed = match finding.weakness.kind {
-            // Measured several times already.
-            WeaknessKind::Slow => true,
-            kind => weakness(&self.witness(&call, &finding.probe, outcome))
-                .is_some_and(|again| again.kind == kind),
-        };
-        if confirmed {
+        let again = weakness(&self.witness(&call, &finding.probe, outcome));
+        if let Some(again) = again.filter(|again| again.kind == finding.weakness.kind) {
+            // The second look may have been the longer one.
+            finding.weakness = again;
             self.findings.push(finding);
         }
     }

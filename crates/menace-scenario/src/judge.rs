@@ -25,6 +25,7 @@ use std::fmt;
 use menace_model::{Call, Outcome, Raised};
 use serde::{Deserialize, Serialize};
 
+pub(crate) use growth::MEASURABLE_MS;
 pub use growth::{Growth, growth};
 pub use injection::MARKER;
 pub use shape::Shape;

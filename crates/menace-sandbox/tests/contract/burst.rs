@@ -11,6 +11,7 @@ crate::on_every_tier![
     a_lost_update_is_found_the_same_each_time,
     what_only_company_raises_is_named,
     a_deadlock_is_found_and_the_call_goes_on,
+    who_waits_for_a_lock_that_was_never_let_go_is_found,
     as_many_threads_as_were_asked_for_run,
     sound_sections_are_not_blamed,
     tasks_run_at_once_too,
@@ -47,6 +48,15 @@ fn assert_sound(outcome: &Outcome, spawned: u64) {
     assert_eq!(found, (false, false, &[][..]), "{report:?}");
     assert_eq!(report.threads_spawned + report.tasks_spawned, spawned, "{report:?}");
     assert_eq!(report.finished, spawned, "{report:?}");
+}
+
+fn who_waits_for_a_lock_that_was_never_let_go_is_found(tier: Tier) {
+    let bench = Bench::new(tier, GUEST);
+    let mut session = bench.session();
+    let outcome = session.run(method("forgetful").in_company(4, 0));
+    let report = report(&outcome);
+    assert!(report.deadlocked && report.finished == 1, "{report:?}");
+    assert_over(&mut session);
 }
 
 /// Nothing of it is there any more.

@@ -4,8 +4,10 @@ use menace_model::{Call, Conditions, Limits, Target};
 
 use crate::input::Input;
 
-/// Long enough for anything small, short enough to be waited for.
-const TIMEOUT_MS: u64 = 2_000;
+/// Long enough for nearly anything small, short enough to be waited for often.
+const LOOK_MS: u64 = 1_000;
+/// For runs in company, and for those that have to be sure.
+const PATIENT_MS: u64 = 3_000;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Purpose {
@@ -46,7 +48,7 @@ impl Probe {
             kwargs: self.input.kwargs.clone(),
             seed: self.seed,
             limits: Limits {
-                timeout_ms: TIMEOUT_MS,
+                timeout_ms: self.timeout_ms(),
                 processes: defaults.processes + u64::from(burst),
                 ..defaults
             },
@@ -56,6 +58,11 @@ impl Probe {
             coverage: self.coverage,
             ..Call::new(target.clone())
         }
+    }
+
+    fn timeout_ms(&self) -> u64 {
+        let patient = self.purpose == Purpose::Again || self.conditions.burst.is_some();
+        if patient { PATIENT_MS } else { LOOK_MS }
     }
 
     pub(super) fn again(&self) -> Self {

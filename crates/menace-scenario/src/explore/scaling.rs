@@ -1,41 +1,90 @@
 //! How the time of a section grows with its input.
+//!
+//! One look at a larger input tells whether there is anything to measure at all; only then is it
+//! measured, and what looks steep is measured once more.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use menace_model::{Outcome, Verdict};
 
 use super::probe::{Probe, Purpose};
 use super::{Finding, grow};
 use crate::input::Input;
-use crate::judge::{Growth, Weakness, WeaknessKind, growth};
+use crate::judge::{Growth, MEASURABLE_MS, Weakness, WeaknessKind, growth};
 
-/// Each round goes on where the one before could still measure nothing.
-pub(super) const ROUNDS: usize = 3;
-/// The sizes of each round; the last two of one are measured again in the next.
-const SIZES: [[u64; 3]; ROUNDS] =
-    [[1 << 9, 1 << 10, 1 << 11], [1 << 12, 1 << 13, 1 << 14], [1 << 15, 1 << 16, 1 << 17]];
-/// The least of so many measurements counts.
+pub(super) const ROUNDS: usize = 5;
+/// The sizes that are looked at.
+const LARGE: u64 = 1 << 12;
+const LARGER: u64 = 1 << 16;
+/// Of what is measured, the least of so many measurements counts.
 const MEASUREMENTS: usize = 2;
-/// A call that takes longer is not made larger still.
-const LONG_MS: f64 = 150.0;
+const LAST_MEASUREMENTS: usize = 3;
+/// What takes so long already is measured with smaller inputs, the rest with larger ones.
+const LONG_MS: f64 = 60.0;
+
+/// A part of the input, and how it grows.
+type Key = (usize, usize);
 
 #[derive(Debug, Default)]
 pub(super) struct Scaling {
-    samples: BTreeMap<(usize, usize), BTreeMap<u64, f64>>,
+    input: Option<Input>,
+    samples: BTreeMap<Key, BTreeMap<u64, f64>>,
     /// Ways that need not be followed further: too slow already, or refused.
-    ended: Vec<(usize, usize)>,
+    ended: BTreeSet<Key>,
+    measured: BTreeSet<Key>,
 }
 
 impl Scaling {
     pub(super) fn plan(&mut self, round: usize, best: Option<&Input>) -> Vec<Probe> {
-        let Some(input) = best else { return Vec::new() };
+        if self.input.is_none() {
+            self.input = best.cloned();
+        }
+        let keys = self.keys();
+        match round {
+            0 => self.looks(&keys, LARGE),
+            1 => self.measurements(&keys, LARGE),
+            2 => {
+                let rest: Vec<Key> =
+                    keys.into_iter().filter(|key| !self.measured.contains(key)).collect();
+                self.looks(&rest, LARGER)
+            }
+            3 => self.measurements(&keys, LARGER),
+            _ => {
+                let steep: Vec<Key> = keys.into_iter().filter(|key| self.is_steep(*key)).collect();
+                let sizes = |key: &Key| self.decisive(*key);
+                let all = steep
+                    .iter()
+                    .flat_map(|key| sizes(key).into_iter().flat_map(|size| self.probe(*key, size)));
+                all.flat_map(|probe| std::iter::repeat_n(probe, LAST_MEASUREMENTS)).collect()
+            }
+        }
+    }
+
+    fn keys(&self) -> Vec<Key> {
+        let parts = self.input.as_ref().map(grow::parts).unwrap_or_default();
+        let keys = parts.into_iter().flat_map(|(part, ways)| (0..ways).map(move |way| (part, way)));
+        keys.filter(|key| !self.ended.contains(key)).collect()
+    }
+
+    fn probe(&self, (part, way): Key, size: u64) -> Option<Probe> {
+        let grown = grow::grown(self.input.as_ref()?, part, way, size)?;
+        Some(Probe::new(grown, Purpose::Scale { part, way, size }, 1))
+    }
+
+    fn looks(&self, keys: &[Key], size: u64) -> Vec<Probe> {
+        keys.iter().filter_map(|key| self.probe(*key, size)).collect()
+    }
+
+    /// Three sizes of those that took a while at this one.
+    fn measurements(&mut self, keys: &[Key], size: u64) -> Vec<Probe> {
         let mut probes = Vec::new();
-        for (part, ways) in grow::parts(input) {
-            for way in (0..ways).filter(|way| !self.ended.contains(&(part, *way))) {
-                for size in SIZES[round] {
-                    let Some(grown) = grow::grown(input, part, way, size) else { continue };
-                    let purpose = Purpose::Scale { part, way, size };
-                    let probe = Probe::new(grown, purpose, 1);
+        for key in keys {
+            let took = self.samples.get(key).and_then(|samples| samples.get(&size)).copied();
+            let Some(took) = took.filter(|took| *took >= MEASURABLE_MS) else { continue };
+            self.measured.insert(*key);
+            let first = if took > LONG_MS { size / 4 } else { size };
+            for size in [first, 2 * first, 4 * first] {
+                if let Some(probe) = self.probe(*key, size) {
                     probes.extend(std::iter::repeat_n(probe, MEASUREMENTS));
                 }
             }
@@ -43,29 +92,35 @@ impl Scaling {
         probes
     }
 
-    /// A finding as soon as the growth is known to be too steep.
-    pub(super) fn note(&mut self, probe: &Probe, size: u64, outcome: &Outcome) -> Option<Finding> {
-        let Purpose::Scale { part, way, .. } = probe.purpose else { return None };
+    pub(super) fn note(&mut self, probe: &Probe, size: u64, outcome: &Outcome) {
+        let Purpose::Scale { part, way, .. } = probe.purpose else { return };
         let key = (part, way);
         let metrics = &outcome.runtime_metrics;
         let cpu_ms = metrics.user_cpu_ms + metrics.system_cpu_ms;
         match outcome.verdict {
             Verdict::Returned | Verdict::Refused | Verdict::Raised => {}
             // So long that it had to be stopped: as good as a measurement of that much.
-            Verdict::TimedOut => self.ended.push(key),
-            _ => {
-                self.ended.push(key);
-                return None;
+            Verdict::TimedOut => {
+                self.ended.insert(key);
             }
-        }
-        if cpu_ms > LONG_MS {
-            self.ended.push(key);
+            _ => {
+                self.ended.insert(key);
+                return;
+            }
         }
         let samples = self.samples.entry(key).or_default();
         let least = samples.entry(size).or_insert(f64::INFINITY);
         *least = least.min(cpu_ms);
-        let all: Vec<Growth> =
-            samples.iter().map(|(&size, &cpu_ms)| Growth { size, cpu_ms }).collect();
+    }
+
+    /// What was too steep, after everything was measured.
+    pub(super) fn findings(&self) -> Vec<Finding> {
+        let steep = self.measured.iter().filter(|key| self.is_steep(**key));
+        steep.filter_map(|key| self.finding(*key)).collect()
+    }
+
+    fn finding(&self, key: Key) -> Option<Finding> {
+        let all = self.growth_of(key);
         let power = growth(&all)?;
         let (from, to) = (all.first()?, all.last()?);
         let evidence = format!(
@@ -73,6 +128,22 @@ impl Scaling {
             from.cpu_ms, from.size, to.cpu_ms, to.size
         );
         let weakness = Weakness { kind: WeaknessKind::Slow, evidence, place: None };
-        Some(Finding { weakness, probe: probe.clone() })
+        Some(Finding { weakness, probe: self.probe(key, to.size)? })
+    }
+
+    fn is_steep(&self, key: Key) -> bool {
+        growth(&self.growth_of(key)).is_some()
+    }
+
+    fn growth_of(&self, key: Key) -> Vec<Growth> {
+        let samples = self.samples.get(&key).into_iter().flatten();
+        samples.map(|(&size, &cpu_ms)| Growth { size, cpu_ms }).collect()
+    }
+
+    /// The sizes that decide: the last three.
+    fn decisive(&self, key: Key) -> Vec<u64> {
+        let samples = self.samples.get(&key);
+        let sizes = samples.map(|samples| samples.keys().rev().take(3).copied().collect());
+        sizes.unwrap_or_default()
     }
 }

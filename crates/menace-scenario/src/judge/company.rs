@@ -1,11 +1,17 @@
 //! Many runs at once.
 
-use super::{Weakness, WeaknessKind, Witness};
+use super::effects::says;
+use super::{Weakness, WeaknessKind, Witness, is_refusal};
+
+/// Words in the name of a section that is meant to wait until somebody else does something.
+const WAITS: [&str; 9] = ["acquire", "wait", "get", "put", "join", "take", "lock", "enter", "recv"];
 
 pub(super) fn judge(witness: &Witness<'_>) -> Option<Weakness> {
     let burst = witness.outcome.burst.as_ref()?;
     let of = burst.threads_spawned + burst.tasks_spawned;
-    if burst.deadlocked {
+    // Nobody is meant to wait because somebody else was refused.
+    let refused = witness.alone.is_some_and(is_refusal);
+    if burst.deadlocked && (refused || !says(witness.section, &WAITS)) {
         return Some(Weakness::new(
             WeaknessKind::Deadlock,
             format!("{} of {of} runs at once never ended", of.saturating_sub(burst.finished)),

@@ -59,7 +59,7 @@ fn has_ended(outcome: &Outcome) -> bool {
 }
 
 /// Is one of the words a part of the last name?
-fn says(section: &str, words: &[&str]) -> bool {
+pub(super) fn says(section: &str, words: &[&str]) -> bool {
     let last = section.rsplit('.').next().unwrap_or(section).to_ascii_lowercase();
     last.split('_').any(|part| words.contains(&part))
 }

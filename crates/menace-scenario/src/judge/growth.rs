@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 /// Below this, a measurement is noise.
-const MEASURABLE_MS: f64 = 4.0;
+pub(crate) const MEASURABLE_MS: f64 = 4.0;
 /// Linear is 1, with a logarithm 1.2 at most; quadratic is 2.
 const TOO_STEEP: f64 = 1.6;
 

@@ -30,6 +30,11 @@ class Counter:
             self.n = n + 1
             return self.n
 
+    def forgetful(self):
+        """Takes the lock, and lets go of it only when all is well."""
+        self.lock.acquire()
+        raise ValueError("not today")
+
     def pop(self):
         """Looks, and then takes what may be gone by then."""
         if not self.items:
