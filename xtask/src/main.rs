@@ -17,6 +17,8 @@ cargo xtask bench sandbox
                     measure isolated calls against bare forks and bubblewrap
 cargo xtask bench reach
                     count what inputs reach of twenty modules of the standard library
+cargo xtask bench power
+                    measure what exploring finds in a repository with planted weaknesses
 cargo xtask docs    write the generated pages and tables below docs
 ";
 
@@ -62,6 +64,11 @@ fn bench(arguments: &[String]) -> Result<()> {
     if arguments.first().is_some_and(|what| what == "reach") {
         // It counts and does not measure: there is no need to wait for an optimised build.
         let bench = "bench --profile dev --package menace-loop --bench reach --";
+        let rest = arguments[1..].iter().map(String::as_str);
+        return cargo(bench.split(' ').chain(rest)).run();
+    }
+    if arguments.first().is_some_and(|what| what == "power") {
+        let bench = "bench --package menace-loop --bench power --";
         let rest = arguments[1..].iter().map(String::as_str);
         return cargo(bench.split(' ').chain(rest)).run();
     }

@@ -11,7 +11,7 @@ use protocol::{Answer, Question, Refusal};
 /// Longest answer that is read.
 const MAX_ANSWER_BYTES: u64 = 4 << 20;
 /// A model may think for a while.
-const TIMEOUT: Duration = Duration::from_secs(120);
+const TIMEOUT: Duration = Duration::from_mins(2);
 /// Attempts, when the service is overloaded or unreachable.
 const ATTEMPTS: u32 = 3;
 const FIRST_PAUSE: Duration = Duration::from_millis(500);

@@ -2,19 +2,19 @@
 //!
 //! The fixture `robustness` has 40 planted bugs and 40 sound twins, and says which is which. It is
 //! explored twice with the same seed: what was found, who was blamed wrongly, how long it took, and
-//! whether every call had the same verdict both times.
+//! whether every input had the same verdict both times.
 //!
-//! With a directory as argument, that is explored instead, and every finding is printed.
+//! Another exam, such as `fixtures/unseen`, or any repository can be named instead.
 
 #![expect(clippy::print_stdout, reason = "a benchmark prints its results")]
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use menace_loop::{Exploration, Explored, Made};
-use menace_model::{SectionId, Seed, Verdict};
+use menace_model::{Call, SectionId, Seed, Verdict};
 use menace_sandbox::interpreter::{Interpreter, Search, Source};
 use menace_sandbox::{Cancel, LocalBackend, init};
 use menace_scenario::explore::Budget;
@@ -45,7 +45,8 @@ struct Twin {
 
 struct Run {
     explored: Vec<Explored>,
-    verdicts: BTreeMap<(SectionId, usize), (Verdict, String)>,
+    /// By section and input.
+    verdicts: BTreeMap<(SectionId, String), BTreeSet<Verdict>>,
     took: Duration,
     /// Calls by what they were for and how they ended, and how long they took together.
     times: BTreeMap<String, (usize, f64)>,
@@ -55,17 +56,16 @@ fn main() {
     if init::requested() {
         init::run();
     }
-    let directory = std::env::args().skip(1).find(|argument| !argument.starts_with("--"));
-    if let Some(directory) = directory {
-        let analysis = analysis(Path::new(&directory));
-        let run = explore(&analysis, Path::new(&directory));
-        print_findings(&analysis, &run);
+    let named = std::env::args().skip(1).find(|argument| !argument.starts_with("--"));
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let directory = root.join(named.as_deref().unwrap_or("fixtures/robustness"));
+    let Ok(text) = std::fs::read_to_string(directory.join("expected.json")) else {
+        let analysis = analysis(&directory);
+        print_findings(&analysis, &explore(&analysis, &directory));
         return;
-    }
-    let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/robustness");
-    let text = std::fs::read_to_string(fixture.join("expected.json")).expect("what to expect");
+    };
     let expected: Expected = serde_json::from_str(&text).expect("expected.json");
-    let source = fixture.join("src");
+    let source = directory.join("src");
     let analysis = analysis(&source);
     let run = explore(&analysis, &source);
     print_findings(&analysis, &run);
@@ -120,9 +120,11 @@ fn explore(analysis: &Analysis, directory: &Path) -> Run {
         let time = times.entry(format!("{kind}, {}", made.outcome.verdict)).or_default();
         time.0 += 1;
         time.1 += made.outcome.runtime_metrics.total_ms / 1000.0;
-        let input =
-            format!("{:?} {:?} {:?}", made.call.args, made.call.kwargs, made.call.conditions);
-        verdicts.insert((made.section.clone(), made.number), (made.outcome.verdict, input));
+        let Call { receiver, args, kwargs, conditions, seed, .. } = made.call;
+        let input = format!("{receiver:?} {args:?} {kwargs:?} {conditions:?} {seed}");
+        let known: &mut BTreeSet<Verdict> =
+            verdicts.entry((made.section.clone(), input)).or_default();
+        known.insert(made.outcome.verdict);
     })
     .expect("an exploration");
     Run { explored, verdicts, took: start.elapsed(), times }
@@ -191,20 +193,22 @@ fn compare(analysis: &Analysis, run: &Run, expected: &Expected) {
     );
 }
 
-/// Calls that measure time are made until it can be measured: only their number may differ.
+/// Which inputs are measured depends on how long they take: those may be made in one run only.
 fn determinism(one: &Run, other: &Run) {
-    let mut same = 0;
+    let (mut same, mut once) = (0, 0);
     let mut others = Vec::new();
-    for (key, (verdict, input)) in &one.verdicts {
+    for (key, verdicts) in &one.verdicts {
         match other.verdicts.get(key) {
-            Some((again, input_again)) if again == verdict && input_again == input => same += 1,
-            again => others.push(format!("{} #{}: {verdict}, then {again:?}", key.0, key.1)),
+            Some(again) if again == verdicts => same += 1,
+            Some(again) => others.push(format!("{}: {verdicts:?}, then {again:?}", key.0)),
+            None => once += 1,
         }
     }
-    println!("same input, same verdict: {same} of {} calls", one.verdicts.len());
-    for other in others.iter().take(20) {
-        println!("    {}", other.chars().take(160).collect::<String>());
-    }
+    println!(
+        "two runs with one seed: {same} of {} inputs had the same verdicts, {once} were made in one run only",
+        one.verdicts.len()
+    );
+    others.iter().for_each(|other| println!("    {other}"));
 }
 
 /// `package.module:Qualified.name`.

@@ -61,7 +61,7 @@ impl Plugins {
         let mut plugins = Vec::new();
         for path in paths {
             for file in files(path)? {
-                plugins.push(Plugin::new(file, isolation)?);
+                plugins.push(Plugin::new(&file, isolation)?);
             }
         }
         Ok(Self(plugins))
@@ -91,8 +91,8 @@ impl Plugins {
 }
 
 impl Plugin {
-    fn new(path: PathBuf, isolation: &Isolation) -> Result<Self, PluginError> {
-        let read = |source| PluginError::Read { path: path.clone(), source };
+    fn new(path: &Path, isolation: &Isolation) -> Result<Self, PluginError> {
+        let read = |source| PluginError::Read { path: path.to_owned(), source };
         let path = path.canonicalize().map_err(read)?;
         let name = module_name(&path);
         let (Some(name), Some(directory), Some(file)) = (name, path.parent(), path.file_name())
@@ -125,11 +125,11 @@ impl Plugin {
             (text("parameters"), Value::List(names)),
             (text("seed"), i64::try_from(shown.seed).map_or(Value::None, Value::Int)),
         ];
-        let named = |stub: &Named| {
+        let dict = |stub: &Named| {
             let pairs = stub.iter().map(|(name, value)| (text(name), value.clone()));
             Value::Dict(pairs.collect())
         };
-        let stubs = Value::List(stubs.iter().map(named).collect());
+        let stubs = Value::List(stubs.iter().map(dict).collect());
         let args = vec![stubs, Value::Dict(context)];
         Call { args, seed: shown.seed, ..Call::new(self.target.clone()) }
     }

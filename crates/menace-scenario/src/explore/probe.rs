@@ -6,6 +6,8 @@ use crate::input::Input;
 
 /// Long enough for nearly anything small, short enough to be waited for often.
 const LOOK_MS: u64 = 1_000;
+/// As much as anything small needs; who uses it up is looked at again with all that calls may have.
+const LOOK_BYTES: u64 = 256 << 20;
 /// For runs in company, and for those that have to be sure.
 const PATIENT_MS: u64 = 3_000;
 
@@ -48,7 +50,12 @@ impl Probe {
             kwargs: self.input.kwargs.clone(),
             seed: self.seed,
             limits: Limits {
-                timeout_ms: self.timeout_ms(),
+                timeout_ms: if self.is_patient() { PATIENT_MS } else { LOOK_MS },
+                memory_bytes: if self.is_patient() {
+                    defaults.memory_bytes
+                } else {
+                    Some(LOOK_BYTES)
+                },
                 processes: defaults.processes + u64::from(burst),
                 ..defaults
             },
@@ -60,9 +67,8 @@ impl Probe {
         }
     }
 
-    fn timeout_ms(&self) -> u64 {
-        let patient = self.purpose == Purpose::Again || self.conditions.burst.is_some();
-        if patient { PATIENT_MS } else { LOOK_MS }
+    fn is_patient(&self) -> bool {
+        self.purpose == Purpose::Again || self.conditions.burst.is_some()
     }
 
     pub(super) fn again(&self) -> Self {

@@ -52,9 +52,9 @@ impl Scaling {
             _ => {
                 let steep: Vec<Key> = keys.into_iter().filter(|key| self.is_steep(*key)).collect();
                 let sizes = |key: &Key| self.decisive(*key);
-                let all = steep
-                    .iter()
-                    .flat_map(|key| sizes(key).into_iter().flat_map(|size| self.probe(*key, size)));
+                let all = steep.iter().flat_map(|key| {
+                    sizes(key).into_iter().filter_map(|size| self.probe(*key, size))
+                });
                 all.flat_map(|probe| std::iter::repeat_n(probe, LAST_MEASUREMENTS)).collect()
             }
         }

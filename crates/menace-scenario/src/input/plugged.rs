@@ -36,22 +36,22 @@ impl Plugged {
 
 /// Is it data, that means the same in every interpreter?
 pub(crate) fn is_plain(value: &Value) -> bool {
-    let plain = match value {
+    let plain = matches!(
+        value,
         Value::None
-        | Value::Bool(_)
-        | Value::Int(_)
-        | Value::BigInt(_)
-        | Value::Float(_)
-        | Value::Complex { .. }
-        | Value::Str(_)
-        | Value::Bytes(_)
-        | Value::List(_)
-        | Value::Tuple(_)
-        | Value::Set(_)
-        | Value::FrozenSet(_)
-        | Value::Dict(_) => true,
-        _ => false,
-    };
+            | Value::Bool(_)
+            | Value::Int(_)
+            | Value::BigInt(_)
+            | Value::Float(_)
+            | Value::Complex { .. }
+            | Value::Str(_)
+            | Value::Bytes(_)
+            | Value::List(_)
+            | Value::Tuple(_)
+            | Value::Set(_)
+            | Value::FrozenSet(_)
+            | Value::Dict(_)
+    );
     let mut all = plain;
     if plain {
         value.each_child(&mut |child| all &= is_plain(child));

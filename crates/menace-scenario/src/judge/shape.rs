@@ -70,9 +70,10 @@ fn name(value: &Value, depth: usize) -> String {
         Value::Ellipsis => "...".to_owned(),
         Value::Name(reference) => reference.to_string(),
         Value::New { class, .. } => class.to_string(),
-        Value::Repeat { value, .. } | Value::Shared { value, .. } => name(value, depth),
+        Value::Repeat { value, .. } | Value::Shared { value, .. } | Value::After { value, .. } => {
+            name(value, depth)
+        }
         Value::Method { on, name: method, .. } => format!("{}.{method}()", name(on, depth)),
-        Value::After { value, .. } => name(value, depth),
         Value::Stub { .. } => "stub".to_owned(),
         Value::Returns(_) | Value::Raises(_) | Value::Argument(_) => "function".to_owned(),
         Value::Yields(_) => "generator function".to_owned(),

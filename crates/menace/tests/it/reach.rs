@@ -1,13 +1,11 @@
 //! What is learnt from calls that fail reaches code that guessing does not.
 
-use std::ffi::OsStr;
-use std::path::PathBuf;
-
 use menace_loop::{Reach, Reached, reach};
-use menace_model::{SectionKind, Seed};
-use menace_sandbox::interpreter::{Interpreter, Search, Source};
-use menace_sandbox::{Cancel, LocalBackend, Options};
+use menace_model::{Section, SectionKind, Seed};
+use menace_sandbox::Cancel;
 use menace_scenario::input::{InputSettings, Strategy};
+
+use crate::trial::Trial;
 
 const MODULE: &str = r#"
 _KEY = object()
@@ -49,29 +47,7 @@ def never():
 "#;
 
 fn reached(learn: bool) -> Vec<Reached> {
-    let repository = tempfile::tempdir().expect("a temporary directory");
-    std::fs::write(repository.path().join("machines.py"), MODULE).expect("a module");
-    let sources: Vec<Source> = menace_sandbox::harness_sources()
-        .iter()
-        .map(|(name, text)| Source { name: (*name).to_owned(), text: (*text).to_owned() })
-        .collect();
-    let search = Search {
-        python: None,
-        repository: repository.path(),
-        path: OsStr::new("/usr/local/bin:/usr/bin"),
-        home: None,
-        sources: &sources,
-        cache: None,
-    };
-    let interpreter = Interpreter::find(&search).expect("a Python");
-    let options = Options {
-        init: PathBuf::from(env!("CARGO_BIN_EXE_menace")),
-        ..Options::new(repository.path().to_owned(), interpreter)
-    };
-    let backend = LocalBackend::new(options).expect("a sandbox");
-    let analysis =
-        menace_source::analyze(repository.path(), &menace_source::Options::default(), &|_, _| {})
-            .expect("an analysis");
+    let trial = Trial::new("machines.py", MODULE);
     let plan = Reach {
         seed: Seed(1),
         calls: 40,
@@ -85,7 +61,8 @@ fn reached(learn: bool) -> Vec<Reached> {
         },
     };
     let is_called = |kind: SectionKind| kind != SectionKind::Module;
-    reach(&analysis, &backend, &plan, &|_, section| is_called(section.kind)).expect("calls")
+    let wanted = |_: &_, section: &Section| is_called(section.kind);
+    reach(&trial.analysis, &trial.backend, &plan, &wanted).expect("calls")
 }
 
 #[test]

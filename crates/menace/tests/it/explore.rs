@@ -1,0 +1,133 @@
+//! Exploring finds what is weak, blames nobody else, and does the same each time.
+
+use std::collections::BTreeMap;
+
+use menace_loop::{Exploration, explore};
+use menace_model::{Seed, Verdict};
+use menace_sandbox::Cancel;
+use menace_scenario::explore::Budget;
+use menace_scenario::input::InputSettings;
+
+use crate::trial::Trial;
+
+const MODULE: &str = r#"
+import json
+import os
+import threading
+import urllib.request
+from typing import Dict, List
+
+
+def mean(values: List[float]) -> float:
+    return sum(values) / len(values)
+
+
+def mean_or_refusal(values: List[float]) -> float:
+    if not values:
+        raise ValueError("no values")
+    return sum(values) / len(values)
+
+
+def mode(config: Dict[str, str]) -> str:
+    if config.get("mode") == "strict-77":
+        return [][0]
+    return "lax"
+
+
+def unique(items: List[int]) -> List[int]:
+    found = []
+    for item in items:
+        if item not in found:
+            found.append(item)
+    return found
+
+
+def unique_at_once(items: List[int]) -> List[int]:
+    return list(dict.fromkeys(items))
+
+
+def save(data: Dict[str, int]) -> None:
+    with open("state.json", "w") as file:
+        json.dump(data, file)
+
+
+def save_whole(data: Dict[str, int]) -> None:
+    name = "whole.json.%d" % threading.get_ident()
+    try:
+        with open(name, "w") as file:
+            json.dump(data, file)
+        os.replace(name, "whole.json")
+    except BaseException:
+        if os.path.exists(name):
+            os.unlink(name)
+        raise
+
+
+def weather(city: str) -> str:
+    with urllib.request.urlopen("http://weather.example/") as answer:
+        return answer.read().decode("utf-8", "replace")[:4]
+
+
+def greeting(name: str) -> int:
+    return os.system("echo " + name)
+
+
+class Seats:
+    def __init__(self) -> None:
+        self.free = 1000
+
+    async def book(self, count: int) -> int:
+        import asyncio
+        if count <= 0 or count > self.free:
+            raise ValueError("so many there are not")
+        await asyncio.sleep(0)
+        self.free -= count
+        return self.free
+"#;
+
+type Verdicts = BTreeMap<(String, usize), Verdict>;
+
+fn explored(trial: &Trial) -> (BTreeMap<String, Vec<String>>, Verdicts) {
+    let exploration = Exploration {
+        seed: Seed(7),
+        budget: Budget::default(),
+        workers: 2,
+        cancel: Cancel::default(),
+        inputs: InputSettings::default(),
+    };
+    let mut verdicts = BTreeMap::new();
+    let explored = explore(&trial.analysis, &trial.backend, &exploration, &mut |made| {
+        // How many calls measure time depends on how long they take.
+        if made.call.coverage {
+            verdicts.insert((made.section.to_string(), made.number), made.outcome.verdict);
+        }
+    });
+    let kinds = explored.expect("an exploration").into_iter().map(|one| {
+        let kinds = one.findings.iter().map(|finding| finding.weakness.kind.to_string());
+        (one.section.qualname().to_owned(), kinds.collect())
+    });
+    (kinds.collect(), verdicts)
+}
+
+#[test]
+fn weaknesses_are_found_and_sound_sections_are_not_blamed() {
+    let trial = Trial::new("desk.py", MODULE);
+    let (found, verdicts) = explored(&trial);
+    for (section, kind) in [
+        ("mean", "unhandled"),
+        ("mode", "unhandled"),
+        ("unique", "slow"),
+        ("save", "partial_write"),
+        ("weather", "no_timeout"),
+        ("greeting", "injection"),
+        ("Seats.book", "race"),
+    ] {
+        assert!(found[section].iter().any(|one| one == kind), "{section}: {:?}", found[section]);
+    }
+    for section in ["mean_or_refusal", "unique_at_once", "save_whole", "Seats.__init__"] {
+        assert_eq!(found[section], Vec::<String>::new(), "{section}");
+    }
+    let (found_again, verdicts_again) = explored(&trial);
+    assert_eq!(found, found_again);
+    assert_eq!(verdicts, verdicts_again);
+}
