@@ -33,6 +33,8 @@ pub struct Budget {
     pub inputs: usize,
     /// Parameters at the edges of their types, one at a time.
     pub edges: usize,
+    /// Inputs of words that the source spells out.
+    pub words: usize,
     /// Inputs whose data has another schema.
     pub drifted: u64,
     /// Mutations in each generation.
@@ -45,7 +47,15 @@ pub struct Budget {
 
 impl Default for Budget {
     fn default() -> Self {
-        Self { inputs: 72, edges: 48, drifted: 4, mutations: 12, generations: 4, weaknesses: 4 }
+        Self {
+            inputs: 72,
+            edges: 48,
+            words: 12,
+            drifted: 4,
+            mutations: 12,
+            generations: 4,
+            weaknesses: 4,
+        }
     }
 }
 
@@ -196,6 +206,9 @@ impl<'a> Explorer<'a> {
                 for input in self.inputs.at_edges(self.budget.edges, self.seed.of("edges")) {
                     self.push(&mut probes, input);
                 }
+                for input in self.inputs.of_words(self.budget.words, self.seed.of("words")) {
+                    self.push(&mut probes, input);
+                }
                 if let Some(input) = self.inputs.largest(self.seed.of("largest")) {
                     self.push(&mut probes, input);
                 }
@@ -330,16 +343,17 @@ impl<'a> Explorer<'a> {
     }
 
     fn witness<'w>(&'w self, call: &'w Call, probe: &Probe, outcome: &'w Outcome) -> Witness<'w> {
+        let annotated = self.section.params.iter().all(|param| param.resolved.is_some());
+        let is_declared = self.declared.contains(&Shape::of(call));
         Witness {
             section: self.section.id.qualname(),
             params: &self.params,
             call,
             outcome,
             alone: self.trouble.alone(probe),
-            accepted: self.accepted.contains(&Shape::of(call)),
+            accepted: self.accepted.contains(&Shape::of(call)) && (is_declared || !annotated),
             ends: self.ends,
-            annotated: self.section.params.iter().all(|param| param.resolved.is_some())
-                && self.declared.contains(&Shape::of(call)),
+            annotated: annotated && is_declared,
         }
     }
 

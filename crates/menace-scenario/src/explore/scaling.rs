@@ -22,6 +22,8 @@ const LAST_MEASUREMENTS: usize = 3;
 /// What takes so long already is measured with smaller inputs, the rest with larger ones.
 const LONG_MS: f64 = 60.0;
 
+const TOO_LONG_MS: f64 = 400.0;
+
 /// A part of the input, and how it grows.
 type Key = (usize, usize);
 
@@ -82,7 +84,17 @@ impl Scaling {
             let took = self.samples.get(key).and_then(|samples| samples.get(&size)).copied();
             let Some(took) = took.filter(|took| *took >= MEASURABLE_MS) else { continue };
             self.measured.insert(*key);
-            let first = if took > LONG_MS { size / 4 } else { size };
+            // It may have been stopped: then it is no measurement.
+            if took > TOO_LONG_MS
+                && let Some(samples) = self.samples.get_mut(key)
+            {
+                samples.remove(&size);
+            }
+            let first = match took {
+                took if took > TOO_LONG_MS => size / 16,
+                took if took > LONG_MS => size / 4,
+                _ => size,
+            };
             for size in [first, 2 * first, 4 * first] {
                 if let Some(probe) = self.probe(*key, size) {
                     probes.extend(std::iter::repeat_n(probe, MEASUREMENTS));
@@ -101,7 +113,9 @@ impl Scaling {
             Verdict::Returned | Verdict::Refused | Verdict::Raised => {}
             // So long that it had to be stopped: as good as a measurement of that much.
             Verdict::TimedOut => {
-                self.ended.insert(key);
+                if self.measured.contains(&key) {
+                    self.ended.insert(key);
+                }
             }
             _ => {
                 self.ended.insert(key);

@@ -101,6 +101,16 @@ impl<'a> Facts<'a> {
         self.by_id.get(id).copied()
     }
 
+    /// What the methods of a class spell out, in the order of their names.
+    pub(crate) fn words_of(&self, class: &str) -> Vec<&'a str> {
+        let prefix = format!("{class}.");
+        let mut methods: Vec<(&String, &Told<'a>)> =
+            self.by_name.iter().filter(|(name, _)| name.starts_with(&prefix)).collect();
+        methods.sort_by_key(|(name, _)| *name);
+        let strings = methods.into_iter().flat_map(|(_, told)| &told.hints.literals.strings);
+        strings.map(String::as_str).collect()
+    }
+
     /// The section behind a dotted name; of a class, its constructor.
     pub(crate) fn named(&self, dotted: &str) -> Option<Told<'a>> {
         self.by_name

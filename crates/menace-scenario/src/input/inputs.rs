@@ -36,6 +36,8 @@ const MAX_REPEATS: usize = 40;
 
 /// A number that somebody may well count to.
 pub(crate) const LARGEST_COUNT: i64 = 1_000_000;
+/// Longer ones are messages.
+const LONGEST_WORD: usize = 24;
 /// So many attacks of one role on one parameter.
 const TELLING: usize = 6;
 /// So many declared shapes of a parameter have their edges tried.
@@ -316,6 +318,35 @@ impl<'a> Inputs<'a> {
         let given = assembled(&self.guesses, slots);
         let input = Self::finished(maker, receiver, given, Intent::Boundary, Strategy::Signature);
         has_numbers.then_some(input)
+    }
+
+    /// Every text one of the words that the section and its class spell out, all at once: names that
+    /// mean something there, and now and then the same one twice.
+    pub fn of_words(&self, count: usize, seed: Seed) -> Vec<Input> {
+        let own = self.told.hints.literals.strings.iter().map(String::as_str);
+        let class = class_of(self.told).map(|class| self.facts.words_of(&class));
+        let mut words: Vec<&str> = own.chain(class.into_iter().flatten()).collect();
+        words.retain(|word| word.len() <= LONGEST_WORD && !word.contains(char::is_whitespace));
+        words.sort_unstable();
+        words.dedup();
+        let is_text = |guess: &Guess| matches!(guess.best().bare(), Shape::Str(_));
+        if words.is_empty() || !self.guesses.iter().any(is_text) {
+            return Vec::new();
+        }
+        let mut inputs = Vec::new();
+        for turn in 0..count as u64 {
+            let mut maker = self.maker(seed.nth(turn));
+            let receiver = self.on(&mut maker, 0);
+            let mut slots = maker.slots(&self.guesses, Choice::TYPICAL);
+            for (guess, slot) in self.guesses.iter().zip(&mut slots) {
+                if is_text(guess) && slot.is_some() {
+                    *slot = maker.random.pick(&words).map(|word| Value::from(*word));
+                }
+            }
+            let given = assembled(&self.guesses, slots);
+            inputs.push(Self::finished(maker, receiver, given, Intent::Valid, Strategy::Signature));
+        }
+        inputs
     }
 
     fn attack(&self, param: usize, text: &str, seed: Seed) -> Input {

@@ -176,7 +176,14 @@ impl Mutator<'_> {
 
     fn text(&mut self, text: &PyStr) -> Value {
         let mut points: Vec<u32> = text.code_points().collect();
-        if self.random.chance(0.35)
+        let is_digit = |point: &u32| (0x30..0x3a).contains(point);
+        if let Some(start) = points.iter().position(is_digit)
+            && self.random.chance(0.15)
+        {
+            // A number in a text may be a count.
+            let length = points[start..].iter().take_while(|point| is_digit(point)).count();
+            points.splice(start..start + length, "99999999".chars().map(u32::from));
+        } else if self.random.chance(0.35)
             && let Some(literal) = self.literal_text()
         {
             let literal: Vec<u32> = literal.chars().map(u32::from).collect();

@@ -228,7 +228,8 @@ impl Lessons {
         }
     }
 
-    /// Puts what exceptions asked for before what was guessed.
+    /// Puts what exceptions asked for before what was guessed; of what was declared, only what is of
+    /// the same kind.
     pub(super) fn adjust(&self, facts: &Facts<'_>, section: &SectionId, guesses: &mut [Guess]) {
         let Some(params) = self.wants.get(section) else { return };
         let module = facts.section(section).map_or("", |told| told.module);
@@ -255,6 +256,10 @@ impl Lessons {
                 wanted.extend(named.map(|(shape, _)| (shape.clone(), 0.4)));
             }
             for (shape, weight) in wanted {
+                if guess.is_certain && !guess.shapes.iter().any(|(known, _)| narrows(known, &shape))
+                {
+                    continue;
+                }
                 let weight = top + weight;
                 match guess.shapes.iter_mut().find(|(known, _)| *known == shape) {
                     Some((_, own)) => *own = own.max(weight),
@@ -303,5 +308,16 @@ impl Lessons {
     ) -> Option<(Given, &[FixtureFile])> {
         let known = random.pick(self.calls.get(section)?)?;
         Some((known.given.clone(), known.files.as_slice()))
+    }
+}
+
+/// Is everything of this shape also of the declared kind?
+fn narrows(declared: &Shape, shape: &Shape) -> bool {
+    match (declared.bare(), shape.bare()) {
+        (Shape::Any, _) | (Shape::Dict(..), Shape::Record(_)) => true,
+        (declared, Shape::OneOf(values)) => {
+            values.iter().all(|value| narrows(declared, &infer::literal::shape(value)))
+        }
+        (declared, shape) => std::mem::discriminant(declared) == std::mem::discriminant(shape),
     }
 }
