@@ -16,6 +16,9 @@ use menace_source::{Analysis, SurveyError};
 use crate::survey::Surveyed;
 use crate::targets;
 
+/// A sandbox may be lost to the machine's own troubles; a second one is not.
+const ATTEMPTS: u32 = 2;
+
 /// How far to go.
 #[derive(Debug, Clone)]
 pub struct Exploration {
@@ -170,23 +173,34 @@ fn outcomes(
         )
     });
     let places: Vec<(usize, usize)> = jobs.iter().map(|(at, index, _)| (*at, *index)).collect();
+    let jobs: Vec<Job> = jobs.into_iter().map(|(_, _, job)| job).collect();
     let mut outcomes: Vec<Vec<Option<Outcome>>> =
         generations.iter().map(|calls| vec![None; calls.len()]).collect();
-    let mut failed = None;
-    pool.run(jobs.into_iter().map(|(_, _, job)| job), |position, result| {
-        let (at, index) = places[position];
-        match result {
-            Ok(outcome) => outcomes[at][index] = Some(outcome),
-            Err(error) => failed = failed.take().or(Some(error)),
+    let mut waiting: Vec<usize> = (0..jobs.len()).collect();
+    for attempt in 1..=ATTEMPTS {
+        let mut failed = Vec::new();
+        let these = std::mem::take(&mut waiting);
+        pool.run(these.iter().map(|position| jobs[*position].clone()), |number, result| {
+            let (at, index) = places[these[number]];
+            match result {
+                Ok(outcome) => outcomes[at][index] = Some(outcome),
+                Err(error) => failed.push((these[number], error)),
+            }
+        });
+        for (position, error) in failed {
+            let lost = matches!(error, SandboxError::Lost(_) | SandboxError::Protocol(_));
+            if !lost || attempt == ATTEMPTS {
+                return Err(error);
+            }
+            tracing::warn!("a sandbox was lost, and its call is made again: {error}");
+            waiting.push(position);
         }
-    });
-    match failed {
-        Some(error) => Err(error),
-        None => outcomes
-            .into_iter()
-            .map(|section| {
-                section.into_iter().collect::<Option<_>>().ok_or(SandboxError::Cancelled)
-            })
-            .collect(),
+        if waiting.is_empty() {
+            break;
+        }
     }
+    outcomes
+        .into_iter()
+        .map(|section| section.into_iter().collect::<Option<_>>().ok_or(SandboxError::Cancelled))
+        .collect()
 }

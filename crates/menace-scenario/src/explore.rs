@@ -9,6 +9,8 @@ mod grow;
 mod network;
 mod probe;
 mod scaling;
+#[cfg(test)]
+mod tests;
 mod trouble;
 
 use std::collections::{BTreeSet, HashSet};

@@ -1,0 +1,149 @@
+//! With made-up outcomes: what is asked next depends on nothing else.
+
+use menace_model::{
+    Classes, FileChange, Files, Frame, Hints, How, ModuleRef, Raised, Returned, Stage, Touched,
+    TypeNames, Value,
+};
+
+use super::*;
+use crate::input::{Facts, InputSettings};
+use crate::judge::WeaknessKind;
+
+const SECTION: &str = r#"{"id": "shop.py::f", "kind": "function", "is_async": false,
+    "is_generator": false, "line": 1, "start_line": 1, "end_line": 2, "decorators": [],
+    "docstring": null, "params": [{"name": "count", "kind": "positional_or_keyword",
+    "annotation": "int", "resolved": {"Name": "builtins.int"}, "default": null}],
+    "returns": null, "complexity": 1, "calls": [], "construction": null}"#;
+
+fn returned(repr: &str) -> Outcome {
+    let value = Returned {
+        kind: "str".to_owned(),
+        repr: repr.to_owned(),
+        truncated: false,
+        length: None,
+        hash: Some(repr.to_owned()),
+        value: Some(Value::from(repr)),
+        items: None,
+        more: false,
+    };
+    Outcome { value: Some(value), ..Outcome::of(Verdict::Returned, Stage::Call) }
+}
+
+fn divided_by_zero() -> Outcome {
+    let frame = Frame { file: "shop.py".to_owned(), line: 2, function: "f".to_owned(), own: true };
+    let exception = Raised {
+        kind: "ZeroDivisionError".to_owned(),
+        message: "division by zero".to_owned(),
+        bases: vec!["ArithmeticError".to_owned()],
+        explicit: false,
+        frames: vec![frame],
+        errno: None,
+        cause: None,
+        group: Vec::new(),
+        notes: Vec::new(),
+    };
+    Outcome { exception: Some(exception), ..Outcome::of(Verdict::Raised, Stage::Call) }
+}
+
+/// Explores with a section that does what `f` says, to the end: the calls and the findings.
+fn explored(seed: u64, mut f: impl FnMut(&Call) -> Outcome) -> (Vec<Call>, Vec<Finding>) {
+    let section: Section = serde_json::from_str(SECTION).expect("a section");
+    let (classes, types, hints) = (Classes::default(), TypeNames::default(), Hints::default());
+    let mut facts = Facts::new(&classes, &types);
+    facts.add("shop", &section, &hints);
+    let settings = InputSettings::default();
+    let inputs = Inputs::new(&section, &hints, &facts, &settings);
+    let module = ModuleRef { name: "shop".to_owned(), path: None };
+    let target = Target { module, qualname: "f".to_owned(), how: How::Function };
+    let mut explorer = Explorer::new(&section, target, inputs, Budget::default(), Seed(seed));
+    let mut all = Vec::new();
+    loop {
+        let calls = explorer.next_generation();
+        if calls.is_empty() {
+            return (all, explorer.findings().to_vec());
+        }
+        let outcomes: Vec<Outcome> = calls.iter().map(&mut f).collect();
+        explorer.learn(&outcomes);
+        all.extend(calls);
+    }
+}
+
+fn is_zero(call: &Call) -> bool {
+    call.args == [Value::Int(0)]
+}
+
+#[test]
+fn the_same_seed_and_outcomes_give_the_same_calls() {
+    let run = |seed| explored(seed, |call| returned(&format!("{:?}", call.args))).0;
+    assert_eq!(run(1), run(1));
+    assert_ne!(run(1), run(2));
+}
+
+#[test]
+fn a_weakness_is_seen_twice_before_it_is_found() {
+    let divide = |call: &Call| if is_zero(call) { divided_by_zero() } else { returned("1") };
+    let (_, found) = explored(1, divide);
+    let [finding] = found.as_slice() else { panic!("{found:?}") };
+    assert_eq!(finding.weakness.kind, WeaknessKind::Unhandled);
+    assert_eq!(finding.weakness.place, Some(("shop.py".to_owned(), 2)));
+
+    let mut first = true;
+    let (_, found) = explored(1, |call| {
+        let once = is_zero(call) && std::mem::take(&mut first);
+        if once { divided_by_zero() } else { returned("1") }
+    });
+    assert_eq!(found, []);
+}
+
+#[test]
+fn what_hangs_gets_more_time_before_it_is_blamed() {
+    let hangs = |call: &Call| {
+        let verdict = if is_zero(call) { Verdict::TimedOut } else { Verdict::Returned };
+        Outcome::of(verdict, Stage::Call)
+    };
+    let (calls, found) = explored(1, hangs);
+    assert_eq!(found[0].weakness.kind, WeaknessKind::Hang);
+    let zeros: Vec<u64> =
+        calls.iter().filter(|call| is_zero(call)).map(|call| call.limits.timeout_ms).collect();
+    assert!(zeros.len() >= 2 && zeros[0] < zeros[zeros.len() - 1], "{zeros:?}");
+    // Busy machines are slow: it came to an end after all.
+    let (_, found) = explored(1, |call| {
+        let slow = is_zero(call) && call.limits.timeout_ms <= 1000;
+        let verdict = if slow { Verdict::TimedOut } else { Verdict::Returned };
+        Outcome::of(verdict, Stage::Call)
+    });
+    assert_eq!(found, []);
+}
+
+#[test]
+fn who_writes_gets_a_failing_disk_at_every_opportunity() {
+    let writes = |call: &Call| {
+        let touched = Touched {
+            path: "out.txt".to_owned(),
+            what: FileChange::Created,
+            bytes: 3,
+            hash: Some("whole".to_owned()),
+        };
+        let mut outcome = returned("1");
+        outcome.files = Files { touched: vec![touched], total: 1 };
+        if let Some(fault) = call.conditions.faults.first() {
+            let felt = menace_model::Felt {
+                mode: fault.mode,
+                offered: 3,
+                struck: u64::from(fault.when != menace_model::When::Nth(u64::MAX)),
+                first: None,
+                last_ms: None,
+            };
+            outcome.felt = vec![felt];
+            if outcome.felt[0].struck > 0 {
+                outcome.files.touched[0].hash = Some("half".to_owned());
+            }
+        }
+        outcome
+    };
+    let (calls, found) = explored(1, writes);
+    let faulty = |call: &&Call| !call.conditions.faults.is_empty();
+    // Two modes: once to count, and then each of three, and one of them again to be sure.
+    assert_eq!(calls.iter().filter(faulty).count(), 2 * (1 + 3) + 1);
+    assert_eq!(found[0].weakness.kind, WeaknessKind::PartialWrite);
+}
