@@ -41,7 +41,7 @@ pub struct Budget {
     pub drifted: u64,
     /// Mutations in each generation.
     pub mutations: usize,
-    /// Generations of mutations, as long as they reach something new.
+    /// Generations of mutations at most: a section whose last one reached nothing new gets no other.
     pub generations: usize,
     /// Weaknesses after which a section is known well enough.
     pub weaknesses: usize,
@@ -55,7 +55,7 @@ impl Default for Budget {
             words: 12,
             drifted: 4,
             mutations: 12,
-            generations: 4,
+            generations: 8,
             weaknesses: 4,
         }
     }
