@@ -18,7 +18,7 @@ use super::history::History;
 use super::hostile::{self, Threat};
 use super::infer::{self, Guess};
 use super::learn::Lessons;
-use super::make::arguments::{assembled, fitted};
+use super::make::arguments::{assembled, fitted, in_place};
 use super::make::file::Content;
 use super::make::{Choice, Given, Maker, Slots, Style};
 use super::misuse::Misuse;
@@ -33,6 +33,9 @@ use super::{Input, boundary, mutate};
 
 /// So many inputs in a row that were there before: there are no others.
 const MAX_REPEATS: usize = 40;
+
+/// The first bad input comes at this turn at the latest, however low the intensity is.
+const FIRST_BAD: u64 = 4;
 
 /// A number that somebody may well count to.
 pub(crate) const LARGEST_COUNT: i64 = 1_000_000;
@@ -270,6 +273,7 @@ impl<'a> Inputs<'a> {
             index: 0,
             made: [0; 10],
             turns: [0; 2],
+            is_dry: false,
             seen: HashSet::new(),
         }
     }
@@ -501,12 +505,7 @@ impl<'a> Inputs<'a> {
                     .map(|(shape, _)| boundary::values(&mut maker, shape, &guess.name))
                     .collect();
                 let values = boundary::interleaved(values);
-                let around = |value: Value| match guess.kind {
-                    menace_model::ParamKind::VarPositional => Value::List(vec![value]),
-                    _ => value,
-                };
-                let is_named = guess.kind == menace_model::ParamKind::VarKeyword;
-                let values = values.into_iter().filter(|_| !is_named).map(around);
+                let values = values.into_iter().map(|value| in_place(guess.kind, value));
                 let edge = |value| Edge { param, value, files: maker.files.clone() };
                 lists.push(values.map(edge).collect::<Vec<_>>());
             }
@@ -568,14 +567,15 @@ impl<'a> Inputs<'a> {
         for index in order {
             let guess = &self.guesses[index];
             let shape = maker.shape_of(guess, maker_spreads(turn)).clone();
+            // Of names that are passed on nobody knows a good one.
+            let is_named = guess.kind == menace_model::ParamKind::VarKeyword;
+            if is_named && !matches!(shape, Shape::Record(_) | Shape::Dict(..)) {
+                continue;
+            }
             let Some(bad) = hostile::value(&mut maker, &shape, &guess.name, threat) else {
                 continue;
             };
-            slots[index] = Some(match guess.kind {
-                menace_model::ParamKind::VarPositional => Value::List(vec![bad]),
-                menace_model::ParamKind::VarKeyword => continue,
-                _ => bad,
-            });
+            slots[index] = Some(in_place(guess.kind, bad));
             done += 1;
             if done == most {
                 break;
@@ -712,15 +712,40 @@ pub struct Stream<'a> {
     made: [usize; 10],
     /// How many good and bad ones there were.
     turns: [usize; 2],
+    /// The good ways have nothing new any more.
+    is_dry: bool,
     seen: HashSet<u64>,
 }
 
 impl Stream<'_> {
+    fn has_bad(&self) -> bool {
+        !self.bad.is_empty() && self.inputs.settings.threat.share() > 0.0
+    }
+
+    /// Another one that was not there before; none after so many attempts.
+    fn fresh(&mut self) -> Option<Input> {
+        for _ in 0..MAX_REPEATS {
+            let Some(input) = self.attempt() else { continue };
+            if self.is_dropped(&input) {
+                continue;
+            }
+            let mut hasher = DefaultHasher::new();
+            (&input.receiver, &input.args, &input.kwargs).hash(&mut hasher);
+            if self.seen.insert(hasher.finish()) {
+                return Some(input);
+            }
+        }
+        None
+    }
+
     fn next_way(&mut self) -> Way {
         let share = self.inputs.settings.threat.share();
         #[expect(clippy::cast_sign_loss, reason = "neither is negative")]
         let bad_before = |index: u64| (index as f64 * share).floor() as u64;
-        let is_bad = !self.bad.is_empty() && bad_before(self.index + 1) > bad_before(self.index);
+        let is_due = bad_before(self.index + 1) > bad_before(self.index)
+            || (self.index + 1 == FIRST_BAD && bad_before(FIRST_BAD) == 0)
+            || self.is_dry;
+        let is_bad = self.has_bad() && is_due;
         self.index += 1;
         let ways = if is_bad { &self.bad } else { &self.good };
         let turn = &mut self.turns[usize::from(is_bad)];
@@ -769,17 +794,11 @@ impl Iterator for Stream<'_> {
             self.index = u64::MAX;
             return if self.stubs.is_empty() { None } else { Some(self.stubs.remove(0)) };
         }
-        for _ in 0..MAX_REPEATS {
-            let Some(input) = self.attempt() else { continue };
-            if self.is_dropped(&input) {
-                continue;
-            }
-            let mut hasher = DefaultHasher::new();
-            (&input.receiver, &input.args, &input.kwargs).hash(&mut hasher);
-            if self.seen.insert(hasher.finish()) {
-                return Some(input);
-            }
+        let input = self.fresh();
+        if input.is_some() || self.is_dry || !self.has_bad() {
+            return input;
         }
-        None
+        self.is_dry = true;
+        self.fresh()
     }
 }

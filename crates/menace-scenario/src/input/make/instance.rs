@@ -85,6 +85,12 @@ impl Maker<'_, '_> {
     }
 
     fn typed_dict(&mut self, dotted: &str, class: &Class, style: Style) -> Value {
+        let fields = self.fields(dotted, class);
+        self.make(&Shape::Record(fields), "", style)
+    }
+
+    /// What a typed dictionary has.
+    pub(crate) fn fields(&self, dotted: &str, class: &Class) -> Vec<Field> {
         let field = |field: &menace_model::ClassField| Field {
             name: field.name.clone(),
             shape: field
@@ -93,8 +99,19 @@ impl Maker<'_, '_> {
                 .map_or(Shape::Any, |kind| annotation::shape_in(self.facts, kind, Some(dotted))),
             required: field.required,
         };
-        let fields = class.fields.iter().map(field).collect();
-        self.make(&Shape::Record(fields), "", style)
+        class.fields.iter().map(field).collect()
+    }
+
+    /// What is called to make an instance of a class, and with what; none when a call is no way.
+    pub(crate) fn takes(&self, class: &Class) -> Option<(Reference, Vec<Guess>)> {
+        let blocked = class.construction.blocked.as_ref();
+        let step = class.construction.steps.last()?;
+        let is_out_of_reach = |why: &Blocked| !matches!(why, Blocked::Recursive | Blocked::TooDeep);
+        if blocked.is_some_and(is_out_of_reach) || !step.members.is_empty() {
+            return None;
+        }
+        let guesses = self.constructor(step.constructor.as_ref(), &step.params, &step.class);
+        Some((self.facts.reference(&step.class)?, guesses))
     }
 
     /// A call of the constructor.

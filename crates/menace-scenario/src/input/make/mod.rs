@@ -114,7 +114,8 @@ impl<'a, 'f> Maker<'a, 'f> {
             Shape::Record(fields) => self.record(fields, style),
             Shape::Iterator(item) => {
                 let items = self.items(item, name, style);
-                new("builtins:iter", vec![Value::List(items)])
+                // A generator, because some are sent to, and closed.
+                started(Value::Yields(items))
             }
             Shape::AsyncIterator(item) => {
                 let items = self.items(item, name, style);
@@ -382,7 +383,7 @@ pub(crate) fn path_by_name(role: Option<Role>, name: &str) -> Option<PathWhat> {
 }
 
 /// What calling the function gives.
-fn started(function: Value) -> Value {
+pub(crate) fn started(function: Value) -> Value {
     let on = Box::new(function);
     Value::Method { on, name: "__call__".to_owned(), args: Vec::new(), kwargs: Vec::new() }
 }
