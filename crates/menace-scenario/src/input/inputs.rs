@@ -41,6 +41,10 @@ const FIRST_BAD: u64 = 4;
 pub(crate) const LARGEST_COUNT: i64 = 1_000_000;
 /// So many attacks of one role on one parameter.
 const TELLING: usize = 6;
+/// So many patterns of the source are searched.
+const MAX_PATTERNS: usize = 6;
+/// How often a text that a pattern is searched in is made for that pattern.
+const SEARCHED_SHARE: f64 = 0.3;
 /// So many declared shapes of a parameter have their edges tried.
 const DECLARED: usize = 4;
 /// Values of an optional parameter that are tried one by one, of so many of its shapes.
@@ -284,23 +288,23 @@ impl<'a> Inputs<'a> {
         let dangers = dangers::of(self.told.hints);
         let mut inputs = Vec::new();
         for (index, guess) in self.guesses.iter().enumerate() {
-            let takes_text = |(shape, _): &(Shape, f64)| {
-                matches!(shape.bare(), Shape::Str(_) | Shape::OneOf(_) | Shape::Path { .. })
-            };
-            if guess.is_variable() || !guess.shapes.iter().any(takes_text) {
+            if guess.is_variable() || !takes_text(guess) {
                 continue;
             }
             let named = role_of(&guess.name);
             let others = dangers.iter().copied().filter(|role| *role != named);
             for role in std::iter::once(named).chain(others) {
                 for text in hostile::telling(role).take(TELLING) {
-                    inputs.push(self.attack(index, text, seed));
+                    inputs.push(self.attack(index, Value::from(text), seed));
                     let is_read = matches!(role, Role::Code | Role::Command);
                     for prefix in dangers::prefixes(self.told.hints).filter(|_| is_read) {
-                        inputs.push(self.attack(index, &format!("{prefix}{text}"), seed));
+                        let text = Value::from(format!("{prefix}{text}"));
+                        inputs.push(self.attack(index, text, seed));
                     }
                 }
             }
+            let searched = self.searched(guess, 0).into_iter().take(TELLING);
+            inputs.extend(searched.map(|text| self.attack(index, text, seed)));
         }
         inputs
     }
@@ -322,11 +326,28 @@ impl<'a> Inputs<'a> {
         has_numbers.then_some(input)
     }
 
-    fn attack(&self, param: usize, text: &str, seed: Seed) -> Input {
+    /// Texts that the patterns of the source search long in, those of the parameter first; of
+    /// patterns that need a long text for it, when there is a size for one.
+    fn searched(&self, guess: &Guess, size: u64) -> Vec<Value> {
+        let own = guess.shapes.iter().filter_map(|(shape, _)| match shape {
+            Shape::Bounded(_, bounds) => bounds.pattern.as_ref(),
+            _ => None,
+        });
+        let mut patterns: Vec<&String> = Vec::new();
+        for pattern in own.chain(&self.told.hints.literals.patterns) {
+            if !patterns.contains(&pattern) {
+                patterns.push(pattern);
+            }
+        }
+        let texts = patterns.into_iter().take(MAX_PATTERNS);
+        boundary::interleaved(texts.map(|pattern| hostile::searched(pattern, size)).collect())
+    }
+
+    fn attack(&self, param: usize, text: Value, seed: Seed) -> Input {
         let mut maker = self.maker(seed);
         let receiver = self.on(&mut maker, 0);
         let mut slots = maker.slots(&self.guesses, Choice::TYPICAL);
-        slots[param] = Some(Value::from(text));
+        slots[param] = Some(text);
         let given = assembled(&self.guesses, slots);
         Self::finished(maker, receiver, given, Intent::Hostile, Strategy::Hostile)
     }
@@ -572,9 +593,14 @@ impl<'a> Inputs<'a> {
             if is_named && !matches!(shape, Shape::Record(_) | Shape::Dict(..)) {
                 continue;
             }
-            let Some(bad) = hostile::value(&mut maker, &shape, &guess.name, threat) else {
-                continue;
-            };
+            let mut bad = hostile::value(&mut maker, &shape, &guess.name, threat);
+            if threat.severity() == 4 && !guess.is_variable() && takes_text(guess) {
+                let searched = self.searched(guess, threat.size());
+                if !searched.is_empty() && maker.random.chance(SEARCHED_SHARE) {
+                    bad = maker.random.pick(&searched).cloned();
+                }
+            }
+            let Some(bad) = bad else { continue };
             slots[index] = Some(in_place(guess.kind, bad));
             done += 1;
             if done == most {
@@ -630,6 +656,14 @@ fn guesses(
     guesses.iter_mut().for_each(Guess::widen);
     lessons.adjust(facts, &told.section.id, &mut guesses);
     guesses
+}
+
+/// May it be a text?
+fn takes_text(guess: &Guess) -> bool {
+    let is_text = |(shape, _): &(Shape, f64)| {
+        matches!(shape.bare(), Shape::Str(_) | Shape::OneOf(_) | Shape::Path { .. })
+    };
+    guess.shapes.iter().any(is_text)
 }
 
 /// Parameter and rank of the shapes that are not the likeliest, the next likeliest first.

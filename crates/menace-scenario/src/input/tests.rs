@@ -242,3 +242,25 @@ fn a_generator_can_be_sent_to() {
     assert!(is_generator(&made[0].args[0]), "{made:?}");
     assert!(edges_of("typing.Generator[int, str, None]").iter().all(is_generator));
 }
+
+#[test]
+fn the_patterns_of_the_source_are_searched_in_what_nearly_matches() {
+    let is_searched = |input: &Input| {
+        let source = serde_json::to_string(&input.args[0]).expect("JSON");
+        source.contains(r#"{"$repeat":"a","times":40}"#) && source.contains('!')
+    };
+    let mut world = World::default();
+    world.hints.literals.patterns.push("^k=(a+)+$".to_owned());
+    let attacks = world.with(&["line: str"], |inputs| inputs.attacks(Seed(1)));
+    assert!(attacks.iter().any(is_searched), "{attacks:?}");
+    let hostile = |world: &mut World, intensity| {
+        world.settings.strategies = vec![Strategy::Hostile];
+        world.settings.threat = Threat::new(intensity, 1 << 30);
+        world.with(&["line: str"], |inputs| inputs.take(40, Seed(1)))
+    };
+    assert!(hostile(&mut world, 1.0).iter().any(is_searched));
+    assert!(!hostile(&mut world, 0.7).iter().any(is_searched));
+    // What a parameter alone is matched with.
+    world.hints = used("line", serde_json::json!([{"matched": "(a|b)*c"}]));
+    assert!(hostile(&mut world, 1.0).iter().any(is_searched));
+}
