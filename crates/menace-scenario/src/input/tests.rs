@@ -189,7 +189,7 @@ fn keywords(inputs: &[Input], name: &str) -> Vec<Value> {
     kwargs.filter(|(key, _)| key == name).map(|(_, value)| value.clone()).collect()
 }
 
-fn used(name: &str, uses: serde_json::Value) -> Hints {
+fn used(name: &str, uses: &serde_json::Value) -> Hints {
     let mut hints = serde_json::to_value(Hints::default()).expect("JSON");
     hints["params"] = serde_json::json!([
         {"name": name, "uses": uses, "documented": null, "passed": []}
@@ -199,7 +199,7 @@ fn used(name: &str, uses: serde_json::Value) -> Hints {
 
 #[test]
 fn keywords_have_the_names_that_are_asked_for() {
-    let hints = used("options", serde_json::json!([{"key": "size"}, {"key": "text"}]));
+    let hints = used("options", &serde_json::json!([{"key": "size"}, {"key": "text"}]));
     let mut world = World { hints, ..World::default() };
     let edges = world.edges(&["text", "**options: int"]);
     assert!(keywords(&edges, "size").contains(&huge()), "{edges:?}");
@@ -227,7 +227,7 @@ fn keywords_have_the_names_that_callers_give_or_an_invented_one() {
     assert!(edges.iter().any(|input| input.kwargs.iter().any(|(_, it)| *it == huge())));
     // Nobody knows what the other function takes.
     let passed = serde_json::json!([{"passed_to": {"function": "m.g", "argument": "**"}}]);
-    world.hints = used("options", passed);
+    world.hints = used("options", &passed);
     assert!(world.edges(&["**options: int"]).is_empty());
 }
 
@@ -261,6 +261,6 @@ fn the_patterns_of_the_source_are_searched_in_what_nearly_matches() {
     assert!(hostile(&mut world, 1.0).iter().any(is_searched));
     assert!(!hostile(&mut world, 0.7).iter().any(is_searched));
     // What a parameter alone is matched with.
-    world.hints = used("line", serde_json::json!([{"matched": "(a|b)*c"}]));
+    world.hints = used("line", &serde_json::json!([{"matched": "(a|b)*c"}]));
     assert!(hostile(&mut world, 1.0).iter().any(is_searched));
 }

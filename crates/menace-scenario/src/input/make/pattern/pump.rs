@@ -43,7 +43,9 @@ fn find(node: &Node, before: &str, found: &mut Vec<Pump>) {
             }
         }
         Node::Alternatives(branches) => {
-            branches.iter().for_each(|branch| find(branch, before, found));
+            for branch in branches {
+                find(branch, before, found);
+            }
         }
         Node::Group(_, inner) => find(inner, before, found),
         Node::Repeat { node, most, .. } => {
