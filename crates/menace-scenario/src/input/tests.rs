@@ -225,6 +225,14 @@ fn keywords_have_the_names_that_callers_give_or_an_invented_one() {
     world.hints = Hints::default();
     let edges = world.edges(&["**options: int"]);
     assert!(edges.iter().any(|input| input.kwargs.iter().any(|(_, it)| *it == huge())));
+    // To be looked at as a whole is not to be passed on by name.
+    world.hints = used(
+        "options",
+        &serde_json::json!([
+            {"passed_to": {"function": "builtins.dict", "argument": "0"}}
+        ]),
+    );
+    assert!(!world.edges(&["**options: int"]).is_empty());
     // Nobody knows what the other function takes.
     let passed = serde_json::json!([{"passed_to": {"function": "m.g", "argument": "**"}}]);
     world.hints = used("options", &passed);
@@ -263,4 +271,20 @@ fn the_patterns_of_the_source_are_searched_in_what_nearly_matches() {
     // What a parameter alone is matched with.
     world.hints = used("line", &serde_json::json!([{"matched": "(a|b)*c"}]));
     assert!(hostile(&mut world, 1.0).iter().any(is_searched));
+}
+
+#[test]
+fn a_generic_class_is_made_of_what_it_is_a_class_of() {
+    let params = ["label: K", "items: list[V]", "size: V"];
+    let world = World { classes: classes("Box", "plain", &params), ..World::default() };
+    let made = world.with(&["box: m.Box[str, int]"], |inputs| inputs.take(1, Seed(1)));
+    let [Value::New { args, .. }] = &made[0].args[..] else { panic!("{made:?}") };
+    let [Value::Str(_), Value::List(items), Value::Int(_)] = &args[..] else { panic!("{args:?}") };
+    assert!(items.iter().all(|item| matches!(item, Value::Int(_))), "{items:?}");
+    let edges = world.edges(&["box: m.Box[str, int]"]);
+    let is_huge = |input: &Input| match &input.args[..] {
+        [Value::New { args, .. }] => args[2] == huge(),
+        _ => false,
+    };
+    assert!(edges.iter().any(is_huge), "{edges:?}");
 }

@@ -99,6 +99,9 @@ fn nested(maker: &mut Maker<'_, '_>, shape: &Shape, name: &str, depth: usize) ->
             known::find(class).map_or(Vec::new(), |known| known.boundary.clone())
         }
         Shape::Instance(class) => instance(maker, class, depth),
+        Shape::Applied(inner, args) => {
+            maker.applying(inner, args, |maker| nested(maker, inner, name, depth))
+        }
         Shape::Function { .. } => vec![Value::Returns(Box::new(Value::None))],
         Shape::About(topic, inner) => nested(maker, inner, topic, depth),
         Shape::Bounded(inner, bounds) => bounded(maker, inner, bounds, name),

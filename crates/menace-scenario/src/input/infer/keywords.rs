@@ -43,7 +43,7 @@ pub(super) fn gathered(
     }
     let shape = if !fields.is_empty() {
         Shape::Record(fields)
-    } else if seen.passed.is_empty() {
+    } else if !seen.passed.iter().any(|(_, argument)| argument == "**") {
         let any = Box::new(declared.unwrap_or(Shape::Any));
         Shape::Dict(Box::new(Shape::text()), any)
     } else {

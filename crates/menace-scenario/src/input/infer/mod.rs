@@ -5,6 +5,7 @@
 pub(crate) mod annotation;
 pub(crate) mod documented;
 mod functions;
+pub(crate) mod generic;
 mod keywords;
 pub(crate) mod literal;
 mod members;

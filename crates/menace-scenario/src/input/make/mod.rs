@@ -54,6 +54,8 @@ pub(crate) struct Maker<'a, 'f> {
     nodes: usize,
     /// Classes whose instances are under way.
     building: Vec<String>,
+    /// Generic classes whose instances are wanted, and what they are classes of.
+    applied: Vec<(String, Vec<Shape>)>,
 }
 
 impl<'a, 'f> Maker<'a, 'f> {
@@ -68,6 +70,7 @@ impl<'a, 'f> Maker<'a, 'f> {
             depth: 0,
             nodes: 0,
             building: Vec::new(),
+            applied: Vec::new(),
         }
     }
 
@@ -148,7 +151,15 @@ impl<'a, 'f> Maker<'a, 'f> {
                     Style::Typical => Choice::TYPICAL,
                     style => Choice { style, optional: 0.3, spread: true },
                 };
-                self.instance(class, choice).unwrap_or(Value::None)
+                let made = if self.is_applied(class) {
+                    self.fresh(class, choice)
+                } else {
+                    self.instance(class, choice)
+                };
+                made.unwrap_or(Value::None)
+            }
+            Shape::Applied(inner, args) => {
+                self.applying(inner, args, |maker| maker.make(inner, name, style))
             }
             Shape::Known(class) => self.known(class, style),
             Shape::Class(inner) => self.class(inner),
@@ -316,6 +327,7 @@ impl<'a, 'f> Maker<'a, 'f> {
         let known = |name: &str| self.facts.reference(name).map(Value::Name);
         let found = match of {
             Shape::Instance(name) | Shape::Known(name) => known(name),
+            Shape::Applied(inner, _) => return self.class(inner),
             Shape::Int => known("int"),
             Shape::Float => known("float"),
             Shape::Str(_) => known("str"),
