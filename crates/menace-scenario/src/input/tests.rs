@@ -276,7 +276,12 @@ fn the_patterns_of_the_source_are_searched_in_what_nearly_matches() {
 #[test]
 fn a_generic_class_is_made_of_what_it_is_a_class_of() {
     let params = ["label: K", "items: list[V]", "size: V"];
-    let world = World { classes: classes("Box", "plain", &params), ..World::default() };
+    let mut classes = serde_json::to_value(classes("Box", "plain", &params)).expect("JSON");
+    // As the `K` of `class Box[K, V]` is.
+    let resolved = serde_json::to_value(menace_model::TypeExpr::Other("K".to_owned()));
+    classes["m.Box"]["construction"]["steps"][0]["params"][0]["resolved"] = resolved.expect("JSON");
+    let classes = serde_json::from_value(classes).expect("classes");
+    let world = World { classes, ..World::default() };
     let made = world.with(&["box: m.Box[str, int]"], |inputs| inputs.take(1, Seed(1)));
     let [Value::New { args, .. }] = &made[0].args[..] else { panic!("{made:?}") };
     let [Value::Str(_), Value::List(items), Value::Int(_)] = &args[..] else { panic!("{args:?}") };

@@ -58,7 +58,8 @@ fn is_variable(facts: &Facts<'_>, name: &str) -> bool {
 
 fn each_name(kind: &TypeExpr, found: &mut impl FnMut(&str)) {
     match kind {
-        TypeExpr::Name(name) => found(name),
+        // The variables of `class Box[T]` are no names that lead anywhere.
+        TypeExpr::Name(name) | TypeExpr::Other(name) => found(name),
         TypeExpr::Generic { base, args } => {
             each_name(base, found);
             for arg in args {
@@ -71,6 +72,6 @@ fn each_name(kind: &TypeExpr, found: &mut impl FnMut(&str)) {
             }
         }
         TypeExpr::Unpack(inner) => each_name(inner, found),
-        TypeExpr::Literal(_) | TypeExpr::Ellipsis | TypeExpr::None | TypeExpr::Other(_) => {}
+        TypeExpr::Literal(_) | TypeExpr::Ellipsis | TypeExpr::None => {}
     }
 }
