@@ -1,5 +1,6 @@
 //! The inputs of one section: which ways there are, in which order, with which shares.
 
+mod attack;
 mod receiver;
 
 use std::cell::OnceCell;
@@ -39,12 +40,6 @@ const FIRST_BAD: u64 = 4;
 
 /// A number that somebody may well count to.
 pub(crate) const LARGEST_COUNT: i64 = 1_000_000;
-/// So many attacks of one role on one parameter.
-const TELLING: usize = 6;
-/// So many patterns of the source are searched.
-const MAX_PATTERNS: usize = 6;
-/// How often a text that a pattern is searched in is made for that pattern.
-const SEARCHED_SHARE: f64 = 0.3;
 /// So many declared shapes of a parameter have their edges tried.
 const DECLARED: usize = 4;
 /// Values of an optional parameter that are tried one by one, of so many of its shapes.
@@ -282,33 +277,6 @@ impl<'a> Inputs<'a> {
         }
     }
 
-    /// Every text in turn, with what does harm to what the section does with texts and can be told
-    /// from what comes of it.
-    pub fn attacks(&self, seed: Seed) -> Vec<Input> {
-        let dangers = dangers::of(self.told.hints);
-        let mut inputs = Vec::new();
-        for (index, guess) in self.guesses.iter().enumerate() {
-            if guess.is_variable() || !takes_text(guess) {
-                continue;
-            }
-            let named = role_of(&guess.name);
-            let others = dangers.iter().copied().filter(|role| *role != named);
-            for role in std::iter::once(named).chain(others) {
-                for text in hostile::telling(role).take(TELLING) {
-                    inputs.push(self.attack(index, Value::from(text), seed));
-                    let is_read = matches!(role, Role::Code | Role::Command);
-                    for prefix in dangers::prefixes(self.told.hints).filter(|_| is_read) {
-                        let text = Value::from(format!("{prefix}{text}"));
-                        inputs.push(self.attack(index, text, seed));
-                    }
-                }
-            }
-            let searched = self.searched(guess, 0).into_iter().take(TELLING);
-            inputs.extend(searched.map(|text| self.attack(index, text, seed)));
-        }
-        inputs
-    }
-
     /// Every number as large as a count may be, all at once; none without numbers.
     pub fn largest(&self, seed: Seed) -> Option<Input> {
         let mut maker = self.maker(seed);
@@ -324,32 +292,6 @@ impl<'a> Inputs<'a> {
         let given = assembled(&self.guesses, slots);
         let input = Self::finished(maker, receiver, given, Intent::Boundary, Strategy::Signature);
         has_numbers.then_some(input)
-    }
-
-    /// Texts that the patterns of the source search long in, those of the parameter first; of
-    /// patterns that need a long text for it, when there is a size for one.
-    fn searched(&self, guess: &Guess, size: u64) -> Vec<Value> {
-        let own = guess.shapes.iter().filter_map(|(shape, _)| match shape {
-            Shape::Bounded(_, bounds) => bounds.pattern.as_ref(),
-            _ => None,
-        });
-        let mut patterns: Vec<&String> = Vec::new();
-        for pattern in own.chain(&self.told.hints.literals.patterns) {
-            if !patterns.contains(&pattern) {
-                patterns.push(pattern);
-            }
-        }
-        let texts = patterns.into_iter().take(MAX_PATTERNS);
-        boundary::interleaved(texts.map(|pattern| hostile::searched(pattern, size)).collect())
-    }
-
-    fn attack(&self, param: usize, text: Value, seed: Seed) -> Input {
-        let mut maker = self.maker(seed);
-        let receiver = self.on(&mut maker, 0);
-        let mut slots = maker.slots(&self.guesses, Choice::TYPICAL);
-        slots[param] = Some(text);
-        let given = assembled(&self.guesses, slots);
-        Self::finished(maker, receiver, given, Intent::Hostile, Strategy::Hostile)
     }
 
     /// An input with one change, fed by what stands in the source.
@@ -576,44 +518,6 @@ impl<'a> Inputs<'a> {
         Some(Self::finished(maker, receiver, given, Intent::Valid, Strategy::Templates))
     }
 
-    fn hostile(&self, mut maker: Maker<'_, '_>, turn: usize) -> Option<Input> {
-        let threat = self.settings.threat;
-        let receiver = self.on(&mut maker, turn.min(1));
-        let mut slots = maker.slots(&self.guesses, Choice::TYPICAL);
-        let mut order: Vec<usize> = (0..self.guesses.len()).collect();
-        // Each parameter has its turn.
-        order.rotate_left(turn % self.guesses.len().max(1));
-        let most = if threat.severity() >= 3 && maker.random.chance(0.4) { 2 } else { 1 };
-        let mut done = 0;
-        for index in order {
-            let guess = &self.guesses[index];
-            let shape = maker.shape_of(guess, maker_spreads(turn)).clone();
-            // Of names that are passed on nobody knows a good one.
-            let is_named = guess.kind == menace_model::ParamKind::VarKeyword;
-            if is_named && !matches!(shape, Shape::Record(_) | Shape::Dict(..)) {
-                continue;
-            }
-            let mut bad = hostile::value(&mut maker, &shape, &guess.name, threat);
-            if threat.severity() == 4 && !guess.is_variable() && takes_text(guess) {
-                let searched = self.searched(guess, threat.size());
-                if !searched.is_empty() && maker.random.chance(SEARCHED_SHARE) {
-                    bad = maker.random.pick(&searched).cloned();
-                }
-            }
-            let Some(bad) = bad else { continue };
-            slots[index] = Some(in_place(guess.kind, bad));
-            done += 1;
-            if done == most {
-                break;
-            }
-        }
-        if done == 0 {
-            return None;
-        }
-        let given = assembled(&self.guesses, slots);
-        Some(Self::finished(maker, receiver, given, Intent::Hostile, Strategy::Hostile))
-    }
-
     fn misuse(&self, mut maker: Maker<'_, '_>) -> Option<Input> {
         let receiver = self.on(&mut maker, 0);
         let choice = if maker.random.chance(0.5) { Choice::TYPICAL } else { Choice::COMPLETE };
@@ -658,14 +562,6 @@ fn guesses(
     guesses
 }
 
-/// May it be a text?
-fn takes_text(guess: &Guess) -> bool {
-    let is_text = |(shape, _): &(Shape, f64)| {
-        matches!(shape.bare(), Shape::Str(_) | Shape::OneOf(_) | Shape::Path { .. })
-    };
-    guess.shapes.iter().any(is_text)
-}
-
 /// Parameter and rank of the shapes that are not the likeliest, the next likeliest first.
 fn others(guesses: &[Guess]) -> Vec<(usize, usize)> {
     let mut others: Vec<(usize, usize)> = guesses
@@ -696,11 +592,6 @@ fn choices(guesses: &[Guess]) -> Vec<(usize, Value)> {
         }
     }
     found
-}
-
-/// The likeliest shape first, the others now and then.
-fn maker_spreads(turn: usize) -> bool {
-    turn % 3 == 2
 }
 
 /// Making an instance is how Python itself gets to a constructor.
