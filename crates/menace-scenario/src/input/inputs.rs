@@ -1,5 +1,6 @@
 //! The inputs of one section: which ways there are, in which order, with which shares.
 
+mod attack;
 mod receiver;
 
 use std::cell::OnceCell;
@@ -18,7 +19,7 @@ use super::history::History;
 use super::hostile::{self, Threat};
 use super::infer::{self, Guess};
 use super::learn::Lessons;
-use super::make::arguments::{assembled, fitted};
+use super::make::arguments::{assembled, fitted, in_place};
 use super::make::file::Content;
 use super::make::{Choice, Given, Maker, Slots, Style};
 use super::misuse::Misuse;
@@ -34,12 +35,13 @@ use super::{Input, boundary, mutate};
 /// So many inputs in a row that were there before: there are no others.
 const MAX_REPEATS: usize = 40;
 
+/// The first bad input comes at this turn at the latest, however low the intensity is.
+const FIRST_BAD: u64 = 4;
+
 /// A number that somebody may well count to.
 pub(crate) const LARGEST_COUNT: i64 = 1_000_000;
 /// Longer ones are messages.
 const LONGEST_WORD: usize = 24;
-/// So many attacks of one role on one parameter.
-const TELLING: usize = 6;
 /// So many declared shapes of a parameter have their edges tried.
 const DECLARED: usize = 4;
 /// Values of an optional parameter that are tried one by one, of so many of its shapes.
@@ -272,35 +274,9 @@ impl<'a> Inputs<'a> {
             index: 0,
             made: [0; 10],
             turns: [0; 2],
+            is_dry: false,
             seen: HashSet::new(),
         }
-    }
-
-    /// Every text in turn, with what does harm to what the section does with texts and can be told
-    /// from what comes of it.
-    pub fn attacks(&self, seed: Seed) -> Vec<Input> {
-        let dangers = dangers::of(self.told.hints);
-        let mut inputs = Vec::new();
-        for (index, guess) in self.guesses.iter().enumerate() {
-            let takes_text = |(shape, _): &(Shape, f64)| {
-                matches!(shape.bare(), Shape::Str(_) | Shape::OneOf(_) | Shape::Path { .. })
-            };
-            if guess.is_variable() || !guess.shapes.iter().any(takes_text) {
-                continue;
-            }
-            let named = role_of(&guess.name);
-            let others = dangers.iter().copied().filter(|role| *role != named);
-            for role in std::iter::once(named).chain(others) {
-                for text in hostile::telling(role).take(TELLING) {
-                    inputs.push(self.attack(index, text, seed));
-                    let is_read = matches!(role, Role::Code | Role::Command);
-                    for prefix in dangers::prefixes(self.told.hints).filter(|_| is_read) {
-                        inputs.push(self.attack(index, &format!("{prefix}{text}"), seed));
-                    }
-                }
-            }
-        }
-        inputs
     }
 
     /// Every number as large as a count may be, all at once; none without numbers.
@@ -347,15 +323,6 @@ impl<'a> Inputs<'a> {
             inputs.push(Self::finished(maker, receiver, given, Intent::Valid, Strategy::Signature));
         }
         inputs
-    }
-
-    fn attack(&self, param: usize, text: &str, seed: Seed) -> Input {
-        let mut maker = self.maker(seed);
-        let receiver = self.on(&mut maker, 0);
-        let mut slots = maker.slots(&self.guesses, Choice::TYPICAL);
-        slots[param] = Some(Value::from(text));
-        let given = assembled(&self.guesses, slots);
-        Self::finished(maker, receiver, given, Intent::Hostile, Strategy::Hostile)
     }
 
     /// An input with one change, fed by what stands in the source.
@@ -532,12 +499,7 @@ impl<'a> Inputs<'a> {
                     .map(|(shape, _)| boundary::values(&mut maker, shape, &guess.name))
                     .collect();
                 let values = boundary::interleaved(values);
-                let around = |value: Value| match guess.kind {
-                    menace_model::ParamKind::VarPositional => Value::List(vec![value]),
-                    _ => value,
-                };
-                let is_named = guess.kind == menace_model::ParamKind::VarKeyword;
-                let values = values.into_iter().filter(|_| !is_named).map(around);
+                let values = values.into_iter().map(|value| in_place(guess.kind, value));
                 let edge = |value| Edge { param, value, files: maker.files.clone() };
                 lists.push(values.map(edge).collect::<Vec<_>>());
             }
@@ -585,38 +547,6 @@ impl<'a> Inputs<'a> {
         }
         let given = assembled(&self.guesses, slots);
         Some(Self::finished(maker, receiver, given, Intent::Valid, Strategy::Templates))
-    }
-
-    fn hostile(&self, mut maker: Maker<'_, '_>, turn: usize) -> Option<Input> {
-        let threat = self.settings.threat;
-        let receiver = self.on(&mut maker, turn.min(1));
-        let mut slots = maker.slots(&self.guesses, Choice::TYPICAL);
-        let mut order: Vec<usize> = (0..self.guesses.len()).collect();
-        // Each parameter has its turn.
-        order.rotate_left(turn % self.guesses.len().max(1));
-        let most = if threat.severity() >= 3 && maker.random.chance(0.4) { 2 } else { 1 };
-        let mut done = 0;
-        for index in order {
-            let guess = &self.guesses[index];
-            let shape = maker.shape_of(guess, maker_spreads(turn)).clone();
-            let Some(bad) = hostile::value(&mut maker, &shape, &guess.name, threat) else {
-                continue;
-            };
-            slots[index] = Some(match guess.kind {
-                menace_model::ParamKind::VarPositional => Value::List(vec![bad]),
-                menace_model::ParamKind::VarKeyword => continue,
-                _ => bad,
-            });
-            done += 1;
-            if done == most {
-                break;
-            }
-        }
-        if done == 0 {
-            return None;
-        }
-        let given = assembled(&self.guesses, slots);
-        Some(Self::finished(maker, receiver, given, Intent::Hostile, Strategy::Hostile))
     }
 
     fn misuse(&self, mut maker: Maker<'_, '_>) -> Option<Input> {
@@ -695,11 +625,6 @@ fn choices(guesses: &[Guess]) -> Vec<(usize, Value)> {
     found
 }
 
-/// The likeliest shape first, the others now and then.
-fn maker_spreads(turn: usize) -> bool {
-    turn % 3 == 2
-}
-
 /// Making an instance is how Python itself gets to a constructor.
 fn is_constructor(section: &Section) -> bool {
     let name = section.id.qualname().rsplit('.').next().unwrap_or_default();
@@ -743,15 +668,40 @@ pub struct Stream<'a> {
     made: [usize; 10],
     /// How many good and bad ones there were.
     turns: [usize; 2],
+    /// The good ways have nothing new any more.
+    is_dry: bool,
     seen: HashSet<u64>,
 }
 
 impl Stream<'_> {
+    fn has_bad(&self) -> bool {
+        !self.bad.is_empty() && self.inputs.settings.threat.share() > 0.0
+    }
+
+    /// Another one that was not there before; none after so many attempts.
+    fn fresh(&mut self) -> Option<Input> {
+        for _ in 0..MAX_REPEATS {
+            let Some(input) = self.attempt() else { continue };
+            if self.is_dropped(&input) {
+                continue;
+            }
+            let mut hasher = DefaultHasher::new();
+            (&input.receiver, &input.args, &input.kwargs).hash(&mut hasher);
+            if self.seen.insert(hasher.finish()) {
+                return Some(input);
+            }
+        }
+        None
+    }
+
     fn next_way(&mut self) -> Way {
         let share = self.inputs.settings.threat.share();
         #[expect(clippy::cast_sign_loss, reason = "neither is negative")]
         let bad_before = |index: u64| (index as f64 * share).floor() as u64;
-        let is_bad = !self.bad.is_empty() && bad_before(self.index + 1) > bad_before(self.index);
+        let is_due = bad_before(self.index + 1) > bad_before(self.index)
+            || (self.index + 1 == FIRST_BAD && bad_before(FIRST_BAD) == 0)
+            || self.is_dry;
+        let is_bad = self.has_bad() && is_due;
         self.index += 1;
         let ways = if is_bad { &self.bad } else { &self.good };
         let turn = &mut self.turns[usize::from(is_bad)];
@@ -800,17 +750,11 @@ impl Iterator for Stream<'_> {
             self.index = u64::MAX;
             return if self.stubs.is_empty() { None } else { Some(self.stubs.remove(0)) };
         }
-        for _ in 0..MAX_REPEATS {
-            let Some(input) = self.attempt() else { continue };
-            if self.is_dropped(&input) {
-                continue;
-            }
-            let mut hasher = DefaultHasher::new();
-            (&input.receiver, &input.args, &input.kwargs).hash(&mut hasher);
-            if self.seen.insert(hasher.finish()) {
-                return Some(input);
-            }
+        let input = self.fresh();
+        if input.is_some() || self.is_dry || !self.has_bad() {
+            return input;
         }
-        None
+        self.is_dry = true;
+        self.fresh()
     }
 }

@@ -5,7 +5,7 @@ use menace_model::{MethodCall, ParamKind, Random, Value};
 
 use super::infer::Guess;
 use super::make::arguments::assembled;
-use super::make::{Given, Slots, new};
+use super::make::{Given, Slots, new, path_by_name};
 use super::shape::Shape;
 
 /// Methods after which an object is not to be used.
@@ -27,16 +27,20 @@ enum Mistake {
     ForbiddenFile,
 }
 
-const MISTAKES: [Mistake; 8] = [
+/// What the body of the function meets.
+const INSIDE: [Mistake; 5] = [
     Mistake::WrongType,
-    Mistake::Missing,
     Mistake::None,
-    Mistake::Extra,
     Mistake::WrongOrder,
     Mistake::AfterClose,
-    Mistake::UnknownKeyword,
     Mistake::ForbiddenFile,
 ];
+
+/// What Python refuses before the body runs: whatever else is wrong, nobody sees it.
+const BINDING: [Mistake; 3] = [Mistake::Missing, Mistake::Extra, Mistake::UnknownKeyword];
+
+/// How many of all misuses end there.
+const BINDING_SHARE: f64 = 0.25;
 
 /// A good input on its way to become a bad one.
 pub(crate) struct Misuse<'a> {
@@ -54,45 +58,57 @@ impl Misuse<'_> {
         mistakes: usize,
         random: &mut Random,
     ) -> Option<(Option<Value>, Given)> {
-        let mut order = MISTAKES;
-        random.shuffle(&mut order);
-        let (mut made, mut extra, mut unknown) = (0, false, false);
-        for mistake in order {
-            if made == mistakes {
-                break;
-            }
-            let done = match mistake {
-                Mistake::Missing => self.leave_out(random),
-                Mistake::WrongType => self.change_type(random),
-                Mistake::None => self.replace(random, |_| Some(Value::None)),
-                Mistake::WrongOrder => self.swap(random),
-                Mistake::AfterClose => self.close(random),
-                Mistake::ForbiddenFile => self.forbidden(random),
-                Mistake::Extra => {
-                    let takes_any =
-                        self.guesses.iter().any(|it| it.kind == ParamKind::VarPositional);
-                    extra = !takes_any;
-                    extra
-                }
-                Mistake::UnknownKeyword => {
-                    let takes_any = self.guesses.iter().any(|it| it.kind == ParamKind::VarKeyword);
-                    unknown = !takes_any;
-                    unknown
-                }
-            };
-            made += usize::from(done);
+        let (mut inside, mut binding) = (INSIDE, BINDING);
+        random.shuffle(&mut inside);
+        random.shuffle(&mut binding);
+        let refused = random.chance(BINDING_SHARE);
+        let mut made = Vec::new();
+        if !refused {
+            made = self.several(&inside, mistakes, random);
         }
-        if made == 0 {
+        if made.is_empty() {
+            made = self.several(&binding, 1, random);
+        }
+        if made.is_empty() {
+            made = self.several(&inside, mistakes, random);
+        }
+        if made.is_empty() {
             return None;
         }
         let (mut args, mut kwargs) = assembled(self.guesses, self.slots);
-        if extra {
+        if made.contains(&Mistake::Extra) {
             args.push(Value::from("one too many"));
         }
-        if unknown {
+        if made.contains(&Mistake::UnknownKeyword) {
             kwargs.push(("unheard_of".to_owned(), Value::Int(1)));
         }
         Some((self.receiver, (args, kwargs)))
+    }
+
+    /// The first of these that can be made, at most so many.
+    fn several(&mut self, order: &[Mistake], most: usize, random: &mut Random) -> Vec<Mistake> {
+        let mut made = Vec::new();
+        for mistake in order {
+            if made.len() < most && self.make(*mistake, random) {
+                made.push(*mistake);
+            }
+        }
+        made
+    }
+
+    /// Extra arguments are only allowed here; they are added to the finished call.
+    fn make(&mut self, mistake: Mistake, random: &mut Random) -> bool {
+        let takes = |kind: ParamKind| self.guesses.iter().any(|it| it.kind == kind);
+        match mistake {
+            Mistake::Missing => self.leave_out(random),
+            Mistake::WrongType => self.change_type(random),
+            Mistake::None => self.replace(random, |_| Some(Value::None)),
+            Mistake::WrongOrder => self.swap(random),
+            Mistake::AfterClose => self.close(random),
+            Mistake::ForbiddenFile => self.forbidden(random),
+            Mistake::Extra => !takes(ParamKind::VarPositional),
+            Mistake::UnknownKeyword => !takes(ParamKind::VarKeyword),
+        }
     }
 
     /// Positions of parameters that are given.
@@ -184,12 +200,17 @@ impl Misuse<'_> {
     }
 
     fn forbidden(&mut self, random: &mut Random) -> bool {
-        let is_path = |shape: &Shape| matches!(shape.bare(), Shape::Path { .. });
-        let paths: Vec<usize> = self
-            .given()
-            .into_iter()
-            .filter(|index| self.guesses[*index].shapes.iter().take(2).any(|(it, _)| is_path(it)))
-            .collect();
+        // Whoever takes a path as text most often only says so with its name.
+        let is_path = |shape: &Shape, name: &str| match shape.bare() {
+            Shape::Path { .. } => true,
+            Shape::Str(role) => path_by_name(*role, name).is_some(),
+            _ => false,
+        };
+        let leads_to_a_file = |index: &usize| {
+            let guess = &self.guesses[*index];
+            guess.shapes.iter().take(2).any(|(shape, _)| is_path(shape, &guess.name))
+        };
+        let paths: Vec<usize> = self.given().into_iter().filter(leads_to_a_file).collect();
         let (Some(index), Some(file)) = (random.pick(&paths).copied(), random.pick(&FORBIDDEN))
         else {
             return false;
@@ -263,12 +284,40 @@ mod tests {
     }
 
     #[test]
-    fn more_mistakes_at_once_when_asked_for() {
+    fn more_mistakes_at_once_when_asked_for_but_none_behind_a_refused_call() {
         let guesses = [guess("a", Shape::Int), guess("b", Shape::text())];
-        let slots = vec![Some(Value::Int(1)), Some(Value::from("x"))];
-        let misuse = Misuse { guesses: &guesses, slots, receiver: None, methods: Vec::new() };
-        let (_, (args, kwargs)) = misuse.made(8, &mut Seed(5).random()).expect("mistakes");
-        assert!(!kwargs.is_empty());
-        assert!(args.contains(&Value::from("one too many")));
+        let right = [Value::Int(1), Value::from("x")];
+        let (mut refused, mut several) = (0, 0);
+        for seed in 0..200 {
+            let slots = right.iter().cloned().map(Some).collect();
+            let misuse = Misuse { guesses: &guesses, slots, receiver: None, methods: Vec::new() };
+            let (_, (args, kwargs)) = misuse.made(8, &mut Seed(seed).random()).expect("mistakes");
+            if args.len() == 2 && kwargs.is_empty() {
+                let wrong = args.iter().filter(|arg| !right.contains(arg)).count();
+                several += usize::from(wrong == 2);
+                continue;
+            }
+            refused += 1;
+            let same = args.iter().zip(&right).all(|(arg, right)| arg == right);
+            assert!(same && args.len() + kwargs.len() != 2, "{args:?} {kwargs:?}");
+        }
+        assert!((25..75).contains(&refused), "{refused}");
+        assert!(several > 50, "{several}");
+    }
+
+    #[test]
+    fn a_text_with_the_name_of_a_path_leads_to_a_forbidden_file() {
+        let is_forbidden = |name: &str| {
+            (0..100).any(|seed| {
+                let guesses = [guess(name, Shape::text())];
+                let slots = vec![Some(Value::from("data.txt"))];
+                let misuse =
+                    Misuse { guesses: &guesses, slots, receiver: None, methods: Vec::new() };
+                let made = misuse.made(1, &mut Seed(seed).random());
+                made.is_some_and(|(_, (args, _))| args == [Value::from("/etc/shadow")])
+            })
+        };
+        assert!(is_forbidden("path"));
+        assert!(!is_forbidden("title"));
     }
 }

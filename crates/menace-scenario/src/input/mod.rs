@@ -34,6 +34,8 @@ mod shape;
 mod strategy;
 pub mod synthetic;
 pub mod templates;
+#[cfg(test)]
+mod tests;
 mod topic;
 
 use menace_model::{Call, Fixtures, Intent, Value};

@@ -50,6 +50,8 @@ pub(crate) enum Shape {
     Union(Vec<Shape>),
     /// An instance of a class of the repository, by dotted name.
     Instance(String),
+    /// An instance of a generic class of the repository, and what it is a class of.
+    Applied(Box<Shape>, Vec<Shape>),
     /// An instance of a class of somebody else's.
     Known(String),
     /// A class, not an instance of it.
@@ -168,7 +170,9 @@ impl Shape {
     /// Without what only narrows it.
     pub(crate) fn bare(&self) -> &Shape {
         match self {
-            Self::About(_, shape) | Self::Bounded(shape, _) => shape.bare(),
+            Self::About(_, shape) | Self::Bounded(shape, _) | Self::Applied(shape, _) => {
+                shape.bare()
+            }
             shape => shape,
         }
     }

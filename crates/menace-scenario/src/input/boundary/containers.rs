@@ -3,7 +3,7 @@
 use menace_model::Value;
 
 use super::repeated;
-use crate::input::make::{Maker, Style, hashable, new};
+use crate::input::make::{Maker, Style, hashable, name_of, new};
 use crate::input::shape::Shape;
 
 /// Labels of values that hold themselves; nothing else gives labels to inputs.
@@ -34,10 +34,7 @@ pub(super) fn dicts(
     name: &str,
 ) -> Vec<Value> {
     let usual = maker.make(value, name, Style::Typical);
-    let one = match key {
-        Shape::Any => Value::from("key"),
-        key => hashable(maker.make(key, "key", Style::Typical)),
-    };
+    let one = self::key(maker, key);
     let mut values = vec![Value::Dict(Vec::new()), Value::Dict(vec![(one.clone(), usual.clone())])];
     if matches!(key, Shape::Any | Shape::Str(_)) {
         values.push(Value::Dict(vec![(Value::from(""), usual.clone())]));
@@ -48,12 +45,41 @@ pub(super) fn dicts(
         values.push(Value::Shared { label: CYCLE + 1, value: Box::new(Value::Dict(itself)) });
         values.push(deep(b"}U\x01a", b"s"));
     }
-    // A thousand keys.
-    let keys = new("builtins:range", vec![Value::Int(1000)]);
-    if matches!(key, Shape::Any | Shape::Int) {
+    if let Some(keys) = many(key) {
         values.push(new("builtins:dict.fromkeys", vec![keys, usual]));
     }
     values
+}
+
+/// A key that a dict may well have.
+pub(super) fn key(maker: &mut Maker<'_, '_>, shape: &Shape) -> Value {
+    match shape {
+        Shape::Any => Value::from("key"),
+        shape => hashable(maker.make(shape, "key", Style::Typical)),
+    }
+}
+
+pub(super) fn sets(
+    maker: &mut Maker<'_, '_>,
+    item: &Shape,
+    name: &str,
+    class: &str,
+    around: fn(Vec<Value>) -> Value,
+) -> Vec<Value> {
+    let one = hashable(maker.make(item, name, Style::Typical));
+    let mut values = vec![around(Vec::new()), around(vec![one])];
+    values.extend(many(item).map(|items| new(class, vec![items])));
+    values
+}
+
+/// A thousand of them, no two alike; made by Python, because a list of them would be long.
+fn many(shape: &Shape) -> Option<Value> {
+    let numbers = new("builtins:range", vec![Value::Int(1000)]);
+    match shape.bare() {
+        Shape::Any | Shape::Int | Shape::Float => Some(numbers),
+        Shape::Str(_) => Some(new("builtins:map", vec![name_of("builtins:str"), numbers])),
+        _ => None,
+    }
 }
 
 /// Nested deeper than Python recurses; made by Python, because no notation is that deep, and from a

@@ -2,6 +2,7 @@
 
 use menace_model::Value;
 
+use super::repeated;
 use crate::input::make::{Maker, new};
 use crate::input::shape::PathWhat;
 
@@ -11,10 +12,8 @@ pub(super) fn paths(
     is_text: bool,
     name: &str,
 ) -> Vec<Value> {
-    let plain = |text: &str| {
-        let text = Value::from(text);
-        if is_text { text } else { new("pathlib:Path", vec![text]) }
-    };
+    let path = |text: Value| if is_text { text } else { new("pathlib:Path", vec![text]) };
+    let plain = |text: &str| path(Value::from(text));
     let other = match what {
         PathWhat::Directory => PathWhat::File,
         PathWhat::File | PathWhat::New => PathWhat::Directory,
@@ -29,6 +28,6 @@ pub(super) fn paths(
     values.push(maker.path(PathWhat::New, is_text, name));
     values.extend(["name with spaces.txt", "naïve\u{301}.txt", "new\nline", "-rf", "~"].map(plain));
     // Longer than a file system takes.
-    values.push(Value::Repeat { value: Box::new(Value::from("a")), times: 300 });
+    values.push(path(repeated(Value::from("a"), 300)));
     values
 }

@@ -27,7 +27,7 @@ use menace_model::{Random, Value};
 
 use super::boundary;
 use super::make::duck::stub;
-use super::make::{Maker, Style, new};
+use super::make::{Maker, Style, new, pattern};
 use super::shape::Shape;
 use super::topic::{Role, role_of};
 use crate::judge::MARKER;
@@ -230,6 +230,23 @@ pub(crate) fn value(
         Shape::Any => text(Role::Plain, threat, &mut maker.random),
         _ => return None,
     })
+}
+
+/// Texts that a pattern nearly matches: often enough to search forever or, where the work does not
+/// double each time, as often as the size allows.
+pub(crate) fn searched(pattern: &str, size: u64) -> Vec<Value> {
+    // A search of that many times as many steps takes seconds.
+    const LONGEST: u64 = 50_000;
+    const DOUBLED: u64 = 40;
+    let pumps = pattern::pumps(pattern);
+    let texts = pumps.iter().flat_map(|pump| {
+        let length = pump.unit.len().max(1) as u64;
+        let times = if pump.is_nested { DOUBLED } else { size.min(LONGEST) / length };
+        // The end of a line stops what takes everything else.
+        let ends = ["!", "\n!"].into_iter().filter(move |_| times > 0);
+        ends.map(move |end| around(&pump.before, repeated(&pump.unit, times), end))
+    });
+    texts.collect()
 }
 
 fn raising(maker: &mut Maker<'_, '_>) -> Value {

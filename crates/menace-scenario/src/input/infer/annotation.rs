@@ -16,12 +16,22 @@ const MAX_DEPTH: usize = 8;
 
 /// The shape that an annotation asks for.
 pub(crate) fn shape(facts: &Facts<'_>, kind: &TypeExpr) -> Shape {
-    Reader { facts, own: None }.shape(kind, 0)
+    Reader { facts, own: None, variables: &[] }.shape(kind, 0)
 }
 
 /// The same inside of a class, which `Self` is.
 pub(crate) fn shape_in(facts: &Facts<'_>, kind: &TypeExpr, class: Option<&str>) -> Shape {
-    Reader { facts, own: class }.shape(kind, 0)
+    shape_with(facts, kind, class, &[])
+}
+
+/// The same where type variables stand for something.
+pub(crate) fn shape_with(
+    facts: &Facts<'_>,
+    kind: &TypeExpr,
+    class: Option<&str>,
+    variables: &[(String, Shape)],
+) -> Shape {
+    Reader { facts, own: class, variables }.shape(kind, 0)
 }
 
 /// The shape of a kind in our own tables: an annotation, a role (`url`) or a topic (`port`).
@@ -102,6 +112,7 @@ fn of(expr: &Expr, depth: usize) -> Option<TypeExpr> {
 struct Reader<'a, 'f> {
     facts: &'a Facts<'f>,
     own: Option<&'a str>,
+    variables: &'a [(String, Shape)],
 }
 
 impl Reader<'_, '_> {
@@ -144,6 +155,9 @@ impl Reader<'_, '_> {
         let arg =
             |index: usize| args.get(index).map_or(Shape::Any, |kind| self.shape(kind, depth + 1));
         let boxed = |index: usize| Box::new(arg(index));
+        if let Some((_, shape)) = self.variables.iter().find(|(known, _)| known == name) {
+            return shape.clone();
+        }
         if let Some(class) = self.facts.class(name) {
             return match class.kind {
                 ClassKind::TypedDict => Shape::Record(
@@ -160,7 +174,11 @@ impl Reader<'_, '_> {
                         })
                         .collect(),
                 ),
-                _ => Shape::Instance(name.to_owned()),
+                _ if args.is_empty() => Shape::Instance(name.to_owned()),
+                _ => {
+                    let args = (0..args.len()).map(arg).collect();
+                    Shape::Applied(Box::new(Shape::Instance(name.to_owned())), args)
+                }
             };
         }
         if let Some(meaning) = self.facts.type_name(name) {

@@ -5,6 +5,8 @@
 pub(crate) mod annotation;
 pub(crate) mod documented;
 mod functions;
+pub(crate) mod generic;
+mod keywords;
 pub(crate) mod literal;
 mod members;
 mod names;
@@ -46,7 +48,7 @@ impl Guess {
 
     /// Adds what else it might be, when nobody said for certain.
     pub(crate) fn widen(&mut self) {
-        if self.is_certain {
+        if self.is_certain || self.kind == ParamKind::VarKeyword {
             return;
         }
         let others = [
@@ -103,13 +105,19 @@ pub(crate) fn guesses(facts: &Facts<'_>, told: Told<'_>, class: Option<&str>) ->
 /// A parameter of which only the signature is known.
 pub(crate) fn from_signature(facts: &Facts<'_>, param: &Param, class: Option<&str>) -> Guess {
     let module = class.and_then(|class| facts.class(class)).map_or("", |class| &class.module);
-    finished(facts, param, None, (module, class), 0)
+    let mut guess = finished(facts, param, None, (module, class), 0);
+    // Without its source nobody knows a name that it takes.
+    if guess.kind == ParamKind::VarKeyword && !matches!(guess.best(), Shape::Record(_)) {
+        guess.shapes = vec![(Shape::Any, 1.0)];
+    }
+    guess
 }
 
 fn guess(facts: &Facts<'_>, told: Told<'_>, index: usize, class: Option<&str>) -> Guess {
     let param = &told.section.params[index];
     let mut guess = finished(facts, param, hints_of(told, index), (told.module, class), 0);
     names::by_function(&mut guess, told.section.id.qualname());
+    keywords::gathered(facts, told, hints_of(told, index), &mut guess);
     guess
 }
 

@@ -232,6 +232,11 @@ fn passed_to(facts: &Facts<'_>, function: &str, argument: &str, depth: usize) ->
     votes.ranked().into_iter().take(3).map(|(shape, _)| shape).collect()
 }
 
+/// The likeliest shape of what is under a key.
+pub(super) fn at_key(facts: &Facts<'_>, seen: &Seen, key: &str) -> Shape {
+    part(facts, seen, &Part::Key(key.to_owned()), 0)
+}
+
 /// The likeliest shape of a part.
 pub(super) fn part(facts: &Facts<'_>, seen: &Seen, wanted: &Part, depth: usize) -> Shape {
     let name = match wanted {

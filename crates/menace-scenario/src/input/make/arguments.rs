@@ -49,7 +49,11 @@ impl Maker<'_, '_> {
             }
             ParamKind::VarKeyword => match shape {
                 Shape::Record(_) => Some(self.make(&shape, &guess.name, choice.style)),
-                // Names that nobody asks for are a mistake, not an input.
+                // Names that nobody asks for are no typical input.
+                Shape::Dict(_, item) if choice.style != Style::Typical => {
+                    let value = self.make(&item, INVENTED, choice.style);
+                    Some(in_place(guess.kind, value))
+                }
                 _ => None,
             },
             _ => Some(self.make(&shape, &guess.name, choice.style)),
@@ -72,6 +76,19 @@ impl Maker<'_, '_> {
             }
         }
         guess.best()
+    }
+}
+
+/// A keyword that a function which takes any is given, when nobody knows one.
+pub(crate) const INVENTED: &str = "extra";
+
+/// One value for a parameter, as its slot holds it: a variable one has several.
+pub(crate) fn in_place(kind: ParamKind, value: Value) -> Value {
+    match (kind, value) {
+        (ParamKind::VarPositional, value) => Value::List(vec![value]),
+        (ParamKind::VarKeyword, value @ Value::Dict(_)) => value,
+        (ParamKind::VarKeyword, value) => Value::Dict(vec![(Value::from(INVENTED), value)]),
+        (_, value) => value,
     }
 }
 

@@ -85,6 +85,12 @@ impl Maker<'_, '_> {
     }
 
     fn typed_dict(&mut self, dotted: &str, class: &Class, style: Style) -> Value {
+        let fields = self.fields(dotted, class);
+        self.make(&Shape::Record(fields), "", style)
+    }
+
+    /// What a typed dictionary has.
+    pub(crate) fn fields(&self, dotted: &str, class: &Class) -> Vec<Field> {
         let field = |field: &menace_model::ClassField| Field {
             name: field.name.clone(),
             shape: field
@@ -93,8 +99,19 @@ impl Maker<'_, '_> {
                 .map_or(Shape::Any, |kind| annotation::shape_in(self.facts, kind, Some(dotted))),
             required: field.required,
         };
-        let fields = class.fields.iter().map(field).collect();
-        self.make(&Shape::Record(fields), "", style)
+        class.fields.iter().map(field).collect()
+    }
+
+    /// What is called to make an instance of a class, and with what; none when a call is no way.
+    pub(crate) fn takes(&self, class: &Class) -> Option<(Reference, Vec<Guess>)> {
+        let blocked = class.construction.blocked.as_ref();
+        let step = class.construction.steps.last()?;
+        let is_out_of_reach = |why: &Blocked| !matches!(why, Blocked::Recursive | Blocked::TooDeep);
+        if blocked.is_some_and(is_out_of_reach) || !step.members.is_empty() {
+            return None;
+        }
+        let guesses = self.constructor(step.constructor.as_ref(), &step.params, &step.class);
+        Some((self.facts.reference(&step.class)?, guesses))
     }
 
     /// A call of the constructor.
@@ -107,6 +124,7 @@ impl Maker<'_, '_> {
         let told = step.constructor.as_ref().and_then(|id| self.facts.section(id));
         if let Some(told) = told
             && choice.spread
+            && !self.is_applied(&step.class)
             && self.random.chance(0.5)
             && let Some((args, kwargs)) = self.site(told, &guesses)
         {
@@ -117,15 +135,40 @@ impl Maker<'_, '_> {
         Some(Value::New { class, args, kwargs })
     }
 
+    /// Is it known what the class is a class of? What was made of it before may be of another.
+    pub(super) fn is_applied(&self, class: &str) -> bool {
+        self.applied.iter().any(|(applied, _)| applied == class)
+    }
+
+    /// Does something while it is known what a generic class is a class of.
+    pub(crate) fn applying<T>(
+        &mut self,
+        class: &Shape,
+        args: &[Shape],
+        inside: impl FnOnce(&mut Self) -> T,
+    ) -> T {
+        let Shape::Instance(class) = class else { return inside(self) };
+        self.applied.push((class.clone(), args.to_vec()));
+        let done = inside(self);
+        self.applied.pop();
+        done
+    }
+
     /// What the constructor takes: from its source when that is known, else from its signature.
     fn constructor(&self, id: Option<&SectionId>, params: &[Param], class: &str) -> Vec<Guess> {
-        match id.and_then(|id| self.facts.section(id)) {
+        let told = id.and_then(|id| self.facts.section(id));
+        let mut guesses: Vec<Guess> = match told {
             Some(told) => self.guesses(told, Some(class)),
             None => params
                 .iter()
                 .map(|param| infer::from_signature(self.facts, param, Some(class)))
                 .collect(),
+        };
+        if let Some((_, args)) = self.applied.iter().rev().find(|(applied, _)| applied == class) {
+            let params = told.map_or(params, |told| &told.section.params);
+            infer::generic::apply(self.facts, class, params, args, &mut guesses);
         }
+        guesses
     }
 
     fn guesses(&self, told: Told<'_>, class: Option<&str>) -> Vec<Guess> {

@@ -54,6 +54,8 @@ pub(crate) struct Maker<'a, 'f> {
     nodes: usize,
     /// Classes whose instances are under way.
     building: Vec<String>,
+    /// Generic classes whose instances are wanted, and what they are classes of.
+    applied: Vec<(String, Vec<Shape>)>,
 }
 
 impl<'a, 'f> Maker<'a, 'f> {
@@ -68,6 +70,7 @@ impl<'a, 'f> Maker<'a, 'f> {
             depth: 0,
             nodes: 0,
             building: Vec::new(),
+            applied: Vec::new(),
         }
     }
 
@@ -114,7 +117,8 @@ impl<'a, 'f> Maker<'a, 'f> {
             Shape::Record(fields) => self.record(fields, style),
             Shape::Iterator(item) => {
                 let items = self.items(item, name, style);
-                new("builtins:iter", vec![Value::List(items)])
+                // A generator, because some are sent to, and closed.
+                started(Value::Yields(items))
             }
             Shape::AsyncIterator(item) => {
                 let items = self.items(item, name, style);
@@ -147,7 +151,15 @@ impl<'a, 'f> Maker<'a, 'f> {
                     Style::Typical => Choice::TYPICAL,
                     style => Choice { style, optional: 0.3, spread: true },
                 };
-                self.instance(class, choice).unwrap_or(Value::None)
+                let made = if self.is_applied(class) {
+                    self.fresh(class, choice)
+                } else {
+                    self.instance(class, choice)
+                };
+                made.unwrap_or(Value::None)
+            }
+            Shape::Applied(inner, args) => {
+                self.applying(inner, args, |maker| maker.make(inner, name, style))
             }
             Shape::Known(class) => self.known(class, style),
             Shape::Class(inner) => self.class(inner),
@@ -315,6 +327,7 @@ impl<'a, 'f> Maker<'a, 'f> {
         let known = |name: &str| self.facts.reference(name).map(Value::Name);
         let found = match of {
             Shape::Instance(name) | Shape::Known(name) => known(name),
+            Shape::Applied(inner, _) => return self.class(inner),
             Shape::Int => known("int"),
             Shape::Float => known("float"),
             Shape::Str(_) => known("str"),
@@ -382,7 +395,7 @@ pub(crate) fn path_by_name(role: Option<Role>, name: &str) -> Option<PathWhat> {
 }
 
 /// What calling the function gives.
-fn started(function: Value) -> Value {
+pub(crate) fn started(function: Value) -> Value {
     let on = Box::new(function);
     Value::Method { on, name: "__call__".to_owned(), args: Vec::new(), kwargs: Vec::new() }
 }

@@ -1,7 +1,11 @@
 //! Text that a regular expression matches, for the part of Python's syntax that needs no search:
 //! literals, classes, groups, alternatives, repetition. Anything else gives none.
 
+mod pump;
+
 use menace_model::Random;
+
+pub(crate) use self::pump::pumps;
 
 /// Patterns with more are not worth it.
 const MAX_PATTERN: usize = 2000;
@@ -10,19 +14,20 @@ const MAX_DEPTH: usize = 20;
 
 /// A text that the pattern matches from beginning to end.
 pub(crate) fn matching(pattern: &str, random: &mut Random) -> Option<String> {
+    let mut text = String::new();
+    let mut groups: Vec<String> = vec![String::new(); 100];
+    write(&read(pattern)?, random, &mut text, &mut groups)?;
+    Some(text)
+}
+
+fn read(pattern: &str) -> Option<Node> {
     if pattern.len() > MAX_PATTERN {
         return None;
     }
     let chars: Vec<char> = pattern.chars().collect();
     let mut reader = Reader { chars: &chars, at: 0, verbose: false, groups: Vec::new() };
     let tree = reader.alternatives(0)?;
-    if reader.at < chars.len() {
-        return None;
-    }
-    let mut text = String::new();
-    let mut groups: Vec<String> = vec![String::new(); 100];
-    write(&tree, random, &mut text, &mut groups)?;
-    Some(text)
+    (reader.at == chars.len()).then_some(tree)
 }
 
 enum Node {

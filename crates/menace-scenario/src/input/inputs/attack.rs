@@ -1,0 +1,119 @@
+//! Inputs that are made to do harm, to the parameters of one section.
+
+use menace_model::{Intent, ParamKind, Seed, Value};
+
+use super::{Choice, Guess, Input, Inputs, Maker, Role, Shape, Strategy, assembled, in_place};
+use super::{boundary, dangers, hostile, role_of};
+
+/// So many attacks of one role on one parameter.
+const TELLING: usize = 6;
+/// So many patterns of the source are searched.
+const MAX_PATTERNS: usize = 6;
+/// How often a text that a pattern is searched in is made for that pattern.
+const SEARCHED_SHARE: f64 = 0.3;
+
+impl Inputs<'_> {
+    /// Every text in turn, with what does harm to what the section does with texts and can be told
+    /// from what comes of it.
+    pub fn attacks(&self, seed: Seed) -> Vec<Input> {
+        let dangers = dangers::of(self.told.hints);
+        let mut inputs = Vec::new();
+        for (index, guess) in self.guesses.iter().enumerate() {
+            if guess.is_variable() || !takes_text(guess) {
+                continue;
+            }
+            let named = role_of(&guess.name);
+            let others = dangers.iter().copied().filter(|role| *role != named);
+            for role in std::iter::once(named).chain(others) {
+                for text in hostile::telling(role).take(TELLING) {
+                    inputs.push(self.attack(index, Value::from(text), seed));
+                    let is_read = matches!(role, Role::Code | Role::Command);
+                    for prefix in dangers::prefixes(self.told.hints).filter(|_| is_read) {
+                        let text = Value::from(format!("{prefix}{text}"));
+                        inputs.push(self.attack(index, text, seed));
+                    }
+                }
+            }
+            let searched = self.searched(guess, 0).into_iter().take(TELLING);
+            inputs.extend(searched.map(|text| self.attack(index, text, seed)));
+        }
+        inputs
+    }
+
+    /// Texts that the patterns of the source search long in, those of the parameter first; of
+    /// patterns that need a long text for it, when there is a size for one.
+    fn searched(&self, guess: &Guess, size: u64) -> Vec<Value> {
+        let own = guess.shapes.iter().filter_map(|(shape, _)| match shape {
+            Shape::Bounded(_, bounds) => bounds.pattern.as_ref(),
+            _ => None,
+        });
+        let mut patterns: Vec<&String> = Vec::new();
+        for pattern in own.chain(&self.told.hints.literals.patterns) {
+            if !patterns.contains(&pattern) {
+                patterns.push(pattern);
+            }
+        }
+        let texts = patterns.into_iter().take(MAX_PATTERNS);
+        boundary::interleaved(texts.map(|pattern| hostile::searched(pattern, size)).collect())
+    }
+
+    fn attack(&self, param: usize, text: Value, seed: Seed) -> Input {
+        let mut maker = self.maker(seed);
+        let receiver = self.on(&mut maker, 0);
+        let mut slots = maker.slots(&self.guesses, Choice::TYPICAL);
+        slots[param] = Some(text);
+        let given = assembled(&self.guesses, slots);
+        Self::finished(maker, receiver, given, Intent::Hostile, Strategy::Hostile)
+    }
+
+    pub(super) fn hostile(&self, mut maker: Maker<'_, '_>, turn: usize) -> Option<Input> {
+        let threat = self.settings.threat;
+        let receiver = self.on(&mut maker, turn.min(1));
+        let mut slots = maker.slots(&self.guesses, Choice::TYPICAL);
+        let mut order: Vec<usize> = (0..self.guesses.len()).collect();
+        // Each parameter has its turn.
+        order.rotate_left(turn % self.guesses.len().max(1));
+        let most = if threat.severity() >= 3 && maker.random.chance(0.4) { 2 } else { 1 };
+        let mut done = 0;
+        for index in order {
+            let guess = &self.guesses[index];
+            let shape = maker.shape_of(guess, maker_spreads(turn)).clone();
+            // Of names that are passed on nobody knows a good one.
+            let is_named = guess.kind == ParamKind::VarKeyword;
+            if is_named && !matches!(shape, Shape::Record(_) | Shape::Dict(..)) {
+                continue;
+            }
+            let mut bad = hostile::value(&mut maker, &shape, &guess.name, threat);
+            if threat.severity() == 4 && !guess.is_variable() && takes_text(guess) {
+                let searched = self.searched(guess, threat.size());
+                if !searched.is_empty() && maker.random.chance(SEARCHED_SHARE) {
+                    bad = maker.random.pick(&searched).cloned();
+                }
+            }
+            let Some(bad) = bad else { continue };
+            slots[index] = Some(in_place(guess.kind, bad));
+            done += 1;
+            if done == most {
+                break;
+            }
+        }
+        if done == 0 {
+            return None;
+        }
+        let given = assembled(&self.guesses, slots);
+        Some(Self::finished(maker, receiver, given, Intent::Hostile, Strategy::Hostile))
+    }
+}
+
+/// May it be a text?
+fn takes_text(guess: &Guess) -> bool {
+    let is_text = |(shape, _): &(Shape, f64)| {
+        matches!(shape.bare(), Shape::Str(_) | Shape::OneOf(_) | Shape::Path { .. })
+    };
+    guess.shapes.iter().any(is_text)
+}
+
+/// The likeliest shape first, the others now and then.
+fn maker_spreads(turn: usize) -> bool {
+    turn % 3 == 2
+}

@@ -1,0 +1,295 @@
+//! What the inputs of whole sections have to have in them.
+
+use menace_model::{Classes, Hints, Intent, ParamKind, Section, Seed, TypeNames, Value};
+
+use super::infer::annotation;
+use super::make::new;
+use super::{Facts, Input, InputSettings, Inputs, Strategy, Threat};
+
+/// A parameter as it stands in a signature: `text: str`, `*rest`, `**options: int`.
+fn param(source: &str) -> serde_json::Value {
+    let (name, kind) = match source.strip_prefix("**") {
+        Some(name) => (name, ParamKind::VarKeyword),
+        None => match source.strip_prefix('*') {
+            Some(name) => (name, ParamKind::VarPositional),
+            None => (source, ParamKind::PositionalOrKeyword),
+        },
+    };
+    let (name, written) = match name.split_once(": ") {
+        Some((name, written)) => (name, Some(written)),
+        None => (name, None),
+    };
+    serde_json::json!({
+        "name": name, "kind": kind, "annotation": written,
+        "resolved": written.and_then(annotation::written), "default": null
+    })
+}
+
+fn section(name: &str, params: &[&str]) -> Section {
+    let params: Vec<_> = params.iter().map(|source| param(source)).collect();
+    serde_json::from_value(serde_json::json!({
+        "id": format!("m.py::{name}"), "kind": "function", "is_async": false,
+        "is_generator": false, "line": 1, "start_line": 1, "end_line": 2, "decorators": [],
+        "docstring": null, "params": params, "returns": null, "complexity": 1, "calls": [],
+        "construction": null
+    }))
+    .expect("a section")
+}
+
+/// A class whose constructor takes these.
+fn classes(name: &str, kind: &str, params: &[&str]) -> Classes {
+    let params: Vec<_> = params.iter().map(|source| param(source)).collect();
+    let step = serde_json::json!({
+        "class": format!("m.{name}"), "constructor": null, "known": true, "params": params,
+        "members": []
+    });
+    serde_json::from_value(serde_json::json!({ format!("m.{name}"): {
+        "module": "m", "qualname": name, "kind": kind, "bases": [], "fields": [], "members": [],
+        "methods": [], "abstract_methods": [],
+        "construction": {"steps": [step], "blocked": null}
+    }}))
+    .expect("classes")
+}
+
+struct World {
+    classes: Classes,
+    hints: Hints,
+    settings: InputSettings,
+}
+
+impl Default for World {
+    fn default() -> Self {
+        let classes = Classes::default();
+        Self { classes, hints: Hints::default(), settings: InputSettings::default() }
+    }
+}
+
+impl World {
+    fn with<T>(&self, params: &[&str], asked: impl Fn(&Inputs<'_>) -> T) -> T {
+        let (types, section) = (TypeNames::default(), section("f", params));
+        // `m.Box` is found from anywhere.
+        let mut facts = Facts::new(&self.classes, &types);
+        facts.add("m", &section, &self.hints);
+        asked(&Inputs::new(&section, &self.hints, &facts, &self.settings))
+    }
+
+    fn edges(&self, params: &[&str]) -> Vec<Input> {
+        self.with(params, |inputs| inputs.at_edges(1000, Seed(1)))
+    }
+}
+
+/// The only argument at each of its edges.
+fn edges_of(kind: &str) -> Vec<Value> {
+    let edges = World::default().edges(&[&format!("value: {kind}")]);
+    edges.into_iter().map(|input| input.args.into_iter().next().expect("an argument")).collect()
+}
+
+fn huge() -> Value {
+    Value::integer(&format!("1{}", "0".repeat(400))).expect("a number")
+}
+
+#[test]
+fn every_edge_of_a_path_is_a_path() {
+    let edges = edges_of("pathlib.Path");
+    for edge in &edges {
+        let is_path = matches!(edge, Value::New { class, .. } if class.qualname() == "Path");
+        assert!(is_path, "{edge:?}");
+    }
+    assert!(edges.len() > 8);
+}
+
+#[test]
+fn classes_have_each_parameter_of_their_constructor_at_its_edge() {
+    for kind in ["data_class", "named_tuple", "plain"] {
+        let params = ["count: int", "label: str", "*rest: int", "inner: m.Other"];
+        let world = World { classes: classes("Box", kind, &params), ..World::default() };
+        let edges = world.edges(&["value: m.Box"]);
+        let given: Vec<&Vec<Value>> = edges
+            .iter()
+            .filter_map(|input| match &input.args[..] {
+                [Value::New { class, args, .. }] if class.qualname() == "Box" => Some(args),
+                _ => None,
+            })
+            .collect();
+        assert_eq!(given.len(), edges.len());
+        assert!(given.iter().any(|args| args[0] == huge()), "{given:?}");
+        assert!(given.iter().any(|args| args[1] == Value::from("")), "{given:?}");
+        // Not both at once.
+        assert!(!given.iter().any(|args| args[0] == huge() && args[1] == Value::from("")));
+        assert!((8..=24).contains(&edges.len()), "{}", edges.len());
+    }
+}
+
+#[test]
+fn containers_are_huge_and_have_edges_inside() {
+    let range = || new("builtins:range", vec![Value::Int(1000)]);
+    for (kind, class, around) in [
+        ("set[int]", "builtins:set", Value::Set as fn(Vec<Value>) -> Value),
+        ("frozenset[int]", "builtins:frozenset", Value::FrozenSet),
+    ] {
+        let edges = edges_of(kind);
+        assert!(edges.contains(&new(class, vec![range()])), "{edges:?}");
+        assert!(edges.contains(&around(vec![huge()])), "{edges:?}");
+    }
+    let is_inside = |edge: &Value, wanted: &Value| match edge {
+        Value::Dict(pairs) => pairs.iter().any(|(_, value)| value == wanted),
+        Value::Tuple(items) | Value::List(items) => items.contains(wanted),
+        _ => false,
+    };
+    for kind in ["dict[str, int]", "tuple[str, int]", "list[int]", "tuple[int, ...]"] {
+        let edges = edges_of(kind);
+        assert!(edges.iter().any(|edge| is_inside(edge, &huge())), "{kind}: {edges:?}");
+    }
+    assert!(edges_of("dict[str, int]").iter().any(|edge| match edge {
+        Value::New { class, .. } => class.qualname() == "dict.fromkeys",
+        _ => false,
+    }));
+    for kind in ["bytearray", "memoryview", "collections.deque"] {
+        assert!(edges_of(kind).len() >= 3, "{kind}");
+    }
+}
+
+#[test]
+fn the_fields_of_a_typed_dict_reach_their_largest() {
+    let fields: serde_json::Value = serde_json::json!([
+        {"name": "size", "annotation": annotation::written("int"), "required": true},
+        {"name": "label", "annotation": annotation::written("str"), "required": true}
+    ]);
+    let mut classes = serde_json::to_value(classes("Row", "typed_dict", &[])).expect("JSON");
+    classes["m.Row"]["fields"] = fields;
+    let classes = serde_json::from_value(classes).expect("classes");
+    let edges = World { classes, ..World::default() }.edges(&["value: m.Row"]);
+    let is_huge = |input: &Input| match &input.args[..] {
+        [Value::Dict(pairs)] => pairs.contains(&(Value::from("size"), huge())),
+        _ => false,
+    };
+    assert!(edges.iter().any(is_huge), "{edges:?}");
+}
+
+#[test]
+fn an_attack_comes_however_low_the_intensity_is() {
+    let bad = |intensity: f64, params: &[&str], count: usize| {
+        let mut world = World::default();
+        world.settings.strategies = vec![Strategy::Hostile];
+        world.settings.threat = Threat::new(intensity, 1 << 30);
+        world.with(params, |inputs| {
+            let inputs = inputs.take(count, Seed(1));
+            assert_eq!(inputs[0].intent, Intent::Valid);
+            inputs.iter().filter(|input| input.intent == Intent::Hostile).count()
+        })
+    };
+    assert!(bad(0.01, &["flag: str"], 5) >= 1);
+    // Even after all good ones, and among many.
+    assert!(bad(0.01, &["flag: bool", "query: str"], 40) >= 1);
+    assert_eq!(bad(0.0, &["query: str"], 40), 0);
+}
+
+fn keywords(inputs: &[Input], name: &str) -> Vec<Value> {
+    let kwargs = inputs.iter().flat_map(|input| &input.kwargs);
+    kwargs.filter(|(key, _)| key == name).map(|(_, value)| value.clone()).collect()
+}
+
+fn used(name: &str, uses: &serde_json::Value) -> Hints {
+    let mut hints = serde_json::to_value(Hints::default()).expect("JSON");
+    hints["params"] = serde_json::json!([
+        {"name": name, "uses": uses, "documented": null, "passed": []}
+    ]);
+    serde_json::from_value(hints).expect("hints")
+}
+
+#[test]
+fn keywords_have_the_names_that_are_asked_for() {
+    let hints = used("options", &serde_json::json!([{"key": "size"}, {"key": "text"}]));
+    let mut world = World { hints, ..World::default() };
+    let edges = world.edges(&["text", "**options: int"]);
+    assert!(keywords(&edges, "size").contains(&huge()), "{edges:?}");
+    // It is a parameter of its own.
+    assert!(keywords(&edges, "text").is_empty());
+    for strategy in [Strategy::Signature, Strategy::Smart, Strategy::Random, Strategy::Hostile] {
+        world.settings.strategies = vec![strategy];
+        let made = world.with(&["text", "**options: int"], |inputs| inputs.take(30, Seed(1)));
+        let made: Vec<Input> = made.into_iter().filter(|it| it.strategy == strategy).collect();
+        assert!(!keywords(&made, "size").is_empty(), "{strategy:?}");
+    }
+}
+
+#[test]
+fn keywords_have_the_names_that_callers_give_or_an_invented_one() {
+    let mut world = World::default();
+    world.hints.sites.push(menace_model::CallSite {
+        args: Vec::new(),
+        kwargs: vec![("colour".to_owned(), "'red'".to_owned())],
+        receiver: None,
+    });
+    assert!(keywords(&world.edges(&["**options"]), "colour").contains(&Value::from("")));
+    world.hints = Hints::default();
+    let edges = world.edges(&["**options: int"]);
+    assert!(edges.iter().any(|input| input.kwargs.iter().any(|(_, it)| *it == huge())));
+    // To be looked at as a whole is not to be passed on by name.
+    world.hints = used(
+        "options",
+        &serde_json::json!([
+            {"passed_to": {"function": "builtins.dict", "argument": "0"}}
+        ]),
+    );
+    assert!(!world.edges(&["**options: int"]).is_empty());
+    // Nobody knows what the other function takes.
+    let passed = serde_json::json!([{"passed_to": {"function": "m.g", "argument": "**"}}]);
+    world.hints = used("options", &passed);
+    assert!(world.edges(&["**options: int"]).is_empty());
+}
+
+#[test]
+fn a_generator_can_be_sent_to() {
+    let made = World::default()
+        .with(&["steps: typing.Generator[int, str, None]"], |inputs| inputs.take(1, Seed(1)));
+    let is_generator = |value: &Value| match value {
+        Value::Method { on, name, .. } => name == "__call__" && matches!(**on, Value::Yields(_)),
+        _ => false,
+    };
+    assert!(is_generator(&made[0].args[0]), "{made:?}");
+    assert!(edges_of("typing.Generator[int, str, None]").iter().all(is_generator));
+}
+
+#[test]
+fn the_patterns_of_the_source_are_searched_in_what_nearly_matches() {
+    let is_searched = |input: &Input| {
+        let source = serde_json::to_string(&input.args[0]).expect("JSON");
+        source.contains(r#"{"$repeat":"a","times":40}"#) && source.contains('!')
+    };
+    let mut world = World::default();
+    world.hints.literals.patterns.push("^k=(a+)+$".to_owned());
+    let attacks = world.with(&["line: str"], |inputs| inputs.attacks(Seed(1)));
+    assert!(attacks.iter().any(is_searched), "{attacks:?}");
+    let hostile = |world: &mut World, intensity| {
+        world.settings.strategies = vec![Strategy::Hostile];
+        world.settings.threat = Threat::new(intensity, 1 << 30);
+        world.with(&["line: str"], |inputs| inputs.take(40, Seed(1)))
+    };
+    assert!(hostile(&mut world, 1.0).iter().any(is_searched));
+    assert!(!hostile(&mut world, 0.7).iter().any(is_searched));
+    // What a parameter alone is matched with.
+    world.hints = used("line", &serde_json::json!([{"matched": "(a|b)*c"}]));
+    assert!(hostile(&mut world, 1.0).iter().any(is_searched));
+}
+
+#[test]
+fn a_generic_class_is_made_of_what_it_is_a_class_of() {
+    let params = ["label: K", "items: list[V]", "size: V"];
+    let mut classes = serde_json::to_value(classes("Box", "plain", &params)).expect("JSON");
+    // As the `K` of `class Box[K, V]` is.
+    let resolved = serde_json::to_value(menace_model::TypeExpr::Other("K".to_owned()));
+    classes["m.Box"]["construction"]["steps"][0]["params"][0]["resolved"] = resolved.expect("JSON");
+    let classes = serde_json::from_value(classes).expect("classes");
+    let world = World { classes, ..World::default() };
+    let made = world.with(&["box: m.Box[str, int]"], |inputs| inputs.take(1, Seed(1)));
+    let [Value::New { args, .. }] = &made[0].args[..] else { panic!("{made:?}") };
+    let [Value::Str(_), Value::List(items), Value::Int(_)] = &args[..] else { panic!("{args:?}") };
+    assert!(items.iter().all(|item| matches!(item, Value::Int(_))), "{items:?}");
+    let edges = world.edges(&["box: m.Box[str, int]"]);
+    let is_huge = |input: &Input| match &input.args[..] {
+        [Value::New { args, .. }] => args[2] == huge(),
+        _ => false,
+    };
+    assert!(edges.iter().any(is_huge), "{edges:?}");
+}
