@@ -7,6 +7,8 @@ use menace_model::{
 };
 use menace_settings::{FailureMode, Millis, NetworkPeer, Percent, ScenarioSeverity};
 
+use crate::input::drift::Drift;
+
 use super::{Preset, Values, modes};
 
 const DEFAULT_LEVEL: u8 = 3;
@@ -54,6 +56,15 @@ impl Preset {
                 sockets: any(&[FailureMode::Network]),
             },
         }
+    }
+
+    /// How much the schema of arguments and inputs has changed; the share of files and answers is
+    /// among the faults.
+    pub fn drift(&self) -> Option<Drift> {
+        self.has(FailureMode::SchemaDrift).then(|| match self.hardness() {
+            ScenarioSeverity::Low => Drift::One,
+            ScenarioSeverity::High => Drift::Half,
+        })
     }
 
     /// Of the import that precedes calls: the preset is about the call, so that a tight limit does

@@ -8,7 +8,7 @@ use clap::Args;
 use menace_chat::Chat;
 use menace_loop::Surveyed;
 use menace_loop::inputs::{self, Isolation, Plugins, Shown, Written};
-use menace_model::{Hints, Section, Seed};
+use menace_model::{Hints, Intent, Section, Seed};
 use menace_sandbox::Cancel;
 use menace_scenario::input::synthetic::StubModel;
 use menace_scenario::input::{Facts, Input, InputSettings, Inputs, Strategy, Threat};
@@ -102,8 +102,24 @@ impl ShowInputs {
         };
         self.ask_model(&context, section, &mut given)?;
         self.plug(&context, &facts, section, hints, &mut given)?;
-        let made = Inputs::new(section, hints, &facts, &given).take(self.count, Seed(self.seed));
+        let inputs = Inputs::new(section, hints, &facts, &given);
+        let made = self.drifted(&inputs, &preset, inputs.take(self.count, Seed(self.seed)));
         self.print(section, &found, &made)
+    }
+
+    /// Under `schema_drift`, each that has a schema is followed by the same with another one.
+    fn drifted(&self, inputs: &Inputs<'_>, preset: &Preset, made: Vec<Input>) -> Vec<Input> {
+        let Some(how) = preset.drift() else { return made };
+        let seed = Seed(self.seed).of("drift");
+        let both = made.into_iter().enumerate().flat_map(|(index, input)| {
+            let other = inputs.drifted(&input, how, seed.nth(index as u64));
+            std::iter::once(input).chain(other)
+        });
+        let both: Vec<Input> = both.take(self.count).collect();
+        if !both.iter().any(|input| input.intent == Intent::Drifted) {
+            tracing::info!("schema_drift: no input has keys that could drift");
+        }
+        both
     }
 
     fn flags(&self) -> Flags {
