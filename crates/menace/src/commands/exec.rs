@@ -230,8 +230,8 @@ impl Exec {
         }
         let (limits, conditions) = request.preset.conditions(self.seed);
         let (args, kwargs) = (&mut request.args, &mut request.kwargs);
-        let has_drifted = !found.is_module()
-            && drift::arguments(&request.preset, Seed(self.seed), args, kwargs);
+        let has_drifted =
+            !found.is_module() && drift::arguments(&request.preset, Seed(self.seed), args, kwargs);
         let mut header = self.header(&found, Some((backend.tier(), &interpreter)));
         header.drifted = has_drifted.then(|| DriftedJson::new(args, kwargs));
         let ready = Ready {

@@ -91,6 +91,28 @@ fn a_limit_out_of_reach_is_a_mistake_of_the_request() {
 }
 
 #[test]
+fn the_largest_limit_of_processes_holds_beside_the_largest_burst() {
+    let place = repo("def f(): return 1\n");
+    let preset = r#"{"PROCESS_LIMIT": 4194304, "THREAD_BURST": 1024,
+        "FAILURE_MODES": "concurrency_spike"}"#;
+    assert_eq!(value(&outcome(&place, &["--repo", "repo", "mod:f", "--preset", preset])), 1);
+}
+
+#[test]
+fn a_fault_that_nobody_asked_for_is_not_shown() {
+    let place = repo("def f(): return 1\n");
+    let felt = |preset: &str| {
+        outcome(&place, &["--repo", "repo", "mod:f", "--preset", preset])["felt"].clone()
+    };
+    for preset in
+        ["high_latency_api", r#"{"BANDWIDTH_LIMIT": "1Mbps"}"#, r#"{"NETWORK_PARTITION": "db"}"#]
+    {
+        assert_eq!(felt(preset), json!([]), "{preset}");
+    }
+    assert_eq!(felt(r#"{"FAILURE_MODES": "network"}"#)[0]["mode"], "network");
+}
+
+#[test]
 fn equal_calls_that_fail_differently_differ() {
     let place = repo(
         "import time, os\n\
