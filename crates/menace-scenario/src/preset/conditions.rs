@@ -58,6 +58,19 @@ impl Preset {
         }
     }
 
+    /// Whether a mode that it has does something beside its other keys.
+    pub(super) fn acts(&self, mode: FailureMode) -> bool {
+        let of_inputs = modes::implied(mode);
+        let is_idle = match mode {
+            FailureMode::ConcurrencySpike => self.burst().is_none(),
+            // The intensity is the share of hostile inputs; of misuse there is always some.
+            FailureMode::HostileInput => self.threat_intensity() <= 0.0,
+            _ => false,
+        };
+        let is_made = of_inputs.is_none_or(|strategy| self.strategies().contains(&strategy));
+        self.has(mode) && is_made && !is_idle
+    }
+
     /// How much the schema of arguments and inputs has changed; the share of files and answers is
     /// among the faults.
     pub fn drift(&self) -> Option<Drift> {
