@@ -26,9 +26,7 @@ pub fn missing(
     let mut added = Vec::new();
     for profile in profiles.all(CANONICAL, "canonical profiles")? {
         if !presets.iter().any(|preset| covers(preset, profile)) {
-            for preset in profile.presets(PresetOrigin::Injected)? {
-                added.push(preset.under(settings)?);
-            }
+            added.extend(profile.presets_under(settings, PresetOrigin::Injected)?);
         }
     }
     let suggested = profiles.all(profiles_for(module, keywords), "keyword_profiles")?;
@@ -37,7 +35,7 @@ pub fn missing(
             profiles: suggested,
             count: Some(1),
             settings: settings.clone(),
-            containers: false,
+            ..Wanted::default()
         };
         let made = generate(&wanted, seed.of(module))?;
         added.extend(made.into_iter().map(|one| Preset { origin: PresetOrigin::Keyword, ..one }));
@@ -206,6 +204,11 @@ mod tests {
         let profiles = Profiles::built_in();
         let found = missing(&[], "db.py", &profiles, &keywords, &settings, Seed(1)).unwrap();
         assert!(found.iter().all(|preset| preset.values().cpu_limit == settings.cpu_limit));
+        let low = read_one(r#"{"SCENARIO_SEVERITY": "low"}"#, "test").unwrap().values().clone();
+        let found = missing(&[], "core.py", &profiles, &keywords, &low, Seed(1)).unwrap();
+        let threat = |preset: &Preset| preset.threat_intensity();
+        assert_eq!(found.len(), CANONICAL.len(), "one level of each");
+        assert!(found.iter().all(|preset| threat(preset) <= 0.5), "{found:?}");
     }
 
     #[test]

@@ -217,7 +217,7 @@ mod tests {
         insta::assert_snapshot!(all(text).unwrap_err(), @r#"
         p.json[0]: CPU_LIMTI: unknown key; did you mean `CPU_LIMIT`?
         p.json[0]: MEMORY_LIMIT: expected a size such as `512Mi` or `1Gi`, found `many`
-        p.json[0]: TIMEOUT: expected a duration such as `30` (seconds), `500ms`, `5m` or `7d`, found `0`: it must be above zero
+        p.json[0]: TIMEOUT: expected a duration such as `30` (seconds), `500ms`, `5m` or `7d`, found `0`: it must be at least 1ms
         p.json[1]: SECURITY_LEVEL: expected a whole number from 1 to 5, found `9`
         p.json[1]: FAILURE_MODES: expected a list, separated by commas or a JSON array, each item one of `disk`, `disk_corruption`, `network`, `network_partition`, `cpu`, `cpu_spike`, `concurrency_spike`, `memory`, `timeout`, `hostile_input`, `user_misuse`, `schema_drift`, `flaky_upstream`, found `dsik`: `dsik` is not: did you mean `disk`?
         p.json[1]: CPU_LIMIT: it is a time; for a share of a processor write CPU_SHARE: "50%"
@@ -226,6 +226,24 @@ mod tests {
         p.json[3]: MIN_BANDWIDTH: it is above MAX_BANDWIDTH: lower it or raise that
         p.json[4]: CPU_LIMIT: it stands there twice: remove one of them
         "#);
+    }
+
+    #[test]
+    fn values_beyond_what_makes_sense_are_refused() {
+        for (key, value) in [
+            ("VM_SETTINGS", r#"{"memroy": "2G"}"#),
+            ("VM_SETTINGS", r#"{"memory": "much"}"#),
+            ("GPU_LIMIT", "18446744073709551615"),
+            ("GPU_LIMIT", "129"),
+            ("NETWORK_LATENCY_MS", "1e12"),
+            ("NETWORK_LATENCY_MS", "1000000000000"),
+            ("NETWORK_JITTER_MS", "600001"),
+            ("CPU_SHARE", "0.009"),
+            ("TIMEOUT", r#""1ns""#),
+        ] {
+            let found = all(&format!(r#"{{"{key}": {value}}}"#)).unwrap_err();
+            assert!(found.starts_with(&format!("p.json: {key}: expected ")), "{value}: {found}");
+        }
     }
 
     #[test]
