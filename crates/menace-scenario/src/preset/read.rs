@@ -87,17 +87,16 @@ fn list(
     problems.or(presets)
 }
 
-/// Scenarios by name, each with presets by severity.
+/// Scenarios by name, each with presets by severity. One right severity is enough to tell: what else
+/// is wrong is told later.
 fn is_mapping(json: &Json) -> bool {
-    let is_severity = |name: &String| name.parse::<ScenarioSeverity>().is_ok();
-    let is_scenario = |value: &Json| match value {
-        Json::Object(levels) => {
-            !levels.is_empty()
-                && levels.iter().all(|(name, value)| is_severity(name) && value.is_object())
-        }
-        _ => false,
-    };
-    json.as_object().is_some_and(|map| !map.is_empty() && map.values().all(is_scenario))
+    let Some(map) = json.as_object() else { return false };
+    let levels =
+        |value: &Json| value.as_object().is_some_and(|levels| levels.values().all(Json::is_object));
+    let is_level = |name: &String| name.parse::<ScenarioSeverity>().is_ok();
+    let has_level = |value: &Json| value.as_object().is_some_and(|it| it.keys().any(is_level));
+    map.iter().all(|(name, value)| key(name).is_none() && levels(value))
+        && map.values().any(has_level)
 }
 
 fn mapping(text: &str, from: &str, origin: PresetOrigin) -> Result<Vec<Placed>, Problems> {
@@ -107,7 +106,15 @@ fn mapping(text: &str, from: &str, origin: PresetOrigin) -> Result<Vec<Placed>, 
     for (scenario, levels) in &scenarios.0 {
         let at = format!("{from}[{scenario}]");
         problems.0.extend(repeated(levels, &at).0);
+        if levels.0.is_empty() {
+            problems.add(Problem::new(&at, "there is no preset in it: add `low` or `high`"));
+        }
         for (severity, pairs) in &levels.0 {
+            if severity.parse::<ScenarioSeverity>().is_err() {
+                let reason = "unknown severity; a scenario has `low` and `high`";
+                problems.add(Problem::of(&at, severity, reason));
+                continue;
+            }
             let found = one(pairs, format!("{at}[{severity}]"), origin);
             let Some(mut placed) = problems.keep(found) else { continue };
             let values = &mut placed.preset.values;
@@ -254,6 +261,11 @@ mod tests {
             ("[]", "p.json: there is no preset in it"),
             ("[{}, 7]", "p.json[1]: expected an object such as"),
             (r#"{"a": {"low": {"CPU_LIMIT": "x"}}}"#, "p.json[a][low]: CPU_LIMIT: expected"),
+            (
+                r#"{"hostile_input": {"low": {}, "mid": {}}}"#,
+                "p.json[hostile_input]: mid: unknown severity; a scenario has `low` and `high`",
+            ),
+            (r#"{"a": {"low": {}}, "b": {}}"#, "p.json[b]: there is no preset in it"),
             (r#"{"a": {"low": {}}, "a": {"low": {}}}"#, "p.json: a: it stands there twice"),
         ] {
             let found = all(text).unwrap_err();

@@ -79,6 +79,11 @@ fn files_and_variables_give_inputs() {
     let missing = inputs(&place, &arguments, &[("SANDBOX_INPUT_TEMPLATES", "none.json")]);
     assert_eq!(missing.code, Some(2));
     assert!(missing.err.contains("none.json") && missing.err.contains("SANDBOX_INPUT_TEMPLATES"));
+    assert_eq!(missing.err.matches("No such file").count(), 1, "{}", missing.err);
+    let missing = inputs(&place, &arguments, &[("SANDBOX_STUB_PLUGINS", "none.py")]);
+    assert_eq!(missing.code, Some(2));
+    assert!(missing.err.contains("none.py") && missing.err.contains("SANDBOX_STUB_PLUGINS"));
+    assert_eq!(missing.err.matches("No such file").count(), 1, "{}", missing.err);
 }
 
 #[test]

@@ -226,6 +226,24 @@ fn everything_that_is_wrong_is_told_at_once() {
 }
 
 #[test]
+fn a_byte_order_mark_is_no_mistake() {
+    let place = Place::new();
+    place.write("marked.json", "\u{feff}[{\"CPU_LIMIT\": 1}]");
+    let ran = presets(&place, &["validate", "marked.json"]);
+    assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""));
+}
+
+#[test]
+fn presets_of_the_environment_are_checked_wherever_settings_are_read() {
+    let place = Place::new();
+    for arguments in [&["settings"][..], &["presets", "list"]] {
+        let ran = place.run_with(&[("SANDBOX_ENV_PRESETS", r#"[{"CPU_LIMIT": "x"}]"#)], arguments);
+        assert_eq!((ran.code, ran.out.as_str()), (Some(2), ""));
+        assert!(ran.err.contains("SANDBOX_ENV_PRESETS[0]: CPU_LIMIT: expected"), "{}", ran.err);
+    }
+}
+
+#[test]
 fn a_file_that_cannot_be_read_is_refused() {
     let place = Place::new();
     place.write("broken.json", "[{");
