@@ -52,9 +52,9 @@ impl<V> Pairs<V> {
     }
 }
 
-/// Reads JSON of a known shape.
+/// Reads JSON of a known shape, with or without the mark that some editors begin a file with.
 pub(crate) fn parse<'a, T: Deserialize<'a>>(text: &'a str, at: &str) -> Result<T, Problems> {
-    serde_json::from_str(text)
+    serde_json::from_str(text.trim_start_matches('\u{feff}'))
         .map_err(|error| Problem::new(at, format!("this is no such JSON: {error}")).into())
 }
 
@@ -88,6 +88,11 @@ mod tests {
         let pairs: Pairs<u8> = parse(r#"{"b": 1, "a": 2, "b": 3, "b": 4}"#, "x").unwrap();
         assert_eq!(pairs.0.iter().map(|(name, _)| name.as_str()).collect::<String>(), "babb");
         assert_eq!(pairs.repeated(), ["b"]);
+    }
+
+    #[test]
+    fn a_byte_order_mark_is_skipped() {
+        assert_eq!(parse::<u8>("\u{feff}7", "a.json").unwrap(), 7);
     }
 
     #[test]

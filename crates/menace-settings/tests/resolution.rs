@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use menace_settings::{
-    DotEnv, FailureMode, LogLevel, Origin, Positive, Settings, Size, Sources, StubStrategy,
-    Warning, YamlFile,
+    DotEnv, DurationFrom, FailureMode, LogLevel, Origin, Positive, Settings, Size, Sources,
+    StubStrategy, Warning, YamlFile,
 };
 
 use proptest::prelude::*;
@@ -74,13 +74,13 @@ fn typed_values_arrive() {
     }
     .settings();
     assert_eq!(*settings.limits.memory_limit, Positive::new(Size::from_bytes(512 << 20)));
-    assert_eq!(*settings.limits.timeout, Positive::new(Duration::from_secs(30)));
+    assert_eq!(*settings.limits.timeout, Some(DurationFrom::at_least(Duration::from_secs(30))));
     assert_eq!(*settings.pool.overlay_max_age, Duration::from_hours(48));
     assert_eq!(settings.network.max_bandwidth.unwrap().get().bits_per_second(), 5_000_000);
     assert_eq!(settings.models.memory_retention.as_ref().unwrap().get("insight"), Some(40));
     let modes = settings.limits.failure_modes.value.unwrap();
     assert_eq!(modes, [FailureMode::Disk, FailureMode::CpuSpike]);
-    assert_eq!(settings.limits.vm_settings.value.unwrap().0["memory"], "2G");
+    assert_eq!(settings.limits.vm_settings.value.unwrap().json()["memory"], "2G");
 }
 
 #[test]
@@ -101,7 +101,7 @@ fn limits_have_their_ranges() {
         ..Given::default()
     };
     insta::assert_snapshot!(given.errors(), @r"
-    TIMEOUT: cannot read `0` (from environment TIMEOUT): expected a duration such as `30` (seconds), `500ms`, `5m` or `7d`: it must be above zero
+    TIMEOUT: cannot read `0` (from environment TIMEOUT): expected a duration such as `30` (seconds), `500ms`, `5m` or `7d`: it must be at least 1ms
     OPEN_FILES_LIMIT: cannot read `3` (from environment OPEN_FILES_LIMIT): expected a whole number from 16 to 1048576
     SECURITY_LEVEL: cannot read `6` (from environment SECURITY_LEVEL): expected a whole number from 1 to 5
     ");

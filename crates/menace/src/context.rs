@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use anyhow::Context as _;
+use menace_scenario::preset::{self, PresetOrigin};
 use menace_settings::{Settings, Sources};
 
 use crate::args::Global;
@@ -42,6 +43,12 @@ impl Context {
         let cwd = std::env::current_dir().context("cannot tell the working directory")?;
         let sources = Sources::load(flags, &cwd).map_err(Failure::request)?;
         let settings = Settings::resolve(&sources).map_err(Failure::request)?;
+        if let Some(presets) = &settings.presets.env_presets.value {
+            // Here, so that a mistake is told at once and not when a run gets to them.
+            let text = presets.0.to_string();
+            preset::read(&text, "SANDBOX_ENV_PRESETS", PresetOrigin::Given)
+                .map_err(Failure::request)?;
+        }
         logs::start(&settings).map_err(Failure::request)?;
         for warning in &settings.warnings {
             tracing::warn!("{warning}");

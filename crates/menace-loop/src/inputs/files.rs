@@ -11,7 +11,7 @@ use menace_settings::{Settings, Value};
 
 #[derive(Debug, thiserror::Error)]
 pub enum InputFileError {
-    #[error("{}: {source}; mend the file or point {name} elsewhere", .path.display())]
+    #[error("cannot read `{}`; mend the file or point {name} elsewhere", .path.display())]
     Read { name: &'static str, path: PathBuf, source: std::io::Error },
     #[error(transparent)]
     Content(#[from] RecordError),
@@ -44,7 +44,10 @@ pub fn read(
 
 fn text(path: &Value<PathBuf>, name: &'static str) -> Result<Option<String>, InputFileError> {
     match std::fs::read(&path.value) {
-        Ok(bytes) => Ok(Some(String::from_utf8_lossy(&bytes).into_owned())),
+        // Some editors begin a file with a mark that is no part of it.
+        Ok(bytes) => {
+            Ok(Some(String::from_utf8_lossy(&bytes).trim_start_matches('\u{feff}').to_owned()))
+        }
         Err(error) if error.kind() == ErrorKind::NotFound && !path.is_explicit() => Ok(None),
         Err(source) => Err(InputFileError::Read { name, path: path.value.clone(), source }),
     }

@@ -16,7 +16,7 @@ const FUNCTION: &str = "generate_stubs";
 
 #[derive(Debug, thiserror::Error)]
 pub enum PluginError {
-    #[error("{}: {source}; SANDBOX_STUB_PLUGINS takes Python files and directories", .path.display())]
+    #[error("cannot read `{}`; SANDBOX_STUB_PLUGINS takes Python files and directories", .path.display())]
     Read { path: PathBuf, source: std::io::Error },
     #[error("{}: this is no Python file, whose name would be a module's", .path.display())]
     Name { path: PathBuf },

@@ -123,13 +123,15 @@ impl GroupFiles {
         if self.known.pids == Last::Set(limit) {
             return Ok(());
         }
-        let value = limit.map_or("max".to_owned(), |limit| limit.to_string());
+        let value = limit.map_or("max".to_owned(), |limit| limit.min(MOST_PIDS).to_string());
         self.need(Role::PidsLimit, "a limit of processes")?.set(&value)?;
         self.known.pids = Last::Set(limit);
         Ok(())
     }
 }
 
+/// The kernel takes no larger number: no machine has more.
+const MOST_PIDS: u64 = 1 << 22;
 /// The kernel's own default: long enough not to cost, short enough not to be noticed.
 const PERIOD_US: u64 = 100_000;
 const LONGEST_PERIOD_US: u64 = 1_000_000;

@@ -69,6 +69,13 @@ fn plain_files_version_2_limits_go_to_their_files() {
 }
 
 #[test]
+fn plain_files_no_more_processes_are_written_than_the_kernel_takes() {
+    let mut group = PlainFiles::v2();
+    group.files.set_pids_limit(Some((1 << 22) + 1029)).unwrap();
+    assert_eq!(group.text("pids.max"), "4194304");
+}
+
+#[test]
 fn plain_files_version_2_no_limit_is_max() {
     let mut group = PlainFiles::v2();
     group.files.set_memory_limit(None).unwrap();

@@ -65,6 +65,8 @@ struct Wanted {
     network: Network,
     /// The failure mode: those who were named are cut off, else some by chance.
     parted: Option<When>,
+    /// The failure mode of the link is among what was asked for.
+    is_failing: bool,
 }
 
 #[derive(Debug)]
@@ -110,10 +112,11 @@ impl Link {
                 let by = wanted.names().map(|limit| (limit, vec![Mechanism::Nfqueue]));
                 report.enforced_by.extend(by);
                 let [link, partition] = tally.felt();
-                if wanted.parts() {
+                // A slow link is no fault that was asked for: it is told when it struck.
+                if wanted.parted.is_some() || partition.struck > 0 {
                     add(&mut report.felt, partition);
                 }
-                if wanted.slows() {
+                if wanted.is_failing && wanted.slows() || link.struck > 0 {
                     add(&mut report.felt, link);
                 }
             }
@@ -176,17 +179,16 @@ impl Link {
 
 impl Wanted {
     fn of(conditions: &Conditions) -> Self {
-        let parts = conditions.faults.iter().find(|it| it.mode == FaultMode::NetworkPartition);
-        Self { network: conditions.network.clone(), parted: parts.map(|fault| fault.when) }
+        let of_mode = |mode| conditions.faults.iter().find(|it| it.mode == mode);
+        Self {
+            network: conditions.network.clone(),
+            parted: of_mode(FaultMode::NetworkPartition).map(|fault| fault.when),
+            is_failing: of_mode(FaultMode::Network).is_some(),
+        }
     }
 
     fn is_nothing(&self) -> bool {
         self.network.is_perfect() && self.parted.is_none()
-    }
-
-    /// Somebody is cut off.
-    fn parts(&self) -> bool {
-        self.parted.is_some() || !self.network.partition.is_empty()
     }
 
     /// Those who are not cut off notice something, too.

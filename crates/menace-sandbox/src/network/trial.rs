@@ -17,7 +17,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 pub(crate) fn try_out(proc: PathBuf) -> Result<(), InitError> {
     let mut link = Link::new(true, proc);
     let network = Network { latency_ms: LATENCY.as_secs_f64() * 1000.0, ..Network::default() };
-    link.start(&Wanted { network, parted: None }, Seed(0))?;
+    link.start(&Wanted { network, parted: None, is_failing: false }, Seed(0))?;
     let sent = [Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()].map(send_to_itself);
     link.stop()
         .flatten()

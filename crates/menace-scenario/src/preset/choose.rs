@@ -47,15 +47,12 @@ impl Choice<'_> {
         if !of_settings.generate.value {
             return Ok(vec![Preset::empty(PresetOrigin::Generated)]);
         }
-        if of_settings.mode.value == PresetMode::Canonical {
-            let canonical = self.profiles.all(CANONICAL, "canonical profiles")?;
-            let presets: Result<Vec<Vec<Preset>>, Problems> =
-                canonical.iter().map(|one| one.presets(PresetOrigin::Canonical)).collect();
-            return Ok(presets?.concat());
-        }
+        let canonical = of_settings.mode.value == PresetMode::Canonical;
+        let names: &[&str] = if canonical { &CANONICAL } else { &[] };
         let wanted = Wanted {
-            profiles: Vec::new(),
-            count: self.count,
+            profiles: self.profiles.all(names.iter().copied(), "canonical profiles")?,
+            count: self.count.filter(|_| !canonical),
+            canonical,
             settings: Values::of_settings(self.settings),
             containers: self.settings.pool.docker.value,
         };

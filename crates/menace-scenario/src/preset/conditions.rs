@@ -7,6 +7,8 @@ use menace_model::{
 };
 use menace_settings::{FailureMode, Millis, NetworkPeer, Percent, ScenarioSeverity};
 
+use crate::input::drift::Drift;
+
 use super::{Preset, Values, modes};
 
 const DEFAULT_LEVEL: u8 = 3;
@@ -54,6 +56,28 @@ impl Preset {
                 sockets: any(&[FailureMode::Network]),
             },
         }
+    }
+
+    /// Whether a mode that it has does something beside its other keys.
+    pub(super) fn acts(&self, mode: FailureMode) -> bool {
+        let of_inputs = modes::implied(mode);
+        let is_idle = match mode {
+            FailureMode::ConcurrencySpike => self.burst().is_none(),
+            // The intensity is the share of hostile inputs; of misuse there is always some.
+            FailureMode::HostileInput => self.threat_intensity() <= 0.0,
+            _ => false,
+        };
+        let is_made = of_inputs.is_none_or(|strategy| self.strategies().contains(&strategy));
+        self.has(mode) && is_made && !is_idle
+    }
+
+    /// How much the schema of arguments and inputs has changed; the share of files and answers is
+    /// among the faults.
+    pub fn drift(&self) -> Option<Drift> {
+        self.has(FailureMode::SchemaDrift).then(|| match self.hardness() {
+            ScenarioSeverity::Low => Drift::One,
+            ScenarioSeverity::High => Drift::Half,
+        })
     }
 
     /// Of the import that precedes calls: the preset is about the call, so that a tight limit does

@@ -9,7 +9,8 @@ use menace_settings::{KeywordProfiles, ScenarioSeverity};
 use crate::Problems;
 
 use super::{
-    CANONICAL, Preset, PresetOrigin, Profile, Profiles, Values, Wanted, generate, profiles_for,
+    CANONICAL, KEYS, Preset, PresetOrigin, Profile, Profiles, Values, Wanted, generate,
+    profiles_for,
 };
 
 /// What a module needs beside the presets that it has: the canonical profiles that these do not
@@ -25,9 +26,7 @@ pub fn missing(
     let mut added = Vec::new();
     for profile in profiles.all(CANONICAL, "canonical profiles")? {
         if !presets.iter().any(|preset| covers(preset, profile)) {
-            for preset in profile.presets(PresetOrigin::Injected)? {
-                added.push(preset.under(settings)?);
-            }
+            added.extend(profile.presets_under(settings, PresetOrigin::Injected)?);
         }
     }
     let suggested = profiles.all(profiles_for(module, keywords), "keyword_profiles")?;
@@ -36,7 +35,7 @@ pub fn missing(
             profiles: suggested,
             count: Some(1),
             settings: settings.clone(),
-            containers: false,
+            ..Wanted::default()
         };
         let made = generate(&wanted, seed.of(module))?;
         added.extend(made.into_iter().map(|one| Preset { origin: PresetOrigin::Keyword, ..one }));
@@ -53,23 +52,30 @@ pub fn missing(
     Ok(added)
 }
 
-/// It is named after the profile, or as hard as its lowest level.
+/// It does to a call what the profile is about, at least as hard as its lowest level. What it is
+/// called does not matter: a name alone troubles nobody.
 fn covers(preset: &Preset, profile: &Profile) -> bool {
-    let is_named = preset.name().split('+').any(|name| profile.is_called(name));
-    is_named
-        || profile
-            .level(ScenarioSeverity::Low)
-            .is_some_and(|level| reaches(preset.values(), &level.values))
+    profile
+        .level(ScenarioSeverity::Low)
+        .is_some_and(|level| reaches(preset, &level.values, profile))
 }
 
-/// Whether these do all that others do to a call, as far as the canonical profiles go.
-fn reaches(these: &Values, others: &Values) -> bool {
-    let modes = others.failure_modes.as_deref().unwrap_or_default();
-    let own = these.failure_modes.as_deref().unwrap_or_default();
-    let has_modes = modes.iter().all(|mode| own.contains(mode));
-    let is_slow = these.network_latency_ms >= others.network_latency_ms;
-    let says_something = !modes.is_empty() || others.network_latency_ms.is_some();
-    says_something && has_modes && is_slow
+/// Whether a preset has the effect of these values: their failure modes and their latency; for a
+/// profile of the user's that has neither, all of its keys.
+fn reaches(preset: &Preset, values: &Values, profile: &Profile) -> bool {
+    let own = preset.values();
+    let modes = values.failure_modes.as_deref().unwrap_or_default();
+    if modes.is_empty() && values.network_latency_ms.is_none() {
+        let is_named = preset.name().split('+').any(|name| profile.is_called(name));
+        return KEYS.iter().all(|key| match (key.json(values), key.json(own)) {
+            (None, _) => true,
+            // A setting may have changed the figure of a preset that was made of the profile.
+            (Some(_), Some(_)) if is_named => true,
+            (wanted, found) => wanted == found,
+        });
+    }
+    let is_slow = own.network_latency_ms >= values.network_latency_ms;
+    is_slow && modes.iter().all(|mode| preset.acts(*mode))
 }
 
 /// A module that was not put through a canonical scenario.
@@ -146,8 +152,34 @@ mod tests {
     #[test]
     fn canonical_profiles_that_are_missing_are_added_at_both_severities() {
         assert_eq!(added("[{}]", "shop/core.py"), injected(&CANONICAL));
-        let some = r#"[{"SCENARIO_NAME": "hostile_input+mine"}, {"NETWORK_LATENCY_MS": 100}]"#;
+        let some = r#"[{"SCENARIO_NAME": "mine", "FAILURE_MODES": "hostile_input"},
+                       {"NETWORK_LATENCY_MS": 100}]"#;
         assert_eq!(added(some, "shop/core.py"), injected(&["user_misuse", "concurrency_spike"]));
+    }
+
+    #[test]
+    fn a_name_without_the_effect_does_not_count() {
+        let named = r#"[{"SCENARIO_NAME": "hostile_input+user_misuse+high_latency_api"},
+                        {"SCENARIO_NAME": "concurrency_spike", "FAILURE_MODES": "concurrency_spike",
+                         "THREAD_BURST": 0, "ASYNC_TASK_BURST": 0},
+                        {"FAILURE_MODES": "hostile_input", "THREAT_INTENSITY": 0},
+                        {"FAILURE_MODES": "user_misuse", "SANDBOX_STUB_STRATEGY": "random"}]"#;
+        assert_eq!(added(named, "shop/core.py"), injected(&CANONICAL));
+    }
+
+    #[test]
+    fn a_profile_of_the_users_without_modes_is_covered_by_its_keys() {
+        let mut profiles = Profiles::built_in();
+        profiles.add(r#"{"hostile_input": {"THREAT_INTENSITY": 7}}"#, "mine.json").unwrap();
+        let is_covered = |json: &str| {
+            let preset = read_one(json, "test").unwrap();
+            let gaps = gaps(["a.py"], &[("a.py", &preset)], &profiles).unwrap();
+            !gaps.iter().any(|gap| gap.scenario == "hostile_input")
+        };
+        assert!(is_covered(r#"{"THREAT_INTENSITY": 7}"#));
+        assert!(is_covered(r#"{"SCENARIO_NAME": "hostile_input", "THREAT_INTENSITY": 5}"#));
+        assert!(!is_covered(r#"{"SCENARIO_NAME": "hostile_input"}"#));
+        assert!(!is_covered(r#"{"THREAT_INTENSITY": 8}"#));
     }
 
     #[test]
@@ -172,6 +204,11 @@ mod tests {
         let profiles = Profiles::built_in();
         let found = missing(&[], "db.py", &profiles, &keywords, &settings, Seed(1)).unwrap();
         assert!(found.iter().all(|preset| preset.values().cpu_limit == settings.cpu_limit));
+        let low = read_one(r#"{"SCENARIO_SEVERITY": "low"}"#, "test").unwrap().values().clone();
+        let found = missing(&[], "core.py", &profiles, &keywords, &low, Seed(1)).unwrap();
+        let threat = |preset: &Preset| preset.threat_intensity();
+        assert_eq!(found.len(), CANONICAL.len(), "one level of each");
+        assert!(found.iter().all(|preset| threat(preset) <= 0.5), "{found:?}");
     }
 
     #[test]

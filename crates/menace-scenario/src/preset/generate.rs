@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use menace_model::{Random, Seed};
 use menace_settings::{
-    Bandwidth, FailureMode, Millis, OsType, Percent, Positive, Processors, ScenarioSeverity, Size,
-    Within,
+    Bandwidth, DurationFrom, FailureMode, Millis, OsType, Percent, Positive, Processors,
+    ScenarioSeverity, Size, Within,
 };
 
 use crate::Problems;
@@ -46,6 +46,8 @@ pub struct Wanted<'a> {
     pub count: Option<u32>,
     /// What the settings say about calls.
     pub settings: Values,
+    /// The profiles are the canonical ones, and nobody's choice.
+    pub canonical: bool,
     /// Calls can be run in containers.
     pub containers: bool,
 }
@@ -53,11 +55,11 @@ pub struct Wanted<'a> {
 /// Makes them; the same seed makes the same.
 pub fn generate(wanted: &Wanted<'_>, seed: Seed) -> Result<Vec<Preset>, Problems> {
     if wanted.count.is_none() && !wanted.profiles.is_empty() {
+        let origin = if wanted.canonical { PresetOrigin::Canonical } else { PresetOrigin::Profile };
         let mut presets = Vec::new();
         for profile in &wanted.profiles {
-            for preset in profile.presets(PresetOrigin::Profile)? {
-                presets.push(told(preset.under(&wanted.settings)?));
-            }
+            let made = profile.presets_under(&wanted.settings, origin)?;
+            presets.extend(made.into_iter().map(told));
         }
         return Ok(presets);
     }
@@ -71,8 +73,9 @@ fn one(wanted: &Wanted<'_>, seed: Seed, index: u32) -> Result<Preset, Problems> 
         Values { scenario_name: Some(format!("random_{}", index + 1)), ..chance }
     } else {
         // The harder one first: whoever wants a single preset wants to see something break.
-        let severity =
+        let by_turn =
             if index.is_multiple_of(2) { ScenarioSeverity::High } else { ScenarioSeverity::Low };
+        let severity = wanted.settings.scenario_severity.unwrap_or(by_turn);
         merged(&wanted.profiles, severity).over(chance)
     };
     let values = wanted.settings.clone().over(values);
@@ -96,7 +99,7 @@ fn drawn(wanted: &Wanted<'_>, random: &mut Random) -> Values {
         cpu_limit: Positive::new(Duration::from_millis(pick(random, &CPU_MS))),
         memory_limit: Positive::new(Size::from_bytes(pick(random, &MEMORY))),
         disk_limit: Positive::new(Size::from_bytes(pick(random, &DISK))),
-        timeout: Positive::new(Duration::from_millis(pick(random, &TIMEOUT_MS))),
+        timeout: Some(DurationFrom::at_least(Duration::from_millis(pick(random, &TIMEOUT_MS)))),
         security_level: Some(Within::clamped(pick(random, &LEVELS))),
         os_type: Some(pick(random, &systems(&wanted.settings))),
         ..Values::default()
@@ -107,7 +110,7 @@ fn drawn(wanted: &Wanted<'_>, random: &mut Random) -> Values {
     }
     let gpus = random.below(2);
     if wanted.containers {
-        values.gpu_limit = Some(gpus);
+        values.gpu_limit = Some(Within::clamped(gpus));
     }
     let network = network(random);
     faults(&mut values, random, wanted.profiles.is_empty());
@@ -176,7 +179,7 @@ fn faults(values: &mut Values, random: &mut Random, are_wanted: bool) {
 
 /// Linux, and what there is an image for.
 fn systems(settings: &Values) -> Vec<OsType> {
-    let images = settings.vm_settings.as_ref().map(|settings| &settings.0);
+    let images = settings.vm_settings.as_ref();
     let has = |key: &str| images.is_some_and(|images| images.get(key).is_some());
     [
         (true, OsType::Linux),
@@ -256,6 +259,36 @@ mod tests {
         let made = generate(&wanted, Seed(1)).unwrap();
         assert_eq!(made, generate(&wanted, Seed(2)).unwrap());
         assert_eq!(made.len(), 8);
+    }
+
+    #[test]
+    fn a_severity_of_the_settings_picks_the_level() {
+        let profiles = Profiles::built_in();
+        let made = |severity: &str, count| {
+            let wanted = Wanted {
+                profiles: profiles.all(["concurrency_spike"], "test").unwrap(),
+                settings: settings(&format!(r#"{{"SCENARIO_SEVERITY": "{severity}"}}"#)),
+                count,
+                ..Wanted::default()
+            };
+            let made = generate(&wanted, Seed(1)).unwrap();
+            let threads = |preset: &Preset| preset.values().thread_burst.unwrap().get();
+            made.iter().map(threads).collect::<Vec<u64>>()
+        };
+        assert_eq!((made("low", None), made("high", None)), (vec![8], vec![32]));
+        assert_eq!((made("low", Some(2)), made("high", Some(2))), (vec![8, 8], vec![32, 32]));
+    }
+
+    #[test]
+    fn canonical_profiles_are_told_as_such() {
+        let profiles = Profiles::built_in();
+        let wanted = Wanted {
+            profiles: profiles.all(CANONICAL, "test").unwrap(),
+            canonical: true,
+            ..Wanted::default()
+        };
+        let made = generate(&wanted, Seed(1)).unwrap();
+        assert!(made.iter().all(|preset| preset.origin == PresetOrigin::Canonical));
     }
 
     #[test]

@@ -3,8 +3,9 @@
 use serde_json::Value as Json;
 
 use menace_settings::{
-    Bandwidth, Declaration, JsonObject, JsonRecords, Millis, OsType, Percent, Positive, Processors,
-    Refusal, ScenarioSeverity, Setting, Size, SizeUpTo, Within, declarations,
+    Bandwidth, Declaration, DurationFrom, JsonRecords, Millis, OsType, Percent, Positive,
+    Processors, Refusal, ScenarioSeverity, Setting, Size, SizeUpTo, VmSettings, Within,
+    declarations,
 };
 
 use super::Values;
@@ -63,7 +64,6 @@ macro_rules! written_as_text {
 
 written_as_text! {
     Positive<Size>, Positive<Bandwidth>, Processors, Millis, OsType, ScenarioSeverity, String, bool,
-    u64,
 }
 
 impl<const LOW: u64, const HIGH: u64> Written for Within<LOW, HIGH> {
@@ -81,10 +81,19 @@ impl<const BYTES: u64> Written for SizeUpTo<BYTES> {
 /// In seconds without a unit: other readers of presets know no other.
 impl Written for Positive<std::time::Duration> {
     fn json(&self) -> Json {
-        let duration = self.get();
-        let text = format!("{}.{:09}", duration.as_secs(), duration.subsec_nanos());
-        Json::String(text.trim_end_matches('0').trim_end_matches('.').to_owned())
+        in_seconds(self.get())
     }
+}
+
+impl<const MILLIS: u64> Written for DurationFrom<MILLIS> {
+    fn json(&self) -> Json {
+        in_seconds(self.get())
+    }
+}
+
+fn in_seconds(duration: std::time::Duration) -> Json {
+    let text = format!("{}.{:09}", duration.as_secs(), duration.subsec_nanos());
+    Json::String(text.trim_end_matches('0').trim_end_matches('.').to_owned())
 }
 
 impl Written for Percent {
@@ -99,9 +108,9 @@ impl<T: Setting> Written for Vec<T> {
     }
 }
 
-impl Written for JsonObject {
+impl Written for VmSettings {
     fn json(&self) -> Json {
-        Json::Object(self.0.clone())
+        VmSettings::json(self)
     }
 }
 

@@ -5,8 +5,8 @@
 use std::time::Duration;
 
 use menace_settings::{
-    Bandwidth, FailureMode, JsonObject, JsonRecords, Millis, NetworkPeer, OsType, Percent,
-    Positive, Processors, ScenarioSeverity, Size, SizeUpTo, StubStrategy, Within,
+    Bandwidth, DurationFrom, FailureMode, JsonRecords, Millis, NetworkPeer, OsType, Percent,
+    Positive, Processors, ScenarioSeverity, Size, SizeUpTo, StubStrategy, VmSettings, Within,
 };
 
 use super::key::keys;
@@ -37,7 +37,7 @@ keys! {
         generated: "16Mi to 512Mi",
         held_by: "`tmpfs_size`; `rlimit` and `monitor` in the `landlock` tier",
     }
-    timeout: Positive<Duration> = "TIMEOUT" in limits.timeout {
+    timeout: DurationFrom<1> = "TIMEOUT" in limits.timeout {
         default: "10 s",
         generated: "2, 5, 10 or 30 s",
         held_by: "`monitor`",
@@ -62,7 +62,7 @@ keys! {
         generated: "–",
         held_by: "`monitor`",
     }
-    gpu_limit: u64 = "GPU_LIMIT" in limits.gpu_limit {
+    gpu_limit: Within<0, 128> = "GPU_LIMIT" in limits.gpu_limit {
         default: "none",
         generated: "0 or 1, with `SANDBOX_DOCKER`",
         held_by: "containers; told when there are none",
@@ -157,7 +157,7 @@ keys! {
         generated: "–",
         held_by: "containers; told when there are none",
     }
-    vm_settings: JsonObject = "VM_SETTINGS" in limits.vm_settings {
+    vm_settings: VmSettings = "VM_SETTINGS" in limits.vm_settings {
         default: "none",
         generated: "–",
         held_by: "virtual machines; told when there are none",

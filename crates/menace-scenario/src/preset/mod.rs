@@ -149,7 +149,7 @@ impl Preset {
         let Values { gpu_limit, os_type, container_image, vm_settings, .. } = &self.values;
         let is_elsewhere = os_type.is_some_and(|os| os != menace_settings::OsType::Linux);
         [
-            (gpu_limit.is_some_and(|count| count > 0), "GPU_LIMIT"),
+            (gpu_limit.is_some_and(|count| count.get() > 0), "GPU_LIMIT"),
             (is_elsewhere, "OS_TYPE"),
             (container_image.is_some(), "CONTAINER_IMAGE"),
             (vm_settings.is_some(), "VM_SETTINGS"),

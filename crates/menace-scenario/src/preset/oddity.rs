@@ -33,7 +33,15 @@ const WITHOUT_SOCKETS: u8 = 4;
 impl Preset {
     /// Every key that has no effect beside the others.
     pub fn oddities(&self) -> Vec<Oddity> {
-        let Values { thread_burst, async_task_burst, threat_intensity, .. } = &self.values;
+        let Values {
+            thread_burst,
+            async_task_burst,
+            threat_intensity,
+            failure_modes,
+            network_partition,
+            stub_strategy,
+            ..
+        } = &self.values;
         let mut found = Vec::new();
         let mut odd = |is_odd: bool, key: &'static str, why: &'static str| {
             if is_odd {
@@ -54,6 +62,37 @@ impl Preset {
             "it has no effect without `hostile_input` or `user_misuse` in FAILURE_MODES, or those \
              ways to make inputs",
         );
+        let is_hostile = strategies.contains(&StubStrategy::Hostile);
+        odd(
+            is_hostile && self.threat_intensity() <= 0.0,
+            "THREAT_INTENSITY",
+            "it is the share of hostile inputs: at 0 there are none",
+        );
+        odd(
+            spikes && !self.acts(FailureMode::ConcurrencySpike),
+            "FAILURE_MODES",
+            "`concurrency_spike` has no effect where THREAD_BURST and ASYNC_TASK_BURST are both 0",
+        );
+        odd(is_empty(failure_modes.as_ref()), "FAILURE_MODES", "it is empty: no fault strikes");
+        odd(
+            is_empty(network_partition.as_ref()),
+            "NETWORK_PARTITION",
+            "it names nobody: everybody can be reached",
+        );
+        odd(
+            is_empty(stub_strategy.as_ref()),
+            "SANDBOX_STUB_STRATEGY",
+            "it is empty: all ways to make inputs are used",
+        );
+        for mode in [FailureMode::HostileInput, FailureMode::UserMisuse] {
+            odd(
+                self.has(mode)
+                    && super::modes::implied(mode).is_some_and(|way| !strategies.contains(&way)),
+                "FAILURE_MODES",
+                "`hostile_input` and `user_misuse` have no effect where SANDBOX_STUB_STRATEGY leaves \
+                 their ways to make inputs out",
+            );
+        }
         let isolation = self.isolation();
         if isolation.safe_mode || isolation.security_level >= WITHOUT_SOCKETS {
             for key in self.network_keys() {
@@ -102,12 +141,16 @@ impl Preset {
             (bandwidth_limit.is_some(), "BANDWIDTH_LIMIT"),
             (min_bandwidth.is_some(), "MIN_BANDWIDTH"),
             (max_bandwidth.is_some(), "MAX_BANDWIDTH"),
-            (network_partition.is_some(), "NETWORK_PARTITION"),
+            (network_partition.as_ref().is_some_and(|it| !it.is_empty()), "NETWORK_PARTITION"),
         ]
         .into_iter()
         .filter_map(|(is_given, key)| is_given.then_some(key))
         .collect()
     }
+}
+
+fn is_empty<T>(list: Option<&Vec<T>>) -> bool {
+    list.is_some_and(Vec::is_empty)
 }
 
 #[cfg(test)]
@@ -151,6 +194,20 @@ mod tests {
             (r#"{"NETWORK_JITTER_MS": 1, "NETWORK_LATENCY_MS": 1}"#, &[]),
             (r#"{"GPU_LIMIT": 1, "OS_TYPE": "macos"}"#, &["GPU_LIMIT", "OS_TYPE"]),
             (r#"{"GPU_LIMIT": 0, "OS_TYPE": "linux"}"#, &[]),
+            (
+                r#"{"FAILURE_MODES": "concurrency_spike", "THREAD_BURST": 0, "ASYNC_TASK_BURST": 0}"#,
+                &["FAILURE_MODES"],
+            ),
+            (r#"{"FAILURE_MODES": "concurrency_spike", "THREAD_BURST": 0}"#, &[]),
+            (r#"{"FAILURE_MODES": []}"#, &["FAILURE_MODES", "all of it"]),
+            (r#"{"NETWORK_PARTITION": [""]}"#, &["NETWORK_PARTITION", "all of it"]),
+            (r#"{"NETWORK_PARTITION": [""], "SAFE_MODE": 1}"#, &["NETWORK_PARTITION"]),
+            (r#"{"FAILURE_MODES": "hostile_input", "THREAT_INTENSITY": 0}"#, &["THREAT_INTENSITY"]),
+            (r#"{"FAILURE_MODES": "user_misuse", "THREAT_INTENSITY": 0}"#, &[]),
+            (
+                r#"{"FAILURE_MODES": "hostile_input", "SANDBOX_STUB_STRATEGY": "random"}"#,
+                &["FAILURE_MODES"],
+            ),
             ("{}", &["all of it"]),
             (r#"{"SCENARIO_NAME": "mine"}"#, &["all of it"]),
             (r#"{"SCENARIO_NAME": "normal"}"#, &[]),

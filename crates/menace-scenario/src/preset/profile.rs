@@ -159,6 +159,21 @@ impl Profile {
             .collect()
     }
 
+    /// The same, with settings laid over them. Where these say how hard, only that level is taken: the
+    /// figures of another would belie its name.
+    pub(super) fn presets_under(
+        &self,
+        settings: &Values,
+        origin: PresetOrigin,
+    ) -> Result<Vec<Preset>, Problems> {
+        let levels: Vec<&Level> = match settings.scenario_severity {
+            Some(severity) => self.level(severity).into_iter().collect(),
+            None => self.levels.iter().collect(),
+        };
+        let preset = |level: &Level| self.preset_at(level, &self.name)?.under(settings);
+        levels.into_iter().map(|level| Ok(Preset { origin, ..preset(level)? })).collect()
+    }
+
     fn preset_at(&self, level: &Level, at: &str) -> Result<Preset, Problems> {
         Preset::new(self.named(level), PresetOrigin::Profile, at)
     }

@@ -10,7 +10,7 @@ use crate::notation::{Pairs, parse};
 use crate::problem::did_you_mean;
 use crate::{Problem, Problems};
 
-use super::{Preset, PresetOrigin, Profile, Values};
+use super::{Level, Preset, PresetOrigin, Profile, Values};
 
 /// The profiles that every module is put through.
 pub const CANONICAL: [&str; 4] =
@@ -92,19 +92,69 @@ impl Profiles {
         problems.or(found.into_iter().flatten().collect())
     }
 
-    /// What `name`, `name:low` or `one+other:high` stands for; `high` unless said otherwise.
-    pub fn preset(&self, text: &str, at: &str) -> Result<Preset, Problems> {
+    /// What `name`, `name:low` or `one+other:high` stands for; `high` unless said otherwise. A
+    /// severity that is `set` beats the one that is written, as settings do.
+    pub fn preset(
+        &self,
+        text: &str,
+        set: Option<ScenarioSeverity>,
+        at: &str,
+    ) -> Result<Preset, Problems> {
+        let (profiles, written) = self.written(text, at)?;
+        let severity = set.or(written).unwrap_or(ScenarioSeverity::High);
+        Preset::new(merged(&profiles, severity), PresetOrigin::Profile, at)
+    }
+
+    /// The same as one profile, at the severity that is written or at all that there are.
+    pub fn profile(&self, text: &str, at: &str) -> Result<Profile, Problems> {
+        let (profiles, written) = self.written(text, at)?;
+        let first = profiles.first().ok_or_else(|| Problem::new(at, "there is no name in it"))?;
+        if let ([_], None) = (profiles.as_slice(), written) {
+            return Ok((*first).clone());
+        }
+        let has_levels =
+            profiles.iter().flat_map(|one| &one.levels).any(|level| level.severity.is_some());
+        let severities = match written {
+            Some(severity) => vec![severity],
+            None if has_levels => vec![ScenarioSeverity::Low, ScenarioSeverity::High],
+            None => vec![ScenarioSeverity::High],
+        };
+        let level = |severity| Level {
+            severity: has_levels.then_some(severity),
+            values: Values {
+                scenario_name: None,
+                scenario_severity: None,
+                ..merged(&profiles, severity)
+            },
+        };
+        let names: Vec<&str> = profiles.iter().map(|one| one.name.as_str()).collect();
+        let about: Vec<&str> = profiles.iter().filter_map(|one| one.about.as_deref()).collect();
+        let files: Vec<&str> = profiles.iter().filter_map(|one| one.file.as_deref()).collect();
+        Ok(Profile {
+            name: names.join("+"),
+            aliases: Vec::new(),
+            category: first.category,
+            about: (!about.is_empty()).then(|| about.join(" ")),
+            levels: severities.into_iter().map(level).collect(),
+            file: (!files.is_empty()).then(|| files.join(", ")),
+        })
+    }
+
+    fn written(
+        &self,
+        text: &str,
+        at: &str,
+    ) -> Result<(Vec<&Profile>, Option<ScenarioSeverity>), Problems> {
         let (names, severity) = match text.rsplit_once(':') {
             Some((names, severity)) => {
                 let severity = severity
                     .parse()
                     .map_err(|_| Problem::of(at, text, "after the colon comes `low` or `high`"))?;
-                (names, severity)
+                (names, Some(severity))
             }
-            None => (text, ScenarioSeverity::High),
+            None => (text, None),
         };
-        let profiles = self.all(names.split('+').map(str::trim), at)?;
-        Preset::new(merged(&profiles, severity), PresetOrigin::Profile, at)
+        Ok((self.all(names.split('+').map(str::trim), at)?, severity))
     }
 
     /// Profiles of keywords must exist; keywords are settings, these are known only later.
@@ -195,8 +245,31 @@ mod tests {
 
     #[test]
     fn several_profiles_make_one_preset() {
-        let preset = Profiles::built_in().preset("hostile_input+user_misuse+baseline:low", "x");
+        let preset =
+            Profiles::built_in().preset("hostile_input+user_misuse+baseline:low", None, "x");
         insta::assert_snapshot!(json(&preset.unwrap()), @r#"{"SCENARIO_NAME":"hostile_input+user_misuse+normal","SCENARIO_SEVERITY":"low","THREAT_INTENSITY":"30","SANDBOX_STUB_STRATEGY":["hostile","misuse"],"FAILURE_MODES":["hostile_input","user_misuse"]}"#);
+    }
+
+    #[test]
+    fn a_severity_that_is_set_beats_the_written_one() {
+        let profiles = Profiles::built_in();
+        let low = Some(ScenarioSeverity::Low);
+        for text in ["hostile_input", "hostile_input:high", "hostile_input:low"] {
+            let preset = profiles.preset(text, low, "x").unwrap();
+            assert_eq!(preset.values().threat_intensity.unwrap().percent(), 30.0, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_a_preset_is_written_as_is_a_profile_too() {
+        let profiles = Profiles::built_in();
+        let both = profiles.profile("hostile_input+concurrency_spike", "x").unwrap();
+        assert_eq!((both.name.as_str(), both.levels.len()), ("hostile_input+concurrency_spike", 2));
+        let low = profiles.profile("hostile_input:low", "x").unwrap();
+        let of_whole = profiles.find("hostile_input").unwrap().level(ScenarioSeverity::Low);
+        assert_eq!(low.levels.iter().collect::<Vec<_>>(), [of_whole.unwrap()]);
+        assert_eq!(&profiles.profile("baseline", "x").unwrap(), profiles.find("normal").unwrap());
+        assert!(profiles.profile("hostile_input:mid", "x").is_err());
     }
 
     #[test]
@@ -208,7 +281,7 @@ mod tests {
                 "hostile_input": {"THREAT_INTENSITY": 1}, "baseline": {"CPU_LIMIT": 9}}"#,
         );
         assert_eq!(replaced, ["hostile_input", "baseline"]);
-        let flat = profiles.preset("mine", "x").unwrap();
+        let flat = profiles.preset("mine", None, "x").unwrap();
         assert_eq!(json(&flat), r#"{"SCENARIO_NAME":"mine","CPU_LIMIT":"1"}"#);
         let graded = profiles.find("graded").unwrap();
         assert_eq!(
@@ -224,7 +297,7 @@ mod tests {
                 r#"{"SCENARIO_NAME":"graded","SCENARIO_SEVERITY":"high","CPU_LIMIT":"1","DISK_LIMIT":"1Mi"}"#,
             ]
         );
-        assert!(profiles.preset("baseline", "x").unwrap().values().cpu_limit.is_some());
+        assert!(profiles.preset("baseline", None, "x").unwrap().values().cpu_limit.is_some());
     }
 
     #[test]
@@ -252,13 +325,13 @@ mod tests {
     #[test]
     fn unknown_names_come_with_a_suggestion() {
         let profiles = Profiles::built_in();
-        let wrong = profiles.preset("hostile_inptu+nobody+baselin", "--preset").unwrap_err();
+        let wrong = profiles.preset("hostile_inptu+nobody+baselin", None, "--preset").unwrap_err();
         insta::assert_snapshot!(wrong, @r"
         --preset: hostile_inptu: unknown profile; did you mean `hostile_input`?
         --preset: nobody: unknown profile; `menace presets list` shows the known ones
         --preset: baselin: unknown profile; did you mean `baseline`?
         ");
-        let wrong = profiles.preset("normal:medium", "--preset").unwrap_err().to_string();
+        let wrong = profiles.preset("normal:medium", None, "--preset").unwrap_err().to_string();
         assert!(wrong.ends_with("after the colon comes `low` or `high`"), "{wrong}");
     }
 

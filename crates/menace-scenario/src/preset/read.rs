@@ -87,17 +87,16 @@ fn list(
     problems.or(presets)
 }
 
-/// Scenarios by name, each with presets by severity.
+/// Scenarios by name, each with presets by severity. One right severity is enough to tell: what else
+/// is wrong is told later.
 fn is_mapping(json: &Json) -> bool {
-    let is_severity = |name: &String| name.parse::<ScenarioSeverity>().is_ok();
-    let is_scenario = |value: &Json| match value {
-        Json::Object(levels) => {
-            !levels.is_empty()
-                && levels.iter().all(|(name, value)| is_severity(name) && value.is_object())
-        }
-        _ => false,
-    };
-    json.as_object().is_some_and(|map| !map.is_empty() && map.values().all(is_scenario))
+    let Some(map) = json.as_object() else { return false };
+    let levels =
+        |value: &Json| value.as_object().is_some_and(|levels| levels.values().all(Json::is_object));
+    let is_level = |name: &String| name.parse::<ScenarioSeverity>().is_ok();
+    let has_level = |value: &Json| value.as_object().is_some_and(|it| it.keys().any(is_level));
+    map.iter().all(|(name, value)| key(name).is_none() && levels(value))
+        && map.values().any(has_level)
 }
 
 fn mapping(text: &str, from: &str, origin: PresetOrigin) -> Result<Vec<Placed>, Problems> {
@@ -107,7 +106,15 @@ fn mapping(text: &str, from: &str, origin: PresetOrigin) -> Result<Vec<Placed>, 
     for (scenario, levels) in &scenarios.0 {
         let at = format!("{from}[{scenario}]");
         problems.0.extend(repeated(levels, &at).0);
+        if levels.0.is_empty() {
+            problems.add(Problem::new(&at, "there is no preset in it: add `low` or `high`"));
+        }
         for (severity, pairs) in &levels.0 {
+            if severity.parse::<ScenarioSeverity>().is_err() {
+                let reason = "unknown severity; a scenario has `low` and `high`";
+                problems.add(Problem::of(&at, severity, reason));
+                continue;
+            }
             let found = one(pairs, format!("{at}[{severity}]"), origin);
             let Some(mut placed) = problems.keep(found) else { continue };
             let values = &mut placed.preset.values;
@@ -217,7 +224,7 @@ mod tests {
         insta::assert_snapshot!(all(text).unwrap_err(), @r#"
         p.json[0]: CPU_LIMTI: unknown key; did you mean `CPU_LIMIT`?
         p.json[0]: MEMORY_LIMIT: expected a size such as `512Mi` or `1Gi`, found `many`
-        p.json[0]: TIMEOUT: expected a duration such as `30` (seconds), `500ms`, `5m` or `7d`, found `0`: it must be above zero
+        p.json[0]: TIMEOUT: expected a duration such as `30` (seconds), `500ms`, `5m` or `7d`, found `0`: it must be at least 1ms
         p.json[1]: SECURITY_LEVEL: expected a whole number from 1 to 5, found `9`
         p.json[1]: FAILURE_MODES: expected a list, separated by commas or a JSON array, each item one of `disk`, `disk_corruption`, `network`, `network_partition`, `cpu`, `cpu_spike`, `concurrency_spike`, `memory`, `timeout`, `hostile_input`, `user_misuse`, `schema_drift`, `flaky_upstream`, found `dsik`: `dsik` is not: did you mean `disk`?
         p.json[1]: CPU_LIMIT: it is a time; for a share of a processor write CPU_SHARE: "50%"
@@ -229,6 +236,24 @@ mod tests {
     }
 
     #[test]
+    fn values_beyond_what_makes_sense_are_refused() {
+        for (key, value) in [
+            ("VM_SETTINGS", r#"{"memroy": "2G"}"#),
+            ("VM_SETTINGS", r#"{"memory": "much"}"#),
+            ("GPU_LIMIT", "18446744073709551615"),
+            ("GPU_LIMIT", "129"),
+            ("NETWORK_LATENCY_MS", "1e12"),
+            ("NETWORK_LATENCY_MS", "1000000000000"),
+            ("NETWORK_JITTER_MS", "600001"),
+            ("CPU_SHARE", "0.009"),
+            ("TIMEOUT", r#""1ns""#),
+        ] {
+            let found = all(&format!(r#"{{"{key}": {value}}}"#)).unwrap_err();
+            assert!(found.starts_with(&format!("p.json: {key}: expected ")), "{value}: {found}");
+        }
+    }
+
+    #[test]
     fn what_is_no_preset_is_refused() {
         for (text, says) in [
             ("", "p.json: this is no such JSON: EOF"),
@@ -236,6 +261,11 @@ mod tests {
             ("[]", "p.json: there is no preset in it"),
             ("[{}, 7]", "p.json[1]: expected an object such as"),
             (r#"{"a": {"low": {"CPU_LIMIT": "x"}}}"#, "p.json[a][low]: CPU_LIMIT: expected"),
+            (
+                r#"{"hostile_input": {"low": {}, "mid": {}}}"#,
+                "p.json[hostile_input]: mid: unknown severity; a scenario has `low` and `high`",
+            ),
+            (r#"{"a": {"low": {}}, "b": {}}"#, "p.json[b]: there is no preset in it"),
             (r#"{"a": {"low": {}}, "a": {"low": {}}}"#, "p.json: a: it stands there twice"),
         ] {
             let found = all(text).unwrap_err();

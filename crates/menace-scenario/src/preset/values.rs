@@ -4,7 +4,7 @@ use serde_json::Value as Json;
 
 use menace_settings::JsonRecords;
 
-use super::{KEYS, Values};
+use super::{KEYS, Key, Values};
 
 impl Values {
     /// Key by key these win. Where one bound of a range of rates does, the other gives way.
@@ -54,10 +54,15 @@ impl Values {
         joined.or(self.over(earlier))
     }
 
-    /// It says nothing but what it is called.
+    /// It says nothing but what it is called, and what its lists would hold if they held anything.
     pub fn changes_nothing(&self) -> bool {
         let naming = ["SCENARIO_NAME", "SCENARIO_SEVERITY"];
-        !KEYS.iter().any(|key| !naming.contains(&key.name) && key.json(self).is_some())
+        // An empty list of answers is an answer: everybody gets an empty one.
+        let says = |key: &Key| match key.json(self) {
+            Some(Json::Array(items)) => !items.is_empty() || key.name == "NETWORK_MOCKS",
+            value => value.is_some(),
+        };
+        !KEYS.iter().any(|key| !naming.contains(&key.name) && says(key))
     }
 }
 
@@ -129,5 +134,11 @@ mod tests {
     fn a_name_is_no_change() {
         assert!(values(r#"{"SCENARIO_NAME": "x", "SCENARIO_SEVERITY": "low"}"#).changes_nothing());
         assert!(!values(r#"{"SAFE_MODE": 0}"#).changes_nothing());
+    }
+
+    #[test]
+    fn an_empty_list_is_no_change_unless_it_is_of_answers() {
+        assert!(values(r#"{"FAILURE_MODES": [], "NETWORK_PARTITION": [""]}"#).changes_nothing());
+        assert!(!values(r#"{"NETWORK_MOCKS": []}"#).changes_nothing());
     }
 }

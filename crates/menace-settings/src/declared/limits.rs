@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use crate::group::group;
 use crate::{
-    FailureMode, JsonObject, OsType, Percent, Positive, Processors, Size, SizeUpTo, Within,
+    DurationFrom, FailureMode, OsType, Percent, Positive, Processors, Size, SizeUpTo, VmSettings,
+    Within,
 };
 
 group! {
@@ -23,7 +24,7 @@ group! {
         disk_limit: Option<Positive<Size>> = "DISK_LIMIT";
 
         /// How long a call may take before it is stopped.
-        timeout: Option<Positive<Duration>> = "TIMEOUT";
+        timeout: Option<DurationFrom<1>> = "TIMEOUT";
 
         /// Processes and threads of a call beside its first.
         process_limit: Option<Within<0, { 1 << 22 }>> = "PROCESS_LIMIT";
@@ -36,7 +37,7 @@ group! {
         output_limit: Option<SizeUpTo<{ 16 << 20 }>> = "OUTPUT_LIMIT";
 
         /// How many GPUs a call gets to see, where the container engine can pass them on.
-        gpu_limit: Option<u64> = "GPU_LIMIT";
+        gpu_limit: Option<Within<0, 128>> = "GPU_LIMIT";
 
         /// How strict the policy around a call is: the higher, the less is allowed.
         security_level: Option<Within<1, 5>> = "SECURITY_LEVEL";
@@ -65,6 +66,6 @@ group! {
 
         /// Images, memory and timeout of virtual machines: `windows_image`, `macos_image`, `memory`,
         /// `timeout`.
-        vm_settings: Option<JsonObject> = "VM_SETTINGS";
+        vm_settings: Option<VmSettings> = "VM_SETTINGS";
     }
 }

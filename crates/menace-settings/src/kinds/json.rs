@@ -1,12 +1,8 @@
-//! Values that are JSON by nature: presets, inputs, the settings of a virtual machine.
+//! Values that are JSON by nature: presets, inputs, answers.
 
-use serde_json::{Map, Value as Json};
+use serde_json::Value as Json;
 
 use crate::{Refusal, Setting, Surroundings};
-
-/// One JSON object.
-#[derive(Debug, Clone, PartialEq)]
-pub struct JsonObject(pub Map<String, Json>);
 
 /// A JSON array of objects, or one object (presets grouped by scenario and severity).
 #[derive(Debug, Clone, PartialEq)]
@@ -14,27 +10,6 @@ pub struct JsonRecords(pub Json);
 
 fn read(text: &str) -> Result<Json, Refusal> {
     serde_json::from_str(text).map_err(|error| Refusal::because(error.to_string()))
-}
-
-impl Setting for JsonObject {
-    fn kind() -> String {
-        "JSON object".into()
-    }
-
-    fn expected() -> String {
-        r#"a JSON object such as `{"memory": "2G"}`"#.into()
-    }
-
-    fn parse(text: &str, _: &Surroundings) -> Result<Self, Refusal> {
-        match read(text)? {
-            Json::Object(map) => Ok(Self(map)),
-            _ => Err(Refusal::default()),
-        }
-    }
-
-    fn show(&self) -> Option<String> {
-        serde_json::to_string(&self.0).ok()
-    }
 }
 
 impl Setting for JsonRecords {
@@ -71,8 +46,6 @@ mod tests {
     #[test]
     fn shapes_are_checked() {
         let around = Surroundings::default();
-        assert!(JsonObject::parse(r#"{"memory": "2G"}"#, &around).is_ok());
-        assert!(JsonObject::parse("[]", &around).is_err());
         assert!(JsonRecords::parse(r#"[{"CPU_LIMIT": 1}]"#, &around).is_ok());
         assert!(JsonRecords::parse("[1]", &around).is_err());
     }
@@ -91,7 +64,6 @@ mod tests {
     proptest! {
         #[test]
         fn no_text_panics(text in any::<String>()) {
-            laws::survives::<JsonObject>(&text);
             laws::survives::<JsonRecords>(&text);
         }
     }

@@ -10,6 +10,9 @@ use crate::{Refusal, Setting, Surroundings};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Millis(Duration);
 
+/// Ten minutes: who waits longer for a packet has hung up.
+const LONGEST_MS: u64 = 600_000;
+
 impl Millis {
     pub const fn from_millis(millis: u64) -> Self {
         Self(Duration::from_millis(millis))
@@ -22,16 +25,20 @@ impl Millis {
 
 impl Setting for Millis {
     fn kind() -> String {
-        "milliseconds".into()
+        format!("milliseconds up to {LONGEST_MS}")
     }
 
     fn expected() -> String {
-        "a number of milliseconds such as `250`".into()
+        format!("a number of milliseconds such as `250`, at most {LONGEST_MS}")
     }
 
     fn parse(text: &str, _: &Surroundings) -> Result<Self, Refusal> {
         let bare = finite(text).is_ok();
-        parse_duration(&if bare { format!("{text}ms") } else { text.into() }).map(Self)
+        let duration = parse_duration(&if bare { format!("{text}ms") } else { text.into() })?;
+        if duration > Duration::from_millis(LONGEST_MS) {
+            return Err(Refusal::default());
+        }
+        Ok(Self(duration))
     }
 
     fn show(&self) -> Option<String> {
@@ -55,7 +62,10 @@ mod tests {
         assert_eq!(read("250"), Ok(Millis(Duration::from_millis(250))));
         assert_eq!(read("0.5"), Ok(Millis(Duration::from_micros(500))));
         assert_eq!(read("2s"), Ok(Millis(Duration::from_secs(2))));
-        assert!(read("-1").is_err());
+        assert_eq!(read("600000"), read("10m"));
+        for text in ["-1", "600001", "11m", "1e12", "1000000000000"] {
+            assert!(read(text).is_err(), "{text}");
+        }
     }
 
     #[test]
@@ -66,7 +76,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn shown_milliseconds_read_back(nanos in 0..1_000_000_000_000_000_u64) {
+        fn shown_milliseconds_read_back(nanos in 0..=LONGEST_MS * 1_000_000) {
             laws::reads_back(&Millis(Duration::from_nanos(nanos)));
         }
 

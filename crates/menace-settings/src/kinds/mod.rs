@@ -23,13 +23,14 @@ mod secret;
 mod size;
 mod text;
 mod url;
+mod vm_settings;
 mod within;
 
 pub use bandwidth::Bandwidth;
 pub(crate) use choice::choice;
 pub use counts::Counts;
 pub use duration::{format_duration, parse_duration};
-pub use json::{JsonObject, JsonRecords};
+pub use json::JsonRecords;
 pub use keyword_profiles::KeywordProfiles;
 pub use millis::Millis;
 pub use peer::NetworkPeer;
@@ -42,7 +43,8 @@ pub use processors::Processors;
 pub use secret::Secret;
 pub use size::Size;
 pub use url::{DatabaseUrl, HttpUrl, ScoreUrl};
-pub use within::{SizeUpTo, Within};
+pub use vm_settings::VmSettings;
+pub use within::{DurationFrom, SizeUpTo, Within};
 
 /// Checks that hold for every type, called from the tests of each.
 #[cfg(test)]

@@ -2,17 +2,19 @@
 
 use crate::{Percent, Refusal, Setting, Surroundings};
 
+/// The kernel hands out no less than a millisecond of a tenth of a second.
+const FEWEST: f64 = 0.01;
 /// More than any machine that Linux runs on has.
 const MOST: f64 = 8192.0;
 
-/// A number of processors above zero: `0.5` and `50%` are half of one, `2` is two.
+/// A number of processors: `0.5` and `50%` are half of one, `2` is two.
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd)]
 pub struct Processors(f64);
 
 impl Processors {
-    /// None when no machine could have so many, or they would be none.
+    /// None when no machine could have so many, or give so little of one.
     pub fn new(count: f64) -> Option<Self> {
-        (count > 0.0 && count <= MOST).then_some(Self(count))
+        (FEWEST..=MOST).contains(&count).then_some(Self(count))
     }
 
     pub fn count(self) -> f64 {
@@ -22,7 +24,7 @@ impl Processors {
 
 impl Setting for Processors {
     fn kind() -> String {
-        "processors".into()
+        format!("processors, {FEWEST} to {MOST}")
     }
 
     fn expected() -> String {
@@ -35,7 +37,8 @@ impl Setting for Processors {
         } else {
             f64::parse(text, around)?
         };
-        Self::new(count).ok_or_else(|| Refusal::because("it must be above 0 and at most 8192"))
+        Self::new(count)
+            .ok_or_else(|| Refusal::because(format!("it must be from {FEWEST} to {MOST}")))
     }
 
     fn show(&self) -> Option<String> {
@@ -55,7 +58,8 @@ mod tests {
         let read = |text| Processors::parse(text, &Surroundings::default());
         assert_eq!(read("50%"), read("0.5"));
         assert_eq!(read("2").map(Processors::count), Ok(2.0));
-        for text in ["0", "0%", "-1", "many", "inf", "NaN", "8193"] {
+        assert_eq!(read("1%").map(Processors::count), Ok(0.01));
+        for text in ["0", "0%", "0.009", "0.5%", "-1", "many", "inf", "NaN", "8193"] {
             assert!(read(text).is_err(), "{text}");
         }
     }

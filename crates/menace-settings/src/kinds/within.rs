@@ -1,4 +1,6 @@
-//! Whole numbers and sizes between two bounds.
+//! Whole numbers, sizes and spans of time within bounds.
+
+use std::time::Duration;
 
 use crate::{Refusal, Setting, Size, Surroundings};
 
@@ -65,6 +67,45 @@ impl<const BYTES: u64> Setting for SizeUpTo<BYTES> {
     }
 }
 
+/// A span of time of at least so many milliseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct DurationFrom<const MILLIS: u64>(Duration);
+
+impl<const MILLIS: u64> DurationFrom<MILLIS> {
+    const SHORTEST: Duration = Duration::from_millis(MILLIS);
+
+    /// The span, or the shortest that there is.
+    pub fn at_least(duration: Duration) -> Self {
+        Self(duration.max(Self::SHORTEST))
+    }
+
+    pub fn get(self) -> Duration {
+        self.0
+    }
+}
+
+impl<const MILLIS: u64> Setting for DurationFrom<MILLIS> {
+    fn kind() -> String {
+        format!("duration from {MILLIS}ms")
+    }
+
+    fn expected() -> String {
+        Duration::expected()
+    }
+
+    fn parse(text: &str, around: &Surroundings) -> Result<Self, Refusal> {
+        let duration = Duration::parse(text, around)?;
+        if duration < Self::SHORTEST {
+            return Err(Refusal::because(format!("it must be at least {MILLIS}ms")));
+        }
+        Ok(Self(duration))
+    }
+
+    fn show(&self) -> Option<String> {
+        self.0.show()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -92,11 +133,21 @@ mod tests {
         assert_eq!(SizeUpTo::<4096>::kind(), "size up to 4Ki");
     }
 
+    #[test]
+    fn a_span_below_the_bound_is_refused() {
+        let around = Surroundings::default();
+        for (text, fits) in [("0", false), ("1ns", false), ("999us", false), ("1ms", true)] {
+            assert_eq!(DurationFrom::<1>::parse(text, &around).is_ok(), fits, "{text}");
+        }
+        assert_eq!(DurationFrom::<1>::kind(), "duration from 1ms");
+    }
+
     proptest! {
         #[test]
         fn no_text_panics(text in any::<String>()) {
             laws::survives::<Level>(&text);
             laws::survives::<SizeUpTo<4096>>(&text);
+            laws::survives::<DurationFrom<1>>(&text);
         }
     }
 }

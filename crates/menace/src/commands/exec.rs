@@ -1,5 +1,6 @@
 //! `menace exec`: one call of one section, in isolation, and what came of it.
 
+mod drift;
 pub(crate) mod interrupt;
 pub(crate) mod preset;
 mod receiver;
@@ -25,7 +26,7 @@ use crate::commands::presets;
 use crate::context::{Context, Flags};
 use crate::exit::Failure;
 use crate::python;
-use crate::render::outcome_json::{Header, OutcomeJson};
+use crate::render::outcome_json::{DriftedJson, Header, OutcomeJson};
 use crate::render::progress::Progress;
 use crate::render::{outcome_table, output, repeat_table};
 
@@ -181,7 +182,7 @@ struct Ready<'a> {
 impl Exec {
     pub(crate) fn run(self, global: &Global) -> Result<(), Failure> {
         let context = Context::new(global, self.flags())?;
-        let request = self.read(&context)?;
+        let mut request = self.read(&context)?;
         let cancel = Cancel::default();
         interrupt::ends(&cancel)?;
 
@@ -228,6 +229,11 @@ impl Exec {
             tracing::warn!("no isolation: the code runs as you, with all your rights");
         }
         let (limits, conditions) = request.preset.conditions(self.seed);
+        let (args, kwargs) = (&mut request.args, &mut request.kwargs);
+        let has_drifted =
+            !found.is_module() && drift::arguments(&request.preset, Seed(self.seed), args, kwargs);
+        let mut header = self.header(&found, Some((backend.tier(), &interpreter)));
+        header.drifted = has_drifted.then(|| DriftedJson::new(args, kwargs));
         let ready = Ready {
             spec: self.spec(&found, &request.preset),
             call: Call {
@@ -241,7 +247,7 @@ impl Exec {
                 coverage: self.coverage,
                 ..Call::new(found.target.clone())
             },
-            header: self.header(&found, Some((backend.tier(), &interpreter))),
+            header,
             backend: &backend,
         };
         let done = if self.repeat == 1 { self.once(ready) } else { self.many(ready) };

@@ -8,12 +8,12 @@ use clap::Args;
 use menace_chat::Chat;
 use menace_loop::Surveyed;
 use menace_loop::inputs::{self, Isolation, Plugins, Shown, Written};
-use menace_model::{Hints, Section, Seed};
+use menace_model::{Hints, Intent, Section, Seed};
 use menace_sandbox::Cancel;
 use menace_scenario::input::synthetic::StubModel;
 use menace_scenario::input::{Facts, Input, InputSettings, Inputs, Strategy, Threat};
 use menace_scenario::preset::Preset;
-use menace_settings::Settings;
+use menace_settings::{Secret, Settings};
 
 use crate::args::{Format, Global};
 use crate::cache;
@@ -100,37 +100,32 @@ impl ShowInputs {
             let message = "it has no source of its own to make inputs from";
             return Err(Failure::Request(anyhow!("`{}`: {message}", self.target)));
         };
-        self.ask_model(&context, section, &mut given)?;
+        ask_model(&context, section, &mut given)?;
         self.plug(&context, &facts, section, hints, &mut given)?;
-        let made = Inputs::new(section, hints, &facts, &given).take(self.count, Seed(self.seed));
+        let inputs = Inputs::new(section, hints, &facts, &given);
+        let made = self.drifted(&inputs, &preset, inputs.take(self.count, Seed(self.seed)));
         self.print(section, &found, &made)
+    }
+
+    /// Under `schema_drift`, each that has a schema is followed by the same with another one.
+    fn drifted(&self, inputs: &Inputs<'_>, preset: &Preset, made: Vec<Input>) -> Vec<Input> {
+        let Some(how) = preset.drift() else { return made };
+        let seed = Seed(self.seed).of("drift");
+        let both = made.into_iter().enumerate().flat_map(|(index, input)| {
+            let other = inputs.drifted(&input, how, seed.nth(index as u64));
+            std::iter::once(input).chain(other)
+        });
+        let both: Vec<Input> = both.take(self.count).collect();
+        if !both.iter().any(|input| input.intent == Intent::Drifted) {
+            tracing::info!("schema_drift: no input has keys that could drift");
+        }
+        both
     }
 
     fn flags(&self) -> Flags {
         let repo = self.repo.iter().map(|repo| ("--repo".to_owned(), repo.clone()));
         let strategy = self.strategy.iter().map(|list| ("--strategy".to_owned(), list.clone()));
         repo.chain(strategy).collect()
-    }
-
-    fn ask_model(
-        &self,
-        context: &Context,
-        section: &Section,
-        given: &mut InputSettings,
-    ) -> Result<(), Failure> {
-        let Some(model) = model(&context.settings) else { return Ok(()) };
-        let path = context.settings.general.repo_path.join(section.id.path());
-        let source = std::fs::read(&path)
-            .map_err(|error| Failure::Request(anyhow!("{}: {error}", path.display())))?;
-        let source = source_of(section, &String::from_utf8_lossy(&source));
-        let written = Written::new(&model, &context.settings.stubs.cache);
-        match written.records(section, &source) {
-            Ok(records) => {
-                given.synthetic.insert(section.id.clone(), records);
-            }
-            Err(error) => tracing::warn!("no inputs from the model: {error}"),
-        }
-        Ok(())
     }
 
     fn plug(
@@ -185,6 +180,26 @@ impl ShowInputs {
     }
 }
 
+fn ask_model(
+    context: &Context,
+    section: &Section,
+    given: &mut InputSettings,
+) -> Result<(), Failure> {
+    let Some(model) = model(&context.settings) else { return Ok(()) };
+    let path = context.settings.general.repo_path.join(section.id.path());
+    let source = std::fs::read(&path)
+        .map_err(|error| Failure::Request(anyhow!("{}: {error}", path.display())))?;
+    let source = source_of(section, &String::from_utf8_lossy(&source));
+    let written = Written::new(&model, &context.settings.stubs.cache);
+    match written.records(section, &source) {
+        Ok(records) => {
+            given.synthetic.insert(section.id.clone(), records);
+        }
+        Err(error) => tracing::warn!("no inputs from the model: {error}"),
+    }
+    Ok(())
+}
+
 /// What settings and preset say about inputs.
 fn given(settings: &Settings, preset: &Preset) -> Result<InputSettings, Failure> {
     let memory = preset.conditions(0).0.memory_bytes;
@@ -216,7 +231,7 @@ impl StubModel for Service {
 fn model(settings: &Settings) -> Option<Service> {
     let name = settings.stubs.model.value.as_ref()?;
     let models = &settings.models;
-    let key = models.openai_api_key.value.as_ref().map(|key| key.expose());
+    let key = models.openai_api_key.value.as_ref().map(Secret::expose);
     Some(Service(Chat::new(models.openai_base_url.as_str(), key, name)))
 }
 

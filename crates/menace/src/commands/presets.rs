@@ -67,6 +67,8 @@ pub(super) fn profiles(settings: &Settings, files: &[PathBuf]) -> Result<Profile
 /// A file that the user named.
 pub(super) fn read(file: &Path) -> Result<String, Failure> {
     fs::read_to_string(file)
+        // Some editors begin a file with a mark that is no part of it.
+        .map(|text| text.trim_start_matches('\u{feff}').to_owned())
         .with_context(|| format!("cannot read `{}`", file.display()))
         .map_err(Failure::Request)
 }

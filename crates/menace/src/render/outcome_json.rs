@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde::Serialize;
 
-use menace_model::{How, Outcome, Target, Verdict};
+use menace_model::{How, Outcome, Target, Value, Verdict};
 use menace_sandbox::Tier;
 use menace_sandbox::interpreter::{Interpreter, Origin};
 
@@ -22,6 +22,30 @@ pub(crate) struct Header<'a> {
     /// None when there was nothing to call.
     pub tier: Option<Tier>,
     pub python: Option<PythonJson<'a>>,
+    /// What the section was called with, where that is not what was given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub drifted: Option<DriftedJson>,
+}
+
+/// Arguments whose schema was changed.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct DriftedJson {
+    pub args: Vec<Value>,
+    pub kwargs: BTreeMap<String, Value>,
+}
+
+impl DriftedJson {
+    pub(crate) fn new(args: &[Value], kwargs: &[(String, Value)]) -> Self {
+        Self { args: args.to_vec(), kwargs: kwargs.iter().cloned().collect() }
+    }
+
+    /// As they would be written in a call.
+    pub(crate) fn to_python(&self) -> String {
+        let args = self.args.iter().map(|value| value.to_python().expression);
+        let kwargs = self.kwargs.iter();
+        let kwargs = kwargs.map(|(name, value)| format!("{name}={}", value.to_python().expression));
+        args.chain(kwargs).collect::<Vec<_>>().join(", ")
+    }
 }
 
 #[derive(Debug, Clone, Serialize)]
@@ -78,6 +102,7 @@ impl<'a> Header<'a> {
             seed,
             tier: ran.map(|(tier, _)| tier),
             python: ran.map(|(_, interpreter)| PythonJson::new(interpreter)),
+            drifted: None,
         }
     }
 }

@@ -20,6 +20,7 @@ const ITEMS_SHOWN: usize = 10;
 pub(crate) fn render(header: &Header<'_>, outcome: &Outcome) -> String {
     let mut sheet = Sheet::default();
     sheet.add("target", &place(header));
+    drifted(&mut sheet, header);
     sheet.styled("verdict", style(outcome.verdict), outcome.verdict.as_str());
     if let Some(reason) = &outcome.reason {
         sheet.add("reason", reason);
@@ -60,6 +61,13 @@ pub(crate) fn place(header: &Header<'_>) -> String {
     match target.path {
         Some(path) => format!("{} ({path}{line})", target.name),
         None => target.name.clone(),
+    }
+}
+
+/// What the section was called with instead of what was given.
+pub(crate) fn drifted(sheet: &mut Sheet, header: &Header<'_>) {
+    if let Some(drifted) = &header.drifted {
+        sheet.add("drifted", &head(&drifted.to_python(), REPR_WIDTH));
     }
 }
 

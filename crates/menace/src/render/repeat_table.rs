@@ -3,7 +3,7 @@
 use crate::commands::exec::repeat::Summary;
 
 use super::outcome_json::Header;
-use super::outcome_table::{place, style};
+use super::outcome_table::{drifted, place, style};
 use super::sheet::{Sheet, head};
 use super::units::millis;
 
@@ -13,6 +13,7 @@ const RESULTS_SHOWN: usize = 5;
 pub(crate) fn render(header: &Header<'_>, summary: &Summary) -> String {
     let mut sheet = Sheet::default();
     sheet.add("target", &place(header));
+    drifted(&mut sheet, header);
     let workers = if summary.jobs == 1 { "sandbox" } else { "sandboxes" };
     sheet.add("calls", &format!("{} on {} {workers}", summary.calls, summary.jobs));
     for (&verdict, count) in &summary.verdicts {

@@ -91,6 +91,28 @@ fn a_limit_out_of_reach_is_a_mistake_of_the_request() {
 }
 
 #[test]
+fn the_largest_limit_of_processes_holds_beside_the_largest_burst() {
+    let place = repo("def f(): return 1\n");
+    let preset = r#"{"PROCESS_LIMIT": 4194304, "THREAD_BURST": 1024,
+        "FAILURE_MODES": "concurrency_spike"}"#;
+    assert_eq!(value(&outcome(&place, &["--repo", "repo", "mod:f", "--preset", preset])), 1);
+}
+
+#[test]
+fn a_fault_that_nobody_asked_for_is_not_shown() {
+    let place = repo("def f(): return 1\n");
+    let felt = |preset: &str| {
+        outcome(&place, &["--repo", "repo", "mod:f", "--preset", preset])["felt"].clone()
+    };
+    for preset in
+        ["high_latency_api", r#"{"BANDWIDTH_LIMIT": "1Mbps"}"#, r#"{"NETWORK_PARTITION": "db"}"#]
+    {
+        assert_eq!(felt(preset), json!([]), "{preset}");
+    }
+    assert_eq!(felt(r#"{"FAILURE_MODES": "network"}"#)[0]["mode"], "network");
+}
+
+#[test]
 fn equal_calls_that_fail_differently_differ() {
     let place = repo(
         "import time, os\n\
@@ -127,4 +149,33 @@ fn the_virtual_environment_of_the_repository_is_used_on_every_tier() {
         assert!(told[0].as_str().unwrap().ends_with("/repo/.venv"), "{tier}: {told}");
         assert_eq!(told[1], "extra", "{tier}");
     }
+}
+
+#[test]
+fn the_schema_of_given_arguments_drifts_by_the_seed_and_that_is_told() {
+    let place = repo("def f(*args, **kwargs): return [list(args), kwargs]\n");
+    let given = json!([[{"id": 1, "name": "a"}, 5], {"row": {"x": 1, "y": 2}}]);
+    let call = |preset: &str, seed: &str| {
+        let args = given[0].to_string();
+        let kwargs = given[1].to_string();
+        let arguments = ["--repo", "repo", "mod:f", "--args", &args, "--kwargs", &kwargs];
+        outcome(&place, &[&arguments[..], &["--preset", preset, "--seed", seed]].concat())
+    };
+    let drifted = call("schema_drift", "1");
+    assert_ne!(value(&drifted), &given);
+    assert_ne!(value(&drifted)[0][0], given[0][0], "one key of each object at least");
+    assert_ne!(value(&drifted)[1]["row"], given[1]["row"]);
+    let told = &drifted["drifted"];
+    assert_eq!(value(&drifted), &json!([told["args"], told["kwargs"]]));
+    assert_eq!(call("schema_drift", "1")["drifted"], *told);
+    assert!((2..9).any(|seed| call("schema_drift", &seed.to_string())["drifted"] != *told));
+    let as_given = call("{}", "1");
+    assert_eq!((value(&as_given), &as_given["drifted"]), (&given, &Value::Null));
+
+    let table = ["--repo", "repo", "mod:f", "--args", r#"[{"id": 1}]"#, "--preset", "schema_drift"];
+    let ran = exec(&place, &table);
+    assert!(ran.out.contains("\ndrifted     {"), "{}", ran.out);
+    let plain = ["--repo", "repo", "mod:f", "--args", "[5]", "--preset", "schema_drift"];
+    let ran = exec(&place, &plain);
+    assert!(ran.err.contains("no argument has keys that could drift"), "{}", ran.err);
 }

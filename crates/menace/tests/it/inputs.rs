@@ -79,6 +79,11 @@ fn files_and_variables_give_inputs() {
     let missing = inputs(&place, &arguments, &[("SANDBOX_INPUT_TEMPLATES", "none.json")]);
     assert_eq!(missing.code, Some(2));
     assert!(missing.err.contains("none.json") && missing.err.contains("SANDBOX_INPUT_TEMPLATES"));
+    assert_eq!(missing.err.matches("No such file").count(), 1, "{}", missing.err);
+    let missing = inputs(&place, &arguments, &[("SANDBOX_STUB_PLUGINS", "none.py")]);
+    assert_eq!(missing.code, Some(2));
+    assert!(missing.err.contains("none.py") && missing.err.contains("SANDBOX_STUB_PLUGINS"));
+    assert_eq!(missing.err.matches("No such file").count(), 1, "{}", missing.err);
 }
 
 #[test]
@@ -162,4 +167,20 @@ fn a_model_is_asked_once_and_its_answers_are_kept() {
     let second = inputs(&place, &arguments, &variables);
     assert_eq!(listed(&second), first);
     assert!(second.err.is_empty(), "{}", second.err);
+}
+
+#[test]
+fn under_schema_drift_inputs_come_with_another_schema_too() {
+    let place = repo("def total(order: dict[str, int]) -> int:\n    return order['a']\n");
+    let intents = |preset: &str| -> Vec<String> {
+        let arguments = ["mod:total", "--preset", preset, "--count", "10", "--format", "json"];
+        let json = inputs(&place, &arguments, &[]).json();
+        let inputs = json["inputs"].as_array().expect("a list").iter();
+        inputs.map(|input| input["intent"].as_str().expect("text").to_owned()).collect()
+    };
+    let drifted = intents("schema_drift");
+    assert_eq!(drifted.len(), 10);
+    assert!(drifted.iter().any(|intent| intent == "drifted"), "{drifted:?}");
+    assert!(drifted.iter().any(|intent| intent != "drifted"), "{drifted:?}");
+    assert!(!intents("{}").iter().any(|intent| intent == "drifted"));
 }

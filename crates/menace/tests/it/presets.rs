@@ -49,6 +49,11 @@ fn a_profile_is_shown_with_what_its_keys_mean() {
     let found = presets(&place, &["show", "flaky_upstream", "--format", "json"]).json();
     assert_eq!(found["keys"][0]["name"], "FAILURE_MODES");
     assert_eq!(found["failure_modes"][0]["low"], "20 % of calls out");
+    let joined = presets(&place, &["show", "flaky_upstream+hostile_input:low"]);
+    assert_eq!((joined.code, joined.err.as_str()), (Some(0), ""));
+    assert!(joined.out.contains("flaky_upstream+hostile_input"), "{}", joined.out);
+    let low = presets(&place, &["show", "hostile_input:low", "--format", "json"]).json();
+    assert_eq!(low["profile"]["levels"].as_array().unwrap().len(), 1, "{low}");
 }
 
 #[test]
@@ -99,6 +104,8 @@ fn profiles_alone_are_taken_as_they_are() {
     );
     let canonical = names(&[], &[("SANDBOX_PRESET_MODE", "canonical")]);
     assert_eq!(canonical.len(), 8, "{canonical:?}");
+    let low = names(&["--profiles", "schema_drift"], &[("SCENARIO_SEVERITY", "low")]);
+    assert_eq!(low, ["schema_drift:low"]);
     assert_eq!(names(&[], &[]).len(), 3);
 }
 
@@ -219,6 +226,24 @@ fn everything_that_is_wrong_is_told_at_once() {
 }
 
 #[test]
+fn a_byte_order_mark_is_no_mistake() {
+    let place = Place::new();
+    place.write("marked.json", "\u{feff}[{\"CPU_LIMIT\": 1}]");
+    let ran = presets(&place, &["validate", "marked.json"]);
+    assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""));
+}
+
+#[test]
+fn presets_of_the_environment_are_checked_wherever_settings_are_read() {
+    let place = Place::new();
+    for arguments in [&["settings"][..], &["presets", "list"]] {
+        let ran = place.run_with(&[("SANDBOX_ENV_PRESETS", r#"[{"CPU_LIMIT": "x"}]"#)], arguments);
+        assert_eq!((ran.code, ran.out.as_str()), (Some(2), ""));
+        assert!(ran.err.contains("SANDBOX_ENV_PRESETS[0]: CPU_LIMIT: expected"), "{}", ran.err);
+    }
+}
+
+#[test]
 fn a_file_that_cannot_be_read_is_refused() {
     let place = Place::new();
     place.write("broken.json", "[{");
@@ -240,6 +265,11 @@ fn how_presets_come_about_is_logged_when_asked_for() {
     assert_eq!(quiet.err, "");
     let loud = presets(&place, &[&generate[..], &["--preset-debug"]].concat());
     assert!(loud.err.contains("made a preset") && loud.err.contains("random_1"), "{}", loud.err);
+
+    let canonical = [("SANDBOX_PRESET_MODE", "canonical")];
+    let loud = place.run_with(&canonical, &["presets", "generate", "--preset-debug"]);
+    assert!(loud.err.contains("origin=\"canonical\""), "{}", loud.err);
+    assert!(!loud.err.contains("origin=\"profile\""), "{}", loud.err);
 
     let to_file = [&generate[..], &["--debug-log-file", "logs/presets.log"]].concat();
     let quiet = presets(&place, &to_file);

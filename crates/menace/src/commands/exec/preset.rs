@@ -24,7 +24,8 @@ pub(crate) fn read(
     let given = if text.starts_with(['{', '[']) {
         preset::read_one(text, FLAG)
     } else {
-        presets::profiles(settings, &[])?.preset(text, FLAG)
+        let severity = settings.presets.scenario_severity.value;
+        presets::profiles(settings, &[])?.preset(text, severity, FLAG)
     };
     let values = Values::of_settings(settings);
     let mut preset = given.and_then(|preset| preset.under(&values)).map_err(Failure::request)?;

@@ -102,6 +102,7 @@ impl Generate {
         let wanted = Wanted {
             profiles: profiles.all(names, "--profiles").map_err(Failure::request)?,
             count: self.count,
+            canonical: is_canonical,
             settings: Values::of_settings(settings),
             containers: settings.pool.docker.value,
         };

@@ -17,9 +17,11 @@ use super::profiles;
 #[command(after_help = "\
 Examples:
   menace presets show flaky_upstream
+  menace presets show high_latency+resource_strain:low
   menace presets show mine --profile-file mine.json --format json")]
 pub(super) struct Show {
-    /// The profile, by any of its names.
+    /// The profile, by any of its names; as for `exec --preset`, one severity of it (`name:low`) or
+    /// several together (`one+other`).
     #[arg(value_name = "NAME")]
     name: String,
 
@@ -35,8 +37,7 @@ impl Show {
     pub(super) fn run(self, global: &Global) -> Result<(), Failure> {
         let context = Context::new(global, Flags::new())?;
         let profiles = profiles(&context.settings, &self.profile_file)?;
-        let found = profiles.get(&self.name, "presets show");
-        let profile = found.map_err(|problem| Failure::Request(anyhow::anyhow!("{problem}")))?;
+        let profile = &profiles.profile(&self.name, "presets show").map_err(Failure::request)?;
         match self.format {
             Format::Json => output::print_json(&ShowJson::new(profile))?,
             Format::Table => output::print(&presets_table::profile(profile))?,

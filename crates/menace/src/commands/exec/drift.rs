@@ -1,0 +1,32 @@
+//! Given arguments as they would come from somebody who changed the schema of their data.
+
+use menace_model::{Seed, Value};
+use menace_scenario::input::drift;
+use menace_scenario::preset::Preset;
+
+/// Changes them if the preset wants that and they have keys, and tells either way.
+pub(super) fn arguments(
+    preset: &Preset,
+    seed: Seed,
+    args: &mut Vec<Value>,
+    kwargs: &mut Vec<(String, Value)>,
+) -> bool {
+    let Some(how) = preset.drift() else { return false };
+    let mut random = seed.of("drift").random();
+    let (mut new_args, mut new_kwargs) = (args.clone(), kwargs.clone());
+    let mut has_changed = false;
+    for value in new_args.iter_mut().chain(new_kwargs.iter_mut().map(|(_, value)| value)) {
+        if let Some(other) = drift::value(value, how, &mut random) {
+            *value = other;
+            has_changed = true;
+        }
+    }
+    // A key that is gone may have held what another argument refers to.
+    let values = new_args.iter().chain(new_kwargs.iter().map(|(_, value)| value));
+    if !has_changed || Value::check_labels(values).is_err() {
+        tracing::info!("schema_drift: no argument has keys that could drift; they stay as given");
+        return false;
+    }
+    (*args, *kwargs) = (new_args, new_kwargs);
+    true
+}
