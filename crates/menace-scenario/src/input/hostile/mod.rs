@@ -196,8 +196,9 @@ pub(crate) fn value(
         }
         Shape::Dict(_, inner) => {
             let key = text(Role::Plain, threat, &mut maker.random);
-            let inside = value(maker, inner, name, threat).unwrap_or(Value::None);
-            Value::Dict(vec![(Value::from("alpha"), inside), (key, Value::None)])
+            let usual = maker.make(inner, name, Style::Typical);
+            let inside = value(maker, inner, name, threat).unwrap_or_else(|| usual.clone());
+            Value::Dict(vec![(Value::from("alpha"), inside), (key, usual)])
         }
         Shape::Record(fields) if !fields.is_empty() => {
             let index = maker.random.below(fields.len() as u64) as usize;
