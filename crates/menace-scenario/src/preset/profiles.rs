@@ -256,7 +256,11 @@ mod tests {
         let low = Some(ScenarioSeverity::Low);
         for text in ["hostile_input", "hostile_input:high", "hostile_input:low"] {
             let preset = profiles.preset(text, low, "x").unwrap();
-            assert_eq!(preset.values().threat_intensity.unwrap().percent(), 30.0, "{text}");
+            assert_eq!(
+                preset.values().threat_intensity,
+                menace_settings::Percent::new(30.0),
+                "{text}"
+            );
         }
     }
 
