@@ -194,11 +194,11 @@ fn compare(analysis: &Analysis, run: &Run, expected: &Expected) {
 }
 
 /// Which inputs are measured depends on how long they take: those may be made in one run only.
-fn determinism(one: &Run, other: &Run) {
+fn determinism(first: &Run, second: &Run) {
     let (mut same, mut once) = (0, 0);
     let mut others = Vec::new();
-    for (key, verdicts) in &one.verdicts {
-        match other.verdicts.get(key) {
+    for (key, verdicts) in &first.verdicts {
+        match second.verdicts.get(key) {
             Some(again) if again == verdicts => same += 1,
             Some(again) => others.push(format!("{}: {verdicts:?}, then {again:?}", key.0)),
             None => once += 1,
@@ -206,9 +206,11 @@ fn determinism(one: &Run, other: &Run) {
     }
     println!(
         "two runs with one seed: {same} of {} inputs had the same verdicts, {once} were made in one run only",
-        one.verdicts.len()
+        first.verdicts.len()
     );
-    others.iter().for_each(|other| println!("    {other}"));
+    for other in others {
+        println!("    {other}");
+    }
 }
 
 /// `package.module:Qualified.name`.

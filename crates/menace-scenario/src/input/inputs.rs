@@ -414,7 +414,7 @@ impl<'a> Inputs<'a> {
                 return self.by_parameters(maker, turn - templates.len());
             }
             Way::Synthetic => return self.example(maker, turn),
-            Way::Boundary => return self.edge(maker, turn),
+            Way::Boundary => return self.edge(maker, turn, Choice::TYPICAL),
             Way::Hostile => return self.hostile(maker, turn),
             Way::Misuse => return self.misuse(maker),
             Way::Related => return self.related(maker, turn),
@@ -481,9 +481,16 @@ impl<'a> Inputs<'a> {
 
     /// The first edges of all parameters, in turns.
     pub fn at_edges(&self, count: usize, seed: Seed) -> Vec<Input> {
-        let count = count.min(self.edges().len());
-        let edge = |turn| self.edge(self.maker(seed.nth(turn as u64)), turn);
-        (0..count).filter_map(edge).collect()
+        let edge = |turn: usize, choice| self.edge(self.maker(seed.nth(turn as u64)), turn, choice);
+        let mut inputs: Vec<Input> =
+            (0..self.edges().len()).filter_map(|turn| edge(turn, Choice::TYPICAL)).collect();
+        // With all that may be left out, too.
+        if self.guesses.iter().any(|guess| guess.has_default) {
+            inputs.truncate(count * 2 / 3);
+            inputs.extend((0..count / 3).filter_map(|turn| edge(turn, Choice::COMPLETE)));
+        }
+        inputs.truncate(count);
+        inputs
     }
 
     fn edges(&self) -> &[Edge] {
@@ -508,10 +515,10 @@ impl<'a> Inputs<'a> {
     }
 
     /// One parameter at its edge, the others as usual.
-    fn edge(&self, mut maker: Maker<'_, '_>, turn: usize) -> Option<Input> {
+    fn edge(&self, mut maker: Maker<'_, '_>, turn: usize, others: Choice) -> Option<Input> {
         let edge = self.edges().get(turn)?;
         let receiver = self.on(&mut maker, turn);
-        let mut slots = maker.slots(&self.guesses, Choice::TYPICAL);
+        let mut slots = maker.slots(&self.guesses, others);
         // What comes before a positional argument has to be given too.
         let complete = maker.slots(&self.guesses, Choice::COMPLETE);
         for (slot, full) in slots.iter_mut().zip(complete).take(edge.param) {

@@ -128,6 +128,11 @@ fn weaknesses_are_found_and_sound_sections_are_not_blamed() {
         assert_eq!(found[section], Vec::<String>::new(), "{section}");
     }
     let (found_again, verdicts_again) = explored(&trial);
-    assert_eq!(found, found_again);
+    let timeless = |found: BTreeMap<String, Vec<String>>| -> BTreeMap<String, Vec<String>> {
+        let without =
+            |kinds: Vec<String>| kinds.into_iter().filter(|kind| kind != "slow").collect();
+        found.into_iter().map(|(section, kinds)| (section, without(kinds))).collect()
+    };
+    assert_eq!(timeless(found), timeless(found_again));
     assert_eq!(verdicts, verdicts_again);
 }

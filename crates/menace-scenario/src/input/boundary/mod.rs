@@ -105,8 +105,8 @@ fn nested(maker: &mut Maker<'_, '_>, shape: &Shape, name: &str, depth: usize) ->
         Shape::Function { .. } => vec![Value::Returns(Box::new(Value::None))],
         Shape::About(topic, inner) => nested(maker, inner, topic, depth),
         Shape::Bounded(inner, bounds) => bounded(maker, inner, bounds, name),
+        Shape::None => vec![Value::None],
         Shape::Any
-        | Shape::None
         | Shape::AsyncIterator(_)
         | Shape::Awaitable(_)
         | Shape::ContextManager { .. }
