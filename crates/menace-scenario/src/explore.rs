@@ -50,8 +50,8 @@ pub struct Budget {
 impl Default for Budget {
     fn default() -> Self {
         Self {
-            inputs: 72,
-            edges: 48,
+            inputs: 60,
+            edges: 40,
             words: 12,
             drifted: 4,
             mutations: 12,
@@ -231,7 +231,9 @@ impl<'a> Explorer<'a> {
             }
             Stage::Mutate(generation) => self.mutated(generation),
             Stage::Trouble(round) => self.trouble.plan(round),
-            Stage::Scale(round) => self.scaling.plan(round, self.corpus.best()),
+            Stage::Scale(round) => {
+                self.scaling.plan(round, self.corpus.best_for(scaling::can_grow))
+            }
             Stage::Confirm => {
                 self.findings.extend(self.scaling.findings().into_iter().take(1));
                 self.suspects.iter().map(|finding| finding.probe.again()).collect()

@@ -57,8 +57,14 @@ impl Corpus {
 
     /// A returned input that reached most: what trouble is made of.
     pub(super) fn best(&self) -> Option<&Input> {
+        self.best_for(|_| true)
+    }
+
+    /// The best of those that are fit for something, else of all.
+    pub(super) fn best_for(&self, is_fit: impl Fn(&Input) -> bool) -> Option<&Input> {
         let returned = self.kept.iter().filter(|kept| kept.returned);
         let valid = |kept: &Kept| kept.input.intent == Intent::Valid;
-        returned.max_by_key(|kept| (valid(kept), kept.reach)).map(|kept| &kept.input)
+        let rank = |kept: &&Kept| (is_fit(&kept.input), valid(kept), kept.reach);
+        returned.max_by_key(rank).map(|kept| &kept.input)
     }
 }

@@ -6,8 +6,8 @@ use crate::input::Input;
 
 /// Long enough for nearly anything small, short enough to be waited for often.
 const LOOK_MS: u64 = 1_000;
-/// As much as anything small needs; who uses it up is looked at again with all that calls may have.
-const LOOK_BYTES: u64 = 256 << 20;
+/// On a busy machine, what is measured takes longer than what it uses of the processor.
+const MEASURE_MS: u64 = 1_500;
 /// For runs in company, and for those that have to be sure.
 const PATIENT_MS: u64 = 3_000;
 
@@ -50,11 +50,10 @@ impl Probe {
             kwargs: self.input.kwargs.clone(),
             seed: self.seed,
             limits: Limits {
-                timeout_ms: if self.is_patient() { PATIENT_MS } else { LOOK_MS },
-                memory_bytes: if self.is_patient() {
-                    defaults.memory_bytes
-                } else {
-                    Some(LOOK_BYTES)
+                timeout_ms: match self.purpose {
+                    _ if self.is_patient() => PATIENT_MS,
+                    Purpose::Scale { .. } => MEASURE_MS,
+                    _ => LOOK_MS,
                 },
                 processes: defaults.processes + u64::from(burst),
                 ..defaults
@@ -68,9 +67,7 @@ impl Probe {
     }
 
     fn is_patient(&self) -> bool {
-        // On a busy machine, what is measured takes longer than what it uses of the processor.
-        let measured = matches!(self.purpose, Purpose::Scale { .. });
-        self.purpose == Purpose::Again || measured || self.conditions.burst.is_some()
+        self.purpose == Purpose::Again || self.conditions.burst.is_some()
     }
 
     pub(super) fn again(&self) -> Self {

@@ -36,6 +36,11 @@ pub(super) struct Scaling {
     measured: BTreeSet<Key>,
 }
 
+/// Has it a part that can be made larger?
+pub(super) fn can_grow(input: &Input) -> bool {
+    !grow::parts(input).is_empty()
+}
+
 impl Scaling {
     pub(super) fn plan(&mut self, round: usize, best: Option<&Input>) -> Vec<Probe> {
         if self.input.is_none() {
