@@ -84,7 +84,10 @@ def _ended(found):
 
 def _leaves_stuck(found):
     """Whether a run that ended left things such that the next one cannot go on."""
-    return found is not None and "signal" not in found and found["stuck"] and _ended(found) > 0
+    if found is None or "signal" in found or _ended(found) == 0 or found["over"]:
+        return False
+    # Where nobody can be seen waiting, the time tells.
+    return found["stuck"] or found["seconds"] > found["first"] * FOR_EVER + SLACK_SECONDS
 
 
 def _is_whole(found, count):
@@ -208,7 +211,8 @@ class _Ways:
         else:
             over = company.one_after_the_other(count, deadline)
         told = company.tell(self.receiver, files)
-        return dict(told, over=over, stuck=company.stuck, seconds=monotonic() - began)
+        first = company.first_end - began if company.first_end else seconds
+        return dict(told, over=over, stuck=company.stuck, seconds=monotonic() - began, first=first)
 
 
 def _globals_of(function):

@@ -41,6 +41,8 @@ class Company:
         self.threads = set()
         # Nobody can go on any more.
         self.stuck = False
+        # When the first of them came to an end.
+        self.first_end = 0.0
 
     def run_once(self, at):
         """One run to its very end."""
@@ -54,6 +56,7 @@ class Company:
             self.ends[at] = (True, result)
         except BaseException as error:
             self.ends[at] = (False, error)
+        self.first_end = self.first_end or monotonic()
 
     def one_after_the_other(self, count, deadline):
         """In threads of their own, as code may behave otherwise in one; all stay until the end."""
