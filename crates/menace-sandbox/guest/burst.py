@@ -47,7 +47,8 @@ class Burst:
         self.deadline = monotonic() + self.seconds
         ways = _Ways(self, function, args, kwargs, receiver, is_async)
         alone = ways.go("alone", count)
-        if _leaves_stuck(alone):
+        # Tasks that are given up end too, which says nothing.
+        if not is_async and _leaves_stuck(alone):
             # Who comes after it waits for ever: no company is needed to see that.
             told = _nothing_told()
             told.update(finished=_ended(alone), deadlocked=True)
