@@ -6,8 +6,6 @@ use serde::{Deserialize, Serialize};
 pub(crate) const MEASURABLE_MS: f64 = 4.0;
 /// Linear is 1, with a logarithm 1.2 at most; quadratic is 2.
 const TOO_STEEP: f64 = 1.6;
-/// A single step may look flatter on a busy machine.
-const STEEP_STEP: f64 = 1.3;
 
 /// Processor time of calls with ever larger inputs.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -27,8 +25,8 @@ pub fn growth(samples: &[Growth]) -> Option<f64> {
         (to.cpu_ms / from.cpu_ms).ln() / (to.size as f64 / from.size as f64).ln()
     };
     let steps = [steepness(first, second), steepness(second, third)];
-    let all_steep = steps.iter().all(|step| step.is_finite() && *step > STEEP_STEP);
-    Some(steepness(first, third)).filter(|power| all_steep && *power > TOO_STEEP)
+    let all_steep = steps.iter().all(|step| step.is_finite() && *step > TOO_STEEP);
+    all_steep.then(|| steepness(first, third))
 }
 
 #[cfg(test)]

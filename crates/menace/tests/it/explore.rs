@@ -116,6 +116,7 @@ fn weaknesses_are_found_and_sound_sections_are_not_blamed() {
     for (section, kind) in [
         ("mean", "unhandled"),
         ("mode", "unhandled"),
+        ("unique", "slow"),
         ("save", "partial_write"),
         ("weather", "no_timeout"),
         ("greeting", "injection"),
