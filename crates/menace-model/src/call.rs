@@ -1,8 +1,10 @@
 //! One call of one section: what is called, with what, under which limits.
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 
-use crate::{Conditions, Fixtures, Intent, Limits, Value};
+use crate::{Conditions, Fixtures, Intent, Limits, Step, Value};
 
 /// How the harness gets at the section.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -62,6 +64,32 @@ pub struct Call {
     pub intent: Intent,
     /// Lines and branches that were reached are wanted, at the price of a slower call.
     pub coverage: bool,
+    /// Several sections in one process, one after the other, each with what the ones before it left
+    /// behind. If there are any, they are all that is called: the target, receiver and arguments of
+    /// the call itself count for nothing.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub together: Vec<Step>,
+    /// How often the same call is made again in the same process, to see what each of them keeps.
+    /// Nothing together with [`Call::together`].
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub again: u32,
+    /// How the interpreter is confined, where that is not the usual way.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub confinement: Option<Confinement>,
+}
+
+/// What decides on system calls that are forbidden: whoever makes the call again wants the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Confinement {
+    /// 1 to 5.
+    pub security_level: u8,
+    /// No network at all.
+    pub safe_mode: bool,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks by reference")]
+fn is_zero(number: &u32) -> bool {
+    *number == 0
 }
 
 impl Call {
@@ -78,6 +106,19 @@ impl Call {
             fixtures: Fixtures::default(),
             intent: Intent::default(),
             coverage: false,
+            together: Vec::new(),
+            again: 0,
+            confinement: None,
         }
+    }
+
+    /// What is called one after the other in one process; nothing for a call that stands alone.
+    pub fn steps(&self) -> Cow<'_, [Step]> {
+        if !self.together.is_empty() || self.again == 0 {
+            return Cow::Borrowed(&self.together);
+        }
+        let Self { target, receiver, args, kwargs, intent, .. } = self.clone();
+        let step = Step { target, receiver, args, kwargs, intent };
+        Cow::Owned(vec![step; self.again as usize + 1])
     }
 }

@@ -74,7 +74,7 @@ pub enum FaultMode {
     Timeout,
     /// Data has another shape than before.
     SchemaDrift,
-    /// Whoever is called fails, is slow, or answers nonsense.
+    /// Whoever is called refuses, falls silent, or answers nonsense.
     FlakyUpstream,
 }
 
@@ -150,6 +150,13 @@ pub struct Upstream {
     /// How a flaky one fails; in any of the ways when not given.
     #[serde(default)]
     pub failure: Option<UpstreamFailure>,
+}
+
+impl Upstream {
+    /// Everybody answers, with nothing in particular.
+    pub fn answering() -> Self {
+        Self { answer_all: true, ..Self::default() }
+    }
 }
 
 /// How a service fails.

@@ -22,7 +22,7 @@ pub enum Blocked {
 
 /// One constructor call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Step {
+pub struct ConstructorCall {
     /// Dotted name of the class to call.
     pub class: String,
     /// The section behind the call; none when Python or a library provides it.
@@ -43,6 +43,6 @@ pub struct Step {
 /// further steps.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Construction {
-    pub steps: Vec<Step>,
+    pub steps: Vec<ConstructorCall>,
     pub blocked: Option<Blocked>,
 }

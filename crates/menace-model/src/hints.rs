@@ -19,6 +19,8 @@ pub struct Hints {
     pub raises: Vec<String>,
     /// What it calls, as written: `eval`, `subprocess.run`, `.execute` of something that has no name.
     pub calls: Vec<String>,
+    /// Lines on which a statement of it begins, in ascending order.
+    pub lines: Vec<u32>,
 }
 
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]

@@ -7,6 +7,7 @@ mod call;
 mod class;
 mod conditions;
 mod construction;
+mod failure;
 mod finding;
 mod hints;
 mod import;
@@ -17,16 +18,19 @@ mod numbers;
 mod outcome;
 mod random;
 mod section;
+mod step;
 mod types;
 mod value;
 mod verdict;
+mod weakness;
 
-pub use call::{Call, How, ModuleRef, Target};
+pub use call::{Call, Confinement, How, ModuleRef, Target};
 pub use class::{Class, ClassField, ClassKind, ClassMethod, Classes, TypeNames};
 pub use conditions::{
     Burst, Conditions, Fault, FaultMode, Mock, Network, Peer, Upstream, UpstreamFailure, When,
 };
-pub use construction::{Blocked, Construction, Step};
+pub use construction::{Blocked, Construction, ConstructorCall};
+pub use failure::{Failure, FailureId, Place};
 pub use finding::{Confidence, Finding, Lint, Severity};
 pub use hints::{CallSite, Hints, Literals, ParamHints, Part, Use};
 pub use import::{Import, ImportHow};
@@ -41,8 +45,10 @@ pub use outcome::{
 };
 pub use random::{Random, Seed};
 pub use section::{CallEdge, Param, ParamKind, Section, SectionId, SectionKind};
+pub use step::{Step, StepReport};
 pub use types::TypeExpr;
 pub use value::{
     BadReference, BigInt, MethodCall, PyStr, PythonSource, Reference, Value, ValueError,
 };
 pub use verdict::Verdict;
+pub use weakness::WeaknessKind;

@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{EnforcedBy, FaultMode, Limit, Value, Verdict};
+use crate::{EnforcedBy, FaultMode, Limit, StepReport, Value, Verdict};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
@@ -36,6 +36,11 @@ pub struct Outcome {
     pub upstream: Option<UpstreamReport>,
     /// What was reached of the repository's code, when that was asked for.
     pub coverage: Option<Coverage>,
+    /// What came of each of several sections that were called together, up to the one that ended the
+    /// process. The verdict then says whether all of them were gone through, whatever they raised,
+    /// and everything else is about all of them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub steps: Vec<StepReport>,
     /// Oddities: what could not be described, what was cut.
     pub notes: Vec<String>,
 }
@@ -63,6 +68,7 @@ impl Outcome {
             burst: None,
             upstream: None,
             coverage: None,
+            steps: Vec::new(),
             notes: Vec::new(),
         }
     }

@@ -8,12 +8,12 @@
 use std::ffi::OsStr;
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
 use menace_model::{Call, How, ModuleRef, Target, Value, Verdict};
 use menace_sandbox::interpreter::{Interpreter, Search, Source};
-use menace_sandbox::{Backend, Cancel, Job, LocalBackend, Options, Pool, WarmSpec, init};
+use menace_sandbox::{Backend, Cancel, Job, LocalBackend, Options, Pool, Warm, WarmSpec, init};
 
 const ROUNDS: usize = 40;
 const FORKS_PER_ROUND: usize = 50;
@@ -32,9 +32,26 @@ def busy(milliseconds):
     end = thread_time() + milliseconds / 1000
     while thread_time() < end:
         pass
+
+
+def forks(count):
+    import os, time
+
+    times = []
+    for _ in range(count):
+        start = time.perf_counter_ns()
+        pid = os.fork()
+        if pid == 0:
+            f()
+            os._exit(0)
+        os.waitpid(pid, 0)
+        times.append(time.perf_counter_ns() - start)
+    return sorted(times)[count // 2]
 ";
 
-/// Forks, calls and waits, as many times as it is told to, in an interpreter that has the module.
+/// Forks, calls and waits, as many times as it is told to, in an interpreter that has the module and
+/// nothing else. What the same costs in the interpreter that isolated calls are forked from is
+/// measured by `forks` of the module itself.
 const BARE: &str = "\
 import os, sys, time
 sys.path.insert(0, sys.argv[1])
@@ -51,13 +68,38 @@ for line in sys.stdin:
     sys.stdout.flush()
 ";
 
-fn main() {
+/// A ratio that was promised.
+struct Wanted {
+    what: &'static str,
+    found: f64,
+    limit: Limit,
+}
+
+enum Limit {
+    AtMost(f64),
+    AtLeast(f64),
+}
+
+impl Wanted {
+    /// Says what came of it; whether the promise holds.
+    fn holds(&self) -> bool {
+        let Self { what, found, limit } = self;
+        let (holds, words, wanted) = match limit {
+            Limit::AtMost(most) => (found <= most, "at most", most),
+            Limit::AtLeast(least) => (found >= least, "at least", least),
+        };
+        let verdict = if holds { "" } else { ": BROKEN" };
+        println!("{what:<30} {found:6.2} ({words} {wanted}){verdict}");
+        holds
+    }
+}
+
+fn main() -> ExitCode {
     if init::requested() {
         init::run();
     }
     let bench = Bench::new();
-    let figures = bench.latencies();
-    figures.print();
+    let mut wanted = bench.latencies().print();
     for (what, milliseconds) in [
         ("trivial calls", 0),
         ("calls that compute for 5 ms", 5),
@@ -65,7 +107,17 @@ fn main() {
     ] {
         let (one, two) = bench.throughput(milliseconds);
         println!("{what}: {one:.0}/s with 1 worker, {two:.0}/s with 2: {:.2}x", two / one);
+        // Calls that do nothing leave nothing to share.
+        if milliseconds > 0 {
+            wanted.push(Wanted { what, found: two / one, limit: Limit::AtLeast(1.7) });
+        }
     }
+    let broken = wanted.iter().filter(|one| !one.holds()).count();
+    if broken == 0 {
+        return ExitCode::SUCCESS;
+    }
+    println!("{broken} of {} ratios are not what was promised", wanted.len());
+    ExitCode::FAILURE
 }
 
 struct Bench {
@@ -127,6 +179,7 @@ impl Bench {
             drop(alone);
             self.backend.anticipate(&spec());
             figures.bare.extend(bare.forks(FORKS_PER_ROUND));
+            figures.same.push(forks_inside(&mut *warm));
             for _ in 0..CALLS_PER_ROUND {
                 let start = Instant::now();
                 let outcome = warm.run(&call).expect("a call");
@@ -203,6 +256,16 @@ fn timed(command: &mut Command) -> Duration {
     start.elapsed()
 }
 
+/// The median of bare forks in the warm interpreter itself.
+fn forks_inside(warm: &mut dyn Warm) -> Duration {
+    let count = Value::Int(i64::try_from(FORKS_PER_ROUND).expect("few"));
+    let outcome = warm.run(&Bench::call("forks", vec![count])).expect("a call");
+    match outcome.value.and_then(|returned| returned.value) {
+        Some(Value::Int(nanos)) => Duration::from_nanos(nanos.cast_unsigned()),
+        other => panic!("the forks told {other:?}"),
+    }
+}
+
 /// A Python that forks.
 struct Bare {
     process: Child,
@@ -246,6 +309,7 @@ impl Drop for Bare {
 #[derive(Default)]
 struct Figures {
     bare: Vec<Duration>,
+    same: Vec<Duration>,
     warm: Vec<Duration>,
     plain: Vec<Duration>,
     bwrap: Vec<Duration>,
@@ -254,21 +318,30 @@ struct Figures {
 }
 
 impl Figures {
-    fn print(self) {
-        let [bare, warm, plain, bwrap, cold, alone] =
-            [self.bare, self.warm, self.plain, self.bwrap, self.cold, self.alone].map(median);
+    fn print(self) -> Vec<Wanted> {
+        let [bare, same, warm] = [self.bare, self.same, self.warm].map(median);
+        let [plain, bwrap, cold, alone] =
+            [self.plain, self.bwrap, self.cold, self.alone].map(median);
         let ms = |duration: Duration| duration.as_secs_f64() * 1e3;
-        println!("bare os.fork() + call + waitpid    {:8.3} ms", ms(bare));
+        println!("bare os.fork() + call + waitpid    {:8.3} ms", ms(same));
+        println!("the same in a plain interpreter    {:8.3} ms", ms(bare));
         println!("warm call, isolated                {:8.3} ms", ms(warm));
         println!("python -I -c 'import m'            {:8.3} ms", ms(plain));
         println!("first call of a module (cold)      {:8.3} ms", ms(cold));
         println!("the same, nothing made ready       {:8.3} ms", ms(alone));
         println!("bwrap --unshare-all … python -c    {:8.3} ms", ms(bwrap));
         let ratio = |one: Duration, other: Duration| one.as_secs_f64() / other.as_secs_f64();
-        println!("warm / bare fork  {:.2} (at most 3)", ratio(warm, bare));
-        println!("bwrap / warm      {:.1} (at least 10)", ratio(bwrap, warm));
-        println!("cold / plain      {:.2} (at most 1.5)", ratio(cold, plain));
-        println!("the same, nothing made ready: {:.2}", ratio(alone, plain));
+        println!("warm / fork of a plain interpreter {:8.2}", ratio(warm, bare));
+        println!("nothing made ready / plain         {:8.2}", ratio(alone, plain));
+        vec![
+            Wanted {
+                what: "warm / bare fork",
+                found: ratio(warm, same),
+                limit: Limit::AtMost(3.0),
+            },
+            Wanted { what: "bwrap / warm", found: ratio(bwrap, warm), limit: Limit::AtLeast(10.0) },
+            Wanted { what: "cold / plain", found: ratio(cold, plain), limit: Limit::AtMost(1.5) },
+        ]
     }
 }
 

@@ -27,6 +27,10 @@ class Outcome:
     """How far a call came and what came out of it."""
 
     kind = result = error = collected = tasks = watched = conditions = tracer = _began = None
+    # What Python held before a step that is weighed.
+    held_bytes = None
+    # Of the interpreter before the call; not there when nobody reports what is left.
+    state = None
     stage = "import"
     has_result = False
     own_modules = 0
@@ -182,6 +186,9 @@ def _built(outcome, modules, call, how):
         for name, value in call["kwargs"]:
             kwargs[name] = builder.build(value)
         outcome.held.append((builder, receiver, args, kwargs))
+        if outcome.state is not None:
+            # They may hold what they have opened: the section has not.
+            outcome.state.descriptors.accept()
         return receiver, args, kwargs
     finally:
         outcome.held.append(builder)

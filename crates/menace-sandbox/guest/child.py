@@ -37,11 +37,18 @@ def live(zygote, touch):
         call["caps"] = caps = zygote.caps if caps is None else complete(caps, zygote.mailbox)
         _settle_in(zygote, call)
         outcome = Outcome()
+        if call.get("receiver") is not None or not call.get("plain"):
+            outcome.state = zygote.state
         if len(call) > KEYS:
             from conditions import Conditions
 
             outcome.conditions = Conditions(zygote, outcome, call)
-        run(zygote, outcome, perform, call)
+        if "together" in call:
+            from together import go_through
+
+            go_through(zygote, outcome, call)
+        else:
+            run(zygote, outcome, perform, call)
         publish(zygote, outcome, caps)
         flush(zygote.streams, outcome.held)
         _exit(0)

@@ -20,17 +20,23 @@ LARGEST_LINE = 1 << 31
 class Coverage:
     """What was reached so far, by file."""
 
-    __slots__ = ("files", "outcome", "repo", "watch")
+    __slots__ = ("files", "lost", "outcome", "repo", "watch")
 
     def __init__(self, repo, outcome):
         self.repo = repo
         self.outcome = outcome
         self.files = {}
+        self.lost = False
         self.watch = Watch(self)
 
     def begin(self, afterwards):
         """From here on what runs is watched."""
         self.outcome.tracer = self.watch.begin(afterwards)
+
+    def resume(self, tracer):
+        """Goes on after the harness has stopped it; `tracer` is what the guest had by then."""
+        self.lost = self.lost or not self.watch.was_kept(tracer)
+        self.watch.resume()
 
     def reached(self, file):
         """Where to put the steps in a file: `(0, line)` to begin with, then `(line, line)`.
@@ -43,7 +49,7 @@ class Coverage:
 
     def report(self, tracer):
         """`[file, lines, branches]` of each, branches as pairs in one list."""
-        if not self.watch.was_kept(tracer):
+        if self.lost or not self.watch.was_kept(tracer):
             self.outcome.note(
                 "more may have been reached: the call used up its stack or set a tracer"
             )

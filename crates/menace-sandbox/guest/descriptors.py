@@ -21,7 +21,10 @@ class Descriptors:
     __slots__ = ("_count", "_same", "numbers")
 
     def __init__(self, not_counted=()):
-        self.numbers = frozenset(filter(_is_open, _open_now())).difference(not_counted)
+        self._take(frozenset(filter(_is_open, _open_now())).difference(not_counted))
+
+    def _take(self, numbers):
+        self.numbers = numbers
         # Since Linux 6.2 the size of the listing is the number of open descriptors.
         self._count = len(self.numbers) if _listed() > 0 else -1
         # A listing shows itself too, under the lowest free number. Equal sets mean nothing new.
@@ -29,6 +32,12 @@ class Descriptors:
         while own in self.numbers:
             own += 1
         self._same = frozenset(str(number) for number in self.numbers) | {str(own)}
+
+    def accept(self):
+        """What has been opened so far counts as open before."""
+        found = self.opened_since()
+        if found:
+            self._take(self.numbers.union([number for number, _ in found]))
 
     def opened_since(self):
         """What has been opened and is still open, as `[number, what]`."""

@@ -64,16 +64,17 @@ class Mailbox:
 
 def fitting(report, room):
     """The report as bytes, shortened until it has at most `room` of them."""
-    data = _dumped(report)
+    data = dumped(report)
     for shorten in (_without_copy, _without_coverage, _with_short_texts, _with_bare_exception, _bare):
         if data is not None and len(data) <= room:
             return data
         report = shorten(dict(report))
-        data = _dumped(report)
+        data = dumped(report)
     return data
 
 
-def _dumped(report):
+def dumped(report):
+    """The report as bytes, or `None` when that cannot be."""
     try:
         return dumps(report, 2)
     except (ValueError, MemoryError):
@@ -96,7 +97,7 @@ def _with_short_texts(report):
     value = report["value"]
     if value is not None and len(value["repr"]) > 2000:
         report["value"] = dict(value, repr=value["repr"][:2000], truncated=True)
-    report["exception"] = _shorter(report["exception"], 1000, 16, 3)
+    report["exception"] = shorter(report["exception"], 1000, 16, 3)
     report["descriptors_left"] = report["descriptors_left"][:8]
     report["threads_left"] = report["threads_left"][:8]
     report["attempts"] = report["attempts"][:8]
@@ -107,11 +108,11 @@ def _with_short_texts(report):
 
 
 def _with_bare_exception(report):
-    report["exception"] = _shorter(report["exception"], 200, 4, 0)
+    report["exception"] = shorter(report["exception"], 200, 4, 0)
     return report
 
 
-def _shorter(exception, message, frames, chain):
+def shorter(exception, message, frames, chain):
     """The exception with shorter texts, fewer frames and a shorter chain."""
     if exception is None:
         return None
@@ -129,7 +130,7 @@ def _shorter(exception, message, frames, chain):
         short["code"] = short["code"][:message]
     short["group"] = []
     for link in ("cause", "context"):
-        short[link] = _shorter(short[link], message, frames, chain - 1) if chain > 0 else None
+        short[link] = shorter(short[link], message, frames, chain - 1) if chain > 0 else None
     return short
 
 

@@ -115,11 +115,16 @@ class Monitor:
             (_events.BRANCH, branch),
         ):
             _monitoring.register_callback(tool, event, callback)
-        _monitoring.set_events(tool, _events.PY_START | _events.PY_RESUME)
+        self.resume()
         # Calls of callbacks are not told to callbacks: unless they are called once like this, each
         # of them begins with the slow way to find that out.
         for callback in (start, line, branch):
             callback(_next_line.__code__, *NOWHERE[: callback.__code__.co_argcount - 1])
+
+    def resume(self):
+        """From here on functions are watched for their first time."""
+        if self.tool is not None:
+            _monitoring.set_events(self.tool, _events.PY_START | _events.PY_RESUME)
 
     def was_kept(self, _tracer):
         """Nobody takes the place of a tool."""

@@ -37,6 +37,10 @@ class Tracer:
         _settrace(self.enter)
         return self.enter
 
+    def resume(self):
+        """Sets again what was set last."""
+        _settrace(self.in_place)
+
     def was_kept(self, tracer):
         """Whether this is still what was set."""
         return tracer is self.in_place

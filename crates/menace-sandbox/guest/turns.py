@@ -31,8 +31,9 @@ LOOK = 0.002
 LOOKS = 10
 # A wait with a timeout, or one that the kernel tells nothing about, counts after so long.
 LONG = 0.2
-# Where the kernel does not tell, it has to have stood still so many times.
-STILL = 3
+# Where the kernel does not tell, it has to have stood still so many times: on a busy machine one that
+# could run has to wait that long for a processor.
+STILL = 10
 # Long enough for one that was woken to be seen moving.
 MOVING = 0.0005
 # How long one that was woken has to come back to its gate.

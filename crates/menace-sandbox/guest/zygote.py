@@ -89,6 +89,7 @@ class Zygote:
         self.warm_up = warm_up
         self.ops = {
             "setup": self.set_up,
+            "path": self.lead,
             "import": self.import_guest,
             "prepare": self.prepare,
             "sweep": self.sweep,
@@ -100,7 +101,6 @@ class Zygote:
 
     def set_up(self, message):
         """Prepares the interpreter before anything of the guest's is loaded."""
-        sys.path[:0] = message["sys_path"]
         self.repo = message["repo"].rstrip("/") + "/"
         self.afterwards = afterwards = Afterwards()
         self.seeding = Seeding(message["seed"], afterwards)
@@ -116,6 +116,10 @@ class Zygote:
         self.devices, _ = again((0,))
         chdir(OUTSIDE)
         self.wire.send({"op": "ready", "version": list(sys.version_info[:3])})
+
+    def lead(self, message):
+        """Says where modules are imported from; before anything of the guest's is loaded."""
+        sys.path[:0] = message["sys_path"]
 
     def import_guest(self, message):
         """Imports the module that the calls will be about."""

@@ -202,18 +202,26 @@ fn control_groups(root: bool) -> Vec<Mechanism> {
             Version::CgroupV1 => "version 1",
             Version::CgroupV2 => "version 2",
         });
-        let detail = match version {
-            Some(version) => version.to_owned(),
-            None => groups.why_not(controller).unwrap_or("not available").to_owned(),
-        };
-        let advice = (version.is_none() && !root).then(|| {
-            "run as root, or under `systemd-run --user --scope -p Delegate=yes`; without it, \
-             resource limits and a monitor take over"
-                .to_owned()
-        });
-        Mechanism { name, available: version.is_some(), detail, advice }
+        control_group(name, version.ok_or(groups.why_not(controller)), root)
     };
     named.into_iter().map(mechanism).collect()
+}
+
+/// The version that there is, or why there is none.
+fn control_group(name: &'static str, version: Result<&str, Option<&str>>, root: bool) -> Mechanism {
+    let detail = version.unwrap_or_else(|why| why.unwrap_or("not available")).to_owned();
+    let advice = version.is_err().then(|| group_advice(root));
+    Mechanism { name, available: version.is_ok(), detail, advice }
+}
+
+fn group_advice(root: bool) -> String {
+    let remedy = if root {
+        "a kernel that has it, mounted where it can be written to (docker: --privileged, or \
+         --cgroupns=host -v /sys/fs/cgroup:/sys/fs/cgroup:rw)"
+    } else {
+        "run as root, or under `systemd-run --user --scope -p Delegate=yes`"
+    };
+    format!("{remedy}; without it, resource limits and a monitor take over")
 }
 
 #[cfg(test)]
@@ -237,6 +245,16 @@ mod tests {
         assert_eq!(machine(true, &all).best(false).unwrap(), Tier::Root);
         assert_eq!(machine(false, &all).best(false).unwrap(), Tier::UserNamespaces);
         assert_eq!(machine(true, &all[1..]).best(false).unwrap(), Tier::Landlock);
+    }
+
+    #[test]
+    fn whoever_lacks_a_control_group_is_told_what_to_do() {
+        let advice = |version, root| control_group("cgroup pids", version, root).advice;
+        assert_eq!((advice(Ok("version 2"), true), advice(Ok("version 1"), false)), (None, None));
+        let lacking = |root| advice(Err(Some("not in this kernel")), root).unwrap();
+        let (of_root, of_others) = (lacking(true), lacking(false));
+        assert!(of_root.starts_with("a kernel") && !of_root.contains("run as root"), "{of_root}");
+        assert!(of_others.starts_with("run as root"), "{of_others}");
     }
 
     #[test]

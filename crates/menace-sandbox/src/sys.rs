@@ -68,6 +68,11 @@ pub(crate) fn die_with_parent() -> io::Result<()> {
     prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL as libc::c_ulong)
 }
 
+/// Takes [`die_with_parent`] back.
+pub(crate) fn outlive_parent() -> io::Result<()> {
+    prctl(libc::PR_SET_PDEATHSIG, 0)
+}
+
 /// Orphans of this process's descendants become its children.
 pub(crate) fn adopt_orphans() -> io::Result<()> {
     prctl(libc::PR_SET_CHILD_SUBREAPER, 1)

@@ -4,62 +4,31 @@
 //! `menace-loop`. Budgets are counted in calls, never in seconds.
 //! Invariant: the same seed and the same outcomes give the same calls, in the same order.
 
+mod budget;
 mod corpus;
 mod grow;
-mod network;
+pub mod network;
 mod probe;
 mod scaling;
 #[cfg(test)]
 mod tests;
 mod trouble;
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use menace_model::{Call, Intent, Outcome, Section, Seed, Target, Verdict};
+use menace_model::{Call, Conditions, Intent, Outcome, Section, Seed, Target, Upstream, Verdict};
 
 use crate::input::drift::Drift;
-use crate::input::{Input, Inputs, Lessons, Strategy};
-use crate::judge::{Shape, Weakness, Witness, weakness};
+use crate::input::{Input, Inputs, Lessons, history};
+use crate::judge::{Known, Weakness, WeaknessKind, weakness};
 
-pub use probe::{Probe, Purpose};
+pub use budget::Budget;
+pub use probe::{Probe, Purpose, Terms};
 
 use corpus::Corpus;
 use scaling::Scaling;
 use trouble::Trouble;
-
-/// How many calls a section gets at most, by what they are for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Budget {
-    /// Inputs of all intents.
-    pub inputs: usize,
-    /// Parameters at the edges of their types, one at a time.
-    pub edges: usize,
-    /// Inputs of words that the source spells out.
-    pub words: usize,
-    /// Inputs whose data has another schema.
-    pub drifted: u64,
-    /// Mutations in each generation.
-    pub mutations: usize,
-    /// Generations of mutations at most: a section whose last one reached nothing new gets no other.
-    pub generations: usize,
-    /// Weaknesses after which a section is known well enough.
-    pub weaknesses: usize,
-}
-
-impl Default for Budget {
-    fn default() -> Self {
-        Self {
-            inputs: 60,
-            edges: 40,
-            words: 12,
-            drifted: 4,
-            mutations: 12,
-            generations: 8,
-            weaknesses: 4,
-        }
-    }
-}
 
 /// How often a section that never returned is looked at again, with what was learnt meanwhile.
 const SECOND_LOOKS: usize = 3;
@@ -71,26 +40,24 @@ const SECOND_LOOK: usize = 24;
 pub struct Finding {
     pub weakness: Weakness,
     pub probe: Probe,
+    /// What came of that call.
+    pub outcome: Outcome,
 }
 
 /// Explores one section.
 #[derive(Debug)]
 pub struct Explorer<'a> {
-    section: &'a Section,
-    params: Vec<String>,
+    known: Known<'a>,
     target: Target,
+    terms: Terms,
     inputs: Inputs<'a>,
     budget: Budget,
     seed: Seed,
+    /// What was planned last.
     stage: Stage,
     /// What was asked for last, in the order in which the outcomes come.
     asked: Vec<Probe>,
     corpus: Corpus,
-    accepted: HashSet<Shape>,
-    /// Shapes that inputs of the declared types have.
-    declared: HashSet<Shape>,
-    /// A generator came to its end.
-    ends: bool,
     scaling: Scaling,
     trouble: Trouble,
     suspects: Vec<Finding>,
@@ -99,9 +66,10 @@ pub struct Explorer<'a> {
     calls: usize,
 }
 
-/// What the next generation is about.
+/// What a generation is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stage {
+    Start,
     /// Ordinary and extreme inputs.
     Look,
     /// The same, as long as nothing has returned.
@@ -111,6 +79,8 @@ enum Stage {
     Mutate(usize),
     Trouble(usize),
     Scale(usize),
+    /// Many equal calls in one process.
+    Keep,
     /// Suspects once more.
     Confirm,
     Done,
@@ -120,24 +90,27 @@ impl<'a> Explorer<'a> {
     pub fn new(
         section: &'a Section,
         target: Target,
+        mut terms: Terms,
         inputs: Inputs<'a>,
         budget: Budget,
         seed: Seed,
     ) -> Self {
+        let talks = network::is_used_by(section);
+        if talks && terms.conditions.upstream.is_none() {
+            // Somebody answers, so that it gets further than the first connection.
+            terms.conditions.upstream = Some(Upstream::answering());
+        }
         Self {
-            params: section.params.iter().map(|param| param.name.clone()).collect(),
-            trouble: Trouble::new(network::is_used_by(section)),
-            section,
+            known: Known::new(section),
+            trouble: Trouble::new(talks, terms.conditions.clone()),
             target,
+            terms,
             inputs,
             budget,
             seed: seed.of(section.id.as_str()),
-            stage: Stage::Look,
+            stage: Stage::Start,
             asked: Vec::new(),
             corpus: Corpus::default(),
-            accepted: HashSet::new(),
-            declared: HashSet::new(),
-            ends: false,
             scaling: Scaling::default(),
             suspects: Vec::new(),
             findings: Vec::new(),
@@ -147,11 +120,19 @@ impl<'a> Explorer<'a> {
     }
 
     pub fn section(&self) -> &'a Section {
-        self.section
+        self.known.section()
     }
 
     pub fn findings(&self) -> &[Finding] {
         &self.findings
+    }
+
+    /// Inputs that are worth beginning with the next time, as lines of a history; the best comes last.
+    pub fn worth_keeping(&self) -> Vec<String> {
+        let section = &self.section().id;
+        let kept = self.corpus.worth_keeping().into_iter();
+        kept.filter_map(|(input, lines)| history::line(section, input, Verdict::Returned, lines))
+            .collect()
     }
 
     /// How many calls were asked for so far.
@@ -164,23 +145,54 @@ impl<'a> Explorer<'a> {
         &self.verdicts
     }
 
+    /// The call that shows a finding.
+    pub fn call_of(&self, finding: &Finding) -> Call {
+        finding.probe.call(&self.target, &self.terms)
+    }
+
     /// The next generation; empty when there is nothing left to find out.
     pub fn next_generation(&mut self) -> Vec<Call> {
         self.asked.clear();
         while self.asked.is_empty() && self.stage != Stage::Done {
-            self.asked = self.plan();
             self.stage = self.following();
+            self.asked = self.plan();
         }
         self.calls += self.asked.len();
-        let target = &self.target;
-        self.asked.iter().map(|probe| probe.call(target)).collect()
+        self.asked.iter().map(|probe| probe.call(&self.target, &self.terms)).collect()
+    }
+
+    /// Does the last generation measure time? How many calls that takes depends on the machine: they
+    /// are none of those that the same seed makes again.
+    pub fn is_timing(&self) -> bool {
+        matches!(self.stage, Stage::Scale(_))
+    }
+
+    /// Is there nothing left to find out?
+    pub fn is_done(&self) -> bool {
+        self.stage == Stage::Done
+    }
+
+    /// There is no time for more: what is suspected is seen once more, and that is all.
+    pub fn conclude(&mut self) {
+        // The one before.
+        self.stage = Stage::Keep;
+    }
+
+    /// How many weaknesses were seen once, and not yet again.
+    pub fn unproven(&self) -> usize {
+        self.suspects.len()
     }
 
     /// Adds what came of the last generation to what is known of all sections; before
     /// [`Explorer::learn`].
-    pub fn teach(&self, outcomes: &[Outcome], lessons: &mut Lessons) {
+    pub fn teach(&self, outcomes: &[Option<Outcome>], lessons: &mut Lessons) {
+        if self.is_timing() {
+            return;
+        }
         for (probe, outcome) in self.asked.iter().zip(outcomes) {
-            if probe.is_in_peace() {
+            if let Some(outcome) = outcome
+                && probe.is_in_peace(&self.terms.conditions)
+            {
                 self.inputs.teach(lessons, &probe.input, outcome);
             }
         }
@@ -191,10 +203,11 @@ impl<'a> Explorer<'a> {
         self.inputs.hear(lessons);
     }
 
-    /// What came of the last generation, in its order.
-    pub fn learn(&mut self, outcomes: &[Outcome]) {
+    /// What came of the last generation, in its order; nothing of calls that were not made.
+    pub fn learn(&mut self, outcomes: &[Option<Outcome>]) {
         let asked = std::mem::take(&mut self.asked);
         for (probe, outcome) in asked.into_iter().zip(outcomes) {
+            let Some(outcome) = outcome else { continue };
             self.verdicts.insert(outcome.verdict);
             self.note(probe, outcome);
         }
@@ -202,6 +215,7 @@ impl<'a> Explorer<'a> {
 
     fn plan(&mut self) -> Vec<Probe> {
         match self.stage {
+            Stage::Start | Stage::Done => Vec::new(),
             Stage::Look => {
                 let seed = self.seed.of("inputs");
                 let mut probes = self.made(self.budget.inputs, seed, |intent| !is_attack(intent));
@@ -232,25 +246,33 @@ impl<'a> Explorer<'a> {
             Stage::Mutate(generation) => self.mutated(generation),
             Stage::Trouble(round) => self.trouble.plan(round),
             Stage::Scale(round) => {
-                self.scaling.plan(round, self.corpus.best_for(scaling::can_grow))
+                let mut probes = self.scaling.plan(round, self.corpus.best_for(scaling::can_grow));
+                for probe in &mut probes {
+                    probe.conditions = self.peace();
+                }
+                probes
             }
-            Stage::Confirm => {
+            Stage::Keep => {
+                // All was measured by now, and what is steep more than once.
                 self.findings.extend(self.scaling.findings().into_iter().take(1));
-                self.suspects.iter().map(|finding| finding.probe.again()).collect()
+                self.keeping()
             }
-            Stage::Done => Vec::new(),
+            Stage::Confirm => self.suspects.iter().map(|finding| finding.probe.again()).collect(),
         }
     }
 
-    fn following(&self) -> Stage {
+    /// What comes after the last generation, now that its outcomes are known.
+    fn following(&mut self) -> Stage {
         let known_well = self.findings.len() + self.suspects.len() >= self.budget.weaknesses;
+        let has_news = self.corpus.take_news();
         match self.stage {
+            Stage::Start => Stage::Look,
             Stage::Look => Stage::LookAgain(0),
             Stage::LookAgain(round) if round + 1 < SECOND_LOOKS => Stage::LookAgain(round + 1),
             Stage::LookAgain(_) => Stage::Attack,
             Stage::Attack => Stage::Mutate(0),
             Stage::Mutate(generation) => {
-                let goes_on = generation + 1 < self.budget.generations && self.corpus.has_news();
+                let goes_on = generation + 1 < self.budget.generations && has_news;
                 if goes_on && !known_well {
                     Stage::Mutate(generation + 1)
                 } else {
@@ -260,9 +282,26 @@ impl<'a> Explorer<'a> {
             Stage::Trouble(round) if round + 1 < trouble::ROUNDS => Stage::Trouble(round + 1),
             Stage::Trouble(_) => Stage::Scale(0),
             Stage::Scale(round) if round + 1 < scaling::ROUNDS => Stage::Scale(round + 1),
-            Stage::Scale(_) => Stage::Confirm,
+            Stage::Scale(_) => Stage::Keep,
+            Stage::Keep => Stage::Confirm,
             Stage::Confirm | Stage::Done => Stage::Done,
         }
+    }
+
+    /// The best input, many times in one process; not one that needs files of its own.
+    fn keeping(&self) -> Vec<Probe> {
+        let best = self.corpus.best_for(|input| input.fixtures.is_empty());
+        let keep = |input: &Input| Probe {
+            again: probe::KEEP,
+            conditions: self.peace(),
+            ..Probe::new(input.clone(), Purpose::Keep, 1)
+        };
+        best.filter(|input| input.fixtures.is_empty()).map(keep).into_iter().collect()
+    }
+
+    /// Nothing but what every call has, and the answers of others.
+    fn peace(&self) -> Conditions {
+        self.terms.conditions.clone()
     }
 
     fn made(&mut self, count: usize, seed: Seed, wanted: impl Fn(Intent) -> bool) -> Vec<Probe> {
@@ -302,19 +341,18 @@ impl<'a> Explorer<'a> {
     fn push(&mut self, probes: &mut Vec<Probe>, input: Input) {
         let seed = self.seed.nth(self.calls as u64 + probes.len() as u64).0;
         let mut probe = Probe::new(input, Purpose::Look, seed);
-        if matches!(probe.input.strategy, Strategy::Signature | Strategy::Smart | Strategy::Random)
-        {
-            self.declared.insert(Shape::of(&probe.call(&self.target)));
+        if probe.input.strategy.follows_types() {
+            self.known.declare(&probe.call(&self.target, &self.terms));
         }
         probe.coverage = true;
-        probe.conditions.upstream = self.trouble.upstream();
+        probe.conditions = self.peace();
         if !probes.iter().any(|other| other.input == probe.input) {
             probes.push(probe);
         }
     }
 
     fn note(&mut self, probe: Probe, outcome: &Outcome) {
-        let call = probe.call(&self.target);
+        let call = probe.call(&self.target, &self.terms);
         if probe.purpose == Purpose::Again {
             self.confirm(&probe, outcome);
             return;
@@ -322,43 +360,35 @@ impl<'a> Explorer<'a> {
         if let Purpose::Scale { size, .. } = probe.purpose {
             self.scaling.note(&probe, size, outcome);
             if matches!(outcome.verdict, Verdict::TimedOut | Verdict::Crashed)
-                && let Some(weakness) = weakness(&self.witness(&call, &probe, outcome))
+                && let Some(weakness) = self.judged(&call, &probe, outcome)
             {
-                self.suspect(Finding { weakness, probe });
+                self.suspect(Finding { weakness, probe, outcome: outcome.clone() });
             }
             return;
         }
-        let in_peace = probe.is_in_peace();
-        let shape = Shape::of(&call);
-        let answered = matches!(outcome.verdict, Verdict::Returned | Verdict::Refused);
-        if in_peace && answered {
-            self.accepted.insert(shape.clone());
+        if probe.purpose == Purpose::Keep {
+            // That so many calls take long says nothing of one.
+            let found = self.judged(&call, &probe, outcome);
+            if let Some(weakness) = found.filter(|found| found.kind == WeaknessKind::Leak) {
+                self.suspect(Finding { weakness, probe, outcome: outcome.clone() });
+            }
+            return;
         }
-        let items = outcome.value.as_ref().filter(|value| !value.more);
-        self.ends |= items.and_then(|value| value.items).is_some_and(|items| items > 0);
+        let in_peace = probe.is_in_peace(&self.terms.conditions);
+        self.known.note(&call, outcome, in_peace);
         self.trouble.note(&probe, outcome);
-        let found = weakness(&self.witness(&call, &probe, outcome));
+        let found = self.judged(&call, &probe, outcome);
         if let Some(weakness) = found {
-            self.suspect(Finding { weakness, probe: probe.clone() });
+            let (probe, outcome) = (probe.clone(), outcome.clone());
+            self.suspect(Finding { weakness, probe, outcome });
         }
         if in_peace {
             self.corpus.note(probe.input, outcome);
         }
     }
 
-    fn witness<'w>(&'w self, call: &'w Call, probe: &Probe, outcome: &'w Outcome) -> Witness<'w> {
-        let annotated = self.section.params.iter().all(|param| param.resolved.is_some());
-        let is_declared = self.declared.contains(&Shape::of(call));
-        Witness {
-            section: self.section.id.qualname(),
-            params: &self.params,
-            call,
-            outcome,
-            alone: self.trouble.alone(probe),
-            accepted: self.accepted.contains(&Shape::of(call)) && (is_declared || !annotated),
-            ends: self.ends,
-            annotated: annotated && is_declared,
-        }
+    fn judged(&self, call: &Call, probe: &Probe, outcome: &Outcome) -> Option<Weakness> {
+        weakness(&self.known.witness(call, outcome, self.trouble.alone(probe)))
     }
 
     /// One of a kind and place is enough.
@@ -376,11 +406,12 @@ impl<'a> Explorer<'a> {
         let at = self.suspects.iter().position(|finding| finding.probe.is_same_call(probe));
         let Some(at) = at else { return };
         let mut finding = self.suspects.remove(at);
-        let call = probe.call(&self.target);
-        let again = weakness(&self.witness(&call, &finding.probe, outcome));
+        let call = probe.call(&self.target, &self.terms);
+        let again = self.judged(&call, &finding.probe, outcome);
         if let Some(again) = again.filter(|again| again.kind == finding.weakness.kind) {
             // The second look may have been the longer one.
             finding.weakness = again;
+            finding.outcome = outcome.clone();
             self.findings.push(finding);
         }
     }

@@ -15,19 +15,20 @@ mod files;
 mod given;
 mod growth;
 mod injection;
+mod known;
 mod shape;
 #[cfg(test)]
 mod tests;
 mod upstream;
 
-use std::fmt;
-
-use menace_model::{Call, Outcome, Raised};
+pub use menace_model::WeaknessKind;
+use menace_model::{Call, Outcome, Raised, Stage};
 use serde::{Deserialize, Serialize};
 
 pub(crate) use growth::MEASURABLE_MS;
 pub use growth::{Growth, growth};
 pub use injection::MARKER;
+pub use known::Known;
 pub use shape::Shape;
 pub use upstream::SPOILT;
 
@@ -41,73 +42,6 @@ pub struct Weakness {
     pub evidence: String,
     /// File and line of the repository, where there is one to point to.
     pub place: Option<(String, u32)>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum WeaknessKind {
-    /// An exception that nobody meant, on an input of the declared type.
-    Unhandled,
-    /// Text that it cannot encode or decode.
-    Encoding,
-    /// It calls itself until the stack is used up.
-    Recursion,
-    Crash,
-    /// It does not come to an end.
-    Hang,
-    /// Time grows much faster than the input.
-    Slow,
-    /// A small input takes all the memory.
-    Memory,
-    /// Descriptors, threads or processes stay behind.
-    Leak,
-    /// It changes what the next caller relies on: a default, the working directory, the environment.
-    SharedState,
-    /// Runs at once get in each other's way.
-    Race,
-    Deadlock,
-    /// A file that is neither the old one nor the new one.
-    PartialWrite,
-    /// Something failed, and it says that all went well.
-    SilentFailure,
-    /// It takes whatever it is told by others for good.
-    UncheckedResponse,
-    /// It would wait for ever.
-    NoTimeout,
-    /// Input becomes code, a command, a query or markup.
-    Injection,
-    /// Input leads it to files that it was not meant to touch.
-    Traversal,
-}
-
-impl WeaknessKind {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Unhandled => "unhandled",
-            Self::Encoding => "encoding",
-            Self::Recursion => "recursion",
-            Self::Crash => "crash",
-            Self::Hang => "hang",
-            Self::Slow => "slow",
-            Self::Memory => "memory",
-            Self::Leak => "leak",
-            Self::SharedState => "shared_state",
-            Self::Race => "race",
-            Self::Deadlock => "deadlock",
-            Self::PartialWrite => "partial_write",
-            Self::SilentFailure => "silent_failure",
-            Self::UncheckedResponse => "unchecked_response",
-            Self::NoTimeout => "no_timeout",
-            Self::Injection => "injection",
-            Self::Traversal => "traversal",
-        }
-    }
-}
-
-impl fmt::Display for WeaknessKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.as_str())
-    }
 }
 
 /// What is known when a call is judged.
@@ -131,8 +65,14 @@ pub struct Witness<'a> {
 
 /// What this call says against its section.
 pub fn weakness(witness: &Witness<'_>) -> Option<Weakness> {
+    let on_the_way =
+        matches!(witness.outcome.stage, Stage::Resolve | Stage::Construct | Stage::Arguments);
+    if on_the_way && witness.outcome.burst.is_none() {
+        // It was never called: what its instance or arguments do is somebody else's.
+        return None;
+    }
     let given = Given::of(witness.call);
-    let rules: [&dyn Fn() -> Option<Weakness>; 8] = [
+    let rules: [&dyn Fn() -> Option<Weakness>; 9] = [
         &|| company::judge(witness),
         &|| upstream::judge(witness),
         &|| injection::judge(witness),
@@ -141,6 +81,7 @@ pub fn weakness(witness: &Witness<'_>) -> Option<Weakness> {
         &|| exceptions::judge(witness, &given),
         &|| effects::shared_state(witness),
         &|| effects::leak(witness),
+        &|| effects::kept(witness),
     ];
     rules.iter().find_map(|rule| rule())
 }

@@ -11,5 +11,6 @@ pub mod judge;
 mod notation;
 pub mod preset;
 mod problem;
+pub mod shrink;
 
 pub use problem::{Problem, Problems};

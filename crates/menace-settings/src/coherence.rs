@@ -5,11 +5,26 @@ use crate::{Settings, SettingsError};
 /// What does not fit together although each value is fine by itself.
 pub(crate) fn problems(settings: &Settings) -> Vec<SettingsError> {
     let mut problems = Vec::new();
-    let (cert, key) = ("VISUAL_AGENT_SSL_CERT", "VISUAL_AGENT_SSL_KEY");
-    match (&settings.agent.ssl_cert.value, &settings.agent.ssl_key.value) {
-        (Some(_), None) => problems.push(SettingsError::Incomplete { first: cert, second: key }),
-        (None, Some(_)) => problems.push(SettingsError::Incomplete { first: key, second: cert }),
-        _ => {}
+    let (agent, ports) = (&settings.agent, &settings.ports);
+    for (cert, has_cert, key, has_key) in [
+        (
+            "VISUAL_AGENT_SSL_CERT",
+            agent.ssl_cert.value.is_some(),
+            "VISUAL_AGENT_SSL_KEY",
+            agent.ssl_key.value.is_some(),
+        ),
+        (
+            "DASHBOARD_SSL_CERT",
+            ports.ssl_cert.value.is_some(),
+            "DASHBOARD_SSL_KEY",
+            ports.ssl_key.value.is_some(),
+        ),
+    ] {
+        match (has_cert, has_key) {
+            (true, false) => problems.push(SettingsError::Incomplete { first: cert, second: key }),
+            (false, true) => problems.push(SettingsError::Incomplete { first: key, second: cert }),
+            _ => {}
+        }
     }
     let network = &settings.network;
     if let (Some(min), Some(max)) = (*network.min_bandwidth, *network.max_bandwidth)

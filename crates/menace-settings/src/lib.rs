@@ -51,9 +51,10 @@ pub use dotenv::DotEnv;
 pub use entry::Entry;
 pub use error::{Errors, SettingsError};
 pub use kinds::{
-    Amount, Bandwidth, Counts, DatabaseUrl, DurationFrom, HttpUrl, JsonRecords, KeywordProfiles,
-    Millis, NetworkPeer, Percent, Port, Positive, Presence, Probability, Processors, ScoreUrl,
-    Secret, Size, SizeUpTo, VmSettings, Within, format_duration, parse_duration,
+    Amount, Bandwidth, Counts, DatabaseUrl, DurationFrom, Host, HttpUrl, JsonRecords,
+    KeywordProfiles, Millis, NetworkPeer, Percent, Port, Positive, Presence, Probability,
+    Processors, ScoreUrl, Secret, Size, SizeUpTo, VmSettings, Within, format_duration,
+    parse_duration,
 };
 pub use origin::Origin;
 pub use reference::reference_markdown;

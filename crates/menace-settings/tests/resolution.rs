@@ -345,7 +345,7 @@ fn an_entry_says_all_that_the_listing_needs() {
     {
       "name": "SANDBOX_CYCLES",
       "group": "Runs and data",
-      "kind": "count",
+      "kind": "count above zero",
       "value": "7",
       "origin": {
         "from": "dotenv",
@@ -356,7 +356,7 @@ fn an_entry_says_all_that_the_listing_needs() {
       "default": "5",
       "flags": [],
       "secret": false,
-      "help": "How many improvement cycles one run goes through at most."
+      "help": "How many cycles a run goes through at most, where this is set and `--runs` is not given. A run that is told neither goes through one."
     }
     "#);
 }

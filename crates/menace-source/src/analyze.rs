@@ -91,6 +91,13 @@ pub(crate) struct Repository {
     pub second_look: OnceLock<SecondLook>,
 }
 
+impl Analysis {
+    /// The repository's own directory.
+    pub fn root(&self) -> &Path {
+        &self.repository.root
+    }
+}
+
 /// Analyses every Python file below `root`. `progress` hears how many of how many are done.
 pub fn analyze(
     root: &Path,

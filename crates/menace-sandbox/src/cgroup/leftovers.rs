@@ -63,8 +63,8 @@ pub(crate) fn next_name() -> Result<String> {
     Ok(format!("menace-{}-{}-{n}", owner.pid, owner.started_ticks))
 }
 
-/// Whether the Menace that made up `name` lives; `None` where it is no such name. Something that has no
-/// lock of its own is judged by this alone, which holds within one PID namespace.
+/// Whether the Menace that made up `name` lives, as far as this PID namespace can tell; `None` where it
+/// is no such name.
 pub(crate) fn owner_is_alive(name: &str) -> Option<bool> {
     Owner::of_name(name).map(Owner::is_alive)
 }

@@ -7,7 +7,7 @@
 //!
 //! | level | adds | what a repository notices |
 //! |---|---|---|
-//! | 1 | namespaces, no capabilities, no new privileges; the *never* list of system calls; sockets only of the families Unix, IPv4, IPv6 and route netlink, never raw; no signals to the keepers of the sandbox | nothing, unless it wants to administer the machine |
+//! | 1 | namespaces, no capabilities, no new privileges; the *never* list of system calls; sockets only of the families Unix, IPv4 and IPv6, never raw, and route netlink; no signals to the keepers of the sandbox | nothing, unless it wants to administer the machine |
 //! | 2 | Landlock on files: reading and writing only where the sandbox says so | files outside cannot be opened, not even from a leaked directory or through a stray mount |
 //! | 3 (default) | only system calls that ordinary programs make; TCP and UDP only; `prctl` by list | nothing, unless it uses kernel interfaces that few programs know |
 //! | 4 | no network sockets (not even inside the private network), no starting of programs | `subprocess` and `socket` fail with `PermissionError`; Unix sockets, threads and `fork` work |

@@ -33,6 +33,14 @@ const TIOCSETD: c_ulong = 0x5423;
 /// Requests that aim a descriptor's signal at a process.
 const IOCTLS_SETTING_OWNER: &[c_ulong] = &[0x8901, 0x8902];
 
+/// Requests to terminals, pipes and sockets are of one type, in these bits.
+const IOCTL_TYPE: u64 = 0xff00;
+const IOCTL_TYPE_OF_TERMINALS: u64 = 0x5400;
+/// Requests to files that ordinary programs make and that change none which is not open for writing:
+/// flags, attributes, extents, block size; sharing data with another file.
+const IOCTLS_OF_FILES: &[u64] =
+    &[0x8008_6601, 0x801c_581f, 0xc020_660b, 0x2, 0x4004_9409, 0x4020_940d];
+
 /// A lease stops the host from opening its own file; `fcntl` can also aim signals at processes.
 const FCNTLS_FORBIDDEN: &[c_ulong] = &[libc::F_SETLEASE as c_ulong];
 const FCNTLS_SETTING_OWNER: &[c_ulong] =
@@ -253,8 +261,24 @@ fn number(value: libc::c_int) -> u64 {
     u64::from(value.cast_unsigned())
 }
 
-pub(super) fn ioctl() -> Result<Rules> {
-    unless(1, &[IOCTLS_FORBIDDEN, IOCTLS_SETTING_OWNER].concat())
+/// Flags, attributes and more of a file can be changed through a descriptor that only reads, and
+/// Landlock lets it happen: without namespaces only what is known is allowed.
+pub(super) fn ioctl(policy: Policy) -> Result<Rules> {
+    let forbidden = [IOCTLS_FORBIDDEN, IOCTLS_SETTING_OWNER].concat();
+    if policy.namespaces {
+        return unless(1, &forbidden);
+    }
+    let mut of_terminals = vec![(1, MaskedEq(IOCTL_TYPE), IOCTL_TYPE_OF_TERMINALS)];
+    of_terminals.extend(forbidden.into_iter().map(|request| (1, Ne, request)));
+    let mut rules = only(1, IOCTLS_OF_FILES)?;
+    rules.push(rule(&of_terminals)?);
+    Ok(rules)
+}
+
+/// Whether no policy allows this request.
+pub(super) fn is_forbidden_ioctl(request: u64) -> bool {
+    let request = request & 0xffff_ffff;
+    IOCTLS_FORBIDDEN.contains(&request) || IOCTLS_SETTING_OWNER.contains(&request)
 }
 
 pub(super) fn fcntl() -> Result<Rules> {

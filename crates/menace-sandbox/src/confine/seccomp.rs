@@ -122,7 +122,7 @@ fn sometimes(
         (libc::SYS_sched_setattr, limit),
         (libc::SYS_setpriority, rules::priority(policy, keepers)?),
         (libc::SYS_ioprio_set, rules::io_priority(policy, keepers)?),
-        (libc::SYS_ioctl, rules::ioctl()?),
+        (libc::SYS_ioctl, rules::ioctl(policy)?),
         (libc::SYS_fcntl, rules::fcntl()?),
         (libc::SYS_prctl, rules::prctl(policy)?),
         (libc::SYS_personality, rules::personality()?),

@@ -164,7 +164,7 @@ pub(super) const METADATA: &[&[Call]] = &[
     calls![
         SYS_fchmod SYS_fchmodat SYS_fchown SYS_fchownat SYS_utimensat SYS_setxattr SYS_lsetxattr
         SYS_fsetxattr SYS_removexattr SYS_lremovexattr SYS_fremovexattr;
-        452 fchmodat2 463 setxattrat 466 removexattrat
+        452 fchmodat2 463 setxattrat 466 removexattrat 469 file_setattr
     ],
     METADATA_OF_ARCHITECTURE,
 ];
@@ -184,7 +184,7 @@ pub(super) const RARE: &[&[Call]] = &[
     calls![
         SYS_io_setup SYS_io_destroy SYS_io_submit SYS_io_cancel SYS_io_getevents
         SYS_remap_file_pages SYS_vmsplice; 457 statmount 458 listmount 459 lsm_get_self_attr
-        461 lsm_list_modules 468 file_getattr 469 file_setattr
+        461 lsm_list_modules 468 file_getattr
     ],
     RARE_OF_ARCHITECTURE,
 ];

@@ -156,6 +156,11 @@ impl Warden {
             Some(Answer::Pretend)
         } else if notice.number == syscalls::WATCH.number {
             Some(Answer::Refuse(Errno::EACCES))
+        } else if notice.number == libc::SYS_ioctl
+            && !rules::is_forbidden_ioctl(notice.arguments[1])
+        {
+            // What a file system without such a thing says.
+            Some(Answer::Refuse(Errno::ENOTTY))
         } else {
             None
         }

@@ -22,6 +22,10 @@ enum How {
     Read,
     /// Data goes into the file.
     Write,
+    /// The same, and the kernel takes it out of another file.
+    Copy,
+    /// Room for data is made.
+    Reserve,
     /// A file comes to be.
     Create,
     /// The file, or what is behind a name, becomes another.
@@ -40,6 +44,8 @@ impl Touch {
                 }
                 libc::SYS_fsync | libc::SYS_fdatasync => How::Sync,
                 libc::SYS_ftruncate => How::Change,
+                libc::SYS_fallocate => How::Reserve,
+                libc::SYS_sendfile | libc::SYS_copy_file_range => How::Copy,
                 _ => How::Write,
             };
             // The second descriptor is the one that is written to.
@@ -64,6 +70,10 @@ impl Touch {
         self.how == How::Write
     }
 
+    pub(super) fn copies(&self) -> bool {
+        self.how == How::Copy
+    }
+
     pub(super) fn reads(&self) -> bool {
         self.how == How::Read
     }
@@ -74,12 +84,12 @@ impl Touch {
 
     /// Afterwards, something on the disk is not what it was.
     pub(super) fn changes(&self) -> bool {
-        matches!(self.how, How::Write | How::Create | How::Change)
+        !matches!(self.how, How::Read | How::Sync)
     }
 
     /// It cannot be done on a disk that is full.
     pub(super) fn takes_space(&self) -> bool {
-        matches!(self.how, How::Write | How::Create)
+        matches!(self.how, How::Write | How::Copy | How::Reserve | How::Create)
     }
 }
 
@@ -88,6 +98,8 @@ impl fmt::Display for Touch {
         let what = match self.how {
             How::Read => "reading",
             How::Write => "writing to",
+            How::Copy => "copying to",
+            How::Reserve => "making room in",
             How::Create => "creating",
             How::Change => "changing",
             How::Sync => "syncing",

@@ -75,6 +75,8 @@ impl Faults {
                 last: None,
             })
             .collect();
+        // Only what is written at all can be spoilt.
+        self.active.sort_by_key(|active| active.mode == FaultMode::DiskCorruption);
         let when = |mode| conditions.faults.iter().find(|it| it.mode == mode).map(|it| it.when);
         let now = Instant::now();
         self.pauses =
@@ -131,49 +133,48 @@ impl Faults {
         self.pauses.as_mut().and_then(|pauses| pauses.turn(now))
     }
 
-    /// What a fault makes of this system call; nothing when none strikes.
+    /// What a fault makes of this system call; nothing when none strikes. The first one that does has
+    /// left the others nothing to strike at.
     pub(crate) fn strike(&mut self, notice: &Notice) -> Option<Struck> {
         let touch = Touch::of(notice, &self.places);
-        let mut struck = None;
         if let (Some(early), Some(touch)) = (&mut self.early, &touch)
             && touch.changes()
             && early.at_change(|| touch.to_string())
         {
-            struck = Some(Struck::Kill);
+            return Some(Struck::Kill);
         }
-        for active in &mut self.active {
-            let (what, outcome) = match (active.mode, &touch) {
-                (FaultMode::Disk, Some(touch)) => {
-                    (touch.to_string(), disk::strike(notice, touch, &mut active.schedule))
-                }
-                (FaultMode::DiskCorruption, Some(touch)) if touch.writes_data() => {
-                    let strikes = active.schedule.strikes();
-                    let spoilt = strikes
-                        .then(|| corruption::write(notice, active.schedule.random()))
-                        .flatten();
-                    (touch.to_string(), spoilt.map(|count| Struck::Answer(Answer::Return(count))))
-                }
-                (FaultMode::Memory, None) => match memory::demand(notice) {
-                    Some((what, answer)) => {
-                        // The C library tries another way when the first one fails.
-                        let strikes = active.schedule.strikes_for_good();
-                        (what, strikes.then_some(Struck::Answer(answer)))
-                    }
-                    None => continue,
-                },
-                (FaultMode::Network, None) => match sockets::Talk::of(notice) {
-                    Some(talk) => (talk.to_string(), sockets::strike(talk, &mut active.schedule)),
-                    None => continue,
-                },
-                _ => continue,
-            };
-            if outcome.is_some() {
-                active.first.get_or_insert(what);
-                active.last = Some(Instant::now());
-                struck = struck.or(outcome);
+        self.active.iter_mut().find_map(|active| active.strike(notice, touch.as_ref()))
+    }
+}
+
+impl Active {
+    fn strike(&mut self, notice: &Notice, touch: Option<&Touch>) -> Option<Struck> {
+        let schedule = &mut self.schedule;
+        let (what, struck) = match (self.mode, touch) {
+            (FaultMode::Disk, Some(touch)) => {
+                (touch.to_string(), disk::strike(notice, touch, schedule)?)
             }
-        }
-        struck
+            (FaultMode::DiskCorruption, Some(touch)) if touch.copies() => {
+                return Some(corruption::REFUSED_COPY);
+            }
+            (FaultMode::DiskCorruption, Some(touch)) if touch.writes_data() => {
+                (touch.to_string(), corruption::strike(notice, schedule)?)
+            }
+            (FaultMode::Memory, None) => {
+                let (what, answer) = memory::demand(notice)?;
+                // The C library tries another way when the first one fails.
+                let strikes = schedule.strikes_for_good();
+                (what, strikes.then_some(Struck::Answer(answer))?)
+            }
+            (FaultMode::Network, None) => {
+                let talk = sockets::Talk::of(notice)?;
+                (talk.to_string(), sockets::strike(talk, schedule)?)
+            }
+            _ => return None,
+        };
+        self.first.get_or_insert(what);
+        self.last = Some(Instant::now());
+        Some(struck)
     }
 }
 

@@ -82,3 +82,30 @@ impl Pauses {
         Duration::from_millis(random.between(least, most).unsigned_abs())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The moments at which everybody stops and goes on, in milliseconds since the beginning.
+    fn moments(when: When, seed: u64) -> Vec<u128> {
+        let began = Instant::now();
+        let mut pauses = Pauses::new(when, Seed(seed), began);
+        let mut moments = Vec::new();
+        for _ in 0..200 {
+            let now = pauses.due();
+            if pauses.turn(now).is_some() {
+                moments.push((now - began).as_millis());
+            }
+        }
+        moments
+    }
+
+    #[test]
+    fn pauses_come_from_the_seed() {
+        let first = moments(When::Rate(0.5), 1);
+        assert_eq!(moments(When::Rate(0.5), 1), first);
+        assert_ne!(moments(When::Rate(0.5), 2), first);
+        assert_eq!(moments(When::Nth(3), 1).len(), 2, "one that stops and goes on");
+    }
+}

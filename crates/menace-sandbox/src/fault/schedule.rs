@@ -36,6 +36,11 @@ impl Schedule {
         self.strikes()
     }
 
+    /// What was to strike last could not.
+    pub(super) fn missed(&mut self) {
+        self.struck -= 1;
+    }
+
     /// One opportunity was chosen, not a share of them.
     pub(super) fn is_aimed(&self) -> bool {
         matches!(self.when, When::Nth(_))

@@ -1,6 +1,6 @@
 //! What a sandbox must not be able to reach: a file, two ports, a socket of the host.
 
-use std::fs::{self, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::net::{TcpListener, UdpSocket};
 use std::os::linux::net::SocketAddrExt;
@@ -8,6 +8,7 @@ use std::os::unix::fs::MetadataExt;
 use std::os::unix::net::{SocketAddr, UnixListener};
 use std::path::{Path, PathBuf};
 
+use super::leftovers;
 use crate::cgroup;
 use crate::wire::messages::Probe;
 
@@ -19,6 +20,8 @@ const SONG: &[u8] = b"tweet";
 #[derive(Debug)]
 pub(crate) struct Canary {
     file: PathBuf,
+    /// Tells other Menaces that it is alive.
+    _lock: File,
     tcp: TcpListener,
     udp: UdpSocket,
     name: String,
@@ -27,7 +30,10 @@ pub(crate) struct Canary {
 
 impl Canary {
     pub(crate) fn new(below: &Path) -> io::Result<Self> {
-        let owner = cgroup::next_name().map_err(io::Error::other)?;
+        Self::of(below, &cgroup::next_name().map_err(io::Error::other)?)
+    }
+
+    fn of(below: &Path, owner: &str) -> io::Result<Self> {
         let name = format!("{PREFIX}{owner}");
         let tcp = TcpListener::bind("127.0.0.1:0")?;
         let udp = UdpSocket::bind(tcp.local_addr()?)?;
@@ -35,10 +41,13 @@ impl Canary {
         tcp.set_nonblocking(true)?;
         udp.set_nonblocking(true)?;
         unix.set_nonblocking(true)?;
-        let canary = Self { file: below.join(&name), tcp, udp, name, unix };
+        let file = below.join(&name);
         // Never through a link that somebody put there.
-        OpenOptions::new().write(true).create_new(true).open(&canary.file)?.write_all(SONG)?;
-        Ok(canary)
+        let made = OpenOptions::new().write(true).create_new(true).open(&file)?;
+        let sung = |mut made: File| made.write_all(SONG).map(|()| made);
+        let lock = leftovers::locked(made).and_then(sung);
+        let lock = lock.inspect_err(|_| drop(fs::remove_file(&file)))?;
+        Ok(Self { file, _lock: lock, tcp, udp, name, unix })
     }
 
     pub(crate) fn probe(&self) -> io::Result<Probe> {
@@ -68,14 +77,15 @@ impl Drop for Canary {
 pub(crate) fn purge(below: &Path) -> usize {
     let own = nix::unistd::geteuid().as_raw();
     let entries = fs::read_dir(below).into_iter().flatten().flatten();
-    let left = entries.filter(|entry| {
-        let name = entry.file_name();
-        let owner = name.to_str().and_then(|name| name.strip_prefix(PREFIX));
+    let removed = entries.filter(|entry| {
+        let (name, path) = (entry.file_name(), entry.path());
         // Anybody can make a file of that name in a place for temporary files.
-        let is_ours = || entry.metadata().is_ok_and(|it| it.is_file() && it.uid() == own);
-        owner.and_then(cgroup::owner_is_alive) == Some(false) && is_ours()
+        let is_ours = entry.metadata().is_ok_and(|it| it.is_file() && it.uid() == own);
+        let owner = name.to_str().and_then(|name| name.strip_prefix(PREFIX)).filter(|_| is_ours);
+        let lock = owner.and_then(|owner| leftovers::abandoned(&path, owner));
+        lock.is_some_and(|_lock| fs::remove_file(&path).is_ok())
     });
-    left.filter(|entry| fs::remove_file(entry.path()).is_ok()).count()
+    removed.count()
 }
 
 #[cfg(test)]
@@ -130,6 +140,10 @@ mod tests {
         assert_eq!(purge(directory.path()), 1);
         assert!(!dead.exists() && alive.file.exists());
         assert!(others.iter().all(|file| file.exists()));
+        // Of another container: the process is none of this machine's, but somebody holds the lock.
+        let elsewhere = Canary::of(directory.path(), "menace-4194305-1-2").unwrap();
+        assert_eq!(purge(directory.path()), 0);
+        assert!(elsewhere.is_untouched().unwrap());
         let file = alive.file.clone();
         drop(alive);
         assert!(!file.exists());

@@ -3,7 +3,8 @@
 use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 /// Shared by whoever may end a run and the sandboxes that it would end.
 #[derive(Debug, Clone, Default)]
@@ -15,7 +16,14 @@ struct Inner {
     next: AtomicU64,
     /// Connections to living sandboxes; closing one ends its sandbox.
     alive: Mutex<Vec<(u64, UnixStream)>>,
+    /// How many directories of sandboxes there are.
+    directories: Mutex<usize>,
+    removed: Condvar,
 }
+
+/// Counts a directory as there until it is dropped.
+#[derive(Debug)]
+pub(crate) struct Kept(Cancel);
 
 /// Keeps a connection registered until it is dropped.
 #[derive(Debug)]
@@ -48,13 +56,53 @@ impl Cancel {
         Ok(Registered { number, cancel: self.clone() })
     }
 
-    fn alive(&self) -> std::sync::MutexGuard<'_, Vec<(u64, UnixStream)>> {
+    /// Waits until every directory of a sandbox is removed, but no longer than this; whether they are.
+    pub fn wait_until_removed(&self, patience: Duration) -> bool {
+        let some_are_left = |count: &mut usize| *count > 0;
+        let waited = self.0.removed.wait_timeout_while(self.kept(), patience, some_are_left);
+        *waited.unwrap_or_else(PoisonError::into_inner).0 == 0
+    }
+
+    pub(crate) fn keep_directory(&self) -> Kept {
+        *self.kept() += 1;
+        Kept(self.clone())
+    }
+
+    fn kept(&self) -> MutexGuard<'_, usize> {
+        self.0.directories.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn alive(&self) -> MutexGuard<'_, Vec<(u64, UnixStream)>> {
         self.0.alive.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Kept {
+    fn drop(&mut self) {
+        *self.0.kept() -= 1;
+        self.0.0.removed.notify_all();
     }
 }
 
 impl Drop for Registered {
     fn drop(&mut self) {
         self.cancel.alive().retain(|(number, _)| *number != self.number);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn directories_are_waited_for_until_the_last_is_removed() {
+        let cancel = Cancel::default();
+        assert!(cancel.wait_until_removed(Duration::ZERO));
+        let (one, other) = (cancel.keep_directory(), cancel.keep_directory());
+        drop(one);
+        assert!(!cancel.wait_until_removed(Duration::ZERO));
+        let waiting = std::thread::spawn(move || cancel.wait_until_removed(Duration::from_mins(1)));
+        drop(other);
+        assert!(waiting.join().unwrap());
     }
 }

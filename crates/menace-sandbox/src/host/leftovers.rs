@@ -1,6 +1,10 @@
 //! What a Menace that was killed could not remove: the next one does.
+//!
+//! As with control groups, something is left over when its name tells of a process that is gone *and*
+//! nobody holds its lock: a Menace in another container may share the directory, but not the numbers.
 
-use std::fs;
+use std::fs::{self, File};
+use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -22,6 +26,20 @@ pub(crate) fn workspace(below: &Path, owner: &str) -> PathBuf {
     below.join(format!("{PREFIX}{owner}"))
 }
 
+/// Held as long as the owner lives.
+pub(crate) fn locked(file: File) -> io::Result<File> {
+    file.lock_shared().map(|()| file)
+}
+
+/// The lock of something that its owner left behind, to be held until it is removed. `owner` is the
+/// name that it carries.
+pub(crate) fn abandoned(path: &Path, owner: &str) -> Option<File> {
+    if crate::cgroup::owner_is_alive(owner) != Some(false) {
+        return None;
+    }
+    File::open(path).ok().filter(|file| file.try_lock().is_ok())
+}
+
 /// Removes workspaces whose owner is dead; says how many.
 pub(crate) fn purge_workspaces(below: &Path, guest: u32) -> usize {
     let own = nix::unistd::geteuid().as_raw();
@@ -36,7 +54,7 @@ pub(crate) fn purge_workspaces(below: &Path, guest: u32) -> usize {
         let is_ours = entry.metadata().is_ok_and(|found| {
             found.is_dir() && (found.uid() == own || own == 0 && found.uid() == guest)
         });
-        if is_ours && crate::cgroup::owner_is_alive(owner) == Some(false) {
+        if is_ours && let Some(_lock) = abandoned(&entry.path(), owner) {
             remove_workspace(&entry.path());
             removed += 1;
         }
@@ -74,5 +92,28 @@ fn end_processes(workspace: &Path) {
         if !found {
             return;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::cancel::Cancel;
+    use super::super::workspace::Workspace;
+    use super::*;
+
+    /// As another container sees it: the process is none of this machine's.
+    #[test]
+    fn a_workspace_is_purged_only_once_nobody_holds_its_lock() {
+        let below = tempfile::tempdir().unwrap();
+        let own = nix::unistd::geteuid().as_raw();
+        let dead = "menace-4194305-1-0";
+        let workspace = Workspace::make(below.path(), dead, None, &Cancel::default()).unwrap();
+        let path = workspace.path().to_owned();
+        assert_eq!(purge_workspaces(below.path(), own), 0);
+        assert!(path.exists());
+        drop(workspace);
+        fs::create_dir(&path).unwrap();
+        assert_eq!(purge_workspaces(below.path(), own), 1);
+        assert!(!path.exists());
     }
 }

@@ -69,16 +69,22 @@ impl LocalBackend {
 
     /// A sandbox with nothing imported: one that was started ahead, or a new one.
     pub(crate) fn start(&self, spec: &WarmSpec) -> Result<Sandbox, SandboxError> {
-        match self.nursery.take(spec) {
-            Some(sandbox) => Ok(sandbox),
-            None => self.starter.start(spec),
-        }
+        let Some(mut sandbox) = self.nursery.take(spec) else { return self.starter.start(spec) };
+        sandbox.lead(&spec.import_roots)?;
+        Ok(sandbox)
     }
 }
 
 impl Starter {
     /// Starts a sandbox with nothing imported.
     pub(crate) fn start(&self, spec: &WarmSpec) -> Result<Sandbox, SandboxError> {
+        let mut sandbox = self.start_blank(spec)?;
+        sandbox.lead(&spec.import_roots)?;
+        Ok(sandbox)
+    }
+
+    /// The same, for any module: what there is to import is still to be told.
+    pub(crate) fn start_blank(&self, spec: &WarmSpec) -> Result<Sandbox, SandboxError> {
         let policy = (spec.security_level, spec.safe_mode);
         // Held while the first sandbox of a policy proves itself: the others wait for the proof.
         let mut proved = self.proved.lock().unwrap_or_else(PoisonError::into_inner);
@@ -117,7 +123,10 @@ impl Starter {
         let interpreter = &self.options.interpreter;
         let drop_to = nix::unistd::geteuid().is_root().then_some(GUEST);
         let workspace = (!self.tier.has_namespaces())
-            .then(|| Workspace::make(&self.options.workspaces, &name, drop_to))
+            .then(|| {
+                let Options { workspaces, cancel, .. } = &self.options;
+                Workspace::make(workspaces, &name, drop_to, cancel)
+            })
             .transpose()
             .map_err(SandboxError::start)?;
         let executable = &interpreter.executable;
@@ -133,7 +142,6 @@ impl Starter {
             seed: spec.seed,
             hash_seed: spec.hash_seed,
             freeze_time: spec.freeze_time,
-            import_roots: spec.import_roots.clone(),
             extra_env: spec.environment.clone(),
             group: group.as_ref().map(|group| group.files().handed()),
             workspace: workspace.as_ref().map(|workspace| workspace.path().to_owned()),

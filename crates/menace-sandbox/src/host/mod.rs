@@ -13,6 +13,7 @@ mod report;
 mod request;
 mod sandbox;
 mod session;
+mod steps;
 mod told;
 mod verdict;
 mod workspace;

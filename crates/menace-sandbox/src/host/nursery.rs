@@ -5,6 +5,8 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
+use menace_model::Limits;
+
 use super::local::Starter;
 use super::options::WarmSpec;
 use super::sandbox::Sandbox;
@@ -24,20 +26,20 @@ struct Raised {
 impl Nursery {
     /// Starts a sandbox that will suit this specification, unless one is waiting.
     pub(crate) fn raise(&self, starter: &Arc<Starter>, spec: &WarmSpec) {
-        let spec = without_module(spec);
+        let spec = blank(spec);
         let mut raised = self.raised();
         if raised.iter().any(|one| one.spec == spec) {
             return;
         }
         let (starter, wanted) = (Arc::clone(starter), spec.clone());
         // What goes wrong here goes wrong again, and is told, when the sandbox is needed.
-        let start = std::thread::spawn(move || starter.start(&wanted).ok());
+        let start = std::thread::spawn(move || starter.start_blank(&wanted).ok());
         raised.push(Raised { spec, start });
     }
 
     /// One that suits, waiting for it if it is on its way.
     pub(crate) fn take(&self, spec: &WarmSpec) -> Option<Sandbox> {
-        let spec = without_module(spec);
+        let spec = blank(spec);
         let mut raised = self.raised();
         let at = raised.iter().position(|one| one.spec == spec)?;
         let one = raised.swap_remove(at);
@@ -59,6 +61,8 @@ impl Drop for Nursery {
 }
 
 /// What matters before anything is imported.
-fn without_module(spec: &WarmSpec) -> WarmSpec {
-    WarmSpec { module: None, ..spec.clone() }
+fn blank(spec: &WarmSpec) -> WarmSpec {
+    let Limits { processes, open_files, .. } = spec.limits;
+    let limits = Limits { processes, open_files, ..Limits::default() };
+    WarmSpec { module: None, import_roots: Vec::new(), limits, ..spec.clone() }
 }

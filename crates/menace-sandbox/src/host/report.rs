@@ -7,13 +7,13 @@ use std::path::Path;
 use std::sync::OnceLock;
 
 use menace_model::{
-    Call, Changed, FaultMode, Frame, Left, Outcome, Output, Raised, Returned, RuntimeMetrics,
-    Stage, Violation,
+    Call, Changed, FaultMode, Frame, Intent, Left, Outcome, Output, Raised, Returned,
+    RuntimeMetrics, Stage, Violation,
 };
 use nix::unistd::{SysconfVar, sysconf};
 
 use super::verdict::{self, Said};
-use super::{planted, told};
+use super::{planted, steps, told};
 use crate::wire::marshal::Item;
 use crate::wire::messages::{Captured, Report};
 use crate::wire::values;
@@ -31,7 +31,7 @@ pub(crate) struct Context<'a> {
     repo_inside: &'a str,
     /// The repository on the host.
     repo: &'a Path,
-    call: &'a Call,
+    pub(super) call: &'a Call,
     pub(crate) during_import: bool,
 }
 
@@ -54,26 +54,8 @@ pub(crate) fn outcome(report: &Report, context: &Context<'_>) -> Outcome {
     };
     let exception = said.get("exception").and_then(|item| raised(item, context, 0));
     let value = said.get("value").and_then(|item| returned(item, &said));
-    let word = said.get("kind").and_then(Item::as_text).unwrap_or_default();
     let stage = stage(&said, context);
-    let limits = &context.call.limits;
-    let what = match word.as_str() {
-        "returned" => Said::Returned,
-        "raised" => Said::Raised {
-            memory: limits.memory_bytes.is_some()
-                && !injected(report, FaultMode::Memory)
-                && holds(exception.as_ref(), is_memory),
-            disk: limits.disk_bytes.is_some()
-                && !injected(report, FaultMode::Disk)
-                && holds(exception.as_ref(), is_disk),
-            refused: exception
-                .as_ref()
-                .is_some_and(|exception| is_refusal(exception, &said, stage, context)),
-        },
-        "exited" => Said::Exited,
-        "unreachable" => Said::Unreachable,
-        _ => Said::Nothing,
-    };
+    let what = what(&said, exception.as_ref(), stage, context.call.intent, report, context);
     // An import that spoilt its sandbox did not work, whatever it says of itself.
     let spoilt = context.during_import && report.spent.is_some() && what == Said::Returned;
     let what = if spoilt { Said::Nothing } else { what };
@@ -118,11 +100,40 @@ pub(crate) fn outcome(report: &Report, context: &Context<'_>) -> Outcome {
     };
     if !context.during_import {
         told::add(&mut outcome, &said, context.call);
+        steps::add(&mut outcome, report, context);
     }
     outcome
 }
 
-fn stage(said: &Item, context: &Context<'_>) -> Stage {
+/// What the guest says of itself amounts to.
+pub(super) fn what(
+    said: &Item,
+    exception: Option<&Raised>,
+    stage: Stage,
+    intent: Intent,
+    report: &Report,
+    context: &Context<'_>,
+) -> Said {
+    let limits = &context.call.limits;
+    let word = said.get("kind").and_then(Item::as_text).unwrap_or_default();
+    match word.as_str() {
+        "returned" => Said::Returned,
+        "raised" => Said::Raised {
+            memory: limits.memory_bytes.is_some()
+                && !injected(report, FaultMode::Memory)
+                && holds(exception, is_memory),
+            disk: limits.disk_bytes.is_some()
+                && !injected(report, FaultMode::Disk)
+                && holds(exception, is_disk),
+            refused: exception.is_some_and(|exception| is_refusal(exception, said, stage, intent)),
+        },
+        "exited" => Said::Exited,
+        "unreachable" => Said::Unreachable,
+        _ => Said::Nothing,
+    }
+}
+
+pub(super) fn stage(said: &Item, context: &Context<'_>) -> Stage {
     match said.get("stage").and_then(Item::as_text).as_deref() {
         _ if context.during_import => Stage::Import,
         Some("import") => Stage::Import,
@@ -135,13 +146,13 @@ fn stage(said: &Item, context: &Context<'_>) -> Stage {
 }
 
 /// The section said no to an input that was bad on purpose, and meant it.
-fn is_refusal(exception: &Raised, said: &Item, stage: Stage, context: &Context<'_>) -> bool {
+fn is_refusal(exception: &Raised, said: &Item, stage: Stage, intent: Intent) -> bool {
     let own_class = said
         .get("exception")
         .and_then(|item| item.get("own_class"))
         .and_then(Item::as_bool)
         .unwrap_or(false);
-    context.call.intent.is_bad_on_purpose()
+    intent.is_bad_on_purpose()
         && matches!(stage, Stage::Call | Stage::Consume)
         && exception.explicit
         && verdict::is_fit_for_bad_argument(exception, own_class)
@@ -183,7 +194,7 @@ fn processor_time(report: &Report, told: Option<(u64, u64)>) -> (u64, u64) {
 }
 
 /// How many processors can be busy at once.
-fn processors() -> u64 {
+pub(super) fn processors() -> u64 {
     static COUNT: OnceLock<u64> = OnceLock::new();
     *COUNT.get_or_init(|| {
         let configured = sysconf(SysconfVar::_NPROCESSORS_CONF).ok().flatten();
@@ -240,7 +251,7 @@ fn changed(said: &Item, context: &Context<'_>) -> Changed {
     }
 }
 
-fn returned(item: &Item, said: &Item) -> Option<Returned> {
+pub(super) fn returned(item: &Item, said: &Item) -> Option<Returned> {
     let count = |item: Option<&Item>| {
         item.and_then(Item::as_int).and_then(|count| u64::try_from(count).ok())
     };
@@ -264,7 +275,7 @@ fn is_none(item: &Item) -> bool {
     item.get("type").and_then(Item::as_text).as_deref() == Some("NoneType")
 }
 
-fn raised(item: &Item, context: &Context<'_>, depth: usize) -> Option<Raised> {
+pub(super) fn raised(item: &Item, context: &Context<'_>, depth: usize) -> Option<Raised> {
     if depth > CHAIN {
         return None;
     }

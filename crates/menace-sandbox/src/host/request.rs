@@ -1,9 +1,23 @@
 //! The messages for the harness, written by the host so that the init need not understand them.
 
-use menace_model::{Call, Mock, ModuleRef, Network, Value, When};
+use menace_model::{Call, Mock, ModuleRef, Network, Step, Target, Value, When};
 
 use crate::wire::marshal::Writer;
 use crate::wire::values;
+
+/// `path`: where modules are imported from, relative to the repository.
+pub(crate) fn path(roots: &[String], repo: &str) -> Vec<u8> {
+    let mut out = Writer::default();
+    out.open_dict();
+    entry(&mut out, "op", "path");
+    out.str("sys_path");
+    out.list(roots.len());
+    for root in roots {
+        out.str(format!("{repo}/{root}").trim_end_matches('/'));
+    }
+    out.close_dict();
+    out.0
+}
 
 /// `import`: the interpreter itself imports the module.
 pub(crate) fn import(module: &ModuleRef, repo: &str, nonce: u64) -> Vec<u8> {
@@ -11,7 +25,7 @@ pub(crate) fn import(module: &ModuleRef, repo: &str, nonce: u64) -> Vec<u8> {
     out.open_dict();
     entry(&mut out, "op", "import");
     entry(&mut out, "module", &module.name);
-    path(&mut out, module, repo);
+    file(&mut out, module, repo);
     out.str("nonce");
     out.unsigned(false, nonce);
     out.str("caps");
@@ -26,40 +40,66 @@ pub(crate) fn call(call: &Call, repo: &str, nonce: u64, may_fork: bool) -> Vec<u
     out.open_dict();
     out.str("nonce");
     out.unsigned(false, nonce);
-    out.str("target");
-    out.open_dict();
-    entry(&mut out, "module", &call.target.module.name);
-    path(&mut out, &call.target.module, repo);
-    entry(&mut out, "qualname", &call.target.qualname);
-    entry(&mut out, "how", call.target.how.as_str());
-    out.close_dict();
-    out.str("receiver");
-    match &call.receiver {
-        Some(receiver) => values::write(&mut out, receiver),
-        None => out.none(),
-    }
-    out.str("args");
-    out.list(call.args.len());
-    for value in &call.args {
-        values::write(&mut out, value);
-    }
-    out.str("kwargs");
-    out.list(call.kwargs.len());
-    for (name, value) in &call.kwargs {
-        out.list(2);
-        out.str(name);
-        values::write(&mut out, value);
-    }
+    section(&mut out, &call.target, call.receiver.as_ref(), &call.args, &call.kwargs, repo);
     out.str("seed");
     out.unsigned(false, call.seed);
     entry(&mut out, "cwd", repo);
     out.str("caps");
     out.none();
-    out.str("plain");
-    out.bool(call.receiver.is_none() && is_plain(call));
     conditions(&mut out, call, may_fork);
+    let steps = call.steps();
+    if !steps.is_empty() {
+        if call.together.is_empty() {
+            out.str("weigh");
+            out.bool(true);
+        }
+        out.str("together");
+        out.list(steps.len());
+        for Step { target, receiver, args, kwargs, intent: _ } in steps.iter() {
+            out.open_dict();
+            section(&mut out, target, receiver.as_ref(), args, kwargs, repo);
+            out.close_dict();
+        }
+    }
     out.close_dict();
     out.0
+}
+
+/// What is called, and with what.
+fn section(
+    out: &mut Writer,
+    target: &Target,
+    receiver: Option<&Value>,
+    args: &[Value],
+    kwargs: &[(String, Value)],
+    repo: &str,
+) {
+    out.str("target");
+    out.open_dict();
+    entry(out, "module", &target.module.name);
+    file(out, &target.module, repo);
+    entry(out, "qualname", &target.qualname);
+    entry(out, "how", target.how.as_str());
+    out.close_dict();
+    out.str("receiver");
+    match receiver {
+        Some(receiver) => values::write(out, receiver),
+        None => out.none(),
+    }
+    out.str("args");
+    out.list(args.len());
+    for value in args {
+        values::write(out, value);
+    }
+    out.str("kwargs");
+    out.list(kwargs.len());
+    for (name, value) in kwargs {
+        out.list(2);
+        out.str(name);
+        values::write(out, value);
+    }
+    out.str("plain");
+    out.bool(receiver.is_none() && is_plain(args, kwargs));
 }
 
 /// What the harness itself has to do with; nothing for a call in peace.
@@ -71,6 +111,9 @@ fn conditions(out: &mut Writer, call: &Call, may_fork: bool) {
     }
     if let Some(burst) = conditions.burst
         && may_fork
+        // Runs of one section are compared, and there is not one.
+        && call.together.is_empty()
+        && call.again == 0
     {
         out.str("burst");
         out.list(3);
@@ -194,7 +237,7 @@ fn entry(out: &mut Writer, key: &str, text: &str) {
     out.str(text);
 }
 
-fn path(out: &mut Writer, module: &ModuleRef, repo: &str) {
+fn file(out: &mut Writer, module: &ModuleRef, repo: &str) {
     out.str("path");
     match &module.path {
         Some(path) => out.str(&format!("{repo}/{path}")),
@@ -203,7 +246,7 @@ fn path(out: &mut Writer, module: &ModuleRef, repo: &str) {
 }
 
 /// Nothing has to be built from a description: the harness can take the arguments as they are.
-fn is_plain(call: &Call) -> bool {
+fn is_plain(args: &[Value], kwargs: &[(String, Value)]) -> bool {
     let plain = |value: &Value| {
         matches!(
             value,
@@ -215,5 +258,5 @@ fn is_plain(call: &Call) -> bool {
                 | Value::Bytes(_)
         )
     };
-    call.args.iter().all(plain) && call.kwargs.iter().all(|(_, value)| plain(value))
+    args.iter().all(plain) && kwargs.iter().all(|(_, value)| plain(value))
 }

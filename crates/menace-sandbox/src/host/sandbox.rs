@@ -22,6 +22,8 @@ use crate::wire::messages::{FromInit, InitConfig, Ready, Report, Request, ToInit
 
 /// How long a sandbox may take to die once its connection is closed, before it is killed.
 const DYING: Duration = Duration::from_millis(500);
+/// The same when the user wants an end: what it has on disk must be removed in time, too.
+const DYING_AT_ONCE: Duration = Duration::from_millis(100);
 /// How long after its deadline a call must have been reported.
 const LOST: Duration = Duration::from_secs(30);
 /// Beside the threads of a burst: the process that they are in, and one of the harness's own.
@@ -84,6 +86,12 @@ impl Sandbox {
         Ok(sandbox)
     }
 
+    /// Says where modules are imported from; before anything is.
+    pub(crate) fn lead(&mut self, import_roots: &[String]) -> Result<(), SandboxError> {
+        let body = request::path(import_roots, &self.ready.repo);
+        channel::send(&self.stream, &ToInit::Tell(body)).map_err(|error| self.lost(error))
+    }
+
     pub(crate) fn import(
         &mut self,
         module: &ModuleRef,
@@ -91,28 +99,30 @@ impl Sandbox {
     ) -> Result<Report, SandboxError> {
         let nonce = self.nonce();
         let body = request::import(module, &self.ready.repo, nonce);
-        self.ask(&ToInit::Import(Request {
+        let request = Request {
             nonce,
             limits: limits.clone(),
             conditions: Conditions::default(),
             seed: 0,
             takes_turns: false,
             body,
-        }))
+        };
+        self.ask(request, ToInit::Import)
     }
 
     pub(crate) fn call(&mut self, call: &Call, takes_turns: bool) -> Result<Report, SandboxError> {
         debug_assert!(call.target.how == How::Module || !call.target.qualname.is_empty());
         let nonce = self.nonce();
         let body = request::call(call, &self.ready.repo, nonce, self.may_fork);
-        self.ask(&ToInit::Call(Request {
+        let request = Request {
             nonce,
             limits: limits_of(call),
             conditions: call.conditions.clone(),
             seed: call.seed,
             takes_turns,
             body,
-        }))
+        };
+        self.ask(request, ToInit::Call)
     }
 
     fn nonce(&mut self) -> u64 {
@@ -120,19 +130,23 @@ impl Sandbox {
         self.next_nonce
     }
 
-    fn ask(&mut self, request: &ToInit) -> Result<Report, SandboxError> {
-        let (ToInit::Import(asked) | ToInit::Call(asked)) = request;
+    fn ask(
+        &mut self,
+        asked: Request,
+        message: impl FnOnce(Request) -> ToInit,
+    ) -> Result<Report, SandboxError> {
         let nonce = asked.nonce;
         // The init keeps the deadline; should it fail to, nobody waits for ever.
         let patience = Duration::from_millis(asked.limits.timeout_ms) + LOST;
         self.stream.set_read_timeout(Some(patience)).map_err(SandboxError::start)?;
-        channel::send(&self.stream, request).map_err(|error| self.lost(error))?;
+        channel::send(&self.stream, &message(asked)).map_err(|error| self.lost(error))?;
         match self.hear()? {
             FromInit::Report(mut report) => {
                 // A report that answers another call is no report of this one.
                 if report.mailbox_nonce != nonce {
                     report.phase = report.phase.min(1);
                     report.mailbox.clear();
+                    report.steps = None;
                 }
                 Ok(*report)
             }
@@ -179,8 +193,9 @@ impl Drop for Sandbox {
     fn drop(&mut self) {
         let _ = self.stream.shutdown(Shutdown::Both);
         let asked = Instant::now();
+        let patience = if self.cancel.is_cancelled() { DYING_AT_ONCE } else { DYING };
         while matches!(self.process.try_wait(), Ok(None)) {
-            if asked.elapsed() > DYING {
+            if asked.elapsed() > patience {
                 self.kill();
                 break;
             }

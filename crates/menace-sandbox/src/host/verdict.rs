@@ -73,7 +73,16 @@ pub(crate) fn judge(report: &Report, said: Said, violations: usize) -> (Verdict,
     if report.disk_full {
         return told(Verdict::OutOfDisk, "it filled its disk");
     }
-    match said {
+    match by_itself(said) {
+        Some(verdict) => verdict,
+        None => (Verdict::Crashed, Some(death(report))),
+    }
+}
+
+/// What the section made of it, when nothing from outside ended it; nothing when it said nothing.
+pub(crate) fn by_itself(said: Said) -> Option<(Verdict, Option<String>)> {
+    let told = |verdict, reason: &str| (verdict, Some(reason.to_owned()));
+    Some(match said {
         Said::Returned => (Verdict::Returned, None),
         Said::Raised { memory: true, .. } => told(Verdict::OutOfMemory, "an allocation failed"),
         Said::Raised { disk: true, .. } => told(Verdict::OutOfDisk, "a write failed"),
@@ -81,8 +90,8 @@ pub(crate) fn judge(report: &Report, said: Said, violations: usize) -> (Verdict,
         Said::Raised { .. } => (Verdict::Raised, None),
         Said::Exited => told(Verdict::Crashed, "it asked Python to exit"),
         Said::Unreachable => (Verdict::Unreachable, None),
-        Said::Nothing => (Verdict::Crashed, Some(death(report))),
-    }
+        Said::Nothing => return None,
+    })
 }
 
 fn death(report: &Report) -> String {

@@ -4,17 +4,15 @@ use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 
-use nix::sys::resource::Resource;
-
 use super::copied::Copied;
 use super::layer::Layer;
 use super::limits::Keeper;
 use super::mailbox::Mailbox;
 use super::overlay::Overlay;
-use super::processes::Census;
+use super::processes::{self, Census};
 use super::streams::Stream;
 use super::supervise::Sandbox;
-use super::zygote::{Confinement, Program, Zygote, hard_limit};
+use super::zygote::{Confinement, Program, Zygote};
 use super::{During, InitError, paths, probe, root};
 use crate::Tier;
 use crate::cgroup::{Controller, GroupFiles};
@@ -131,6 +129,11 @@ impl Boot<'_> {
             interpose: config.interpose,
         };
         self.layer.prepare()?;
+        if self.census == Census::Descendants {
+            // From here on there are others, who must be ended first. The host's thread that waits
+            // for this sandbox does not live as long as the sandbox, either.
+            sys::outlive_parent().during(|| "cannot untie the init from its host".to_owned())?;
+        }
         // It may be a program of the repository, where strict levels start nothing else.
         self.places.read.push(self.python());
         let foreign = self.foreign_processes();
@@ -158,7 +161,9 @@ impl Boot<'_> {
             err: &err,
         };
         let processes = config.processes + OWN_PROCESSES + foreign;
-        let zygote = Zygote::start(&program, &self.confinement(policy, processes))?;
+        let confinement = self.confinement(policy, processes);
+        let ceilings = confinement.ceilings();
+        let zygote = Zygote::start(&program, &confinement)?;
         let missing = zygote.landlocked.unenforced.iter();
         let remarks = remarks
             .into_iter()
@@ -166,8 +171,7 @@ impl Boot<'_> {
             .collect();
         let ready = Ready { repo: self.layer.repo().to_string_lossy().into_owned(), remarks };
         let setup = self.setup();
-        let open_files = config.open_files.min(hard_limit(Resource::RLIMIT_NOFILE));
-        let keeper = Keeper::new(self.group.take(), self.census, zygote.pid, open_files);
+        let keeper = Keeper::new(self.group.take(), self.census, zygote.pid, ceilings);
         let own_places = ["/tmp", "/var/tmp", "/dev/shm"].iter().map(PathBuf::from);
         let own_places =
             own_places.chain([self.layer.writable(), self.layer.repo().to_owned()]).collect();
@@ -221,16 +225,7 @@ impl Boot<'_> {
         if self.census == Census::Namespace {
             return 0;
         }
-        let own = nix::unistd::getuid().as_raw();
-        let Ok(entries) = std::fs::read_dir("/proc") else { return 0 };
-        let of_ours = |entry: &std::fs::DirEntry| {
-            use std::os::unix::fs::MetadataExt;
-            entry.metadata().is_ok_and(|found| found.uid() == own)
-        };
-        let threads = |entry: std::fs::DirEntry| {
-            std::fs::read_dir(entry.path().join("task")).map_or(0, |tasks| tasks.count() as u64)
-        };
-        entries.flatten().filter(of_ours).map(threads).sum()
+        processes::threads_of(nix::unistd::getuid().as_raw())
     }
 
     fn setup(&self) -> Vec<u8> {
@@ -250,17 +245,8 @@ impl Boot<'_> {
         }
         roots.extend(write_roots.iter().cloned());
         roots.push(text(&self.config.repo));
-        let sys_path: Vec<String> = self
-            .config
-            .import_roots
-            .iter()
-            .map(|inner| {
-                Path::new(&repo).join(inner).to_string_lossy().trim_end_matches('/').to_owned()
-            })
-            .collect();
         Setup {
             repo: &repo,
-            sys_path: &sys_path,
             roots: &roots,
             write_roots: &write_roots,
             seed: self.config.seed,

@@ -43,13 +43,20 @@ struct Seen {
     process_hits: u64,
 }
 
+/// What the zygote was given; a call's own limit cannot be higher.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Ceilings {
+    pub open_files: u64,
+    /// When no control group counts processes.
+    pub processes: Option<u64>,
+}
+
 #[derive(Debug)]
 pub(crate) struct Keeper {
     group: Option<GroupFiles>,
     census: Census,
     zygote: i32,
-    /// What the zygote may open; a call's own limit cannot be higher.
-    open_files: u64,
+    ceilings: Ceilings,
     /// Set while a call or an import is under way.
     start: Option<Start>,
     seen: Seen,
@@ -82,13 +89,13 @@ impl Keeper {
         group: Option<GroupFiles>,
         census: Census,
         zygote: i32,
-        open_files: u64,
+        ceilings: Ceilings,
     ) -> Self {
         Self {
             group,
             census,
             zygote,
-            open_files,
+            ceilings,
             start: None,
             seen: Seen::default(),
             transient: None,
@@ -168,7 +175,12 @@ impl Keeper {
         if let Some(disk) = limits.disk_bytes {
             set(libc::RLIMIT_FSIZE, disk)?;
         }
-        set(libc::RLIMIT_NOFILE, limits.open_files.min(self.open_files))
+        if let Some(most) = self.ceilings.processes {
+            // Who is there already is none of the call's: its first process is among them.
+            let all = limits.processes.saturating_add(self.census.counted());
+            set(libc::RLIMIT_NPROC, all.min(most))?;
+        }
+        set(libc::RLIMIT_NOFILE, limits.open_files.min(self.ceilings.open_files))
     }
 
     fn has(&self, controller: Controller) -> bool {

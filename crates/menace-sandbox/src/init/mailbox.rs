@@ -11,6 +11,7 @@ use nix::fcntl::{FallocateFlags, fallocate};
 use nix::sys::memfd::{MFdFlags, memfd_create};
 
 use crate::sys::SharedMemory;
+use crate::wire::messages::Steps;
 
 /// Room for the longest report.
 pub(crate) const SIZE: usize = 4 << 20;
@@ -19,6 +20,11 @@ const SHORT_AT: usize = 64;
 /// One while the section itself runs, for calls with faults.
 const ACTIVE_AT: usize = 5;
 const FULL_AT: usize = 1 << 16;
+/// Calls with steps have the reports of those here, and the numbers of them in the head.
+const STEPS_AT: usize = SIZE / 2;
+const BEGUN_AT: usize = 32;
+const STEPS_LENGTH_AT: usize = 36;
+const LEAVING_AT: usize = 40;
 const PAGE: usize = 4096;
 /// The most pages at the beginning of each part that are cleared rather than given back: usual
 /// reports take no more, and a fresh page costs a call more than a cleared one.
@@ -40,6 +46,7 @@ pub(crate) struct Mail {
     pub phase: u8,
     pub nonce: u64,
     pub report: Vec<u8>,
+    pub steps: Option<Steps>,
 }
 
 impl Mailbox {
@@ -92,8 +99,13 @@ impl Mailbox {
             _ => Vec::new(),
         };
         let nonce = head[16..24].try_into().map_or(0, u64::from_le_bytes);
+        let steps = (number(BEGUN_AT) > 0).then(|| Steps {
+            begun: number(BEGUN_AT) as u32,
+            leaving: head[LEAVING_AT] != 0,
+            told: self.memory.read(STEPS_AT, number(STEPS_LENGTH_AT).min(SIZE - STEPS_AT)),
+        });
         self.empty(SHORT_AT + short, full);
-        Mail { phase, nonce, report }
+        Mail { phase, nonce, report, steps }
     }
 
     /// `short` and `full` are how much of each part the guest says that it used.
@@ -163,6 +175,25 @@ mod tests {
         report(&mut mailbox, &long);
         assert_eq!(mailbox.take().report, long);
         assert_eq!(pages(&mailbox), 0);
+    }
+
+    #[test]
+    fn what_steps_told_is_taken_even_if_there_is_no_report() {
+        let mut mailbox = Mailbox::new().unwrap();
+        mailbox.begin(7);
+        assert_eq!(mailbox.take().steps, None);
+        mailbox.begin(7);
+        write(&mailbox, STEPS_AT, b"told");
+        write(&mailbox, BEGUN_AT, &[2, 0, 0, 0, 4, 0, 0, 0, 1]);
+        let mail = mailbox.take();
+        assert_eq!(mail.phase, 1);
+        let steps = Steps { begun: 2, leaving: true, told: b"told".to_vec() };
+        assert_eq!(mail.steps, Some(steps));
+        assert!(mailbox.memory.read(0, SIZE).iter().all(|byte| *byte == 0));
+        // Who lies about the length gets no more than there is.
+        mailbox.begin(7);
+        write(&mailbox, BEGUN_AT, &[255; 8]);
+        assert_eq!(mailbox.take().steps.map(|steps| steps.told.len()), Some(SIZE - STEPS_AT));
     }
 
     #[test]

@@ -89,13 +89,13 @@ mod tests {
                 format!("7f00000000-7f00001000 {rights} 00000000 00:01 {inode}    {name}\n")
             };
             let maps: String = mappings.iter().map(line).collect();
-            shared_mappings(&maps, 7, Path::new("/work/repo"))
+            shared_mappings(&maps, 7, Path::new("/repo"))
         };
         assert_eq!(found(&[("rw-s", 8, "/dev/zero (deleted)")]), ["mapping /dev/zero (deleted)"]);
         assert_eq!(found(&[("r--s", 8, "/dev/zero (deleted)")]), ["mapping /dev/zero (deleted)"]);
         assert_eq!(found(&[("rwxs", 8, "/a b")]), ["mapping /a b"]);
-        assert_eq!(found(&[("r--p", 8, "/work/repo/x"); 2]), ["mapping /work/repo/x"]);
-        let library = "/work/repo/x.so";
+        assert_eq!(found(&[("r--p", 8, "/repo/x"); 2]), ["mapping /repo/x"]);
+        let library = "/repo/x.so";
         for others in [
             [("rw-s", 7, "/memfd:mailbox (deleted)"), ("rw-p", 0, "[heap]")],
             [("rw-p", 8, "/a"), ("r--s", 8, "/a")],

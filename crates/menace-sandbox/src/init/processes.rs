@@ -16,6 +16,10 @@ const LATER: Duration = Duration::from_millis(50);
 /// How long the host tries to end what an init left; nothing that can be ended takes as long.
 const ENDING: Duration = Duration::from_secs(2);
 
+/// Without a user namespace the kernel counts all that the user runs: room for another sandbox of
+/// the same Menace that starts while a call runs.
+const NEIGHBOURS: u64 = 5;
+
 /// Processes of the sandbox beside the init and the zygote, found in one of two ways.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Census {
@@ -43,6 +47,37 @@ impl Census {
         pids.retain(|&pid| pid != own && pid != zygote);
         pids
     }
+
+    /// How many threads the kernel counts against a limit on processes now, and how many more may
+    /// come that are none of the call's.
+    pub(crate) fn counted(self) -> u64 {
+        match self {
+            // The one who waits outside for the end of PID 1 is in the user namespace, too.
+            Self::Namespace => {
+                numbers_in_proc()
+                    .into_iter()
+                    .filter_map(threads)
+                    .map(|(_, count)| count)
+                    .sum::<u64>()
+                    + 1
+            }
+            Self::Descendants => threads_of(nix::unistd::getuid().as_raw()) + NEIGHBOURS,
+        }
+    }
+}
+
+/// All threads of a user, wherever they came from.
+pub(crate) fn threads_of(user: u32) -> u64 {
+    let listed = numbers_in_proc().into_iter().filter_map(threads);
+    listed.filter(|(owner, _)| *owner == user).map(|(_, count)| count).sum()
+}
+
+/// The user and the number of threads of a process.
+fn threads(pid: i32) -> Option<(u32, u64)> {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    let field = |name: &str| status.lines().find_map(|line| line.strip_prefix(name));
+    let user = field("Uid:")?.split_whitespace().next()?.parse().ok()?;
+    Some((user, field("Threads:")?.trim().parse().ok()?))
 }
 
 fn numbers_in_proc() -> Vec<i32> {
@@ -117,6 +152,13 @@ pub(crate) fn end_with_descendants(init: i32) {
 /// Kills all who are listed. They are stopped first, until no new ones appear: whoever is killed
 /// makes room for another fork of those who are not.
 pub(crate) fn end(listed: impl Fn() -> Vec<i32>) {
+    for pid in stop(listed) {
+        let _ = kill(Pid::from_raw(pid), Signal::SIGKILL);
+    }
+}
+
+/// Stops all who are listed, until no new ones appear.
+pub(crate) fn stop(listed: impl Fn() -> Vec<i32>) -> BTreeSet<i32> {
     let mut stopped = BTreeSet::new();
     for _ in 0..STOPS {
         let fresh: Vec<i32> = listed().into_iter().filter(|pid| stopped.insert(*pid)).collect();
@@ -127,9 +169,7 @@ pub(crate) fn end(listed: impl Fn() -> Vec<i32>) {
             let _ = kill(Pid::from_raw(pid), Signal::SIGSTOP);
         }
     }
-    for pid in stopped {
-        let _ = kill(Pid::from_raw(pid), Signal::SIGKILL);
-    }
+    stopped
 }
 
 /// Name and state; nothing when it is gone already.

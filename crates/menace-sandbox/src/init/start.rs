@@ -46,9 +46,14 @@ pub(crate) fn start(host: &UnixStream) -> Result<(), InitError> {
     if !config.tier.has_namespaces() {
         sys::adopt_orphans().during(|| "cannot become the reaper of orphans".to_owned())?;
         let _at_the_end = EndDescendants;
+        // Who copies does not listen to the host.
+        let die = || sys::die_with_parent().during(|| "cannot tie the init to its host".to_owned());
+        die()?;
         let layer = Copied::new(&config)?;
         if let Some(identity) = config.drop_to {
             become_identity(identity)?;
+            // Another user starts without that tie.
+            die()?;
         }
         return boot::serve_copied(host, &config, layer, group);
     }

@@ -41,6 +41,15 @@ const NAMED: usize = 32;
 /// How often a sweep is repeated before the sandbox is given up.
 const SWEEPS: usize = 5;
 
+/// Tells of processes that a call started and that were alive at its end.
+fn name_left(pids: impl Iterator<Item = i32>, report: &mut Report) {
+    let named = pids.take(NAMED).filter_map(processes::look_at);
+    report.processes_left = named
+        .filter(|process| !process.zombie)
+        .map(|process| format!("{} ({})", process.name, process.pid))
+        .collect();
+}
+
 #[derive(Debug)]
 pub(crate) struct Sandbox<'a> {
     pub host: &'a UnixStream,
@@ -127,6 +136,11 @@ impl Sandbox<'_> {
         loop {
             let Ok(request) = channel::receive::<ToInit>(self.host) else { return Ok(()) };
             let report = match request {
+                ToInit::Tell(body) => {
+                    // Whoever does not listen does not do what it is asked for next, either.
+                    let _ = harness::send(&self.zygote.control, &body);
+                    continue;
+                }
                 ToInit::Import(request) => self.import(&request)?,
                 ToInit::Call(request) => self.call(&request)?,
             };
@@ -328,6 +342,8 @@ impl Sandbox<'_> {
                 return Ok(None);
             }
         };
+        // Its thread is there before the limit on processes is set, so that it does not count.
+        self.link.begin(request, report);
         self.keeper.begin(&request.limits).during(|| "cannot set the limits".to_owned())?;
         if pid <= 1
             || pid == self.zygote.pid
@@ -339,7 +355,6 @@ impl Sandbox<'_> {
         let timeout = Duration::from_millis(request.limits.timeout_ms);
         self.faults.begin(&request.conditions, request.seed, timeout);
         self.running = Some(pid);
-        self.link.begin(request, report);
         if harness::send(&self.zygote.go, &request.body).is_err() {
             report.spent = Some("the interpreter closed its descriptors".to_owned());
             return Ok(None);
@@ -436,7 +451,26 @@ impl Sandbox<'_> {
                 (report.bytes_read, report.bytes_written) = (read, written);
             }
             let _ = kill(Pid::from_raw(pid), Signal::SIGKILL);
+            if pid != self.zygote.pid {
+                self.stop_company_of(pid, report);
+            }
             return self.wait(Until { deadline: Instant::now() + ANSWERING, orphan: None });
+        }
+    }
+
+    /// Ends those whom a killed call started, at once: they would keep the processors from the
+    /// interpreter that has to tell of its end. Who is born meanwhile is left to the sweep.
+    fn stop_company_of(&mut self, pid: i32, report: &mut Report) {
+        let (census, zygote) = (self.census, self.zygote.pid);
+        let company = || {
+            let mut others = census.others(zygote);
+            others.retain(|other| *other != pid);
+            others
+        };
+        let stopped = processes::stop(company);
+        name_left(stopped.iter().copied(), report);
+        for other in stopped {
+            let _ = kill(Pid::from_raw(other), Signal::SIGKILL);
         }
     }
 
@@ -450,12 +484,8 @@ impl Sandbox<'_> {
             if others.is_empty() || ends_anyway {
                 return Ok(());
             }
-            if round == 0 && report.spent.is_none() {
-                let named = others.iter().take(NAMED).filter_map(|&pid| processes::look_at(pid));
-                report.processes_left = named
-                    .filter(|process| !process.zombie)
-                    .map(|process| format!("{} ({})", process.name, process.pid))
-                    .collect();
+            if round == 0 && report.spent.is_none() && report.processes_left.is_empty() {
+                name_left(others.iter().copied(), report);
             }
             if round == SWEEPS {
                 break;
@@ -490,6 +520,7 @@ impl Sandbox<'_> {
         let mail = self.mailbox.take();
         (report.phase, report.mailbox_nonce, report.mailbox) =
             (mail.phase, mail.nonce, mail.report);
+        report.steps = mail.steps;
         let used = self.layer.used();
         report.disk_full = used.full && limits.disk_bytes.is_some();
         let over = self.keeper.finish(report, limits, &used, max_rss_kib);

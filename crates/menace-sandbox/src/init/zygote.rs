@@ -11,6 +11,7 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::resource::{Resource, setrlimit};
 use nix::unistd::ForkResult;
 
+use super::limits::Ceilings;
 use super::mailbox::{self, Mailbox};
 use super::streams::Stream;
 use super::{During, InitError};
@@ -38,6 +39,17 @@ pub(crate) struct Confinement<'a> {
     pub processes: Option<u64>,
     /// No confinement at all was asked for.
     pub unsafe_tier: bool,
+}
+
+impl Confinement<'_> {
+    /// What there is of what was asked for.
+    pub(crate) fn ceilings(&self) -> Ceilings {
+        let at_most = |wanted: u64, resource| wanted.min(hard_limit(resource));
+        Ceilings {
+            open_files: at_most(self.open_files, Resource::RLIMIT_NOFILE),
+            processes: self.processes.map(|most| at_most(most, Resource::RLIMIT_NPROC)),
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -176,12 +188,10 @@ pub(crate) fn confine_self(
         setrlimit(resource, value, value).during(|| format!("cannot limit {resource:?}"))
     };
     limit(Resource::RLIMIT_CORE, 0)?;
-    limit(
-        Resource::RLIMIT_NOFILE,
-        confinement.open_files.min(hard_limit(Resource::RLIMIT_NOFILE)),
-    )?;
-    if let Some(processes) = confinement.processes {
-        limit(Resource::RLIMIT_NPROC, processes.min(hard_limit(Resource::RLIMIT_NPROC)))?;
+    let ceilings = confinement.ceilings();
+    limit(Resource::RLIMIT_NOFILE, ceilings.open_files)?;
+    if let Some(processes) = ceilings.processes {
+        limit(Resource::RLIMIT_NPROC, processes)?;
     }
     if confinement.unsafe_tier {
         return channel::send(boot, &Landlocked::default()).during(|| "cannot report".to_owned());
@@ -193,7 +203,7 @@ pub(crate) fn confine_self(
 }
 
 /// The most that this process may give itself or others.
-pub(crate) fn hard_limit(resource: Resource) -> u64 {
+fn hard_limit(resource: Resource) -> u64 {
     nix::sys::resource::getrlimit(resource).map_or(u64::MAX, |(_, hard)| hard)
 }
 

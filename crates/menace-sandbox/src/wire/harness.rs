@@ -111,7 +111,6 @@ fn understand(item: &Item) -> Option<FromHarness> {
 #[derive(Debug)]
 pub(crate) struct Setup<'a> {
     pub repo: &'a str,
-    pub sys_path: &'a [String],
     pub roots: &'a [String],
     pub write_roots: &'a [String],
     pub seed: u64,
@@ -133,7 +132,6 @@ impl Setup<'_> {
         out.str("setup");
         out.str("repo");
         out.str(self.repo);
-        texts(&mut out, "sys_path", self.sys_path);
         texts(&mut out, "roots", self.roots);
         texts(&mut out, "write_roots", self.write_roots);
         out.str("seed");
@@ -175,4 +173,69 @@ pub(crate) fn sweep() -> Vec<u8> {
     out.str("sweep");
     out.close_dict();
     out.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A message that would be understood.
+    fn swept(padding: usize) -> Vec<u8> {
+        let mut out = Writer::default();
+        out.open_dict();
+        out.str("op");
+        out.str("swept");
+        out.str("padding");
+        out.str(&"x".repeat(padding));
+        out.close_dict();
+        out.0
+    }
+
+    fn frame(magic: [u8; 4], length: usize, body: &[u8]) -> Vec<u8> {
+        let length = u32::try_from(length).unwrap().to_le_bytes();
+        [&magic[..], &length, body].concat()
+    }
+
+    fn received(bytes: Vec<u8>) -> Result<FromHarness, io::ErrorKind> {
+        let (ours, mut theirs) = UnixStream::pair().unwrap();
+        let sender = std::thread::spawn(move || {
+            // Nobody reads what is refused by its head.
+            let _ = theirs.write_all(&bytes);
+        });
+        let received = receive(&ours).map_err(|error| error.kind());
+        drop(ours);
+        sender.join().unwrap();
+        received
+    }
+
+    #[test]
+    fn only_frames_of_this_version_are_taken() {
+        let body = swept(0);
+        assert_eq!(received(frame(MAGIC, body.len(), &body)), Ok(FromHarness::Swept));
+        for magic in [b"MNC0", b"MNC2", b"XNC1", b"1CNM"] {
+            let found = received(frame(*magic, body.len(), &body));
+            assert_eq!(found, Err(io::ErrorKind::InvalidData), "{magic:?}");
+        }
+    }
+
+    #[test]
+    fn a_frame_that_is_too_long_is_refused_though_it_could_be_understood() {
+        let overhead = swept(0).len();
+        for (length, is_taken) in [(1 << 20, true), ((1 << 20) + 1, false)] {
+            let body = swept(length - overhead);
+            assert_eq!(body.len(), length);
+            let found = received(frame(MAGIC, length, &body));
+            let refused = Err(io::ErrorKind::InvalidData);
+            assert_eq!(found, if is_taken { Ok(FromHarness::Swept) } else { refused });
+        }
+    }
+
+    #[test]
+    fn a_frame_is_as_long_as_it_says() {
+        let body = swept(0);
+        let short = received(frame(MAGIC, body.len() + 1, &body));
+        assert_eq!(short, Err(io::ErrorKind::UnexpectedEof));
+        let long = received(frame(MAGIC, body.len() - 1, &body));
+        assert_eq!(long, Err(io::ErrorKind::InvalidData));
+    }
 }

@@ -29,8 +29,6 @@ pub(crate) struct InitConfig {
     pub seed: u64,
     pub hash_seed: u32,
     pub freeze_time: Option<f64>,
-    /// Directories of the repository that go to the front of `sys.path`, relative.
-    pub import_roots: Vec<String>,
     pub extra_env: Vec<(String, String)>,
     pub group: Option<Vec<Handed>>,
     /// Where to keep the copy of the repository when mounts cannot be had.
@@ -61,6 +59,8 @@ pub(crate) struct Probe {
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) enum ToInit {
+    /// A message for the harness, passed on as it is; there is no report.
+    Tell(Vec<u8>),
     Import(Request),
     Call(Request),
 }
@@ -102,6 +102,8 @@ pub(crate) struct Report {
     pub phase: u8,
     pub mailbox_nonce: u64,
     pub mailbox: Vec<u8>,
+    /// Of a call that had steps.
+    pub steps: Option<Steps>,
     /// As `waitpid` gives it; nothing when the process never ended by itself or never started.
     pub status: Option<i32>,
     pub killed: Option<Killed>,
@@ -130,6 +132,16 @@ pub(crate) struct Report {
     pub keeps: Vec<String>,
     /// Why this sandbox must not be used again.
     pub spent: Option<String>,
+}
+
+/// How far the steps of a call came, and what they left in the mailbox: the guest's word.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Steps {
+    pub begun: u32,
+    /// The last one had ended, and what it returned was being let go of.
+    pub leaving: bool,
+    /// A length and a report, again and again.
+    pub told: Vec<u8>,
 }
 
 /// What the init killed the call for.

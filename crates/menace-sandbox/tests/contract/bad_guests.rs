@@ -142,12 +142,12 @@ fn ten_gigabytes_of_file_are_refused(tier: Tier) {
 }
 
 fn a_million_files_are_refused(tier: Tier) {
-    let limited = ask("make_a_million_files").timeout(800).limited(|l| {
+    // Empty ones: it is their number that is limited, and only that can end it in time.
+    let limited = ask("make_a_million_files").timeout(60_000).limited(|l| {
         l.disk_bytes = Some(4 * MIB);
     });
     let outcome = survived(tier, limited);
-    let verdict = outcome.verdict;
-    assert!(matches!(verdict, Verdict::OutOfDisk | Verdict::TimedOut), "{:?}", outcome.reason);
+    assert_eq!(outcome.verdict, Verdict::OutOfDisk, "{:?}", outcome.reason);
     assert!(outcome.files.touched.len() <= 1000 && outcome.files.total > 100);
 }
 

@@ -4,7 +4,7 @@ use std::fs;
 
 use menace_model::{
     Burst, Conditions, Fault, FaultMode, Limit, Mechanism, Mock, Network, Outcome, Peer, Upstream,
-    Value, When,
+    Value, Verdict, When,
 };
 use menace_sandbox::{Interpose, Tier};
 
@@ -14,6 +14,7 @@ use crate::reading::{assert_in_peace, assert_near, is_held_by, number, returned,
 crate::on_every_tier![
     a_full_disk_and_an_unstable_service_are_felt_together,
     drift_and_corruption_are_felt_together,
+    of_several_faults_one_strikes_a_write,
     pauses_and_bad_answers_are_felt_together,
     a_slow_link_and_a_full_disk_are_felt_together,
     company_and_answers_go_together,
@@ -98,6 +99,43 @@ fn a_full_disk_and_an_unstable_service_are_felt_together(tier: Tier) {
     assert!(strikes(&first, FaultMode::Disk).1 >= 3);
     assert_eq!(returned(&again), returned(&first));
     assert_over(&mut session);
+}
+
+fn of_several_faults_one_strikes_a_write(tier: Tier) {
+    let bench = Bench::new(tier, guest!("faults.py"));
+    let mut session = interposing(&bench);
+    let mut told = Vec::new();
+    for seed in 0..40 {
+        // Opening the file is an opportunity of its own.
+        let disk = fault(FaultMode::Disk, When::Rate(0.6));
+        let faults = vec![fault(FaultMode::DiskCorruption, ALWAYS), disk];
+        let conditions = Conditions { faults, ..Conditions::default() };
+        let mut ask = troubled(ask("written_once").with([Value::Int(1000)]), conditions);
+        ask.0.seed = seed;
+        let outcome = session.run(ask);
+        let Some(found) = outcome.value.as_ref().and_then(|value| value.value.as_ref()) else {
+            continue;
+        };
+        let [error, size, spoilt] = items(found) else { panic!("{found:?}") };
+        let (size, spoilt) = (number(size), *spoilt == Value::Bool(true));
+        match text(error) {
+            "ENOSPC" => assert_eq!((size, spoilt), (0.0, false), "{outcome:#?}"),
+            _ => assert!((size - 1000.0).abs() < 0.5, "{outcome:#?}"),
+        }
+        assert_eq!(strikes(&outcome, FaultMode::DiskCorruption).1, u64::from(spoilt));
+        told.push((text(error).to_owned(), spoilt));
+    }
+    for all in [("ENOSPC", false), ("done", true), ("done", false)] {
+        assert!(told.contains(&(all.0.to_owned(), all.1)), "{all:?} never came: {told:?}");
+    }
+    // Who dies before writing has written nothing.
+    let faults =
+        vec![fault(FaultMode::DiskCorruption, ALWAYS), fault(FaultMode::Timeout, When::Nth(2))];
+    let conditions = Conditions { faults, ..Conditions::default() };
+    let outcome = session.run(troubled(ask("written_once").with([Value::Int(1000)]), conditions));
+    assert_eq!(outcome.verdict, Verdict::TimedOut);
+    assert_eq!(outcome.files.touched[0].bytes, 0, "{outcome:#?}");
+    session.still_works();
 }
 
 fn drift_and_corruption_are_felt_together(tier: Tier) {

@@ -2,11 +2,14 @@
 
 use std::fs;
 use std::net::TcpListener;
+use std::path::Path;
 
 use menace_model::{Outcome, Stage, Value, Verdict};
 use menace_sandbox::Tier;
 
 use crate::bench::{Ask, Bench, ask, ask_module, guest};
+use crate::escapes;
+use crate::network::Services;
 
 crate::on_every_tier![
     an_import_that_prints_a_gigabyte_is_counted_and_cut,
@@ -15,6 +18,10 @@ crate::on_every_tier![
     an_import_that_recurses_without_a_limit_harms_only_itself,
     an_import_that_aborts_or_stops_itself_is_ended,
     an_import_that_connects_reaches_nobody,
+    an_import_that_knocks_at_every_door_reaches_nobody,
+    an_import_that_sleeps_is_ended_in_time,
+    an_import_that_reads_what_is_the_hosts_gets_nothing,
+    an_import_that_changes_the_interpreter_changes_nothing,
     an_import_that_tries_forbidden_system_calls_is_told_on,
 ];
 
@@ -85,9 +92,11 @@ fn an_import_that_prints_a_gigabyte_is_counted_and_cut(tier: Tier) {
 }
 
 fn an_import_that_makes_a_million_files_is_out_of_disk(tier: Tier) {
-    for outcome in Import::new(tier, BAD, "make_a_million_files", "[]").broken() {
-        let verdict = outcome.verdict;
-        assert!(matches!(verdict, Verdict::OutOfDisk | Verdict::TimedOut), "{:?}", outcome.reason);
+    let mut import = Import::new(tier, BAD, "make_a_million_files", "[]");
+    // Only the limit can end it before.
+    import.timeout_ms = 60_000;
+    for outcome in import.broken() {
+        assert_eq!(outcome.verdict, Verdict::OutOfDisk, "{:?}", outcome.reason);
         assert!(outcome.files.touched.len() <= 1000);
     }
 }
@@ -139,9 +148,55 @@ fn an_import_that_connects_reaches_nobody(tier: Tier) {
     assert_eq!(arrived.err(), Some(std::io::ErrorKind::WouldBlock), "somebody connected");
 }
 
+/// TCP, UDP, streams and datagrams over names and paths.
+fn an_import_that_knocks_at_every_door_reaches_nobody(tier: Tier) {
+    let services = Services::start();
+    let (ports, names) = services.addresses();
+    let names = names.map(|name| format!("{name:?}")).join(", ");
+    let with = format!("[{}, {}, {names}]", ports[0], ports[1]);
+    let [top_level, _] = Import::new(tier, guest!("network.py"), "knock", &with).usable();
+    services.assert_silence();
+    // Without a network of its own, asking for one is an attempt.
+    let expected = if tier.has_namespaces() { Verdict::Returned } else { Verdict::Violated };
+    assert_eq!(top_level.verdict, expected, "{top_level:#?}");
+}
+
+fn an_import_that_sleeps_is_ended_in_time(tier: Tier) {
+    let mut import = Import::new(tier, BAD, "sleep", "[]");
+    import.timeout_ms = 300;
+    for outcome in import.broken() {
+        assert_eq!(outcome.verdict, Verdict::TimedOut, "{outcome:#?}");
+    }
+}
+
+fn an_import_that_reads_what_is_the_hosts_gets_nothing(tier: Tier) {
+    let (_directory, canary) = escapes::canary();
+    let home = escapes::host_home();
+    for path in [canary.as_str(), &home, "/proc/1/environ"] {
+        let import = Import::new(tier, guest!("escapes.py"), "tell", &format!("[{path:?}]"));
+        let [top_level, _] = import.usable();
+        let said = &top_level.stdout.text;
+        assert!(!said.is_empty() && !said.contains("got "), "{path}: {said}");
+        // Where there are mounts, /tmp is the call's own, and nothing of this is in it.
+        if !(tier.has_namespaces() && Path::new(path).starts_with("/tmp")) {
+            assert_eq!(top_level.verdict, Verdict::Violated, "{path}: {top_level:#?}");
+        }
+    }
+}
+
+fn an_import_that_changes_the_interpreter_changes_nothing(tier: Tier) {
+    let import = Import::new(tier, guest!("escapes.py"), "spoil_the_interpreter", "[]");
+    let python = import.bench.options().interpreter.executable.clone();
+    let before = fs::metadata(&python).and_then(|found| found.modified()).expect("it is there");
+    let [top_level, _] = import.usable();
+    assert_eq!(top_level.stdout.text, "", "something could be changed");
+    let after = fs::metadata(&python).and_then(|found| found.modified()).expect("it is there");
+    assert_eq!(before, after);
+}
+
 fn an_import_that_tries_forbidden_system_calls_is_told_on(tier: Tier) {
     let raw = i64::from(libc::SOCK_RAW);
-    let calls: [(&str, libc::c_long, &[i64]); 11] = [
+    let calls: [(&str, libc::c_long, &[i64]); 14] = [
         ("mount", libc::SYS_mount, &[0, 0, 0, 0, 0]),
         ("umount2", libc::SYS_umount2, &[0, 0]),
         ("pivot_root", libc::SYS_pivot_root, &[0, 0]),
@@ -150,6 +205,9 @@ fn an_import_that_tries_forbidden_system_calls_is_told_on(tier: Tier) {
         ("bpf", libc::SYS_bpf, &[0, 0, 0]),
         ("keyctl", libc::SYS_keyctl, &[0, -3, 0, 0, 0]),
         ("init_module", libc::SYS_init_module, &[0, 0, 0]),
+        ("finit_module", libc::SYS_finit_module, &[0, 0, 0]),
+        ("kexec_load", libc::SYS_kexec_load, &[0, 0, 0, 0]),
+        ("userfaultfd", libc::SYS_userfaultfd, &[0]),
         ("io_uring_setup", libc::SYS_io_uring_setup, &[1, 0]),
         ("perf_event_open", libc::SYS_perf_event_open, &[0, 0, -1, -1, 0]),
         ("socket", libc::SYS_socket, &[i64::from(libc::AF_INET), raw, 1]),

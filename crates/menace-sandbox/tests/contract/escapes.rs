@@ -31,7 +31,7 @@ const GUEST: &str = guest!("escapes.py");
 const SECRET: &str = "a-canary-sang-here";
 
 /// A file of the host that everybody may read.
-fn canary() -> (TempDir, String) {
+pub(crate) fn canary() -> (TempDir, String) {
     let directory = TempDir::with_prefix("canary-").expect("writable");
     let file = directory.path().join("canary.txt");
     fs::write(&file, SECRET).expect("writable");
@@ -75,7 +75,7 @@ fn files_of_the_host_cannot_be_read(tier: Tier) {
 }
 
 /// A directory that only the host's user has.
-fn host_home() -> String {
+pub(crate) fn host_home() -> String {
     let this = std::env::current_exe().expect("a program");
     this.parent().and_then(|path| path.to_str()).expect("a plain path").to_owned()
 }

@@ -6,14 +6,17 @@ use menace_model::{
 use menace_sandbox::{Interpose, Tier};
 
 use crate::bench::{Ask, Bench, Session, ask, guest, items, text};
-use crate::reading::{assert_in_peace, is_held_by, number, returned, strikes};
+use crate::reading::{assert_in_peace, assert_near, is_held_by, number, returned, strikes};
 
 crate::on_every_tier![
     a_full_disk_is_felt_from_the_chosen_write_on,
     a_killed_writer_leaves_what_it_had_written,
     a_disk_can_be_slow_and_fail_to_read,
     a_bit_of_what_is_written_is_flipped,
+    what_is_written_in_parts_and_copied_is_spoilt_too,
+    what_was_not_spoilt_is_not_counted,
     allocations_fail_without_a_limit_being_hit,
+    a_share_of_all_allocations_fails,
     the_processor_is_taken_away_for_moments,
     a_share_of_the_processor_is_all_there_is,
     a_call_is_killed_at_a_moment_of_the_seed,
@@ -104,6 +107,31 @@ fn a_bit_of_what_is_written_is_flipped(tier: Tier) {
     assert_eq!(items(&calm).len(), 0);
 }
 
+fn what_is_written_in_parts_and_copied_is_spoilt_too(tier: Tier) {
+    let bench = Bench::new(tier, GUEST);
+    let mut session = interposing(&bench);
+    // What is spoilt in an original is so in its copy: only the other bit tells them apart.
+    for (name, places) in [("corrupted_parts", 2), ("corrupted_copy", 1)] {
+        let ask =
+            || asked(name, FaultMode::DiskCorruption, When::Rate(1.0)).with([Value::Int(1000)]);
+        let outcome = session.run(ask());
+        let first = returned(&outcome).clone();
+        assert_eq!(items(&first).len(), places, "{name}: {outcome:#?}");
+        assert_eq!(strikes(&outcome, FaultMode::DiskCorruption), (2, 2), "{name}");
+        assert_eq!(&first, returned(&session.run(ask())), "{name}");
+    }
+}
+
+fn what_was_not_spoilt_is_not_counted(tier: Tier) {
+    let bench = Bench::new(tier, GUEST);
+    let mut session = interposing(&bench);
+    let ask = asked("reserved", FaultMode::DiskCorruption, When::Rate(1.0));
+    let outcome = session.run(ask.with([Value::Int(1000)]));
+    assert_eq!(returned(&outcome), &Value::Int(1000), "{outcome:#?}");
+    // Only the write of nothing was an opportunity.
+    assert_eq!(strikes(&outcome, FaultMode::DiskCorruption), (1, 0));
+}
+
 fn allocations_fail_without_a_limit_being_hit(tier: Tier) {
     let bench = Bench::new(tier, GUEST);
     let mut session = interposing(&bench);
@@ -114,6 +142,24 @@ fn allocations_fail_without_a_limit_being_hit(tier: Tier) {
     assert!(outcome.felt[0].struck >= 1);
     assert_eq!(returned(&session.run(demand(3))), had);
     assert_eq!(session.value(ask("allocate").with([Value::Int(8)])), Value::Int(-1));
+}
+
+fn a_share_of_all_allocations_fails(tier: Tier) {
+    let bench = Bench::new(tier, GUEST);
+    let mut session = interposing(&bench);
+    let mut refused = |seed| {
+        let ask = asked("allocate_each", FaultMode::Memory, When::Rate(0.7));
+        let outcome = session.run(ask.with([Value::Int(60)]).seed(seed));
+        let (offered, struck) = strikes(&outcome, FaultMode::Memory);
+        assert_near(struck as f64, 0.7 * offered as f64, "demands that were refused");
+        returned(&outcome).clone()
+    };
+    let first = refused(1);
+    assert!((1..60).contains(&items(&first).len()), "{first:?}");
+    assert_eq!(refused(1), first);
+    assert_ne!(refused(2), first);
+    let calm = session.value(ask("allocate_each").with([Value::Int(60)]));
+    assert_eq!(items(&calm).len(), 0, "{calm:?}");
 }
 
 fn the_processor_is_taken_away_for_moments(tier: Tier) {
@@ -253,6 +299,43 @@ mod with_network {
         assert_eq!(first, returned(&session.run(talk())));
         let calm = session.value(ask("talk").with([Value::Int(5)]));
         assert!(items(&calm).iter().all(|one| text(one) == "connected"), "{calm:?}");
+    }
+
+    /// One after the other: connecting, sending, receiving.
+    fn messages_fail(tier: Tier) {
+        let bench = Bench::new(tier, GUEST);
+        let mut session = interposing(&bench);
+        let steps = ["connected", "sent", "received"];
+        let expected: [(&str, &[&str]); 3] = [
+            ("connecting", &["ECONNREFUSED", "ETIMEDOUT", "ENETUNREACH", "EHOSTUNREACH"]),
+            ("sending", &["EPIPE", "ECONNRESET"]),
+            ("receiving", &["ECONNRESET", "ETIMEDOUT"]),
+        ];
+        for (done, (what, errors)) in expected.into_iter().enumerate() {
+            let ask = || asked("converse", FaultMode::Network, When::Nth(done as u64 + 1));
+            let outcome = session.run(ask());
+            let seen: Vec<&str> = items(returned(&outcome)).iter().map(text).collect();
+            let Some((last, before)) = seen.split_last() else { panic!("{outcome:#?}") };
+            assert_eq!(before, &steps[..done], "{seen:?}");
+            assert!(errors.contains(last), "{what}: {seen:?}");
+            assert_eq!(outcome.felt[0].first.as_deref(), Some(what));
+            assert_eq!(strikes(&outcome, FaultMode::Network).1, 1);
+            assert_eq!(returned(&session.run(ask())), returned(&outcome));
+        }
+        let calm = session.value(ask("converse"));
+        assert_eq!(items(&calm).iter().map(text).collect::<Vec<_>>(), steps);
+    }
+
+    #[test]
+    fn messages_fail_as_root() {
+        let name = concat!(module_path!(), "::messages_fail_as_root");
+        crate::process::of_its_own(name, || messages_fail(Tier::Root));
+    }
+
+    #[test]
+    fn messages_fail_in_user_namespaces() {
+        let name = concat!(module_path!(), "::messages_fail_in_user_namespaces");
+        crate::process::of_its_own(name, || messages_fail(Tier::UserNamespaces));
     }
 
     #[test]

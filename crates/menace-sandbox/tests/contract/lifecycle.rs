@@ -7,7 +7,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use menace_model::{Value, Verdict};
-use menace_sandbox::{Cancel, Job, Options, Pool, SandboxError, Tier};
+use menace_sandbox::{Cancel, Job, Options, Pool, SandboxError, Tier, WarmSpec};
 
 use crate::bench::{Bench, ask, guest, interpreter};
 use crate::{backends, host, process};
@@ -20,6 +20,8 @@ crate::on_every_tier![
     what_is_cancelled_stays_cancelled,
     a_killed_init_is_an_error_and_leaves_nothing,
     a_pool_returns_every_result_by_its_index,
+    a_pool_makes_as_many_calls_at_once_as_it_has_workers,
+    what_is_anticipated_is_started_and_used,
     a_cancelled_pool_ends_at_once,
     two_sessions_do_not_see_each_other,
     what_a_killed_menace_left_is_removed_by_the_next,
@@ -164,6 +166,44 @@ fn a_pool_returns_every_result_by_its_index(tier: Tier) {
         let expected = if index % 10 == 3 { Value::None } else { Value::Int((index % 4) << 20) };
         assert_eq!(result, Some(expected), "number {index}");
     }
+}
+
+/// Sandboxes of this process, once there are so many.
+fn sandboxes(count: usize) -> Vec<u32> {
+    let began = Instant::now();
+    loop {
+        let found = host::children(std::process::id());
+        if found.len() >= count {
+            return found;
+        }
+        assert!(began.elapsed() < Duration::from_secs(20), "not {count}, but {found:?}");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+fn a_pool_makes_as_many_calls_at_once_as_it_has_workers(tier: Tier) {
+    let cancel = Cancel::default();
+    let bench = Bench::with_options(tier, GUEST, |options| options.cancel = cancel.clone());
+    let pool = Pool::new(bench.backend(), 3, cancel.clone());
+    let sleep = ask("sleep").with([Value::Int(60)]).timeout(60_000);
+    let jobs = vec![Job { spec: bench.spec(), call: sleep.0 }; 3];
+    std::thread::scope(|scope| {
+        scope.spawn(|| pool.run(jobs, |_, result| assert!(result.is_err(), "{result:?}")));
+        // None of the calls ends before all of them have begun.
+        assert_eq!(sandboxes(3).len(), 3);
+        cancel.cancel();
+    });
+}
+
+fn what_is_anticipated_is_started_and_used(tier: Tier) {
+    let bench = Bench::new(tier, GUEST);
+    // Which module it is for, and where that lies, does not matter before it is imported.
+    let import_roots = vec!["elsewhere".to_owned()];
+    bench.backend().anticipate(&WarmSpec { module: None, import_roots, ..bench.spec() });
+    let started = sandboxes(1);
+    let mut session = bench.session();
+    session.still_works();
+    assert_eq!(host::children(std::process::id()), started);
 }
 
 fn a_cancelled_pool_ends_at_once(tier: Tier) {

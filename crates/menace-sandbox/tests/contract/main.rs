@@ -38,6 +38,7 @@ mod refusals;
 mod seeds;
 mod shaping;
 mod soak;
+mod together;
 mod trials;
 mod unisolated;
 mod upstream;

@@ -1,6 +1,6 @@
 """Generators, coroutines and context managers are consumed."""
 
-from cases import case, equal, guest, result_of
+from cases import case, equal, guest, new, result_of
 
 
 @case
@@ -132,6 +132,26 @@ def managers_from_contextlib_are_entered_and_left_but_files_and_locks_are_not():
         equal(full["kind"], "returned")
         equal([what for _, what in full["descriptors_left"]], [one.home + "/m.py"])
         equal(one.call("m:it")["items"], None)
+
+
+@case
+def a_manager_that_a_class_makes_is_a_result_and_its_methods_are_called_on_their_own():
+    text = """
+        class Manager:
+            def __enter__(self):
+                return 'entered'
+            def __exit__(self, *raised):
+                raise KeyError('left')
+        def f():
+            return Manager()
+    """
+    with guest(text) as one:
+        full = one.call("m:f")
+        equal((full["kind"], full["value"]["type"]), ("returned", "m.Manager"))
+        full = one.call("m:Manager.__enter__", how="method", receiver=new("m:Manager"))
+        equal(full["value"]["value"], "entered")
+        full = one.call("m:Manager.__exit__", [None] * 3, how="method", receiver=new("m:Manager"))
+        equal((full["kind"], full["exception"]["message"]), ("raised", "'left'"))
 
 
 @case

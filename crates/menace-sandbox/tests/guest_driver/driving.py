@@ -19,7 +19,7 @@ SIZE = 1 << 20
 CAPS = {"repr": 2000, "items": 100, "depth": 20, "message": 1000, "frames": 20}
 PATIENCE = 20.0
 # What a call may have beside what every call has.
-CONDITIONS = ("coverage", "burst", "files", "environment", "faults", "network", "upstream")
+CONDITIONS = ("coverage", "burst", "files", "environment", "faults", "network", "upstream", "together")
 
 
 class Guest:
@@ -68,7 +68,6 @@ class Guest:
         message = {
             "op": "setup",
             "repo": self.home,
-            "sys_path": [self.home],
             "roots": [self.home, "/dev/null"],
             "write_roots": [self.home],
             "seed": 7,
@@ -77,6 +76,7 @@ class Guest:
         }
         message.update(setup)
         self.ready = self.ask(message)
+        self.send({"op": "path", "sys_path": [self.home]})
         if module is not None:
             self.import_(module, path)
 

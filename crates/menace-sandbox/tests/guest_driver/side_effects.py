@@ -64,6 +64,29 @@ def leftover_descriptors_are_listed():
 
 
 @case
+def what_instances_and_arguments_hold_is_not_the_sections():
+    text = """
+        class Store:
+            def __init__(self, path):
+                self.file = open(path)
+            def read(self):
+                return 1
+            def leak(self):
+                global kept
+                kept = open(__file__)
+                return 1
+        def use(store):
+            return 1
+    """
+    with guest(text) as one:
+        store = new("m:Store", one.home + "/m.py")
+        equal(one.call("m:Store.read", [], "method", store)["descriptors_left"], [])
+        equal(one.call("m:use", [store])["descriptors_left"], [])
+        left = one.call("m:Store.leak", [], "method", store)["descriptors_left"]
+        equal([what for _, what in left], [one.home + "/m.py"])
+
+
+@case
 def changes_of_the_process_are_reported():
     text = """
         import os, signal, sys

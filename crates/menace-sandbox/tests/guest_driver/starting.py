@@ -1,6 +1,7 @@
 """The harness starts, ends, and sweeps processes away."""
 
 import errno
+import marshal
 import os
 import shutil
 import socket
@@ -30,6 +31,22 @@ def the_harness_ends_when_the_init_is_gone():
 def nonsense_on_the_wire_ends_the_harness():
     one = Guest(PYTHON)
     one.socket.sendall(b"GET / HTTP/1.1\r\n\r\n")
+    equal(one.close(), 71)
+
+
+@case
+def a_frame_of_another_version_ends_the_harness():
+    body = marshal.dumps({"op": "sweep"}, 2)
+    for magic in (b"MNC0", b"MNC2"):
+        one = Guest(PYTHON)
+        one.socket.sendall(magic + len(body).to_bytes(4, "little") + body)
+        equal(one.close(), 71, magic)
+
+
+@case
+def a_frame_that_is_too_long_ends_the_harness_before_it_is_read():
+    one = Guest(PYTHON)
+    one.socket.sendall(b"MNC1" + ((16 << 20) + 1).to_bytes(4, "little"))
     equal(one.close(), 71)
 
 

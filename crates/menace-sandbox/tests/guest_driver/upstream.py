@@ -3,6 +3,7 @@
 import subprocess
 
 from cases import case, equal, guest
+from driving import HARNESS
 from under_test import PYTHON
 
 TEXT = """
@@ -271,6 +272,30 @@ def answers_take_as_long_as_the_link_says():
         delayed = only(mock("*", b"", delay_ms=150))
         _, first, _, _ = value(one.call("m:took", ["h"], upstream=delayed))[1]
         assert 0.145 < first < 0.5, first
+
+
+@case
+def packets_to_answers_vary_and_get_lost_as_the_link_says():
+    network = {"latency_ms": 100.0, "jitter_ms": 40.0, "loss": 0.25}
+
+    def times(seed):
+        script = (
+            f"import sys; sys.path.insert(0, {HARNESS!r}); import link, strikes;"
+            f"one = link.Link({network!r}, strikes.Dice({seed}, 'link'));"
+            "print(*[one.one_way() for _ in range(2000)])"
+        )
+        printed = subprocess.check_output([PYTHON, "-I", "-B", "-c", script])
+        return [float(seconds) for seconds in printed.split()]
+
+    first = times(1)
+    lost = [seconds for seconds in first if seconds > 0.2]
+    arrived = [seconds for seconds in first if seconds <= 0.2]
+    assert 0.2 < len(lost) / len(first) < 0.3, len(lost)
+    assert 0.06 <= min(arrived) < 0.065, min(arrived)
+    assert 0.135 < max(arrived) <= 0.14, max(arrived)
+    assert abs(sum(arrived) / len(arrived) - 0.1) < 0.005
+    equal(times(1), first)
+    assert times(2) != first
 
 
 @case

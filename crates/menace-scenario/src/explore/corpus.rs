@@ -14,7 +14,7 @@ pub(super) struct Corpus {
     reached: HashSet<(String, u32, u32)>,
     kept: Vec<Kept>,
     /// How many were kept when somebody last asked for news.
-    seen: std::cell::Cell<usize>,
+    seen: usize,
 }
 
 #[derive(Debug)]
@@ -23,29 +23,45 @@ struct Kept {
     returned: bool,
     /// How much of the code it reached.
     reach: usize,
+    /// How many lines before all others.
+    new_lines: u64,
 }
 
 impl Corpus {
     pub(super) fn note(&mut self, input: Input, outcome: &Outcome) {
         let mut reach = 0;
+        let mut new_lines = 0;
         let mut news = false;
         for file in outcome.coverage.iter().flat_map(|coverage| &coverage.files) {
             let lines = file.lines.iter().map(|&line| (0, line));
             for (from, to) in lines.chain(file.branches.iter().copied()) {
                 reach += 1;
-                news |= self.reached.insert((file.file.clone(), from, to));
+                let is_new = self.reached.insert((file.file.clone(), from, to));
+                news |= is_new;
+                new_lines += u64::from(is_new && from == 0);
             }
         }
         let returned = outcome.verdict == Verdict::Returned;
         let first = returned && !self.kept.iter().any(|kept| kept.returned);
         if (news || first) && self.kept.len() < KEPT && input.intent != Intent::Misuse {
-            self.kept.push(Kept { input, returned, reach });
+            self.kept.push(Kept { input, returned, reach, new_lines });
         }
     }
 
+    /// Inputs that well-meaning callers may pass and that returned, with the lines that each reached
+    /// before all others; what reached most comes last.
+    pub(super) fn worth_keeping(&self) -> Vec<(&Input, u64)> {
+        let is_good = |kept: &&Kept| {
+            kept.returned && matches!(kept.input.intent, Intent::Valid | Intent::Boundary)
+        };
+        let mut good: Vec<&Kept> = self.kept.iter().filter(is_good).collect();
+        good.sort_by_key(|kept| kept.reach);
+        good.into_iter().map(|kept| (&kept.input, kept.new_lines)).collect()
+    }
+
     /// Was anything kept since the last question?
-    pub(super) fn has_news(&self) -> bool {
-        self.seen.replace(self.kept.len()) < self.kept.len()
+    pub(super) fn take_news(&mut self) -> bool {
+        std::mem::replace(&mut self.seen, self.kept.len()) < self.kept.len()
     }
 
     /// One of them, the younger ones more often.

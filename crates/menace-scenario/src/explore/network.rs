@@ -21,7 +21,7 @@ const TALKS: [&str; 14] = [
 ];
 
 /// Does it call out, as far as its source tells?
-pub(super) fn is_used_by(section: &Section) -> bool {
+pub fn is_used_by(section: &Section) -> bool {
     section.calls.iter().any(|call| {
         TALKS.iter().any(|module| {
             call.target == *module

@@ -34,6 +34,8 @@ pub(super) struct Scaling {
     /// Ways that need not be followed further: too slow already, or refused.
     ended: BTreeSet<Key>,
     measured: BTreeSet<Key>,
+    /// What came of the largest that was tried.
+    largest: BTreeMap<Key, (u64, Outcome)>,
 }
 
 /// Has it a part that can be made larger?
@@ -127,6 +129,9 @@ impl Scaling {
                 return;
             }
         }
+        if self.largest.get(&key).is_none_or(|(largest, _)| *largest <= size) {
+            self.largest.insert(key, (size, outcome.clone()));
+        }
         let samples = self.samples.entry(key).or_default();
         let least = samples.entry(size).or_insert(f64::INFINITY);
         *least = least.min(cpu_ms);
@@ -147,7 +152,8 @@ impl Scaling {
             from.cpu_ms, from.size, to.cpu_ms, to.size
         );
         let weakness = Weakness { kind: WeaknessKind::Slow, evidence, place: None };
-        Some(Finding { weakness, probe: self.probe(key, to.size)? })
+        let outcome = self.largest.get(&key)?.1.clone();
+        Some(Finding { weakness, probe: self.probe(key, to.size)?, outcome })
     }
 
     fn is_steep(&self, key: Key) -> bool {

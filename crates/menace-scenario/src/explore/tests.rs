@@ -45,8 +45,19 @@ fn divided_by_zero() -> Outcome {
     Outcome { exception: Some(exception), ..Outcome::of(Verdict::Raised, Stage::Call) }
 }
 
-/// Explores with a section that does what `f` says, to the end: the calls and the findings.
-fn explored(seed: u64, mut f: impl FnMut(&Call) -> Outcome) -> (Vec<Call>, Vec<Finding>) {
+/// Enough to go up a ladder by chance.
+const BUDGET: Budget = Budget {
+    inputs: 60,
+    edges: 40,
+    words: 12,
+    drifted: 4,
+    mutations: 128,
+    generations: 16,
+    weaknesses: 4,
+};
+
+/// Gives an explorer of a section with one number for a parameter to `with`.
+fn explorer<R>(seed: u64, terms: Terms, with: impl FnOnce(Explorer<'_>) -> R) -> R {
     let section: Section = serde_json::from_str(SECTION).expect("a section");
     let (classes, types, hints) = (Classes::default(), TypeNames::default(), Hints::default());
     let mut facts = Facts::new(&classes, &types);
@@ -55,17 +66,23 @@ fn explored(seed: u64, mut f: impl FnMut(&Call) -> Outcome) -> (Vec<Call>, Vec<F
     let inputs = Inputs::new(&section, &hints, &facts, &settings);
     let module = ModuleRef { name: "shop".to_owned(), path: None };
     let target = Target { module, qualname: "f".to_owned(), how: How::Function };
-    let mut explorer = Explorer::new(&section, target, inputs, Budget::default(), Seed(seed));
-    let mut all = Vec::new();
-    loop {
-        let calls = explorer.next_generation();
-        if calls.is_empty() {
-            return (all, explorer.findings().to_vec());
+    with(Explorer::new(&section, target, terms, inputs, BUDGET, Seed(seed)))
+}
+
+/// Explores with a section that does what `f` says, to the end: the calls and the findings.
+fn explored(seed: u64, mut f: impl FnMut(&Call) -> Outcome) -> (Vec<Call>, Vec<Finding>) {
+    explorer(seed, Terms::default(), |mut explorer| {
+        let mut all = Vec::new();
+        loop {
+            let calls = explorer.next_generation();
+            if calls.is_empty() {
+                return (all, explorer.findings().to_vec());
+            }
+            let outcomes: Vec<Option<Outcome>> = calls.iter().map(|call| Some(f(call))).collect();
+            explorer.learn(&outcomes);
+            all.extend(calls);
         }
-        let outcomes: Vec<Outcome> = calls.iter().map(&mut f).collect();
-        explorer.learn(&outcomes);
-        all.extend(calls);
-    }
+    })
 }
 
 fn is_zero(call: &Call) -> bool {
@@ -146,4 +163,114 @@ fn who_writes_gets_a_failing_disk_at_every_opportunity() {
     // Two modes: once to count, and then each of three, and one of them again to be sure.
     assert_eq!(calls.iter().filter(faulty).count(), 2 * (1 + 3) + 1);
     assert_eq!(found[0].weakness.kind, WeaknessKind::PartialWrite);
+}
+
+#[test]
+fn of_a_generation_that_was_cut_short_the_calls_that_were_made_count() {
+    let divide = |call: &Call| if is_zero(call) { divided_by_zero() } else { returned("1") };
+    explorer(1, Terms::default(), |mut explorer| {
+        let calls = explorer.next_generation();
+        let made = |call: &Call| is_zero(call).then(|| divide(call));
+        explorer.learn(&calls.iter().map(made).collect::<Vec<_>>());
+        assert!(!explorer.is_done());
+        assert_eq!((explorer.unproven(), explorer.findings().len()), (1, 0));
+        explorer.conclude();
+        let calls = explorer.next_generation();
+        assert!(calls.len() == 1 && is_zero(&calls[0]), "{calls:?}");
+        explorer.learn(&[Some(divided_by_zero())]);
+        assert_eq!((explorer.unproven(), explorer.findings().len()), (0, 1));
+        assert_eq!(explorer.next_generation(), []);
+        assert!(explorer.is_done());
+    });
+}
+
+#[test]
+fn every_call_is_held_to_the_terms() {
+    let network = menace_model::Network { latency_ms: 5.0, ..menace_model::Network::default() };
+    let terms = Terms {
+        limits: menace_model::Limits { memory_bytes: Some(1 << 20), ..Default::default() },
+        timeout_ms: Some(700),
+        conditions: Conditions { network: network.clone(), ..Conditions::default() },
+        confinement: Some(menace_model::Confinement { security_level: 5, safe_mode: true }),
+    };
+    explorer(1, terms, |mut explorer| {
+        let mut in_company = 0;
+        loop {
+            let calls = explorer.next_generation();
+            if calls.is_empty() {
+                break;
+            }
+            for call in &calls {
+                assert_eq!(call.limits.memory_bytes, Some(1 << 20));
+                assert_eq!(call.conditions.network, network);
+                assert!(call.confinement.is_some_and(|confined| confined.safe_mode));
+                let is_patient = call.conditions.burst.is_some();
+                in_company += usize::from(is_patient);
+                assert_eq!(call.limits.timeout_ms, if is_patient { 3_000 } else { 700 });
+            }
+            let outcomes: Vec<_> = calls.iter().map(|_| Some(returned("1"))).collect();
+            explorer.learn(&outcomes);
+        }
+        assert!(in_company > 0, "what returned in peace gets company");
+    });
+}
+
+/// Numbers are steps of a ladder when they are three times a power of two; how far up.
+fn step(call: &Call) -> Option<u32> {
+    match call.args[..] {
+        [Value::Int(number)] if number > 0 && number >> number.trailing_zeros() == 3 => {
+            Some(number.trailing_zeros())
+        }
+        _ => None,
+    }
+}
+
+/// Breaks on a step that is too high to be guessed.
+fn ladder(call: &Call, is_seen: bool) -> Outcome {
+    const TOP: u32 = 9;
+    let step = step(call).unwrap_or(0);
+    let mut outcome = if step >= TOP { divided_by_zero() } else { returned("1") };
+    let lines = (1..=step + 1).collect();
+    let file = menace_model::FileCoverage { file: "shop.py".to_owned(), lines, branches: vec![] };
+    outcome.coverage = is_seen.then(|| menace_model::Coverage { files: vec![file] });
+    outcome
+}
+
+#[test]
+fn mutating_what_reached_something_new_leads_to_where_nothing_else_does() {
+    for seed in 1..=3 {
+        let (_, found) = explored(seed, |call| ladder(call, true));
+        assert_eq!(found.len(), 1, "seed {seed}: {found:?}");
+        // The same inputs are made at first, but nobody knows which are worth changing.
+        let (_, found) = explored(seed, |call| ladder(call, false));
+        assert_eq!(found, [], "seed {seed}");
+    }
+}
+
+#[test]
+fn mutations_end_with_the_first_generation_that_reached_nothing_new() {
+    let mutations = |is_new: fn(usize) -> bool| {
+        explorer(1, Terms::default(), |mut explorer| {
+            let (mut generations, mut line) = (0, 1);
+            while !explorer.next_generation().is_empty() {
+                if matches!(explorer.stage, super::Stage::Mutate(_)) {
+                    line += u32::from(is_new(generations));
+                    generations += 1;
+                }
+                let lines = vec![line];
+                let file = menace_model::FileCoverage {
+                    file: "shop.py".to_owned(),
+                    lines,
+                    branches: vec![],
+                };
+                let coverage = Some(menace_model::Coverage { files: vec![file] });
+                let outcome = Outcome { coverage, ..returned("1") };
+                explorer.learn(&vec![Some(outcome); explorer.asked.len()]);
+            }
+            generations
+        })
+    };
+    assert_eq!(mutations(|_| false), 1);
+    assert_eq!(mutations(|generation| generation < 3), 4);
+    assert_eq!(mutations(|_| true), BUDGET.generations);
 }

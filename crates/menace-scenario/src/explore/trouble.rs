@@ -1,7 +1,7 @@
 //! The same input in trouble: in company, with a failing disk, with unreliable services.
 
 use menace_model::{
-    Burst, Fault, FaultMode, Outcome, Upstream, UpstreamFailure, Value, Verdict, When,
+    Burst, Conditions, Fault, FaultMode, Outcome, UpstreamFailure, Value, Verdict, When,
 };
 
 use super::probe::{Probe, Purpose};
@@ -22,6 +22,8 @@ const STRETCHES: [i64; 6] = [10, 100, 1000, 10_000, 100_000, 1_000_000];
 #[derive(Debug)]
 pub(super) struct Trouble {
     talks: bool,
+    /// What the same inputs had without trouble.
+    peace: Conditions,
     subjects: Vec<Subject>,
     /// Opportunities that the first fault of a kind met.
     offered: Vec<(usize, FaultMode, u64)>,
@@ -53,18 +55,13 @@ struct Subject {
 }
 
 impl Trouble {
-    pub(super) fn new(talks: bool) -> Self {
-        Self { talks, subjects: Vec::new(), offered: Vec::new() }
-    }
-
-    /// Answers for those who call out, so that they get further than the first connection.
-    pub(super) fn upstream(&self) -> Option<Upstream> {
-        self.talks.then(|| Upstream { answer_all: true, ..Upstream::default() })
+    pub(super) fn new(talks: bool, peace: Conditions) -> Self {
+        Self { talks, peace, subjects: Vec::new(), offered: Vec::new() }
     }
 
     pub(super) fn note(&mut self, probe: &Probe, outcome: &Outcome) {
         match probe.purpose {
-            Purpose::Look if probe.is_in_peace() => self.consider(probe, outcome),
+            Purpose::Look => self.consider(probe, outcome),
             Purpose::OtherSeed => {
                 let subject = self.subjects.iter_mut().find(|one| one.input == probe.input);
                 if let Some(subject) = subject {
@@ -149,9 +146,8 @@ impl Trouble {
         if subject.alone.verdict != Verdict::Returned {
             return;
         }
-        let mut other = Probe::new(subject.input.clone(), Purpose::OtherSeed, subject.seed ^ 1);
-        other.conditions.upstream = self.upstream();
-        probes.push(other);
+        let (input, seed) = (subject.input.clone(), subject.seed ^ 1);
+        probes.push(self.probe(input, Purpose::OtherSeed, seed));
         if !subject.alone.files.touched.is_empty() {
             for mode in [FaultMode::Disk, FaultMode::Timeout] {
                 probes.push(self.faulty(subject, mode, NEVER));
@@ -160,7 +156,7 @@ impl Trouble {
         if subject.because == Because::Ordinary && subject.input.receiver.is_some() {
             let stretched =
                 STRETCHES.iter().filter_map(|factor| stretched(&subject.input, *factor));
-            let probe = |input| Probe::new(input, Purpose::Stretch, subject.seed);
+            let probe = |input| self.probe(input, Purpose::Stretch, subject.seed);
             probes.extend(stretched.map(probe));
         }
     }
@@ -168,9 +164,8 @@ impl Trouble {
     fn second(&self, subject: &Subject, probes: &mut Vec<Probe>) {
         let by_chance = self.subjects.iter().any(|subject| subject.by_chance);
         if !by_chance && subject.because != Because::Asks {
-            let mut company = Probe::new(subject.input.clone(), Purpose::Trouble, subject.seed);
+            let mut company = self.probe(subject.input.clone(), Purpose::Trouble, subject.seed);
             company.conditions.burst = Some(COMPANY);
-            company.conditions.upstream = self.upstream();
             probes.push(company);
         }
         let asks = matches!(subject.because, Because::Ordinary | Because::Asks);
@@ -197,10 +192,13 @@ impl Trouble {
     }
 
     fn faulty(&self, subject: &Subject, mode: FaultMode, when: When) -> Probe {
-        let mut probe = Probe::new(subject.input.clone(), Purpose::Trouble, subject.seed);
+        let mut probe = self.probe(subject.input.clone(), Purpose::Trouble, subject.seed);
         probe.conditions.faults = vec![Fault { mode, when }];
-        probe.conditions.upstream = self.upstream();
         probe
+    }
+
+    fn probe(&self, input: Input, purpose: Purpose, seed: u64) -> Probe {
+        Probe { conditions: self.peace.clone(), ..Probe::new(input, purpose, seed) }
     }
 }
 

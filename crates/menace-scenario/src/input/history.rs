@@ -1,15 +1,23 @@
 //! Inputs that were worth keeping, one per line:
 //! `{"section": "shop/models.py::f", "input": {"args": [], "kwargs": {}, "receiver": null},
 //! "verdict": "returned", "new_lines": 3}`.
+//!
+//! Reading and writing the file belongs to `menace-loop`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use serde::{Deserialize, Serialize};
 
-use menace_model::{FixtureFile, Fixtures, SectionId, Value, Verdict};
+use menace_model::{FixtureFile, Fixtures, Intent, SectionId, Value, Verdict};
 
 use super::Input;
 use super::records::RecordError;
+
+/// The most lines of a section, and of all of them.
+const MOST_OF_SECTION: usize = 16;
+const MOST: usize = 20_000;
+/// The longest line that is worth its place.
+const LONGEST: usize = 4096;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct Line {
@@ -33,6 +41,17 @@ pub(crate) struct Kept {
     pub files: Vec<FixtureFile>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub environment: Vec<(String, String)>,
+    #[serde(default = "usual", skip_serializing_if = "is_usual")]
+    pub intent: Intent,
+}
+
+fn usual() -> Intent {
+    Intent::Valid
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
+fn is_usual(intent: &Intent) -> bool {
+    *intent == usual()
 }
 
 /// What earlier runs kept, by section; the newest first.
@@ -60,7 +79,31 @@ impl History {
     }
 }
 
-/// The line that keeps an input; none when it has no notation.
+/// The text of a history file with lines added: none twice, of each section and of all the newest.
+/// What cannot be read stays as it is.
+pub fn with_lines(text: &str, new: &[String]) -> String {
+    let mut seen: HashSet<(SectionId, String)> = HashSet::new();
+    let mut of_section: HashMap<SectionId, usize> = HashMap::new();
+    let mut all: Vec<&str> = Vec::new();
+    // The newest of equal ones stays where it is: what is worth most is read first.
+    let lines = text.lines().chain(new.iter().map(String::as_str));
+    for line in lines.rev().filter(|line| !line.trim().is_empty()) {
+        if let Ok(Line { section, input, .. }) = serde_json::from_str(line) {
+            let is_new = seen.insert((section.clone(), format!("{input:?}")));
+            let count = of_section.entry(section).or_default();
+            if !is_new || *count == MOST_OF_SECTION {
+                continue;
+            }
+            *count += 1;
+        }
+        if all.len() < MOST {
+            all.push(line);
+        }
+    }
+    all.iter().rev().flat_map(|line| [line, "\n"]).collect()
+}
+
+/// The line that keeps an input; none when it has no notation, or is too long for its worth.
 pub fn line(
     section: &SectionId,
     input: &Input,
@@ -73,8 +116,10 @@ pub fn line(
         kwargs: input.kwargs.clone(),
         files: input.fixtures.files.clone(),
         environment: input.fixtures.environment.clone(),
+        intent: input.intent,
     };
-    serde_json::to_string(&Line { section: section.clone(), input, verdict, new_lines }).ok()
+    let line = Line { section: section.clone(), input, verdict, new_lines };
+    serde_json::to_string(&line).ok().filter(|line| line.len() <= LONGEST)
 }
 
 impl Kept {
@@ -109,7 +154,6 @@ mod named {
 mod tests {
     use super::*;
     use crate::input::Strategy;
-    use menace_model::Intent;
 
     #[test]
     fn what_is_written_is_read_back() {
@@ -122,7 +166,7 @@ mod tests {
                 files: vec![FixtureFile { path: "x.txt".to_owned(), content: vec![1, 2] }],
                 environment: vec![("A".to_owned(), "b".to_owned())],
             },
-            intent: Intent::Valid,
+            intent: Intent::Boundary,
             strategy: Strategy::Smart,
         };
         let line = line(&section, &input, Verdict::Returned, 3).expect("a line");
@@ -133,7 +177,35 @@ mod tests {
             (&kept.receiver, &kept.args, &kept.kwargs),
             (&input.receiver, &input.args, &input.kwargs)
         );
-        assert_eq!(kept.fixtures(), input.fixtures);
+        assert_eq!((kept.fixtures(), kept.intent), (input.fixtures, input.intent));
+    }
+
+    fn numbered(name: &str, number: i64) -> String {
+        let input = Input {
+            receiver: None,
+            args: vec![Value::Int(number)],
+            kwargs: Vec::new(),
+            fixtures: Fixtures::default(),
+            intent: Intent::Valid,
+            strategy: Strategy::Smart,
+        };
+        let section = SectionId::new("shop/models.py", name);
+        line(&section, &input, Verdict::Returned, number.unsigned_abs()).expect("a line")
+    }
+
+    #[test]
+    fn what_is_added_is_there_once_and_the_oldest_goes() {
+        let old: String = (0..20).map(|number| numbered("f", number) + "\n").collect();
+        let old = format!("mine\n{}\n{old}", numbered("g", 7));
+        let text = with_lines(&old, &[numbered("f", 100), numbered("f", 18)]);
+        let (history, problems) = History::read(&text, "history.jsonl");
+        assert_eq!(problems.len(), 1, "what somebody else wrote stays: {text}");
+        let of = |name| history.of(&SectionId::new("shop/models.py", name)).iter();
+        let numbers: Vec<&Value> = of("f").map(|kept| &kept.args[0]).collect();
+        assert_eq!(numbers.len(), MOST_OF_SECTION);
+        assert_eq!(numbers[..3], [&Value::Int(18), &Value::Int(100), &Value::Int(19)]);
+        assert_eq!(of("g").count(), 1);
+        assert_eq!(with_lines(&text, &[numbered("f", 18)]), text);
     }
 
     #[test]

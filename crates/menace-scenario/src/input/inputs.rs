@@ -259,7 +259,10 @@ impl<'a> Inputs<'a> {
         if good.is_empty() {
             good = vec![Way::Signature];
         }
-        let bad = [Way::Hostile, Way::Misuse].into_iter().filter(wanted).collect();
+        // The intensity is the share of hostile inputs; of misuse there is always some.
+        let is_hostile = self.settings.threat.share() > 0.0;
+        let bad = [Way::Hostile, Way::Misuse].into_iter();
+        let bad = bad.filter(|way| wanted(way) && (is_hostile || *way == Way::Misuse)).collect();
         let plugged = self.settings.plugged.get(&self.section.id);
         let added = plugged.map_or(&[][..], |plugged| plugged.added.as_slice()).iter();
         Stream {
@@ -403,7 +406,7 @@ impl<'a> Inputs<'a> {
                     args: kept.args.clone(),
                     kwargs: kept.kwargs.clone(),
                     fixtures: kept.fixtures(),
-                    intent: Intent::Valid,
+                    intent: kept.intent,
                     strategy,
                 });
             }
@@ -681,7 +684,8 @@ pub struct Stream<'a> {
 }
 
 impl Stream<'_> {
-    fn has_bad(&self) -> bool {
+    /// Where the good ways have nothing new any more, bad ones follow, unless they are not wanted much.
+    fn goes_on(&self) -> bool {
         !self.bad.is_empty() && self.inputs.settings.threat.share() > 0.0
     }
 
@@ -708,7 +712,7 @@ impl Stream<'_> {
         let is_due = bad_before(self.index + 1) > bad_before(self.index)
             || (self.index + 1 == FIRST_BAD && bad_before(FIRST_BAD) == 0)
             || self.is_dry;
-        let is_bad = self.has_bad() && is_due;
+        let is_bad = !self.bad.is_empty() && is_due;
         self.index += 1;
         let ways = if is_bad { &self.bad } else { &self.good };
         let turn = &mut self.turns[usize::from(is_bad)];
@@ -758,7 +762,7 @@ impl Iterator for Stream<'_> {
             return if self.stubs.is_empty() { None } else { Some(self.stubs.remove(0)) };
         }
         let input = self.fresh();
-        if input.is_some() || self.is_dry || !self.has_bad() {
+        if input.is_some() || self.is_dry || !self.goes_on() {
             return input;
         }
         self.is_dry = true;

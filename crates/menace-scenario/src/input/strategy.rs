@@ -59,6 +59,11 @@ impl Strategy {
         }
     }
 
+    /// What it makes is of the declared types.
+    pub fn follows_types(self) -> bool {
+        matches!(self, Self::Signature | Self::Smart | Self::Random)
+    }
+
     /// It makes what no well-meaning caller passes.
     pub fn is_bad(self) -> bool {
         matches!(self, Self::Hostile | Self::Misuse)

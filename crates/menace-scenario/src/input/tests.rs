@@ -2,9 +2,11 @@
 
 use menace_model::{Classes, Hints, Intent, ParamKind, Section, Seed, TypeNames, Value};
 
+use super::history::History;
 use super::infer::annotation;
 use super::make::new;
-use super::{Facts, Input, InputSettings, Inputs, Strategy, Threat};
+use super::templates::Templates;
+use super::{Facts, Input, InputSettings, Inputs, Strategy, Threat, records};
 
 /// A parameter as it stands in a signature: `text: str`, `*rest`, `**options: int`.
 fn param(source: &str) -> serde_json::Value {
@@ -292,4 +294,103 @@ fn a_generic_class_is_made_of_what_it_is_a_class_of() {
         _ => false,
     };
     assert!(edges.iter().any(is_huge), "{edges:?}");
+}
+
+fn has_code_point(edge: &Value, is_it: impl Fn(u32) -> bool) -> bool {
+    matches!(edge, Value::Str(text) if text.code_points().any(is_it))
+}
+
+fn has_class(edge: &Value, name: &str) -> bool {
+    matches!(edge, Value::New { class, .. } if class.to_string() == name)
+}
+
+/// A moment of that year, that knows its zone or does not.
+fn is_moment(edge: &Value, year: i64, is_aware: bool) -> bool {
+    let Value::New { class, args, kwargs } = edge else { return false };
+    let zone = args.iter().chain(kwargs.iter().map(|(_, value)| value));
+    let has_zone = zone.into_iter().any(|value| format!("{value:?}").contains("timezone"));
+    class.qualname() == "datetime" && args[0] == Value::Int(year) && has_zone == is_aware
+}
+
+#[test]
+fn every_type_is_tried_at_its_edges() {
+    type Is = fn(&Value) -> bool;
+    let table: [(&str, &str, Is); 15] = [
+        ("float", "no number", |it| matches!(it, Value::Float(number) if number.is_nan())),
+        ("float", "infinity", |it| *it == Value::Float(f64::INFINITY)),
+        ("float", "the other infinity", |it| *it == Value::Float(f64::NEG_INFINITY)),
+        ("int", "10**400", |it| *it == huge()),
+        ("int", "zero", |it| *it == Value::Int(0)),
+        ("int", "negative", |it| matches!(it, Value::Int(number) if *number < 0)),
+        ("str", "empty", |it| *it == Value::from("")),
+        ("str", "a surrogate", |it| has_code_point(it, |one| (0xd800..0xe000).contains(&one))),
+        ("str", "combining", |it| has_code_point(it, |one| (0x300..0x370).contains(&one))),
+        ("str", "right to left", |it| has_code_point(it, |one| (0x590..0x600).contains(&one))),
+        ("str", "NUL", |it| has_code_point(it, |one| one == 0)),
+        ("list", "deep", |it| has_class(it, "pickle:loads")),
+        ("list", "cyclic", |it| matches!(it, Value::Shared { .. })),
+        ("dict", "deep", |it| has_class(it, "pickle:loads")),
+        ("dict", "cyclic", |it| matches!(it, Value::Shared { .. })),
+    ];
+    for (kind, what, is) in table {
+        let edges = edges_of(kind);
+        assert!(edges.iter().any(is), "no {kind} that is {what}: {edges:?}");
+    }
+    let moments = edges_of("datetime.datetime");
+    for year in [1, 9999] {
+        for is_aware in [false, true] {
+            let found = moments.iter().any(|it| is_moment(it, year, is_aware));
+            assert!(found, "year {year}, aware: {is_aware}: {moments:?}");
+        }
+    }
+}
+
+#[test]
+fn ways_to_make_inputs_take_turns_in_a_fixed_order() {
+    let mut world = World::default();
+    let section = section("f", &["name: str"]).id;
+    let kept = r#"{"section": "m.py::f", "input": {"args": ["old"]}, "verdict": "returned"}"#;
+    world.settings.history = History::read(kept, "history").0;
+    let templates = r#"{"m.py::f": [{"name": "template"}]}"#;
+    world.settings.templates = Templates::read(templates, "templates").expect("templates");
+    let written = records::read(&serde_json::json!([{"name": "written"}]), "model");
+    world.settings.synthetic.insert(section.clone(), written.expect("records"));
+    world.settings.threat = Threat::new(0.5, 1 << 20);
+    let made = world.with(&["name: str"], |inputs| inputs.take(60, Seed(1)));
+    let mut order: Vec<Strategy> = Vec::new();
+    for input in made.iter().filter(|input| !input.strategy.is_bad()) {
+        if !order.contains(&input.strategy) {
+            order.push(input.strategy);
+        }
+    }
+    // Examples tell more of a section than realistic data: where calls are few, they come before it.
+    let expected = [
+        Strategy::History,
+        Strategy::Templates,
+        Strategy::Signature,
+        Strategy::Synthetic,
+        Strategy::Smart,
+        Strategy::Random,
+    ];
+    assert_eq!(order, expected);
+    // Bad ones come in between, as many as the intensity says.
+    let bad = |strategy| made.iter().position(|input| input.strategy == strategy).expect("one");
+    assert!(bad(Strategy::Hostile) < bad(Strategy::Misuse));
+
+    let stubs = records::read(&serde_json::json!([{"name": "given"}]), "SANDBOX_INPUT_STUBS");
+    world.settings.stubs = stubs.expect("records");
+    let made = world.with(&["name: str"], |inputs| inputs.take(60, Seed(1)));
+    assert!(made.len() == 1 && made[0].strategy == Strategy::Stubs, "{made:?}");
+}
+
+#[test]
+fn without_any_intensity_nothing_is_hostile_and_some_is_misuse() {
+    let mut world = World::default();
+    world.settings.threat = Threat::new(0.0, 1 << 20);
+    for strategies in [vec![], vec![Strategy::Misuse]] {
+        world.settings.strategies = strategies;
+        let made = world.with(&["name: str"], |inputs| inputs.take(30, Seed(1)));
+        let count = |strategy| made.iter().filter(|input| input.strategy == strategy).count();
+        assert_eq!((count(Strategy::Hostile), count(Strategy::Misuse)), (0, 1));
+    }
 }

@@ -13,6 +13,34 @@ const LEAVES: [&str; 16] = [
 const CHANGES: [&str; 9] =
     ["set", "configure", "chdir", "cd", "install", "register", "setup", "init", "load"];
 
+/// Words in the name of a section that is meant to keep what it is given.
+const KEEPS: [&str; 20] = [
+    "add",
+    "append",
+    "push",
+    "put",
+    "insert",
+    "enqueue",
+    "record",
+    "log",
+    "track",
+    "store",
+    "save",
+    "remember",
+    "cache",
+    "cached",
+    "memoize",
+    "learn",
+    "subscribe",
+    "collect",
+    "emit",
+    "publish",
+];
+/// What a call keeps is worth a word from so many bytes on.
+const NOTICED_BYTES: u64 = 256;
+/// Steps that have to be seen.
+const ENOUGH: usize = 6;
+
 pub(super) fn shared_state(witness: &Witness<'_>) -> Option<Weakness> {
     let changed = &witness.outcome.changed;
     if !has_ended(witness.outcome) {
@@ -52,6 +80,27 @@ pub(super) fn leak(witness: &Witness<'_>) -> Option<Weakness> {
     let descriptors = left.descriptors.iter().map(|name| format!("the descriptor {name}"));
     let what = threads.chain(processes).chain(descriptors).next()?;
     Some(Weakness::new(WeaknessKind::Leak, format!("{what} was left")))
+}
+
+/// Memory that every one of many equal calls keeps.
+pub(super) fn kept(witness: &Witness<'_>) -> Option<Weakness> {
+    let Outcome { steps, .. } = witness.outcome;
+    if witness.call.again == 0 || says(witness.section, &KEEPS) || says(witness.section, &CHANGES) {
+        return None;
+    }
+    // Whoever fills something that was given a size has filled it by the middle.
+    let late = steps.get(steps.len() / 2..)?;
+    let held: Vec<u64> = late.iter().map(|step| step.held_bytes).collect::<Option<_>>()?;
+    let (first, last) = (*held.first()?, *held.last()?);
+    let grown = held.windows(2).filter(|two| two[1] > two[0]).count();
+    let between = held.len() - 1;
+    let each = last.checked_sub(first)? / (between.max(1) as u64);
+    let is_steady = between >= ENOUGH && 2 * grown > between;
+    let all_returned = steps.iter().all(|step| step.verdict == Verdict::Returned);
+    (is_steady && all_returned && each >= NOTICED_BYTES).then(|| {
+        let what = format!("each of {} equal calls keeps about {each} bytes", steps.len());
+        Weakness::new(WeaknessKind::Leak, what)
+    })
 }
 
 fn has_ended(outcome: &Outcome) -> bool {

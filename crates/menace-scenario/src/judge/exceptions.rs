@@ -60,6 +60,11 @@ fn fits(witness: &Witness<'_>, exception: &Raised, given: &Given) -> bool {
     if is_a(exception, "KeyError") && (given.mapping || given.object) {
         return witness.accepted;
     }
+    let is_about_nothing = exception.message.contains("'NoneType'");
+    if given.returned && is_about_nothing {
+        // What a method returned was nothing, and became a part of the input all the same.
+        return false;
+    }
     if is_a(exception, "TypeError") || is_a(exception, "AttributeError") {
         return of_type && witness.accepted || declared && in_own_code && !given.mapping;
     }

@@ -2,7 +2,7 @@
 
 use menace_model::{FaultMode, FileChange, Touched, Verdict};
 
-use super::{Weakness, WeaknessKind, Witness};
+use super::{Weakness, WeaknessKind, Witness, is_a};
 
 /// Faults that stop a write half-way. Flipped bits are nobody's fault but the disk's.
 const INTERRUPTS: [FaultMode; 3] = [FaultMode::Disk, FaultMode::Timeout, FaultMode::Memory];
@@ -12,6 +12,10 @@ pub(super) fn judge(witness: &Witness<'_>) -> Option<Weakness> {
     let interrupted =
         outcome.felt.iter().any(|felt| INTERRUPTS.contains(&felt.mode) && felt.struck > 0);
     if !interrupted || alone.verdict != Verdict::Returned {
+        return None;
+    }
+    let of_database = outcome.exception.as_ref().is_some_and(|one| is_a(one, "sqlite3.Error"));
+    if of_database || mends_itself(&outcome.files.touched) {
         return None;
     }
     let lasting = |file: &&Touched| !file.path.starts_with("/tmp") && file.hash.is_some();
@@ -38,6 +42,14 @@ pub(super) fn judge(witness: &Witness<'_>) -> Option<Weakness> {
         }
     }
     None
+}
+
+/// A journal beside a file: a database takes back what was not finished when it is opened again.
+fn mends_itself(touched: &[Touched]) -> bool {
+    touched.iter().any(|journal| {
+        let base = ["-journal", "-wal"].iter().find_map(|end| journal.path.strip_suffix(end));
+        base.is_some_and(|base| touched.iter().any(|file| file.path == base))
+    })
 }
 
 /// Whether what is there is surely not what should be. Without a hash it may be what it was.

@@ -20,6 +20,8 @@ pub(super) struct Given {
     pub cycle: bool,
     /// Something that is built by calling, whose behaviour is its own.
     pub object: bool,
+    /// What a method of the repository returned: it may be nothing.
+    pub returned: bool,
     /// A callable or an object that was made up: nobody knows whether it is what is wanted.
     pub made_up: bool,
     /// A callable that raises: whatever comes of it is not the section's own.
@@ -28,11 +30,26 @@ pub(super) struct Given {
     largest: u64,
 }
 
+/// `Decimal('NaN')`, `Decimal('sNaN')`, `Decimal('Infinity')`.
+fn is_no_number(value: &Value) -> bool {
+    let Value::New { class, args, .. } = value else { return false };
+    let text = match args.first() {
+        Some(Value::Str(text)) => text.as_str().unwrap_or_default().to_ascii_lowercase(),
+        _ => return false,
+    };
+    class.module() == "decimal" && (text.contains("nan") || text.contains("inf"))
+}
+
 impl Given {
     pub(super) fn of(call: &Call) -> Self {
         let mut given = Self::default();
         for value in call.args.iter().chain(call.kwargs.iter().map(|(_, value)| value)) {
             given.size = given.size.saturating_add(given.look_at(value));
+        }
+        if let Some(receiver) = &call.receiver {
+            let mut on = Self::default();
+            on.look_at(receiver);
+            given.returned |= on.returned;
         }
         given
     }
@@ -95,6 +112,8 @@ impl Given {
                         | Value::Async(_)
                 );
                 self.object |= matches!(value, Value::New { .. } | Value::Method { .. });
+                self.returned |= matches!(value, Value::Method { .. });
+                self.extreme_number |= is_no_number(value);
                 let mut size: u64 = 8;
                 value.each_child(&mut |child| size = size.saturating_add(self.look_at(child)));
                 size

@@ -9,6 +9,16 @@ pub const MARKER: &str = "menace_was_here";
 /// A line of `/etc/passwd` as guests see it.
 const PASSWD: &str = "sandbox:x:1000:";
 
+/// What SQLite says of a query that it cannot read; other complaints are about files and locks.
+const MISREAD: [&str; 6] = [
+    "syntax error",
+    "unrecognized token",
+    "incomplete input",
+    "no such column",
+    "no such function",
+    "unterminated",
+];
+
 /// Parameters that say themselves that any path will do.
 const PATHS: [&str; 9] =
     ["path", "file", "filename", "filepath", "src", "dst", "source", "target", "directory"];
@@ -25,6 +35,7 @@ pub(super) fn judge(witness: &Witness<'_>) -> Option<Weakness> {
     }
     if let Some(exception) = &outcome.exception
         && is_a(exception, "sqlite3.OperationalError")
+        && MISREAD.iter().any(|words| exception.message.contains(words))
     {
         let weakness = Weakness::new(WeaknessKind::Injection, "a part of the input became SQL");
         return Some(weakness.at(exception));

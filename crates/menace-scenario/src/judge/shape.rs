@@ -10,19 +10,34 @@ pub struct Shape(String);
 
 impl Shape {
     pub fn of(call: &Call) -> Self {
-        let mut text = String::new();
-        for value in &call.args {
-            text.push_str(&name(value, 0));
-            text.push(',');
-        }
-        for (keyword, value) in &call.kwargs {
-            text.push_str(keyword);
-            text.push('=');
-            text.push_str(&name(value, 0));
-            text.push(',');
-        }
-        Self(text)
+        Self(arguments(call).map(|(keyword, value)| keyword + &name(value, 0) + ",").collect())
     }
+
+    /// The shapes of the same call with one list or set of it empty: that is of the same type.
+    pub fn with_less(call: &Call) -> impl Iterator<Item = Self> {
+        let names: Vec<String> =
+            arguments(call).map(|(keyword, value)| keyword + &name(value, 0) + ",").collect();
+        let emptied = arguments(call).enumerate().filter_map(|(at, (keyword, value))| {
+            let empty = match value {
+                Value::List(items) if !items.is_empty() => "[]",
+                Value::Set(items) if !items.is_empty() => "{}",
+                Value::FrozenSet(items) if !items.is_empty() => "f{}",
+                _ => return None,
+            };
+            Some((at, keyword + empty + ","))
+        });
+        let emptied: Vec<_> = emptied.collect();
+        emptied.into_iter().map(move |(at, empty)| {
+            let mut names = names.clone();
+            names[at] = empty;
+            Self(names.concat())
+        })
+    }
+}
+
+fn arguments(call: &Call) -> impl Iterator<Item = (String, &Value)> {
+    let named = call.kwargs.iter().map(|(keyword, value)| (format!("{keyword}="), value));
+    call.args.iter().map(|value| (String::new(), value)).chain(named)
 }
 
 fn name(value: &Value, depth: usize) -> String {

@@ -1,7 +1,7 @@
 use menace_model::{
     Asked, BurstReport, Call, Conditions, Fault, FaultMode, Felt, FileChange, Files, Frame, How,
-    Intent, ModuleRef, Outcome, PyStr, Raised, Returned, Stage, Target, Touched, UpstreamReport,
-    Value, Verdict, When,
+    Intent, ModuleRef, Outcome, PyStr, Raised, Returned, Stage, StepReport, Target, Touched,
+    UpstreamReport, Value, Verdict, When,
 };
 
 use super::*;
@@ -169,6 +169,31 @@ fn what_stays_open_is_a_leak_unless_it_was_handed_out() {
     assert_eq!(judged(&call(vec![]), &outcome), None);
 }
 
+/// Many equal calls, of which number `n` began with `held(n)` bytes.
+fn weighed(count: u64, held: impl Fn(u64) -> u64) -> Outcome {
+    let step = |number| StepReport {
+        held_bytes: Some(held(number)),
+        ..StepReport::of(Verdict::Returned, Stage::Call)
+    };
+    Outcome { steps: (0..count).map(step).collect(), value: None, ..returned("ok") }
+}
+
+#[test]
+fn what_every_call_keeps_is_a_leak_unless_it_comes_to_an_end() {
+    let call = Call { again: 99, ..call(vec![]) };
+    let leaking = weighed(100, |number| 5000 + 1000 * number);
+    assert_eq!(judged(&call, &leaking), Some(WeaknessKind::Leak));
+    let bounded = weighed(100, |number| 5000 + 1000 * number.min(40));
+    assert_eq!(judged(&call, &bounded), None);
+    let little = weighed(100, |number| 5000 + 100 * number);
+    assert_eq!(judged(&call, &little), None);
+    let once = weighed(100, |number| if number > 80 { 900_000 } else { 5000 });
+    assert_eq!(judged(&call, &once), None);
+    let mut failing = leaking;
+    failing.steps[7].verdict = Verdict::Raised;
+    assert_eq!(judged(&call, &failing), None);
+}
+
 #[test]
 fn a_changed_default_is_seen_by_the_next_caller() {
     let mut outcome = returned("ok");
@@ -256,8 +281,16 @@ fn hostile_input_must_stay_input() {
         hash: None,
     }];
     assert_eq!(judged(&hostile("; touch"), &made), Some(WeaknessKind::Injection));
-    let sql = raised("sqlite3.OperationalError", &["sqlite3.DatabaseError"]);
-    assert_eq!(judged(&hostile("' OR 1=1"), &sql), Some(WeaknessKind::Injection));
+    let complains = |message: &str| {
+        let mut outcome = raised("sqlite3.OperationalError", &["sqlite3.DatabaseError"]);
+        let exception = outcome.exception.as_mut().expect("an exception");
+        exception.message = message.to_owned();
+        outcome
+    };
+    let misread = complains("near \"OR\": syntax error");
+    assert_eq!(judged(&hostile("' OR 1=1"), &misread), Some(WeaknessKind::Injection));
+    let locked = complains("database is locked");
+    assert_ne!(judged(&hostile("' OR 1=1"), &locked), Some(WeaknessKind::Injection));
     let page = returned(&format!("<p><script>{MARKER}</script></p>"));
     assert_eq!(judged(&hostile("<script>"), &page), Some(WeaknessKind::Injection));
     let echo = returned(&format!("<script>{MARKER}</script>"));
@@ -276,4 +309,87 @@ fn shapes_are_types_without_values() {
     assert_eq!(shape(list(&[1])), shape(list(&[2, 3])));
     let dict = |key: &str| Value::Dict(vec![(Value::from(key), Value::Int(1))]);
     assert_ne!(shape(dict("a")), shape(dict("b")));
+}
+
+#[test]
+fn a_list_without_items_has_the_type_of_one_with_items() {
+    let numbers = Value::List(vec![Value::Int(1)]);
+    let customer = made(("shop", "Customer"), Vec::new());
+    let answered = call(vec![numbers.clone(), customer.clone(), numbers.clone()]);
+    let less: Vec<Shape> = Shape::with_less(&answered).collect();
+    let empty = || Value::List(Vec::new());
+    let one = call(vec![empty(), customer.clone(), numbers.clone()]);
+    let other = call(vec![numbers.clone(), customer, empty()]);
+    assert_eq!(less, [Shape::of(&one), Shape::of(&other)]);
+    // Keys are asked for by name: an empty dictionary lacks what another one has.
+    let dict = Value::Dict(vec![(Value::from("a"), Value::Int(1))]);
+    assert_eq!(Shape::with_less(&call(vec![dict])).count(), 0);
+}
+
+fn made(class: (&str, &str), args: Vec<Value>) -> Value {
+    let class = menace_model::Reference::new(class.0, class.1).unwrap();
+    Value::New { class, args, kwargs: Vec::new() }
+}
+
+#[test]
+fn a_query_that_cannot_be_read_is_an_injection_and_a_file_that_cannot_be_opened_is_none() {
+    let hostile = Call { intent: Intent::Hostile, ..call(vec![Value::from("' --")]) };
+    let said = |message: &str| {
+        let mut outcome = raised("sqlite3.OperationalError", &["sqlite3.DatabaseError"]);
+        if let Some(exception) = &mut outcome.exception {
+            exception.message = message.to_owned();
+        }
+        judged(&hostile, &outcome)
+    };
+    assert_eq!(said("near \"--\": syntax error"), Some(WeaknessKind::Injection));
+    assert_eq!(said("unable to open database file"), None);
+    assert_eq!(said("disk I/O error"), None);
+}
+
+#[test]
+fn decimals_that_are_no_numbers_blame_nobody() {
+    let decimal = |text: &str| call(vec![made(("decimal", "Decimal"), vec![Value::from(text)])]);
+    let outcome = raised("TypeError", &[]);
+    let accepted = |call: &Call| {
+        let witness = Witness {
+            section: "f",
+            params: &[],
+            call,
+            outcome: &outcome,
+            alone: None,
+            accepted: true,
+            annotated: true,
+            ends: false,
+        };
+        weakness(&witness).is_some()
+    };
+    assert!(accepted(&decimal("1.5")));
+    assert!(!accepted(&decimal("sNaN")));
+    assert!(!accepted(&decimal("-Infinity")));
+}
+
+#[test]
+fn a_database_with_a_journal_mends_itself() {
+    let touched = |path: &str, hash: &str| Touched {
+        path: path.to_owned(),
+        what: FileChange::Created,
+        bytes: 1,
+        hash: Some(hash.to_owned()),
+    };
+    let files = |touched: Vec<Touched>| {
+        let total = touched.len() as u64;
+        Files { touched, total }
+    };
+    let alone = Outcome { files: files(vec![touched("a.db", "whole")]), ..returned("1") };
+    let felt =
+        vec![Felt { mode: FaultMode::Disk, offered: 2, struck: 1, first: None, last_ms: None }];
+    let half = |more: Vec<Touched>| Outcome {
+        files: files([vec![touched("a.db", "half")], more].concat()),
+        felt: felt.clone(),
+        ..raised("OSError", &[])
+    };
+    let input = call(Vec::new());
+    let judged = |outcome: &Outcome| judged_with(&input, outcome, Some(&alone));
+    assert_eq!(judged(&half(Vec::new())), Some(WeaknessKind::PartialWrite));
+    assert_eq!(judged(&half(vec![touched("a.db-journal", "x")])), None);
 }

@@ -1,6 +1,8 @@
 //! Which presets a run has: from files, from `SANDBOX_ENV_PRESETS`, canonical, or generated.
 
-use menace_model::Seed;
+use std::sync::Arc;
+
+use menace_model::{Mock, Seed};
 use menace_settings::{PresetMode, Settings};
 
 use crate::Problems;
@@ -23,6 +25,8 @@ pub struct Choice<'a> {
     pub files: &'a [PresetFile],
     /// `--preset-count`.
     pub count: Option<u32>,
+    /// What others answered once, for whoever calls out under any of them.
+    pub recordings: Arc<[Mock]>,
     pub seed: Seed,
 }
 
@@ -31,6 +35,15 @@ impl Choice<'_> {
     /// wins; a list of the user's is to be completed with [`super::missing`].
     pub fn presets(&self, run: usize) -> Result<Vec<Preset>, Problems> {
         let presets = self.chosen(run)?;
+        for preset in &presets {
+            tracing::debug!(
+                target: "menace_scenario::preset",
+                run,
+                preset = preset.name(),
+                origin = preset.origin.as_str(),
+                "took a preset"
+            );
+        }
         let values = Values::of_settings(self.settings);
         presets.iter().map(|preset| preset.under(&values)).collect()
     }
@@ -82,6 +95,7 @@ mod tests {
             profiles: &profiles,
             files: &files,
             count: None,
+            recordings: Arc::default(),
             seed: Seed(1),
         };
         choice.presets(run).unwrap()

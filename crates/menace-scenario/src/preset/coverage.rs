@@ -3,8 +3,8 @@
 
 use std::fmt;
 
-use menace_model::Seed;
-use menace_settings::{KeywordProfiles, ScenarioSeverity};
+use menace_model::{Burst, Seed};
+use menace_settings::{KeywordProfiles, ScenarioSeverity, Within};
 
 use crate::Problems;
 
@@ -60,8 +60,8 @@ fn covers(preset: &Preset, profile: &Profile) -> bool {
         .is_some_and(|level| reaches(preset, &level.values, profile))
 }
 
-/// Whether a preset has the effect of these values: their failure modes and their latency; for a
-/// profile of the user's that has neither, all of its keys.
+/// Whether a preset has the effect of these values: their failure modes and their latency, as hard as
+/// they are; for a profile of the user's that has neither, all of its keys.
 fn reaches(preset: &Preset, values: &Values, profile: &Profile) -> bool {
     let own = preset.values();
     let modes = values.failure_modes.as_deref().unwrap_or_default();
@@ -74,8 +74,22 @@ fn reaches(preset: &Preset, values: &Values, profile: &Profile) -> bool {
             (wanted, found) => wanted == found,
         });
     }
-    let is_slow = own.network_latency_ms >= values.network_latency_ms;
-    is_slow && modes.iter().all(|mode| preset.acts(*mode))
+    modes.iter().all(|mode| preset.acts(*mode)) && is_as_hard(preset, values, profile)
+}
+
+/// Latency, intensity and company are not below these. A setting may have lowered what was made of the
+/// profile itself: that is what was asked for.
+fn is_as_hard(preset: &Preset, values: &Values, profile: &Profile) -> bool {
+    let is_of_users = matches!(preset.origin, PresetOrigin::StaticFile | PresetOrigin::Given);
+    if !is_of_users && preset.name().split('+').any(|name| profile.is_called(name)) {
+        return true;
+    }
+    let burst = preset.conditions(0).1.burst.unwrap_or(Burst { threads: 0, tasks: 0 });
+    let is_company = |given: u32, wanted: Option<u64>| u64::from(given) >= wanted.unwrap_or(0);
+    preset.values().network_latency_ms >= values.network_latency_ms
+        && values.threat_intensity.is_none_or(|it| preset.threat_intensity() >= it.fraction())
+        && is_company(burst.threads, values.thread_burst.map(Within::get))
+        && is_company(burst.tasks, values.async_task_burst.map(Within::get))
 }
 
 /// A module that was not put through a canonical scenario.
@@ -187,6 +201,24 @@ mod tests {
         let weak = r#"[{"NETWORK_LATENCY_MS": 99, "FAILURE_MODES": "hostile_input,user_misuse"},
                        {"FAILURE_MODES": "concurrency_spike"}]"#;
         assert_eq!(added(weak, "shop/core.py"), injected(&["high_latency_api"]));
+        let weak = r#"[{"FAILURE_MODES": "hostile_input,user_misuse", "THREAT_INTENSITY": 29},
+                       {"FAILURE_MODES": "concurrency_spike", "THREAD_BURST": 7},
+                       {"FAILURE_MODES": "concurrency_spike", "ASYNC_TASK_BURST": 1}]"#;
+        assert_eq!(added(weak, "shop/core.py"), injected(&CANONICAL));
+        let hard = r#"[{"FAILURE_MODES": "hostile_input,user_misuse", "THREAT_INTENSITY": 30},
+                       {"FAILURE_MODES": "concurrency_spike", "THREAD_BURST": 8,
+                        "ASYNC_TASK_BURST": 32, "NETWORK_LATENCY_MS": 100}]"#;
+        assert_eq!(added(hard, "shop/core.py"), []);
+    }
+
+    #[test]
+    fn what_a_setting_made_weaker_is_no_gap() {
+        let settings = r#"{"THREAT_INTENSITY": 5, "THREAD_BURST": 2, "NETWORK_LATENCY_MS": 1}"#;
+        let settings = read_one(settings, "test").unwrap().values().clone();
+        let (profiles, keywords) = (Profiles::built_in(), KeywordProfiles::default());
+        let added = missing(&[], "core.py", &profiles, &keywords, &settings, Seed(1)).unwrap();
+        let ran: Vec<(&str, &Preset)> = added.iter().map(|one| ("core.py", one)).collect();
+        assert_eq!(gaps(["core.py"], &ran, &profiles), Ok(Vec::new()));
     }
 
     #[test]

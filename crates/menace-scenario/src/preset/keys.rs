@@ -50,7 +50,7 @@ keys! {
     process_limit: Within<0, { 1 << 22 }> = "PROCESS_LIMIT" in limits.process_limit {
         default: "64; threads of a burst come on top",
         generated: "–",
-        held_by: "`cgroup_v2` or `cgroup_v1`, `rlimit`",
+        held_by: "`cgroup_v2` or `cgroup_v1`, else `rlimit`",
     }
     open_files_limit: Within<16, { 1 << 20 }> = "OPEN_FILES_LIMIT" in limits.open_files_limit {
         default: "1024",

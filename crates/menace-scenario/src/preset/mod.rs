@@ -38,6 +38,7 @@ use menace_model::Mock;
 use menace_settings::{FailureMode, ScenarioSeverity, StubStrategy};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
+use crate::input::Threat;
 use crate::{Problem, Problems};
 
 pub use choose::{Choice, PresetFile};
@@ -58,6 +59,8 @@ pub use reference::markdown;
 pub use unanswered::unanswered;
 
 const DEFAULT_THREAT: f64 = 0.5;
+/// What oversized inputs are measured against when no limit is set.
+const DEFAULT_MEMORY: u64 = 512 << 20;
 /// For a preset that nobody named.
 const UNNAMED: &str = "unnamed";
 
@@ -142,6 +145,12 @@ impl Preset {
     /// How aggressive inputs are, from 0 to 1.
     pub fn threat_intensity(&self) -> f64 {
         self.values.threat_intensity.map_or(DEFAULT_THREAT, menace_settings::Percent::fraction)
+    }
+
+    /// How bad its inputs are, and against how much memory.
+    pub fn threat(&self) -> Threat {
+        let memory = self.conditions(0).0.memory_bytes.unwrap_or(DEFAULT_MEMORY);
+        Threat::new(self.threat_intensity(), memory)
     }
 
     /// Keys that were given and that no sandbox of this kind can meet.

@@ -115,27 +115,29 @@ pub static MODES: &[Mode] = &[
     },
     Mode {
         mode: FailureMode::HostileInput,
-        meaning: "Inputs made to do harm; `THREAT_INTENSITY` says how bad.",
+        meaning: "Inputs made to do harm; `THREAT_INTENSITY` says how many, and how bad.",
         effect: Effect::Inputs(StubStrategy::Hostile),
         held_by: "the inputs",
     },
     Mode {
         mode: FailureMode::UserMisuse,
         meaning: "Missing and superfluous arguments, wrong types, wrong order, forbidden files; \
-                  `THREAT_INTENSITY` says how many mistakes at once.",
+                  `THREAT_INTENSITY` says how many inputs are so, at least one, and how many \
+                  mistakes they make at once.",
         effect: Effect::Inputs(StubStrategy::Misuse),
         held_by: "the inputs",
     },
     Mode {
         mode: FailureMode::SchemaDrift,
-        meaning: "Keys renamed, dropped or of another type in arguments, data files and answers: \
-                  at least one of each object.",
-        effect: fault(FaultMode::SchemaDrift, 0.1, 0.5, "keys"),
+        meaning: "Keys renamed, dropped or of another type: in arguments one of each object at \
+                  `low` and half of them at `high`, in data files and answers one of each kind of \
+                  record.",
+        effect: fault(FaultMode::SchemaDrift, 0.1, 0.5, "data files and answers"),
         held_by: "the inputs; `harness` for files and answers",
     },
     Mode {
         mode: FailureMode::FlakyUpstream,
-        meaning: "Whoever is called fails, is slow, or answers 5xx or nonsense.",
+        meaning: "Whoever is called refuses, falls silent, or answers 5xx or nonsense.",
         effect: fault(FaultMode::FlakyUpstream, 0.2, 0.7, "calls out"),
         held_by: "`harness`",
     },

@@ -52,6 +52,11 @@ impl Preset {
         let no_spike = "it has no effect without `concurrency_spike` in FAILURE_MODES";
         odd(thread_burst.is_some() && !spikes, "THREAD_BURST", no_spike);
         odd(async_task_burst.is_some() && !spikes, "ASYNC_TASK_BURST", no_spike);
+        let alone = "one at a time is no company: nothing runs beside it";
+        let one_thread = thread_burst.is_some_and(|burst| burst.get() == 1);
+        let one_task = async_task_burst.is_some_and(|burst| burst.get() == 1);
+        odd(spikes && one_thread, "THREAD_BURST", alone);
+        odd(spikes && one_task, "ASYNC_TASK_BURST", alone);
         let strategies = self.strategies();
         let is_threat = [StubStrategy::Hostile, StubStrategy::Misuse]
             .iter()
@@ -169,7 +174,12 @@ mod tests {
                 r#"{"THREAD_BURST": 1, "ASYNC_TASK_BURST": 1}"#,
                 &["THREAD_BURST", "ASYNC_TASK_BURST"][..],
             ),
-            (r#"{"THREAD_BURST": 1, "FAILURE_MODES": "concurrency_spike"}"#, &[]),
+            (r#"{"THREAD_BURST": 2, "FAILURE_MODES": "concurrency_spike"}"#, &[]),
+            (r#"{"THREAD_BURST": 1, "FAILURE_MODES": "concurrency_spike"}"#, &["THREAD_BURST"]),
+            (
+                r#"{"ASYNC_TASK_BURST": 1, "FAILURE_MODES": "concurrency_spike"}"#,
+                &["ASYNC_TASK_BURST"],
+            ),
             (r#"{"THREAT_INTENSITY": 1}"#, &["THREAT_INTENSITY"]),
             (r#"{"THREAT_INTENSITY": 1, "SANDBOX_STUB_STRATEGY": "smart,misuse"}"#, &[]),
             (r#"{"PACKET_DUPLICATION": 1, "SAFE_MODE": 1}"#, &["PACKET_DUPLICATION"]),

@@ -14,7 +14,8 @@ group! {
         /// Cycles in a row below the threshold before ROI counts as converged.
         roi_cycles: Option<NonZeroU64> = "ROI_CYCLES".flags(&["--roi-cycles"]);
 
-        /// A fixed threshold for diminishing ROI. Unset, it follows from the history.
+        /// A fixed threshold for diminishing ROI. Unset, it follows from the history, between the tolerance
+        /// and twice of it.
         roi_threshold: Option<f64> = "ROI_THRESHOLD";
 
         /// How sure the test must be before a module is flagged.

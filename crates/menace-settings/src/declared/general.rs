@@ -1,5 +1,6 @@
 //! What is run, how often, and where its data goes.
 
+use std::num::NonZeroU64;
 use std::path::PathBuf;
 
 use crate::group::group;
@@ -21,8 +22,9 @@ group! {
         /// Start with a sandbox run the first time the program is launched.
         auto_sandbox: bool = "AUTO_SANDBOX".default("1").recommended("1");
 
-        /// How many improvement cycles one run goes through at most.
-        cycles: u64 = "SANDBOX_CYCLES".default("5").recommended("5");
+        /// How many cycles a run goes through at most, where this is set and `--runs` is not given. A run that
+        /// is told neither goes through one.
+        cycles: NonZeroU64 = "SANDBOX_CYCLES".default("5").recommended("5");
 
         /// How many times the orchestrator starts a run; `0` means until it is stopped.
         run_cycles: u64 = "RUN_CYCLES".default("0").recommended("0");

@@ -1,7 +1,9 @@
 //! Where progress can be watched.
 
-use crate::Port;
+use std::path::PathBuf;
+
 use crate::group::group;
+use crate::{Host, Port, Secret};
 
 group! {
     /// Where progress can be watched.
@@ -16,5 +18,18 @@ group! {
 
         /// The port for the gauges of the self-tests.
         self_test_metrics: Port = "SELF_TEST_METRICS_PORT".default("8004").recommended("8004");
+
+        /// The address that the dashboard and the exporters listen on. One that other machines can
+        /// reach needs `DASHBOARD_TOKEN`.
+        host: Host = "DASHBOARD_HOST".default("127.0.0.1");
+
+        /// The secret that whoever looks must present, of 16 characters at least.
+        token: Option<Secret> = "DASHBOARD_TOKEN";
+
+        /// The certificate for HTTPS, in PEM. Needs the key as well.
+        ssl_cert: Option<PathBuf> = "DASHBOARD_SSL_CERT";
+
+        /// The private key of that certificate, in PEM.
+        ssl_key: Option<PathBuf> = "DASHBOARD_SSL_KEY";
     }
 }

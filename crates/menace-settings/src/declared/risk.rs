@@ -12,6 +12,12 @@ group! {
         impact_severity_config: PathBuf = "IMPACT_SEVERITY_CONFIG"
             .default("config/impact_severity.yaml");
 
+        /// A YAML file with profiles of your own that make metrics into ROI, laid over the built-in ones.
+        roi_profiles: PathBuf = "ROI_PROFILES".default("roi_profiles.yaml");
+
+        /// The profile that is used.
+        roi_profile: String = "ROI_PROFILE".default("default");
+
         /// The risk-adjusted return under which a workflow is put aside for a closer look.
         borderline_raroi_threshold: f64 = "BORDERLINE_RAROI_THRESHOLD".default("0");
 
@@ -22,5 +28,9 @@ group! {
         /// What follows: `auto` tries it in small at once, `queue` keeps it for later, `off` puts
         /// nothing aside.
         micropilot_mode: MicropilotMode = "MICROPILOT_MODE".default("auto");
+
+        /// A YAML file with the ROI that new workflows are expected to begin with.
+        foresight_templates: PathBuf = "FORESIGHT_TEMPLATES"
+            .default("configs/foresight_templates.yaml");
     }
 }

@@ -20,7 +20,8 @@ group! {
         /// The log of maintenance work.
         maintenance_db: PathBuf = "MAINTENANCE_DB".default("maintenance.db");
 
-        /// A history of ROI and resources that makes forecasts aware of resources.
+        /// A database with a history of ROI and resources. It has no effect yet: forecasts know the
+        /// resources that runs keep in `roi_history.json`.
         resource_db: Option<PathBuf> = "SANDBOX_RESOURCE_DB";
     }
 }

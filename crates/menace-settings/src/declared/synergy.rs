@@ -13,7 +13,8 @@ group! {
         /// at least three.
         cycles: Option<NonZeroU64> = "SYNERGY_CYCLES".flags(&["--synergy-cycles"]);
 
-        /// A fixed threshold for convergence. Unset, it follows from the history.
+        /// A fixed threshold for convergence: how far from zero synergy may be. Unset, how far it may be
+        /// from its own mean follows from how far predictions of it were off.
         threshold: Option<f64> = "SYNERGY_THRESHOLD".flags(&["--synergy-threshold"]);
 
         /// How many recent samples the adaptive threshold looks at.
@@ -27,7 +28,8 @@ group! {
         /// How sure the checks for convergence must be.
         confidence: Probability = "SYNERGY_CONFIDENCE".default("0.95");
 
-        /// The window of the moving average and of the test for stationarity.
+        /// The window of the moving average, of the rolling correlation and of the test for stationarity,
+        /// which looks at twelve values at least. Unset, all cycles that are looked at.
         ma_window: Option<NonZeroU64> = "SYNERGY_MA_WINDOW";
 
         /// How sure the test for stationarity (Dickey and Fuller) must be.
@@ -48,7 +50,8 @@ group! {
         /// The port of that exporter.
         metrics_port: Port = "SYNERGY_METRICS_PORT".default("8003").recommended("8003");
 
-        /// Time between two checks that the exporter still answers.
+        /// Time between two checks that the exporter still answers. Nothing needs it: the exporter is
+        /// part of the run, and ends with it.
         exporter_check_interval: Duration = "SYNERGY_EXPORTER_CHECK_INTERVAL".default("10")
             .recommended("10");
     }

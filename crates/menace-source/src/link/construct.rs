@@ -15,7 +15,8 @@ use std::sync::{Arc, OnceLock};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use menace_model::{
-    Blocked, Construction, Param, ParamKind, Section, SectionId, SectionKind, Step, TypeExpr,
+    Blocked, Construction, ConstructorCall, Param, ParamKind, Section, SectionId, SectionKind,
+    TypeExpr,
 };
 
 use super::resolve::Resolver;
@@ -37,7 +38,7 @@ pub(crate) struct Classes<'f> {
     /// The sections called `__init__` and `__new__`, by module and name; the last definition.
     constructors: FxHashMap<(usize, &'f str), &'f Section>,
     /// The call of each class, once somebody has asked for it.
-    steps: Vec<OnceLock<Step>>,
+    steps: Vec<OnceLock<ConstructorCall>>,
 }
 
 impl<'f> Classes<'f> {
@@ -142,7 +143,7 @@ impl<'f> Classes<'f> {
         Ok(())
     }
 
-    fn step(&self, id: ClassId) -> &Step {
+    fn step(&self, id: ClassId) -> &ConstructorCall {
         self.steps[id].get_or_init(|| self.find_step(id))
     }
 
@@ -176,7 +177,7 @@ impl<'f> Classes<'f> {
 /// A construction while it is being put together; every class in it is concrete.
 #[derive(Debug, Default)]
 struct Plan {
-    steps: Vec<Step>,
+    steps: Vec<ConstructorCall>,
     done: FxHashSet<ClassId>,
     under_way: Vec<ClassId>,
 }

@@ -16,9 +16,17 @@ mod walk;
 use menace_model::Numbers;
 use ruff_python_ast::ModModule;
 use ruff_python_parser::Parsed;
+use ruff_source_file::LineIndex;
 
 pub use complexity::{Block, BlockKind, Complexities};
 pub use lines::FStrings;
+
+/// Measures a text that is no file of its own; none for what is no Python.
+pub fn of_text(source: &str) -> Option<Numbers> {
+    let lines = LineIndex::from_source_text(source);
+    let parsed = crate::parse::parse(source, &lines).ok()?;
+    Some(measure(source, &parsed).0)
+}
 
 /// Measures one module, and every function and class in it.
 pub fn measure(source: &str, parsed: &Parsed<ModModule>) -> (Numbers, Complexities) {

@@ -13,6 +13,7 @@ mod env;
 mod functional;
 mod index;
 mod known;
+mod lines;
 mod passing;
 mod sites;
 #[cfg(test)]
@@ -130,7 +131,13 @@ impl Survey<'_> {
         let hints = stack::roomy(|| {
             let file = File::read(repository, module)?;
             let wanted = Wanted::Hints { report: module, lines: &file.lines };
-            Walker::new(&file.text, file.parsed.syntax(), place, context, wanted).hints()
+            let tree = file.parsed.syntax();
+            let mut hints = Walker::new(&file.text, tree, place, context, wanted).hints()?;
+            let lines = lines::of_sections(tree, &file.lines, &module.sections);
+            for (hints, lines) in hints.iter_mut().zip(lines) {
+                hints.lines = lines;
+            }
+            Some(hints)
         });
         let mut hints = hints.ok_or_else(|| SurveyError::Changed { path: path() })?;
         passing::follow(module, &mut hints);

@@ -116,6 +116,44 @@ fn changes_of_metadata_are_pretended() {
     ));
     assert!(seen.said.is_empty() && seen.attempts.is_empty(), "{seen:?}");
     assert_eq!(std::fs::metadata(&file).unwrap().permissions(), before);
+    let file_setattr = (469, [0; 6]);
+    for level in [1, 2] {
+        let seen = Trial::new(lowest(level)).calls(&[file_setattr]);
+        assert_eq!((seen.numbers(), seen.attempts.len()), (vec![0], 0), "{seen:?}");
+    }
+}
+
+/// The same through a descriptor that only reads.
+#[test]
+fn flags_and_attributes_of_files_cannot_be_changed() {
+    const GET_FLAGS: u64 = 0x8008_6601;
+    const SET_FLAGS: u64 = 0x4008_6602;
+    const SET_ATTRIBUTES: u64 = 0x401c_5820;
+    const ENABLE_VERITY: u64 = 0x4080_6685;
+    const TERMINAL: u64 = libc::TCGETS;
+    const NO_DUMP: u64 = 0x40;
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let reader = std::fs::File::open(file.path()).unwrap();
+    let fd = int(std::os::fd::AsRawFd::as_raw_fd(&reader));
+    let (mut flags, wanted, nothing) = (0_u64, NO_DUMP, [0_u64; 16]);
+    let request =
+        |request, into: *const u64| (libc::SYS_ioctl, [fd, request, into as u64, 0, 0, 0]);
+    for level in 1..=5 {
+        let seen = Trial::new(lowest(level)).calls(&[
+            request(SET_FLAGS, &raw const wanted),
+            request(SET_ATTRIBUTES, nothing.as_ptr()),
+            request(ENABLE_VERITY, nothing.as_ptr()),
+            request(TERMINAL, nothing.as_ptr()),
+        ]);
+        assert_eq!(seen.numbers(), [-i64::from(libc::ENOTTY); 4], "{seen:?}");
+        assert_eq!(seen.details(), Vec::<&str>::new());
+    }
+    let (number, arguments) = request(GET_FLAGS, &raw mut flags);
+    assert_eq!(sys::syscall(number, arguments), 0);
+    assert_eq!(flags & NO_DUMP, 0);
+    // Where there are namespaces, the file is the sandbox's.
+    let seen = Trial::new(policy(1)).calls(&[request(SET_FLAGS, &raw const wanted)]);
+    assert_eq!(seen.numbers(), [0], "{seen:?}");
 }
 
 #[test]

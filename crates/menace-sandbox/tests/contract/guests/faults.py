@@ -2,6 +2,7 @@
 
 import errno
 import os
+import shutil
 import socket
 import threading
 import time
@@ -67,6 +68,56 @@ def corrupted(count):
     return [place for place, byte in enumerate(back) if byte]
 
 
+def corrupted_parts(count):
+    """The same, written in three parts at once, at a position and behind it."""
+    parts = [bytes(count), b"", bytes(count)]
+    descriptor = os.open("written.bin", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+    try:
+        os.pwritev(descriptor, parts, 0)
+        os.lseek(descriptor, 0, os.SEEK_END)
+        os.writev(descriptor, parts)
+    finally:
+        os.close(descriptor)
+    with open("written.bin", "rb") as file:
+        back = file.read()
+    assert len(back) == 4 * count, len(back)
+    return [place for place, byte in enumerate(back) if byte]
+
+
+def corrupted_copy(count):
+    """The same, copied by the quickest way that there is."""
+    with open("original.bin", "wb", buffering=0) as file:
+        file.write(bytes(count))
+    shutil.copyfile("original.bin", "copy.bin")
+    with open("original.bin", "rb") as first, open("copy.bin", "rb") as second:
+        pairs = zip(first.read(), second.read(), strict=True)
+        return [place for place, (one, other) in enumerate(pairs) if one != other]
+
+
+def reserved(count):
+    """Makes room and writes nothing: there is nothing to spoil."""
+    descriptor = os.open("room.bin", os.O_WRONLY | os.O_CREAT)
+    try:
+        os.posix_fallocate(descriptor, 0, count)
+        os.write(descriptor, b"")
+    finally:
+        os.close(descriptor)
+    return os.path.getsize("room.bin")
+
+
+def written_once(count):
+    """What it is told of one write, how large the file is then, and whether any of it is spoilt."""
+    told = "done"
+    with open("once.bin", "wb", buffering=0) as file:
+        try:
+            assert file.write(bytes(count)) == count
+        except OSError as error:
+            told = errno.errorcode[error.errno]
+    with open("once.bin", "rb") as file:
+        back = file.read()
+    return [told, len(back), any(back)]
+
+
 def allocate(count):
     """How many blocks could be had before memory was refused."""
     blocks = []
@@ -76,6 +127,35 @@ def allocate(count):
     except MemoryError:
         return len(blocks)
     return -1
+
+
+def allocate_each(count):
+    """Which of so many blocks were refused; those that were had stay."""
+    blocks, refused = [], []
+    for number in range(count):
+        try:
+            blocks.append(bytearray(4 << 20))
+        except MemoryError:
+            refused.append(number)
+    return refused
+
+
+def converse():
+    """What became of one connection, one message and its arrival, one after the other."""
+    steps = []
+    with socket.create_server(("127.0.0.1", 0)) as server, socket.socket() as client:
+        try:
+            client.connect(server.getsockname())
+            steps.append("connected")
+            peer, _ = server.accept()
+            with peer:
+                client.send(b"hello")
+                steps.append("sent")
+                peer.recv(5)
+                steps.append("received")
+        except OSError as error:
+            steps.append(errno.errorcode[error.errno])
+    return steps
 
 
 def talk(count):

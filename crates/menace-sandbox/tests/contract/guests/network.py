@@ -35,15 +35,30 @@ def unix(address):
         return "connected"
 
 
-def knock(port, udp_port, abstract, path):
-    """What each way out answers; sending a datagram to nobody is no success."""
+def datagram(address):
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sender:
+        sender.sendto(b"hello from inside", address)
+        return "connected"
+
+
+def datagram_message(address):
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sender:
+        sender.sendmsg([b"hello from inside"], [], 0, address)
+        return "connected"
+
+
+def knock(port, udp_port, abstract, path, abstract_datagrams, datagrams):
+    """What each way out answers; sending a datagram over IP to nobody is no success."""
     addresses = ["127.0.0.1", "0.0.0.0", "localhost"]
     answers = [attempt(lambda: tcp(address, port)) for address in addresses]
     answers += [attempt(lambda: unix("\0" + abstract)), attempt(lambda: unix(path))]
+    mailboxes = ["\0" + abstract_datagrams, datagrams]
+    for mailbox in mailboxes:
+        answers += [attempt(lambda: datagram(mailbox)), attempt(lambda: datagram_message(mailbox))]
     for address in addresses:
         attempt(lambda: udp(address, udp_port))
-    for one, other in ((socket.SOCK_DGRAM, 0), (socket.SOCK_STREAM, 0)):
-        attempt(lambda: through_a_pair(one, "\0" + abstract, path))
+    attempt(lambda: through_a_pair(socket.SOCK_STREAM, "\0" + abstract, path))
+    attempt(lambda: through_a_pair(socket.SOCK_DGRAM, *mailboxes))
     return answers
 
 
@@ -52,7 +67,9 @@ def through_a_pair(kind, *addresses):
     mine, _ = socket.socketpair(socket.AF_UNIX, kind)
     for address in addresses:
         attempt(lambda: mine.sendto(b"hello from inside", address))
+        attempt(lambda: mine.sendmsg([b"hello from inside"], [], 0, address))
         attempt(lambda: mine.connect(address))
+        attempt(lambda: mine.send(b"hello from inside"))
 
 
 def talk_to_itself():

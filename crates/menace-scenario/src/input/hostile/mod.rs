@@ -334,6 +334,29 @@ mod tests {
     }
 
     #[test]
+    fn the_worst_of_each_role_is_what_it_is_known_for() {
+        for (role, known_for) in [
+            (Role::Sql, "RECURSIVE"),
+            (Role::Xml, "&c;&c;&c;"),
+            (Role::Yaml, "*"),
+            (Role::Regex, "+)+"),
+        ] {
+            let worst = samples(role).iter().filter(|(severity, _)| *severity == 4);
+            let mut texts = worst.map(|(_, value)| format!("{value:?}"));
+            assert!(texts.any(|text| text.contains(known_for)), "{role:?}: {known_for}");
+        }
+        let threat = Threat::new(1.0, 1 << 30);
+        for role in Role::ALL {
+            let worst = samples(role).iter().filter(|(severity, _)| *severity == 4);
+            let mut worst: Vec<Value> = worst.map(|(_, value)| value.clone()).collect();
+            worst.extend(parts(role).1(threat.size()));
+            let mut random = Seed(1).random();
+            let used = (0..500).any(|_| worst.contains(&text(role, threat, &mut random)));
+            assert!(used, "{role:?}");
+        }
+    }
+
+    #[test]
     fn more_intensity_is_worse() {
         let threats = [0.0, 0.25, 0.5, 0.75, 1.0].map(|it| Threat::new(it, 1 << 30));
         assert_eq!(threats.map(Threat::severity), [1, 1, 2, 3, 4]);

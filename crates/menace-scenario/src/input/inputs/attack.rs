@@ -14,8 +14,11 @@ const SEARCHED_SHARE: f64 = 0.3;
 
 impl Inputs<'_> {
     /// Every text in turn, with what does harm to what the section does with texts and can be told
-    /// from what comes of it.
+    /// from what comes of it; nothing where no threat is wanted.
     pub fn attacks(&self, seed: Seed) -> Vec<Input> {
+        if self.settings.threat.share() <= 0.0 {
+            return Vec::new();
+        }
         let dangers = dangers::of(self.told.hints);
         let mut inputs = Vec::new();
         for (index, guess) in self.guesses.iter().enumerate() {

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use menace_model::{
-    Blocked, Class, ClassKind, ClassMethod, FixtureFile, MethodCall, Param, Reference, SectionId,
-    Step, Value,
+    Blocked, Class, ClassKind, ClassMethod, ConstructorCall, FixtureFile, MethodCall, Param,
+    Reference, SectionId, Value,
 };
 
 use super::arguments::{Choice, assembled, fitted};
@@ -115,7 +115,7 @@ impl Maker<'_, '_> {
     }
 
     /// A call of the constructor.
-    pub(crate) fn constructed(&mut self, step: &Step, choice: Choice) -> Option<Value> {
+    pub(crate) fn constructed(&mut self, step: &ConstructorCall, choice: Choice) -> Option<Value> {
         let class = self.facts.reference(&step.class)?;
         if !step.members.is_empty() {
             return self.member(&class, &step.members, choice.style);
@@ -197,7 +197,7 @@ impl Maker<'_, '_> {
         dotted: &str,
         own: Reference,
         class: &Class,
-        step: Option<&Step>,
+        step: Option<&ConstructorCall>,
         choice: Choice,
     ) -> Value {
         let mut members = Vec::new();

@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashMap;
 
-use menace_model::{Param, ParamKind, Step};
+use menace_model::{ConstructorCall, Param, ParamKind};
 
 use super::Classes;
 use super::foreign::Foreign;
@@ -11,9 +11,9 @@ use crate::facts::ClassFacts;
 
 impl Classes<'_> {
     /// Looks for the constructor in the order in which Python does.
-    pub(super) fn find_step(&self, id: ClassId) -> Step {
+    pub(super) fn find_step(&self, id: ClassId) -> ConstructorCall {
         let ancestry = self.hierarchy.ancestry(id);
-        let mut step = Step {
+        let mut step = ConstructorCall {
             class: self.hierarchy.dotted_name(id),
             constructor: None,
             known: true,
@@ -73,7 +73,7 @@ impl Classes<'_> {
     }
 
     /// Does this very class define a constructor? Then the step is a call of it.
-    fn add_constructor(&self, id: ClassId, step: &mut Step) -> bool {
+    fn add_constructor(&self, id: ClassId, step: &mut ConstructorCall) -> bool {
         let facts = self.hierarchy.facts(id);
         let defined = ["__init__", "__new__"]
             .into_iter()

@@ -7,7 +7,8 @@ use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use menace_model::{
-    Blocked, Class, ClassField, ClassKind, ClassMethod, Section, SectionKind, Step, TypeExpr,
+    Blocked, Class, ClassField, ClassKind, ClassMethod, ConstructorCall, Section, SectionKind,
+    TypeExpr,
 };
 
 use super::foreign::Foreign;
@@ -109,7 +110,12 @@ impl<'f> Classes<'f> {
         }
     }
 
-    fn fields(&self, kind: ClassKind, ancestry: &Ancestry<'_>, step: &Step) -> Vec<ClassField> {
+    fn fields(
+        &self,
+        kind: ClassKind,
+        ancestry: &Ancestry<'_>,
+        step: &ConstructorCall,
+    ) -> Vec<ClassField> {
         let field = |name: &str, annotation: Option<TypeExpr>, required| ClassField {
             name: name.to_owned(),
             annotation,

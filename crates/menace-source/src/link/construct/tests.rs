@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use menace_model::{Blocked, Construction, Step};
+use menace_model::{Blocked, Construction, ConstructorCall};
 
 use crate::analyze::facts_of;
 use crate::link::{Names, link};
@@ -18,7 +18,7 @@ fn plan(source: &str, method: &str) -> Construction {
     construction.as_deref().expect("a construction").clone()
 }
 
-fn last(source: &str, method: &str) -> Step {
+fn last(source: &str, method: &str) -> ConstructorCall {
     let plan = plan(source, method);
     assert_eq!(plan.blocked, None);
     plan.steps.last().expect("a step").clone()
@@ -31,7 +31,7 @@ fn params(source: &str, method: &str) -> String {
     show(&step)
 }
 
-fn show(step: &Step) -> String {
+fn show(step: &ConstructorCall) -> String {
     let params = step.params.iter().map(|param| {
         let star = if param.kind == menace_model::ParamKind::KeywordOnly { "*" } else { "" };
         let default = param.default.as_deref().map_or(String::new(), |value| format!("={value}"));

@@ -4,6 +4,7 @@ mod classes;
 mod documented;
 mod files;
 mod flow;
+mod lines;
 mod literals;
 mod sites;
 mod uses;

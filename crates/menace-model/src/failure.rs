@@ -1,0 +1,53 @@
+//! A failure: one way in which a section breaks, and a call that shows it.
+//!
+//! Equal ones (same section, same exception or weakness, same line) are one failure with a count.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Call, Outcome, SectionId, Verdict, WeaknessKind};
+
+/// `f` and ten hexadecimal digits; the same for the same failure in every run.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct FailureId(pub String);
+
+impl fmt::Display for FailureId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.0)
+    }
+}
+
+/// A place in the repository.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Place {
+    pub file: String,
+    pub line: u32,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.file, self.line)
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Failure {
+    pub id: FailureId,
+    pub section: SectionId,
+    pub kind: WeaknessKind,
+    /// The scenario that showed it first.
+    pub scenario: String,
+    pub verdict: Verdict,
+    /// Full name of the exception's type, when there is one.
+    pub exception: Option<String>,
+    /// What was seen, in a sentence.
+    pub message: String,
+    /// Where the repository's code was; the section's first line when nothing better is known.
+    pub location: Place,
+    /// The call that shows it.
+    pub call: Call,
+    /// What came of it.
+    pub outcome: Outcome,
+}
