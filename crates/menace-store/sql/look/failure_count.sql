@@ -1,0 +1,17 @@
+-- The code puts a search at the end, or nothing: without one, an index has all that is asked for.
+SELECT count(*)
+FROM failures
+JOIN names AS place ON place.key = failures.section
+JOIN names AS sort ON sort.key = failures.kind
+WHERE
+    (?1 OR failures.gone_ms IS NULL)
+    AND (?2 IS NULL OR sort.text = ?2)
+    -- A scenario of some severity has it behind a colon; `;` comes right after.
+    AND (?3 IS NULL OR failures.scenario IN (
+        SELECT key FROM names WHERE text = ?3 OR (text > ?3 || ':' AND text < ?3 || ';')
+    ))
+    AND (?4 IS NULL OR place.text = ?4 OR substr(place.text, 1, length(?4) + 2) = ?4 || '::')
+    AND (?5 IS NULL OR failures.key IN (
+        SELECT failure FROM sightings WHERE run = (SELECT key FROM runs WHERE id = ?5)
+    ))
+    {search};

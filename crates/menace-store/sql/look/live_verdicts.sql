@@ -1,0 +1,10 @@
+-- What a run that goes on has called so far.
+SELECT verdict.text, found.count
+FROM (
+    SELECT calls.verdict, count(*) AS count
+    FROM cells
+    JOIN calls ON calls.cell = cells.key
+    WHERE cells.run = (SELECT key FROM runs WHERE id = ?1)
+    GROUP BY calls.verdict
+) AS found
+JOIN names AS verdict ON verdict.key = found.verdict;

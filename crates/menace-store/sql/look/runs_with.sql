@@ -1,0 +1,1 @@
+SELECT count(*) FROM runs WHERE id LIKE ?1 ESCAPE '\';

@@ -1,0 +1,1 @@
+SELECT count(*) FROM sightings WHERE failure = (SELECT key FROM failures WHERE id = ?1);

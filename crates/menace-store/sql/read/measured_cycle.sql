@@ -1,0 +1,1 @@
+SELECT max(cycle) FROM sections WHERE run = (SELECT key FROM runs WHERE id = ?1);

@@ -1,0 +1,1 @@
+SELECT key FROM names WHERE text = ?1;

@@ -1,0 +1,1 @@
+SELECT id FROM runs WHERE status = 'running' ORDER BY key;

@@ -1,0 +1,1 @@
+INSERT INTO synergy_history (entry) VALUES (?1);

@@ -1,0 +1,1 @@
+UPDATE runs SET cycles = ?2 WHERE key = ?1;

@@ -1,0 +1,1 @@
+UPDATE runs SET status = 'interrupted' WHERE id = ?1 AND status = 'running';

@@ -1,0 +1,1 @@
+INSERT INTO names (text) VALUES (?1) RETURNING key;

@@ -1,0 +1,1 @@
+UPDATE failures SET shrunk = ?2 WHERE id = ?1;

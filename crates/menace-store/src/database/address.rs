@@ -1,0 +1,69 @@
+//! From `DATABASE_URL` to a file. The address itself is never shown: it may hold a password.
+
+use std::path::{Path, PathBuf};
+
+use super::{Error, Result};
+
+/// `sqlite:///menace.db` is relative to `data_dir`, `sqlite:////srv/menace.db` is not.
+pub(crate) fn file_of(data_dir: &Path, url: &str) -> Result<PathBuf> {
+    let (scheme, rest) = url.split_once(':').unwrap_or((url, ""));
+    // Python writes the driver into the scheme: `sqlite+pysqlite:///`.
+    let scheme = scheme.split_once('+').map_or(scheme, |(scheme, _driver)| scheme);
+    match &*scheme.to_ascii_lowercase() {
+        "sqlite" => {}
+        "postgres" | "postgresql" => return Err(Error::PostgresNotYet),
+        _ => return Err(Error::UnknownScheme { scheme: scheme.to_owned() }),
+    }
+    if rest.contains('?') {
+        return Err(Error::Parameters);
+    }
+    // Two slashes start the place, a third one ends an empty name of a host.
+    let place = rest.strip_prefix("//").unwrap_or(rest);
+    let file = place.strip_prefix('/').unwrap_or(place);
+    if file.is_empty() || file.ends_with('/') || file == ":memory:" {
+        return Err(Error::NoFile);
+    }
+    Ok(data_dir.join(file))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_relative_file_is_below_the_data_directory() {
+        for (url, file) in [
+            ("sqlite:///menace.db", "/data/menace.db"),
+            ("sqlite:///deeper/menace.db", "/data/deeper/menace.db"),
+            ("sqlite://menace.db", "/data/menace.db"),
+            ("SQLite+pysqlite:///menace.db", "/data/menace.db"),
+            ("sqlite:////srv/menace.db", "/srv/menace.db"),
+        ] {
+            assert_eq!(file_of(Path::new("/data"), url).unwrap(), Path::new(file), "{url}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_sqlite_file_is_refused_without_telling_passwords() {
+        let refused: Vec<String> = [
+            "postgres://ada:hunter2@db/x",
+            "postgresql+psycopg://ada:hunter2@db/x",
+            "mysql://ada:hunter2@db/x",
+            "sqlite::memory:",
+            "sqlite:///:memory:",
+            "sqlite:///",
+            "sqlite:///menace.db?mode=ro",
+        ]
+        .map(|url| file_of(Path::new("/data"), url).unwrap_err().to_string())
+        .into();
+        insta::assert_snapshot!(refused.join("\n"), @"
+    PostgreSQL is not supported yet; set DATABASE_URL to a SQLite file, such as sqlite:///menace.db
+    PostgreSQL is not supported yet; set DATABASE_URL to a SQLite file, such as sqlite:///menace.db
+    DATABASE_URL names a database of the kind `mysql`, which cannot be used; set it to a SQLite file, such as sqlite:///menace.db
+    DATABASE_URL names no file that lasts; set it to a SQLite file, such as sqlite:///menace.db
+    DATABASE_URL names no file that lasts; set it to a SQLite file, such as sqlite:///menace.db
+    DATABASE_URL names no file that lasts; set it to a SQLite file, such as sqlite:///menace.db
+    DATABASE_URL has parameters after `?`, and none is known; leave them out
+    ");
+    }
+}

@@ -1,0 +1,127 @@
+//! What can go wrong with a database, and what to do about it.
+
+use std::borrow::Cow;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rusqlite::ErrorCode;
+
+use crate::files;
+
+pub type Result<T> = std::result::Result<T, Error>;
+
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    #[error(transparent)]
+    File(#[from] files::Error),
+    #[error(
+        "PostgreSQL is not supported yet; set DATABASE_URL to a SQLite file, such as sqlite:///menace.db"
+    )]
+    PostgresNotYet,
+    #[error(
+        "DATABASE_URL names a database of the kind `{scheme}`, which cannot be used; \
+         set it to a SQLite file, such as sqlite:///menace.db"
+    )]
+    UnknownScheme { scheme: String },
+    #[error(
+        "DATABASE_URL names no file that lasts; set it to a SQLite file, such as sqlite:///menace.db"
+    )]
+    NoFile,
+    #[error("DATABASE_URL has parameters after `?`, and none is known; leave them out")]
+    Parameters,
+    #[error(
+        "`{}` was written by a newer version (its schema is {found}, this one knows {known}); \
+         update Menace, or set SANDBOX_DATA_DIR to another directory", path.display()
+    )]
+    Newer { path: PathBuf, found: i64, known: usize },
+    #[error(
+        "`{}` belongs to another program; set DATABASE_URL to a file of Menace's own, \
+         such as sqlite:///menace.db", path.display()
+    )]
+    Foreign { path: PathBuf },
+    #[error("`{}` is no SQLite database; is it the right file?", path.display())]
+    NoDatabase { path: PathBuf },
+    #[error(
+        "`{}` is no synergy history; give the `synergy_history.db` of a data directory",
+        path.display()
+    )]
+    NoSynergyHistory { path: PathBuf },
+    #[error(
+        "`{}` was left in the middle of a change, and looking may not mend it; \
+         the next `menace run` does", path.display()
+    )]
+    HalfWritten { path: PathBuf },
+    #[error(
+        "`{}` is damaged ({why}); move it away to start anew, \
+         or save what can be read with `sqlite3 OLD .recover | sqlite3 NEW`", path.display()
+    )]
+    Damaged { path: PathBuf, why: String },
+    #[error(
+        "no space is left for `{}`; free some, \
+         or set SANDBOX_DATA_DIR to a directory on another disk", path.display()
+    )]
+    Full { path: PathBuf, source: rusqlite::Error },
+    #[error(
+        "`{}` may not be written; make it and its directory writable, \
+         or set SANDBOX_DATA_DIR to a directory that is", path.display()
+    )]
+    NotWritable { path: PathBuf, source: rusqlite::Error },
+    #[error(
+        "`{}` is busy for too long; another process writes to it, wait until that one is done",
+        path.display()
+    )]
+    Busy { path: PathBuf, source: rusqlite::Error },
+    #[error(
+        "cannot read or write `{}`: its disk is full or failing; free some space, \
+         or set SANDBOX_DATA_DIR to a directory on another disk", path.display()
+    )]
+    Disk { path: PathBuf, source: rusqlite::Error },
+    #[error("cannot use the database `{}`", path.display())]
+    Sql { path: PathBuf, source: rusqlite::Error },
+    #[error("{what} cannot be written as JSON")]
+    Unwritable { what: String, source: serde_json::Error },
+    #[error("`{}` holds {what} that cannot be understood ({why}); was it changed by hand?", path.display())]
+    Unreadable { path: PathBuf, what: String, why: String },
+    #[error("`{id}` is no name for a run: letters, digits, `-` and `_`, 64 at most")]
+    BadRunId { id: String },
+    #[error("there is a run `{id}` already")]
+    RunExists { id: String },
+    #[error("there is no {what} `{id}`; {list}")]
+    NoSuch { what: &'static str, id: String, list: Cow<'static, str> },
+    #[error("`{id}` may be any of {}; give more of it", candidates.join(", "))]
+    Ambiguous { id: String, candidates: Vec<String> },
+    #[error("{lost} rows of run `{run}` could not be stored")]
+    Writing { run: String, lost: u64, source: Arc<Error> },
+    #[error("the thread that stores run `{run}` ended before its time; {lost} rows are lost")]
+    WriterGone { run: String, lost: u64 },
+}
+
+impl Error {
+    /// Whoever only wants to read can go on.
+    pub(crate) fn is_for_want_of_writing(&self) -> bool {
+        matches!(self, Self::NotWritable { .. } | Self::File(files::Error::NotWritable { .. }))
+    }
+
+    pub(crate) fn of(path: &Path, source: rusqlite::Error) -> Self {
+        let path = path.to_owned();
+        if let Some(error) = source.sqlite_error()
+            && error.extended_code == rusqlite::ffi::SQLITE_READONLY_ROLLBACK
+        {
+            return Self::HalfWritten { path };
+        }
+        match source.sqlite_error_code() {
+            Some(ErrorCode::DiskFull) => Self::Full { path, source },
+            Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => {
+                Self::NotWritable { path, source }
+            }
+            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
+                Self::Busy { path, source }
+            }
+            Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => {
+                Self::Damaged { path, why: source.to_string() }
+            }
+            Some(ErrorCode::SystemIoFailure) => Self::Disk { path, source },
+            _ => Self::Sql { path, source },
+        }
+    }
+}

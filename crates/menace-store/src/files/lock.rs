@@ -1,0 +1,66 @@
+//! Advisory locks: `<file>.lock`, held by `flock`, as Python's `filelock` does.
+//!
+//! The lock goes with the process, however that ends. The file stays: removing it would let two
+//! processes hold locks on two files of one name.
+
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::{Error, Result, beside, create_directory};
+
+const PAUSE: Duration = Duration::from_millis(5);
+
+/// Held until it is dropped.
+#[derive(Debug)]
+pub struct Lock {
+    _file: File,
+    path: PathBuf,
+}
+
+impl Lock {
+    /// Locks `file`, whether that exists or not; waits for others so long, then says who they are.
+    pub fn acquire(file: &Path, wait: Duration) -> Result<Self> {
+        create_directory(file)?;
+        let path = beside(file, ".lock");
+        let mut lock = OpenOptions::new()
+            .create(true)
+            .truncate(false)
+            .write(true)
+            .open(&path)
+            .map_err(|source| Error::of("lock", &path, source))?;
+        let started = Instant::now();
+        loop {
+            match lock.try_lock() {
+                Ok(()) => break,
+                Err(TryLockError::WouldBlock) if started.elapsed() < wait => thread::sleep(PAUSE),
+                Err(TryLockError::WouldBlock) => {
+                    return Err(Error::Locked { owner: owner(&path), path, waited: wait });
+                }
+                Err(TryLockError::Error(source)) => return Err(Error::of("lock", &path, source)),
+            }
+        }
+        // Only for the message that others may show: on a full disk the lock holds all the same.
+        if let Err(error) = lock.set_len(0).and_then(|()| writeln!(lock, "{}", process::id())) {
+            tracing::debug!(path = %path.display(), %error, "cannot name the owner of the lock");
+        }
+        Ok(Self { _file: lock, path })
+    }
+
+    /// Of the lock itself.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+fn owner(path: &Path) -> String {
+    let text = fs::read_to_string(path).unwrap_or_default();
+    // Whatever is in there is shown: nothing but a number will do.
+    match text.trim().parse::<u32>() {
+        Ok(pid) => pid.to_string(),
+        Err(_) => "(unknown)".into(),
+    }
+}

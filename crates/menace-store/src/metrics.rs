@@ -1,0 +1,125 @@
+//! `metrics.db`: every number that was measured, for those who look at one of them through time.
+//!
+//! What the numbers mean is left to `menace-track`.
+
+use std::path::{Path, PathBuf};
+
+use rusqlite::{Connection, TransactionBehavior, params};
+
+use crate::database::{self, Error, Journal, Kind, PATIENCE, Result};
+use crate::files::{Lock, directory};
+use crate::{Notice, RunId};
+
+const KIND: Kind = Kind {
+    migrations: &[
+        include_str!("../sql/metrics/001_start.sql"),
+        include_str!("../sql/metrics/002_whole_runs.sql"),
+    ],
+    // "MNMT".
+    application: Some(0x4d4e_4d54),
+    journal: Journal::Rollback,
+};
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Measurement {
+    /// Milliseconds since 1970.
+    pub at_ms: i64,
+    pub run: RunId,
+    pub cycle: u32,
+    /// Empty for what belongs to all of them.
+    pub scenario: String,
+    /// Empty for what belongs to no module.
+    pub module: String,
+    pub name: String,
+    /// Not a number where none could be found.
+    pub value: f64,
+}
+
+#[derive(Debug)]
+pub struct Metrics {
+    path: PathBuf,
+    connection: Connection,
+}
+
+impl Metrics {
+    pub fn open(path: &Path) -> Result<(Self, Vec<Notice>)> {
+        let lock = Lock::acquire(path, PATIENCE)?;
+        let (connection, notices) = database::open(path, &KIND, directory(path), &lock)?;
+        Ok((Self { path: path.to_owned(), connection }, notices))
+    }
+
+    /// The same for those who only look: nothing is created, moved or locked. Nothing when there is
+    /// no content yet; the notice is for the user.
+    pub fn look(path: &Path) -> Result<Option<(Self, Option<Notice>)>> {
+        let found = database::read_only(path, &KIND)?;
+        Ok(found.map(|(connection, notice)| (Self { path: path.to_owned(), connection }, notice)))
+    }
+
+    /// All of them, or none.
+    pub fn record(&mut self, measurements: &[Measurement]) -> Result<()> {
+        let mut record = || -> rusqlite::Result<()> {
+            let transaction =
+                self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+            for one in measurements {
+                let Measurement { at_ms, run, cycle, scenario, module, name, value } = one;
+                transaction
+                    .prepare_cached(include_str!("../sql/metrics/add.sql"))?
+                    .execute(params![at_ms, run.0, cycle, scenario, module, name, value])?;
+            }
+            transaction.commit()
+        };
+        record().map_err(|source| Error::of(&self.path, source))
+    }
+
+    /// The last `limit` values of a metric, oldest first.
+    pub fn values(&self, name: &str, limit: u32) -> Result<Vec<Measurement>> {
+        self.ask(include_str!("../sql/metrics/by_name.sql"), params![name, limit])
+    }
+
+    /// How a metric of whole runs came to what it was at the end of this one, oldest first: at most
+    /// `limit` values, the last of them the run's. None when the run has none; `since_ms` is when it
+    /// began.
+    pub fn way_to(
+        &self,
+        name: &str,
+        run: &RunId,
+        since_ms: i64,
+        limit: u32,
+    ) -> Result<Vec<Measurement>> {
+        let sql = include_str!("../sql/metrics/of_run.sql");
+        let mut values = self.ask(sql, params![name, run.0, since_ms, limit])?;
+        // Another run may have measured in the same moment.
+        let own = values.iter().rposition(|value| value.run == *run).map_or(0, |last| last + 1);
+        values.truncate(own);
+        Ok(values)
+    }
+
+    fn ask(&self, sql: &str, values: impl rusqlite::Params) -> Result<Vec<Measurement>> {
+        let read = || -> rusqlite::Result<Vec<Measurement>> {
+            let mut statement = self.connection.prepare_cached(sql)?;
+            let rows = statement.query_map(values, |row| {
+                Ok(Measurement {
+                    at_ms: row.get(0)?,
+                    run: RunId(row.get(1)?),
+                    cycle: row.get(2)?,
+                    scenario: row.get(3)?,
+                    module: row.get(4)?,
+                    name: row.get(5)?,
+                    value: row.get::<_, Option<f64>>(6)?.unwrap_or(f64::NAN),
+                })
+            })?;
+            rows.collect()
+        };
+        read().map_err(|source| Error::of(&self.path, source))
+    }
+
+    /// Names of all metrics there are, in order.
+    pub fn names(&self) -> Result<Vec<String>> {
+        let names = || -> rusqlite::Result<Vec<String>> {
+            let mut statement =
+                self.connection.prepare_cached(include_str!("../sql/metrics/names.sql"))?;
+            statement.query_map([], |row| row.get(0))?.collect()
+        };
+        names().map_err(|source| Error::of(&self.path, source))
+    }
+}

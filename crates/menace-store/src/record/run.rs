@@ -1,0 +1,89 @@
+//! One start of `menace run`.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// Short and made by the caller: `r-20261116-213500-ab12`.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct RunId(pub String);
+
+impl RunId {
+    /// It becomes the name of a file.
+    pub(crate) fn is_good(&self) -> bool {
+        let is_fine = |char: char| char.is_ascii_alphanumeric() || char == '-' || char == '_';
+        (1..=64).contains(&self.0.len()) && self.0.chars().all(is_fine)
+    }
+}
+
+impl fmt::Display for RunId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.0)
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RunStatus {
+    Running,
+    Finished,
+    /// Its process died.
+    Interrupted,
+    /// The budget was used up, or the user had enough.
+    CutShort,
+}
+
+impl RunStatus {
+    pub const ALL: [Self; 4] = [Self::Running, Self::Finished, Self::Interrupted, Self::CutShort];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Running => "running",
+            Self::Finished => "finished",
+            Self::Interrupted => "interrupted",
+            Self::CutShort => "cut_short",
+        }
+    }
+}
+
+impl fmt::Display for RunStatus {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+/// What is known when a run starts.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NewRun {
+    pub id: RunId,
+    pub seed: u64,
+    pub repository: String,
+    /// Milliseconds since 1970.
+    pub started_ms: i64,
+    pub settings: serde_json::Value,
+}
+
+/// What is known when it is over.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RunEnd {
+    pub status: RunStatus,
+    pub finished_ms: i64,
+    pub cycles: u32,
+    pub summary: serde_json::Value,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Run {
+    pub id: RunId,
+    pub seed: u64,
+    pub repository: String,
+    pub started_ms: i64,
+    /// Nothing while it goes on, and for ever when it was interrupted.
+    pub finished_ms: Option<i64>,
+    pub status: RunStatus,
+    pub settings: serde_json::Value,
+    /// How many were begun.
+    pub cycles: u32,
+    pub summary: Option<serde_json::Value>,
+}

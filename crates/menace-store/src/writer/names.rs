@@ -1,0 +1,74 @@
+//! Keys of names and cells, asked for once per run.
+
+use menace_model::SectionId;
+use rusqlite::{Connection, OptionalExtension, Result};
+use rustc_hash::FxHashMap;
+
+use crate::CellKey;
+
+/// Keys that were committed, or will be with the transaction under way: when that fails, the writer
+/// ends and these go with it.
+#[derive(Debug, Default)]
+pub(super) struct Names {
+    names: FxHashMap<Box<str>, i64>,
+    cells: FxHashMap<(u32, i64, i64), i64>,
+}
+
+impl Names {
+    pub(super) fn key(&mut self, database: &Connection, text: &str) -> Result<i64> {
+        if let Some(&key) = self.names.get(text) {
+            return Ok(key);
+        }
+        let key = key_in(
+            database,
+            include_str!("../../sql/read/name.sql"),
+            include_str!("../../sql/write/name.sql"),
+            [text],
+        )?;
+        self.names.insert(text.into(), key);
+        Ok(key)
+    }
+
+    pub(super) fn maybe(
+        &mut self,
+        database: &Connection,
+        text: Option<&str>,
+    ) -> Result<Option<i64>> {
+        text.map(|text| self.key(database, text)).transpose()
+    }
+
+    pub(super) fn section(&mut self, database: &Connection, section: &SectionId) -> Result<i64> {
+        self.key(database, section.as_str())
+    }
+
+    pub(super) fn cell(&mut self, database: &Connection, run: i64, cell: &CellKey) -> Result<i64> {
+        let section = self.section(database, &cell.section)?;
+        let scenario = self.key(database, &cell.scenario)?;
+        if let Some(&key) = self.cells.get(&(cell.cycle, section, scenario)) {
+            return Ok(key);
+        }
+        let key = key_in(
+            database,
+            include_str!("../../sql/read/cell_key.sql"),
+            include_str!("../../sql/write/cell_key.sql"),
+            (run, cell.cycle, section, scenario),
+        )?;
+        self.cells.insert((cell.cycle, section, scenario), key);
+        Ok(key)
+    }
+}
+
+/// The key of what is there, or else is put there.
+fn key_in(
+    database: &Connection,
+    find: &str,
+    add: &str,
+    values: impl rusqlite::Params + Clone,
+) -> Result<i64> {
+    let found =
+        database.prepare_cached(find)?.query_row(values.clone(), |row| row.get(0)).optional()?;
+    match found {
+        Some(key) => Ok(key),
+        None => database.prepare_cached(add)?.query_row(values, |row| row.get(0)),
+    }
+}

@@ -1,0 +1,72 @@
+//! The bucket of workflows on the border, and logs of JSON lines.
+
+use std::fs;
+
+use menace_store::files::{append_line, read_lines};
+use menace_store::{BorderlineBucket, CandidateStatus, Notice};
+use serde_json::{Value, json};
+use tempfile::tempdir;
+
+#[test]
+fn a_workflow_has_one_line_from_pending_to_its_end() {
+    let directory = tempdir().unwrap();
+    let path = directory.path().join("data/borderline_bucket.jsonl");
+    let bucket = BorderlineBucket::new(&path);
+    assert_eq!(bucket.candidates().unwrap(), (vec![], None));
+    bucket.put("shop/cart.py", -0.1, 0.4).unwrap();
+    bucket.put("desk.py", 0.0, 0.9).unwrap();
+    bucket.settle("shop/cart.py", 0.3, 0.5, CandidateStatus::Promoted).unwrap();
+    let text = fs::read_to_string(&path).unwrap();
+    assert_eq!(
+        text,
+        "{\"workflow_id\":\"shop/cart.py\",\"raroi\":[-0.1,0.3],\"confidence\":0.5,\"status\":\"promoted\"}\n\
+         {\"workflow_id\":\"desk.py\",\"raroi\":[0.0],\"confidence\":0.9,\"status\":\"pending\"}\n"
+    );
+    bucket.put("shop/cart.py", f64::NAN, 0.1).unwrap();
+    let (candidates, _) = bucket.candidates().unwrap();
+    assert_eq!(candidates[0].status, CandidateStatus::Pending);
+    assert_eq!(candidates[0].raroi, [-0.1, 0.3]);
+}
+
+#[test]
+fn only_the_last_returns_are_kept() {
+    let directory = tempdir().unwrap();
+    let bucket = BorderlineBucket::new(&directory.path().join("bucket.jsonl"));
+    for step in 0..30 {
+        bucket.put("desk.py", f64::from(step), 0.5).unwrap();
+    }
+    let (candidates, _) = bucket.candidates().unwrap();
+    assert_eq!(candidates[0].raroi.len(), 10);
+    assert_eq!(candidates[0].raroi.last(), Some(&29.0));
+}
+
+#[test]
+fn a_damaged_bucket_is_kept_aside_and_goes_on_with_its_good_lines() {
+    let directory = tempdir().unwrap();
+    let path = directory.path().join("bucket.jsonl");
+    let bucket = BorderlineBucket::new(&path);
+    bucket.put("desk.py", 0.1, 0.5).unwrap();
+    let good = fs::read_to_string(&path).unwrap();
+    fs::write(&path, format!("{good}{{\"workflow_id\":")).unwrap();
+    let notice = bucket.put("shelf.py", 0.2, 0.5).unwrap();
+    assert!(matches!(&notice, Some(Notice::MovedAside { why, .. }) if why.contains("line 2")));
+    let (candidates, notice) = bucket.candidates().unwrap();
+    let names: Vec<&str> = candidates.iter().map(|one| one.workflow_id.as_str()).collect();
+    assert_eq!((names.as_slice(), notice), (["desk.py", "shelf.py"].as_slice(), None));
+    assert!(directory.path().join("bucket.jsonl.corrupt-1").exists());
+}
+
+#[test]
+fn a_line_that_was_cut_off_spoils_no_other() {
+    let directory = tempdir().unwrap();
+    let path = directory.path().join("logs/threshold_log.jsonl");
+    append_line(&path, &json!({"run": 1})).unwrap();
+    let whole = fs::read_to_string(&path).unwrap();
+    fs::write(&path, format!("{whole}{{\"run\":")).unwrap();
+    append_line(&path, &json!({"run": 3})).unwrap();
+    let (lines, damaged) = read_lines::<Value>(&path).unwrap();
+    assert_eq!(lines, [json!({"run": 1}), json!({"run": 3})]);
+    assert_eq!(damaged, [2]);
+    let beside: Vec<_> = fs::read_dir(directory.path().join("logs")).unwrap().collect();
+    assert_eq!(beside.len(), 1, "no lock lies beside a log");
+}

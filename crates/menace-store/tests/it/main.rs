@@ -1,0 +1,14 @@
+//! The store as its users see it: real files, real processes, real damage.
+
+mod borderline;
+mod damage;
+mod disks;
+mod failures;
+mod flags;
+mod looking;
+mod metrics;
+mod opening;
+mod processes;
+mod runs;
+mod sample;
+mod synergy;

@@ -1,0 +1,75 @@
+"""Compares forecasting with statsmodels: the same series, the same grid, one run.
+
+    cargo xtask bench forecast [METRICS]
+
+statsmodels gets the first METRICS series (20 by default, two of each strength, for it takes long), each with one
+start and its default settings; its time is scaled to all. Needs the packages of
+../tests/reference/requirements.txt, which xtask installs. Ends with an error below LEAST_TIMES.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import time
+import warnings
+from pathlib import Path
+
+for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ[name] = "1"
+
+import numpy as np
+from statsmodels.tsa.arima.model import ARIMA
+
+MASK = (1 << 64) - 1
+# What is promised.
+LEAST_TIMES = 20
+
+
+def series(metric, points):
+    state = (metric * 7919 + 1) & MASK
+    strength = 0.1 + 0.8 * (metric % 10) / 10
+    value = before = 0.0
+    out = []
+    for _ in range(points):
+        shock = -6.0
+        for _ in range(12):
+            state = (state * 6364136223846793005 + 1442695040888963407) & MASK
+            shock += (state >> 11) / (1 << 53)
+        value = strength * value + shock + 0.3 * before
+        before = shock
+        out.append(value)
+    return np.array(out)
+
+
+def theirs(y):
+    best = None
+    for d in range(3):
+        for p in range(3):
+            for q in range(3):
+                result = ARIMA(y, order=(p, d, q)).fit(cov_type="none", low_memory=True)
+                if best is None or result.aic < best.aic:
+                    best = result
+    return best.get_forecast(5).conf_int()
+
+
+def main():
+    warnings.simplefilter("ignore")
+    sample = int(sys.argv[1]) if sys.argv[1:] else 20
+    command = ["cargo", "bench", "-q", "-p", "menace-track", "--bench", "forecast"]
+    ran = subprocess.run(command, cwd=Path(__file__).parent, capture_output=True, text=True, check=True)
+    ours = json.loads(ran.stdout.strip().splitlines()[-1])
+    start = time.perf_counter()
+    for metric in range(sample):
+        theirs(series(metric, ours["points"]))
+    scaled = (time.perf_counter() - start) / sample * ours["metrics"]
+    times = scaled / ours["seconds"]
+    print(f"menace {ours['seconds']:.2f} s, statsmodels {scaled:.0f} s, {times:.0f} times")
+    short, long = ours["observe_ns"]
+    print(f"one more value: {short:.0f} ns after 100, {long:.0f} ns after {ours['points']}")
+    if times < LEAST_TIMES:
+        sys.exit(f"expected at least {LEAST_TIMES} times")
+
+
+if __name__ == "__main__":
+    main()

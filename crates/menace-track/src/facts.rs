@@ -1,0 +1,146 @@
+//! What is known of modules and sections without calling them.
+
+use std::collections::HashMap;
+
+use menace_model::{Finding, ModuleReport, Numbers, SectionId};
+
+use crate::ImpactTable;
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct ModuleFacts {
+    pub path: String,
+    /// Dotted.
+    pub name: String,
+    pub numbers: Numbers,
+    pub findings: Vec<Finding>,
+    pub lints: u32,
+    /// How many modules import it.
+    pub fan_in: u32,
+    /// How bad it is when something goes wrong here, 0 to 1.
+    pub severity: f64,
+    pub sections: Vec<SectionFacts>,
+    /// Of the last patch, once there was one.
+    pub patch_complexity: Option<f64>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct SectionFacts {
+    pub id: SectionId,
+    pub start_line: u32,
+    pub end_line: u32,
+    /// How many places in other modules call it.
+    pub fan_in: u32,
+    /// Lines that can run, as the interpreter counts them; none when nobody asked it.
+    pub lines: Option<Vec<u32>>,
+}
+
+impl ModuleFacts {
+    /// Of all modules of a repository: who calls whom is only known together.
+    pub fn of(modules: &[ModuleReport], impact: &ImpactTable) -> Vec<Self> {
+        let mut callers: HashMap<(&str, &str), u32> = HashMap::new();
+        for section in modules.iter().flat_map(|module| &module.sections) {
+            for call in &section.calls {
+                if let Some(path) = &call.path {
+                    *callers.entry((path, &call.target)).or_default() += 1;
+                }
+            }
+        }
+        let module = |report: &ModuleReport| Self {
+            path: report.path.clone(),
+            name: report.name.clone(),
+            numbers: report.numbers,
+            findings: report.findings.clone(),
+            lints: report.lints.len() as u32,
+            fan_in: report.imported_by.len() as u32,
+            severity: impact.severity(&report.path, &report.name),
+            sections: report
+                .sections
+                .iter()
+                .map(|section| {
+                    let target = format!("{}.{}", report.name, section.id.qualname());
+                    let calls = callers.get(&(report.path.as_str(), target.as_str()));
+                    SectionFacts {
+                        id: section.id.clone(),
+                        start_line: section.start_line,
+                        end_line: section.end_line,
+                        fan_in: calls.copied().unwrap_or_default(),
+                        lines: None,
+                    }
+                })
+                .collect(),
+            patch_complexity: None,
+        };
+        modules.iter().map(module).collect()
+    }
+
+    pub(crate) fn weight(&self) -> f64 {
+        1.0 + f64::from(self.fan_in)
+    }
+}
+
+impl SectionFacts {
+    pub(crate) fn weight(&self) -> f64 {
+        1.0 + f64::from(self.fan_in)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use menace_model::{CallEdge, Section, SectionKind};
+
+    use super::*;
+
+    fn section(path: &str, name: &str, calls: &[&str]) -> Section {
+        Section {
+            id: SectionId::new(path, name),
+            kind: SectionKind::Function,
+            is_async: false,
+            is_generator: false,
+            line: 1,
+            start_line: 1,
+            end_line: 2,
+            decorators: Vec::new(),
+            docstring: None,
+            params: Vec::new(),
+            returns: None,
+            complexity: 1,
+            calls: calls
+                .iter()
+                .map(|target| CallEdge {
+                    target: (*target).to_owned(),
+                    path: Some("shop/cart.py".to_owned()),
+                    line: 2,
+                })
+                .collect(),
+            construction: None,
+        }
+    }
+
+    fn module(path: &str, name: &str, sections: Vec<Section>) -> ModuleReport {
+        ModuleReport {
+            path: path.to_owned(),
+            name: name.to_owned(),
+            sections,
+            imports: Vec::new(),
+            imported_by: Vec::new(),
+            numbers: Numbers::default(),
+            findings: Vec::new(),
+            lints: Vec::new(),
+            error: None,
+        }
+    }
+
+    #[test]
+    fn whoever_is_called_from_other_modules_has_fan_in() {
+        let cart =
+            vec![section("shop/cart.py", "Cart.add", &[]), section("shop/cart.py", "sum", &[])];
+        let mut cart = module("shop/cart.py", "shop.cart", cart);
+        cart.imported_by = vec!["main.py".to_owned()];
+        let calls = ["shop.cart.Cart.add", "shop.cart.Cart.add", "shop.cart.gone"];
+        let main = module("main.py", "main", vec![section("main.py", "run", &calls)]);
+        let facts = ModuleFacts::of(&[cart, main], &ImpactTable::shipped());
+        let fan_ins: Vec<u32> = facts[0].sections.iter().map(|section| section.fan_in).collect();
+        assert_eq!(fan_ins, [2, 0]);
+        assert_eq!((facts[0].fan_in, facts[1].fan_in), (1, 0));
+    }
+}

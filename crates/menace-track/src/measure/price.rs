@@ -1,0 +1,92 @@
+//! What resources cost and what a successful call is worth, in credits.
+
+use serde::{Deserialize, Serialize};
+
+use crate::tally::Costs;
+
+const GIB: f64 = (1u64 << 30) as f64;
+const NANO: f64 = 1e-9;
+const JOULES_PER_KWH: f64 = 3.6e6;
+/// A call waits that long for the processor on a busy machine; it is not its own doing.
+const FREE_WAIT_S: f64 = 0.01;
+
+/// In credits: a second of a processor is one.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Prices {
+    pub cpu_second: f64,
+    /// A GiB of memory for a second.
+    pub gib_second: f64,
+    /// A GiB read or written.
+    pub io_gib: f64,
+    /// A second in which the caller waits and the processor does something else.
+    pub wait_second: f64,
+    pub kwh: f64,
+    /// What a call that is answered is worth.
+    pub successful_call: f64,
+}
+
+impl Default for Prices {
+    fn default() -> Self {
+        Self {
+            cpu_second: 1.0,
+            gib_second: 0.1,
+            io_gib: 0.5,
+            wait_second: 0.1,
+            kwh: 100.0,
+            successful_call: 0.1,
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Budget {
+    /// A call that costs as many credits is half as efficient as one that costs nothing.
+    pub per_call: f64,
+    /// What a busy core takes, where no meter can be read.
+    pub watts_per_core: f64,
+}
+
+impl Default for Budget {
+    fn default() -> Self {
+        Self { per_call: 0.01, watts_per_core: 10.0 }
+    }
+}
+
+/// What a typical call took.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Typical {
+    cpu_s: f64,
+    pub(super) wall_s: f64,
+    wait_s: f64,
+    memory_gib: f64,
+    io_gib: f64,
+}
+
+impl Typical {
+    /// None when no call was answered.
+    pub(super) fn of(costs: &Costs) -> Option<Self> {
+        // The lower quarter: delays only ever add.
+        let least = costs.wall_ns.quantile(25)? as f64 - costs.cpu_ns.quantile(25)? as f64;
+        Some(Self {
+            cpu_s: costs.cpu_ns.median()? as f64 * NANO,
+            wall_s: costs.wall_ns.median()? as f64 * NANO,
+            wait_s: (least * NANO - FREE_WAIT_S).max(0.0),
+            memory_gib: costs.memory_bytes.median()? as f64 / GIB,
+            io_gib: costs.io_bytes.median()? as f64 / GIB,
+        })
+    }
+
+    pub(super) fn cost(&self, prices: &Prices) -> f64 {
+        let busy_s = self.cpu_s + self.wait_s;
+        self.cpu_s * prices.cpu_second
+            + self.memory_gib * busy_s * prices.gib_second
+            + self.io_gib * prices.io_gib
+            + self.wait_s * prices.wait_second
+    }
+}
+
+pub(super) fn of_energy(joules: f64, prices: &Prices) -> f64 {
+    joules / JOULES_PER_KWH * prices.kwh
+}

@@ -1,0 +1,160 @@
+//! What is measured: every metric with its unit, range, direction and definition.
+//!
+//! How the values come about is in `measure`; what they are worth together is in `roi`.
+//! Invariant: a metric that the table does not have is never measured by Menace itself.
+
+mod page;
+mod table;
+
+pub use page::markdown;
+pub use table::METRICS;
+
+/// Which way is better.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Better {
+    Up,
+    Down,
+    /// It says how things are, not whether that is good.
+    Neither,
+}
+
+/// Which values there can be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Range {
+    /// From 0 to 1.
+    Share,
+    /// From -1 to 1.
+    Signed,
+    /// From 0 on.
+    Positive,
+    /// Any number.
+    Any,
+}
+
+impl Range {
+    pub fn holds(self, value: f64) -> bool {
+        match self {
+            Self::Share => (0.0..=1.0).contains(&value),
+            Self::Signed => (-1.0..=1.0).contains(&value),
+            Self::Positive => value >= 0.0 && value.is_finite(),
+            Self::Any => value.is_finite(),
+        }
+    }
+
+    /// A profile can weigh it as it is.
+    pub fn is_bounded(self) -> bool {
+        matches!(self, Self::Share | Self::Signed)
+    }
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Share => "0 to 1",
+            Self::Signed => "-1 to 1",
+            Self::Positive => "0 and above",
+            Self::Any => "any",
+        }
+    }
+}
+
+/// The smallest thing that has a value of its own; larger ones have the mean.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scope {
+    Cell,
+    Section,
+    Module,
+    Scenario,
+    Run,
+}
+
+impl Scope {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Cell => "cell",
+            Self::Section => "section",
+            Self::Module => "module",
+            Self::Scenario => "scenario",
+            Self::Run => "run",
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy)]
+pub struct Metric {
+    pub name: &'static str,
+    pub unit: &'static str,
+    pub range: Range,
+    pub better: Better,
+    pub scope: Scope,
+    pub definition: &'static str,
+}
+
+pub const DISCREPANCY_COUNT: &str = "discrepancy_count";
+pub const SYNERGY_ROI: &str = "synergy_roi";
+
+const SYNERGY: &str = "synergy_";
+
+/// The metric of this name.
+pub fn metric(name: &str) -> Option<&'static Metric> {
+    METRICS.iter().find(|metric| metric.name == name)
+}
+
+/// `synergy_<metric>`; the name itself when it is one already.
+pub fn synergy_metric(name: &str) -> String {
+    if name.starts_with(SYNERGY) { name.to_owned() } else { format!("{SYNERGY}{name}") }
+}
+
+/// A metric of one scenario, as histories name it: `hostile_input:security_score`.
+pub fn scenario_metric(scenario: &str, name: &str) -> String {
+    format!("{scenario}:{name}")
+}
+
+/// The known name closest to a misspelt one, when it is close enough to be a slip.
+pub fn closest_metric<'a>(
+    typed: &str,
+    custom: impl IntoIterator<Item = &'a str>,
+) -> Option<&'a str> {
+    METRICS
+        .iter()
+        .map(|metric| -> &'a str { metric.name })
+        .chain(custom)
+        .map(|known| (strsim::damerau_levenshtein(typed, known), known))
+        .filter(|(distance, known)| *distance <= 1 + known.len() / 5)
+        .min()
+        .map(|(_, known)| known)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_two_metrics_have_the_same_name() {
+        let mut names: Vec<_> = METRICS.iter().map(|metric| metric.name).collect();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), METRICS.len());
+    }
+
+    #[test]
+    fn every_documented_metric_is_in_the_table() {
+        let documented = "security_score safety_rating adaptability flexibility antifragility \
+            shannon_entropy efficiency projected_lucrativity profitability revenue \
+            patch_complexity energy_consumption resilience network_latency throughput risk_index \
+            recovery_time maintainability code_quality reliability discrepancy_count";
+        for name in documented.split_whitespace() {
+            assert!(metric(name).is_some(), "{name} is missing");
+        }
+    }
+
+    #[test]
+    fn synergy_is_not_prefixed_twice() {
+        assert_eq!(synergy_metric("revenue"), "synergy_revenue");
+        assert_eq!(synergy_metric("synergy_roi"), SYNERGY_ROI);
+    }
+
+    #[test]
+    fn a_slip_is_recognised() {
+        assert_eq!(closest_metric("relaibility", []), Some("reliability"));
+        assert_eq!(closest_metric("colour", []), None);
+    }
+}

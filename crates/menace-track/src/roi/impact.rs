@@ -1,0 +1,75 @@
+//! How bad it is when something goes wrong in a module: `IMPACT_SEVERITY_CONFIG`.
+
+use std::collections::BTreeMap;
+
+use globset::{Glob, GlobMatcher};
+use thiserror::Error;
+
+const SHIPPED: &str = include_str!("impact_severity.yaml");
+const DEFAULT: &str = "default";
+
+#[derive(Debug, Error, PartialEq)]
+pub enum ImpactError {
+    #[error("cannot read the impact table: {0}")]
+    Yaml(String),
+    #[error("the impact table gives {severity} to `{key}`: it must be from 0 to 1")]
+    Severity { key: String, severity: f64 },
+    #[error("`{key}` of the impact table is no glob: {reason}")]
+    Glob { key: String, reason: String },
+}
+
+/// Severities from 0 to 1, by path, dotted name, glob over paths, or kind of workflow.
+#[derive(Debug, Clone)]
+pub struct ImpactTable {
+    exact: BTreeMap<String, f64>,
+    globs: BTreeMap<String, (GlobMatcher, f64)>,
+    default: f64,
+}
+
+impl ImpactTable {
+    /// The one that comes with Menace.
+    pub fn shipped() -> Self {
+        let mut table = Self { exact: BTreeMap::new(), globs: BTreeMap::new(), default: 0.5 };
+        table.read(SHIPPED).expect("the shipped table is tested");
+        table
+    }
+
+    /// The shipped one with what a user's `text` says laid over it.
+    pub fn parse(text: &str) -> Result<Self, ImpactError> {
+        let mut table = Self::shipped();
+        table.read(text)?;
+        Ok(table)
+    }
+
+    /// Of a module: its path, its name, the longest glob that fits, or the default.
+    pub fn severity(&self, path: &str, name: &str) -> f64 {
+        let exact = self.exact.get(path).or_else(|| self.exact.get(name));
+        exact.copied().unwrap_or_else(|| {
+            let fitting = self.globs.iter().filter(|(_, (glob, _))| glob.is_match(path));
+            let longest = fitting.max_by_key(|(text, _)| (text.len(), *text));
+            longest.map_or(self.default, |(_, (_, severity))| *severity)
+        })
+    }
+
+    fn read(&mut self, text: &str) -> Result<(), ImpactError> {
+        let entries: BTreeMap<String, f64> =
+            super::yaml(text, BTreeMap::new()).map_err(ImpactError::Yaml)?;
+        for (key, severity) in entries {
+            if !(0.0..=1.0).contains(&severity) {
+                return Err(ImpactError::Severity { key, severity });
+            }
+            if key == DEFAULT {
+                self.default = severity;
+            } else if key.contains(['*', '?', '[', '{']) {
+                let glob = Glob::new(&key).map_err(|error| ImpactError::Glob {
+                    key: key.clone(),
+                    reason: error.kind().to_string(),
+                })?;
+                self.globs.insert(key, (glob.compile_matcher(), severity));
+            } else {
+                self.exact.insert(key, severity);
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,55 @@
+//! Mean, deviation and trend of a short series.
+//!
+//! Whatever needs more statistics than that is in `stats`.
+
+pub(crate) fn mean(values: &[f64]) -> Option<f64> {
+    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+}
+
+/// Standard deviation of these values themselves, not of what they might be a sample of.
+pub(crate) fn deviation(values: &[f64]) -> Option<f64> {
+    let mean = mean(values)?;
+    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+    Some((squares / values.len() as f64).sqrt())
+}
+
+/// The last `count` values, or all when there are fewer.
+pub(crate) fn last<T>(values: &[T], count: usize) -> &[T] {
+    &values[values.len().saturating_sub(count)..]
+}
+
+/// Where a straight line through the values would be one step later; none for fewer than three.
+pub(crate) fn next_on_line(values: &[f64]) -> Option<f64> {
+    if values.len() < 3 {
+        return None;
+    }
+    let middle = (values.len() as f64 - 1.0) / 2.0;
+    let level = mean(values)?;
+    let offsets = || (0..values.len()).map(|index| index as f64 - middle);
+    let slope = offsets().zip(values).map(|(x, y)| x * (y - level)).sum::<f64>()
+        / offsets().map(|x| x * x).sum::<f64>();
+    Some(level + slope * (middle + 1.0))
+}
+
+#[cfg(test)]
+#[track_caller]
+pub(crate) fn assert_close(left: f64, right: f64) {
+    assert!((left - right).abs() < 1e-9, "{left} is not {right}");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_deviation_is_that_of_the_values() {
+        assert_close(deviation(&[2.0, 4.0, 4.0, 4.0, 5.0, 5.0, 7.0, 9.0]).unwrap(), 2.0);
+        assert_eq!(deviation(&[]), None);
+    }
+
+    #[test]
+    fn a_line_goes_on() {
+        assert_close(next_on_line(&[1.0, 2.0, 3.0, 4.0]).unwrap(), 5.0);
+        assert_eq!(next_on_line(&[1.0, 2.0]), None);
+    }
+}

@@ -1,0 +1,277 @@
+//! The Kalman filter of an ARIMA process, in Harvey's form.
+//!
+//! The state holds the differenced levels first, then the ARMA part. Weighing what comes out belongs
+//! to [`super::likelihood`]. Invariant: the covariance depends on the model and on which values are
+//! missing, never on the values, so one filter serves the series and its regressors at once.
+
+use super::order::Order;
+use crate::stats::least_squares::solve_square;
+
+/// The change of the gain, against the spread, below which the filter counts as settled.
+const SETTLED: f64 = 1e-14;
+
+/// A process: its coefficients and the variance of its shocks.
+#[derive(Debug, Clone)]
+pub(super) struct Process<'a> {
+    pub(super) order: Order,
+    pub(super) ar: &'a [f64],
+    pub(super) ma: &'a [f64],
+    pub(super) variance: f64,
+}
+
+/// The filter between two observations, for a state of `K` numbers of which `D` are differenced levels.
+///
+/// Both are known to the compiler, which unrolls all loops over them: a filter runs millions of steps.
+#[derive(Debug, Clone)]
+pub(super) struct Filter<const K: usize, const D: usize> {
+    ar: [f64; K],
+    noise: [[f64; K]; K],
+    covariance: [[f64; K]; K],
+    gain: [f64; K],
+    spread: f64,
+    /// What a state takes over of a surprise: the gain in units of the spread. Dividing once here keeps
+    /// divisions out of the loop over a settled series.
+    share: [f64; K],
+    precision: f64,
+    /// Whether the gain is that of the covariance.
+    current: bool,
+    settled: bool,
+}
+
+impl<const K: usize, const D: usize> Filter<K, D> {
+    /// The filter before the first observation; `None` if the process has no stationary start.
+    pub(super) fn start(process: &Process<'_>, diffuse: f64) -> Option<Self> {
+        let mut filter = Self::of(process);
+        let span = K - D;
+        let block = stationary_covariance(&filter.ar[..span], &shocks(process, span))?;
+        for row in 0..D {
+            filter.covariance[row][row] = diffuse;
+        }
+        for row in 0..span {
+            for column in 0..span {
+                filter.covariance[D + row][D + column] = block[row][column] * process.variance;
+            }
+        }
+        Some(filter)
+    }
+
+    /// The filter with a covariance from before.
+    pub(super) fn resume(process: &Process<'_>, covariance: &[Vec<f64>]) -> Self {
+        let mut filter = Self::of(process);
+        for (row, known) in filter.covariance.iter_mut().zip(covariance) {
+            row.copy_from_slice(&known[..K]);
+        }
+        filter
+    }
+
+    fn of(process: &Process<'_>) -> Self {
+        let mut ar = [0.0; K];
+        ar[..process.ar.len()].copy_from_slice(process.ar);
+        let shocks = shocks(process, K - D);
+        let mut noise = [[0.0; K]; K];
+        for (row, left) in shocks.iter().enumerate() {
+            for (column, right) in shocks.iter().enumerate() {
+                noise[D + row][D + column] = left * right * process.variance;
+            }
+        }
+        Self {
+            ar,
+            noise,
+            covariance: [[0.0; K]; K],
+            gain: [0.0; K],
+            spread: 0.0,
+            share: [0.0; K],
+            precision: 0.0,
+            current: false,
+            settled: false,
+        }
+    }
+
+    /// What a state shows.
+    pub(super) fn shown(state: &[f64; K]) -> f64 {
+        state[..=D].iter().sum()
+    }
+
+    /// The variance of what is shown next.
+    pub(super) fn spread(&self) -> f64 {
+        (0..=D).map(|row| self.covariance[row][..=D].iter().sum::<f64>()).sum()
+    }
+
+    pub(super) fn covariance(&self) -> Vec<Vec<f64>> {
+        self.covariance.iter().map(|row| row.to_vec()).collect()
+    }
+
+    /// Makes ready for an observation: the gain, and the variance of the surprise, which is given.
+    #[inline]
+    pub(super) fn expect(&mut self) -> f64 {
+        if !self.current {
+            self.current = true;
+            self.spread = 0.0;
+            for row in 0..K {
+                self.gain[row] = self.covariance[row][..=D].iter().sum();
+                if row <= D {
+                    self.spread += self.gain[row];
+                }
+            }
+            self.precision = 1.0 / self.spread;
+            for row in 0..K {
+                self.share[row] = self.gain[row] * self.precision;
+            }
+        }
+        self.spread
+    }
+
+    /// One over the variance of the surprise; call after [`Self::expect`].
+    #[inline]
+    pub(super) fn precision(&self) -> f64 {
+        self.precision
+    }
+
+    /// Moves a state past an observation that surprised it by so much.
+    #[inline]
+    pub(super) fn learn(&self, state: &mut [f64; K], surprise: f64) {
+        for row in 0..K {
+            state[row] += self.share[row] * surprise;
+        }
+        self.carry(state);
+    }
+
+    /// Moves the covariance past an observation; call after [`Self::expect`].
+    #[inline]
+    pub(super) fn observe(&mut self) {
+        if self.settled {
+            return;
+        }
+        for row in 0..K {
+            for column in 0..K {
+                self.covariance[row][column] -= self.share[row] * self.gain[column];
+            }
+        }
+        self.spread_on();
+        // What the gain does not show any more, no surprise will feel.
+        let (before, spread) = (self.gain, self.spread);
+        self.expect();
+        let moved = |old: f64, new: f64| (old - new).abs() > SETTLED * self.spread;
+        self.settled =
+            !moved(spread, self.spread) && !(0..K).any(|row| moved(before[row], self.gain[row]));
+    }
+
+    /// Moves the covariance past a missing observation.
+    pub(super) fn skip(&mut self) {
+        self.settled = false;
+        self.spread_on();
+    }
+
+    /// Moves a state one step on.
+    #[inline]
+    pub(super) fn carry(&self, state: &mut [f64; K]) {
+        let first = state[D];
+        if D == 2 {
+            state[0] += state[1];
+        }
+        for value in &mut state[..D] {
+            *value += first;
+        }
+        for place in D..K - 1 {
+            state[place] = self.ar[place - D] * first + state[place + 1];
+        }
+        state[K - 1] = self.ar[K - 1 - D] * first;
+    }
+
+    /// P ← T·P·Tᵀ + Q, with the few entries that T has.
+    #[inline]
+    fn spread_on(&mut self) {
+        self.current = false;
+        let first = self.covariance[D];
+        if D == 2 {
+            for column in 0..K {
+                self.covariance[0][column] += self.covariance[1][column];
+            }
+        }
+        for row in 0..D {
+            for column in 0..K {
+                self.covariance[row][column] += first[column];
+            }
+        }
+        for row in D..K {
+            let factor = self.ar[row - D];
+            let next = if row + 1 < K { self.covariance[row + 1] } else { [0.0; K] };
+            for column in 0..K {
+                self.covariance[row][column] = factor * first[column] + next[column];
+            }
+        }
+        for row in 0..K {
+            let mut line = self.covariance[row];
+            self.carry(&mut line);
+            for column in 0..K {
+                self.covariance[row][column] = line[column] + self.noise[row][column];
+            }
+        }
+    }
+}
+
+/// How one shock enters the ARMA part: now, and through the moving average.
+fn shocks(process: &Process<'_>, span: usize) -> Vec<f64> {
+    let mut shocks = vec![0.0; span];
+    shocks[0] = 1.0;
+    shocks[1..=process.ma.len()].copy_from_slice(process.ma);
+    shocks
+}
+
+/// The covariance P = T·P·Tᵀ + R·Rᵀ of the ARMA part, from the linear system of its upper half.
+fn stationary_covariance(ar: &[f64], shocks: &[f64]) -> Option<Vec<Vec<f64>>> {
+    let span = ar.len();
+    let place = |row: usize, column: usize| {
+        let (low, high) = (row.min(column), row.max(column));
+        low * span - low * (low + 1) / 2 + high
+    };
+    let unknowns = span * (span + 1) / 2;
+    let mut rows = vec![vec![0.0; unknowns]; unknowns];
+    let mut right = vec![0.0; unknowns];
+    for i in 0..span {
+        for j in i..span {
+            let equation = place(i, j);
+            rows[equation][equation] += 1.0;
+            rows[equation][place(0, 0)] -= ar[i] * ar[j];
+            if j + 1 < span {
+                rows[equation][place(0, j + 1)] -= ar[i];
+                rows[equation][place(i + 1, j + 1)] -= 1.0;
+            }
+            if i + 1 < span {
+                rows[equation][place(i + 1, 0)] -= ar[j];
+            }
+            right[equation] = shocks[i] * shocks[j];
+        }
+    }
+    let solved = solve_square(rows, right)?;
+    Some((0..span).map(|i| (0..span).map(|j| solved[place(i, j)]).collect()).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_stationary_variance_of_a_first_order_process_is_known() {
+        let block = stationary_covariance(&[0.8], &[1.0]).unwrap();
+        assert!((block[0][0] - 1.0 / (1.0 - 0.64)).abs() < 1e-12);
+        // ARMA(1, 1): (1 + 2φθ + θ²) / (1 − φ²).
+        let block = stationary_covariance(&[0.5, 0.0], &[1.0, 0.4]).unwrap();
+        assert!((block[0][0] - (1.0 + 0.4 + 0.16) / 0.75).abs() < 1e-12);
+    }
+
+    #[test]
+    fn the_filter_of_an_autoregression_settles_at_the_variance_of_its_shocks() {
+        let order = Order::new(1, 0, 0);
+        let process = Process { order, ar: &[0.8], ma: &[], variance: 2.0 };
+        let mut filter = Filter::<1, 0>::start(&process, 1e6).unwrap();
+        for _ in 0..3 {
+            filter.expect();
+            filter.observe();
+        }
+        assert!(filter.settled);
+        assert!((filter.spread() - 2.0).abs() < 1e-12);
+        filter.skip();
+        assert!((filter.spread() - (2.0 * 0.64 + 2.0)).abs() < 1e-12);
+    }
+}

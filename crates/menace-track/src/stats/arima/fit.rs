@@ -1,0 +1,366 @@
+//! The model of highest likelihood of one order, and what it forecasts.
+//!
+//! Choosing the order belongs to [`super::select`]. Invariant: all numbers of a fit are finite.
+
+use serde::{Deserialize, Serialize};
+
+use super::around::lowest;
+use super::filter::{Filter, Process};
+use super::likelihood::{Data, End, Moments, filtered, for_size, log_likelihood};
+use super::order::Order;
+use super::polynomial::{free, stationary};
+use super::start::guess;
+use crate::stats::describe::usable;
+
+/// The variance of the unknown level before the first observation of a differenced series.
+pub const DIFFUSE_VARIANCE: f64 = 1e6;
+
+/// A fitted model, and where its filter stands after the last observation.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Fit {
+    /// Lags, differences, shocks.
+    pub order: Order,
+    /// Autoregressive coefficients.
+    pub ar: Vec<f64>,
+    /// Moving-average coefficients.
+    pub ma: Vec<f64>,
+    /// The variance of the shocks.
+    pub variance: f64,
+    /// The constant (when nothing is differenced), then one coefficient per regressor.
+    pub coefficients: Vec<f64>,
+    /// The logarithm of the likelihood, without the first `d` observations.
+    pub log_likelihood: f64,
+    /// Observations that the likelihood counts.
+    pub samples: usize,
+    state: Vec<f64>,
+    covariance: Vec<Vec<f64>>,
+}
+
+/// Fits an order to a series; NaN and what else is not usable counts as missing.
+///
+/// Regressors are columns as long as the series; the constant is added here. `None` when there are
+/// not more observations than parameters, when the regressors depend on each other, or when the
+/// likelihood has no maximum, as on a series that the model explains without rest.
+pub fn fit(series: &[f64], regressors: &[Vec<f64>], order: Order) -> Option<Fit> {
+    let order = Order::new(order.p, order.d, order.q);
+    let prepared = Prepared::of(series, regressors, order)?;
+    let data = &prepared.data;
+    let first = guess(order, data);
+
+    let mut begin = free(&first.ar)?;
+    let turned: Vec<f64> = first.ma.iter().map(|value| -value).collect();
+    begin.extend(free(&turned)?);
+    if order.d > 0 {
+        begin.push(first.variance.ln() / 2.0);
+    }
+    let count = prepared.count as f64;
+    let (best, lowest) = lowest(order, &begin, data.series.len(), &mut |free| {
+        Candidate::of(order, free)
+            .judge(data)
+            .map_or(f64::INFINITY, |judged| -judged.log_likelihood / count)
+    });
+    if !lowest.is_finite() {
+        return None;
+    }
+    let candidate = Candidate::of(order, &best);
+    let judged = candidate.judge(data)?;
+    prepared.finish(order, candidate, judged)
+}
+
+/// Parameters of a model that somebody else has found.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Given<'a> {
+    /// The constant (when nothing is differenced), then one coefficient per regressor.
+    pub coefficients: &'a [f64],
+    /// Autoregressive coefficients.
+    pub ar: &'a [f64],
+    /// Moving-average coefficients.
+    pub ma: &'a [f64],
+    /// The variance of the shocks.
+    pub variance: f64,
+}
+
+/// The log-likelihood that a series has under given parameters, as [`fit`] counts it.
+///
+/// `None` where the parameters are not those of a stationary process of that order.
+pub fn log_likelihood_at(
+    series: &[f64],
+    regressors: &[Vec<f64>],
+    d: usize,
+    given: Given<'_>,
+) -> Option<f64> {
+    let order = Order::new(given.ar.len(), d, given.ma.len());
+    let wanted = regressors.len() + usize::from(order.has_constant());
+    if order.p != given.ar.len() || order.q != given.ma.len() || given.coefficients.len() != wanted
+    {
+        return None;
+    }
+    let fit = Fit {
+        order,
+        ar: given.ar.to_vec(),
+        ma: given.ma.to_vec(),
+        variance: given.variance,
+        coefficients: given.coefficients.to_vec(),
+        log_likelihood: 0.0,
+        samples: 0,
+        state: Vec::new(),
+        covariance: Vec::new(),
+    };
+    fit.log_likelihood_after(series, regressors, order.d).map(|(value, _)| value)
+}
+
+/// The data as the filter gets it: centred when a constant takes the centre up anyway.
+struct Prepared {
+    data: Data,
+    centre: f64,
+    centres: Vec<f64>,
+    count: usize,
+}
+
+impl Prepared {
+    fn of(series: &[f64], regressors: &[Vec<f64>], order: Order) -> Option<Self> {
+        let mut series: Vec<f64> =
+            series.iter().map(|value| if usable(*value) { *value } else { f64::NAN }).collect();
+        if regressors.iter().any(|column| {
+            column.len() != series.len() || !column.iter().all(|value| usable(*value))
+        }) {
+            return None;
+        }
+        let present = series.iter().filter(|value| !value.is_nan()).count();
+        let count = series.iter().skip(order.d).filter(|value| !value.is_nan()).count();
+        if count <= order.parameters() + regressors.len() {
+            return None;
+        }
+        let mut regressors = regressors.to_vec();
+        let mut centre = 0.0;
+        let mut centres = vec![0.0; regressors.len()];
+        if order.has_constant() {
+            centre = series.iter().filter(|value| !value.is_nan()).sum::<f64>() / present as f64;
+            for value in &mut series {
+                *value -= centre;
+            }
+            for (column, centre) in regressors.iter_mut().zip(&mut centres) {
+                *centre = column.iter().sum::<f64>() / column.len() as f64;
+                for value in column {
+                    *value -= *centre;
+                }
+            }
+            regressors.insert(0, vec![1.0; series.len()]);
+        }
+        Some(Self { data: Data { series, regressors }, centre, centres, count })
+    }
+
+    fn finish(&self, order: Order, candidate: Candidate, judged: Judged) -> Option<Fit> {
+        let mut coefficients = judged.coefficients;
+        let mut state = judged.end.states[0].clone();
+        for (column, coefficient) in judged.end.states[1..].iter().zip(&coefficients) {
+            for (value, other) in state.iter_mut().zip(column) {
+                *value -= coefficient * other;
+            }
+        }
+        if order.has_constant() {
+            let moved: f64 = coefficients[1..]
+                .iter()
+                .zip(&self.centres)
+                .map(|(slope, centre)| slope * centre)
+                .sum();
+            coefficients[0] += self.centre - moved;
+        }
+        let fit = Fit {
+            order,
+            ar: candidate.ar,
+            ma: candidate.ma,
+            variance: judged.variance,
+            coefficients,
+            log_likelihood: judged.log_likelihood,
+            samples: self.count,
+            state,
+            covariance: judged.covariance,
+        };
+        fit.is_finite().then_some(fit)
+    }
+}
+
+/// One process that the search looks at; without differences, its variance follows.
+struct Candidate {
+    order: Order,
+    ar: Vec<f64>,
+    ma: Vec<f64>,
+    variance: Option<f64>,
+}
+
+struct Judged {
+    log_likelihood: f64,
+    variance: f64,
+    coefficients: Vec<f64>,
+    end: End,
+    covariance: Vec<Vec<f64>>,
+}
+
+impl Candidate {
+    fn of(order: Order, numbers: &[f64]) -> Self {
+        let ar = stationary(&numbers[..order.p]);
+        let ma = stationary(&numbers[order.p..order.p + order.q]);
+        let variance = numbers.get(order.p + order.q).map(|log| (2.0 * log).exp());
+        Self { order, ar, ma: ma.into_iter().map(|value| -value).collect(), variance }
+    }
+
+    fn process(&self, variance: f64) -> Process<'_> {
+        Process { order: self.order, ar: &self.ar, ma: &self.ma, variance }
+    }
+
+    fn judge(&self, data: &Data) -> Option<Judged> {
+        let unit = self.variance.unwrap_or(1.0);
+        if !(1e-200..1e200).contains(&unit) {
+            return None;
+        }
+        let (moments, end) = filtered(&self.process(unit), DIFFUSE_VARIANCE, data, self.order.d)?;
+        let Moments { count, log_spread, .. } = moments;
+        let (coefficients, squares) = moments.regression()?;
+        let mut covariance = end.covariance.clone();
+        let (variance, log_likelihood) = if let Some(variance) = self.variance {
+            (variance, log_likelihood(count, log_spread, squares))
+        } else {
+            // The start is in units of the variance, too: its best value is the mean square.
+            let variance = squares / count as f64;
+            if variance < 1e-200 {
+                return None;
+            }
+            for value in covariance.iter_mut().flatten() {
+                *value *= variance;
+            }
+            let log_spread = log_spread + count as f64 * variance.ln();
+            (variance, log_likelihood(count, log_spread, count as f64))
+        };
+        log_likelihood.is_finite().then_some(Judged {
+            log_likelihood,
+            variance,
+            coefficients,
+            end,
+            covariance,
+        })
+    }
+}
+
+impl Fit {
+    /// Akaike's criterion: 2k − 2·ln L.
+    pub fn aic(&self) -> f64 {
+        2.0 * self.parameters() as f64 - 2.0 * self.log_likelihood
+    }
+
+    /// Schwarz's criterion: k·ln n − 2·ln L.
+    pub fn bic(&self) -> f64 {
+        self.parameters() as f64 * (self.samples as f64).ln() - 2.0 * self.log_likelihood
+    }
+
+    /// Estimated numbers.
+    pub fn parameters(&self) -> usize {
+        self.order.p + self.order.q + self.coefficients.len() + 1
+    }
+
+    /// The log-likelihood of the observations after the first `burn`, and how many they are.
+    pub(super) fn log_likelihood_after(
+        &self,
+        series: &[f64],
+        regressors: &[Vec<f64>],
+        burn: usize,
+    ) -> Option<(f64, usize)> {
+        let left: Vec<f64> = series
+            .iter()
+            .enumerate()
+            .map(|(row, value)| {
+                let known = self.explained(regressors.iter().map(|column| column[row]));
+                if usable(*value) { value - known } else { f64::NAN }
+            })
+            .collect();
+        let data = Data { series: left, regressors: Vec::new() };
+        let (moments, _) = filtered(&self.process(), DIFFUSE_VARIANCE, &data, burn)?;
+        let value = log_likelihood(moments.count, moments.log_spread, moments.cross[0][0]);
+        value.is_finite().then_some((value, moments.count))
+    }
+
+    /// The means and standard errors of the next `horizon` values.
+    ///
+    /// `future` holds one column per regressor; where it ends, its last value goes on.
+    pub fn forecast(&self, horizon: usize, future: &[Vec<f64>]) -> Vec<(f64, f64)> {
+        let order = self.order;
+        for_size!(order, forecast_sized(self, horizon, future))
+    }
+
+    /// Takes in one more observation, in constant time and without looking for better coefficients.
+    pub fn observe(&mut self, value: f64, regressors: &[f64]) {
+        let order = self.order;
+        for_size!(order, observe_sized(self, value, regressors));
+    }
+
+    fn process(&self) -> Process<'_> {
+        Process { order: self.order, ar: &self.ar, ma: &self.ma, variance: self.variance }
+    }
+
+    /// What the constant and the regressors explain of one observation.
+    fn explained(&self, regressors: impl Iterator<Item = f64>) -> f64 {
+        let (constant, slopes) = if self.order.has_constant() {
+            (self.coefficients[0], &self.coefficients[1..])
+        } else {
+            (0.0, &self.coefficients[..])
+        };
+        constant + slopes.iter().zip(regressors).map(|(slope, value)| slope * value).sum::<f64>()
+    }
+
+    fn is_finite(&self) -> bool {
+        let numbers = [self.variance, self.log_likelihood];
+        self.ar
+            .iter()
+            .chain(&self.ma)
+            .chain(&self.coefficients)
+            .chain(&self.state)
+            .chain(self.covariance.iter().flatten())
+            .chain(&numbers)
+            .all(|value| value.is_finite())
+    }
+}
+
+fn sized<const K: usize>(values: &[f64]) -> [f64; K] {
+    let mut state = [0.0; K];
+    state.copy_from_slice(&values[..K]);
+    state
+}
+
+fn forecast_sized<const K: usize, const D: usize>(
+    fit: &Fit,
+    horizon: usize,
+    future: &[Vec<f64>],
+) -> Vec<(f64, f64)> {
+    let mut filter = Filter::<K, D>::resume(&fit.process(), &fit.covariance);
+    let mut state = sized::<K>(&fit.state);
+    (0..horizon)
+        .map(|step| {
+            let known = fit.explained(
+                future
+                    .iter()
+                    .map(|column| column.get(step).or(column.last()).copied().unwrap_or(0.0)),
+            );
+            let answer = (Filter::<K, D>::shown(&state) + known, filter.spread().max(0.0).sqrt());
+            filter.carry(&mut state);
+            filter.skip();
+            answer
+        })
+        .collect()
+}
+
+fn observe_sized<const K: usize, const D: usize>(fit: &mut Fit, value: f64, regressors: &[f64]) {
+    let known = fit.explained(regressors.iter().copied());
+    let mut filter = Filter::<K, D>::resume(&fit.process(), &fit.covariance);
+    let mut state = sized::<K>(&fit.state);
+    let spread = filter.expect();
+    if usable(value) && spread > 0.0 {
+        let surprise = value - known - Filter::<K, D>::shown(&state);
+        filter.learn(&mut state, surprise);
+        filter.observe();
+    } else {
+        filter.carry(&mut state);
+        filter.skip();
+    }
+    fit.covariance = filter.covariance();
+    fit.state = state.to_vec();
+}

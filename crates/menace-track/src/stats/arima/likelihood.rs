@@ -1,0 +1,166 @@
+//! The exact Gaussian likelihood of a series with regressors under an ARIMA process.
+//!
+//! Searching for the best process belongs to [`super::fit`]. Invariant: the regression coefficients
+//! are always the best ones for the process at hand (generalised least squares), so that the search
+//! never has to look for them.
+
+use super::filter::{Filter, Process};
+use crate::stats::describe::usable;
+use crate::stats::least_squares::solve_square;
+
+/// A series and its regressors, a column each; a missing value of the series is NaN.
+#[derive(Debug, Clone)]
+pub(super) struct Data {
+    pub(super) series: Vec<f64>,
+    pub(super) regressors: Vec<Vec<f64>>,
+}
+
+/// The surprises of a whole series, summed up.
+#[derive(Debug, Clone)]
+pub(super) struct Moments {
+    /// Observations that counted.
+    pub(super) count: usize,
+    /// Σ ln F.
+    pub(super) log_spread: f64,
+    /// Σ v·vᵀ / F over the columns, the series first.
+    pub(super) cross: Vec<Vec<f64>>,
+}
+
+/// Where the filter stands after the last observation.
+#[derive(Debug, Clone)]
+pub(super) struct End {
+    /// The state of each column, the series first.
+    pub(super) states: Vec<Vec<f64>>,
+    pub(super) covariance: Vec<Vec<f64>>,
+}
+
+/// Calls a function for the state size of an order.
+macro_rules! for_size {
+    ($order:expr, $function:ident ( $($argument:expr),* )) => {
+        match ($order.d, $order.span()) {
+            (0, 1) => $function::<1, 0>($($argument),*),
+            (0, 2) => $function::<2, 0>($($argument),*),
+            (0, 3) => $function::<3, 0>($($argument),*),
+            (0, _) => $function::<4, 0>($($argument),*),
+            (1, 1) => $function::<2, 1>($($argument),*),
+            (1, 2) => $function::<3, 1>($($argument),*),
+            (1, 3) => $function::<4, 1>($($argument),*),
+            (1, _) => $function::<5, 1>($($argument),*),
+            (_, 1) => $function::<3, 2>($($argument),*),
+            (_, 2) => $function::<4, 2>($($argument),*),
+            (_, 3) => $function::<5, 2>($($argument),*),
+            (_, _) => $function::<6, 2>($($argument),*),
+        }
+    };
+}
+pub(super) use for_size;
+
+impl Data {
+    pub(super) fn columns(&self) -> usize {
+        self.regressors.len() + 1
+    }
+}
+
+/// Filters all columns; the first `burn` rows move the state but do not count.
+pub(super) fn filtered(
+    process: &Process<'_>,
+    diffuse: f64,
+    data: &Data,
+    burn: usize,
+) -> Option<(Moments, End)> {
+    let order = process.order;
+    for_size!(order, filtered_sized(process, diffuse, data, burn))
+}
+
+fn filtered_sized<const K: usize, const D: usize>(
+    process: &Process<'_>,
+    diffuse: f64,
+    data: &Data,
+    burn: usize,
+) -> Option<(Moments, End)> {
+    let mut filter = Filter::<K, D>::start(process, diffuse)?;
+    let columns = data.columns();
+    let mut states = vec![[0.0; K]; columns];
+    let mut surprises = vec![0.0; columns];
+    let mut cross = vec![vec![0.0; columns]; columns];
+    let mut count = 0;
+    // Logarithms are slow: multiply as long as the product stays in range.
+    let (mut log_spread, mut product) = (0.0, 1.0_f64);
+    for (row, value) in data.series.iter().enumerate() {
+        if value.is_nan() {
+            for state in &mut states {
+                filter.carry(state);
+            }
+            filter.skip();
+            continue;
+        }
+        let spread = filter.expect();
+        if spread.is_nan() || spread <= 0.0 {
+            return None;
+        }
+        surprises[0] = value - Filter::<K, D>::shown(&states[0]);
+        for (place, regressor) in data.regressors.iter().enumerate() {
+            surprises[place + 1] = regressor[row] - Filter::<K, D>::shown(&states[place + 1]);
+        }
+        for (state, surprise) in states.iter_mut().zip(&surprises) {
+            filter.learn(state, *surprise);
+        }
+        let precision = filter.precision();
+        filter.observe();
+        if row < burn {
+            continue;
+        }
+        count += 1;
+        product *= spread;
+        if !(1e-200..1e200).contains(&product) {
+            log_spread += product.ln();
+            product = 1.0;
+        }
+        for left in 0..columns {
+            let weighed = surprises[left] * precision;
+            for right in 0..=left {
+                cross[left][right] += weighed * surprises[right];
+            }
+        }
+    }
+    log_spread += product.ln();
+    for left in 0..columns {
+        for right in 0..left {
+            cross[right][left] = cross[left][right];
+        }
+    }
+    let moments = Moments { count, log_spread, cross };
+    let states = states.iter().map(|state| state.to_vec()).collect();
+    Some((moments, End { states, covariance: filter.covariance() }))
+}
+
+impl Moments {
+    /// The best regression coefficients, and what they leave of Σ v² / F.
+    pub(super) fn regression(&self) -> Option<(Vec<f64>, f64)> {
+        let total = self.cross[0][0];
+        if self.cross.len() == 1 {
+            return Some((Vec::new(), total));
+        }
+        let rows: Vec<Vec<f64>> = self.cross[1..].iter().map(|row| row[1..].to_vec()).collect();
+        let right: Vec<f64> = self.cross[1..].iter().map(|row| row[0]).collect();
+        let coefficients = solve_square(rows, right.clone())?;
+        let explained: f64 =
+            coefficients.iter().zip(&right).map(|(left, right)| left * right).sum();
+        Some((coefficients, (total - explained).max(0.0)))
+    }
+}
+
+/// The logarithm of the likelihood of `count` observations.
+pub(super) fn log_likelihood(count: usize, log_spread: f64, squares: f64) -> f64 {
+    let constant = (2.0 * std::f64::consts::PI).ln();
+    -0.5 * (count as f64 * constant + log_spread + squares)
+}
+
+/// The d-th differences; NaN wherever one of the values is missing.
+pub(super) fn differenced(series: &[f64], d: usize) -> Vec<f64> {
+    let mut values = series.to_vec();
+    for _ in 0..d {
+        values = values.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    }
+    values.into_iter().map(|value| if usable(value) { value } else { f64::NAN }).collect()
+}

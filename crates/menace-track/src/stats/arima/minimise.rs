@@ -1,0 +1,256 @@
+//! Finds a minimum of a smooth function of a few numbers.
+//!
+//! Quasi-Newton steps (Broyden, Fletcher, Goldfarb, Shanno) with central differences and Armijo's
+//! rule (Nocedal and Wright, *Numerical Optimization*, 2006, chapter 6). Invariant: the answer is
+//! never worse than the start.
+
+/// How exact the answer has to be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Care {
+    /// Good enough to compare one start with another: few steps, one-sided slopes.
+    Rough,
+    /// The minimum.
+    Fine,
+}
+
+impl Care {
+    /// Steps after which the search ends wherever it is.
+    fn most_steps(self) -> usize {
+        match self {
+            Self::Rough => 30,
+            Self::Fine => 300,
+        }
+    }
+
+    /// The slope below which a point counts as flat.
+    fn flat(self) -> f64 {
+        match self {
+            Self::Rough => 1e-4,
+            Self::Fine => 1e-7,
+        }
+    }
+}
+
+/// The gain, against the value, below which two steps in a row end the search.
+const STUCK: f64 = 1e-14;
+/// The slope above which a search that gains nothing forgets what it knows and tries once more.
+const STEEP: f64 = 1e-6;
+
+/// A search under way: where it stands, and what it knows of the ground.
+#[derive(Debug, Clone)]
+pub(super) struct Search {
+    pub(super) point: Vec<f64>,
+    pub(super) lowest: f64,
+    /// The inverse of the Hessian, as far as it is known.
+    inverse: Vec<Vec<f64>>,
+    /// Whether nothing is known of it yet.
+    fresh: bool,
+}
+
+impl Search {
+    pub(super) fn from(start: &[f64], value: &mut dyn FnMut(&[f64]) -> f64) -> Self {
+        Self {
+            point: start.to_vec(),
+            lowest: value(start),
+            inverse: identity(start.len()),
+            fresh: true,
+        }
+    }
+
+    /// Goes down from where it stands; a rough search can be gone on with finely.
+    pub(super) fn descend(&mut self, value: &mut dyn FnMut(&[f64]) -> f64, care: Care) {
+        if self.point.is_empty() || !self.lowest.is_finite() {
+            return;
+        }
+        let mut slope = gradient(&self.point, self.lowest, value, care);
+        let (mut idle, mut is_second) = (0, false);
+        for _ in 0..care.most_steps() {
+            if slope.iter().all(|part| part.abs() <= care.flat()) {
+                break;
+            }
+            let mut direction: Vec<f64> =
+                self.inverse.iter().map(|row| -dot(row, &slope)).collect();
+            let mut descent = dot(&direction, &slope);
+            if descent.is_nan() || descent >= 0.0 {
+                self.forget();
+                direction = slope.iter().map(|part| -part).collect();
+                descent = dot(&direction, &slope);
+            }
+            let longest = direction.iter().fold(0.0_f64, |most, part| most.max(part.abs()));
+            let first = if self.fresh { 1.0 / longest.max(1.0) } else { (5.0 / longest).min(1.0) };
+            let step = step(&self.point, self.lowest, &direction, descent, first, value);
+            let Some((next, reached)) = step else {
+                if self.fresh {
+                    break;
+                }
+                self.forget();
+                continue;
+            };
+            let gained = self.lowest - reached;
+            let next_slope = gradient(&next, reached, value, care);
+            let way: Vec<f64> = next.iter().zip(&self.point).map(|(new, old)| new - old).collect();
+            let bend: Vec<f64> =
+                next_slope.iter().zip(&slope).map(|(new, old)| new - old).collect();
+            update(&mut self.inverse, &way, &bend, self.fresh);
+            self.fresh = false;
+            (self.point, self.lowest, slope) = (next, reached, next_slope);
+            idle = if gained <= STUCK * (1.0 + self.lowest.abs()) { idle + 1 } else { 0 };
+            if idle >= 2 {
+                // On a slope, what was learnt far away, or roughly, may be all that is in the way.
+                let is_steep = slope.iter().any(|part| part.abs() > STEEP);
+                if care == Care::Rough || is_second || !is_steep {
+                    break;
+                }
+                (is_second, idle) = (true, 0);
+                self.forget();
+            }
+        }
+    }
+
+    fn forget(&mut self) {
+        self.inverse = identity(self.point.len());
+        self.fresh = true;
+    }
+}
+
+/// A step along the direction that gains enough; `None` if none does.
+fn step(
+    point: &[f64],
+    lowest: f64,
+    direction: &[f64],
+    descent: f64,
+    first: f64,
+    value: &mut dyn FnMut(&[f64]) -> f64,
+) -> Option<(Vec<f64>, f64)> {
+    let mut length = first;
+    for _ in 0..40 {
+        let next: Vec<f64> =
+            point.iter().zip(direction).map(|(at, way)| at + length * way).collect();
+        let reached = value(&next);
+        if reached.is_finite() && reached <= lowest + 1e-4 * length * descent {
+            return Some((next, reached));
+        }
+        // The parabola through both values and the slope says where the lowest point should be.
+        let parabola = -descent * length * length / (2.0 * (reached - lowest - descent * length));
+        length = if parabola.is_finite() {
+            parabola.clamp(0.1 * length, 0.5 * length)
+        } else {
+            0.1 * length
+        };
+    }
+    None
+}
+
+/// One-sided differences where the way down is all that is wanted, else central ones.
+fn gradient(
+    point: &[f64],
+    here: f64,
+    value: &mut dyn FnMut(&[f64]) -> f64,
+    care: Care,
+) -> Vec<f64> {
+    let mut moved = point.to_vec();
+    (0..point.len())
+        .map(|place| {
+            let size = point[place].abs().max(1.0);
+            let slope = match care {
+                Care::Rough => {
+                    let width = 1e-7 * size;
+                    moved[place] = point[place] + width;
+                    (value(&moved) - here) / width
+                }
+                Care::Fine => {
+                    let width = 1e-5 * size;
+                    moved[place] = point[place] + width;
+                    let above = value(&moved);
+                    moved[place] = point[place] - width;
+                    (above - value(&moved)) / (2.0 * width)
+                }
+            };
+            moved[place] = point[place];
+            if slope.is_finite() { slope } else { 0.0 }
+        })
+        .collect()
+}
+
+/// The update of the inverse Hessian, left out where it would lose its sign.
+fn update(inverse: &mut [Vec<f64>], step: &[f64], bend: &[f64], fresh: bool) {
+    let along = dot(step, bend);
+    if along <= 1e-12 * dot(step, step).sqrt() * dot(bend, bend).sqrt() {
+        return;
+    }
+    if fresh {
+        let scale = along / dot(bend, bend);
+        for (place, row) in inverse.iter_mut().enumerate() {
+            row.fill(0.0);
+            row[place] = scale;
+        }
+    }
+    let turned: Vec<f64> = inverse.iter().map(|row| dot(row, bend)).collect();
+    let factor = (1.0 + dot(bend, &turned) / along) / along;
+    for row in 0..step.len() {
+        for column in 0..step.len() {
+            inverse[row][column] += factor * step[row] * step[column]
+                - (turned[row] * step[column] + step[row] * turned[column]) / along;
+        }
+    }
+}
+
+fn dot(left: &[f64], right: &[f64]) -> f64 {
+    left.iter().zip(right).map(|(left, right)| left * right).sum()
+}
+
+fn identity(size: usize) -> Vec<Vec<f64>> {
+    (0..size)
+        .map(|row| (0..size).map(|column| f64::from(u8::from(row == column))).collect())
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(start: &[f64], value: &mut dyn FnMut(&[f64]) -> f64) -> (Vec<f64>, f64) {
+        let mut search = Search::from(start, value);
+        search.descend(value, Care::Rough);
+        search.descend(value, Care::Fine);
+        (search.point, search.lowest)
+    }
+
+    #[test]
+    fn a_bent_valley_is_followed_to_its_end() {
+        let mut valley =
+            |at: &[f64]| (1.0 - at[0]).powi(2) + 100.0 * (at[1] - at[0] * at[0]).powi(2);
+        let (point, lowest) = found(&[-1.2, 1.0], &mut valley);
+        assert!(lowest < 1e-12, "{lowest}");
+        assert!((point[0] - 1.0).abs() < 1e-5 && (point[1] - 1.0).abs() < 1e-5);
+    }
+
+    #[test]
+    fn what_a_rough_search_learnt_spares_the_fine_one_steps() {
+        let count = |is_rough_first: bool| {
+            let mut fine = 0;
+            let mut bowl =
+                |at: &[f64]| (at[0] - 1.0).powi(2) + 50.0 * (at[1] + at[0]).powi(4) + at[1] * at[1];
+            let mut search = Search::from(&[3.0, -2.0], &mut bowl);
+            search.descend(&mut bowl, Care::Rough);
+            if !is_rough_first {
+                search.forget();
+            }
+            search.descend(
+                &mut |at| {
+                    fine += 1;
+                    bowl(at)
+                },
+                Care::Fine,
+            );
+            fine
+        };
+        assert!(count(true) < count(false), "{} {}", count(true), count(false));
+    }
+
+    #[test]
+    fn a_function_without_values_ends_at_its_start() {
+        assert_eq!(found(&[2.0], &mut |_| f64::INFINITY), (vec![2.0], f64::INFINITY));
+        assert_eq!(found(&[], &mut |_| 3.0), (vec![], 3.0));
+    }
+}

@@ -1,0 +1,61 @@
+//! Lag polynomials whose roots stay outside the unit circle.
+//!
+//! Monahan's (1984) way: partial autocorrelations in (−1, 1) on one side, coefficients on the other. A
+//! hyperbolic tangent brings any number into that range: a maximum at its edge is then a few steps away.
+//! Invariant: coefficients made here are stationary.
+
+/// Coefficients φ of a stationary 1 − φ₁L − … from any real numbers.
+pub(super) fn stationary(free: &[f64]) -> Vec<f64> {
+    let mut coefficients: Vec<f64> = Vec::with_capacity(free.len());
+    for value in free {
+        // Statsmodels' sign: a positive number gives a negative coefficient.
+        let partial = -value.tanh();
+        let before = coefficients.clone();
+        for (place, coefficient) in coefficients.iter_mut().enumerate() {
+            *coefficient -= partial * before[before.len() - 1 - place];
+        }
+        coefficients.push(partial);
+    }
+    coefficients
+}
+
+/// The numbers that [`stationary`] turns into these coefficients; `None` if they are not stationary.
+pub(super) fn free(coefficients: &[f64]) -> Option<Vec<f64>> {
+    let mut left = coefficients.to_vec();
+    let mut numbers = Vec::with_capacity(left.len());
+    while let Some(partial) = left.pop() {
+        let rest = 1.0 - partial * partial;
+        if !partial.is_finite() || rest < 1e-10 {
+            return None;
+        }
+        numbers.push(-partial.atanh());
+        let before = left.clone();
+        for (place, coefficient) in left.iter_mut().enumerate() {
+            *coefficient = (before[place] + partial * before[before.len() - 1 - place]) / rest;
+        }
+    }
+    numbers.reverse();
+    Some(numbers)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn coefficients_come_back() {
+        for coefficients in [vec![0.5], vec![0.5, 0.3], vec![-1.2, -0.5], vec![0.4, -0.2, 0.1]] {
+            let back = stationary(&free(&coefficients).unwrap());
+            for (left, right) in back.iter().zip(&coefficients) {
+                assert!((left - right).abs() < 1e-12, "{coefficients:?} {back:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn explosive_coefficients_are_refused() {
+        assert_eq!(free(&[1.0]), None);
+        assert_eq!(free(&[0.5, 0.6]), None);
+        assert_eq!(free(&[f64::NAN]), None);
+    }
+}

@@ -1,0 +1,211 @@
+//! When gains have faded: diminishing returns, and the thresholds that follow the data.
+//!
+//! Which modules to skip belongs to `menace-loop`. Invariant: too short a history ends nothing, and
+//! its thresholds are zero.
+
+use serde::{Deserialize, Serialize};
+
+use super::describe::{Ema, deviation, mean, present};
+use super::distribution::t_cdf;
+use super::evidence::{Check, Decision, Evidence};
+
+/// Values below which a threshold cannot follow from a history.
+pub const FEWEST: usize = 3;
+
+/// When a module's returns count as diminished.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Diminishing {
+    /// The mean gain, up or down, within which nothing is gained (`ROI_THRESHOLD`).
+    pub threshold: f64,
+    /// The last cycles that are looked at (`ROI_CYCLES`).
+    pub consecutive: usize,
+    /// The standard deviation above which gains are too restless to say.
+    pub epsilon: f64,
+    /// How sure the test must be (`ROI_CONFIDENCE`).
+    pub confidence: f64,
+}
+
+impl Default for Diminishing {
+    fn default() -> Self {
+        Self { threshold: 0.01, consecutive: FEWEST, epsilon: 1e-3, confidence: 0.95 }
+    }
+}
+
+/// Whether the last gains are all but nothing.
+///
+/// The mean of the last `consecutive` deltas lies within the threshold, their standard deviation
+/// below epsilon, and both one-sided t tests (Schuirmann 1987) put the true mean inside with the
+/// confidence asked for. At least two deltas are needed.
+pub fn diminishing(deltas: &[f64], rule: Diminishing) -> Decision {
+    let deltas = present(deltas);
+    let needed = rule.consecutive.max(2);
+    if deltas.len() < needed {
+        return Decision::too_few(needed, deltas.len());
+    }
+    let recent = &deltas[deltas.len() - needed..];
+    let (centre, spread) = (mean(recent), deviation(recent));
+    let p_value = equivalence(centre, spread, needed, rule.threshold);
+    let evidence = |check, statistic, threshold, p_value, holds| Evidence {
+        check,
+        statistic,
+        threshold,
+        p_value,
+        samples: needed,
+        holds,
+    };
+    let pieces = vec![
+        evidence(Check::Mean, centre.abs(), rule.threshold, None, centre.abs() <= rule.threshold),
+        evidence(Check::Deviation, spread, rule.epsilon, None, spread <= rule.epsilon),
+        evidence(
+            Check::Equivalence,
+            1.0 - p_value,
+            rule.confidence,
+            Some(p_value),
+            1.0 - p_value >= rule.confidence,
+        ),
+    ];
+    Decision::from(pieces, 1.0 - p_value, needed, deltas.len())
+}
+
+/// The p-value of the hypothesis that the true mean is not within ± `threshold`.
+pub(crate) fn equivalence(mean: f64, deviation: f64, samples: usize, threshold: f64) -> f64 {
+    let room = threshold - mean.abs();
+    let error = deviation / (samples as f64).sqrt();
+    if error <= 0.0 || samples < 2 {
+        return if room >= 0.0 && samples > 0 { 0.0 } else { 1.0 };
+    }
+    t_cdf(-room / error, (samples - 1) as f64)
+}
+
+/// A threshold that followed from a history.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Adaptive {
+    /// The threshold; zero when the history is short.
+    pub threshold: f64,
+    /// The exponentially weighted mean.
+    pub mean: f64,
+    /// The exponentially weighted standard deviation.
+    pub deviation: f64,
+    /// Values that went in.
+    pub samples: usize,
+}
+
+/// How a threshold follows from a history.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Following {
+    /// The newest values that are looked at (`SYNERGY_THRESHOLD_WINDOW`).
+    pub window: usize,
+    /// How often each value counts as seen: above 1, newer ones weigh more
+    /// (`SYNERGY_THRESHOLD_WEIGHT`).
+    pub weight: f64,
+    /// Standard deviations that make the threshold.
+    pub factor: f64,
+}
+
+impl Default for Following {
+    fn default() -> Self {
+        Self { window: 10, weight: 1.0, factor: 2.0 }
+    }
+}
+
+/// `factor` × the exponentially weighted standard deviation of the newest values.
+///
+/// The share of the newest value is α = 1 − (1 − 2/(n + 1))^weight over n values: the usual one for
+/// weight 1.
+pub fn adaptive_threshold(values: &[f64], rule: Following) -> Adaptive {
+    let values = present(values);
+    let recent = &values[values.len().saturating_sub(rule.window.max(1))..];
+    if recent.len() < FEWEST {
+        return Adaptive {
+            threshold: 0.0,
+            mean: mean(recent),
+            deviation: 0.0,
+            samples: recent.len(),
+        };
+    }
+    let weight = if rule.weight.is_finite() { rule.weight.max(0.0) } else { 1.0 };
+    let plain = 2.0 / (recent.len() as f64 + 1.0);
+    let mut average = Ema::new(1.0 - (1.0 - plain).powf(weight));
+    average.extend(recent);
+    let factor = if rule.factor.is_finite() { rule.factor.max(0.0) } else { 0.0 };
+    Adaptive {
+        threshold: (factor * average.deviation()).min(f64::MAX),
+        mean: average.mean(),
+        deviation: average.deviation(),
+        samples: recent.len(),
+    }
+}
+
+/// The threshold for synergy, from how far predictions were from what came.
+///
+/// Positions where one of both is missing are left out.
+pub fn adaptive_synergy_threshold(predicted: &[f64], actual: &[f64], rule: Following) -> Adaptive {
+    let errors: Vec<f64> = predicted.iter().zip(actual).map(|(said, came)| said - came).collect();
+    adaptive_threshold(&errors, rule)
+}
+
+/// The change in ROI below which a run may end, scaled by how reliable forecasts are.
+///
+/// `base × (1.5 − reliability)`: half of it for forecasts that always came true, half more for
+/// those that never did.
+pub fn roi_tolerance(base: f64, reliability: f64) -> f64 {
+    let reliability = if reliability.is_finite() { reliability.clamp(0.0, 1.0) } else { 0.0 };
+    let base = if base.is_finite() { base.max(0.0) } else { 0.0 };
+    base * (1.5 - reliability)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stats::evidence::Verdict;
+
+    #[test]
+    fn steady_nothing_is_diminished_and_gains_are_not() {
+        let rule = Diminishing::default();
+        assert!(diminishing(&[0.3, 1e-4, 2e-4, -1e-4], rule).is_yes());
+        assert!(diminishing(&[0.0; 3], rule).is_yes());
+        let gains = diminishing(&[0.3, 0.31, 0.29], rule);
+        assert_eq!(gains.verdict, Verdict::No);
+        assert!(!gains.about(Check::Mean).unwrap().holds);
+    }
+
+    #[test]
+    fn restless_gains_around_zero_are_not_diminished() {
+        let decision = diminishing(&[0.5, -0.5, 0.001], Diminishing::default());
+        assert!(decision.about(Check::Mean).unwrap().holds);
+        assert!(!decision.about(Check::Deviation).unwrap().holds);
+        assert!(!decision.about(Check::Equivalence).unwrap().holds);
+    }
+
+    #[test]
+    fn too_few_cycles_end_nothing() {
+        for deltas in [&[][..], &[0.0], &[0.0, f64::NAN, 0.0]] {
+            let decision = diminishing(deltas, Diminishing::default());
+            assert_eq!(decision.verdict, Verdict::TooFewSamples);
+            assert_eq!(decision.needed, 3);
+        }
+    }
+
+    #[test]
+    fn a_short_history_has_no_threshold() {
+        assert_eq!(adaptive_threshold(&[1.0, 2.0], Following::default()).threshold, 0.0);
+        assert_eq!(adaptive_synergy_threshold(&[1.0], &[], Following::default()).threshold, 0.0);
+    }
+
+    #[test]
+    fn a_heavier_weight_forgets_old_errors_sooner() {
+        let errors = [5.0, -5.0, 5.0, 0.0, 0.0, 0.0, 0.0];
+        let threshold = |weight| {
+            adaptive_threshold(&errors, Following { weight, ..Following::default() }).threshold
+        };
+        assert!(threshold(2.0) < threshold(1.0));
+        assert!(threshold(1.0) > 0.0);
+    }
+
+    #[test]
+    fn reliable_forecasts_lower_the_tolerance() {
+        assert!((roi_tolerance(0.01, 1.0) - 0.005).abs() < 1e-15);
+        assert!((roi_tolerance(0.01, 0.0) - 0.015).abs() < 1e-15);
+        assert!(roi_tolerance(0.01, f64::NAN) > 0.01);
+    }
+}

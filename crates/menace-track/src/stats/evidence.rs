@@ -1,0 +1,102 @@
+//! What a decision rests on.
+//!
+//! Logs, files and pages show it as it is. Invariant: a decision without enough samples says so and
+//! is never a yes.
+
+use serde::{Deserialize, Serialize};
+
+/// One question that was put to the data.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Check {
+    /// Is the mean within the threshold?
+    Mean,
+    /// Is the standard deviation below its limit?
+    Deviation,
+    /// Does Student's t put the mean within the threshold with the confidence asked for?
+    Equivalence,
+    /// Does the value move with time?
+    Trend,
+    /// Does the series return to its mean (Dickey and Fuller)?
+    Stationarity,
+    /// Do both halves vary alike (Levene)?
+    EqualVariance,
+    /// Is the gain per unit of entropy above its floor?
+    EntropyCeiling,
+    /// Have the entropy ratios been low for long enough?
+    EntropyPlateau,
+}
+
+/// The answer to one question.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Evidence {
+    /// The question.
+    pub check: Check,
+    /// What was computed.
+    pub statistic: f64,
+    /// What it was compared with.
+    pub threshold: f64,
+    /// The probability of such a statistic by chance, where the test has one.
+    pub p_value: Option<f64>,
+    /// Values that went in.
+    pub samples: usize,
+    /// Whether the answer speaks for the decision.
+    pub holds: bool,
+}
+
+/// How a decision came out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// All evidence speaks for it.
+    Yes,
+    /// Some of it does not.
+    No,
+    /// There is not enough to tell.
+    TooFewSamples,
+}
+
+/// A decision and its evidence.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Decision {
+    /// How it came out.
+    pub verdict: Verdict,
+    /// How sure it is, in [0, 1]; zero without enough samples.
+    pub confidence: f64,
+    /// Samples that are needed at least.
+    pub needed: usize,
+    /// Samples that there were.
+    pub samples: usize,
+    /// What it rests on.
+    pub evidence: Vec<Evidence>,
+}
+
+impl Decision {
+    /// Not enough to tell.
+    pub fn too_few(needed: usize, samples: usize) -> Self {
+        Self {
+            verdict: Verdict::TooFewSamples,
+            confidence: 0.0,
+            needed,
+            samples,
+            evidence: Vec::new(),
+        }
+    }
+
+    /// Yes if all the evidence holds.
+    pub fn from(evidence: Vec<Evidence>, confidence: f64, needed: usize, samples: usize) -> Self {
+        let all = !evidence.is_empty() && evidence.iter().all(|piece| piece.holds);
+        let verdict = if all { Verdict::Yes } else { Verdict::No };
+        Self { verdict, confidence: confidence.clamp(0.0, 1.0), needed, samples, evidence }
+    }
+
+    /// Whether the answer is yes.
+    pub fn is_yes(&self) -> bool {
+        self.verdict == Verdict::Yes
+    }
+
+    /// The answer to one question, if it was put.
+    pub fn about(&self, check: Check) -> Option<&Evidence> {
+        self.evidence.iter().find(|piece| piece.check == check)
+    }
+}

@@ -1,0 +1,87 @@
+//! Simple exponential smoothing.
+//!
+//! The level starts at the first value and follows each new one by the share α; the α with the
+//! smallest squared one-step errors is found by search (Gardner 1985). Invariant: α in [0, 1].
+
+use serde::{Deserialize, Serialize};
+
+use super::describe::usable;
+
+/// A smoothed series.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Smoothed {
+    /// How far the level follows each new value.
+    pub alpha: f64,
+    /// The level after the last value: the forecast of all that follow.
+    pub level: f64,
+    /// The standard deviation of the one-step errors.
+    pub deviation: f64,
+    /// Values that went in.
+    pub samples: usize,
+}
+
+impl Smoothed {
+    /// Smooths with a given share; `None` without values. A missing value leaves the level alone.
+    pub fn with(series: &[f64], alpha: f64) -> Option<Self> {
+        let alpha = if alpha.is_finite() { alpha.clamp(0.0, 1.0) } else { 1.0 };
+        let mut level = None;
+        let (mut squares, mut samples) = (0.0, 0);
+        for value in series.iter().copied().filter(|value| usable(*value)) {
+            samples += 1;
+            level = Some(match level {
+                None => value,
+                Some(before) => {
+                    let error = value - before;
+                    squares += error * error;
+                    before + alpha * error
+                }
+            });
+        }
+        let deviation = if samples > 1 { (squares / (samples - 1) as f64).sqrt() } else { 0.0 };
+        level.map(|level| Self { alpha, level, deviation, samples })
+    }
+
+    /// Smooths with the share that has the smallest errors.
+    pub fn best(series: &[f64]) -> Option<Self> {
+        let errors =
+            |alpha: f64| Self::with(series, alpha).map_or(0.0, |smoothed| smoothed.deviation);
+        let coarse = (0..=100_u32)
+            .map(|percent| f64::from(percent) / 100.0)
+            .min_by(|left, right| errors(*left).total_cmp(&errors(*right)))?;
+        let (mut low, mut high) = ((coarse - 0.01).max(0.0), (coarse + 0.01).min(1.0));
+        for _ in 0..60 {
+            let third = (high - low) / 3.0;
+            if errors(low + third) <= errors(high - third) {
+                high -= third;
+            } else {
+                low += third;
+            }
+        }
+        Self::with(series, f64::midpoint(low, high))
+    }
+
+    /// The standard error of the value `step` steps on (0 is the next one).
+    pub fn error(&self, step: usize) -> f64 {
+        self.deviation * (1.0 + step as f64 * self.alpha * self.alpha).sqrt()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_jump_is_followed_and_noise_is_not() {
+        let jump: Vec<f64> = (0..40).map(|place| if place < 20 { 0.0 } else { 1.0 }).collect();
+        assert!(Smoothed::best(&jump).unwrap().alpha > 0.9);
+        let noise: Vec<f64> = (0..41).map(|place| f64::from(place % 2)).collect();
+        assert!(Smoothed::best(&noise).unwrap().alpha < 0.2);
+    }
+
+    #[test]
+    fn empty_and_single_series_have_answers() {
+        assert_eq!(Smoothed::best(&[]), None);
+        let single = Smoothed::best(&[2.0]).unwrap();
+        assert_eq!((single.level, single.error(5)), (2.0, 0.0));
+    }
+}

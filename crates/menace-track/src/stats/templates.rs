@@ -1,0 +1,121 @@
+//! Cold-start templates: the ROI curve that a new workflow is expected to have.
+//!
+//! Reading the file belongs to `menace-loop`, blending to [`super::foresight`]. Invariant: every curve has at
+//! least one usable number and every pattern leads to a curve.
+
+use std::collections::BTreeMap;
+
+use globset::{Glob, GlobMatcher};
+use serde::Deserialize;
+use thiserror::Error;
+
+use super::describe::usable;
+
+/// Why a file is no list of templates.
+#[derive(Debug, Error)]
+pub enum TemplateError {
+    /// It has another shape.
+    #[error("expected `trajectories` and `profiles`: {0}")]
+    Shape(String),
+    /// A curve is empty, or has something that is no number.
+    #[error("trajectory `{0}` needs at least one number, and numbers only")]
+    Empty(String),
+    /// A pattern leads nowhere.
+    #[error("profile `{pattern}` asks for trajectory `{trajectory}`, which the file does not have")]
+    Unknown {
+        /// The pattern.
+        pattern: String,
+        /// What it asks for.
+        trajectory: String,
+    },
+    /// A pattern that cannot be understood.
+    #[error("profile `{pattern}` is no pattern of paths")]
+    Pattern {
+        /// The pattern.
+        pattern: String,
+        /// What is wrong with it.
+        source: globset::Error,
+    },
+}
+
+/// As written in the file.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct Written {
+    /// Curves by name, one ROI per cycle.
+    trajectories: BTreeMap<String, Vec<f64>>,
+    /// Which workflows begin with which curve.
+    profiles: BTreeMap<String, String>,
+}
+
+/// Curves, and which workflows begin with them.
+#[derive(Debug, Clone, Default)]
+pub struct Templates {
+    curves: BTreeMap<String, Vec<f64>>,
+    profiles: Vec<(GlobMatcher, String)>,
+}
+
+impl Templates {
+    /// Reads YAML.
+    pub fn parse(text: &str) -> Result<Self, TemplateError> {
+        let written: Written =
+            crate::roi::yaml(text, Written::default()).map_err(TemplateError::Shape)?;
+        let Written { trajectories, profiles } = written;
+        for (name, curve) in &trajectories {
+            if curve.is_empty() || !curve.iter().all(|value| usable(*value)) {
+                return Err(TemplateError::Empty(name.clone()));
+            }
+        }
+        let mut matchers = Vec::new();
+        for (pattern, trajectory) in profiles {
+            if !trajectories.contains_key(&trajectory) {
+                return Err(TemplateError::Unknown { pattern, trajectory });
+            }
+            let glob = match Glob::new(&pattern) {
+                Ok(glob) => glob.compile_matcher(),
+                Err(source) => return Err(TemplateError::Pattern { pattern, source }),
+            };
+            matchers.push((glob, trajectory));
+        }
+        Ok(Self { curves: trajectories, profiles: matchers })
+    }
+
+    /// The curve of a workflow: of the first pattern, by name, that its path matches; else `default`, if
+    /// there is one.
+    pub fn of(&self, workflow: &str) -> Option<&[f64]> {
+        let chosen = self.profiles.iter().find(|(pattern, _)| pattern.is_match(workflow));
+        let name = chosen.map_or("default", |(_, name)| name.as_str());
+        self.curves.get(name).map(Vec::as_slice)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FILE: &str = "
+trajectories:
+  default: [0.1, 0.2]
+  slow: [0.0, 0.05, 0.1]
+profiles:
+  'shop/*.py': slow
+";
+
+    #[test]
+    fn a_workflow_begins_with_the_curve_of_its_pattern() {
+        let templates = Templates::parse(FILE).unwrap();
+        assert_eq!(templates.of("shop/cart.py"), Some(&[0.0, 0.05, 0.1][..]));
+        assert_eq!(templates.of("desk.py"), Some(&[0.1, 0.2][..]));
+        assert_eq!(Templates::parse("").unwrap().of("desk.py"), None);
+    }
+
+    #[test]
+    fn mistakes_are_named() {
+        let error = |text: &str| Templates::parse(text).unwrap_err().to_string();
+        assert!(error("trajectories: {a: []}").contains("`a`"));
+        assert!(error("trajectories: {a: [.nan]}").contains("`a`"));
+        assert!(error("profiles: {'*.py': fast}").contains("`fast`"));
+        assert!(error("curves: {}").contains("trajectories"));
+        assert!(error("trajectories: {a: [1]}\nprofiles: {'[': a}").contains('['));
+    }
+}

@@ -1,0 +1,402 @@
+//! The truth adapter: predictions brought closer to what really happened, and when not to trust them.
+//!
+//! Reading and writing its file belongs to `menace-store`; the time is given. Invariant: a model
+//! never predicts without saying whether the features still look like those it was trained on.
+
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use super::calibration::{Sample, Score, Trained, compare};
+use super::describe::usable;
+use super::drift::{Bins, kolmogorov_smirnov, kolmogorov_smirnov_p_value};
+
+/// The shape of the file. A file of another version is trained anew.
+pub const VERSION: u32 = 1;
+/// Rows below which no model is trained.
+pub const FEWEST_ROWS: usize = 10;
+/// How likely a drift may be found by chance, of all features of a check together.
+pub const CHANCE: f64 = 0.01;
+
+/// Why there is no adapter.
+#[derive(Debug, Error)]
+pub enum TruthError {
+    /// Too few complete rows.
+    #[error("calibration needs {FEWEST_ROWS} complete rows, found {found}: run more cycles")]
+    TooFew {
+        /// Complete rows.
+        found: usize,
+    },
+    /// The rows have no features.
+    #[error("calibration rows have no features: record metrics beside the ROI")]
+    NoFeatures,
+    /// The text is not a model.
+    #[error("the calibration model cannot be read: remove it, and it will be trained anew")]
+    Corrupt(#[from] serde_json::Error),
+    /// The model is of another version.
+    #[error(
+        "the calibration model has version {found}, expected {VERSION}: it will be trained anew"
+    )]
+    Version {
+        /// What the file says.
+        found: u32,
+    },
+    /// The model's parts do not belong together.
+    #[error("the calibration model contradicts itself: remove it, and it will be trained anew")]
+    Inconsistent,
+}
+
+/// How far a feature may move before it counts as drifted.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Limits {
+    /// The population stability index.
+    pub psi: f64,
+    /// The Kolmogorov–Smirnov distance.
+    pub ks: f64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { psi: 0.25, ks: 0.2 }
+    }
+}
+
+/// How far one feature has moved.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct FeatureDrift {
+    /// The feature.
+    pub feature: String,
+    /// Its population stability index.
+    pub psi: f64,
+    /// How likely bins this different are by chance.
+    pub psi_p_value: f64,
+    /// Its Kolmogorov–Smirnov distance.
+    pub ks: f64,
+    /// How likely such a distance is by chance.
+    pub ks_p_value: f64,
+    /// Whether one of them is above its limit, and not by chance.
+    pub drifted: bool,
+    /// Values that were looked at.
+    pub samples: usize,
+}
+
+/// What is known about a model.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Metadata {
+    /// When it was trained, as given.
+    pub trained_at: String,
+    /// When its features were last compared, as given.
+    pub checked_at: Option<String>,
+    /// Rows it was trained on.
+    pub samples: usize,
+    /// The errors on held-out rows, the chosen kind first.
+    pub scores: Vec<Score>,
+    /// The share of the targets' variance that held-out predictions explain; at most 1.
+    pub explained: f64,
+    /// Features that had drifted when last compared.
+    pub drifted: Vec<String>,
+    /// How far each feature had moved then.
+    #[serde(default)]
+    pub drifts: Vec<FeatureDrift>,
+    /// Whether its predictions are to be distrusted.
+    pub low_confidence: bool,
+    /// Whether it should be trained anew.
+    pub retrain: bool,
+}
+
+/// A prediction.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Calibrated {
+    /// The value.
+    pub value: f64,
+    /// Whether to distrust it.
+    pub low_confidence: bool,
+}
+
+/// A trained model with a memory of its features.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "Unchecked")]
+pub struct TruthAdapter {
+    version: u32,
+    limits: Limits,
+    model: Trained,
+    features: Vec<Reference>,
+    metadata: Metadata,
+}
+
+/// As a file has it.
+#[derive(Debug, Deserialize)]
+struct Unchecked {
+    version: u32,
+    limits: Limits,
+    model: Trained,
+    features: Vec<Reference>,
+    metadata: Metadata,
+}
+
+impl TryFrom<Unchecked> for TruthAdapter {
+    type Error = TruthError;
+
+    fn try_from(unchecked: Unchecked) -> Result<Self, TruthError> {
+        let Unchecked { version, limits, model, features, metadata } = unchecked;
+        if version != VERSION {
+            return Err(TruthError::Version { found: version });
+        }
+        let width = match &model {
+            Trained::Ridge { model, scales } if model.coefficients.len() == scales.len() => {
+                Some(scales.len())
+            }
+            Trained::Ridge { .. } => None,
+            Trained::Boosted(_) => Some(features.len()),
+        };
+        if width != Some(features.len()) || features.is_empty() {
+            return Err(TruthError::Inconsistent);
+        }
+        Ok(Self { version, limits, model, features, metadata })
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct Reference {
+    name: String,
+    values: Vec<f64>,
+    bins: Bins,
+}
+
+impl TruthAdapter {
+    /// Trains on rows of features and the values that were really reached.
+    pub fn train(
+        names: &[String],
+        rows: &[Vec<f64>],
+        targets: &[f64],
+        limits: Limits,
+        now: &str,
+    ) -> Result<Self, TruthError> {
+        if names.is_empty() {
+            return Err(TruthError::NoFeatures);
+        }
+        let complete: Vec<(Vec<f64>, f64)> = rows
+            .iter()
+            .zip(targets)
+            .filter(|(row, _)| row.len() == names.len())
+            .map(|(row, target)| (row.clone(), *target))
+            .collect();
+        let (rows, targets): (Vec<Vec<f64>>, Vec<f64>) = complete.into_iter().unzip();
+        let sample = Sample::of(&rows, &targets);
+        let found = sample.rows.len();
+        if found < FEWEST_ROWS {
+            return Err(TruthError::TooFew { found });
+        }
+        let scores = compare(&sample);
+        let best = scores.first().copied().ok_or(TruthError::TooFew { found })?;
+        let spread = super::describe::variance(&sample.targets) * (found - 1) as f64 / found as f64;
+        let explained = if spread > 0.0 { 1.0 - best.error / spread } else { 0.0 };
+        let features = names
+            .iter()
+            .enumerate()
+            .map(|(place, name)| {
+                let values: Vec<f64> = sample.rows.iter().map(|row| row[place]).collect();
+                Reference { name: name.clone(), bins: Bins::of(&values, 10), values }
+            })
+            .collect();
+        Ok(Self {
+            version: VERSION,
+            limits,
+            model: Trained::on(best.kind, &sample),
+            features,
+            metadata: Metadata {
+                trained_at: now.to_owned(),
+                checked_at: None,
+                samples: found,
+                scores,
+                explained: explained.max(-1.0),
+                drifted: Vec::new(),
+                drifts: Vec::new(),
+                // A model that explains nothing is no better than the mean.
+                low_confidence: explained <= 0.0,
+                retrain: false,
+            },
+        })
+    }
+
+    /// Compares new rows with those of the training, and remembers what came out.
+    ///
+    /// A feature has drifted when it is above a limit and chance explains that in fewer than [`CHANCE`] of
+    /// all checks: small samples of the same are often far apart. Without new rows nothing changes but the
+    /// time.
+    pub fn check(&mut self, rows: &[Vec<f64>], now: &str) -> Vec<FeatureDrift> {
+        // Two questions are put to each feature (Bonferroni 1936).
+        let chance = CHANCE / (2 * self.features.len()) as f64;
+        let drifts: Vec<FeatureDrift> = self
+            .features
+            .iter()
+            .enumerate()
+            .map(|(place, reference)| {
+                let values: Vec<f64> = rows
+                    .iter()
+                    .filter_map(|row| row.get(place).copied())
+                    .filter(|v| usable(*v))
+                    .collect();
+                let psi = reference.bins.psi(&values);
+                let ks = kolmogorov_smirnov(&reference.values, &values);
+                let count = reference.values.len();
+                let psi_p_value = reference.bins.p_value(count, &values);
+                let ks_p_value = kolmogorov_smirnov_p_value(ks, count, values.len());
+                FeatureDrift {
+                    feature: reference.name.clone(),
+                    psi,
+                    psi_p_value,
+                    ks,
+                    ks_p_value,
+                    drifted: (psi > self.limits.psi && psi_p_value < chance)
+                        || (ks > self.limits.ks && ks_p_value < chance),
+                    samples: values.len(),
+                }
+            })
+            .collect();
+        self.metadata.checked_at = Some(now.to_owned());
+        if drifts.iter().any(|drift| drift.samples > 0) {
+            self.metadata.drifted = drifts
+                .iter()
+                .filter(|drift| drift.drifted)
+                .map(|drift| drift.feature.clone())
+                .collect();
+            let drifted = !self.metadata.drifted.is_empty();
+            self.metadata.low_confidence = drifted || self.metadata.explained <= 0.0;
+            self.metadata.retrain = drifted;
+            self.metadata.drifts.clone_from(&drifts);
+        }
+        drifts
+    }
+
+    /// The calibrated value for one row of features.
+    ///
+    /// A row that lacks a feature gets an answer that is not to be trusted.
+    pub fn predict(&self, features: &[f64]) -> Calibrated {
+        let complete =
+            features.len() == self.features.len() && features.iter().all(|value| usable(*value));
+        let value = self.model.predict(features);
+        let value = if value.is_finite() { value } else { 0.0 };
+        Calibrated { value, low_confidence: self.metadata.low_confidence || !complete }
+    }
+
+    /// What it was trained on, in the order of a row.
+    pub fn features(&self) -> impl Iterator<Item = &str> {
+        self.features.iter().map(|feature| feature.name.as_str())
+    }
+
+    /// What is known about the model.
+    pub fn metadata(&self) -> &Metadata {
+        &self.metadata
+    }
+
+    /// The model as text.
+    pub fn to_json(&self) -> Result<String, TruthError> {
+        Ok(serde_json::to_string(self)?)
+    }
+
+    /// Reads a model back; refuses what is corrupt or of another version.
+    pub fn from_json(text: &str) -> Result<Self, TruthError> {
+        #[derive(Deserialize)]
+        struct Versioned {
+            version: u32,
+        }
+        let Versioned { version } = serde_json::from_str(text)?;
+        if version != VERSION {
+            return Err(TruthError::Version { found: version });
+        }
+        Self::try_from(serde_json::from_str::<Unchecked>(text)?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rows(shift: f64) -> Vec<Vec<f64>> {
+        (0..50_u32)
+            .map(|row| vec![f64::from(row * 37 % 50) / 10.0 + shift, f64::from(row * 7 % 50) / 5.0])
+            .collect()
+    }
+
+    fn adapter() -> TruthAdapter {
+        let targets: Vec<f64> = rows(0.0).iter().map(|row| row[0] * 2.0 + row[1]).collect();
+        let names = ["cpu".to_owned(), "memory".to_owned()];
+        TruthAdapter::train(&names, &rows(0.0), &targets, Limits::default(), "day 1").unwrap()
+    }
+
+    #[test]
+    fn a_moved_feature_lowers_confidence_and_asks_for_training() {
+        let mut adapter = adapter();
+        assert!(adapter.check(&rows(0.0), "day 2").iter().all(|drift| !drift.drifted));
+        assert!(!adapter.predict(&[1.0, 2.0]).low_confidence);
+        let drifts = adapter.check(&rows(3.0), "day 3");
+        assert!(drifts[0].drifted && !drifts[1].drifted);
+        assert!(adapter.predict(&[1.0, 2.0]).low_confidence);
+        let metadata = adapter.metadata();
+        assert_eq!(
+            (metadata.drifted.as_slice(), metadata.retrain),
+            (["cpu".to_owned()].as_slice(), true)
+        );
+        assert_eq!(metadata.trained_at, "day 1");
+        assert_eq!(metadata.checked_at.as_deref(), Some("day 3"));
+    }
+
+    #[test]
+    fn few_rows_of_the_same_have_not_drifted_and_few_of_another_have() {
+        let mut chance = 0x2545_f491_4f6c_dd1d_u64;
+        let mut draw = || {
+            chance ^= chance << 13;
+            chance ^= chance >> 7;
+            chance ^= chance << 17;
+            (chance >> 11) as f64 / (1_u64 << 53) as f64
+        };
+        let names: Vec<String> = (0..20).map(|number| format!("feature {number}")).collect();
+        let (mut above, mut alarms, mut found) = (0, 0, 0);
+        for _ in 0..50 {
+            let mut rows = |count: usize| -> Vec<Vec<f64>> {
+                (0..count).map(|_| names.iter().map(|_| draw()).collect()).collect()
+            };
+            let (before, after) = (rows(20), rows(10));
+            let targets: Vec<f64> = before.iter().map(|row| row[0]).collect();
+            let train = TruthAdapter::train(&names, &before, &targets, Limits::default(), "");
+            let mut adapter = train.unwrap();
+            let drifts = adapter.check(&after, "");
+            above += usize::from(drifts.iter().any(|drift| drift.ks > 0.2));
+            alarms += usize::from(adapter.metadata().retrain);
+            let moved: Vec<Vec<f64>> =
+                after.iter().map(|row| row.iter().map(|value| value + 1.0).collect()).collect();
+            adapter.check(&moved, "");
+            found += usize::from(adapter.metadata().retrain);
+        }
+        assert_eq!((above, found), (50, 50));
+        assert!(alarms <= 2, "{alarms} of 50");
+    }
+
+    #[test]
+    fn predictions_come_close_to_what_was_reached() {
+        assert!((adapter().predict(&[2.0, 4.0]).value - 8.0).abs() < 0.1);
+        assert!(adapter().predict(&[2.0]).low_confidence);
+    }
+
+    #[test]
+    fn a_model_survives_being_written_and_a_corrupt_one_is_refused() {
+        let adapter = adapter();
+        let text = adapter.to_json().unwrap();
+        assert_eq!(TruthAdapter::from_json(&text).unwrap(), adapter);
+        assert!(matches!(
+            TruthAdapter::from_json(&text[..text.len() / 2]),
+            Err(TruthError::Corrupt(_))
+        ));
+        let old = text.replacen("\"version\":1", "\"version\":7", 1);
+        assert!(matches!(TruthAdapter::from_json(&old), Err(TruthError::Version { found: 7 })));
+    }
+
+    #[test]
+    fn too_few_rows_are_refused() {
+        let error =
+            TruthAdapter::train(&["a".to_owned()], &[vec![1.0]], &[1.0], Limits::default(), "");
+        assert!(matches!(error, Err(TruthError::TooFew { found: 1 })));
+        let error = TruthAdapter::train(&[], &[], &[], Limits::default(), "");
+        assert!(matches!(error, Err(TruthError::NoFeatures)));
+    }
+}

@@ -1,0 +1,111 @@
+//! Quantiles of many numbers in little memory, to within one part in 32.
+//!
+//! Numbers fall into buckets that grow with them: 32 for each power of two.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+/// Bits of a number that decide its bucket, after the first.
+const BITS: u32 = 5;
+const STEPS: u16 = 1 << BITS;
+
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sketch {
+    buckets: BTreeMap<u16, u64>,
+    sum: u64,
+    max: u64,
+}
+
+impl Sketch {
+    pub fn add(&mut self, value: u64) {
+        *self.buckets.entry(bucket(value)).or_default() += 1;
+        self.sum = self.sum.saturating_add(value);
+        self.max = self.max.max(value);
+    }
+
+    pub fn merge(&mut self, other: &Self) {
+        for (bucket, count) in &other.buckets {
+            *self.buckets.entry(*bucket).or_default() += count;
+        }
+        self.sum = self.sum.saturating_add(other.sum);
+        self.max = self.max.max(other.max);
+    }
+
+    pub fn count(&self) -> u64 {
+        self.buckets.values().sum()
+    }
+
+    pub fn sum(&self) -> u64 {
+        self.sum
+    }
+
+    pub fn max(&self) -> u64 {
+        self.max
+    }
+
+    pub fn median(&self) -> Option<u64> {
+        self.quantile(50)
+    }
+
+    /// The value below which `percent` of the numbers lie.
+    pub fn quantile(&self, percent: u64) -> Option<u64> {
+        let count = self.count();
+        let rank = (u128::from(count) * u128::from(percent)).div_ceil(100).max(1);
+        let mut seen = 0;
+        self.buckets.iter().find_map(|(bucket, count)| {
+            seen += u128::from(*count);
+            (seen >= rank).then(|| middle(*bucket).min(self.max))
+        })
+    }
+}
+
+fn bucket(value: u64) -> u16 {
+    let shift = (u64::BITS - value.leading_zeros()).saturating_sub(BITS + 1);
+    // The first bits are below 64 and the shift is below 59.
+    STEPS * shift as u16 + (value >> shift) as u16
+}
+
+/// The middle of what falls into a bucket.
+fn middle(bucket: u16) -> u64 {
+    let shift = (bucket / STEPS).saturating_sub(1);
+    let first = u64::from(bucket - STEPS * shift);
+    (first << shift) + ((1 << shift) >> 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn small_numbers_are_kept_exactly() {
+        let mut sketch = Sketch::default();
+        for value in [3, 9, 27] {
+            sketch.add(value);
+        }
+        assert_eq!(sketch.median(), Some(9));
+        assert_eq!(sketch.quantile(100), Some(27));
+        assert_eq!(sketch.sum(), 39);
+    }
+
+    #[test]
+    fn nothing_has_no_median() {
+        assert_eq!(Sketch::default().median(), None);
+    }
+
+    proptest! {
+        #[test]
+        fn a_bucket_is_near_its_numbers(value: u64) {
+            let near = middle(bucket(value));
+            prop_assert!(near.abs_diff(value) <= value / 32);
+        }
+
+        #[test]
+        fn larger_numbers_have_no_smaller_bucket(one: u64, two: u64) {
+            let (small, large) = (one.min(two), one.max(two));
+            prop_assert!(bucket(small) <= bucket(large));
+        }
+    }
+}

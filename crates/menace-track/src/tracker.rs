@@ -1,0 +1,195 @@
+//! Remembers cycles: histories of ROI and metrics, deltas, forecasts and what became of them.
+//!
+//! Files belong to `menace-store`; the shape of `roi_history.json` is [`History`].
+//! Invariant: a history only grows, and by one value per key and cycle at most.
+
+mod forecasts;
+mod history;
+mod patches;
+mod predictions;
+#[cfg(test)]
+mod tests;
+mod workflow;
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+pub use history::History;
+pub use patches::Shape;
+
+use crate::metric::{SYNERGY_ROI, scenario_metric};
+use crate::predict::Models;
+use crate::series::{last, next_on_line};
+use crate::stats::convergence::{Diminishing, diminishing};
+use crate::stats::evidence::Decision;
+use crate::{CycleReport, Metrics, Scored};
+
+/// Values that a projection looks at.
+const RECENT: usize = 10;
+
+#[derive(Debug, Clone, Default)]
+pub struct Tracker {
+    history: History,
+    /// Follow from the history: chosen once, kept until it changes.
+    models: Models,
+}
+
+impl PartialEq for Tracker {
+    fn eq(&self, other: &Self) -> bool {
+        self.history == other.history
+    }
+}
+
+/// A module among the others.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Rank {
+    pub module: String,
+    /// Of the last cycle.
+    pub roi: f64,
+    pub raroi: f64,
+    /// All deltas together, with what synergy is attributed to it.
+    pub gain: f64,
+}
+
+impl Tracker {
+    /// Goes on from what was remembered.
+    pub fn new(history: History) -> Self {
+        Self::with_models(history, Models::default())
+    }
+
+    /// The same with models that were chosen before: those whose histories have changed are chosen again.
+    pub fn with_models(history: History, models: Models) -> Self {
+        Self { history, models }
+    }
+
+    pub fn history(&self) -> &History {
+        &self.history
+    }
+
+    /// What else is kept in the same file.
+    pub fn others_mut(&mut self) -> &mut serde_json::Map<String, serde_json::Value> {
+        &mut self.history.others
+    }
+
+    /// What belongs to other cycles may be taken out of it and put back.
+    pub fn history_mut(&mut self) -> &mut History {
+        &mut self.history
+    }
+
+    pub fn into_parts(self) -> (History, Models) {
+        (self.history, self.models)
+    }
+
+    /// Remembers a cycle.
+    pub fn update(&mut self, report: &CycleReport) {
+        let history = &mut self.history;
+        let CycleReport { run, modules, sections, scenarios, synergy, scenario_synergy } = report;
+        history.cycles += 1;
+        history.roi_history.extend(run.value());
+        history.roi_deltas.extend(run.roi_delta);
+        history.raroi_history.extend(run.raroi);
+        append(&mut history.metrics_history, &run.metrics, str::to_owned);
+        for (path, scored) in modules {
+            let Scored { raroi, roi_delta, .. } = scored;
+            push(&mut history.module_roi, path, scored.value());
+            push(&mut history.module_raroi, path, *raroi);
+            push(&mut history.module_deltas, path, *roi_delta);
+        }
+        for (id, scored) in sections {
+            push(&mut history.section_roi, id.as_str(), scored.value());
+            push(&mut history.section_deltas, id.as_str(), scored.roi_delta);
+        }
+        for (name, scored) in scenarios {
+            push(&mut history.scenario_roi, name, scored.value());
+            push(&mut history.scenario_roi_deltas, name, scored.roi_delta);
+            let prefixed = |metric: &str| scenario_metric(name, metric);
+            append(&mut history.metrics_history, &scored.metrics, prefixed);
+        }
+        if let Some(synergy) = synergy {
+            append(&mut history.metrics_history, &synergy.metrics, str::to_owned);
+            for module in &synergy.modules {
+                push(&mut history.module_synergy, module, synergy.metrics.get(SYNERGY_ROI));
+            }
+            history.synergy_history.push(synergy.metrics.clone());
+        }
+        for (name, synergy) in scenario_synergy {
+            let entries = history.scenario_synergy.entry(name.clone()).or_default();
+            entries.push(synergy.metrics.clone());
+            let prefixed = |metric: &str| scenario_metric(name, metric);
+            append(&mut history.metrics_history, &synergy.metrics, prefixed);
+        }
+    }
+
+    /// All modules, best RAROI first.
+    pub fn rankings(&self) -> Vec<Rank> {
+        let history = &self.history;
+        let sum = |histories: &BTreeMap<String, Vec<f64>>, module: &str| -> f64 {
+            histories.get(module).into_iter().flatten().sum()
+        };
+        let latest = |histories: &BTreeMap<String, Vec<f64>>, module: &str| {
+            histories.get(module).and_then(|values| values.last()).copied()
+        };
+        // Files of older programs have deltas only: what they add up to is all that is known.
+        let mut names: Vec<&String> =
+            history.module_roi.keys().chain(history.module_deltas.keys()).collect();
+        names.sort_unstable();
+        names.dedup();
+        let mut ranks: Vec<Rank> = names
+            .into_iter()
+            .map(|module| {
+                let deltas = sum(&history.module_deltas, module);
+                let roi = latest(&history.module_roi, module).unwrap_or(deltas);
+                Rank {
+                    module: module.clone(),
+                    roi,
+                    raroi: latest(&history.module_raroi, module).unwrap_or(roi),
+                    gain: deltas + sum(&history.module_synergy, module),
+                }
+            })
+            .collect();
+        ranks.sort_by(|one, two| {
+            let by_value = two.raroi.total_cmp(&one.raroi);
+            by_value
+                .then_with(|| two.gain.total_cmp(&one.gain))
+                .then_with(|| one.module.cmp(&two.module))
+        });
+        ranks
+    }
+
+    /// Whether the returns of each of these modules have diminished, and of those that this tracker has
+    /// never heard of, that nothing can be said.
+    pub fn diminishing<'m>(
+        &self,
+        rule: Diminishing,
+        modules: impl IntoIterator<Item = &'m str>,
+    ) -> BTreeMap<String, Decision> {
+        let deltas = |path: &str| {
+            self.history.module_deltas.get(path).map(Vec::as_slice).unwrap_or_default()
+        };
+        let modules = modules.into_iter();
+        modules.map(|path| (path.to_owned(), diminishing(deltas(path), rule))).collect()
+    }
+
+    /// A metric of the run where its recent values lead: along a straight line, for the next cycle.
+    pub fn projected(&self, metric: &str) -> Option<f64> {
+        let values = self.history.metrics_history.get(metric)?;
+        next_on_line(last(values, RECENT)).filter(|value| value.is_finite())
+    }
+}
+
+fn push(histories: &mut BTreeMap<String, Vec<f64>>, key: &str, value: Option<f64>) {
+    if let Some(value) = value {
+        histories.entry(key.to_owned()).or_default().push(value);
+    }
+}
+
+fn append(
+    histories: &mut BTreeMap<String, Vec<f64>>,
+    metrics: &Metrics,
+    named: impl Fn(&str) -> String,
+) {
+    for (name, value) in metrics.iter() {
+        histories.entry(named(name)).or_default().push(value);
+    }
+}

@@ -1,0 +1,281 @@
+//! Where histories lead: forecasts of ROI, metrics and synergy.
+//!
+//! The methods are in `stats`, who is asked in `predict`. Invariant: a model is chosen again only when its
+//! history has changed.
+
+use std::collections::BTreeMap;
+
+use super::Tracker;
+use crate::metric::{METRICS, SYNERGY_ROI, synergy_metric};
+use crate::predict::{Panel, Prediction, predicted_metric, remember};
+use crate::series::last;
+use crate::stats::forecast::{ARIMA_FROM, Forecast, Outlook, Resource};
+use crate::{CycleReport, Metrics};
+
+/// Whose models these are.
+const TRACKER: &str = "tracker";
+/// The key of ROI among them; no metric has an empty name.
+const ROI: &str = "";
+/// Cycles that a forecast of ROI looks at.
+const RECENT: usize = 200;
+/// Cycles that the ROI of one module is predicted from: few enough for a line, for there are many modules.
+const MODULE_RECENT: usize = ARIMA_FROM - 1;
+
+impl Tracker {
+    /// Where ROI leads, with what was used of the machine beside it; none without a history.
+    pub fn forecast(&mut self, outlook: Outlook) -> Option<Forecast> {
+        let history = last(&self.history.roi_history, RECENT).to_vec();
+        let resources = self.resources(history.len());
+        let known = resources.first().map_or(history.len(), |resource| resource.past.len());
+        let history = last(&history, known);
+        self.models.forecast(TRACKER, ROI, history, &resources, outlook)
+    }
+
+    /// Where a metric leads.
+    pub fn predict_metric(&mut self, metric: &str, outlook: Outlook) -> Option<Forecast> {
+        let history = last(self.history.metrics_history.get(metric)?, RECENT);
+        self.models.forecast(TRACKER, metric, history, &[], outlook)
+    }
+
+    /// Where `synergy_roi` leads.
+    pub fn predict_synergy(&mut self, outlook: Outlook) -> Option<Forecast> {
+        self.predict_metric(SYNERGY_ROI, outlook)
+    }
+
+    /// Where a synergy metric leads; `name` with or without `synergy_`.
+    pub fn predict_synergy_metric(&mut self, name: &str, outlook: Outlook) -> Option<Forecast> {
+        self.predict_metric(&synergy_metric(name), outlook)
+    }
+
+    /// What a panel says of one metric of the run.
+    pub fn predict_metric_with(&mut self, panel: &Panel, metric: &str) -> Option<Prediction> {
+        let history = self.history.metrics_history.get(metric)?;
+        panel.predict(metric, history, &self.history.predictor_errors, &mut self.models)
+    }
+
+    /// `pred_<metric>` of every documented metric and every synergy metric that has a history, for the
+    /// next cycle. They are remembered in place of the last ones.
+    pub fn predict_all_metrics(&mut self, panel: &Panel) -> Metrics {
+        let mut predicted = Metrics::default();
+        let documented = METRICS.iter().map(|metric| metric.name.to_owned());
+        let synergies = self.history.metrics_history.keys();
+        let synergies = synergies.filter(|name| name.starts_with("synergy_")).cloned();
+        for name in documented.chain(synergies).collect::<Vec<_>>() {
+            let said = self.predict_metric_with(panel, &name);
+            predicted.set(&predicted_metric(&name), said.map(|said| said.value));
+        }
+        self.history.predictions = predicted.clone();
+        predicted
+    }
+
+    /// Compares what was to be expected of a cycle with what came of it. Call before [`Self::update`]. What
+    /// others have said of this cycle is forgotten then.
+    ///
+    /// Nothing is said of what has fewer values than a line needs.
+    pub fn compare_predictions(&mut self, panel: &Panel, report: &CycleReport) {
+        let expected = self.forecast(Outlook::default());
+        let expected = expected.filter(|one| one.samples >= crate::stats::forecast::LINE_FROM);
+        let expected = expected.and_then(|one| Some(one.points.first()?.mean));
+        if let Some((predicted, actual)) = expected.zip(report.run.value()) {
+            self.record_prediction(predicted, actual);
+        }
+        let synergy = report.synergy.iter().flat_map(|synergy| synergy.metrics.iter());
+        for (name, actual) in report.run.metrics.iter().chain(synergy) {
+            let known = self.history.metrics_history.get(name).map_or(0, Vec::len);
+            if known < crate::stats::forecast::LINE_FROM {
+                continue;
+            }
+            let Some(said) = self.predict_metric_with(panel, name) else { continue };
+            remember(&mut self.history.predictor_errors, &said, actual);
+            self.record_metric_prediction(name, said.value, actual);
+        }
+        for (path, scored) in &report.modules {
+            let Some(actual) = scored.value() else { continue };
+            self.compare_module(path, actual);
+        }
+        self.history.heard.clear();
+    }
+
+    fn compare_module(&mut self, path: &str, actual: f64) {
+        let history = &mut self.history;
+        let Some(values) = history.module_roi.get(path) else { return };
+        let values = last(values, MODULE_RECENT);
+        if values.len() < crate::stats::forecast::LINE_FROM {
+            return;
+        }
+        let made = crate::stats::forecast::forecast(values, Outlook::default());
+        let Some(said) = made.and_then(|made| Some(made.points.first()?.mean)) else { return };
+        let error = (said - actual).abs();
+        if error.is_finite() {
+            let errors = history.module_errors.entry(path.to_owned()).or_default();
+            errors.push(error);
+            let surplus = errors.len().saturating_sub(crate::predict::REMEMBERED);
+            errors.drain(..surplus);
+        }
+    }
+
+    /// What a cycle used of the machine: `cpu`, `memory`, `disk`, `time`. Call after [`Self::update`].
+    pub fn note_resources(&mut self, used: &BTreeMap<String, f64>) {
+        for (name, value) in used.iter().filter(|(_, value)| value.is_finite()) {
+            self.history.resource_history.entry(name.clone()).or_default().push(*value);
+        }
+    }
+
+    /// Resources of the last cycles, equally long; none before there are enough for a model.
+    fn resources(&self, cycles: usize) -> Vec<Resource> {
+        let known = self.history.resource_history.values();
+        let shortest = known.clone().map(Vec::len).min().unwrap_or_default().min(cycles);
+        if shortest < ARIMA_FROM {
+            return Vec::new();
+        }
+        known
+            .map(|values| Resource { past: last(values, shortest).to_vec(), future: Vec::new() })
+            .collect()
+    }
+
+    /// How often models had to be chosen.
+    pub fn models_chosen(&self) -> usize {
+        self.models.chosen()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::History;
+
+    fn wave(length: u32) -> Vec<f64> {
+        (0..length).map(|step| (f64::from(step) * 0.7).sin() * 0.2 + 0.5).collect()
+    }
+
+    fn tracker(metrics: &[(&str, Vec<f64>)]) -> Tracker {
+        let metrics_history =
+            metrics.iter().map(|(name, values)| ((*name).to_owned(), values.clone())).collect();
+        Tracker::new(History { metrics_history, roi_history: wave(20), ..History::default() })
+    }
+
+    #[test]
+    fn synergy_is_predicted_with_or_without_its_prefix() {
+        let mut tracker = tracker(&[("synergy_security_score", vec![0.01, 0.03, 0.02])]);
+        let with = tracker.predict_synergy_metric("synergy_security_score", Outlook::default());
+        let without = tracker.predict_synergy_metric("security_score", Outlook::default());
+        assert!(with.is_some());
+        assert_eq!(with, without);
+        assert_eq!(tracker.predict_synergy(Outlook::default()), None);
+    }
+
+    #[test]
+    fn a_model_is_kept_until_its_history_changes() {
+        let mut tracker = tracker(&[("synergy_roi", wave(30))]);
+        for _ in 0..3 {
+            tracker.forecast(Outlook::default()).unwrap();
+            tracker.predict_synergy(Outlook::default()).unwrap();
+        }
+        assert_eq!(tracker.models_chosen(), 2);
+        tracker.history.roi_history.push(0.4);
+        tracker.forecast(Outlook::default()).unwrap();
+        assert_eq!(tracker.models_chosen(), 3);
+    }
+
+    #[test]
+    fn what_was_chosen_after_a_cycle_is_not_chosen_again_before_the_next() {
+        let mut tracker = tracker(&[("resilience", wave(20)), ("synergy_roi", wave(15))]);
+        let panel = Panel::bundled();
+        tracker.forecast(Outlook::default()).unwrap();
+        let predicted = tracker.predict_all_metrics(&panel);
+        assert_eq!(tracker.models_chosen(), 3);
+        // A file lies between two cycles.
+        let (history, models) = tracker.into_parts();
+        let text = serde_json::to_string(&history).unwrap();
+        let mut tracker = Tracker::with_models(serde_json::from_str(&text).unwrap(), models);
+        let mut report = CycleReport::default();
+        report.run.metrics = [("resilience", 0.5)].into_iter().collect();
+        report.run.roi = Some(crate::Roi { value: 0.5, terms: Vec::new(), vetoes: Vec::new() });
+        report.synergy = Some(crate::Synergy {
+            metrics: [("synergy_roi", 0.1)].into_iter().collect(),
+            ..crate::Synergy::default()
+        });
+        tracker.compare_predictions(&panel, &report);
+        assert_eq!(tracker.models_chosen(), 3);
+        let said = tracker.history.predicted_metrics["resilience"][0];
+        assert_eq!(predicted.get("pred_resilience"), Some(said));
+        tracker.update(&report);
+        tracker.predict_all_metrics(&panel);
+        assert_eq!(tracker.models_chosen(), 5, "both metrics have one value more");
+    }
+
+    #[test]
+    fn every_metric_with_a_history_gets_a_prediction() {
+        let mut tracker = tracker(&[
+            ("resilience", vec![0.4, 0.5, 0.6]),
+            ("synergy_roi", vec![0.1, 0.1]),
+            ("hostile_input:resilience", vec![0.3; 4]),
+        ]);
+        let predicted = tracker.predict_all_metrics(&Panel::bundled());
+        let names: Vec<&str> = predicted.iter().map(|(name, _)| name).collect();
+        assert_eq!(names, ["pred_resilience", "pred_synergy_roi"]);
+        assert_eq!(tracker.history().predictions, predicted);
+    }
+
+    #[test]
+    fn what_was_predicted_is_compared_with_what_came() {
+        let mut tracker =
+            tracker(&[("resilience", vec![0.4, 0.5, 0.6]), ("efficiency", vec![0.1])]);
+        tracker.history.module_roi.insert("a.py".to_owned(), vec![0.1, 0.2, 0.3]);
+        let mut report = CycleReport::default();
+        report.run.metrics = [("resilience", 0.5), ("efficiency", 0.1)].into_iter().collect();
+        let roi = Some(crate::Roi { value: 0.5, terms: Vec::new(), vetoes: Vec::new() });
+        let scored = crate::Scored { roi, ..crate::Scored::default() };
+        report.modules.insert("a.py".to_owned(), scored);
+        tracker.compare_predictions(&Panel::bundled(), &report);
+        assert_eq!(tracker.history.actual_metrics["resilience"], [0.5]);
+        assert!(!tracker.history.actual_metrics.contains_key("efficiency"), "one value is no past");
+        let errors = &tracker.history.predictor_errors;
+        assert!((errors["metrics_prediction"]["resilience"][0] - 0.2).abs() < 1e-9);
+        assert!((errors["last_value"]["resilience"][0] - 0.1).abs() < 1e-9);
+        assert!((tracker.history.module_errors["a.py"][0] - 0.1).abs() < 1e-9);
+    }
+
+    #[test]
+    fn who_has_spoken_is_weighed_by_how_far_they_were_off() {
+        let mut tracker = tracker(&[("resilience", vec![0.2; 5])]);
+        tracker.hear("plugin:prophet", "resilience", 0.8, None);
+        let panel = tracker.panel();
+        let said = tracker.predict_metric_with(&panel, "resilience").unwrap();
+        assert!((said.value - 0.35).abs() < 1e-6, "one of four: {said:?}");
+        let mut report = CycleReport::default();
+        report.run.metrics = [("resilience", 0.8)].into_iter().collect();
+        tracker.compare_predictions(&panel, &report);
+        let errors = &tracker.history.predictor_errors;
+        assert_eq!(errors["plugin:prophet"]["resilience"], [0.0]);
+        assert!(tracker.history.heard.is_empty());
+        // Who was right is listened to, and what has come true already is no answer.
+        tracker.hear("plugin:prophet", "resilience", 0.8, Some(0.8));
+        assert!(tracker.panel().names().all(|name| name != "plugin:prophet"));
+        tracker.hear("plugin:prophet", "resilience", 7.0, None);
+        let panel = tracker.panel();
+        let said = tracker.predict_metric_with(&panel, "resilience").unwrap();
+        assert!((said.value - 1.0).abs() < 1e-3, "a share stays one: {said:?}");
+    }
+
+    #[test]
+    fn resources_move_the_forecast_once_there_are_enough_of_them() {
+        let cpu: Vec<f64> = (0..20_u32).map(|step| f64::from(step * 7 % 11)).collect();
+        let roi: Vec<f64> = cpu.iter().map(|cpu| 0.03 * cpu).collect();
+        let noise: Vec<f64> = wave(20).iter().map(|value| value * 1e-3).collect();
+        let history = History {
+            roi_history: roi.iter().zip(&noise).map(|(roi, noise)| roi + noise).collect(),
+            ..History::default()
+        };
+        let mut with = Tracker::new(history.clone());
+        for value in &cpu {
+            with.note_resources(&BTreeMap::from([("cpu".to_owned(), *value)]));
+        }
+        // The last value of a resource goes on: so does what follows from it.
+        let expected = 0.03 * cpu[19];
+        let near = with.forecast(Outlook::default()).unwrap().points[0].mean;
+        assert!((near - expected).abs() < 0.01, "{near} {expected}");
+        let without = Tracker::new(history).forecast(Outlook::default()).unwrap().points[0].mean;
+        assert!((without - expected).abs() > 0.01, "{without}");
+    }
+}
