@@ -4,13 +4,15 @@
 //! explored twice with the same seed: what was found, who was blamed wrongly, how long it took, and
 //! whether every input had the same verdict both times.
 //!
-//! Another exam, such as `fixtures/unseen`, or any repository can be named instead.
+//! Another exam, such as `fixtures/unseen`, or any repository can be named instead. An exam that is not
+//! passed ends with exit code 1.
 
 #![expect(clippy::print_stdout, reason = "a benchmark prints its results")]
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
+use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use menace_loop::{Exploration, Explored, Made};
@@ -24,6 +26,9 @@ use serde::Deserialize;
 
 const SEED: Seed = Seed(1);
 const WORKERS: usize = 2;
+/// Of all planted bugs, so many have to be found, in no more than this time.
+const WANTED_SHARE: f64 = 0.9;
+const TIME: Duration = Duration::from_mins(2);
 
 /// What the fixture says about itself.
 #[derive(Deserialize)]
@@ -52,7 +57,7 @@ struct Run {
     times: BTreeMap<String, (usize, f64)>,
 }
 
-fn main() {
+fn main() -> ExitCode {
     if init::requested() {
         init::run();
     }
@@ -62,16 +67,21 @@ fn main() {
     let Ok(text) = std::fs::read_to_string(directory.join("expected.json")) else {
         let analysis = analysis(&directory);
         print_findings(&analysis, &explore(&analysis, &directory));
-        return;
+        return ExitCode::SUCCESS;
     };
     let expected: Expected = serde_json::from_str(&text).expect("expected.json");
     let source = directory.join("src");
     let analysis = analysis(&source);
     let run = explore(&analysis, &source);
     print_findings(&analysis, &run);
-    compare(&analysis, &run, &expected);
+    let found_enough = compare(&analysis, &run, &expected);
     let again = explore(&analysis, &source);
-    determinism(&run, &again);
+    let is_same = determinism(&run, &again);
+    let in_time = run.took <= TIME;
+    if !in_time {
+        println!("it took more than {} s", TIME.as_secs());
+    }
+    if found_enough && is_same && in_time { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
 fn analysis(directory: &Path) -> Analysis {
@@ -155,7 +165,8 @@ fn print_findings(analysis: &Analysis, run: &Run) {
     println!("{} sections, {calls} calls in {:.1} s", run.explored.len(), run.took.as_secs_f64());
 }
 
-fn compare(analysis: &Analysis, run: &Run, expected: &Expected) {
+/// Whether enough bugs were found and nobody was blamed wrongly.
+fn compare(analysis: &Analysis, run: &Run, expected: &Expected) -> bool {
     let kinds: BTreeMap<String, Vec<&str>> = run
         .explored
         .iter()
@@ -191,10 +202,17 @@ fn compare(analysis: &Analysis, run: &Run, expected: &Expected) {
         run.took.as_secs_f64(),
         kinds.len() - expected.bugs.len(),
     );
+    let wanted = expected.bugs.len() as f64 * WANTED_SHARE;
+    let is_enough = f64::from(found) >= wanted;
+    if !is_enough {
+        println!("fewer than the {wanted:.0} that are wanted");
+    }
+    is_enough && blamed == 0
 }
 
-/// Which inputs are measured depends on how long they take: those may be made in one run only.
-fn determinism(first: &Run, second: &Run) {
+/// Whether all inputs of both runs had the same verdicts. Which inputs are measured depends on how long
+/// they take: those may be made in one run only.
+fn determinism(first: &Run, second: &Run) -> bool {
     let (mut same, mut once) = (0, 0);
     let mut others = Vec::new();
     for (key, verdicts) in &first.verdicts {
@@ -208,9 +226,10 @@ fn determinism(first: &Run, second: &Run) {
         "two runs with one seed: {same} of {} inputs had the same verdicts, {once} were made in one run only",
         first.verdicts.len()
     );
-    for other in others {
+    for other in &others {
         println!("    {other}");
     }
+    others.is_empty()
 }
 
 /// `package.module:Qualified.name`.

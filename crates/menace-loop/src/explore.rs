@@ -8,16 +8,14 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use menace_model::{Call, How, Outcome, Section, SectionId, Seed, Target, Verdict};
-use menace_sandbox::{Backend, Cancel, Interpose, Job, Pool, SandboxError, WarmSpec};
-use menace_scenario::explore::{Budget, Explorer, Finding};
+use menace_sandbox::{Backend, Cancel, SandboxError, WarmSpec};
+use menace_scenario::explore::{Budget, Explorer, Finding, Terms};
 use menace_scenario::input::{InputSettings, Inputs, Lessons};
 use menace_source::{Analysis, SurveyError};
 
+use crate::calls::{Caller, job};
 use crate::survey::Surveyed;
 use crate::targets;
-
-/// A sandbox may be lost to the machine's own troubles; a second one is not.
-const ATTEMPTS: u32 = 2;
 
 /// How far to go.
 #[derive(Debug, Clone)]
@@ -49,9 +47,10 @@ pub enum ExploreError {
 }
 
 /// A section that is being explored.
-struct Subject<'a> {
-    explorer: Explorer<'a>,
-    spec: WarmSpec,
+#[derive(Debug)]
+pub(crate) struct Subject<'a> {
+    pub explorer: Explorer<'a>,
+    pub spec: WarmSpec,
 }
 
 /// A call that was made.
@@ -60,8 +59,38 @@ pub struct Made<'a> {
     pub section: &'a SectionId,
     /// Which call of the section this is, counted from 0.
     pub number: usize,
+    /// It measures time, and is made as often as that takes.
+    pub is_timing: bool,
     pub call: &'a Call,
     pub outcome: &'a Outcome,
+}
+
+/// Who hears of calls while sections are explored.
+pub(crate) trait Witness {
+    /// As soon as it has ended, in whatever order.
+    fn ended(&mut self, _made: Made<'_>) {}
+
+    /// Of the same calls, when all of a generation have ended, in an order that does not depend on who
+    /// was done first.
+    fn made(&mut self, made: Made<'_>);
+
+    /// A weakness was seen twice.
+    fn found(&mut self, _explorer: &Explorer<'_>, _finding: &Finding) {}
+}
+
+impl<F: FnMut(Made<'_>)> Witness for F {
+    fn made(&mut self, made: Made<'_>) {
+        self(made);
+    }
+}
+
+/// What there was no time for.
+#[derive(Debug, Default)]
+pub(crate) struct Left {
+    /// Subjects that would have gone on, by their position.
+    pub subjects: Vec<usize>,
+    /// Weaknesses that were seen, and could not be looked at again.
+    pub unproven: usize,
 }
 
 /// Explores all sections; `witness` hears of every call, generation after generation, in an order
@@ -70,7 +99,7 @@ pub fn explore(
     analysis: &Analysis,
     backend: &dyn Backend,
     exploration: &Exploration,
-    witness: &mut dyn FnMut(Made<'_>),
+    mut witness: &mut dyn FnMut(Made<'_>),
 ) -> Result<Vec<Explored>, ExploreError> {
     let surveyed = Surveyed::new(analysis)?;
     let facts = surveyed.facts();
@@ -84,14 +113,17 @@ pub fn explore(
                 let target = Target { module: reference, qualname, how };
                 let inputs = Inputs::new(section, hints, &facts, &exploration.inputs);
                 let (budget, seed) = (exploration.budget, exploration.seed);
-                let explorer = Explorer::new(section, target, inputs, budget, seed);
+                let terms = Terms::default();
+                let explorer = Explorer::new(section, target, terms, inputs, budget, seed);
                 subjects.push(Subject { explorer, spec });
             }
             Ok(_) => {}
             Err(why) => closed.push(unreached(section, why.why)),
         }
     }
-    run(backend, exploration, &mut subjects, witness)?;
+    let (workers, cancel) = (exploration.workers, exploration.cancel.clone());
+    let caller = Caller { backend, workers, cancel, deadline: None };
+    deepen(&caller, &mut subjects, &mut Lessons::default(), &mut witness)?;
     let explored = subjects.into_iter().map(|subject| Explored {
         section: subject.explorer.section().id.clone(),
         findings: subject.explorer.findings().to_vec(),
@@ -112,95 +144,95 @@ fn unreached(section: &Section, why: String) -> Explored {
     }
 }
 
-fn run(
-    backend: &dyn Backend,
-    exploration: &Exploration,
+/// Makes generation after generation until nobody asks for more. When the time is up, what was made
+/// counts, and suspects are looked at once more.
+pub(crate) fn deepen(
+    caller: &Caller<'_>,
     subjects: &mut [Subject<'_>],
-    witness: &mut dyn FnMut(Made<'_>),
-) -> Result<(), SandboxError> {
-    let pool = Pool::new(backend, exploration.workers, exploration.cancel.clone());
-    let mut lessons = Lessons::default();
+    lessons: &mut Lessons,
+    witness: &mut dyn Witness,
+) -> Result<Left, SandboxError> {
+    let mut left = Left::default();
     loop {
-        let learnt = Arc::new(lessons.clone());
-        for subject in subjects.iter_mut() {
-            subject.explorer.hear(&learnt);
-        }
-        let numbers: Vec<usize> = subjects.iter().map(|one| one.explorer.calls()).collect();
-        let generations: Vec<Vec<Call>> =
-            subjects.iter_mut().map(|subject| subject.explorer.next_generation()).collect();
-        if generations.iter().all(Vec::is_empty) {
-            return Ok(());
-        }
-        let outcomes = outcomes(&pool, subjects, &generations)?;
-        if exploration.cancel.is_cancelled() {
-            return Err(SandboxError::Cancelled);
-        }
-        for (at, subject) in subjects.iter_mut().enumerate() {
-            let section = &subject.explorer.section().id;
-            for (index, call) in generations[at].iter().enumerate() {
-                let number = numbers[at] + index;
-                witness(Made { section, number, call, outcome: &outcomes[at][index] });
-            }
-            subject.explorer.teach(&outcomes[at], &mut lessons);
-            subject.explorer.learn(&outcomes[at]);
+        match generation(caller, subjects, lessons, witness)? {
+            Progress::Whole => {}
+            Progress::Done => return Ok(left),
+            Progress::Cut => break,
         }
     }
+    for (at, subject) in subjects.iter_mut().enumerate() {
+        if !subject.explorer.is_done() {
+            left.subjects.push(at);
+        }
+        subject.explorer.conclude();
+    }
+    generation(&caller.patient(), subjects, lessons, witness)?;
+    left.unproven = subjects.iter().map(|subject| subject.explorer.unproven()).sum();
+    Ok(left)
 }
 
-/// Makes the calls of a generation of every section; outcomes in the same order.
-fn outcomes(
-    pool: &Pool<'_>,
-    subjects: &[Subject<'_>],
-    generations: &[Vec<Call>],
-) -> Result<Vec<Vec<Outcome>>, SandboxError> {
-    let mut jobs: Vec<(usize, usize, Job)> = Vec::new();
-    for (at, (subject, calls)) in subjects.iter().zip(generations).enumerate() {
-        for (index, call) in calls.iter().enumerate() {
-            let interpose = Interpose::of(&call.conditions);
-            let mut spec = WarmSpec { interpose, ..subject.spec.clone() };
-            // The ceiling of what its calls may have.
-            spec.limits.processes = spec.limits.processes.max(call.limits.processes);
-            jobs.push((at, index, Job { spec, call: call.clone() }));
-        }
+/// What became of a generation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Progress {
+    Whole,
+    /// The time was up.
+    Cut,
+    /// Nobody asked for anything.
+    Done,
+}
+
+fn generation(
+    caller: &Caller<'_>,
+    subjects: &mut [Subject<'_>],
+    lessons: &mut Lessons,
+    witness: &mut dyn Witness,
+) -> Result<Progress, SandboxError> {
+    let learnt = Arc::new(lessons.clone());
+    for subject in subjects.iter_mut() {
+        subject.explorer.hear(&learnt);
     }
-    // Calls that can share an interpreter one after the other.
-    jobs.sort_by_key(|(_, _, job)| {
-        let wants = job.spec.interpose;
-        (
-            job.spec.module.as_ref().map(|module| module.name.clone()),
-            (wants.files, wants.memory, wants.sockets),
-            job.spec.limits.processes,
-        )
+    let numbers: Vec<usize> = subjects.iter().map(|one| one.explorer.calls()).collect();
+    let found: Vec<usize> = subjects.iter().map(|one| one.explorer.findings().len()).collect();
+    let generations: Vec<Vec<Call>> =
+        subjects.iter_mut().map(|subject| subject.explorer.next_generation()).collect();
+    let places: Vec<(usize, usize)> = (0..subjects.len())
+        .flat_map(|at| (0..generations[at].len()).map(move |index| (at, index)))
+        .collect();
+    let jobs = places.iter().map(|&(at, index)| {
+        let call = generations[at][index].clone();
+        job(&subjects[at].spec, call)
     });
-    let places: Vec<(usize, usize)> = jobs.iter().map(|(at, index, _)| (*at, *index)).collect();
-    let jobs: Vec<Job> = jobs.into_iter().map(|(_, _, job)| job).collect();
-    let mut outcomes: Vec<Vec<Option<Outcome>>> =
-        generations.iter().map(|calls| vec![None; calls.len()]).collect();
-    let mut waiting: Vec<usize> = (0..jobs.len()).collect();
-    for attempt in 1..=ATTEMPTS {
-        let mut failed = Vec::new();
-        let these = std::mem::take(&mut waiting);
-        pool.run(these.iter().map(|position| jobs[*position].clone()), |number, result| {
-            let (at, index) = places[these[number]];
-            match result {
-                Ok(outcome) => outcomes[at][index] = Some(outcome),
-                Err(error) => failed.push((these[number], error)),
-            }
-        });
-        for (position, error) in failed {
-            let lost = matches!(error, SandboxError::Lost(_) | SandboxError::Protocol(_));
-            if !lost || attempt == ATTEMPTS {
-                return Err(error);
-            }
-            tracing::warn!("a sandbox was lost, and its call is made again: {error}");
-            waiting.push(position);
+    let made = |position: usize, outcome| {
+        let (at, index) = places[position];
+        let explorer = &subjects[at].explorer;
+        Made {
+            section: &explorer.section().id,
+            number: numbers[at] + index,
+            is_timing: explorer.is_timing(),
+            call: &generations[at][index],
+            outcome,
         }
-        if waiting.is_empty() {
-            break;
+    };
+    let outcomes = caller
+        .make(jobs.collect(), |position, outcome| witness.ended(made(position, outcome)))?;
+    for (position, outcome) in outcomes.iter().enumerate() {
+        if let Some(outcome) = outcome {
+            witness.made(made(position, outcome));
         }
     }
-    outcomes
-        .into_iter()
-        .map(|section| section.into_iter().collect::<Option<_>>().ok_or(SandboxError::Cancelled))
-        .collect()
+    let mut rest = outcomes.as_slice();
+    for (at, subject) in subjects.iter_mut().enumerate() {
+        let (own, others) = rest.split_at(generations[at].len());
+        rest = others;
+        subject.explorer.teach(own, lessons);
+        subject.explorer.learn(own);
+        for finding in &subject.explorer.findings()[found[at]..] {
+            witness.found(&subject.explorer, finding);
+        }
+    }
+    Ok(match &outcomes {
+        outcomes if outcomes.is_empty() => Progress::Done,
+        outcomes if outcomes.iter().all(Option::is_some) => Progress::Whole,
+        _ => Progress::Cut,
+    })
 }

@@ -7,6 +7,8 @@ mod files;
 mod plugins;
 mod written;
 
-pub use files::{InputFileError, read};
-pub use plugins::{Isolation, PluginError, Plugins, Shown};
+pub use files::{InputFileError, read, remember};
+pub use plugins::{Plugins, Shown};
 pub use written::Written;
+
+pub use crate::plugin::{Isolation, PluginError};

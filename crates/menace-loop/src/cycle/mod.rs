@@ -1,0 +1,111 @@
+//! One cycle: every section that is wanted, called in breadth, in depth and together.
+//!
+//! | room | what is in it |
+//! |---|---|
+//! | `plan` | which sections, which scenarios |
+//! | `imports` | modules that cannot be imported are told once |
+//! | `grid` | breadth: cells of sections × scenarios |
+//! | `court`, `suspects` | calls that speak against a section, made again before anybody is blamed |
+//! | `seen` | what came of it all |
+//! | `depth` | exploring, section by section |
+//! | `together` | sections in one interpreter |
+//! | `round_trip` | how long a round trip takes under each scenario |
+//! | `watch` | who hears of it meanwhile |
+//!
+//! What the outcomes are worth is told by `menace-track`, what is kept of them by [`crate::run`].
+
+mod court;
+mod depth;
+mod grid;
+mod imports;
+mod plan;
+mod round_trip;
+mod seen;
+mod suspects;
+mod together;
+mod watch;
+
+use std::collections::BTreeSet;
+
+use menace_model::Seed;
+use menace_sandbox::SandboxError;
+use menace_scenario::explore::Budget;
+use menace_scenario::input::{Facts, InputSettings, Lessons};
+
+use crate::calls::Caller;
+use crate::failure::Lines;
+
+use court::Court;
+use depth::Depth;
+use grid::{Grid, Standing};
+
+pub use imports::Shut;
+pub use plan::{BASELINE, Closed, Plan, Scenario, Subject, Wanted, Wish};
+pub use seen::Seen;
+pub use together::{Company, Part};
+pub use watch::{Called, Stage, Watch};
+
+/// How much a cycle does.
+#[derive(Debug, Clone)]
+pub struct Extent<'e> {
+    pub calls_per_cell: usize,
+    /// None for a cycle without depth.
+    pub depth: Option<Budget>,
+    pub seed: Seed,
+    /// What exploring makes inputs of.
+    pub inputs: &'e InputSettings,
+}
+
+/// Runs a cycle.
+pub(crate) fn run(
+    plan: &Plan<'_>,
+    facts: &Facts<'_>,
+    caller: &Caller<'_>,
+    extent: &Extent<'_>,
+    lines: &Lines,
+    watch: &mut dyn Watch,
+) -> Result<Seen, SandboxError> {
+    let grid = Grid { plan, facts, caller, calls_per_cell: extent.calls_per_cell };
+    let mut standings: Vec<Standing<'_>> = plan.subjects.iter().map(Standing::new).collect();
+    let mut court = Court::new(plan, lines);
+    let shut = grid.imports(&mut standings, watch, &mut |section, call, outcome| {
+        court.seen.count(outcome);
+        court.seen.imports.entry(section.clone()).or_default().add(call, outcome, false);
+    })?;
+    let Some(shut) = shut else {
+        court.seen.miss("imports", plan.subjects.len());
+        return Ok(court.close());
+    };
+    court.seen.shut = shut;
+    court.blame_imports(watch);
+
+    let mut lessons = Lessons::default();
+    let is_whole = grid.baseline(&mut standings, &mut lessons, watch, &mut court)?
+        && grid.scenarios(&mut standings, &lessons, watch, &mut court)?;
+    court.seen.miss_scenarios(plan, &standings);
+
+    if let Some(budget) = extent.depth.filter(|_| is_whole) {
+        let Extent { seed: chance, inputs, .. } = extent;
+        // What the baseline says of threats holds in depth, too.
+        let inputs = InputSettings { threat: plan.scenarios[0].inputs.threat, ..(*inputs).clone() };
+        let depth = Depth { plan, facts, caller, budget, seed: *chance, inputs: &inputs };
+        let deepened = depth.explore(&standings, &mut lessons, lines, watch, &mut court.seen)?;
+        court.seen.miss("depth", deepened.left.len());
+        court.seen.miss("confirmation", deepened.unproven);
+    } else if extent.depth.is_some() {
+        court.seen.miss("depth", standings.iter().filter(|one| !one.is_shut).count());
+    }
+    let mut seen = court.close();
+    let is_flagged = |at: &usize| {
+        let section = &plan.subjects[*at].section.id;
+        seen.failures.values().any(|(failure, _)| failure.section == *section)
+    };
+    let flagged: BTreeSet<usize> = (0..plan.subjects.len()).filter(is_flagged).collect();
+    if caller.is_late() {
+        seen.miss("together", flagged.len());
+    } else {
+        seen.company = grid.together(&standings, &flagged, watch)?;
+        seen.round_trips = round_trip::round_trips(plan, caller)?;
+    }
+    Ok(seen)
+}

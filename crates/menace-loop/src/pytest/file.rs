@@ -1,0 +1,80 @@
+//! Puts tests and what they use together into one file.
+
+use std::collections::BTreeSet;
+
+use menace_model::ModuleReport;
+use menace_source::Analysis;
+
+use super::parts::{Part, ROOT};
+use super::source::literal;
+use super::{Test, TestFile};
+use crate::targets;
+
+/// `test_menace_shop_cart.py`.
+pub(super) fn name(module: &ModuleReport) -> String {
+    let word = |char: char| if char.is_ascii_alphanumeric() { char } else { '_' };
+    format!("test_menace_{}.py", module.name.chars().map(word).collect::<String>())
+}
+
+pub(super) fn write(
+    name: String,
+    analysis: &Analysis,
+    module: &ModuleReport,
+    tests: &[Test],
+) -> TestFile {
+    let used: BTreeSet<Part> = tests.iter().flat_map(|test| test.parts.iter().copied()).collect();
+    let mut imports = BTreeSet::new();
+    let (root_imports, root) = split(ROOT);
+    imports.extend(root_imports);
+    let mut bodies = Vec::new();
+    for part in used {
+        let (part_imports, body) = split(part.source());
+        imports.extend(part_imports);
+        bodies.push(body);
+    }
+    let roots = targets::import_roots(analysis, module);
+    let roots: Vec<String> = roots.iter().map(|root| literal(root)).collect();
+    let of_library = |import: &&&str| **import != "import pytest";
+    let mut text = format!(
+        "# Weaknesses of `{}` that Menace has found.\n\
+         # Each test fails until what it shows is mended; a `raise` on purpose mends it too.\n\n",
+        module.path
+    );
+    for import in imports.iter().filter(of_library) {
+        text.push_str(import);
+        text.push('\n');
+    }
+    if imports.contains("import pytest") {
+        text.push_str("\nimport pytest\n");
+    }
+    text.extend(["\nMODULE = ", &literal(&module.path), "\n"]);
+    text.extend(["IMPORT_ROOTS = [", &roots.join(", "), "]\n"]);
+    text.push_str(root);
+    text.push('\n');
+    for body in bodies {
+        text.push('\n');
+        text.push_str(body);
+        text.push('\n');
+    }
+    for test in tests {
+        text.push('\n');
+        text.push_str(&test.text);
+        text.push('\n');
+    }
+    let text = format!("{}\n", text.trim_end());
+    TestFile { name, text, failures: tests.iter().map(|test| test.id.clone()).collect() }
+}
+
+/// The imports of a part, and the rest of it.
+fn split(source: &'static str) -> (impl Iterator<Item = &'static str>, &'static str) {
+    let is_import = |line: &str| line.starts_with("import ") || line.starts_with("from ");
+    let mut head = 0;
+    for line in source.split_inclusive('\n') {
+        if !is_import(line) && !line.trim().is_empty() {
+            break;
+        }
+        head += line.len();
+    }
+    let (imports, rest) = source.split_at(head);
+    (imports.lines().filter(move |line| is_import(line)), rest)
+}

@@ -1,0 +1,91 @@
+//! Failures as pytest files, which fail today and need nothing but the repository and pytest.
+//!
+//! Text only: writing the files belongs to the command. What the tests have in common is in
+//! `parts/`, in Python; a file gets the parts that its tests use.
+//! Invariant: a test passes once the section returns, or raises on purpose, without the weakness; a
+//! failure that cannot be shown without Menace is named and not exported.
+
+mod file;
+mod kinds;
+mod limits;
+mod parts;
+mod reply;
+mod source;
+
+use std::collections::BTreeMap;
+
+use menace_model::{Failure, FailureId, ModuleReport, Section};
+use menace_source::Analysis;
+
+/// A file to be written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TestFile {
+    /// `test_menace_shop_cart.py`.
+    pub name: String,
+    pub text: String,
+    /// The failures that its tests show, in their order.
+    pub failures: Vec<FailureId>,
+}
+
+/// A failure that no test can show.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NotExported {
+    pub id: FailureId,
+    /// With the command that shows it, where there is one.
+    pub why: String,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Export {
+    pub files: Vec<TestFile>,
+    pub not_exported: Vec<NotExported>,
+}
+
+/// One test function and the parts that it uses.
+#[derive(Debug)]
+struct Test {
+    id: FailureId,
+    text: String,
+    parts: Vec<parts::Part>,
+}
+
+/// Tests for all failures that can be shown, one file for each module.
+pub fn export(failures: &[Failure], analysis: &Analysis) -> Export {
+    let mut export = Export::default();
+    let mut modules: BTreeMap<&str, (&ModuleReport, Vec<Test>)> = BTreeMap::new();
+    for failure in failures {
+        let written = match section_of(failure, analysis) {
+            Some((module, section)) => kinds::test(failure, module, section)
+                .map(|test| (module, test))
+                .map_err(|why| format!("{why}; `menace repro {}` shows it", failure.id)),
+            None => Err(format!("`{}` is not in the repository", failure.section)),
+        };
+        match written {
+            Ok((module, test)) => {
+                modules.entry(&module.path).or_insert((module, Vec::new())).1.push(test);
+            }
+            Err(why) => export.not_exported.push(NotExported { id: failure.id.clone(), why }),
+        }
+    }
+    for (module, tests) in modules.into_values() {
+        let mut name = file::name(module);
+        // Modules of one name in different places.
+        let mut number = 2;
+        while export.files.iter().any(|file| file.name == name) {
+            name = file::name(module).replace(".py", &format!("_{number}.py"));
+            number += 1;
+        }
+        export.files.push(file::write(name, analysis, module, &tests));
+    }
+    export
+}
+
+fn section_of<'a>(
+    failure: &Failure,
+    analysis: &'a Analysis,
+) -> Option<(&'a ModuleReport, &'a Section)> {
+    analysis.modules.iter().find_map(|module| {
+        let section = module.sections.iter().find(|section| section.id == failure.section)?;
+        Some((module, section))
+    })
+}

@@ -1,0 +1,84 @@
+//! The call of a failure as Python source.
+
+use menace_model::{Call, How, PythonSource, Reference, Value};
+
+/// Enough to get from anywhere to the root.
+const CLIMB: usize = 24;
+const UP: &str = "../";
+
+/// A Python literal of the text.
+pub(super) fn literal(text: &str) -> String {
+    Value::from(text).to_python().expression
+}
+
+pub(super) fn bytes(content: &[u8]) -> String {
+    Value::Bytes(content.to_vec()).to_python().expression
+}
+
+/// An expression that makes the call.
+pub(super) fn call(call: &Call) -> Result<PythonSource, String> {
+    let (args, kwargs) = (call.args.clone(), call.kwargs.clone());
+    let value = match (call.target.how, &call.receiver) {
+        (How::Module, _) => return Err("the top level of a module cannot be called".to_owned()),
+        (How::Method, Some(receiver)) => {
+            Value::Method { on: Box::new(receiver.clone()), name: method(call), args, kwargs }
+        }
+        (How::Property, Some(receiver)) => Value::Method {
+            on: Box::new(receiver.clone()),
+            name: "__getattribute__".to_owned(),
+            args: vec![Value::from(method(call))],
+            kwargs: Vec::new(),
+        },
+        (How::Method | How::Property, None) => return Err("it has no instance".to_owned()),
+        _ => Value::New { class: section(call)?, args, kwargs },
+    };
+    Ok(value.to_python())
+}
+
+/// The receiver, the arguments and the keyword arguments, in one tuple.
+pub(super) fn parts(call: &Call) -> PythonSource {
+    let kwargs =
+        call.kwargs.iter().map(|(name, value)| (Value::from(name.as_str()), value.clone()));
+    let receiver = call.receiver.clone().unwrap_or(Value::None);
+    let parts = vec![receiver, Value::Tuple(call.args.clone()), Value::Dict(kwargs.collect())];
+    Value::Tuple(parts).to_python()
+}
+
+/// The section itself.
+pub(super) fn section(call: &Call) -> Result<Reference, String> {
+    let target = &call.target;
+    Reference::new(&target.module.name, &target.qualname)
+        .map_err(|_| format!("nothing can be imported as `{}`", target.qualname))
+}
+
+/// The last part of its name.
+pub(super) fn method(call: &Call) -> String {
+    let qualname = &call.target.qualname;
+    qualname.rsplit('.').next().unwrap_or(qualname).to_owned()
+}
+
+/// The same way up, from wherever the repository is.
+pub(super) fn climbing(call: &Call) -> Call {
+    let mut call = call.clone();
+    let kwargs = call.kwargs.iter_mut().map(|(_, value)| value);
+    for value in call.args.iter_mut().chain(kwargs) {
+        if let Value::Str(text) = value
+            && let Some(text) = text.as_str()
+            && let Some(at) = text.find(UP)
+        {
+            let rest = text[at..].trim_start_matches(UP);
+            *value = Value::from(format!("{}{}{rest}", &text[..at], UP.repeat(CLIMB)));
+        }
+    }
+    call
+}
+
+/// `def name():` with the imports, what has to be prepared, and the result.
+pub(super) fn function(name: &str, source: &PythonSource) -> Vec<String> {
+    let mut lines = vec![format!("def {name}():")];
+    for statement in source.imports.iter().chain(&source.lets) {
+        lines.extend(statement.lines().map(|line| format!("    {line}")));
+    }
+    lines.push(format!("    return {}", source.expression));
+    lines
+}

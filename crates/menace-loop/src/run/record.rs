@@ -1,0 +1,100 @@
+//! Writes down what a cycle does while it does it, and passes it on to whoever looks.
+//!
+//! Invariant: a call is sent to the store as soon as it is heard of; what a call of a cell was blamed for
+//! follows once it is confirmed. A store that cannot keep up or cannot write ends the run.
+
+use std::collections::BTreeSet;
+use std::time::Instant;
+
+use menace_model::{Failure, FailureId, SectionId, Verdict};
+use menace_sandbox::Cancel;
+use menace_store::{CallRecord, CellKey, RunWriter};
+
+use super::now_ms;
+use crate::cycle::{Called, Stage, Watch};
+
+/// Calls that belong to no cell are filed under this name.
+pub(super) const DEPTH: &str = "depth";
+
+pub(super) struct Recorder<'r> {
+    pub writer: &'r RunWriter,
+    pub view: &'r mut dyn Watch,
+    pub cycle: u32,
+    /// Ends the run when the store fails.
+    pub cancel: Cancel,
+    pub error: Option<menace_store::Error>,
+    started: Instant,
+    /// Written down already, once.
+    known: BTreeSet<FailureId>,
+    depth: u32,
+}
+
+impl<'r> Recorder<'r> {
+    pub(super) fn new(
+        writer: &'r RunWriter,
+        view: &'r mut dyn Watch,
+        cycle: u32,
+        cancel: Cancel,
+    ) -> Self {
+        let started = Instant::now();
+        Self { writer, view, cycle, cancel, error: None, started, known: BTreeSet::new(), depth: 0 }
+    }
+
+    fn keep(&mut self, result: menace_store::Result<()>) {
+        if let Err(error) = result
+            && self.error.is_none()
+        {
+            self.error = Some(error);
+            self.cancel.cancel();
+        }
+    }
+}
+
+impl Watch for Recorder<'_> {
+    fn begins(&mut self, stage: Stage, calls: usize) {
+        let since_start_s = self.started.elapsed().as_secs_f64();
+        tracing::debug!(stage = stage.as_str(), calls, since_start_s, "a stage begins");
+        self.view.begins(stage, calls);
+    }
+
+    fn called(&mut self, called: Called<'_>) {
+        let Called { section, scenario, number, call, outcome } = called;
+        let number = if scenario.is_some() {
+            number as u32
+        } else {
+            self.depth += 1;
+            self.depth
+        };
+        let key = CellKey {
+            cycle: self.cycle,
+            section: section.clone(),
+            scenario: scenario.unwrap_or(DEPTH).to_owned(),
+        };
+        let record = CallRecord::of(key, number, call.intent, outcome);
+        // Exceptions are many, and those that count are kept as failures.
+        let is_rare = !matches!(
+            outcome.verdict,
+            Verdict::Returned | Verdict::Refused | Verdict::Raised | Verdict::Unreachable
+        );
+        let record = if is_rare { record.in_full(call) } else { record };
+        let result = self.writer.call(record);
+        self.keep(result);
+        self.view.called(called);
+    }
+
+    fn shown(&mut self, section: &SectionId, scenario: &str, number: usize, failure: &FailureId) {
+        let (section, scenario) = (section.clone(), scenario.to_owned());
+        let key = CellKey { cycle: self.cycle, section, scenario };
+        let result = self.writer.shown(key, number as u32, failure.clone());
+        self.keep(result);
+    }
+
+    fn failed(&mut self, failure: &Failure) {
+        // At once: a run that is killed keeps what it has found.
+        if self.known.insert(failure.id.clone()) {
+            let result = self.writer.failure(failure, now_ms(), 1);
+            self.keep(result);
+            self.view.failed(failure);
+        }
+    }
+}

@@ -1,0 +1,174 @@
+//! Cycles over different sections (`--module`, `--section`) lie in one history and do not compare.
+//!
+//! What was measured of single modules and sections compares whatever else was called; the series of the
+//! whole run do not. Those of other selections are set aside while a cycle is scored and conclusions are
+//! drawn, then put back. Invariant: a history that is put back has lost nothing.
+
+use std::collections::BTreeMap;
+
+use menace_track::{History, Metrics};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// Under this key the history remembers what the last cycle was about.
+const SELECTION: &str = "selection";
+/// Under this one, how long each series was when the cycles about it began.
+const BEGAN: &str = "selection_began";
+
+type Series = BTreeMap<String, Vec<f64>>;
+
+/// Series of the whole run before the cycles about a selection began.
+#[derive(Debug, Default)]
+pub(super) struct Earlier {
+    roi_history: Vec<f64>,
+    roi_deltas: Vec<f64>,
+    synergy_history: Vec<Metrics>,
+    metrics_history: Series,
+    resource_history: Series,
+}
+
+/// How long each series was before the cycles about a selection began, as `selection_began` has it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Began {
+    pub roi_history: usize,
+    pub roi_deltas: usize,
+    pub synergy_history: usize,
+    pub metrics_history: BTreeMap<String, usize>,
+    pub resource_history: BTreeMap<String, usize>,
+}
+
+impl Began {
+    /// A note that somebody has damaged is as good as none.
+    pub fn read(note: &Value) -> Option<Self> {
+        Self::deserialize(note).ok()
+    }
+}
+
+/// Whether the last cycle was about the same; histories of older programs are about everything.
+pub(super) fn is_same(history: &History, selection: &str) -> bool {
+    history.others.get(SELECTION).and_then(Value::as_str).unwrap_or_default() == selection
+}
+
+/// Leaves in the history what compares with a cycle about this selection.
+pub(super) fn set_aside(history: &mut History, selection: &str) -> Earlier {
+    if !is_same(history, selection) {
+        return Earlier {
+            roi_history: std::mem::take(&mut history.roi_history),
+            roi_deltas: std::mem::take(&mut history.roi_deltas),
+            synergy_history: std::mem::take(&mut history.synergy_history),
+            metrics_history: std::mem::take(&mut history.metrics_history),
+            resource_history: std::mem::take(&mut history.resource_history),
+        };
+    }
+    let began = history.others.get(BEGAN).and_then(Began::read);
+    let Some(began) = began else { return Earlier::default() };
+    Earlier {
+        roi_history: head(&mut history.roi_history, began.roi_history),
+        roi_deltas: head(&mut history.roi_deltas, began.roi_deltas),
+        synergy_history: head(&mut history.synergy_history, began.synergy_history),
+        metrics_history: heads(&mut history.metrics_history, &began.metrics_history),
+        resource_history: heads(&mut history.resource_history, &began.resource_history),
+    }
+}
+
+/// Notes that a cycle about this selection goes into the history.
+pub(super) fn begin(history: &mut History, selection: &str, earlier: &Earlier) {
+    if is_same(history, selection) {
+        return;
+    }
+    let lengths = |series: &Series| -> BTreeMap<String, usize> {
+        series.iter().map(|(name, values)| (name.clone(), values.len())).collect()
+    };
+    let began = Began {
+        roi_history: earlier.roi_history.len(),
+        roi_deltas: earlier.roi_deltas.len(),
+        synergy_history: earlier.synergy_history.len(),
+        metrics_history: lengths(&earlier.metrics_history),
+        resource_history: lengths(&earlier.resource_history),
+    };
+    history.others.insert(BEGAN.to_owned(), serde_json::json!(began));
+    history.others.insert(SELECTION.to_owned(), selection.into());
+}
+
+pub(super) fn put_back(history: &mut History, earlier: Earlier) {
+    let Earlier { roi_history, roi_deltas, synergy_history, metrics_history, resource_history } =
+        earlier;
+    history.roi_history.splice(0..0, roi_history);
+    history.roi_deltas.splice(0..0, roi_deltas);
+    history.synergy_history.splice(0..0, synergy_history);
+    for (series, earlier) in [
+        (&mut history.metrics_history, metrics_history),
+        (&mut history.resource_history, resource_history),
+    ] {
+        for (name, values) in earlier {
+            series.entry(name).or_default().splice(0..0, values);
+        }
+    }
+}
+
+/// The cycles that compare with the last one, for those who look ahead from it.
+pub fn of_last_selection(mut history: History) -> History {
+    let last = history.others.get(SELECTION).and_then(Value::as_str).unwrap_or_default().to_owned();
+    set_aside(&mut history, &last);
+    history
+}
+
+fn head<T>(values: &mut Vec<T>, count: usize) -> Vec<T> {
+    values.drain(..count.min(values.len())).collect()
+}
+
+fn heads(series: &mut Series, counts: &BTreeMap<String, usize>) -> Series {
+    let mut found = Series::new();
+    for (name, count) in counts {
+        if let Some(values) = series.get_mut(name) {
+            found.insert(name.clone(), head(values, *count));
+        }
+    }
+    series.retain(|_, values| !values.is_empty());
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cycle(history: &mut History, selection: &str, value: f64) -> Vec<f64> {
+        let earlier = set_aside(history, selection);
+        let compared = history.roi_history.clone();
+        assert_eq!(history.metrics_history.get("x").cloned().unwrap_or_default(), compared);
+        history.roi_history.push(value);
+        history.metrics_history.entry("x".to_owned()).or_default().push(value);
+        begin(history, selection, &earlier);
+        put_back(history, earlier);
+        // As it is kept between two runs.
+        *history = serde_json::from_str(&serde_json::to_string(history).unwrap()).unwrap();
+        compared
+    }
+
+    #[test]
+    fn a_cycle_meets_those_of_its_selection_only_and_none_is_lost() {
+        let mut history = History { roi_history: vec![0.1], ..History::default() };
+        history.metrics_history.insert("x".to_owned(), vec![0.1]);
+        assert_eq!(cycle(&mut history, "", 0.2), [0.1]);
+        assert_eq!(cycle(&mut history, "a.py", 0.3), [0.0; 0]);
+        assert_eq!(cycle(&mut history, "a.py", 0.4), [0.3]);
+        assert_eq!(cycle(&mut history, "", 0.5), [0.0; 0]);
+        assert_eq!(cycle(&mut history, "", 0.6), [0.5]);
+        assert_eq!(history.roi_history, [0.1, 0.2, 0.3, 0.4, 0.5, 0.6]);
+        assert_eq!(history.metrics_history["x"], history.roi_history);
+        assert_eq!(of_last_selection(history).roi_history, [0.5, 0.6]);
+    }
+
+    #[test]
+    fn what_is_set_aside_and_put_back_is_as_it_was() {
+        let mut history = History { roi_deltas: vec![0.0], ..History::default() };
+        cycle(&mut history, "a.py", 0.3);
+        for selection in ["a.py", "b.py"] {
+            let mut again = history.clone();
+            let earlier = set_aside(&mut again, selection);
+            put_back(&mut again, earlier);
+            assert_eq!(again, history);
+        }
+    }
+}

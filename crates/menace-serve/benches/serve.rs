@@ -1,0 +1,367 @@
+//! How quickly a large store is shown: `cargo xtask bench serve [RUNS]`.
+//!
+//! A hundred calls in every run; 100,000 runs without another number. The data is made once and kept
+//! below the target directory. The server runs in a process of its own, so that its memory is its own;
+//! every address is asked for over a connection, once after the start and then twenty times more. Whoever
+//! is later than wanted, takes more memory or writes more than that, makes this fail: the first request counts.
+
+#![expect(clippy::print_stdout, reason = "a benchmark prints its results")]
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use menace_loop::report::{
+    CoverageReport, FailureReport, ModuleRow, RunReport, ScenarioReport, VERSION,
+};
+use menace_model::{
+    Call, Failure, FailureId, Frame, How, Intent, ModuleRef, Outcome, Place, Raised, SectionId,
+    Stage, Target, Value, Verdict, WeaknessKind,
+};
+use menace_serve::{Access, Address, Dashboard, Library, Server};
+use menace_store::{
+    CallRecord, Cell, CellKey, NewRun, RunEnd, RunId, RunStatus, SectionRecord, Store,
+    SynergyHistory,
+};
+use rusqlite::Connection;
+
+type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
+
+const URL: &str = "sqlite:///menace.db";
+const SERVE: &str = "--menace-serve";
+const ROUNDS: usize = 20;
+const MEMORY_MB: u64 = 300;
+const REPORT_BYTES: usize = 5_000_000;
+
+/// Addresses, and how long each may take at most.
+const ADDRESSES: &[(&str, &str, u64)] = &[
+    ("overview", "", 100),
+    ("/metrics", "metrics", 50),
+    ("an old run", "runs/r-00000007", 500),
+    ("runs, first page", "runs", 500),
+    ("runs, last page", "runs?page=2000", 500),
+    ("runs, by ROI, page 1,000", "runs?sort=roi&dir=desc&page=1000", 500),
+    ("runs, a search", "runs?q=0042", 500),
+    ("runs compared", "compare?a=r-00000001&b=r-00000002", 500),
+    ("modules", "modules?sort=roi&dir=desc", 500),
+    ("a module", "module?path=shop/module_1.py", 500),
+    ("a section with its calls", "section?id=shop/module_1.py::function_3", 500),
+    ("failures", "failures", 500),
+    ("failures, gone ones too, by section", "failures?gone=1&sort=section&dir=asc&page=300", 500),
+    ("failures, searched in vain", "failures?gone=1&q=nothing+has+this", 500),
+    ("failures of one run", "failures?run=r-00000500", 500),
+    ("a failure", "failures/f0000000007", 500),
+    ("scenarios", "scenarios", 500),
+    ("forecasts", "forecasts", 500),
+    ("forecasts of a metric", "forecasts?metric=reliability", 500),
+    ("synergy", "synergy", 500),
+    ("settings", "settings", 500),
+    ("/roi", "roi", 500),
+    ("/roi_data", "roi_data", 500),
+    ("/metrics/security_score", "metrics/security_score", 500),
+    ("/plots/predictions.png", "plots/predictions.png", 500),
+    ("10,000 failures as CSV", "failures.csv", 500),
+];
+
+fn main() -> Result<()> {
+    let mut arguments = std::env::args().skip(1);
+    if arguments.next().as_deref() == Some(SERVE) {
+        return serve(Path::new(&arguments.next().ok_or("a directory is needed")?));
+    }
+    let mut arguments = std::env::args().skip(1).filter(|argument| !argument.starts_with("--"));
+    let runs: u64 = arguments.next().map_or(Ok(100_000), |runs| runs.parse())?;
+    let home = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("serve-{runs}"));
+    if !home.join("complete").exists() {
+        let _ = fs::remove_dir_all(&home);
+        let started = Instant::now();
+        generate(&home, runs)?;
+        fs::write(home.join("complete"), "")?;
+        println!("made {runs} runs in {:.0} s", started.elapsed().as_secs_f64());
+    }
+    let bytes = fs::metadata(home.join("menace.db"))?.len();
+    println!("{runs} runs, {} calls, {} MB of database\n", runs * 100, bytes >> 20);
+    let mut beyond = pages(&home)?;
+    beyond.extend(large_report()?);
+    if beyond.is_empty() { Ok(()) } else { Err(format!("beyond: {}", beyond.join(", ")).into()) }
+}
+
+/// What is beyond its limit.
+fn pages(home: &Path) -> Result<Vec<String>> {
+    let started = Instant::now();
+    let mut server = Command::new(std::env::current_exe()?)
+        .arg(SERVE)
+        .arg(home)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()?;
+    let output = server.stdout.take().ok_or("its output is piped")?;
+    let url = BufReader::new(output).lines().next().ok_or("it says where it is")??;
+    println!("it listens after {:.0} ms", 1000.0 * started.elapsed().as_secs_f64());
+    let agent = ureq::Agent::new_with_defaults();
+    println!("{:<44}{:>10}{:>10}{:>10}{:>10}", "", "first ms", "median", "worst", "at most");
+    let mut beyond = Vec::new();
+    for (name, path, most) in ADDRESSES {
+        let ask = || -> Result<Duration> {
+            let started = Instant::now();
+            let mut answer =
+                agent.get(format!("{url}{path}")).header("accept", "text/html").call()?;
+            answer.body_mut().with_config().limit(256 << 20).read_to_vec()?;
+            Ok(started.elapsed())
+        };
+        let first = ask()?;
+        let mut times = (0..ROUNDS).map(|_| ask()).collect::<Result<Vec<_>>>()?;
+        times.sort_unstable();
+        let ms = |time: Duration| 1000.0 * time.as_secs_f64();
+        let worst = times[ROUNDS - 1];
+        println!(
+            "{name:<44}{:>10.1}{:>10.1}{:>10.1}{most:>10}",
+            ms(first),
+            ms(times[ROUNDS / 2]),
+            ms(worst)
+        );
+        let worst = ms(worst.max(first));
+        if worst > *most as f64 {
+            beyond.push(format!("{name} ({worst:.0} ms of {most})"));
+        }
+    }
+    let status = fs::read_to_string(format!("/proc/{}/status", server.id()))?;
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap_or_default();
+    let peak: u64 = peak.trim().trim_end_matches(" kB").trim().parse()?;
+    let peak = peak >> 10;
+    println!("{:<44}{peak:>10}{MEMORY_MB:>30}", "peak memory of the server, MB");
+    if peak > MEMORY_MB {
+        beyond.push(format!("memory ({peak} MB of {MEMORY_MB})"));
+    }
+    drop(server.stdin.take());
+    server.wait()?;
+    Ok(beyond)
+}
+
+/// Serves until nobody holds its input any more.
+fn serve(home: &Path) -> Result<()> {
+    let library = Arc::new(Library::new(menace_serve::Place::below(home, URL)));
+    menace_serve::warm(&library);
+    let host = std::net::IpAddr::from([127, 0, 0, 1]);
+    let access = Access::new(host, None, false)?;
+    let settings = menace_settings::Settings::resolve(&menace_settings::Sources::default())?;
+    let settings = settings.entries().collect();
+    let routes = Dashboard { library, settings, access }.routes();
+    let server = Server::start(Address { host, port: 0 }, None, routes)?;
+    println!("{}", server.url());
+    let mut line = String::new();
+    std::io::stdin().read_line(&mut line)?;
+    Ok(())
+}
+
+/// A run of 20,000 calls, with its report; what is beyond its limit.
+fn large_report() -> Result<Option<String>> {
+    let home = tempfile::tempdir()?;
+    let failures: Vec<Failure> =
+        (0..400).map(|number| failure(&format!("f{number:010}"), number)).collect();
+    let (store, _) = Store::open(home.path(), URL)?;
+    let id = RunId("r-large".into());
+    let writer = store.start_run(&NewRun {
+        id: id.clone(),
+        seed: 1,
+        repository: "/repository".into(),
+        started_ms: 1,
+        settings: serde_json::json!({}),
+    })?;
+    for number in 0..500 {
+        let section =
+            SectionId::new(&format!("shop/module_{}.py", number / 10), &format!("f{number}"));
+        for scenario in ["normal", "hostile_input", "flaky_network", "slow_disk"] {
+            let key = CellKey { cycle: 0, section: section.clone(), scenario: scenario.into() };
+            for call in 0..10 {
+                let outcome = Outcome::of(Verdict::Returned, Stage::Call);
+                writer.call(CallRecord::of(key.clone(), call, Intent::Valid, &outcome))?;
+            }
+            writer.cell(Cell {
+                key,
+                severity: None,
+                calls: Some(10),
+                verdicts: BTreeMap::from([(Verdict::Returned, 10)]),
+                roi: Some(f64::from(number % 100) / 100.0),
+                metrics: BTreeMap::new(),
+            })?;
+        }
+        writer.section(SectionRecord {
+            cycle: 0,
+            section,
+            signature: None,
+            roi: Some(0.5),
+            raroi: Some(0.5),
+            metrics: BTreeMap::new(),
+            unreachable: None,
+        })?;
+    }
+    for failure in &failures {
+        writer.failure(failure, 2, 1)?;
+    }
+    let mut summary = summary("r-large", &failures);
+    summary.calls = 20_000;
+    writer.finish(RunEnd {
+        status: RunStatus::Finished,
+        finished_ms: 3,
+        cycles: 1,
+        summary: serde_json::to_value(summary)?,
+    })?;
+    let library = Library::new(menace_serve::Place::below(home.path(), URL));
+    let started = Instant::now();
+    let page = menace_serve::report(&library, None, None)?;
+    println!(
+        "\nreport of 20,000 calls with 400 failures: {:.2} MB (at most 5), made in {:.0} ms",
+        page.len() as f64 / 1e6,
+        1000.0 * started.elapsed().as_secs_f64()
+    );
+    let bytes = page.len();
+    fs::write(PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("large-report.html"), page)?;
+    Ok((bytes > REPORT_BYTES).then(|| format!("the report ({bytes} bytes of {REPORT_BYTES})")))
+}
+
+fn generate(home: &Path, runs: u64) -> Result<()> {
+    fs::create_dir_all(home)?;
+    drop(Store::open(home, URL)?);
+    let database = Connection::open(home.join("menace.db"))?;
+    database.pragma_update(None, "journal_mode", "OFF")?;
+    database.pragma_update(None, "synchronous", "OFF")?;
+    database.pragma_update(None, "cache_size", -400_000)?;
+    let example = failure("f0", 0);
+    let sql = include_str!("serve/generate.sql")
+        .replace("{runs}", &runs.to_string())
+        .replace("@CALL@", &serde_json::to_string(&example.call)?.replace('\'', "''"))
+        .replace("@OUTCOME@", &serde_json::to_string(&example.outcome)?.replace('\'', "''"));
+    database.execute_batch(&format!("BEGIN; {sql} COMMIT;"))?;
+    // The facts of runs come from their summaries, as they do when runs end.
+    let failures: Vec<Failure> =
+        (0..3).map(|number| failure(&format!("f{number}"), number)).collect();
+    let summary = serde_json::to_string(&summary("@ID@", &failures))?;
+    database.execute(
+        "UPDATE runs SET summary = replace(?1, '@ID@', id) WHERE summary IS NULL",
+        [summary],
+    )?;
+    drop(database);
+    history(home, runs as usize)?;
+    let (mut synergy, _) = SynergyHistory::open(&home.join("synergy_history.db"))?;
+    let entries: Vec<_> = (0..runs)
+        .map(|run| {
+            let value = (run as f64).sin();
+            BTreeMap::from([
+                ("synergy_roi".to_owned(), value),
+                ("synergy_reliability".to_owned(), -value),
+            ])
+        })
+        .collect();
+    synergy.append(&entries)?;
+    Ok(())
+}
+
+/// As many cycles as runs, in a file that has all of them.
+fn history(home: &Path, cycles: usize) -> Result<()> {
+    let wave = |phase: f64| -> Vec<f64> {
+        let at = |cycle: usize| 0.6 + 0.1 * (cycle as f64 / 50.0 + phase).sin();
+        (0..cycles).map(|cycle| (at(cycle) * 1e6).round() / 1e6).collect()
+    };
+    let metrics: BTreeMap<&str, Vec<f64>> = menace_track::METRICS
+        .iter()
+        .enumerate()
+        .map(|(number, metric)| (metric.name, wave(number as f64)))
+        .collect();
+    let modules: BTreeMap<String, Vec<f64>> = (0..5)
+        .map(|number| (format!("shop/module_{number}.py"), wave(f64::from(number))))
+        .collect();
+    let few: BTreeMap<&str, Vec<f64>> =
+        ["reliability", "security_score"].into_iter().map(|name| (name, wave(0.5))).collect();
+    let history = serde_json::json!({
+        "cycles": cycles, "roi_history": wave(0.0), "roi_deltas": wave(0.1), "raroi_history": wave(0.2),
+        "module_roi": modules, "module_deltas": modules, "metrics_history": metrics,
+        "scenario_roi": {"normal": wave(0.3), "hostile_input": wave(0.4)},
+        "predicted_roi": wave(0.5), "actual_roi": wave(0.6),
+        "predicted_metrics": few, "actual_metrics": few,
+    });
+    fs::write(home.join("roi_history.json"), serde_json::to_vec(&history)?)?;
+    Ok(())
+}
+
+fn summary(id: &str, failures: &[Failure]) -> RunReport {
+    let metrics =
+        BTreeMap::from([("reliability".to_owned(), 0.75), ("risk_index".to_owned(), 0.2)]);
+    RunReport {
+        version: VERSION,
+        run_id: id.into(),
+        status: "finished".into(),
+        seed: 7,
+        elapsed_s: 50.0,
+        cycles: 1,
+        decided: None,
+        sections: 10,
+        calls: 100,
+        coverage: CoverageReport { called: 10, unreachable: 0, lines: 0.9 },
+        verdicts: BTreeMap::from([(Verdict::Returned, 80), (Verdict::Raised, 20)]),
+        roi: 0.5,
+        roi_delta: Some(0.01),
+        scenarios: ["normal", "hostile_input"]
+            .map(|name| ScenarioReport {
+                name: name.into(),
+                roi: 0.5,
+                roi_delta: None,
+                calls: 50,
+                metrics: metrics.clone(),
+            })
+            .into(),
+        modules: (0..5)
+            .map(|number| ModuleRow {
+                path: format!("shop/module_{number}.py"),
+                roi: 0.5,
+                roi_delta: Some(0.0),
+                raroi: 0.4,
+                metrics: metrics.clone(),
+                risk_flags: Vec::new(),
+                flagged: false,
+            })
+            .collect(),
+        failures: failures.iter().map(|failure| FailureReport::new(failure, 2, true)).collect(),
+        worst_scenario: Some("hostile_input".into()),
+        synergy: BTreeMap::from([("synergy_roi".to_owned(), 0.1)]),
+        discrepancies: Vec::new(),
+        not_importable: Vec::new(),
+        unreachable: Vec::new(),
+        not_covered: Vec::new(),
+        warnings: Vec::new(),
+    }
+}
+
+fn failure(id: &str, number: u32) -> Failure {
+    let path = format!("shop/module_{}.py", number % 50);
+    let module = ModuleRef { name: "shop.module".into(), path: Some(path.clone()) };
+    let target = Target { module, qualname: "f".into(), how: How::Function };
+    let mut outcome = Outcome::of(Verdict::Raised, Stage::Call);
+    let frame = |line| Frame { file: path.clone(), line, function: "f".into(), own: true };
+    outcome.exception = Some(Raised {
+        kind: "builtins.ValueError".into(),
+        message: "it is no number".into(),
+        bases: vec!["builtins.Exception".into()],
+        explicit: false,
+        frames: (1..=8).map(frame).collect(),
+        errno: None,
+        cause: None,
+        group: Vec::new(),
+        notes: Vec::new(),
+    });
+    Failure {
+        id: FailureId(id.into()),
+        section: SectionId::new(&path, &format!("f{number}")),
+        kind: WeaknessKind::Unhandled,
+        scenario: "normal".into(),
+        verdict: Verdict::Raised,
+        exception: Some("builtins.ValueError".into()),
+        message: "ValueError: it is no number".into(),
+        location: Place { file: path.clone(), line: 8 },
+        call: Call { args: vec![Value::from("x".repeat(500).as_str())], ..Call::new(target) },
+        outcome,
+    }
+}

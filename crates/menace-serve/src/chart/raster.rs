@@ -1,0 +1,223 @@
+//! A drawing as a picture: lines with soft edges, filled shapes, small letters.
+//!
+//! Paper is white: a picture goes into documents.
+
+#![expect(clippy::cast_sign_loss, reason = "what is below zero is cut off before")]
+
+use super::{Anchor, Drawing, Mark, Role, encode, font};
+
+const SCALE: f64 = 2.0;
+/// Of a letter, in units of the drawing: five wide, one between, seven high.
+const LETTER: (f64, f64) = (6.0, 7.0);
+/// No chart of ours is larger, and no request makes one so.
+const LARGEST: f64 = 4000.0;
+
+struct Paper {
+    width: usize,
+    height: usize,
+    pixels: Vec<u8>,
+}
+
+pub(super) fn paint(drawing: &Drawing) -> Vec<u8> {
+    let size = |length: f64| (length.clamp(1.0, LARGEST) * SCALE) as usize;
+    let (width, height) = (size(drawing.width), size(drawing.height));
+    let mut paper = Paper { width, height, pixels: vec![255; 3 * width * height] };
+    for mark in &drawing.marks {
+        match mark {
+            Mark::Line { points, role } => {
+                for pair in points.windows(2) {
+                    paper.line(scaled(pair[0]), scaled(pair[1]), thickness(*role), ink(*role));
+                }
+            }
+            Mark::Area { points, role } => {
+                let points: Vec<_> = points.iter().copied().map(scaled).collect();
+                paper.area(&points, ink(*role));
+            }
+            Mark::Rect { x, y, width, height, role, .. } => {
+                let corners =
+                    [(*x, *y), (x + width, *y), (x + width, y + height), (*x, y + height)];
+                paper.area(&corners.map(scaled), ink(*role));
+            }
+            Mark::Dot { x, y, radius, role, .. } => {
+                let place = scaled((*x, *y));
+                paper.line(place, place, radius * SCALE * 2.0, ink(*role));
+            }
+            Mark::Text { x, y, text, anchor, role } => {
+                paper.text(*x, *y, text, *anchor, ink(*role));
+            }
+        }
+    }
+    encode(width as u32, height as u32, &paper.pixels)
+}
+
+fn scaled((x, y): (f64, f64)) -> (f64, f64) {
+    (x * SCALE, y * SCALE)
+}
+
+/// Red, green, blue, and how much of the paper it hides.
+fn ink(role: Role) -> ([u8; 3], f64) {
+    match role {
+        Role::Grid => ([226, 228, 233], 1.0),
+        Role::Axis => ([150, 155, 165], 1.0),
+        Role::Label => ([70, 75, 85], 1.0),
+        Role::Actual | Role::Node => ([42, 100, 190], 1.0),
+        Role::Predicted => ([190, 110, 20], 1.0),
+        Role::Band => ([190, 110, 20], 0.16),
+        Role::Good => ([63, 143, 98], 1.0),
+        Role::Refused => ([120, 170, 150], 1.0),
+        Role::Bad => ([217, 119, 66], 1.0),
+        Role::Worse | Role::Orphan => ([190, 50, 60], 1.0),
+        Role::Quiet => ([165, 170, 180], 1.0),
+        Role::Edge => ([165, 170, 180], 0.7),
+    }
+}
+
+fn thickness(role: Role) -> f64 {
+    SCALE * if matches!(role, Role::Actual | Role::Predicted) { 1.8 } else { 1.0 }
+}
+
+impl Paper {
+    fn blend(&mut self, x: usize, y: usize, (colour, hides): ([u8; 3], f64), share: f64) {
+        let at = 3 * (y * self.width + x);
+        let Some(pixel) = self.pixels.get_mut(at..at + 3) else { return };
+        let share = share.clamp(0.0, 1.0) * hides;
+        for (old, new) in pixel.iter_mut().zip(colour) {
+            *old = (f64::from(*old) * (1.0 - share) + f64::from(new) * share).round() as u8;
+        }
+    }
+
+    /// Round at the ends; a dot where both are the same.
+    fn line(&mut self, from: (f64, f64), to: (f64, f64), thickness: f64, ink: ([u8; 3], f64)) {
+        if ![from.0, from.1, to.0, to.1].iter().all(|place| place.is_finite()) {
+            return;
+        }
+        let reach = thickness / 2.0 + 1.0;
+        let columns = self.columns(from.0.min(to.0) - reach, from.0.max(to.0) + reach);
+        let (across, down) = (to.0 - from.0, to.1 - from.1);
+        let square = across * across + down * down;
+        for x in columns {
+            // Only the rows that the line passes in this column.
+            let middle = |at: f64| from.1 + down * ((at - from.0) / across).clamp(0.0, 1.0);
+            let (near, far) = if across.abs() < 1e-9 {
+                (from.1.min(to.1), from.1.max(to.1))
+            } else {
+                let (one, other) = (middle(x as f64 - reach), middle(x as f64 + reach));
+                (one.min(other), one.max(other))
+            };
+            for y in self.rows(near - reach, far + reach) {
+                let (px, py) = (x as f64 + 0.5, y as f64 + 0.5);
+                let along = if square > 0.0 {
+                    (((px - from.0) * across + (py - from.1) * down) / square).clamp(0.0, 1.0)
+                } else {
+                    0.0
+                };
+                let (dx, dy) = (px - from.0 - along * across, py - from.1 - along * down);
+                let distance = dx.hypot(dy);
+                self.blend(x, y, ink, thickness / 2.0 + 0.5 - distance);
+            }
+        }
+    }
+
+    /// By scan lines, four in each row for softer edges.
+    fn area(&mut self, corners: &[(f64, f64)], ink: ([u8; 3], f64)) {
+        const LINES: usize = 4;
+        let (top, bottom) =
+            corners.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(top, bottom), corner| {
+                (top.min(corner.1), bottom.max(corner.1))
+            });
+        for y in self.rows(top, bottom) {
+            let mut cover = vec![0.0; self.width];
+            for part in 0..LINES {
+                let at = y as f64 + (part as f64 + 0.5) / LINES as f64;
+                let mut crossings: Vec<f64> = corners
+                    .iter()
+                    .zip(corners.iter().cycle().skip(1))
+                    .filter(|(one, other)| (one.1 <= at) != (other.1 <= at))
+                    .map(|(one, other)| {
+                        one.0 + (at - one.1) / (other.1 - one.1) * (other.0 - one.0)
+                    })
+                    .collect();
+                crossings.sort_by(f64::total_cmp);
+                for pair in crossings.chunks_exact(2) {
+                    for x in self.columns(pair[0], pair[1]) {
+                        let inside =
+                            (pair[1].min(x as f64 + 1.0) - pair[0].max(x as f64)).clamp(0.0, 1.0);
+                        cover[x] += inside / LINES as f64;
+                    }
+                }
+            }
+            for (x, share) in cover.into_iter().enumerate().filter(|(_, share)| *share > 0.0) {
+                self.blend(x, y, ink, share);
+            }
+        }
+    }
+
+    fn text(&mut self, x: f64, y: f64, text: &str, anchor: Anchor, ink: ([u8; 3], f64)) {
+        let width = LETTER.0 * text.chars().count() as f64;
+        let start = match anchor {
+            Anchor::Start => x,
+            Anchor::Middle => x - width / 2.0,
+            Anchor::End => x - width,
+        };
+        for (index, letter) in text.chars().enumerate() {
+            let left = start + LETTER.0 * index as f64;
+            for (row, bits) in font::glyph(letter).into_iter().enumerate() {
+                let top = y - LETTER.1 + row as f64;
+                for column in (0..5).filter(|column| bits & (0b10000 >> column) != 0) {
+                    let (x, y) = scaled((left + f64::from(column), top));
+                    let corners = [(x, y), (x + SCALE, y), (x + SCALE, y + SCALE), (x, y + SCALE)];
+                    self.area(&corners, ink);
+                }
+            }
+        }
+    }
+
+    fn columns(&self, from: f64, to: f64) -> std::ops::Range<usize> {
+        within(from, to, self.width)
+    }
+
+    fn rows(&self, from: f64, to: f64) -> std::ops::Range<usize> {
+        within(from, to, self.height)
+    }
+}
+
+/// What of a span is on the paper; what is no number is nowhere.
+fn within(from: f64, to: f64, most: usize) -> std::ops::Range<usize> {
+    let end = (to.ceil().max(0.0) as usize).min(most);
+    (from.floor().max(0.0) as usize).min(end)..end
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn painted(drawing: &Drawing) -> Vec<u8> {
+        let png = paint(drawing);
+        let data = png.windows(4).position(|window| window == b"IDAT").unwrap();
+        let length = u32::from_be_bytes(png[data - 4..data].try_into().unwrap()) as usize;
+        miniz_oxide::inflate::decompress_to_vec_zlib(&png[data + 4..data + 4 + length]).unwrap()
+    }
+
+    #[test]
+    fn what_is_drawn_is_seen_where_it_is() {
+        let mut drawing = Drawing::new(10.0, 10.0, "");
+        let rect = |x, role| Mark::Rect { x, y: 0.0, width: 5.0, height: 10.0, role, title: None };
+        drawing.marks.push(rect(0.0, Role::Good));
+        let lines = painted(&drawing);
+        let (colour, _) = ink(Role::Good);
+        assert_eq!(lines[1..4], colour);
+        assert_eq!(lines[58..61], [255; 3], "the right half is empty");
+    }
+
+    #[test]
+    fn no_number_makes_it_fail() {
+        for bad in [f64::NAN, f64::INFINITY, -1e300, 1e300] {
+            let mut drawing = Drawing::new(20.0, 20.0, "");
+            let points = vec![(0.0, 0.0), (bad, bad), (3.0, bad)];
+            drawing.marks.push(Mark::Line { points: points.clone(), role: Role::Actual });
+            drawing.marks.push(Mark::Area { points, role: Role::Band });
+            drawing.text(bad, bad, Anchor::Middle, Role::Label, "x");
+            assert!(paint(&drawing).starts_with(&[0x89, b'P']));
+        }
+    }
+}

@@ -1,0 +1,38 @@
+//! What can keep somebody from seeing something.
+
+use std::io;
+use std::path::PathBuf;
+
+pub type Result<T> = std::result::Result<T, Error>;
+
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    #[error(transparent)]
+    Store(#[from] menace_store::Error),
+    #[error("cannot read `{}`", path.display())]
+    Read { path: PathBuf, source: io::Error },
+    #[error("`{}` is no history of runs ({why}); is it the right file?", path.display())]
+    NotAHistory { path: PathBuf, why: String },
+    #[error(
+        "there is no synergy history `{}`; `menace run` makes one, `--history-file` names another",
+        path.display()
+    )]
+    NoSynergy { path: PathBuf },
+    #[error("cannot make the page `{name}`")]
+    Page { name: String, source: minijinja::Error },
+    #[error("there is nothing here: {0}")]
+    Nothing(String),
+    #[error("cannot listen on {address}: {source}; is another program there? Choose another port")]
+    Listen { address: String, source: io::Error },
+    #[error(
+        "`{host}` can be reached from other machines, so a token is needed: set DASHBOARD_TOKEN, or \
+         leave the host at 127.0.0.1"
+    )]
+    NoToken { host: String },
+    #[error("the token is too short: give DASHBOARD_TOKEN at least {least} characters")]
+    ShortToken { least: usize },
+    #[error("cannot use the certificate `{}`: {why}", path.display())]
+    Certificate { path: PathBuf, why: String },
+    #[error("cannot start the server")]
+    Runtime(#[source] io::Error),
+}

@@ -1,0 +1,63 @@
+//! Comma-separated values, as RFC 4180 has them, for spreadsheets that take text for formulas.
+
+/// Rows below a head.
+#[derive(Debug)]
+pub(super) struct Csv(String);
+
+impl Csv {
+    pub(super) fn new(head: &[&str]) -> Self {
+        let mut csv = Self(String::new());
+        csv.row(head.iter().map(|&name| name.to_owned()));
+        csv
+    }
+
+    pub(super) fn row(&mut self, cells: impl IntoIterator<Item = String>) {
+        for (index, cell) in cells.into_iter().enumerate() {
+            if index > 0 {
+                self.0.push(',');
+            }
+            self.cell(&cell);
+        }
+        self.0.push_str("\r\n");
+    }
+
+    fn cell(&mut self, text: &str) {
+        // A message such as `=cmd|…` must stay a message when a spreadsheet opens the file.
+        let is_number = text.parse::<f64>().is_ok();
+        let is_formula = !is_number && text.starts_with(['=', '+', '-', '@', '\t', '\r']);
+        let guard = if is_formula { "'" } else { "" };
+        if guard.is_empty() && !text.contains(['"', ',', '\n', '\r']) {
+            self.0.push_str(text);
+            return;
+        }
+        self.0.push('"');
+        self.0.push_str(guard);
+        self.0.push_str(&text.replace('"', "\"\""));
+        self.0.push('"');
+    }
+
+    pub(super) fn text(self) -> String {
+        self.0
+    }
+}
+
+/// Empty for what there is none of.
+pub(super) fn number(value: Option<f64>) -> String {
+    value.filter(|value| value.is_finite()).map_or_else(String::new, |value| value.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cells_are_quoted_where_they_must_be() {
+        let mut csv = Csv::new(&["a", "b"]);
+        csv.row(["x,\"y\"\n".to_owned(), "-0.5".to_owned()]);
+        csv.row(["=HYPERLINK(\"x\")".to_owned(), "@sum".to_owned()]);
+        assert_eq!(
+            csv.text(),
+            "a,b\r\n\"x,\"\"y\"\"\n\",-0.5\r\n\"'=HYPERLINK(\"\"x\"\")\",\"'@sum\"\r\n"
+        );
+    }
+}

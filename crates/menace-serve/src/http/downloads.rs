@@ -1,0 +1,351 @@
+//! Tables of pages, as files.
+
+use axum::extract::{Query, State};
+use axum::http::header;
+use axum::response::{IntoResponse, Response};
+use menace_store::Page;
+
+use super::App;
+use super::answer::{answered, text};
+use super::csv::{Csv, number};
+use crate::view;
+use crate::view::compare::Comparison;
+use crate::view::forecasts::metric_of;
+use crate::view::run::Shown;
+
+/// Rows of a file: enough for anybody, and not all of ten million.
+const ROWS: u32 = 10_000;
+
+fn file(name: &str, csv: Csv) -> Response {
+    let response = text("text/csv; charset=utf-8", csv.text());
+    let disposition = format!("attachment; filename=\"{name}.csv\"");
+    ([(header::CONTENT_DISPOSITION, disposition)], response).into_response()
+}
+
+pub(super) async fn modules(
+    State(app): App,
+    Query(asked): Query<view::modules::Asked>,
+) -> Response {
+    answered(move || {
+        let (_, rows, _) = view::modules::rows(&app.library, &asked)?;
+        let mut csv = Csv::new(&[
+            "module",
+            "roi",
+            "raroi",
+            "reliability",
+            "resilience",
+            "safety_rating",
+            "risk_index",
+            "flagged",
+        ]);
+        for row in rows.into_iter().take(ROWS as usize) {
+            let numbers = [
+                row.roi,
+                row.raroi,
+                row.reliability,
+                row.resilience,
+                row.safety_rating,
+                row.risk_index,
+            ];
+            csv.row(
+                std::iter::once(row.path)
+                    .chain(numbers.map(number))
+                    .chain([row.flagged.to_string()]),
+            );
+        }
+        Ok(file("modules", csv))
+    })
+    .await
+}
+
+/// Of one module.
+pub(super) async fn sections(
+    State(app): App,
+    Query(asked): Query<view::modules::Asked>,
+) -> Response {
+    answered(move || {
+        let (rows, _) = app.library.must(|store| {
+            let shown = Shown::must(store, asked.run.as_deref())?;
+            view::modules::sections(store, &shown, &asked)
+        })?;
+        let mut csv =
+            Csv::new(&["section", "roi", "raroi", "reliability", "risk_index", "unreachable"]);
+        for row in rows.into_iter().take(ROWS as usize) {
+            let numbers = [row.roi, row.raroi, row.reliability, row.risk_index].map(number);
+            let note = row.unreachable.unwrap_or_default();
+            csv.row(std::iter::once(row.id).chain(numbers).chain([note]));
+        }
+        Ok(file("sections", csv))
+    })
+    .await
+}
+
+pub(super) async fn failures(
+    State(app): App,
+    Query(asked): Query<view::failures::Asked>,
+) -> Response {
+    answered(move || {
+        let (lines, _, _) = view::failures::lines(&app.library, &asked, |_| Page::first(ROWS))?;
+        let mut csv = Csv::new(&[
+            "id",
+            "section",
+            "kind",
+            "scenario",
+            "verdict",
+            "exception",
+            "message",
+            "location",
+            "count",
+            "first_ms",
+            "last_ms",
+            "gone_ms",
+        ]);
+        for line in lines {
+            csv.row([
+                line.id.0,
+                line.section.as_str().to_owned(),
+                line.kind,
+                line.scenario,
+                line.verdict,
+                line.exception.unwrap_or_default(),
+                line.message,
+                line.location.to_string(),
+                line.count.to_string(),
+                line.first_ms.to_string(),
+                line.last_ms.to_string(),
+                line.gone_ms.map_or_else(String::new, |ms| ms.to_string()),
+            ]);
+        }
+        Ok(file("failures", csv))
+    })
+    .await
+}
+
+pub(super) async fn runs(State(app): App, Query(asked): Query<view::runs::Asked>) -> Response {
+    answered(move || {
+        let page = Page::first(ROWS);
+        let lines = app.library.ask(|store| view::runs::lines(store, &asked, page))?;
+        let mut csv = Csv::new(&[
+            "run",
+            "started_ms",
+            "finished_ms",
+            "status",
+            "cycles",
+            "sections",
+            "calls",
+            "failures",
+            "new_failures",
+            "roi",
+            "roi_delta",
+            "elapsed_s",
+        ]);
+        let count = |count: Option<u64>| count.map_or_else(String::new, |count| count.to_string());
+        for line in lines.unwrap_or_default() {
+            csv.row([
+                line.id.0,
+                line.started_ms.to_string(),
+                line.finished_ms.map_or_else(String::new, |ms| ms.to_string()),
+                line.status.to_string(),
+                line.cycles.to_string(),
+                count(line.sections),
+                count(line.calls),
+                count(line.failures),
+                count(line.new_failures),
+                number(line.roi),
+                number(line.roi_delta),
+                number(line.elapsed_s),
+            ]);
+        }
+        Ok(file("runs", csv))
+    })
+    .await
+}
+
+pub(super) async fn calls(State(app): App, Query(asked): Query<view::section::Asked>) -> Response {
+    answered(move || {
+        let rows = view::section::calls(&app.library, &asked, Page::first(ROWS))?;
+        let mut csv = Csv::new(&[
+            "number",
+            "scenario",
+            "intent",
+            "verdict",
+            "wall_ms",
+            "memory_bytes",
+            "exception",
+            "message",
+            "place",
+            "failure",
+            "input",
+        ]);
+        for row in rows {
+            csv.row([
+                row.number.to_string(),
+                row.scenario,
+                row.intent,
+                row.verdict,
+                row.wall_ms.to_string(),
+                row.memory_bytes.to_string(),
+                row.exception.unwrap_or_default(),
+                row.message.unwrap_or_default(),
+                row.place.unwrap_or_default(),
+                row.failure.unwrap_or_default(),
+                row.input.unwrap_or_default(),
+            ]);
+        }
+        Ok(file("calls", csv))
+    })
+    .await
+}
+
+pub(super) async fn scenarios(
+    State(app): App,
+    Query(asked): Query<view::scenarios::Asked>,
+) -> Response {
+    answered(move || {
+        let view = view::scenarios::scenarios(&app.library, &asked)?;
+        let mut csv = Csv::new(&["scenario", "metric", "value"]);
+        for row in view.rows {
+            csv.row([row.name.clone(), "roi".into(), number(row.roi)]);
+            csv.row([row.name.clone(), "roi_delta".into(), number(row.roi_delta)]);
+            for (metric, value) in row.metrics.into_iter().chain(row.synergy) {
+                csv.row([row.name.clone(), metric, number(Some(value))]);
+            }
+        }
+        Ok(file("scenarios", csv))
+    })
+    .await
+}
+
+pub(super) async fn forecasts(
+    State(app): App,
+    Query(asked): Query<view::forecasts::Asked>,
+) -> Response {
+    answered(move || {
+        let history = app.library.history()?;
+        let pairs = history.pairs(metric_of(asked.metric.as_deref()));
+        let mut csv = Csv::new(&["forecast", "predicted", "actual"]);
+        for (index, (predicted, actual)) in pairs.predicted.iter().zip(&pairs.actual).enumerate() {
+            let which = pairs.first + index;
+            csv.row([which.to_string(), number(Some(*predicted)), number(Some(*actual))]);
+        }
+        Ok(file("forecasts", csv))
+    })
+    .await
+}
+
+/// A run.
+#[derive(Debug, Default, serde::Deserialize)]
+pub(super) struct OfRun {
+    run: Option<String>,
+}
+
+pub(super) async fn decisions(State(app): App, Query(asked): Query<OfRun>) -> Response {
+    answered(move || {
+        let shown = app.library.must(|store| Shown::must(store, asked.run.as_deref()))?;
+        let mut csv = Csv::new(&[
+            "question",
+            "answer",
+            "confidence",
+            "samples",
+            "needed",
+            "check",
+            "statistic",
+            "threshold",
+            "p_value",
+            "speaks_for_it",
+        ]);
+        for decision in shown.decided().into_iter().flat_map(view::decisions::decisions) {
+            let head = [
+                decision.what,
+                word(&decision.verdict),
+                decision.confidence.to_string(),
+                decision.samples.to_string(),
+                decision.needed.to_string(),
+            ];
+            for row in &decision.evidence {
+                csv.row(head.clone().into_iter().chain([
+                    word(&row.check),
+                    number(Some(row.statistic)),
+                    number(Some(row.threshold)),
+                    number(row.p_value),
+                    row.holds.to_string(),
+                ]));
+            }
+            if decision.evidence.is_empty() {
+                csv.row(head.into_iter().chain(std::iter::repeat_n(String::new(), 5)));
+            }
+        }
+        Ok(file("decisions", csv))
+    })
+    .await
+}
+
+/// As JSON has it.
+fn word(value: &impl serde::Serialize) -> String {
+    let word = serde_json::to_value(value).ok();
+    word.and_then(|word| word.as_str().map(str::to_owned)).unwrap_or_default()
+}
+
+pub(super) async fn outlook(State(app): App, Query(asked): Query<OfRun>) -> Response {
+    answered(move || {
+        let shown = app.library.must(|store| Shown::must(store, asked.run.as_deref()))?;
+        let mut csv = Csv::new(&["of", "what", "value", "note"]);
+        for row in shown.decided().into_iter().flat_map(view::decisions::outlook) {
+            csv.row([row.of, row.what, number(row.value), row.note]);
+        }
+        Ok(file("outlook", csv))
+    })
+    .await
+}
+
+pub(super) async fn compare(
+    State(app): App,
+    Query(asked): Query<view::compare::Asked>,
+) -> Response {
+    answered(move || {
+        let mut csv = Csv::new(&["of", "name", "first", "second", "change"]);
+        if let Comparison::Made(made) = view::compare::compare(&app.library, &asked)? {
+            let tables =
+                [("sum", made.sums), ("module", made.modules), ("scenario", made.scenarios)];
+            for (of, pairs) in tables {
+                for pair in pairs.into_iter().take(ROWS as usize) {
+                    let numbers = [pair.a, pair.b, pair.delta].map(number);
+                    csv.row([of.to_owned(), pair.name].into_iter().chain(numbers));
+                }
+            }
+        }
+        Ok(file("compare", csv))
+    })
+    .await
+}
+
+/// How far forecasts of each number were off.
+pub(super) async fn forecast_errors(
+    State(app): App,
+    Query(asked): Query<view::forecasts::Asked>,
+) -> Response {
+    answered(move || {
+        let history = app.library.history()?;
+        let (rows, _) = view::forecasts::rows(&history, &asked, &asked.here());
+        let mut csv = Csv::new(&["name", "predicted", "actual", "mean_error", "forecasts"]);
+        for row in rows {
+            let numbers = [row.predicted, row.actual, row.error].map(number);
+            csv.row(std::iter::once(row.name).chain(numbers).chain([row.count.to_string()]));
+        }
+        Ok(file("forecast_errors", csv))
+    })
+    .await
+}
+
+pub(super) async fn synergy(State(app): App) -> Response {
+    answered(move || {
+        let mut csv = Csv::new(&["cycle", "metric", "value"]);
+        for (cycle, entry) in app.library.synergy(ROWS)?.into_iter().enumerate() {
+            for (metric, value) in entry {
+                csv.row([(cycle + 1).to_string(), metric, number(Some(value))]);
+            }
+        }
+        Ok(file("synergy", csv))
+    })
+    .await
+}

@@ -1,0 +1,130 @@
+//! What is exposed now. Every question here has an index: a scrape takes milliseconds.
+
+use menace_store::{Numbers, Page, RunLine};
+
+use super::Exposition;
+use super::declared::{DECLARED, Origin};
+use crate::error::Result;
+use crate::history::Tail;
+use crate::library::Library;
+use crate::measured::Measured;
+
+/// Modules that have a sample of their own: labels without end would hurt whoever scrapes.
+const MODULES: usize = 50;
+/// The latest runs among which the last that came to an end is looked for.
+const LATEST: u32 = 20;
+
+pub(crate) fn everything(library: &Library) -> Result<String> {
+    let mut out = Exposition::default();
+    out.set("menace_build_info", &[env!("CARGO_PKG_VERSION")], 1.0);
+    runs(library, &mut out)?;
+    let history = library.history()?;
+    for metric in menace_track::METRICS {
+        if let Some(value) = history.metrics_history.get(metric.name).and_then(Tail::last) {
+            out.set("menace_metric", &[metric.name], value);
+        }
+    }
+    if let Some(error) = history.pairs(None).error() {
+        out.set("menace_forecast_error", &["roi"], error);
+    }
+    for metric in menace_track::METRICS {
+        if let Some(error) = history.pairs(Some(metric.name)).error() {
+            out.set("menace_forecast_error", &[metric.name], error);
+        }
+    }
+    produced(library.measured(), &mut out, |_| true)?;
+    add_synergy(library.synergy(1)?.last(), &mut out);
+    Ok(out.text())
+}
+
+/// The gauges of the self-tests alone.
+pub(crate) fn self_tests(library: &Library) -> Result<String> {
+    let mut out = Exposition::default();
+    produced(library.measured(), &mut out, |name| name.starts_with("self_test_"))?;
+    Ok(out.text())
+}
+
+/// These synergy values and what their trainer tells, alone.
+pub(crate) fn synergy(latest: Option<&Numbers>, measured: &Measured) -> Result<String> {
+    let mut out = Exposition::default();
+    produced(measured, &mut out, |name| name.starts_with("synergy_"))?;
+    add_synergy(latest, &mut out);
+    Ok(out.text())
+}
+
+fn runs(library: &Library, out: &mut Exposition) -> Result<()> {
+    library.ask(|store| {
+        let totals = store.totals()?;
+        out.set("menace_runs_total", &[], totals.runs as f64);
+        out.set("menace_calls_total", &[], totals.calls as f64);
+        out.set("menace_runs_going_on", &[], store.going_on()?.len() as f64);
+        for (kind, count) in store.failure_kinds()? {
+            out.set("menace_open_failures", &[&kind], count as f64);
+        }
+        let lines = store.run_lines(Page::first(LATEST))?;
+        let Some(last) = lines.iter().find(|line| line.calls.is_some()) else { return Ok(()) };
+        of_run(last, out);
+        let Some(cycle) = store.last_measured_cycle(&last.id)? else { return Ok(()) };
+        let mut modules: Vec<(f64, String)> = store
+            .modules(&last.id, cycle)?
+            .into_iter()
+            .filter_map(|module| Some((module.roi?, module.path)))
+            .collect();
+        modules.sort_by(|one, other| one.0.total_cmp(&other.0));
+        for (roi, path) in modules.iter().take(MODULES) {
+            out.set("menace_module_roi", &[path], *roi);
+        }
+        for scenario in store.scenarios(&last.id, cycle)? {
+            if let Some(roi) = scenario.roi {
+                out.set("menace_scenario_roi", &[&scenario.scenario], roi);
+            }
+        }
+        Ok(())
+    })?;
+    Ok(())
+}
+
+fn of_run(line: &RunLine, out: &mut Exposition) {
+    let mut set = |name: &str, value: Option<f64>| {
+        if let Some(value) = value {
+            out.set(name, &[], value);
+        }
+    };
+    set("menace_run_roi", line.roi);
+    set("menace_run_failures", line.failures.map(|count| count as f64));
+    set("menace_run_new_failures", line.new_failures.map(|count| count as f64));
+    set("menace_run_sections", line.sections.map(|count| count as f64));
+    set("menace_run_duration_seconds", line.elapsed_s);
+    let finished = line.finished_ms.map(|ms| ms as f64 / 1000.0);
+    set("menace_run_finished_timestamp_seconds", finished);
+    for (verdict, count) in &line.verdicts {
+        out.set("menace_run_calls", &[verdict], *count as f64);
+    }
+}
+
+/// Gauges that others record in `metrics.db`, under the names that are documented.
+fn produced(
+    measured: &Measured,
+    out: &mut Exposition,
+    wanted: impl Fn(&str) -> bool,
+) -> Result<()> {
+    let declared = DECLARED.iter().filter(|known| known.origin == Origin::Documented);
+    let declared: Vec<_> = declared.filter(|known| wanted(known.name)).collect();
+    let names: Vec<&str> = declared.iter().map(|known| known.name).collect();
+    for (name, module, value) in measured.latest(&names)? {
+        let has_label = declared.iter().any(|known| known.name == name && !known.labels.is_empty());
+        // What the value belongs to stands where modules stand: there is a column for it.
+        if has_label {
+            out.set(&name, &[&module], value);
+        } else {
+            out.set(&name, &[], value);
+        }
+    }
+    Ok(())
+}
+
+fn add_synergy(latest: Option<&Numbers>, out: &mut Exposition) {
+    for (name, value) in latest.into_iter().flatten() {
+        out.set_synergy(name, *value);
+    }
+}

@@ -1,0 +1,134 @@
+//! The text format of Prometheus, version 0.0.4.
+//!
+//! Invariant: the samples of a name stand together, below one help and one type; no sample comes
+//! twice.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use super::declared::{DECLARED, Kind, declared};
+
+pub const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
+
+/// Samples on their way out.
+#[derive(Debug, Default)]
+pub struct Exposition {
+    /// By the place in the table, then by the label values.
+    declared: BTreeMap<usize, BTreeMap<Vec<String>, f64>>,
+    /// `synergy_*`: one gauge for each metric, whatever metrics there are.
+    synergy: BTreeMap<String, f64>,
+}
+
+impl Exposition {
+    /// Nothing happens for a name that is not declared, nor for the wrong number of labels.
+    pub fn set(&mut self, name: &str, labels: &[&str], value: f64) {
+        let place = DECLARED.iter().position(|declared| declared.name == name);
+        let Some((place, known)) = place.zip(declared(name)) else {
+            tracing::debug!(name, "a gauge that is not declared is left out");
+            return;
+        };
+        if known.labels.len() != labels.len() {
+            tracing::debug!(name, "a gauge with other labels is left out");
+            return;
+        }
+        let labels = labels.iter().map(|&label| label.to_owned()).collect();
+        self.declared.entry(place).or_default().insert(labels, value);
+    }
+
+    /// A value of the synergy history; names that Prometheus would not take are left out.
+    pub fn set_synergy(&mut self, name: &str, value: f64) {
+        let is_good = |char: char| char.is_ascii_alphanumeric() || char == '_';
+        if name.starts_with("synergy_") && name.chars().all(is_good) && declared(name).is_none() {
+            self.synergy.insert(name.to_owned(), value);
+        }
+    }
+
+    pub fn text(&self) -> String {
+        let mut out = String::new();
+        for (place, samples) in &self.declared {
+            let known = &DECLARED[*place];
+            head(&mut out, known.name, known.help, known.kind);
+            for (labels, value) in samples {
+                out.push_str(known.name);
+                if !labels.is_empty() {
+                    let pairs: Vec<String> = known
+                        .labels
+                        .iter()
+                        .zip(labels)
+                        .map(|(name, value)| format!("{name}=\"{}\"", escaped(value)))
+                        .collect();
+                    // Writing to a string does not fail.
+                    let _ = write!(out, "{{{}}}", pairs.join(","));
+                }
+                let _ = writeln!(out, " {}", number(*value));
+            }
+        }
+        for (name, value) in &self.synergy {
+            let metric = name.strip_prefix("synergy_").unwrap_or(name);
+            let help = format!("What sections are worth together beyond alone: {metric}.");
+            head(&mut out, name, &help, Kind::Gauge);
+            let _ = writeln!(out, "{name} {}", number(*value));
+        }
+        out
+    }
+}
+
+fn head(out: &mut String, name: &str, help: &str, kind: Kind) {
+    let help = help.replace('\\', "\\\\").replace('\n', "\\n");
+    let _ = writeln!(out, "# HELP {name} {help}");
+    let _ = writeln!(out, "# TYPE {name} {}", kind.as_str());
+}
+
+fn escaped(label: &str) -> String {
+    label.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
+}
+
+fn number(value: f64) -> String {
+    if value.is_nan() {
+        "NaN".to_owned()
+    } else if value.is_infinite() {
+        if value > 0.0 { "+Inf" } else { "-Inf" }.to_owned()
+    } else {
+        value.to_string()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn samples_of_a_name_stand_together() {
+        let mut out = Exposition::default();
+        out.set("menace_open_failures", &["race"], 1.0);
+        out.set("menace_run_roi", &[], 0.5);
+        out.set("menace_open_failures", &["leak"], 2.0);
+        out.set("menace_open_failures", &["leak"], 3.0);
+        out.set("menace_invented", &[], 1.0);
+        out.set("menace_run_roi", &["too many"], 1.0);
+        out.set_synergy("synergy_roi", -0.25);
+        out.set_synergy("synergy_bad name", 1.0);
+        assert_eq!(
+            out.text(),
+            "# HELP menace_open_failures Failures that are still there, by kind.\n\
+             # TYPE menace_open_failures gauge\n\
+             menace_open_failures{kind=\"leak\"} 3\n\
+             menace_open_failures{kind=\"race\"} 1\n\
+             # HELP menace_run_roi ROI of the last run that came to an end.\n\
+             # TYPE menace_run_roi gauge\n\
+             menace_run_roi 0.5\n\
+             # HELP synergy_roi What sections are worth together beyond alone: roi.\n\
+             # TYPE synergy_roi gauge\n\
+             synergy_roi -0.25\n"
+        );
+    }
+
+    #[test]
+    fn labels_cannot_break_out() {
+        let mut out = Exposition::default();
+        out.set("menace_module_roi", &["a\"} 1\nevil 2\\"], 1.0);
+        let text = out.text();
+        assert_eq!(text.lines().count(), 3, "{text}");
+        assert!(text.ends_with("{module=\"a\\\"} 1\\nevil 2\\\\\"} 1\n"), "{text}");
+    }
+}

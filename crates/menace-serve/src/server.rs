@@ -1,0 +1,259 @@
+//! Connections: how many, how slow, over TLS or not, and how they end.
+//!
+//! What is answered belongs to `http`. Invariants: nobody listens beyond this machine without a
+//! token; a client that is slow, silent or does not read loses its connection; dropping a [`Server`]
+//! closes its port.
+
+use std::net::{IpAddr, SocketAddr, TcpListener};
+use std::path::{Path, PathBuf};
+use std::pin::pin;
+use std::sync::Arc;
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use axum::Router;
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpStream;
+use tokio::sync::{Semaphore, watch};
+use tokio_rustls::TlsAcceptor;
+
+use crate::error::{Error, Result};
+use crate::reading::Reading;
+
+/// The largest head of a request.
+const HEAD_BYTES: usize = 16 << 10;
+/// Threads that ask the store; more would only wait for the disk.
+const ASKING: usize = 8;
+
+/// What clients may take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// At a time; others wait in the kernel's queue.
+    pub connections: usize,
+    /// How long a client may leave an answer unread.
+    pub unread: Duration,
+    /// From the first byte of a request to the end of its head.
+    pub head: Duration,
+    /// Until TLS is agreed on.
+    pub handshake: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        let patience = Duration::from_secs(10);
+        Self { connections: 128, unread: patience, head: patience, handshake: patience }
+    }
+}
+
+/// Where to listen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Address {
+    pub host: IpAddr,
+    /// 0 for one that is free.
+    pub port: u16,
+}
+
+/// A certificate and its key, in files.
+#[derive(Debug, Clone)]
+pub struct Tls {
+    pub certificate: PathBuf,
+    pub key: PathBuf,
+}
+
+/// Answers until it is dropped.
+#[derive(Debug)]
+pub struct Server {
+    address: SocketAddr,
+    is_secure: bool,
+    stop: watch::Sender<bool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Server {
+    pub fn start(address: Address, tls: Option<&Tls>, routes: Router) -> Result<Self> {
+        Self::limited(address, tls, routes, Limits::default())
+    }
+
+    /// The same with other limits.
+    pub fn limited(
+        address: Address,
+        tls: Option<&Tls>,
+        routes: Router,
+        limits: Limits,
+    ) -> Result<Self> {
+        let asked = SocketAddr::new(address.host, address.port);
+        let listen = |source| Error::Listen { address: asked.to_string(), source };
+        let acceptor = tls.map(acceptor).transpose()?;
+        let is_secure = acceptor.is_some();
+        let listener = TcpListener::bind(asked).map_err(listen)?;
+        listener.set_nonblocking(true).map_err(listen)?;
+        let address = listener.local_addr().map_err(listen)?;
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_io()
+            .enable_time()
+            .max_blocking_threads(ASKING)
+            .build()
+            .map_err(Error::Runtime)?;
+        let (stop, stopped) = watch::channel(false);
+        let thread = thread::Builder::new()
+            .name("menace-serve".into())
+            .spawn(move || {
+                runtime.block_on(accept(listener, acceptor, routes, limits, stopped));
+                // A question that is being asked is not waited for.
+                runtime.shutdown_background();
+            })
+            .map_err(Error::Runtime)?;
+        Ok(Self { address, is_secure, stop, thread: Some(thread) })
+    }
+
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Where a browser finds it.
+    pub fn url(&self) -> String {
+        let scheme = if self.is_secure { "https" } else { "http" };
+        let mut address = self.address;
+        if address.ip().is_unspecified() {
+            address.set_ip(match address.ip() {
+                IpAddr::V4(_) => IpAddr::from([127, 0, 0, 1]),
+                IpAddr::V6(_) => IpAddr::from([0, 0, 0, 0, 0, 0, 0, 1]),
+            });
+        }
+        format!("{scheme}://{address}/")
+    }
+
+    /// Waits until somebody else ends the process.
+    pub fn wait(mut self) {
+        if let Some(thread) = self.thread.take() {
+            // It ends with the process.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // Whoever waits for events would wait for ever: connections are closed, not drained.
+        let _ = self.stop.send(true);
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+async fn accept(
+    listener: TcpListener,
+    tls: Option<TlsAcceptor>,
+    routes: Router,
+    limits: Limits,
+    mut stopped: watch::Receiver<bool>,
+) {
+    let listener = match tokio::net::TcpListener::from_std(listener) {
+        Ok(listener) => listener,
+        Err(error) => return tracing::error!(%error, "cannot listen"),
+    };
+    let places = Arc::new(Semaphore::new(limits.connections));
+    loop {
+        let Ok(place) = Arc::clone(&places).acquire_owned().await else { return };
+        let stream = {
+            let stop = pin!(stopped.wait_for(|stop| *stop));
+            let next = pin!(listener.accept());
+            match first(next, stop).await {
+                Some(Ok((stream, _))) => stream,
+                Some(Err(error)) => {
+                    // Most likely there are no descriptors left: others will be closed soon.
+                    tracing::debug!(%error, "cannot accept a connection");
+                    tokio::time::sleep(Duration::from_millis(50)).await;
+                    continue;
+                }
+                None => return,
+            }
+        };
+        let (routes, tls, stopped) = (routes.clone(), tls.clone(), stopped.clone());
+        tokio::spawn(async move {
+            let _place = place;
+            if let Err(error) = connection(stream, tls, routes, limits, stopped).await {
+                tracing::debug!(%error, "a connection ended early");
+            }
+        });
+    }
+}
+
+/// What `next` gives, unless `stop` comes first.
+async fn first<T>(next: impl Future<Output = T> + Unpin, stop: impl Future + Unpin) -> Option<T> {
+    let (mut next, mut stop) = (next, stop);
+    std::future::poll_fn(|context| {
+        use std::task::Poll;
+        if std::pin::Pin::new(&mut stop).poll(context).is_ready() {
+            return Poll::Ready(None);
+        }
+        std::pin::Pin::new(&mut next).poll(context).map(Some)
+    })
+    .await
+}
+
+type Failed = Box<dyn std::error::Error + Send + Sync>;
+
+async fn connection(
+    stream: TcpStream,
+    tls: Option<TlsAcceptor>,
+    routes: Router,
+    limits: Limits,
+    stopped: watch::Receiver<bool>,
+) -> std::result::Result<(), Failed> {
+    stream.set_nodelay(true)?;
+    let stream = Reading::new(stream, limits.unread);
+    match tls {
+        None => answer(stream, routes, limits, stopped).await,
+        Some(tls) => {
+            let stream = tokio::time::timeout(limits.handshake, tls.accept(stream)).await??;
+            answer(stream, routes, limits, stopped).await
+        }
+    }
+}
+
+async fn answer(
+    stream: impl AsyncRead + AsyncWrite + Unpin + 'static,
+    routes: Router,
+    limits: Limits,
+    mut stopped: watch::Receiver<bool>,
+) -> std::result::Result<(), Failed> {
+    let service = TowerToHyperService::new(routes);
+    let answering = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(limits.head)
+        .max_buf_size(HEAD_BYTES)
+        .serve_connection(TokioIo::new(stream), service);
+    let (answering, stop) = (pin!(answering), pin!(stopped.wait_for(|stop| *stop)));
+    match first(answering, stop).await {
+        Some(result) => Ok(result?),
+        None => Ok(()),
+    }
+}
+
+fn acceptor(tls: &Tls) -> Result<TlsAcceptor> {
+    let bad = |path: &Path, why: String| Error::Certificate { path: path.to_owned(), why };
+    let certificates = CertificateDer::pem_file_iter(&tls.certificate)
+        .and_then(Iterator::collect::<std::result::Result<Vec<_>, _>>)
+        .map_err(|error| bad(&tls.certificate, error.to_string()))?;
+    if certificates.is_empty() {
+        return Err(bad(&tls.certificate, "there is none in it".into()));
+    }
+    let key =
+        PrivateKeyDer::from_pem_file(&tls.key).map_err(|error| bad(&tls.key, error.to_string()))?;
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let mut config = rustls::ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .map_err(|error| bad(&tls.certificate, error.to_string()))?
+        .with_no_client_auth()
+        .with_single_cert(certificates, key)
+        .map_err(|error| bad(&tls.certificate, error.to_string()))?;
+    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    Ok(TlsAcceptor::from(Arc::new(config)))
+}

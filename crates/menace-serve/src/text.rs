@@ -1,0 +1,199 @@
+//! Text for pages: escaped, cleaned, and numbers as people read them.
+
+#![expect(clippy::cast_sign_loss, reason = "sizes have no sign")]
+
+use std::fmt::Write;
+
+/// Safe between tags and in quoted attributes.
+pub(crate) fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    escape_to(&mut out, text);
+    out
+}
+
+/// The same, appended. Control characters, and those that turn the direction of text, are shown as
+/// what they are: strangers.
+pub(crate) fn escape_to(out: &mut String, text: &str) {
+    for char in text.chars() {
+        match char {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\'' => out.push_str("&#39;"),
+            '\n' | '\t' => out.push(char),
+            '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}' => {
+                out.push('\u{fffd}');
+            }
+            char if char.is_control() => out.push('\u{fffd}'),
+            char => out.push(char),
+        }
+    }
+}
+
+/// At most so many characters.
+pub(crate) fn cut(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
+/// `1,234,567`.
+pub(crate) fn thousands(number: u64) -> String {
+    let digits = number.to_string();
+    let mut out = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+/// `1 run`, `2 runs`.
+pub(crate) fn counted(number: u64, one: &str) -> String {
+    let ending = if number == 1 { "" } else { "s" };
+    format!("{} {one}{ending}", thousands(number))
+}
+
+/// A measured value: three digits that count.
+pub(crate) fn number(value: f64) -> String {
+    if !value.is_finite() {
+        return "–".to_owned();
+    }
+    let size = value.abs();
+    let digits = match size {
+        size if size >= 1000.0 => return signed_thousands(value),
+        size if size >= 100.0 => 0,
+        size if size >= 10.0 => 1,
+        size if size >= 1.0 => 2,
+        size if size >= 0.01 || size == 0.0 => 3,
+        size if size >= 0.0001 => 4,
+        _ => return format!("{value:.1e}"),
+    };
+    format!("{value:.digits$}").replace('-', "−")
+}
+
+fn signed_thousands(value: f64) -> String {
+    let sign = if value < 0.0 { "−" } else { "" };
+    format!("{sign}{}", thousands(value.abs().min(1e18).round() as u64))
+}
+
+/// Something that may have been counted: without digits that say nothing.
+pub(crate) fn amount(value: f64) -> String {
+    if value.fract() == 0.0 && value.abs() < 1e15 {
+        return signed_thousands(value);
+    }
+    number(value)
+}
+
+/// A change, with its sign.
+pub(crate) fn signed(value: f64) -> String {
+    let text = number(value);
+    if value > 0.0 && text.chars().any(|char| ('1'..='9').contains(&char)) {
+        format!("+{text}")
+    } else {
+        text
+    }
+}
+
+pub(crate) fn bytes(count: u64) -> String {
+    const UNITS: [&str; 4] = ["KiB", "MiB", "GiB", "TiB"];
+    if count < 1024 {
+        return format!("{count} B");
+    }
+    let mut value = count as f64;
+    let mut unit = "B";
+    for next in UNITS {
+        if value < 1024.0 {
+            break;
+        }
+        value /= 1024.0;
+        unit = next;
+    }
+    format!("{value:.1} {unit}")
+}
+
+pub(crate) fn milliseconds(value: f64) -> String {
+    match value {
+        value if !value.is_finite() => "–".to_owned(),
+        value if value >= 60_000.0 => {
+            let seconds = (value / 1000.0).round() as u64;
+            format!("{} min {:02} s", seconds / 60, seconds % 60)
+        }
+        value if value >= 1000.0 => format!("{:.1} s", value / 1000.0),
+        value if value >= 10.0 => format!("{value:.0} ms"),
+        value => format!("{value:.2} ms"),
+    }
+}
+
+/// For a query in an address.
+pub(crate) fn percent(text: &str) -> String {
+    let mut out = String::new();
+    for byte in text.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' | b'/' => {
+                out.push(char::from(byte));
+            }
+            byte => {
+                // Writing to a string does not fail.
+                let _ = write!(out, "%{byte:02X}");
+            }
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_that_is_markup_stays() {
+        assert_eq!(
+            escaped("<a href=\"x\" o='y'>&"),
+            "&lt;a href=&quot;x&quot; o=&#39;y&#39;&gt;&amp;"
+        );
+        assert_eq!(escaped("a\0b\u{1b}[31m\u{202e}c\n"), "a\u{fffd}b\u{fffd}[31m\u{fffd}c\n");
+    }
+
+    #[test]
+    fn numbers_are_for_people() {
+        assert_eq!(thousands(1_234_567), "1,234,567");
+        assert_eq!(thousands(12), "12");
+        let told = [0, 1, 2, 1234].map(|number| counted(number, "run"));
+        assert_eq!(told, ["0 runs", "1 run", "2 runs", "1,234 runs"]);
+        for (value, text) in [
+            (0.0, "0.000"),
+            (0.5, "0.500"),
+            (-0.25, "−0.250"),
+            (12.34, "12.3"),
+            (1340.3, "1,340"),
+            (0.0021, "0.0021"),
+            (0.000_01, "1.0e-5"),
+            (f64::NAN, "–"),
+        ] {
+            assert_eq!(number(value), text);
+        }
+        assert_eq!(
+            (signed(0.5), signed(-0.5), signed(0.0)),
+            ("+0.500".into(), "−0.500".into(), "0.000".into())
+        );
+        assert_eq!((bytes(512), bytes(1536)), ("512 B".into(), "1.5 KiB".into()));
+        assert_eq!(milliseconds(90_000.0), "1 min 30 s");
+    }
+
+    #[test]
+    fn what_was_counted_has_no_digits_that_say_nothing() {
+        for (value, text) in [(3.0, "3"), (-1200.0, "−1,200"), (0.5, "0.500")] {
+            assert_eq!(amount(value), text);
+        }
+    }
+
+    #[test]
+    fn an_address_holds_any_text() {
+        assert_eq!(percent("a b&c=d/e::f<"), "a%20b%26c%3Dd/e%3A%3Af%3C");
+    }
+}

@@ -1,0 +1,27 @@
+//! What pages say: plain values that templates lay out, made from the library.
+//!
+//! Invariant: strings are text. Only charts are markup, and they escape what they show.
+
+pub(crate) mod compare;
+pub(crate) mod decisions;
+pub(crate) mod failures;
+pub(crate) mod forecasts;
+pub(crate) mod heat;
+pub(crate) mod metrics;
+pub(crate) mod modules;
+pub(crate) mod paging;
+pub(crate) mod run;
+pub(crate) mod runs;
+pub(crate) mod scenarios;
+pub(crate) mod section;
+pub(crate) mod settings;
+pub(crate) mod synergy;
+
+use minijinja::Value;
+
+use crate::chart::Drawing;
+
+/// A chart in a page.
+pub(crate) fn svg(drawing: &Drawing) -> Value {
+    Value::from_safe_string(drawing.svg())
+}

@@ -1,0 +1,190 @@
+//! What a person does: sorts, searches, follows a failure, watches a run, logs in.
+
+use menace_model::{Intent, Outcome, SectionId, Stage, Verdict};
+use menace_serve::{Address, Server};
+use menace_store::{CallRecord, CellKey, NewRun, RunId, RunWriter, Store};
+use serde_json::Value;
+
+use crate::driver::Browser;
+use crate::sample::{PLAIN, TOKEN, URL, World, add_worth, failure, section};
+
+const LOCAL: Address =
+    Address { host: std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), port: 0 };
+
+#[test]
+fn somebody_sorts_searches_and_follows_a_failure_to_its_reproducer() {
+    let world = World::new(PLAIN);
+    let server = Server::start(LOCAL, None, world.routes()).unwrap();
+    let browser = Browser::open();
+    browser.go(&format!("{}modules", server.url()));
+    let first = || browser.text("#modules tbody tr:first-child th");
+    assert_eq!(first(), "shop/cart.py", "the weakest first");
+    browser.click("#modules thead th:nth-child(2) a");
+    assert!(browser.url().contains("sort=roi&dir=desc"), "{}", browser.url());
+    assert_eq!(first(), "shop/till.py");
+    assert_eq!(
+        browser.run("return document.querySelector('th[aria-sort]').ariaSort"),
+        "descending"
+    );
+    browser.type_in("input[name=q]", "cart\n");
+    browser.wait("the search", "return document.querySelectorAll('#modules tbody tr').length == 1");
+    assert!(
+        browser.url().contains("q=cart") && browser.url().contains("sort=roi"),
+        "{}",
+        browser.url()
+    );
+
+    browser.click("#modules tbody a");
+    browser.click("#sections tbody a");
+    assert_eq!(browser.text("h1"), "total");
+    browser.click("table.failures a.mono");
+    assert!(browser.text("main").contains("return 1 / n  # here"), "the source is there");
+    assert_eq!(browser.text("code.command"), "menace repro fb22222222");
+
+    browser.go(&format!("{}failures", server.url()));
+    browser.type_in("input[name=q]", "fa11\n");
+    browser
+        .wait("the search", "return document.querySelectorAll('#failures tbody tr').length == 1");
+    assert_eq!(browser.complaints(), [] as [String; 0]);
+}
+
+#[test]
+fn the_keyboard_is_enough() {
+    let world = World::new(PLAIN);
+    let server = Server::start(LOCAL, None, world.routes()).unwrap();
+    let browser = Browser::open();
+    browser.go(&server.url());
+    let focus = || browser.run("return document.activeElement.textContent.trim()");
+    browser.press("\u{e004}");
+    assert_eq!(focus(), "Skip to the content");
+    browser.press("\u{e007}");
+    assert_eq!(browser.run("return document.activeElement.id"), "main");
+    browser.press("\u{e004}");
+    let inside = "return document.getElementById('main').contains(document.activeElement)";
+    assert_eq!(browser.run(inside), true);
+    let outline = "return getComputedStyle(document.activeElement).outlineStyle";
+    assert_ne!(browser.run(outline), "none", "the focus is seen");
+}
+
+/// A run that goes on until its writer is dropped.
+fn begin(world: &World, id: &str) -> RunWriter {
+    let (store, _) = Store::open(&world.data(), URL).unwrap();
+    let run = NewRun {
+        id: RunId(id.into()),
+        seed: 1,
+        repository: "/repo".into(),
+        started_ms: 7_000_000,
+        settings: serde_json::json!({}),
+    };
+    store.start_run(&run).unwrap()
+}
+
+#[test]
+fn a_page_follows_a_run_and_leaves_whoever_works_in_it_alone() {
+    let world = World::new(PLAIN);
+    let server = Server::start(LOCAL, None, world.routes()).unwrap();
+    let browser = Browser::open();
+    browser.go(&format!("{}failures", server.url()));
+    browser.run(
+        "window.said = []; new MutationObserver(() => \
+         said.push(document.getElementById('said').textContent)).observe(\
+         document.getElementById('said'), {childList: true}); \
+         document.querySelector('a[href=\"/failures/fa11111111\"]').focus();",
+    );
+    let writer = begin(&world, "r-7");
+    let found = |id: &str| {
+        writer.failure(&failure(id, PLAIN), 7_000_001, 1).unwrap();
+        let row =
+            format!("return !!document.querySelector('#failures a[href=\"/failures/{id}\"]')");
+        browser.wait(id, &row);
+    };
+    found("fe55555555");
+    found("fe66666666");
+    let focus = browser.run("return document.activeElement.getAttribute('href')");
+    assert_eq!(focus, "/failures/fa11111111", "the focus is where it was");
+    browser.type_in("input[name=q]", "half a wo");
+    writer.failure(&failure("fe77777777", PLAIN), 7_000_001, 1).unwrap();
+    let told = "return document.getElementById('live').textContent.includes('3 failures')";
+    browser.wait("the third failure", told);
+    let typed = "return document.querySelector('input[name=q]').value";
+    assert_eq!(browser.run(typed), "half a wo");
+    drop(writer);
+    browser.wait("the end", "return said.length == 2");
+    let said = browser.run("return said");
+    assert_eq!(said, serde_json::json!(["Run r-7 has begun.", "The run is over."]));
+    assert_eq!(browser.run("return document.getElementById('live').ariaLive"), Value::Null);
+    assert_eq!(browser.complaints(), [] as [String; 0]);
+}
+
+#[test]
+fn every_cycle_that_ends_is_shown() {
+    let world = World::new(PLAIN);
+    let server = Server::start(LOCAL, None, world.routes()).unwrap();
+    let browser = Browser::open();
+    browser.go(&format!("{}modules", server.url()));
+    let writer = begin(&world, "r-7");
+    for (cycle, path) in [(0, "shop/first.py"), (1, "shop/second.py")] {
+        add_worth(&writer, cycle, &SectionId::new(path, "f"), 0.5, None);
+        writer.flush().unwrap();
+        let row =
+            format!("return document.getElementById('modules').textContent.includes('{path}')");
+        browser.wait(path, &row);
+    }
+}
+
+#[test]
+fn a_run_is_watched_while_it_goes_on() {
+    let world = World::new(PLAIN);
+    let server = Server::start(LOCAL, None, world.routes()).unwrap();
+    let browser = Browser::open();
+    browser.go(&server.url());
+    assert_eq!(browser.run("return document.getElementById('live-run').hidden"), true);
+
+    let writer = begin(&world, "r-7");
+    let calls = |from: u32, to: u32| {
+        for number in from..to {
+            let cell = CellKey { cycle: 0, section: section(PLAIN), scenario: "normal".into() };
+            let outcome = Outcome::of(Verdict::Returned, Stage::Call);
+            writer.call(CallRecord::of(cell, number, Intent::Valid, &outcome)).unwrap();
+        }
+        writer.flush().unwrap();
+    };
+    calls(0, 20);
+    let shows = |text: &str| {
+        let script =
+            format!("return document.querySelector('[data-live=calls]').textContent == '{text}'");
+        browser.wait(&format!("{text} calls"), &script);
+    };
+    shows("20");
+    calls(20, 1234);
+    shows("1,234");
+    assert!(browser.text("#live").contains("1,234 calls"));
+    writer.failure(&failure("fe55555555", PLAIN), 7_000_001, 1).unwrap();
+    browser.wait(
+        "the failure",
+        "return document.querySelector('[data-live=failures]').textContent == '1'",
+    );
+    browser.picture("live");
+    drop(writer);
+    browser.wait("the end", "return document.getElementById('live-run').hidden");
+    assert_eq!(browser.complaints(), [] as [String; 0]);
+}
+
+#[test]
+fn somebody_logs_in_with_the_token() {
+    let world = World::new(PLAIN);
+    let server = Server::start(LOCAL, None, world.guarded()).unwrap();
+    let browser = Browser::open();
+    browser.go(&format!("{}failures?q=fa11", server.url()));
+    assert!(browser.url().contains("/login?next="), "{}", browser.url());
+    browser.picture("login");
+    browser.type_in("input[name=token]", "a guess of some length\n");
+    assert_eq!(browser.text("[role=alert]"), "That is not the token.");
+    browser.type_in("input[name=token]", &format!("{TOKEN}\n"));
+    browser.wait("the page", "return location.pathname == '/failures'");
+    assert!(browser.url().ends_with("/failures?q=fa11"), "{}", browser.url());
+    assert_eq!(browser.run("return document.cookie"), "", "scripts do not see the cookie");
+    browser.go(&format!("{}logout", server.url()));
+    browser.go(&server.url());
+    assert!(browser.url().contains("/login"), "{}", browser.url());
+}

@@ -1,0 +1,11 @@
+//! The dashboard and the report in a real browser: Debian's Chromium, driven over `WebDriver`.
+//!
+//! `cargo xtask test` installs what this needs. Pictures of what was seen go to `target/screenshots`.
+
+#[path = "../it/sample.rs"]
+#[allow(dead_code, unused_imports, reason = "this suite asks through a browser only")]
+mod sample;
+
+mod driver;
+mod looking;
+mod surface;

@@ -1,0 +1,169 @@
+//! What an address asks for stays asked for: in links, in forms, in files.
+
+use axum::http::StatusCode;
+
+use crate::sample::{PLAIN, World, browse, fetch};
+
+/// The page between two marks.
+fn part<'a>(page: &'a str, from: &str, to: &str) -> &'a str {
+    let (_, rest) = page.split_once(from).unwrap_or_else(|| panic!("no {from}: {page}"));
+    rest.split_once(to).unwrap_or_else(|| panic!("no {to}: {rest}")).0
+}
+
+#[test]
+fn a_scenario_leads_to_its_failures_whatever_their_severity() {
+    let world = World::new(PLAIN);
+    let routes = world.routes();
+    let scenarios = browse(&routes, "/scenarios?run=r-1");
+    let link = "/failures?scenario=hostile_input&amp;run=r-1";
+    assert!(scenarios.text().contains(link), "{}", scenarios.text());
+    let page = browse(&routes, &link.replace("&amp;", "&"));
+    assert!(page.text().contains("/failures/fa11111111"), "{}", page.text());
+    assert!(!page.text().contains("fb22222222"), "that one is of another run");
+    for (scenario, count) in
+        [("hostile_input", 2), ("hostile_input:high", 2), ("hostile_input:low", 0), ("hostile", 0)]
+    {
+        let page = browse(&routes, &format!("/failures?scenario={scenario}"));
+        let found = page.text().matches("href=\"/failures/f").count();
+        assert_eq!(found, count, "{scenario}");
+    }
+}
+
+#[test]
+fn failures_say_what_they_are_limited_to_and_how_to_see_the_others() {
+    let world = World::new(PLAIN);
+    let routes = world.routes();
+    let page = browse(&routes, "/failures?scenario=hostile_input&run=r-1&sort=kind&dir=asc");
+    let limits = part(page.text(), "class=\"limits\"", "</p>");
+    assert!(limits.contains(">scenario hostile_input<"), "{limits}");
+    assert!(limits.contains("href=\"/failures?run=r-1&amp;sort=kind&amp;dir=asc\""), "{limits}");
+    assert!(limits.contains("href=\"/failures?scenario=hostile_input&amp;sort"), "{limits}");
+    assert!(!browse(&routes, "/failures").text().contains("class=\"limits\""));
+}
+
+#[test]
+fn forms_keep_what_else_was_asked_for() {
+    let world = World::new(PLAIN);
+    let routes = world.routes();
+    for (path, kept) in [
+        ("/runs?sort=roi&dir=desc", "sort=roi dir=desc"),
+        ("/modules?run=r-1&sort=roi&dir=desc", "run=r-1 sort=roi dir=desc"),
+        ("/module?path=shop/cart.py&run=r-1", "path=shop/cart.py run=r-1"),
+        (
+            "/section?id=shop/cart.py::total&run=r-1&sort=time&dir=desc",
+            "id=shop/cart.py::total run=r-1 sort=time dir=desc",
+        ),
+        (
+            "/forecasts?metric=security_score&sort=error&dir=asc",
+            "metric=security_score sort=error dir=asc",
+        ),
+        ("/synergy?sort=mean&dir=asc", "sort=mean dir=asc"),
+        ("/compare?a=r-1&b=r-2&q=cart&sort=a&dir=asc", "q=cart sort=a dir=asc"),
+        ("/scenarios?run=r-1&sort=delta&dir=asc", "run=r-1 sort=delta dir=asc"),
+        (
+            "/failures?run=r-1&scenario=hostile_input&place=shop/cart.py&sort=kind&dir=asc",
+            "scenario=hostile_input place=shop/cart.py run=r-1 sort=kind dir=asc",
+        ),
+    ] {
+        let page = browse(&routes, path);
+        let form = part(page.text(), "<form class=\"filters\"", "</form>");
+        let hidden: Vec<String> = form
+            .split("<input type=\"hidden\" name=\"")
+            .skip(1)
+            .map(|field| {
+                let (name, rest) = field.split_once("\" value=\"").unwrap();
+                format!("{name}={}", rest.split_once('"').unwrap().0)
+            })
+            .collect();
+        assert_eq!(hidden.join(" "), kept, "{path}: {form}");
+    }
+}
+
+#[test]
+fn sorting_forecasts_keeps_the_search() {
+    let world = World::new(PLAIN);
+    let page = browse(&world.routes(), "/forecasts?metric=security_score&q=sec");
+    let head = part(page.text(), "<table id=\"forecasts\">", "</thead>");
+    let link = "/forecasts?metric=security_score&amp;q=sec&amp;sort=error&amp;dir=desc";
+    assert!(head.contains(link), "{head}");
+}
+
+#[test]
+fn files_have_the_filters_of_their_pages() {
+    let world = World::new(PLAIN);
+    let routes = world.routes();
+    let runs = fetch(&routes, "/runs.csv?sort=roi&dir=desc");
+    let ids: Vec<&str> =
+        runs.text().lines().skip(1).filter_map(|line| line.split(',').next()).collect();
+    assert_eq!(ids, ["r-1", "r-2"]);
+    assert_eq!(fetch(&routes, "/runs.csv?q=r-2").text().lines().count(), 2);
+    let page = browse(&routes, "/runs?q=r-2&sort=roi&dir=desc");
+    assert!(page.text().contains("href=\"/runs.csv?q=r-2&amp;sort=roi&amp;dir=desc\""));
+}
+
+#[test]
+fn long_tables_of_comparisons_and_synergy_are_sorted_and_searched() {
+    let world = World::new(PLAIN);
+    let routes = world.routes();
+    let modules = |query: &str| {
+        let page = browse(&routes, &format!("/compare?a=r-1&b=r-2&{query}"));
+        let table = part(page.text(), "Modules of two runs", "</table>").to_owned();
+        (table.find("shop/cart.py"), table.find("shop/till.py"), table)
+    };
+    let (cart, till, table) = modules("sort=b&dir=desc");
+    assert!(till.unwrap() < cart.unwrap(), "{table}");
+    assert!(table.contains("aria-sort=\"descending\""), "{table}");
+    let (cart, till, table) = modules("sort=name&dir=asc");
+    assert!(cart.unwrap() < till.unwrap(), "{table}");
+    assert_eq!(modules("q=TILL").0, None);
+    let synergy = browse(&routes, "/synergy?sort=mean&dir=desc");
+    let head = part(synergy.text(), "<table id=\"synergy\">", "</thead>");
+    assert!(head.contains("aria-sort=\"descending\""), "{head}");
+    let nothing = browse(&routes, "/synergy?q=resilience");
+    assert!(!part(nothing.text(), "<table id=\"synergy\">", "</table>").contains("synergy_roi"));
+}
+
+/// The page, and a file that it leads to.
+const OFFERED: &[(&str, &str)] = &[
+    ("/", "/plots/runs.png"),
+    ("/module?path=shop/cart.py", "/plots/module.png?path=shop/cart.py"),
+    ("/module?path=shop/cart.py&run=r-1", "/sections.csv?path=shop/cart.py&run=r-1"),
+    ("/section?id=shop/cart.py::total", "/plots/section.png?id=shop/cart.py%3A%3Atotal"),
+    ("/forecasts?metric=security_score", "/plots/metric.png?metric=security_score"),
+    ("/forecasts?metric=security_score", "/plots/predictions.png?metric=security_score"),
+    ("/forecasts?q=sec", "/forecast_errors.csv?q=sec"),
+    ("/runs/r-2", "/decisions.csv?run=r-2"),
+    ("/runs/r-2", "/outlook.csv?run=r-2"),
+    ("/compare?a=r-1&b=r-2&q=cart", "/compare.csv?a=r-1&b=r-2&q=cart"),
+];
+
+#[test]
+fn pages_offer_their_charts_and_tables_as_files() {
+    let world = World::new(PLAIN);
+    let routes = world.routes();
+    for (path, link) in OFFERED {
+        let page = browse(&routes, path);
+        let href = format!("href=\"{}\"", link.replace('&', "&amp;"));
+        assert!(page.text().contains(&href), "{path} has no {href}: {}", page.text());
+        let file = fetch(&routes, link);
+        assert_eq!(file.status, StatusCode::OK, "{link}");
+        if link.contains(".png") {
+            assert!(file.bytes.starts_with(b"\x89PNG\r\n\x1a\n"), "{link}");
+        } else {
+            assert!(file.text().lines().count() > 1, "{link}: {}", file.text());
+        }
+    }
+    let runs = fetch(&routes, "/plots/runs.png");
+    assert_ne!(runs.bytes, fetch(&routes, "/plots/roi.png").bytes, "cycles are no runs");
+    let sections = fetch(&routes, "/sections.csv?path=shop/cart.py");
+    assert_eq!(sections.text().lines().nth(1), Some("shop/cart.py::total,0.25,0.25,0.75,,"));
+    let decisions = fetch(&routes, "/decisions.csv?run=r-2");
+    assert_eq!(
+        decisions.text().lines().nth(1),
+        Some("gains of the run have faded,no,0.5,17,3,equivalence,0.375,0.0625,0.875,false")
+    );
+    let compared = fetch(&routes, "/compare.csv?a=r-1&b=r-2&q=cart");
+    assert_eq!(compared.text().lines().nth(8), Some("module,shop/cart.py,0.5,0.25,-0.25"));
+    let errors = fetch(&routes, "/forecast_errors.csv?q=security");
+    assert_eq!(errors.text().lines().nth(1), Some("security_score,0.625,0.75,0.0625,2"));
+}

@@ -1,0 +1,12 @@
+//! What is shown, asked for as a browser and as Prometheus would, without a socket but where
+//! connections are the subject.
+
+mod access;
+mod connections;
+mod escaping;
+mod filters;
+mod metrics;
+mod numbers;
+mod pages;
+mod report;
+mod sample;

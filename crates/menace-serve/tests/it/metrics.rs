@@ -1,0 +1,324 @@
+//! `/metrics`, read as strictly as Prometheus reads it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::net::{IpAddr, Ipv4Addr};
+use std::path::Path;
+use std::time::Duration;
+
+use axum::http::{StatusCode, header};
+use menace_serve::prometheus::DECLARED;
+use menace_serve::{Access, MetricsRoutes, SynergyExporter};
+use menace_store::{Measurement, Metrics, RunId};
+
+use crate::sample::{PLAIN, Words, World, fetch};
+
+/// Samples by name and labels; panics on anything that the format does not allow.
+fn parsed(text: &str) -> BTreeMap<(String, BTreeMap<String, String>), f64> {
+    assert!(text.ends_with('\n'), "the last line has an end");
+    let mut samples = BTreeMap::new();
+    let mut types: BTreeMap<String, String> = BTreeMap::new();
+    let mut helped = BTreeSet::new();
+    let mut done = BTreeSet::new();
+    let mut current = String::new();
+    for line in text.lines() {
+        assert_eq!(line.trim(), line, "no space around: {line:?}");
+        if let Some(help) = line.strip_prefix("# HELP ") {
+            let (name, text) = help.split_once(' ').expect("help has a text");
+            assert!(!text.is_empty() && helped.insert(name.to_owned()), "{line}");
+        } else if let Some(kind) = line.strip_prefix("# TYPE ") {
+            let (name, kind) = kind.split_once(' ').expect("a type has a kind");
+            assert!(["gauge", "counter"].contains(&kind), "{line}");
+            assert!(helped.contains(name), "help comes first: {line}");
+            assert!(types.insert(name.into(), kind.into()).is_none(), "{line}");
+            assert!(done.insert(name.to_owned()), "samples of a name stand together: {line}");
+            name.clone_into(&mut current);
+        } else {
+            assert!(!line.starts_with('#'), "{line}");
+            let (name, labels, value) = sample(line);
+            assert_eq!(name, current, "a sample stands below its own type: {line}");
+            let number: f64 = value.parse().unwrap_or_else(|_| panic!("no number: {line}"));
+            if types[&name] == "counter" {
+                assert!(number >= 0.0, "{line}");
+            }
+            assert!(samples.insert((name, labels), number).is_none(), "twice: {line}");
+        }
+    }
+    samples
+}
+
+fn sample(line: &str) -> (String, BTreeMap<String, String>, &str) {
+    let end = line.find(['{', ' ']).expect("a value");
+    let (name, rest) = line.split_at(end);
+    assert!(name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_'), "{line}");
+    assert!(name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_'), "{line}");
+    let mut labels = BTreeMap::new();
+    let Some(mut rest) = rest.strip_prefix('{') else {
+        return (name.to_owned(), labels, &rest[1..]);
+    };
+    loop {
+        let (label, after) = rest.split_once("=\"").expect("a label has a value in quotes");
+        let mut value = String::new();
+        let mut chars = after.char_indices();
+        let close = loop {
+            match chars.next().expect("quotes are closed") {
+                (at, '"') => break at,
+                (_, '\\') => match chars.next().expect("something is escaped").1 {
+                    'n' => value.push('\n'),
+                    escaped @ ('\\' | '"') => value.push(escaped),
+                    other => panic!("\\{other} is no escape: {line}"),
+                },
+                (_, char) => value.push(char),
+            }
+        };
+        assert!(labels.insert(label.to_owned(), value).is_none(), "{line}");
+        rest = &after[close + 1..];
+        match rest.strip_prefix(',') {
+            Some(more) => rest = more,
+            None => break,
+        }
+    }
+    (name.to_owned(), labels, rest.strip_prefix("} ").expect("labels are closed"))
+}
+
+fn value(samples: &BTreeMap<(String, BTreeMap<String, String>), f64>, name: &str) -> Option<f64> {
+    samples.get(&(name.to_owned(), BTreeMap::new())).copied()
+}
+
+fn local() -> Access {
+    Access::new(IpAddr::V4(Ipv4Addr::LOCALHOST), None, false).unwrap()
+}
+
+#[test]
+fn a_scrape_is_well_formed_and_says_what_is_stored() {
+    let world = World::new(PLAIN);
+    let routes = world.routes();
+    let answer = fetch(&routes, "/metrics");
+    assert_eq!(answer.header(header::CONTENT_TYPE), "text/plain; version=0.0.4; charset=utf-8");
+    let samples = parsed(answer.text());
+    assert_eq!(value(&samples, "menace_runs_total"), Some(2.0));
+    assert_eq!(value(&samples, "menace_calls_total"), Some(16.0));
+    assert_eq!(value(&samples, "menace_run_roi"), Some(0.25));
+    assert_eq!(value(&samples, "menace_runs_going_on"), Some(0.0));
+    assert_eq!(value(&samples, "synergy_roi"), Some(-0.25));
+    let with = |name: &str, label: &str, value: &str| {
+        samples.get(&(name.to_owned(), [(label.to_owned(), value.to_owned())].into())).copied()
+    };
+    assert_eq!(with("menace_open_failures", "kind", "unhandled"), Some(2.0));
+    assert_eq!(with("menace_run_calls", "verdict", "returned"), Some(6.0));
+    assert_eq!(with("menace_metric", "metric", "security_score"), Some(0.75));
+    assert_eq!(with("menace_module_roi", "module", "shop/cart.py"), Some(0.25));
+    assert_eq!(with("menace_scenario_roi", "scenario", "hostile_input"), Some(0.25));
+    let declared: BTreeSet<&str> = DECLARED.iter().map(|declared| declared.name).collect();
+    for (name, labels) in samples.keys() {
+        assert!(declared.contains(name.as_str()) || name.starts_with("synergy_"), "{name}");
+        let known = DECLARED.iter().find(|declared| declared.name == name);
+        let expected = known.map_or(0, |known| known.labels.len());
+        assert_eq!(labels.len(), expected, "{name}");
+    }
+    // Nobody produces these yet: they are absent, not 0.
+    assert_eq!(value(&samples, "sandbox_restart_total"), None);
+}
+
+#[test]
+fn names_of_guests_do_not_break_the_format() {
+    let words = Words {
+        module: "a\"} 1\nevil_metric 2\\.py",
+        scenario: "x\",y=\"z\n# TYPE evil gauge",
+        ..PLAIN
+    };
+    let world = World::new(words);
+    let samples = parsed(fetch(&world.routes(), "/metrics").text());
+    assert!(samples.keys().all(|(name, _)| !name.starts_with("evil")));
+    let modules: Vec<_> = samples.keys().filter_map(|(_, labels)| labels.get("module")).collect();
+    assert!(modules.iter().any(|module| *module == words.module), "{modules:?}");
+}
+
+#[test]
+fn a_gauge_appears_once_somebody_records_it() {
+    let world = World::new(PLAIN);
+    let (mut metrics, _) = Metrics::open(&world.data().join("metrics.db")).unwrap();
+    let record = |at_ms, name: &str, module: &str, value| Measurement {
+        at_ms,
+        run: RunId("r-2".into()),
+        cycle: 0,
+        scenario: String::new(),
+        module: module.into(),
+        name: name.into(),
+        value,
+    };
+    metrics
+        .record(&[
+            record(1, "orphan_modules_tested_total", "", 3.0),
+            record(2, "orphan_modules_tested_total", "", 5.0),
+            record(1, "container_creation_seconds", "python:3.11", 0.5),
+            record(1, "container_creation_seconds", "python:3.12", 2.5),
+            record(2, "container_creation_seconds", "python:3.12", 1.5),
+            record(2, "self_test_passed_total", "", 9.0),
+            record(2, "not_declared", "", 1.0),
+        ])
+        .unwrap();
+    let samples = parsed(fetch(&world.routes(), "/metrics").text());
+    assert_eq!(value(&samples, "orphan_modules_tested_total"), Some(5.0), "the latest");
+    let seconds = |image: &str| {
+        let image = BTreeMap::from([("image".to_owned(), image.to_owned())]);
+        samples.get(&("container_creation_seconds".to_owned(), image)).copied()
+    };
+    assert_eq!(seconds("python:3.12"), Some(1.5));
+    assert_eq!(seconds("python:3.11"), Some(0.5), "the latest of each label");
+    let alone = MetricsRoutes::SelfTests.routes(world.library(), local());
+    let samples = parsed(fetch(&alone, "/metrics").text());
+    assert_eq!(samples.len(), 1);
+    assert_eq!(value(&samples, "self_test_passed_total"), Some(9.0));
+}
+
+#[test]
+fn ports_of_their_own_offer_metrics_and_health_only() {
+    let world = World::new(PLAIN);
+    for which in [MetricsRoutes::Everything, MetricsRoutes::SelfTests, MetricsRoutes::Synergy] {
+        let routes = which.routes(world.library(), local());
+        assert_eq!(fetch(&routes, "/health").text(), r#"{"status":"ok"}"#);
+        assert_eq!(fetch(&routes, "/metrics").status, StatusCode::OK);
+        assert_eq!(fetch(&routes, "/failures").status, StatusCode::NOT_FOUND);
+    }
+    let synergy = MetricsRoutes::Synergy.routes(world.library(), local());
+    let samples = parsed(fetch(&synergy, "/metrics").text());
+    assert_eq!(samples.keys().map(|(name, _)| name.as_str()).collect::<Vec<_>>(), ["synergy_roi"]);
+}
+
+#[test]
+fn the_exporter_reads_the_history_again_after_its_interval() {
+    let world = World::new(PLAIN);
+    let path = world.data().join("synergy_history.db");
+    let append = |value: f64| {
+        let (mut history, _) = menace_store::SynergyHistory::open(&path).unwrap();
+        history.append(&[BTreeMap::from([("synergy_roi".to_owned(), value)])]).unwrap();
+    };
+    let seldom = SynergyExporter::open(&path, Duration::from_hours(1)).unwrap().routes(local());
+    let always = SynergyExporter::open(&path, Duration::ZERO).unwrap().routes(local());
+    let roi = |routes| value(&parsed(fetch(routes, "/metrics").text()), "synergy_roi");
+    assert_eq!((roi(&seldom), roi(&always)), (Some(-0.25), Some(-0.25)));
+    append(0.75);
+    assert_eq!((roi(&seldom), roi(&always)), (Some(-0.25), Some(0.75)));
+    assert_eq!(fetch(&always, "/health").text(), r#"{"status":"ok"}"#);
+}
+
+#[test]
+fn the_exporter_tells_what_the_trainer_records_beside_the_history() {
+    let world = World::new(PLAIN);
+    let (mut metrics, _) = Metrics::open(&world.data().join("metrics.db")).unwrap();
+    let trained = Measurement {
+        at_ms: 3,
+        run: RunId("r-2".into()),
+        cycle: 0,
+        scenario: String::new(),
+        module: String::new(),
+        name: "synergy_trainer_iterations".into(),
+        value: 4.0,
+    };
+    let other = Measurement { name: "self_test_passed_total".into(), ..trained.clone() };
+    metrics.record(&[trained, other]).unwrap();
+    let path = world.data().join("synergy_history.db");
+    let exporter = SynergyExporter::open(&path, Duration::ZERO).unwrap().routes(local());
+    let samples = parsed(fetch(&exporter, "/metrics").text());
+    assert_eq!(value(&samples, "synergy_trainer_iterations"), Some(4.0));
+    assert_eq!(value(&samples, "synergy_roi"), Some(-0.25));
+    assert_eq!(samples.len(), 2, "nothing else: {samples:?}");
+}
+
+#[test]
+fn the_exporter_refuses_what_is_no_history_and_leaves_it_alone() {
+    let world = World::empty();
+    let open = |name: &str| SynergyExporter::open(&world.data().join(name), Duration::ZERO);
+    let refused = |name: &str| open(name).unwrap_err().to_string();
+    fs::write(world.data().join("notes.txt"), "mine").unwrap();
+    let other = rusqlite::Connection::open(world.data().join("other.db")).unwrap();
+    other.execute_batch("CREATE TABLE users (name TEXT)").unwrap();
+    drop(other);
+    let before = files(&world.data());
+    assert!(refused("none.db").starts_with("there is no synergy history `"));
+    assert!(refused("notes.txt").ends_with("is no SQLite database; is it the right file?"));
+    assert!(refused("other.db").contains("is no synergy history"));
+    assert_eq!(files(&world.data()), before);
+}
+
+#[test]
+fn a_history_that_is_damaged_later_is_told_and_left_alone() {
+    let world = World::new(PLAIN);
+    let path = world.data().join("synergy_history.db");
+    let exporter = SynergyExporter::open(&path, Duration::ZERO).unwrap().routes(local());
+    let dashboard = world.routes();
+    fs::write(&path, "damaged").unwrap();
+    fs::write(world.data().join("metrics.db"), "damaged").unwrap();
+    let before = files(&world.data());
+    let answer = fetch(&exporter, "/metrics");
+    assert_eq!(answer.status, StatusCode::SERVICE_UNAVAILABLE);
+    assert!(answer.text().contains("is no SQLite database"), "{}", answer.text());
+    for page in ["/synergy", "/metrics"] {
+        assert_eq!(fetch(&dashboard, page).status, StatusCode::INTERNAL_SERVER_ERROR, "{page}");
+    }
+    let after = files(&world.data());
+    let lasting = |files: &BTreeMap<String, Vec<u8>>| {
+        let mut files = files.clone();
+        // The store's own: see docs/see.md.
+        files.retain(|name, _| !name.starts_with("menace.db"));
+        files
+    };
+    assert_eq!(lasting(&after), lasting(&before));
+    fs::remove_file(&path).unwrap();
+    assert_eq!(fetch(&exporter, "/metrics").status, StatusCode::SERVICE_UNAVAILABLE);
+    assert!(!path.exists());
+}
+
+/// Names with contents.
+fn files(directory: &Path) -> BTreeMap<String, Vec<u8>> {
+    let entries = fs::read_dir(directory).unwrap().flatten().filter(|it| it.path().is_file());
+    let read = |entry: fs::DirEntry| {
+        (entry.file_name().into_string().unwrap(), fs::read(entry.path()).unwrap())
+    };
+    entries.map(read).collect()
+}
+
+/// Words of a query that name metrics: not functions, labels or strings.
+fn names(query: &str) -> Vec<String> {
+    let mut bare = String::new();
+    let mut depth = 0;
+    for char in query.chars() {
+        match char {
+            '{' | '[' => depth += 1,
+            '}' | ']' => depth -= 1,
+            char if depth == 0 => bare.push(char),
+            _ => {}
+        }
+    }
+    let words = bare.split(|char: char| !(char.is_ascii_alphanumeric() || char == '_'));
+    let is_metric = |word: &&str| word.contains('_');
+    words.filter(is_metric).map(str::to_owned).collect()
+}
+
+#[test]
+fn the_grafana_dashboard_asks_for_what_there_is() {
+    let text = include_str!("../../../../contrib/grafana/menace.json");
+    let dashboard: serde_json::Value = serde_json::from_str(text).unwrap();
+    let mut asked = 0;
+    for panel in dashboard["panels"].as_array().unwrap() {
+        for target in panel["targets"].as_array().unwrap() {
+            for name in names(target["expr"].as_str().unwrap()) {
+                asked += 1;
+                let metric = name.strip_prefix("synergy_").unwrap_or_default();
+                let is_synergy = metric == "roi" || menace_track::metric(metric).is_some();
+                let is_declared = DECLARED.iter().any(|declared| declared.name == name);
+                assert!(is_declared || is_synergy, "{name} in {}", panel["title"]);
+            }
+        }
+    }
+    assert!(asked > 15, "{asked}");
+}
+
+#[test]
+fn the_scrape_example_names_ports_that_are_defaults() {
+    let text = include_str!("../../../../contrib/prometheus/scrape.yml");
+    let synergy = menace_settings::declarations().find(|it| it.name == "SYNERGY_METRICS_PORT");
+    let port = synergy.and_then(|declared| declared.default).unwrap();
+    assert!(text.contains(&format!("127.0.0.1:{port}")) && text.contains("127.0.0.1:8002"));
+}

@@ -1,0 +1,69 @@
+//! The addresses that are documented for programs.
+
+use axum::http::{StatusCode, header};
+use serde_json::json;
+
+use crate::sample::{PLAIN, World, browse, fetch};
+
+#[test]
+fn roi_is_there_with_its_changes_and_forecasts() {
+    let world = World::new(PLAIN);
+    let routes = world.routes();
+    let roi = fetch(&routes, "/roi").json();
+    assert_eq!(roi["deltas"], json!([-0.25]));
+    assert_eq!(roi["predicted"], json!([0.4]));
+    assert_eq!(roi["actual"], json!([0.25]));
+    let data = fetch(&routes, "/roi_data").json();
+    assert_eq!(data["cycles"], 2);
+    assert_eq!(data["roi"], json!([0.5, 0.25]));
+    assert_eq!(data["scenarios"]["hostile_input"], json!([0.5, 0.25]));
+}
+
+#[test]
+fn a_metric_has_predicted_and_actual_values() {
+    let world = World::new(PLAIN);
+    let routes = world.routes();
+    let metric = fetch(&routes, "/metrics/security_score").json();
+    assert_eq!(metric["predicted"], json!([0.5, 0.625]));
+    assert_eq!(metric["actual"], json!([0.5, 0.75]));
+    assert_eq!(metric["mean_error"], json!(0.0625));
+    let none = fetch(&routes, "/metrics/reliability").json();
+    assert_eq!((&none["predicted"], &none["values"]), (&json!([]), &json!([0.75, 0.5])));
+    let under = fetch(&routes, "/metrics/hostile_input:resilience").json();
+    assert_eq!(under["values"], json!([0.5, 0.375]), "under one scenario");
+    assert_eq!(fetch(&routes, "/metrics/colour").status, StatusCode::NOT_FOUND);
+}
+
+#[test]
+fn scenarios_are_numbers_for_programs_and_a_page_for_browsers() {
+    let world = World::new(PLAIN);
+    let routes = world.routes();
+    let numbers = fetch(&routes, "/scenarios").json();
+    assert_eq!((&numbers["run"], &numbers["worst"]), (&json!("r-2"), &json!("hostile_input")));
+    assert_eq!(numbers["scenarios"][0]["metrics"]["resilience"], 0.5);
+    let together = &numbers["scenarios"][0]["synergy"];
+    assert_eq!(together, &json!({"synergy_roi": 0.125, "synergy_resilience": -0.375}));
+    let page = browse(&routes, "/scenarios");
+    assert!(page.text().starts_with("<!doctype html>"), "{}", page.text());
+    assert!(page.text().contains(">−0.375<"), "what they are worth together: {}", page.text());
+    assert_eq!(page.header(header::VARY), "accept");
+}
+
+#[test]
+fn weights_are_there_once_somebody_has_trained_them() {
+    let world = World::new(PLAIN);
+    let routes = world.routes();
+    assert_eq!(fetch(&routes, "/weights").json(), json!({}));
+    assert!(browse(&routes, "/synergy").text().contains("nobody has trained weights"));
+    std::fs::write(world.data().join("synergy_weights.json"), r#"{"roi": 1.25}"#).unwrap();
+    assert_eq!(fetch(&routes, "/weights").json(), json!({"roi": 1.25}));
+    assert!(browse(&routes, "/synergy").text().contains("1.25"));
+}
+
+#[test]
+fn the_health_is_told_to_anybody() {
+    let world = World::empty();
+    for routes in [world.routes(), world.guarded()] {
+        assert_eq!(fetch(&routes, "/health").text(), r#"{"status":"ok"}"#);
+    }
+}
