@@ -4,6 +4,7 @@ mod python;
 mod run;
 mod summary;
 mod tools;
+mod vm;
 
 use anyhow::{Context, Result, bail};
 
@@ -19,6 +20,15 @@ cargo xtask bench reach
                     count what inputs reach of twenty modules of the standard library
 cargo xtask bench power
                     measure what exploring finds in a repository with planted weaknesses
+cargo xtask bench run
+                    measure what a run costs beside its calls, on 500 and on 5,000 sections
+cargo xtask bench forecast
+                    measure forecasts of 100 metrics against statsmodels
+cargo xtask bench serve
+                    measure pages and /metrics over 100,000 runs and 10 million calls
+cargo xtask long    plant all bugs and kill fifty runs, of which the usual tests do a part
+cargo xtask vm      try limits with control groups of version 2, in a virtual machine; after it,
+                    the names of other facts of the contract, such as bad_guests::root
 cargo xtask docs    write the generated pages and tables below docs
 ";
 
@@ -32,6 +42,11 @@ fn main() -> Result<()> {
     match arguments.next().as_deref() {
         Some("test") => test(&arguments.collect::<Vec<_>>()),
         Some("bench") => bench(&arguments.collect::<Vec<_>>()),
+        Some("long") => {
+            let tests = "test --package menace --test it -- killed:: validity:: --test-threads=1";
+            cargo(tests.split(' ')).env("MENACE_LONG_TESTS", "1").run()
+        }
+        Some("vm") => vm::run(&arguments.collect::<Vec<_>>()),
         Some("docs") => docs(),
         Some(other) => bail!("unknown chore `{other}`\n\n{HELP}"),
         None => {
@@ -43,17 +58,27 @@ fn main() -> Result<()> {
 
 /// Every check, cheapest first; the test runner's summary comes last.
 fn test(filter: &[String]) -> Result<()> {
-    let venv = python::test_venv()?;
     cargo(["fmt", "--all", "--check"]).run()?;
-    cargo(["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"]).run()?;
-    tools::deny()?;
+    let has_nextest = tools::has_nextest();
+    let runner = if has_nextest { "nextest run" } else { "test" };
+    let runner = || runner.split(' ').chain(["--workspace"]);
+    // What is fetched waits for the network, what is built for the processor.
+    let venv = std::thread::scope(|scope| -> Result<_> {
+        let fetched = scope.spawn(|| {
+            let venv = python::test_venv()?;
+            tools::browser()?;
+            tools::deny()?;
+            anyhow::Ok(venv)
+        });
+        cargo(["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"])
+            .run()?;
+        cargo(runner().chain(["--no-run"])).run()?;
+        fetched.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    })?;
     let filter = filter.iter().map(String::as_str);
-    if tools::has_nextest() {
-        let runner = ["nextest", "run", "--workspace", "--no-fail-fast"];
-        return cargo(runner.into_iter().chain(filter)).env("MENACE_TEST_VENV", &venv).run();
-    }
-    let runner = ["test", "--workspace", "--no-fail-fast"];
-    summary::run(cargo(runner.into_iter().chain(filter)).env("MENACE_TEST_VENV", &venv))
+    let tests = cargo(runner().chain(["--no-fail-fast"]).chain(filter));
+    let tests = tests.env("MENACE_TEST_VENV", &venv);
+    if has_nextest { tests.run() } else { summary::run(tests) }
 }
 
 fn bench(arguments: &[String]) -> Result<()> {
@@ -72,6 +97,23 @@ fn bench(arguments: &[String]) -> Result<()> {
         let rest = arguments[1..].iter().map(String::as_str);
         return cargo(bench.split(' ').chain(rest)).run();
     }
+    if arguments.first().is_some_and(|what| what == "serve") {
+        // What is wanted holds without optimisation, too: there is no need to wait for it.
+        let bench = "bench --profile dev --package menace-serve --bench serve --";
+        let rest = arguments[1..].iter().map(String::as_str);
+        return cargo(bench.split(' ').chain(rest)).run();
+    }
+    if arguments.first().is_some_and(|what| what == "run") {
+        let bench = "bench --package menace --bench run --";
+        let rest = arguments[1..].iter().map(String::as_str);
+        return cargo(bench.split(' ').chain(rest)).run();
+    }
+    if arguments.first().is_some_and(|what| what == "forecast") {
+        let python = python::reference_venv()?.join("bin/python");
+        let rest = arguments[1..].iter().map(String::as_str);
+        let script = "crates/menace-track/benches/forecast.py";
+        return run::program(python, [script].into_iter().chain(rest)).run();
+    }
     let venv = python::test_venv()?;
     let bench = ["bench", "--package", "menace", "--bench", "analyze", "--"];
     cargo(bench.into_iter().chain(arguments.iter().map(String::as_str)))
@@ -79,7 +121,7 @@ fn bench(arguments: &[String]) -> Result<()> {
         .run()
 }
 
-/// Writes what `menace` itself prints as its reference.
+/// Writes what `menace` itself says as its reference.
 fn docs() -> Result<()> {
     let printed = |arguments: &[&'static str]| {
         let menace = ["run", "--quiet", "--package", "menace", "--"];
@@ -87,6 +129,7 @@ fn docs() -> Result<()> {
     };
     let settings = printed(&["settings", "--markdown"])?;
     std::fs::write(run::root().join("docs/reference/settings.md"), settings)?;
+    std::fs::write(run::root().join("docs/metrics.md"), menace_track::markdown())?;
     let tables = printed(&["presets", "list", "--markdown"])?;
     let path = run::root().join("docs/scenarios.md");
     let page = std::fs::read_to_string(&path)?;

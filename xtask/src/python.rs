@@ -1,4 +1,4 @@
-//! The virtual environment with the packages that the tests compare Menace with.
+//! The virtual environments with the packages that tests and benchmarks compare Menace with.
 
 use std::fs;
 use std::path::PathBuf;
@@ -8,14 +8,24 @@ use anyhow::{Context, Result};
 use crate::run::{program, root, target_dir};
 use crate::tools;
 
-/// Creates the environment, or brings it up to date, and returns its directory.
+/// Creates the environment of the tests, or brings it up to date, and returns its directory.
 pub(crate) fn test_venv() -> Result<PathBuf> {
-    let venv = target_dir().join("test-venv");
-    let wanted = fs::read_to_string(root().join("test-requirements.txt"))?;
+    venv("test-venv", "test-requirements.txt", "import radon")
+}
+
+/// The environment with the packages that statistics are compared with.
+pub(crate) fn reference_venv() -> Result<PathBuf> {
+    let requirements = "crates/menace-track/tests/reference/requirements.txt";
+    venv("reference-venv", requirements, "import statsmodels")
+}
+
+fn venv(name: &str, requirements: &str, probe: &str) -> Result<PathBuf> {
+    let venv = target_dir().join(name);
+    let wanted = fs::read_to_string(root().join(requirements))?;
     let stamp = venv.join("requirements.installed");
     let python = venv.join("bin/python");
     let current = fs::read_to_string(&stamp).is_ok_and(|installed| installed == wanted);
-    if current && program(&python, ["-c", "import radon"]).succeeds() {
+    if current && program(&python, ["-c", probe]).succeeds() {
         return Ok(venv);
     }
     if !create(&venv) {
@@ -23,8 +33,7 @@ pub(crate) fn test_venv() -> Result<PathBuf> {
         tools::apt_install("python3-venv").context("`python3 -m venv` does not work")?;
         program("python3", ["-m", "venv", "--clear"]).arg(&venv).run()?;
     }
-    program(&python, ["-m", "pip", "install", "--quiet", "--requirement", "test-requirements.txt"])
-        .run()?;
+    program(&python, ["-m", "pip", "install", "--quiet", "--requirement", requirements]).run()?;
     fs::write(stamp, wanted)?;
     Ok(venv)
 }

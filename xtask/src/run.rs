@@ -1,6 +1,7 @@
 //! Starting other programs, with an error that says which one failed.
 
 use std::ffi::OsStr;
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -40,6 +41,11 @@ impl Program {
         self
     }
 
+    pub(crate) fn within(mut self, directory: &Path) -> Self {
+        self.0.current_dir(directory);
+        self
+    }
+
     pub(crate) fn env(mut self, name: &str, value: impl AsRef<OsStr>) -> Self {
         self.0.env(name, value);
         self
@@ -60,14 +66,18 @@ impl Program {
         Ok(String::from_utf8(output.stdout)?)
     }
 
-    /// Starts it, hands what it prints to `read`, and tells whether it succeeded.
-    pub(crate) fn lines(
-        mut self,
-        read: impl FnOnce(std::process::ChildStdout) -> std::io::Result<()>,
-    ) -> Result<bool> {
+    /// Starts it, shows each line that it prints and hands it to `read`; whether it succeeded.
+    #[expect(clippy::print_stdout, reason = "this is the user interface of xtask")]
+    pub(crate) fn lines(mut self, mut read: impl FnMut(&str)) -> Result<bool> {
         let command = self.0.stdout(Stdio::piped());
         let mut child = command.spawn().with_context(|| format!("cannot start {command:?}"))?;
-        read(child.stdout.take().expect("standard output is piped"))?;
+        let output = child.stdout.take().expect("standard output is piped");
+        for line in BufReader::new(output).split(b'\n') {
+            let line = line?;
+            let line = String::from_utf8_lossy(&line);
+            read(&line);
+            println!("{line}");
+        }
         Ok(child.wait()?.success())
     }
 

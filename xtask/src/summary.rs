@@ -1,7 +1,5 @@
 //! `cargo test` ends with one summary per test program; this adds one for all of them.
 
-use std::io::{BufRead, BufReader};
-
 use anyhow::{Result, ensure};
 
 use crate::run::Program;
@@ -35,14 +33,7 @@ impl Counts {
 #[expect(clippy::print_stdout, reason = "this is the user interface of xtask")]
 pub(crate) fn run(tests: Program) -> Result<()> {
     let mut counts = Counts::default();
-    let succeeded = tests.lines(|output| {
-        for line in BufReader::new(output).lines() {
-            let line = line?;
-            counts.add(&line);
-            println!("{line}");
-        }
-        Ok(())
-    })?;
+    let succeeded = tests.lines(|line| counts.add(line))?;
     println!("{} passed, {} failed, {} skipped", counts.passed, counts.failed, counts.ignored);
     ensure!(succeeded && counts.failed == 0, "tests failed");
     Ok(())

@@ -2,7 +2,10 @@
 
 use clap::{Parser, Subcommand, ValueEnum};
 
-use crate::commands::{analyze, doctor, env, exec, inputs, presets, settings};
+use crate::commands::{
+    analyze, dashboard, doctor, env, exec, explain, export_tests, failures, inputs, presets, rank,
+    report, repro, roi, run, settings, show, synergy,
+};
 use crate::exit;
 
 /// Exercises every function of a Python repository and says what breaks, where, and how to see
@@ -43,6 +46,18 @@ pub(crate) struct Global {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    Run(Box<run::RunCommand>),
+    Report(report::ReportCommand),
+    Dashboard(dashboard::DashboardCommand),
+    Failures(failures::Failures),
+    Show(show::Show),
+    Repro(repro::ReproCommand),
+    Shrink(repro::ShrinkCommand),
+    ExportTests(export_tests::ExportTests),
+    Explain(explain::Explain),
+    Rank(rank::RankCommand),
+    Roi(roi::RoiCommand),
+    Synergy(synergy::SynergyCommand),
     Analyze(analyze::Analyze),
     Exec(Box<exec::Exec>),
     Inputs(inputs::ShowInputs),

@@ -5,6 +5,7 @@
 //! | 0 | the command did its job, whatever it found |
 //! | 1 | Menace itself failed |
 //! | 2 | it was asked for something it cannot do: bad arguments, settings or paths |
+//! | 3 | `menace run --fail-on` found what it was to fail on |
 //! | 130 | Ctrl-C ended it |
 
 use std::process::ExitCode;
@@ -16,8 +17,11 @@ Exit codes:
   0    the command did its job, whatever it found
   1    Menace itself failed
   2    it was asked for something it cannot do: bad arguments, settings or paths
+  3    `menace run --fail-on` found what it was to fail on
   130  Ctrl-C ended it";
 
+/// What `--fail-on` ends with.
+pub(crate) const FOUND: u8 = 3;
 /// As a shell reports the death by SIGINT.
 pub(crate) const INTERRUPTED: u8 = 130;
 
@@ -30,6 +34,8 @@ pub(crate) enum Failure {
     Internal(anyhow::Error),
     /// The user wanted it to end.
     Interrupted,
+    /// The user wanted to be told by the exit code that something broke; the report says what.
+    Found,
 }
 
 impl Failure {
@@ -52,6 +58,7 @@ pub(crate) fn report(failure: &Failure) -> ExitCode {
         Failure::Internal(error) => (1, error),
         // Who pressed the keys knows.
         Failure::Interrupted => return ExitCode::from(INTERRUPTED),
+        Failure::Found => return ExitCode::from(FOUND),
     };
     let red = Style::new().bold().fg_color(Some(AnsiColor::Red.into()));
     anstream::eprintln!("{red}error{red:#}: {error}");

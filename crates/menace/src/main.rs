@@ -4,11 +4,16 @@ mod args;
 mod cache;
 mod commands;
 mod context;
+mod data;
 mod exit;
+mod isolation;
 mod logs;
 mod python;
 mod render;
+mod selection;
+mod serving;
 mod setting_flags;
+mod stubs;
 mod suggest;
 
 use std::process::ExitCode;

@@ -7,15 +7,15 @@ mod receiver;
 pub(crate) mod repeat;
 pub(crate) mod target;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::str::FromStr;
 
 use anyhow::anyhow;
-use clap::{Args, ValueEnum};
+use clap::Args;
 
 use menace_model::{Call, Conditions, Fixtures, Outcome, Seed, Stage, Value, ValueError, Verdict};
 use menace_sandbox::interpreter::Interpreter;
-use menace_sandbox::{Backend, Cancel, LocalBackend, Options, SandboxError, Tier, WarmSpec};
+use menace_sandbox::{Backend, Cancel, LocalBackend, Tier, WarmSpec};
 use menace_scenario::fixtures;
 use menace_scenario::preset::Preset;
 use menace_source::{Analysis, AnalyzeError, ScannerChoice};
@@ -25,7 +25,7 @@ use crate::cache;
 use crate::commands::presets;
 use crate::context::{Context, Flags};
 use crate::exit::Failure;
-use crate::python;
+use crate::isolation::{IsolationArgs, failure};
 use crate::render::outcome_json::{DriftedJson, Header, OutcomeJson};
 use crate::render::progress::Progress;
 use crate::render::{outcome_table, output, repeat_table};
@@ -98,46 +98,15 @@ pub(crate) struct Exec {
     #[arg(long, value_name = "SECONDS", allow_negative_numbers = true)]
     freeze_time: Option<Frozen>,
 
-    /// The interpreter or virtual environment [default: the repository's own, else the PATH's].
-    #[arg(long, value_name = "PATH")]
-    python: Option<PathBuf>,
-
     /// Make the same call so many times and sum up.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     repeat: u32,
 
-    /// Sandboxes at once [default: one per core].
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
-    jobs: Option<u16>,
-
-    /// The kind of isolation [default: the strongest that the machine has].
-    #[arg(long, value_enum)]
-    tier: Option<TierArg>,
-
-    /// Where there is no isolation, run the code as you, with all your rights.
-    #[arg(long)]
-    unsafe_no_isolation: bool,
+    #[command(flatten)]
+    isolation: IsolationArgs,
 
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-#[value(rename_all = "snake_case")]
-enum TierArg {
-    Root,
-    UserNamespaces,
-    Landlock,
-}
-
-impl From<TierArg> for Tier {
-    fn from(tier: TierArg) -> Self {
-        match tier {
-            TierArg::Root => Self::Root,
-            TierArg::UserNamespaces => Self::UserNamespaces,
-            TierArg::Landlock => Self::Landlock,
-        }
-    }
 }
 
 /// When the clock stands still.
@@ -186,8 +155,11 @@ impl Exec {
         let cancel = Cancel::default();
         interrupt::ends(&cancel)?;
 
-        let cache = cache::directory(&context);
-        let analysis = analyze(&context, cache.clone())?;
+        let spec = self.spec(&request.preset);
+        let (analysis, made) = self.isolation.backend_beside(&context, &cancel, &spec, || {
+            analyze(&context, cache::directory(&context))
+        });
+        let analysis = analysis?;
         let found = target::find(&analysis, &self.target).map_err(Failure::Request)?;
         if let Way::Closed(why) = &found.way {
             return self.print(self.header(&found, None), &unreachable(why));
@@ -216,18 +188,7 @@ impl Exec {
             }
             None => Fixtures::default(),
         };
-        let interpreter = self.interpreter(&context, cache.as_deref())?;
-        let options = Options {
-            tier: self.tier.map(Tier::from),
-            unsafe_no_isolation: self.unsafe_no_isolation,
-            purge: !context.settings.general.light_imports.value,
-            cancel: cancel.clone(),
-            ..Options::new(context.settings.general.repo_path.value.clone(), interpreter.clone())
-        };
-        let backend = LocalBackend::new(options).map_err(failure)?;
-        if backend.tier() == Tier::Unsafe {
-            tracing::warn!("no isolation: the code runs as you, with all your rights");
-        }
+        let (interpreter, backend) = made?;
         let (limits, conditions) = request.preset.conditions(self.seed);
         let (args, kwargs) = (&mut request.args, &mut request.kwargs);
         let has_drifted =
@@ -235,7 +196,12 @@ impl Exec {
         let mut header = self.header(&found, Some((backend.tier(), &interpreter)));
         header.drifted = has_drifted.then(|| DriftedJson::new(args, kwargs));
         let ready = Ready {
-            spec: self.spec(&found, &request.preset),
+            spec: WarmSpec {
+                // The import happens in the call itself when that is what is called.
+                module: (!found.is_module()).then(|| found.target.module.clone()),
+                import_roots: found.import_roots.clone(),
+                ..spec
+            },
             call: Call {
                 receiver,
                 args: request.args,
@@ -286,21 +252,10 @@ impl Exec {
         Ok(Request { args, kwargs, receiver, preset, fixtures })
     }
 
-    fn interpreter(&self, context: &Context, cache: Option<&Path>) -> Result<Interpreter, Failure> {
-        let found = python::find(context, self.python.as_deref(), cache);
-        let interpreter = found.map_err(Failure::request)?;
-        for warning in &interpreter.warnings {
-            tracing::warn!("{warning}");
-        }
-        Ok(interpreter)
-    }
-
-    fn spec(&self, found: &Found<'_>, preset: &Preset) -> WarmSpec {
-        // The import happens in the call itself when that is what is called.
+    /// The interpreter that the call wants, before it is known which module that has to import.
+    fn spec(&self, preset: &Preset) -> WarmSpec {
         let isolation = preset.isolation();
-        let module = (!found.is_module()).then(|| found.target.module.clone());
         WarmSpec {
-            import_roots: found.import_roots.clone(),
             security_level: isolation.security_level,
             safe_mode: isolation.safe_mode,
             seed: self.seed,
@@ -311,7 +266,7 @@ impl Exec {
             }),
             limits: preset.import_limits(),
             interpose: preset::interpose(preset),
-            ..WarmSpec::new(module)
+            ..WarmSpec::new(None)
         }
     }
 
@@ -343,8 +298,7 @@ impl Exec {
 
     fn many(&self, ready: Ready<'_>) -> Result<(), Failure> {
         let Ready { backend, spec, call, header } = ready;
-        let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        let jobs = self.jobs.map_or(cores, usize::from).min(self.repeat as usize);
+        let jobs = self.isolation.workers().min(self.repeat as usize);
         let summary = repeat::run(backend, &spec, &call, self.repeat, jobs).map_err(failure)?;
         for sample in summary.samples.values() {
             self.warn(&call.conditions, sample);
@@ -358,11 +312,17 @@ impl Exec {
 }
 
 pub(crate) fn analyze(context: &Context, cache: Option<PathBuf>) -> Result<Analysis, Failure> {
-    let options = menace_source::Options {
-        cache,
-        scanner: ScannerChoice::Builtin,
-        ..menace_source::Options::default()
-    };
+    analyze_with(context, cache, ScannerChoice::Builtin)
+}
+
+pub(crate) fn analyze_with(
+    context: &Context,
+    cache: Option<PathBuf>,
+    scanner: ScannerChoice,
+) -> Result<Analysis, Failure> {
+    let search_path = context.search_path.clone().unwrap_or_default().into();
+    let options =
+        menace_source::Options { cache, scanner, search_path, ..menace_source::Options::default() };
     let progress = Progress::new("analysing");
     let repo = &context.settings.general.repo_path;
     let analysis =
@@ -380,18 +340,4 @@ pub(crate) fn analyze(context: &Context, cache: Option<PathBuf>) -> Result<Analy
 /// Nothing was started: there is nothing to call.
 fn unreachable(why: &str) -> Outcome {
     Outcome { reason: Some(why.to_owned()), ..Outcome::of(Verdict::Unreachable, Stage::Resolve) }
-}
-
-/// What the user can mend, and what not.
-pub(crate) fn failure(error: SandboxError) -> Failure {
-    match error {
-        SandboxError::Repository { .. }
-        | SandboxError::NoIsolation { .. }
-        | SandboxError::Tier { .. } => Failure::request(error),
-        SandboxError::Cancelled => Failure::Interrupted,
-        SandboxError::Start { .. }
-        | SandboxError::Refused(_)
-        | SandboxError::Lost(_)
-        | SandboxError::Protocol(_) => Failure::from(error),
-    }
 }

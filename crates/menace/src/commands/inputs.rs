@@ -5,15 +5,14 @@ use std::path::PathBuf;
 use anyhow::anyhow;
 use clap::Args;
 
-use menace_chat::Chat;
 use menace_loop::Surveyed;
-use menace_loop::inputs::{self, Isolation, Plugins, Shown, Written};
-use menace_model::{Hints, Intent, Section, Seed};
+use menace_loop::inputs::{self, Isolation};
+use menace_model::{Intent, Section, Seed};
 use menace_sandbox::Cancel;
-use menace_scenario::input::synthetic::StubModel;
-use menace_scenario::input::{Facts, Input, InputSettings, Inputs, Strategy, Threat};
+use menace_sandbox::interpreter::Interpreter;
+use menace_scenario::input::{Input, InputSettings, Inputs, Strategy};
 use menace_scenario::preset::Preset;
-use menace_settings::{Secret, Settings};
+use menace_settings::Settings;
 
 use crate::args::{Format, Global};
 use crate::cache;
@@ -23,11 +22,7 @@ use crate::exit::Failure;
 use crate::python;
 use crate::render::inputs_json::InputsJson;
 use crate::render::{inputs_table, output};
-
-/// So many inputs are shown to plugins.
-const SHOWN: usize = 8;
-/// What oversized inputs are measured against when no limit is set.
-const DEFAULT_MEMORY: u64 = 512 << 20;
+use crate::stubs::{self, About};
 
 /// Show what a function would be called with.
 ///
@@ -100,8 +95,15 @@ impl ShowInputs {
             let message = "it has no source of its own to make inputs from";
             return Err(Failure::Request(anyhow!("`{}`: {message}", self.target)));
         };
-        ask_model(&context, section, &mut given)?;
-        self.plug(&context, &facts, section, hints, &mut given)?;
+        let about = [About { target: self.target.clone(), section, hints }];
+        stubs::ask_model(&context, &about, &mut given)?;
+        let cancel = Cancel::default();
+        exec::interrupt::ends(&cancel)?;
+        let isolation = || {
+            let interpreter = self.interpreter(&context)?;
+            Ok(Isolation { interpreter, tier: None, unsafe_no_isolation: false, cancel })
+        };
+        stubs::plug(&context, isolation, &facts, &about, self.seed, &mut given)?;
         let inputs = Inputs::new(section, hints, &facts, &given);
         let made = self.drifted(&inputs, &preset, inputs.take(self.count, Seed(self.seed)));
         self.print(section, &found, &made)
@@ -128,41 +130,9 @@ impl ShowInputs {
         repo.chain(strategy).collect()
     }
 
-    fn plug(
-        &self,
-        context: &Context,
-        facts: &Facts<'_>,
-        section: &Section,
-        hints: &Hints,
-        given: &mut InputSettings,
-    ) -> Result<(), Failure> {
-        let Some(paths) = &context.settings.stubs.plugins.value else { return Ok(()) };
-        let found =
-            python::find(context, self.python.as_deref(), cache::directory(context).as_deref());
-        let cancel = Cancel::default();
-        exec::interrupt::ends(&cancel)?;
-        let isolation = Isolation {
-            interpreter: found.map_err(Failure::request)?,
-            tier: None,
-            unsafe_no_isolation: false,
-            cancel,
-        };
-        let plugins = Plugins::find(paths, &isolation).map_err(Failure::request)?;
-        let inputs = Inputs::new(section, hints, facts, given);
-        let shown = [Shown {
-            section: section.id.clone(),
-            target: self.target.clone(),
-            parameters: section.params.iter().map(|param| param.name.clone()).collect(),
-            seed: self.seed,
-            stubs: inputs.shown(SHOWN, Seed(self.seed)),
-        }];
-        let (plugged, warnings) = plugins.apply(&shown).map_err(exec::failure)?;
-        for warning in warnings {
-            tracing::warn!("{warning}");
-        }
-        let all = shown.into_iter().zip(plugged);
-        given.plugged.extend(all.map(|(one, plugged)| (one.section, plugged)));
-        Ok(())
+    fn interpreter(&self, context: &Context) -> Result<Interpreter, Failure> {
+        let cache = cache::directory(context);
+        python::find(context, self.python.as_deref(), cache.as_deref()).map_err(Failure::request)
     }
 
     fn print(
@@ -180,30 +150,9 @@ impl ShowInputs {
     }
 }
 
-fn ask_model(
-    context: &Context,
-    section: &Section,
-    given: &mut InputSettings,
-) -> Result<(), Failure> {
-    let Some(model) = model(&context.settings) else { return Ok(()) };
-    let path = context.settings.general.repo_path.join(section.id.path());
-    let source = std::fs::read(&path)
-        .map_err(|error| Failure::Request(anyhow!("{}: {error}", path.display())))?;
-    let source = source_of(section, &String::from_utf8_lossy(&source));
-    let written = Written::new(&model, &context.settings.stubs.cache);
-    match written.records(section, &source) {
-        Ok(records) => {
-            given.synthetic.insert(section.id.clone(), records);
-        }
-        Err(error) => tracing::warn!("no inputs from the model: {error}"),
-    }
-    Ok(())
-}
-
 /// What settings and preset say about inputs.
 fn given(settings: &Settings, preset: &Preset) -> Result<InputSettings, Failure> {
-    let memory = preset.conditions(0).0.memory_bytes;
-    let threat = Threat::new(preset.threat_intensity(), memory.unwrap_or(DEFAULT_MEMORY));
+    let threat = preset.threat();
     let (mut given, warnings) = inputs::read(settings, threat).map_err(Failure::request)?;
     for warning in warnings {
         tracing::warn!("{warning}");
@@ -213,30 +162,4 @@ fn given(settings: &Settings, preset: &Preset) -> Result<InputSettings, Failure>
         given.strategies = wanted.into_iter().map(Strategy::from).collect();
     }
     Ok(given)
-}
-
-/// A model that is asked over the network.
-struct Service(Chat);
-
-impl StubModel for Service {
-    fn name(&self) -> &str {
-        self.0.model()
-    }
-
-    fn complete(&self, prompt: &str) -> Result<String, String> {
-        self.0.complete(prompt).map_err(|error| error.to_string())
-    }
-}
-
-fn model(settings: &Settings) -> Option<Service> {
-    let name = settings.stubs.model.value.as_ref()?;
-    let models = &settings.models;
-    let key = models.openai_api_key.value.as_ref().map(Secret::expose);
-    Some(Service(Chat::new(models.openai_base_url.as_str(), key, name)))
-}
-
-fn source_of(section: &Section, text: &str) -> String {
-    let lines = text.lines().skip(section.start_line.saturating_sub(1) as usize);
-    let count = section.end_line.saturating_sub(section.start_line) as usize + 1;
-    lines.take(count).collect::<Vec<_>>().join("\n")
 }

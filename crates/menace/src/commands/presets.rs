@@ -11,7 +11,10 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use clap::{Args, Subcommand};
 
-use menace_scenario::preset::Profiles;
+use serde_json::Value as Json;
+
+use menace_model::Mock;
+use menace_scenario::preset::{self, Profiles};
 use menace_settings::Settings;
 
 use crate::args::Global;
@@ -29,6 +32,26 @@ docs/scenarios.md explains every key, failure mode and profile.")]
 pub(crate) struct Presets {
     #[command(subcommand)]
     action: Action,
+}
+
+/// Where presets are logged.
+#[derive(Debug, Args)]
+pub(super) struct LogArgs {
+    /// Log how each preset comes about.
+    #[arg(long)]
+    preset_debug: bool,
+
+    /// Write that to this file too.
+    #[arg(long, value_name = "FILE")]
+    debug_log_file: Option<String>,
+}
+
+impl LogArgs {
+    pub(super) fn flags(&self) -> impl Iterator<Item = (String, String)> {
+        let debug = self.preset_debug.then(|| ("--preset-debug".to_owned(), "1".to_owned()));
+        let file = self.debug_log_file.clone().map(|file| ("--debug-log-file".to_owned(), file));
+        debug.into_iter().chain(file)
+    }
 }
 
 #[derive(Debug, Subcommand)]
@@ -71,4 +94,18 @@ pub(super) fn read(file: &Path) -> Result<String, Failure> {
         .map(|text| text.trim_start_matches('\u{feff}').to_owned())
         .with_context(|| format!("cannot read `{}`", file.display()))
         .map_err(Failure::Request)
+}
+
+/// Answers that a file holds.
+pub(super) fn answers(file: &Path) -> Result<Vec<Mock>, Failure> {
+    let name = file.display().to_string();
+    let json: Json = serde_json::from_str(&read(file)?)
+        .map_err(|error| Failure::Request(anyhow::anyhow!("{name}: this is no JSON: {error}")))?;
+    preset::mocks(&json, &name).map_err(Failure::request)
+}
+
+/// What others answered once; none when the usual file is not there.
+pub(super) fn recordings(settings: &Settings) -> Result<Vec<Mock>, Failure> {
+    let file = &settings.network.recordings;
+    if file.is_explicit() || file.exists() { answers(file) } else { Ok(Vec::new()) }
 }

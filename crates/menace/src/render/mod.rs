@@ -2,7 +2,10 @@
 
 pub(crate) mod analysis_json;
 pub(crate) mod analysis_table;
+pub(crate) mod bars;
 pub(crate) mod doctor_table;
+pub(crate) mod explain_table;
+pub(crate) mod failure_table;
 pub(crate) mod inputs_json;
 pub(crate) mod inputs_table;
 pub(crate) mod outcome_json;
@@ -12,6 +15,7 @@ pub(crate) mod presets_json;
 pub(crate) mod presets_table;
 pub(crate) mod progress;
 pub(crate) mod repeat_table;
+pub(crate) mod run_table;
 pub(crate) mod settings_table;
 pub(crate) mod sheet;
 pub(crate) mod table;

@@ -10,7 +10,7 @@ use nix::unistd::Pid;
 
 use crate::exec::repo;
 use crate::processes::{descendants, groups_of, is_alive, until};
-use crate::program::{PYTHON_PATH, Ran, SANDBOXES};
+use crate::program::{PYTHON_PATH, Place, Ran, SANDBOXES};
 
 const SLEEPER: &str = "import time\ndef nap(): time.sleep(60)\n";
 /// Of the user, for a command that was asked to end.
@@ -22,6 +22,9 @@ const NAP: [&str; 6] = ["exec", "--repo", "repo", "mod:nap", "--preset", r#"{"TI
 const NAMESPACED: usize = 4;
 /// Without namespaces the init is no PID 1.
 const LANDLOCKED: usize = 3;
+
+/// Enough that copying them is not over before it is noticed.
+const FILES: usize = 5000;
 
 /// Starts a command that calls the sleeper, and returns once it sleeps.
 fn asleep(mut command: Command, processes: usize) -> (Child, Vec<i32>) {
@@ -59,6 +62,47 @@ fn next(mut command: Command) -> Ran {
 }
 
 const NEXT: [&str; 4] = ["exec", "--repo", "repo", "mod:f"];
+
+/// Starts a command without namespaces, and returns once it copies a repository that takes a while.
+/// Who copies is stopped, so that it stays there; whoever it is.
+fn copying(place: &Place) -> (Child, Vec<i32>) {
+    for number in 0..FILES {
+        fs::write(place.path().join(format!("repo/{number}.txt")), "").unwrap();
+    }
+    let mut command = place.unprivileged(&[&NAP[..], &["--tier", "landlock"]].concat());
+    command.envs(SANDBOXES).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let child = command.spawn().unwrap();
+    let has_begun = || {
+        let made = entries(&place.temporary());
+        made.iter().any(|path| path.join("original").exists())
+    };
+    assert!(until(Duration::from_mins(1), has_begun), "nothing is copied");
+    let processes = descendants(child.id().cast_signed());
+    for pid in &processes {
+        kill(Pid::from_raw(*pid), Signal::SIGSTOP).unwrap();
+    }
+    assert_eq!(processes.len(), 1, "there is more than who copies: {processes:?}");
+    (child, processes)
+}
+
+#[test]
+fn ctrl_c_leaves_no_copy_of_a_repository_that_is_being_copied() {
+    let place = repo(SLEEPER);
+    let (child, processes) = copying(&place);
+    let asked = Instant::now();
+    kill(Pid::from_raw(child.id().cast_signed()), Signal::SIGINT).unwrap();
+    let ran = Ran::from(child.wait_with_output().unwrap());
+    assert!(asked.elapsed() < PATIENCE, "{:?}", asked.elapsed());
+    assert_eq!((ran.code, ran.out.as_str()), (Some(130), ""), "{}", ran.err);
+    assert!(!processes.iter().any(|pid| is_alive(*pid)), "{processes:?}");
+    assert_eq!(entries(&place.temporary()), Vec::<PathBuf>::new());
+}
+
+#[test]
+fn a_killed_menace_leaves_nobody_who_copies_a_repository() {
+    let place = repo(SLEEPER);
+    killed(copying(&place));
+}
 
 #[test]
 fn ctrl_c_ends_everything_within_a_second() {

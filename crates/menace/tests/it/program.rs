@@ -28,6 +28,12 @@ pub(crate) struct Ran {
     pub err: String,
 }
 
+/// Asked for by `cargo xtask long`.
+#[expect(clippy::disallowed_methods, reason = "not a setting of Menace")]
+pub(crate) fn is_long() -> bool {
+    std::env::var_os("MENACE_LONG_TESTS").is_some()
+}
+
 impl Place {
     pub(crate) fn new() -> Self {
         let place =
@@ -71,7 +77,7 @@ impl Place {
         self.started(Command::new(env!("CARGO_BIN_EXE_menace")), arguments)
     }
 
-    fn started(&self, mut command: Command, arguments: &[&str]) -> Command {
+    pub(crate) fn started(&self, mut command: Command, arguments: &[&str]) -> Command {
         command.args(arguments).current_dir(self.path()).env_clear();
         command.env("XDG_CACHE_HOME", self.cache()).env("TMPDIR", self.temporary());
         command

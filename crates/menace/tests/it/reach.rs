@@ -46,8 +46,15 @@ def never():
     raise NotImplementedError
 "#;
 
+const KINDS: &str = include_str!("reach/kinds.py");
+
 fn reached(learn: bool) -> Vec<Reached> {
-    let trial = Trial::new("machines.py", MODULE);
+    let strategies = vec![Strategy::Signature, Strategy::Smart];
+    reached_of("machines.py", MODULE, strategies, learn)
+}
+
+fn reached_of(name: &str, text: &str, strategies: Vec<Strategy>, learn: bool) -> Vec<Reached> {
+    let trial = Trial::new(name, text);
     let plan = Reach {
         seed: Seed(1),
         calls: 40,
@@ -55,10 +62,7 @@ fn reached(learn: bool) -> Vec<Reached> {
         learn,
         workers: 2,
         cancel: Cancel::default(),
-        inputs: InputSettings {
-            strategies: vec![Strategy::Signature, Strategy::Smart],
-            ..InputSettings::default()
-        },
+        inputs: InputSettings { strategies, ..InputSettings::default() },
     };
     let is_called = |kind: SectionKind| kind != SectionKind::Module;
     let wanted = |_: &_, section: &Section| is_called(section.kind);
@@ -89,4 +93,15 @@ fn nothing_of_it_is_reached_by_guessing() {
         let name = one.section.qualname();
         assert_eq!(!one.returned, is_hard.contains(&name), "{one:?}");
     }
+}
+
+#[test]
+fn every_kind_of_parameter_gets_what_it_asks_for() {
+    let strategies = vec![Strategy::Signature, Strategy::Synthetic];
+    let reached = reached_of("kinds.py", KINDS, strategies, false);
+    let functions = reached.iter().filter(|one| !one.section.qualname().contains('.'));
+    let asked: Vec<&Reached> = functions.collect();
+    assert!(asked.len() > 35, "{}", asked.len());
+    let missed: Vec<_> = asked.iter().filter(|one| !one.returned).collect();
+    assert!(missed.is_empty(), "{missed:#?}");
 }

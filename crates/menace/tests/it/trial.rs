@@ -1,7 +1,7 @@
 //! A repository of one module, understood, and a sandbox for it: for what has no command yet.
 
 use std::ffi::OsStr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use menace_sandbox::interpreter::{Interpreter, Search, Source};
 use menace_sandbox::{LocalBackend, Options};
@@ -10,10 +10,14 @@ use menace_source::Analysis;
 pub(crate) struct Trial {
     pub analysis: Analysis,
     pub backend: LocalBackend,
-    _repository: tempfile::TempDir,
+    repository: tempfile::TempDir,
 }
 
 impl Trial {
+    pub(crate) fn root(&self) -> &Path {
+        self.repository.path()
+    }
+
     pub(crate) fn new(file: &str, source: &str) -> Self {
         let repository = tempfile::tempdir().expect("a temporary directory");
         let root = repository.path();
@@ -37,6 +41,6 @@ impl Trial {
         };
         let backend = LocalBackend::new(options).expect("a sandbox");
         let analysis = menace_source::analyze(root, &menace_source::Options::default(), &|_, _| {});
-        Self { analysis: analysis.expect("an analysis"), backend, _repository: repository }
+        Self { analysis: analysis.expect("an analysis"), backend, repository }
     }
 }

@@ -8,6 +8,8 @@ use crate::exit;
 
 /// A command that has not ended by then is ended. The kernel ends its sandboxes with it.
 const PATIENCE: Duration = Duration::from_millis(700);
+/// Without namespaces there are copies of the repository, and a large one takes a moment to remove.
+const REMOVING: Duration = Duration::from_secs(5);
 
 /// From here on, SIGINT, SIGTERM and SIGHUP end every sandbox, then the program.
 pub(crate) fn ends(cancel: &Cancel) -> Result<(), ctrlc::Error> {
@@ -15,6 +17,7 @@ pub(crate) fn ends(cancel: &Cancel) -> Result<(), ctrlc::Error> {
     ctrlc::set_handler(move || {
         cancel.cancel();
         std::thread::sleep(PATIENCE);
+        cancel.wait_until_removed(REMOVING);
         std::process::exit(i32::from(exit::INTERRUPTED));
     })
 }

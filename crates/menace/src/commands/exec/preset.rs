@@ -2,9 +2,7 @@
 
 use std::path::Path;
 
-use serde_json::Value as Json;
-
-use menace_model::{Mock, Outcome};
+use menace_model::Outcome;
 use menace_sandbox::Interpose;
 use menace_scenario::preset::{self, Effect, Interposed, Mode, Preset, Values, unanswered};
 use menace_settings::Settings;
@@ -30,21 +28,16 @@ pub(crate) fn read(
     let values = Values::of_settings(settings);
     let mut preset = given.and_then(|preset| preset.under(&values)).map_err(Failure::request)?;
     if let Some(file) = mocks {
-        preset.mocks = Some(answers(file)?);
+        preset.mocks = Some(presets::answers(file)?);
     }
-    let recordings = &settings.network.recordings;
     let calls_out = preset.isolation().safe_mode || preset.conditions(0).1.upstream.is_some();
-    if calls_out && (recordings.is_explicit() || recordings.exists()) {
-        preset.mocks.get_or_insert_default().extend(answers(recordings)?);
+    if calls_out {
+        let recorded = presets::recordings(settings)?;
+        if !recorded.is_empty() {
+            preset.mocks.get_or_insert_default().extend(recorded);
+        }
     }
     Ok(preset)
-}
-
-fn answers(file: &Path) -> Result<Vec<Mock>, Failure> {
-    let name = file.display().to_string();
-    let json: Json = serde_json::from_str(&presets::read(file)?)
-        .map_err(|error| Failure::Request(anyhow::anyhow!("{name}: this is no JSON: {error}")))?;
-    preset::mocks(&json, &name).map_err(Failure::request)
 }
 
 /// Tells what a single call with given arguments cannot do, and what changes nothing.

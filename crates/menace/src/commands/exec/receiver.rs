@@ -6,7 +6,7 @@
 use anyhow::{Error, anyhow};
 
 use menace_model::{
-    Blocked, Construction, Param, ParamKind, Reference, Section, Step, TypeExpr, Value,
+    Blocked, Construction, ConstructorCall, Param, ParamKind, Reference, Section, TypeExpr, Value,
 };
 use menace_source::Analysis;
 
@@ -69,7 +69,7 @@ enum Missing {
 fn build(
     analysis: &Analysis,
     plan: &Construction,
-    step: &Step,
+    step: &ConstructorCall,
     missing: Missing,
 ) -> Result<Value, String> {
     let class = reference(analysis, &step.class)

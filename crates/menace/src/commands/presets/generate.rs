@@ -11,12 +11,12 @@ use menace_scenario::preset::{self, CANONICAL, Preset, Values, Wanted};
 use menace_settings::{PresetMode, Settings};
 
 use crate::args::{Format, Global};
-use crate::context::{Context, Flags};
+use crate::context::Context;
 use crate::exit::Failure;
 use crate::render::units::counted;
 use crate::render::{output, presets_table};
 
-use super::profiles;
+use super::{LogArgs, profiles};
 
 /// Make presets: of profiles, of chance, or of both.
 ///
@@ -57,18 +57,13 @@ pub(super) struct Generate {
     #[arg(long, value_enum, default_value_t = Format::Json)]
     format: Format,
 
-    /// Log how each preset comes about.
-    #[arg(long)]
-    preset_debug: bool,
-
-    /// Write that to this file too.
-    #[arg(long, value_name = "FILE")]
-    debug_log_file: Option<String>,
+    #[command(flatten)]
+    logged: LogArgs,
 }
 
 impl Generate {
     pub(super) fn run(self, global: &Global) -> Result<(), Failure> {
-        let context = Context::new(global, self.flags())?;
+        let context = Context::new(global, self.logged.flags().collect())?;
         let presets = self.made(&context.settings)?;
         let text = format!("{}\n", serde_json::to_string_pretty(&presets)?);
         match (&self.out, self.format) {
@@ -81,12 +76,6 @@ impl Generate {
             (None, Format::Table) => output::print(&presets_table::presets(&presets))?,
         }
         Ok(())
-    }
-
-    fn flags(&self) -> Flags {
-        let debug = self.preset_debug.then(|| ("--preset-debug".to_owned(), "1".to_owned()));
-        let file = self.debug_log_file.clone().map(|file| ("--debug-log-file".to_owned(), file));
-        debug.into_iter().chain(file).collect()
     }
 
     fn made(&self, settings: &Settings) -> Result<Vec<Preset>, Failure> {

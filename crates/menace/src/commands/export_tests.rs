@@ -1,0 +1,152 @@
+//! `menace export-tests`: failures as pytest files.
+
+use std::path::PathBuf;
+
+use anyhow::Context as _;
+use clap::Args;
+use serde::Serialize;
+
+use menace_loop::pytest::{Export, export};
+use menace_model::Failure as Broken;
+
+use crate::args::{Format, Global};
+use crate::cache;
+use crate::commands::exec;
+use crate::context::{Context, Flags};
+use crate::data;
+use crate::exit::Failure;
+use crate::render::output;
+use crate::render::units::counted;
+
+/// Write pytest files that fail today, and pass once the failure is mended.
+///
+/// They need nothing but the repository and pytest. Each test has a comment that says why it is there.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  menace export-tests
+  menace export-tests f3a91c2e44 --repo . --out tests/menace")]
+pub(crate) struct ExportTests {
+    /// Only these failures, by their ids or the beginnings of them.
+    #[arg(value_name = "ID")]
+    ids: Vec<String>,
+
+    /// The repository [default: `SANDBOX_REPO_PATH`, else the one that the run had].
+    #[arg(long, value_name = "DIR")]
+    repo: Option<String>,
+
+    /// The directory for the files; those that Menace wrote there before are written anew
+    /// [default: `tests/menace` below the repository].
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    format: Format,
+}
+
+#[derive(Debug, Default, Serialize)]
+struct ExportJson {
+    files: Vec<FileJson>,
+    not_exported: Vec<NotExportedJson>,
+}
+
+#[derive(Debug, Serialize)]
+struct FileJson {
+    path: String,
+    failures: Vec<String>,
+}
+
+#[derive(Debug, Serialize)]
+struct NotExportedJson {
+    id: String,
+    why: String,
+}
+
+impl ExportTests {
+    pub(crate) fn run(self, global: &Global) -> Result<(), Failure> {
+        let repo = self.repo.iter().map(|repo| ("--repo".to_owned(), repo.clone()));
+        let first = Context::new(global, repo.collect::<Flags>())?;
+        let store = data::store(&first)?;
+        let mut known = if self.ids.is_empty() {
+            store.failures().map_err(Failure::request)?
+        } else {
+            let ids = self.ids.iter();
+            ids.map(|id| store.failure(id)).collect::<Result<_, _>>().map_err(Failure::request)?
+        };
+        let all = known.len();
+        known.retain(|one| one.gone_ms.is_none() || !self.ids.is_empty());
+        let Some(latest) = known.first() else {
+            return self.print(&ExportJson::default(), &nothing(all));
+        };
+        let repository = data::repository_of(&store, latest)?;
+        let is_given = first.settings.general.repo_path.is_explicit();
+        let context = data::at_repository(first, global, repository.clone())?;
+        let mut json = ExportJson::default();
+        let mut failures: Vec<Broken> = Vec::new();
+        for one in known {
+            let seen_in = data::repository_of(&store, &one)?;
+            if is_given || seen_in == repository {
+                let call = one.shrunk.unwrap_or(one.failure.call);
+                failures.push(Broken { call, ..one.failure });
+            } else {
+                let id = one.failure.id.0;
+                let why = format!("it was seen in `{seen_in}`; --repo names that repository");
+                json.not_exported.push(NotExportedJson { id, why });
+            }
+        }
+        let analysis = exec::analyze(&context, cache::directory(&context))?;
+        let Export { files, not_exported } = export(&failures, &analysis);
+        let below = || context.settings.general.repo_path.join("tests").join("menace");
+        let out = self.out.clone().unwrap_or_else(below);
+        let cannot = || format!("cannot write to `{}`", out.display());
+        if !files.is_empty() {
+            std::fs::create_dir_all(&out).with_context(cannot).map_err(Failure::Request)?;
+        }
+        for file in files {
+            let path = out.join(&file.name);
+            std::fs::write(&path, file.text).with_context(cannot).map_err(Failure::Request)?;
+            let failures = file.failures.into_iter().map(|id| id.0).collect();
+            json.files.push(FileJson { path: path.display().to_string(), failures });
+        }
+        let left =
+            not_exported.into_iter().map(|one| NotExportedJson { id: one.id.0, why: one.why });
+        json.not_exported.extend(left);
+        let end = if json.files.is_empty() {
+            "Nothing was written.\n".to_owned()
+        } else {
+            format!("\nNext:\n  python3 -m pytest {}\n", out.display())
+        };
+        self.print(&json, &end)
+    }
+
+    fn print(&self, json: &ExportJson, end: &str) -> Result<(), Failure> {
+        match self.format {
+            Format::Json => output::print_json(json)?,
+            Format::Table => output::print(&(told(json) + end))?,
+        }
+        Ok(())
+    }
+}
+
+/// Why there is nothing to write.
+fn nothing(gone: usize) -> String {
+    match gone {
+        0 => "Nothing was written: no run has found a failure.\n".to_owned(),
+        _ => format!(
+            "Nothing was written: of {}, all are gone. Name one to write it all the same.\n",
+            counted(gone, "failure")
+        ),
+    }
+}
+
+fn told(json: &ExportJson) -> String {
+    use std::fmt::Write as _;
+    let mut out = String::new();
+    for file in &json.files {
+        let _ = writeln!(out, "{}: {}", file.path, counted(file.failures.len(), "test"));
+    }
+    for one in &json.not_exported {
+        let _ = writeln!(out, "not written: {}: {}", one.id, one.why);
+    }
+    out
+}

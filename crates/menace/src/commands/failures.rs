@@ -1,0 +1,107 @@
+//! `menace failures`: what broke, in all runs or in one.
+
+use clap::Args;
+use serde::Serialize;
+
+use menace_store::KnownFailure;
+
+use crate::args::{Format, Global};
+use crate::context::{Context, Flags};
+use crate::data;
+use crate::exit::Failure;
+use crate::render::{failure_table, output};
+
+/// List failures: what broke, where, how often, and since when.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  menace failures                 # those of all runs that are still there
+  menace failures --run r-2026    # those of one run, by the beginning of its id
+  menace failures --all --format json
+
+`menace show ID` tells the whole story of one.")]
+pub(crate) struct Failures {
+    /// Those that this run saw, by its id or the beginning of it; `last` for the last one
+    /// that has results.
+    #[arg(long, value_name = "ID")]
+    run: Option<String>,
+
+    /// Those that are gone, too.
+    #[arg(long)]
+    all: bool,
+
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    format: Format,
+}
+
+/// A failure as machines read it.
+#[derive(Debug, Serialize)]
+pub(crate) struct FailureJson<'a> {
+    id: &'a str,
+    section: &'a str,
+    kind: &'a str,
+    scenario: &'a str,
+    verdict: &'a str,
+    exception: Option<&'a str>,
+    message: &'a str,
+    input: String,
+    location: String,
+    count: u64,
+    first_run: &'a str,
+    last_run: &'a str,
+    gone: bool,
+}
+
+impl<'a> FailureJson<'a> {
+    fn new(known: &'a KnownFailure) -> Self {
+        let failure = &known.failure;
+        Self {
+            id: &failure.id.0,
+            section: failure.section.as_str(),
+            kind: failure.kind.as_str(),
+            scenario: &failure.scenario,
+            verdict: failure.verdict.as_str(),
+            exception: failure.exception.as_deref(),
+            message: &failure.message,
+            input: menace_loop::failure::python(known.shrunk.as_ref().unwrap_or(&failure.call)),
+            location: failure.location.to_string(),
+            count: known.count_in_run.unwrap_or(known.count),
+            first_run: &known.first.run.0,
+            last_run: &known.last.run.0,
+            gone: known.gone_ms.is_some(),
+        }
+    }
+}
+
+impl Failures {
+    pub(crate) fn run(self, global: &Global) -> Result<(), Failure> {
+        let context = Context::new(global, Flags::new())?;
+        let store = data::store(&context)?;
+        let mut failures = match self.run.as_deref() {
+            None => store.failures(),
+            Some(name) => {
+                let run = data::run(&store, Some(name))?;
+                store.failures_of_run(&run.id)
+            }
+        }
+        .map_err(Failure::request)?;
+        if self.run.is_none() && !self.all {
+            failures.retain(|known| known.gone_ms.is_none());
+        }
+        // Those of one file are read together.
+        failures.sort_by(|one, other| {
+            let key = |known: &KnownFailure| {
+                (known.failure.location.clone(), known.failure.kind.as_str())
+            };
+            key(one).cmp(&key(other)).then_with(|| one.failure.id.cmp(&other.failure.id))
+        });
+        match self.format {
+            Format::Json => {
+                let all: Vec<FailureJson<'_>> = failures.iter().map(FailureJson::new).collect();
+                output::print_json(&all)?;
+            }
+            Format::Table => output::print(&failure_table::list(&failures))?,
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,102 @@
+//! `menace rank`: scenarios of several runs, best first.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+use serde::Serialize;
+
+use menace_track::{History, Run, rank_scenario_synergy, rank_scenarios, rank_synergy};
+
+use crate::args::{Format, Global};
+use crate::context::{Context, Flags};
+use crate::data;
+use crate::exit::Failure;
+use crate::render::output;
+
+/// Compare scenarios over several runs.
+///
+/// A run is given as its history (`roi_history.json`) or as the directory that it lies in.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  menace rank scenarios run1 run2/roi_history.json
+  menace rank synergy run1 run2 --metric security_score
+  menace rank scenario-synergy run1 run2 --metric revenue --format json")]
+pub(crate) struct RankCommand {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// By cumulative ROI, with the last `security_score`.
+    Scenarios(Histories),
+    /// By what modules were worth together beyond what they were worth alone.
+    Synergy(Synergy),
+    /// The same, by scenario.
+    ScenarioSynergy(Synergy),
+}
+
+#[derive(Debug, Args)]
+struct Histories {
+    /// Histories, or directories that hold one.
+    #[arg(value_name = "RUN", required = true)]
+    runs: Vec<PathBuf>,
+
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    format: Format,
+}
+
+#[derive(Debug, Args)]
+struct Synergy {
+    #[command(flatten)]
+    histories: Histories,
+
+    /// Rank by `synergy_<metric>`.
+    #[arg(long, value_name = "METRIC", default_value = "roi")]
+    metric: String,
+}
+
+impl Histories {
+    fn read(&self) -> Result<Vec<(String, History)>, Failure> {
+        self.runs.iter().map(|path| data::history(path)).collect()
+    }
+
+    fn print<T: Serialize + ToString>(&self, rows: &[T], nothing: &str) -> Result<(), Failure> {
+        match self.format {
+            Format::Json => output::print_json(&rows)?,
+            Format::Table if rows.is_empty() => output::print(&format!("{nothing}\n"))?,
+            Format::Table => {
+                let lines: String = rows.iter().map(|row| row.to_string() + "\n").collect();
+                output::print(&lines)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn runs(histories: &[(String, History)]) -> Vec<Run<'_>> {
+    histories.iter().map(|(name, history)| Run { name, history }).collect()
+}
+
+impl RankCommand {
+    pub(crate) fn run(self, global: &Global) -> Result<(), Failure> {
+        Context::new(global, Flags::new())?;
+        match self.action {
+            Action::Scenarios(asked) => {
+                let histories = asked.read()?;
+                asked.print(&rank_scenarios(&runs(&histories)), "No scenario was recorded.")
+            }
+            Action::Synergy(Synergy { histories: asked, metric }) => {
+                let histories = asked.read()?;
+                let nothing = format!("No run has recorded synergy_{metric}.");
+                asked.print(&rank_synergy(&runs(&histories), &metric), &nothing)
+            }
+            Action::ScenarioSynergy(Synergy { histories: asked, metric }) => {
+                let histories = asked.read()?;
+                let nothing = format!("No scenario has recorded synergy_{metric}.");
+                asked.print(&rank_scenario_synergy(&runs(&histories), &metric), &nothing)
+            }
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! The data directory, for commands that look at what runs have kept.
+//!
+//! Invariant: looking changes no file that the user has named, not even a damaged one.
+
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, anyhow};
+
+use menace_settings::Settings;
+use menace_store::{KnownFailure, Run, Store};
+use menace_track::History;
+
+use crate::args::Global;
+use crate::context::{Context, Flags};
+use crate::exit::Failure;
+
+const HISTORY: &str = "roi_history.json";
+
+/// What lasting things are below; a file in its way is told.
+pub(crate) fn directory(context: &Context) -> Result<&Path, Failure> {
+    let directory = context.settings.general.data_dir.as_path();
+    let there = directory.ancestors().find(|one| one.exists());
+    match there.filter(|one| one.is_file()) {
+        None => Ok(directory),
+        Some(file) => Err(Failure::Request(anyhow!(
+            "the data directory `{}` cannot be used: `{}` is a file; move it, or set \
+             SANDBOX_DATA_DIR or --sandbox-data-dir to another directory",
+            directory.display(),
+            file.display()
+        ))),
+    }
+}
+
+/// The database of earlier runs, if there is one; what became of it is told elsewhere.
+pub(crate) fn store_of(settings: &Settings) -> Result<Option<Store>, Failure> {
+    let (directory, url) = (&settings.general.data_dir, &settings.store.database_url);
+    let opened = Store::open_existing(directory, url.value.as_str()).map_err(Failure::request)?;
+    Ok(opened.map(|(store, _)| store))
+}
+
+/// The database of earlier runs; there must be one.
+pub(crate) fn store(context: &Context) -> Result<Store, Failure> {
+    let directory = directory(context)?;
+    let url = context.settings.store.database_url.value.as_str();
+    let opened = Store::open_existing(directory, url).map_err(Failure::request)?;
+    let Some((store, notices)) = opened else {
+        return Err(Failure::Request(anyhow!(
+            "nothing has been run with the data directory `{}` yet: `menace run` comes first, or \
+             --sandbox-data-dir names another",
+            directory.display()
+        )));
+    };
+    for notice in notices {
+        tracing::warn!("{notice}");
+    }
+    Ok(store)
+}
+
+/// The run that was named, by its id or the beginning of it; for `last`, or without a name, the last
+/// one that has results.
+pub(crate) fn run(store: &Store, name: Option<&str>) -> Result<Run, Failure> {
+    if let Some(name) = name.filter(|name| *name != "last") {
+        return store.run(name).map_err(Failure::request);
+    }
+    let measured = store.latest_measured_run().map_err(Failure::request)?;
+    match measured {
+        Some(run) => Ok(run),
+        None => store.latest_run().map_err(Failure::request)?.ok_or_else(|| {
+            Failure::Request(anyhow!("there is no run yet: `menace run` comes first"))
+        }),
+    }
+}
+
+/// The repository of the run that saw a failure last.
+pub(crate) fn repository_of(store: &Store, known: &KnownFailure) -> Result<String, Failure> {
+    Ok(store.run(&known.last.run.0).map_err(Failure::request)?.repository)
+}
+
+/// The context for failures: they are looked for where they were seen, unless the user names another
+/// repository.
+pub(crate) fn at_repository(
+    first: Context,
+    global: &Global,
+    repository: String,
+) -> Result<Context, Failure> {
+    if first.settings.general.repo_path.is_explicit() {
+        return Ok(first);
+    }
+    Context::new(global, Flags::from([("--repo".to_owned(), repository)]))
+}
+
+/// A history: the file itself, or the directory that it lies in. The name is what it goes by.
+pub(crate) fn history(path: &Path) -> Result<(String, History), Failure> {
+    let file = if path.is_dir() { find(path) } else { path.to_owned() };
+    let name = path.file_stem().filter(|_| path.is_dir() || !path.ends_with(HISTORY));
+    let parent = path.parent().and_then(Path::file_name);
+    let name = name
+        .or(parent)
+        .map_or_else(|| path.display().to_string(), |name| name.to_string_lossy().into_owned());
+    let bytes = match fs::read(&file) {
+        Ok(bytes) => bytes,
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            return Err(Failure::Request(anyhow!(
+                "there is no `{}`: name a history or the data directory of a run",
+                file.display()
+            )));
+        }
+        Err(error) => {
+            let cannot = format!("cannot read `{}`", file.display());
+            return Err(Failure::Request(anyhow::Error::new(error).context(cannot)));
+        }
+    };
+    let history = serde_json::from_slice(&bytes)
+        .with_context(|| format!("`{}` is no history of a run", file.display()))
+        .map_err(Failure::Request)?;
+    Ok((name, history))
+}
+
+/// In the directory itself, or in its `sandbox_data`.
+fn find(directory: &Path) -> PathBuf {
+    let inside = directory.join("sandbox_data").join(HISTORY);
+    if inside.exists() { inside } else { directory.join(HISTORY) }
+}

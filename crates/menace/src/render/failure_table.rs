@@ -1,0 +1,152 @@
+//! Failures for people: a list, and the story of one.
+
+use std::fmt::Write;
+use std::path::Path;
+
+use anstyle::{AnsiColor, Style};
+
+use menace_loop::failure::{self, python};
+use menace_model::{Conditions, Frame, Raised};
+use menace_store::{KnownFailure, Sighting};
+
+use super::sheet::{Sheet, head};
+use super::table::{printable, tail};
+use super::units::counted;
+
+/// The longest kind, the end of a place, a count: with an id, a line of 80 columns.
+const KIND: usize = 18;
+const PLACE: usize = 36;
+const COUNT: usize = 7;
+/// What was seen goes below, after the width of an id.
+const INDENT: usize = 13;
+const WHAT: usize = 66;
+/// Longer inputs are cut.
+const INPUT: usize = 800;
+/// Lines of source before and after the one in question.
+const AROUND: usize = 2;
+/// Frames of a deep traceback that are shown.
+const FRAMES: usize = 8;
+
+/// Two lines for each, which 80 columns have room for.
+pub(crate) fn list(failures: &[KnownFailure]) -> String {
+    if failures.is_empty() {
+        return "No failures.\n".to_owned();
+    }
+    let red = Style::new().fg_color(Some(AnsiColor::Red.into()));
+    let mut out = String::new();
+    for known in failures {
+        let failure = &known.failure;
+        let place = tail(&failure.location.to_string(), PLACE);
+        let count = format!("{}×", known.count_in_run.unwrap_or(known.count));
+        let kind = failure.kind.as_str();
+        let _ = writeln!(
+            out,
+            "{id}  {red}{kind:<KIND$}{red:#}  {place:<PLACE$}  {count:>COUNT$}",
+            id = failure.id
+        );
+        let gone = if known.gone_ms.is_some() { "(gone) " } else { "" };
+        let what = printable(&failure.message.replace('\n', " "));
+        let _ = writeln!(out, "{:INDENT$}{}", "", head(&format!("{gone}{what}"), WHAT));
+    }
+    let all = counted(failures.len(), "failure");
+    format!("{out}\n{all}; `menace show ID` tells the story of one.\n")
+}
+
+/// Everything about one; source lines come from the repository as it is now.
+pub(crate) fn story(known: &KnownFailure, runs: &[Sighting], repository: &Path) -> String {
+    let failure = &known.failure;
+    let mut sheet = Sheet::default();
+    let red = Style::new().bold().fg_color(Some(AnsiColor::Red.into()));
+    sheet.add("failure", &failure.id.0);
+    sheet.add("section", failure.section.as_str());
+    sheet.styled("kind", red, failure.kind.as_str());
+    sheet.add("what", &failure.message);
+    sheet.add("where", &failure.location.to_string());
+    sheet.add("scenario", &failure.scenario);
+    sheet.add("verdict", failure.verdict.as_str());
+    sheet.add("call", &head(&python(&failure.call), INPUT));
+    if let Some(shrunk) = &known.shrunk {
+        sheet.add("smallest", &head(&python(shrunk), INPUT));
+    }
+    sheet.list("trouble", conditions(&failure.call.conditions));
+    sheet.add("seed", &failure.call.seed.to_string());
+    let (first, last) = (&known.first.run, &known.last.run);
+    sheet.add("seen", &format!("{}× in {}", known.count, counted(runs.len(), "run")));
+    sheet.more(&format!("first in {first}, last in {last}"));
+    if known.gone_ms.is_some() {
+        sheet.more("it was not there any more when it was looked for last");
+    }
+    let mut out = sheet.into_text();
+    if let Some(raised) = &failure.outcome.exception {
+        traceback(&mut out, raised, repository);
+    }
+    let id = &failure.id;
+    let _ = writeln!(out, "\nNext:");
+    let _ = writeln!(out, "  menace repro {id}          does it still fail?");
+    if known.shrunk.is_none() {
+        let _ = writeln!(out, "  menace shrink {id}         the smallest input that shows it");
+    }
+    let _ =
+        writeln!(out, "  menace export-tests {id}   a pytest file that fails until it is mended");
+    out
+}
+
+/// What was arranged around a call, in words.
+pub(crate) fn conditions(conditions: &Conditions) -> Vec<String> {
+    let Conditions { network, faults, burst, upstream } = conditions;
+    let mut told: Vec<String> = Vec::new();
+    if let Some(burst) = burst {
+        let (threads, tasks) = (burst.threads, burst.tasks);
+        told.push(format!("at once in {threads} threads, {tasks} tasks"));
+    }
+    told.extend(faults.iter().map(|fault| format!("fault: {}", fault.mode.as_str())));
+    if *network != menace_model::Network::default() {
+        told.push(format!(
+            "network: {:.0} ms latency, {:.1} % loss",
+            network.latency_ms,
+            100.0 * network.loss
+        ));
+    }
+    if let Some(failure) = upstream.as_ref().and_then(|upstream| upstream.failure) {
+        told.push(format!("whoever it calls fails: {failure:?}").to_lowercase());
+    }
+    told
+}
+
+fn traceback(out: &mut String, raised: &Raised, repository: &Path) {
+    let dim = Style::new().dimmed();
+    let kind = raised.kind.strip_prefix("builtins.").unwrap_or(&raised.kind);
+    let message = printable(&raised.message.replace('\n', " "));
+    let _ = writeln!(out, "\n{}: {}", printable(kind), head(&message, INPUT));
+    let skipped = raised.frames.len().saturating_sub(FRAMES);
+    if skipped > 0 {
+        let _ = writeln!(out, "  {dim}… {}{dim:#}", counted(skipped, "frame"));
+    }
+    let shown = raised.frames.iter().skip(skipped);
+    let last_own = raised.frames.iter().rposition(|frame| frame.own);
+    for (index, frame) in shown.enumerate() {
+        let Frame { file, line, function, own } = frame;
+        let (file, function) = (printable(file), printable(function));
+        let _ = writeln!(out, "  {file}:{line} in {function}");
+        if *own {
+            let around = if Some(index + skipped) == last_own { AROUND } else { 0 };
+            source(out, repository, &frame.file, *line as usize, around);
+        }
+    }
+    if let Some(cause) = &raised.cause {
+        let _ = writeln!(out, "\ncaused by");
+        traceback(out, cause, repository);
+    }
+}
+
+/// The lines around one; nothing for a file that cannot be read.
+fn source(out: &mut String, repository: &Path, file: &str, line: usize, around: usize) {
+    let Some(text) = failure::source(repository, file) else { return };
+    let first = line.saturating_sub(around).max(1);
+    for (index, content) in text.lines().enumerate().skip(first - 1).take(line + around + 1 - first)
+    {
+        let mark = if index + 1 == line { ">" } else { " " };
+        let content = printable(&content.replace('\t', "    "));
+        let _ = writeln!(out, "   {mark} {:>5} | {content}", index + 1);
+    }
+}

@@ -1,0 +1,84 @@
+//! Which modules and sections a command is about: `--module` and `--section`.
+
+use anyhow::anyhow;
+use clap::Args;
+use globset::{Glob, GlobSet, GlobSetBuilder};
+
+use menace_loop::cycle::Wanted;
+use menace_model::{ModuleReport, Section};
+
+use crate::exit::Failure;
+
+#[derive(Debug, Default, Args)]
+pub(crate) struct SelectionArgs {
+    /// Only modules whose path or dotted name matches; may be given more than once.
+    #[arg(long, value_name = "GLOB")]
+    pub module: Vec<String>,
+
+    /// Only sections whose name matches, such as `shop/cart.py::Cart.add` or `shop.cart:Cart.*`; may
+    /// be given more than once.
+    #[arg(long, value_name = "GLOB")]
+    pub section: Vec<String>,
+}
+
+/// The same, understood.
+#[derive(Debug)]
+pub(crate) struct Selection {
+    modules: Option<GlobSet>,
+    sections: Option<GlobSet>,
+}
+
+impl SelectionArgs {
+    pub(crate) fn read(&self) -> Result<Selection, Failure> {
+        Ok(Selection { modules: globs(&self.module)?, sections: globs(&self.section)? })
+    }
+
+    /// What was asked for; empty for everything.
+    pub(crate) fn words(&self) -> String {
+        let modules = self.module.iter().map(|glob| format!("module {glob}"));
+        let sections = self.section.iter().map(|glob| format!("section {glob}"));
+        modules.chain(sections).collect::<Vec<_>>().join(", ")
+    }
+
+    /// What to say when nothing is left.
+    pub(crate) fn nothing(&self) -> Failure {
+        let asked: Vec<&str> =
+            self.module.iter().chain(&self.section).map(String::as_str).collect();
+        Failure::Request(anyhow!(
+            "nothing matches {}; `menace analyze --format json` has the names of all sections",
+            asked.join(", ")
+        ))
+    }
+}
+
+fn globs(patterns: &[String]) -> Result<Option<GlobSet>, Failure> {
+    if patterns.is_empty() {
+        return Ok(None);
+    }
+    let mut globs = GlobSetBuilder::new();
+    for pattern in patterns {
+        globs.add(Glob::new(pattern).map_err(Failure::request)?);
+    }
+    globs.build().map(Some).map_err(Failure::request)
+}
+
+impl Wanted for Selection {
+    fn has_module(&self, module: &ModuleReport) -> bool {
+        let modules = self.modules.as_ref();
+        modules.is_none_or(|globs| globs.is_match(&module.path) || globs.is_match(&module.name))
+    }
+
+    fn has_path(&self, path: &str) -> bool {
+        let name = path.strip_suffix(".py").unwrap_or(path).replace('/', ".");
+        let modules = self.modules.as_ref();
+        modules.is_none_or(|globs| globs.is_match(path) || globs.is_match(name))
+    }
+
+    fn has(&self, module: &ModuleReport, section: &Section) -> bool {
+        let is_wanted = self.sections.as_ref().is_none_or(|globs| {
+            let dotted = format!("{}:{}", module.name, section.id.qualname());
+            globs.is_match(section.id.as_str()) || globs.is_match(dotted)
+        });
+        is_wanted && self.has_module(module)
+    }
+}

@@ -1,0 +1,222 @@
+//! Failures are seen again, made smaller, and written as tests that fail until they are mended.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use menace_loop::failure::{Lines, Repro, Seen, Shrinking, of, repro, shrink};
+use menace_loop::pytest::export;
+use menace_loop::{Exploration, explore, targets};
+use menace_model::{Call, Failure, FailureId, Section, SectionId, Seed, Value, WeaknessKind};
+use menace_sandbox::{Backend as _, Cancel};
+use menace_scenario::explore::{Budget, Terms};
+use menace_scenario::input::InputSettings;
+
+use crate::trial::Trial;
+
+const DESK: &str = include_str!("desk.py");
+
+/// What is found in the fixture, by section.
+const FOUND: [(&str, WeaknessKind); 8] = [
+    ("mean", WeaknessKind::Unhandled),
+    ("login", WeaknessKind::Encoding),
+    ("collect", WeaknessKind::SharedState),
+    ("size", WeaknessKind::Leak),
+    ("save", WeaknessKind::PartialWrite),
+    ("weather", WeaknessKind::NoTimeout),
+    ("greeting", WeaknessKind::Injection),
+    ("Seats.book", WeaknessKind::Race),
+];
+
+fn failures(trial: &Trial) -> Vec<Failure> {
+    let exploration = Exploration {
+        seed: Seed(7),
+        budget: Budget::default(),
+        workers: 2,
+        cancel: Cancel::default(),
+        inputs: InputSettings::default(),
+    };
+    let mut calls: BTreeMap<String, Vec<(Call, menace_model::Outcome)>> = BTreeMap::new();
+    let explored = explore(&trial.analysis, &trial.backend, &exploration, &mut |made| {
+        let made_calls = calls.entry(made.section.to_string()).or_default();
+        made_calls.push((made.call.clone(), made.outcome.clone()));
+    });
+    let lines = Lines::new(trial.root());
+    let mut failures = Vec::new();
+    for one in explored.expect("an exploration") {
+        let (module, section) = section(trial, &one.section);
+        let (qualname, how) = targets::reach(section).expect("a way to call it");
+        for finding in &one.findings {
+            let module = targets::module_ref(module);
+            let target = menace_model::Target { module, qualname: qualname.clone(), how };
+            let call = finding.probe.call(&target, &Terms::default());
+            let same = |(made, _): &&(Call, menace_model::Outcome)| {
+                made.args == call.args
+                    && made.kwargs == call.kwargs
+                    && made.conditions == call.conditions
+            };
+            let (_, outcome) = calls[&one.section.to_string()].iter().find(same).expect("a call");
+            let weakness = &finding.weakness;
+            let seen = Seen { section, weakness, call: &call, outcome, scenario: "normal" };
+            failures.push(of(&seen, &lines));
+        }
+    }
+    failures
+}
+
+pub(crate) fn section<'a>(
+    trial: &'a Trial,
+    id: &SectionId,
+) -> (&'a menace_model::ModuleReport, &'a Section) {
+    let mut all = trial
+        .analysis
+        .modules
+        .iter()
+        .flat_map(|module| module.sections.iter().map(move |section| (module, section)));
+    all.find(|(_, section)| section.id == *id).expect("the section")
+}
+
+fn failure<'a>(failures: &'a [Failure], name: &str, kind: WeaknessKind) -> &'a Failure {
+    let found = failures.iter().find(|one| one.section.qualname() == name && one.kind == kind);
+    found.unwrap_or_else(|| {
+        let kinds: Vec<_> = failures.iter().map(|one| (&one.section, one.kind)).collect();
+        panic!("no {kind} of {name} among {kinds:?}")
+    })
+}
+
+/// The interpreter of the environment that `cargo xtask test` has filled.
+#[expect(clippy::disallowed_methods, reason = "only tests ask where the environment is")]
+fn python() -> PathBuf {
+    let usual = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/test-venv");
+    let venv = std::env::var_os("MENACE_TEST_VENV").map_or_else(usual, PathBuf::from);
+    let python = venv.join("bin/python");
+    assert!(venv.join("bin/pytest").exists(), "no pytest in it: run `cargo xtask test`");
+    python
+}
+
+/// Which tests fail, and with what words.
+pub(crate) fn failing(trial: &Trial, failures: &[Failure]) -> Vec<String> {
+    let exported = export(failures, &trial.analysis);
+    assert_eq!(exported.not_exported, []);
+    let directory = trial.root().join("tests");
+    std::fs::create_dir_all(&directory).expect("a directory");
+    for file in &exported.files {
+        std::fs::write(directory.join(&file.name), &file.text).expect("a file");
+    }
+    let output = Command::new(python())
+        .args(["-m", "pytest", "-q", "-rfE", "-p", "no:cacheprovider", "--tb=line", "tests"])
+        .current_dir(trial.root())
+        .output()
+        .expect("a pytest");
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.code().is_some_and(|code| code < 2), "{text}");
+    let failed = text.lines().filter_map(|line| line.strip_prefix("FAILED "));
+    failed.map(str::to_owned).collect()
+}
+
+/// The same call of the sound twin.
+pub(crate) fn of_twin(failure: &Failure) -> Failure {
+    let mut failure = failure.clone();
+    let sound = |name: &str| match name.split_once('.') {
+        Some((class, method)) => format!("Sound{class}.{method}"),
+        None => format!("sound_{name}"),
+    };
+    failure.section = SectionId::new(failure.section.path(), &sound(failure.section.qualname()));
+    failure.call.target.qualname = sound(&failure.call.target.qualname);
+    if let Some(Value::New { class, .. }) = &mut failure.call.receiver {
+        let module = &failure.call.target.module.name;
+        *class = format!("{module}:Sound{}", class.qualname()).parse().expect("a reference");
+    }
+    failure
+}
+
+#[test]
+fn exported_tests_fail_on_what_is_weak_and_pass_on_what_is_sound() {
+    let trial = Trial::new("desk.py", DESK);
+    let all = failures(&trial);
+    let weak: Vec<Failure> =
+        FOUND.iter().map(|(name, kind)| failure(&all, name, *kind).clone()).collect();
+    assert_eq!(failing(&trial, &weak).len(), weak.len());
+    let sound: Vec<Failure> = weak.iter().map(of_twin).collect();
+    assert_eq!(failing(&trial, &sound), Vec::<String>::new());
+}
+
+#[test]
+fn a_failure_is_seen_again_until_it_is_mended() {
+    let trial = Trial::new("desk.py", DESK);
+    let all = failures(&trial);
+    let mean = failure(&all, "mean", WeaknessKind::Unhandled);
+    let now = repro(mean, &trial.backend, &trial.analysis).expect("a call");
+    assert!(matches!(now, Repro::Still { .. }), "{now:?}");
+    let mended = DESK.replace("return sum(values) / len(values)", "return sum(values) / 1");
+    let mended = Trial::new("desk.py", &mended);
+    let now = repro(mean, &mended.backend, &mended.analysis).expect("a call");
+    assert!(matches!(now, Repro::Fixed { .. }), "{now:?}");
+    let gone = Trial::new("desk.py", &DESK.replace("def mean(", "def average("));
+    let now = repro(mean, &gone.backend, &gone.analysis).expect("no call");
+    assert!(matches!(now, Repro::Vanished { .. }), "{now:?}");
+    let moved = Trial::new("desk.py", &format!("import re\n\n{DESK}"));
+    let now = repro(mean, &moved.backend, &moved.analysis).expect("a call");
+    assert!(matches!(now, Repro::Still { .. }), "{now:?}");
+}
+
+#[test]
+fn a_failure_shrinks_to_what_matters() {
+    let trial = Trial::new("desk.py", DESK);
+    let (module, section) = section(&trial, &SectionId::new("desk.py", "pick"));
+    let (qualname, how) = targets::reach(section).expect("a way to call it");
+    let target = menace_model::Target { module: targets::module_ref(module), qualname, how };
+    let mut call = Call::new(target);
+    let numbers = [17, 230, 4711, -9, 64].map(Value::Int).to_vec();
+    call.args = vec![Value::List(numbers), Value::Int(4242)];
+    call.kwargs = vec![("note".to_owned(), Value::from("for Łukasz"))];
+    let spec = targets::warm_spec(&trial.analysis, module);
+    let mut warm = trial.backend.warm(&spec).expect("a sandbox");
+    let outcome = warm.run(&call).expect("an outcome");
+    drop(warm);
+    let weakness = menace_scenario::judge::Weakness {
+        kind: WeaknessKind::Unhandled,
+        evidence: "IndexError".to_owned(),
+        place: None,
+    };
+    let seen =
+        Seen { section, weakness: &weakness, call: &call, outcome: &outcome, scenario: "normal" };
+    let large = of(&seen, &Lines::new(trial.root()));
+    let shrinking = Shrinking { budget: 300, workers: 2, cancel: Cancel::default() };
+    let small = shrink(&large, &trial.backend, &trial.analysis, &shrinking).expect("a failure");
+    assert_eq!(small.failure.call.args, [Value::List(Vec::new()), Value::Int(0)]);
+    assert_eq!((small.failure.call.kwargs.len(), small.note), (0, None));
+    assert_eq!(small.failure.id, large.id);
+}
+
+#[test]
+fn what_needs_menace_is_named_and_not_written() {
+    let trial = Trial::new("desk.py", DESK);
+    let section = section(&trial, &SectionId::new("desk.py", "mean")).1;
+    let (qualname, how) = targets::reach(section).expect("a way to call it");
+    let module = targets::module_ref(&trial.analysis.modules[0]);
+    let mut call = Call::new(menace_model::Target { module, qualname, how });
+    call.conditions.network.latency_ms = 5.0;
+    let failure = Failure {
+        id: FailureId("f0123456789".to_owned()),
+        section: section.id.clone(),
+        kind: WeaknessKind::Unhandled,
+        scenario: "slow_network".to_owned(),
+        verdict: menace_model::Verdict::Raised,
+        exception: None,
+        message: String::new(),
+        location: menace_model::Place { file: "desk.py".to_owned(), line: 1 },
+        call,
+        outcome: menace_model::Outcome::of(
+            menace_model::Verdict::Raised,
+            menace_model::Stage::Call,
+        ),
+    };
+    let exported = export(&[failure], &trial.analysis);
+    assert_eq!(exported.files, []);
+    assert_eq!(
+        exported.not_exported[0].why,
+        "it was seen on a bad network, which no test has, unless `menace shrink f0123456789` finds \
+         it without; `menace repro f0123456789` shows it"
+    );
+}

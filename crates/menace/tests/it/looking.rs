@@ -1,0 +1,296 @@
+//! Commands that look at what runs have kept: they change nothing, and say what is so.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
+use serde_json::{Value, json};
+
+use crate::program::{Place, Ran, SANDBOXES};
+
+const WEAK: &str = "def first(names: list[str]) -> str:\n    return names[0]\n";
+const OTHER: &str = "def first(names: list[str]) -> str:\n    return {}['x'] + names[-1]\n";
+
+fn repository(source: &str) -> Place {
+    let place = Place::new();
+    fs::create_dir(place.path().join("repo")).unwrap();
+    place.write("repo/desk.py", source);
+    place
+}
+
+fn on(place: &Place, arguments: &[&str]) -> Ran {
+    place.run_with(&SANDBOXES, arguments)
+}
+
+/// A short run, with more arguments.
+fn run(place: &Place, arguments: &[&str]) -> Ran {
+    let short =
+        ["run", "--repo", "repo", "--seed", "1", "--budget", "none", "--no-depth"].as_slice();
+    on(place, &[short, &["--calls-per-cell", "2"], arguments].concat())
+}
+
+/// The report of a short run.
+fn report(place: &Place) -> Value {
+    run(place, &["--format", "json"]).json()
+}
+
+fn only_failure(report: &Value) -> String {
+    let failures = report["failures"].as_array().unwrap();
+    assert_eq!(failures.len(), 1, "{report}");
+    failures[0]["id"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn a_damaged_history_stays_where_it_is() {
+    let place = Place::new();
+    place.write("history.json", "{\"roi_history\": [1,");
+    let before = place.files(".");
+    for command in [
+        &["roi", "rank", "history.json"][..],
+        &["rank", "scenarios", "history.json"],
+        &["synergy", "metrics", "--file", "history.json"],
+    ] {
+        let ran = place.run(command);
+        assert_eq!(ran.code, Some(2), "{ran:?}");
+        assert!(ran.err.contains("`history.json` is no history"), "{}", ran.err);
+        assert!(ran.err.contains("EOF"), "no reason in {}", ran.err);
+        assert_eq!(place.files("."), before, "{command:?}");
+    }
+}
+
+#[test]
+fn tests_are_written_into_the_repository_of_the_run() {
+    let place = repository(WEAK);
+    only_failure(&report(&place));
+    let exported = on(&place, &["export-tests"]);
+    assert_eq!(exported.code, Some(0), "{}", exported.err);
+    let file = place.path().join("repo/tests/menace/test_menace_desk.py");
+    assert!(file.is_file(), "{exported:?}");
+    assert!(!place.path().join("tests").exists(), "{exported:?}");
+}
+
+#[test]
+fn what_is_not_written_has_a_reason_and_leaves_no_directory() {
+    let place = repository("def half(n: int) -> int:\n    return n // 2\n");
+    report(&place);
+    let exported = on(&place, &["export-tests"]);
+    assert_eq!(exported.out, "Nothing was written: no run has found a failure.\n");
+    place.write("repo/desk.py", WEAK);
+    let id = only_failure(&report(&place));
+    place.write("repo/desk.py", "def last(names: list[str]) -> str:\n    return names[-1]\n");
+    let exported = on(&place, &["export-tests", "--out", "out"]);
+    let why = format!("not written: {id}: `desk.py::first` is not in the repository\n");
+    assert_eq!(exported.out, why + "Nothing was written.\n");
+    on(&place, &["repro", &id]);
+    let exported = on(&place, &["export-tests", "--out", "out"]);
+    assert!(exported.out.contains("of 1 failure, all are gone"), "{exported:?}");
+    assert!(!place.path().join("out").exists() && !place.path().join("repo/tests").exists());
+}
+
+#[test]
+fn a_report_that_cannot_be_written_is_told_before_anything_is_called() {
+    let place = repository(WEAK);
+    let ran = run(&place, &["--out", "nowhere/report.json"]);
+    assert_eq!(ran.code, Some(2), "{ran:?}");
+    assert!(ran.err.contains("nowhere/report.json"), "{}", ran.err);
+    assert!(!place.path().join("sandbox_data").exists(), "something was called");
+}
+
+#[test]
+fn a_report_that_cannot_be_written_in_the_end_is_printed_all_the_same() {
+    let place = repository(WEAK);
+    // It can be opened, and takes nothing.
+    let ran = run(&place, &["--out", "/dev/full"]);
+    assert_eq!(ran.code, Some(2), "{ran:?}");
+    assert!(ran.err.contains("/dev/full"), "{}", ran.err);
+    assert!(ran.out.contains("1 failure"), "{}", ran.out);
+}
+
+#[test]
+fn every_preset_file_is_read_before_anything_is_called() {
+    let place = repository(WEAK);
+    place.write("good.json", "[{\"CPU_LIMIT\": 1}]");
+    place.write("bad.json", "[{\"CPU_LIMIT\": \"many\"}]");
+    let files = ["--preset-file", "good.json", "--preset-file", "bad.json"];
+    let ran = run(&place, &files);
+    assert_eq!(ran.code, Some(2), "{ran:?}");
+    assert!(ran.err.contains("bad.json"), "{}", ran.err);
+    assert!(!place.path().join("sandbox_data").exists(), "something was called");
+}
+
+#[test]
+fn a_file_where_the_data_directory_should_be_is_named_with_the_way_out() {
+    let place = repository(WEAK);
+    place.write("file", "");
+    for command in [&["failures"][..], &["synergy", "metrics"], &["run", "--repo", "repo"]] {
+        let ran = on(&place, &[command, &["--sandbox-data-dir", "file/data"]].concat());
+        assert_eq!(ran.code, Some(2), "{ran:?}");
+        for said in ["the data directory `", "file/data`", "is a file", "--sandbox-data-dir"] {
+            assert!(ran.err.contains(said), "no {said} in {}", ran.err);
+        }
+    }
+}
+
+#[test]
+fn a_failure_that_became_another_is_gone() {
+    let place = repository(WEAK);
+    let id = only_failure(&report(&place));
+    let story = || on(&place, &["show", &id, "--format", "json"]).json();
+    let seen = story()["last"]["at_ms"].as_i64().unwrap();
+    place.write("repo/desk.py", OTHER);
+    let again = on(&place, &["repro", &id, "--format", "json"]).json();
+    assert_eq!(again["result"], "other", "{again}");
+    let gone = story()["gone_ms"].as_i64().expect("gone");
+    assert!(gone > seen, "{gone} is not after {seen}");
+    assert_eq!(on(&place, &["failures", "--format", "json"]).json(), json!([]));
+}
+
+#[test]
+fn the_last_run_is_the_last_that_has_results() {
+    let place = repository(WEAK);
+    let good = report(&place);
+    let id = only_failure(&good);
+    let database = rusqlite::Connection::open(place.path().join("sandbox_data/menace.db")).unwrap();
+    // As one that was killed before its first cycle was over.
+    let killed = "INSERT INTO runs (id, seed, repository, started_ms, status, settings) \
+                  VALUES ('r-killed', 1, '/repo', 99999999999999, 'interrupted', '{}')";
+    database.execute(killed, []).unwrap();
+    drop(database);
+    let listed = on(&place, &["failures", "--run", "last", "--format", "json"]).json();
+    assert_eq!(listed[0]["id"], json!(id), "{listed}");
+    for arguments in [&["explain", "desk.py"][..], &["explain", "desk.py", "--run", "last"]] {
+        let explained = on(&place, &[arguments, &["--format", "json"]].concat()).json();
+        assert_eq!(explained["run"], good["run_id"]);
+    }
+}
+
+#[test]
+fn sections_without_a_number_are_not_among_those_explained() {
+    // Nobody but `outer` can call `inner`.
+    let place =
+        repository("def outer(n: int) -> int:\n    def inner():\n        return n\n    return n\n");
+    report(&place);
+    let explained = on(&place, &["explain", "desk.py", "--format", "json"]).json();
+    assert!(explained.to_string().contains("inner"), "{explained}");
+    let table = on(&place, &["explain", "desk.py"]).out;
+    assert!(table.contains(" outer ") && !table.contains("inner"), "{table}");
+}
+
+#[test]
+fn a_module_is_explained_with_the_calls_behind_it() {
+    let place = repository(WEAK);
+    report(&place);
+    let explained = on(&place, &["explain", "desk.py", "--format", "json"]).json();
+    let sections = explained["sections"].as_array().unwrap();
+    assert!(sections.iter().all(|one| one["calls"].as_u64() > Some(0)), "{explained}");
+    assert_eq!(explained["calls"][0]["exception"], "IndexError", "bad ones come first");
+    for what in ["desk.py", "desk.py::first"] {
+        let table = on(&place, &["explain", what]).out;
+        assert!(table.contains("\n      IndexError: list index out of range\n"), "{table}");
+        assert!(table.contains("\nreliability: "), "no meaning of the terms in {table}");
+        for line in table.lines() {
+            assert!(line.chars().count() <= 80, "wider than 80 columns: {line}");
+        }
+    }
+}
+
+#[test]
+fn a_forecast_from_little_is_not_sure_of_itself() {
+    let place = Place::new();
+    place.write("few.json", r#"{"roi_history": [0.5, 0.7], "metrics_history": {"x": [1.0]}}"#);
+    for command in
+        [&["roi", "forecast", "few.json"][..], &["roi", "predict-metric", "few.json", "x"]]
+    {
+        let told = place.run(command);
+        assert!(told.out.contains("too little to tell"), "{told:?}");
+        let json = place.run(&[command, &["--format", "json"]].concat()).json();
+        assert_eq!((&json["confidence"], &json["interval"]), (&Value::Null, &Value::Null));
+    }
+    // As many as the first comparison needs: `forecasts_and_their_reliability_…` has it after four.
+    for metric in [&[][..], &["--metric", "x"]] {
+        let told = place.run(&[&["roi", "reliability", "few.json"], metric].concat());
+        assert!(told.err.contains("takes 4 cycles: `menace run --runs 4`"), "{told:?}");
+    }
+    let told = place.run(&["roi", "reliability", "few.json", "--metric", "y"]);
+    assert!(told.err.contains("no metric `y`"), "{told:?}");
+    place.write("more.json", r#"{"roi_history": [0.5, 0.7, 0.6, 0.8]}"#);
+    let told = place.run(&["roi", "forecast", "more.json"]);
+    assert!(told.out.starts_with("ROI forecast: "), "{told:?}");
+    let json = place.run(&["roi", "forecast", "more.json", "--format", "json"]).json();
+    assert_eq!(json["confidence"], json!(0.95));
+}
+
+#[test]
+fn a_data_directory_that_may_not_be_written_can_be_looked_at() {
+    let place = repository(WEAK);
+    let id = only_failure(&report(&place));
+    let data = place.path().join("sandbox_data");
+    let sealed = |mode| fs::set_permissions(&data, fs::Permissions::from_mode(mode)).unwrap();
+    for entry in fs::read_dir(&data).unwrap().flatten() {
+        fs::set_permissions(entry.path(), fs::Permissions::from_mode(0o444)).unwrap();
+    }
+    sealed(0o555);
+    let before = place.files("sandbox_data");
+    for command in [&["failures"][..], &["show", &id], &["explain", "desk.py"]] {
+        let ran = Ran::from(place.unprivileged(command).envs(SANDBOXES).output().unwrap());
+        assert_eq!(ran.code, Some(0), "{ran:?}");
+        assert!(ran.out.contains("desk.py"), "{ran:?}");
+    }
+    let mut command = place.unprivileged(&["report", "--out", "report.html"]);
+    let ran = Ran::from(command.envs(SANDBOXES).output().unwrap());
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let page = fs::read_to_string(place.path().join("report.html")).unwrap();
+    assert!(page.contains("desk.py") && page.contains(&id), "{page}");
+    assert_eq!(place.files("sandbox_data"), before);
+    sealed(0o755);
+}
+
+/// Two histories of two cycles each.
+fn histories() -> Place {
+    let place = Place::new();
+    let history = |normal: f64, hostile: f64| {
+        json!({
+            "roi_history": [0.1, normal],
+            "module_roi": {"cart.py": [0.25, normal], "mail.py": [0.5, hostile]},
+            "module_raroi": {"cart.py": [0.25, normal / 2.0], "mail.py": [0.5, hostile]},
+            "module_deltas": {"cart.py": [normal - 0.25], "mail.py": [hostile - 0.5]},
+            "module_synergy": {"cart.py": [0.125]},
+            "scenario_roi": {"normal": [0.25, normal], "hostile_input": [0.5, hostile]},
+            "metrics_history": {
+                "normal:security_score": [0.5, 0.75],
+                "synergy_roi": [0.25, normal], "synergy_revenue": [0.0, -0.125],
+            },
+            "synergy_history": [
+                {"synergy_roi": 0.25, "synergy_revenue": 0.0},
+                {"synergy_roi": normal, "synergy_revenue": -0.125},
+            ],
+            "scenario_synergy": {
+                "normal": [{"synergy_roi": 0.25}],
+                "hostile_input": [{"synergy_roi": hostile}],
+            },
+        })
+    };
+    for (name, value) in [("one", history(0.75, 0.25)), ("two", history(0.5, 0.125))] {
+        fs::create_dir(place.path().join(name)).unwrap();
+        place.write(&format!("{name}/roi_history.json"), &value.to_string());
+    }
+    place
+}
+
+#[test]
+fn rankings_of_two_histories_read_like_this() {
+    let place = histories();
+    let mut told = Vec::new();
+    for command in [
+        &["rank", "scenarios", "one", "two/roi_history.json"][..],
+        &["rank", "synergy", "one", "two"],
+        &["rank", "synergy", "one", "two", "--metric", "revenue"],
+        &["rank", "scenario-synergy", "one", "two"],
+        &["synergy", "metrics", "--file", "one", "--window", "2", "--plot"],
+        &["roi", "rank", "one"],
+    ] {
+        let ran = place.run(command);
+        assert_eq!(ran.code, Some(0), "{command:?}: {}", ran.err);
+        told.push(format!("$ menace {}\n{}", command.join(" "), ran.out));
+    }
+    insta::assert_snapshot!("rankings", told.join("\n"));
+}

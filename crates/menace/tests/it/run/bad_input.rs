@@ -1,0 +1,163 @@
+//! Repositories and machines on which `menace run` can do little: it says so, and does the rest.
+
+use std::fs;
+use std::process::Command;
+
+use serde_json::{Value, json};
+
+use super::{BROAD, broad, failures, repository, run};
+use crate::program::{Place, Ran, SANDBOXES};
+
+#[test]
+fn what_has_nothing_to_call_is_told_at_once() {
+    let empty = repository(&[]);
+    insta::assert_snapshot!("an_empty_repository", run(&empty, &["--repo", "repo"]).err);
+    let other = repository(&[("README.md", "# Nothing\n"), ("main.c", "int main;\n")]);
+    insta::assert_snapshot!("no_python_files", run(&other, &["--repo", "repo"]).err);
+    let nowhere = run(&empty, &["--repo", "nowhere"]);
+    assert_eq!(nowhere.code, Some(2));
+    assert!(nowhere.err.contains("nowhere"), "{}", nowhere.err);
+}
+
+#[test]
+fn a_module_or_a_section_that_does_not_exist_is_told() {
+    let place = repository(&[("desk.py", "def half(n: int) -> int:\n    return n // 2\n")]);
+    for (flag, name) in [("--module", "dsk.py"), ("--section", "desk.py::hlf")] {
+        let ran = run(&place, &["--repo", "repo", flag, name]);
+        assert_eq!(ran.code, Some(2), "{ran:?}");
+        assert!(ran.err.contains(name), "{}", ran.err);
+    }
+}
+
+fn not_importable(report: &Value) -> Vec<(&str, &Value)> {
+    let modules = report["not_importable"].as_array().unwrap().iter();
+    modules.map(|module| (module["module"].as_str().unwrap(), &module["missing"])).collect()
+}
+
+#[test]
+fn a_repository_that_does_not_import_is_told_once_per_module() {
+    let place = repository(&[
+        ("desk.py", "LIMIT = {}['limit']\ndef half(n: int) -> int:\n    return n // 2\n"),
+        ("shelf.py", "import desk\ndef third(n: int) -> int:\n    return n // 3\n"),
+    ]);
+    let report = broad(&place, &["--repo", "repo"]);
+    assert_eq!(not_importable(&report), [("desk.py", &Value::Null), ("shelf.py", &Value::Null)]);
+    let at: Vec<&Value> = failures(&report).iter().map(|failure| &failure["location"]).collect();
+    assert!(at.contains(&&json!("desk.py:1")), "{at:?}");
+    let kinds: Vec<&Value> = failures(&report).iter().map(|failure| &failure["kind"]).collect();
+    assert!(kinds.iter().all(|kind| *kind == "import"), "{kinds:?}");
+}
+
+#[test]
+fn a_package_that_is_not_installed_is_named_once_and_the_rest_runs() {
+    let place = repository(&[
+        ("desk.py", "import no_such_package.part\ndef half(n: int) -> int:\n    return n // 2\n"),
+        ("shelf.py", "def third(n: int) -> int:\n    return n // 3\n"),
+    ]);
+    let report = broad(&place, &["--repo", "repo"]);
+    assert_eq!(not_importable(&report), [("desk.py", &json!("no_such_package"))]);
+    // It is the machine that lacks something, not the code.
+    assert_eq!(failures(&report).len(), 0, "{report}");
+    assert!(report["verdicts"]["returned"].as_u64().is_some_and(|calls| calls > 0), "{report}");
+    let table = run(&place, &[&["--repo", "repo"][..], &BROAD].concat());
+    assert_eq!(table.out.matches("desk.py: ModuleNotFoundError").count(), 1, "{}", table.out);
+    assert!(table.out.contains("repository: no_such_package"), "{}", table.out);
+}
+
+#[test]
+fn files_that_are_no_python_are_told_and_the_rest_runs() {
+    let place = Place::with_fixture("broken");
+    let report = broad(&place, &["--repo", "broken"]);
+    let called = report["coverage"]["called"].as_u64();
+    assert!(called.is_some_and(|called| called > 0), "{report}");
+    let said = report.to_string();
+    assert!(said.contains("pkg/syntax.py"), "{said}");
+}
+
+#[test]
+fn an_interpreter_that_does_not_exist_is_told() {
+    let place = repository(&[("desk.py", "def half(n: int) -> int:\n    return n // 2\n")]);
+    let ran = run(&place, &["--repo", "repo", "--python", "/nowhere/python3"]);
+    assert_eq!(ran.code, Some(2), "{ran:?}");
+    assert!(ran.err.contains("/nowhere/python3"), "{}", ran.err);
+}
+
+#[test]
+fn a_data_directory_that_cannot_be_written_is_told_before_anything_is_called() {
+    let place = repository(&[("desk.py", "def half(n: int) -> int:\n    return n // 2\n")]);
+    place.write("file", "");
+    let ran = run(&place, &["--repo", "repo", "--sandbox-data-dir", "file/data"]);
+    assert!(matches!(ran.code, Some(1 | 2)), "{ran:?}");
+    assert!(ran.err.contains("file/data"), "{}", ran.err);
+    assert_eq!(ran.out, "");
+}
+
+#[test]
+fn a_preset_file_that_cannot_be_read_is_told() {
+    let place = repository(&[("desk.py", "def half(n: int) -> int:\n    return n // 2\n")]);
+    place.write("presets.json", "[{\"CPU_LIMIT\": \"many\"}]");
+    for name in ["presets.json", "nowhere.json"] {
+        let ran = run(&place, &["--repo", "repo", "--preset-file", name]);
+        assert_eq!(ran.code, Some(2), "{ran:?}");
+        assert!(ran.err.contains(name), "{}", ran.err);
+    }
+    let left = fs::read_dir(place.path().join("sandbox_data")).into_iter().flatten().count();
+    assert_eq!(left, 0, "a run that never began left something");
+}
+
+#[test]
+fn what_is_missing_of_an_own_package_is_no_package_that_is_not_installed() {
+    let place = repository(&[]);
+    for directory in ["repo/tools", "repo/shop"] {
+        fs::create_dir(place.path().join(directory)).unwrap();
+    }
+    place.write("repo/shop/__init__.py", "");
+    place.write("repo/shop/cart.py", "def half(n: int) -> int:\n    return n // 2\n");
+    place.write("repo/tools/x.py", "import shop.gone\n\ndef f() -> int:\n    return 1\n");
+    let report = super::broad(&place, &["--repo", "repo", "--module", "tools/x.py"]);
+    assert_eq!(report["not_importable"][0]["missing"], serde_json::Value::Null, "{report}");
+    assert_eq!(report["failures"][0]["kind"], "import", "{report}");
+}
+
+/// Answers as Python 2 does when it is asked for its isolated mode. A script would not do: it would
+/// be asked for the program behind it.
+const ANCIENT: &str = "\
+#include <stdio.h>
+int main(void) { fputs(\"Unknown option: -I\\n\", stderr); return 2; }
+";
+
+#[test]
+fn an_interpreter_that_is_too_old_is_told_with_what_is_needed() {
+    let place = repository(&[("desk.py", "def half(n: int) -> int:\n    return n // 2\n")]);
+    place.write("ancient.c", ANCIENT);
+    let python2 = place.path().join("python2");
+    let mut compiler = Command::new("cc");
+    compiler.arg(place.path().join("ancient.c")).arg("-o").arg(&python2);
+    assert!(compiler.status().expect("whatever links Rust compiles C").success());
+    let python2 = python2.to_str().unwrap();
+    let ran = run(&place, &["--repo", "repo", "--python", python2]);
+    assert_eq!(ran.code, Some(2), "{ran:?}");
+    assert!(ran.err.contains("Python 2") && ran.err.contains("3.8 or newer"), "{}", ran.err);
+    assert_eq!(ran.out, "");
+}
+
+#[test]
+fn a_full_disk_is_told_and_what_was_stored_before_is_still_there() {
+    assert!(nix::unistd::geteuid().is_root(), "only root can mount a small disk: run this as root");
+    let place =
+        repository(&[("desk.py", "def first(names: list[str]) -> str:\n    return names[0]\n")]);
+    fs::create_dir(place.path().join("data")).unwrap();
+    // The first run has room; the second finds none.
+    let script = "mount -t tmpfs -o size=4m none data && \"$0\" \"$@\" >/dev/null && \
+                  { dd if=/dev/zero of=data/filler bs=4k 2>/dev/null; \"$0\" \"$@\"; echo ended $?; \
+                  rm data/filler; \"$0\" failures --sandbox-data-dir data; }";
+    let menace = env!("CARGO_BIN_EXE_menace");
+    let data = ["--sandbox-data-dir", "data", "--repo", "repo"];
+    let started = ["--mount", "sh", "-c", script, menace, "run"];
+    let arguments = [&started[..], &super::SEED, &BROAD, &data].concat();
+    let mut command = place.started(Command::new("unshare"), &arguments);
+    let ran = Ran::from(command.envs(SANDBOXES).output().unwrap());
+    assert!(ran.err.contains("free some"), "{ran:?}");
+    assert!(ran.out.contains("ended 1") || ran.out.contains("ended 2"), "{ran:?}");
+    assert!(ran.out.contains("desk.py:2"), "{ran:?}");
+}

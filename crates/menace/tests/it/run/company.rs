@@ -1,0 +1,55 @@
+//! Sections together in one interpreter, and what they are worth there.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use super::{broad, repository};
+
+const SHARED: &str = "LIMITS = {'most': 3}\n";
+const CLEAR: &str = "\
+from shared import LIMITS
+
+
+def clear(n: int) -> int:
+    LIMITS.clear()
+    return n
+";
+const MOST: &str = "\
+from shared import LIMITS
+
+
+def most(n: int) -> int:
+    return min(n, LIMITS['most'])
+";
+
+#[test]
+fn sections_that_disturb_each_other_are_told_and_cost_roi_under_every_scenario() {
+    let place = repository(&[("shared.py", SHARED), ("desk.py", CLEAR), ("shelf.py", MOST)]);
+    let report = broad(&place, &["--repo", "repo"]);
+    let told = report["discrepancies"].to_string();
+    let disturbed = "shelf.py::most returns alone, and raised in company: KeyError: 'most'";
+    assert!(told.contains(disturbed), "{told}");
+    let synergy = &report["synergy"];
+    assert!(synergy["synergy_roi"].as_f64() < Some(0.0), "{synergy}");
+    assert!(synergy["synergy_reliability"].as_f64() < Some(0.0), "{synergy}");
+    // Both reach all of their lines, together as alone.
+    assert_eq!(synergy["synergy_adaptability"], json!(0.0), "{synergy}");
+    let names =
+        ["resilience", "shannon_entropy", "maintainability", "code_quality", "security_score"];
+    for name in names {
+        assert!(synergy[format!("synergy_{name}")].is_number(), "{name}: {synergy}");
+    }
+    // More text has more kinds of tokens.
+    assert!(synergy["synergy_shannon_entropy"].as_f64() > Some(0.0), "{synergy}");
+
+    let text = fs::read_to_string(place.path().join("sandbox_data/roi_history.json")).unwrap();
+    let history: Value = serde_json::from_str(&text).unwrap();
+    let scenarios = history["scenario_synergy"].as_object().unwrap();
+    assert!(scenarios.contains_key("normal") && scenarios.len() > 2, "{scenarios:?}");
+    let hostile = &scenarios["hostile_input"][0];
+    assert!(hostile["synergy_resilience"].is_number(), "{hostile}");
+    assert_eq!(history["module_synergy"].as_object().unwrap().len(), 2, "{history}");
+    let ranked = place.run(&["rank", "scenario-synergy", "sandbox_data"]);
+    assert!(ranked.out.contains("hostile_input"), "{ranked:?}");
+}
