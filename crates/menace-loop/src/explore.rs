@@ -202,22 +202,20 @@ fn generation(
         let call = generations[at][index].clone();
         job(&subjects[at].spec, call)
     });
-    let made = |position: usize, outcome| {
+    let asked = |position: usize| {
         let (at, index) = places[position];
         let explorer = &subjects[at].explorer;
-        Made {
-            section: &explorer.section().id,
-            number: numbers[at] + index,
-            is_timing: explorer.is_timing(),
-            call: &generations[at][index],
-            outcome,
-        }
+        let section = &explorer.section().id;
+        (section, numbers[at] + index, explorer.is_timing(), &generations[at][index])
     };
-    let outcomes = caller
-        .make(jobs.collect(), |position, outcome| witness.ended(made(position, outcome)))?;
+    let outcomes = caller.make(jobs.collect(), |position, outcome| {
+        let (section, number, is_timing, call) = asked(position);
+        witness.ended(Made { section, number, is_timing, call, outcome });
+    })?;
     for (position, outcome) in outcomes.iter().enumerate() {
+        let (section, number, is_timing, call) = asked(position);
         if let Some(outcome) = outcome {
-            witness.made(made(position, outcome));
+            witness.made(Made { section, number, is_timing, call, outcome });
         }
     }
     let mut rest = outcomes.as_slice();
