@@ -4,6 +4,7 @@
 //! Invariant: outcomes come back in the order of the jobs, whoever was done first; a missing one
 //! means that the time was up before its turn.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use menace_model::{Call, Confinement, Outcome};
@@ -17,12 +18,12 @@ const GRACE: Duration = Duration::from_secs(10);
 /// How calls are made.
 #[derive(Debug, Clone)]
 pub(crate) struct Caller<'a> {
-    pub backend: &'a dyn Backend,
-    pub workers: usize,
+    /// Sandboxes, warm from one time that calls are made to the next.
+    pool: Arc<Pool<'a>>,
     /// Ends everything: Ctrl-C.
-    pub cancel: Cancel,
+    cancel: Cancel,
     /// No call is begun after this.
-    pub deadline: Option<Instant>,
+    deadline: Option<Instant>,
 }
 
 /// The interpreter that a call wants, made of one that its module can be called in.
@@ -36,7 +37,16 @@ pub(crate) fn job(spec: &WarmSpec, call: Call) -> Job {
     Job { spec, call }
 }
 
-impl Caller<'_> {
+impl<'a> Caller<'a> {
+    pub(crate) fn new(
+        backend: &'a dyn Backend,
+        workers: usize,
+        cancel: Cancel,
+        deadline: Option<Instant>,
+    ) -> Self {
+        Self { pool: Arc::new(Pool::new(backend, workers)), cancel, deadline }
+    }
+
     /// For a second look at what was found, also when the time has just run out.
     pub(crate) fn patient(&self) -> Self {
         let deadline = self.deadline.map(|deadline| deadline.max(Instant::now()) + GRACE);
@@ -63,8 +73,7 @@ impl Caller<'_> {
             let mut lost: Vec<usize> = Vec::new();
             let mut failure = None;
             let again: Vec<Job> = if attempt < ATTEMPTS { these.clone() } else { Vec::new() };
-            let pool = Pool::new(self.backend, self.workers, late.clone());
-            pool.run(these, |number, result| {
+            self.pool.run(&late, these, |number, result| {
                 if self.cancel.is_cancelled() || self.is_late() {
                     late.cancel();
                 }

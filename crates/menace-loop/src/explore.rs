@@ -122,7 +122,7 @@ pub fn explore(
         }
     }
     let (workers, cancel) = (exploration.workers, exploration.cancel.clone());
-    let caller = Caller { backend, workers, cancel, deadline: None };
+    let caller = Caller::new(backend, workers, cancel, None);
     deepen(&caller, &mut subjects, &mut Lessons::default(), &mut witness)?;
     let explored = subjects.into_iter().map(|subject| Explored {
         section: subject.explorer.section().id.clone(),

@@ -74,7 +74,7 @@ impl Plugin {
     }
 
     /// An interpreter that has imported it, once it is needed.
-    pub(crate) fn warm(&self) -> Result<Box<dyn Warm + '_>, SandboxError> {
+    pub(crate) fn warm(&self) -> Result<Box<dyn Warm>, SandboxError> {
         self.backend.warm(&WarmSpec::new(Some(self.module.clone())))
     }
 

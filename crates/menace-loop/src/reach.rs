@@ -122,7 +122,7 @@ fn run(
     plan: &Reach,
     subjects: &mut [Subject<'_>],
 ) -> Result<(), SandboxError> {
-    let pool = Pool::new(backend, plan.workers, plan.cancel.clone());
+    let pool = Pool::new(backend, plan.workers);
     let mut lessons = Lessons::default();
     for round in 0..plan.calls.div_ceil(plan.round.max(1)) {
         let mut jobs = Vec::new();
@@ -137,7 +137,7 @@ fn run(
         }
         let mut outcomes: Vec<Option<Outcome>> = vec![None; places.len()];
         let mut failed = None;
-        pool.run(jobs, |position, result| match result {
+        pool.run(&plan.cancel, jobs, |position, result| match result {
             Ok(outcome) => outcomes[position] = Some(outcome),
             Err(error) => failed = failed.take().or(Some(error)),
         });

@@ -224,10 +224,10 @@ impl Bench {
             for workers in [1, 2] {
                 let jobs = (0..POOL_CALLS)
                     .map(|_| Job { spec: spec(), call: Self::call(name, args.clone()) });
-                let pool = Pool::new(&self.backend, workers, Cancel::default());
+                let pool = Pool::new(&self.backend, workers);
                 let start = Instant::now();
                 let mut returned = 0;
-                pool.run(jobs, |_, outcome| {
+                pool.run(&Cancel::default(), jobs, |_, outcome| {
                     returned += usize::from(outcome.expect("a call").verdict == Verdict::Returned);
                 });
                 assert_eq!(returned, POOL_CALLS);

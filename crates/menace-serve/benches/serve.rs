@@ -300,6 +300,7 @@ fn summary(id: &str, failures: &[Failure]) -> RunReport {
         decided: None,
         sections: 10,
         calls: 100,
+        timing_calls: 0,
         coverage: CoverageReport { called: 10, unreachable: 0, lines: 0.9 },
         verdicts: BTreeMap::from([(Verdict::Returned, 80), (Verdict::Raised, 20)]),
         roi: 0.5,

@@ -71,7 +71,7 @@ impl<'a> Trials<'a> {
             spec.module = None;
         }
         Ok(Self {
-            caller: Caller { backend, workers, cancel, deadline: None },
+            caller: Caller::new(backend, workers, cancel, None),
             spec,
             names: section.params.iter().map(|param| param.name.clone()).collect(),
             section,

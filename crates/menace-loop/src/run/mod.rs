@@ -143,12 +143,7 @@ pub fn run(run: &Run<'_>, view: &mut dyn Watch) -> Result<RunReport, RunError> {
         started_ms: now_ms(),
         settings: settings_of(run),
     })?;
-    let caller = Caller {
-        backend: run.backend,
-        workers: run.workers,
-        cancel: run.cancel.clone(),
-        deadline: run.deadline,
-    };
+    let caller = Caller::new(run.backend, run.workers, run.cancel.clone(), run.deadline);
     for cycle in 0..run.cycles {
         let flagged = keep.flagged(run, &mut told)?;
         let wanted = Unflagged { wanted: run.wanted, flagged: &flagged };

@@ -17,10 +17,10 @@ pub trait Backend: fmt::Debug + Send + Sync {
 
     /// Prepares to call sections of one module again and again. Cheap: what costs happens with the
     /// first call.
-    fn warm<'a>(&'a self, spec: &WarmSpec) -> Result<Box<dyn Warm + 'a>, SandboxError>;
+    fn warm(&self, spec: &WarmSpec) -> Result<Box<dyn Warm>, SandboxError>;
 
     /// The same, with no more than one sandbox: for who keeps the processors busy anyway.
-    fn warm_alone<'a>(&'a self, spec: &WarmSpec) -> Result<Box<dyn Warm + 'a>, SandboxError> {
+    fn warm_alone(&self, spec: &WarmSpec) -> Result<Box<dyn Warm>, SandboxError> {
         self.warm(spec)
     }
 }

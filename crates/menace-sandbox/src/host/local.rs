@@ -24,6 +24,12 @@ const GUEST: Identity = Identity { uid: 1_299_475_790, gid: 1_299_475_790 };
 /// Runs calls on this machine.
 #[derive(Debug)]
 pub struct LocalBackend {
+    source: Arc<Source>,
+}
+
+/// Where sandboxes come from.
+#[derive(Debug)]
+pub(crate) struct Source {
     starter: Arc<Starter>,
     nursery: Nursery,
 }
@@ -56,10 +62,17 @@ impl LocalBackend {
         }
         let groups = cgroup::available();
         let starter = Starter { options, tier, groups, proved: Mutex::new(Vec::new()) };
-        Ok(Self { starter: Arc::new(starter), nursery: Nursery::default() })
+        let source = Source { starter: Arc::new(starter), nursery: Nursery::default() };
+        Ok(Self { source: Arc::new(source) })
     }
 
     pub fn options(&self) -> &Options {
+        self.source.options()
+    }
+}
+
+impl Source {
+    pub(crate) fn options(&self) -> &Options {
         &self.starter.options
     }
 
@@ -179,19 +192,19 @@ fn told(purged: cgroup::Result<Purged>) -> (usize, Vec<String>) {
 
 impl Backend for LocalBackend {
     fn tier(&self) -> Tier {
-        self.starter.tier
+        self.source.starter.tier
     }
 
     fn anticipate(&self, spec: &WarmSpec) {
-        self.nursery.raise(&self.starter, spec);
+        self.source.nursery.raise(&self.source.starter, spec);
     }
 
-    fn warm<'a>(&'a self, spec: &WarmSpec) -> Result<Box<dyn Warm + 'a>, SandboxError> {
-        Ok(Box::new(Session::new(self, spec.clone(), false)))
+    fn warm(&self, spec: &WarmSpec) -> Result<Box<dyn Warm>, SandboxError> {
+        Ok(Box::new(Session::new(Arc::clone(&self.source), spec.clone(), false)))
     }
 
-    fn warm_alone<'a>(&'a self, spec: &WarmSpec) -> Result<Box<dyn Warm + 'a>, SandboxError> {
-        Ok(Box::new(Session::new(self, spec.clone(), true)))
+    fn warm_alone(&self, spec: &WarmSpec) -> Result<Box<dyn Warm>, SandboxError> {
+        Ok(Box::new(Session::new(Arc::clone(&self.source), spec.clone(), true)))
     }
 }
 

@@ -1,9 +1,10 @@
 //! Keeps as many sandboxes busy as there are workers.
 //!
-//! A worker stays with a module as long as there are calls of it, since its interpreter is warm.
+//! A worker stays with a module as long as there are calls of it, since its interpreter is warm; what it
+//! leaves stays warm for a while, for whoever comes back to that module, also in a later run.
 
 use std::collections::VecDeque;
-use std::sync::{Mutex, PoisonError, mpsc};
+use std::sync::{Mutex, MutexGuard, PoisonError, mpsc};
 
 use menace_model::{Call, Outcome};
 
@@ -24,12 +25,23 @@ const LARGEST_BATCH: usize = 32;
 /// How many batches each worker should get at least, so that they end at about the same time.
 const BATCHES_PER_WORKER: usize = 4;
 
+/// Sandboxes that nobody uses, for each worker: a module has about so many ways to be called in.
+const IDLE_PER_WORKER: usize = 4;
+
 /// Runs calls on several sandboxes at once.
 #[derive(Debug)]
 pub struct Pool<'a> {
     backend: &'a dyn Backend,
     workers: usize,
-    cancel: Cancel,
+    /// The one that was used last comes last.
+    idle: Mutex<VecDeque<Ready>>,
+}
+
+/// An interpreter that has made calls, and can make more.
+#[derive(Debug)]
+struct Ready {
+    spec: WarmSpec,
+    warm: Box<dyn Warm>,
 }
 
 /// Consecutive calls that can share an interpreter.
@@ -40,13 +52,15 @@ struct Batch {
 }
 
 impl<'a> Pool<'a> {
-    pub fn new(backend: &'a dyn Backend, workers: usize, cancel: Cancel) -> Self {
-        Self { backend, workers: workers.max(1), cancel }
+    pub fn new(backend: &'a dyn Backend, workers: usize) -> Self {
+        Self { backend, workers: workers.max(1), idle: Mutex::new(VecDeque::new()) }
     }
 
-    /// Runs all jobs; `done` hears of each by its position, in the order in which they end.
+    /// Runs all jobs; `done` hears of each by its position, in the order in which they end. No job is
+    /// begun once `cancel` is, and no sandbox is kept then.
     pub fn run(
         &self,
+        cancel: &Cancel,
         jobs: impl IntoIterator<Item = Job>,
         mut done: impl FnMut(usize, Result<Outcome, SandboxError>),
     ) {
@@ -57,48 +71,74 @@ impl<'a> Pool<'a> {
         std::thread::scope(|scope| {
             for _ in 0..self.workers {
                 let (sender, queue) = (sender.clone(), &queue);
-                scope.spawn(move || self.work(queue, &sender));
+                scope.spawn(move || self.work(cancel, queue, &sender));
             }
             drop(sender);
             for (index, result) in results {
                 done(index, result);
             }
         });
+        if cancel.is_cancelled() {
+            self.idle().clear();
+        }
     }
 
     fn work(
         &self,
+        cancel: &Cancel,
         queue: &Mutex<VecDeque<Batch>>,
         results: &mpsc::Sender<(usize, Result<Outcome, SandboxError>)>,
     ) {
-        let mut warm: Option<(WarmSpec, Box<dyn Warm + '_>)> = None;
-        while let Some(batch) = next(queue, warm.as_ref().map(|(spec, _)| spec)) {
-            let is_warm = warm.as_ref().is_some_and(|(spec, _)| *spec == batch.spec);
-            if !is_warm {
-                warm = None;
+        let mut ready: Option<Ready> = None;
+        while let Some(batch) = next(queue, ready.as_ref().map(|ready| &ready.spec)) {
+            if ready.as_ref().is_none_or(|ready| ready.spec != batch.spec) {
+                self.put_back(ready.take());
+                ready = self.take(&batch.spec);
             }
-            if let Some(spec) = upcoming(queue, &batch.spec) {
+            if let Some(spec) = upcoming(queue, &batch.spec)
+                && !self.idle().iter().any(|idle| idle.spec == spec)
+            {
                 self.backend.anticipate(&spec);
             }
             for (index, call) in &batch.calls {
-                if self.cancel.is_cancelled() {
+                if cancel.is_cancelled() {
                     return;
                 }
-                let result = match &mut warm {
-                    Some((_, warm)) => warm.run(call),
-                    None => self
-                        .backend
-                        .warm_alone(&batch.spec)
-                        .and_then(|fresh| warm.insert((batch.spec.clone(), fresh)).1.run(call)),
+                let result = match &mut ready {
+                    Some(ready) => ready.warm.run(call),
+                    None => self.backend.warm_alone(&batch.spec).and_then(|warm| {
+                        ready.insert(Ready { spec: batch.spec.clone(), warm }).warm.run(call)
+                    }),
                 };
                 if result.is_err() {
-                    warm = None;
+                    ready = None;
                 }
                 if results.send((*index, result)).is_err() {
                     return;
                 }
             }
         }
+        self.put_back(ready);
+    }
+
+    fn idle(&self) -> MutexGuard<'_, VecDeque<Ready>> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn take(&self, spec: &WarmSpec) -> Option<Ready> {
+        let mut idle = self.idle();
+        let at = idle.iter().rposition(|ready| ready.spec == *spec)?;
+        idle.remove(at)
+    }
+
+    fn put_back(&self, ready: Option<Ready>) {
+        let mut idle = self.idle();
+        idle.extend(ready);
+        let spare = idle.len().saturating_sub(self.workers * IDLE_PER_WORKER);
+        let ended: Vec<Ready> = idle.drain(..spare).collect();
+        drop(idle);
+        // Ending one takes a while.
+        drop(ended);
     }
 }
 

@@ -4,12 +4,13 @@
 //! cannot copy (a thread, a socket), each call gets a fresh import.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::thread::JoinHandle;
 
 use menace_model::{Call, How, Outcome};
 
 use super::backend::Warm;
-use super::local::LocalBackend;
+use super::local::Source;
 use super::options::WarmSpec;
 use super::report::{self, Context};
 use super::sandbox::Sandbox;
@@ -20,8 +21,8 @@ use crate::wire::messages::Report;
 const CALLS_BEFORE_SECOND: u32 = 8;
 
 #[derive(Debug)]
-pub(crate) struct Session<'a> {
-    backend: &'a LocalBackend,
+pub(crate) struct Session {
+    source: Arc<Source>,
     spec: WarmSpec,
     /// With the module imported; they take turns.
     warm: VecDeque<Sandbox>,
@@ -47,11 +48,11 @@ enum Second {
     Tried,
 }
 
-impl<'a> Session<'a> {
+impl Session {
     /// `alone`: with one sandbox, whatever comes.
-    pub(crate) fn new(backend: &'a LocalBackend, spec: WarmSpec, alone: bool) -> Self {
+    pub(crate) fn new(source: Arc<Source>, spec: WarmSpec, alone: bool) -> Self {
         Self {
-            backend,
+            source,
             spec,
             warm: VecDeque::new(),
             second: if alone { Second::Tried } else { Second::Later(CALLS_BEFORE_SECOND) },
@@ -73,14 +74,14 @@ impl<'a> Session<'a> {
             self.think_of_second();
             return Ok(true);
         }
-        let mut sandbox = self.backend.start(&self.spec)?;
+        let mut sandbox = self.source.start(&self.spec)?;
         let mut report = sandbox.import(module, &self.spec.limits)?;
         if report.spent.is_some() {
             self.broken = Some(Box::new((report, sandbox.ready.repo.clone())));
             return Ok(false);
         }
         self.keeps = std::mem::take(&mut report.keeps);
-        let mut context = Context::new(&sandbox.ready.repo, &self.backend.options().repo, call);
+        let mut context = Context::new(&sandbox.ready.repo, &self.source.options().repo, call);
         context.during_import = true;
         let violations = report::outcome(&report, &context).violations;
         self.tried = violations.iter().map(|tried| tried.detail.clone()).collect();
@@ -92,7 +93,7 @@ impl<'a> Session<'a> {
     fn think_of_second(&mut self) {
         self.second = match std::mem::replace(&mut self.second, Second::Tried) {
             Second::Later(0) => {
-                let (starter, spec) = (self.backend.starter(), self.spec.clone());
+                let (starter, spec) = (self.source.starter(), self.spec.clone());
                 Second::OnItsWay(std::thread::spawn(move || {
                     let mut sandbox = starter.start(&spec).ok()?;
                     let report = sandbox.import(spec.module.as_ref()?, &spec.limits).ok()?;
@@ -111,10 +112,10 @@ impl<'a> Session<'a> {
     fn run_blank(&mut self, call: &Call) -> Result<Outcome, SandboxError> {
         let mut sandbox = match self.blank.take() {
             Some(sandbox) => sandbox,
-            None => self.backend.start(&self.spec)?,
+            None => self.source.start(&self.spec)?,
         };
         let report = sandbox.call(call, false)?;
-        let context = Context::new(&sandbox.ready.repo, &self.backend.options().repo, call);
+        let context = Context::new(&sandbox.ready.repo, &self.source.options().repo, call);
         let outcome = report::outcome(&report, &context);
         if report.spent.is_none() {
             self.blank = Some(sandbox);
@@ -123,7 +124,7 @@ impl<'a> Session<'a> {
     }
 }
 
-impl Warm for Session<'_> {
+impl Warm for Session {
     fn run(&mut self, call: &Call) -> Result<Outcome, SandboxError> {
         if call.target.how == How::Module || self.spec.module.is_none() {
             return self.run_blank(call);
@@ -133,7 +134,7 @@ impl Warm for Session<'_> {
                 return Err(SandboxError::Protocol("an import that neither worked nor failed"));
             };
             let (report, repo) = &**broken;
-            let mut context = Context::new(repo, &self.backend.options().repo, call);
+            let mut context = Context::new(repo, &self.source.options().repo, call);
             context.during_import = true;
             return Ok(report::outcome(report, &context));
         }
@@ -153,7 +154,7 @@ impl Warm for Session<'_> {
                 return again;
             }
         };
-        let context = Context::new(&sandbox.ready.repo, &self.backend.options().repo, call);
+        let context = Context::new(&sandbox.ready.repo, &self.source.options().repo, call);
         let mut outcome = report::outcome(&report, &context);
         let tried =
             self.tried.iter().map(|what| format!("its import tried what is forbidden: {what}"));
@@ -173,7 +174,7 @@ impl Warm for Session<'_> {
     }
 }
 
-impl Drop for Session<'_> {
+impl Drop for Session {
     fn drop(&mut self) {
         if let Second::OnItsWay(start) = std::mem::replace(&mut self.second, Second::Tried) {
             drop(start.join());

@@ -36,18 +36,34 @@ pub(super) struct Venv {
     pub(super) untrusted: bool,
 }
 
+/// An interpreter that is looked at when its turn comes: looking behind a shim takes long.
+#[derive(Debug)]
+pub(super) enum Candidate<'a> {
+    Flag(&'a Path),
+    Other(PathBuf, Origin),
+}
+
+impl Candidate<'_> {
+    pub(super) fn look(self, search: &Search<'_>) -> Result<Found, Error> {
+        match self {
+            Self::Flag(flag) => flagged(search, flag),
+            Self::Other(path, origin) => found(search, &path, origin),
+        }
+    }
+}
+
 /// The candidates, best first; each may turn out to be unfit when it is asked. A broken choice of the
 /// user or of the repository is an error, not a reason to look further.
-pub(super) fn candidates(search: &Search<'_>) -> Result<Vec<Result<Found, Error>>, Error> {
+pub(super) fn candidates<'a>(search: &Search<'a>) -> Result<Vec<Candidate<'a>>, Error> {
     if let Some(flag) = search.python {
-        return Ok(vec![flagged(search, flag)]);
+        return Ok(vec![Candidate::Flag(flag)]);
     }
     let mut tried = Vec::new();
     for name in [".venv", "venv"] {
         let directory = search.repository.join(name);
         let executable = directory.join("bin/python");
         if directory.join("pyvenv.cfg").is_file() {
-            return Ok(vec![found(search, &executable, Origin::Venv)]);
+            return Ok(vec![Candidate::Other(executable, Origin::Venv)]);
         }
         tried.push(if directory.is_dir() {
             format!("`{}` (not a virtual environment: it has no pyvenv.cfg)", directory.display())
@@ -56,7 +72,7 @@ pub(super) fn candidates(search: &Search<'_>) -> Result<Vec<Result<Found, Error>
         });
     }
     let on_path = ["python3", "python"].iter().flat_map(|name| on_path(search, OsStr::new(name)));
-    let on_path: Vec<_> = on_path.map(|path| found(search, &path, Origin::Path)).collect();
+    let on_path: Vec<_> = on_path.map(|path| Candidate::Other(path, Origin::Path)).collect();
     if on_path.is_empty() {
         let path = search.path.to_string_lossy();
         tried.push(format!("`python3` and `python` on the PATH ({path})"));

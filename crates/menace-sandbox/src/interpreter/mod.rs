@@ -102,7 +102,7 @@ impl Interpreter {
         let mut refused: Option<Error> = None;
         let mut passed_by = Vec::new();
         for candidate in find::candidates(search)? {
-            match candidate.and_then(|found| Self::describe(search, found)) {
+            match candidate.look(search).and_then(|found| Self::describe(search, found)) {
                 Ok(mut interpreter) => {
                     interpreter.warnings.extend(passed_by);
                     return Ok(interpreter);

@@ -329,6 +329,18 @@ fn a_shim_is_asked_once_and_the_binary_behind_it_is_used() {
 }
 
 #[test]
+fn nobody_looks_behind_a_shim_whose_turn_does_not_come() {
+    let world = World::new();
+    let asked = world.at("asked");
+    let shim = format!("#!/bin/sh\necho \"$0\" >> {}\nexec {SYSTEM} \"$@\"\n", asked.display());
+    let first = world.script("shims/python3", &shim);
+    world.script("shims/python", &shim);
+    let path = format!("{}:/bin", world.at("shims").display());
+    assert_eq!(world.find(None, &path).unwrap().executable, Path::new(SYSTEM));
+    assert_eq!(fs::read_to_string(asked).unwrap().trim(), first.to_str().unwrap());
+}
+
+#[test]
 fn a_link_to_a_version_manager_is_a_shim_too() {
     let world = World::new();
     let manager = format!("#!/bin/sh\nexec {SYSTEM} \"$@\"\n");

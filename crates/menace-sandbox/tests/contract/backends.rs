@@ -42,19 +42,19 @@ mod sloppy {
             self.inner.tier()
         }
 
-        fn warm<'a>(&'a self, spec: &WarmSpec) -> Result<Box<dyn Warm + 'a>, SandboxError> {
+        fn warm(&self, spec: &WarmSpec) -> Result<Box<dyn Warm>, SandboxError> {
             let inner = self.inner.warm(spec)?;
             Ok(Box::new(SloppyWarm { inner, litter: self.litter.clone() }))
         }
     }
 
     #[derive(Debug)]
-    struct SloppyWarm<'a> {
-        inner: Box<dyn Warm + 'a>,
+    struct SloppyWarm {
+        inner: Box<dyn Warm>,
         litter: PathBuf,
     }
 
-    impl Warm for SloppyWarm<'_> {
+    impl Warm for SloppyWarm {
         fn run(&mut self, call: &Call) -> Result<Outcome, SandboxError> {
             let outcome = self.inner.run(call)?;
             fs::write(&self.litter, "litter").expect("writable");

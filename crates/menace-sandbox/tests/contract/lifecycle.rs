@@ -20,6 +20,7 @@ crate::on_every_tier![
     what_is_cancelled_stays_cancelled,
     a_killed_init_is_an_error_and_leaves_nothing,
     a_pool_returns_every_result_by_its_index,
+    a_second_run_of_a_pool_finds_its_sandboxes_warm,
     a_pool_makes_as_many_calls_at_once_as_it_has_workers,
     what_is_anticipated_is_started_and_used,
     a_cancelled_pool_ends_at_once,
@@ -137,7 +138,7 @@ fn a_killed_init_is_an_error_and_leaves_nothing(tier: Tier) {
 
 fn a_pool_returns_every_result_by_its_index(tier: Tier) {
     let bench = Bench::new(tier, GUEST);
-    let pool = Pool::new(bench.backend(), 2, Cancel::default());
+    let pool = Pool::new(bench.backend(), 2);
     let spec = bench.spec();
     let mut strict = bench.spec();
     strict.security_level = 5;
@@ -152,7 +153,7 @@ fn a_pool_returns_every_result_by_its_index(tier: Tier) {
     });
     let mut results: Vec<Option<Value>> = vec![None; 40];
     let mut seen = 0;
-    pool.run(jobs.collect::<Vec<_>>(), |index, result| {
+    pool.run(&Cancel::default(), jobs.collect::<Vec<_>>(), |index, result| {
         seen += 1;
         let outcome = result.expect("no error of ours");
         results[index] = Some(match outcome.verdict {
@@ -166,6 +167,28 @@ fn a_pool_returns_every_result_by_its_index(tier: Tier) {
         let expected = if index % 10 == 3 { Value::None } else { Value::Int((index % 4) << 20) };
         assert_eq!(result, Some(expected), "number {index}");
     }
+}
+
+fn a_second_run_of_a_pool_finds_its_sandboxes_warm(tier: Tier) {
+    let bench = Bench::new(tier, GUEST);
+    let pool = Pool::new(bench.backend(), 1);
+    let mut strict = bench.spec();
+    strict.security_level = 5;
+    let specs = [bench.spec(), strict];
+    let run = || {
+        let jobs = specs.iter().map(|spec| Job { spec: spec.clone(), call: ask("fine").0 });
+        pool.run(&Cancel::default(), jobs.collect::<Vec<_>>(), |_, result| {
+            assert_eq!(result.expect("no error of ours").verdict, Verdict::Returned);
+        });
+        let mut sandboxes = host::children(std::process::id());
+        sandboxes.sort_unstable();
+        sandboxes
+    };
+    let first = run();
+    assert_eq!(first.len(), specs.len(), "{first:?}");
+    assert_eq!(run(), first);
+    drop(pool);
+    assert_eq!(host::descendants(), Vec::<String>::new());
 }
 
 /// Sandboxes of this process, once there are so many.
@@ -184,11 +207,11 @@ fn sandboxes(count: usize) -> Vec<u32> {
 fn a_pool_makes_as_many_calls_at_once_as_it_has_workers(tier: Tier) {
     let cancel = Cancel::default();
     let bench = Bench::with_options(tier, GUEST, |options| options.cancel = cancel.clone());
-    let pool = Pool::new(bench.backend(), 3, cancel.clone());
+    let pool = Pool::new(bench.backend(), 3);
     let sleep = ask("sleep").with([Value::Int(60)]).timeout(60_000);
     let jobs = vec![Job { spec: bench.spec(), call: sleep.0 }; 3];
     std::thread::scope(|scope| {
-        scope.spawn(|| pool.run(jobs, |_, result| assert!(result.is_err(), "{result:?}")));
+        scope.spawn(|| pool.run(&cancel, jobs, |_, result| assert!(result.is_err(), "{result:?}")));
         // None of the calls ends before all of them have begun.
         assert_eq!(sandboxes(3).len(), 3);
         cancel.cancel();
@@ -209,13 +232,13 @@ fn what_is_anticipated_is_started_and_used(tier: Tier) {
 fn a_cancelled_pool_ends_at_once(tier: Tier) {
     let cancel = Cancel::default();
     let bench = Bench::with_options(tier, GUEST, |options| options.cancel = cancel.clone());
-    let pool = Pool::new(bench.backend(), 2, cancel.clone());
+    let pool = Pool::new(bench.backend(), 2);
     let sleep = ask("sleep").with([Value::Int(60)]).timeout(60_000);
     let jobs: Vec<Job> =
         (0..70).map(|_| Job { spec: bench.spec(), call: sleep.0.clone() }).collect();
     std::thread::scope(|scope| {
         let run = scope.spawn(|| {
-            pool.run(jobs, |_, result| assert!(result.is_err(), "{result:?}"));
+            pool.run(&cancel, jobs, |_, result| assert!(result.is_err(), "{result:?}"));
             Instant::now()
         });
         wait_for_a_call();

@@ -29,10 +29,10 @@ fn mixed(number: usize) -> Ask {
 }
 
 fn round(bench: &Bench) {
-    let pool = Pool::new(bench.backend(), WORKERS, Cancel::default());
+    let pool = Pool::new(bench.backend(), WORKERS);
     let jobs = (0..ROUND).map(|number| Job { spec: bench.spec(), call: mixed(number).0 });
     let mut done = 0;
-    pool.run(jobs.collect::<Vec<_>>(), |_, result| {
+    pool.run(&Cancel::default(), jobs.collect::<Vec<_>>(), |_, result| {
         result.expect("a guest is never an error");
         done += 1;
     });

@@ -172,6 +172,7 @@ fn summary(id: &str, roi: f64, words: Words, failures: &[Failure]) -> RunReport 
         decided: Some(decided()),
         sections: 2,
         calls: 8,
+        timing_calls: 0,
         coverage: CoverageReport { called: 2, unreachable: 0, lines: 0.9 },
         verdicts: BTreeMap::from([(Verdict::Returned, 6), (Verdict::Raised, 2)]),
         roi,

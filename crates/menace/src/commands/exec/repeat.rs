@@ -118,7 +118,7 @@ pub(super) fn run(
     let work = (0..calls).map(|_| Job { spec: spec.clone(), call: call.clone() });
     // Not the one that Ctrl-C uses: a failure is no wish of the user's.
     let rest = Cancel::default();
-    Pool::new(backend, jobs, rest.clone()).run(work, |_, result| match result {
+    Pool::new(backend, jobs).run(&rest, work, |_, result| match result {
         Ok(outcome) => {
             done += 1;
             progress.report(done, calls as usize);
