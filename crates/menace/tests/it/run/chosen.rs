@@ -19,6 +19,16 @@ def plugged(number: int) -> bool:
     if number != 42:
         raise SystemError
     return True
+
+class Drawer:
+    def __init__(self, label: str):
+        self.label = label
+
+    def put(self, number: int, times: int) -> int:
+        return number * times
+
+    def find(self, number: int) -> str:
+        return self.label + str(number)
 ";
 
 const PLUGIN: &str = "\
@@ -64,6 +74,11 @@ fn preset_files_take_turns_and_are_completed() {
         let other = if cycle == 0 { "second" } else { "first" };
         assert!(!found.contains(other), "{found:?}");
     }
+    // Who makes mistakes has an instance to make them with.
+    let misused = |one: &&Calls| one.intent == "misuse" && one.section.contains("Drawer.");
+    let misused: Vec<&Calls> = calls.iter().filter(misused).collect();
+    assert!(misused.len() > 2, "{calls:?}");
+    assert!(misused.iter().all(|one| one.verdict != "unreachable"), "{misused:?}");
     let log = fs::read_to_string(place.path().join("presets.log")).unwrap();
     for (name, origin) in [("first", "static file"), ("second", "static file")] {
         let is_told = |line: &str| line.contains(name) && line.contains(origin);
