@@ -95,7 +95,7 @@ impl<'a> Explorer<'a> {
         budget: Budget,
         seed: Seed,
     ) -> Self {
-        let talks = network::is_used_by(section);
+        let talks = inputs.talk();
         if talks && terms.conditions.upstream.is_none() {
             // Somebody answers, so that it gets further than the first connection.
             terms.conditions.upstream = Some(Upstream::answering());

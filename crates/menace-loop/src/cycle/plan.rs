@@ -85,9 +85,9 @@ impl Scenario {
 
     /// Who answers a section, so that it gets further than the first connection: what the preset says,
     /// then what was recorded, then anybody, with nothing in particular.
-    fn upstream(&self, asked: Option<Upstream>, section: &Section) -> Option<Upstream> {
+    fn upstream(&self, asked: Option<Upstream>, talks: bool) -> Option<Upstream> {
         let is_recorded = !self.recordings.is_empty() && self.preset.isolation().safe_mode;
-        let answers = asked.is_some() || is_recorded || network::is_used_by(section);
+        let answers = asked.is_some() || is_recorded || talks;
         answers.then(|| {
             let mut upstream = asked.unwrap_or_else(Upstream::answering);
             upstream.mocks.extend_from_slice(&self.recordings);
@@ -105,13 +105,15 @@ pub struct Subject<'a> {
     pub target: Target,
     pub spec: WarmSpec,
     pub seed: Seed,
+    /// It calls out, alone or through others.
+    talks: bool,
 }
 
 impl Subject<'_> {
     /// What calls in depth are held to: the trouble that they get is depth's own.
     pub fn terms(&self, baseline: &Scenario) -> Terms {
         let (limits, conditions) = baseline.preset.conditions(self.seed.0);
-        let upstream = baseline.upstream(conditions.upstream, self.section);
+        let upstream = baseline.upstream(conditions.upstream, self.talks);
         let network = conditions.network;
         let timeout_ms = baseline.preset.values().timeout.map(|_| limits.timeout_ms);
         Terms {
@@ -126,7 +128,7 @@ impl Subject<'_> {
     pub fn call(&self, scenario: &Scenario, number: usize, input: Option<&Input>) -> Call {
         let seed = self.seed.of("call").nth(number as u64).0;
         let (limits, mut conditions) = scenario.preset.conditions(seed);
-        conditions.upstream = scenario.upstream(conditions.upstream, self.section);
+        conditions.upstream = scenario.upstream(conditions.upstream, self.talks);
         let is_free = scenario.preset.values().timeout.is_none();
         let timeout_ms = if is_free { CALL_MS } else { limits.timeout_ms };
         let limits = Limits { timeout_ms, ..limits };
@@ -202,6 +204,7 @@ impl<'a> Plan<'a> {
             of_module: BTreeMap::new(),
         };
         let common = plan.common(wish)?;
+        let facts = surveyed.facts();
         let mut last: Option<(&str, WarmSpec)> = None;
         for (module, section, hints) in surveyed.sections() {
             if !wish.wanted.has(module, section) {
@@ -232,6 +235,7 @@ impl<'a> Plan<'a> {
                 // The import happens in the call itself when that is what is called.
                 spec: WarmSpec { module: usual.module.filter(|_| !is_top_level), ..usual },
                 seed: wish.seed.of(section.id.as_str()),
+                talks: network::is_used_by(section, &facts),
             });
         }
         Ok(plan)

@@ -31,6 +31,7 @@ use super::synthetic::{self, Example};
 use super::templates::Templates;
 use super::topic::{Role, role_of};
 use super::{Input, boundary, mutate};
+use crate::explore::network;
 
 /// So many inputs in a row that were there before: there are no others.
 const MAX_REPEATS: usize = 40;
@@ -203,6 +204,11 @@ impl<'a> Inputs<'a> {
     /// Adds what came of one of these inputs to what is known.
     pub fn teach(&self, lessons: &mut Lessons, input: &Input, outcome: &Outcome) {
         lessons.note(self.facts, self.told, self.receiver.as_deref(), input, outcome);
+    }
+
+    /// Does the section talk to others?
+    pub(crate) fn talk(&self) -> bool {
+        network::is_used_by(self.section, self.facts)
     }
 
     /// The first inputs; fewer when there are no more different ones.
