@@ -45,11 +45,13 @@ impl Scenario {
         let given = wish.inputs;
         let wanted: Vec<Strategy> = preset.strategies().into_iter().map(Strategy::from).collect();
         let has_own_inputs = !wanted.is_empty();
-        let well_meant = || Strategy::ORDER.into_iter().filter(|one| !one.is_bad()).collect();
-        let strategies = match (has_own_inputs, given.strategies.is_empty()) {
+        let well_meant = |ways: &[Strategy]| -> Vec<Strategy> {
+            ways.iter().copied().filter(|one| !one.is_bad()).collect()
+        };
+        let strategies = match (has_own_inputs, well_meant(&given.strategies)) {
             (true, _) => wanted,
-            (false, true) => well_meant(),
-            (false, false) => given.strategies.clone(),
+            (false, usual) if usual.is_empty() => well_meant(&Strategy::ORDER),
+            (false, usual) => usual,
         };
         let threat = preset.threat();
         Self {
@@ -259,7 +261,10 @@ impl<'a> Plan<'a> {
         let baseline = presets.iter().position(|preset| preset.values().changes_nothing());
         let baseline = match baseline {
             Some(at) => presets.remove(at),
-            None => wish.profiles.preset(BASELINE, None, "the baseline")?.under(wish.settings)?,
+            None => {
+                let baseline = wish.profiles.preset(BASELINE, None, "the baseline")?;
+                baseline.under(&wish.settings.in_peace())?
+            }
         };
         presets.insert(0, baseline);
         for preset in &presets {
