@@ -4,7 +4,9 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::OnceLock;
 
-use menace_model::{Class, Classes, Hints, Reference, Section, SectionId, TypeExpr, TypeNames};
+use menace_model::{
+    Class, ClassKind, Classes, Hints, Reference, Section, SectionId, TypeExpr, TypeNames,
+};
 
 use super::topic::words;
 
@@ -91,6 +93,13 @@ impl<'a> Facts<'a> {
 
     pub(crate) fn class(&self, dotted: &str) -> Option<&'a Class> {
         self.classes.get(dotted)
+    }
+
+    /// Are instances of a class data, with fields that nobody checks?
+    pub(crate) fn is_record(&self, class: &Reference) -> bool {
+        let class = self.class(&format!("{}.{}", class.module(), class.qualname()));
+        let is_data = |kind| matches!(kind, ClassKind::DataClass | ClassKind::NamedTuple);
+        class.is_some_and(|class| is_data(class.kind))
     }
 
     pub(crate) fn type_name(&self, dotted: &str) -> Option<&'a TypeExpr> {

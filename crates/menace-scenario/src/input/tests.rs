@@ -2,6 +2,7 @@
 
 use menace_model::{Classes, Hints, Intent, ParamKind, Section, Seed, TypeNames, Value};
 
+use super::drift::Drift;
 use super::history::History;
 use super::infer::annotation;
 use super::make::new;
@@ -242,6 +243,23 @@ fn the_instance_of_a_method_carries_what_does_harm() {
     let usual = made[0].receiver.as_ref();
     assert!(bad().any(|input| input.receiver.as_ref() == usual), "{made:?}");
     assert!(bad().all(|input| input.receiver.is_some()));
+}
+
+#[test]
+fn the_data_of_objects_drifts() {
+    for (kind, drifts) in [("data_class", true), ("named_tuple", true), ("plain", false)] {
+        let classes = classes("Row", kind, &["size: int", "label: str"]);
+        let world = World { classes, ..World::default() };
+        for param in ["row: m.Row", "rows: list[m.Row]"] {
+            let drifted = world.with(&[param], |inputs| {
+                let input = &inputs.take(1, Seed(1))[0];
+                let new = inputs.drifted(input, Drift::One, Seed(1));
+                new.map(|new| (new.args != input.args, new.intent))
+            });
+            let expected = drifts.then_some((true, Intent::Drifted));
+            assert_eq!(drifted, expected, "{kind} {param}");
+        }
+    }
 }
 
 fn keywords(inputs: &[Input], name: &str) -> Vec<Value> {
