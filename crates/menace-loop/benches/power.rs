@@ -48,10 +48,17 @@ struct Twin {
     section: String,
 }
 
+/// What came of an input.
+struct Verdicts {
+    all: BTreeSet<Verdict>,
+    /// It was made for nothing but to measure time.
+    is_timing: bool,
+}
+
 struct Run {
     explored: Vec<Explored>,
     /// By section and input.
-    verdicts: BTreeMap<(SectionId, String), BTreeSet<Verdict>>,
+    verdicts: BTreeMap<(SectionId, String), Verdicts>,
     took: Duration,
     /// Calls by what they were for and how they ended, and how long they took together.
     times: BTreeMap<String, (usize, f64)>,
@@ -132,9 +139,11 @@ fn explore(analysis: &Analysis, directory: &Path) -> Run {
         time.1 += made.outcome.runtime_metrics.total_ms / 1000.0;
         let Call { receiver, args, kwargs, conditions, seed, .. } = made.call;
         let input = format!("{receiver:?} {args:?} {kwargs:?} {conditions:?} {seed}");
-        let known: &mut BTreeSet<Verdict> =
-            verdicts.entry((made.section.clone(), input)).or_default();
-        known.insert(made.outcome.verdict);
+        let known = verdicts
+            .entry((made.section.clone(), input))
+            .or_insert_with(|| Verdicts { all: BTreeSet::new(), is_timing: true });
+        known.all.insert(made.outcome.verdict);
+        known.is_timing &= made.is_timing;
     })
     .expect("an exploration");
     Run { explored, verdicts, took: start.elapsed(), times }
@@ -210,20 +219,36 @@ fn compare(analysis: &Analysis, run: &Run, expected: &Expected) -> bool {
     is_enough && blamed == 0
 }
 
-/// Whether all inputs of both runs had the same verdicts. Which inputs are measured depends on how long
-/// they take: those may be made in one run only.
+/// Whether both runs made the same inputs, and these had the same verdicts. How often time is measured
+/// depends on how long that takes: such inputs may be made in one run only.
 fn determinism(first: &Run, second: &Run) -> bool {
-    let (mut same, mut once) = (0, 0);
+    let (mut same, mut measured) = (0, 0);
     let mut others = Vec::new();
     for (key, verdicts) in &first.verdicts {
         match second.verdicts.get(key) {
-            Some(again) if again == verdicts => same += 1,
-            Some(again) => others.push(format!("{}: {verdicts:?}, then {again:?}", key.0)),
-            None => once += 1,
+            Some(again) if again.all == verdicts.all => same += 1,
+            Some(again) => {
+                others.push(format!("{}: {:?}, then {:?}", key.0, verdicts.all, again.all));
+            }
+            None => {}
+        }
+    }
+    for (run, other, which) in [(first, second, "first"), (second, first, "second")] {
+        for (key, verdicts) in &run.verdicts {
+            if other.verdicts.contains_key(key) {
+                continue;
+            }
+            if verdicts.is_timing {
+                measured += 1;
+            } else {
+                let input: String = key.1.chars().take(300).collect();
+                others.push(format!("{}: only in the {which} run: {input}", key.0));
+            }
         }
     }
     println!(
-        "two runs with one seed: {same} of {} inputs had the same verdicts, {once} were made in one run only",
+        "two runs with one seed: {same} of {} inputs had the same verdicts, \
+         {measured} that measure time were made in one run only",
         first.verdicts.len()
     );
     for other in &others {

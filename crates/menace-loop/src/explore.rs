@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use menace_model::{Call, How, Outcome, Section, SectionId, Seed, Target, Verdict};
 use menace_sandbox::{Backend, Cancel, SandboxError, WarmSpec};
-use menace_scenario::explore::{Budget, Explorer, Finding, Terms};
+use menace_scenario::explore::{Budget, Explorer, Finding, Terms, hand_on};
 use menace_scenario::input::{InputSettings, Inputs, Lessons};
 use menace_source::{Analysis, SurveyError};
 
@@ -187,6 +187,7 @@ fn generation(
     lessons: &mut Lessons,
     witness: &mut dyn Witness,
 ) -> Result<Progress, SandboxError> {
+    hand_on(subjects.iter_mut().map(|subject| &mut subject.explorer));
     let learnt = Arc::new(lessons.clone());
     for subject in subjects.iter_mut() {
         subject.explorer.hear(&learnt);

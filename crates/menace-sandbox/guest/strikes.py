@@ -33,10 +33,33 @@ class Dice:
         return choices[self.number(which) % len(choices)]
 
 
+def take_turns(rivals, seed):
+    """Leaves the first opportunity to one of those that would take it, or to none, by the seed.
+
+    Whoever comes first would hide all others from sections that give no second opportunity.
+    """
+    eager = [felt for felt in rivals if felt is not None and felt.is_eager()]
+    if len(eager) > 1:
+        chosen = Dice(seed, "who strikes first").pick(0, [*eager, None])
+        for felt in eager:
+            felt.gives_way = felt is not chosen
+
+
 class Felt:
     """One kind of fault: opportunities and strikes."""
 
-    __slots__ = ("began", "dice", "first", "kind", "last", "mode", "offered", "struck", "value")
+    __slots__ = (
+        "began",
+        "dice",
+        "first",
+        "gives_way",
+        "kind",
+        "last",
+        "mode",
+        "offered",
+        "struck",
+        "value",
+    )
 
     def __init__(self, mode, kind, value, seed, began):
         self.mode = mode
@@ -46,6 +69,12 @@ class Felt:
         self.began = began
         self.offered = self.struck = 0
         self.first = self.last = None
+        # The first opportunity is somebody else's.
+        self.gives_way = False
+
+    def is_eager(self):
+        """Whether it takes the first opportunity, whatever the seed."""
+        return self.kind == "rate" and self.value >= OFTEN
 
     def strikes(self):
         """Whether it strikes at this opportunity."""
@@ -53,7 +82,7 @@ class Felt:
         if self.kind == "nth":
             return self.offered == self.value
         if self.offered == 1 and self.value >= OFTEN:
-            return True
+            return not self.gives_way
         return self.dice.share(self.offered) < self.value
 
     def strike(self, what):

@@ -15,7 +15,7 @@ from link import Link
 from posix import getpid
 from serving import END, RESET, SILENCE, Server
 from spoiling import BEFORE_ANSWER, GARBAGE, KINDS, RAW_KINDS, spoilt
-from strikes import Dice
+from strikes import Dice, take_turns
 
 MOST_REQUESTS = 256
 LONGEST = 500
@@ -38,6 +38,7 @@ class Upstream:
         self.drift = faults.get("schema_drift")
         self.broken = faults.get("network")
         self.parted = faults.get("network_partition")
+        take_turns((self.parted, self.flaky, self.broken), seed)
         # Whether those that were talked to so far are cut off.
         self.peers = {}
         self.kinds = Dice(seed, "kind of failure")

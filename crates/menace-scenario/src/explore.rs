@@ -7,6 +7,7 @@
 mod budget;
 mod corpus;
 mod grow;
+mod mutating;
 pub mod network;
 mod probe;
 mod scaling;
@@ -24,9 +25,11 @@ use crate::input::{Input, Inputs, Lessons, history};
 use crate::judge::{Known, Weakness, WeaknessKind, weakness};
 
 pub use budget::Budget;
+pub use mutating::hand_on;
 pub use probe::{Probe, Purpose, Terms};
 
 use corpus::Corpus;
+use mutating::Mutating;
 use scaling::Scaling;
 use trouble::Trouble;
 
@@ -58,6 +61,7 @@ pub struct Explorer<'a> {
     /// What was asked for last, in the order in which the outcomes come.
     asked: Vec<Probe>,
     corpus: Corpus,
+    mutating: Mutating,
     scaling: Scaling,
     trouble: Trouble,
     suspects: Vec<Finding>,
@@ -95,7 +99,7 @@ impl<'a> Explorer<'a> {
         budget: Budget,
         seed: Seed,
     ) -> Self {
-        let talks = network::is_used_by(section);
+        let talks = inputs.talk();
         if talks && terms.conditions.upstream.is_none() {
             // Somebody answers, so that it gets further than the first connection.
             terms.conditions.upstream = Some(Upstream::answering());
@@ -111,6 +115,7 @@ impl<'a> Explorer<'a> {
             stage: Stage::Start,
             asked: Vec::new(),
             corpus: Corpus::default(),
+            mutating: Mutating::default(),
             scaling: Scaling::default(),
             suspects: Vec::new(),
             findings: Vec::new(),
@@ -206,10 +211,15 @@ impl<'a> Explorer<'a> {
     /// What came of the last generation, in its order; nothing of calls that were not made.
     pub fn learn(&mut self, outcomes: &[Option<Outcome>]) {
         let asked = std::mem::take(&mut self.asked);
+        let made = asked.len();
         for (probe, outcome) in asked.into_iter().zip(outcomes) {
             let Some(outcome) = outcome else { continue };
             self.verdicts.insert(outcome.verdict);
             self.note(probe, outcome);
+        }
+        let has_news = self.corpus.take_news();
+        if let Stage::Mutate(_) = self.stage {
+            self.mutating.note(made, has_news);
         }
     }
 
@@ -263,8 +273,6 @@ impl<'a> Explorer<'a> {
 
     /// What comes after the last generation, now that its outcomes are known.
     fn following(&mut self) -> Stage {
-        let known_well = self.findings.len() + self.suspects.len() >= self.budget.weaknesses;
-        let has_news = self.corpus.take_news();
         match self.stage {
             Stage::Start => Stage::Look,
             Stage::Look => Stage::LookAgain(0),
@@ -272,10 +280,10 @@ impl<'a> Explorer<'a> {
             Stage::LookAgain(_) => Stage::Attack,
             Stage::Attack => Stage::Mutate(0),
             Stage::Mutate(generation) => {
-                let goes_on = generation + 1 < self.budget.generations && has_news;
-                if goes_on && !known_well {
+                if self.mutating.goes_on(&self.budget) && !self.is_known_well() {
                     Stage::Mutate(generation + 1)
                 } else {
+                    self.mutating.end();
                     Stage::Trouble(0)
                 }
             }
@@ -286,6 +294,10 @@ impl<'a> Explorer<'a> {
             Stage::Keep => Stage::Confirm,
             Stage::Confirm | Stage::Done => Stage::Done,
         }
+    }
+
+    fn is_known_well(&self) -> bool {
+        self.findings.len() + self.suspects.len() >= self.budget.weaknesses
     }
 
     /// The best input, many times in one process; not one that needs files of its own.
@@ -318,10 +330,13 @@ impl<'a> Explorer<'a> {
         let seed = self.seed.of("mutate").nth(generation as u64);
         let mut random = seed.random();
         let mut probes = Vec::new();
-        for index in 0..self.budget.mutations {
+        for index in 0..self.mutating.size(&self.budget) {
             let Some(parent) = self.corpus.pick(&mut random) else { break };
             let input = self.inputs.mutated(parent, seed.nth(index as u64));
             self.push(&mut probes, input);
+        }
+        if probes.is_empty() {
+            self.mutating.note(0, false);
         }
         probes
     }

@@ -66,5 +66,5 @@ pub use roi::{
     bottlenecks, confidence, raroi, roi,
 };
 pub use synergy::{Reading, Synergy};
-pub use tally::{Costs, InputCount, Leftovers, Lines, Sketch, Tally};
+pub use tally::{Costs, InputCount, Leftovers, Lines, Sketch, Spawned, Tally};
 pub use tracker::{History, Rank, Shape, Tracker};

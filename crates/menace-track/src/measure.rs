@@ -312,6 +312,13 @@ impl<'a> Book<'a> {
             .filter_map(|scenario| scenario.round_trip_ms)
             .collect();
         metrics.set("network_latency", crate::series::mean(&trips));
+        let cells = self.cells.values().flatten().filter(|cell| is_wanted(cell.scenario));
+        let spawned = cells.filter_map(|cell| cell.tally.spawned).reduce(|mut all, one| {
+            all.merge(one);
+            all
+        });
+        metrics.set("concurrency_threads", spawned.map(|all| all.threads as f64));
+        metrics.set("concurrency_tasks", spawned.map(|all| all.tasks as f64));
         metrics
     }
 }

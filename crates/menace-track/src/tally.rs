@@ -73,9 +73,26 @@ pub struct Tally {
     /// Processor time of all calls, answered or not, in nanoseconds.
     pub cpu_ns: u64,
     pub left: Leftovers,
+    /// What bursts started; none without a burst.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spawned: Option<Spawned>,
     /// Reached lines, by file.
     pub covered: BTreeMap<String, Lines>,
     results: Results,
+}
+
+/// Threads and tasks that ran a section at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Spawned {
+    pub threads: u64,
+    pub tasks: u64,
+}
+
+impl Spawned {
+    pub fn merge(&mut self, other: Self) {
+        self.threads = self.threads.saturating_add(other.threads);
+        self.tasks = self.tasks.saturating_add(other.tasks);
+    }
 }
 
 impl Tally {
@@ -118,6 +135,10 @@ impl Tally {
             costs.add(usage);
         }
         self.left.add(outcome);
+        if let Some(burst) = &outcome.burst {
+            let spawned = Spawned { threads: burst.threads_spawned, tasks: burst.tasks_spawned };
+            self.spawned.get_or_insert_default().merge(spawned);
+        }
         self.results.add(call, outcome);
     }
 
@@ -138,6 +159,7 @@ impl Tally {
             traced,
             cpu_ns,
             left,
+            spawned,
             covered,
             results,
         } = other;
@@ -164,6 +186,9 @@ impl Tally {
         self.traced.merge(traced);
         self.cpu_ns = self.cpu_ns.saturating_add(*cpu_ns);
         self.left.merge(left);
+        if let Some(spawned) = spawned {
+            self.spawned.get_or_insert_default().merge(*spawned);
+        }
         for (file, lines) in covered {
             self.covered.entry(file.clone()).or_default().merge(lines);
         }

@@ -45,11 +45,13 @@ impl Scenario {
         let given = wish.inputs;
         let wanted: Vec<Strategy> = preset.strategies().into_iter().map(Strategy::from).collect();
         let has_own_inputs = !wanted.is_empty();
-        let well_meant = || Strategy::ORDER.into_iter().filter(|one| !one.is_bad()).collect();
-        let strategies = match (has_own_inputs, given.strategies.is_empty()) {
+        let well_meant = |ways: &[Strategy]| -> Vec<Strategy> {
+            ways.iter().copied().filter(|one| !one.is_bad()).collect()
+        };
+        let strategies = match (has_own_inputs, well_meant(&given.strategies)) {
             (true, _) => wanted,
-            (false, true) => well_meant(),
-            (false, false) => given.strategies.clone(),
+            (false, usual) if usual.is_empty() => well_meant(&Strategy::ORDER),
+            (false, usual) => usual,
         };
         let threat = preset.threat();
         Self {
@@ -85,9 +87,9 @@ impl Scenario {
 
     /// Who answers a section, so that it gets further than the first connection: what the preset says,
     /// then what was recorded, then anybody, with nothing in particular.
-    fn upstream(&self, asked: Option<Upstream>, section: &Section) -> Option<Upstream> {
+    fn upstream(&self, asked: Option<Upstream>, talks: bool) -> Option<Upstream> {
         let is_recorded = !self.recordings.is_empty() && self.preset.isolation().safe_mode;
-        let answers = asked.is_some() || is_recorded || network::is_used_by(section);
+        let answers = asked.is_some() || is_recorded || talks;
         answers.then(|| {
             let mut upstream = asked.unwrap_or_else(Upstream::answering);
             upstream.mocks.extend_from_slice(&self.recordings);
@@ -105,13 +107,15 @@ pub struct Subject<'a> {
     pub target: Target,
     pub spec: WarmSpec,
     pub seed: Seed,
+    /// It calls out, alone or through others.
+    talks: bool,
 }
 
 impl Subject<'_> {
     /// What calls in depth are held to: the trouble that they get is depth's own.
     pub fn terms(&self, baseline: &Scenario) -> Terms {
         let (limits, conditions) = baseline.preset.conditions(self.seed.0);
-        let upstream = baseline.upstream(conditions.upstream, self.section);
+        let upstream = baseline.upstream(conditions.upstream, self.talks);
         let network = conditions.network;
         let timeout_ms = baseline.preset.values().timeout.map(|_| limits.timeout_ms);
         Terms {
@@ -126,7 +130,7 @@ impl Subject<'_> {
     pub fn call(&self, scenario: &Scenario, number: usize, input: Option<&Input>) -> Call {
         let seed = self.seed.of("call").nth(number as u64).0;
         let (limits, mut conditions) = scenario.preset.conditions(seed);
-        conditions.upstream = scenario.upstream(conditions.upstream, self.section);
+        conditions.upstream = scenario.upstream(conditions.upstream, self.talks);
         let is_free = scenario.preset.values().timeout.is_none();
         let timeout_ms = if is_free { CALL_MS } else { limits.timeout_ms };
         let limits = Limits { timeout_ms, ..limits };
@@ -202,6 +206,7 @@ impl<'a> Plan<'a> {
             of_module: BTreeMap::new(),
         };
         let common = plan.common(wish)?;
+        let facts = surveyed.facts();
         let mut last: Option<(&str, WarmSpec)> = None;
         for (module, section, hints) in surveyed.sections() {
             if !wish.wanted.has(module, section) {
@@ -232,6 +237,7 @@ impl<'a> Plan<'a> {
                 // The import happens in the call itself when that is what is called.
                 spec: WarmSpec { module: usual.module.filter(|_| !is_top_level), ..usual },
                 seed: wish.seed.of(section.id.as_str()),
+                talks: network::is_used_by(section, &facts),
             });
         }
         Ok(plan)
@@ -255,7 +261,10 @@ impl<'a> Plan<'a> {
         let baseline = presets.iter().position(|preset| preset.values().changes_nothing());
         let baseline = match baseline {
             Some(at) => presets.remove(at),
-            None => wish.profiles.preset(BASELINE, None, "the baseline")?.under(wish.settings)?,
+            None => {
+                let baseline = wish.profiles.preset(BASELINE, None, "the baseline")?;
+                baseline.under(&wish.settings.in_peace())?
+            }
         };
         presets.insert(0, baseline);
         for preset in &presets {

@@ -101,6 +101,24 @@ mod tests {
         moments
     }
 
+    /// Of ten thousand slots of any seed the share is within a hundredth of its mean.
+    #[test]
+    fn as_much_of_the_time_is_taken_as_was_asked_for() {
+        for (rate, seed) in [(0.2, 1), (0.2, 2), (0.6, 1), (0.6, 2)] {
+            let began = Instant::now();
+            let mut pauses = Pauses::new(When::Rate(rate), Seed(seed), began);
+            let (mut now, mut taken) = (began, Duration::ZERO);
+            for _ in 0..10_000 {
+                let (was_on, due) = (pauses.is_on(), pauses.due());
+                taken += if was_on { due - now } else { Duration::ZERO };
+                now = due;
+                pauses.turn(now);
+            }
+            let share = taken.as_secs_f64() / (now - began).as_secs_f64();
+            assert!((0.8 * rate..1.2 * rate).contains(&share), "{share} for {rate}");
+        }
+    }
+
     #[test]
     fn pauses_come_from_the_seed() {
         let first = moments(When::Rate(0.5), 1);

@@ -85,9 +85,18 @@ fn a_disk_can_be_slow_and_fail_to_read(tier: Tier) {
     let first = returned(&session.run(read())).clone();
     let failed = &items(&first)[0];
     assert!((1.0..15.0).contains(&number(failed)), "{failed:?}");
-    assert!(number(&items(&first)[1]) > 0.002, "nothing was slow");
     let again = returned(&session.run(read())).clone();
     assert_eq!(failed, &items(&again)[0]);
+    // A delay takes 26 ms on average: that is many times what all of it takes in peace, at least at a
+    // moment when the machine has nothing else to do.
+    let took = |found: &Value| number(&items(found)[2]);
+    let calm = || session.value(ask("read_back").with([Value::Int(20)]));
+    let calm = std::iter::repeat_with(calm).take(3).map(|found| took(&found)).fold(1.0, f64::min);
+    assert!(number(&items(&first)[1]) > 0.02, "nothing was slow: {first:?}");
+    assert!(
+        took(&first).min(took(&again)) > 4.0 * calm,
+        "{first:?} and {again:?}, {calm} in peace"
+    );
 }
 
 fn a_bit_of_what_is_written_is_flipped(tier: Tier) {
@@ -171,6 +180,18 @@ fn the_processor_is_taken_away_for_moments(tier: Tier) {
     assert!(gap > 0.04, "{gap}");
     assert!(outcome.felt[0].struck >= 1, "{:?}", outcome.felt);
     assert!(is_held_by(&outcome, Limit::FaultCpuSpike, Mechanism::Freezer));
+    // As much of the time as before with the same seed: others on the machine take some of it, too.
+    let mut taken = |mode: Option<When>| {
+        let name = "taken_away";
+        let ask = mode.map_or_else(|| ask(name), |when| asked(name, FaultMode::CpuSpike, when));
+        number(&session.value(ask.with([Value::Float(1.0)]).seed(5)))
+    };
+    let shares: Vec<f64> = (0..3).map(|_| taken(Some(When::Rate(0.6)))).collect();
+    let close = |one: &f64, other: &f64| (one / other - 1.0).abs() < 0.2;
+    let pairs = [(0, 1), (0, 2), (1, 2)];
+    assert!(pairs.iter().any(|&(one, other)| close(&shares[one], &shares[other])), "{shares:?}");
+    assert!(shares.iter().all(|share| (0.25..0.95).contains(share)), "{shares:?}");
+    assert!((0..3).any(|_| taken(None) < 0.1), "calm");
     // Seldom enough that a busy machine is not taken for it.
     let calm = (0..3).map(|_| session.run(ask("longest_gap").with([Value::Float(0.3)])));
     let gaps: Vec<f64> = calm.map(|calm| number(returned(&calm))).collect();
@@ -187,7 +208,7 @@ fn a_share_of_the_processor_is_all_there_is(tier: Tier) {
     let outcome = session.run(little);
     let by = &outcome.enforced_by[&Limit::FaultCpu];
     assert_eq!(by, &outcome.enforced_by[&Limit::CpuShare]);
-    assert!((0.01..0.1).contains(&share(&outcome)), "{} by {by:?}", share(&outcome));
+    assert_near(share(&outcome), 0.05, &format!("{by:?}"));
     let mut calm = |_| {
         let outcome = session.run(ask("share_of_a_processor").with([Value::Float(0.1)]));
         assert!(!outcome.enforced_by.contains_key(&Limit::CpuShare));

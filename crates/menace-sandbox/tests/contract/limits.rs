@@ -91,15 +91,24 @@ fn processor_time_of_children_that_ended_is_limited(tier: Tier) {
 
 fn the_share_of_the_processor_is_limited(tier: Tier) {
     let bench = Bench::new(tier, GUEST);
-    let busy = ask("busy").with([Value::Float(0.6)]).limited(|l| l.cpu_share = Some(0.25));
-    let outcome = bench.run(busy);
-    assert_eq!(outcome.verdict, Verdict::Returned, "{outcome:#?}");
-    let by = &outcome.enforced_by[&Limit::CpuShare];
-    let known = [Mechanism::CgroupV1, Mechanism::CgroupV2, Mechanism::Freezer];
-    assert!(by.len() == 1 && known.contains(&by[0]), "{by:?}");
-    let used = outcome.runtime_metrics.user_cpu_ms + outcome.runtime_metrics.system_cpu_ms;
-    let share = used / outcome.runtime_metrics.wall_ms;
-    assert!(share < 0.45, "it had {share} of a processor: {:#?}", outcome.runtime_metrics);
+    let mut session = bench.session();
+    let mut share = || {
+        let busy = ask("busy").with([Value::Float(2.0)]).limited(|l| l.cpu_share = Some(0.25));
+        let outcome = session.run(busy);
+        assert_eq!(outcome.verdict, Verdict::Returned, "{outcome:#?}");
+        let by = &outcome.enforced_by[&Limit::CpuShare];
+        let known = [Mechanism::CgroupV1, Mechanism::CgroupV2, Mechanism::Freezer];
+        assert!(by.len() == 1 && known.contains(&by[0]), "{by:?}");
+        let used = outcome.runtime_metrics.user_cpu_ms + outcome.runtime_metrics.system_cpu_ms;
+        used / outcome.runtime_metrics.wall_ms
+    };
+    // Never more than a fifth above; less only while the machine has less to give.
+    let mut shares: Vec<f64> = Vec::new();
+    while shares.len() < 4 && shares.iter().all(|share| *share < 0.2) {
+        shares.push(share());
+    }
+    assert!(shares.iter().all(|share| *share < 0.3), "{shares:?}");
+    assert!(shares.iter().any(|share| *share > 0.2), "{shares:?}");
 }
 
 fn memory_is_limited(tier: Tier) {

@@ -17,6 +17,7 @@ mod deeds;
 mod descriptors;
 mod drift;
 mod escapes;
+mod extensions;
 mod faults;
 mod fixtures;
 mod handed_on;

@@ -119,6 +119,17 @@ fn jitter_goes_both_ways(tier: Tier) {
     // Two ways of anything from 10 to 110 ms; that 40 of them are all alike cannot be.
     assert!((20.0..100.0).contains(&least), "{least} ms: {all:?}");
     assert!(most > 140.0, "{most} ms: {all:?}");
+    // Packet by packet what the seed says: only that is the same twice.
+    let mut alone = |seed| {
+        let ask = ask("alone").with([Value::Int(10)]).seed(seed).over(&network);
+        numbers(value(&run(&mut session, tier, &wanted, ask).expect("there is a network")))
+    };
+    let between = |one: &[f64], other: &[f64]| {
+        median(one.iter().zip(other).map(|(one, other)| (one - other).abs()).collect())
+    };
+    let (first, again, other) = (alone(1), alone(1), alone(2));
+    assert!(between(&first, &again) < 8.0, "{first:?} and {again:?}");
+    assert!(between(&first, &other) > 8.0, "{first:?} and {other:?}");
     // One flow, sent faster than its packets are spread, stays in order.
     let ask = ask("datagrams").with([Value::Int(200)]).over(&network);
     let outcome = run(&mut session, tier, &wanted, ask).expect("there is a network");
@@ -193,11 +204,26 @@ fn datagrams_get_lost_as_the_seed_says(tier: Tier) {
         Some(arrived)
     };
     let Some(first) = arrived(1, 4) else { return };
-    assert!((200..280).contains(&first.len()), "{} arrived", first.len());
+    // Of 300, four standard deviations of the binomial distribution.
+    assert!((212..268).contains(&first.len()), "{} arrived", first.len());
     assert!(first.is_sorted_by(|one, next| one < next), "{first:?}");
     assert_eq!(arrived(1, 4).as_ref(), Some(&first));
     assert_eq!(arrived(1, 6).as_ref(), Some(&first));
     assert_ne!(arrived(2, 4).as_ref(), Some(&first));
+    assert_near(struck_of_many(&mut session, &network), 0.2 * MANY as f64, "lost");
+}
+
+/// Of so many, a fifth of what was asked for is more than four standard deviations for shares of 0.2
+/// and above.
+const MANY: u64 = 2000;
+
+/// How many of [`MANY`] datagrams were lost or doubled.
+fn struck_of_many(session: &mut Session<'_>, network: &Network) -> f64 {
+    let ask = ask("datagrams").with([Value::Int(MANY.cast_signed())]).timeout(30_000);
+    let outcome = session.run(ask.over(network));
+    let felt = felt(&outcome, FaultMode::Network);
+    assert_eq!(felt.offered, MANY, "{felt:?}");
+    felt.struck as f64
 }
 
 fn datagrams_arrive_twice_as_the_seed_says(tier: Tier) {
@@ -217,7 +243,7 @@ fn datagrams_arrive_twice_as_the_seed_says(tier: Tier) {
         Some(arrived)
     };
     let Some(first) = arrived(1, 4, 100, 2) else { return };
-    assert!((110..150).contains(&first.len()), "{} arrived", first.len());
+    assert!((112..149).contains(&first.len()), "{} arrived", first.len());
     assert_eq!(arrived(1, 4, 100, 2).as_ref(), Some(&first));
     assert_eq!(arrived(1, 6, 100, 2).as_ref(), Some(&first));
     assert_ne!(arrived(2, 4, 100, 2).as_ref(), Some(&first));
@@ -226,6 +252,7 @@ fn datagrams_arrive_twice_as_the_seed_says(tier: Tier) {
         let few: Vec<i64> = first.iter().copied().filter(|number| *number < 10).collect();
         assert_eq!(arrived(1, version, 10, 15_000), Some(few));
     }
+    assert_near(struck_of_many(&mut session, &network), 0.3 * MANY as f64, "doubled");
     // The largest cannot be seen as a whole: they arrive once, unharmed.
     let network = Network { duplication: 1.0, ..PERFECT };
     for (size, expected) in [(65_000, vec![0, 0, 1, 1]), (65_507, vec![0, 1])] {

@@ -418,6 +418,36 @@ def who_waits_for_ever_is_found_at_once():
 
 
 @case
+def of_several_faults_each_has_its_turn_to_be_the_first():
+    # As `chaotic_failure` has them at `high`.
+    faults = [["network_partition", "rate", 0.7], ["flaky_upstream", "rate", 0.7]]
+    mocks = only(mock("*", b"{}", status=401))
+    with guest(TEXT) as one:
+
+        def told(seed, faults):
+            call = {"upstream": mocks, "faults": faults, "seed": seed}
+            full = one.call("m:failing", ["http://api.example/", 0.2], **call)
+            struck = [felt[0] for felt in full["felt"] if felt[2]]
+            return struck, value(full)[1][0]
+
+        found = [told(seed, faults) for seed in range(24)]
+        equal([told(seed, faults) for seed in range(24)], found)
+        answered = [code for struck, code in found if not struck]
+        equal(set(answered), {401})
+        alone = [struck[0] for struck, _ in found if struck]
+        equal(len(alone) + len(answered), 24)
+        for share in (alone.count("network_partition"), alone.count("flaky_upstream"), len(answered)):
+            # A third of them each: less happens once in a thousand times.
+            assert share >= 2, (alone, answered)
+        # Who is alone is always felt.
+        for fault in faults:
+            for seed in range(6):
+                equal(told(seed, [fault])[0], [fault[0]])
+        full = one.call("m:failing", ["http://api.example/"], upstream=mocks)
+        equal(value(full)[1][0], 401)
+
+
+@case
 def answers_drift_too():
     faults = [["schema_drift", "rate", 1.0]]
     mocks = only(mock("*", b'{"user": {"name": "a"}, "id": 5}'))

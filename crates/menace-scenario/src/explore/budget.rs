@@ -5,16 +5,19 @@
 pub struct Budget {
     /// Inputs of all intents.
     pub inputs: usize,
-    /// Parameters at the edges of their types, one at a time.
+    /// Parameters at the edges of their types, one at a time: for one parameter; up to twice as many for
+    /// several.
     pub edges: usize,
     /// Inputs of words that the source spells out.
     pub words: usize,
     /// Inputs whose data has another schema.
     pub drifted: u64,
-    /// Mutations in each generation.
+    /// Mutations in a generation; twice as many after one that reached something new.
     pub mutations: usize,
-    /// Generations of mutations at most; the first that reaches nothing new is the last.
-    pub generations: usize,
+    /// Mutations at most; who still yields then gets what others left of theirs.
+    pub most_mutations: usize,
+    /// Generations in a row that may reach nothing new before mutating ends.
+    pub barren: usize,
     /// Weaknesses after which a section is known well enough.
     pub weaknesses: usize,
 }
@@ -26,8 +29,9 @@ impl Default for Budget {
             edges: 40,
             words: 12,
             drifted: 4,
-            mutations: 12,
-            generations: 8,
+            mutations: 7,
+            most_mutations: 96,
+            barren: 2,
             weaknesses: 4,
         }
     }

@@ -64,8 +64,11 @@ impl Corpus {
         std::mem::replace(&mut self.seen, self.kept.len()) < self.kept.len()
     }
 
-    /// One of them, the younger ones more often.
+    /// One of them: the youngest every second time, and the younger ones more often.
     pub(super) fn pick(&self, random: &mut Random) -> Option<&Input> {
+        if random.chance(0.5) {
+            return self.kept.last().map(|kept| &kept.input);
+        }
         let one = random.below(self.kept.len() as u64);
         let other = random.below(self.kept.len() as u64);
         self.kept.get(one.max(other) as usize).map(|kept| &kept.input)

@@ -51,22 +51,34 @@ const BUDGET: Budget = Budget {
     edges: 40,
     words: 12,
     drifted: 4,
-    mutations: 128,
-    generations: 16,
+    mutations: 64,
+    most_mutations: 2048,
+    barren: 2,
     weaknesses: 4,
 };
 
 /// Gives an explorer of a section with one number for a parameter to `with`.
 fn explorer<R>(seed: u64, terms: Terms, with: impl FnOnce(Explorer<'_>) -> R) -> R {
     let section: Section = serde_json::from_str(SECTION).expect("a section");
-    let (classes, types, hints) = (Classes::default(), TypeNames::default(), Hints::default());
+    explorer_of(&section, &Hints::default(), terms, BUDGET, seed, with)
+}
+
+fn explorer_of<R>(
+    section: &Section,
+    hints: &Hints,
+    terms: Terms,
+    budget: Budget,
+    seed: u64,
+    with: impl FnOnce(Explorer<'_>) -> R,
+) -> R {
+    let (classes, types) = (Classes::default(), TypeNames::default());
     let mut facts = Facts::new(&classes, &types);
-    facts.add("shop", &section, &hints);
+    facts.add("shop", section, hints);
     let settings = InputSettings::default();
-    let inputs = Inputs::new(&section, &hints, &facts, &settings);
+    let inputs = Inputs::new(section, hints, &facts, &settings);
     let module = ModuleRef { name: "shop".to_owned(), path: None };
     let target = Target { module, qualname: "f".to_owned(), how: How::Function };
-    with(Explorer::new(&section, target, terms, inputs, BUDGET, Seed(seed)))
+    with(Explorer::new(section, target, terms, inputs, budget, Seed(seed)))
 }
 
 /// Explores with a section that does what `f` says, to the end: the calls and the findings.
@@ -247,30 +259,178 @@ fn mutating_what_reached_something_new_leads_to_where_nothing_else_does() {
     }
 }
 
+/// Something that reached these lines and returned.
+fn reaching(lines: Vec<u32>) -> Outcome {
+    let file = menace_model::FileCoverage { file: "shop.py".to_owned(), lines, branches: vec![] };
+    Outcome { coverage: Some(menace_model::Coverage { files: vec![file] }), ..returned("1") }
+}
+
+/// Explores to the end; each generation of mutations reaches a new line if `is_new` says so. How many
+/// mutations each had.
+fn mutations(explorer: &mut Explorer<'_>, is_new: impl Fn(usize) -> bool) -> Vec<usize> {
+    let (mut sizes, mut line) = (Vec::new(), 1);
+    while !explorer.next_generation().is_empty() {
+        if matches!(explorer.stage, super::Stage::Mutate(_)) {
+            line += u32::from(is_new(sizes.len()));
+            sizes.push(explorer.asked.len());
+        }
+        let outcome = Some(reaching(vec![line]));
+        explorer.learn(&vec![outcome; explorer.asked.len()]);
+    }
+    sizes
+}
+
 #[test]
-fn mutations_end_with_the_first_generation_that_reached_nothing_new() {
+fn mutations_end_with_the_second_generation_in_a_row_that_reached_nothing_new() {
     let mutations = |is_new: fn(usize) -> bool| {
-        explorer(1, Terms::default(), |mut explorer| {
-            let (mut generations, mut line) = (0, 1);
-            while !explorer.next_generation().is_empty() {
-                if matches!(explorer.stage, super::Stage::Mutate(_)) {
-                    line += u32::from(is_new(generations));
-                    generations += 1;
-                }
-                let lines = vec![line];
-                let file = menace_model::FileCoverage {
-                    file: "shop.py".to_owned(),
-                    lines,
-                    branches: vec![],
-                };
-                let coverage = Some(menace_model::Coverage { files: vec![file] });
-                let outcome = Outcome { coverage, ..returned("1") };
-                explorer.learn(&vec![Some(outcome); explorer.asked.len()]);
-            }
-            generations
+        explorer(1, Terms::default(), |mut explorer| mutations(&mut explorer, is_new).len())
+    };
+    assert_eq!(mutations(|_| false), 2);
+    assert_eq!(mutations(|generation| generation < 3), 5);
+    assert_eq!(mutations(|generation| generation % 2 == 1 && generation < 6), 8);
+}
+
+#[test]
+fn more_is_mutated_while_that_reaches_something_new_and_never_more_than_the_share() {
+    let section: Section = serde_json::from_str(SECTION).expect("a section");
+    let Budget { mutations: size, most_mutations, .. } = Budget::default();
+    let sizes = |is_new: fn(usize) -> bool| {
+        let (hints, terms) = (Hints::default(), Terms::default());
+        explorer_of(&section, &hints, terms, Budget::default(), 1, |mut explorer| {
+            mutations(&mut explorer, is_new)
         })
     };
-    assert_eq!(mutations(|_| false), 1);
-    assert_eq!(mutations(|generation| generation < 3), 4);
-    assert_eq!(mutations(|_| true), BUDGET.generations);
+    // Two that are alike are made once.
+    let about = |sizes: &[usize], wanted: &[usize]| {
+        let fits = |(size, wanted): (&usize, &usize)| size <= wanted && *size >= wanted / 2;
+        sizes.len() == wanted.len() && sizes.iter().zip(wanted).all(fits)
+    };
+    let barren = sizes(|_| false);
+    assert!(about(&barren, &[size, size]), "{barren:?}");
+    let once = sizes(|generation| generation == 0);
+    assert!(about(&once, &[size, 2 * size, size]) && once[1] > size, "{once:?}");
+    assert_eq!(sizes(|_| true).iter().sum::<usize>(), most_mutations);
+}
+
+#[test]
+fn who_still_yields_gets_what_others_left() {
+    let section: Section = serde_json::from_str(SECTION).expect("a section");
+    let hints = Hints::default();
+    let most = Budget::default().most_mutations;
+    // Sections that yield while `others` do not: mutations of each.
+    let made = |yielding: usize, others: usize| -> Vec<usize> {
+        let (classes, types) = (Classes::default(), TypeNames::default());
+        let mut facts = Facts::new(&classes, &types);
+        facts.add("shop", &section, &hints);
+        let settings = InputSettings::default();
+        let mut explorers: Vec<Explorer<'_>> = (0..yielding + others)
+            .map(|number| {
+                let inputs = Inputs::new(&section, &hints, &facts, &settings);
+                let module = ModuleRef { name: "shop".to_owned(), path: None };
+                let target = Target { module, qualname: "f".to_owned(), how: How::Function };
+                let (budget, seed) = (Budget::default(), Seed(number as u64));
+                Explorer::new(&section, target, Terms::default(), inputs, budget, seed)
+            })
+            .collect();
+        let mut sums = vec![0; explorers.len()];
+        for line in 1.. {
+            hand_on(&mut explorers);
+            let mut is_over = true;
+            for (number, explorer) in explorers.iter_mut().enumerate() {
+                is_over &= explorer.next_generation().is_empty();
+                let is_mutating = matches!(explorer.stage, super::Stage::Mutate(_));
+                sums[number] += if is_mutating { explorer.asked.len() } else { 0 };
+                let lines = vec![if number < yielding { line } else { 1 }];
+                explorer.learn(&vec![Some(reaching(lines)); explorer.asked.len()]);
+            }
+            if is_over {
+                break;
+            }
+        }
+        sums
+    };
+    assert_eq!(made(1, 0), [most]);
+    let few = made(1, 1);
+    assert_eq!(few[0], 2 * most - few[1], "all that is left: {few:?}");
+    assert!(few[1] < most / 4, "{few:?}");
+    let many = made(2, 9);
+    assert_eq!(many[..2], [2 * most, 2 * most], "and no more than as much again");
+    assert!(many.iter().sum::<usize>() <= many.len() * most, "{many:?}");
+    assert_eq!(many, made(2, 9));
+}
+
+#[test]
+fn a_text_is_found_sign_by_sign_with_the_usual_budget() {
+    let section = SECTION.replace("builtins.int", "builtins.str").replace("count", "code");
+    let section: Section = serde_json::from_str(&section).expect("a section");
+    let mut hints = Hints::default();
+    hints.literals.strings = ["q", "z", "7"].map(str::to_owned).to_vec();
+    // `if s[0] == "q": if s[1] == "z": if s[2] == "7": 1 / 0`.
+    let climb = |call: &Call| {
+        let text = match &call.args[..] {
+            [Value::Str(text)] => text.as_str().unwrap_or_default(),
+            _ => "",
+        };
+        let signs = text.chars().zip("qz7".chars()).take_while(|(one, other)| one == other);
+        let steps = signs.count() as u32;
+        let outcome = if steps == 3 { divided_by_zero() } else { returned("1") };
+        Outcome { coverage: reaching((1..=steps + 1).collect()).coverage, ..outcome }
+    };
+    let is_found = |seed: &u64| {
+        let (terms, budget) = (Terms::default(), Budget::default());
+        explorer_of(&section, &hints, terms, budget, *seed, |mut explorer| {
+            loop {
+                let calls = explorer.next_generation();
+                if calls.is_empty() {
+                    return !explorer.findings().is_empty();
+                }
+                explorer.learn(&calls.iter().map(|call| Some(climb(call))).collect::<Vec<_>>());
+            }
+        })
+    };
+    let found = (0..20).filter(is_found).count();
+    assert!(found >= 15, "{found} of 20");
+}
+
+#[test]
+fn every_edge_of_every_parameter_comes_in_time() {
+    let kinds = ["str", "int", "float", "bytes", "list"];
+    for count in [1, 3, 5] {
+        let params: Vec<String> = (0..count)
+            .map(|number| {
+                let kind = kinds[number];
+                format!(
+                    r#"{{"name": "p{number}", "kind": "positional_or_keyword", "annotation": "{kind}",
+                        "resolved": {{"Name": "builtins.{kind}"}}, "default": null}}"#
+                )
+            })
+            .collect();
+        let mut section: serde_json::Value = serde_json::from_str(SECTION).expect("JSON");
+        section["params"] =
+            serde_json::from_str(&format!("[{}]", params.join(","))).expect("parameters");
+        let section: Section = serde_json::from_value(section).expect("a section");
+        let (hints, settings) = (Hints::default(), InputSettings::default());
+        let (classes, types) = (Classes::default(), TypeNames::default());
+        let facts = Facts::new(&classes, &types);
+        let inputs = Inputs::new(&section, &hints, &facts, &settings);
+        let mut missing: Vec<(usize, Value)> = inputs
+            .at_edges(10_000, Seed(1))
+            .into_iter()
+            .flat_map(|input| input.args.into_iter().enumerate())
+            .collect();
+        let mut most = 0;
+        for seed in 0..8 {
+            let terms = Terms::default();
+            let calls = explorer_of(&section, &hints, terms, Budget::default(), seed, |mut one| {
+                one.next_generation()
+            });
+            most = calls.len().max(most);
+            let is_there = |(at, value): &(usize, Value)| {
+                calls.iter().any(|call| call.args.get(*at) == Some(value))
+            };
+            missing.retain(|edge| !is_there(edge));
+        }
+        assert_eq!(missing, [], "{count} parameters");
+        assert!(most < 180, "{most} calls for {count} parameters");
+    }
 }

@@ -3,7 +3,7 @@
 
 use serde_json::Value as Json;
 
-use menace_model::{Random, Value};
+use menace_model::{Random, Reference, Value};
 
 /// How much has changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,96 +23,172 @@ impl Drift {
     }
 }
 
+/// Whether instances of a class are data with fields, as those of a dataclass are.
+pub(crate) type IsRecord<'a> = &'a dyn Fn(&Reference) -> bool;
+
 /// The value as it would come from somebody who changed the schema; none when it has none.
 pub fn value(value: &Value, drift: Drift, random: &mut Random) -> Option<Value> {
-    match value {
-        Value::Dict(pairs) if !pairs.is_empty() => Some(Value::Dict(dict(pairs, drift, random))),
-        Value::List(items) => rows(items, drift, random).map(Value::List),
-        Value::Tuple(items) => rows(items, drift, random).map(Value::Tuple),
-        Value::Str(text) => text_as_written(text.as_str()?, drift, random).map(Value::from),
-        Value::Bytes(bytes) => {
-            let text = std::str::from_utf8(bytes).ok()?;
-            text_as_written(text, drift, random).map(|text| Value::Bytes(text.into_bytes()))
-        }
-        Value::New { class, args, kwargs } => {
-            let mut changed = false;
-            let args = args.iter().map(|arg| match self::value(arg, drift, random) {
-                Some(new) => {
-                    changed = true;
-                    new
+    Schema { drift, is_record: &|_| false }.value(value, random)
+}
+
+/// The same where it is known which classes are data.
+pub(crate) fn value_with(
+    value: &Value,
+    drift: Drift,
+    is_record: IsRecord<'_>,
+    random: &mut Random,
+) -> Option<Value> {
+    Schema { drift, is_record }.value(value, random)
+}
+
+#[derive(Clone, Copy)]
+struct Schema<'a> {
+    drift: Drift,
+    is_record: IsRecord<'a>,
+}
+
+impl Schema<'_> {
+    fn value(self, value: &Value, random: &mut Random) -> Option<Value> {
+        match value {
+            Value::Dict(pairs) if !pairs.is_empty() => Some(Value::Dict(self.dict(pairs, random))),
+            Value::List(items) => self.rows(items, random).map(Value::List),
+            Value::Tuple(items) => self.rows(items, random).map(Value::Tuple),
+            Value::Str(text) => {
+                text_as_written(text.as_str()?, self.drift, random).map(Value::from)
+            }
+            Value::Bytes(bytes) => {
+                let text = std::str::from_utf8(bytes).ok()?;
+                let text = text_as_written(text, self.drift, random)?;
+                Some(Value::Bytes(text.into_bytes()))
+            }
+            Value::New { class, args, kwargs } => {
+                let (mut args, mut kwargs) = (args.clone(), kwargs.clone());
+                let named = kwargs.iter_mut().map(|(_, value)| value);
+                let mut fields: Vec<&mut Value> = args.iter_mut().chain(named).collect();
+                if (self.is_record)(class) {
+                    self.fields(&mut fields, random)?;
+                } else {
+                    self.inside(fields, random)?;
                 }
-                None => arg.clone(),
-            });
-            let args = args.collect();
-            changed.then(|| Value::New { class: class.clone(), args, kwargs: kwargs.clone() })
+                Some(Value::New { class: class.clone(), args, kwargs })
+            }
+            _ => None,
         }
+    }
+
+    /// What an object is made of is data, too; none when no part of it has a schema.
+    fn inside(self, parts: Vec<&mut Value>, random: &mut Random) -> Option<()> {
+        let mut changed = None;
+        for part in parts {
+            if let Some(new) = self.value(part, random) {
+                *part = new;
+                changed = Some(());
+            }
+        }
+        changed
+    }
+
+    /// Without a field, or with another name for it, there would be no such object: types change.
+    fn fields(self, fields: &mut [&mut Value], random: &mut Random) -> Option<()> {
+        let mut order: Vec<usize> = (0..fields.len()).collect();
+        random.shuffle(&mut order);
+        let chosen = self.drift.count(fields.len());
+        for (rank, index) in order.into_iter().enumerate() {
+            let field = &mut *fields[index];
+            if rank < chosen {
+                *field = retyped(field);
+            } else if let Some(inside) = self.value(field, random) {
+                *field = inside;
+            }
+        }
+        (chosen > 0).then_some(())
+    }
+
+    fn dict(self, pairs: &[(Value, Value)], random: &mut Random) -> Vec<(Value, Value)> {
+        let mut order: Vec<usize> = (0..pairs.len()).collect();
+        random.shuffle(&mut order);
+        let chosen = &order[..self.drift.count(pairs.len())];
+        let mut changed = Vec::new();
+        for (index, (key, old)) in pairs.iter().enumerate() {
+            if !chosen.contains(&index) {
+                // What is inside has a schema of its own.
+                let inside = self.value(old, random).filter(|_| self.has_fields(old));
+                changed.push((key.clone(), inside.unwrap_or_else(|| old.clone())));
+                continue;
+            }
+            match (random.below(3), key) {
+                (0, _) => {}
+                (1, Value::Str(name)) => {
+                    let name = name.as_str().map_or(String::new(), renamed);
+                    changed.push((Value::from(name), old.clone()));
+                }
+                _ => changed.push((key.clone(), retyped(old))),
+            }
+        }
+        changed
+    }
+
+    fn has_fields(self, value: &Value) -> bool {
+        match value {
+            Value::Dict(pairs) => !pairs.is_empty(),
+            Value::New { class, .. } => (self.is_record)(class),
+            _ => false,
+        }
+    }
+
+    /// Objects or rows: each changes in the same way.
+    fn rows(self, items: &[Value], random: &mut Random) -> Option<Vec<Value>> {
+        if items.is_empty() {
+            return None;
+        }
+        if items.iter().all(|item| cells(item).is_some()) {
+            return columns(items, random);
+        }
+        if items.iter().any(|item| self.has_fields(item)) {
+            let same = random.clone();
+            let each = items.iter().map(|item| {
+                // The same numbers for each, so that they still look alike.
+                self.value(item, &mut same.clone()).unwrap_or_else(|| item.clone())
+            });
+            return Some(each.collect());
+        }
+        None
+    }
+}
+
+/// Of a row.
+fn cells(item: &Value) -> Option<&[Value]> {
+    match item {
+        Value::List(cells) | Value::Tuple(cells) => Some(cells),
         _ => None,
     }
 }
 
-fn dict(pairs: &[(Value, Value)], drift: Drift, random: &mut Random) -> Vec<(Value, Value)> {
-    let mut order: Vec<usize> = (0..pairs.len()).collect();
-    random.shuffle(&mut order);
-    let chosen = &order[..drift.count(pairs.len())];
-    let mut changed = Vec::new();
-    for (index, (key, old)) in pairs.iter().enumerate() {
-        if !chosen.contains(&index) {
-            // What is inside has a schema of its own.
-            let inside = value(old, drift, random).filter(|_| matches!(old, Value::Dict(_)));
-            changed.push((key.clone(), inside.unwrap_or_else(|| old.clone())));
-            continue;
-        }
-        match (random.below(3), key) {
-            (0, _) => {}
-            (1, Value::Str(name)) => {
-                let name = name.as_str().map_or(String::new(), renamed);
-                changed.push((Value::from(name), old.clone()));
+/// Rows of which one column is gone, of another type or, where the first row says what columns are
+/// called, of another name.
+fn columns(rows: &[Value], random: &mut Random) -> Option<Vec<Value>> {
+    let width = rows.iter().filter_map(cells).map(<[Value]>::len).min().filter(|it| *it > 0)?;
+    let is_text = |cell: &Value| matches!(cell, Value::Str(_));
+    let are_names = |row: &Value| cells(row).is_some_and(|cells| cells.iter().all(is_text));
+    let has_header = rows.len() > 1 && are_names(&rows[0]) && !rows[1..].iter().all(are_names);
+    let column = random.below(width as u64) as usize;
+    let way = random.below(if has_header { 3 } else { 2 });
+    let changed = rows.iter().enumerate().map(|(number, row)| {
+        let mut cells = cells(row).unwrap_or_default().to_vec();
+        let is_header = has_header && number == 0;
+        match (way, &cells[column]) {
+            (0, _) => {
+                cells.remove(column);
             }
-            _ => changed.push((key.clone(), retyped(old))),
-        }
-    }
-    changed
-}
-
-/// Objects or rows: each changes in the same way.
-fn rows(items: &[Value], drift: Drift, random: &mut Random) -> Option<Vec<Value>> {
-    if items.is_empty() {
-        return None;
-    }
-    let same = random.clone();
-    let is_row = |item: &Value| matches!(item, Value::List(_) | Value::Tuple(_));
-    if items.iter().all(is_row) {
-        let width = |item: &Value| match item {
-            Value::List(cells) | Value::Tuple(cells) => cells.len(),
-            _ => 0,
-        };
-        let column = random.below(items.iter().map(width).min()? as u64) as usize;
-        let cut = |item: &Value| {
-            let without = |cells: &Vec<Value>| {
-                let mut cells = cells.clone();
-                if column < cells.len() {
-                    cells.remove(column);
-                }
-                cells
-            };
-            match item {
-                Value::List(cells) => Value::List(without(cells)),
-                Value::Tuple(cells) => Value::Tuple(without(cells)),
-                other => other.clone(),
+            (1, cell) if !is_header => cells[column] = retyped(cell),
+            (2, Value::Str(name)) if is_header => {
+                cells[column] = Value::from(renamed(name.as_str().unwrap_or_default()));
             }
-        };
-        return Some(items.iter().map(cut).collect());
-    }
-    let is_dict = |item: &Value| matches!(item, Value::Dict(pairs) if !pairs.is_empty());
-    if items.iter().any(is_dict) {
-        let each = items.iter().map(|item| {
-            // The same numbers for each, so that they still look alike.
-            let mut random = same.clone();
-            value(item, drift, &mut random).unwrap_or_else(|| item.clone())
-        });
-        return Some(each.collect());
-    }
-    None
+            _ => {}
+        }
+        if matches!(row, Value::Tuple(_)) { Value::Tuple(cells) } else { Value::List(cells) }
+    });
+    Some(changed.collect())
 }
 
 /// JSON or a table, as text; none for anything else.
@@ -177,31 +253,51 @@ fn json_drifted(json: &mut Json, drift: Drift, random: &mut Random) -> bool {
     }
 }
 
-/// A column less, or under another name, in lines that all have as many separators.
+/// A column less, or under another name, in lines that all have as many cells.
 fn table(text: &str, random: &mut Random) -> Option<String> {
     let lines: Vec<&str> = text.lines().filter(|line| !line.is_empty()).collect();
     let header = lines.first()?;
     let separator = [',', '\t', ';', '|'].into_iter().find(|sign| header.contains(*sign))?;
-    let width = header.split(separator).count();
-    let is_table =
-        lines.len() > 1 && lines.iter().all(|line| line.split(separator).count() == width);
-    if !is_table || text.contains('"') {
+    let rows: Vec<Vec<&str>> =
+        lines.iter().map(|line| split(line, separator)).collect::<Option<_>>()?;
+    let width = rows[0].len();
+    if width < 2 || rows.len() < 2 || rows.iter().any(|cells| cells.len() != width) {
         return None;
     }
     let column = random.below(width as u64) as usize;
     let rename = random.chance(0.5);
     let mut out = String::new();
-    for (number, line) in lines.iter().enumerate() {
-        let mut cells: Vec<String> = line.split(separator).map(str::to_owned).collect();
+    for (number, cells) in rows.iter().enumerate() {
+        let mut cells: Vec<String> = cells.iter().map(|&cell| cell.to_owned()).collect();
         if !rename {
             cells.remove(column);
         } else if number == 0 {
-            cells[column] = renamed(&cells[column]);
+            let bare = cells[column].strip_prefix('"').and_then(|cell| cell.strip_suffix('"'));
+            cells[column] = match bare {
+                Some(bare) => format!("\"{}\"", renamed(bare)),
+                None => renamed(&cells[column]),
+            };
         }
         out += &cells.join(&separator.to_string());
         out.push('\n');
     }
     Some(out)
+}
+
+/// The cells of a line as they are written, quotation marks and all; none when one of these is left
+/// open.
+fn split(line: &str, separator: char) -> Option<Vec<&str>> {
+    let (mut cells, mut start, mut is_quoted) = (Vec::new(), 0, false);
+    for (at, sign) in line.char_indices() {
+        if sign == '"' {
+            is_quoted = !is_quoted;
+        } else if sign == separator && !is_quoted {
+            cells.push(&line[start..at]);
+            start = at + sign.len_utf8();
+        }
+    }
+    cells.push(&line[start..]);
+    (!is_quoted).then_some(cells)
 }
 
 /// As another team would call it.
@@ -301,11 +397,69 @@ mod tests {
     }
 
     #[test]
-    fn rows_lose_the_same_column() {
-        let rows = read(r"[[1, 2, 3], [4, 5, 6]]");
-        let new = value(&rows, Drift::One, &mut Seed(1).random()).expect("rows");
-        let Value::List(rows) = new else { panic!("a list") };
-        assert!(rows.iter().all(|row| matches!(row, Value::List(cells) if cells.len() == 2)));
+    fn quotation_marks_do_not_save_a_table() {
+        let old = "id,\"full name\",note\n1,\"Lovelace, Ada\",\"said \"\"hello, you\"\"\"\n";
+        let mut seen = std::collections::BTreeSet::new();
+        for seed in 0..40 {
+            seen.insert(text(old, Drift::One, &mut Seed(seed).random()).expect("a table"));
+        }
+        // Three columns that go, three that are called something else.
+        assert_eq!(seen.len(), 6, "{seen:?}");
+        assert!(seen.contains("id,note\n1,\"said \"\"hello, you\"\"\"\n"), "{seen:?}");
+        assert!(seen.contains(&old.replace("\"full name\"", "\"full name_v2\"")), "{seen:?}");
+        assert_eq!(text("a,\"b\n1,2\n", Drift::One, &mut Seed(1).random()), None);
+    }
+
+    /// Everything that may become of it.
+    fn all(old: &Value, drift: Drift) -> std::collections::HashSet<Value> {
+        let is_record = |class: &Reference| class.qualname() == "Order";
+        let new = |seed| value_with(old, drift, &is_record, &mut Seed(seed).random());
+        (0..60).map(|seed| new(seed).expect("a schema")).collect()
+    }
+
+    #[test]
+    fn rows_lose_a_column_or_have_it_of_another_type_or_name() {
+        let found = all(&read("[[1, 2], [4, 5]]"), Drift::One);
+        let expected =
+            ["[[2], [5]]", "[[1], [4]]", r#"[["1", 2], ["4", 5]]"#, r#"[[1, "2"], [4, "5"]]"#];
+        assert_eq!(found, expected.map(read).into_iter().collect());
+        let found = all(&read(r#"[["id"], [1]]"#), Drift::One);
+        let expected = ["[[], []]", r#"[["id"], ["1"]]"#, r#"[["identifier"], [1]]"#];
+        assert_eq!(found, expected.map(read).into_iter().collect());
+    }
+
+    #[test]
+    fn the_fields_of_objects_change_their_types() {
+        let order = |number: &str, size: &str| {
+            let json = format!(
+                r#"{{"$call": "shop:Order", "args": [{number}], "kwargs": {{"size": {size}}}}}"#
+            );
+            read(&json)
+        };
+        let one = [order("\"7\"", "2"), order("7", "\"2\"")];
+        assert_eq!(all(&order("7", "2"), Drift::One), one.clone().into_iter().collect());
+        // All of a list in the same way, and in other data.
+        let listed = |order: &Value| Value::List(vec![order.clone(), order.clone()]);
+        let found = all(&listed(&order("7", "2")), Drift::One);
+        assert_eq!(found, one.iter().map(listed).collect());
+        let keyed = Value::Dict(vec![
+            (Value::from("a"), order("7", "2")),
+            (Value::from("b"), order("7", "2")),
+        ]);
+        let is_inside = |new: &Value| match new {
+            Value::Dict(pairs) => pairs.iter().any(|(_, value)| one.contains(value)),
+            _ => false,
+        };
+        assert!(all(&keyed, Drift::One).iter().any(is_inside));
+        // What is no data is left alone but for the data in it.
+        let client = r#"{"$call": "shop:Client", "args": [7], "kwargs": {"options": {"a": 1}}}"#;
+        let Value::New { args, kwargs, .. } =
+            value(&read(client), Drift::Half, &mut Seed(1).random()).expect("a schema inside")
+        else {
+            panic!("an object")
+        };
+        assert_eq!(args, [Value::Int(7)]);
+        assert_ne!(kwargs, [("options".to_owned(), read(r#"{"a": 1}"#))]);
     }
 
     #[test]

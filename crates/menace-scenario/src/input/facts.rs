@@ -4,7 +4,9 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::OnceLock;
 
-use menace_model::{Class, Classes, Hints, Reference, Section, SectionId, TypeNames};
+use menace_model::{
+    Class, ClassKind, Classes, Hints, Reference, Section, SectionId, TypeExpr, TypeNames,
+};
 
 use super::topic::words;
 
@@ -93,7 +95,14 @@ impl<'a> Facts<'a> {
         self.classes.get(dotted)
     }
 
-    pub(crate) fn type_name(&self, dotted: &str) -> Option<&'a menace_model::TypeExpr> {
+    /// Are instances of a class data, with fields that nobody checks?
+    pub(crate) fn is_record(&self, class: &Reference) -> bool {
+        let class = self.class(&format!("{}.{}", class.module(), class.qualname()));
+        let is_data = |kind| matches!(kind, ClassKind::DataClass | ClassKind::NamedTuple);
+        class.is_some_and(|class| is_data(class.kind))
+    }
+
+    pub(crate) fn type_name(&self, dotted: &str) -> Option<&'a TypeExpr> {
         self.types.get(dotted)
     }
 
@@ -159,6 +168,49 @@ impl<'a> Facts<'a> {
         None
     }
 
+    /// The sections of the repository that a section calls, as far as names tell: functions,
+    /// constructors, methods of its own class, and of classes whose instances it has or is given.
+    pub(crate) fn called_by(&self, id: &SectionId) -> Vec<Told<'a>> {
+        let Some(told) = self.section(id) else { return Vec::new() };
+        let qualname = told.section.id.qualname();
+        let mut found: Vec<Told<'a>> = Vec::new();
+        for name in called(told) {
+            found.extend(self.named(&name));
+        }
+        for name in &told.hints.calls {
+            found.extend(self.by_name.get(&format!("{}.{qualname}.<locals>.{name}", told.module)));
+        }
+        let own = qualname.rsplit_once('.').map(|(class, _)| format!("{}.{class}", told.module));
+        let own = own.and_then(|own| self.classes.0.get_key_value(&own)).map(|(own, _)| own);
+        let maker = own.and_then(|own| self.constructor(own));
+        let mut classes: Vec<&'a str> = own.map(String::as_str).into_iter().collect();
+        // What an instance has was mostly put there when it was made.
+        for told in [Some(told), maker].into_iter().flatten() {
+            classes.extend(self.classes_in(told));
+        }
+        for method in told.hints.calls.iter().filter_map(|name| name.rsplit_once('.')) {
+            found.extend(classes.iter().filter_map(|class| self.method(class, method.1)));
+        }
+        found
+    }
+
+    /// Classes of the repository whose instances a section makes or is given.
+    fn classes_in(&self, told: Told<'a>) -> Vec<&'a str> {
+        fn names(kind: &TypeExpr) -> Vec<&String> {
+            match kind {
+                TypeExpr::Name(name) => vec![name],
+                TypeExpr::Generic { base, .. } => names(base),
+                TypeExpr::Union(kinds) => kinds.iter().flat_map(names).collect(),
+                _ => Vec::new(),
+            }
+        }
+        let given = told.section.params.iter().filter_map(|param| param.resolved.as_ref());
+        let given = given.flat_map(names).cloned();
+        let classes = called(told).into_iter().chain(given);
+        let known = classes.filter_map(|name| self.classes.0.get_key_value(&name));
+        known.map(|(name, _)| name.as_str()).collect()
+    }
+
     /// Where a dotted name leads to.
     pub(crate) fn reference(&self, dotted: &str) -> Option<Reference> {
         if let Some(class) = self.classes.get(dotted) {
@@ -172,6 +224,13 @@ impl<'a> Facts<'a> {
         }
         elsewhere(dotted)
     }
+}
+
+/// Dotted names of what a section calls: of other modules, and of its own as they are written there.
+fn called(told: Told<'_>) -> Vec<String> {
+    let others = told.section.calls.iter().map(|call| call.target.clone());
+    let own = told.hints.calls.iter().map(|name| format!("{}.{name}", told.module));
+    others.chain(own).collect()
 }
 
 /// Where a dotted name leads to that is not of the repository.

@@ -9,7 +9,8 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
 
 use menace_model::{
-    FixtureFile, Fixtures, Hints, Intent, Outcome, Section, SectionId, SectionKind, Seed, Value,
+    FixtureFile, Fixtures, Hints, Intent, Outcome, Reference, Section, SectionId, SectionKind,
+    Seed, Value,
 };
 
 use super::dangers;
@@ -31,6 +32,7 @@ use super::synthetic::{self, Example};
 use super::templates::Templates;
 use super::topic::{Role, role_of};
 use super::{Input, boundary, mutate};
+use crate::explore::network;
 
 /// So many inputs in a row that were there before: there are no others.
 const MAX_REPEATS: usize = 40;
@@ -42,6 +44,8 @@ const FIRST_BAD: u64 = 4;
 pub(crate) const LARGEST_COUNT: i64 = 1_000_000;
 /// Longer ones are messages.
 const LONGEST_WORD: usize = 24;
+/// With so many parameters more there are twice as many edges, and never more.
+const MORE_EDGES: usize = 5;
 /// So many declared shapes of a parameter have their edges tried.
 const DECLARED: usize = 4;
 /// Values of an optional parameter that are tried one by one, of so many of its shapes.
@@ -205,6 +209,11 @@ impl<'a> Inputs<'a> {
         lessons.note(self.facts, self.told, self.receiver.as_deref(), input, outcome);
     }
 
+    /// Does the section talk to others?
+    pub(crate) fn talk(&self) -> bool {
+        network::is_used_by(self.section, self.facts)
+    }
+
     /// The first inputs; fewer when there are no more different ones.
     pub fn take(&self, count: usize, seed: Seed) -> Vec<Input> {
         self.stream(seed).take(count).collect()
@@ -361,8 +370,9 @@ impl<'a> Inputs<'a> {
         let mut new = input.clone();
         let mut changed = false;
         let kwargs = new.kwargs.iter_mut().map(|(_, value)| value);
+        let is_record = |class: &Reference| self.facts.is_record(class);
         for value in new.args.iter_mut().chain(kwargs) {
-            if let Some(other) = drift::value(value, how, &mut random) {
+            if let Some(other) = drift::value_with(value, how, &is_record, &mut random) {
                 *value = other;
                 changed = true;
             }
@@ -482,17 +492,32 @@ impl<'a> Inputs<'a> {
         Some(Self::finished(maker, receiver, given, Intent::Valid, Strategy::Synthetic))
     }
 
-    /// The first edges of all parameters, in turns.
+    /// Edges of all parameters, in turns: so many for one parameter, and more for several. Where there
+    /// are still more, those that tell most are always there, and the seed chooses among the others.
     pub fn at_edges(&self, count: usize, seed: Seed) -> Vec<Input> {
+        let more = self.guesses.len().saturating_sub(1).min(MORE_EDGES);
+        let count = count + count * more / MORE_EDGES;
         let edge = |turn: usize, choice| self.edge(self.maker(seed.nth(turn as u64)), turn, choice);
-        let mut inputs: Vec<Input> =
-            (0..self.edges().len()).filter_map(|turn| edge(turn, Choice::TYPICAL)).collect();
-        // With all that may be left out, too.
-        if self.guesses.iter().any(|guess| guess.has_default) {
-            inputs.truncate(count * 2 / 3);
-            inputs.extend((0..count / 3).filter_map(|turn| edge(turn, Choice::COMPLETE)));
+        let chosen = |count: usize| {
+            let mut turns: Vec<usize> = (0..self.edges().len()).collect();
+            if turns.len() > count {
+                let mut others = turns.split_off(count / 2);
+                seed.of("which").random().shuffle(&mut others);
+                others.truncate(count - count / 2);
+                others.sort_unstable();
+                turns.extend(others);
+            }
+            turns
+        };
+        let made = |count: usize, choice| -> Vec<Input> {
+            chosen(count).into_iter().filter_map(|turn| edge(turn, choice)).collect()
+        };
+        if !self.guesses.iter().any(|guess| guess.has_default) {
+            return made(count, Choice::TYPICAL);
         }
-        inputs.truncate(count);
+        // With all that may be left out, too.
+        let mut inputs = made(count * 2 / 3, Choice::TYPICAL);
+        inputs.extend(made(count / 3, Choice::COMPLETE));
         inputs
     }
 

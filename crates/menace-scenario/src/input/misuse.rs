@@ -187,7 +187,9 @@ impl Misuse<'_> {
             value: Box::new(value),
             calls: vec![MethodCall { name: name.to_owned(), args: Vec::new(), kwargs: Vec::new() }],
         };
-        if let (Some(name), Some(receiver)) = (closing, self.receiver.take()) {
+        if let Some(name) = closing
+            && let Some(receiver) = self.receiver.take()
+        {
             self.receiver = Some(after(receiver, name));
             return true;
         }
@@ -303,6 +305,22 @@ mod tests {
         }
         assert!((25..75).contains(&refused), "{refused}");
         assert!(several > 50, "{several}");
+    }
+
+    #[test]
+    fn an_instance_that_cannot_be_closed_stays_as_it_is() {
+        let guesses = [guess("count", Shape::Int)];
+        let instance = new("m:Box", Vec::new());
+        for (seed, mistakes) in (0..50).flat_map(|seed| [(seed, 1), (seed, 8)]) {
+            let misuse = Misuse {
+                guesses: &guesses,
+                slots: vec![Some(Value::Int(3))],
+                receiver: Some(instance.clone()),
+                methods: vec!["add"],
+            };
+            let (receiver, _) = misuse.made(mistakes, &mut Seed(seed).random()).expect("mistakes");
+            assert_eq!(receiver.as_ref(), Some(&instance), "{seed}");
+        }
     }
 
     #[test]

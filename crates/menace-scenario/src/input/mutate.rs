@@ -183,6 +183,12 @@ impl Mutator<'_> {
             // A number in a text may be a count.
             let length = points[start..].iter().take_while(|point| is_digit(point)).count();
             points.splice(start..start + length, "99999999".chars().map(u32::from));
+        } else if let Some(known) = self.begins_with_literals(text)
+            && self.random.chance(0.5)
+            && let Some(literal) = self.literal_text()
+        {
+            // What is compared sign by sign, or word by word, goes on after what fitted.
+            points = known.chars().chain(literal.chars()).map(u32::from).collect();
         } else if self.random.chance(0.35)
             && let Some(literal) = self.literal_text()
         {
@@ -208,6 +214,20 @@ impl Mutator<'_> {
         }
         points.truncate(MAX_TEXT);
         PyStr::from_code_points(points).map_or(Value::from(""), Value::Str)
+    }
+
+    /// As much of the beginning of a text as is made of literals, if any.
+    fn begins_with_literals<'t>(&self, text: &'t PyStr) -> Option<&'t str> {
+        let text = text.as_str()?;
+        let mut rest = text;
+        let literals = self.literals.strings.iter().filter(|literal| !literal.is_empty());
+        while let Some(after) =
+            literals.clone().find_map(|literal| rest.strip_prefix(literal.as_str()))
+        {
+            rest = after;
+        }
+        let known = &text[..text.len() - rest.len()];
+        (!known.is_empty()).then_some(known)
     }
 
     fn bytes(&mut self, bytes: &[u8]) -> Vec<u8> {

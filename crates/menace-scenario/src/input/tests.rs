@@ -2,6 +2,7 @@
 
 use menace_model::{Classes, Hints, Intent, ParamKind, Section, Seed, TypeNames, Value};
 
+use super::drift::Drift;
 use super::history::History;
 use super::infer::annotation;
 use super::make::new;
@@ -184,6 +185,81 @@ fn an_attack_comes_however_low_the_intensity_is() {
     // Even after all good ones, and among many.
     assert!(bad(0.01, &["flag: bool", "query: str"], 40) >= 1);
     assert_eq!(bad(0.0, &["query: str"], 40), 0);
+}
+
+/// Attacks of a database, told from everything else by what they are written with.
+fn is_sql(value: &impl serde::Serialize) -> bool {
+    let text = serde_json::to_string(value).expect("JSON");
+    ["OR 1=1", "UNION SELECT", "DROP TABLE"].iter().any(|sign| text.contains(sign))
+}
+
+#[test]
+fn what_does_harm_gets_into_objects_and_sets() {
+    let params = ["size: int", "sql_query: str", "inner: m.Box"];
+    let generic = ["size: int", "sql_query: T"];
+    let table: [(&str, &[&str], &str); 7] = [
+        ("data_class", &params, "value: m.Box"),
+        ("named_tuple", &params, "value: m.Box"),
+        ("plain", &params, "value: m.Box"),
+        ("plain", &params, "value: list[m.Box]"),
+        ("plain", &generic, "value: m.Box[str]"),
+        ("plain", &params, "sql_query: set[str]"),
+        ("plain", &params, "sql_query: frozenset[str]"),
+    ];
+    for (kind, made_of, param) in table {
+        let mut world = World { classes: classes("Box", kind, made_of), ..World::default() };
+        world.settings.strategies = vec![Strategy::Hostile];
+        world.settings.threat = Threat::new(0.7, 1 << 30);
+        let made = world.with(&[param], |inputs| inputs.take(80, Seed(1)));
+        let bad: Vec<&Input> = made.iter().filter(|it| it.intent == Intent::Hostile).collect();
+        assert!(bad.iter().any(|input| is_sql(&input.args)), "{kind} {param}: {bad:?}");
+        // It is made as before, of what it takes.
+        let is_whole = |value: &Value| match value {
+            Value::New { class, args, .. } if class.qualname() == "Box" => args.len() >= 2,
+            _ => true,
+        };
+        assert!(bad.iter().all(|input| input.args.iter().all(is_whole)), "{kind} {param}");
+    }
+}
+
+#[test]
+fn the_instance_of_a_method_carries_what_does_harm() {
+    let mut section = serde_json::to_value(section("Box.find", &["count: int"])).expect("JSON");
+    section["kind"] = "method".into();
+    let section: Section = serde_json::from_value(section).expect("a section");
+    let classes = classes("Box", "plain", &["sql_query: str"]);
+    let (types, hints) = (TypeNames::default(), Hints::default());
+    let mut facts = Facts::new(&classes, &types);
+    facts.add("m", &section, &hints);
+    let settings = InputSettings {
+        strategies: vec![Strategy::Hostile],
+        threat: Threat::new(0.7, 1 << 30),
+        ..InputSettings::default()
+    };
+    let made = Inputs::new(&section, &hints, &facts, &settings).take(80, Seed(1));
+    let bad = || made.iter().filter(|input| input.intent == Intent::Hostile);
+    assert!(bad().any(|input| is_sql(&input.receiver)), "{made:?}");
+    // Its parameter has its turns as before.
+    let usual = made[0].receiver.as_ref();
+    assert!(bad().any(|input| input.receiver.as_ref() == usual), "{made:?}");
+    assert!(bad().all(|input| input.receiver.is_some()));
+}
+
+#[test]
+fn the_data_of_objects_drifts() {
+    for (kind, drifts) in [("data_class", true), ("named_tuple", true), ("plain", false)] {
+        let classes = classes("Row", kind, &["size: int", "label: str"]);
+        let world = World { classes, ..World::default() };
+        for param in ["row: m.Row", "rows: list[m.Row]"] {
+            let drifted = world.with(&[param], |inputs| {
+                let input = &inputs.take(1, Seed(1))[0];
+                let new = inputs.drifted(input, Drift::One, Seed(1));
+                new.map(|new| (new.args != input.args, new.intent))
+            });
+            let expected = drifts.then_some((true, Intent::Drifted));
+            assert_eq!(drifted, expected, "{kind} {param}");
+        }
+    }
 }
 
 fn keywords(inputs: &[Input], name: &str) -> Vec<Value> {

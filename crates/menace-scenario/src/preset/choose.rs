@@ -82,6 +82,15 @@ mod tests {
     use super::*;
 
     fn chosen(environment: &[(&str, &str)], files: &[&str], run: usize) -> Vec<Preset> {
+        counted(environment, files, None, run)
+    }
+
+    fn counted(
+        environment: &[(&str, &str)],
+        files: &[&str],
+        count: Option<u32>,
+        run: usize,
+    ) -> Vec<Preset> {
         let environment: BTreeMap<String, String> =
             environment.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect();
         let settings = Settings::resolve(&Sources { environment, ..Sources::default() }).unwrap();
@@ -94,7 +103,7 @@ mod tests {
             settings: &settings,
             profiles: &profiles,
             files: &files,
-            count: None,
+            count,
             recordings: Arc::default(),
             seed: Seed(1),
         };
@@ -129,6 +138,30 @@ mod tests {
     fn without_generation_there_is_one_empty_preset() {
         let presets = chosen(&[("SANDBOX_GENERATE_PRESETS", "0")], &[], 0);
         assert!(presets.len() == 1 && presets[0].values().changes_nothing());
+    }
+
+    #[test]
+    fn canonical_presets_stay_what_they_are_about_under_settings() {
+        let modes = |environment: &[(&str, &str)]| -> Vec<usize> {
+            let presets = chosen(environment, &[], 0);
+            presets.iter().map(|preset| preset.failure_modes().len()).collect()
+        };
+        assert_eq!(modes(&[CANON]), [0, 0, 1, 1, 1, 1, 1, 1]);
+        assert_eq!(modes(&[CANON, ("FAILURE_MODES", "disk")]), [1, 1, 2, 2, 2, 2, 2, 2]);
+    }
+
+    #[test]
+    fn so_many_are_generated_as_are_asked_for() {
+        let names = |environment: &[(&str, &str)], count| -> Vec<String> {
+            let presets = counted(environment, &[], count, 0);
+            presets.iter().map(|preset| preset.name().to_owned()).collect()
+        };
+        assert_eq!(names(&[], Some(2)), ["random_1", "random_2"]);
+        assert_eq!(names(&[], Some(5)).len(), 5);
+        assert_eq!(names(&[], Some(1)), ["random_1"]);
+        // Canonical ones are as many as they are, and lists of users as long as these are.
+        assert_eq!(names(&[CANON], Some(2)).len(), 8);
+        assert_eq!(names(&[ENV], Some(2)).len(), 1);
     }
 
     #[test]

@@ -222,6 +222,42 @@ mod tests {
     }
 
     #[test]
+    fn settings_of_modes_and_inputs_come_on_top_of_what_a_scenario_is_about() {
+        let (profiles, keywords) = (Profiles::built_in(), KeywordProfiles::default());
+        for settings in [
+            r#"{"FAILURE_MODES": "concurrency_spike"}"#,
+            r#"{"SANDBOX_STUB_STRATEGY": "hostile"}"#,
+            r#"{"SANDBOX_STUB_STRATEGY": "random", "FAILURE_MODES": "disk,user_misuse"}"#,
+        ] {
+            let set = read_one(settings, "test").unwrap().values().clone();
+            let added = missing(&[], "core.py", &profiles, &keywords, &set, Seed(1)).unwrap();
+            assert_eq!(added.len(), 2 * CANONICAL.len());
+            let ran: Vec<(&str, &Preset)> = added.iter().map(|one| ("core.py", one)).collect();
+            assert_eq!(gaps(["core.py"], &ran, &profiles), Ok(Vec::new()), "{settings}");
+            for preset in &added {
+                let profile = profiles.find(preset.name()).unwrap();
+                let own = &profile.level(preset.severity().unwrap()).unwrap().values;
+                let modes = own.failure_modes.iter().chain(&set.failure_modes).flatten();
+                let mut ways = own.stub_strategy.iter().chain(&set.stub_strategy).flatten();
+                assert!(modes.copied().all(|mode| preset.has(mode)), "{settings}: {preset:?}");
+                assert!(ways.all(|way| preset.strategies().contains(way)), "{preset:?}");
+                assert_eq!(preset.values().network_latency_ms, own.network_latency_ms);
+            }
+        }
+    }
+
+    #[test]
+    fn a_mode_keeps_its_inputs_where_only_the_settings_name_some() {
+        let mut profiles = Profiles::built_in();
+        profiles.add(r#"{"user_misuse": {"FAILURE_MODES": "user_misuse"}}"#, "mine.json").unwrap();
+        let set = read_one(r#"{"SANDBOX_STUB_STRATEGY": "smart"}"#, "test").unwrap();
+        let keywords = KeywordProfiles::default();
+        let added = missing(&[], "core.py", &profiles, &keywords, set.values(), Seed(1)).unwrap();
+        let ran: Vec<(&str, &Preset)> = added.iter().map(|one| ("core.py", one)).collect();
+        assert_eq!(gaps(["core.py"], &ran, &profiles), Ok(Vec::new()));
+    }
+
+    #[test]
     fn a_telling_path_gets_a_preset_of_its_own() {
         let all = added("[{}]", "shop/db/client.py");
         let name = "high_latency_api+concurrency_spike".to_owned();

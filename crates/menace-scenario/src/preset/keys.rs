@@ -154,12 +154,12 @@ keys! {
     }
     container_image: String = "CONTAINER_IMAGE" in limits.container_image {
         default: "none",
-        generated: "–",
+        generated: "never: there is no container backend yet",
         held_by: "containers; told when there are none",
     }
     vm_settings: VmSettings = "VM_SETTINGS" in limits.vm_settings {
         default: "none",
-        generated: "–",
+        generated: "never: there is no backend of virtual machines yet",
         held_by: "virtual machines; told when there are none",
     }
 }

@@ -95,10 +95,16 @@ impl Preset {
         Self { values: Values::default(), mocks: None, origin }
     }
 
-    /// The same, with what the settings say about calls laid over it.
+    /// The same, with what the settings say about calls laid over it. A canonical scenario stays what it
+    /// is about: failure modes and ways to make inputs of the settings come on top of its own.
     pub fn under(&self, settings: &Values) -> Result<Self, Problems> {
+        let mut settings = settings.clone();
+        if self.origin.is_canonical() {
+            let strategies = self.strategies();
+            settings = settings.beside(self.failure_modes(), &strategies);
+        }
         for key in KEYS {
-            let (own, set) = (key.text(&self.values), key.text(settings));
+            let (own, set) = (key.text(&self.values), key.text(&settings));
             if set.is_some() && set != own {
                 tracing::debug!(
                     target: "menace_scenario::preset",
@@ -110,7 +116,7 @@ impl Preset {
                 );
             }
         }
-        Self::new(settings.clone().over(self.values.clone()), self.origin, "settings")
+        Self::new(settings.over(self.values.clone()), self.origin, "settings")
     }
 
     pub fn values(&self) -> &Values {

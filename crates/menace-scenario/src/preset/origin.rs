@@ -21,6 +21,11 @@ pub enum PresetOrigin {
 }
 
 impl PresetOrigin {
+    /// Every module is put through what it stands for.
+    pub(super) fn is_canonical(self) -> bool {
+        matches!(self, Self::Canonical | Self::Injected)
+    }
+
     pub fn as_str(self) -> &'static str {
         match self {
             Self::StaticFile => "static file",

@@ -170,8 +170,11 @@ impl Profile {
             Some(severity) => self.level(severity).into_iter().collect(),
             None => self.levels.iter().collect(),
         };
-        let preset = |level: &Level| self.preset_at(level, &self.name)?.under(settings);
-        levels.into_iter().map(|level| Ok(Preset { origin, ..preset(level)? })).collect()
+        let preset = |level: &Level| {
+            let own = Preset { origin, ..self.preset_at(level, &self.name)? };
+            own.under(settings)
+        };
+        levels.into_iter().map(preset).collect()
     }
 
     fn preset_at(&self, level: &Level, at: &str) -> Result<Preset, Problems> {

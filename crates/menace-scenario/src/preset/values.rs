@@ -2,7 +2,9 @@
 
 use serde_json::Value as Json;
 
-use menace_settings::JsonRecords;
+use menace_settings::{FailureMode, JsonRecords, StubStrategy};
+
+use crate::input::Strategy;
 
 use super::{KEYS, Key, Values};
 
@@ -52,6 +54,30 @@ impl Values {
             ..Self::default()
         };
         joined.or(self.over(earlier))
+    }
+
+    /// Where these name failure modes or ways to make inputs, others are there as well.
+    #[must_use]
+    pub(super) fn beside(mut self, modes: &[FailureMode], strategies: &[StubStrategy]) -> Self {
+        if let Some(own) = &self.failure_modes {
+            self.failure_modes = union(Some(&modes.to_vec()), Some(own));
+        }
+        if let Some(own) = &self.stub_strategy {
+            self.stub_strategy = union(Some(&strategies.to_vec()), Some(own));
+        }
+        self
+    }
+
+    /// What of it holds for the control, too: no failure mode, and nothing that no well-meaning caller
+    /// passes.
+    #[must_use]
+    pub fn in_peace(&self) -> Self {
+        let mut values = Self { failure_modes: None, ..self.clone() };
+        if let Some(strategies) = &mut values.stub_strategy {
+            strategies.retain(|strategy| !Strategy::from(*strategy).is_bad());
+        }
+        values.stub_strategy = values.stub_strategy.filter(|strategies| !strategies.is_empty());
+        values
     }
 
     /// It says nothing but what it is called, and what its lists would hold if they held anything.
@@ -128,6 +154,16 @@ mod tests {
         assert_eq!(text(&lower), r#"{"MIN_BANDWIDTH":"5kbps","MAX_BANDWIDTH":"5kbps"}"#);
         let higher = values(r#"{"MIN_BANDWIDTH": "9Mbps"}"#).over(preset);
         assert_eq!(text(&higher), r#"{"MIN_BANDWIDTH":"9Mbps","MAX_BANDWIDTH":"9Mbps"}"#);
+    }
+
+    #[test]
+    fn the_control_has_no_part_in_trouble() {
+        let set = values(
+            r#"{"CPU_LIMIT": 2, "FAILURE_MODES": "disk", "SANDBOX_STUB_STRATEGY": "hostile,smart"}"#,
+        );
+        let peace = r#"{"CPU_LIMIT":"2","SANDBOX_STUB_STRATEGY":["smart"]}"#;
+        assert_eq!(text(&set.in_peace()), peace);
+        assert_eq!(text(&values(r#"{"SANDBOX_STUB_STRATEGY": "misuse"}"#).in_peace()), "{}");
     }
 
     #[test]

@@ -499,3 +499,35 @@ proptest! {
         prop_assert_eq!(forth.run, back.run);
     }
 }
+
+#[test]
+fn what_bursts_started_is_told_of_their_scenario_and_of_no_other() {
+    let in_company = |threads, tasks| {
+        let mut outcome = ended(Verdict::Returned, 1.0);
+        outcome.burst = Some(menace_model::BurstReport {
+            threads_spawned: threads,
+            tasks_spawned: tasks,
+            finished: threads + tasks,
+            deadlocked: false,
+            raised: Vec::new(),
+            distinct_results: 1,
+            differs: false,
+        });
+        let mut tally = Tally::default();
+        tally.add(&call(Intent::Valid), &outcome, false);
+        tally
+    };
+    let mut twice = in_company(8, 0);
+    twice.merge(&in_company(8, 0));
+    let cells = [
+        cell("pay", BASELINE, answers(1, 0)),
+        cell("pay", LOW, twice),
+        cell("refund", HIGH, in_company(0, 128)),
+    ];
+    let measured = measured(&[facts(&["pay", "refund"])], &cells, &[]);
+    let told = |name: &str, metric: &str| measured.scenarios[name].get(metric);
+    assert_eq!(told("hostile_input", "concurrency_threads"), Some(16.0));
+    assert_eq!(told("hostile_input", "concurrency_tasks"), Some(128.0));
+    assert_eq!(told("normal", "concurrency_threads"), None);
+    assert_eq!(measured.run.get("concurrency_threads"), None);
+}

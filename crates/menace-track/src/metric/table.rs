@@ -129,6 +129,23 @@ pub const METRICS: &[Metric] = &[
         definition: "A round trip inside of the sandbox under the scenario, as measured.",
     },
     Metric {
+        name: "concurrency_threads",
+        unit: "threads",
+        range: Range::Positive,
+        better: Better::Neither,
+        scope: Scope::Scenario,
+        definition: "Threads that bursts started under the scenario, all calls together. Only where \
+            there was a burst.",
+    },
+    Metric {
+        name: "concurrency_tasks",
+        unit: "tasks",
+        range: Range::Positive,
+        better: Better::Neither,
+        scope: Scope::Scenario,
+        definition: "The same for tasks.",
+    },
+    Metric {
         name: "maintainability",
         unit: "score",
         range: Range::Share,

@@ -1,5 +1,7 @@
 //! Code that calls out, and what it is told: invented and recorded answers, good and bad ones.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Value, json};
 
 use crate::exec::{exec, outcome, repo};
@@ -87,6 +89,28 @@ fn an_archive_of_a_browser_is_played_back() {
     let call = ["--repo", "repo", "mod:fetch_all", "--args", URLS, "--safe-mode"];
     let found = outcome(&place, &[&call[..], &["--network-mocks", "session.har"]].concat());
     assert_eq!(value(&found), &json!([1, 2, 2, [5]]));
+}
+
+/// What a named profile has of the network is all felt by who asks once: not by each seed, but soon.
+#[test]
+fn everything_that_chaos_is_about_is_felt_soon() {
+    let place = asks();
+    let call = ["--repo", "repo", "mod:fetch", "--args", r#"["http://api.example.com/"]"#];
+    let mut felt = BTreeSet::new();
+    for seed in 0..16 {
+        let seed = seed.to_string();
+        let more = ["--preset", "chaotic_failure:high", "--seed", &seed, "--format", "json"];
+        let found = exec(&place, &[&call[..], &more].concat()).json();
+        let struck = found["felt"].as_array().unwrap().iter().filter(|one| one["struck"] != 0);
+        felt.extend(struck.map(|one| one["mode"].as_str().unwrap().to_owned()));
+        let requests = found["upstream"]["requests"].to_string();
+        felt.extend(requests.contains("401").then(|| "401".to_owned()));
+        if felt.len() == 3 {
+            break;
+        }
+    }
+    let expected = ["401", "flaky_upstream", "network_partition"];
+    assert_eq!(felt, expected.map(str::to_owned).into());
 }
 
 /// An unstable service is felt by who asks it once, whatever the seed; nobody is told otherwise.

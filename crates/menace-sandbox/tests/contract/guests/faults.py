@@ -40,8 +40,9 @@ def steps(count):
 
 
 def read_back(count):
-    """How often reading a file of the repository failed, and how long it took at most."""
+    """How often reading a file of the repository failed, and how long it took at most and in all."""
     failed, longest = 0, 0.0
+    began = time.perf_counter()
     for _ in range(count):
         start = time.perf_counter()
         try:
@@ -54,7 +55,7 @@ def read_back(count):
             assert error.errno == errno.EIO, error
             failed += 1
         longest = max(longest, time.perf_counter() - start)
-    return [failed, longest]
+    return [failed, longest, time.perf_counter() - began]
 
 
 def corrupted(count):
@@ -193,6 +194,17 @@ def longest_gap(seconds):
         longest = max(longest, now - last)
         last = now
     return longest
+
+
+def taken_away(seconds):
+    """The share of the time in which it did not get the processor, for moments that can be felt."""
+    taken, began = 0.0, time.perf_counter()
+    last, end = began, began + seconds
+    while last < end:
+        now = time.perf_counter()
+        taken += now - last if now - last > 0.03 else 0.0
+        last = now
+    return taken / (last - began)
 
 
 def share_of_a_processor(seconds):

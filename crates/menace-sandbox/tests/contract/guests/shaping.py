@@ -84,6 +84,11 @@ def datagram_round_trips(count, version):
     return [milliseconds(ask) for _ in range(count)]
 
 
+def alone(count):
+    """The same over datagrams, while nothing else is on its way."""
+    return datagram_round_trips(count, 4)
+
+
 def stream_round_trips(count, version):
     """The first is that of connecting."""
     server = listening(version)

@@ -12,6 +12,7 @@ mod format;
 mod html;
 mod json;
 mod number;
+mod object;
 mod path;
 mod plain;
 mod regex;
@@ -27,7 +28,7 @@ use menace_model::{Random, Value};
 
 use super::boundary;
 use super::make::duck::stub;
-use super::make::{Maker, Style, new, pattern};
+use super::make::{Maker, Style, hashable, new, pattern};
 use super::shape::Shape;
 use super::topic::{Role, role_of};
 use crate::judge::MARKER;
@@ -187,6 +188,8 @@ pub(crate) fn value(
                 }
             }
         }
+        Shape::Set(item) => Value::Set(members(maker, item, name, threat)?),
+        Shape::FrozenSet(item) => Value::FrozenSet(members(maker, item, name, threat)?),
         Shape::Tuple(items) if !items.is_empty() => {
             let mut values: Vec<Value> =
                 items.iter().map(|item| maker.make(item, name, Style::Smart)).collect();
@@ -226,11 +229,32 @@ pub(crate) fn value(
             let found = shapes.iter().find_map(|shape| value(maker, shape, name, threat));
             found?
         }
+        Shape::Instance(class) => object::instance(maker, class, threat)?,
+        Shape::Applied(inner, args) => {
+            maker.applying(inner, args, |maker| value(maker, inner, name, threat))?
+        }
         Shape::About(topic, inner) => value(maker, inner, topic, threat)?,
         Shape::Bounded(inner, _) => value(maker, inner, name, threat)?,
         Shape::Any => text(Role::Plain, threat, &mut maker.random),
         _ => return None,
     })
+}
+
+/// What a set has in it, one of which does harm.
+fn members(
+    maker: &mut Maker<'_, '_>,
+    item: &Shape,
+    name: &str,
+    threat: Threat,
+) -> Option<Vec<Value>> {
+    let mut members = Vec::new();
+    let bad = value(maker, item, name, threat)?;
+    for one in maker.several(item, name, Style::Smart, 2).into_iter().chain([bad]).map(hashable) {
+        if !members.contains(&one) {
+            members.push(one);
+        }
+    }
+    Some(members)
 }
 
 /// Texts that a pattern nearly matches: often enough to search forever or, where the work does not

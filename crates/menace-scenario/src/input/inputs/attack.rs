@@ -71,15 +71,24 @@ impl Inputs<'_> {
 
     pub(super) fn hostile(&self, mut maker: Maker<'_, '_>, turn: usize) -> Option<Input> {
         let threat = self.settings.threat;
-        let receiver = self.on(&mut maker, turn.min(1));
+        let mut receiver = self.on(&mut maker, turn.min(1));
         let mut slots = maker.slots(&self.guesses, Choice::TYPICAL);
-        let mut order: Vec<usize> = (0..self.guesses.len()).collect();
-        // Each parameter has its turn.
-        order.rotate_left(turn % self.guesses.len().max(1));
+        // Each parameter has its turn, and so has the instance.
+        let places = self.guesses.len() + usize::from(receiver.is_some());
+        let mut order: Vec<usize> = (0..places).collect();
+        order.rotate_left(turn % places.max(1));
         let most = if threat.severity() >= 3 && maker.random.chance(0.4) { 2 } else { 1 };
         let mut done = 0;
         for index in order {
-            let guess = &self.guesses[index];
+            let Some(guess) = self.guesses.get(index) else {
+                let bad = self.hostile_receiver(&mut maker);
+                done += usize::from(bad.is_some());
+                receiver = bad.or(receiver);
+                if done == most {
+                    break;
+                }
+                continue;
+            };
             let shape = maker.shape_of(guess, maker_spreads(turn)).clone();
             // Of names that are passed on nobody knows a good one.
             let is_named = guess.kind == ParamKind::VarKeyword;
@@ -105,6 +114,12 @@ impl Inputs<'_> {
         }
         let given = assembled(&self.guesses, slots);
         Some(Self::finished(maker, receiver, given, Intent::Hostile, Strategy::Hostile))
+    }
+
+    /// An instance that carries what does harm.
+    fn hostile_receiver(&self, maker: &mut Maker<'_, '_>) -> Option<Value> {
+        let class = Shape::Instance(self.receiver.clone()?);
+        hostile::value(maker, &class, "", self.settings.threat)
     }
 }
 

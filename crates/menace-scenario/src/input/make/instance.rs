@@ -32,13 +32,22 @@ impl Maker<'_, '_> {
     /// The same, whatever worked before.
     pub(crate) fn fresh(&mut self, dotted: &str, choice: Choice) -> Option<Value> {
         let class = self.facts.class(dotted)?;
+        self.while_building(dotted, |maker| maker.of_class(dotted, class, choice))
+    }
+
+    /// Does something while an instance is under way; nothing where that would not come to an end.
+    pub(crate) fn while_building<T>(
+        &mut self,
+        dotted: &str,
+        inside: impl FnOnce(&mut Self) -> Option<T>,
+    ) -> Option<T> {
         if self.building.len() >= MAX_NESTED || self.building.iter().any(|name| name == dotted) {
             return None;
         }
         self.building.push(dotted.to_owned());
-        let made = self.of_class(dotted, class, choice);
+        let done = inside(self);
         self.building.pop();
-        made
+        done
     }
 
     /// One that could be made before: the `turn`th best, or any.

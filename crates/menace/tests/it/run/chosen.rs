@@ -19,6 +19,16 @@ def plugged(number: int) -> bool:
     if number != 42:
         raise SystemError
     return True
+
+class Drawer:
+    def __init__(self, label: str):
+        self.label = label
+
+    def put(self, number: int, times: int) -> int:
+        return number * times
+
+    def find(self, number: int) -> str:
+        return self.label + str(number)
 ";
 
 const PLUGIN: &str = "\
@@ -49,7 +59,13 @@ fn preset_files_take_turns_and_are_completed() {
     let files = ["--preset-file", "first.json", "--preset-file", "second.json", "--runs", "2"];
     let more = ["--repo", "repo", "--debug-log-file", "presets.log"];
     let command = [&["run"], &SEED[..], &BROAD, &files, &more].concat();
-    let ran = place.run_with(&SANDBOXES, &command);
+    // These come on top of what canonical scenarios are about, and leave the control alone.
+    let variables = [
+        ("SANDBOX_STUB_STRATEGY", "hostile"),
+        ("FAILURE_MODES", "schema_drift"),
+        ("SANDBOX_FAIL_ON_MISSING_SCENARIOS", "1"),
+    ];
+    let ran = place.run_with(&[&SANDBOXES[..], &variables].concat(), &command);
     assert_eq!(ran.code, Some(0), "{}", ran.err);
     let calls = calls(&place.path().join("sandbox_data/menace.db"));
     for (cycle, name) in [(0, "first"), (1, "second")] {
@@ -63,6 +79,11 @@ fn preset_files_take_turns_and_are_completed() {
         assert_eq!(more.len(), 1, "{found:?}");
         let other = if cycle == 0 { "second" } else { "first" };
         assert!(!found.contains(other), "{found:?}");
+    }
+    let is_bad = |one: &Calls| matches!(one.intent.as_str(), "hostile" | "misuse");
+    for (name, is_expected) in [("normal", false), ("first", true), ("user_misuse:low", true)] {
+        let found = calls.iter().any(|one| one.scenario == name && is_bad(one));
+        assert_eq!(found, is_expected, "{name}: {calls:?}");
     }
     let log = fs::read_to_string(place.path().join("presets.log")).unwrap();
     for (name, origin) in [("first", "static file"), ("second", "static file")] {
@@ -97,6 +118,11 @@ fn inputs_that_users_and_plugins_give_are_called_with() {
     };
     assert_eq!(under("given").collect::<Vec<_>>(), ["returned"]);
     assert!(under("plugged").any(|verdict| verdict == "returned"), "{calls:?}");
+    // Who makes mistakes has an instance to make them with.
+    let misused = |one: &&Calls| one.intent == "misuse" && one.section.contains("Drawer.");
+    let misused: Vec<&Calls> = calls.iter().filter(misused).collect();
+    assert!(misused.len() >= 2, "{calls:?}");
+    assert!(misused.iter().all(|one| one.verdict != "unreachable"), "{misused:?}");
 }
 
 #[test]
