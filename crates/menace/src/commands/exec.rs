@@ -264,7 +264,7 @@ impl Exec {
                 Frozen::At(seconds) => seconds,
                 Frozen::BySeed => Seed(self.seed).moment(),
             }),
-            limits: preset.import_limits(),
+            limits: preset.own_import_limits(),
             interpose: preset::interpose(preset),
             ..WarmSpec::new(None)
         }

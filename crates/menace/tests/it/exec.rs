@@ -169,6 +169,28 @@ fn limits_come_from_the_preset_and_a_setting_overrides_it() {
     assert!(found["runtime_metrics"]["total_ms"].as_f64().unwrap() < 5000.0, "{found}");
 }
 
+/// What is asked for holds from the first line of the module on.
+#[test]
+fn the_import_is_held_to_the_limits_of_its_call() {
+    let place = repo("while True: pass\ndef f(): return 1\n");
+    let reason = |preset: &str| {
+        let found = outcome(&place, &["--repo", "repo", "mod:f", "--preset", preset]);
+        assert_eq!((&found["stage"], &found["unenforced"]), (&json!("import"), &json!([])));
+        let took = found["runtime_metrics"]["total_ms"].as_f64().unwrap();
+        assert!(took < 1500.0, "{found}");
+        found["reason"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(reason(r#"{"TIMEOUT": 0.3}"#), "it did not end in time");
+    assert_eq!(reason(r#"{"CPU_LIMIT": 0.3}"#), "it used up its processor time");
+    place.write("repo/mod.py", "TAKEN = b'x' * (200 << 20)\ndef f(): return 1\n");
+    let preset = r#"{"MEMORY_LIMIT": "64Mi"}"#;
+    let found = outcome(&place, &["--repo", "repo", "mod:f", "--preset", preset]);
+    assert_eq!((&found["verdict"], &found["stage"]), (&json!("out_of_memory"), &json!("import")));
+    // Nobody asked for less than the usual.
+    let found = outcome(&place, &["--repo", "repo", "mod:f"]);
+    assert_eq!(found["verdict"], "returned", "{found}");
+}
+
 /// Whatever this machine can do: either something held a condition, or the user hears of it.
 #[test]
 fn every_condition_is_held_or_told() {
