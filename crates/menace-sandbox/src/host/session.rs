@@ -85,8 +85,8 @@ impl Session {
             return Ok(false);
         }
         self.keeps = std::mem::take(&mut report.keeps);
-        let mut context = Context::new(&sandbox.ready.repo, &self.source.options().repo, call);
-        context.during_import = true;
+        let context = Context::new(&sandbox.ready.repo, &self.source.options().repo, call)
+            .of_import(&self.spec.limits);
         let import = report::outcome(&report, &context);
         self.tried = import.violations.iter().map(|tried| tried.detail.clone()).collect();
         self.took = Took::of(&import);
@@ -139,8 +139,8 @@ impl Warm for Session {
                 return Err(SandboxError::Protocol("an import that neither worked nor failed"));
             };
             let (report, repo) = &**broken;
-            let mut context = Context::new(repo, &self.source.options().repo, call);
-            context.during_import = true;
+            let context =
+                Context::new(repo, &self.source.options().repo, call).of_import(&self.spec.limits);
             let mut outcome = report::outcome(report, &context);
             Took::of(&outcome).tell(&mut outcome, &self.spec.limits, &call.limits);
             for limit in &outcome.unenforced {

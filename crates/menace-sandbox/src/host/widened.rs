@@ -7,6 +7,9 @@ use menace_model::{Limit, Limits, Outcome};
 
 /// Memory is told no more exactly than that.
 const GRAIN: u64 = 1 << 20;
+/// How figures are told: the unit, and how many of ours are in it.
+const MS: (&str, f64) = ("ms", 1.0);
+const KIB: (&str, f64) = ("KiB", 1024.0);
 
 /// What an import took.
 #[derive(Debug, Clone, Copy, Default)]
@@ -30,28 +33,27 @@ impl Took {
 
     /// Which limits of the call it exceeded because its own were wider, and by how much.
     fn beyond(self, held_to: &Limits, asked: &Limits) -> Vec<(Limit, String)> {
-        let is_wider = |held: Option<u64>, asked: u64| held.is_none_or(|held| held > asked);
-        let mut beyond = Vec::new();
-        let mut look = |limit, held, asked: Option<u64>, took: f64, slack: u64, unit| {
-            if let Some(asked) = asked
-                && is_wider(held, asked)
-                && took > (asked + slack) as f64
-            {
-                let (took, asked) = match unit {
-                    Unit::Ms => (format!("{took:.0} ms"), format!("{asked} ms")),
-                    Unit::Bytes => (kib(took as u64), kib(asked)),
-                };
-                beyond.push((limit, format!("{limit} ({took} instead of {asked})")));
-            }
-        };
+        let Self { wall_ms, cpu_ms, memory_bytes, disk_bytes } = self;
         let timeout = (Some(held_to.timeout_ms), Some(asked.timeout_ms));
-        look(Limit::Timeout, timeout.0, timeout.1, self.wall_ms, 0, Unit::Ms);
-        look(Limit::Cpu, held_to.cpu_ms, asked.cpu_ms, self.cpu_ms, 0, Unit::Ms);
-        let memory = self.memory_bytes as f64;
-        look(Limit::Memory, held_to.memory_bytes, asked.memory_bytes, memory, GRAIN, Unit::Bytes);
-        let disk = self.disk_bytes as f64;
-        look(Limit::Disk, held_to.disk_bytes, asked.disk_bytes, disk, 0, Unit::Bytes);
-        beyond
+        let memory = (held_to.memory_bytes, asked.memory_bytes);
+        let disk = (held_to.disk_bytes, asked.disk_bytes);
+        [
+            (Limit::Timeout, timeout, wall_ms, 0, MS),
+            (Limit::Cpu, (held_to.cpu_ms, asked.cpu_ms), cpu_ms, 0, MS),
+            (Limit::Memory, memory, memory_bytes as f64, GRAIN, KIB),
+            (Limit::Disk, disk, disk_bytes as f64, 0, KIB),
+        ]
+        .into_iter()
+        .filter_map(|(limit, (held, asked), took, slack, (unit, size))| {
+            let asked = asked?;
+            let is_wider = held.is_none_or(|held| held > asked);
+            let told = || {
+                let (took, asked) = (took / size, asked as f64 / size);
+                format!("{limit} ({took:.0} {unit} instead of {asked:.0} {unit})")
+            };
+            (is_wider && took > (asked + slack) as f64).then(|| (limit, told()))
+        })
+        .collect()
     }
 
     /// Adds it to the outcome of a call, or of an import that the call was meant to follow.
@@ -71,16 +73,6 @@ impl Took {
             }
         }
     }
-}
-
-#[derive(Debug, Clone, Copy)]
-enum Unit {
-    Ms,
-    Bytes,
-}
-
-fn kib(bytes: u64) -> String {
-    format!("{} KiB", bytes.div_ceil(1024))
 }
 
 #[cfg(test)]

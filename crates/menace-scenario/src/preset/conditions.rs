@@ -94,6 +94,7 @@ impl Preset {
             processes: of_call.processes.max(defaults.processes),
             open_files: of_call.open_files.max(defaults.open_files),
             output_bytes: of_call.output_bytes,
+            gpus: 0,
         }
     }
 
@@ -125,6 +126,7 @@ impl Preset {
             process_limit,
             open_files_limit,
             output_limit,
+            gpu_limit,
             ..
         } = &self.values;
         let defaults = Limits::default();
@@ -139,6 +141,7 @@ impl Preset {
             processes: processes + burst.map_or(0, |burst| burst.threads.into()),
             open_files: open_files_limit.map_or(defaults.open_files, menace_settings::Within::get),
             output_bytes: output_limit.map_or(defaults.output_bytes, |limit| limit.get().bytes()),
+            gpus: gpu_limit.map_or(0, menace_settings::Within::get),
         }
     }
 
@@ -269,7 +272,7 @@ mod tests {
         let (limits, _) = conditions(
             r#"{"CPU_LIMIT": "1", "MEMORY_LIMIT": "512Mi", "DISK_LIMIT": "1Gi", "TIMEOUT": 2.5,
                 "CPU_SHARE": "50%", "PROCESS_LIMIT": 5, "OPEN_FILES_LIMIT": 20,
-                "OUTPUT_LIMIT": "1Ki"}"#,
+                "OUTPUT_LIMIT": "1Ki", "GPU_LIMIT": 2}"#,
         );
         let expected = Limits {
             timeout_ms: 2500,
@@ -280,6 +283,7 @@ mod tests {
             processes: 5,
             open_files: 20,
             output_bytes: 1024,
+            gpus: 2,
         };
         assert_eq!(limits, expected);
     }
