@@ -164,6 +164,7 @@ impl Exec {
         if let Way::Closed(why) = &found.way {
             return self.print(self.header(&found, None), &unreachable(why));
         }
+        self.refuse_arguments(&found, &request)?;
         let receiver = match (request.receiver, &found.way) {
             (Some(given), Way::On(_)) => Some(given),
             (Some(_), _) => {
@@ -218,6 +219,22 @@ impl Exec {
         };
         let done = if self.repeat == 1 { self.once(ready) } else { self.many(ready) };
         if cancel.is_cancelled() { Err(Failure::Interrupted) } else { done }
+    }
+
+    /// What nobody would hand on to anybody.
+    fn refuse_arguments(&self, found: &Found<'_>, request: &Request) -> Result<(), Failure> {
+        let what = match found.target.how {
+            How::Property => "a property",
+            How::Module => "a module, which is imported,",
+            _ => return Ok(()),
+        };
+        if request.args.is_empty() && request.kwargs.is_empty() {
+            return Ok(());
+        }
+        Err(Failure::Request(anyhow!(
+            "`{}` is {what} and takes no arguments: leave --args and --kwargs out",
+            self.target
+        )))
     }
 
     fn flags(&self) -> Flags {

@@ -133,6 +133,8 @@ fn bad_requests_say_what_to_do() {
         &["bookshop.pricing:discount", "--receiver", "1"],
         &["bookshop.pricing:discount", "--args", r#"[{"$tuple": [{"$int": 1.5}]}]"#],
         &["bookshop.pricing:discount", "--args", "{}"],
+        &["bookshop.models:Book.asking_price", "--args", "[3]"],
+        &["bookshop.models", "--kwargs", r#"{"a": 3}"#],
         &["bookshop.pricing:discount", "--preset", r#"{"MEMORY_LIMTI": "1Mi"}"#],
         &["bookshop.pricing:discount", "--preset", r#"{"MEMORY_LIMIT": "many"}"#],
         &["bookshop.pricing:discount", "--preset", "flaky_upstraem"],
@@ -239,7 +241,9 @@ fn what_only_inputs_can_feel_is_told() {
                 SANDBOX_STUB_STRATEGY\n";
     assert_eq!((ran.code, ran.err.as_str()), (Some(0), told));
     let preset = r#"{"THREAD_BURST": 2, "GPU_LIMIT": 1}"#;
-    let ran = exec(&place, &["--repo", "repo", "mod:f", "--preset", preset]);
+    let json = ["--format", "json"];
+    let ran = exec(&place, &[&["--repo", "repo", "mod:f", "--preset", preset], &json[..]].concat());
+    assert_eq!(ran.json()["unenforced"], json!(["gpu"]));
     assert!(ran.err.contains("THREAD_BURST: it has no effect without"), "{}", ran.err);
     assert!(ran.err.contains("GPU_LIMIT: it needs a container"), "{}", ran.err);
 }
