@@ -13,7 +13,9 @@ use std::str::FromStr;
 use anyhow::anyhow;
 use clap::Args;
 
-use menace_model::{Call, Conditions, Fixtures, Outcome, Seed, Stage, Value, ValueError, Verdict};
+use menace_model::{
+    Call, Conditions, Fixtures, How, Outcome, Seed, Stage, Value, ValueError, Verdict,
+};
 use menace_sandbox::interpreter::Interpreter;
 use menace_sandbox::{Backend, Cancel, LocalBackend, Tier, WarmSpec};
 use menace_scenario::fixtures;
