@@ -27,6 +27,9 @@ pub struct Limits {
     pub open_files: u64,
     /// How much of each output stream is kept; the rest is counted only.
     pub output_bytes: u64,
+    /// How many of them it asks to see; nothing here can give it any.
+    #[serde(default)]
+    pub gpus: u64,
 }
 
 impl Default for Limits {
@@ -40,6 +43,7 @@ impl Default for Limits {
             processes: 64,
             open_files: 1024,
             output_bytes: 64 << 10,
+            gpus: 0,
         }
     }
 }
@@ -56,6 +60,7 @@ pub enum Limit {
     Processes,
     OpenFiles,
     Output,
+    Gpu,
     NetworkLatency,
     NetworkJitter,
     PacketLoss,
@@ -87,6 +92,7 @@ impl Limit {
             Self::Processes => "processes",
             Self::OpenFiles => "open_files",
             Self::Output => "output",
+            Self::Gpu => "gpu",
             Self::NetworkLatency => "network_latency",
             Self::NetworkJitter => "network_jitter",
             Self::PacketLoss => "packet_loss",

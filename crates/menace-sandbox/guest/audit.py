@@ -1,7 +1,8 @@
 # ruff: noqa: BLE001, S110 (the guest may raise anything, anywhere)
 """Notes which files outside the allowed roots, and which addresses, the guest reached for.
 
-From Python's audit events; C code that makes system calls of its own is not seen here.
+From Python's audit events; C code that makes system calls of its own is not seen here. Each attempt is
+told at once, because who makes it may not live to report it, or may be a fork that reports nothing.
 Invariant: the hook never raises, and never runs the guest's code.
 """
 
@@ -9,7 +10,10 @@ from posix import O_ACCMODE, O_APPEND, O_CREAT, O_TRUNC, getcwd, readlink
 from sys import addaudithook
 
 MOST = 32
+MOST_DIRECTORIES = 2000
 LONGEST = 500
+# The most links that lead from a path to a file.
+MOST_LINKS = 16
 WRITING = O_ACCMODE | O_CREAT | O_TRUNC | O_APPEND
 # Event → what it is called, and the positions of paths and of the descriptors they start from.
 CHANGES = {
@@ -23,18 +27,25 @@ CHANGES = {
     "os.symlink": ("symlink", ((1, 2),)),
     "os.truncate": ("truncate", ((0, None),)),
 }
+# After these a directory may be somewhere else.
+MOVING = frozenset(("rename", "symlink", "rmdir", "remove"))
 LISTINGS = frozenset(("os.listdir", "os.scandir"))
 ADDRESSES = {"socket.connect": "connect", "socket.sendto": "sendto"}
+CONNECTING = frozenset(ADDRESSES.values())
 ENVIRON = frozenset(("os.putenv", "os.unsetenv"))
+OPENING = frozenset(("read", "write", "list"))
 HANDLED = frozenset(CHANGES) | LISTINGS | frozenset(ADDRESSES) | ENVIRON | {"open"}
 
 
 class Audit:
     """The attempts of one call, and whether it set a variable; listens while the guest runs."""
 
-    __slots__ = ("attempts", "environ", "listening", "roots", "write_roots")
+    __slots__ = ("attempts", "directories", "environ", "listening", "roots", "tell", "write_roots")
 
-    def __init__(self, roots, write_roots):
+    def __init__(self, roots, write_roots, tell):
+        self.tell = tell
+        # Where directories are once links are followed.
+        self.directories = {}
         self.listening = self.environ = False
         self.attempts = []
         self.roots = tuple(root.rstrip("/") + "/" for root in roots)
@@ -56,6 +67,7 @@ class Audit:
     def forget(self):
         """Begins a new call."""
         self.attempts = []
+        self.directories = {}
         self.environ = False
 
     def _note(self, event, args):
@@ -70,6 +82,8 @@ class Audit:
             self._path("write" if writes else "read", path, None, writes)
         elif event in CHANGES:
             kind, places = CHANGES[event]
+            if kind in MOVING:
+                self.directories.clear()
             for position, start in places:
                 from_descriptor = args[start] if start is not None and start < len(args) else None
                 self._path(kind, args[position], from_descriptor, True)
@@ -87,11 +101,43 @@ class Audit:
         roots = self.write_roots if writes else self.roots
         if not (path + "/").startswith(roots):
             self._add(kind, path)
+        elif kind in OPENING:
+            path = self._followed(path)
+            # What is in there is no file of the host's.
+            if not path.startswith("/proc/") and not (path + "/").startswith(roots):
+                self._add(kind, path)
+
+    def _followed(self, path):
+        """The path that it leads to, as far as that can be seen."""
+        for _ in range(MOST_LINKS):
+            directory, _, name = path.rpartition("/")
+            path = self._directory(directory) + "/" + name
+            try:
+                target = readlink(path)
+            except OSError:
+                break
+            path = absolute(target if target[:1] == "/" else path[: -len(name)] + target)
+        return path
+
+    def _directory(self, path):
+        if not path:
+            return path
+        found = self.directories.get(path)
+        if found is None:
+            # Not again, should it lead to itself.
+            self.directories[path] = path
+            found = self._followed(path).rstrip("/")
+            if len(self.directories) > MOST_DIRECTORIES:
+                self.directories.clear()
+            self.directories[path] = found
+        return found
 
     def _add(self, kind, detail):
         attempt = [kind, detail[:LONGEST]]
         if attempt not in self.attempts:
             self.attempts.append(attempt)
+            if kind not in CONNECTING:
+                self.tell(kind, attempt[1])
 
 
 def absolute(path, start=None):

@@ -13,6 +13,11 @@ ACTIVE = 5
 SHORT_LENGTH = 8
 FULL_LENGTH = 12
 SHORT_AT = 64
+# Attempts at forbidden things, as they happen: how many, and a slot for each.
+ATTEMPTS = 44
+REFUSED_FORK = 45
+ATTEMPTS_AT = 32768
+SLOT = 1024
 FULL_AT = 65536
 SHORT_VALID, FULL_VALID = 2, 3
 # Not for the init: whether the interpreter should have loaded more before it forked.
@@ -47,9 +52,25 @@ class Mailbox:
         """Whether the last call had one; the guest may have forged it."""
         return self.map[WISH] != 0
 
+    def tell(self, kind, detail):
+        """Publishes an attempt at once: who makes it may not live to report it."""
+        number = self.map[ATTEMPTS]
+        if number >= (FULL_AT - ATTEMPTS_AT) // SLOT:
+            return
+        data = dumps([kind, detail], 2)
+        if len(data) > SLOT - 2:
+            data = dumps([kind, detail[: SLOT // 5]], 2)
+        at = ATTEMPTS_AT + number * SLOT
+        self.map[at : at + 2 + len(data)] = len(data).to_bytes(2, "little") + data
+        self.map[ATTEMPTS] = number + 1
+
+    def refuse_fork(self):
+        """Tells that there was no room for one more process."""
+        self.map[REFUSED_FORK] = 1
+
     def post_short(self, report):
         """Publishes the report that needed nothing from the guest."""
-        data = fitting(report, FULL_AT - SHORT_AT)
+        data = fitting(report, ATTEMPTS_AT - SHORT_AT)
         self.map[SHORT_AT : SHORT_AT + len(data)] = data
         self.map[SHORT_LENGTH : SHORT_LENGTH + 4] = len(data).to_bytes(4, "little")
         self.map[PHASE] = SHORT_VALID

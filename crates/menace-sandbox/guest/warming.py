@@ -29,9 +29,9 @@ def warm_up(zygote, rounds=ROUNDS):
             outcome = Outcome()
             run(zygote, outcome, perform, CALL)
             report = short(outcome, DEFAULT_CAPS, zygote)
-            fitting(report, 65472)
+            fitting(report, 32704)
             lengthen(report, outcome, DEFAULT_CAPS, zygote.repo)
-            fitting(report, 65472)
+            fitting(report, 32704)
     finally:
         mode.mask = mask
         del zygote.modules.by_name[NAME]

@@ -18,6 +18,7 @@ import child
 from audit import Audit
 from calling import Outcome, import_module
 from descriptors import all_open, identity
+from forking import watch
 from guest_mode import GuestMode
 from importing import Afterwards
 from keeping import kept
@@ -109,8 +110,9 @@ class Zygote:
 
             freeze(message["freeze_time"], afterwards)
         roots = list(message["roots"]) + [entry for entry in sys.path if entry]
-        self.audit = self.mode.audit = Audit(roots, message["write_roots"])
+        self.audit = self.mode.audit = Audit(roots, message["write_roots"], self.mailbox.tell)
         self.audit.install()
+        watch(self.mailbox.refuse_fork)
         self.state = self.first = State(self.mode.limit)
         self.caps = complete(message["caps"], self.mailbox)
         self.devices, _ = again((0,))

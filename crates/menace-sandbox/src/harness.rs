@@ -28,6 +28,7 @@ pub(crate) const SOURCES: &[(&str, &str)] = files![
     "descriptors.py",
     "drifting.py",
     "failures.py",
+    "forking.py",
     "frozen_time.py",
     "guard.py",
     "guest_mode.py",

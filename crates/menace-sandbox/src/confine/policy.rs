@@ -10,12 +10,12 @@
 //! | 1 | namespaces, no capabilities, no new privileges; the *never* list of system calls; sockets only of the families Unix, IPv4 and IPv6, never raw, and route netlink; no signals to the keepers of the sandbox | nothing, unless it wants to administer the machine |
 //! | 2 | Landlock on files: reading and writing only where the sandbox says so | files outside cannot be opened, not even from a leaked directory or through a stray mount |
 //! | 3 (default) | only system calls that ordinary programs make; TCP and UDP only; `prctl` by list | nothing, unless it uses kernel interfaces that few programs know |
-//! | 4 | no network sockets (not even inside the private network), no starting of programs | `subprocess` and `socket` fail with `PermissionError`; Unix sockets, threads and `fork` work |
+//! | 4 | no sockets (not even inside the private network) but pairs, no starting of programs | `subprocess` and `socket` fail with `PermissionError`; `socketpair`, threads and `fork` work |
 //! | 5 | no new processes; the repository is read-only (the caller passes other [`Places`]) | `multiprocessing` and `os.fork` fail; threads work |
 //!
-//! `safe_mode` forbids all network sockets at every level. Without namespaces (the lowest tier)
-//! Landlock takes their place at every level, so files are restricted from level 1 on, no socket but
-//! `socketpair(AF_UNIX)` can be made, and nothing may be aimed at other processes.
+//! `safe_mode` forbids all sockets but `socketpair(AF_UNIX)` at every level. Without namespaces (the
+//! lowest tier) Landlock takes their place at every level, so files are restricted from level 1 on, the
+//! same holds for sockets, and nothing may be aimed at other processes.
 //!
 //! [`Places`]: super::landlock::Places
 
@@ -78,7 +78,8 @@ pub(crate) struct Policy {
 }
 
 impl Policy {
-    /// Whether internet sockets may be made. They reach no further than the private network.
+    /// Whether sockets may be made, beside pairs. They reach no further than the private network, and
+    /// Unix sockets to what can be seen of the host's files.
     pub(crate) fn network(self) -> bool {
         self.namespaces && !self.safe_mode && self.level < Level::NO_NETWORK_NO_PROGRAMS
     }

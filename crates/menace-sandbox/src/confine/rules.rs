@@ -150,16 +150,15 @@ pub(super) fn clone(policy: Policy) -> Result<Rules> {
     }])
 }
 
+/// Without a network there are none at all: a socket file of the host that is in sight (below `/usr`,
+/// beside the interpreter) could be connected to by its path.
 pub(super) fn socket(policy: Policy) -> Result<Rules> {
     let mut rules = Rules::new();
-    if !policy.namespaces {
+    if !policy.network() {
         return Ok(rules);
     }
     for kind in [libc::SOCK_STREAM, libc::SOCK_DGRAM, libc::SOCK_SEQPACKET] {
         rules.push(rule(&[family(libc::AF_UNIX), type_is(kind)])?);
-    }
-    if !policy.network() {
-        return Ok(rules);
     }
     // The C library asks the routing table before it resolves a name.
     rules.push(rule(&[family(libc::AF_NETLINK), (2, Eq, libc::NETLINK_ROUTE as u64)])?);
@@ -181,13 +180,13 @@ pub(super) fn socket(policy: Policy) -> Result<Rules> {
 }
 
 /// Pairs talk to each other only, except that a datagram socket can be pointed at any other address:
-/// without namespaces there are none of those.
+/// without a network there are none of those.
 pub(super) fn socketpair(policy: Policy) -> Result<Rules> {
     let mut rules = vec![
         rule(&[family(libc::AF_UNIX), type_is(libc::SOCK_STREAM)])?,
         rule(&[family(libc::AF_UNIX), type_is(libc::SOCK_SEQPACKET)])?,
     ];
-    if policy.namespaces {
+    if policy.network() {
         rules.push(rule(&[family(libc::AF_UNIX), type_is(libc::SOCK_DGRAM)])?);
     }
     Ok(rules)

@@ -154,7 +154,7 @@ impl Warden {
         } else if is_one_of(syscalls::SYNC) {
             // Nobody can tell that nothing was written back.
             Some(Answer::Pretend)
-        } else if notice.number == syscalls::WATCH.number {
+        } else if notice.number == syscalls::WATCH.number || asks_name_cache(notice) {
             Some(Answer::Refuse(Errno::EACCES))
         } else if notice.number == libc::SYS_ioctl
             && !rules::is_forbidden_ioctl(notice.arguments[1])
@@ -165,6 +165,18 @@ impl Warden {
             None
         }
     }
+}
+
+/// Whether it is the socket, by its flags, with which the C library asks a cache of names before it
+/// looks at `/etc/passwd` itself: `pwd.getpwuid` is no attempt at anything.
+fn asks_name_cache(notice: &Notice) -> bool {
+    let kind = libc::SOCK_STREAM | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK;
+    notice.number == libc::SYS_socket
+        && notice.arguments[..3].iter().map(|argument| *argument as i32).eq([
+            libc::AF_UNIX,
+            kind,
+            0,
+        ])
 }
 
 fn refused(errno: Errno, what: Kind, detail: String) -> (Answer, Option<Attempt>) {

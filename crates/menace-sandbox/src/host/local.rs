@@ -13,6 +13,7 @@ use super::sandbox::Sandbox;
 use super::session::Session;
 use super::workspace::Workspace;
 use crate::cgroup::{self, Available, Group, Purged};
+use crate::confine::Interpose;
 use crate::error::explain;
 use crate::machine::Machine;
 use crate::wire::messages::{Identity, InitConfig};
@@ -41,7 +42,7 @@ pub(crate) struct Starter {
     tier: Tier,
     groups: Available,
     /// Policies whose sandbox has proved itself.
-    proved: Mutex<Vec<(u8, bool)>>,
+    proved: Mutex<Vec<(u8, bool, Interpose)>>,
 }
 
 impl LocalBackend {
@@ -98,7 +99,8 @@ impl Starter {
 
     /// The same, for any module: what there is to import is still to be told.
     pub(crate) fn start_blank(&self, spec: &WarmSpec) -> Result<Sandbox, SandboxError> {
-        let policy = (spec.security_level, spec.safe_mode);
+        // Each of these makes another filter.
+        let policy = (spec.security_level, spec.safe_mode, spec.interpose);
         // Held while the first sandbox of a policy proves itself: the others wait for the proof.
         let mut proved = self.proved.lock().unwrap_or_else(PoisonError::into_inner);
         if proved.contains(&policy) || self.tier == Tier::Unsafe {

@@ -16,6 +16,7 @@ mod session;
 mod steps;
 mod told;
 mod verdict;
+mod widened;
 mod workspace;
 
 pub use backend::{Backend, Warm};

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::OnceLock;
 
 use menace_model::{
-    Call, Changed, FaultMode, Frame, Intent, Left, Outcome, Output, Raised, Returned,
+    Call, Changed, FaultMode, Frame, Intent, Left, Limits, Outcome, Output, Raised, Returned,
     RuntimeMetrics, Stage, Violation,
 };
 use nix::unistd::{SysconfVar, sysconf};
@@ -33,11 +33,19 @@ pub(crate) struct Context<'a> {
     repo: &'a Path,
     pub(super) call: &'a Call,
     pub(crate) during_import: bool,
+    /// How many were allowed.
+    pub(crate) processes: u64,
 }
 
 impl<'a> Context<'a> {
     pub(crate) fn new(repo_inside: &'a str, repo: &'a Path, call: &'a Call) -> Self {
-        Self { repo_inside, repo, call, during_import: false }
+        let processes = call.limits.processes;
+        Self { repo_inside, repo, call, during_import: false, processes }
+    }
+
+    /// For the report of an import that was held to limits of its own.
+    pub(crate) fn of_import(self, limits: &Limits) -> Self {
+        Self { during_import: true, processes: limits.processes, ..self }
     }
 }
 
@@ -354,10 +362,13 @@ fn violations(report: &Report, said: &Item, context: &Context<'_>) -> Vec<Violat
     if report.process_limit_hits > 0 {
         violations.push(Violation {
             what: "processes".to_owned(),
-            detail: format!("more than {} processes", context.call.limits.processes),
+            detail: format!("more than {} processes", context.processes),
         });
     }
-    for attempt in said.get("attempts").map(Item::items).unwrap_or_default() {
+    let told: Vec<Item> =
+        report.told_attempts.iter().filter_map(|told| Item::read(told).ok()).collect();
+    let reported = said.get("attempts").map(Item::items).unwrap_or_default();
+    for attempt in reported.iter().chain(&told) {
         if let [what, detail] = attempt.items()
             && let (Some(what), Some(detail)) = (what.as_text(), detail.as_text())
             && is_outside(&what, &detail)

@@ -14,6 +14,7 @@ use super::local::Source;
 use super::options::WarmSpec;
 use super::report::{self, Context};
 use super::sandbox::Sandbox;
+use super::widened::Took;
 use crate::SandboxError;
 use crate::wire::messages::Report;
 
@@ -35,6 +36,8 @@ pub(crate) struct Session {
     keeps: Vec<String>,
     /// What the import tried that is forbidden, and survived.
     tried: Vec<String>,
+    /// What the import took, which may be more than a call may.
+    took: Took,
     /// A sandbox was lost, and this is the second try.
     lost: bool,
 }
@@ -60,6 +63,7 @@ impl Session {
             broken: None,
             keeps: Vec::new(),
             tried: Vec::new(),
+            took: Took::default(),
             lost: false,
         }
     }
@@ -81,10 +85,11 @@ impl Session {
             return Ok(false);
         }
         self.keeps = std::mem::take(&mut report.keeps);
-        let mut context = Context::new(&sandbox.ready.repo, &self.source.options().repo, call);
-        context.during_import = true;
-        let violations = report::outcome(&report, &context).violations;
-        self.tried = violations.iter().map(|tried| tried.detail.clone()).collect();
+        let context = Context::new(&sandbox.ready.repo, &self.source.options().repo, call)
+            .of_import(&self.spec.limits);
+        let import = report::outcome(&report, &context);
+        self.tried = import.violations.iter().map(|tried| tried.detail.clone()).collect();
+        self.took = Took::of(&import);
         self.warm.push_back(sandbox);
         Ok(true)
     }
@@ -134,9 +139,14 @@ impl Warm for Session {
                 return Err(SandboxError::Protocol("an import that neither worked nor failed"));
             };
             let (report, repo) = &**broken;
-            let mut context = Context::new(repo, &self.source.options().repo, call);
-            context.during_import = true;
-            return Ok(report::outcome(report, &context));
+            let context =
+                Context::new(repo, &self.source.options().repo, call).of_import(&self.spec.limits);
+            let mut outcome = report::outcome(report, &context);
+            Took::of(&outcome).tell(&mut outcome, &self.spec.limits, &call.limits);
+            for limit in &outcome.unenforced {
+                outcome.enforced_by.remove(limit);
+            }
+            return Ok(outcome);
         }
         let Some(mut sandbox) = self.warm.pop_front() else {
             return Err(SandboxError::Protocol("no sandbox after a successful import"));
@@ -159,6 +169,7 @@ impl Warm for Session {
         let tried =
             self.tried.iter().map(|what| format!("its import tried what is forbidden: {what}"));
         outcome.notes.extend(tried);
+        self.took.tell(&mut outcome, &self.spec.limits, &call.limits);
         outcome.notes.extend(sandbox.ready.remarks.iter().cloned());
         if self.keeps.is_empty() {
             if report.spent.is_none() {

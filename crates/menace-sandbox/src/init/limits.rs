@@ -220,6 +220,18 @@ impl Keeper {
         self.importing.is_none().then(|| Ration::new(share, Instant::now()))
     }
 
+    /// Whether as many processes and threads are there as may be, where the kernel does not tell that
+    /// it refused more.
+    pub(crate) fn is_full(&self, limits: &Limits) -> bool {
+        if self.has(Controller::Pids) {
+            return false;
+        }
+        let importing = self.importing.map(|_| self.zygote);
+        let all = self.census.others(self.zygote).into_iter().chain(importing);
+        // The first one does not count.
+        processes::threads_in(all) > limits.processes
+    }
+
     /// Processor time of the call so far.
     pub(crate) fn cpu_ns(&self) -> u64 {
         if let Some(group) = &self.group
@@ -287,7 +299,7 @@ impl Keeper {
             }
             let (before, now) = (self.seen, self.look());
             report.oom_kills = now.oom_kills.saturating_sub(before.oom_kills);
-            report.process_limit_hits = now.process_hits.saturating_sub(before.process_hits);
+            report.process_limit_hits += now.process_hits.saturating_sub(before.process_hits);
             self.seen = now;
         }
         let told = report.stdout.total + report.stderr.total;

@@ -17,6 +17,12 @@ use crate::wire::messages::Steps;
 pub(crate) const SIZE: usize = 4 << 20;
 const MAGIC: &[u8; 4] = b"MNB1";
 const SHORT_AT: usize = 64;
+/// Attempts at forbidden things, told as they happen: how many there are, and a slot for each.
+const ATTEMPTS: usize = 44;
+const REFUSED_FORK: usize = 45;
+const ATTEMPTS_AT: usize = 1 << 15;
+const ATTEMPT_SLOT: usize = 1 << 10;
+const MOST_ATTEMPTS: usize = (FULL_AT - ATTEMPTS_AT) / ATTEMPT_SLOT;
 /// One while the section itself runs, for calls with faults.
 const ACTIVE_AT: usize = 5;
 const FULL_AT: usize = 1 << 16;
@@ -46,6 +52,10 @@ pub(crate) struct Mail {
     pub phase: u8,
     pub nonce: u64,
     pub report: Vec<u8>,
+    /// Of whoever did not live to report them, too.
+    pub attempts: Vec<Vec<u8>>,
+    /// There was no room for one more process.
+    pub refused_fork: bool,
     pub steps: Option<Steps>,
 }
 
@@ -91,8 +101,9 @@ impl Mailbox {
         let number = |at: usize| {
             u32::from_le_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]) as usize
         };
-        let (short, full) = (number(8).min(FULL_AT - SHORT_AT), number(12).min(SIZE - FULL_AT));
-        let phase = if &head[..4] == MAGIC { head[4] } else { 0 };
+        let (short, full) = (number(8).min(ATTEMPTS_AT - SHORT_AT), number(12).min(SIZE - FULL_AT));
+        let is_whole = &head[..4] == MAGIC;
+        let phase = if is_whole { head[4] } else { 0 };
         let report = match phase {
             2 => self.memory.read(SHORT_AT, short),
             3 => self.memory.read(FULL_AT, full),
@@ -104,8 +115,20 @@ impl Mailbox {
             leaving: head[LEAVING_AT] != 0,
             told: self.memory.read(STEPS_AT, number(STEPS_LENGTH_AT).min(SIZE - STEPS_AT)),
         });
+        let told = if is_whole { usize::from(head[ATTEMPTS]) } else { 0 };
+        let attempts = self.attempts(told.min(MOST_ATTEMPTS));
+        let refused_fork = is_whole && head[REFUSED_FORK] == 1;
         self.empty(SHORT_AT + short, full);
-        Mail { phase, nonce, report, steps }
+        Mail { phase, nonce, report, attempts, refused_fork, steps }
+    }
+
+    fn attempts(&self, count: usize) -> Vec<Vec<u8>> {
+        let slot = |number: usize| {
+            let slot = self.memory.read(ATTEMPTS_AT + number * ATTEMPT_SLOT, ATTEMPT_SLOT);
+            let length = usize::from(u16::from_le_bytes([slot[0], slot[1]]));
+            slot.get(2..2 + length).unwrap_or_default().to_vec()
+        };
+        (0..count).map(slot).collect()
     }
 
     /// `short` and `full` are how much of each part the guest says that it used.
@@ -194,6 +217,23 @@ mod tests {
         mailbox.begin(7);
         write(&mailbox, BEGUN_AT, &[255; 8]);
         assert_eq!(mailbox.take().steps.map(|steps| steps.told.len()), Some(SIZE - STEPS_AT));
+    }
+
+    #[test]
+    fn attempts_are_taken_even_if_there_is_no_report() {
+        let mut mailbox = Mailbox::new().unwrap();
+        mailbox.begin(7);
+        write(&mailbox, ATTEMPTS_AT, b"\x03\0one");
+        write(&mailbox, ATTEMPTS_AT + ATTEMPT_SLOT, b"\xff\xfflies about its length");
+        write(&mailbox, ATTEMPTS, &[2]);
+        assert_eq!(mailbox.take().attempts, [b"one".to_vec(), Vec::new()]);
+        assert_eq!(pages(&mailbox), 0);
+        mailbox.begin(8);
+        assert_eq!(mailbox.take().attempts.len(), 0);
+        // There are no more than there is room for.
+        write(&mailbox, ATTEMPTS, &[255]);
+        mailbox.begin(9);
+        assert_eq!(mailbox.take().attempts.len(), MOST_ATTEMPTS);
     }
 
     #[test]

@@ -66,6 +66,11 @@ impl Census {
     }
 }
 
+/// All threads of these processes.
+pub(crate) fn threads_in(pids: impl Iterator<Item = i32>) -> u64 {
+    pids.filter_map(threads).map(|(_, count)| count).sum()
+}
+
 /// All threads of a user, wherever they came from.
 pub(crate) fn threads_of(user: u32) -> u64 {
     let listed = numbers_in_proc().into_iter().filter_map(threads);

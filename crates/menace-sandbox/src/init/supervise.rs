@@ -264,7 +264,9 @@ impl Sandbox<'_> {
         self.begin_streams(limits.output_bytes);
         self.layer.limit(limits)?;
         let mut enforced_by = self.keeper.account(limits, &self.layer);
-        let mut unenforced = Vec::new();
+        // No backend here can pass any on.
+        let mut unenforced: Vec<Limit> =
+            (limits.gpus > 0).then_some(Limit::Gpu).into_iter().collect();
         let faults = &request.conditions.faults;
         let means = Means {
             interpose: self.interpose,
@@ -447,6 +449,7 @@ impl Sandbox<'_> {
                 continue;
             };
             report.killed = Some(why);
+            report.process_limit_hits = u64::from(self.keeper.is_full(limits));
             if let Some((read, written)) = processes::io_bytes(pid) {
                 (report.bytes_read, report.bytes_written) = (read, written);
             }
@@ -520,10 +523,14 @@ impl Sandbox<'_> {
         let mail = self.mailbox.take();
         (report.phase, report.mailbox_nonce, report.mailbox) =
             (mail.phase, mail.nonce, mail.report);
+        report.told_attempts = mail.attempts;
         report.steps = mail.steps;
         let used = self.layer.used();
         report.disk_full = used.full && limits.disk_bytes.is_some();
         let over = self.keeper.finish(report, limits, &used, max_rss_kib);
+        if mail.refused_fork {
+            report.process_limit_hits = report.process_limit_hits.max(1);
+        }
         report.killed = report.killed.or(over).or(self.layer.over(limits, &used));
         report.files = used.files;
         report.attempts = std::mem::take(&mut self.attempts);

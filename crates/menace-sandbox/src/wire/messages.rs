@@ -102,6 +102,8 @@ pub(crate) struct Report {
     pub phase: u8,
     pub mailbox_nonce: u64,
     pub mailbox: Vec<u8>,
+    /// Attempts at forbidden files that the guest's interpreter saw, each as it happened: its word too.
+    pub told_attempts: Vec<Vec<u8>>,
     /// Of a call that had steps.
     pub steps: Option<Steps>,
     /// As `waitpid` gives it; nothing when the process never ended by itself or never started.

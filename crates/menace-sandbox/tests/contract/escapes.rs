@@ -14,6 +14,8 @@ use crate::host;
 crate::on_every_tier![
     files_of_the_host_cannot_be_read,
     files_of_the_host_cannot_be_read_behind_the_back_of_python,
+    who_does_not_live_to_report_an_attempt_is_told_on_all_the_same,
+    an_attempt_through_links_is_told_on,
     files_of_the_host_cannot_be_read_through_a_link,
     the_environment_of_the_first_process_cannot_be_read,
     nothing_is_above_the_root,
@@ -91,6 +93,36 @@ fn files_of_the_host_cannot_be_read_behind_the_back_of_python(tier: Tier) {
             assert_eq!(answer(&read(&mut session, "read_in_c", path)), "refused", "{path}");
         }
     }
+}
+
+fn assert_told_on(outcome: &Outcome, detail: &str) {
+    assert_eq!(outcome.verdict, Verdict::Violated, "{outcome:#?}");
+    let told: Vec<&str> = outcome.violations.iter().map(|tried| tried.detail.as_str()).collect();
+    assert_eq!(told, [detail], "{outcome:#?}");
+}
+
+fn who_does_not_live_to_report_an_attempt_is_told_on_all_the_same(tier: Tier) {
+    let bench = Bench::new(tier, GUEST);
+    let mut session = bench.session();
+    let how = ["read_and_leave", "read_and_hang", "read_in_a_fork", "read_in_a_fork_that_stays"];
+    for how in how {
+        let asked = ask(how).with([Value::from("/etc/shadow")]).timeout(400);
+        assert_told_on(&session.run(asked), "read /etc/shadow");
+        // The next one has tried nothing.
+        session.still_works();
+    }
+}
+
+fn an_attempt_through_links_is_told_on(tier: Tier) {
+    let bench = Bench::new(tier, GUEST);
+    let mut session = bench.session();
+    for how in ["read_through_links", "read_below_a_link"] {
+        assert_told_on(&read(&mut session, how, "/etc/shadow"), "read /etc/shadow");
+        session.still_works();
+    }
+    // A link to what the call may read is nothing special.
+    let own = read(&mut session, "read_through_links", "/usr/bin/env");
+    assert_eq!(own.verdict, Verdict::Returned, "{own:#?}");
 }
 
 fn files_of_the_host_cannot_be_read_through_a_link(tier: Tier) {

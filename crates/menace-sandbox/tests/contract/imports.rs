@@ -1,12 +1,13 @@
 //! A module whose import misbehaves is a finding about that module, and the host is fine.
 
-use menace_model::{Outcome, Stage, Value, Verdict};
+use menace_model::{Limit, Outcome, Stage, Value, Verdict};
 use menace_sandbox::Tier;
 
 use crate::bench::{Bench, ask, ask_module, guest};
 
 crate::on_every_tier![
     an_import_that_hangs_times_out,
+    an_import_that_takes_more_than_its_call_may_is_told_on,
     an_import_that_multiplies_is_contained,
     an_import_that_ends_the_interpreter_is_a_crash,
     an_import_that_raises_says_where,
@@ -65,6 +66,32 @@ fn an_import_that_hangs_times_out(tier: Tier) {
     assert!(total < 750.0, "dead after {total} ms");
 }
 
+/// Where the import has wider limits than the call, what was asked for is not held.
+fn an_import_that_takes_more_than_its_call_may_is_told_on(tier: Tier) {
+    let note = |outcome: &Outcome| {
+        outcome.notes.iter().filter(|note| note.contains("wider limits than the call")).count()
+    };
+    let bench = Bench::new(tier, guest!("imports/greedy.py"));
+    let mut session = bench.session();
+    let tight = ask("fine").timeout(200).limited(|limits| limits.memory_bytes = Some(32 * MIB));
+    let outcome = session.run(tight);
+    assert_eq!(outcome.verdict, Verdict::Returned, "{outcome:#?}");
+    assert_eq!(outcome.unenforced, [Limit::Timeout, Limit::Memory], "{outcome:#?}");
+    assert_eq!(note(&outcome), 1, "{outcome:#?}");
+    let wide = session.run(ask("fine"));
+    assert_eq!((wide.unenforced.as_slice(), note(&wide)), (&[][..], 0), "{wide:#?}");
+    drop(session);
+    drop(bench);
+
+    let bench = Bench::new(tier, guest!("imports/loop.py"));
+    let mut spec = bench.spec();
+    spec.limits.timeout_ms = 500;
+    let outcome = bench.session_of(&spec).run(ask("fine").timeout(100));
+    assert_eq!((outcome.verdict, outcome.stage), (Verdict::TimedOut, Stage::Import));
+    assert_eq!((outcome.unenforced.as_slice(), note(&outcome)), (&[Limit::Timeout][..], 1));
+    assert!(!outcome.enforced_by.contains_key(&Limit::Timeout), "{outcome:#?}");
+}
+
 fn an_import_that_multiplies_is_contained(tier: Tier) {
     let bench = Bench::new(tier, guest!("imports/fork_bomb.py"));
     let mut spec = bench.spec();
@@ -74,7 +101,8 @@ fn an_import_that_multiplies_is_contained(tier: Tier) {
     for _ in 0..2 {
         let outcome = session.run(ask("fine"));
         assert_eq!(outcome.stage, Stage::Import, "{outcome:#?}");
-        assert!(matches!(outcome.verdict, Verdict::Violated | Verdict::TimedOut), "{outcome:#?}");
+        assert_eq!(outcome.verdict, Verdict::Violated, "{outcome:#?}");
+        assert_eq!(outcome.violations[0].detail, "more than 30 processes");
     }
 }
 

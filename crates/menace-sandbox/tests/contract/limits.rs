@@ -268,11 +268,8 @@ fn processes_are_limited(tier: Tier) {
     let started = outcome.value.as_ref().and_then(|value| value.value.clone());
     let most = most_of_eight(tier, &outcome);
     assert!(matches!(started, Some(Value::Int(n)) if (3..=most).contains(&n)), "{outcome:#?}");
-    // Without a control group, the kernel does not tell that it refused.
-    if outcome.enforced_by[&Limit::Processes] != [Mechanism::Rlimit] {
-        assert_eq!(outcome.verdict, Verdict::Violated, "{outcome:#?}");
-        assert_eq!(outcome.violations[0].what, "processes");
-    }
+    assert_eq!(outcome.verdict, Verdict::Violated, "{outcome:#?}");
+    assert_eq!(outcome.violations[0].what, "processes");
 }
 
 fn threads_are_limited(tier: Tier) {
@@ -330,6 +327,9 @@ fn every_limit_is_accounted_for(tier: Tier) {
     assert_eq!(outcome.unenforced, []);
     let disk = &outcome.enforced_by[&Limit::Disk];
     assert_eq!(disk.contains(&Mechanism::TmpfsSize), tier.has_namespaces(), "{disk:?}");
+    // Nobody can pass these on.
+    let outcome = session.run(ask("fine").limited(|limits| limits.gpus = 1));
+    assert_eq!((outcome.verdict, outcome.unenforced), (Verdict::Returned, vec![Limit::Gpu]));
     // What nobody asked for is neither.
     let outcome = session.run(ask("fine").limited(|limits| {
         limits.memory_bytes = None;

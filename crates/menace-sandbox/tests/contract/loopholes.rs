@@ -1,15 +1,19 @@
 //! Ways out that were found once, and closed.
 
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixListener;
 use std::time::{Duration, Instant};
 
 use menace_model::{Value, Verdict};
 use menace_sandbox::Tier;
+use tempfile::TempDir;
 
 use crate::bench::{Bench, ask, guest, text};
 
 crate::on_every_tier![
     sockets_in_the_repository_cannot_be_connected_to,
+    sockets_beside_the_interpreter_cannot_be_connected_to_without_a_network,
     layers_of_other_calls_are_out_of_reach,
     output_of_one_call_stays_with_it,
     a_descriptor_cannot_be_made_to_signal_the_keepers,
@@ -45,6 +49,29 @@ fn sockets_in_the_repository_cannot_be_connected_to(tier: Tier) {
     std::fs::remove_file(bench.repo().join("service.sock")).expect("ours");
     // The repository is looked at afterwards, down to its times.
     repo.set_modified(modified).expect("ours");
+}
+
+fn sockets_beside_the_interpreter_cannot_be_connected_to_without_a_network(tier: Tier) {
+    let library = TempDir::with_prefix("library-").expect("writable");
+    let socket = library.path().join("service.sock");
+    let listener = UnixListener::bind(&socket).expect("a socket");
+    listener.set_nonblocking(true).expect("ours");
+    for open in [library.path(), &socket] {
+        fs::set_permissions(open, fs::Permissions::from_mode(0o777)).expect("ours");
+    }
+    let bench = Bench::with_options(tier, GUEST, |options| {
+        options.interpreter.needs.push(library.path().to_owned());
+    });
+    let path = Value::from(socket.to_str().expect("a plain path"));
+    for (level, safe_mode) in [(1, true), (2, true), (3, true), (4, false), (5, false), (5, true)] {
+        let mut spec = bench.spec();
+        (spec.security_level, spec.safe_mode) = (level, safe_mode);
+        let outcome = bench.session_of(&spec).run(ask("connect").with([path.clone()]));
+        assert_eq!(outcome.verdict, Verdict::Violated, "level {level}: {outcome:#?}");
+        let tried = &outcome.violations[0].detail;
+        assert!(tried.starts_with("socket(AF_UNIX, SOCK_STREAM"), "level {level}: {tried}");
+        assert!(listener.accept().is_err(), "somebody connected at level {level}");
+    }
 }
 
 fn layers_of_other_calls_are_out_of_reach(tier: Tier) {

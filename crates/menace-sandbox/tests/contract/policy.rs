@@ -58,7 +58,7 @@ fn every_level_leaves_ordinary_code_alone(tier: Tier) {
         let mut spec = bench.spec();
         spec.security_level = level;
         let mut session = bench.session_of(&spec);
-        for right in ["thread", "pair", "write_elsewhere"] {
+        for right in ["thread", "pair", "user", "write_elsewhere"] {
             let outcome = session.run(ask(right));
             assert_eq!(outcome.verdict, Verdict::Returned, "{right} at {level}: {outcome:#?}");
         }

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::PathBuf;
 
-use menace_sandbox::{Options, SandboxError, Tier};
+use menace_sandbox::{Interpose, Options, SandboxError, Tier, WarmSpec};
 use tempfile::TempDir;
 
 use crate::bench::{Bench, ask, guest};
@@ -13,11 +13,14 @@ use crate::{host, process};
 crate::on_every_tier![
     a_sandbox_that_shows_a_file_of_the_host_is_refused,
     a_sandbox_that_lets_something_out_is_refused,
+    a_sandbox_with_another_filter_is_proved_anew,
     a_sandbox_that_inherits_descriptors_is_refused,
     a_start_that_fails_leaves_nothing,
 ];
 
 const GUEST: &str = guest!("bad.py");
+/// Becomes the init, and does nothing else.
+const SOUND: &str = "#!/bin/sh\nexec \"${0%/*}/init\" \"$@\"\n";
 
 /// Every call is refused for this reason, not only the first.
 fn assert_refused(bench: &Bench, reason: &str) {
@@ -68,6 +71,31 @@ fn a_sandbox_that_lets_something_out_is_refused(tier: Tier) {
     assert_refused(&bench, "something came out of it");
 }
 
+/// The first sandbox held; what answers system calls in place of the kernel is another one.
+fn a_sandbox_with_another_filter_is_proved_anew(tier: Tier) {
+    let mut before = None;
+    let bench = Bench::with_options(tier, GUEST, |options| {
+        before = Some(Before::new(options, SOUND));
+    });
+    let before = before.expect("it was made");
+    bench.session().still_works();
+    fs::write(before.at("program"), include_str!("programs/leaky_init.sh")).expect("ours");
+    // Nobody asks again about one that is like the first.
+    bench.session().still_works();
+    let other = [
+        Interpose { files: true, ..Interpose::default() },
+        Interpose { memory: true, ..Interpose::default() },
+        Interpose { sockets: true, ..Interpose::default() },
+    ];
+    for interpose in other {
+        let spec = WarmSpec { interpose, ..bench.spec() };
+        match bench.session_of(&spec).try_run(ask("fine")) {
+            Err(SandboxError::Refused(why)) => assert!(why.contains("something came out"), "{why}"),
+            other => panic!("{interpose:?} should have been refused: {other:?}"),
+        }
+    }
+}
+
 fn a_sandbox_that_inherits_descriptors_is_refused(tier: Tier) {
     let mut before = None;
     let bench = Bench::with_options(tier, GUEST, |options| {
@@ -81,7 +109,7 @@ fn a_sandbox_that_inherits_descriptors_is_refused(tier: Tier) {
 fn a_start_that_fails_leaves_nothing(tier: Tier) {
     let mut before = None;
     let bench = Bench::with_options(tier, GUEST, |options| {
-        before = Some(Before::new(options, "#!/bin/sh\nexec \"${0%/*}/init\" \"$@\"\n"));
+        before = Some(Before::new(options, SOUND));
     });
     drop(before);
     let failed = bench.session().try_run(ask("fine"));

@@ -131,7 +131,7 @@ class Guest:
         assert int.from_bytes(self.box[16:24], "little") == self.nonce
         short = int.from_bytes(self.box[8:12], "little")
         full = int.from_bytes(self.box[12:16], "little")
-        assert short <= 65536 - 64 and full <= SIZE - 65536
+        assert short <= 32768 - 64 and full <= SIZE - 65536
         return (
             self.box[4],
             marshal.loads(self.box[64 : 64 + short]) if short else None,

@@ -80,8 +80,8 @@ impl Preset {
         })
     }
 
-    /// Of the import that precedes calls: the preset is about the call, so that a tight limit does
-    /// not fail the import, yet a generous one is meant for both.
+    /// Of an import that many calls share, under whatever preset: a tight limit of one does not fail
+    /// it for all, yet a generous one is meant for it, too.
     pub fn import_limits(&self) -> Limits {
         let (of_call, defaults) = (self.limits(self.burst()), Limits::default());
         Limits {
@@ -94,6 +94,21 @@ impl Preset {
             processes: of_call.processes.max(defaults.processes),
             open_files: of_call.open_files.max(defaults.open_files),
             output_bytes: of_call.output_bytes,
+            gpus: 0,
+        }
+    }
+
+    /// Of an import for a single call: it is held to what was asked for, as the call is. What nobody
+    /// has set is as in [`Self::import_limits`].
+    pub fn own_import_limits(&self) -> Limits {
+        let Values { timeout, cpu_limit, memory_limit, disk_limit, .. } = &self.values;
+        let (of_call, shared) = (self.limits(self.burst()), self.import_limits());
+        Limits {
+            timeout_ms: if timeout.is_some() { of_call.timeout_ms } else { shared.timeout_ms },
+            cpu_ms: cpu_limit.and(of_call.cpu_ms),
+            memory_bytes: memory_limit.map_or(shared.memory_bytes, |_| of_call.memory_bytes),
+            disk_bytes: disk_limit.map_or(shared.disk_bytes, |_| of_call.disk_bytes),
+            ..shared
         }
     }
 
@@ -111,6 +126,7 @@ impl Preset {
             process_limit,
             open_files_limit,
             output_limit,
+            gpu_limit,
             ..
         } = &self.values;
         let defaults = Limits::default();
@@ -125,6 +141,7 @@ impl Preset {
             processes: processes + burst.map_or(0, |burst| burst.threads.into()),
             open_files: open_files_limit.map_or(defaults.open_files, menace_settings::Within::get),
             output_bytes: output_limit.map_or(defaults.output_bytes, |limit| limit.get().bytes()),
+            gpus: gpu_limit.map_or(0, menace_settings::Within::get),
         }
     }
 
@@ -255,7 +272,7 @@ mod tests {
         let (limits, _) = conditions(
             r#"{"CPU_LIMIT": "1", "MEMORY_LIMIT": "512Mi", "DISK_LIMIT": "1Gi", "TIMEOUT": 2.5,
                 "CPU_SHARE": "50%", "PROCESS_LIMIT": 5, "OPEN_FILES_LIMIT": 20,
-                "OUTPUT_LIMIT": "1Ki"}"#,
+                "OUTPUT_LIMIT": "1Ki", "GPU_LIMIT": 2}"#,
         );
         let expected = Limits {
             timeout_ms: 2500,
@@ -266,6 +283,7 @@ mod tests {
             processes: 5,
             open_files: 20,
             output_bytes: 1024,
+            gpus: 2,
         };
         assert_eq!(limits, expected);
     }
@@ -418,6 +436,17 @@ mod tests {
         assert_eq!((import.cpu_ms, import.cpu_share), (None, None));
         assert_eq!(import.memory_bytes, Some(4 << 30));
         assert_eq!((import.open_files, import.processes), (defaults.open_files, 500));
+    }
+
+    #[test]
+    fn the_import_of_a_single_call_is_held_to_what_was_asked_for() {
+        let tight = preset(
+            r#"{"TIMEOUT": "1", "CPU_LIMIT": 0.5, "MEMORY_LIMIT": "64Mi", "DISK_LIMIT": "1Mi"}"#,
+        )
+        .own_import_limits();
+        assert_eq!((tight.timeout_ms, tight.cpu_ms), (1000, Some(500)));
+        assert_eq!((tight.memory_bytes, tight.disk_bytes), (Some(64 << 20), Some(1 << 20)));
+        assert_eq!(preset("{}").own_import_limits(), preset("{}").import_limits());
     }
 
     #[test]

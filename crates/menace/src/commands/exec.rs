@@ -13,7 +13,9 @@ use std::str::FromStr;
 use anyhow::anyhow;
 use clap::Args;
 
-use menace_model::{Call, Conditions, Fixtures, Outcome, Seed, Stage, Value, ValueError, Verdict};
+use menace_model::{
+    Call, Conditions, Fixtures, How, Outcome, Seed, Stage, Value, ValueError, Verdict,
+};
 use menace_sandbox::interpreter::Interpreter;
 use menace_sandbox::{Backend, Cancel, LocalBackend, Tier, WarmSpec};
 use menace_scenario::fixtures;
@@ -164,6 +166,7 @@ impl Exec {
         if let Way::Closed(why) = &found.way {
             return self.print(self.header(&found, None), &unreachable(why));
         }
+        self.refuse_arguments(&found, &request)?;
         let receiver = match (request.receiver, &found.way) {
             (Some(given), Way::On(_)) => Some(given),
             (Some(_), _) => {
@@ -220,6 +223,22 @@ impl Exec {
         if cancel.is_cancelled() { Err(Failure::Interrupted) } else { done }
     }
 
+    /// What nobody would hand on to anybody.
+    fn refuse_arguments(&self, found: &Found<'_>, request: &Request) -> Result<(), Failure> {
+        let what = match found.target.how {
+            How::Property => "a property",
+            How::Module => "a module, which is imported,",
+            _ => return Ok(()),
+        };
+        if request.args.is_empty() && request.kwargs.is_empty() {
+            return Ok(());
+        }
+        Err(Failure::Request(anyhow!(
+            "`{}` is {what} and takes no arguments: leave --args and --kwargs out",
+            self.target
+        )))
+    }
+
     fn flags(&self) -> Flags {
         let repo = self.repo.iter().map(|repo| ("--repo".to_owned(), repo.clone()));
         let safe_mode = self.safe_mode.then(|| ("--safe-mode".to_owned(), "1".to_owned()));
@@ -264,7 +283,7 @@ impl Exec {
                 Frozen::At(seconds) => seconds,
                 Frozen::BySeed => Seed(self.seed).moment(),
             }),
-            limits: preset.import_limits(),
+            limits: preset.own_import_limits(),
             interpose: preset::interpose(preset),
             ..WarmSpec::new(None)
         }

@@ -113,6 +113,7 @@ fn key(limit: Limit) -> &'static str {
         Limit::Processes => "PROCESS_LIMIT",
         Limit::OpenFiles => "OPEN_FILES_LIMIT",
         Limit::Output => "OUTPUT_LIMIT",
+        Limit::Gpu => "GPU_LIMIT",
         Limit::FaultDisk
         | Limit::FaultDiskCorruption
         | Limit::FaultNetwork

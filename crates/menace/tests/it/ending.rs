@@ -128,6 +128,18 @@ fn a_killed_menace_leaves_no_process() {
     killed(asleep(place.unprivileged(&NAP), NAMESPACED));
 }
 
+/// PID 1 of each sandbox dies with Menace, whether or not anybody removes its control group.
+#[test]
+fn a_killed_menace_of_root_leaves_neither_process_nor_mount() {
+    assert!(nix::unistd::geteuid().is_root(), "only root can find out");
+    let place = repo(SLEEPER);
+    let mounts = || fs::read_to_string("/proc/self/mountinfo").unwrap();
+    let before = mounts();
+    killed(asleep(place.command(&NAP), NAMESPACED));
+    assert_eq!(mounts(), before);
+    assert_eq!(entries(&place.temporary()), Vec::<PathBuf>::new());
+}
+
 #[test]
 fn a_killed_menace_leaves_no_process_without_namespaces_either() {
     let place = repo(SLEEPER);

@@ -133,6 +133,8 @@ fn bad_requests_say_what_to_do() {
         &["bookshop.pricing:discount", "--receiver", "1"],
         &["bookshop.pricing:discount", "--args", r#"[{"$tuple": [{"$int": 1.5}]}]"#],
         &["bookshop.pricing:discount", "--args", "{}"],
+        &["bookshop.models:Book.asking_price", "--args", "[3]"],
+        &["bookshop.models", "--kwargs", r#"{"a": 3}"#],
         &["bookshop.pricing:discount", "--preset", r#"{"MEMORY_LIMTI": "1Mi"}"#],
         &["bookshop.pricing:discount", "--preset", r#"{"MEMORY_LIMIT": "many"}"#],
         &["bookshop.pricing:discount", "--preset", "flaky_upstraem"],
@@ -167,6 +169,28 @@ fn limits_come_from_the_preset_and_a_setting_overrides_it() {
     let found = ran.json();
     assert_eq!(found["reason"], "it did not end in time", "{found}");
     assert!(found["runtime_metrics"]["total_ms"].as_f64().unwrap() < 5000.0, "{found}");
+}
+
+/// What is asked for holds from the first line of the module on.
+#[test]
+fn the_import_is_held_to_the_limits_of_its_call() {
+    let place = repo("while True: pass\ndef f(): return 1\n");
+    let reason = |preset: &str| {
+        let found = outcome(&place, &["--repo", "repo", "mod:f", "--preset", preset]);
+        assert_eq!((&found["stage"], &found["unenforced"]), (&json!("import"), &json!([])));
+        let took = found["runtime_metrics"]["total_ms"].as_f64().unwrap();
+        assert!(took < 1500.0, "{found}");
+        found["reason"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(reason(r#"{"TIMEOUT": 0.3}"#), "it did not end in time");
+    assert_eq!(reason(r#"{"CPU_LIMIT": 0.3}"#), "it used up its processor time");
+    place.write("repo/mod.py", "TAKEN = b'x' * (200 << 20)\ndef f(): return 1\n");
+    let preset = r#"{"MEMORY_LIMIT": "64Mi"}"#;
+    let found = outcome(&place, &["--repo", "repo", "mod:f", "--preset", preset]);
+    assert_eq!((&found["verdict"], &found["stage"]), (&json!("out_of_memory"), &json!("import")));
+    // Nobody asked for less than the usual.
+    let found = outcome(&place, &["--repo", "repo", "mod:f"]);
+    assert_eq!(found["verdict"], "returned", "{found}");
 }
 
 /// Whatever this machine can do: either something held a condition, or the user hears of it.
@@ -217,7 +241,9 @@ fn what_only_inputs_can_feel_is_told() {
                 SANDBOX_STUB_STRATEGY\n";
     assert_eq!((ran.code, ran.err.as_str()), (Some(0), told));
     let preset = r#"{"THREAD_BURST": 2, "GPU_LIMIT": 1}"#;
-    let ran = exec(&place, &["--repo", "repo", "mod:f", "--preset", preset]);
+    let json = ["--format", "json"];
+    let ran = exec(&place, &[&["--repo", "repo", "mod:f", "--preset", preset], &json[..]].concat());
+    assert_eq!(ran.json()["unenforced"], json!(["gpu"]));
     assert!(ran.err.contains("THREAD_BURST: it has no effect without"), "{}", ran.err);
     assert!(ran.err.contains("GPU_LIMIT: it needs a container"), "{}", ran.err);
 }

@@ -4,13 +4,13 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Stdio;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::{Value, json};
 
-use crate::processes::until;
+use crate::processes::{descendants, groups_of, is_alive, until};
 use crate::program::{Place, Ran, SANDBOXES};
 
 mod bad_input;
@@ -425,9 +425,16 @@ fn an_interrupted_run_says_what_it_has_kept() {
     command.envs(SANDBOXES).stdout(Stdio::piped()).stderr(Stdio::piped());
     let child = command.spawn().unwrap();
     assert!(until(Duration::from_mins(1), || stored_failures(&place) > 0), "nothing was found");
-    kill(Pid::from_raw(child.id().cast_signed()), Signal::SIGINT).unwrap();
+    let pid = child.id();
+    let processes = descendants(pid.cast_signed());
+    let asked = Instant::now();
+    kill(Pid::from_raw(pid.cast_signed()), Signal::SIGINT).unwrap();
     let ran = Ran::from(child.wait_with_output().unwrap());
+    let took = asked.elapsed();
     assert_eq!((ran.code, ran.out.as_str()), (Some(130), ""), "{}", ran.err);
+    assert!(took < Duration::from_secs(1), "it took {took:?}");
+    let left: Vec<_> = processes.into_iter().filter(|pid| is_alive(*pid)).collect();
+    assert_eq!((left, groups_of(pid)), (Vec::new(), Vec::new()));
     assert!(ran.err.contains("interrupted") && ran.err.contains("failure"), "{}", ran.err);
     assert!(ran.err.contains("roi_history.json.corrupt-1"), "damage is told at once: {}", ran.err);
     let page = fs::read_to_string(place.path().join("sandbox_data/report.html")).unwrap();

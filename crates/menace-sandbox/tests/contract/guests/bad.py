@@ -48,6 +48,14 @@ def fork_bomb():
             pass
 
 
+def bomb_of_programs():
+    while True:
+        try:
+            os.posix_spawn("/bin/sleep", ["sleep", "3600"], {})
+        except OSError:
+            time.sleep(0.001)
+
+
 def daemonise():
     if os.fork() == 0:
         os.setsid()

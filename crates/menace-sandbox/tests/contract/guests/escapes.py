@@ -44,6 +44,49 @@ def read_in_c(path):
     return "got " + repr(os.read(fd, 200))
 
 
+def read_and_leave(path):
+    read(path)
+    os._exit(0)
+
+
+def read_and_hang(path):
+    read(path)
+    while True:
+        signal.pause()
+
+
+def read_in_a_fork(path):
+    if os.fork() == 0:
+        read(path)
+        os._exit(0)
+    os.wait()
+
+
+def read_in_a_fork_that_stays(path):
+    ready, told = os.pipe()
+    if os.fork() == 0:
+        read(path)
+        os.write(told, b"!")
+        signal.pause()
+    os.read(ready, 1)
+    os._exit(0)
+
+
+def read_through_links(path):
+    directory, name = os.path.split(path)
+    os.symlink(directory, "there")
+    os.symlink("there/" + name, "link")
+    read("link")
+
+
+def read_below_a_link(path):
+    directory, name = os.path.split(path)
+    os.mkdir("inner")
+    os.symlink(directory, "inner/there")
+    os.rename("inner", "moved")
+    read("moved/there/" + name)
+
+
 def overwrite(path):
     try:
         with open(path, "ab") as file:

@@ -2,6 +2,7 @@
 
 import ctypes
 import os
+import pwd
 import socket
 import subprocess
 import threading
@@ -73,6 +74,13 @@ def pair():
     one, other = socket.socketpair()
     one.close()
     other.close()
+
+
+def user():
+    try:
+        pwd.getpwuid(os.getuid())
+    except KeyError:
+        pass
 
 
 def is_allowed(name, *args):
