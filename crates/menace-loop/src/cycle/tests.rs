@@ -3,8 +3,9 @@
 use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 
-use menace_model::{Call, How, Outcome, Verdict};
+use menace_model::{Call, How, Outcome, SectionId, Verdict};
 use menace_sandbox::{Backend, Cancel, SandboxError, Tier, Warm, WarmSpec};
 use menace_scenario::preset::{Profiles, Values};
 use menace_settings::KeywordProfiles;
@@ -64,6 +65,13 @@ impl Wanted for All {
 
 /// A cycle over one module, in breadth.
 fn cycle(answer: impl Fn(&Call) -> Outcome + Send + Sync + 'static) -> (Seen, Vec<Call>) {
+    cycle_until(None, answer)
+}
+
+fn cycle_until(
+    deadline: Option<Instant>,
+    answer: impl Fn(&Call) -> Outcome + Send + Sync + 'static,
+) -> (Seen, Vec<Call>) {
     let repository = tempfile::tempdir().expect("a directory");
     let text = "def half(n: int) -> int:\n    return n // 2\n";
     std::fs::write(repository.path().join("desk.py"), text).expect("a file");
@@ -84,8 +92,8 @@ fn cycle(answer: impl Fn(&Call) -> Outcome + Send + Sync + 'static) -> (Seen, Ve
     };
     let plan = Plan::new(&analysis, &surveyed, &wish).expect("a plan");
     let backend = Scripted { answer: Arc::new(answer), calls: Arc::default() };
-    let caller = Caller::new(&backend, 1, Cancel::default(), None);
-    let extent = Extent { calls_per_cell: 2, depth: None, seed: Seed(1), inputs: &inputs };
+    let caller = Caller::new(&backend, 1, Cancel::default(), deadline);
+    let extent = Extent { calls_per_cell: 8, depth: None, seed: Seed(1), inputs: &inputs };
     let lines = Lines::new(repository.path());
     let seen = run(&plan, &surveyed.facts(), &caller, &extent, &lines, &mut ()).expect("a cycle");
     let calls = backend.calls.lock().expect("nobody panics").clone();
@@ -123,6 +131,24 @@ fn a_module_is_imported_a_second_time_before_it_is_shut() {
     let (seen, calls) = imports_fail(2);
     assert_eq!((seen.shut.len(), seen.failures.len()), (1, 1));
     assert!(!calls.iter().any(is_half), "it was called");
+}
+
+#[test]
+fn a_cell_that_lacks_some_of_its_calls_is_not_covered() {
+    let deadline = Instant::now() + Duration::from_secs(2);
+    let (seen, calls) = cycle_until(Some(deadline), move |call| {
+        // The time is up during the first call of the section.
+        while is_half(call) && Instant::now() < deadline {
+            std::thread::yield_now();
+        }
+        returned()
+    });
+    let made = calls.iter().filter(|call| is_half(call)).count();
+    assert!((1..8).contains(&made), "{made} calls");
+    let normal = seen.not_covered.iter().find(|(what, _)| what == BASELINE);
+    let half = SectionId::new("desk.py", "half");
+    assert_eq!(normal.map(|(_, missed)| missed), Some(&Missed::of([half])));
+    assert!(!seen.is_broad);
 }
 
 #[test]

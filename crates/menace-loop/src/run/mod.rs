@@ -151,10 +151,8 @@ pub fn run(run: &Run<'_>, view: &mut dyn Watch) -> Result<RunReport, RunError> {
         let wanted = Unflagged { wanted: run.wanted, flagged: &flagged };
         let seed = seed_of(run.seed, cycle);
         let values = Values::of_settings(run.settings);
-        // Files take turns. What is generated stays, or unchanged code would have deltas.
-        let turn = if run.choice.files.is_empty() { 0 } else { cycle as usize };
         let wish = Wish {
-            presets: run.choice.presets(turn)?,
+            presets: presets::of_cycle(run.choice, cycle)?,
             profiles: run.choice.profiles,
             keywords: run.keywords,
             settings: &values,

@@ -1,13 +1,20 @@
-//! A delta is told of a scenario whose preset is the one that it was.
+//! Which presets a cycle has; a delta is told of a scenario whose preset is the one that it was.
 //!
 //! Names say little: another seed generates other presets under the same ones, and files are edited.
 
 use std::collections::BTreeMap;
 
+use menace_scenario::Problems;
+use menace_scenario::preset::{Choice, Preset};
 use menace_track::{CycleReport, History};
 use serde_json::Value;
 
 use crate::cycle::Scenario;
+
+/// The presets of a cycle. Files take turns. What is generated stays, or unchanged code would have deltas.
+pub(super) fn of_cycle(choice: &Choice<'_>, cycle: u32) -> Result<Vec<Preset>, Problems> {
+    choice.presets(if choice.files.is_empty() { 0 } else { cycle as usize })
+}
 
 /// Under this key the history remembers the presets of the scenarios, as numbers.
 const PRESETS: &str = "scenario_presets";

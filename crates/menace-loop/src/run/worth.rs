@@ -257,13 +257,9 @@ pub(super) fn confirmed_in(seen: &Seen) -> Vec<Confirmed> {
     counted.map(|(_, (failure, _))| confirmed(failure)).collect()
 }
 
-/// Which cycles compare with this one: those about the same sections that went as deep.
+/// Which cycles compare with this one: those about the same sections, with the same right to depth's findings.
 fn compared_with(run: &Run<'_>, seen: &Seen) -> String {
-    let depth = match seen.depth {
-        Reached::Whole => "",
-        Reached::Nothing => "without depth",
-        Reached::Cut => "depth cut short",
-    };
+    let depth = if seen.depth == Reached::Cut { "depth cut short" } else { "" };
     [run.selection.as_str(), depth].join(" ").trim().to_owned()
 }
 

@@ -72,7 +72,7 @@ fn tests_are_written_into_the_repository_of_the_run() {
 fn the_story_of_a_failure_under_a_preset_reads_like_this() {
     let place = repository(
         "import sqlite3\nfrom pathlib import Path\n\n\ndef found(name: str) -> list:\n    \
-         Path(__file__).read_bytes()\n    base = sqlite3.connect(':memory:')\n    \
+         Path('found.txt').write_text('seen')\n    base = sqlite3.connect(':memory:')\n    \
          return base.execute(f\"SELECT 1 WHERE 'x' = '{name}'\").fetchall()\n",
     );
     place.write(
@@ -82,7 +82,11 @@ fn the_story_of_a_failure_under_a_preset_reads_like_this() {
             "FAILURE_MODES": ["hostile_input", "disk_corruption"],
             "SANDBOX_STUB_STRATEGY": ["hostile"], "THREAT_INTENSITY": 90}"#,
     );
-    let report = run(&place, &["--preset-file", "presets.json", "--format", "json"]).json();
+    let many = ["--calls-per-cell", "12", "--section", "desk.py::found", "--no-depth"];
+    let arguments =
+        ["run", "--repo", "repo", "--seed", "1", "--budget", "none", "--format", "json"];
+    let preset = ["--preset-file", "presets.json"];
+    let report = on(&place, &[&arguments[..], &many, &preset].concat()).json();
     let failures = report["failures"].as_array().unwrap();
     let failure = failures.iter().find(|one| one["scenario"] == "tight");
     let failure = failure.unwrap_or_else(|| panic!("{report}"));
@@ -90,7 +94,10 @@ fn the_story_of_a_failure_under_a_preset_reads_like_this() {
     // What it was held to, what it was put through, and what that did.
     let lines = shown.out.lines().skip_while(|line| !line.starts_with("verdict"));
     let told: Vec<&str> = lines.take_while(|line| !line.starts_with("seed")).collect();
-    insta::assert_snapshot!("the_story_of_a_failure", told.join("\n"));
+    let told = told.join("\n");
+    let (told, clock) = told.rsplit_once("; last after ").expect("when it struck");
+    assert!(clock.ends_with(" ms"), "{clock}");
+    insta::assert_snapshot!("the_story_of_a_failure", told);
 }
 
 #[test]
