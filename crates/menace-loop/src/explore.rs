@@ -74,8 +74,8 @@ pub(crate) trait Witness {
     /// was done first.
     fn made(&mut self, made: Made<'_>);
 
-    /// A weakness was seen twice.
-    fn found(&mut self, _explorer: &Explorer<'_>, _finding: &Finding) {}
+    /// A weakness was seen twice, the second time by the call of that number, where it is known.
+    fn found(&mut self, _explorer: &Explorer<'_>, _finding: &Finding, _number: Option<usize>) {}
 }
 
 impl<F: FnMut(Made<'_>)> Witness for F {
@@ -171,6 +171,14 @@ pub(crate) fn deepen(
     Ok(left)
 }
 
+/// The same input in the same trouble, however closely it was looked at.
+fn is_same(one: &Call, other: &Call) -> bool {
+    one.args == other.args
+        && one.kwargs == other.kwargs
+        && one.receiver == other.receiver
+        && one.conditions == other.conditions
+}
+
 /// What became of a generation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Progress {
@@ -226,7 +234,10 @@ fn generation(
         subject.explorer.teach(own, lessons);
         subject.explorer.learn(own);
         for finding in &subject.explorer.findings()[found[at]..] {
-            witness.found(&subject.explorer, finding);
+            let shown = subject.explorer.call_of(finding);
+            let index = generations[at].iter().rposition(|call| is_same(call, &shown));
+            let number = index.map(|index| numbers[at] + index);
+            witness.found(&subject.explorer, finding, number);
         }
     }
     Ok(match &outcomes {

@@ -151,4 +151,7 @@ pub struct NotCovered {
     /// `normal`, another scenario, or `depth`.
     pub what: String,
     pub sections: usize,
+    /// The first fifty of them; none of stages that are not about single sections.
+    #[serde(default)]
+    pub ids: Vec<SectionId>,
 }

@@ -6,6 +6,7 @@ use std::fmt::Write;
 use menace_model::{Section, SectionId, Seed};
 use serde::{Deserialize, Serialize};
 
+use crate::metric::scenario_metric;
 use crate::series::{deviation, mean};
 use crate::{Cell, Metrics};
 
@@ -19,7 +20,7 @@ const LEAST_SPREAD: f64 = 0.001;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Discrepancy {
     pub kind: DiscrepancyKind,
-    /// A section's id, or a metric's name.
+    /// A section's id, a metric's name, or a module's path.
     pub subject: String,
     /// What was seen.
     pub sentence: String,
@@ -63,13 +64,43 @@ pub fn unusual_metrics(
     metrics: &Metrics,
     history: &BTreeMap<String, Vec<f64>>,
 ) -> Vec<Discrepancy> {
-    let unusual = |(name, value): (&str, f64)| {
-        let before = history.get(name).filter(|values| values.len() >= LEAST_CYCLES)?;
+    unusual(metrics.iter().map(|(name, value)| (name.to_owned(), value)), history)
+}
+
+/// The same of the metrics of scenarios, as `<scenario>:<metric>`.
+pub fn unusual_scenarios(
+    scenarios: &BTreeMap<String, Metrics>,
+    history: &BTreeMap<String, Vec<f64>>,
+) -> Vec<Discrepancy> {
+    let all = scenarios.iter().flat_map(|(scenario, metrics)| {
+        metrics.iter().map(|(name, value)| (scenario_metric(scenario, name), value))
+    });
+    unusual(all, history)
+}
+
+/// The same of what modules are worth, by path.
+pub fn unusual_modules(
+    rois: impl IntoIterator<Item = (String, f64)>,
+    history: &BTreeMap<String, Vec<f64>>,
+) -> Vec<Discrepancy> {
+    let mut found = unusual(rois.into_iter(), history);
+    for one in &mut found {
+        one.sentence = format!("its ROI of {}", one.sentence);
+    }
+    found
+}
+
+fn unusual(
+    values: impl Iterator<Item = (String, f64)>,
+    history: &BTreeMap<String, Vec<f64>>,
+) -> Vec<Discrepancy> {
+    let unusual = |(name, value): (String, f64)| {
+        let before = history.get(&name).filter(|values| values.len() >= LEAST_CYCLES)?;
         let (mean, spread) = (mean(before)?, deviation(before)?);
         let reach = WIDTH * spread.max(LEAST_SPREAD * mean.abs()) + f64::EPSILON;
         ((value - mean).abs() > reach).then(|| Discrepancy {
             kind: DiscrepancyKind::UnusualMetric,
-            subject: name.to_owned(),
+            subject: name,
             sentence: format!(
                 "{value:.4} is outside of {:.4} to {:.4}, the mean ± 3 standard deviations of {} cycles",
                 mean - reach,
@@ -78,7 +109,7 @@ pub fn unusual_metrics(
             ),
         })
     };
-    metrics.iter().filter_map(unusual).collect()
+    values.filter_map(unusual).collect()
 }
 
 /// Sections that came, went, or take something else than before.
@@ -142,6 +173,23 @@ mod tests {
 
     fn history(values: &[f64]) -> BTreeMap<String, Vec<f64>> {
         BTreeMap::from([("reliability".to_owned(), values.to_vec())])
+    }
+
+    #[test]
+    fn a_scenario_and_a_module_have_bounds_of_their_own() {
+        let values = vec![0.8, 0.9, 0.8, 0.9, 0.85];
+        let known = BTreeMap::from([
+            ("hostile_input:reliability".to_owned(), values.clone()),
+            ("desk.py".to_owned(), values),
+        ]);
+        let scenarios = |value| BTreeMap::from([("hostile_input".to_owned(), metric(value))]);
+        assert_eq!(unusual_scenarios(&scenarios(0.85), &known), []);
+        let found = unusual_scenarios(&scenarios(0.2), &known);
+        assert_eq!(found[0].subject, "hostile_input:reliability");
+        let module = |roi| unusual_modules([("desk.py".to_owned(), roi)], &known);
+        assert_eq!(module(0.85), []);
+        assert_eq!(module(0.2)[0].subject, "desk.py");
+        assert!(module(0.2)[0].sentence.starts_with("its ROI of 0.2000 is outside"));
     }
 
     #[test]

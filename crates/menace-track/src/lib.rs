@@ -43,6 +43,7 @@ mod tracker;
 pub use borderline::{Border, PilotVerdict};
 pub use discrepancy::{
     Discrepancy, DiscrepancyKind, changed_sections, signature, unequal_results, unusual_metrics,
+    unusual_modules, unusual_scenarios,
 };
 pub use facts::{ModuleFacts, SectionFacts};
 pub use judgement::{EntropyJudgement, Judgement, Rules, Source};

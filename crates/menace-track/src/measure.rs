@@ -276,6 +276,9 @@ impl<'a> Book<'a> {
         is_wanted: &dyn Fn(usize) -> bool,
     ) -> Option<f64> {
         let lines = section.lines.as_ref().filter(|lines| !lines.is_empty())?;
+        // Under a scenario alone, only some calls were looked at.
+        let mut all = self.cycle.scenarios.iter().enumerate();
+        all.find(|(number, scenario)| scenario.is_baseline && is_wanted(*number))?;
         let by_scenario = self.covered.get(module.path.as_str())?;
         let wanted = by_scenario.iter().filter(|(scenario, _)| is_wanted(**scenario));
         let reached: Vec<&Lines> = wanted.map(|(_, lines)| lines).collect();

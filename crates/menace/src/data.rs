@@ -17,6 +17,7 @@ use crate::context::{Context, Flags};
 use crate::exit::Failure;
 
 const HISTORY: &str = "roi_history.json";
+const DATA: &str = "sandbox_data";
 
 /// What lasting things are below; a file in its way is told.
 pub(crate) fn directory(context: &Context) -> Result<&Path, Failure> {
@@ -91,14 +92,56 @@ pub(crate) fn at_repository(
     Context::new(global, Flags::from([("--repo".to_owned(), repository)]))
 }
 
-/// A history: the file itself, or the directory that it lies in. The name is what it goes by.
-pub(crate) fn history(path: &Path) -> Result<(String, History), Failure> {
+/// Histories with names that tell them apart.
+pub(crate) fn histories(paths: &[PathBuf]) -> Result<Vec<(String, History)>, Failure> {
+    let histories = paths.iter().map(|path| history(path)).collect::<Result<Vec<_>, _>>()?;
+    Ok(names(paths).into_iter().zip(histories).collect())
+}
+
+/// As much of each path, from its end, as no other one ends with; given twice, it is counted.
+fn names(paths: &[PathBuf]) -> Vec<String> {
+    let parts: Vec<Vec<String>> = paths.iter().map(|path| parts(path)).collect();
+    let end =
+        |parts: &[String], length: usize| parts[parts.len().saturating_sub(length)..].join("/");
+    let mut names: Vec<String> = Vec::new();
+    for (at, own) in parts.iter().enumerate() {
+        let is_own = |length: &usize| {
+            let name = end(own, *length);
+            let mut others = parts.iter().enumerate().filter(|(other, _)| *other != at);
+            !others.any(|(_, other)| end(other, *length) == name)
+        };
+        let length = (1..=own.len()).find(is_own).unwrap_or(own.len());
+        let name = end(own, length);
+        let same = parts[..at].iter().filter(|other| *other == own).count();
+        names.push(if same == 0 { name } else { format!("{name} ({})", same + 1) });
+    }
+    names
+}
+
+/// The parts of a path that say whose history it is: not those that every history lies in.
+fn parts(path: &Path) -> Vec<String> {
+    let home = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let mut parts: Vec<String> = home
+        .components()
+        .filter(|part| matches!(part, std::path::Component::Normal(_)))
+        .map(|part| part.as_os_str().to_string_lossy().into_owned())
+        .collect();
+    for usual in [HISTORY, DATA] {
+        if parts.len() > 1 && parts.last().is_some_and(|last| last == usual) {
+            parts.pop();
+        }
+    }
+    if let Some(last) = parts.last_mut()
+        && let Some(stem) = last.strip_suffix(".json")
+    {
+        *last = stem.to_owned();
+    }
+    parts
+}
+
+/// A history: the file itself, or the directory that it lies in.
+pub(crate) fn history(path: &Path) -> Result<History, Failure> {
     let file = if path.is_dir() { find(path) } else { path.to_owned() };
-    let name = path.file_stem().filter(|_| path.is_dir() || !path.ends_with(HISTORY));
-    let parent = path.parent().and_then(Path::file_name);
-    let name = name
-        .or(parent)
-        .map_or_else(|| path.display().to_string(), |name| name.to_string_lossy().into_owned());
     let bytes = match fs::read(&file) {
         Ok(bytes) => bytes,
         Err(error) if error.kind() == ErrorKind::NotFound => {
@@ -112,14 +155,32 @@ pub(crate) fn history(path: &Path) -> Result<(String, History), Failure> {
             return Err(Failure::Request(anyhow::Error::new(error).context(cannot)));
         }
     };
-    let history = serde_json::from_slice(&bytes)
+    serde_json::from_slice(&bytes)
         .with_context(|| format!("`{}` is no history of a run", file.display()))
-        .map_err(Failure::Request)?;
-    Ok((name, history))
+        .map_err(Failure::Request)
 }
 
 /// In the directory itself, or in its `sandbox_data`.
 fn find(directory: &Path) -> PathBuf {
-    let inside = directory.join("sandbox_data").join(HISTORY);
+    let inside = directory.join(DATA).join(HISTORY);
     if inside.exists() { inside } else { directory.join(HISTORY) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn named(paths: &[&str]) -> Vec<String> {
+        names(&paths.iter().map(PathBuf::from).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn runs_are_named_by_what_tells_them_apart() {
+        assert_eq!(named(&["/x/one", "/x/two/roi_history.json"]), ["one", "two"]);
+        assert_eq!(named(&["/x/a/sandbox_data", "/x/b/sandbox_data"]), ["a", "b"]);
+        assert_eq!(named(&["/x/a/data", "/x/b/data"]), ["a/data", "b/data"]);
+        assert_eq!(named(&["/x/old.json", "/x/new.json"]), ["old", "new"]);
+        assert_eq!(named(&["/x/a", "/x/a"]), ["x/a", "x/a (2)"]);
+        assert_eq!(named(&["/x/a", "/a"]), ["x/a", "a"]);
+    }
 }

@@ -9,7 +9,7 @@ use menace_scenario::judge::Weakness;
 
 use super::grid::{Grid, Standing, Weighed};
 use super::plan::{BASELINE, Plan};
-use super::seen::Seen;
+use super::seen::{Missed, Seen};
 use super::suspects::{Sight, Suspect, Suspects};
 use super::watch::Watch;
 use crate::failure::{self, Lines};
@@ -27,11 +27,21 @@ impl<'a, 'p> Court<'a, 'p> {
         Self { plan, lines, seen: Seen::default(), suspects: Suspects::default() }
     }
 
+    /// A call of a cell that there was no time for.
+    pub(super) fn leave(&mut self, subject: usize, scenario: usize) {
+        self.seen.cut_cells.insert((subject, scenario));
+    }
+
     /// A call of a cell.
     pub(super) fn weigh(&mut self, weighed: &Weighed<'_>) {
         let Weighed { subject, scenario, number, call, outcome, weakness } = weighed;
         self.seen.count(outcome);
         let cell = self.seen.cells.entry((*subject, *scenario)).or_default();
+        // A package that is not installed is nobody's fault here.
+        if let Some(lacking) = self.plan.lacking(self.plan.subjects[*subject].section, outcome) {
+            self.seen.lacking.insert(lacking);
+            return;
+        }
         cell.add(call, outcome, weakness.is_some());
         let Some(weakness) = weakness else { return };
         let seen = failure::Seen {
@@ -83,7 +93,7 @@ impl<'a, 'p> Court<'a, 'p> {
 
     /// Everything that was seen; suspects that could not be looked at again are counted.
     pub(super) fn close(mut self) -> Seen {
-        self.seen.miss("confirmation", self.suspects.unproven());
+        self.seen.miss("confirmation", Missed::number(self.suspects.unproven()));
         self.seen
     }
 

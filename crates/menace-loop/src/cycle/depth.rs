@@ -53,7 +53,7 @@ impl Depth<'_, '_> {
         let order = self.order(standings);
         watch.begins(Stage::Depth, order.len() * GUESS);
         let mut deepened = Deepened::default();
-        let mut hearing = Hearing { lines, watch, seen };
+        let mut hearing = Hearing { plan: self.plan, lines, watch, seen };
         for chunk in order.chunks(CHUNK) {
             let id = |&at: &usize| self.plan.subjects[at].section.id.clone();
             if self.caller.is_late() {
@@ -96,6 +96,7 @@ impl Depth<'_, '_> {
 
 /// Passes on what exploring does while it does it: who is killed loses nothing but what was under way.
 struct Hearing<'h> {
+    plan: &'h Plan<'h>,
     lines: &'h Lines,
     watch: &'h mut dyn Watch,
     seen: &'h mut Seen,
@@ -116,7 +117,11 @@ impl Witness for Hearing<'_> {
         self.seen.reach(made.outcome);
     }
 
-    fn found(&mut self, explorer: &Explorer<'_>, finding: &Finding) {
+    fn found(&mut self, explorer: &Explorer<'_>, finding: &Finding, number: Option<usize>) {
+        if let Some(lacking) = self.plan.lacking(explorer.section(), &finding.outcome) {
+            self.seen.lacking.insert(lacking);
+            return;
+        }
         let call = explorer.call_of(finding);
         let seen = failure::Seen {
             section: explorer.section(),
@@ -127,7 +132,10 @@ impl Witness for Hearing<'_> {
         };
         let failure = failure::of(&seen, self.lines);
         self.watch.failed(&failure);
-        self.seen.fail(failure, 1);
+        if let Some(number) = number {
+            self.watch.confirmed(&failure.section, number, &failure.id);
+        }
+        self.seen.fail_beyond_breadth(failure, 1);
     }
 }
 

@@ -147,7 +147,10 @@ impl<'a> Grid<'a, '_> {
             let outcomes = self.make(&asked, watch)?;
             let is_whole = outcomes.iter().all(Option::is_some);
             for (asked, outcome) in asked.into_iter().zip(outcomes) {
-                let Some(outcome) = outcome else { continue };
+                let Some(outcome) = outcome else {
+                    court.leave(asked.subject, asked.scenario);
+                    continue;
+                };
                 if let (Some(inputs), Some(input)) = (inputs.get(&asked.subject), &asked.input) {
                     inputs.teach(lessons, input, &outcome);
                 }
@@ -229,7 +232,10 @@ impl<'a> Grid<'a, '_> {
             let outcomes = self.make(&asked, watch)?;
             let is_whole = outcomes.iter().all(Option::is_some);
             for (asked, outcome) in asked.iter().zip(&outcomes) {
-                let Some(outcome) = outcome else { continue };
+                let Some(outcome) = outcome else {
+                    court.leave(asked.subject, asked.scenario);
+                    continue;
+                };
                 let standing = &mut standings[asked.subject];
                 let in_peace = is_peaceful(&asked.call);
                 standing.known.note(&asked.call, outcome, in_peace);
@@ -365,7 +371,9 @@ impl<'a> Grid<'a, '_> {
         }
         for (index, (input, alone)) in chosen.into_iter().enumerate() {
             // In peace and in trouble, the same input has the same chance.
-            let call = subject.call(scenario, alone.unwrap_or(index), Some(&input));
+            let mut call = subject.call(scenario, alone.unwrap_or(index), Some(&input));
+            // What only trouble or other inputs reach is seen by the first call; looking costs the rest.
+            call.coverage = index == 0 && !has_burst && reaches_other_lines(scenario, &call);
             if scenario.has_own_inputs && input.strategy.follows_types() {
                 standing.known.declare(&call);
             }
@@ -413,6 +421,11 @@ fn weigh_in_peace(
     outcome.stdout.text = String::new();
     outcome.stderr.text = String::new();
     standing.tried.extend(input.map(|input| Tried { input, outcome }));
+}
+
+/// It may come to lines that the same section does not come to in peace.
+fn reaches_other_lines(scenario: &Scenario, call: &Call) -> bool {
+    scenario.has_own_inputs || scenario.preset.drift().is_some() || !is_peaceful(call)
 }
 
 /// Nothing troubles it: answers of others are no trouble in themselves.

@@ -7,9 +7,9 @@
 //! | `grid` | breadth: cells of sections × scenarios |
 //! | `court`, `suspects` | calls that speak against a section, made again before anybody is blamed |
 //! | `seen` | what came of it all |
-//! | `depth` | exploring, section by section |
 //! | `together` | sections in one interpreter |
 //! | `round_trip` | how long a round trip takes under each scenario |
+//! | `depth` | exploring, section by section, for as long as there is time |
 //! | `watch` | who hears of it meanwhile |
 //!
 //! What the outcomes are worth is told by `menace-track`, what is kept of them by [`crate::run`].
@@ -22,6 +22,8 @@ mod plan;
 mod round_trip;
 mod seen;
 mod suspects;
+#[cfg(test)]
+mod tests;
 mod together;
 mod watch;
 
@@ -41,7 +43,7 @@ use grid::{Grid, Standing};
 
 pub use imports::Shut;
 pub use plan::{BASELINE, Closed, Plan, Scenario, Subject, Wanted, Wish};
-pub use seen::Seen;
+pub use seen::{Lacking, Missed, Reached, Seen};
 pub use together::{Company, Part};
 pub use watch::{Called, Stage, Watch};
 
@@ -68,12 +70,9 @@ pub(crate) fn run(
     let grid = Grid { plan, facts, caller, calls_per_cell: extent.calls_per_cell };
     let mut standings: Vec<Standing<'_>> = plan.subjects.iter().map(Standing::new).collect();
     let mut court = Court::new(plan, lines);
-    let shut = grid.imports(&mut standings, watch, &mut |section, call, outcome| {
-        court.seen.count(outcome);
-        court.seen.imports.entry(section.clone()).or_default().add(call, outcome, false);
-    })?;
-    let Some(shut) = shut else {
-        court.seen.miss("imports", plan.subjects.len());
+    let Some(shut) = grid.imports(&mut standings, watch, &mut court.seen)? else {
+        let all = plan.subjects.iter().map(|subject| subject.section.id.clone());
+        court.seen.miss("imports", Missed::of(all));
         return Ok(court.close());
     };
     court.seen.shut = shut;
@@ -83,29 +82,31 @@ pub(crate) fn run(
     let is_whole = grid.baseline(&mut standings, &mut lessons, watch, &mut court)?
         && grid.scenarios(&mut standings, &lessons, watch, &mut court)?;
     court.seen.miss_scenarios(plan, &standings);
-
-    if let Some(budget) = extent.depth.filter(|_| is_whole) {
-        let Extent { seed: chance, inputs, .. } = extent;
-        // What the baseline says of threats holds in depth, too.
-        let inputs = InputSettings { threat: plan.scenarios[0].inputs.threat, ..(*inputs).clone() };
-        let depth = Depth { plan, facts, caller, budget, seed: *chance, inputs: &inputs };
-        let deepened = depth.explore(&standings, &mut lessons, lines, watch, &mut court.seen)?;
-        court.seen.miss("depth", deepened.left.len());
-        court.seen.miss("confirmation", deepened.unproven);
-    } else if extent.depth.is_some() {
-        court.seen.miss("depth", standings.iter().filter(|one| !one.is_shut).count());
-    }
     let mut seen = court.close();
     let is_flagged = |at: &usize| {
         let section = &plan.subjects[*at].section.id;
         seen.failures.values().any(|(failure, _)| failure.section == *section)
     };
     let flagged: BTreeSet<usize> = (0..plan.subjects.len()).filter(is_flagged).collect();
-    if caller.is_late() {
-        seen.miss("together", flagged.len());
-    } else {
+    if !caller.is_late() {
         seen.company = grid.together(&standings, &flagged, watch)?;
         seen.round_trips = round_trip::round_trips(plan, caller)?;
+    }
+    if caller.is_late() {
+        seen.miss("together", Missed::number(flagged.len().max(1)));
+    }
+    // Depth takes all the time that is left: everything that cycles are compared by comes before it.
+    seen.is_broad = is_whole && seen.not_covered.is_empty();
+    if let Some(budget) = extent.depth {
+        let Extent { seed: chance, inputs, .. } = extent;
+        // What the baseline says of threats holds in depth, too.
+        let inputs = InputSettings { threat: plan.scenarios[0].inputs.threat, ..(*inputs).clone() };
+        let depth = Depth { plan, facts, caller, budget, seed: *chance, inputs: &inputs };
+        let deepened = depth.explore(&standings, &mut lessons, lines, watch, &mut seen)?;
+        let is_cut = !deepened.left.is_empty() || deepened.unproven > 0;
+        seen.miss("depth", Missed::of(deepened.left));
+        seen.miss("confirmation", Missed::number(deepened.unproven));
+        seen.depth = if is_cut { Reached::Cut } else { Reached::Whole };
     }
     Ok(seen)
 }

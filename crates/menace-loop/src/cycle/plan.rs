@@ -7,8 +7,8 @@ use std::fmt;
 use std::sync::Arc;
 
 use menace_model::{
-    Call, Conditions, Confinement, Hints, How, Limits, Mock, ModuleReport, Section, SectionId,
-    SectionKind, Seed, Target, Upstream,
+    Call, Conditions, Confinement, Hints, How, Limits, Mock, ModuleReport, Outcome, Section,
+    SectionId, SectionKind, Seed, Target, Upstream,
 };
 use menace_sandbox::WarmSpec;
 use menace_scenario::Problems;
@@ -18,11 +18,15 @@ use menace_scenario::preset::{self, Isolation, Preset, Profiles, Values};
 use menace_settings::{KeywordProfiles, ScenarioSeverity};
 use menace_source::Analysis;
 
+use super::imports::missing_package;
+use super::seen::Lacking;
 use crate::survey::Surveyed;
 use crate::targets;
 
 /// Long enough for anything small, short enough to be waited for often.
 const CALL_MS: u64 = 2_000;
+/// What an import may take: large packages read hundreds of files, and each module is imported once.
+pub(super) const IMPORT_MS: u64 = 30_000;
 /// The scenario in which nothing is made harder.
 pub const BASELINE: &str = "normal";
 
@@ -75,7 +79,9 @@ impl Scenario {
 
     /// The interpreter for calls under this scenario, made of the module's usual one.
     pub fn spec(&self, usual: &WarmSpec) -> WarmSpec {
-        WarmSpec { limits: self.preset.import_limits(), ..usual.clone() }
+        let mut limits = self.preset.import_limits();
+        limits.timeout_ms = limits.timeout_ms.max(IMPORT_MS);
+        WarmSpec { limits, ..usual.clone() }
     }
 
     /// How calls under this scenario are confined, where that is not the usual way.
@@ -132,7 +138,8 @@ impl Subject<'_> {
         let (limits, mut conditions) = scenario.preset.conditions(seed);
         conditions.upstream = scenario.upstream(conditions.upstream, self.talks);
         let is_free = scenario.preset.values().timeout.is_none();
-        let timeout_ms = if is_free { CALL_MS } else { limits.timeout_ms };
+        let patience = if self.target.how == How::Module { IMPORT_MS } else { CALL_MS };
+        let timeout_ms = if is_free { patience } else { limits.timeout_ms };
         let limits = Limits { timeout_ms, ..limits };
         let confinement = scenario.confinement();
         let mut call =
@@ -185,6 +192,8 @@ pub struct Plan<'a> {
     pub scenarios: Vec<Scenario>,
     /// What the repository's modules are below, whether they are called or not.
     pub packages: BTreeSet<&'a str>,
+    /// What they import from elsewhere, also in functions.
+    foreign: BTreeSet<&'a str>,
     of_module: BTreeMap<&'a str, Vec<usize>>,
 }
 
@@ -202,6 +211,13 @@ impl<'a> Plan<'a> {
                 .modules
                 .iter()
                 .filter_map(|module| module.name.split('.').next())
+                .collect(),
+            foreign: analysis
+                .modules
+                .iter()
+                .flat_map(|module| &module.imports)
+                .filter(|import| import.path.is_none())
+                .filter_map(|import| import.module.split('.').next())
                 .collect(),
             of_module: BTreeMap::new(),
         };
@@ -247,6 +263,20 @@ impl<'a> Plan<'a> {
     pub fn scenarios_of(&self, module: &str) -> impl Iterator<Item = (usize, &Scenario)> {
         let numbers = self.of_module.get(module).into_iter().flatten();
         numbers.map(|&number| (number, &self.scenarios[number]))
+    }
+
+    /// The package that a call of a section ended for want of, with the module that wants it: one that
+    /// the repository imports and does not have.
+    pub(super) fn lacking(&self, section: &Section, outcome: &Outcome) -> Option<Lacking> {
+        let package = missing_package(outcome)?;
+        let name = package.as_str();
+        if self.packages.contains(name) || !self.foreign.contains(name) {
+            return None;
+        }
+        let frames = &outcome.exception.as_ref()?.frames;
+        let own = frames.iter().rev().find(|frame| frame.own);
+        let module = own.map_or(section.id.path(), |frame| frame.file.as_str()).to_owned();
+        Some(Lacking { module, package })
     }
 
     /// The section that importing a module is.

@@ -1,6 +1,6 @@
 //! What a cycle saw, and what it had no time to see.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use menace_model::{Failure, FailureId, How, Outcome, SectionId, Verdict};
 use menace_track::{Lines, Tally};
@@ -9,6 +9,63 @@ use super::grid::Standing;
 use super::imports::Shut;
 use super::plan::Plan;
 use super::together::Company;
+
+/// How far exploring came.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Reached {
+    /// It was not asked for.
+    #[default]
+    Nothing,
+    /// The time was up before all sections were explored.
+    Cut,
+    Whole,
+}
+
+/// A package that is not installed, and the module that imports it when one of its functions is called.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Lacking {
+    pub module: String,
+    pub package: String,
+}
+
+/// What there was no time for.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Missed {
+    pub count: usize,
+    /// The first of them, where these are sections.
+    pub ids: BTreeSet<SectionId>,
+}
+
+impl Missed {
+    /// More are counted, and not named.
+    pub const NAMED: usize = 50;
+
+    pub fn number(count: usize) -> Self {
+        Self { count, ids: BTreeSet::new() }
+    }
+
+    pub fn of(sections: impl IntoIterator<Item = SectionId>) -> Self {
+        let mut missed = Self::default();
+        for id in sections {
+            missed.count += 1;
+            missed.name(id);
+        }
+        missed
+    }
+
+    pub fn add(&mut self, other: Self) {
+        self.count += other.count;
+        for id in other.ids {
+            self.name(id);
+        }
+    }
+
+    fn name(&mut self, id: SectionId) {
+        if self.ids.len() < Self::NAMED {
+            self.ids.insert(id);
+        }
+    }
+}
 
 /// What a cycle saw.
 #[derive(Debug, Default)]
@@ -21,15 +78,24 @@ pub struct Seen {
     pub reached: BTreeMap<String, Lines>,
     /// How often each was seen.
     pub failures: BTreeMap<FailureId, (Failure, u64)>,
+    /// Those of them that breadth did not meet.
+    pub beyond_breadth: BTreeSet<FailureId>,
     /// Inputs that are worth beginning with the next time, as lines of a history.
     pub worth_keeping: Vec<String>,
     pub shut: Vec<Shut>,
+    /// Packages that functions found missing: their calls are in no cell.
+    pub lacking: BTreeSet<Lacking>,
     pub calls: u64,
     /// Calls that measured time, beside those: how many depends on the machine.
     pub timing_calls: u64,
     pub verdicts: BTreeMap<Verdict, u64>,
-    /// Stages that the time was up for, and how many sections they missed.
-    pub not_covered: Vec<(String, usize)>,
+    /// Stages that the time was up for, and what they missed.
+    pub not_covered: Vec<(String, Missed)>,
+    /// Cells that some calls are missing of.
+    pub cut_cells: BTreeSet<(usize, usize)>,
+    /// Nothing but depth was cut short: it compares with other cycles.
+    pub is_broad: bool,
+    pub depth: Reached,
     /// Of sections together; none when there was no time, or nobody to call.
     pub company: Option<Company>,
     /// Milliseconds of a round trip, by scenario.
@@ -56,20 +122,28 @@ impl Seen {
             .or_insert((failure, count));
     }
 
+    /// The same outside of breadth.
+    pub(crate) fn fail_beyond_breadth(&mut self, failure: Failure, count: u64) {
+        if !self.failures.contains_key(&failure.id) {
+            self.beyond_breadth.insert(failure.id.clone());
+        }
+        self.fail(failure, count);
+    }
+
     /// Nothing is said of what missed nobody.
-    pub(super) fn miss(&mut self, what: &str, sections: usize) {
-        if sections == 0 {
+    pub(super) fn miss(&mut self, what: &str, missed: Missed) {
+        if missed.count == 0 {
             return;
         }
         match self.not_covered.iter_mut().find(|(known, _)| known == what) {
-            Some((_, count)) => *count += sections,
-            None => self.not_covered.push((what.to_owned(), sections)),
+            Some((_, known)) => known.add(missed),
+            None => self.not_covered.push((what.to_owned(), missed)),
         }
     }
 
     /// Scenarios that some sections were not put through, the baseline among them.
     pub(super) fn miss_scenarios(&mut self, plan: &Plan<'_>, standings: &[Standing<'_>]) {
-        let mut missed: BTreeMap<usize, usize> = BTreeMap::new();
+        let mut missed: BTreeMap<usize, Vec<SectionId>> = BTreeMap::new();
         for (at, subject) in plan.subjects.iter().enumerate() {
             // Nothing may have been found to call a section with.
             let is_tried = !standings[at].tried.is_empty() || !standings[at].is_asked;
@@ -77,14 +151,15 @@ impl Seen {
                 continue;
             }
             for (number, _) in plan.scenarios_of(&subject.module.path) {
-                if !self.cells.contains_key(&(at, number)) {
-                    *missed.entry(number).or_default() += 1;
+                let cell = (at, number);
+                if !self.cells.contains_key(&cell) || self.cut_cells.contains(&cell) {
+                    missed.entry(number).or_default().push(subject.section.id.clone());
                 }
             }
         }
         for (number, sections) in missed {
             let label = plan.scenarios[number].label();
-            self.miss(&label, sections);
+            self.miss(&label, Missed::of(sections));
         }
     }
 }

@@ -103,7 +103,8 @@ impl Suspects {
             watch.called(Called { section, scenario: None, number: position, call, outcome });
         })?;
         let mut failures = Vec::new();
-        for (((id, suspect), call), outcome) in waiting.into_iter().zip(calls).zip(outcomes) {
+        let looked_at = waiting.into_iter().zip(calls).zip(outcomes).enumerate();
+        for (position, (((id, suspect), call), outcome)) in looked_at {
             let Some(outcome) = outcome else {
                 self.unproven.insert(id);
                 continue;
@@ -137,6 +138,7 @@ impl Suspects {
                 self.settled.entry(name).or_default().blamed = Some(failure.id.clone());
             }
             watch.failed(&failure);
+            watch.confirmed(&section.id, position, &failure.id);
             failures.push((failure, suspect.sights));
         }
         Ok(failures)

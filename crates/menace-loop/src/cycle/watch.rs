@@ -61,6 +61,9 @@ pub trait Watch {
     ) {
     }
 
+    /// The same of a call that belongs to no cell, one of those that were heard of last.
+    fn confirmed(&mut self, _section: &SectionId, _number: usize, _failure: &FailureId) {}
+
     /// Something that the user should know of now.
     fn warned(&mut self, _warning: &str) {}
 

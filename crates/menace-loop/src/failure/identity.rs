@@ -63,7 +63,7 @@ pub fn of(seen: &Seen<'_>, lines: &Lines) -> Failure {
         verdict: outcome.verdict,
         exception: exception(weakness.kind, outcome).map(str::to_owned),
         message: weakness.evidence.clone(),
-        location: place(weakness, outcome).unwrap_or(start),
+        location: place(weakness, outcome).or_else(|| stumbled_at(outcome)).unwrap_or(start),
         call: call.clone(),
         outcome: outcome.clone(),
     }
@@ -124,16 +124,27 @@ fn is_raised(kind: WeaknessKind) -> bool {
     )
 }
 
-/// Where the repository's code was when it happened.
+/// Where the repository's code was when it happened, for weaknesses that this is a part of.
 fn place(weakness: &Weakness, outcome: &Outcome) -> Option<Place> {
-    let raised = || {
-        let exception = outcome.exception.as_ref().filter(|_| is_raised(weakness.kind));
-        let frames = exception.map(|exception| &exception.frames)?;
-        let own = frames.iter().rev().find(|frame| frame.own)?;
-        Some((own.file.clone(), own.line))
-    };
-    let (file, line) = weakness.place.clone().or_else(raised)?;
-    Some(Place { file, line })
+    match weakness.place.clone() {
+        Some((file, line)) => Some(Place { file, line }),
+        None => raised_at(outcome).filter(|_| is_raised(weakness.kind)),
+    }
+}
+
+/// The best that can be shown of a weakness that does not depend on what was raised beside it. A `raise` on
+/// purpose comes after whatever went wrong.
+fn stumbled_at(outcome: &Outcome) -> Option<Place> {
+    let raised = outcome.exception.as_ref()?;
+    let is_meant = raised.explicit && raised.frames.last().is_some_and(|frame| frame.own);
+    raised_at(outcome).filter(|_| !is_meant)
+}
+
+/// The repository's own line that an exception came from.
+fn raised_at(outcome: &Outcome) -> Option<Place> {
+    let frames = &outcome.exception.as_ref()?.frames;
+    let own = frames.iter().rev().find(|frame| frame.own)?;
+    Some(Place { file: own.file.clone(), line: own.line })
 }
 
 #[cfg(test)]
@@ -175,6 +186,24 @@ mod tests {
         let after = id_at("import os\n\n\ndef f(x):\n    return x[0]\n", 5);
         assert_eq!(before, after);
         assert_ne!(before, id_at("def f(x):\n    return x[1]\n", 2));
+    }
+
+    #[test]
+    fn what_is_left_behind_is_shown_where_it_raised_and_is_one_failure_wherever_that_is() {
+        let lines = Lines::new(Path::new("/nonexistent"));
+        let section = SectionId::new("shop.py", "f");
+        let leak = |line, explicit| {
+            let (_, mut outcome) = raised_at(line);
+            outcome.exception.as_mut().expect("an exception").explicit = explicit;
+            let weakness =
+                Weakness { kind: WeaknessKind::Leak, evidence: String::new(), place: None };
+            let location = stumbled_at(&outcome).map(|place| place.line);
+            (identity(&section, &weakness, &outcome, &lines), location)
+        };
+        let ((one, first), (other, second)) = (leak(2, false), leak(3, false));
+        assert_eq!(one, other);
+        assert_eq!((first, second), (Some(2), Some(3)));
+        assert_eq!(leak(3, true), (one, None), "what is raised on purpose comes later");
     }
 
     #[test]

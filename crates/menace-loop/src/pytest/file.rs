@@ -1,6 +1,7 @@
 //! Puts tests and what they use together into one file.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 
 use menace_model::ModuleReport;
 use menace_source::Analysis;
@@ -19,6 +20,7 @@ pub(super) fn name(module: &ModuleReport) -> String {
 pub(super) fn write(
     name: String,
     analysis: &Analysis,
+    home: Option<&Path>,
     module: &ModuleReport,
     tests: &[Test],
 ) -> TestFile {
@@ -48,7 +50,10 @@ pub(super) fn write(
         text.push_str("\nimport pytest\n");
     }
     text.extend(["\nMODULE = ", &literal(&module.path), "\n"]);
+    text.extend(["MODULE_NAME = ", &literal(&module.name), "\n"]);
     text.extend(["IMPORT_ROOTS = [", &roots.join(", "), "]\n"]);
+    let home = home.map(|home| literal(&home.to_string_lossy())).unwrap_or_default();
+    text.extend(["REPOSITORY = [", &home, "]\n\n\n"]);
     text.push_str(root);
     text.push('\n');
     for body in bodies {

@@ -33,6 +33,12 @@ pub(super) fn test(
     let Body { lines, mut parts } = body(failure, module, section)?;
     let fixtures = &failure.call.fixtures;
     let mut all = comment(failure);
+    if failure.kind != WeaknessKind::Import {
+        // Whatever the module raises while it is imported is no answer of the section.
+        let qualname = &failure.call.target.qualname;
+        let name = qualname.split('.').next().unwrap_or(qualname);
+        all.push(format!("needs({})", literal(name)));
+    }
     all.push("monkeypatch.chdir(tmp_path)".to_owned());
     let prepares_itself = parts.contains(&Part::Disk);
     if !fixtures.files.is_empty() && !prepares_itself {

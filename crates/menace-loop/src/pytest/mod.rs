@@ -2,8 +2,9 @@
 //!
 //! Text only: writing the files belongs to the command. What the tests have in common is in
 //! `parts/`, in Python; a file gets the parts that its tests use.
-//! Invariant: a test passes once the section returns, or raises on purpose, without the weakness; a
-//! failure that cannot be shown without Menace is named and not exported.
+//! Invariant: a test passes once the section returns, or raises on purpose, without the weakness, and
+//! never because the section was not found; a failure that cannot be shown without Menace is named and
+//! not exported.
 
 mod file;
 mod kinds;
@@ -13,6 +14,7 @@ mod reply;
 mod source;
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use menace_model::{Failure, FailureId, ModuleReport, Section};
 use menace_source::Analysis;
@@ -50,7 +52,10 @@ struct Test {
 }
 
 /// Tests for all failures that can be shown, one file for each module.
-pub fn export(failures: &[Failure], analysis: &Analysis) -> Export {
+///
+/// Files that will not lie in the repository are told where its `home` is; others find it by themselves,
+/// on any machine.
+pub fn export(failures: &[Failure], analysis: &Analysis, home: Option<&Path>) -> Export {
     let mut export = Export::default();
     let mut modules: BTreeMap<&str, (&ModuleReport, Vec<Test>)> = BTreeMap::new();
     for failure in failures {
@@ -75,7 +80,7 @@ pub fn export(failures: &[Failure], analysis: &Analysis) -> Export {
             name = file::name(module).replace(".py", &format!("_{number}.py"));
             number += 1;
         }
-        export.files.push(file::write(name, analysis, module, &tests));
+        export.files.push(file::write(name, analysis, home, module, &tests));
     }
     export
 }

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use menace_store::files::{self, Loaded, Lock};
 use menace_store::{
@@ -34,6 +34,8 @@ pub(super) struct Keep {
     metrics: Metrics,
     /// What forecasts were made with after the last cycle serves before the next, too.
     models: Models,
+    /// What reading and writing the history of this cycle took so far.
+    spent: Duration,
 }
 
 impl Keep {
@@ -52,7 +54,8 @@ impl Keep {
         let (metrics, notices) = Metrics::open(&directory.join("metrics.db"))?;
         told.notice(&notices);
         let (id, recover, models) = (run.id.clone(), run.recover, Models::default());
-        let keep = Self { directory, run: id, recover, synergy, metrics, models };
+        let spent = Duration::ZERO;
+        let keep = Self { directory, run: id, recover, synergy, metrics, models, spent };
         if run.reset_flags {
             for flags in keep.flags() {
                 let (_, notice) = flags.reset()?;
@@ -148,15 +151,19 @@ impl Keep {
         update: impl FnOnce(&mut Tracker, &mut Told) -> Result<T, RunError>,
     ) -> Result<T, RunError> {
         let path = self.history_path();
+        let began = Instant::now();
         let _lock = Lock::acquire(&path, PATIENCE)?;
         let history = read(&path, self.recover, told)?;
+        self.spent += began.elapsed();
         let mut tracker = Tracker::with_models(history, std::mem::take(&mut self.models));
         let result = update(&mut tracker, told)?;
         let (history, models) = tracker.into_parts();
         self.models = models;
+        let began = Instant::now();
         if let Some(notice) = files::save(&path, &history)? {
             told.warn(notice.to_string());
         }
+        self.spent += began.elapsed();
         Ok(result)
     }
 
@@ -169,69 +176,15 @@ impl Keep {
         seen: &Seen,
         worth: &Worth,
     ) -> Result<(), RunError> {
-        for (cell, measured) in worth.cells.iter().zip(&worth.measured.cells) {
-            let scenario = &plan.scenarios[cell.scenario];
-            writer.cell(Cell {
-                key: CellKey { cycle, section: cell.section.clone(), scenario: scenario.label() },
-                severity: scenario.severity.map(|severity| severity.as_str().to_owned()),
-                calls: Some(cell.tally.calls),
-                verdicts: cell.tally.verdicts.clone(),
-                roi: worth.roi(&measured.metrics),
-                metrics: numbers(&measured.metrics),
-            })?;
-        }
-        for subject in &plan.subjects {
-            let id = &subject.section.id;
-            let scored = worth.report.sections.get(id);
-            writer.section(SectionRecord {
-                cycle,
-                section: id.clone(),
-                signature: Some(format!("{:016x}", signature(subject.section))),
-                roi: scored.and_then(menace_track::Scored::value),
-                raroi: scored.and_then(|scored| scored.raroi),
-                metrics: scored.map(|scored| numbers(&scored.metrics)).unwrap_or_default(),
-                unreachable: None,
-            })?;
-        }
-        for closed in &plan.closed {
-            writer.section(SectionRecord {
-                cycle,
-                section: closed.section.clone(),
-                signature: None,
-                roi: None,
-                raroi: None,
-                metrics: menace_store::Numbers::new(),
-                unreachable: Some(closed.why.clone()),
-            })?;
-        }
-        for (path, scored) in &worth.report.modules {
-            writer.module(ModuleRecord {
-                cycle,
-                path: path.clone(),
-                roi: scored.value(),
-                raroi: scored.raroi,
-                metrics: numbers(&scored.metrics),
-                flagged: worth.faded.contains(path),
-                risk_flags: serde_json::to_value(worth.risks_of(path)).unwrap_or_default(),
-            })?;
-        }
-        for (name, scored) in &worth.report.scenarios {
-            writer.scenario(ScenarioRecord {
-                cycle,
-                scenario: name.clone(),
-                severity: None,
-                roi: scored.value(),
-                roi_delta: scored.roi_delta,
-                metrics: numbers(&scored.metrics),
-            })?;
-        }
-        for (failure, count) in seen.failures.values().filter(|(_, count)| *count > 1) {
-            // The first sight was written when it was confirmed.
-            writer.failure(failure, now_ms(), count - 1)?;
-        }
-        writer.flush()?;
+        let began = Instant::now();
+        store(writer, cycle, plan, seen, worth)?;
         // What was cut short compares with nothing, here as little as in the other histories.
-        if worth.is_whole { self.remember_numbers(cycle, worth) } else { Ok(()) }
+        if worth.is_whole {
+            self.remember_numbers(cycle, worth)?;
+        }
+        let took = std::mem::take(&mut self.spent) + began.elapsed();
+        tracing::debug!(histories_ms = took.as_secs_f64() * 1e3, "histories are written");
+        Ok(())
     }
 
     fn remember_numbers(&mut self, cycle: u32, worth: &Worth) -> Result<(), RunError> {
@@ -262,6 +215,78 @@ impl Keep {
         self.metrics.record(&all)?;
         Ok(())
     }
+}
+
+/// Cells, sections, modules and scenarios.
+fn store(
+    writer: &RunWriter,
+    cycle: u32,
+    plan: &Plan<'_>,
+    seen: &Seen,
+    worth: &Worth,
+) -> Result<(), RunError> {
+    for (cell, measured) in worth.cells.iter().zip(&worth.measured.cells) {
+        let scenario = &plan.scenarios[cell.scenario];
+        writer.cell(Cell {
+            key: CellKey { cycle, section: cell.section.clone(), scenario: scenario.label() },
+            severity: scenario.severity.map(|severity| severity.as_str().to_owned()),
+            calls: Some(cell.tally.calls),
+            verdicts: cell.tally.verdicts.clone(),
+            roi: worth.roi(&measured.metrics),
+            metrics: numbers(&measured.metrics),
+        })?;
+    }
+    for subject in &plan.subjects {
+        let id = &subject.section.id;
+        let scored = worth.report.sections.get(id);
+        writer.section(SectionRecord {
+            cycle,
+            section: id.clone(),
+            signature: Some(format!("{:016x}", signature(subject.section))),
+            roi: scored.and_then(menace_track::Scored::value),
+            raroi: scored.and_then(|scored| scored.raroi),
+            metrics: scored.map(|scored| numbers(&scored.metrics)).unwrap_or_default(),
+            unreachable: None,
+        })?;
+    }
+    for closed in &plan.closed {
+        writer.section(SectionRecord {
+            cycle,
+            section: closed.section.clone(),
+            signature: None,
+            roi: None,
+            raroi: None,
+            metrics: menace_store::Numbers::new(),
+            unreachable: Some(closed.why.clone()),
+        })?;
+    }
+    for (path, scored) in &worth.report.modules {
+        writer.module(ModuleRecord {
+            cycle,
+            path: path.clone(),
+            roi: scored.value(),
+            raroi: scored.raroi,
+            metrics: numbers(&scored.metrics),
+            flagged: worth.faded.contains(path),
+            risk_flags: serde_json::to_value(worth.risks_of(path)).unwrap_or_default(),
+        })?;
+    }
+    for (name, scored) in &worth.report.scenarios {
+        writer.scenario(ScenarioRecord {
+            cycle,
+            scenario: name.clone(),
+            severity: None,
+            roi: scored.value(),
+            roi_delta: scored.roi_delta,
+            metrics: numbers(&scored.metrics),
+        })?;
+    }
+    for (failure, count) in seen.failures.values().filter(|(_, count)| *count > 1) {
+        // The first sight was written when it was confirmed.
+        writer.failure(failure, now_ms(), count - 1)?;
+    }
+    writer.flush()?;
+    Ok(())
 }
 
 fn read(path: &Path, recover: bool, told: &mut Told) -> Result<History, RunError> {
@@ -317,6 +342,7 @@ mod tests {
             synergy,
             metrics,
             models: Models::default(),
+            spent: Duration::ZERO,
         };
         let told = &mut Told::new(Seed(0), std::iter::empty());
         keep.update(told, |tracker, _| {

@@ -46,7 +46,7 @@ impl Known {
                 continue;
             }
             if end.is_some_and(|end| Instant::now() >= end) {
-                seen.failures.insert(failure.id.clone(), (failure.clone(), 0));
+                seen.fail_beyond_breadth(failure.clone(), 0);
                 continue;
             }
             match repro(failure, run.backend, run.analysis)? {
@@ -54,7 +54,7 @@ impl Known {
                     let failure = Failure { outcome, ..failure.clone() };
                     writer.failure(&failure, now_ms(), 1)?;
                     view.failed(&failure);
-                    seen.failures.insert(failure.id.clone(), (failure, 1));
+                    seen.fail_beyond_breadth(failure, 1);
                 }
                 Repro::Fixed { .. } | Repro::Vanished { .. } | Repro::Other { .. } => {
                     writer.gone(failure.id.clone(), now_ms())?;

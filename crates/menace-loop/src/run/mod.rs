@@ -8,6 +8,7 @@
 //! | `worth` | what a cycle saw → metrics, ROI, synergy, discrepancies |
 //! | `synergy` | sections together against each alone |
 //! | `selection` | cycles about other sections are set aside |
+//! | `presets` | scenarios of one name that are not the same |
 //! | `signatures` | which sections came, went or changed |
 //! | `keep` | histories, flags, metrics: files that later runs go on from |
 //! | `known` | failures of earlier runs are looked at again |
@@ -19,6 +20,7 @@
 mod decide;
 mod keep;
 mod known;
+mod presets;
 mod record;
 mod selection;
 mod signatures;
@@ -42,7 +44,7 @@ use menace_source::{Analysis, SurveyError};
 use menace_store::{NewRun, RunEnd, RunId, RunStatus, Store};
 
 use crate::calls::Caller;
-use crate::cycle::{self, Extent, Plan, Seen, Wanted, Watch, Wish};
+use crate::cycle::{self, Extent, Missed, Plan, Seen, Wanted, Watch, Wish};
 use crate::failure::Lines;
 use crate::inputs;
 use crate::metrics::MetricPlugins;
@@ -150,7 +152,7 @@ pub fn run(run: &Run<'_>, view: &mut dyn Watch) -> Result<RunReport, RunError> {
         let seed = seed_of(run.seed, cycle);
         let values = Values::of_settings(run.settings);
         let wish = Wish {
-            presets: run.choice.presets(cycle as usize)?,
+            presets: presets::of_cycle(run.choice, cycle)?,
             profiles: run.choice.profiles,
             keywords: run.keywords,
             settings: &values,
@@ -199,7 +201,7 @@ pub fn run(run: &Run<'_>, view: &mut dyn Watch) -> Result<RunReport, RunError> {
             told.check_scenarios(&plan, run)?;
         }
         if caller.is_late() {
-            told.miss("cycles", (run.cycles - cycle - 1) as usize);
+            told.miss("cycles", Missed::number((run.cycles - cycle - 1) as usize));
             break;
         }
         if has_converged && cycle + 1 < run.cycles {

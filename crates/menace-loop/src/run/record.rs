@@ -3,7 +3,7 @@
 //! Invariant: a call is sent to the store as soon as it is heard of; what a call of a cell was blamed for
 //! follows once it is confirmed. A store that cannot keep up or cannot write ends the run.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 use std::time::Instant;
 
 use menace_model::{Failure, FailureId, SectionId, Verdict};
@@ -15,6 +15,8 @@ use crate::cycle::{Called, Stage, Watch};
 
 /// Calls that belong to no cell are filed under this name.
 pub(super) const DEPTH: &str = "depth";
+/// More than a generation of calls, or a round of second looks, has.
+const REMEMBERED: usize = 16_384;
 
 pub(super) struct Recorder<'r> {
     pub writer: &'r RunWriter,
@@ -27,6 +29,8 @@ pub(super) struct Recorder<'r> {
     /// Written down already, once.
     known: BTreeSet<FailureId>,
     depth: u32,
+    /// Calls beside cells that were heard of last: as what, and how they are filed.
+    last: VecDeque<(SectionId, usize, u32)>,
 }
 
 impl<'r> Recorder<'r> {
@@ -37,7 +41,17 @@ impl<'r> Recorder<'r> {
         cancel: Cancel,
     ) -> Self {
         let started = Instant::now();
-        Self { writer, view, cycle, cancel, error: None, started, known: BTreeSet::new(), depth: 0 }
+        Self {
+            writer,
+            view,
+            cycle,
+            cancel,
+            error: None,
+            started,
+            known: BTreeSet::new(),
+            depth: 0,
+            last: VecDeque::new(),
+        }
     }
 
     fn keep(&mut self, result: menace_store::Result<()>) {
@@ -63,6 +77,10 @@ impl Watch for Recorder<'_> {
             number as u32
         } else {
             self.depth += 1;
+            if self.last.len() == REMEMBERED {
+                self.last.pop_front();
+            }
+            self.last.push_back((section.clone(), number, self.depth));
             self.depth
         };
         let key = CellKey {
@@ -86,6 +104,15 @@ impl Watch for Recorder<'_> {
         let (section, scenario) = (section.clone(), scenario.to_owned());
         let key = CellKey { cycle: self.cycle, section, scenario };
         let result = self.writer.shown(key, number as u32, failure.clone());
+        self.keep(result);
+    }
+
+    fn confirmed(&mut self, section: &SectionId, number: usize, failure: &FailureId) {
+        let is_it = |one: &&(SectionId, usize, u32)| one.0 == *section && one.1 == number;
+        let Some((_, _, filed)) = self.last.iter().rev().find(is_it) else { return };
+        let key =
+            CellKey { cycle: self.cycle, section: section.clone(), scenario: DEPTH.to_owned() };
+        let result = self.writer.shown(key, *filed, failure.clone());
         self.keep(result);
     }
 

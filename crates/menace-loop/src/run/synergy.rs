@@ -16,6 +16,8 @@ use crate::cycle::{Company, Part, Plan};
 /// What only trouble tells.
 const OF_TROUBLE: [&str; 2] = ["synergy_resilience", "synergy_antifragility"];
 
+const NETWORK_LATENCY: &str = "network_latency";
+
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Together<'t> {
     pub company: &'t Company,
@@ -87,6 +89,8 @@ impl Together<'_> {
         let cells = cells.collect();
         let metrics = of_cells(cells, baseline, coverage, self.severity, failures, yardstick);
         let roi = roi(self.profile, &metrics).map(|roi| roi.value);
+        // The trip is that of the scenario, however many there are: the difference would always be 0.
+        let metrics = metrics.iter().filter(|(name, _)| *name != NETWORK_LATENCY).collect();
         Reading { metrics, roi }
     }
 

@@ -13,7 +13,7 @@ use super::keep::Keep;
 use super::known::Known;
 use super::worth::Worth;
 use super::{Run, RunError};
-use crate::cycle::{Plan, Seen, Shut, Watch};
+use crate::cycle::{Lacking, Missed, Plan, Seen, Shut, Watch};
 use crate::decided::Decided;
 use crate::report::{
     CoverageReport, FailureReport, ModuleRow, NotCovered, NotImportable, RunReport, ScenarioReport,
@@ -32,12 +32,13 @@ pub(super) struct Told {
     called: BTreeSet<SectionId>,
     unreachable: BTreeMap<SectionId, String>,
     shut: BTreeMap<String, Shut>,
+    lacking: BTreeSet<Lacking>,
     calls: u64,
     timing_calls: u64,
     verdicts: BTreeMap<Verdict, u64>,
     /// With how often they were seen, and whether they are new.
     failures: BTreeMap<FailureId, (Failure, u64, bool)>,
-    not_covered: BTreeMap<String, usize>,
+    not_covered: BTreeMap<String, Missed>,
     /// Calls by scenario, of the last cycle.
     scenario_calls: BTreeMap<String, u64>,
     last: Option<Worth>,
@@ -70,6 +71,7 @@ impl Told {
             called: BTreeSet::new(),
             unreachable: BTreeMap::new(),
             shut: BTreeMap::new(),
+            lacking: BTreeSet::new(),
             calls: 0,
             timing_calls: 0,
             verdicts: BTreeMap::new(),
@@ -178,14 +180,15 @@ impl Told {
             }
             self.shut.insert(shut.module.clone(), shut);
         }
+        self.lacking.extend(seen.lacking);
         self.calls += seen.calls;
         self.timing_calls += seen.timing_calls;
         for (verdict, count) in seen.verdicts {
             *self.verdicts.entry(verdict).or_default() += count;
         }
         self.note_failures(seen.failures, known);
-        for (what, sections) in seen.not_covered {
-            self.miss(&what, sections);
+        for (what, missed) in seen.not_covered {
+            self.miss(&what, missed);
         }
         self.scenario_calls.clear();
         for cell in &worth.cells {
@@ -210,9 +213,9 @@ impl Told {
     }
 
     /// There was no time for so many.
-    pub(super) fn miss(&mut self, what: &str, count: usize) {
-        if count > 0 {
-            *self.not_covered.entry(what.to_owned()).or_default() += count;
+    pub(super) fn miss(&mut self, what: &str, missed: Missed) {
+        if missed.count > 0 {
+            self.not_covered.entry(what.to_owned()).or_default().add(missed);
         }
     }
 
@@ -272,6 +275,7 @@ impl Told {
                 .shut
                 .into_values()
                 .map(|Shut { module, why, missing, .. }| NotImportable { module, why, missing })
+                .chain(self.lacking.into_iter().map(lacking))
                 .chain(self.unreadable)
                 .collect(),
             unreachable: self
@@ -282,7 +286,11 @@ impl Told {
             not_covered: self
                 .not_covered
                 .into_iter()
-                .map(|(what, sections)| NotCovered { what, sections })
+                .map(|(what, Missed { count: sections, ids })| NotCovered {
+                    what,
+                    sections,
+                    ids: ids.into_iter().collect(),
+                })
                 .collect(),
             warnings: self.warnings,
             decided: self.decided,
@@ -310,6 +318,12 @@ impl Told {
     }
 }
 
+/// The module itself can be imported, and some of its functions cannot do without.
+fn lacking(Lacking { module, package }: Lacking) -> NotImportable {
+    let why = format!("ModuleNotFoundError: No module named '{package}', which functions import");
+    NotImportable { module, why, missing: Some(package) }
+}
+
 fn tried_in_words(candidate: &Candidate) -> String {
     let became = match candidate.status {
         CandidateStatus::Pending => "waits for a micro-pilot",
@@ -328,8 +342,6 @@ fn add_worth(
     let found = &worth.report;
     report.roi = found.run.value().unwrap_or(f64::NAN);
     report.roi_delta = found.run.roi_delta;
-    let is_only_one = found.scenarios.len() < 2;
-    report.worst_scenario = found.worst_scenario().filter(|_| !is_only_one).map(str::to_owned);
     report.scenarios = found
         .scenarios
         .iter()
@@ -343,6 +355,9 @@ fn add_worth(
             })
         })
         .collect();
+    // Among one there is no worst.
+    let is_only_one = report.scenarios.len() < 2;
+    report.worst_scenario = found.worst_scenario().filter(|_| !is_only_one).map(str::to_owned);
     report.modules = found
         .modules
         .iter()

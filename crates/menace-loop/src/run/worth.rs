@@ -5,21 +5,22 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use menace_model::SectionId;
+use menace_model::{FailureId, SectionId};
 use menace_track::{
     Cell, Confirmed, Cycle, CycleReport, DISCREPANCY_COUNT, Discrepancy, Extras, Level, Measured,
     Metrics, ModuleFacts, Profile, RiskFlag, Scenario, Tracker, measure, risk_flags, roi, score,
-    unequal_results, unusual_metrics,
+    unequal_results, unusual_metrics, unusual_modules, unusual_scenarios,
 };
 
 use super::decide::{self, Conclusions};
 use super::keep::{Keep, SOURCES, source_of};
+use super::presets;
 use super::selection;
 use super::signatures::Signatures;
 use super::synergy::{Together, of_texts};
 use super::telling::Told;
 use super::{Run, RunError};
-use crate::cycle::{Plan, Seen, Wanted};
+use crate::cycle::{Plan, Reached, Seen, Wanted};
 use crate::metrics::{History, Prediction, Told as PluginTold};
 use menace_settings::ScenarioSeverity;
 
@@ -37,7 +38,7 @@ pub(super) struct Worth {
     pub lines: f64,
     /// What the histories say after it.
     pub concluded: Conclusions,
-    /// Nothing was left out for want of time.
+    /// Nothing but depth was cut short for want of time: it compares with other cycles.
     pub is_whole: bool,
     profile: Profile,
 }
@@ -60,18 +61,20 @@ impl Worth {
             .filter(|shut| shut.missing.is_some())
             .map(|shut| shut.module.as_str())
             .collect();
+        let selection = compared_with(run, seen);
         let mut cells = cells(plan, seen);
         cells.retain(|cell| !lacking.contains(cell.section.path()));
         let mut modules = facts(run, plan);
         modules.retain(|module| !lacking.contains(module.path.as_str()));
-        let failures: Vec<Confirmed> =
-            seen.failures.values().map(|(failure, _)| confirmed(failure)).collect();
+        let failures = confirmed_in(seen);
         let profile = &run.yardstick.profile;
         let (prices, budget) = (profile.prices(), profile.budget());
-        let risks = risk_flags(&modules, &scenarios, &cells, &failures);
+        let all: Vec<Confirmed> =
+            seen.failures.values().map(|(failure, _)| confirmed(failure)).collect();
+        let risks = risk_flags(&modules, &scenarios, &cells, &all);
         // Plugins may take their time: others are not to wait for them with the history.
         let mut before = keep.peek(told)?;
-        selection::set_aside(&mut before, &run.selection);
+        selection::set_aside(&mut before, &selection);
         let before = Tracker::new(before);
         for module in &mut modules {
             module.patch_complexity = before.patch_complexity(module);
@@ -117,13 +120,19 @@ impl Worth {
             measured = measure(&Cycle { extras: &extras, ..cycle });
         }
         keep.update(told, |tracker, _| {
-            let is_same_selection = selection::is_same(tracker.history(), &run.selection);
-            let earlier = selection::set_aside(tracker.history_mut(), &run.selection);
+            let is_same_selection = selection::is_same(tracker.history(), &selection);
+            let earlier = selection::set_aside(tracker.history_mut(), &selection);
             let history = tracker.history();
             let mut discrepancies = unequal_results(&cells);
             discrepancies.extend(unusual_metrics(&measured.run, &history.metrics_history));
+            discrepancies.extend(unusual_scenarios(&measured.scenarios, &history.metrics_history));
+            let rois = measured.modules.iter();
+            let rois =
+                rois.filter_map(|(path, one)| Some((path.clone(), roi(profile, one)?.value)));
+            discrepancies.extend(unusual_modules(rois, &history.module_roi));
             discrepancies.extend(signatures.changed(history));
-            measured.run.set(DISCREPANCY_COUNT, discrepancies.len() as f64);
+            let troubles = seen.company.as_ref().map_or(0, |company| company.troubles.len());
+            measured.run.set(DISCREPANCY_COUNT, (discrepancies.len() + troubles) as f64);
             let mut report = score(&measured, &modules, profile, tracker);
             if let Some(company) = &seen.company {
                 let severity = mean(modules.iter().map(|module| module.severity));
@@ -138,13 +147,16 @@ impl Worth {
                 report.scenario_synergy = together.by_scenario();
             }
             // What was cut short, or is about other sections, compares with nothing.
-            let is_whole = seen.not_covered.is_empty();
+            let is_whole = seen.is_broad;
             if !is_whole || !is_same_selection {
                 forget_deltas(&mut report);
             }
+            let marks = presets::marks(&plan.scenarios);
+            presets::forget_others(&mut report, tracker.history(), &marks);
             if is_whole {
                 decide::compare(tracker, &report);
                 tracker.update(&report);
+                presets::remember(tracker.history_mut(), &marks);
                 signatures.remember(tracker);
                 for Prediction { plugin, metric, predicted, actual } in predictions {
                     tracker.hear(&plugin, &metric, predicted, actual);
@@ -163,10 +175,10 @@ impl Worth {
             remember_sources(run, &complete.collect(), tracker);
             remember_sources(run, &faded, tracker);
             if is_whole {
-                selection::begin(tracker.history_mut(), &run.selection, &earlier);
+                selection::begin(tracker.history_mut(), &selection, &earlier);
             }
             selection::put_back(tracker.history_mut(), earlier);
-            let lines = coverage(&modules, &cells);
+            let lines = coverage(&modules, &cells, &seen.reached);
             let profile = profile.clone();
             Ok(Self {
                 cells,
@@ -238,6 +250,19 @@ pub(super) fn confirmed(failure: &menace_model::Failure) -> Confirmed {
     confirmed
 }
 
+/// What the numbers rest on: how much of depth there was time for is not to move them.
+pub(super) fn confirmed_in(seen: &Seen) -> Vec<Confirmed> {
+    let counts = |id: &FailureId| seen.depth != Reached::Cut || !seen.beyond_breadth.contains(id);
+    let counted = seen.failures.iter().filter(|(id, _)| counts(id));
+    counted.map(|(_, (failure, _))| confirmed(failure)).collect()
+}
+
+/// Which cycles compare with this one: those about the same sections, with the same right to depth's findings.
+fn compared_with(run: &Run<'_>, seen: &Seen) -> String {
+    let depth = if seen.depth == Reached::Cut { "depth cut short" } else { "" };
+    [run.selection.as_str(), depth].join(" ").trim().to_owned()
+}
+
 pub(super) fn cells(plan: &Plan<'_>, seen: &Seen) -> Vec<Cell> {
     let imports = seen.imports.iter();
     let mut cells: Vec<Cell> = imports
@@ -252,8 +277,8 @@ pub(super) fn cells(plan: &Plan<'_>, seen: &Seen) -> Vec<Cell> {
         scenario: *scenario,
         tally: tally.clone(),
     }));
-    // Lines that depth reached count where the file is first met.
-    for (file, lines) in &seen.reached {
+    // Lines that depth reached count where the file is first met, unless it was cut short somewhere.
+    for (file, lines) in seen.reached.iter().filter(|_| seen.depth == Reached::Whole) {
         let own = cells.iter_mut().find(|cell| cell.scenario == 0 && cell.section.path() == file);
         if let Some(cell) = own {
             cell.tally.covered.entry(file.clone()).or_default().merge(lines);
@@ -283,8 +308,13 @@ pub(super) fn facts(run: &Run<'_>, plan: &Plan<'_>) -> Vec<ModuleFacts> {
     facts
 }
 
-fn coverage(modules: &[ModuleFacts], cells: &[Cell]) -> f64 {
-    let mut reached: BTreeMap<&str, menace_track::Lines> = BTreeMap::new();
+fn coverage(
+    modules: &[ModuleFacts],
+    cells: &[Cell],
+    deep: &BTreeMap<String, menace_track::Lines>,
+) -> f64 {
+    let mut reached: BTreeMap<&str, menace_track::Lines> =
+        deep.iter().map(|(file, lines)| (file.as_str(), lines.clone())).collect();
     for cell in cells {
         for (file, lines) in &cell.tally.covered {
             reached.entry(file).or_default().merge(lines);

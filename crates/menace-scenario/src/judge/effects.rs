@@ -1,6 +1,8 @@
 //! What a call leaves behind or changes for those who come after it.
 
-use menace_model::{Outcome, Verdict};
+use std::collections::BTreeSet;
+
+use menace_model::{FileChange, Outcome, Verdict};
 
 use super::{Weakness, WeaknessKind, Witness};
 
@@ -82,11 +84,14 @@ pub(super) fn leak(witness: &Witness<'_>) -> Option<Weakness> {
     Some(Weakness::new(WeaknessKind::Leak, format!("{what} was left")))
 }
 
-/// Memory that every one of many equal calls keeps.
+/// Memory that every one of many equal calls keeps, or a temporary file that each of them leaves.
 pub(super) fn kept(witness: &Witness<'_>) -> Option<Weakness> {
     let Outcome { steps, .. } = witness.outcome;
     if witness.call.again == 0 || says(witness.section, &KEEPS) || says(witness.section, &CHANGES) {
         return None;
+    }
+    if let Some(left) = littered(witness) {
+        return Some(left);
     }
     // Whoever fills something that was given a size has filled it by the middle.
     let late = steps.get(steps.len() / 2..)?;
@@ -103,8 +108,47 @@ pub(super) fn kept(witness: &Witness<'_>) -> Option<Weakness> {
     })
 }
 
+/// Files below the temporary directory, one for each call at least: what a process has for all of its calls
+/// is removed when it ends. Whoever is told of them, or has named them, may still do it.
+fn littered(witness: &Witness<'_>) -> Option<Weakness> {
+    let Outcome { steps, files, .. } = witness.outcome;
+    if witness.call.receiver.is_some() || says(witness.section, &LEAVES) {
+        return None;
+    }
+    let ended = steps.iter().filter(|step| has_come_to_an_end(step.verdict)).count();
+    let results: Vec<&str> =
+        steps.iter().filter_map(|step| Some(step.value.as_ref()?.repr.as_str())).collect();
+    let given = format!("{:?} {:?}", witness.call.args, witness.call.kwargs);
+    let created = files.touched.iter().filter(|file| file.what == FileChange::Created);
+    let entries: BTreeSet<&str> = created.filter_map(|file| temporary(&file.path)).collect();
+    let is_known =
+        |entry: &&str| given.contains(*entry) || results.iter().any(|told| told.contains(*entry));
+    let left: Vec<&str> = entries.into_iter().filter(|entry| !is_known(entry)).collect();
+    let is_steady = ended == steps.len() && ended > ENOUGH && left.len() >= ended;
+    is_steady.then(|| {
+        let what = format!(
+            "each of {ended} equal calls leaves a file in the temporary directory, like `{}`",
+            left[0]
+        );
+        Weakness::new(WeaknessKind::Leak, what)
+    })
+}
+
+/// The file or directory right below the temporary directory that a path leads to.
+fn temporary(path: &str) -> Option<&str> {
+    let (_, below) = path
+        .strip_prefix('/')?
+        .split_once("tmp/")
+        .filter(|(before, _)| before.is_empty() || before.ends_with('/'))?;
+    below.split('/').next().filter(|entry| !entry.is_empty())
+}
+
 fn has_ended(outcome: &Outcome) -> bool {
-    matches!(outcome.verdict, Verdict::Returned | Verdict::Refused | Verdict::Raised)
+    has_come_to_an_end(outcome.verdict)
+}
+
+fn has_come_to_an_end(verdict: Verdict) -> bool {
+    matches!(verdict, Verdict::Returned | Verdict::Refused | Verdict::Raised)
 }
 
 /// Is one of the words a part of the last name?

@@ -179,6 +179,35 @@ fn weighed(count: u64, held: impl Fn(u64) -> u64) -> Outcome {
 }
 
 #[test]
+fn a_file_that_every_call_leaves_is_a_leak_unless_somebody_knows_of_it() {
+    let call = Call { again: 9, ..call(vec![]) };
+    let leaving = |count: u64, result: &dyn Fn(u64) -> String| {
+        let mut outcome = weighed(10, |_| 5000);
+        for (number, step) in outcome.steps.iter_mut().enumerate() {
+            let told = returned(&result(number as u64));
+            step.value = told.value;
+        }
+        let touched = |number| Touched {
+            path: format!("/tmp/tmp{number}.gz"),
+            what: FileChange::Created,
+            bytes: 3,
+            hash: None,
+        };
+        outcome.files.touched = (0..count).map(touched).collect();
+        outcome.files.total = count;
+        outcome
+    };
+    let nothing = |_| "3".to_owned();
+    assert_eq!(judged(&call, &leaving(10, &nothing)), Some(WeaknessKind::Leak));
+    // What a process has once is removed when it ends.
+    assert_eq!(judged(&call, &leaving(1, &nothing)), None);
+    let told = |number| format!("/tmp/tmp{number}.gz");
+    assert_eq!(judged(&call, &leaving(10, &told)), None);
+    let once = Call { again: 0, ..call.clone() };
+    assert_eq!(judged(&once, &leaving(10, &nothing)), None);
+}
+
+#[test]
 fn what_every_call_keeps_is_a_leak_unless_it_comes_to_an_end() {
     let call = Call { again: 99, ..call(vec![]) };
     let leaking = weighed(100, |number| 5000 + 1000 * number);

@@ -223,10 +223,14 @@ fn adaptability_is_the_share_of_lines_that_any_call_reached() {
     direct.covered.insert("shop.py".to_owned(), [2, 3, 9].into_iter().collect());
     let mut indirect = answers(1, 0);
     indirect.covered.insert("shop.py".to_owned(), [4].into_iter().collect());
-    let cells = [cell("pay", BASELINE, direct), cell("help", HIGH, indirect)];
+    let mut alone = answers(1, 0);
+    alone.covered.insert("shop.py".to_owned(), [3].into_iter().collect());
+    let cells =
+        [cell("pay", BASELINE, direct), cell("help", HIGH, indirect), cell("pay", HIGH, alone)];
     let measured = measured(&[module], &cells, &[]);
     assert_metric(&measured.sections[&section("pay")], "adaptability", 0.75);
     assert_metric(&measured.cells[0].metrics, "adaptability", 0.5);
+    assert_eq!(measured.cells[2].metrics.get("adaptability"), None, "not all was looked at");
     assert_eq!(measured.sections[&section("help")].get("adaptability"), None);
 }
 

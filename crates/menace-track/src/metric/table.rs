@@ -81,7 +81,8 @@ pub const METRICS: &[Metric] = &[
         better: Better::Up,
         scope: Scope::Cell,
         definition: "Lines of the section that at least one call reached, of the lines that can \
-            run. Only where coverage was asked for.",
+            run. Of calls in peace all are looked at, of those under another scenario the first: \
+            it is not told of such a scenario alone.",
     },
     Metric {
         name: "recovery_time",

@@ -1,6 +1,6 @@
 //! `menace export-tests`: failures as pytest files.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use clap::Args;
@@ -95,9 +95,11 @@ impl ExportTests {
             }
         }
         let analysis = exec::analyze(&context, cache::directory(&context))?;
-        let Export { files, not_exported } = export(&failures, &analysis);
-        let below = || context.settings.general.repo_path.join("tests").join("menace");
-        let out = self.out.clone().unwrap_or_else(below);
+        let repository = &context.settings.general.repo_path;
+        let out = self.out.clone().unwrap_or_else(|| repository.join("tests").join("menace"));
+        let home = repository.canonicalize().unwrap_or_else(|_| repository.to_path_buf());
+        let home = (!is_below(&out, &home)).then_some(home.as_path());
+        let Export { files, not_exported } = export(&failures, &analysis, home);
         let cannot = || format!("cannot write to `{}`", out.display());
         if !files.is_empty() {
             std::fs::create_dir_all(&out).with_context(cannot).map_err(Failure::Request)?;
@@ -126,6 +128,13 @@ impl ExportTests {
         }
         Ok(())
     }
+}
+
+/// Whether a directory that may not be there yet is, or will be, in another.
+fn is_below(path: &Path, home: &Path) -> bool {
+    let path = std::path::absolute(path).unwrap_or_default();
+    let there = path.ancestors().find_map(|above| above.canonicalize().ok());
+    there.is_some_and(|above| above.starts_with(home))
 }
 
 /// Why there is nothing to write.

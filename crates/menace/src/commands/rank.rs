@@ -59,7 +59,7 @@ struct Synergy {
 
 impl Histories {
     fn read(&self) -> Result<Vec<(String, History)>, Failure> {
-        self.runs.iter().map(|path| data::history(path)).collect()
+        data::histories(&self.runs)
     }
 
     fn print<T: Serialize + ToString>(&self, rows: &[T], nothing: &str) -> Result<(), Failure> {

@@ -159,7 +159,7 @@ impl PredictMetric {
 
 impl Which {
     fn history(&self) -> Result<History, Failure> {
-        Ok(data::history(&self.file)?.1)
+        data::history(&self.file)
     }
 
     fn print(&self, what: &str, found: Option<&Forecast>) -> Result<(), Failure> {

@@ -59,7 +59,7 @@ impl SynergyCommand {
             Action::Metrics(asked) => asked,
             Action::Exporter(exporter) => return exporter.run(&context),
         };
-        let (_, history) = match &asked.file {
+        let history = match &asked.file {
             Some(file) => data::history(file)?,
             None => data::history(data::directory(&context)?)?,
         };

@@ -6,12 +6,13 @@ use std::path::Path;
 use anstyle::{AnsiColor, Style};
 
 use menace_loop::failure::{self, python};
-use menace_model::{Conditions, Frame, Raised};
+use menace_model::{Conditions, Frame, Limits, Network, Raised};
 use menace_store::{KnownFailure, Sighting};
 
+use super::outcome_table::felt;
 use super::sheet::{Sheet, head};
 use super::table::{printable, tail};
-use super::units::counted;
+use super::units::{bytes, counted, millis};
 
 /// The longest kind, the end of a place, a count: with an id, a line of 80 columns.
 const KIND: usize = 18;
@@ -68,7 +69,9 @@ pub(crate) fn story(known: &KnownFailure, runs: &[Sighting], repository: &Path) 
     if let Some(shrunk) = &known.shrunk {
         sheet.add("smallest", &head(&python(shrunk), INPUT));
     }
+    sheet.list("limits", limits(&failure.call.limits));
     sheet.list("trouble", conditions(&failure.call.conditions));
+    sheet.list("felt", failure.outcome.felt.iter().map(felt));
     sheet.add("seed", &failure.call.seed.to_string());
     let (first, last) = (&known.first.run, &known.last.run);
     sheet.add("seen", &format!("{}× in {}", known.count, counted(runs.len(), "run")));
@@ -100,16 +103,63 @@ pub(crate) fn conditions(conditions: &Conditions) -> Vec<String> {
         told.push(format!("at once in {threads} threads, {tasks} tasks"));
     }
     told.extend(faults.iter().map(|fault| format!("fault: {}", fault.mode.as_str())));
-    if *network != menace_model::Network::default() {
-        told.push(format!(
-            "network: {:.0} ms latency, {:.1} % loss",
-            network.latency_ms,
-            100.0 * network.loss
-        ));
+    if !network.is_perfect() {
+        told.push(format!("network: {}", network_in_words(network).join(", ")));
     }
     if let Some(failure) = upstream.as_ref().and_then(|upstream| upstream.failure) {
         told.push(format!("whoever it calls fails: {failure:?}").to_lowercase());
     }
+    told
+}
+
+/// What is not perfect about it.
+fn network_in_words(network: &Network) -> Vec<String> {
+    let Network { latency_ms, jitter_ms, loss, duplication, bits_per_second, partition } = network;
+    let mut told = Vec::new();
+    let mut add = |is_set: bool, words: String| told.extend(is_set.then_some(words));
+    add(*latency_ms > 0.0, format!("{latency_ms:.0} ms latency"));
+    add(*jitter_ms > 0.0, format!("{jitter_ms:.0} ms jitter"));
+    add(*loss > 0.0, format!("{:.1} % loss", 100.0 * loss));
+    add(*duplication > 0.0, format!("{:.1} % duplicated", 100.0 * duplication));
+    if let Some(bits) = bits_per_second {
+        add(true, format!("{bits} bits per second"));
+    }
+    for peer in partition {
+        let host = peer.host.as_deref().unwrap_or("anybody");
+        let port = peer.port.map_or(String::new(), |port| format!(":{port}"));
+        add(true, format!("{host}{port} cannot be reached"));
+    }
+    told
+}
+
+/// Those that a preset has set: what is not the default.
+fn limits(limits: &Limits) -> Vec<String> {
+    let usual = Limits::default();
+    let Limits {
+        timeout_ms,
+        cpu_ms,
+        cpu_share,
+        memory_bytes,
+        disk_bytes,
+        processes,
+        open_files,
+        output_bytes,
+    } = limits;
+    let mut told = Vec::new();
+    let mut add = |is_other: bool, words: String| told.extend(is_other.then_some(words));
+    let or_none = |value: Option<u64>| value.map_or_else(|| "no end of".to_owned(), bytes);
+    add(*timeout_ms != usual.timeout_ms, format!("{} of time", millis(*timeout_ms as f64)));
+    if let Some(ms) = cpu_ms {
+        add(true, format!("{} of processor time", millis(*ms as f64)));
+    }
+    if let Some(share) = cpu_share {
+        add(true, format!("{share} processors at once"));
+    }
+    add(*memory_bytes != usual.memory_bytes, format!("{} memory", or_none(*memory_bytes)));
+    add(*disk_bytes != usual.disk_bytes, format!("{} disk", or_none(*disk_bytes)));
+    add(*processes != usual.processes, format!("{processes} processes beside the first"));
+    add(*open_files != usual.open_files, counted(*open_files as usize, "open file"));
+    add(*output_bytes != usual.output_bytes, format!("{} of output kept", bytes(*output_bytes)));
     told
 }
 

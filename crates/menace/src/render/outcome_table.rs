@@ -184,7 +184,8 @@ fn metrics(sheet: &mut Sheet, outcome: &Outcome) {
     sheet.add("io", &format!("{read} read, {written} written"));
 }
 
-fn felt(felt: &Felt) -> String {
+/// What a fault did to a call, in words.
+pub(super) fn felt(felt: &Felt) -> String {
     let Felt { mode, offered, struck, first, last_ms } = felt;
     let first = first.as_ref().map(|first| format!(", first: {}", head(first, LINE_WIDTH)));
     let last = last_ms.map(|last| format!("; last after {}", millis(last)));

@@ -104,6 +104,6 @@ fn an_exported_file_reads_like_this() {
     });
     // Which line of the section used up the stack depends on the version of Python.
     failure.location.line = 36;
-    let exported = export(&[failure], &trial.analysis);
+    let exported = export(&[failure], &trial.analysis, None);
     insta::assert_snapshot!(exported.files[0].text);
 }

@@ -86,7 +86,7 @@ fn failure<'a>(failures: &'a [Failure], name: &str, kind: WeaknessKind) -> &'a F
 
 /// The interpreter of the environment that `cargo xtask test` has filled.
 #[expect(clippy::disallowed_methods, reason = "only tests ask where the environment is")]
-fn python() -> PathBuf {
+pub(crate) fn python() -> PathBuf {
     let usual = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/test-venv");
     let venv = std::env::var_os("MENACE_TEST_VENV").map_or_else(usual, PathBuf::from);
     let python = venv.join("bin/python");
@@ -96,7 +96,7 @@ fn python() -> PathBuf {
 
 /// Which tests fail, and with what words.
 pub(crate) fn failing(trial: &Trial, failures: &[Failure]) -> Vec<String> {
-    let exported = export(failures, &trial.analysis);
+    let exported = export(failures, &trial.analysis, None);
     assert_eq!(exported.not_exported, []);
     let directory = trial.root().join("tests");
     std::fs::create_dir_all(&directory).expect("a directory");
@@ -212,7 +212,7 @@ fn what_needs_menace_is_named_and_not_written() {
             menace_model::Stage::Call,
         ),
     };
-    let exported = export(&[failure], &trial.analysis);
+    let exported = export(&[failure], &trial.analysis, None);
     assert_eq!(exported.files, []);
     assert_eq!(
         exported.not_exported[0].why,

@@ -69,6 +69,38 @@ fn tests_are_written_into_the_repository_of_the_run() {
 }
 
 #[test]
+fn the_story_of_a_failure_under_a_preset_reads_like_this() {
+    let place = repository(
+        "import sqlite3\nfrom pathlib import Path\n\n\ndef found(name: str) -> list:\n    \
+         Path('found.txt').write_text('seen')\n    base = sqlite3.connect(':memory:')\n    \
+         return base.execute(f\"SELECT 1 WHERE 'x' = '{name}'\").fetchall()\n",
+    );
+    place.write(
+        "presets.json",
+        r#"{"SCENARIO_NAME": "tight", "MEMORY_LIMIT": "128Mi", "TIMEOUT": 4,
+            "NETWORK_LATENCY_MS": 20, "NETWORK_JITTER_MS": 5, "BANDWIDTH_LIMIT": "1Mbps",
+            "FAILURE_MODES": ["hostile_input", "disk_corruption"],
+            "SANDBOX_STUB_STRATEGY": ["hostile"], "THREAT_INTENSITY": 90}"#,
+    );
+    let many = ["--calls-per-cell", "12", "--section", "desk.py::found", "--no-depth"];
+    let arguments =
+        ["run", "--repo", "repo", "--seed", "1", "--budget", "none", "--format", "json"];
+    let preset = ["--preset-file", "presets.json"];
+    let report = on(&place, &[&arguments[..], &many, &preset].concat()).json();
+    let failures = report["failures"].as_array().unwrap();
+    let failure = failures.iter().find(|one| one["scenario"] == "tight");
+    let failure = failure.unwrap_or_else(|| panic!("{report}"));
+    let shown = on(&place, &["show", failure["id"].as_str().unwrap()]);
+    // What it was held to, what it was put through, and what that did.
+    let lines = shown.out.lines().skip_while(|line| !line.starts_with("verdict"));
+    let told: Vec<&str> = lines.take_while(|line| !line.starts_with("seed")).collect();
+    let told = told.join("\n");
+    let (told, clock) = told.rsplit_once("; last after ").expect("when it struck");
+    assert!(clock.ends_with(" ms"), "{clock}");
+    insta::assert_snapshot!("the_story_of_a_failure", told);
+}
+
+#[test]
 fn what_is_not_written_has_a_reason_and_leaves_no_directory() {
     let place = repository("def half(n: int) -> int:\n    return n // 2\n");
     report(&place);
@@ -269,8 +301,13 @@ fn histories() -> Place {
             },
         })
     };
-    for (name, value) in [("one", history(0.75, 0.25)), ("two", history(0.5, 0.125))] {
-        fs::create_dir(place.path().join(name)).unwrap();
+    for (name, value) in [
+        ("one", history(0.75, 0.25)),
+        ("two", history(0.5, 0.125)),
+        ("a/sandbox_data", history(0.75, 0.25)),
+        ("b/sandbox_data", history(0.5, 0.125)),
+    ] {
+        fs::create_dir_all(place.path().join(name)).unwrap();
         place.write(&format!("{name}/roi_history.json"), &value.to_string());
     }
     place
@@ -285,6 +322,7 @@ fn rankings_of_two_histories_read_like_this() {
         &["rank", "synergy", "one", "two"],
         &["rank", "synergy", "one", "two", "--metric", "revenue"],
         &["rank", "scenario-synergy", "one", "two"],
+        &["rank", "synergy", "a/sandbox_data", "b/sandbox_data"],
         &["synergy", "metrics", "--file", "one", "--window", "2", "--plot"],
         &["roi", "rank", "one"],
     ] {

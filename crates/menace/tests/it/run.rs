@@ -130,14 +130,15 @@ fn a_query_that_the_shop_builds_from_text_and_an_average_of_nothing_are_found() 
 }
 
 #[test]
-fn the_same_seed_gives_the_same_report() {
+fn the_same_seed_gives_the_same_report_however_many_calls_are_made_at_once() {
     let arguments = ["--module", "ferry/words.py", "--format", "json", "--repo", "sound"];
-    let report = |seed| {
+    let report = |seed, jobs| {
         let place = Place::with_fixture("sound");
-        let arguments = [&["run", "--budget", "none", "--seed", seed], &arguments[..]].concat();
+        let own = ["run", "--budget", "none", "--seed", seed, "--jobs", jobs];
+        let arguments = [&own[..], &arguments].concat();
         without_clocks(&place.run_with(&SANDBOXES, &arguments).json())
     };
-    let (first, again, other) = (report("5"), report("5"), report("6"));
+    let (first, again, other) = (report("5", "1"), report("5", "4"), report("6", "2"));
     assert_eq!(first, again);
     assert_ne!(first, other);
 }
@@ -260,6 +261,18 @@ fn every_cycle_is_in_the_history() {
     let history = fs::read_to_string(place.path().join("sandbox_data/roi_history.json")).unwrap();
     let history: Value = serde_json::from_str(&history).unwrap();
     assert_eq!(history["roi_history"].as_array().map(Vec::len), Some(3), "{history}");
+    // Nothing has changed, and generated presets are what they were: otherwise there would be no deltas.
+    let deltas = &history["scenario_roi_deltas"]["random_1"];
+    assert_eq!(deltas.as_array().map(Vec::len), Some(2), "{history}");
+    for metric in ["resilience", "safety_rating", "risk_index"] {
+        let values = &history["metrics_history"][format!("random_1:{metric}")];
+        let values: Vec<f64> =
+            values.as_array().unwrap().iter().filter_map(Value::as_f64).collect();
+        assert!(
+            values.len() == 3 && values.iter().all(|one| (one - values[0]).abs() < 1e-9),
+            "{values:?}"
+        );
+    }
 }
 
 #[test]
@@ -308,6 +321,9 @@ fn a_run_that_is_cut_short_says_what_was_not_covered() {
     let report = place.run_with(&SANDBOXES, &arguments).json();
     assert_eq!(report["status"], "cut_short");
     assert!(!report["not_covered"].as_array().unwrap().is_empty(), "{report}");
+    // Among one there is no worst.
+    let scenarios = report["scenarios"].as_array().unwrap().len();
+    assert_eq!(report["worst_scenario"].is_null(), scenarios < 2, "{report}");
     // It compares with nothing, and goes into no history.
     let data = place.path().join("sandbox_data");
     for (file, table) in [("metrics.db", "metrics"), ("synergy_history.db", "synergy_history")] {
@@ -316,6 +332,40 @@ fn a_run_that_is_cut_short_says_what_was_not_covered() {
         let rows: i64 = connection.query_row(&count, [], |row| row.get(0)).unwrap();
         assert_eq!(rows, 0, "{file}");
     }
+}
+
+/// Its calls take their time, so that exploring it takes far longer than calling it a few times.
+const SLOW: &str = "\
+import time
+
+
+def half(n: int, of: int, name: str, rest: list[int]) -> int:
+    time.sleep(0.2)
+    return n // of if of and name and rest else 0
+";
+
+#[test]
+fn a_run_whose_depth_alone_is_cut_short_compares_with_the_one_before() {
+    let place = repository(&[("desk.py", SLOW)]);
+    place.write("presets.json", "[{\"SCENARIO_NAME\": \"normal\"}]");
+    let report = || {
+        let arguments = ["run", "--repo", "repo", "--seed", "1", "--budget", "11s", "--jobs", "2"];
+        let short = ["--calls-per-cell", "1", "--section", "desk.py::half", "--format", "json"];
+        place.run_with(&SANDBOXES, &[&arguments[..], &short].concat()).json()
+    };
+    let cut = |report: &Value| report["not_covered"].as_array().unwrap().clone();
+    let (first, second) = (report(), report());
+    for report in [&first, &second] {
+        let missed = json!([{"what": "depth", "sections": 1, "ids": ["desk.py::half"]}]);
+        assert_eq!((&report["status"], Value::Array(cut(report))), (&json!("cut_short"), missed));
+    }
+    assert_eq!(first["roi_delta"], Value::Null);
+    assert!(second["roi_delta"].is_number(), "{second}");
+    let history = fs::read_to_string(place.path().join("sandbox_data/roi_history.json")).unwrap();
+    let history: Value = serde_json::from_str(&history).unwrap();
+    assert_eq!(history["roi_history"].as_array().map(Vec::len), Some(2), "{history}");
+    let about = history["selection"].as_str().unwrap_or_default();
+    assert!(about.ends_with("depth cut short"), "{about}");
 }
 
 #[test]
@@ -329,9 +379,11 @@ fn calls_that_show_a_failure_come_first_and_those_of_other_cycles_not_at_all() {
     assert!(calls.iter().all(|call| call["cell"]["cycle"] == 1), "{explained}");
     let shows = |call: &Value| call["failure"] == found["id"];
     assert!(shows(&calls[0]), "{explained}");
-    // One of each cycle was made again to be sure, which is no call of a cell.
     let blamed = calls.iter().filter(|call| shows(call)).count() as u64;
     assert!(blamed > 0 && blamed < found["count"].as_u64().unwrap(), "{found}");
+    // One of each cycle was made again to be sure, which is no call of a cell.
+    let is_again = |call: &&Value| shows(call) && call["cell"]["scenario"] == "depth";
+    assert_eq!(calls.iter().filter(is_again).count(), 1, "{explained}");
 }
 
 /// What a later command says of a failure that a run has found.
@@ -374,6 +426,29 @@ fn exported_tests_name_the_section_and_the_exception() {
     assert_eq!(tests.len(), 1, "{files:?}");
     let text = String::from_utf8_lossy(&tests[0].1);
     assert!(text.contains("IndexError") && text.contains("first"), "{text}");
+
+    // From anywhere: it fails as the section does, and finding nothing is no way to pass.
+    let elsewhere = tempfile::tempdir().unwrap();
+    let pytest = || {
+        let mut command = std::process::Command::new(crate::failures::python());
+        command.args(["-B", "-m", "pytest", "-q", "-p", "no:cacheprovider"]).arg(&tests[0].0);
+        let output = command.current_dir(elsewhere.path()).output().unwrap();
+        (output.status.success(), String::from_utf8_lossy(&output.stdout).into_owned())
+    };
+    let (passed, said) = pytest();
+    assert!(!passed && said.contains("IndexError: list index out of range"), "{said}");
+    place.write("repo/desk.py", "import nothing_like_this\n");
+    let (passed, said) = pytest();
+    assert!(!passed && said.contains("No module named 'nothing_like_this'"), "{said}");
+    place.write("repo/desk.py", "def last(names: list[str]) -> str:\n    return ''\n");
+    let (passed, said) = pytest();
+    assert!(!passed && said.contains("desk.py has no first"), "{said}");
+    fs::remove_file(place.path().join("repo/desk.py")).unwrap();
+    let (passed, said) = pytest();
+    assert!(!passed && said.contains("desk.py is neither above this file"), "{said}");
+    place.write("repo/desk.py", "def first(names: list[str]) -> str:\n    return ''\n");
+    let (passed, said) = pytest();
+    assert!(passed, "{said}");
 }
 
 fn is_test(path: &Path) -> bool {

@@ -1,6 +1,22 @@
+import importlib
 import sys
 from pathlib import Path
 
-# The repository: the nearest directory above this file that has the module, else where pytest runs.
-ROOT = next((above for above in Path(__file__).resolve().parents if (above / MODULE).is_file()), Path.cwd())
+
+def repository():
+    """The nearest directory above this file that has the module, else where pytest runs, else where it was."""
+    places = [*Path(__file__).resolve().parents, Path.cwd(), *map(Path, REPOSITORY)]
+    for place in places:
+        if (place / MODULE).is_file():
+            return place
+    raise FileNotFoundError(MODULE + " is neither above this file nor in the working directory")
+
+
+ROOT = repository()
 sys.path[:0] = [str(ROOT / root) for root in IMPORT_ROOTS]
+
+
+def needs(name):
+    """Fails when there is nothing of that name in the module: then nothing is shown, and nothing mended."""
+    module = importlib.import_module(MODULE_NAME)
+    assert hasattr(module, name), MODULE + " has no " + name

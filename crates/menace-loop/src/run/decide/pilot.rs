@@ -11,11 +11,11 @@ use menace_scenario::input::Facts;
 use menace_scenario::preset::Values;
 use menace_settings::MicropilotMode;
 use menace_store::{BorderlineBucket, Candidate, CandidateStatus};
-use menace_track::{Border, Confirmed, Cycle, Extras, PilotVerdict, Tracker, measure, score};
+use menace_track::{Border, Cycle, Extras, PilotVerdict, Tracker, measure, score};
 
 use super::super::keep::Keep;
 use super::super::telling::Told;
-use super::super::worth::{Worth, cells, confirmed, facts, scenarios};
+use super::super::worth::{Worth, cells, confirmed_in, facts, scenarios};
 use super::super::{Run, RunError};
 use crate::calls::Caller;
 use crate::cycle::{self, Extent, Plan, Wanted, Wish};
@@ -165,8 +165,7 @@ impl Pilots<'_> {
         }
         let scenarios = scenarios(&plan, &seen);
         let modules = facts(run, &plan);
-        let failures: Vec<Confirmed> =
-            seen.failures.values().map(|(failure, _)| confirmed(failure)).collect();
+        let failures = confirmed_in(&seen);
         let profile = &run.yardstick.profile;
         let measured = measure(&Cycle {
             scenarios: &scenarios,

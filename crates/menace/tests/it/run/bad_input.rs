@@ -49,6 +49,19 @@ fn a_repository_that_does_not_import_is_told_once_per_module() {
 }
 
 #[test]
+fn a_module_that_takes_its_time_to_import_is_called_like_any_other() {
+    let place = repository(&[(
+        "desk.py",
+        "import time\n\ntime.sleep(3)\n\ndef half(n: int) -> int:\n    return n // 2\n",
+    )]);
+    place.write("presets.json", "[{\"SCENARIO_NAME\": \"normal\"}]");
+    let half = ["--section", "desk.py::half", "--preset-file", "presets.json"];
+    let report = broad(&place, &[&["--repo", "repo"], &half[..]].concat());
+    assert_eq!((not_importable(&report), failures(&report)), (vec![], vec![]), "{report}");
+    assert!(report["verdicts"]["returned"].as_u64().is_some_and(|calls| calls > 2), "{report}");
+}
+
+#[test]
 fn a_package_that_is_not_installed_is_named_once_and_the_rest_runs() {
     let place = repository(&[
         ("desk.py", "import no_such_package.part\ndef half(n: int) -> int:\n    return n // 2\n"),
@@ -62,6 +75,23 @@ fn a_package_that_is_not_installed_is_named_once_and_the_rest_runs() {
     let table = run(&place, &[&["--repo", "repo"][..], &BROAD].concat());
     assert_eq!(table.out.matches("desk.py: ModuleNotFoundError").count(), 1, "{}", table.out);
     assert!(table.out.contains("repository: no_such_package"), "{}", table.out);
+}
+
+#[test]
+fn a_package_that_only_a_function_wants_is_named_once_and_costs_the_function_nothing() {
+    let drawn = "def drawn(n: int) -> int:\n    import no_such_package.part\n    return n\n";
+    let half = "\n\ndef half(n: int) -> int:\n    return n // 2\n";
+    let load = "import importlib\n\n\ndef load(name: str) -> str:\n    \
+                return importlib.import_module(name or 'math').__name__\n";
+    let place = repository(&[("desk.py", &format!("{drawn}{half}")), ("shelf.py", load)]);
+    let report = broad(&place, &["--repo", "repo"]);
+    // What an input asks for is no package that the repository wants.
+    assert_eq!(not_importable(&report), [("desk.py", &json!("no_such_package"))]);
+    let blamed = failures(&report).into_iter().filter(|one| one["section"] == "desk.py::drawn");
+    assert_eq!(blamed.count(), 0, "{report}");
+    let modules = report["modules"].as_array().unwrap();
+    let desk = modules.iter().find(|module| module["path"] == "desk.py").unwrap();
+    assert_eq!(desk["metrics"]["reliability"], json!(1.0), "{desk}");
 }
 
 #[test]

@@ -45,6 +45,8 @@ fn sections_that_disturb_each_other_are_told_and_cost_roi_under_every_scenario()
 
     let text = fs::read_to_string(place.path().join("sandbox_data/roi_history.json")).unwrap();
     let history: Value = serde_json::from_str(&text).unwrap();
+    let count = report["discrepancies"].as_array().unwrap().len() as f64;
+    assert_eq!(history["metrics_history"]["discrepancy_count"], json!([count]), "{told}");
     let scenarios = history["scenario_synergy"].as_object().unwrap();
     assert!(scenarios.contains_key("normal") && scenarios.len() > 2, "{scenarios:?}");
     let hostile = &scenarios["hostile_input"][0];

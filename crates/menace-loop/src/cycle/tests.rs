@@ -1,0 +1,161 @@
+//! What a cycle makes of outcomes, without a sandbox: a backend that answers what it is told to.
+
+use std::fmt;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use menace_model::{Call, How, Outcome, SectionId, Verdict};
+use menace_sandbox::{Backend, Cancel, SandboxError, Tier, Warm, WarmSpec};
+use menace_scenario::preset::{Profiles, Values};
+use menace_settings::KeywordProfiles;
+use menace_source::{Analysis, analyze};
+
+use super::*;
+use crate::survey::Surveyed;
+
+type Answer = Arc<dyn Fn(&Call) -> Outcome + Send + Sync>;
+
+/// Answers every call, and remembers them.
+#[derive(Clone)]
+struct Scripted {
+    answer: Answer,
+    calls: Arc<Mutex<Vec<Call>>>,
+}
+
+impl fmt::Debug for Scripted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Scripted")
+    }
+}
+
+impl Backend for Scripted {
+    fn tier(&self) -> Tier {
+        Tier::Unsafe
+    }
+
+    fn warm(&self, _: &WarmSpec) -> Result<Box<dyn Warm>, SandboxError> {
+        Ok(Box::new(self.clone()))
+    }
+}
+
+impl Warm for Scripted {
+    fn run(&mut self, call: &Call) -> Result<Outcome, SandboxError> {
+        self.calls.lock().expect("nobody panics").push(call.clone());
+        Ok((self.answer)(call))
+    }
+}
+
+#[derive(Debug)]
+struct All;
+
+impl Wanted for All {
+    fn has_module(&self, _: &menace_model::ModuleReport) -> bool {
+        true
+    }
+
+    fn has_path(&self, _: &str) -> bool {
+        true
+    }
+
+    fn has(&self, _: &menace_model::ModuleReport, _: &menace_model::Section) -> bool {
+        true
+    }
+}
+
+/// A cycle over one module, in breadth.
+fn cycle(answer: impl Fn(&Call) -> Outcome + Send + Sync + 'static) -> (Seen, Vec<Call>) {
+    cycle_until(None, answer)
+}
+
+fn cycle_until(
+    deadline: Option<Instant>,
+    answer: impl Fn(&Call) -> Outcome + Send + Sync + 'static,
+) -> (Seen, Vec<Call>) {
+    let repository = tempfile::tempdir().expect("a directory");
+    let text = "def half(n: int) -> int:\n    return n // 2\n";
+    std::fs::write(repository.path().join("desk.py"), text).expect("a file");
+    let analysis: Analysis =
+        analyze(repository.path(), &menace_source::Options::default(), &|_, _| {}).expect("Python");
+    let surveyed = Surveyed::new(&analysis).expect("a survey");
+    let (profiles, keywords) = (Profiles::built_in(), KeywordProfiles::default());
+    let (values, inputs) = (Values::default(), InputSettings::default());
+    let wish = Wish {
+        presets: vec![profiles.preset(BASELINE, None, "a test").expect("a preset")],
+        profiles: &profiles,
+        keywords: &keywords,
+        settings: &values,
+        inputs: &inputs,
+        recordings: &Arc::from([]),
+        seed: Seed(1),
+        wanted: &All,
+    };
+    let plan = Plan::new(&analysis, &surveyed, &wish).expect("a plan");
+    let backend = Scripted { answer: Arc::new(answer), calls: Arc::default() };
+    let caller = Caller::new(&backend, 1, Cancel::default(), deadline);
+    let extent = Extent { calls_per_cell: 8, depth: None, seed: Seed(1), inputs: &inputs };
+    let lines = Lines::new(repository.path());
+    let seen = run(&plan, &surveyed.facts(), &caller, &extent, &lines, &mut ()).expect("a cycle");
+    let calls = backend.calls.lock().expect("nobody panics").clone();
+    (seen, calls)
+}
+
+fn returned() -> Outcome {
+    Outcome::of(Verdict::Returned, menace_model::Stage::Call)
+}
+
+/// Imports fail so often, then they do not.
+fn imports_fail(times: usize) -> (Seen, Vec<Call>) {
+    let left = AtomicUsize::new(times);
+    cycle(move |call| {
+        let is_import = call.target.how == How::Module;
+        let fails = |left: usize| left.checked_sub(1);
+        let is_bad =
+            is_import && left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fails).is_ok();
+        if is_bad { Outcome::of(Verdict::TimedOut, menace_model::Stage::Call) } else { returned() }
+    })
+}
+
+fn is_half(call: &Call) -> bool {
+    call.target.qualname == "half"
+}
+
+#[test]
+fn a_module_is_imported_a_second_time_before_it_is_shut() {
+    let (seen, calls) = imports_fail(1);
+    assert_eq!((seen.shut.len(), seen.failures.len()), (0, 0));
+    assert!(calls.iter().any(is_half), "nothing was called");
+    let verdicts: u64 = seen.verdicts.values().sum();
+    assert_eq!((seen.calls, seen.verdicts[&Verdict::TimedOut]), (verdicts, 1));
+
+    let (seen, calls) = imports_fail(2);
+    assert_eq!((seen.shut.len(), seen.failures.len()), (1, 1));
+    assert!(!calls.iter().any(is_half), "it was called");
+}
+
+#[test]
+fn a_cell_that_lacks_some_of_its_calls_is_not_covered() {
+    let deadline = Instant::now() + Duration::from_secs(2);
+    let (seen, calls) = cycle_until(Some(deadline), move |call| {
+        // The time is up during the first call of the section.
+        while is_half(call) && Instant::now() < deadline {
+            std::thread::yield_now();
+        }
+        returned()
+    });
+    let made = calls.iter().filter(|call| is_half(call)).count();
+    assert!((1..8).contains(&made), "{made} calls");
+    let normal = seen.not_covered.iter().find(|(what, _)| what == BASELINE);
+    let half = SectionId::new("desk.py", "half");
+    assert_eq!(normal.map(|(_, missed)| missed), Some(&Missed::of([half])));
+    assert!(!seen.is_broad);
+}
+
+#[test]
+fn imports_are_given_more_time_than_calls() {
+    let (_, calls) = imports_fail(0);
+    for call in calls.iter().filter(|call| call.target.module.name == "desk") {
+        let patience = if call.target.how == How::Module { 30_000 } else { 2_000 };
+        assert_eq!(call.limits.timeout_ms, patience, "{:?}", call.target);
+    }
+}
