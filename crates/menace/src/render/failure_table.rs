@@ -144,6 +144,7 @@ fn limits(limits: &Limits) -> Vec<String> {
         processes,
         open_files,
         output_bytes,
+        gpus,
     } = limits;
     let mut told = Vec::new();
     let mut add = |is_other: bool, words: String| told.extend(is_other.then_some(words));
@@ -160,6 +161,7 @@ fn limits(limits: &Limits) -> Vec<String> {
     add(*processes != usual.processes, format!("{processes} processes beside the first"));
     add(*open_files != usual.open_files, counted(*open_files as usize, "open file"));
     add(*output_bytes != usual.output_bytes, format!("{} of output kept", bytes(*output_bytes)));
+    add(*gpus != usual.gpus, counted(*gpus as usize, "GPU"));
     told
 }
 
