@@ -91,7 +91,13 @@ fn nothing_changes_outside_in(racer: &str, sessions: usize, calls: usize) {
     assert_eq!(lost, 0, "files outside were deleted");
     assert_eq!(before, after, "files outside were written, or their modes changed");
     for outcome in outcomes {
-        assert_eq!(outcome.verdict, Verdict::Returned, "{outcome:#?}");
+        // Who looks where the link happens to lead is told on, for that alone.
+        let tried = outcome.violations.iter().any(|tried| tried.detail.contains(outside));
+        let expected = if tried { Verdict::Violated } else { Verdict::Returned };
+        assert_eq!(outcome.verdict, expected, "{outcome:#?}");
+        assert!(outcome.value.is_some(), "{outcome:#?}");
+        let others = outcome.violations.iter().find(|tried| !tried.detail.contains(outside));
+        assert_eq!(others, None, "{outcome:#?}");
     }
 }
 
