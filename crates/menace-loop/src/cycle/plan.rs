@@ -289,12 +289,11 @@ impl<'a> Plan<'a> {
     fn common(&mut self, wish: &Wish<'_>) -> Result<Vec<Preset>, Problems> {
         let mut presets = wish.presets.clone();
         let baseline = presets.iter().position(|preset| preset.values().changes_nothing());
-        let baseline = match baseline {
-            Some(at) => presets.remove(at),
-            None => {
-                let baseline = wish.profiles.preset(BASELINE, None, "the baseline")?;
-                baseline.under(&wish.settings.in_peace())?
-            }
+        let baseline = if let Some(at) = baseline {
+            presets.remove(at)
+        } else {
+            let baseline = wish.profiles.preset(BASELINE, None, "the baseline")?;
+            baseline.under(&wish.settings.in_peace())?
         };
         presets.insert(0, baseline);
         for preset in &presets {
