@@ -117,7 +117,7 @@ pub struct Judgement {
     #[serde(default)]
     pub synergy_adaptive: BTreeMap<String, Adaptive>,
     pub synergy: Convergence,
-    /// Gains have faded and synergy, where there is any, has come to rest.
+    /// Gains of the run and of each module have faded, and synergy, where there is any, has come to rest.
     pub converged: bool,
 }
 
@@ -182,7 +182,10 @@ impl Tracker {
             .synergy_threshold
             .unwrap_or_else(|| self.synergy_following(SYNERGY_ROI, rules).threshold);
         let has_synergy = !synergy.metrics.is_empty();
-        let converged = roi.is_yes() && (!has_synergy || synergy.verdict == Verdict::Yes);
+        // Modules may cancel each other out in the run: all of them have to rest.
+        let converged = roi.is_yes()
+            && faded.values().all(Decision::is_yes)
+            && (!has_synergy || synergy.verdict == Verdict::Yes);
         Judgement {
             reliability,
             roi_tolerance: tolerance,

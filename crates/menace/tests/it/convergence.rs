@@ -82,19 +82,25 @@ fn thresholds_forecasts_and_evidence_are_written_down_after_each_cycle() {
 
 #[test]
 fn a_run_ends_when_gains_have_faded_for_as_many_cycles_as_were_asked_for() {
-    let faded = json!({
-        "roi_deltas": [0.0, 0.0, 0.0],
-        "module_deltas": {"desk.py": [0.5, -0.5, 0.5]},
-    });
+    let still = [0.0; 3];
+    let faded = json!({"roi_deltas": still, "module_deltas": {"desk.py": still}});
     let early = place();
     history(&early, &faded);
     let report = run(&early, &[], &["--runs", "2"]).json();
     assert_eq!(report["cycles"], 1, "{report}");
-    assert!(report["warnings"].to_string().contains("gains have faded"), "{}", report["warnings"]);
+    assert!(report["warnings"].to_string().contains("ended after cycle 1"), "{report}");
     let evidence = &report["decided"]["judgement"]["roi"]["evidence"];
     assert_eq!(evidence[0]["check"], "mean");
     assert_eq!((&evidence[2]["p_value"], &evidence[2]["samples"]), (&json!(0.0), &json!(3)));
-    let line = lines(&early, "sandbox_data/threshold_log.jsonl").pop().unwrap();
+
+    // The run is at rest, its module is not.
+    let restless = json!({"roi_deltas": still, "module_deltas": {"desk.py": [0.5, -0.5, 0.5]}});
+    let going = place();
+    history(&going, &restless);
+    let report = run(&going, &[], &["--runs", "2"]).json();
+    assert_eq!(report["cycles"], 2, "{}", report["warnings"]);
+    let line = lines(&going, "sandbox_data/threshold_log.jsonl").swap_remove(0);
+    assert_eq!((&line["roi"]["verdict"], &line["converged"]), (&json!("yes"), &json!(false)));
     let module = &line["modules"]["desk.py"];
     assert_eq!((&module["verdict"], &module["samples"]), (&json!("no"), &json!(3)), "{line}");
 
@@ -318,6 +324,8 @@ fn a_run_ends_only_when_synergy_rests_and_its_models_are_fed() {
     let mut known = read();
     known["roi_history"] = json!([]);
     known["roi_deltas"] = json!([0.0, 0.0, 0.0]);
+    known["module_roi"] = json!({});
+    known["module_deltas"] = json!({"desk.py": [0.0, 0.0, 0.0], "shelf.py": [0.0, 0.0, 0.0]});
     let values: Vec<f64> = (0..12_u32).map(|step| f64::from(step * 7 % 11) / 11.0).collect();
     known["actual_roi"] = json!(values);
     known["predicted_roi"] = json!(values);

@@ -1,0 +1,94 @@
+//! How often forecasts and decisions are right, on histories whose truth is known.
+//!
+//! Every history is drawn from a fixed seed, so that a share is the same in each run.
+
+use menace_track::stats::arima::Grid;
+use menace_track::stats::forecast::{Outlook, Resource, forecast_with};
+
+/// Numbers that look like chance (Marsaglia 2003).
+struct Chance(u64);
+
+impl Chance {
+    /// In (0, 1).
+    fn share(&mut self) -> f64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        ((self.0 >> 11) as f64 + 0.5) / (1_u64 << 53) as f64
+    }
+
+    /// Of mean 0 and variance 1 (Box, Muller 1958).
+    fn normal(&mut self) -> f64 {
+        let (one, two) = (self.share(), self.share());
+        (-2.0 * one.ln()).sqrt() * (std::f64::consts::TAU * two).cos()
+    }
+
+    /// Each value keeps a share of the one before: none for noise, all of it for a random walk.
+    fn series(&mut self, count: usize, share: f64) -> Vec<f64> {
+        let mut value = 0.0;
+        // A process that returns has forgotten its start by then.
+        let values = (0..50 + count).map(|_| {
+            value = share * value + self.normal();
+            value
+        });
+        values.skip(50).collect()
+    }
+}
+
+const SEED: u64 = 0x2545_f491_4f6c_dd1d;
+const DRAWS: usize = 200;
+const NOISE: f64 = 0.0;
+const WALK: f64 = 1.0;
+
+/// How often the interval of the next value held it.
+fn held(
+    count: usize,
+    draws: usize,
+    mut draw: impl FnMut(&mut Chance, usize) -> Vec<f64>,
+    mut said: impl FnMut(&[f64], &mut Chance) -> (f64, f64),
+) -> f64 {
+    let mut chance = Chance(SEED);
+    let held = (0..draws).filter(|_| {
+        let values = draw(&mut chance, count + 1);
+        let (low, high) = said(&values[..count], &mut chance);
+        (low..=high).contains(&values[count])
+    });
+    held.count() as f64 / draws as f64
+}
+
+fn interval(history: &[f64], resources: &[Resource], grid: Grid) -> (f64, f64) {
+    let outlook = Outlook { grid, ..Outlook::default() };
+    forecast_with(history, resources, outlook).unwrap().points[0].interval.unwrap()
+}
+
+#[test]
+fn intervals_hold_as_many_values_as_they_promise_from_a_few_cycles_on() {
+    for (count, draws) in [(8, 400), (12, 400), (16, 400), (24, 400), (40, 40)] {
+        for share in [NOISE, 0.5, WALK] {
+            let draw = |chance: &mut Chance, count| chance.series(count, share);
+            let held =
+                held(count, draws, draw, |history, _| interval(history, &[], Grid::default()));
+            assert!(held >= 0.85, "{held} of {count} values, of which {share} stays");
+        }
+    }
+}
+
+#[test]
+fn resources_that_have_nothing_to_do_with_roi_change_neither_forecast_nor_interval() {
+    let grid = Grid { p: 1, d: 1, q: 1 };
+    for count in [12, 24, 40, 60] {
+        let draw = |chance: &mut Chance, count| chance.series(count, 0.5);
+        let mut same = 0;
+        let held = held(count, DRAWS, draw, |history, chance| {
+            let unrelated = [(); 4].map(|()| Resource {
+                past: chance.series(count, NOISE),
+                future: chance.series(1, NOISE),
+            });
+            let said = interval(history, &unrelated, grid);
+            same += usize::from(said == interval(history, &[], grid));
+            said
+        });
+        assert!(held >= 0.85, "{held} of {count}");
+        assert!(same >= DRAWS * 85 / 100, "{same} of {DRAWS} with {count} values");
+    }
+}
