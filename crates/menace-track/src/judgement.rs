@@ -213,7 +213,9 @@ impl Tracker {
         let is_measured =
             |name: &str| recent.is_empty() || recent.iter().any(|one| one.get(name).is_some());
         let metrics = history.metrics_history.iter();
-        let metrics = metrics.filter(|(name, _)| name.starts_with("synergy_") && is_measured(name));
+        let metrics: Vec<_> =
+            metrics.filter(|(name, _)| name.starts_with("synergy_") && is_measured(name)).collect();
+        let among = metrics.len();
         let mut thresholds = BTreeMap::new();
         let mut decisions = BTreeMap::new();
         for (name, values) in metrics {
@@ -223,7 +225,7 @@ impl Tracker {
                 Some(fixed) => (fixed, Around::Zero),
                 None => (following.threshold, Around::Itself),
             };
-            let rest = Rest { threshold, around, cycles, ..rules.rest };
+            let rest = Rest { threshold, around, cycles, among, ..rules.rest };
             thresholds.insert(name.clone(), following);
             decisions.insert(name.clone(), metric_converged(values, rest));
         }

@@ -4,6 +4,7 @@
 
 use menace_track::stats::arima::Grid;
 use menace_track::stats::forecast::{Outlook, Resource, forecast_with};
+use menace_track::{History, Rules, Tracker};
 
 /// Numbers that look like chance (Marsaglia 2003).
 struct Chance(u64);
@@ -90,5 +91,43 @@ fn resources_that_have_nothing_to_do_with_roi_change_neither_forecast_nor_interv
         });
         assert!(held >= 0.85, "{held} of {count}");
         assert!(same >= DRAWS * 85 / 100, "{same} of {DRAWS} with {count} values");
+    }
+}
+
+/// How often five synergy metrics count as converged with the settings that everybody begins with.
+fn converged(count: usize, mut draw: impl FnMut(&mut Chance) -> Vec<f64>) -> usize {
+    let mut chance = Chance(SEED);
+    let ended = (0..DRAWS).filter(|_| {
+        let mut history = History { roi_deltas: vec![0.0; 4], ..History::default() };
+        for number in 0..5 {
+            let name = format!("synergy_{number}");
+            let values = draw(&mut chance);
+            // As close as the mean of the last value and of those before it comes.
+            let said = (3..count).map(|place| {
+                let recent = &values[place.saturating_sub(10)..place];
+                let mean = recent.iter().sum::<f64>() / recent.len() as f64;
+                f64::midpoint(mean, values[place - 1])
+            });
+            history.predicted_metrics.insert(name.clone(), said.collect());
+            history.actual_metrics.insert(name.clone(), values[3..].to_vec());
+            history.metrics_history.insert(name, values);
+        }
+        Tracker::new(history).judge(&Rules::default(), []).converged
+    });
+    ended.count()
+}
+
+#[test]
+fn five_synergy_metrics_that_rest_end_a_run_and_five_that_move_do_not() {
+    for count in [10, 15, 20, 40] {
+        let noise = converged(count, |chance| chance.series(count, NOISE));
+        assert!(noise >= DRAWS * 80 / 100, "noise: {noise} of {DRAWS} with {count} values");
+        let walks = converged(count, |chance| chance.series(count, WALK));
+        assert!(walks <= DRAWS * 5 / 100, "walks: {walks} of {DRAWS} with {count} values");
+        let trends = converged(count, |chance| {
+            let noise = chance.series(count, NOISE);
+            noise.iter().enumerate().map(|(step, value)| value + 0.5 * step as f64).collect()
+        });
+        assert!(trends <= DRAWS * 5 / 100, "trends: {trends} of {DRAWS} with {count} values");
     }
 }

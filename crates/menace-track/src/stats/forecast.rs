@@ -8,7 +8,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::arima::{Candidate, Fit, Grid, Order, TIE, select};
-use super::correlation::pearson;
+use super::correlation::dependence;
 use super::describe::{constant, deviation, mean, present, usable};
 use super::distribution::t_quantile;
 use super::smoothing::Smoothed;
@@ -20,8 +20,6 @@ pub const LINE_FROM: usize = 3;
 pub const ARIMA_FROM: usize = 30;
 /// Values from which it can be told whether a line's rests follow each other.
 const DEPENDENCE_FROM: usize = 12;
-/// The most that is made of that: above, the band would have no end.
-const MOST_DEPENDENCE: f64 = 0.8;
 /// Values per estimated number below which a model with resources is not believed.
 const PER_PARAMETER: usize = 5;
 
@@ -191,8 +189,7 @@ impl Model {
     }
 }
 
-/// How much wider the band of a line has to be because its rests follow each other: they are as good as
-/// fewer independent ones (Bartlett 1935).
+/// How much wider the band of a line has to be because its rests follow each other.
 fn widened(line: &Line, history: &[f64]) -> f64 {
     if line.samples < DEPENDENCE_FROM {
         return 1.0;
@@ -200,8 +197,7 @@ fn widened(line: &Line, history: &[f64]) -> f64 {
     let on_line = |place: usize| line.slope.mul_add(place as f64, line.intercept);
     let rests: Vec<f64> =
         history.iter().enumerate().map(|(place, value)| value - on_line(place)).collect();
-    let shared = pearson(&rests[1..], &rests[..rests.len() - 1]).clamp(0.0, MOST_DEPENDENCE);
-    ((1.0 + shared) / (1.0 - shared)).sqrt()
+    dependence(&rests)
 }
 
 /// The best model of the history in units of its own deviation: the start of the filter is diffuse
