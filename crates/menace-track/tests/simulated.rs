@@ -4,6 +4,7 @@
 
 use menace_track::stats::arima::Grid;
 use menace_track::stats::forecast::{Outlook, Resource, forecast_with};
+use menace_track::stats::truth::{Limits as DriftLimits, TruthAdapter};
 use menace_track::{History, Rules, Tracker};
 
 /// Numbers that look like chance (Marsaglia 2003).
@@ -129,5 +130,32 @@ fn five_synergy_metrics_that_rest_end_a_run_and_five_that_move_do_not() {
             noise.iter().enumerate().map(|(step, value)| value + 0.5 * step as f64).collect()
         });
         assert!(trends <= DRAWS * 5 / 100, "trends: {trends} of {DRAWS} with {count} values");
+    }
+}
+
+/// How often drift is found, with and without one of forty features that has moved by 1.5 deviations.
+#[test]
+fn one_feature_of_forty_that_moved_is_found_and_none_is_where_none_did() {
+    let names: Vec<String> = (0..40).map(|number| format!("feature {number}")).collect();
+    let mut chance = Chance(SEED);
+    for (before, after, least) in [(20, 10, 35), (40, 20, 55), (80, 40, 95)] {
+        let (mut found, mut alarms) = (0, 0);
+        for _ in 0..100 {
+            let mut rows = |count: usize| -> Vec<Vec<f64>> {
+                (0..count).map(|_| chance.series(40, NOISE)).collect()
+            };
+            let (known, mut new) = (rows(before), rows(after));
+            let targets: Vec<f64> = known.iter().map(|row| row[0]).collect();
+            let limits = DriftLimits::default();
+            let mut adapter = TruthAdapter::train(&names, &known, &targets, limits, "").unwrap();
+            alarms += usize::from(adapter.check(&new, "").iter().any(|one| one.drifted));
+            for row in &mut new {
+                row[7] += 1.5;
+            }
+            found += usize::from(adapter.check(&new, "")[7].drifted);
+        }
+        assert!(found >= least, "{found} of 100 at {before}/{after}");
+        // A twentieth for each of both measures, and what a hundred draws vary by.
+        assert!(alarms <= 15, "{alarms} of 100 at {before}/{after}");
     }
 }

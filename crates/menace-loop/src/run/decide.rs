@@ -20,6 +20,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use menace_store::{Flags, RunId};
+use menace_track::stats::evidence::Verdict;
 use menace_track::stats::forecast::{Forecast, Outlook};
 use menace_track::stats::templates::Templates;
 use menace_track::{
@@ -35,7 +36,7 @@ use calibration::Calibration;
 
 pub use foresight::TemplatesError;
 pub(super) use foresight::templates;
-pub(super) use pilot::Pilots;
+pub(super) use pilot::{Flown, Pilots};
 
 /// Hints of a workflow that are told.
 const MOST_HINTS: usize = 3;
@@ -159,9 +160,10 @@ impl Conclusions {
         let mut calibration = Calibration::default();
         let mut collapse = BTreeMap::new();
         if self.is_whole {
-            calibration = calibration::calibrate(directory, &self.evidence, told)?;
-            collapse =
-                foresight::look_ahead(templates, directory, &self.returns, self.stress, told)?;
+            let selection = run.selection.as_str();
+            calibration = calibration::calibrate(directory, &self.evidence, selection, told)?;
+            let seen = foresight::Seen { returns: &self.returns, stress: self.stress, selection };
+            collapse = foresight::look_ahead(templates, directory, &seen, told)?;
             let complete: Vec<&str> = self.judgement.complete().collect();
             if !complete.is_empty() {
                 tracing::debug!("modules hitting entropy ceiling: {complete:?}");
@@ -176,7 +178,7 @@ impl Conclusions {
             logs::write(run, id, cycle, self, &calibration)?;
         }
         let mut judgement = self.judgement.clone();
-        judgement.modules.retain(|_, decision| decision.is_yes());
+        judgement.modules.retain(|_, decision| decision.verdict != Verdict::TooFewSamples);
         Ok(Decided {
             judgement,
             forecast: self.forecast.clone(),
@@ -191,6 +193,7 @@ impl Conclusions {
             bottlenecks: self.bottlenecks.clone(),
             collapse,
             borderline: Vec::new(),
+            borderline_evidence: BTreeMap::new(),
         })
     }
 

@@ -69,6 +69,8 @@ fn thresholds_forecasts_and_evidence_are_written_down_after_each_cycle() {
     assert_eq!(forecasts[0]["forecast"], forecasts[0]["roi"]);
     assert!(forecasts[1]["predictions"]["pred_reliability"].is_number(), "{}", forecasts[1]);
     assert!(forecasts[1]["evidence"]["roi"].is_array(), "{}", forecasts[1]);
+    assert!(forecasts[1]["evidence"]["entropy"].is_object(), "{}", forecasts[1]);
+    assert!(forecasts[1]["evidence"]["modules"].is_object(), "{}", forecasts[1]);
     assert_eq!(thresholds[1]["roi_adaptive"]["samples"], 1, "{}", thresholds[1]);
     let decided = &report["decided"];
     assert_eq!(decided["forecast"]["samples"], 2);
@@ -103,6 +105,8 @@ fn a_run_ends_when_gains_have_faded_for_as_many_cycles_as_were_asked_for() {
     assert_eq!((&line["roi"]["verdict"], &line["converged"]), (&json!("yes"), &json!(false)));
     let module = &line["modules"]["desk.py"];
     assert_eq!((&module["verdict"], &module["samples"]), (&json!("no"), &json!(3)), "{line}");
+    let decided = &report["decided"]["judgement"]["modules"]["desk.py"];
+    assert_eq!(decided["verdict"], "no", "the report says why it goes on");
 
     let later = place();
     history(&later, &faded);
@@ -147,6 +151,8 @@ fn cycles_about_other_sections_are_no_measure_of_this_one() {
             "roi_history": [0.1, 0.1, 0.1, 0.1, 0.1],
             "roi_deltas": [0.0, 0.0, 0.0, 0.0],
             "metrics_history": {"shannon_entropy": [9.0, 9.0, 9.0, 9.0, 9.0]},
+            "predicted_roi": [0.3, 0.3],
+            "actual_roi": [0.1, 0.1],
             "selection": selection,
         })
     };
@@ -155,6 +161,7 @@ fn cycles_about_other_sections_are_no_measure_of_this_one() {
     let report = run(&same, &[], &[]).json();
     assert_eq!(unusual(&report), 1, "{}", report["discrepancies"]);
     assert_eq!(report["decided"]["forecast"]["samples"], 6);
+    assert!(report["decided"]["judgement"]["reliability"].is_number());
 
     let other = place();
     history(&other, &before("module shelf.py"));
@@ -163,12 +170,14 @@ fn cycles_about_other_sections_are_no_measure_of_this_one() {
         assert_eq!(unusual(&report), 0, "{}", report["discrepancies"]);
         assert_eq!(report["decided"]["forecast"]["samples"], cycles);
         assert_eq!(report["decided"]["judgement"]["converged"], false);
+        assert_eq!(report["decided"]["judgement"]["reliability"], Value::Null);
         let told = other.run(&["roi", "forecast", "sandbox_data", "--format", "json"]).json();
         assert_eq!(told["samples"], cycles);
     }
     let text = fs::read_to_string(other.path().join("sandbox_data/roi_history.json")).unwrap();
     let kept: Value = serde_json::from_str(&text).unwrap();
     assert_eq!(kept["roi_history"].as_array().map(Vec::len), Some(7), "none is lost");
+    assert_eq!(kept["predicted_roi"].as_array().map(Vec::len), Some(2));
 }
 
 #[test]
@@ -222,10 +231,17 @@ fn workflows_on_the_border_are_queued_tried_in_small_and_settled() {
     assert_eq!(promoted["raroi"].as_array().map(Vec::len), Some(2), "the pilot measured, too");
     assert_eq!(&flown["decided"]["borderline"][0], promoted);
 
-    run(&place, &[high, ("MICROPILOT_MODE", "auto")], &[]).json();
-    let ended = &lines(&place, bucket)[0];
-    assert_eq!(ended["status"], "terminated");
-    assert_eq!(ended["raroi"].as_array().map(Vec::len), Some(4));
+    // Who was promoted and has fallen since is tried again, and then left alone.
+    let fallen = r#"{"workflow_id":"desk.py","raroi":[5.0],"confidence":0.0,"status":"promoted"}"#;
+    place.write(bucket, &format!("{fallen}\n"));
+    for _ in 0..2 {
+        let report = run(&place, &[high, ("MICROPILOT_MODE", "auto")], &[]).json();
+        let ended = &lines(&place, bucket)[0];
+        assert_eq!(ended["status"], "terminated");
+        assert_eq!(ended["raroi"].as_array().map(Vec::len), Some(3));
+        let evidence = &report["decided"]["borderline_evidence"]["desk.py"]["evidence"][0];
+        assert_eq!((&evidence["check"], &evidence["threshold"]), (&json!("raroi"), &json!(2.0)));
+    }
 
     // Nobody is called any more, but who waits is still tried.
     place.write("sandbox_data/roi.flags", "desk.py\n");
