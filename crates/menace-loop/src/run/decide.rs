@@ -55,6 +55,8 @@ pub(super) struct Conclusions {
     /// How hard the conditions were, in [0, 1].
     stress: f64,
     evidence: calibration::Evidence,
+    /// Which modules the cycle called.
+    about: String,
     is_whole: bool,
 }
 
@@ -64,8 +66,10 @@ pub(super) fn compare(tracker: &mut Tracker, report: &CycleReport) {
 }
 
 /// Draws the conclusions from a cycle that the tracker has just heard of, or has not if it was cut short.
+#[expect(clippy::too_many_arguments, reason = "everything that conclusions are drawn from")]
 pub(super) fn conclude(
     run: &Run<'_>,
+    about: &str,
     tracker: &mut Tracker,
     report: &CycleReport,
     modules: &[ModuleFacts],
@@ -109,6 +113,7 @@ pub(super) fn conclude(
         returns: returns.filter_map(|(path, one)| Some((path.clone(), one.value()?))).collect(),
         stress,
         evidence,
+        about: about.to_owned(),
         is_whole,
     }
 }
@@ -160,8 +165,9 @@ impl Conclusions {
         let mut calibration = Calibration::default();
         let mut collapse = BTreeMap::new();
         if self.is_whole {
+            calibration = calibration::calibrate(directory, &self.evidence, &self.about, told)?;
+            // A module is worth the same whoever else is called.
             let selection = run.selection.as_str();
-            calibration = calibration::calibrate(directory, &self.evidence, selection, told)?;
             let seen = foresight::Seen { returns: &self.returns, stress: self.stress, selection };
             collapse = foresight::look_ahead(templates, directory, &seen, told)?;
             let complete: Vec<&str> = self.judgement.complete().collect();

@@ -15,6 +15,9 @@ const SELECTION: &str = "selection";
 /// Under this one, how long each series was when the cycles about it began.
 const BEGAN: &str = "selection_began";
 
+/// Between the sections and the modules that are left out.
+const WITHOUT: &str = " without ";
+
 type Series = BTreeMap<String, Vec<f64>>;
 type Lengths = BTreeMap<String, usize>;
 
@@ -63,6 +66,27 @@ impl Began {
 /// Whether the last cycle was about the same; histories of older programs are about everything.
 pub(super) fn is_same(history: &History, selection: &str) -> bool {
     history.others.get(SELECTION).and_then(Value::as_str).unwrap_or_default() == selection
+}
+
+/// A selection without the modules that are left out: what they were worth is missing from the run, and its
+/// ROI would seem to change when one is flagged.
+pub(super) fn without(selection: &str, left_out: &[&str]) -> String {
+    if left_out.is_empty() {
+        return selection.to_owned();
+    }
+    let mut left_out = left_out.to_vec();
+    left_out.sort_unstable();
+    format!("{selection}{WITHOUT}{}", left_out.join(", "))
+}
+
+/// Whether the last cycle was about the same sections, whoever was left out.
+pub(super) fn has_same_sections(history: &History, selection: &str) -> bool {
+    let last = history.others.get(SELECTION).and_then(Value::as_str).unwrap_or_default();
+    sections(last) == sections(selection)
+}
+
+fn sections(selection: &str) -> &str {
+    selection.split_once(WITHOUT).map_or(selection, |(sections, _)| sections)
 }
 
 /// Leaves in the history what compares with a cycle about this selection.
@@ -261,6 +285,19 @@ mod tests {
         assert_eq!(history.metrics_history["x"], history.roi_history);
         assert_eq!(history.predictor_errors["last_value"]["x"], history.roi_history);
         assert_eq!(of_last_selection(history).roi_history, [0.5, 0.6]);
+    }
+
+    #[test]
+    fn a_run_without_a_module_does_not_compare_with_one_that_has_it() {
+        assert_eq!(without("", &[]), "");
+        let about = without("", &["b.py", "a.py"]);
+        assert_eq!(about, " without a.py, b.py");
+        let mut history = History::default();
+        cycle(&mut history, "", 0.9);
+        assert!(!is_same(&history, &about) && has_same_sections(&history, &about));
+        assert!(!has_same_sections(&history, &without("module c.py", &["a.py"])));
+        assert_eq!(cycle(&mut history, &about, 0.3), [0.0; 0]);
+        assert_eq!(cycle(&mut history, &about, 0.3), [0.3]);
     }
 
     #[test]

@@ -43,8 +43,11 @@ pub(super) struct Worth {
 }
 
 impl Worth {
+    /// `about` says which modules the cycle called, see [`selection::without`].
+    #[expect(clippy::too_many_arguments, reason = "everything that a cycle is made of")]
     pub(super) fn of(
         run: &Run<'_>,
+        about: &str,
         wanted: &dyn Wanted,
         plan: &Plan<'_>,
         seen: &Seen,
@@ -71,7 +74,7 @@ impl Worth {
         let risks = risk_flags(&modules, &scenarios, &cells, &failures);
         // Plugins may take their time: others are not to wait for them with the history.
         let mut before = keep.peek(told)?;
-        selection::set_aside(&mut before, &run.selection);
+        selection::set_aside(&mut before, about);
         let before = Tracker::new(before);
         for module in &mut modules {
             module.patch_complexity = before.patch_complexity(module);
@@ -117,8 +120,9 @@ impl Worth {
             measured = measure(&Cycle { extras: &extras, ..cycle });
         }
         keep.update(told, |tracker, _| {
-            let is_same_selection = selection::is_same(tracker.history(), &run.selection);
-            let earlier = selection::set_aside(tracker.history_mut(), &run.selection);
+            let is_same_selection = selection::is_same(tracker.history(), about);
+            let has_same_sections = selection::has_same_sections(tracker.history(), about);
+            let earlier = selection::set_aside(tracker.history_mut(), about);
             let history = tracker.history();
             let mut discrepancies = unequal_results(&cells);
             discrepancies.extend(unusual_metrics(&measured.run, &history.metrics_history));
@@ -139,8 +143,13 @@ impl Worth {
             }
             // What was cut short, or is about other sections, compares with nothing.
             let is_whole = seen.not_covered.is_empty();
-            if !is_whole || !is_same_selection {
+            if !is_whole || !has_same_sections {
                 forget_deltas(&mut report);
+            } else if !is_same_selection {
+                // Only who takes part has changed: each for itself still compares.
+                for scored in report.scenarios.values_mut().chain([&mut report.run]) {
+                    scored.roi_delta = None;
+                }
             }
             if is_whole {
                 decide::compare(tracker, &report);
@@ -156,14 +165,14 @@ impl Worth {
             }
             let stress = stress(&plan.scenarios);
             let concluded =
-                decide::conclude(run, tracker, &report, &modules, &cells, stress, is_whole);
+                decide::conclude(run, about, tracker, &report, &modules, &cells, stress, is_whole);
             let faded: BTreeSet<String> =
                 concluded.judgement.faded().filter(|_| is_whole).map(str::to_owned).collect();
             let complete = concluded.judgement.complete().filter(|_| is_whole).map(str::to_owned);
             remember_sources(run, &complete.collect(), tracker);
             remember_sources(run, &faded, tracker);
             if is_whole {
-                selection::begin(tracker.history_mut(), &run.selection, &earlier);
+                selection::begin(tracker.history_mut(), about, &earlier);
             }
             selection::put_back(tracker.history_mut(), earlier);
             let lines = coverage(&modules, &cells);

@@ -98,7 +98,10 @@ impl Tracker {
 /// What was measured before the first forecast could be compared: its history ends with what came.
 fn before_first(actual: &[f64], values: &[f64]) -> Option<f64> {
     let first = values.len().checked_sub(actual.len())?;
-    let is_same = values.get(first).zip(actual.first()).is_some_and(|(one, two)| one == two);
+    let is_same = values
+        .get(first)
+        .zip(actual.first())
+        .is_some_and(|(one, two)| one.to_bits() == two.to_bits());
     values.get(first.checked_sub(1)?).copied().filter(|_| is_same)
 }
 

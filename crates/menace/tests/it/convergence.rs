@@ -120,12 +120,21 @@ fn modules_whose_gains_have_faded_are_flagged_and_the_run_ends_when_all_are() {
     place.write("repo/shelf.py", HALF);
     // Without the ROI before there is no delta of this cycle: the seeded ones decide.
     let still = [0.0; 3];
-    history(&place, &json!({"module_deltas": {"desk.py": still, "shelf.py": still}}));
+    let modules = json!({"desk.py": still, "shelf.py": still});
+    history(&place, &json!({"module_deltas": modules, "roi_history": [0.9], "roi_deltas": [0.0]}));
     place.write("sandbox_data/roi.flags", "shelf.py\n");
     let report = run(&place, &[], &["--runs", "3"]).json();
     assert_eq!(report["cycles"], 1, "nobody is left to be called: {}", report["warnings"]);
     let flags = fs::read_to_string(place.path().join("sandbox_data/roi.flags")).unwrap();
     assert_eq!(flags, "shelf.py\ndesk.py\n");
+    // With a module less, the run is worth something else, which is no change.
+    let text = fs::read_to_string(place.path().join("sandbox_data/roi_history.json")).unwrap();
+    let kept: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(
+        (&kept["roi_deltas"], &kept["selection"]),
+        (&json!([0.0]), &json!(" without shelf.py"))
+    );
+    assert_eq!(kept["roi_history"].as_array().map(Vec::len), Some(2));
     let faded = "later cycles leave out, until the source changes: desk.py";
     assert!(report["warnings"].to_string().contains(faded), "{}", report["warnings"]);
 
@@ -369,7 +378,7 @@ fn a_run_ends_only_when_synergy_rests_and_its_models_are_fed() {
 
     place.write(file, &known.to_string());
     let near = [("SYNERGY_THRESHOLD", "1e-12"), ("SYNERGY_CYCLES", "3")];
-    let report = run(&place, &near, &[]).json();
+    let report = run(&place, &near, &["--reset-flags"]).json();
     let judged = &report["decided"]["judgement"];
     assert_eq!((&judged["roi"]["verdict"], &judged["converged"]), (&json!("yes"), &json!(false)));
     let average = &judged["synergy"]["metrics"]["synergy_roi"]["evidence"][0];
