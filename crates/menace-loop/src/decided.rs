@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use menace_store::Candidate;
+use menace_track::stats::evidence::Decision;
 use menace_track::stats::forecast::Forecast;
 use menace_track::stats::foresight::Collapse;
 use menace_track::stats::truth::{Calibrated, FeatureDrift};
@@ -12,7 +13,7 @@ use serde::{Deserialize, Serialize};
 /// After the last cycle.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Decided {
-    /// Thresholds, and every decision with its evidence; of modules, those that were decided.
+    /// Thresholds, and every decision with its evidence; of modules, those that have a long enough past.
     pub judgement: Judgement,
     /// ROI of the next cycle; none without a history.
     pub forecast: Option<Forecast>,
@@ -31,4 +32,7 @@ pub struct Decided {
     pub collapse: BTreeMap<String, Collapse>,
     /// Workflows on the border, and what became of them.
     pub borderline: Vec<Candidate>,
+    /// How far each of them was from the border when the run looked last.
+    #[serde(default)]
+    pub borderline_evidence: BTreeMap<String, Decision>,
 }

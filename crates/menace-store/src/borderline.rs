@@ -22,6 +22,9 @@ pub struct Candidate {
     pub raroi: Vec<f64>,
     pub confidence: f64,
     pub status: CandidateStatus,
+    /// The hash of its source when it was settled; none before, and in files of older programs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
 }
 
 /// What has become of it.
@@ -34,6 +37,15 @@ pub enum CandidateStatus {
     Promoted,
     /// It did not.
     Terminated,
+}
+
+/// What was measured of a workflow.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Seen<'s> {
+    pub raroi: f64,
+    pub confidence: f64,
+    /// The hash of its source.
+    pub source: &'s str,
 }
 
 /// The file.
@@ -57,11 +69,16 @@ impl BorderlineBucket {
         Ok((candidates, Some(Notice::MovedAside { path: self.path.clone(), to, why })))
     }
 
-    /// Puts a workflow aside, or adds to what is known of it; it waits for a pilot from now on.
-    pub fn put(&self, workflow: &str, raroi: f64, confidence: f64) -> Result<Option<Notice>> {
+    /// Puts a workflow aside, or adds to what is known of it; it waits for a pilot from now on. One that was
+    /// settled stays so: terminated until its source changes, promoted until it falls below all that is
+    /// known of it.
+    pub fn put(&self, workflow: &str, seen: Seen<'_>) -> Result<Option<Notice>> {
         self.change(workflow, |candidate| {
-            candidate.see(raroi, confidence);
-            candidate.status = CandidateStatus::Pending;
+            if candidate.waits_again(seen) {
+                candidate.see(seen);
+                candidate.status = CandidateStatus::Pending;
+                candidate.source = None;
+            }
         })
     }
 
@@ -69,13 +86,13 @@ impl BorderlineBucket {
     pub fn settle(
         &self,
         workflow: &str,
-        raroi: f64,
-        confidence: f64,
+        seen: Seen<'_>,
         status: CandidateStatus,
     ) -> Result<Option<Notice>> {
         self.change(workflow, |candidate| {
-            candidate.see(raroi, confidence);
+            candidate.see(seen);
             candidate.status = status;
+            candidate.source = Some(seen.source.to_owned());
         })
     }
 
@@ -94,6 +111,7 @@ impl BorderlineBucket {
                 raroi: Vec::new(),
                 confidence: 0.0,
                 status: CandidateStatus::Pending,
+                source: None,
             };
             change(&mut candidate);
             candidates.push(candidate);
@@ -116,13 +134,21 @@ impl BorderlineBucket {
 }
 
 impl Candidate {
-    fn see(&mut self, raroi: f64, confidence: f64) {
+    fn waits_again(&self, seen: Seen<'_>) -> bool {
+        match self.status {
+            CandidateStatus::Pending => true,
+            CandidateStatus::Terminated => self.source.as_deref() != Some(seen.source),
+            CandidateStatus::Promoted => self.raroi.iter().all(|known| seen.raroi < *known),
+        }
+    }
+
+    fn see(&mut self, seen: Seen<'_>) {
         // JSON has no other numbers.
-        if raroi.is_finite() {
-            self.raroi.push(raroi);
+        if seen.raroi.is_finite() {
+            self.raroi.push(seen.raroi);
         }
         let surplus = self.raroi.len().saturating_sub(REMEMBERED);
         self.raroi.drain(..surplus);
-        self.confidence = if confidence.is_finite() { confidence } else { 0.0 };
+        self.confidence = if seen.confidence.is_finite() { seen.confidence } else { 0.0 };
     }
 }

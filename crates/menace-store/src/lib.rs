@@ -19,7 +19,7 @@ mod store;
 mod synergy;
 mod writer;
 
-pub use borderline::{BorderlineBucket, Candidate, CandidateStatus};
+pub use borderline::{BorderlineBucket, Candidate, CandidateStatus, Seen as SeenOnBorder};
 pub use database::{Error, Result};
 pub use flags::Flags;
 pub use metrics::{Measurement, Metrics};

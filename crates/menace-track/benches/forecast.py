@@ -24,6 +24,8 @@ from statsmodels.tsa.arima.model import ARIMA
 MASK = (1 << 64) - 1
 # What is promised.
 LEAST_TIMES = 20
+# One more value is to cost the same after any history; timers are noisy.
+MOST_GROWTH = 1.5
 
 
 def series(metric, points):
@@ -69,6 +71,8 @@ def main():
     print(f"one more value: {short:.0f} ns after 100, {long:.0f} ns after {ours['points']}")
     if times < LEAST_TIMES:
         sys.exit(f"expected at least {LEAST_TIMES} times")
+    if long / short > MOST_GROWTH:
+        sys.exit(f"one more value costs {long / short:.1f} times as much, expected at most {MOST_GROWTH}")
 
 
 if __name__ == "__main__":

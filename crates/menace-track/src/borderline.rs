@@ -5,6 +5,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::stats::evidence::{Check, Decision, Evidence};
+
 /// Where the border lies.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Border {
@@ -14,30 +16,28 @@ pub struct Border {
     pub confidence: f64,
 }
 
-/// What a micro-pilot ends with.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum PilotVerdict {
-    /// It held what was asked for.
-    Promoted,
-    /// It did not.
-    Terminated,
-}
-
 impl Border {
-    /// Whether a workflow is to be put aside. One whose confidence is not known yet has none, where any is
-    /// asked for.
-    pub fn holds(&self, raroi: f64, confidence: Option<f64>) -> bool {
-        raroi < self.raroi || confidence.unwrap_or(0.0) < self.confidence
-    }
-
-    /// What becomes of a workflow, by what a micro-pilot measured.
-    pub fn judge(&self, raroi: f64, confidence: f64) -> PilotVerdict {
-        if raroi >= self.raroi && confidence >= self.confidence {
-            PilotVerdict::Promoted
-        } else {
-            PilotVerdict::Terminated
-        }
+    /// Whether a workflow holds both thresholds. After a cycle, one that does not is put aside; after a
+    /// micro-pilot, one that does is promoted and any other terminated. One whose confidence is not known
+    /// yet has none, where any is asked for.
+    pub fn judge(&self, raroi: f64, confidence: Option<f64>) -> Decision {
+        let samples = 1;
+        let evidence = |check, statistic: f64, threshold| Evidence {
+            check,
+            // What is no number holds nothing.
+            statistic: if statistic.is_finite() { statistic } else { f64::MIN },
+            threshold,
+            p_value: None,
+            samples,
+            holds: statistic >= threshold,
+        };
+        let confidence = confidence.unwrap_or(0.0);
+        let pieces = vec![
+            evidence(Check::Raroi, raroi, self.raroi),
+            evidence(Check::WorkflowConfidence, confidence, self.confidence),
+        ];
+        let confidence = if confidence.is_finite() { confidence } else { 0.0 };
+        Decision::from(pieces, confidence, samples, samples)
     }
 }
 
@@ -47,20 +47,26 @@ mod tests {
 
     const BORDER: Border = Border { raroi: 0.1, confidence: 0.5 };
 
-    #[test]
-    fn either_threshold_puts_a_workflow_aside() {
-        assert!(BORDER.holds(0.05, Some(0.9)));
-        assert!(BORDER.holds(0.5, Some(0.4)));
-        assert!(BORDER.holds(0.5, None));
-        assert!(!BORDER.holds(0.1, Some(0.5)));
-        assert!(!Border { raroi: 0.0, confidence: 0.0 }.holds(0.0, None));
+    fn holds(border: Border, raroi: f64, confidence: Option<f64>) -> bool {
+        border.judge(raroi, confidence).is_yes()
     }
 
     #[test]
-    fn a_pilot_promotes_what_holds_both_and_ends_the_rest() {
-        assert_eq!(BORDER.judge(0.2, 0.6), PilotVerdict::Promoted);
-        assert_eq!(BORDER.judge(0.0, 0.6), PilotVerdict::Terminated);
-        assert_eq!(BORDER.judge(0.2, 0.4), PilotVerdict::Terminated);
-        assert_eq!(BORDER.judge(f64::NAN, 1.0), PilotVerdict::Terminated);
+    fn either_threshold_puts_a_workflow_aside() {
+        assert!(!holds(BORDER, 0.05, Some(0.9)));
+        assert!(!holds(BORDER, 0.5, Some(0.4)));
+        assert!(!holds(BORDER, 0.5, None));
+        assert!(!holds(BORDER, f64::NAN, Some(1.0)));
+        assert!(holds(BORDER, 0.1, Some(0.5)));
+        assert!(holds(Border { raroi: 0.0, confidence: 0.0 }, 0.0, None));
+    }
+
+    #[test]
+    fn what_was_compared_with_what_is_told() {
+        let decision = BORDER.judge(0.2, Some(0.4));
+        let raroi = decision.about(Check::Raroi).unwrap();
+        assert_eq!((raroi.statistic, raroi.threshold, raroi.holds), (0.2, 0.1, true));
+        let sure = decision.about(Check::WorkflowConfidence).unwrap();
+        assert_eq!((sure.statistic, sure.threshold, sure.holds), (0.4, 0.5, false));
     }
 }

@@ -117,7 +117,7 @@ pub struct Judgement {
     #[serde(default)]
     pub synergy_adaptive: BTreeMap<String, Adaptive>,
     pub synergy: Convergence,
-    /// Gains have faded and synergy, where there is any, has come to rest.
+    /// Gains of the run and of each module have faded, and synergy, where there is any, has come to rest.
     pub converged: bool,
 }
 
@@ -182,7 +182,10 @@ impl Tracker {
             .synergy_threshold
             .unwrap_or_else(|| self.synergy_following(SYNERGY_ROI, rules).threshold);
         let has_synergy = !synergy.metrics.is_empty();
-        let converged = roi.is_yes() && (!has_synergy || synergy.verdict == Verdict::Yes);
+        // Modules may cancel each other out in the run: all of them have to rest.
+        let converged = roi.is_yes()
+            && faded.values().all(Decision::is_yes)
+            && (!has_synergy || synergy.verdict == Verdict::Yes);
         Judgement {
             reliability,
             roi_tolerance: tolerance,
@@ -210,7 +213,9 @@ impl Tracker {
         let is_measured =
             |name: &str| recent.is_empty() || recent.iter().any(|one| one.get(name).is_some());
         let metrics = history.metrics_history.iter();
-        let metrics = metrics.filter(|(name, _)| name.starts_with("synergy_") && is_measured(name));
+        let metrics: Vec<_> =
+            metrics.filter(|(name, _)| name.starts_with("synergy_") && is_measured(name)).collect();
+        let among = metrics.len();
         let mut thresholds = BTreeMap::new();
         let mut decisions = BTreeMap::new();
         for (name, values) in metrics {
@@ -220,7 +225,7 @@ impl Tracker {
                 Some(fixed) => (fixed, Around::Zero),
                 None => (following.threshold, Around::Itself),
             };
-            let rest = Rest { threshold, around, cycles, ..rules.rest };
+            let rest = Rest { threshold, around, cycles, among, ..rules.rest };
             thresholds.insert(name.clone(), following);
             decisions.insert(name.clone(), metric_converged(values, rest));
         }

@@ -40,7 +40,7 @@ mod synergy;
 mod tally;
 mod tracker;
 
-pub use borderline::{Border, PilotVerdict};
+pub use borderline::Border;
 pub use discrepancy::{
     Discrepancy, DiscrepancyKind, changed_sections, signature, unequal_results, unusual_metrics,
     unusual_modules, unusual_scenarios,

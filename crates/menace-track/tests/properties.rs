@@ -178,7 +178,7 @@ proptest! {
     fn foresight_holds_numbers(values in series(), template in series()) {
         let mut foresight = Foresight::with_template(Limits::default(), &template);
         for pair in values.chunks(2) {
-            foresight.record(Cycle { roi: pair[0], stress: pair.get(1).copied() });
+            foresight.record(Cycle { roi: pair[0], stress: pair.get(1).copied(), ..Cycle::default() });
         }
         let outline = foresight.outline();
         prop_assert!(numbers(&[outline.slope, outline.curvature, outline.volatility]));

@@ -20,6 +20,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use menace_store::{Flags, RunId};
+use menace_track::stats::evidence::Verdict;
 use menace_track::stats::forecast::{Forecast, Outlook};
 use menace_track::stats::templates::Templates;
 use menace_track::{
@@ -35,7 +36,7 @@ use calibration::Calibration;
 
 pub use foresight::TemplatesError;
 pub(super) use foresight::templates;
-pub(super) use pilot::Pilots;
+pub(super) use pilot::{Flown, Pilots};
 
 /// Hints of a workflow that are told.
 const MOST_HINTS: usize = 3;
@@ -54,6 +55,8 @@ pub(super) struct Conclusions {
     /// How hard the conditions were, in [0, 1].
     stress: f64,
     evidence: calibration::Evidence,
+    /// Which modules the cycle called.
+    about: String,
     is_whole: bool,
 }
 
@@ -63,8 +66,10 @@ pub(super) fn compare(tracker: &mut Tracker, report: &CycleReport) {
 }
 
 /// Draws the conclusions from a cycle that the tracker has just heard of, or has not if it was cut short.
+#[expect(clippy::too_many_arguments, reason = "everything that conclusions are drawn from")]
 pub(super) fn conclude(
     run: &Run<'_>,
+    about: &str,
     tracker: &mut Tracker,
     report: &CycleReport,
     modules: &[ModuleFacts],
@@ -108,6 +113,7 @@ pub(super) fn conclude(
         returns: returns.filter_map(|(path, one)| Some((path.clone(), one.value()?))).collect(),
         stress,
         evidence,
+        about: about.to_owned(),
         is_whole,
     }
 }
@@ -159,9 +165,11 @@ impl Conclusions {
         let mut calibration = Calibration::default();
         let mut collapse = BTreeMap::new();
         if self.is_whole {
-            calibration = calibration::calibrate(directory, &self.evidence, told)?;
-            collapse =
-                foresight::look_ahead(templates, directory, &self.returns, self.stress, told)?;
+            calibration = calibration::calibrate(directory, &self.evidence, &self.about, told)?;
+            // A module is worth the same whoever else is called.
+            let selection = run.selection.as_str();
+            let seen = foresight::Seen { returns: &self.returns, stress: self.stress, selection };
+            collapse = foresight::look_ahead(templates, directory, &seen, told)?;
             let complete: Vec<&str> = self.judgement.complete().collect();
             if !complete.is_empty() {
                 tracing::debug!("modules hitting entropy ceiling: {complete:?}");
@@ -176,7 +184,7 @@ impl Conclusions {
             logs::write(run, id, cycle, self, &calibration)?;
         }
         let mut judgement = self.judgement.clone();
-        judgement.modules.retain(|_, decision| decision.is_yes());
+        judgement.modules.retain(|_, decision| decision.verdict != Verdict::TooFewSamples);
         Ok(Decided {
             judgement,
             forecast: self.forecast.clone(),
@@ -191,6 +199,7 @@ impl Conclusions {
             bottlenecks: self.bottlenecks.clone(),
             collapse,
             borderline: Vec::new(),
+            borderline_evidence: BTreeMap::new(),
         })
     }
 

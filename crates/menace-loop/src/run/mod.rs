@@ -55,7 +55,7 @@ use decide::Pilots;
 use keep::Keep;
 use record::Recorder;
 use telling::Told;
-use worth::Worth;
+use worth::{Worth, compared_with};
 
 pub use decide::TemplatesError;
 pub use selection::{Began, of_last_selection};
@@ -189,7 +189,8 @@ pub fn run(run: &Run<'_>, view: &mut dyn Watch) -> Result<RunReport, RunError> {
             known.look_again(run, &mut found, &writer, view)?;
         }
         let joules = meter.stop();
-        let worth = Worth::of(run, &wanted, &plan, &found, joules, &mut keep, &mut told)?;
+        let about = selection::without(&compared_with(run, &found), &left_out(run, &flagged));
+        let worth = Worth::of(run, &about, &wanted, &plan, &found, joules, &mut keep, &mut told)?;
         keep.remember(&writer, cycle, &plan, &found, &worth)?;
         inputs::remember(&run.settings.stubs.history, &found.worth_keeping)?;
         let decided = worth.concluded.write(run, id, cycle, &templates, &mut told)?;
@@ -227,6 +228,13 @@ pub fn run(run: &Run<'_>, view: &mut dyn Watch) -> Result<RunReport, RunError> {
         summary: serde_json::to_value(&report).unwrap_or_default(),
     })?;
     Ok(report)
+}
+
+/// Modules that are wanted, but flagged.
+fn left_out<'r>(run: &'r Run<'_>, flagged: &BTreeSet<String>) -> Vec<&'r str> {
+    let modules = run.analysis.modules.iter();
+    let out = modules.filter(|one| flagged.contains(&one.path) && run.wanted.has_module(one));
+    out.map(|module| module.path.as_str()).collect()
 }
 
 /// Wanted, and not left out because gains have faded.

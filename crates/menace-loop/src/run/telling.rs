@@ -8,7 +8,7 @@ use menace_scenario::preset::{MissingScenarios, Preset, gaps};
 use menace_store::{Candidate, CandidateStatus, Notice, RunId};
 use menace_track::Scored;
 
-use super::decide::Pilots;
+use super::decide::{Flown, Pilots};
 use super::keep::Keep;
 use super::known::Known;
 use super::worth::Worth;
@@ -94,10 +94,13 @@ impl Told {
     /// Looks more closely at who is on the border after the last cycle.
     pub(super) fn pilot(&mut self, pilots: &Pilots<'_>, keep: &Keep) -> Result<(), RunError> {
         let last = self.last.take();
-        let candidates = pilots.fly(last.as_ref(), keep, self)?;
+        let Flown { candidates, evidence } = pilots.fly(last.as_ref(), keep, self)?;
         self.last = last;
         match &mut self.decided {
-            Some(decided) => decided.borderline = candidates,
+            Some(decided) => {
+                decided.borderline = candidates;
+                decided.borderline_evidence = evidence;
+            }
             // All modules were left out: there is no other place to tell it.
             None => {
                 for candidate in candidates {

@@ -44,8 +44,11 @@ pub(super) struct Worth {
 }
 
 impl Worth {
+    /// `about` says which modules the cycle called, see [`selection::without`].
+    #[expect(clippy::too_many_arguments, reason = "everything that a cycle is made of")]
     pub(super) fn of(
         run: &Run<'_>,
+        about: &str,
         wanted: &dyn Wanted,
         plan: &Plan<'_>,
         seen: &Seen,
@@ -61,7 +64,6 @@ impl Worth {
             .filter(|shut| shut.missing.is_some())
             .map(|shut| shut.module.as_str())
             .collect();
-        let selection = compared_with(run, seen);
         let mut cells = cells(plan, seen);
         cells.retain(|cell| !lacking.contains(cell.section.path()));
         let mut modules = facts(run, plan);
@@ -74,7 +76,7 @@ impl Worth {
         let risks = risk_flags(&modules, &scenarios, &cells, &all);
         // Plugins may take their time: others are not to wait for them with the history.
         let mut before = keep.peek(told)?;
-        selection::set_aside(&mut before, &selection);
+        selection::set_aside(&mut before, about);
         let before = Tracker::new(before);
         for module in &mut modules {
             module.patch_complexity = before.patch_complexity(module);
@@ -120,8 +122,9 @@ impl Worth {
             measured = measure(&Cycle { extras: &extras, ..cycle });
         }
         keep.update(told, |tracker, _| {
-            let is_same_selection = selection::is_same(tracker.history(), &selection);
-            let earlier = selection::set_aside(tracker.history_mut(), &selection);
+            let is_same_selection = selection::is_same(tracker.history(), about);
+            let has_same_sections = selection::has_same_sections(tracker.history(), about);
+            let earlier = selection::set_aside(tracker.history_mut(), about);
             let history = tracker.history();
             let mut discrepancies = unequal_results(&cells);
             discrepancies.extend(unusual_metrics(&measured.run, &history.metrics_history));
@@ -148,8 +151,13 @@ impl Worth {
             }
             // What was cut short, or is about other sections, compares with nothing.
             let is_whole = seen.is_broad;
-            if !is_whole || !is_same_selection {
+            if !is_whole || !has_same_sections {
                 forget_deltas(&mut report);
+            } else if !is_same_selection {
+                // Only who takes part has changed: each for itself still compares.
+                for scored in report.scenarios.values_mut().chain([&mut report.run]) {
+                    scored.roi_delta = None;
+                }
             }
             let marks = presets::marks(&plan.scenarios);
             presets::forget_others(&mut report, tracker.history(), &marks);
@@ -168,14 +176,14 @@ impl Worth {
             }
             let stress = stress(&plan.scenarios);
             let concluded =
-                decide::conclude(run, tracker, &report, &modules, &cells, stress, is_whole);
+                decide::conclude(run, about, tracker, &report, &modules, &cells, stress, is_whole);
             let faded: BTreeSet<String> =
                 concluded.judgement.faded().filter(|_| is_whole).map(str::to_owned).collect();
             let complete = concluded.judgement.complete().filter(|_| is_whole).map(str::to_owned);
             remember_sources(run, &complete.collect(), tracker);
             remember_sources(run, &faded, tracker);
             if is_whole {
-                selection::begin(tracker.history_mut(), &selection, &earlier);
+                selection::begin(tracker.history_mut(), about, &earlier);
             }
             selection::put_back(tracker.history_mut(), earlier);
             let lines = coverage(&modules, &cells, &seen.reached);
@@ -258,7 +266,7 @@ pub(super) fn confirmed_in(seen: &Seen) -> Vec<Confirmed> {
 }
 
 /// Which cycles compare with this one: those about the same sections, with the same right to depth's findings.
-fn compared_with(run: &Run<'_>, seen: &Seen) -> String {
+pub(super) fn compared_with(run: &Run<'_>, seen: &Seen) -> String {
     let depth = if seen.depth == Reached::Cut { "depth cut short" } else { "" };
     [run.selection.as_str(), depth].join(" ").trim().to_owned()
 }

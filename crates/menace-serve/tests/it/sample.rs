@@ -139,6 +139,7 @@ fn decided() -> Decided {
                 trajectory: Vec::new(),
                 samples: 5,
                 outline: Outline::default(),
+                limits: None,
             },
         )]),
         borderline: vec![Candidate {
@@ -146,7 +147,9 @@ fn decided() -> Decided {
             raroi: vec![0.1, 0.0625],
             confidence: 0.5,
             status: CandidateStatus::Promoted,
+            source: None,
         }],
+        borderline_evidence: BTreeMap::new(),
     }
 }
 

@@ -3,7 +3,7 @@
 use std::fs;
 
 use menace_store::files::{append_line, read_lines};
-use menace_store::{BorderlineBucket, CandidateStatus, Notice};
+use menace_store::{BorderlineBucket, CandidateStatus, Notice, SeenOnBorder};
 use serde_json::{Value, json};
 use tempfile::tempdir;
 
@@ -13,19 +13,48 @@ fn a_workflow_has_one_line_from_pending_to_its_end() {
     let path = directory.path().join("data/borderline_bucket.jsonl");
     let bucket = BorderlineBucket::new(&path);
     assert_eq!(bucket.candidates().unwrap(), (vec![], None));
-    bucket.put("shop/cart.py", -0.1, 0.4).unwrap();
-    bucket.put("desk.py", 0.0, 0.9).unwrap();
-    bucket.settle("shop/cart.py", 0.3, 0.5, CandidateStatus::Promoted).unwrap();
+    bucket.put("shop/cart.py", seen(-0.1, 0.4)).unwrap();
+    bucket.put("desk.py", seen(0.0, 0.9)).unwrap();
+    bucket.settle("shop/cart.py", seen(0.3, 0.5), CandidateStatus::Promoted).unwrap();
     let text = fs::read_to_string(&path).unwrap();
     assert_eq!(
         text,
-        "{\"workflow_id\":\"shop/cart.py\",\"raroi\":[-0.1,0.3],\"confidence\":0.5,\"status\":\"promoted\"}\n\
+        "{\"workflow_id\":\"shop/cart.py\",\"raroi\":[-0.1,0.3],\"confidence\":0.5,\"status\":\"promoted\",\"source\":\"abc\"}\n\
          {\"workflow_id\":\"desk.py\",\"raroi\":[0.0],\"confidence\":0.9,\"status\":\"pending\"}\n"
     );
-    bucket.put("shop/cart.py", f64::NAN, 0.1).unwrap();
+    bucket.put("desk.py", seen(f64::NAN, 0.1)).unwrap();
     let (candidates, _) = bucket.candidates().unwrap();
-    assert_eq!(candidates[0].status, CandidateStatus::Pending);
-    assert_eq!(candidates[0].raroi, [-0.1, 0.3]);
+    assert_eq!((candidates[1].raroi.as_slice(), candidates[1].confidence), ([0.0].as_slice(), 0.1));
+}
+
+fn seen(raroi: f64, confidence: f64) -> SeenOnBorder<'static> {
+    SeenOnBorder { raroi, confidence, source: "abc" }
+}
+
+#[test]
+fn who_was_terminated_is_left_alone_until_the_source_changes() {
+    let directory = tempdir().unwrap();
+    let bucket = BorderlineBucket::new(&directory.path().join("bucket.jsonl"));
+    let only = || bucket.candidates().unwrap().0.remove(0);
+    bucket.put("desk.py", seen(0.1, 0.5)).unwrap();
+    bucket.settle("desk.py", seen(0.0, 0.5), CandidateStatus::Terminated).unwrap();
+    bucket.put("desk.py", seen(-0.5, 0.5)).unwrap();
+    assert_eq!((only().status, only().raroi), (CandidateStatus::Terminated, vec![0.1, 0.0]));
+    bucket.put("desk.py", SeenOnBorder { source: "def", ..seen(-0.5, 0.5) }).unwrap();
+    assert_eq!((only().status, only().raroi), (CandidateStatus::Pending, vec![0.1, 0.0, -0.5]));
+}
+
+#[test]
+fn who_was_promoted_is_not_queued_again_until_it_falls_further() {
+    let directory = tempdir().unwrap();
+    let bucket = BorderlineBucket::new(&directory.path().join("bucket.jsonl"));
+    let status = || bucket.candidates().unwrap().0.remove(0).status;
+    bucket.put("desk.py", seen(-0.1, 0.5)).unwrap();
+    bucket.settle("desk.py", seen(0.3, 0.5), CandidateStatus::Promoted).unwrap();
+    bucket.put("desk.py", seen(-0.1, 0.5)).unwrap();
+    assert_eq!(status(), CandidateStatus::Promoted);
+    bucket.put("desk.py", seen(-0.2, 0.5)).unwrap();
+    assert_eq!(status(), CandidateStatus::Pending);
 }
 
 #[test]
@@ -33,7 +62,7 @@ fn only_the_last_returns_are_kept() {
     let directory = tempdir().unwrap();
     let bucket = BorderlineBucket::new(&directory.path().join("bucket.jsonl"));
     for step in 0..30 {
-        bucket.put("desk.py", f64::from(step), 0.5).unwrap();
+        bucket.put("desk.py", seen(f64::from(step), 0.5)).unwrap();
     }
     let (candidates, _) = bucket.candidates().unwrap();
     assert_eq!(candidates[0].raroi.len(), 10);
@@ -45,10 +74,10 @@ fn a_damaged_bucket_is_kept_aside_and_goes_on_with_its_good_lines() {
     let directory = tempdir().unwrap();
     let path = directory.path().join("bucket.jsonl");
     let bucket = BorderlineBucket::new(&path);
-    bucket.put("desk.py", 0.1, 0.5).unwrap();
+    bucket.put("desk.py", seen(0.1, 0.5)).unwrap();
     let good = fs::read_to_string(&path).unwrap();
     fs::write(&path, format!("{good}{{\"workflow_id\":")).unwrap();
-    let notice = bucket.put("shelf.py", 0.2, 0.5).unwrap();
+    let notice = bucket.put("shelf.py", seen(0.2, 0.5)).unwrap();
     assert!(matches!(&notice, Some(Notice::MovedAside { why, .. }) if why.contains("line 2")));
     let (candidates, notice) = bucket.candidates().unwrap();
     let names: Vec<&str> = candidates.iter().map(|one| one.workflow_id.as_str()).collect();

@@ -67,15 +67,35 @@ fn cycles_and_threshold_are_what_the_settings_say() {
 }
 
 #[test]
-fn reliable_forecasts_lower_the_threshold() {
+fn forecasts_better_than_the_last_value_lower_the_threshold_and_worse_ones_raise_it() {
     let mut history = after(&[0.0; 4]);
-    history.predicted_roi = vec![0.5; 4];
-    history.actual_roi = vec![0.5; 4];
-    let trusted = judged(history.clone(), &Rules::default());
-    assert!((trusted.roi_tolerance - 0.005).abs() < 1e-12);
+    let came = [0.2, -0.4, 0.6, -0.1, 0.3];
+    history.actual_roi = came.to_vec();
+    let tolerance = |off: f64, history: &History| {
+        let predicted_roi = came.iter().map(|value| value + off).collect();
+        judged(History { predicted_roi, ..history.clone() }, &Rules::default()).roi_tolerance
+    };
+    // The last value is off by 0.675 on average.
+    assert!(tolerance(0.8, &history) > 0.0102);
+    assert!(tolerance(-0.3, &history) < 0.0085);
+    let trusted =
+        judged(History { predicted_roi: came.to_vec(), ..history.clone() }, &Rules::default());
+    assert_close(trusted.roi_tolerance, 0.005);
     assert_eq!(trusted.roi_threshold_source, Source::Tolerance);
-    history.actual_roi = vec![9.5; 4];
-    assert!(judged(history, &Rules::default()).roi_tolerance > 0.01);
+}
+
+#[test]
+fn modules_that_cancel_each_other_out_keep_a_run_going() {
+    let mut history = History { roi_deltas: vec![0.0; 4], ..History::default() };
+    history.module_deltas.insert("up.py".to_owned(), vec![0.1; 4]);
+    history.module_deltas.insert("down.py".to_owned(), vec![-0.1; 4]);
+    let tracker = Tracker::new(history);
+    let both = tracker.judge(&Rules::default(), ["up.py", "down.py"]);
+    assert!(both.roi.is_yes() && !both.converged, "{both:?}");
+    // One of which too little is known keeps it going, too.
+    let new = tracker.judge(&Rules::default(), ["new.py"]);
+    assert!(new.roi.is_yes() && !new.converged);
+    assert!(tracker.judge(&Rules::default(), []).converged);
 }
 
 #[test]

@@ -7,6 +7,8 @@ use thiserror::Error;
 
 const SHIPPED: &str = include_str!("impact_severity.yaml");
 const DEFAULT: &str = "default";
+/// Kinds of workflows, which are asked for in place of a path.
+const KINDS: [&str; 3] = ["experimental", "standard", "critical"];
 
 #[derive(Debug, Error, PartialEq)]
 pub enum ImpactError {
@@ -43,7 +45,9 @@ impl ImpactTable {
 
     /// Of a module: its path, its name, the longest glob that fits, or the default.
     pub fn severity(&self, path: &str, name: &str) -> f64 {
-        let exact = self.exact.get(path).or_else(|| self.exact.get(name));
+        // A kind of workflow says nothing of a module that happens to have its name.
+        let by_name = self.exact.get(name).filter(|_| !KINDS.contains(&name));
+        let exact = self.exact.get(path).or(by_name);
         exact.copied().unwrap_or_else(|| {
             let fitting = self.globs.iter().filter(|(_, (glob, _))| glob.is_match(path));
             let longest = fitting.max_by_key(|(text, _)| (text.len(), *text));

@@ -125,6 +125,7 @@ fn severities_go_from_the_nearest_to_the_default() {
     assert_close(table.severity("main.py", "main"), 0.3);
     assert_close(table.severity("critical", "critical"), 0.95);
     assert_close(table.severity("experimental", "experimental"), 0.2);
+    assert_close(table.severity("critical.py", "critical"), 0.3);
 }
 
 #[test]

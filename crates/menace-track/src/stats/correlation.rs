@@ -56,6 +56,19 @@ pub fn rolling_with_index(series: &[f64], window: usize) -> Vec<f64> {
     series.windows(window).map(with_index).collect()
 }
 
+/// The most that is made of neighbours that follow each other: above, errors would have no end.
+const MOST_DEPENDENCE: f64 = 0.8;
+
+/// How much larger the error of a mean is because values follow their neighbours: they are as good as
+/// fewer independent ones (Bartlett 1935). At least 1.
+pub fn dependence(values: &[f64]) -> f64 {
+    if values.len() < 2 {
+        return 1.0;
+    }
+    let shared = pearson(&values[1..], &values[..values.len() - 1]).clamp(0.0, MOST_DEPENDENCE);
+    ((1.0 + shared) / (1.0 - shared)).sqrt()
+}
+
 /// The correlation of two series inside each window of `window` values, oldest window first.
 pub fn rolling(left: &[f64], right: &[f64], window: usize) -> Vec<f64> {
     if window < 2 {

@@ -25,6 +25,10 @@ pub enum Check {
     EntropyCeiling,
     /// Have the entropy ratios been low for long enough?
     EntropyPlateau,
+    /// Does a workflow's risk-adjusted return reach the border?
+    Raroi,
+    /// Can its returns be trusted as far as the border asks for?
+    WorkflowConfidence,
 }
 
 /// The answer to one question.

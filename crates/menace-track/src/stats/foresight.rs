@@ -3,7 +3,7 @@
 //! Running the stages and reading templates belongs to others. Invariant: the history holds usable
 //! numbers only and is never longer than its window.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use serde::{Deserialize, Serialize};
 
@@ -13,12 +13,38 @@ use super::trend::Line;
 /// Cycles over which a template gives way to what was measured.
 pub const COLD_START: usize = 5;
 
-/// One cycle of a workflow.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+/// One cycle of a workflow, or one stage of a trajectory.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Cycle {
     /// The ROI.
     pub roi: f64,
     /// How hard the conditions were, in [0, 1]; entropy, degradation or severity.
+    pub stress: Option<f64>,
+    /// Which stage of a trajectory it was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stage: Option<String>,
+    /// The resilience.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resilience: Option<f64>,
+    /// How far the ROI lies below that of the first stage.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub degradation: Option<f64>,
+    /// The stability of the window when it was recorded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stability: Option<f64>,
+    /// The same under the names of stages: `latency_spike_roi`, `schema_drift_degradation` …
+    #[serde(flatten)]
+    pub by_stage: BTreeMap<String, f64>,
+}
+
+/// What one stage of a trajectory came to: the same workflow under harder and harder conditions.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Stage {
+    /// `baseline`, `latency_spike` …
+    pub name: String,
+    pub roi: f64,
+    pub resilience: Option<f64>,
+    /// How hard its conditions were, in [0, 1].
     pub stress: Option<f64>,
 }
 
@@ -86,6 +112,9 @@ pub struct Collapse {
     /// The numbers behind the class; level and still in summaries of older programs.
     #[serde(default)]
     pub outline: Outline,
+    /// What they were compared with; none in summaries of older programs.
+    #[serde(default)]
+    pub limits: Option<Limits>,
 }
 
 /// Slope, volatility and stability of the window.
@@ -131,7 +160,7 @@ impl Foresight {
         if !usable(cycle.roi) {
             return;
         }
-        let stress = cycle.stress.filter(|value| usable(*value));
+        let known = |value: Option<f64>| value.filter(|value| usable(*value));
         // The template's share fades from cycle to cycle; where it ends, its last value goes on.
         let weight = (self.seen + 1) as f64 / COLD_START as f64;
         let expected = self.template.get(self.seen).or(self.template.last());
@@ -140,9 +169,49 @@ impl Foresight {
             _ => cycle.roi,
         };
         self.seen += 1;
-        self.history.push_back(Cycle { roi, stress });
+        let mut by_stage = cycle.by_stage;
+        by_stage.retain(|_, value| usable(*value));
+        self.history.push_back(Cycle {
+            roi,
+            stress: known(cycle.stress),
+            stage: cycle.stage,
+            resilience: known(cycle.resilience),
+            degradation: known(cycle.degradation),
+            stability: known(cycle.stability),
+            by_stage,
+        });
         while self.history.len() > self.limits.window.max(1) {
             self.history.pop_front();
+        }
+    }
+
+    /// Takes in a trajectory, one cycle per stage: how far each falls from the first, and how stable the
+    /// window is after it.
+    pub fn record_trajectory(&mut self, stages: &[Stage]) {
+        let Some(first) = stages.first().map(|stage| stage.roi) else { return };
+        for stage in stages.iter().filter(|stage| usable(stage.roi)) {
+            let degradation = Some(first - stage.roi).filter(|value| usable(*value));
+            let numbers = [
+                ("roi", Some(stage.roi)),
+                ("resilience", stage.resilience),
+                ("degradation", degradation),
+            ];
+            let by_stage = numbers
+                .into_iter()
+                .filter_map(|(what, value)| Some((format!("{}_{what}", stage.name), value?)));
+            self.record(Cycle {
+                roi: stage.roi,
+                stress: stage.stress,
+                stage: Some(stage.name.clone()),
+                resilience: stage.resilience,
+                degradation,
+                stability: None,
+                by_stage: by_stage.collect(),
+            });
+            let stability = self.outline().stability;
+            if let Some(last) = self.history.back_mut() {
+                last.stability = Some(stability);
+            }
         }
     }
 
@@ -209,6 +278,7 @@ impl Foresight {
             trajectory,
             samples: self.history.len(),
             outline,
+            limits: Some(self.limits),
         }
     }
 
@@ -232,9 +302,45 @@ mod tests {
     fn after(values: &[f64]) -> Foresight {
         let mut foresight = Foresight::new(Limits::default());
         for roi in values {
-            foresight.record(Cycle { roi: *roi, stress: None });
+            foresight.record(Cycle { roi: *roi, stress: None, ..Cycle::default() });
         }
         foresight
+    }
+
+    #[test]
+    fn a_trajectory_is_kept_stage_by_stage() {
+        let stage = |name: &str, roi, resilience| Stage {
+            name: name.to_owned(),
+            roi,
+            resilience,
+            stress: None,
+        };
+        let mut foresight = Foresight::new(Limits::default());
+        foresight.record_trajectory(&[
+            stage("baseline", 0.75, Some(1.0)),
+            stage("latency_spike", 0.5, Some(0.75)),
+            stage("schema_drift", 0.25, None),
+        ]);
+        let text = serde_json::to_string(&foresight).unwrap();
+        let again: Foresight = serde_json::from_str(&text).unwrap();
+        assert_eq!(again, foresight);
+        let kept: Vec<&Cycle> = again.history().collect();
+        assert_eq!(kept[1].stage.as_deref(), Some("latency_spike"));
+        assert_eq!(kept[1].by_stage.get("latency_spike_roi"), Some(&0.5));
+        assert_eq!(kept[1].by_stage.get("latency_spike_resilience"), Some(&0.75));
+        assert_eq!(kept[2].by_stage.get("schema_drift_degradation"), Some(&0.5));
+        assert_eq!((kept[2].degradation, kept[2].resilience), (Some(0.5), None));
+        assert!(kept.iter().all(|cycle| cycle.stability.is_some_and(|it| it > 0.0 && it <= 1.0)));
+        assert!(text.contains("\"latency_spike_roi\":0.5"), "{text}");
+        assert_eq!(foresight.predict_collapse().limits, Some(Limits::default()));
+    }
+
+    #[test]
+    fn a_history_without_stages_is_read_and_written_as_before() {
+        let cycle = r#"{"roi":0.5,"stress":0.1}"#;
+        let read: Cycle = serde_json::from_str(cycle).unwrap();
+        assert_eq!((read.roi, read.stress, &read.stage), (0.5, Some(0.1), &None));
+        assert_eq!(serde_json::to_string(&read).unwrap(), cycle);
     }
 
     #[test]
@@ -259,8 +365,8 @@ mod tests {
     fn a_small_stress_that_costs_much_shows_a_brittle_workflow() {
         let brittle = |stress: f64, roi: f64| {
             let mut foresight = Foresight::new(Limits::default());
-            foresight.record(Cycle { roi: 1.0, stress: Some(0.0) });
-            foresight.record(Cycle { roi, stress: Some(stress) });
+            foresight.record(Cycle { roi: 1.0, stress: Some(0.0), ..Cycle::default() });
+            foresight.record(Cycle { roi, stress: Some(stress), ..Cycle::default() });
             foresight.predict_collapse().brittle
         };
         assert!(brittle(0.05, 0.3));
@@ -273,7 +379,7 @@ mod tests {
         let mut foresight = Foresight::with_template(Limits::default(), &[1.0, 1.0]);
         for _ in 0..5 {
             assert!(foresight.is_cold());
-            foresight.record(Cycle { roi: 0.0, stress: None });
+            foresight.record(Cycle { roi: 0.0, stress: None, ..Cycle::default() });
         }
         let values: Vec<f64> = foresight.history().map(|cycle| cycle.roi).collect();
         for (value, expected) in values.iter().zip([0.8, 0.6, 0.4, 0.2, 0.0]) {
@@ -285,7 +391,7 @@ mod tests {
     #[test]
     fn the_window_forgets_and_json_remembers() {
         let mut foresight = after(&[1.0; 30]);
-        foresight.record(Cycle { roi: f64::NAN, stress: None });
+        foresight.record(Cycle { roi: f64::NAN, stress: None, ..Cycle::default() });
         assert_eq!(foresight.history().count(), 10);
         let text = serde_json::to_string(&foresight).unwrap();
         assert_eq!(serde_json::from_str::<Foresight>(&text).unwrap(), foresight);

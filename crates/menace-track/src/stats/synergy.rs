@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::adf::adf;
 use super::convergence::{FEWEST, equivalence};
-use super::correlation::{critical, p_value, rolling_with_index};
+use super::correlation::{critical, dependence, p_value, rolling_with_index};
 use super::describe::{constant, deviation, ema, mean, present};
 use super::distribution::t_quantile;
 use super::evidence::{Check, Decision, Evidence, Verdict};
@@ -17,6 +17,10 @@ use super::levene::{Center, levene};
 
 /// Values from which the test for stationarity is asked; below, it has no power.
 pub const STATIONARITY_FROM: usize = 12;
+/// Values from which it all but always tells what returns from what does not.
+pub const STATIONARITY_FULL: usize = 100;
+/// The newest values that it is asked of: more would cost time with each cycle and tell nothing new.
+pub const STATIONARITY_MOST: usize = 200;
 /// Values from which both halves are compared.
 pub const VARIANCE_FROM: usize = 6;
 
@@ -48,6 +52,16 @@ pub struct Rest {
     pub stationarity_confidence: f64,
     /// How sure the test for equal variance must be (`SYNERGY_VARIANCE_CONFIDENCE`).
     pub variance_confidence: f64,
+    /// How many metrics are judged together: each may be wrong only so much more seldom.
+    pub among: usize,
+}
+
+impl Rest {
+    /// How likely a test of this confidence may be wrong on one of the metrics (Holm 1979: as all have to
+    /// hold, the first step decides).
+    fn chance(&self, confidence: f64) -> f64 {
+        (1.0 - confidence).clamp(0.0, 1.0) / self.among.max(1) as f64
+    }
 }
 
 impl Default for Rest {
@@ -60,6 +74,7 @@ impl Default for Rest {
             window: None,
             stationarity_confidence: 0.95,
             variance_confidence: 0.95,
+            among: 1,
         }
     }
 }
@@ -101,10 +116,11 @@ impl Convergence {
 
 /// Whether one metric has come to rest over the last cycles.
 ///
-/// Its moving average with Student's bounds stays within the threshold, of zero or of its own mean; it
-/// does not move with time (mean rolling correlation with the index below what chance allows); with enough samples it also
-/// returns to its mean (Dickey and Fuller), and both halves vary alike (Levene). A constant metric
-/// is stationary.
+/// Its moving average with Student's bounds stays within the threshold, of zero or of its own mean, and it
+/// does not move with time (mean rolling correlation with the index below what chance allows). How sure
+/// that is refine two more tests, where there are enough samples: whether it returns to its mean (Dickey
+/// and Fuller), and whether both halves vary alike (Levene). They end nothing by themselves, but a
+/// confidence below the one asked for does. A constant metric is stationary.
 pub fn metric_converged(history: &[f64], rule: Rest) -> Decision {
     let history = present(history);
     let needed = rule.cycles.max(FEWEST);
@@ -113,11 +129,22 @@ pub fn metric_converged(history: &[f64], rule: Rest) -> Decision {
     }
     let recent = &history[history.len() - needed..];
     let window = rule.window.unwrap_or(needed).clamp(FEWEST, needed);
-    let ([average, bounds], confidence) = bounds(recent, window, rule);
+    let ([average, bounds], mut confidence) = bounds(recent, window, rule);
     let mut evidence = vec![average, bounds, trend(recent, window, rule)];
-    evidence.extend(stationarity(recent, window, rule));
-    evidence.extend(equal_variance(recent, rule));
-    Decision::from(evidence, confidence, needed, history.len())
+    let mut is_yes = evidence.iter().all(|piece| piece.holds);
+    let refined = [stationarity(recent, window, rule), equal_variance(recent, rule)];
+    for (piece, share) in refined.into_iter().flatten() {
+        confidence *= share;
+        evidence.push(piece);
+    }
+    is_yes &= confidence >= rule.confidence;
+    Decision {
+        verdict: if is_yes { Verdict::Yes } else { Verdict::No },
+        confidence: confidence.clamp(0.0, 1.0),
+        needed,
+        samples: history.len(),
+        evidence,
+    }
 }
 
 /// The moving average, the same with Student's bounds, and how sure these are.
@@ -130,8 +157,10 @@ fn bounds(recent: &[f64], window: usize, rule: Rest) -> ([Evidence; 2], f64) {
         Around::Itself if constant(recent) => 0.0,
         Around::Itself => centre - usual,
     };
-    let spread = if constant(recent) { 0.0 } else { deviation(recent) };
+    // Values that follow each other tell less of their mean than as many that do not.
     let samples = recent.len();
+    let follows = if samples < VARIANCE_FROM { 1.0 } else { dependence(recent) };
+    let spread = if constant(recent) { 0.0 } else { deviation(recent) * follows };
     let freedom = (samples - 1) as f64;
     // One-sided on each side, so that both p-value and bound say the same.
     let reach = t_quantile(rule.confidence.clamp(0.5, 1.0 - 1e-12), freedom);
@@ -151,7 +180,7 @@ fn bounds(recent: &[f64], window: usize, rule: Rest) -> ([Evidence; 2], f64) {
 
 fn trend(recent: &[f64], window: usize, rule: Rest) -> Evidence {
     let statistic = mean(&rolling_with_index(recent, window)).abs();
-    let threshold = critical(window, rule.confidence.clamp(0.0, 1.0));
+    let threshold = critical(window, 1.0 - rule.chance(rule.confidence));
     Evidence {
         check: Check::Trend,
         statistic,
@@ -162,39 +191,50 @@ fn trend(recent: &[f64], window: usize, rule: Rest) -> Evidence {
     }
 }
 
-fn stationarity(recent: &[f64], window: usize, rule: Rest) -> Option<Evidence> {
+/// The evidence, and what it leaves of the confidence. The test has little power on few values: a p-value
+/// that it does not reject with then says little, and counts more the more values there are.
+fn stationarity(recent: &[f64], window: usize, rule: Rest) -> Option<(Evidence, f64)> {
     // A shorter window than the test needs must not silence it.
-    let recent = &recent[recent.len().saturating_sub(window.max(STATIONARITY_FROM))..];
+    let window = window.clamp(STATIONARITY_FROM, STATIONARITY_MOST);
+    let recent = &recent[recent.len().saturating_sub(window)..];
     if recent.len() < STATIONARITY_FROM || constant(recent) {
         return None;
     }
     let test = adf(recent)?;
     let threshold = 1.0 - rule.stationarity_confidence;
-    Some(Evidence {
+    let piece = Evidence {
         check: Check::Stationarity,
         statistic: test.statistic,
         threshold,
         p_value: Some(test.p_value),
         samples: test.samples,
         holds: test.p_value <= threshold,
-    })
+    };
+    let length = (recent.len() - STATIONARITY_FROM) as f64;
+    let power = (length / (STATIONARITY_FULL - STATIONARITY_FROM) as f64).min(1.0).powi(2);
+    let doubt = (test.p_value - threshold).max(0.0) / rule.stationarity_confidence.max(1e-12);
+    Some((piece, 1.0 - power * doubt.min(1.0)))
 }
 
-fn equal_variance(recent: &[f64], rule: Rest) -> Option<Evidence> {
+/// The evidence, and what it leaves of the confidence: all of it where both halves vary alike, else as
+/// much as the p-value is of what chance allows.
+fn equal_variance(recent: &[f64], rule: Rest) -> Option<(Evidence, f64)> {
     if recent.len() < VARIANCE_FROM {
         return None;
     }
     let (first, second) = recent.split_at(recent.len() / 2);
     let test = levene(&[first, second], Center::Median)?;
-    let threshold = 1.0 - rule.variance_confidence;
-    Some(Evidence {
+    let threshold = rule.chance(rule.variance_confidence);
+    let holds = test.p_value >= threshold;
+    let piece = Evidence {
         check: Check::EqualVariance,
         statistic: test.statistic,
         threshold,
         p_value: Some(test.p_value),
         samples: test.samples,
-        holds: test.p_value >= threshold,
-    })
+        holds,
+    };
+    Some((piece, if holds { 1.0 } else { test.p_value / threshold }))
 }
 
 #[cfg(test)]
@@ -236,6 +276,7 @@ mod tests {
             .collect();
         let decision = metric_converged(&wilder, rule(20));
         assert!(!decision.about(Check::EqualVariance).unwrap().holds, "{decision:?}");
+        assert!(decision.confidence < 0.5 && !decision.is_yes(), "{decision:?}");
     }
 
     #[test]
@@ -268,6 +309,33 @@ mod tests {
         assert!(!asked(None).holds);
         assert!(asked(Some(30)).holds && asked(Some(30)).samples < 30);
         assert!(asked(Some(3)).samples <= STATIONARITY_FROM);
+    }
+
+    #[test]
+    fn stationarity_lowers_the_confidence_the_more_the_longer_the_history_is() {
+        // It wanders, but stays within a wide threshold.
+        let walk = |length: u32| -> Vec<f64> {
+            let steps = (0..length).map(|step| (f64::from(step * step) * 0.37).sin());
+            steps
+                .scan(0.0, |level, step| {
+                    *level += step;
+                    Some(*level)
+                })
+                .collect()
+        };
+        let sure = |length: u32| {
+            let wide = Rest { threshold: 1e6, variance_confidence: 1.0, ..rule(length as usize) };
+            let decision = metric_converged(&walk(length), wide);
+            assert!(!decision.about(Check::Stationarity).unwrap().holds, "{decision:?}");
+            decision.confidence
+        };
+        assert!(sure(20) > 0.95 && sure(110) < 0.95);
+    }
+
+    #[test]
+    fn the_test_for_stationarity_does_not_grow_with_the_history() {
+        let decision = metric_converged(&calm(1000), rule(1000));
+        assert!(decision.about(Check::Stationarity).unwrap().samples <= STATIONARITY_MOST);
     }
 
     fn of(histories: &BTreeMap<String, Vec<f64>>, rule: Rest) -> Convergence {

@@ -9,7 +9,7 @@ use super::Tracker;
 use crate::metric::{METRICS, SYNERGY_ROI, synergy_metric};
 use crate::predict::{Panel, Prediction, predicted_metric, remember};
 use crate::series::last;
-use crate::stats::forecast::{ARIMA_FROM, Forecast, Outlook, Resource};
+use crate::stats::forecast::{Forecast, Outlook, Resource};
 use crate::{CycleReport, Metrics};
 
 /// Whose models these are.
@@ -19,16 +19,14 @@ const ROI: &str = "";
 /// Cycles that a forecast of ROI looks at.
 const RECENT: usize = 200;
 /// Cycles that the ROI of one module is predicted from: few enough for a line, for there are many modules.
-const MODULE_RECENT: usize = ARIMA_FROM - 1;
+const MODULE_RECENT: usize = 11;
 
 impl Tracker {
     /// Where ROI leads, with what was used of the machine beside it; none without a history.
     pub fn forecast(&mut self, outlook: Outlook) -> Option<Forecast> {
         let history = last(&self.history.roi_history, RECENT).to_vec();
         let resources = self.resources(history.len());
-        let known = resources.first().map_or(history.len(), |resource| resource.past.len());
-        let history = last(&history, known);
-        self.models.forecast(TRACKER, ROI, history, &resources, outlook)
+        self.models.forecast(TRACKER, ROI, &history, &resources, outlook)
     }
 
     /// Where a metric leads.
@@ -121,15 +119,16 @@ impl Tracker {
         }
     }
 
-    /// Resources of the last cycles, equally long; none before there are enough for a model.
+    /// Resources of the last cycles, as long as the history: they never shorten it. Those that are known
+    /// of fewer than half of the cycles explain none; what is missing of others is a gap.
     fn resources(&self, cycles: usize) -> Vec<Resource> {
-        let known = self.history.resource_history.values();
-        let shortest = known.clone().map(Vec::len).min().unwrap_or_default().min(cycles);
-        if shortest < ARIMA_FROM {
-            return Vec::new();
-        }
+        let known = self.history.resource_history.values().map(|values| last(values, cycles));
         known
-            .map(|values| Resource { past: last(values, shortest).to_vec(), future: Vec::new() })
+            .filter(|values| 2 * values.len() >= cycles)
+            .map(|values| {
+                let gap = std::iter::repeat_n(f64::NAN, cycles - values.len());
+                Resource { past: gap.chain(values.iter().copied()).collect(), future: Vec::new() }
+            })
             .collect()
     }
 
@@ -260,9 +259,9 @@ mod tests {
 
     #[test]
     fn resources_move_the_forecast_once_there_are_enough_of_them() {
-        let cpu: Vec<f64> = (0..20_u32).map(|step| f64::from(step * 7 % 11)).collect();
+        let cpu: Vec<f64> = (0..40_u32).map(|step| f64::from(step * step * 7 % 11)).collect();
         let roi: Vec<f64> = cpu.iter().map(|cpu| 0.03 * cpu).collect();
-        let noise: Vec<f64> = wave(20).iter().map(|value| value * 1e-3).collect();
+        let noise: Vec<f64> = wave(40).iter().map(|value| value * 1e-3).collect();
         let history = History {
             roi_history: roi.iter().zip(&noise).map(|(roi, noise)| roi + noise).collect(),
             ..History::default()
@@ -272,10 +271,30 @@ mod tests {
             with.note_resources(&BTreeMap::from([("cpu".to_owned(), *value)]));
         }
         // The last value of a resource goes on: so does what follows from it.
-        let expected = 0.03 * cpu[19];
+        let expected = 0.03 * cpu[39];
         let near = with.forecast(Outlook::default()).unwrap().points[0].mean;
         assert!((near - expected).abs() < 0.01, "{near} {expected}");
         let without = Tracker::new(history).forecast(Outlook::default()).unwrap().points[0].mean;
         assert!((without - expected).abs() > 0.01, "{without}");
+    }
+
+    #[test]
+    fn resources_never_shorten_the_history() {
+        let history = History { roi_history: wave(100), ..History::default() };
+        let mut with = Tracker::new(history.clone());
+        for step in 0..12_u32 {
+            let value = f64::from(step * 7 % 11);
+            with.note_resources(&BTreeMap::from([("cpu".to_owned(), value)]));
+        }
+        let made = with.forecast(Outlook::default()).unwrap();
+        assert_eq!(made.samples, 100);
+        assert_eq!(Some(made), Tracker::new(history).forecast(Outlook::default()));
+        // Known of the later half, they are heard, and the first half still counts.
+        for step in 0..88_u32 {
+            let value = f64::from(step * 7 % 11);
+            with.note_resources(&BTreeMap::from([("disk".to_owned(), value)]));
+        }
+        let lengths: Vec<usize> = with.resources(100).iter().map(|one| one.past.len()).collect();
+        assert_eq!(lengths, [100]);
     }
 }

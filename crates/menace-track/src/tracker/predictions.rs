@@ -3,6 +3,7 @@
 use super::Tracker;
 use crate::predict::{Heard, Panel, remember_error};
 use crate::series::{last, mean};
+use crate::stats::describe::usable;
 
 impl Tracker {
     /// Who can be asked about the next cycle: the bundled predictors, and those who have spoken since the
@@ -59,15 +60,49 @@ impl Tracker {
         error(predicted, self.history.actual_metrics.get(metric)?, window)
     }
 
-    /// How far forecasts can be trusted, of ROI or of a metric, in [0, 1]: 1 / (1 + error), 1 for perfect
-    /// ones. None before the first could be compared.
+    /// How far forecasts can be trusted, of ROI or of a metric, in [0, 1]: 1 / (1 + error), where the error
+    /// is in units of that of the last value (Hyndman, Koehler 2006). 1 for perfect ones, a half for those
+    /// no better than saying that all stays as it is. None before one could be compared with what came and
+    /// with what was before.
     pub fn reliability(&self, metric: Option<&str>, window: Option<usize>) -> Option<f64> {
-        let error = match metric {
-            Some(metric) => self.rolling_mae_metric(metric, window),
-            None => self.rolling_mae(window),
+        let history = &self.history;
+        let (predicted, actual, values) = match metric {
+            Some(metric) => (
+                history.predicted_metrics.get(metric)?,
+                history.actual_metrics.get(metric)?,
+                history.metrics_history.get(metric).map(Vec::as_slice).unwrap_or_default(),
+            ),
+            None => (&history.predicted_roi, &history.actual_roi, history.roi_history.as_slice()),
         };
-        error.map(|error| 1.0 / (1.0 + error))
+        let pairs = predicted.iter().zip(actual);
+        let before = std::iter::once(before_first(actual, values))
+            .chain(actual.iter().map(|value| Some(*value)));
+        let errors: Vec<(f64, f64)> = pairs
+            .zip(before)
+            .filter_map(|((said, came), before)| {
+                let (error, naive) = ((said - came).abs(), (before? - came).abs());
+                (usable(error) && usable(naive)).then_some((error, naive))
+            })
+            .collect();
+        let recent = last(&errors, window.unwrap_or(errors.len()));
+        let error = mean(&recent.iter().map(|(error, _)| *error).collect::<Vec<_>>())?;
+        let naive = mean(&recent.iter().map(|(_, naive)| *naive).collect::<Vec<_>>())?;
+        Some(match error + naive {
+            // Nothing moved, and that was said.
+            0.0 => 1.0,
+            both => naive / both,
+        })
     }
+}
+
+/// What was measured before the first forecast could be compared: its history ends with what came.
+fn before_first(actual: &[f64], values: &[f64]) -> Option<f64> {
+    let first = values.len().checked_sub(actual.len())?;
+    let is_same = values
+        .get(first)
+        .zip(actual.first())
+        .is_some_and(|(one, two)| one.to_bits() == two.to_bits());
+    values.get(first.checked_sub(1)?).copied().filter(|_| is_same)
 }
 
 fn error(predicted: &[f64], actual: &[f64], window: Option<usize>) -> Option<f64> {

@@ -139,8 +139,34 @@ fn forecasts_are_compared_with_what_came() {
     assert_close(tracker.rolling_mae(None).unwrap(), 0.2);
     assert_close(tracker.rolling_mae(Some(1)).unwrap(), 0.3);
     assert_close(tracker.rolling_mae_metric("flexibility", None).unwrap(), 0.5);
-    assert_close(tracker.reliability(Some("flexibility"), None).unwrap(), 1.0 / 1.5);
+    assert_eq!(tracker.reliability(Some("flexibility"), None), None, "nothing was before it");
     assert_eq!(tracker.history().predicted_metrics["flexibility"], [1.0]);
+}
+
+#[test]
+fn reliability_is_measured_against_saying_that_all_stays_as_it_is() {
+    // The first pair has its value before it in the history.
+    let of = |predicted: &[f64], window| {
+        Tracker::new(History {
+            roi_history: vec![0.1, 0.3, 0.2, 0.4],
+            predicted_roi: predicted.to_vec(),
+            actual_roi: vec![0.3, 0.2, 0.4],
+            ..History::default()
+        })
+        .reliability(None, window)
+        .unwrap()
+    };
+    assert_close(of(&[0.3, 0.2, 0.4], None), 1.0);
+    assert_close(of(&[0.1, 0.3, 0.2], None), 0.5);
+    assert_close(of(&[0.0, 0.0, 0.0], None), 0.5 / 1.4);
+    assert_close(of(&[0.0, 0.0, 0.4], Some(1)), 1.0);
+    let still = |predicted: f64| {
+        let mut tracker = Tracker::new(History { roi_history: vec![0.5], ..History::default() });
+        tracker.record_prediction(predicted, 0.5);
+        tracker.history.roi_history.push(0.5);
+        tracker.reliability(None, None)
+    };
+    assert_eq!((still(0.5), still(0.6)), (Some(1.0), Some(0.0)));
 }
 
 #[test]

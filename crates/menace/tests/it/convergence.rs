@@ -69,6 +69,8 @@ fn thresholds_forecasts_and_evidence_are_written_down_after_each_cycle() {
     assert_eq!(forecasts[0]["forecast"], forecasts[0]["roi"]);
     assert!(forecasts[1]["predictions"]["pred_reliability"].is_number(), "{}", forecasts[1]);
     assert!(forecasts[1]["evidence"]["roi"].is_array(), "{}", forecasts[1]);
+    assert!(forecasts[1]["evidence"]["entropy"].is_object(), "{}", forecasts[1]);
+    assert!(forecasts[1]["evidence"]["modules"].is_object(), "{}", forecasts[1]);
     assert_eq!(thresholds[1]["roi_adaptive"]["samples"], 1, "{}", thresholds[1]);
     let decided = &report["decided"];
     assert_eq!(decided["forecast"]["samples"], 2);
@@ -82,21 +84,29 @@ fn thresholds_forecasts_and_evidence_are_written_down_after_each_cycle() {
 
 #[test]
 fn a_run_ends_when_gains_have_faded_for_as_many_cycles_as_were_asked_for() {
-    let faded = json!({
-        "roi_deltas": [0.0, 0.0, 0.0],
-        "module_deltas": {"desk.py": [0.5, -0.5, 0.5]},
-    });
+    let still = [0.0; 3];
+    let faded = json!({"roi_deltas": still, "module_deltas": {"desk.py": still}});
     let early = place();
     history(&early, &faded);
     let report = run(&early, &[], &["--runs", "2"]).json();
     assert_eq!(report["cycles"], 1, "{report}");
-    assert!(report["warnings"].to_string().contains("gains have faded"), "{}", report["warnings"]);
+    assert!(report["warnings"].to_string().contains("ended after cycle 1"), "{report}");
     let evidence = &report["decided"]["judgement"]["roi"]["evidence"];
     assert_eq!(evidence[0]["check"], "mean");
     assert_eq!((&evidence[2]["p_value"], &evidence[2]["samples"]), (&json!(0.0), &json!(3)));
-    let line = lines(&early, "sandbox_data/threshold_log.jsonl").pop().unwrap();
+
+    // The run is at rest, its module is not.
+    let restless = json!({"roi_deltas": still, "module_deltas": {"desk.py": [0.5, -0.5, 0.5]}});
+    let going = place();
+    history(&going, &restless);
+    let report = run(&going, &[], &["--runs", "2"]).json();
+    assert_eq!(report["cycles"], 2, "{}", report["warnings"]);
+    let line = lines(&going, "sandbox_data/threshold_log.jsonl").swap_remove(0);
+    assert_eq!((&line["roi"]["verdict"], &line["converged"]), (&json!("yes"), &json!(false)));
     let module = &line["modules"]["desk.py"];
     assert_eq!((&module["verdict"], &module["samples"]), (&json!("no"), &json!(3)), "{line}");
+    let decided = &report["decided"]["judgement"]["modules"]["desk.py"];
+    assert_eq!(decided["verdict"], "no", "the report says why it goes on");
 
     let later = place();
     history(&later, &faded);
@@ -110,12 +120,21 @@ fn modules_whose_gains_have_faded_are_flagged_and_the_run_ends_when_all_are() {
     place.write("repo/shelf.py", HALF);
     // Without the ROI before there is no delta of this cycle: the seeded ones decide.
     let still = [0.0; 3];
-    history(&place, &json!({"module_deltas": {"desk.py": still, "shelf.py": still}}));
+    let modules = json!({"desk.py": still, "shelf.py": still});
+    history(&place, &json!({"module_deltas": modules, "roi_history": [0.9], "roi_deltas": [0.0]}));
     place.write("sandbox_data/roi.flags", "shelf.py\n");
     let report = run(&place, &[], &["--runs", "3"]).json();
     assert_eq!(report["cycles"], 1, "nobody is left to be called: {}", report["warnings"]);
     let flags = fs::read_to_string(place.path().join("sandbox_data/roi.flags")).unwrap();
     assert_eq!(flags, "shelf.py\ndesk.py\n");
+    // With a module less, the run is worth something else, which is no change.
+    let text = fs::read_to_string(place.path().join("sandbox_data/roi_history.json")).unwrap();
+    let kept: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(
+        (&kept["roi_deltas"], &kept["selection"]),
+        (&json!([0.0]), &json!(" without shelf.py"))
+    );
+    assert_eq!(kept["roi_history"].as_array().map(Vec::len), Some(2));
     let faded = "later cycles leave out, until the source changes: desk.py";
     assert!(report["warnings"].to_string().contains(faded), "{}", report["warnings"]);
 
@@ -141,6 +160,8 @@ fn cycles_about_other_sections_are_no_measure_of_this_one() {
             "roi_history": [0.1, 0.1, 0.1, 0.1, 0.1],
             "roi_deltas": [0.0, 0.0, 0.0, 0.0],
             "metrics_history": {"shannon_entropy": [9.0, 9.0, 9.0, 9.0, 9.0]},
+            "predicted_roi": [0.3, 0.3],
+            "actual_roi": [0.1, 0.1],
             "selection": selection,
         })
     };
@@ -149,6 +170,7 @@ fn cycles_about_other_sections_are_no_measure_of_this_one() {
     let report = run(&same, &[], &[]).json();
     assert_eq!(unusual(&report), 1, "{}", report["discrepancies"]);
     assert_eq!(report["decided"]["forecast"]["samples"], 6);
+    assert!(report["decided"]["judgement"]["reliability"].is_number());
 
     let other = place();
     history(&other, &before("module shelf.py"));
@@ -157,12 +179,14 @@ fn cycles_about_other_sections_are_no_measure_of_this_one() {
         assert_eq!(unusual(&report), 0, "{}", report["discrepancies"]);
         assert_eq!(report["decided"]["forecast"]["samples"], cycles);
         assert_eq!(report["decided"]["judgement"]["converged"], false);
+        assert_eq!(report["decided"]["judgement"]["reliability"], Value::Null);
         let told = other.run(&["roi", "forecast", "sandbox_data", "--format", "json"]).json();
         assert_eq!(told["samples"], cycles);
     }
     let text = fs::read_to_string(other.path().join("sandbox_data/roi_history.json")).unwrap();
     let kept: Value = serde_json::from_str(&text).unwrap();
     assert_eq!(kept["roi_history"].as_array().map(Vec::len), Some(7), "none is lost");
+    assert_eq!(kept["predicted_roi"].as_array().map(Vec::len), Some(2));
 }
 
 #[test]
@@ -216,10 +240,17 @@ fn workflows_on_the_border_are_queued_tried_in_small_and_settled() {
     assert_eq!(promoted["raroi"].as_array().map(Vec::len), Some(2), "the pilot measured, too");
     assert_eq!(&flown["decided"]["borderline"][0], promoted);
 
-    run(&place, &[high, ("MICROPILOT_MODE", "auto")], &[]).json();
-    let ended = &lines(&place, bucket)[0];
-    assert_eq!(ended["status"], "terminated");
-    assert_eq!(ended["raroi"].as_array().map(Vec::len), Some(4));
+    // Who was promoted and has fallen since is tried again, and then left alone.
+    let fallen = r#"{"workflow_id":"desk.py","raroi":[5.0],"confidence":0.0,"status":"promoted"}"#;
+    place.write(bucket, &format!("{fallen}\n"));
+    for _ in 0..2 {
+        let report = run(&place, &[high, ("MICROPILOT_MODE", "auto")], &[]).json();
+        let ended = &lines(&place, bucket)[0];
+        assert_eq!(ended["status"], "terminated");
+        assert_eq!(ended["raroi"].as_array().map(Vec::len), Some(3));
+        let evidence = &report["decided"]["borderline_evidence"]["desk.py"]["evidence"][0];
+        assert_eq!((&evidence["check"], &evidence["threshold"]), (&json!("raroi"), &json!(2.0)));
+    }
 
     // Nobody is called any more, but who waits is still tried.
     place.write("sandbox_data/roi.flags", "desk.py\n");
@@ -318,6 +349,8 @@ fn a_run_ends_only_when_synergy_rests_and_its_models_are_fed() {
     let mut known = read();
     known["roi_history"] = json!([]);
     known["roi_deltas"] = json!([0.0, 0.0, 0.0]);
+    known["module_roi"] = json!({});
+    known["module_deltas"] = json!({"desk.py": [0.0, 0.0, 0.0], "shelf.py": [0.0, 0.0, 0.0]});
     let values: Vec<f64> = (0..12_u32).map(|step| f64::from(step * 7 % 11) / 11.0).collect();
     known["actual_roi"] = json!(values);
     known["predicted_roi"] = json!(values);
@@ -345,7 +378,7 @@ fn a_run_ends_only_when_synergy_rests_and_its_models_are_fed() {
 
     place.write(file, &known.to_string());
     let near = [("SYNERGY_THRESHOLD", "1e-12"), ("SYNERGY_CYCLES", "3")];
-    let report = run(&place, &near, &[]).json();
+    let report = run(&place, &near, &["--reset-flags"]).json();
     let judged = &report["decided"]["judgement"];
     assert_eq!((&judged["roi"]["verdict"], &judged["converged"]), (&json!("yes"), &json!(false)));
     let average = &judged["synergy"]["metrics"]["synergy_roi"]["evidence"][0];

@@ -8,7 +8,7 @@ use std::path::Path;
 use menace_store::files::{self, Loaded, Lock};
 use menace_track::stats::forecast::Forecast;
 use menace_track::stats::truth::{
-    Calibrated, FEWEST_ROWS, FeatureDrift, Limits, TruthAdapter, TruthError,
+    Calibrated, FEWEST_ROWS, FeatureDrift, Limits, Metadata, TruthAdapter, TruthError,
 };
 use menace_track::{History, Metrics};
 
@@ -74,10 +74,11 @@ pub(super) struct Calibration {
 }
 
 /// Brings the model up to date and asks it. A model whose features have drifted is asked once more, with
-/// low confidence, and trained anew with the next cycle.
+/// low confidence, and trained anew with the next cycle. One of other sections is replaced.
 pub(super) fn calibrate(
     directory: &Path,
     evidence: &Evidence,
+    selection: &str,
     told: &mut Told,
 ) -> Result<Calibration, RunError> {
     if evidence.rows.len() < FEWEST_ROWS {
@@ -94,28 +95,31 @@ pub(super) fn calibrate(
         }
     };
     let now = timestamp(now_ms());
-    let known =
-        known.filter(|adapter| adapter.features().eq(evidence.names.iter().map(String::as_str)));
+    let known = known.filter(|adapter| {
+        let is_same = adapter.metadata().selection == selection;
+        is_same && adapter.features().eq(evidence.names.iter().map(String::as_str))
+    });
+    let mut drifts = Vec::new();
     let adapter = match known {
         Some(mut adapter) => {
-            let metadata = adapter.metadata();
-            let new = evidence.rows.get(metadata.samples..).unwrap_or_default();
+            let Metadata { samples, retrain: was_told, .. } = *adapter.metadata();
+            // Fewer rows than it was trained on are those of a later time.
+            let new = evidence.rows.get(samples..).unwrap_or(&evidence.rows);
+            if new.len() >= FEWEST_ROWS && !was_told {
+                drifts = adapter.check(new, &now);
+                drifts.retain(|drift| drift.drifted);
+            }
             // What drifted was told in the cycle that saw it; from now on there is a better model.
-            if metadata.retrain || new.len() >= metadata.samples {
-                train(evidence, &now)?
+            if was_told || new.len() >= samples {
+                train(evidence, selection, &now)?
             } else {
-                if new.len() >= FEWEST_ROWS {
-                    adapter.check(new, &now);
-                }
                 Some(adapter)
             }
         }
-        None => train(evidence, &now)?,
+        None => train(evidence, selection, &now)?,
     };
     let Some(adapter) = adapter else { return Ok(Calibration::default()) };
     files::save(&path, &adapter)?;
-    let drifts: Vec<FeatureDrift> =
-        adapter.metadata().drifts.iter().filter(|drift| drift.drifted).cloned().collect();
     if !drifts.is_empty() {
         tracing::debug!(?drifts, "the forecasts that calibration rests on have drifted");
     }
@@ -123,10 +127,14 @@ pub(super) fn calibrate(
 }
 
 /// None where there are too few complete rows.
-fn train(evidence: &Evidence, now: &str) -> Result<Option<TruthAdapter>, RunError> {
+fn train(
+    evidence: &Evidence,
+    selection: &str,
+    now: &str,
+) -> Result<Option<TruthAdapter>, RunError> {
     let Evidence { names, rows, targets, .. } = evidence;
     match TruthAdapter::train(names, rows, targets, Limits::default(), now) {
-        Ok(adapter) => Ok(Some(adapter)),
+        Ok(adapter) => Ok(Some(adapter.about(selection))),
         Err(TruthError::TooFew { .. } | TruthError::NoFeatures) => Ok(None),
         Err(error) => Err(RunError::Calibration(error)),
     }
@@ -174,10 +182,10 @@ mod tests {
     #[test]
     fn forecasts_that_are_always_too_low_are_brought_up() {
         let directory = tempfile::tempdir().unwrap();
-        let few = calibrate(directory.path(), &evidence(9), &mut told()).unwrap();
+        let few = calibrate(directory.path(), &evidence(9), "", &mut told()).unwrap();
         assert_eq!(few, Calibration::default());
         assert!(!directory.path().join(FILE).exists());
-        let made = calibrate(directory.path(), &evidence(20), &mut told()).unwrap();
+        let made = calibrate(directory.path(), &evidence(20), "", &mut told()).unwrap();
         let made = made.next.unwrap();
         assert!((made.value - 0.6).abs() < 0.03, "{made:?}");
         let written = std::fs::read_to_string(directory.path().join(FILE)).unwrap();
@@ -193,10 +201,10 @@ mod tests {
             let text = std::fs::read_to_string(directory.path().join(FILE)).unwrap();
             serde_json::from_str::<TruthAdapter>(&text).unwrap().metadata().samples
         };
-        calibrate(directory.path(), &evidence(20), &mut told()).unwrap();
-        calibrate(directory.path(), &evidence(24), &mut told()).unwrap();
+        calibrate(directory.path(), &evidence(20), "", &mut told()).unwrap();
+        calibrate(directory.path(), &evidence(24), "", &mut told()).unwrap();
         assert_eq!(samples(), 20);
-        calibrate(directory.path(), &evidence(40), &mut told()).unwrap();
+        calibrate(directory.path(), &evidence(40), "", &mut told()).unwrap();
         assert_eq!(samples(), 40);
     }
 
@@ -214,12 +222,12 @@ mod tests {
             }
             evidence
         };
-        let made = calibrate(directory.path(), &evidence(40), &mut told()).unwrap();
+        let made = calibrate(directory.path(), &evidence(40), "", &mut told()).unwrap();
         assert_eq!((made.next.unwrap().low_confidence, made.drifts.len()), (false, 0));
-        let same = calibrate(directory.path(), &evidence(50), &mut told()).unwrap();
+        let same = calibrate(directory.path(), &evidence(50), "", &mut told()).unwrap();
         assert_eq!((same.next.unwrap().low_confidence, same.drifts.len()), (false, 0));
 
-        let seen = calibrate(directory.path(), &moved(50), &mut told()).unwrap();
+        let seen = calibrate(directory.path(), &moved(50), "", &mut told()).unwrap();
         assert!(seen.next.unwrap().low_confidence);
         assert_eq!(seen.drifts.len(), 1, "{:?}", seen.drifts);
         let drift = &seen.drifts[0];
@@ -228,22 +236,51 @@ mod tests {
         assert_eq!((metadata().samples, metadata().retrain), (40, true));
         assert_eq!(metadata().drifted, ["resilience"]);
 
-        let after = calibrate(directory.path(), &moved(51), &mut told()).unwrap();
+        let after = calibrate(directory.path(), &moved(51), "", &mut told()).unwrap();
         assert_eq!((after.next.unwrap().low_confidence, after.drifts.len()), (false, 0));
         assert_eq!((metadata().samples, metadata().retrain), (51, false));
+    }
+
+    #[test]
+    fn what_has_drifted_is_told_also_where_the_model_is_due_to_be_trained_anew() {
+        let directory = tempfile::tempdir().unwrap();
+        calibrate(directory.path(), &evidence(20), "", &mut told()).unwrap();
+        let mut moved = evidence(40);
+        for row in moved.rows.iter_mut().skip(20) {
+            row[1] += 2.0;
+        }
+        let made = calibrate(directory.path(), &moved, "", &mut told()).unwrap();
+        assert_eq!(made.drifts.len(), 1, "{:?}", made.drifts);
+        let again = calibrate(directory.path(), &moved, "", &mut told()).unwrap();
+        assert_eq!(again.drifts.len(), 0, "it was trained anew");
+    }
+
+    #[test]
+    fn a_model_of_other_sections_is_not_asked() {
+        let directory = tempfile::tempdir().unwrap();
+        let about = || {
+            let text = std::fs::read_to_string(directory.path().join(FILE)).unwrap();
+            let metadata = serde_json::from_str::<TruthAdapter>(&text).unwrap().metadata().clone();
+            (metadata.selection, metadata.samples)
+        };
+        calibrate(directory.path(), &evidence(20), "", &mut told()).unwrap();
+        assert_eq!(about(), (String::new(), 20));
+        let some = calibrate(directory.path(), &evidence(12), "module a.py", &mut told()).unwrap();
+        assert!(some.next.is_some());
+        assert_eq!(about(), ("module a.py".to_owned(), 12));
     }
 
     #[test]
     fn a_model_that_cannot_be_used_is_kept_aside_and_trained_anew() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join(FILE);
-        calibrate(directory.path(), &evidence(20), &mut told()).unwrap();
+        calibrate(directory.path(), &evidence(20), "", &mut told()).unwrap();
         let good = std::fs::read_to_string(&path).unwrap();
         let old = good.replacen("\"version\":1", "\"version\":7", 1);
         let halves = good[..good.len() / 2].to_owned();
         for (number, bad) in [halves, old].into_iter().enumerate() {
             std::fs::write(&path, &bad).unwrap();
-            let made = calibrate(directory.path(), &evidence(20), &mut told()).unwrap();
+            let made = calibrate(directory.path(), &evidence(20), "", &mut told()).unwrap();
             assert!(made.next.is_some());
             let aside = directory.path().join(format!("{FILE}.corrupt-{}", number + 1));
             assert_eq!(std::fs::read_to_string(aside).unwrap(), bad);

@@ -29,12 +29,29 @@ pub enum TemplatesError {
     Content { path: PathBuf, source: TemplateError },
 }
 
+/// What a cycle was worth, under what, and of which sections; empty for all.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Seen<'s> {
+    pub returns: &'s BTreeMap<String, f64>,
+    pub stress: f64,
+    pub selection: &'s str,
+}
+
+impl Seen<'_> {
+    /// What a workflow is called in the file. Of some sections only, it is another one.
+    fn key(&self, workflow: &str) -> String {
+        match self.selection {
+            "" => workflow.to_owned(),
+            selection => format!("{workflow} ({selection})"),
+        }
+    }
+}
+
 /// Takes in a cycle; gives what is to be said of workflows that do not hold their ROI.
 pub(super) fn look_ahead(
     templates: &Templates,
     directory: &Path,
-    returns: &BTreeMap<String, f64>,
-    stress: f64,
+    seen: &Seen<'_>,
     told: &mut Told,
 ) -> Result<BTreeMap<String, Collapse>, RunError> {
     let path = directory.join(FILE);
@@ -47,7 +64,7 @@ pub(super) fn look_ahead(
             BTreeMap::new()
         }
     };
-    let found = record(&mut known, returns, stress, templates);
+    let found = record(&mut known, seen, templates);
     files::save(&path, &known)?;
     for (workflow, collapse) in &found {
         if collapse.risk == Risk::ImmediateCollapse {
@@ -63,19 +80,18 @@ pub(super) fn look_ahead(
 
 fn record(
     known: &mut BTreeMap<String, Foresight>,
-    returns: &BTreeMap<String, f64>,
-    stress: f64,
+    seen: &Seen<'_>,
     templates: &Templates,
 ) -> BTreeMap<String, Collapse> {
     let limits = Limits { volatility: VOLATILE, ..Limits::default() };
     let mut found = BTreeMap::new();
-    for (workflow, roi) in returns {
+    for (workflow, roi) in seen.returns {
         let foresight =
-            known.entry(workflow.clone()).or_insert_with(|| match templates.of(workflow) {
+            known.entry(seen.key(workflow)).or_insert_with(|| match templates.of(workflow) {
                 Some(curve) => Foresight::with_template(limits, curve),
                 None => Foresight::new(limits),
             });
-        foresight.record(Cycle { roi: *roi, stress: Some(stress) });
+        foresight.record(Cycle { roi: *roi, stress: Some(seen.stress), ..Cycle::default() });
         let collapse = foresight.predict_collapse();
         let is_sound = collapse.risk == Risk::Stable && !collapse.brittle;
         if collapse.samples >= FEWEST && !is_sound {
@@ -115,7 +131,8 @@ mod tests {
         let mut found = BTreeMap::new();
         for (value, stress) in cycles {
             let returns = BTreeMap::from([("m.py".to_owned(), *value)]);
-            found = record(&mut known, &returns, *stress, templates);
+            let seen = Seen { returns: &returns, stress: *stress, selection: "" };
+            found = record(&mut known, &seen, templates);
             // As it is kept between two runs.
             known = serde_json::from_str(&serde_json::to_string(&known).unwrap()).unwrap();
         }
@@ -130,6 +147,19 @@ mod tests {
         assert!(after(&[0.5, 0.5, 0.5, 0.5], &none).is_empty());
         assert!(after(&[0.9, 0.1], &none).is_empty(), "two cycles say nothing");
         assert_eq!(after(&[0.9, 0.1, 0.9, 0.1, 0.9], &none)["m.py"].risk, Risk::Volatile);
+    }
+
+    #[test]
+    fn cycles_about_some_sections_are_no_past_of_the_whole_workflow() {
+        let mut known = BTreeMap::new();
+        for (roi, selection) in [(0.9, ""), (0.1, "section m.py:f"), (0.9, ""), (0.9, "")] {
+            let returns = BTreeMap::from([("m.py".to_owned(), roi)]);
+            let seen = Seen { returns: &returns, stress: 0.5, selection };
+            assert!(record(&mut known, &seen, &Templates::default()).is_empty());
+        }
+        let names: Vec<&str> = known.keys().map(String::as_str).collect();
+        assert_eq!(names, ["m.py", "m.py (section m.py:f)"]);
+        assert_eq!(known["m.py"].predict_collapse().samples, 3);
     }
 
     #[test]

@@ -84,7 +84,12 @@ pub(super) fn write(
         "roi_threshold": judged.roi_threshold,
         "synergy_threshold": judged.synergy_threshold,
         "converged": judged.converged,
-        "evidence": {"roi": judged.roi.evidence, "synergy": judged.synergy.metrics},
+        "evidence": {
+            "roi": judged.roi.evidence,
+            "synergy": judged.synergy.metrics,
+            "modules": decided(judged),
+            "entropy": judged.entropy,
+        },
         "predictions": concluded.predictions,
     });
     append_line(file, &line)?;

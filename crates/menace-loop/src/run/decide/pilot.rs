@@ -4,16 +4,17 @@
 //! small cycle over one module: every scenario, few calls, no depth. Invariant: a pilot changes no history, and
 //! one that was cut short decides nothing.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use menace_model::{ModuleReport, Section, Seed};
 use menace_scenario::input::Facts;
 use menace_scenario::preset::Values;
 use menace_settings::MicropilotMode;
-use menace_store::{BorderlineBucket, Candidate, CandidateStatus};
-use menace_track::{Border, Cycle, Extras, PilotVerdict, Tracker, measure, score};
+use menace_store::{BorderlineBucket, Candidate, CandidateStatus, SeenOnBorder};
+use menace_track::stats::evidence::Decision;
+use menace_track::{Border, Cycle, Extras, Tracker, measure, score};
 
-use super::super::keep::Keep;
+use super::super::keep::{Keep, source_of};
 use super::super::telling::Told;
 use super::super::worth::{Worth, cells, confirmed_in, facts, scenarios};
 use super::super::{Run, RunError};
@@ -56,6 +57,13 @@ impl Wanted for Only<'_> {
     }
 }
 
+/// Who is on the border, and how far each was from it when this run looked last.
+#[derive(Debug, Default)]
+pub(in crate::run) struct Flown {
+    pub candidates: Vec<Candidate>,
+    pub evidence: BTreeMap<String, Decision>,
+}
+
 /// What a pilot measured.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Measured {
@@ -71,11 +79,11 @@ impl Pilots<'_> {
         last: Option<&Worth>,
         keep: &Keep,
         told: &mut Told,
-    ) -> Result<Vec<Candidate>, RunError> {
+    ) -> Result<Flown, RunError> {
         let risk = &self.run.settings.risk;
         let mode = risk.micropilot_mode.value;
         if mode == MicropilotMode::Off {
-            return Ok(Vec::new());
+            return Ok(Flown::default());
         }
         let border = Border {
             raroi: risk.borderline_raroi_threshold.value,
@@ -83,15 +91,19 @@ impl Pilots<'_> {
         };
         let bucket = BorderlineBucket::new(&self.run.data_dir.join(FILE));
         let tracker = Tracker::new(keep.peek(told)?);
-        let mut touched: BTreeSet<String> = BTreeSet::new();
+        let mut touched = BTreeMap::new();
         let measured = last.filter(|last| last.is_whole);
         for (path, scored) in measured.iter().flat_map(|last| &last.report.modules) {
             let Some(raroi) = scored.raroi else { continue };
             let confidence = tracker.workflow_confidence(path);
-            if border.holds(raroi, confidence) {
-                let notice = bucket.put(path, raroi, confidence.unwrap_or_default())?;
+            let decision = border.judge(raroi, confidence);
+            if !decision.is_yes() {
+                let confidence = confidence.unwrap_or_default();
+                let source = source_of(self.run.repository, path);
+                let seen = SeenOnBorder { raroi, confidence, source: &source };
+                let notice = bucket.put(path, seen)?;
                 told.notice(notice.as_slice());
-                touched.insert(path.clone());
+                touched.insert(path.clone(), decision);
             }
         }
         if mode == MicropilotMode::Auto || self.run.process_borderline {
@@ -99,8 +111,8 @@ impl Pilots<'_> {
         }
         let (mut candidates, notice) = bucket.candidates()?;
         told.notice(notice.as_slice());
-        candidates.retain(|candidate| touched.contains(&candidate.workflow_id));
-        Ok(candidates)
+        candidates.retain(|candidate| touched.contains_key(&candidate.workflow_id));
+        Ok(Flown { candidates, evidence: touched })
     }
 
     fn try_waiting(
@@ -108,7 +120,7 @@ impl Pilots<'_> {
         bucket: &BorderlineBucket,
         border: Border,
         tracker: &Tracker,
-        touched: &mut BTreeSet<String>,
+        touched: &mut BTreeMap<String, Decision>,
         told: &mut Told,
     ) -> Result<(), RunError> {
         let (candidates, notice) = bucket.candidates()?;
@@ -120,15 +132,18 @@ impl Pilots<'_> {
             }
             let Some(measured) = self.pilot(workflow_id, tracker)? else { continue };
             let Measured { raroi, confidence } = measured;
-            let verdict = border.judge(raroi, confidence);
-            let status = match verdict {
-                PilotVerdict::Promoted => CandidateStatus::Promoted,
-                PilotVerdict::Terminated => CandidateStatus::Terminated,
+            let decision = border.judge(raroi, Some(confidence));
+            let status = if decision.is_yes() {
+                CandidateStatus::Promoted
+            } else {
+                CandidateStatus::Terminated
             };
-            tracing::debug!(workflow_id, raroi, confidence, ?verdict, "micro-pilot");
-            let notice = bucket.settle(workflow_id, raroi, confidence, status)?;
+            tracing::debug!(workflow_id, raroi, confidence, ?status, "micro-pilot");
+            let source = source_of(self.run.repository, workflow_id);
+            let seen = SeenOnBorder { raroi, confidence, source: &source };
+            let notice = bucket.settle(workflow_id, seen, status)?;
             told.notice(notice.as_slice());
-            touched.insert(workflow_id.clone());
+            touched.insert(workflow_id.clone(), decision);
         }
         Ok(())
     }

@@ -90,6 +90,7 @@ mod tests {
                 window: Some(12),
                 stationarity_confidence: 0.92,
                 variance_confidence: 0.93,
+                among: usual.rest.among,
             },
         };
         assert_eq!(rules, expected);
