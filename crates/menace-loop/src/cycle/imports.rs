@@ -57,7 +57,8 @@ impl<'a> Grid<'a, '_> {
         let label = baseline.label();
         let outcomes = self.caller.make(jobs, |position, outcome| {
             let (section, call) = &calls[position];
-            watch.called(Called { section, scenario: Some(&label), number: 0, call, outcome });
+            let scenario = Some(label.as_str());
+            watch.called(Called { section, scenario, number: 0, counts: true, call, outcome });
         })?;
         let Some(outcomes) = outcomes.into_iter().collect::<Option<Vec<Outcome>>>() else {
             return Ok(None);

@@ -8,13 +8,13 @@ use std::time::Instant;
 
 use menace_model::{Failure, FailureId, SectionId, Verdict};
 use menace_sandbox::Cancel;
-use menace_store::{CallRecord, CellKey, RunWriter};
+use menace_store::{BESIDE, CallRecord, CellKey, RunWriter};
 
 use super::now_ms;
 use crate::cycle::{Called, Stage, Watch};
 
-/// Calls that belong to no cell are filed under this name.
-pub(super) const DEPTH: &str = "depth";
+/// Calls in depth belong to no cell: they are filed under this name.
+const DEPTH: &str = "depth";
 
 pub(super) struct Recorder<'r> {
     pub writer: &'r RunWriter,
@@ -58,7 +58,7 @@ impl Watch for Recorder<'_> {
     }
 
     fn called(&mut self, called: Called<'_>) {
-        let Called { section, scenario, number, call, outcome } = called;
+        let Called { section, scenario, number, counts, call, outcome } = called;
         let number = if scenario.is_some() {
             number as u32
         } else {
@@ -68,7 +68,7 @@ impl Watch for Recorder<'_> {
         let key = CellKey {
             cycle: self.cycle,
             section: section.clone(),
-            scenario: scenario.unwrap_or(DEPTH).to_owned(),
+            scenario: scenario.unwrap_or(if counts { DEPTH } else { BESIDE }).to_owned(),
         };
         let record = CallRecord::of(key, number, call.intent, outcome);
         // Exceptions are many, and those that count are kept as failures.
