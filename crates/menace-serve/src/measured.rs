@@ -1,6 +1,6 @@
 //! `metrics.db`: gauges that others record, and the metrics of runs.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use menace_store::{Metrics, Numbers, Run};
@@ -8,6 +8,7 @@ use menace_store::{Metrics, Numbers, Run};
 use crate::error::Result;
 use crate::library::told;
 use crate::opened::Opened;
+use crate::prometheus::Declared;
 
 /// Values of a gauge that are looked through for what has one: labels without end would hurt whoever
 /// scrapes.
@@ -29,18 +30,16 @@ impl Measured {
         Self(Opened::new(path))
     }
 
-    /// The latest value of each of these, of those that were ever measured: one for each thing that
-    /// has it, whenever that was measured.
-    pub(crate) fn latest(&self, names: &[&str]) -> Result<Vec<(String, String, f64)>> {
+    /// The latest value of each of these, of those that were ever measured. Where there are labels, one for
+    /// each thing that has it, whenever that was measured.
+    pub(crate) fn latest(&self, wanted: &[&Declared]) -> Result<Vec<(String, String, f64)>> {
         let found = self.ask(|metrics| {
             let mut found = Vec::new();
-            for name in names {
-                let mut seen = BTreeSet::new();
-                for value in metrics.values(name, LATEST)?.into_iter().rev() {
-                    if seen.insert(value.module.clone()) && value.value.is_finite() {
-                        found.push((value.name, value.module, value.value));
-                    }
-                }
+            for gauge in wanted {
+                let limit = if gauge.labels.is_empty() { 1 } else { LATEST };
+                let values = metrics.latest(gauge.name, limit)?;
+                let values = values.into_iter().filter(|one| one.value.is_finite());
+                found.extend(values.map(|one| (one.name, one.module, one.value)));
             }
             Ok(found)
         })?;

@@ -76,6 +76,11 @@ impl Metrics {
         self.ask(include_str!("../sql/metrics/by_name.sql"), params![name, limit])
     }
 
+    /// Of the last `limit` values under a name, the latest of each thing that has it.
+    pub fn latest(&self, name: &str, limit: u32) -> Result<Vec<Measurement>> {
+        self.ask(include_str!("../sql/metrics/latest.sql"), params![name, limit])
+    }
+
     /// How a metric of whole runs came to what it was at the end of this one, oldest first: at most
     /// `limit` values, the last of them the run's. None when the run has none; it lasted from one of these
     /// moments to the other.

@@ -112,8 +112,7 @@ fn produced(
     // What sections are worth together has a history of its own.
     let declared = declared.filter(|known| wanted(known.name) && !is_synergy(known.name));
     let declared: Vec<_> = declared.collect();
-    let names: Vec<&str> = declared.iter().map(|known| known.name).collect();
-    for (name, module, value) in measured.latest(&names)? {
+    for (name, module, value) in measured.latest(&declared)? {
         let has_label = declared.iter().any(|known| known.name == name && !known.labels.is_empty());
         // What the value belongs to stands where modules stand: there is a column for it.
         if has_label {

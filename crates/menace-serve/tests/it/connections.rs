@@ -227,7 +227,7 @@ fn the_end_of_a_server_is_the_last_that_listeners_hear() {
     drop(server);
     assert!(started.elapsed() < Duration::from_secs(5), "{:?}", started.elapsed());
     assert_eq!(event(&mut lines)["run"], serde_json::Value::Null);
-    assert_eq!(lines.filter_map(Result::ok).find(|line| line.starts_with("data")), None);
+    assert_eq!(lines.map_while(Result::ok).find(|line| line.starts_with("data")), None);
 }
 
 /// A certificate for this machine.

@@ -156,7 +156,7 @@ fn files_have_the_filters_of_their_pages() {
     for route in program.split(".route(\"").skip(1) {
         let route = route.split('"').next().unwrap();
         let is_asked = FILTERED.iter().any(|(path, _)| path.split('?').next() == Some(route));
-        assert!(!route.ends_with(".csv") || is_asked, "{route}");
+        assert!(!route.contains(".csv") || is_asked, "{route}");
     }
     let page = browse(&routes, "/runs?q=r-2&sort=roi&dir=desc");
     assert!(page.text().contains("href=\"/runs.csv?q=r-2&amp;sort=roi&amp;dir=desc\""));
