@@ -21,6 +21,7 @@
             if (place) place.textContent = text;
         };
         put("calls", number.format(state.calls));
+        put("beside", state.beside ? `and ${number.format(state.beside)} beside` : "");
         put("failures", number.format(state.failures));
         put("speed", state.speed === null ? "–" : number.format(Math.round(state.speed)));
         put("at", state.at);
@@ -48,9 +49,15 @@
     // disturbed: the focus stays on what it is on, and while that cannot be, the page stays.
     async function refresh() {
         if (edited) return;
-        const answer = await fetch(location.href, { headers: { accept: "text/html" } });
-        if (!answer.ok) return;
-        const fresh = new DOMParser().parseFromString(await answer.text(), "text/html").getElementById("main");
+        let text = null;
+        try {
+            const answer = await fetch(location.href, { headers: { accept: "text/html" } });
+            if (answer.ok) text = await answer.text();
+        } catch {
+            // Nobody answers any more; the page stays, and the line above it says so.
+        }
+        if (text === null) return;
+        const fresh = new DOMParser().parseFromString(text, "text/html").getElementById("main");
         const main = document.getElementById("main");
         if (!fresh) return;
         const busy = document.activeElement;
@@ -64,7 +71,7 @@
         main.replaceChildren(...fresh.childNodes);
         if (again) again.focus({ preventScroll: true });
         ready();
-        if (last) show(last);
+        if (last && !lost) show(last);
     }
 
     // Only what somebody who does not look at the page wants to hear.
@@ -73,7 +80,10 @@
         if (place) place.textContent = text;
     }
 
+    const nothing = { run: null };
     let last = null;
+    // Nobody answers any more.
+    let lost = false;
     let source = null;
     // There is something new that was not shown yet.
     let late = false;
@@ -82,6 +92,22 @@
 
     function follow() {
         source = new EventSource("/events");
+        // The browser tries again by itself: whoever comes back is followed again, from the state that
+        // comes first.
+        source.addEventListener("error", () => {
+            if (lost) return;
+            lost = true;
+            show(nothing);
+            const line = document.getElementById("live");
+            line.textContent = "no longer connected: this is what was seen last";
+            say("The dashboard does not answer any more.");
+        });
+        source.addEventListener("open", () => {
+            if (!lost) return;
+            lost = false;
+            say("The dashboard answers again.");
+            refresh();
+        });
         source.addEventListener("state", (event) => {
             const state = JSON.parse(event.data);
             const before = last;
@@ -115,6 +141,6 @@
         // A page that is left may be kept for the way back: it must not keep its connection, as
         // browsers have few for one server.
         addEventListener("pagehide", () => source.close());
-        addEventListener("pageshow", (event) => { if (event.persisted) follow(); });
+        addEventListener("pageshow", (event) => { if (event.persisted) { lost = false; follow(); } });
     }
 })();

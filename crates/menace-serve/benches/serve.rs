@@ -1,8 +1,9 @@
 //! How quickly a large store is shown: `cargo xtask bench serve [RUNS]`.
 //!
-//! A hundred calls in every run; 100,000 runs without another number. The data is made once and kept
-//! below the target directory. The server runs in a process of its own, so that its memory is its own;
-//! every address is asked for over a connection, once after the start and then twenty times more. Whoever
+//! A hundred calls in every run; 100,000 runs without another number. The last one is large: 5,000 sections
+//! under twelve scenarios. The data is made once and kept below the target directory. The server runs in a process of its own, so that its memory is its own;
+//! every address is asked for over a connection, once after the start and then twenty times more, and then by four
+//! clients at once. Whoever
 //! is later than wanted, takes more memory or writes more than that, makes this fail: the first request counts.
 
 #![expect(clippy::print_stdout, reason = "a benchmark prints its results")]
@@ -15,25 +16,24 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use menace_loop::report::{
-    CoverageReport, FailureReport, ModuleRow, RunReport, ScenarioReport, VERSION,
-};
-use menace_model::{
-    Call, Failure, FailureId, Frame, How, Intent, ModuleRef, Outcome, Place, Raised, SectionId,
-    Stage, Target, Value, Verdict, WeaknessKind,
-};
+use menace_model::Failure;
 use menace_serve::{Access, Address, Dashboard, Library, Server};
-use menace_store::{
-    CallRecord, Cell, CellKey, NewRun, RunEnd, RunId, RunStatus, SectionRecord, Store,
-    SynergyHistory,
-};
+use menace_store::{Metrics, Store, SynergyHistory};
 use rusqlite::Connection;
+
+#[path = "../tests/large/mod.rs"]
+mod large;
+
+use large::{URL, failure, summary};
 
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 
-const URL: &str = "sqlite:///menace.db";
 const SERVE: &str = "--menace-serve";
 const ROUNDS: usize = 20;
+/// Who ask at the same time, each for every address.
+const CLIENTS: usize = 4;
+/// Modules of the last run, of ten sections each.
+const MODULES: u32 = 500;
 const MEMORY_MB: u64 = 300;
 const REPORT_BYTES: usize = 5_000_000;
 
@@ -48,14 +48,16 @@ const ADDRESSES: &[(&str, &str, u64)] = &[
     ("runs, a search", "runs?q=0042", 500),
     ("runs compared", "compare?a=r-00000001&b=r-00000002", 500),
     ("modules", "modules?sort=roi&dir=desc", 500),
-    ("a module", "module?path=shop/module_1.py", 500),
-    ("a section with its calls", "section?id=shop/module_1.py::function_3", 500),
+    ("a module", "module?path=shop/large_1.py", 500),
+    ("a section with its calls", "section?id=shop/large_1.py::function_13", 500),
+    ("a module of an old run", "module?path=shop/module_1.py&run=r-00000500", 500),
     ("failures", "failures", 500),
     ("failures, gone ones too, by section", "failures?gone=1&sort=section&dir=asc&page=300", 500),
     ("failures, searched in vain", "failures?gone=1&q=nothing+has+this", 500),
     ("failures of one run", "failures?run=r-00000500", 500),
     ("a failure", "failures/f0000000007", 500),
     ("scenarios", "scenarios", 500),
+    ("scenarios of an old run", "scenarios?run=r-00000500", 500),
     ("forecasts", "forecasts", 500),
     ("forecasts of a metric", "forecasts?metric=reliability", 500),
     ("synergy", "synergy", 500),
@@ -128,6 +130,7 @@ fn pages(home: &Path) -> Result<Vec<String>> {
             beyond.push(format!("{name} ({worst:.0} ms of {most})"));
         }
     }
+    beyond.extend(at_once(&url)?);
     let status = fs::read_to_string(format!("/proc/{}/status", server.id()))?;
     let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap_or_default();
     let peak: u64 = peak.trim().trim_end_matches(" kB").trim().parse()?;
@@ -138,6 +141,50 @@ fn pages(home: &Path) -> Result<Vec<String>> {
     }
     drop(server.stdin.take());
     server.wait()?;
+    Ok(beyond)
+}
+
+/// What is beyond its limit when several ask for everything. They share the processors: an address may take as
+/// much longer as there are more clients than those.
+fn at_once(url: &str) -> Result<Vec<String>> {
+    type Times = std::result::Result<Vec<(usize, Duration)>, ureq::Error>;
+    let ask = |client: usize| -> Times {
+        let agent = ureq::Agent::new_with_defaults();
+        let mut times = Vec::new();
+        for at in 0..ADDRESSES.len() {
+            // Each begins elsewhere: otherwise all would ask for the same.
+            let place = (at + client * ADDRESSES.len() / CLIENTS) % ADDRESSES.len();
+            let started = Instant::now();
+            let address = format!("{url}{}", ADDRESSES[place].1);
+            let mut answer = agent.get(address).header("accept", "text/html").call()?;
+            answer.body_mut().with_config().limit(256 << 20).read_to_vec()?;
+            times.push((place, started.elapsed()));
+        }
+        Ok(times)
+    };
+    let mut worst = [Duration::ZERO; ADDRESSES.len()];
+    std::thread::scope(|scope| -> Result<()> {
+        let clients: Vec<_> = (0..CLIENTS).map(|client| scope.spawn(move || ask(client))).collect();
+        for client in clients {
+            for (place, time) in client.join().map_err(|_| "a client has panicked")?? {
+                worst[place] = worst[place].max(time);
+            }
+        }
+        Ok(())
+    })?;
+    let processors = std::thread::available_parallelism()?.get().min(CLIENTS);
+    println!("{CLIENTS} clients at once, on {processors} processors");
+    let mut beyond = Vec::new();
+    for ((name, _, most), worst) in ADDRESSES.iter().zip(worst) {
+        let (worst, most) =
+            (1000.0 * worst.as_secs_f64(), *most * CLIENTS as u64 / processors as u64);
+        if ["overview", "/metrics"].contains(name) || worst > 200.0 {
+            println!("{name:<44}{worst:>30.1}{most:>10}");
+        }
+        if worst > most as f64 {
+            beyond.push(format!("{name} for {CLIENTS} at once ({worst:.0} ms of {most})"));
+        }
+    }
     Ok(beyond)
 }
 
@@ -157,62 +204,13 @@ fn serve(home: &Path) -> Result<()> {
     Ok(())
 }
 
-/// A run of 20,000 calls, with its report; what is beyond its limit.
+/// The report of a run of 20,000 calls; what is beyond its limit.
 fn large_report() -> Result<Option<String>> {
     let home = tempfile::tempdir()?;
-    let failures: Vec<Failure> =
-        (0..400).map(|number| failure(&format!("f{number:010}"), number)).collect();
-    let (store, _) = Store::open(home.path(), URL)?;
-    let id = RunId("r-large".into());
-    let writer = store.start_run(&NewRun {
-        id: id.clone(),
-        seed: 1,
-        repository: "/repository".into(),
-        started_ms: 1,
-        settings: serde_json::json!({}),
-    })?;
-    for number in 0..500 {
-        let section =
-            SectionId::new(&format!("shop/module_{}.py", number / 10), &format!("f{number}"));
-        for scenario in ["normal", "hostile_input", "flaky_network", "slow_disk"] {
-            let key = CellKey { cycle: 0, section: section.clone(), scenario: scenario.into() };
-            for call in 0..10 {
-                let outcome = Outcome::of(Verdict::Returned, Stage::Call);
-                writer.call(CallRecord::of(key.clone(), call, Intent::Valid, &outcome))?;
-            }
-            writer.cell(Cell {
-                key,
-                severity: None,
-                calls: Some(10),
-                verdicts: BTreeMap::from([(Verdict::Returned, 10)]),
-                roi: Some(f64::from(number % 100) / 100.0),
-                metrics: BTreeMap::new(),
-            })?;
-        }
-        writer.section(SectionRecord {
-            cycle: 0,
-            section,
-            signature: None,
-            roi: Some(0.5),
-            raroi: Some(0.5),
-            metrics: BTreeMap::new(),
-            unreachable: None,
-        })?;
-    }
-    for failure in &failures {
-        writer.failure(failure, 2, 1)?;
-    }
-    let mut summary = summary("r-large", &failures);
-    summary.calls = 20_000;
-    writer.finish(RunEnd {
-        status: RunStatus::Finished,
-        finished_ms: 3,
-        cycles: 1,
-        summary: serde_json::to_value(summary)?,
-    })?;
-    let library = Library::new(menace_serve::Place::below(home.path(), URL));
+    let graph = large::make(home.path())?;
+    let library = Library::new(menace_serve::Place::below(&home.path().join("data"), URL));
     let started = Instant::now();
-    let page = menace_serve::report(&library, None, None)?;
+    let page = menace_serve::report(&library, None, Some(&graph))?;
     println!(
         "\nreport of 20,000 calls with 400 failures: {:.2} MB (at most 5), made in {:.0} ms",
         page.len() as f64 / 1e6,
@@ -239,12 +237,14 @@ fn generate(home: &Path, runs: u64) -> Result<()> {
     // The facts of runs come from their summaries, as they do when runs end.
     let failures: Vec<Failure> =
         (0..3).map(|number| failure(&format!("f{number}"), number)).collect();
-    let summary = serde_json::to_string(&summary("@ID@", &failures))?;
-    database.execute(
-        "UPDATE runs SET summary = replace(?1, '@ID@', id) WHERE summary IS NULL",
-        [summary],
-    )?;
+    let small = serde_json::to_string(&summary("@ID@", 5, &failures))?;
+    let last = i64::try_from(runs)?;
+    let sum_up = "UPDATE runs SET summary = replace(?1, '@ID@', id) WHERE key <> ?2";
+    database.execute(sum_up, (small, last))?;
+    let large = serde_json::to_string(&summary(&format!("r-{runs:08}"), MODULES, &failures))?;
+    database.execute("UPDATE runs SET summary = ?1 WHERE key = ?2", (large, last))?;
     drop(database);
+    measurements(home, runs)?;
     history(home, runs as usize)?;
     let (mut synergy, _) = SynergyHistory::open(&home.join("synergy_history.db"))?;
     let entries: Vec<_> = (0..runs)
@@ -258,6 +258,26 @@ fn generate(home: &Path, runs: u64) -> Result<()> {
         .collect();
     synergy.append(&entries)?;
     Ok(())
+}
+
+/// `metrics.db`: every metric of every run, those of modules and scenarios of the last thousand, and the
+/// gauges of others.
+fn measurements(home: &Path, runs: u64) -> Result<()> {
+    let path = home.join("metrics.db");
+    drop(Metrics::open(&path)?);
+    let database = Connection::open(&path)?;
+    database.pragma_update(None, "journal_mode", "OFF")?;
+    database.pragma_update(None, "synchronous", "OFF")?;
+    let names: Vec<&str> = menace_track::METRICS.iter().map(|metric| metric.name).collect();
+    let gauges = menace_serve::prometheus::DECLARED.iter();
+    let gauges =
+        gauges.filter(|gauge| gauge.origin == menace_serve::prometheus::Origin::Documented);
+    let gauges: Vec<&str> = gauges.map(|gauge| gauge.name).collect();
+    let sql = include_str!("serve/measure.sql")
+        .replace("{runs}", &runs.to_string())
+        .replace("@METRICS@", &serde_json::to_string(&names)?)
+        .replace("@GAUGES@", &serde_json::to_string(&gauges)?);
+    Ok(database.execute_batch(&format!("BEGIN; {sql} COMMIT;"))?)
 }
 
 /// As many cycles as runs, in a file that has all of them.
@@ -285,84 +305,4 @@ fn history(home: &Path, cycles: usize) -> Result<()> {
     });
     fs::write(home.join("roi_history.json"), serde_json::to_vec(&history)?)?;
     Ok(())
-}
-
-fn summary(id: &str, failures: &[Failure]) -> RunReport {
-    let metrics =
-        BTreeMap::from([("reliability".to_owned(), 0.75), ("risk_index".to_owned(), 0.2)]);
-    RunReport {
-        version: VERSION,
-        run_id: id.into(),
-        status: "finished".into(),
-        seed: 7,
-        elapsed_s: 50.0,
-        cycles: 1,
-        decided: None,
-        sections: 10,
-        calls: 100,
-        timing_calls: 0,
-        coverage: CoverageReport { called: 10, unreachable: 0, lines: 0.9 },
-        verdicts: BTreeMap::from([(Verdict::Returned, 80), (Verdict::Raised, 20)]),
-        roi: 0.5,
-        roi_delta: Some(0.01),
-        scenarios: ["normal", "hostile_input"]
-            .map(|name| ScenarioReport {
-                name: name.into(),
-                roi: 0.5,
-                roi_delta: None,
-                calls: 50,
-                metrics: metrics.clone(),
-            })
-            .into(),
-        modules: (0..5)
-            .map(|number| ModuleRow {
-                path: format!("shop/module_{number}.py"),
-                roi: 0.5,
-                roi_delta: Some(0.0),
-                raroi: 0.4,
-                metrics: metrics.clone(),
-                risk_flags: Vec::new(),
-                flagged: false,
-            })
-            .collect(),
-        failures: failures.iter().map(|failure| FailureReport::new(failure, 2, true)).collect(),
-        worst_scenario: Some("hostile_input".into()),
-        synergy: BTreeMap::from([("synergy_roi".to_owned(), 0.1)]),
-        discrepancies: Vec::new(),
-        not_importable: Vec::new(),
-        unreachable: Vec::new(),
-        not_covered: Vec::new(),
-        warnings: Vec::new(),
-    }
-}
-
-fn failure(id: &str, number: u32) -> Failure {
-    let path = format!("shop/module_{}.py", number % 50);
-    let module = ModuleRef { name: "shop.module".into(), path: Some(path.clone()) };
-    let target = Target { module, qualname: "f".into(), how: How::Function };
-    let mut outcome = Outcome::of(Verdict::Raised, Stage::Call);
-    let frame = |line| Frame { file: path.clone(), line, function: "f".into(), own: true };
-    outcome.exception = Some(Raised {
-        kind: "builtins.ValueError".into(),
-        message: "it is no number".into(),
-        bases: vec!["builtins.Exception".into()],
-        explicit: false,
-        frames: (1..=8).map(frame).collect(),
-        errno: None,
-        cause: None,
-        group: Vec::new(),
-        notes: Vec::new(),
-    });
-    Failure {
-        id: FailureId(id.into()),
-        section: SectionId::new(&path, &format!("f{number}")),
-        kind: WeaknessKind::Unhandled,
-        scenario: "normal".into(),
-        verdict: Verdict::Raised,
-        exception: Some("builtins.ValueError".into()),
-        message: "ValueError: it is no number".into(),
-        location: Place { file: path.clone(), line: 8 },
-        call: Call { args: vec![Value::from("x".repeat(500).as_str())], ..Call::new(target) },
-        outcome,
-    }
 }

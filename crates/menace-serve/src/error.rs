@@ -11,10 +11,13 @@ pub enum Error {
     Store(#[from] menace_store::Error),
     #[error("cannot read `{}`", path.display())]
     Read { path: PathBuf, source: io::Error },
-    #[error("`{}` is no history of runs ({why}); is it the right file?", path.display())]
+    #[error(
+        "`{}` is no history of runs ({why}): name a `roi_history.json`; `menace synergy dashboard \
+         --file` shows a synergy history", path.display()
+    )]
     NotAHistory { path: PathBuf, why: String },
     #[error(
-        "there is no synergy history `{}`; `menace run` makes one, `--history-file` names another",
+        "there is no synergy history `{}`: `menace run` makes one; name another file",
         path.display()
     )]
     NoSynergy { path: PathBuf },

@@ -16,6 +16,7 @@ use menace_store::{Entry, SynergyReader};
 
 use crate::error::{Error, Result};
 use crate::http::{Access, guarded, health};
+use crate::library::told;
 use crate::measured::Measured;
 use crate::prometheus::{CONTENT_TYPE, synergy};
 
@@ -60,17 +61,23 @@ impl SynergyExporter {
 
     /// The latest values; none while the history is empty.
     fn read(&self) -> Result<Entry> {
-        let Some((history, notice)) = SynergyReader::open(&self.path)? else {
-            return match self.path.try_exists() {
-                Ok(true) => Ok(Entry::new()),
-                _ => Err(Error::NoSynergy { path: self.path.clone() }),
-            };
-        };
-        if let Some(notice) = notice {
-            tracing::warn!("{notice}");
-        }
+        let Some(history) = opened(&self.path)? else { return Ok(Entry::new()) };
         Ok(history.last(1)?.0.pop().unwrap_or_default())
     }
+}
+
+/// Nothing while it is empty.
+fn opened(path: &Path) -> Result<Option<SynergyReader>> {
+    match SynergyReader::open(path)? {
+        Some(found) => Ok(Some(told(found))),
+        None if path.try_exists().unwrap_or_default() => Ok(None),
+        None => Err(Error::NoSynergy { path: path.to_owned() }),
+    }
+}
+
+/// Refuses what is not there, or is no synergy history.
+pub fn check_synergy(path: &Path) -> Result<()> {
+    opened(path).map(drop)
 }
 
 async fn metrics(State(exporter): State<Arc<SynergyExporter>>) -> Response {

@@ -88,6 +88,14 @@ impl Tail {
     }
 }
 
+impl Tail {
+    /// Without the last `count`.
+    fn until(&self, count: usize) -> Self {
+        let kept = self.values.len().saturating_sub(count);
+        Self { values: self.values[..kept].to_vec(), before: self.before }
+    }
+}
+
 impl<'de> Deserialize<'de> for Tail {
     /// Only the end becomes numbers: a list may have millions, and they take their time.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
@@ -176,6 +184,19 @@ impl History {
         metric.map_or(Some(&self.roi_history), |name| self.metrics_history.get(name))
     }
 
+    /// ROI and what its forecast needs, as they were before the last `cycles`.
+    pub(crate) fn before(&self, cycles: usize) -> Self {
+        let resources = self.resource_history.iter();
+        Self {
+            roi_history: self.roi_history.until(cycles),
+            resource_history: resources
+                .map(|(name, tail)| (name.clone(), tail.until(cycles)))
+                .collect(),
+            selection_began: self.selection_began.clone(),
+            ..Self::default()
+        }
+    }
+
     /// As `menace roi forecast` and `menace roi predict-metric` tell it.
     pub(crate) fn forecast(&self, metric: Option<&str>) -> Option<Forecast> {
         let began = Began::read(&self.selection_began).unwrap_or_default();
@@ -206,9 +227,17 @@ impl History {
         Tracker::new(known).forecast(outlook)
     }
 
-    /// Everything that forecasts were made of, in the order of the names.
-    pub(crate) fn predicted(&self) -> impl Iterator<Item = &String> {
-        self.predicted_metrics.keys()
+    /// Everything that was recorded or forecast, some of it twice.
+    pub(crate) fn named(&self) -> impl Iterator<Item = &String> {
+        self.metrics_history.keys().chain(self.predicted_metrics.keys())
+    }
+
+    /// Whether this is a metric: documented, recorded or forecast.
+    pub(crate) fn knows(&self, metric: &str) -> bool {
+        let has = |lists: &BTreeMap<String, Tail>| lists.contains_key(metric);
+        menace_track::metric(metric).is_some()
+            || has(&self.metrics_history)
+            || has(&self.predicted_metrics)
     }
 }
 
@@ -222,6 +251,19 @@ impl Pairs {
             .fold((0.0, 0u32), |(sum, count), error| (sum + error, count + 1));
         (count > 0).then(|| sum / f64::from(count))
     }
+}
+
+/// Refuses a file that is no history: a name that was mistaken shows at once.
+pub fn check_history(path: &Path) -> Result<()> {
+    let not = |why: String| Error::NotAHistory { path: path.to_owned(), why };
+    let bytes = fs::read(path).map_err(|source| Error::Read { path: path.to_owned(), source })?;
+    let parts: BTreeMap<String, &RawValue> =
+        serde_json::from_slice(&bytes).map_err(|error| not(error.to_string()))?;
+    if !parts.is_empty() && !parts.contains_key("roi_history") && !parts.contains_key("roi_deltas")
+    {
+        return Err(not("it has no `roi_history`".to_owned()));
+    }
+    History::read(path).map(drop)
 }
 
 type Stamp = (SystemTime, u64);
@@ -400,7 +442,9 @@ mod tests {
         assert_eq!(shelf.history().unwrap().roi_history.last(), Some(0.25));
         fs::write(&path, r#"{"roi_history": [0.5, 0.25, 0.125, 0.0625]}"#).unwrap();
         assert_eq!(shelf.history().unwrap().roi_history.values.len(), 4);
+        check_history(&path).unwrap();
         fs::write(&path, "{").unwrap();
+        check_history(&path).unwrap_err();
         shelf.history().unwrap_err();
         assert_eq!(fs::read_to_string(&path).unwrap(), "{");
     }

@@ -35,7 +35,8 @@ mod view;
 
 pub use axum::Router;
 pub use error::{Error, Result};
-pub use exporter::SynergyExporter;
+pub use exporter::{SynergyExporter, check_synergy};
+pub use history::check_history;
 pub use http::{Access, Dashboard, MetricsRoutes, Token, warm};
 pub use library::{Library, Place};
 pub use report::{Graph, Node, report};

@@ -6,16 +6,21 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use menace_store::{Notice, Numbers, Store, SynergyReader};
+use menace_store::{Notice, Numbers, RunId, Store, SynergyReader};
 use menace_track::stats::forecast::Forecast;
 
 use crate::error::{Error, Result};
 use crate::history::{History, Shelf};
 use crate::measured::Measured;
 use crate::opened::Opened;
+use crate::view::heat::{Heat, heat};
+use crate::view::run::Shown;
 
 /// Connections that wait for the next question. More may be open for a moment.
 const SPARE: usize = 8;
+
+/// Cycles whose heat is remembered.
+const HEATS: usize = 8;
 
 /// Where things are.
 #[derive(Debug, Clone)]
@@ -25,6 +30,8 @@ pub struct Place {
     pub database_url: String,
     /// `roi_history.json`, wherever it is.
     pub history: PathBuf,
+    /// `synergy_history.db`, wherever it is.
+    pub synergy: PathBuf,
 }
 
 impl Place {
@@ -34,6 +41,7 @@ impl Place {
             data_dir: data_dir.to_owned(),
             database_url: database_url.to_owned(),
             history: data_dir.join("roi_history.json"),
+            synergy: data_dir.join("synergy_history.db"),
         }
     }
 }
@@ -47,14 +55,24 @@ pub struct Library {
     shelf: Shelf,
     synergy: Opened<SynergyReader>,
     measured: Measured,
+    /// Cycles that were looked at last, the latest at the end: what is over does not change.
+    heats: Mutex<Vec<(RunId, u32, Heat)>>,
 }
 
 impl Library {
     pub fn new(place: Place) -> Self {
         let shelf = Shelf::new(place.history.clone());
-        let synergy = Opened::new(place.data_dir.join("synergy_history.db"));
+        let synergy = Opened::new(place.synergy.clone());
         let measured = Measured::new(place.data_dir.join("metrics.db"));
-        Self { place, root: Mutex::default(), spare: Mutex::default(), shelf, synergy, measured }
+        Self {
+            place,
+            root: Mutex::default(),
+            spare: Mutex::default(),
+            shelf,
+            synergy,
+            measured,
+            heats: Mutex::default(),
+        }
     }
 
     pub fn data_dir(&self) -> &Path {
@@ -95,6 +113,25 @@ impl Library {
             *root = Some(store);
         }
         root.as_ref().map(Store::reader).transpose().map_err(Error::from)
+    }
+
+    /// What scenarios made of modules in the last cycle of a run.
+    pub(crate) fn heat(&self, store: &Store, shown: &Shown) -> Result<Heat> {
+        let Some(cycle) = shown.cycle else { return Ok(Heat::default()) };
+        let run = &shown.run.id;
+        let mut heats = self.heats.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, _, known)) = heats.iter().find(|known| known.0 == *run && known.1 == cycle)
+        {
+            return Ok(known.clone());
+        }
+        drop(heats);
+        let made = heat(&store.heat(run, cycle)?);
+        heats = self.heats.lock().unwrap_or_else(PoisonError::into_inner);
+        if heats.len() == HEATS {
+            heats.remove(0);
+        }
+        heats.push((run.clone(), cycle, made.clone()));
+        Ok(made)
     }
 
     pub(crate) fn history(&self) -> Result<Arc<History>> {

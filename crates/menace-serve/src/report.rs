@@ -18,10 +18,12 @@ use crate::library::Library;
 use crate::page::{STYLE, render};
 use crate::story::{Story, tell};
 use crate::text::cut;
-use crate::view::heat::{Heat, heat};
+use crate::view::heat::Heat;
 use crate::view::metrics::{MetricTile, metric_tiles};
 use crate::view::paging::by_number;
-use crate::view::run::{Head, ModuleLine, Shown, Sums, Verdicts, roi_chart, weakest};
+use crate::view::run::{
+    Head, ModuleLine, Shown, Sums, Verdicts, roi_chart_of, settings_of, weakest,
+};
 use crate::view::svg;
 use crate::view::synergy::is_bounded;
 
@@ -58,6 +60,7 @@ struct Report {
     version: &'static str,
     head: Head,
     settings: Vec<(String, String)>,
+    scenarios: Vec<String>,
     sums: Option<Sums>,
     verdicts: Option<Verdicts>,
     heat: Heat,
@@ -113,13 +116,8 @@ struct Listed {
 /// Writes the report of a run, by its id or the beginning of it; of the last one that has results
 /// without.
 pub fn report(library: &Library, run: Option<&str>, graph: Option<&Graph>) -> Result<String> {
-    let roi = svg(&roi_chart(library, None)?.draw());
     let page = library.must(|store| {
         let shown = Shown::must(store, run)?;
-        let cells = match shown.cycle {
-            Some(cycle) => store.heat(&shown.run.id, cycle)?,
-            None => Vec::new(),
-        };
         let sections = by_worth(store, &shown)?;
         let failures = weakest_first(store, &shown, &sections)?;
         let (told, listed) = failures.split_at(failures.len().min(STORIES));
@@ -137,12 +135,13 @@ pub fn report(library: &Library, run: Option<&str>, graph: Option<&Graph>) -> Re
             made: moment(now_ms()),
             version: env!("CARGO_PKG_VERSION"),
             head: Head::of(&shown.run),
-            settings: settings_of(&shown.run.settings),
+            settings: settings_of(&shown.run.settings, false),
+            scenarios: sums.map(scenarios_of).unwrap_or_default(),
             sums: sums.map(Sums::of),
             verdicts: sums.map(|report| {
                 Verdicts::of(|verdict| report.verdicts.get(&verdict).copied().unwrap_or_default())
             }),
-            heat: heat(&cells),
+            heat: library.heat(store, &shown)?,
             modules: weakest(store, &shown, MODULES)?,
             module_count: sums.map_or(0, |report| report.modules.len()),
             sections: weakest_sections(sections, &failures, told),
@@ -150,7 +149,7 @@ pub fn report(library: &Library, run: Option<&str>, graph: Option<&Graph>) -> Re
             story_count: told.len(),
             listed: listed.iter().take(LISTED).map(line).collect(),
             failure_count: failures.len(),
-            roi,
+            roi: svg(&roi_chart_of(library, &shown.run)?.draw()),
             metrics: metric_tiles(library, &shown.run)?,
             synergy: sums
                 .filter(|report| !report.synergy.is_empty())
@@ -172,6 +171,10 @@ pub fn report(library: &Library, run: Option<&str>, graph: Option<&Graph>) -> Re
 fn synergy_of(report: &RunReport, bounded: bool) -> Vec<(String, f64)> {
     let values = report.synergy.iter().filter(|(name, _)| is_bounded(name) == bounded);
     values.map(|(name, value)| (name.clone(), *value)).collect()
+}
+
+fn scenarios_of(report: &RunReport) -> Vec<String> {
+    report.scenarios.iter().map(|scenario| scenario.name.clone()).collect()
 }
 
 #[derive(Default)]
@@ -285,15 +288,4 @@ fn line(known: &KnownFailure) -> Listed {
         count: known.count_in_run.unwrap_or(known.count),
         is_told: false,
     }
-}
-
-fn settings_of(settings: &serde_json::Value) -> Vec<(String, String)> {
-    let Some(settings) = settings.as_object() else { return Vec::new() };
-    let told = |value: &serde_json::Value| match value {
-        serde_json::Value::String(text) => text.clone(),
-        other => other.to_string(),
-    };
-    // What has parts is for programs.
-    let simple = settings.iter().filter(|(_, value)| !value.is_object());
-    simple.map(|(name, value)| (name.clone(), cut(&told(value), 300))).collect()
 }

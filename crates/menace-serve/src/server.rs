@@ -2,7 +2,7 @@
 //!
 //! What is answered belongs to `http`. Invariants: nobody listens beyond this machine without a
 //! token; a client that is slow, silent or does not read loses its connection; dropping a [`Server`]
-//! closes its port.
+//! closes its port, and whoever listens to events hears the last of them before.
 
 use std::net::{IpAddr, SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use axum::Router;
+use axum::{Extension, Router};
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
@@ -29,6 +29,20 @@ use crate::reading::Reading;
 const HEAD_BYTES: usize = 16 << 10;
 /// Threads that ask the store; more would only wait for the disk.
 const ASKING: usize = 8;
+/// For answers that are being given when the end comes.
+const FAREWELL: Duration = Duration::from_secs(1);
+
+/// Says when the server ends: answers without an end hear of it.
+#[derive(Debug, Clone)]
+pub(crate) struct Ending(watch::Receiver<bool>);
+
+impl Ending {
+    /// Comes back when the server ends.
+    pub(crate) async fn come(&mut self) {
+        // A sender that is gone has ended, too.
+        let _ = self.0.wait_for(|stop| *stop).await;
+    }
+}
 
 /// What clients may take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -139,7 +153,6 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // Whoever waits for events would wait for ever: connections are closed, not drained.
         let _ = self.stop.send(true);
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
@@ -158,9 +171,16 @@ async fn accept(
         Ok(listener) => listener,
         Err(error) => return tracing::error!(%error, "cannot listen"),
     };
+    let routes = routes.layer(Extension(Ending(stopped.clone())));
     let places = Arc::new(Semaphore::new(limits.connections));
     loop {
-        let Ok(place) = Arc::clone(&places).acquire_owned().await else { return };
+        let place = {
+            let stop = pin!(stopped.wait_for(|stop| *stop));
+            match first(pin!(Arc::clone(&places).acquire_owned()), stop).await {
+                Some(Ok(place)) => place,
+                _ => break,
+            }
+        };
         let stream = {
             let stop = pin!(stopped.wait_for(|stop| *stop));
             let next = pin!(listener.accept());
@@ -172,7 +192,7 @@ async fn accept(
                     tokio::time::sleep(Duration::from_millis(50)).await;
                     continue;
                 }
-                None => return,
+                None => break,
             }
         };
         let (routes, tls, stopped) = (routes.clone(), tls.clone(), stopped.clone());
@@ -183,6 +203,10 @@ async fn accept(
             }
         });
     }
+    // Nobody new is let in; those who have a place give it back, or lose it.
+    drop(listener);
+    let all = u32::try_from(limits.connections).unwrap_or(u32::MAX);
+    let _ = tokio::time::timeout(FAREWELL, places.acquire_many(all)).await;
 }
 
 /// What `next` gives, unless `stop` comes first.
@@ -230,11 +254,13 @@ async fn answer(
         .header_read_timeout(limits.head)
         .max_buf_size(HEAD_BYTES)
         .serve_connection(TokioIo::new(stream), service);
-    let (answering, stop) = (pin!(answering), pin!(stopped.wait_for(|stop| *stop)));
-    match first(answering, stop).await {
-        Some(result) => Ok(result?),
-        None => Ok(()),
+    let (mut answering, stop) = (pin!(answering), pin!(stopped.wait_for(|stop| *stop)));
+    if let Some(result) = first(answering.as_mut(), stop).await {
+        return Ok(result?);
     }
+    // What is being answered is answered; then it is over.
+    answering.as_mut().graceful_shutdown();
+    Ok(answering.await?)
 }
 
 fn acceptor(tls: &Tls) -> Result<TlsAcceptor> {

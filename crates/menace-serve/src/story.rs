@@ -34,6 +34,8 @@ pub(crate) struct Story {
     pub verdict: String,
     pub input: String,
     pub shrunk: Option<String>,
+    /// What that one still needs, where it is less than what the call had.
+    pub shrunk_trouble: Option<Vec<String>>,
     pub trouble: Vec<String>,
     pub seed: String,
     pub count: u64,
@@ -87,6 +89,11 @@ pub(crate) fn tell(known: &KnownFailure, repository: &Path) -> Story {
         verdict: verdict.as_str().to_owned(),
         input: cut(&python(call), INPUT),
         shrunk: known.shrunk.as_ref().map(|call| cut(&python(call), INPUT)),
+        shrunk_trouble: known
+            .shrunk
+            .as_ref()
+            .filter(|small| small.conditions != call.conditions)
+            .map(|small| trouble(&small.conditions)),
         trouble: trouble(&call.conditions),
         seed: call.seed.to_string(),
         count: known.count_in_run.unwrap_or(known.count),

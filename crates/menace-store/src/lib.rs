@@ -25,7 +25,7 @@ pub use flags::Flags;
 pub use metrics::{Measurement, Metrics};
 pub use notice::Notice;
 pub use read::{
-    CallFilter, CallOrder, FailureFilter, FailureLine, FailureOrder, HeatCell, HistoryPoint,
+    BESIDE, CallFilter, CallOrder, FailureFilter, FailureLine, FailureOrder, HeatSum, HistoryPoint,
     LiveRun, Page, RunLine, RunOrder, StoreTotals,
 };
 pub use record::{

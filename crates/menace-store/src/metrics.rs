@@ -76,22 +76,56 @@ impl Metrics {
         self.ask(include_str!("../sql/metrics/by_name.sql"), params![name, limit])
     }
 
+    /// Of the last `limit` values under a name, the latest of each thing that has it.
+    pub fn latest(&self, name: &str, limit: u32) -> Result<Vec<Measurement>> {
+        self.ask(include_str!("../sql/metrics/latest.sql"), params![name, limit])
+    }
+
     /// How a metric of whole runs came to what it was at the end of this one, oldest first: at most
-    /// `limit` values, the last of them the run's. None when the run has none; `since_ms` is when it
-    /// began.
+    /// `limit` values, the last of them the run's. None when the run has none; it lasted from one of these
+    /// moments to the other.
     pub fn way_to(
         &self,
         name: &str,
         run: &RunId,
-        since_ms: i64,
+        (since_ms, until_ms): (i64, i64),
         limit: u32,
     ) -> Result<Vec<Measurement>> {
         let sql = include_str!("../sql/metrics/of_run.sql");
-        let mut values = self.ask(sql, params![name, run.0, since_ms, limit])?;
+        let mut values = self.ask(sql, params![name, run.0, since_ms, limit, until_ms])?;
         // Another run may have measured in the same moment.
         let own = values.iter().rposition(|value| value.run == *run).map_or(0, |last| last + 1);
         values.truncate(own);
         Ok(values)
+    }
+
+    /// What was measured of a run under this name, for everything that has it, oldest first; between
+    /// these moments, the run's first and last.
+    pub fn in_run(
+        &self,
+        name: &str,
+        run: &RunId,
+        (since_ms, until_ms): (i64, i64),
+    ) -> Result<Vec<Measurement>> {
+        let sql = include_str!("../sql/metrics/in_run.sql");
+        self.ask(sql, params![name, run.0, since_ms, until_ms])
+    }
+
+    /// How many cycles came after the last one of a run that measured this for whole runs; after its
+    /// beginning, where it has none.
+    pub fn cycles_after(
+        &self,
+        name: &str,
+        run: &RunId,
+        (since_ms, until_ms): (i64, i64),
+    ) -> Result<u64> {
+        let sql = include_str!("../sql/metrics/after_run.sql");
+        let count = self.connection.prepare_cached(sql).and_then(|mut statement| {
+            let which = params![name, run.0, since_ms, until_ms];
+            statement.query_row(which, |row| row.get::<_, i64>(0))
+        });
+        let count = count.map_err(|source| Error::of(&self.path, source))?;
+        Ok(count.max(0).cast_unsigned())
     }
 
     fn ask(&self, sql: &str, values: impl rusqlite::Params) -> Result<Vec<Measurement>> {

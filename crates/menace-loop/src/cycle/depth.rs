@@ -104,8 +104,9 @@ struct Hearing<'h> {
 
 impl Witness for Hearing<'_> {
     fn ended(&mut self, made: Made<'_>) {
-        let Made { section, number, call, outcome, .. } = made;
-        self.watch.called(Called { section, scenario: None, number, call, outcome });
+        let Made { section, number, is_timing, call, outcome } = made;
+        let counts = !is_timing;
+        self.watch.called(Called { section, scenario: None, number, counts, call, outcome });
     }
 
     fn made(&mut self, made: Made<'_>) {

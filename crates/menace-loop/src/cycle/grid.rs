@@ -394,7 +394,8 @@ impl<'a> Grid<'a, '_> {
             let Asked { subject, scenario, number, call, .. } = &asked[position];
             let section = &self.plan.subjects[*subject].section.id;
             let scenario = Some(labels[*scenario].as_str());
-            watch.called(Called { section, scenario, number: *number, call, outcome });
+            let number = *number;
+            watch.called(Called { section, scenario, number, counts: true, call, outcome });
         })
     }
 

@@ -102,7 +102,7 @@ fn import(
     let jobs = imports.iter().map(|one| crate::calls::job(&one.spec, one.call.clone()));
     let outcomes = caller.make(jobs.collect(), |position, outcome| {
         let Import { section, call, .. } = &imports[position];
-        watch.called(Called { section, scenario, number: 0, call, outcome });
+        watch.called(Called { section, scenario, number: 0, counts: true, call, outcome });
     })?;
     Ok(outcomes.into_iter().collect())
 }

@@ -100,7 +100,8 @@ impl Suspects {
         let outcomes = grid.caller.make(jobs.collect(), |position, outcome| {
             let section = &grid.plan.subjects[waiting[position].1.subject].section.id;
             let call = &calls[position];
-            watch.called(Called { section, scenario: None, number: position, call, outcome });
+            let (scenario, number, counts) = (None, position, false);
+            watch.called(Called { section, scenario, number, counts, call, outcome });
         })?;
         let mut failures = Vec::new();
         let looked_at = waiting.into_iter().zip(calls).zip(outcomes).enumerate();

@@ -101,7 +101,8 @@ impl Grid<'_, '_> {
         let jobs = samples.iter().map(|one| self.job(one.subject, scenario, one.call.clone()));
         let outcomes = self.caller.make(jobs.collect(), |number, outcome| {
             let (section, call) = (section(&samples[number]), &samples[number].call);
-            watch.called(Called { section, scenario: None, number, call, outcome });
+            let (scenario, counts) = (None, false);
+            watch.called(Called { section, scenario, number, counts, call, outcome });
         })?;
         let is_peace = self.plan.scenarios[scenario].is_baseline;
         let made = samples.into_iter().zip(outcomes).filter_map(|(sample, outcome)| {
@@ -119,8 +120,9 @@ impl Grid<'_, '_> {
         let job = self.job(first.subject, scenario, call.clone());
         let job = Job { spec: WarmSpec { module: None, ..job.spec }, ..job };
         let outcomes = self.caller.make(vec![job], |_, outcome| {
-            let section = section(first);
-            watch.called(Called { section, scenario: None, number: 0, call: &call, outcome });
+            let (section, call) = (section(first), &call);
+            let (scenario, number, counts) = (None, 0, false);
+            watch.called(Called { section, scenario, number, counts, call, outcome });
         })?;
         let Some(Some(whole)) = outcomes.into_iter().next() else { return Ok(None) };
         let mut part = Part { scenario, combined: Tally::default(), alone: BTreeMap::new() };

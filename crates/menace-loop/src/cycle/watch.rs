@@ -37,6 +37,8 @@ pub struct Called<'a> {
     pub scenario: Option<&'a str>,
     /// Which call of its cell, or of its section in depth, counted from 0.
     pub number: usize,
+    /// Whether it is one of the calls of the run; others confirm, compare or measure time beside them.
+    pub counts: bool,
     pub call: &'a Call,
     pub outcome: &'a Outcome,
 }

@@ -32,7 +32,7 @@ pub fn repro(
     backend: &dyn Backend,
     analysis: &Analysis,
 ) -> Result<Repro, SandboxError> {
-    let trials = match Trials::new(failure, backend, analysis, 1, Cancel::default()) {
+    let trials = match Trials::new(failure, backend, analysis, 1, Cancel::default(), None) {
         Ok(trials) => trials,
         Err(FailureError::Vanished { why, .. }) => return Ok(Repro::Vanished { why }),
         Err(FailureError::Sandbox(error)) => return Err(error),

@@ -1,5 +1,7 @@
 //! Makes the call of a failure as small as possible.
 
+use std::time::Instant;
+
 use menace_model::{Failure, WeaknessKind};
 use menace_sandbox::{Backend, Cancel};
 use menace_scenario::shrink::Shrinker;
@@ -15,6 +17,8 @@ pub struct Shrinking {
     pub budget: usize,
     pub workers: usize,
     pub cancel: Cancel,
+    /// Whoever is late gets [`FailureError`] for what was cut off; none for no end.
+    pub deadline: Option<Instant>,
 }
 
 /// A failure after shrinking.
@@ -26,6 +30,8 @@ pub struct Shrunk {
     pub tried: usize,
     /// How often it got smaller.
     pub steps: usize,
+    /// Nothing smaller shows it, and that was tried.
+    pub is_smallest: bool,
     /// What is to be known about the result: why it is not smaller.
     pub note: Option<String>,
 }
@@ -41,6 +47,7 @@ pub fn shrink(
         failure: failure.clone(),
         tried,
         steps: 0,
+        is_smallest: false,
         note: Some(note.to_owned()),
     };
     match failure.kind {
@@ -53,8 +60,8 @@ pub fn shrink(
         WeaknessKind::Import => return Ok(unchanged(0, "an import has no input")),
         _ => {}
     }
-    let (workers, cancel) = (shrinking.workers, shrinking.cancel.clone());
-    let trials = Trials::new(failure, backend, analysis, workers, cancel)?;
+    let Shrinking { workers, cancel, deadline, .. } = shrinking.clone();
+    let trials = Trials::new(failure, backend, analysis, workers, cancel, deadline)?;
     let first = trials.run(&[trials.call()])?;
     if !first.iter().any(|trial| trials.shows(trial)) {
         return Ok(unchanged(1, "the call does not show the failure any more"));
@@ -94,5 +101,6 @@ pub fn shrink(
             failure.message = weakness.evidence;
         }
     }
-    Ok(Shrunk { failure, tried, steps: shrinker.steps(), note })
+    let (steps, is_smallest) = (shrinker.steps(), shrinker.is_minimal());
+    Ok(Shrunk { failure, tried, steps, is_smallest, note })
 }

@@ -3,6 +3,8 @@
 //! Some weaknesses show in more than one call: runs at once are compared with a run alone, files
 //! after a fault with those without, time with that of other sizes.
 
+use std::time::Instant;
+
 use menace_model::{
     Call, Conditions, Failure, How, Intent, Outcome, Param, ParamKind, Section, Stage, Target,
     Verdict, WeaknessKind,
@@ -48,6 +50,7 @@ impl<'a> Trials<'a> {
         analysis: &'a Analysis,
         workers: usize,
         cancel: Cancel,
+        deadline: Option<Instant>,
     ) -> Result<Self, FailureError> {
         let vanished =
             |why: String| FailureError::Vanished { section: failure.section.to_string(), why };
@@ -71,7 +74,7 @@ impl<'a> Trials<'a> {
             spec.module = None;
         }
         Ok(Self {
-            caller: Caller::new(backend, workers, cancel, None),
+            caller: Caller::new(backend, workers, cancel, deadline),
             spec,
             names: section.params.iter().map(|param| param.name.clone()).collect(),
             section,

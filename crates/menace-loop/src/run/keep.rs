@@ -208,6 +208,9 @@ impl Keep {
         for (path, scored) in &worth.report.modules {
             add("", path, &scored.metrics);
         }
+        for (name, synergy) in &worth.report.scenario_synergy {
+            add(name, "", &synergy.metrics);
+        }
         if let Some(synergy) = &worth.report.synergy {
             add("", "", &synergy.metrics);
             self.synergy.append(&[numbers(&synergy.metrics)])?;

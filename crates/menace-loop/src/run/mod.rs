@@ -79,6 +79,8 @@ pub struct Run<'a> {
     pub wanted: &'a dyn Wanted,
     /// The same in words; empty for everything. Cycles over other sections do not compare.
     pub selection: String,
+    /// Who runs the calls, for people: `CPython 3.12.4`.
+    pub python: String,
     pub seed: Seed,
     pub cycles: u32,
     pub calls_per_cell: usize,
@@ -285,6 +287,9 @@ fn settings_of(run: &Run<'_>) -> serde_json::Value {
         "profile": run.yardstick.profile.name(),
         "roi_profile": run.yardstick.profile.written(),
         "cycles": run.cycles,
+        "selection": if run.selection.is_empty() { "everything" } else { &run.selection },
+        "python": run.python,
+        "isolation": run.backend.tier().as_str(),
     })
 }
 

@@ -8,13 +8,13 @@ use std::time::Instant;
 
 use menace_model::{Failure, FailureId, SectionId, Verdict};
 use menace_sandbox::Cancel;
-use menace_store::{CallRecord, CellKey, RunWriter};
+use menace_store::{BESIDE, CallRecord, CellKey, RunWriter};
 
 use super::now_ms;
 use crate::cycle::{Called, Stage, Watch};
 
-/// Calls that belong to no cell are filed under this name.
-pub(super) const DEPTH: &str = "depth";
+/// Calls in depth belong to no cell: they are filed under this name.
+const DEPTH: &str = "depth";
 /// More than a generation of calls, or a round of second looks, has.
 const REMEMBERED: usize = 16_384;
 
@@ -29,8 +29,17 @@ pub(super) struct Recorder<'r> {
     /// Written down already, once.
     known: BTreeSet<FailureId>,
     depth: u32,
-    /// Calls beside cells that were heard of last: as what, and how they are filed.
-    last: VecDeque<(SectionId, usize, u32)>,
+    /// Calls outside of cells that were heard of last.
+    last: VecDeque<Filed>,
+}
+
+/// How a call outside of cells is filed.
+struct Filed {
+    section: SectionId,
+    /// As it was heard of.
+    asked: usize,
+    scenario: &'static str,
+    number: u32,
 }
 
 impl<'r> Recorder<'r> {
@@ -54,6 +63,22 @@ impl<'r> Recorder<'r> {
         }
     }
 
+    /// Where a call outside of cells goes, under a number of its own.
+    fn file(
+        &mut self,
+        section: &SectionId,
+        asked: usize,
+        scenario: &'static str,
+    ) -> (&'static str, u32) {
+        self.depth += 1;
+        if self.last.len() == REMEMBERED {
+            self.last.pop_front();
+        }
+        let (section, number) = (section.clone(), self.depth);
+        self.last.push_back(Filed { section, asked, scenario, number });
+        (scenario, number)
+    }
+
     fn keep(&mut self, result: menace_store::Result<()>) {
         if let Err(error) = result
             && self.error.is_none()
@@ -72,22 +97,13 @@ impl Watch for Recorder<'_> {
     }
 
     fn called(&mut self, called: Called<'_>) {
-        let Called { section, scenario, number, call, outcome } = called;
-        let number = if scenario.is_some() {
-            number as u32
-        } else {
-            self.depth += 1;
-            if self.last.len() == REMEMBERED {
-                self.last.pop_front();
-            }
-            self.last.push_back((section.clone(), number, self.depth));
-            self.depth
+        let Called { section, scenario, number, counts, call, outcome } = called;
+        let (scenario, number) = match scenario {
+            Some(scenario) => (scenario, number as u32),
+            None => self.file(section, number, if counts { DEPTH } else { BESIDE }),
         };
-        let key = CellKey {
-            cycle: self.cycle,
-            section: section.clone(),
-            scenario: scenario.unwrap_or(DEPTH).to_owned(),
-        };
+        let (section, scenario) = (section.clone(), scenario.to_owned());
+        let key = CellKey { cycle: self.cycle, section, scenario };
         let record = CallRecord::of(key, number, call.intent, outcome);
         // Exceptions are many, and those that count are kept as failures.
         let is_rare = !matches!(
@@ -108,12 +124,10 @@ impl Watch for Recorder<'_> {
     }
 
     fn confirmed(&mut self, section: &SectionId, number: usize, failure: &FailureId) {
-        let is_it = |one: &&(SectionId, usize, u32)| one.0 == *section && one.1 == number;
-        let Some((_, _, filed)) = self.last.iter().rev().find(is_it) else { return };
-        let key =
-            CellKey { cycle: self.cycle, section: section.clone(), scenario: DEPTH.to_owned() };
-        let result = self.writer.shown(key, *filed, failure.clone());
-        self.keep(result);
+        let is_it = |one: &&Filed| one.section == *section && one.asked == number;
+        let Some(filed) = self.last.iter().rev().find(is_it) else { return };
+        let (scenario, number) = (filed.scenario, filed.number);
+        self.shown(section, scenario, number as usize, failure);
     }
 
     fn failed(&mut self, failure: &Failure) {

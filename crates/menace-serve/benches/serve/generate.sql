@@ -1,6 +1,7 @@
--- Many runs at once: `?1` runs of ten sections in five modules, two scenarios and a hundred calls each.
+-- Many runs at once: `{runs}` of them, of ten sections in five modules, two scenarios and a hundred calls each. The last
+-- one is large: 5,000 sections in 500 modules under twelve scenarios, with a call in each cell.
 -- Keys follow from numbers, so that nothing has to be looked up.
--- Parameters cannot reach into a batch: the program puts the number in place of `{runs}`.
+-- Parameters cannot reach into a batch: the program puts the number in.
 
 CREATE TEMP TABLE numbers (n INTEGER PRIMARY KEY);
 WITH RECURSIVE count (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM count WHERE n < {runs})
@@ -30,7 +31,7 @@ SELECT
 FROM numbers
 CROSS JOIN few AS section
 CROSS JOIN few AS scenario
-WHERE scenario.n < 2
+WHERE scenario.n < 2 AND numbers.n < {runs}
 ORDER BY 1;
 
 INSERT INTO calls (cell, number, intent, verdict, wall_us, cpu_us, memory_bytes, exception, message, file, line)
@@ -46,19 +47,51 @@ ORDER BY 1, 2;
 INSERT INTO sections (run, cycle, section, roi, raroi, metrics)
 SELECT numbers.n, 0, few.n + 1, 0.5, 0.4, '{"reliability":0.8,"risk_index":0.1}'
 FROM numbers CROSS JOIN few
+WHERE numbers.n < {runs}
 ORDER BY 1, 3;
 
 INSERT INTO modules (run, cycle, module, roi, raroi, metrics, flagged, risk_flags)
 SELECT numbers.n, 0, few.n + 11, 0.5 + (numbers.n % 100) / 1000.0, 0.4, '{"reliability":0.8,"risk_index":0.1}', 0, '[]'
 FROM numbers CROSS JOIN few
-WHERE few.n < 5
+WHERE few.n < 5 AND numbers.n < {runs}
 ORDER BY 1, 3;
 
 INSERT INTO scenarios (run, cycle, scenario, roi, metrics)
 SELECT numbers.n, 0, few.n + 16, 0.5, '{"reliability":0.8,"resilience":0.7,"safety_rating":1.0}'
 FROM numbers CROSS JOIN few
-WHERE few.n < 2
+WHERE few.n < 2 AND numbers.n < {runs}
 ORDER BY 1, 3;
+
+-- The last run.
+CREATE TEMP TABLE many (n INTEGER PRIMARY KEY);
+WITH RECURSIVE count (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM count WHERE n < 4999)
+INSERT INTO many SELECT n FROM count;
+
+INSERT INTO names (key, text) SELECT 100000 + n, 'shop/large_' || (n / 10) || '.py::function_' || n FROM many;
+INSERT INTO names (key, text) SELECT 200000 + n, 'shop/large_' || n || '.py' FROM many WHERE n < 500;
+INSERT INTO names (key, text) SELECT 300000 + n, 'scenario_' || n || ':high' FROM many WHERE n < 12;
+
+INSERT INTO cells (key, run, cycle, section, scenario, calls, verdicts, roi, metrics)
+SELECT
+    {runs} * 20 + section.n * 12 + scenario.n + 1, {runs}, 0, section.n + 100000, scenario.n + 300000, 8,
+    '{"returned":6,"refused":1,"raised":1}', 0.4 + 0.0001 * section.n,
+    '{"reliability":0.8,"resilience":0.75,"safety_rating":1.0,"risk_index":0.1,"throughput":1250.5}'
+FROM many AS section
+CROSS JOIN many AS scenario
+WHERE scenario.n < 12
+ORDER BY 1;
+
+INSERT INTO calls (cell, number, intent, verdict, wall_us, cpu_us, memory_bytes)
+SELECT key, 0, 18, 19, 900 + key % 500, 800, 4096 FROM cells WHERE run = {runs} ORDER BY 1;
+
+INSERT INTO sections (run, cycle, section, roi, raroi, metrics)
+SELECT {runs}, 0, n + 100000, 0.5, 0.4, '{"reliability":0.8,"risk_index":0.1}' FROM many;
+
+INSERT INTO modules (run, cycle, module, roi, raroi, metrics, flagged, risk_flags)
+SELECT {runs}, 0, n + 200000, 0.5, 0.4, '{"reliability":0.8,"risk_index":0.1}', 0, '[]' FROM many WHERE n < 500;
+
+INSERT INTO scenarios (run, cycle, scenario, roi, metrics)
+SELECT {runs}, 0, n + 300000, 0.5, '{"reliability":0.8,"resilience":0.7,"safety_rating":1.0}' FROM many WHERE n < 12;
 
 -- One failure for every five runs; each is seen in fifteen of them.
 INSERT INTO failures (

@@ -1,5 +1,6 @@
 //! Answers, and what becomes of errors.
 
+use axum::Extension;
 use axum::body::Body;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -41,7 +42,7 @@ pub(super) async fn answered(ask: impl FnOnce() -> Result<Response> + Send + 'st
         Ok(Err(error)) => failed(&error),
         Err(error) => {
             tracing::error!(%error, "an answer could not be made");
-            StatusCode::INTERNAL_SERVER_ERROR.into_response()
+            refused(StatusCode::INTERNAL_SERVER_ERROR, "an answer could not be made")
         }
     }
 }
@@ -71,13 +72,32 @@ fn chain(error: &dyn std::error::Error) -> String {
     told
 }
 
-/// An error as a page; programs read the status.
+/// What a response says went wrong, for whoever hands it to a program.
+#[derive(Debug, Clone)]
+struct Why(String);
+
+/// An error as a page; programs get it as [`for_programs`] has it.
 pub(super) fn told(status: StatusCode, title: &str, why: &str) -> Response {
     let view = minijinja::context! { title, why, nav => super::pages::nav("") };
-    match page::render("error.html", view) {
-        Ok(body) => (status, html(body)).into_response(),
-        Err(_) => (status, why.to_owned()).into_response(),
-    }
+    let response = match page::render("error.html", view) {
+        Ok(body) => html(body),
+        Err(_) => why.to_owned().into_response(),
+    };
+    (status, Extension(Why(why.to_owned())), response).into_response()
+}
+
+/// The same in few words, where there is no page.
+pub(super) fn refused(status: StatusCode, why: &str) -> Response {
+    (status, Extension(Why(why.to_owned())), format!("{why}\n")).into_response()
+}
+
+/// The error of a response as `{"error": …}`; whatever else it says stays.
+pub(super) fn for_programs(response: Response) -> Response {
+    let Some(Why(why)) = response.extensions().get().cloned() else { return response };
+    let (mut parts, _) = response.into_parts();
+    parts.headers.remove(header::CONTENT_LENGTH);
+    parts.headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    Response::from_parts(parts, Body::from(serde_json::json!({"error": why}).to_string()))
 }
 
 /// A browser asks, not a program.

@@ -233,13 +233,10 @@ pub(super) async fn forecasts(
     .await
 }
 
-/// A run.
-#[derive(Debug, Default, serde::Deserialize)]
-pub(super) struct OfRun {
-    run: Option<String>,
-}
-
-pub(super) async fn decisions(State(app): App, Query(asked): Query<OfRun>) -> Response {
+pub(super) async fn decisions(
+    State(app): App,
+    Query(asked): Query<view::decisions::Asked>,
+) -> Response {
     answered(move || {
         let shown = app.library.must(|store| Shown::must(store, asked.run.as_deref()))?;
         let mut csv = Csv::new(&[
@@ -254,7 +251,7 @@ pub(super) async fn decisions(State(app): App, Query(asked): Query<OfRun>) -> Re
             "p_value",
             "speaks_for_it",
         ]);
-        for decision in shown.decided().into_iter().flat_map(view::decisions::decisions) {
+        for decision in view::decisions::found(shown.decided(), &asked) {
             let head = [
                 decision.what,
                 word(&decision.verdict),
@@ -286,11 +283,14 @@ fn word(value: &impl serde::Serialize) -> String {
     word.and_then(|word| word.as_str().map(str::to_owned)).unwrap_or_default()
 }
 
-pub(super) async fn outlook(State(app): App, Query(asked): Query<OfRun>) -> Response {
+pub(super) async fn outlook(
+    State(app): App,
+    Query(asked): Query<view::decisions::Asked>,
+) -> Response {
     answered(move || {
         let shown = app.library.must(|store| Shown::must(store, asked.run.as_deref()))?;
         let mut csv = Csv::new(&["of", "what", "value", "note"]);
-        for row in shown.decided().into_iter().flat_map(view::decisions::outlook) {
+        for row in view::decisions::expected(shown.decided(), &asked) {
             csv.row([row.of, row.what, number(row.value), row.note]);
         }
         Ok(file("outlook", csv))
@@ -303,15 +303,25 @@ pub(super) async fn compare(
     Query(asked): Query<view::compare::Asked>,
 ) -> Response {
     answered(move || {
-        let mut csv = Csv::new(&["of", "name", "first", "second", "change"]);
+        let mut csv = Csv::new(&["of", "name", "first", "second", "change", "is"]);
         if let Comparison::Made(made) = view::compare::compare(&app.library, &asked)? {
-            let tables =
-                [("sum", made.sums), ("module", made.modules), ("scenario", made.scenarios)];
+            let tables = [
+                ("sum", made.sums),
+                ("module", made.modules),
+                ("scenario", made.scenarios),
+                ("metric", made.metrics),
+                ("synergy", made.synergy),
+            ];
             for (of, pairs) in tables {
                 for pair in pairs.into_iter().take(ROWS as usize) {
+                    let word = pair.word().to_owned();
                     let numbers = [pair.a, pair.b, pair.delta].map(number);
-                    csv.row([of.to_owned(), pair.name].into_iter().chain(numbers));
+                    csv.row([of.to_owned(), pair.name].into_iter().chain(numbers).chain([word]));
                 }
+            }
+            for one in made.settings {
+                let [a, b] = [one.a, one.b].map(Option::unwrap_or_default);
+                csv.row(["setting".into(), one.name, a, b, String::new(), String::new()]);
             }
         }
         Ok(file("compare", csv))
@@ -327,25 +337,66 @@ pub(super) async fn forecast_errors(
     answered(move || {
         let history = app.library.history()?;
         let (rows, _) = view::forecasts::rows(&history, &asked, &asked.here());
-        let mut csv = Csv::new(&["name", "predicted", "actual", "mean_error", "forecasts"]);
+        let mut csv =
+            Csv::new(&["name", "predicted", "actual", "mean_error", "forecasts", "latest"]);
         for row in rows {
             let numbers = [row.predicted, row.actual, row.error].map(number);
-            csv.row(std::iter::once(row.name).chain(numbers).chain([row.count.to_string()]));
+            let rest = [row.count.to_string(), number(row.latest)];
+            csv.row(std::iter::once(row.name).chain(numbers).chain(rest));
         }
         Ok(file("forecast_errors", csv))
     })
     .await
 }
 
-pub(super) async fn synergy(State(app): App) -> Response {
+/// The metrics of the page, in its order, each through all cycles.
+pub(super) async fn synergy(
+    State(app): App,
+    Query(asked): Query<view::synergy::Asked>,
+) -> Response {
     answered(move || {
+        let shown = view::synergy::synergy(&app.library, &asked)?;
+        let entries = app.library.synergy(ROWS)?;
         let mut csv = Csv::new(&["cycle", "metric", "value"]);
-        for (cycle, entry) in app.library.synergy(ROWS)?.into_iter().enumerate() {
-            for (metric, value) in entry {
-                csv.row([(cycle + 1).to_string(), metric, number(Some(value))]);
+        for row in shown.rows {
+            for (cycle, entry) in entries.iter().enumerate() {
+                if let Some(value) = entry.get(&row.name) {
+                    csv.row([(cycle + 1).to_string(), row.name.clone(), number(Some(*value))]);
+                }
             }
         }
         Ok(file("synergy", csv))
+    })
+    .await
+}
+
+pub(super) async fn weights(
+    State(app): App,
+    Query(asked): Query<view::synergy::Asked>,
+) -> Response {
+    answered(move || {
+        let mut csv = Csv::new(&["weight", "value"]);
+        for (name, weight) in view::synergy::weights(&app.library, &asked)?.0 {
+            csv.row([name, weight]);
+        }
+        Ok(file("weights", csv))
+    })
+    .await
+}
+
+pub(super) async fn settings(
+    State(app): App,
+    Query(asked): Query<view::settings::Asked>,
+) -> Response {
+    answered(move || {
+        let mut csv = Csv::new(&["group", "setting", "value", "from"]);
+        for group in view::settings::settings(&app.settings, &asked).groups {
+            for line in group.entries {
+                let value = line.value.unwrap_or_default();
+                csv.row([group.name.to_owned(), line.name.to_owned(), value, line.origin]);
+            }
+        }
+        Ok(file("settings", csv))
     })
     .await
 }

@@ -11,6 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
+use axum::Extension;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::sse::{Event, KeepAlive, Sse};
@@ -21,8 +22,10 @@ use serde::Serialize;
 use tokio::sync::{Semaphore, mpsc};
 
 use super::App;
+use super::answer::refused;
 use crate::error::Result;
 use crate::library::Library;
+use crate::server::Ending;
 
 /// Between two looks.
 const EVERY: Duration = Duration::from_millis(500);
@@ -37,6 +40,8 @@ pub(super) struct Now {
     /// The last of its cycles that came to its end, counted from 0.
     cycle: Option<u32>,
     calls: u64,
+    /// Made beside those: to confirm, to compare, to measure time.
+    beside: u64,
     failures: u64,
     verdicts: BTreeMap<String, u64>,
     at: Option<String>,
@@ -67,11 +72,11 @@ impl Live {
         Self { library, seen: Mutex::default(), places: Arc::new(Semaphore::new(listeners)) }
     }
 
-    /// What goes on, as somebody saw it a moment ago, or as it is.
-    fn now(&self) -> Result<Now> {
+    /// What goes on, as somebody saw it a moment ago, or as it is; at the end, nothing but that will do.
+    fn now(&self, is_last: bool) -> Result<Now> {
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         let pause = EVERY.max(seen.took * SHARE);
-        if seen.looked.is_some_and(|looked| looked.elapsed() < pause) {
+        if !is_last && seen.looked.is_some_and(|looked| looked.elapsed() < pause) {
             return Ok(seen.now.clone());
         }
         let started = Instant::now();
@@ -117,6 +122,7 @@ fn found(store: &Store, run: Option<RunId>) -> Result<Now> {
         run: Some(run),
         cycle,
         calls: live.calls,
+        beside: live.beside,
         failures: live.failures,
         verdicts: live.verdicts,
         at: live.at.map(|(section, scenario)| format!("{section} under {scenario}")),
@@ -136,18 +142,21 @@ impl Stream for Events {
     }
 }
 
-pub(super) async fn events(State(app): App) -> Response {
+/// Tells of changes until nobody listens any more, or the server ends; the last state is told, too.
+pub(super) async fn events(State(app): App, ending: Option<Extension<Ending>>) -> Response {
     let live = Arc::clone(&app.live);
     let Ok(place) = Arc::clone(&live.places).try_acquire_owned() else {
-        return (StatusCode::SERVICE_UNAVAILABLE, "too many listen already\n").into_response();
+        return refused(StatusCode::SERVICE_UNAVAILABLE, "too many listen already");
     };
     let (sender, receiver) = mpsc::channel(4);
     tokio::spawn(async move {
         let _place = place;
         let mut told = None;
+        let mut is_last = false;
         while !sender.is_closed() {
             let live = Arc::clone(&live);
-            let Ok(looked) = tokio::task::spawn_blocking(move || live.now()).await else { return };
+            let look = move || live.now(is_last);
+            let Ok(looked) = tokio::task::spawn_blocking(look).await else { return };
             match looked {
                 Ok(now) if told.as_ref() != Some(&now) => {
                     let Ok(data) = serde_json::to_string(&now) else { return };
@@ -160,7 +169,14 @@ pub(super) async fn events(State(app): App) -> Response {
                 Ok(_) => {}
                 Err(error) => tracing::debug!(%error, "cannot tell what goes on"),
             }
-            tokio::time::sleep(EVERY).await;
+            if is_last {
+                return;
+            }
+            if let Some(Extension(mut ending)) = ending.clone() {
+                is_last = tokio::time::timeout(EVERY, ending.come()).await.is_ok();
+            } else {
+                tokio::time::sleep(EVERY).await;
+            }
         }
     });
     Sse::new(Events(receiver)).keep_alive(KeepAlive::default()).into_response()

@@ -11,7 +11,7 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Redirect, Response};
 
-use super::answer::wants_html;
+use super::answer::{for_programs, refused, wants_html};
 use super::guesses::{Guess, Guesses, too_many};
 use super::token::{COOKIE, Token};
 use crate::clock::now_ms;
@@ -112,7 +112,7 @@ pub(super) async fn admitted(
     let headers = request.headers();
     if access.token.is_none() && !is_own_name(headers) {
         let why = "This dashboard answers to localhost only; ask for it by that name.";
-        return (StatusCode::MISDIRECTED_REQUEST, why).into_response();
+        return refused(StatusCode::MISDIRECTED_REQUEST, why);
     }
     if is_open(request.uri().path()) {
         return next.run(request).await;
@@ -127,7 +127,7 @@ pub(super) async fn admitted(
         return Redirect::to(&format!("/login?next={}", percent(asked))).into_response();
     }
     let challenge = [(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"))];
-    (StatusCode::UNAUTHORIZED, challenge, "a token is needed\n").into_response()
+    (challenge, refused(StatusCode::UNAUTHORIZED, "a token is needed")).into_response()
 }
 
 /// `localhost`, or an address of this machine.
@@ -150,12 +150,14 @@ pub(super) async fn in_time(
 ) -> Response {
     match tokio::time::timeout(access.answer, next.run(request)).await {
         Ok(response) => response,
-        Err(_) => (StatusCode::SERVICE_UNAVAILABLE, "this took too long\n").into_response(),
+        Err(_) => refused(StatusCode::SERVICE_UNAVAILABLE, "this took too long"),
     }
 }
 
 pub(super) async fn marked(request: Request, next: Next) -> Response {
-    let mut response = next.run(request).await;
+    let is_page = wants_html(request.headers());
+    let response = next.run(request).await;
+    let mut response = if is_page { response } else { for_programs(response) };
     let headers = response.headers_mut();
     let mut put = |name: header::HeaderName, value: &'static str| {
         headers.entry(name).or_insert(HeaderValue::from_static(value));

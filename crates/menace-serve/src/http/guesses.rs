@@ -11,6 +11,8 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use tokio::sync::Mutex;
 
+use super::answer::refused;
+
 /// After a wrong token.
 const PAUSE: Duration = Duration::from_millis(500);
 /// Nobody stands in line for longer.
@@ -58,6 +60,6 @@ impl Guesses {
 
 pub(super) fn too_many() -> Response {
     let later = [(header::RETRY_AFTER, HeaderValue::from_static("10"))];
-    let why = "too many wrong tokens are being tried; try again later\n";
-    (StatusCode::TOO_MANY_REQUESTS, later, why).into_response()
+    let why = "too many wrong tokens are being tried; try again later";
+    (later, refused(StatusCode::TOO_MANY_REQUESTS, why)).into_response()
 }

@@ -90,6 +90,8 @@ impl Dashboard {
             .route("/outlook.csv", get(downloads::outlook))
             .route("/compare.csv", get(downloads::compare))
             .route("/synergy.csv", get(downloads::synergy))
+            .route("/weights.csv", get(downloads::weights))
+            .route("/settings.csv", get(downloads::settings))
             .route("/plots/{name}", get(plots::plot))
             .route("/events", get(events::events))
             .route("/login", get(login::form).post(login::submit))

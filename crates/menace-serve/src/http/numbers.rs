@@ -7,6 +7,7 @@ use serde_json::json;
 use super::App;
 use super::answer::{answered, json as as_json, text};
 use crate::error::Error;
+use crate::history::Tail;
 use crate::prometheus;
 use crate::view::forecasts::metric_of;
 
@@ -60,9 +61,12 @@ pub(super) async fn metric(State(app): App, Path(name): Path<String>) -> Respons
     answered(move || {
         let history = app.library.history()?;
         let metric = metric_of(Some(&name));
-        let tail = history
-            .series(metric)
-            .ok_or_else(|| Error::Nothing(format!("no metric `{name}` was ever recorded")))?;
+        if metric.is_some_and(|metric| !history.knows(metric)) {
+            return Err(Error::Nothing(format!("no metric `{name}` was ever recorded")));
+        }
+        // One that is documented may have no values yet.
+        let none = Tail::default();
+        let tail = history.series(metric).unwrap_or(&none);
         let pairs = history.pairs(metric);
         Ok(as_json(&json!({
             "name": name,

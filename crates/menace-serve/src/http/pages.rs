@@ -41,7 +41,8 @@ pub(super) fn nav(here: &str) -> Vec<NavEntry> {
 
 /// The page that people see first.
 pub(super) fn first(library: &Library) -> Result<String> {
-    laid_out("overview.html", "/", &view::run::overview(library, None)?)
+    let asked = view::decisions::Asked::default();
+    laid_out("overview.html", "/", &view::run::overview(library, None, &asked)?)
 }
 
 fn laid_out(template: &str, here: &str, view: &impl Serialize) -> Result<String> {
@@ -59,13 +60,21 @@ async fn page<V: Serialize>(
     answered(move || laid_out(template, here, &make(&app)?).map(html)).await
 }
 
-pub(super) async fn overview(State(app): App) -> Response {
-    page(app, "overview.html", "/", |app| view::run::overview(&app.library, None)).await
+pub(super) async fn overview(
+    State(app): App,
+    Query(asked): Query<view::decisions::Asked>,
+) -> Response {
+    let make = move |app: &Shared| view::run::overview(&app.library, None, &asked);
+    page(app, "overview.html", "/", make).await
 }
 
-pub(super) async fn run(State(app): App, Path(id): Path<String>) -> Response {
-    page(app, "overview.html", "/runs", move |app| view::run::overview(&app.library, Some(&id)))
-        .await
+pub(super) async fn run(
+    State(app): App,
+    Path(id): Path<String>,
+    Query(asked): Query<view::decisions::Asked>,
+) -> Response {
+    let make = move |app: &Shared| view::run::overview(&app.library, Some(&id), &asked);
+    page(app, "overview.html", "/runs", make).await
 }
 
 pub(super) async fn runs(State(app): App, Query(asked): Query<view::runs::Asked>) -> Response {

@@ -4,6 +4,8 @@
 //! A gauge whose producer does not exist yet is exposed as soon as somebody records it in
 //! `metrics.db` under its name; until then it is not there, rather than 0.
 
+use std::sync::LazyLock;
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     Gauge,
@@ -54,7 +56,11 @@ const fn documented(
     Declared { name, kind: Kind::Gauge, labels, origin: Origin::Documented, help }
 }
 
-pub const DECLARED: &[Declared] = &[
+/// All of them: those that are written down here, and one for each metric of `menace-track` together.
+pub static DECLARED: LazyLock<Vec<Declared>> =
+    LazyLock::new(|| FIXED.iter().copied().chain(synergy()).collect());
+
+const FIXED: &[Declared] = &[
     own("menace_build_info", Kind::Gauge, &["version"], "Always 1; the version is in the label."),
     own("menace_runs_total", Kind::Counter, &[], "Runs that the store knows."),
     own("menace_calls_total", Kind::Counter, &[], "Calls of all runs that came to an end."),
@@ -184,9 +190,27 @@ pub const DECLARED: &[Declared] = &[
     ),
 ];
 
-/// The declaration of a name.
-pub(super) fn declared(name: &str) -> Option<&'static Declared> {
-    DECLARED.iter().find(|declared| declared.name == name)
+/// What sections are worth together, in ROI and in every metric. The names are made once and stay.
+fn synergy() -> impl Iterator<Item = Declared> {
+    let metrics = menace_track::METRICS.iter().map(|metric| metric.name);
+    std::iter::once("roi").chain(metrics).map(|metric| {
+        let name = format!("synergy_{metric}").leak();
+        let help = format!("What sections are worth together beyond alone: {metric}.").leak();
+        documented(name, &[], help)
+    })
+}
+
+/// Whether this is one of those, and nothing that a trainer records.
+pub(super) fn is_synergy(name: &str) -> bool {
+    let metric = name.strip_prefix("synergy_");
+    metric.is_some_and(|metric| {
+        metric == "roi" || menace_track::METRICS.iter().any(|known| known.name == metric)
+    })
+}
+
+/// The place of a name in the table.
+pub(super) fn place(name: &str) -> Option<usize> {
+    DECLARED.iter().position(|declared| declared.name == name)
 }
 
 #[cfg(test)]
@@ -204,22 +228,28 @@ mod tests {
             orphan_modules_tested_total orphan_modules_reintroduced_total \
             orphan_modules_failed_total orphan_modules_redundant_total orphan_modules_legacy_total \
             self_test_passed_total self_test_failed_total self_test_average_runtime_seconds \
-            self_test_average_coverage synergy_trainer_iterations synergy_trainer_last_id";
+            self_test_average_coverage synergy_trainer_iterations synergy_trainer_last_id synergy_roi synergy_reliability";
         for name in documented.split_whitespace() {
-            let found = declared(name).expect(name);
+            let found = DECLARED[place(name).expect(name)];
             assert_eq!((found.kind, found.origin), (Kind::Gauge, Origin::Documented), "{name}");
         }
         for name in ["success", "failures", "alerts"] {
             let name = format!("container_creation_{name}_total");
-            assert_eq!(declared(&name).unwrap().labels, ["image"], "{name}");
+            assert_eq!(DECLARED[place(&name).unwrap()].labels, ["image"], "{name}");
         }
+        for metric in menace_track::METRICS {
+            let name = format!("synergy_{}", metric.name);
+            assert!(place(&name).is_some() && is_synergy(&name), "{name}");
+        }
+        assert!(place("synergy_roi").is_some() && is_synergy("synergy_roi"));
+        assert!(!is_synergy("synergy_trainer_last_id") && !is_synergy("synergy_of_my_own"));
     }
 
     /// What `promtool check metrics` would complain about, for names that are ours to choose.
     #[test]
     fn names_are_as_prometheus_wants_them() {
         let mut seen = BTreeSet::new();
-        for Declared { name, kind, labels, origin, help } in DECLARED {
+        for Declared { name, kind, labels, origin, help } in DECLARED.iter() {
             assert!(seen.insert(name), "{name} is declared twice");
             let is_letter = |char: char| char.is_ascii_lowercase() || char == '_';
             assert!(name.starts_with(is_letter), "{name}");

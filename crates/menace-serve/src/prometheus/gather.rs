@@ -3,7 +3,7 @@
 use menace_store::{Numbers, Page, RunLine};
 
 use super::Exposition;
-use super::declared::{DECLARED, Origin};
+use super::declared::{DECLARED, Origin, is_synergy};
 use crate::error::Result;
 use crate::history::Tail;
 use crate::library::Library;
@@ -109,9 +109,10 @@ fn produced(
     wanted: impl Fn(&str) -> bool,
 ) -> Result<()> {
     let declared = DECLARED.iter().filter(|known| known.origin == Origin::Documented);
-    let declared: Vec<_> = declared.filter(|known| wanted(known.name)).collect();
-    let names: Vec<&str> = declared.iter().map(|known| known.name).collect();
-    for (name, module, value) in measured.latest(&names)? {
+    // What sections are worth together has a history of its own.
+    let declared = declared.filter(|known| wanted(known.name) && !is_synergy(known.name));
+    let declared: Vec<_> = declared.collect();
+    for (name, module, value) in measured.latest(&declared)? {
         let has_label = declared.iter().any(|known| known.name == name && !known.labels.is_empty());
         // What the value belongs to stands where modules stand: there is a column for it.
         if has_label {

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use super::declared::{DECLARED, Kind, declared};
+use super::declared::{DECLARED, Kind, is_synergy, place};
 
 pub const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 
@@ -15,19 +15,16 @@ pub const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 pub struct Exposition {
     /// By the place in the table, then by the label values.
     declared: BTreeMap<usize, BTreeMap<Vec<String>, f64>>,
-    /// `synergy_*`: one gauge for each metric, whatever metrics there are.
-    synergy: BTreeMap<String, f64>,
 }
 
 impl Exposition {
     /// Nothing happens for a name that is not declared, nor for the wrong number of labels.
     pub fn set(&mut self, name: &str, labels: &[&str], value: f64) {
-        let place = DECLARED.iter().position(|declared| declared.name == name);
-        let Some((place, known)) = place.zip(declared(name)) else {
+        let Some(place) = place(name) else {
             tracing::debug!(name, "a gauge that is not declared is left out");
             return;
         };
-        if known.labels.len() != labels.len() {
+        if DECLARED[place].labels.len() != labels.len() {
             tracing::debug!(name, "a gauge with other labels is left out");
             return;
         }
@@ -35,11 +32,10 @@ impl Exposition {
         self.declared.entry(place).or_default().insert(labels, value);
     }
 
-    /// A value of the synergy history; names that Prometheus would not take are left out.
+    /// A value of the synergy history; what is no metric together is left out.
     pub fn set_synergy(&mut self, name: &str, value: f64) {
-        let is_good = |char: char| char.is_ascii_alphanumeric() || char == '_';
-        if name.starts_with("synergy_") && name.chars().all(is_good) && declared(name).is_none() {
-            self.synergy.insert(name.to_owned(), value);
+        if is_synergy(name) {
+            self.set(name, &[], value);
         }
     }
 
@@ -62,12 +58,6 @@ impl Exposition {
                 }
                 let _ = writeln!(out, " {}", number(*value));
             }
-        }
-        for (name, value) in &self.synergy {
-            let metric = name.strip_prefix("synergy_").unwrap_or(name);
-            let help = format!("What sections are worth together beyond alone: {metric}.");
-            head(&mut out, name, &help, Kind::Gauge);
-            let _ = writeln!(out, "{name} {}", number(*value));
         }
         out
     }
@@ -108,6 +98,8 @@ mod tests {
         out.set("menace_run_roi", &["too many"], 1.0);
         out.set_synergy("synergy_roi", -0.25);
         out.set_synergy("synergy_bad name", 1.0);
+        out.set_synergy("synergy_of_my_own", 1.0);
+        out.set_synergy("synergy_trainer_last_id", 1.0);
         assert_eq!(
             out.text(),
             "# HELP menace_open_failures Failures that are still there, by kind.\n\

@@ -4,10 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use menace_loop::report::{FailureReport, RunReport};
 use menace_store::{Page, Store};
+use menace_track::{Better, metric};
 use serde::Serialize;
 
 use super::metrics::trend;
 use super::paging::{Column, Here, Sorting, by_number};
+use super::run::settings_of;
 use super::run::{Head, Shown};
 use super::runs::RunRow;
 use crate::error::{Error, Result};
@@ -65,6 +67,11 @@ pub(crate) struct Compared {
     pub sums: Vec<Pair>,
     pub modules: Vec<Pair>,
     pub scenarios: Vec<Pair>,
+    /// As they were at the end of each run.
+    pub metrics: Vec<Pair>,
+    pub synergy: Vec<Pair>,
+    /// Settings of the runs, where they differ.
+    pub settings: Vec<Differing>,
     /// In the second run only, in the first only.
     pub appeared: Vec<Broken>,
     pub disappeared: Vec<Broken>,
@@ -85,6 +92,14 @@ pub(crate) struct Pair {
     pub trend: &'static str,
 }
 
+/// What one run had and the other had not, as text.
+#[derive(Debug, Serialize)]
+pub(crate) struct Differing {
+    pub name: String,
+    pub a: Option<String>,
+    pub b: Option<String>,
+}
+
 #[derive(Debug, Serialize)]
 pub(crate) struct Broken {
     pub id: String,
@@ -94,13 +109,25 @@ pub(crate) struct Broken {
 }
 
 impl Pair {
-    fn new(name: &str, a: Option<f64>, b: Option<f64>, more_is_better: bool) -> Self {
+    fn new(name: &str, a: Option<f64>, b: Option<f64>, better: Better) -> Self {
         let delta = a.zip(b).map(|(a, b)| b - a);
-        // `failures` is a name that no metric has: less of it is better.
-        let trend =
-            trend("reliability", delta.map(|delta| if more_is_better { delta } else { -delta }));
-        Self { name: name.to_owned(), a, b, delta, trend }
+        Self { name: name.to_owned(), a, b, delta, trend: trend(better, delta) }
     }
+
+    /// `better`, `worse` or nothing.
+    pub(crate) fn word(&self) -> &'static str {
+        match self.trend {
+            "good" => "better",
+            "bad" => "worse",
+            _ => "",
+        }
+    }
+}
+
+/// Which way a metric is better, alone or together.
+fn direction(name: &str) -> Better {
+    let metric = metric(name.strip_prefix("synergy_").unwrap_or(name));
+    metric.map_or(Better::Up, |metric| metric.better)
 }
 
 /// By default the last two runs that have a summary.
@@ -131,12 +158,15 @@ fn side_by_side(library: &Library, asked: &Asked) -> Result<Comparison> {
         let choices = store.run_lines(Page::first(CHOICES))?;
         Ok(Comparison::Made(Box::new(Compared {
             sums: sums(one, other),
-            modules: worths(
+            metrics: worths(asked, &measured(library, &a)?, &measured(library, &b)?, direction),
+            synergy: worths(asked, &by_name(&one.synergy), &by_name(&other.synergy), direction),
+            settings: differing(&a, &b),
+            modules: roi(
                 asked,
                 one.modules.iter().map(|module| (module.path.as_str(), module.roi)),
                 other.modules.iter().map(|module| (module.path.as_str(), module.roi)),
             ),
-            scenarios: worths(
+            scenarios: roi(
                 asked,
                 one.scenarios.iter().map(|scenario| (scenario.name.as_str(), scenario.roi)),
                 other.scenarios.iter().map(|scenario| (scenario.name.as_str(), scenario.roi)),
@@ -168,42 +198,92 @@ fn report(shown: &Shown) -> Result<&RunReport> {
     })
 }
 
+/// Values by name.
+type Named<'a> = BTreeMap<&'a str, f64>;
+
+fn by_name(values: &BTreeMap<String, f64>) -> Named<'_> {
+    values.iter().map(|(name, value)| (name.as_str(), *value)).collect()
+}
+
+/// The metrics of a whole run, as its last cycle left them.
+fn measured(library: &Library, shown: &Shown) -> Result<Named<'static>> {
+    let mut found = Named::new();
+    for metric in menace_track::METRICS {
+        let values = library.measured().way_to(metric.name, &shown.run, 1)?;
+        let value = values.last().copied().filter(|value| value.is_finite());
+        found.extend(value.map(|value| (metric.name, value)));
+    }
+    Ok(found)
+}
+
+/// What was run: the repository, the seed, the settings.
+fn differing(one: &Shown, other: &Shown) -> Vec<Differing> {
+    let facts = |shown: &Shown| -> BTreeMap<String, String> {
+        let run = &shown.run;
+        let own = [
+            ("repository".to_owned(), run.repository.clone()),
+            ("seed".to_owned(), run.seed.to_string()),
+        ];
+        settings_of(&run.settings, true).into_iter().chain(own).collect()
+    };
+    let (one, other) = (facts(one), facts(other));
+    let names: BTreeSet<&String> = one.keys().chain(other.keys()).collect();
+    let differ = names.into_iter().filter(|name| one.get(*name) != other.get(*name));
+    let differing = |name: &String| Differing {
+        name: name.clone(),
+        a: one.get(name).cloned(),
+        b: other.get(name).cloned(),
+    };
+    differ.map(differing).collect()
+}
+
 fn sums(one: &RunReport, other: &RunReport) -> Vec<Pair> {
     let count = |number: usize| Some(number as f64);
     vec![
-        Pair::new("ROI", Some(one.roi), Some(other.roi), true),
-        Pair::new("failures", count(one.failures.len()), count(other.failures.len()), false),
-        Pair::new("calls", Some(one.calls as f64), Some(other.calls as f64), true),
-        Pair::new("sections", count(one.sections), count(other.sections), true),
+        Pair::new("ROI", Some(one.roi), Some(other.roi), Better::Up),
+        Pair::new("failures", count(one.failures.len()), count(other.failures.len()), Better::Down),
+        Pair::new("calls", Some(one.calls as f64), Some(other.calls as f64), Better::Neither),
+        Pair::new("sections", count(one.sections), count(other.sections), Better::Neither),
         Pair::new(
             "sections called",
             count(one.coverage.called),
             count(other.coverage.called),
-            true,
+            Better::Up,
         ),
         Pair::new(
             "share of lines reached",
             Some(one.coverage.lines),
             Some(other.coverage.lines),
-            true,
+            Better::Up,
         ),
-        Pair::new("seconds", Some(one.elapsed_s), Some(other.elapsed_s), false),
+        Pair::new("seconds", Some(one.elapsed_s), Some(other.elapsed_s), Better::Down),
     ]
 }
 
-/// Those that fit what was asked for, sorted.
-fn worths<'a>(
+fn roi<'a>(
     asked: &Asked,
     one: impl Iterator<Item = (&'a str, f64)>,
     other: impl Iterator<Item = (&'a str, f64)>,
 ) -> Vec<Pair> {
-    let (one, other): (BTreeMap<_, _>, BTreeMap<_, _>) = (one.collect(), other.collect());
+    worths(asked, &one.collect(), &other.collect(), |_| Better::Up)
+}
+
+/// Those that fit what was asked for, sorted.
+fn worths(
+    asked: &Asked,
+    one: &Named<'_>,
+    other: &Named<'_>,
+    better: fn(&str) -> Better,
+) -> Vec<Pair> {
     let names: BTreeSet<&str> = one.keys().chain(other.keys()).copied().collect();
     let wanted = asked.q.as_deref().unwrap_or_default().to_lowercase();
     let mut pairs: Vec<Pair> = names
         .into_iter()
         .filter(|name| name.to_lowercase().contains(&wanted))
-        .map(|name| Pair::new(name, one.get(name).copied(), other.get(name).copied(), true))
+        .map(|name| {
+            let (a, b) = (one.get(name).copied(), other.get(name).copied());
+            Pair::new(name, a, b, better(name))
+        })
         .collect();
     let Sorting { by, descending } = asked.sorting();
     match by {

@@ -1,5 +1,7 @@
 //! Forecasts against what came, and where numbers lead.
 
+use std::collections::BTreeSet;
+
 use menace_track::stats::forecast::Method;
 use minijinja::Value;
 use serde::Serialize;
@@ -9,7 +11,7 @@ use super::run::roi_chart;
 use super::svg;
 use crate::chart::{LineChart, Role, Series};
 use crate::error::{Error, Result};
-use crate::history::History;
+use crate::history::{History, Tail};
 use crate::library::Library;
 
 #[derive(Debug, Clone, Default, serde::Deserialize)]
@@ -32,6 +34,7 @@ impl Asked {
 
 const COLUMNS: &[(&str, &str, bool)] = &[
     ("name", "What", false),
+    ("latest", "Latest", true),
     ("predicted", "Predicted last", true),
     ("actual", "Came", true),
     ("error", "Mean error", true),
@@ -61,6 +64,7 @@ pub(crate) struct Forecasts {
 pub(crate) struct ForecastRow {
     pub name: String,
     pub href: String,
+    pub latest: Option<f64>,
     pub predicted: Option<f64>,
     pub actual: Option<f64>,
     pub error: Option<f64>,
@@ -90,12 +94,13 @@ pub(crate) fn pairs_chart(history: &History, metric: Option<&str>) -> LineChart 
         .with(Series::from("predicted", Role::Predicted, pairs.first, &pairs.predicted))
 }
 
-/// Every forecast that fits what was asked for, sorted.
+/// Every number that has a history or forecasts and fits what was asked for, sorted.
 pub(crate) fn rows(history: &History, asked: &Asked, here: &Here) -> (Vec<ForecastRow>, Sorting) {
     let by_name = Sorting { by: "name", descending: false };
     let sorting = Sorting::of(COLUMNS, by_name, asked.sort.as_deref(), asked.dir.as_deref());
     let wanted = asked.q.as_deref().unwrap_or_default().to_lowercase();
-    let names = std::iter::once(None).chain(history.predicted().map(Some));
+    let names: BTreeSet<&String> = history.named().collect();
+    let names = std::iter::once(None).chain(names.into_iter().map(Some));
     let mut rows: Vec<ForecastRow> = names
         .map(|name| {
             let pairs = history.pairs(name.map(String::as_str));
@@ -104,6 +109,7 @@ pub(crate) fn rows(history: &History, asked: &Asked, here: &Here) -> (Vec<Foreca
             ForecastRow {
                 name: shown.to_owned(),
                 href: here.href(),
+                latest: history.series(name.map(String::as_str)).and_then(Tail::last),
                 predicted: pairs.predicted.last().copied(),
                 actual: pairs.actual.last().copied(),
                 error: pairs.error(),
@@ -116,6 +122,7 @@ pub(crate) fn rows(history: &History, asked: &Asked, here: &Here) -> (Vec<Foreca
         "name" if sorting.descending => rows.reverse(),
         "name" => {}
         by => by_number(&mut rows, sorting.descending, |row| match by {
+            "latest" => row.latest,
             "predicted" => row.predicted,
             "actual" => row.actual,
             "error" => row.error,
@@ -129,7 +136,7 @@ pub(crate) fn forecasts(library: &Library, asked: &Asked) -> Result<Forecasts> {
     let history = library.history()?;
     let metric = metric_of(asked.metric.as_deref());
     if let Some(name) = metric
-        && history.series(metric).is_none()
+        && !history.knows(name)
     {
         return Err(Error::Nothing(format!("no metric `{name}` was ever recorded")));
     }

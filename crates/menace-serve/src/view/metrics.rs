@@ -1,7 +1,7 @@
 //! The metrics of one run, each with its way there.
 
 use menace_store::Run;
-use menace_track::{Better, metric};
+use menace_track::Better;
 use minijinja::Value;
 use serde::Serialize;
 
@@ -41,22 +41,25 @@ pub(crate) fn metric_tiles(library: &Library, run: &Run) -> Result<Vec<MetricTil
             value,
             unit: known.unit,
             definition: known.definition,
-            better: match known.better {
-                Better::Up => "more is better",
-                Better::Down => "less is better",
-                Better::Neither => "neither way is better",
-            },
+            better: better(known.better),
             delta,
-            trend: trend(known.name, delta),
+            trend: trend(known.better, delta),
             spark: svg(&spark(&values, &format!("{} over cycles", known.name))),
         });
     }
     Ok(tiles)
 }
 
+pub(crate) fn better(better: Better) -> &'static str {
+    match better {
+        Better::Up => "more is better",
+        Better::Down => "less is better",
+        Better::Neither => "neither way is better",
+    }
+}
+
 /// Whether a change is for the better.
-pub(crate) fn trend(name: &str, delta: Option<f64>) -> &'static str {
-    let better = metric(name).map_or(Better::Up, |metric| metric.better);
+pub(crate) fn trend(better: Better, delta: Option<f64>) -> &'static str {
     match (better, delta) {
         (_, None) | (Better::Neither, _) => "",
         (_, Some(delta)) if delta.abs() < 1e-9 => "",

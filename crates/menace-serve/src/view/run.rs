@@ -4,18 +4,22 @@ use menace_loop::decided::Decided;
 use menace_loop::report::RunReport;
 use menace_model::Verdict;
 use menace_store::{FailureFilter, FailureLine, FailureOrder, Page, Run, RunId, RunStatus, Store};
+use menace_track::stats::forecast::Forecast;
 use minijinja::Value;
 use serde::Serialize;
 
-use super::decisions::{DecisionView, Expected, MOST, decisions, outlook};
-use super::heat::{Heat, heat};
+use super::decisions::{self, DecisionView, Expected, MOST};
+use super::heat::Heat;
+use super::metrics::{MetricTile, metric_tiles};
+use super::paging::Column;
 use super::svg;
 use crate::chart::{self, Band, LineChart, Role, Series};
 use crate::clock::moment;
 use crate::error::{Error, Result};
+use crate::history::History;
 use crate::library::Library;
 use crate::story::named;
-use crate::text::{counted, cut, milliseconds};
+use crate::text::{counted, cut, milliseconds, percent};
 
 /// Of modules and failures at a glance.
 const GLANCE: u32 = 8;
@@ -104,6 +108,20 @@ pub(crate) fn status_text(status: RunStatus) -> &'static str {
         RunStatus::Interrupted => "interrupted",
         RunStatus::CutShort => "cut short",
     }
+}
+
+/// The settings of a run by name; what has parts is for programs, unless somebody wants all.
+pub(crate) fn settings_of(settings: &serde_json::Value, all: bool) -> Vec<(String, String)> {
+    let Some(settings) = settings.as_object() else { return Vec::new() };
+    let told = |value: &serde_json::Value| match value {
+        serde_json::Value::String(text) => text.clone(),
+        serde_json::Value::Array(list) if list.iter().all(serde_json::Value::is_string) => {
+            list.iter().filter_map(serde_json::Value::as_str).collect::<Vec<_>>().join(", ")
+        }
+        other => other.to_string(),
+    };
+    let wanted = settings.iter().filter(|(_, value)| all || !value.is_object());
+    wanted.map(|(name, value)| (name.clone(), cut(&told(value), 300))).collect()
 }
 
 /// How calls ended, in the order of verdicts.
@@ -195,14 +213,27 @@ impl FailureRow {
 #[derive(Debug, Serialize)]
 pub(crate) struct Overview {
     pub head: Head,
+    /// What was run, besides the seed and the repository.
+    pub settings: Vec<(String, String)>,
     pub report: Option<Sums>,
     pub verdicts: Option<Verdicts>,
+    pub metrics: Vec<MetricTile>,
     pub modules: Vec<ModuleLine>,
     pub failures: Vec<FailureRow>,
     pub failure_count: u64,
     pub heat: Heat,
+    /// Whether there are any to be searched.
+    pub is_decided: bool,
     pub decisions: Vec<DecisionView>,
+    pub decision_columns: Vec<Column>,
+    pub decisions_csv: String,
     pub outlook: Vec<Expected>,
+    pub outlook_columns: Vec<Column>,
+    pub outlook_csv: String,
+    /// What was searched for, and what else the address asks for.
+    pub q: String,
+    pub kept: Vec<(String, String)>,
+    pub path: String,
     pub runs_chart: Value,
     pub total_runs: u64,
     pub total_calls: u64,
@@ -215,6 +246,8 @@ pub(crate) struct Overview {
 #[derive(Debug, Serialize)]
 pub(crate) struct Sums {
     pub calls: u64,
+    /// Beside those.
+    pub timing_calls: u64,
     pub sections: usize,
     pub called: usize,
     pub unreachable: usize,
@@ -231,6 +264,7 @@ impl Sums {
     pub(crate) fn of(report: &RunReport) -> Self {
         Self {
             calls: report.calls,
+            timing_calls: report.timing_calls,
             sections: report.sections,
             called: report.coverage.called,
             unreachable: report.coverage.unreachable,
@@ -245,32 +279,50 @@ impl Sums {
     }
 }
 
-pub(crate) fn overview(library: &Library, id: Option<&str>) -> Result<Option<Overview>> {
+/// Of a run, or of the last one that has results; `asked` is about its decisions.
+pub(crate) fn overview(
+    library: &Library,
+    id: Option<&str>,
+    asked: &decisions::Asked,
+) -> Result<Option<Overview>> {
+    let path = id.map_or_else(|| "/".to_owned(), |id| format!("/runs/{}", percent(id)));
+    let here = decisions::here(&path, &decisions::Asked { run: None, ..asked.clone() });
     let made = library.ask(|store| {
         let Some(shown) = Shown::find(store, id)? else { return Ok(None) };
-        let Shown { run, report, cycle } = &shown;
+        let Shown { run, report, .. } = &shown;
         let run_id = Some(run.id.clone());
         let filter = FailureFilter { run: run_id, gone: true, ..FailureFilter::default() };
         let lines =
             store.failure_lines(&filter, FailureOrder::First, false, Page::first(GLANCE))?;
-        let cells = cycle.map_or(Ok(Vec::new()), |cycle| store.heat(&run.id, cycle))?;
         let totals = store.totals()?;
         let decided = shown.decided();
+        let of_run = decisions::Asked { run: Some(run.id.0.clone()), ..asked.clone() };
+        let file = |path: &str| decisions::here(path, &of_run).href();
         Ok(Some(Overview {
             head: Head::of(run),
+            settings: settings_of(&run.settings, false),
             report: report.as_ref().map(Sums::of),
             verdicts: report.as_ref().map(|report| {
                 Verdicts::of(|verdict| report.verdicts.get(&verdict).copied().unwrap_or_default())
             }),
+            metrics: metric_tiles(library, run)?,
             modules: weakest(store, &shown, GLANCE as usize)?,
             failures: lines
                 .into_iter()
                 .map(|line| FailureRow::of(line, Some(run.started_ms)))
                 .collect(),
             failure_count: store.failures_in(&run.id)?,
-            heat: heat(&cells),
-            decisions: decided.into_iter().flat_map(decisions).take(MOST).collect(),
-            outlook: decided.into_iter().flat_map(outlook).take(MOST).collect(),
+            heat: library.heat(store, &shown)?,
+            is_decided: decided.is_some(),
+            decisions: decisions::found(decided, asked).into_iter().take(MOST).collect(),
+            decision_columns: decisions::decision_heads(asked, &here),
+            decisions_csv: file("/decisions.csv"),
+            outlook: decisions::expected(decided, asked).into_iter().take(MOST).collect(),
+            outlook_columns: decisions::outlook_heads(asked, &here),
+            outlook_csv: file("/outlook.csv"),
+            q: asked.q.clone().unwrap_or_default(),
+            kept: here.kept(&["q"]),
+            path: path.clone(),
             runs_chart: svg(&runs_chart(store)?),
             total_runs: totals.runs,
             total_calls: totals.calls,
@@ -327,14 +379,29 @@ pub(crate) fn runs_chart(store: &Store) -> Result<chart::Drawing> {
     Ok(chart.draw())
 }
 
-/// ROI over cycles, what was forecast of it, and where it leads.
+/// ROI or a metric over cycles, what was forecast of it, and where it leads.
 pub(crate) fn roi_chart(library: &Library, metric: Option<&str>) -> Result<LineChart> {
-    let history = library.history()?;
+    let forecast = library.forecast(metric)?;
+    Ok(trend_chart(&*library.history()?, forecast, metric))
+}
+
+/// ROI as it was at the end of a run, and where it led then.
+pub(crate) fn roi_chart_of(library: &Library, run: &Run) -> Result<LineChart> {
+    let after = usize::try_from(library.measured().cycles_after(run)?).unwrap_or(usize::MAX);
+    if after == 0 {
+        return roi_chart(library, None);
+    }
+    let history = library.history()?.before(after);
+    let forecast = history.forecast(None);
+    Ok(trend_chart(&history, forecast, None))
+}
+
+fn trend_chart(history: &History, forecast: Option<Forecast>, metric: Option<&str>) -> LineChart {
     let name = metric.unwrap_or("ROI");
     let mut chart = LineChart::new(format!("{name} over cycles"));
-    let Some(tail) = history.series(metric) else { return Ok(chart) };
+    let Some(tail) = history.series(metric) else { return chart };
     chart = chart.with(Series::from(name, Role::Actual, tail.first(), &tail.values));
-    if let (Some(forecast), Some(last)) = (library.forecast(metric)?, tail.last()) {
+    if let (Some(forecast), Some(last)) = (forecast, tail.last()) {
         let end = tail.before + tail.values.len();
         let mut ahead = vec![(end as f64, last)];
         let mut band = vec![(end as f64, last, last)];
@@ -355,5 +422,5 @@ pub(crate) fn roi_chart(library: &Library, metric: Option<&str>) -> Result<LineC
             chart.band = Band(band);
         }
     }
-    Ok(chart)
+    chart
 }

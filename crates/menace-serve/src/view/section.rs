@@ -2,7 +2,9 @@
 
 use menace_loop::failure::python;
 use menace_model::{SectionId, Verdict};
-use menace_store::{CallFilter, CallOrder, CallRecord, FailureFilter, FailureOrder, Page, Store};
+use menace_store::{
+    BESIDE, CallFilter, CallOrder, CallRecord, FailureFilter, FailureOrder, Page, Store,
+};
 use minijinja::Value;
 use serde::Serialize;
 
@@ -75,6 +77,8 @@ pub(crate) struct OneSection {
 #[derive(Debug, Serialize)]
 pub(crate) struct CellRow {
     pub scenario: String,
+    /// What the calls of no scenario are.
+    pub note: &'static str,
     pub severity: Option<String>,
     pub calls: u64,
     pub roi: Option<f64>,
@@ -112,6 +116,14 @@ impl CallRow {
             failure: call.failure.map(|id| id.0),
             input: call.call.map(|call| cut(&python(&call), 300)),
         }
+    }
+}
+
+fn note(scenario: &str) -> &'static str {
+    match scenario {
+        "depth" => "inputs that learn from what they reach, under no scenario",
+        BESIDE => "to confirm, to compare, to measure time: not among the calls of the run",
+        _ => "",
     }
 }
 
@@ -197,6 +209,7 @@ pub(crate) fn section(library: &Library, asked: &Asked) -> Result<OneSection> {
                         cell.verdicts.get(&verdict).copied().unwrap_or_default()
                     });
                     CellRow {
+                        note: note(&cell.key.scenario),
                         scenario: cell.key.scenario,
                         severity: cell.severity,
                         calls: cell.calls.unwrap_or_default(),

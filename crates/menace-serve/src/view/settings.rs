@@ -3,17 +3,27 @@
 use menace_settings::Entry;
 use serde::Serialize;
 
+use super::paging::{Column, Here, Sorting};
+
 #[derive(Debug, Clone, Default, serde::Deserialize)]
 pub(crate) struct Asked {
     pub q: Option<String>,
     pub set: Option<String>,
+    pub sort: Option<String>,
+    pub dir: Option<String>,
 }
+
+const COLUMNS: &[(&str, &str, bool)] =
+    &[("name", "Setting", false), ("value", "Value", false), ("from", "From", false)];
 
 #[derive(Debug, Serialize)]
 pub(crate) struct SettingsView {
     pub groups: Vec<Group>,
+    pub columns: Vec<Column>,
     pub q: String,
     pub set: bool,
+    pub kept: Vec<(String, String)>,
+    pub csv: String,
 }
 
 #[derive(Debug, Serialize)]
@@ -53,5 +63,31 @@ pub(crate) fn settings(entries: &[Entry], asked: &Asked) -> SettingsView {
             None => groups.push(Group { name: entry.group, entries: vec![line] }),
         }
     }
-    SettingsView { groups, q: asked.q.clone().unwrap_or_default(), set: asked.set.is_some() }
+    // As they are declared, unless somebody wants another order.
+    let declared = Sorting { by: "", descending: false };
+    let sorting = Sorting::of(COLUMNS, declared, asked.sort.as_deref(), asked.dir.as_deref());
+    for group in &mut groups {
+        match sorting.by {
+            "name" => group.entries.sort_by_key(|line| line.name),
+            "value" => group.entries.sort_by(|one, other| one.value.cmp(&other.value)),
+            "from" => group.entries.sort_by(|one, other| one.origin.cmp(&other.origin)),
+            _ => {}
+        }
+        if sorting.descending {
+            group.entries.reverse();
+        }
+    }
+    let here = Here::new("/settings")
+        .with("q", asked.q.as_deref())
+        .with("set", asked.set.as_deref())
+        .with("sort", asked.sort.as_deref())
+        .with("dir", asked.dir.as_deref());
+    SettingsView {
+        groups,
+        columns: sorting.heads(COLUMNS, &here),
+        q: asked.q.clone().unwrap_or_default(),
+        set: asked.set.is_some(),
+        kept: here.kept(&["q", "set"]),
+        csv: here.at("/settings.csv").href(),
+    }
 }

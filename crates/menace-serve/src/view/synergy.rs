@@ -25,6 +25,8 @@ pub(crate) struct Asked {
 const COLUMNS: &[(&str, &str, bool)] =
     &[("name", "Metric", false), ("latest", "Latest", true), ("mean", "Mean", true)];
 
+const WEIGHTS: &[(&str, &str, bool)] = &[("weight", "Weight", false), ("worth", "Value", true)];
+
 #[derive(Debug, Serialize)]
 pub(crate) struct Synergy {
     pub latest: Value,
@@ -34,8 +36,12 @@ pub(crate) struct Synergy {
     pub q: String,
     pub kept: Vec<(String, String)>,
     pub cycles: usize,
-    /// Pretty-printed; nothing before somebody trained.
+    pub csv: String,
+    /// Nothing before somebody trained.
     pub weights: Vec<(String, String)>,
+    pub has_weights: bool,
+    pub weight_columns: Vec<Column>,
+    pub weights_csv: String,
 }
 
 #[derive(Debug, Serialize)]
@@ -65,6 +71,27 @@ pub(crate) fn chart(entries: &[Numbers]) -> LineChart {
         1,
         &roi,
     ))
+}
+
+/// The weights that fit what was asked for, sorted, and whether there are any at all.
+pub(crate) fn weights(library: &Library, asked: &Asked) -> Result<(Vec<(String, String)>, bool)> {
+    let Some(serde_json::Value::Object(weights)) = library.weights()? else {
+        return Ok((Vec::new(), false));
+    };
+    let wanted = asked.q.as_deref().unwrap_or_default().to_lowercase();
+    let found = weights.into_iter().filter(|(name, _)| name.to_lowercase().contains(&wanted));
+    let mut found: Vec<(String, serde_json::Value)> = found.collect();
+    let by_name = Sorting { by: "weight", descending: false };
+    let sorting = Sorting::of(WEIGHTS, by_name, asked.sort.as_deref(), asked.dir.as_deref());
+    if sorting.by == "worth" {
+        by_number(&mut found, sorting.descending, |(_, value)| value.as_f64());
+    } else {
+        found.sort_by(|one, other| one.0.cmp(&other.0));
+        if sorting.descending {
+            found.reverse();
+        }
+    }
+    Ok((found.into_iter().map(|(name, weight)| (name, weight.to_string())).collect(), true))
 }
 
 pub(crate) fn synergy(library: &Library, asked: &Asked) -> Result<Synergy> {
@@ -104,12 +131,13 @@ pub(crate) fn synergy(library: &Library, asked: &Asked) -> Result<Synergy> {
         .with("q", asked.q.as_deref())
         .with("sort", asked.sort.as_deref())
         .with("dir", asked.dir.as_deref());
-    let weights = match library.weights()? {
-        Some(serde_json::Value::Object(weights)) => {
-            weights.into_iter().map(|(name, weight)| (name, weight.to_string())).collect()
-        }
-        _ => Vec::new(),
-    };
+    let (weights, has_weights) = weights(library, asked)?;
+    let by_weight = Sorting::of(
+        WEIGHTS,
+        Sorting { by: "", descending: false },
+        asked.sort.as_deref(),
+        asked.dir.as_deref(),
+    );
     Ok(Synergy {
         latest: svg(&bars("The latest synergy values", &latest)),
         chart: svg(&chart(&entries).draw()),
@@ -118,7 +146,11 @@ pub(crate) fn synergy(library: &Library, asked: &Asked) -> Result<Synergy> {
         q: asked.q.clone().unwrap_or_default(),
         kept: here.kept(&["q"]),
         rows,
+        csv: here.at("/synergy.csv").href(),
         weights,
+        has_weights,
+        weight_columns: by_weight.heads(WEIGHTS, &here),
+        weights_csv: here.at("/weights.csv").href(),
     })
 }
 

@@ -171,6 +171,22 @@ fn a_run_is_watched_while_it_goes_on() {
 }
 
 #[test]
+fn a_page_says_when_nobody_answers_any_more() {
+    let world = World::new(PLAIN);
+    let server = Server::start(LOCAL, None, world.routes()).unwrap();
+    let browser = Browser::open();
+    browser.go(&server.url());
+    let _writer = begin(&world, "r-7");
+    browser.wait("the run", "return !document.getElementById('live-run').hidden");
+    drop(server);
+    let told = "return document.getElementById('live').textContent.includes('no longer connected')";
+    browser.wait("the end", told);
+    assert_eq!(browser.run("return document.getElementById('live-run').hidden"), true);
+    let said = browser.run("return document.getElementById('said').textContent");
+    assert_eq!(said, "The dashboard does not answer any more.");
+}
+
+#[test]
 fn somebody_logs_in_with_the_token() {
     let world = World::new(PLAIN);
     let server = Server::start(LOCAL, None, world.guarded()).unwrap();

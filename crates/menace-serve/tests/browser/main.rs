@@ -6,6 +6,9 @@
 #[allow(dead_code, unused_imports, reason = "this suite asks through a browser only")]
 mod sample;
 
+#[path = "../large/mod.rs"]
+mod large;
+
 mod driver;
 mod looking;
 mod surface;

@@ -1,10 +1,11 @@
 //! Every page in light and dark: nothing to complain about, for anybody.
 
-use menace_serve::{Address, Graph, Node, Server, report};
+use menace_serve::{Address, Graph, Library, Node, Place, Server, report};
 use serde_json::Value;
 
 use crate::driver::{Browser, axe, target};
-use crate::sample::{PLAIN, World, add_run, failure};
+use crate::large;
+use crate::sample::{EVIL, PLAIN, World};
 
 const PAGES: &[(&str, &str)] = &[
     ("overview", ""),
@@ -117,12 +118,17 @@ fn the_report_is_fine_without_scripts_and_on_paper() {
     // Without scripts nothing is missing: there are none.
     assert_eq!(browser.run("return document.scripts.length"), 0);
     assert!(browser.text("main").contains("menace repro fb22222222"));
-    // One that tells a hundred failures in full and lists three hundred more.
-    let failures: Vec<_> =
-        (0..400).map(|number| failure(&format!("fc{number:08}"), PLAIN)).collect();
-    add_run(&world.data(), &world.data(), "r-3", 3_000_000, 0.1, PLAIN, &failures);
-    let large = report(&world.library(), None, None).unwrap();
-    std::fs::write(directory.join("large-report.html"), large).unwrap();
+    // One of 20,000 calls with all there can be, which tells a hundred failures in full and lists three
+    // hundred more.
+    let home = tempfile::tempdir().unwrap();
+    let graph = large::make(home.path()).unwrap();
+    let library = Library::new(Place::below(&home.path().join("data"), large::URL));
+    let page = report(&library, None, Some(&graph)).unwrap();
+    for told in ["value = compute(value, ", "It printed", "It complained", "Import graph of 120"] {
+        assert!(page.contains(told), "{told}");
+    }
+    assert!(page.len() < 5_000_000, "{} bytes", page.len());
+    std::fs::write(directory.join("large-report.html"), page).unwrap();
     browser.go(&format!("{url}large-report.html"));
     assert_eq!(browser.run("return document.querySelectorAll('details').length"), 100);
     let opened = "return performance.getEntriesByType('navigation')[0].loadEventEnd";
@@ -135,4 +141,28 @@ fn the_report_is_fine_without_scripts_and_on_paper() {
     assert_eq!(browser.run(commands), 100);
     assert_eq!(browser.run("return document.querySelector('.bar').checkVisibility()"), false);
     assert_eq!(paper(&browser), "rgb(255, 255, 255)");
+}
+
+#[test]
+fn nothing_that_a_guest_says_runs_in_a_browser() {
+    let world = World::new(EVIL);
+    let server = Server::start(LOCAL, None, world.routes()).unwrap();
+    let browser = Browser::open();
+    let own = EVIL.addresses();
+    let pages = PAGES.iter().map(|(_, path)| *path).filter(|path| !path.contains("shop/"));
+    for path in pages.chain(own.iter().map(String::as_str)) {
+        browser.go(&format!("{}{path}", server.url()));
+        // A dialog that is open would answer this with an error, and a script that is kept from running is a
+        // complaint.
+        assert_eq!(browser.run("return document.images.length"), 1, "{path}: ours alone");
+        assert_eq!(browser.complaints(), [] as [String; 0], "{path}");
+    }
+    let directory = target().join("screenshots");
+    std::fs::create_dir_all(&directory).unwrap();
+    let page = report(&world.library(), None, None).unwrap();
+    std::fs::write(directory.join("evil-report.html"), page).unwrap();
+    let directory = directory.canonicalize().unwrap();
+    browser.go(&format!("file://{}/evil-report.html", directory.display()));
+    assert_eq!(browser.run("return document.images.length + document.scripts.length"), 0);
+    assert_eq!(browser.complaints(), [] as [String; 0]);
 }

@@ -174,6 +174,62 @@ fn a_run_of_another_process_is_followed_while_it_goes_on() {
     assert_eq!(over["run"], serde_json::Value::Null, "its process is gone: {over}");
 }
 
+#[test]
+fn events_carry_any_text() {
+    let world = World::new(PLAIN);
+    let server = server(&world);
+    let (store, _) = Store::open(&world.data(), URL).unwrap();
+    let run = NewRun {
+        id: RunId("r-5".into()),
+        seed: 1,
+        repository: "/repo".into(),
+        started_ms: 5_000_000,
+        settings: serde_json::json!({}),
+    };
+    let writer = store.start_run(&run).unwrap();
+    let evil = "</script>\r\n\r\nevent: state\ndata: {\"run\": \"another\"}\n\n";
+    let section = menace_model::SectionId::new(&format!("{evil}.py"), "f");
+    let key = menace_store::CellKey { cycle: 0, section, scenario: evil.into() };
+    let outcome =
+        menace_model::Outcome::of(menace_model::Verdict::Returned, menace_model::Stage::Call);
+    let call = menace_store::CallRecord::of(key, 0, menace_model::Intent::Valid, &outcome);
+    writer.call(call).unwrap();
+    writer.flush().unwrap();
+    let mut stream = connected(&server);
+    stream.write_all(b"GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n").unwrap();
+    let told = event(&mut BufReader::new(stream).lines());
+    assert_eq!(told["run"], "r-5");
+    assert_eq!(told["at"], format!("{evil}.py::f under {evil}"), "it is text, all of it");
+}
+
+#[test]
+fn the_end_of_a_server_is_the_last_that_listeners_hear() {
+    let world = World::new(PLAIN);
+    let server = server(&world);
+    let mut stream = connected(&server);
+    stream.write_all(b"GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n").unwrap();
+    let mut lines = BufReader::new(stream).lines();
+    event(&mut lines);
+    let (store, _) = Store::open(&world.data(), URL).unwrap();
+    let writer = store
+        .start_run(&NewRun {
+            id: RunId("r-5".into()),
+            seed: 1,
+            repository: "/repo".into(),
+            started_ms: 5_000_000,
+            settings: serde_json::json!({}),
+        })
+        .unwrap();
+    assert_eq!(event(&mut lines)["run"], "r-5");
+    // Both at once: there is no time for another look in between.
+    drop(writer);
+    let started = Instant::now();
+    drop(server);
+    assert!(started.elapsed() < Duration::from_secs(5), "{:?}", started.elapsed());
+    assert_eq!(event(&mut lines)["run"], serde_json::Value::Null);
+    assert_eq!(lines.map_while(Result::ok).find(|line| line.starts_with("data")), None);
+}
+
 /// A certificate for this machine.
 fn certified(world: &World) -> Tls {
     let (certificate, key) = (world.data().join("cert.pem"), world.data().join("key.pem"));

@@ -58,6 +58,8 @@ fn forms_keep_what_else_was_asked_for() {
             "metric=security_score sort=error dir=asc",
         ),
         ("/synergy?sort=mean&dir=asc", "sort=mean dir=asc"),
+        ("/settings?sort=name&dir=asc", "sort=name dir=asc"),
+        ("/runs/r-1?sort=question&dir=asc", "sort=question dir=asc"),
         ("/compare?a=r-1&b=r-2&q=cart&sort=a&dir=asc", "q=cart sort=a dir=asc"),
         ("/scenarios?run=r-1&sort=delta&dir=asc", "run=r-1 sort=delta dir=asc"),
         (
@@ -88,15 +90,74 @@ fn sorting_forecasts_keeps_the_search() {
     assert!(head.contains(link), "{head}");
 }
 
+/// A file, what it is asked for, and the first cells of its rows then.
+const FILTERED: &[(&str, &[&str])] = &[
+    ("/runs.csv?sort=roi&dir=desc", &["r-1", "r-2"]),
+    ("/runs.csv?sort=roi&dir=asc", &["r-2", "r-1"]),
+    ("/runs.csv?q=r-2", &["r-2"]),
+    ("/modules.csv?sort=roi&dir=desc", &["shop/till.py", "shop/cart.py"]),
+    ("/modules.csv?q=cart", &["shop/cart.py"]),
+    ("/sections.csv?path=shop/cart.py&q=nothing", &[]),
+    ("/sections.csv?path=shop/cart.py&sort=name&dir=asc", &["shop/cart.py::total"]),
+    ("/failures.csv?q=fa11", &["fa11111111"]),
+    ("/failures.csv?run=r-2", &["fb22222222"]),
+    ("/failures.csv?sort=first&dir=asc", &["fa11111111", "fb22222222"]),
+    ("/failures.csv?sort=first&dir=desc", &["fb22222222", "fa11111111"]),
+    ("/calls.csv?id=shop/cart.py::total&verdict=raised&sort=number&dir=asc", &["1", "1"]),
+    ("/calls.csv?id=shop/cart.py::total&scenario=depth", &["1"]),
+    ("/calls.csv?id=shop/cart.py::total&q=nothing", &[]),
+    ("/scenarios.csv?q=none", &[]),
+    ("/forecasts.csv?metric=security_score", &["1", "2"]),
+    ("/forecasts.csv?metric=ROI", &["1"]),
+    ("/forecast_errors.csv?q=sec", &["security_score"]),
+    (
+        "/forecast_errors.csv?sort=name&dir=desc&q=r",
+        &["security_score", "reliability", "hostile_input:resilience", "ROI"],
+    ),
+    ("/compare.csv?a=r-1&b=r-2&q=no+such+name", &["sum"; 7]),
+    ("/synergy.csv?q=resilience", &[]),
+    ("/synergy.csv?q=roi", &["1", "2"]),
+    ("/weights.csv", &["resilience", "roi"]),
+    ("/weights.csv?sort=worth&dir=desc", &["roi", "resilience"]),
+    ("/weights.csv?q=res", &["resilience"]),
+    ("/settings.csv?set=1&q=roi_cycles", &["Convergence"]),
+    ("/settings.csv?set=1&q=nothing+has+this", &[]),
+    ("/decisions.csv?q=of+the+run", &["gains of the run have faded"]),
+    (
+        "/decisions.csv?sort=question&dir=asc",
+        &["gains of shop/cart.py have faded", "gains of the run have faded"],
+    ),
+    (
+        "/decisions.csv?sort=question&dir=desc",
+        &["gains of the run have faded", "gains of shop/cart.py have faded"],
+    ),
+    ("/outlook.csv?q=veto", &["shop"]),
+    (
+        "/outlook.csv?sort=value&dir=desc&run=r-1",
+        &["the run", "shop", "the run", "shop", "cart", "till"],
+    ),
+];
+
 #[test]
 fn files_have_the_filters_of_their_pages() {
     let world = World::new(PLAIN);
+    let weights = r#"{"roi": 1.25, "resilience": 0.5}"#;
+    std::fs::write(world.data().join("synergy_weights.json"), weights).unwrap();
     let routes = world.routes();
-    let runs = fetch(&routes, "/runs.csv?sort=roi&dir=desc");
-    let ids: Vec<&str> =
-        runs.text().lines().skip(1).filter_map(|line| line.split(',').next()).collect();
-    assert_eq!(ids, ["r-1", "r-2"]);
-    assert_eq!(fetch(&routes, "/runs.csv?q=r-2").text().lines().count(), 2);
+    for (path, rows) in FILTERED {
+        let file = fetch(&routes, path);
+        assert_eq!(file.status, StatusCode::OK, "{path}: {}", file.text());
+        let found: Vec<&str> =
+            file.text().lines().skip(1).filter_map(|line| line.split(',').next()).collect();
+        assert_eq!(found, *rows, "{path}: {}", file.text());
+    }
+    // Every file that there is, is among them.
+    let program = include_str!("../../src/http/mod.rs");
+    for route in program.split(".route(\"").skip(1) {
+        let route = route.split('"').next().unwrap();
+        let is_asked = FILTERED.iter().any(|(path, _)| path.split('?').next() == Some(route));
+        assert!(!route.contains(".csv") || is_asked, "{route}");
+    }
     let page = browse(&routes, "/runs?q=r-2&sort=roi&dir=desc");
     assert!(page.text().contains("href=\"/runs.csv?q=r-2&amp;sort=roi&amp;dir=desc\""));
 }
@@ -134,7 +195,10 @@ const OFFERED: &[(&str, &str)] = &[
     ("/forecasts?q=sec", "/forecast_errors.csv?q=sec"),
     ("/runs/r-2", "/decisions.csv?run=r-2"),
     ("/runs/r-2", "/outlook.csv?run=r-2"),
+    ("/runs/r-2?q=run&sort=value&dir=asc", "/outlook.csv?run=r-2&q=run&sort=value&dir=asc"),
     ("/compare?a=r-1&b=r-2&q=cart", "/compare.csv?a=r-1&b=r-2&q=cart"),
+    ("/synergy?sort=mean&dir=asc", "/synergy.csv?sort=mean&dir=asc"),
+    ("/settings?set=1&sort=name&dir=desc", "/settings.csv?set=1&sort=name&dir=desc"),
 ];
 
 #[test]
@@ -163,7 +227,7 @@ fn pages_offer_their_charts_and_tables_as_files() {
         Some("gains of the run have faded,no,0.5,17,3,equivalence,0.375,0.0625,0.875,false")
     );
     let compared = fetch(&routes, "/compare.csv?a=r-1&b=r-2&q=cart");
-    assert_eq!(compared.text().lines().nth(8), Some("module,shop/cart.py,0.5,0.25,-0.25"));
+    assert_eq!(compared.text().lines().nth(8), Some("module,shop/cart.py,0.5,0.25,-0.25,worse"));
     let errors = fetch(&routes, "/forecast_errors.csv?q=security");
-    assert_eq!(errors.text().lines().nth(1), Some("security_score,0.625,0.75,0.0625,2"));
+    assert_eq!(errors.text().lines().nth(1), Some("security_score,0.625,0.75,0.0625,2,0.75"));
 }

@@ -31,7 +31,33 @@ fn a_metric_has_predicted_and_actual_values() {
     assert_eq!((&none["predicted"], &none["values"]), (&json!([]), &json!([0.75, 0.5])));
     let under = fetch(&routes, "/metrics/hostile_input:resilience").json();
     assert_eq!(under["values"], json!([0.5, 0.375]), "under one scenario");
+    let documented = fetch(&routes, "/metrics/maintainability").json();
+    assert_eq!(documented["values"], json!([]), "it may come: {documented}");
     assert_eq!(fetch(&routes, "/metrics/colour").status, StatusCode::NOT_FOUND);
+}
+
+#[test]
+fn programs_read_errors_as_json() {
+    let world = World::new(PLAIN);
+    let routes = world.routes();
+    for (path, why) in [
+        ("/metrics/colour", "no metric `colour` was ever recorded"),
+        ("/runs/r-77", "r-77"),
+        ("/plots/other.png", "there is no plot"),
+        ("/nothing", "No page has this address."),
+    ] {
+        let answer = fetch(&routes, path);
+        assert_eq!(answer.status, StatusCode::NOT_FOUND, "{path}");
+        assert_eq!(answer.header(header::CONTENT_TYPE), "application/json", "{path}");
+        let told: serde_json::Value = serde_json::from_slice(&answer.bytes).unwrap();
+        assert!(told["error"].as_str().unwrap().contains(why), "{path}: {told}");
+        let page = browse(&routes, path);
+        assert!(page.text().starts_with("<!doctype html>"), "{path}: {}", page.text());
+    }
+    let refused = fetch(&world.guarded(), "/roi");
+    assert_eq!(refused.status, StatusCode::UNAUTHORIZED);
+    assert_eq!(refused.text(), r#"{"error":"a token is needed"}"#);
+    assert_eq!(refused.header(header::WWW_AUTHENTICATE), "Bearer");
 }
 
 #[test]
@@ -43,6 +69,11 @@ fn scenarios_are_numbers_for_programs_and_a_page_for_browsers() {
     assert_eq!(numbers["scenarios"][0]["metrics"]["resilience"], 0.5);
     let together = &numbers["scenarios"][0]["synergy"];
     assert_eq!(together, &json!({"synergy_roi": 0.125, "synergy_resilience": -0.375}));
+    let before = fetch(&routes, "/scenarios?run=r-1").json();
+    assert_eq!(before["scenarios"][0]["synergy"], json!({}), "not that of another run");
+    crate::sample::measure_under(&world.data(), "r-1", 1_000_000, "hostile_input", 0.625);
+    let before = fetch(&routes, "/scenarios?run=r-1").json();
+    assert_eq!(before["scenarios"][0]["synergy"], json!({"synergy_roi": 0.625}));
     let page = browse(&routes, "/scenarios");
     assert!(page.text().starts_with("<!doctype html>"), "{}", page.text());
     assert!(page.text().contains(">−0.375<"), "what they are worth together: {}", page.text());

@@ -64,7 +64,7 @@ fn the_overview_shows_the_last_run() {
     let world = World::new(PLAIN);
     let routes = world.routes();
     let page = browse(&routes, "/");
-    for told in ["r-2", "shop/cart.py", "fb22222222", "hostile input", "<dd>8<", "16 in 2 runs"] {
+    for told in ["r-2", "shop/cart.py", "fb22222222", "hostile input", "<dd>9<", "18 in 2 runs"] {
         assert!(page.text().contains(told), "{told}");
     }
     assert!(!page.text().contains("fa11111111"), "that one is of the run before");
@@ -148,7 +148,7 @@ fn calls_are_shown_worst_first_and_filtered() {
         (body.matches("<tr>").count(), body.find("v-raised"), body.find("v-returned"))
     };
     let (count, raised, returned) = rows("");
-    assert_eq!(count, 4);
+    assert_eq!(count, 6);
     assert!(raised.unwrap() < returned.unwrap());
     assert_eq!(rows("&verdict=raised").0, 2);
     assert_eq!(rows("&scenario=normal").0, 2);
@@ -156,6 +156,49 @@ fn calls_are_shown_worst_first_and_filtered() {
     let missing = browse(&routes, "/section?id=shop/cart.py::nothing");
     assert_eq!(missing.status, StatusCode::NOT_FOUND);
     assert_eq!(browse(&routes, "/section?id=x").status, StatusCode::NOT_FOUND);
+}
+
+#[test]
+fn a_run_counts_the_same_while_it_goes_on_and_after() {
+    let world = World::new(PLAIN);
+    let (store, _) = menace_store::Store::open(&world.data(), crate::sample::URL).unwrap();
+    let run = menace_store::RunId("r-2".into());
+    let (live, after) = (store.live(&run).unwrap(), store.run_line(&run).unwrap().unwrap());
+    assert_eq!((Some(live.calls), live.verdicts), (after.calls, after.verdicts));
+    assert_eq!(live.beside, 1);
+    let routes = world.routes();
+    assert!(browse(&routes, "/").text().contains("and 1 to measure time"));
+    let page = browse(&routes, "/section?id=shop/cart.py::total");
+    for (name, note) in [("depth", "under no scenario"), ("beside", "not among the calls")] {
+        let row = page.text().split(&format!("<th scope=\"row\">{name}<br>")).nth(1).unwrap();
+        let row = row.split("</tr>").next().unwrap();
+        assert!(row.contains(note) && row.contains("<td class=\"n\">1</td>"), "{name}: {row}");
+        assert!(row.contains("1 returned"), "{name}: {row}");
+    }
+}
+
+#[test]
+fn metrics_have_their_place_on_pages() {
+    let world = World::new(PLAIN);
+    let routes = world.routes();
+    for (path, value) in [("/", "0.250"), ("/runs/r-1", "0.500")] {
+        let page = browse(&routes, path);
+        let tile = page.text().split("<a href=\"/forecasts?metric=security_score\">").nth(1);
+        let tile = tile.unwrap_or_else(|| panic!("{path}: {}", page.text()));
+        let told = format!("<div class=\"value\">{value} ");
+        assert!(tile.split("</li>").next().unwrap().contains(&told), "{path}: {tile}");
+    }
+    let forecasts = browse(&routes, "/forecasts");
+    for name in ["ROI", "reliability", "security_score", "hostile_input%3Aresilience"] {
+        let link = format!("href=\"/forecasts?metric={name}\"");
+        assert!(forecasts.text().contains(&link), "{name}: {}", forecasts.text());
+    }
+    let scenarios = browse(&routes, "/scenarios?sort=resilience&dir=asc");
+    let (_, table) = scenarios.text().split_once("id=\"scenario-metrics\"").unwrap();
+    let (table, _) = table.split_once("</table>").unwrap();
+    let way = "<a href=\"/forecasts?metric=hostile_input%3Aresilience\">0.500</a>";
+    assert!(table.contains(way), "{table}");
+    assert!(table.contains("href=\"/scenarios?sort=reliability&amp;dir=desc\""), "{table}");
 }
 
 #[test]
@@ -171,8 +214,33 @@ fn runs_are_compared_side_by_side() {
         .unwrap();
     assert!(appeared.contains("fb22222222") && !appeared.contains("fa11111111"));
     assert!(rest.contains("fa11111111"));
+    let table = |what: &str| {
+        let (_, table) = text.split_once(&format!("{what} of two runs")).expect(what);
+        table.split_once("</table>").unwrap().0
+    };
+    let metrics = table("Metrics");
+    assert!(metrics.contains(">reliability<") && metrics.contains(">worse<"), "{metrics}");
+    let synergy = table("Synergy");
+    assert!(synergy.contains(">synergy_roi<") && !synergy.contains(">worse<"), "{synergy}");
+    assert!(text.contains("The same, with the same settings."), "{text}");
+    let words = crate::sample::Words { message: "strict", ..PLAIN };
+    crate::sample::add_run(&world.data(), &world.data(), "r-3", 3_000_000, 0.5, words, &[]);
+    let page = browse(&routes, "/compare?a=r-2&b=r-3");
+    let (_, settings) = page.text().split_once("<table id=\"settings\">").unwrap();
+    let (settings, _) = settings.split_once("</table>").unwrap();
+    for told in [">profile<", ">division by zero<", ">strict<", ">repository<"] {
+        assert!(settings.contains(told), "{told}: {settings}");
+    }
+    let (_, risen) = page.text().split_once("Metrics of two runs").unwrap();
+    assert!(!risen.split_once("</table>").unwrap().0.contains(">worse<"), "more is better");
+    let file = fetch(&routes, "/compare.csv?a=r-2&b=r-3");
+    for told in
+        ["setting,profile,division by zero,strict,,", "metric,reliability,0.5,0.75,0.25,better"]
+    {
+        assert!(file.text().lines().any(|line| line == told), "{told}: {}", file.text());
+    }
     // Without names: the last one and the one before.
-    assert!(browse(&routes, "/compare").text().contains("−0.250"));
+    assert!(browse(&routes, "/compare").text().contains("<option>r-3</option>"));
 }
 
 #[test]
@@ -260,7 +328,7 @@ fn what_is_shown_can_be_taken_along() {
         ("/modules.csv", "module,roi", 2),
         ("/failures.csv", "id,section", 2),
         ("/runs.csv", "run,started_ms", 2),
-        ("/calls.csv?id=shop/cart.py::total", "number,scenario", 4),
+        ("/calls.csv?id=shop/cart.py::total", "number,scenario", 6),
         ("/scenarios.csv", "scenario,metric", 10),
         ("/forecasts.csv?metric=security_score", "forecast,predicted", 2),
         ("/synergy.csv", "cycle,metric", 2),

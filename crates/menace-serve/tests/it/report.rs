@@ -72,6 +72,7 @@ fn every_part_shows_what_was_stored() {
     let world = World::new(PLAIN);
     let (store, _) = menace_store::Store::open(&world.data(), crate::sample::URL).unwrap();
     let mut small = failure("fb22222222", PLAIN);
+    small.call.conditions.network.latency_ms = 250.0;
     small.call.args = vec![menace_model::Value::from("tiny")];
     store.set_shrunk(&small.id, &small.call).unwrap();
     let wave: Vec<f64> = (0..24).map(|n| 0.5 + 0.1 * f64::from(n * n % 7)).collect();
@@ -80,7 +81,7 @@ fn every_part_shows_what_was_stored() {
     let page = report(&world.library(), None, None).unwrap();
 
     let strip = part(&page, "<h2>How calls ended</h2>");
-    assert!(strip.contains("How calls ended: 6 returned, 2 raised"), "{strip}");
+    assert!(strip.contains("How calls ended: 7 returned, 2 raised"), "{strip}");
     assert!(strip.contains("class=\"f c-good\"") && strip.contains("class=\"f c-bad\""), "{strip}");
     let heat = part(&page, "id=\"heat\"");
     assert!(heat.contains("<th scope=\"col\">hostile input:high</th>"), "{heat}");
@@ -94,7 +95,9 @@ fn every_part_shows_what_was_stored() {
     let metrics = part(&page, "id=\"metrics\"");
     assert_eq!(metrics.matches("<svg class=\"chart\"").count(), 2, "one for each: {metrics}");
     let told = part(&page, "id=\"failures\"");
-    assert!(told.contains("<dt>Smallest call</dt><dd><code>total(&#39;tiny&#39;)"), "{told}");
+    let smallest = "<dt>Smallest call</dt><dd><code>total(&#39;tiny&#39;)</code>";
+    let trouble = "<br>a network with 250 ms latency";
+    assert!(told.contains(&format!("{smallest}{trouble}")), "with what it needs: {told}");
     assert!(!told.contains("menace shrink"), "it is small already");
 }
 
@@ -118,6 +121,16 @@ fn metrics_are_those_of_the_run_that_is_asked_for() {
     assert_eq!(metrics(&last), [("reliability", "0.500"), ("security score", "0.250")]);
     assert!(last.contains("<span class=\"bad\">−0.250</span>"), "with the change: {last}");
     assert!(!of(Some("r-1")).contains("<span class=\"bad\">"), "there was none before");
+}
+
+#[test]
+fn roi_ends_with_the_run_that_is_asked_for() {
+    let world = World::new(PLAIN);
+    let roi = |run| part(&report(&world.library(), run, None).unwrap(), "id=\"roi\"").to_owned();
+    assert!(roi(None).contains("ROI: 2 values, the last 0.2500"), "{}", roi(None));
+    let first = roi(Some("r-1"));
+    assert!(first.contains("ROI: 1 value, the last 0.5000"), "{first}");
+    assert!(!first.contains("forecast"), "nobody knew more then: {first}");
 }
 
 #[test]

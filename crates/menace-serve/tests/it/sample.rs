@@ -46,6 +46,24 @@ pub(crate) struct Words {
     pub input: &'static str,
     pub scenario: &'static str,
     pub output: &'static str,
+    /// Unless it is empty: what is printed as an error, and the name of a metric, of synergy, of a weight and
+    /// of the repository.
+    pub extra: &'static str,
+}
+
+impl Words {
+    /// Of the module, and of its section.
+    pub(crate) fn addresses(self) -> [String; 2] {
+        let percent = |text: &str| {
+            let bytes: Vec<String> = text.bytes().map(|byte| format!("%{byte:02x}")).collect();
+            bytes.concat()
+        };
+        let section = format!("{}::{}", self.module, self.function);
+        [
+            format!("module?path={}", percent(self.module)),
+            format!("section?id={}", percent(&section)),
+        ]
+    }
 }
 
 pub(crate) const PLAIN: Words = Words {
@@ -55,6 +73,18 @@ pub(crate) const PLAIN: Words = Words {
     input: "none",
     scenario: "hostile_input",
     output: "adding up",
+    extra: "",
+};
+
+/// Markup wherever somebody else has a say.
+pub(crate) const EVIL: Words = Words {
+    module: "shop/<script>alert(1)</script>\"'.py",
+    function: "<script>alert(2)</script>\"",
+    message: "<script>alert(3)</script><img src=x onerror=alert(4)>\"' onmouseover='x' \u{1b}[31m\u{202e}",
+    input: "</code><script>alert(5)</script>",
+    scenario: "<script>alert(6)</script>",
+    output: "</pre><script>alert(7)</script>\0",
+    extra: "<img src=x onerror=alert(9)>\"'",
 };
 
 pub(crate) fn section(words: Words) -> SectionId {
@@ -75,6 +105,7 @@ fn call(words: Words) -> Call {
 pub(crate) fn failure(id: &str, words: Words) -> Failure {
     let mut outcome = Outcome::of(Verdict::Raised, Stage::Call);
     outcome.stdout.text = words.output.into();
+    outcome.stderr.text = words.extra.into();
     outcome.exception = Some(Raised {
         kind: "builtins.ZeroDivisionError".into(),
         message: words.message.into(),
@@ -174,10 +205,10 @@ fn summary(id: &str, roi: f64, words: Words, failures: &[Failure]) -> RunReport 
         cycles: 1,
         decided: Some(decided()),
         sections: 2,
-        calls: 8,
-        timing_calls: 0,
+        calls: 9,
+        timing_calls: 1,
         coverage: CoverageReport { called: 2, unreachable: 0, lines: 0.9 },
-        verdicts: BTreeMap::from([(Verdict::Returned, 6), (Verdict::Raised, 2)]),
+        verdicts: BTreeMap::from([(Verdict::Returned, 7), (Verdict::Raised, 2)]),
         roi,
         roi_delta: Some(0.0625),
         scenarios: vec![ScenarioReport {
@@ -286,6 +317,14 @@ pub(crate) fn add_run(
                 })
                 .unwrap();
         }
+        // Beyond scenarios: one in depth, which counts, and one beside, which does not.
+        for (scenario, number) in [("depth", 1), ("beside", 2)] {
+            let key = CellKey { cycle: 0, section: section.clone(), scenario: scenario.into() };
+            let outcome = Outcome::of(Verdict::Returned, Stage::Call);
+            if offset == 0.0 {
+                writer.call(CallRecord::of(key, number, Intent::Valid, &outcome)).unwrap();
+            }
+        }
         let unreachable = (offset > 0.0).then(|| words.message.to_owned());
         add_worth(&writer, 0, &section, roi + offset, unreachable);
     }
@@ -318,12 +357,21 @@ pub(crate) fn add_run(
 
 /// Keeps metrics of a whole run.
 fn measure(data: &Path, run: &str, at_ms: i64, values: &[(&str, f64)]) {
+    record(data, run, at_ms, "", values);
+}
+
+/// Keeps what sections were worth together under a scenario.
+pub(crate) fn measure_under(data: &Path, run: &str, at_ms: i64, scenario: &str, roi: f64) {
+    record(data, run, at_ms, scenario, &[("synergy_roi", roi)]);
+}
+
+fn record(data: &Path, run: &str, at_ms: i64, scenario: &str, values: &[(&str, f64)]) {
     let (mut metrics, _) = Metrics::open(&data.join("metrics.db")).unwrap();
     let values = values.iter().map(|(name, value)| Measurement {
         at_ms,
         run: RunId(run.into()),
         cycle: 0,
-        scenario: String::new(),
+        scenario: scenario.into(),
         module: String::new(),
         name: (*name).into(),
         value: *value,
@@ -345,7 +393,7 @@ impl World {
 
     pub(crate) fn new(words: Words) -> Self {
         let world = Self::empty();
-        let repository = world.directory.path().join("repository");
+        let repository = world.directory.path().join(format!("repository{}", words.extra));
         fs::create_dir_all(repository.join("shop")).unwrap();
         fs::write(repository.join("shop/cart.py"), "def total(n):\n    return 1 / n  # here\n")
             .unwrap();
@@ -353,7 +401,7 @@ impl World {
         let (first, second) = (failure("fa11111111", words), failure("fb22222222", words));
         add_run(&data, &repository, "r-1", 1_000_000, 0.5, words, &[first]);
         add_run(&data, &repository, "r-2", 2_000_000, 0.25, words, &[second]);
-        let history = json!({
+        let mut history = json!({
             "cycles": 2,
             "roi_history": [0.5, 0.25], "roi_deltas": [-0.25], "raroi_history": [0.4, 0.2],
             "scenario_roi": {words.scenario: [0.5, 0.25]},
@@ -370,9 +418,18 @@ impl World {
             "predicted_metrics": {"security_score": [0.5, 0.625]},
             "actual_metrics": {"security_score": [0.5, 0.75]},
         });
+        let mut together = "synergy_roi".to_owned();
+        if !words.extra.is_empty() {
+            for lists in ["metrics_history", "predicted_metrics", "actual_metrics"] {
+                history[lists][words.extra] = json!([0.5, 0.25]);
+            }
+            let weights = json!({words.extra: words.extra, "roi": 1.5});
+            fs::write(data.join("synergy_weights.json"), weights.to_string()).unwrap();
+            together = format!("synergy_{}", words.extra);
+        }
         fs::write(data.join("roi_history.json"), history.to_string()).unwrap();
         let (mut synergy, _) = SynergyHistory::open(&data.join("synergy_history.db")).unwrap();
-        let entry = |value: f64| BTreeMap::from([("synergy_roi".to_owned(), value)]);
+        let entry = |value: f64| BTreeMap::from([(together.clone(), value)]);
         synergy.append(&[entry(0.5), entry(-0.25)]).unwrap();
         world
     }

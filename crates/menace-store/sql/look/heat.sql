@@ -1,6 +1,17 @@
--- The cells of a cycle without what weighs.
-SELECT section.text, scenario.text, calls, roi, verdicts
-FROM cells
-JOIN names AS section ON section.key = cells.section
-JOIN names AS scenario ON scenario.key = cells.scenario
-WHERE run = (SELECT key FROM runs WHERE id = ?1) AND cycle = ?2;
+-- What each scenario made of a module in one cycle: a large run has ten thousands of cells, which nobody wants to see.
+-- A path has no `::`.
+SELECT found.module, scenario.text, found.calls, found.fine, found.worth, found.weight
+FROM (
+    SELECT
+        place.module, cells.scenario,
+        sum(cells.calls) AS calls,
+        sum(coalesce(cells.verdicts ->> '$.returned', 0) + coalesce(cells.verdicts ->> '$.refused', 0)) AS fine,
+        total(cells.roi * cells.calls) AS worth,
+        total(iif(cells.roi IS NULL, 0, cells.calls)) AS weight
+    FROM cells
+    JOIN (SELECT key, substr(text, 1, instr(text, '::') - 1) AS module FROM names) AS place
+        ON place.key = cells.section
+    WHERE cells.run = (SELECT key FROM runs WHERE id = ?1) AND cells.cycle = ?2 AND cells.calls > 0
+    GROUP BY place.module, cells.scenario
+) AS found
+JOIN names AS scenario ON scenario.key = found.scenario;

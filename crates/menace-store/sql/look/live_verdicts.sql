@@ -1,10 +1,12 @@
--- What a run that goes on has called so far.
+-- What a run that goes on has called so far; what is filed under `?2` is counted apart.
 SELECT verdict.text, found.count
 FROM (
     SELECT calls.verdict, count(*) AS count
     FROM cells
     JOIN calls ON calls.cell = cells.key
-    WHERE cells.run = (SELECT key FROM runs WHERE id = ?1)
+    WHERE
+        cells.run = (SELECT key FROM runs WHERE id = ?1)
+        AND cells.scenario IS NOT (SELECT key FROM names WHERE text = ?2)
     GROUP BY calls.verdict
 ) AS found
 JOIN names AS verdict ON verdict.key = found.verdict;

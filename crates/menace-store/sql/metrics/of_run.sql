@@ -7,7 +7,7 @@ FROM (
         name = ?1 AND scenario = '' AND module = ''
         AND ts <= (
             SELECT max(ts) FROM metrics
-            WHERE name = ?1 AND scenario = '' AND module = '' AND ts >= ?3 AND run = ?2
+            WHERE name = ?1 AND scenario = '' AND module = '' AND ts BETWEEN ?3 AND ?5 AND run = ?2
         )
     ORDER BY ts DESC, key DESC
     LIMIT ?4

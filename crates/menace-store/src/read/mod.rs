@@ -10,7 +10,7 @@ mod worth;
 use rusqlite::{Params, Row};
 
 pub use look::{
-    CallFilter, CallOrder, FailureFilter, FailureLine, FailureOrder, HeatCell, HistoryPoint,
+    BESIDE, CallFilter, CallOrder, FailureFilter, FailureLine, FailureOrder, HeatSum, HistoryPoint,
     LiveRun, Page, RunLine, RunOrder, StoreTotals,
 };
 

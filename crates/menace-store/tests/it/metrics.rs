@@ -63,10 +63,28 @@ fn the_way_to_a_run_ends_with_that_run_and_knows_nothing_of_its_parts() {
         ])
         .unwrap();
     let way = |run: &str, since_ms, limit| -> Vec<f64> {
-        let found = metrics.way_to("throughput", &RunId(run.into()), since_ms, limit).unwrap();
+        let found =
+            metrics.way_to("throughput", &RunId(run.into()), (since_ms, i64::MAX), limit).unwrap();
         found.into_iter().map(|one| one.value).collect()
     };
     assert_eq!(way("r-1", 2, 9), [10.0, 20.0, 30.0]);
     assert_eq!(way("r-2", 3, 2), [40.0, 50.0]);
     assert_eq!(way("r-7", 0, 9), [0.0; 0]);
+    let run = RunId("r-1".into());
+    let until = metrics.way_to("throughput", &run, (2, 2), 9).unwrap();
+    assert_eq!(
+        until.last().map(|one| one.value),
+        Some(20.0),
+        "what came after its end is not its own"
+    );
+    let own = metrics.in_run("throughput", &run, (2, 3)).unwrap();
+    assert_eq!(own.last().map(|one| one.value), Some(30.0));
+    assert_eq!(metrics.cycles_after("throughput", &run, (2, 3)).unwrap(), 1);
+    assert_eq!(metrics.cycles_after("throughput", &RunId("r-0".into()), (1, 1)).unwrap(), 4);
+    let modules = |limit| -> Vec<(String, f64)> {
+        let latest = metrics.latest("throughput", limit).unwrap().into_iter();
+        latest.map(|one| (one.module, one.value)).collect()
+    };
+    assert_eq!(modules(1), [(String::new(), 50.0)]);
+    assert_eq!(modules(9).len(), 2, "one for each: {:?}", modules(9));
 }

@@ -17,7 +17,7 @@ use crate::render::output;
 use crate::serving::{self, Front};
 
 /// The documented one.
-const PORT: u16 = 8002;
+pub(super) const PORT: u16 = 8002;
 
 /// Show what runs have found in a browser, and follow those that go on.
 ///
@@ -70,6 +70,7 @@ fn beside(file: &Path, url: &str) -> Result<Arc<Library>, Failure> {
             file.display()
         )));
     }
+    menace_serve::check_history(file).map_err(Failure::request)?;
     let parent = file.parent().filter(|parent| !parent.as_os_str().is_empty());
     let data_dir = parent.unwrap_or(Path::new(".")).to_owned();
     let place = Place { history: file.to_owned(), ..Place::below(&data_dir, url) };

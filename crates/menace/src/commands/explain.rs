@@ -157,6 +157,8 @@ impl Explain {
         explanation.raroi = section.raroi;
         let cells = store.cells(&run.id, cycle).map_err(Failure::request)?;
         let own = cells.into_iter().filter(|cell| cell.key.section == section.section);
+        // Calls in depth, and beside, are weighed nowhere.
+        let own = own.filter(|cell| cell.calls.is_some());
         explanation.scenarios = own.map(part).collect();
         let made = store.calls(&run.id, &section.section, cycle, CALLS, 0);
         explanation.calls = made.map_err(Failure::request)?;

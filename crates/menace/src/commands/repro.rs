@@ -190,13 +190,15 @@ impl ShrinkCommand {
             budget: self.attempts,
             workers: self.which.isolation.workers(),
             cancel: cancel.clone(),
+            deadline: None,
         };
         let found = shrink(&known.failure, &backend, &analysis, &shrinking);
         if cancel.is_cancelled() {
             return Err(Failure::Interrupted);
         }
-        let Shrunk { failure, tried, steps, note } = found.map_err(Failure::request)?;
-        if steps > 0 {
+        let Shrunk { failure, tried, steps, is_smallest, note } =
+            found.map_err(Failure::request)?;
+        if steps > 0 || is_smallest {
             store.set_shrunk(&failure.id, &failure.call).map_err(Failure::request)?;
         }
         let json = ShrunkJson {

@@ -6,6 +6,7 @@ mod plugins;
 mod presets;
 mod progress;
 mod seen;
+mod smallest;
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -40,6 +41,7 @@ use crate::stubs::{self, About};
 
 use convergence::ConvergenceArgs;
 use progress::View;
+use smallest::Means;
 
 /// Call every function of a repository under every scenario and tell what breaks, where, under which
 /// condition, how bad it is, and how to see it again.
@@ -197,6 +199,8 @@ impl RunCommand {
         let backend = self.isolation.backend(&context, &interpreter, &cancel)?;
         // What the first import wants, unless settings ask for another level.
         backend.anticipate(&WarmSpec::new(None));
+        let (major, minor, patch) = interpreter.version;
+        let python = format!("{} {major}.{minor}.{patch}", interpreter.implementation);
         let mut inputs = presets::inputs(settings)?;
         let wants_stubs =
             settings.stubs.plugins.value.is_some() || settings.stubs.model.value.is_some();
@@ -221,6 +225,7 @@ impl RunCommand {
             yardstick: &yardstick,
             wanted: &selection,
             selection: self.selection.words(),
+            python,
             plugins: plugins.as_ref(),
             seed: Seed(self.seed),
             cycles: self.cycles(settings),
@@ -252,6 +257,16 @@ impl RunCommand {
         let report = report.map_err(failure)?;
         if cancel.is_cancelled() {
             return Err(Failure::Interrupted);
+        }
+        let means = Means {
+            backend: &backend,
+            analysis: &analysis,
+            workers: self.isolation.workers(),
+            cancel: &cancel,
+            deadline,
+        };
+        if let Ok(Some(store)) = data::store_of(settings) {
+            smallest::keep(&means, &store, &report, started.elapsed());
         }
         let page = seen.report(&id, &analysis);
         self.print(&report, page.as_deref())?;

@@ -1,5 +1,6 @@
 //! `menace synergy`: what modules are worth together beyond what they are worth alone.
 
+mod dashboard;
 mod exporter;
 
 use std::path::PathBuf;
@@ -20,7 +21,8 @@ use crate::render::{bars, output};
 Examples:
   menace synergy metrics
   menace synergy metrics --file sandbox_data/roi_history.json --window 4 --plot
-  menace synergy exporter --history-file sandbox_data/synergy_history.db --port 8003")]
+  menace synergy exporter --history-file sandbox_data/synergy_history.db --port 8003
+  menace synergy dashboard --file sandbox_data/synergy_history.db")]
 pub(crate) struct SynergyCommand {
     #[command(subcommand)]
     action: Action,
@@ -32,6 +34,8 @@ enum Action {
     Metrics(SynergyMetrics),
     /// Offer the latest values to Prometheus, at /metrics; /health says whether it answers.
     Exporter(exporter::Exporter),
+    /// Show the history in a browser.
+    Dashboard(dashboard::Dashboard),
 }
 
 #[derive(Debug, Args)]
@@ -58,6 +62,7 @@ impl SynergyCommand {
         let asked = match self.action {
             Action::Metrics(asked) => asked,
             Action::Exporter(exporter) => return exporter.run(&context),
+            Action::Dashboard(dashboard) => return dashboard.run(&context),
         };
         let history = match &asked.file {
             Some(file) => data::history(file)?,

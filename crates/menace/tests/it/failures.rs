@@ -182,7 +182,8 @@ fn a_failure_shrinks_to_what_matters() {
     let seen =
         Seen { section, weakness: &weakness, call: &call, outcome: &outcome, scenario: "normal" };
     let large = of(&seen, &Lines::new(trial.root()));
-    let shrinking = Shrinking { budget: 300, workers: 2, cancel: Cancel::default() };
+    let shrinking =
+        Shrinking { budget: 300, workers: 2, cancel: Cancel::default(), deadline: None };
     let small = shrink(&large, &trial.backend, &trial.analysis, &shrinking).expect("a failure");
     assert_eq!(small.failure.call.args, [Value::List(Vec::new()), Value::Int(0)]);
     assert_eq!((small.failure.call.kwargs.len(), small.note), (0, None));

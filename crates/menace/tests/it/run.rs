@@ -127,6 +127,14 @@ fn a_query_that_the_shop_builds_from_text_and_an_average_of_nothing_are_found() 
     let unhandled = blamed("unhandled").map(|one| (&one["section"], &one["exception"]));
     let expected = (&json!(average), &json!("ZeroDivisionError"));
     assert_eq!(unhandled, Some(expected), "{report}");
+    // The calls of the run are those that were stored, but for what is filed beside them.
+    let stored = crate::stored::calls(&place.path().join("sandbox_data/menace.db"));
+    let sum = |beside: bool| -> u64 {
+        let found = stored.iter().filter(|one| (one.scenario == menace_store::BESIDE) == beside);
+        found.map(|one| one.count).sum()
+    };
+    assert_eq!(report["calls"], sum(false), "{stored:?}");
+    assert!(report["timing_calls"].as_u64().is_some_and(|timing| timing <= sum(true)), "{report}");
 }
 
 #[test]

@@ -85,6 +85,13 @@ fn a_run_leaves_a_report_and_can_be_watched_meanwhile() {
     command.env("AUTO_DASHBOARD_PORT", dashboard.to_string());
     let mut running = Running::start(&mut command);
     let started = Instant::now();
+    let listening = std::thread::spawn(move || {
+        let heard = std::iter::repeat_with(|| {
+            std::thread::sleep(Duration::from_millis(20));
+            get(dashboard, "/events").ok()
+        });
+        heard.take(3000).flatten().next().expect("somebody listens soon")
+    });
     let asked = [
         (dashboard, "/health"),
         (metrics, "/metrics"),
@@ -115,15 +122,28 @@ fn a_run_leaves_a_report_and_can_be_watched_meanwhile() {
     }
     assert!(synergy_health.ends_with(r#"{"status":"ok"}"#), "{synergy_health}");
     get(dashboard, "/health").expect_err("the port is closed with the run");
+    let heard = listening.join().unwrap();
+    let states: Vec<Value> = heard
+        .lines()
+        .filter_map(|line| serde_json::from_str(line.strip_prefix("data: ")?).ok())
+        .collect();
+    let ids: Vec<&str> = states.iter().filter_map(|state| state["run"].as_str()).collect();
+    assert!(ids.first().is_some_and(|id| id.starts_with("r-")), "it was followed: {heard}");
+    let last = states.last().unwrap();
+    assert_eq!(last["run"], Value::Null, "the end is heard of: {heard}");
+    assert_eq!(last["finished"].as_str(), ids.last().copied(), "{heard}");
 
     assert!(out.contains("sandbox_data/report.html"), "{out}");
     let page = fs::read_to_string(place.path().join("sandbox_data/report.html")).unwrap();
     assert!(page.contains("desk.py") && page.contains("ZeroDivisionError"), "{page}");
+    assert!(page.contains("<dt>Smallest call</dt><dd><code>half(0)</code>"), "{page}");
 
     let again = place.run(&["report", "--out", "mine.html"]);
     assert_eq!(again.code, Some(0), "{}", again.err);
     let mine = fs::read_to_string(place.path().join("mine.html")).unwrap();
     assert!(mine.contains("return 10 / n"), "the source is in it");
+    let told = ["selection everything", "isolation ", "python ", "scenarios "];
+    assert!(told.iter().all(|what| mine.contains(what)), "what was run: {mine}");
     assert!(mine.contains("Import graph of 1 module with"), "the repository was looked at");
 }
 
@@ -151,6 +171,43 @@ fn the_dashboard_says_where_it_is_and_shows_the_history_that_is_named() {
     let missing = place.run(&["dashboard", "--file", "none.json", "--port", "0"]);
     assert_eq!(missing.code, Some(2));
     assert!(missing.err.contains("there is no history `none.json`"), "{}", missing.err);
+}
+
+#[test]
+fn a_file_that_is_no_history_is_refused_at_once() {
+    let place = Place::new();
+    place.write("synergy_history.db", "SQLite format 3\0 and so on");
+    place.write("package.json", r#"{"name": "shop"}"#);
+    for file in ["synergy_history.db", "package.json"] {
+        let refused = place.run(&["dashboard", "--file", file, "--port", "0"]);
+        assert_eq!(refused.code, Some(2), "{file}: {}", refused.err);
+        assert!(refused.err.contains("is no history of runs"), "{file}: {}", refused.err);
+        assert!(refused.err.contains("menace synergy dashboard"), "{file}: {}", refused.err);
+    }
+    for file in ["none.db", "package.json"] {
+        let refused = place.run(&["synergy", "dashboard", "--file", file, "--port", "0"]);
+        assert_eq!(refused.code, Some(2), "{file}: {}", refused.err);
+        assert!(refused.err.contains(file), "{}", refused.err);
+    }
+}
+
+#[test]
+fn the_synergy_dashboard_shows_the_history_that_is_named() {
+    let place = Place::new();
+    fs::create_dir(place.path().join("other")).unwrap();
+    let file = place.path().join("other/mine.db");
+    let (mut history, _) = menace_store::SynergyHistory::open(&file).unwrap();
+    let entry = |roi: f64| std::collections::BTreeMap::from([("synergy_roi".to_owned(), roi)]);
+    history.append(&[entry(0.5), entry(-0.125)]).unwrap();
+    drop(history);
+    let arguments = ["synergy", "dashboard", "--file", "other/mine.db", "--port", "0"];
+    let mut running = Running::start(&mut place.command(&arguments));
+    let line = running.line();
+    assert!(line.trim_end().ends_with("/synergy"), "{line}");
+    let port = port_in(&line);
+    let page = get(port, "/synergy").unwrap();
+    assert!(page.contains("synergy_roi over the last 2 cycles"), "{page}");
+    assert!(get(port, "/metrics").unwrap().contains("\nsynergy_roi -0.125\n"));
 }
 
 #[test]
@@ -234,6 +291,23 @@ fn the_synergy_exporter_offers_the_latest_values() {
     assert!(get(port, "/metrics").unwrap().contains("\nsynergy_roi -0.125\n"));
     assert!(get(port, "/health").unwrap().ends_with(r#"{"status":"ok"}"#));
     assert!(!place.path().join("synergy_history.db").exists(), "looking makes nothing");
+}
+
+#[test]
+fn the_dashboard_and_exporters_share_a_port() {
+    let place = Place::new();
+    fs::create_dir(place.path().join("repo")).unwrap();
+    let port = free_port().to_string();
+    let shared = [
+        ("AUTO_DASHBOARD_PORT", port.as_str()),
+        ("METRICS_PORT", port.as_str()),
+        ("SELF_TEST_METRICS_PORT", port.as_str()),
+    ];
+    // Ports are opened before the repository is looked at, and there is nothing in it.
+    for ports in [&shared[..], &shared[1..]] {
+        let ran = place.run_with(&[&SANDBOXES[..], ports].concat(), &RUN);
+        assert!(ran.err.contains("there are no Python files"), "{}", ran.err);
+    }
 }
 
 #[test]

@@ -13,7 +13,7 @@ const PATIENCE: Duration = Duration::from_secs(1);
 pub(crate) struct Calls {
     pub cycle: u32,
     pub section: String,
-    /// `depth` for those that belong to none.
+    /// `depth` or `beside` for those that belong to none.
     pub scenario: String,
     pub intent: String,
     pub verdict: String,

@@ -81,12 +81,23 @@ impl Store {
         Ok(counts.into_iter().sum())
     }
 
-    /// What each scenario made of a section.
+    /// What each scenario made of a section. Calls in depth, and beside, belong to no scenario that is
+    /// weighed: they are counted.
     pub fn cells_of(&self, run: &RunId, cycle: u32, section: &SectionId) -> Result<Vec<Cell>> {
-        self.ask(
-            include_str!("../../../sql/look/cells_of_section.sql"),
-            (&run.0, cycle, section.as_str()),
-            crate::read::worth::cell,
-        )
+        let which = (&run.0, cycle, section.as_str());
+        let sql = include_str!("../../../sql/look/cells_of_section.sql");
+        let mut cells = self.ask(sql, which, crate::read::worth::cell)?;
+        let beyond =
+            self.ask(include_str!("../../../sql/look/calls_beyond.sql"), which, |row| {
+                let mut columns = Columns::of(row);
+                Ok((columns.get::<String>()?, columns.verdict()?, columns.unsigned()?))
+            })?;
+        for (scenario, verdict, count) in beyond {
+            if let Some(cell) = cells.iter_mut().find(|cell| cell.key.scenario == scenario) {
+                *cell.calls.get_or_insert_default() += count;
+                *cell.verdicts.entry(verdict).or_default() += count;
+            }
+        }
+        Ok(cells)
     }
 }

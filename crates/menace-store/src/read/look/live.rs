@@ -10,11 +10,16 @@ use crate::read::rows::Columns;
 use crate::store::{KIND, Presence};
 use crate::{RunId, Store};
 
+/// Calls that are none of the run's are filed under this name: they confirm, compare or measure time.
+pub const BESIDE: &str = "beside";
+
 /// What a run has done so far.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct LiveRun {
     pub calls: u64,
     pub verdicts: BTreeMap<String, u64>,
+    /// Calls that were made beside those.
+    pub beside: u64,
     pub failures: u64,
     /// The section and the scenario that came up last.
     pub at: Option<(String, String)>,
@@ -72,7 +77,10 @@ impl Store {
             Ok((columns.get()?, columns.unsigned()?))
         };
         let sql = include_str!("../../../sql/look/live_verdicts.sql");
-        let verdicts: BTreeMap<String, u64> = self.ask(sql, [&run.0], count)?.into_iter().collect();
+        let verdicts: BTreeMap<String, u64> =
+            self.ask(sql, [&run.0, BESIDE], count)?.into_iter().collect();
+        let sql = include_str!("../../../sql/look/live_beside.sql");
+        let beside = self.ask(sql, [&run.0, BESIDE], |row| Columns::of(row).unsigned())?;
         let sql = include_str!("../../../sql/look/live_cell.sql");
         let at = self.ask(sql, [&run.0], |row| {
             let mut columns = Columns::of(row);
@@ -81,6 +89,7 @@ impl Store {
         Ok(LiveRun {
             calls: verdicts.values().sum(),
             verdicts,
+            beside: beside.into_iter().sum(),
             failures: self.failures_in(run)?,
             at: at.into_iter().next(),
         })

@@ -12,8 +12,8 @@ mod runs;
 pub use calls::{CallFilter, CallOrder};
 pub use failures::{FailureFilter, FailureLine, FailureOrder};
 pub use history::HistoryPoint;
-pub use live::LiveRun;
-pub use runs::{HeatCell, RunLine, RunOrder, StoreTotals};
+pub use live::{BESIDE, LiveRun};
+pub use runs::{HeatSum, RunLine, RunOrder, StoreTotals};
 
 /// Which part of a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

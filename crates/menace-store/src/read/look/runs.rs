@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use menace_model::{SectionId, Verdict};
 use rusqlite::Row;
 use serde::Serialize;
 
@@ -67,14 +66,17 @@ pub struct StoreTotals {
     pub calls: u64,
 }
 
-/// A section under one scenario.
+/// A module under one scenario, summed over its sections.
 #[derive(Debug, Clone, PartialEq)]
-pub struct HeatCell {
-    pub section: SectionId,
+pub struct HeatSum {
+    pub module: String,
     pub scenario: String,
     pub calls: u64,
-    pub roi: Option<f64>,
-    pub verdicts: BTreeMap<Verdict, u64>,
+    /// Calls that returned or refused.
+    pub fine: u64,
+    /// ROI times calls, and the calls that have one.
+    pub worth: f64,
+    pub weight: f64,
 }
 
 impl Store {
@@ -138,16 +140,17 @@ impl Store {
         Ok(totals)
     }
 
-    /// The cells of a cycle, in no order.
-    pub fn heat(&self, run: &RunId, cycle: u32) -> Result<Vec<HeatCell>> {
+    /// The cells of a cycle, summed up, in no order.
+    pub fn heat(&self, run: &RunId, cycle: u32) -> Result<Vec<HeatSum>> {
         let read = |row: &Row<'_>| {
             let mut columns = Columns::of(row);
-            Ok(HeatCell {
-                section: columns.section()?,
+            Ok(HeatSum {
+                module: columns.get()?,
                 scenario: columns.get()?,
-                calls: columns.get::<Option<i64>>()?.unwrap_or_default().max(0).cast_unsigned(),
-                roi: columns.get()?,
-                verdicts: columns.maybe_json("counts of verdicts")?.unwrap_or_default(),
+                calls: columns.unsigned()?,
+                fine: columns.unsigned()?,
+                worth: columns.get()?,
+                weight: columns.get()?,
             })
         };
         self.ask(include_str!("../../../sql/look/heat.sql"), (&run.0, cycle), read)

@@ -32,22 +32,23 @@ impl Seen {
             (self_tests, MetricsRoutes::SelfTests, "Self-test metrics exporter"),
             (synergy_port, MetricsRoutes::Synergy, "Synergy metrics exporter"),
         ];
+        let dashboard = ports.dashboard.map(Port::get);
+        let wanted = wanted.map(|(port, which, name)| (port.map(Port::get), which, name));
+        let exporters = exporters(dashboard, wanted);
         let mut servers = Vec::new();
-        if ports.dashboard.is_none() && wanted.iter().all(|(port, _, _)| port.is_none()) {
+        if dashboard.is_none() && exporters.is_empty() {
             return Ok(Self { library, _servers: servers });
         }
         let front = Front::new(settings, None)?;
-        if let Some(port) = *ports.dashboard {
-            let server = front.dashboard(&library, settings, port.get())?;
+        if let Some(port) = dashboard {
+            let server = front.dashboard(&library, settings, port)?;
             tracing::info!("the dashboard is at {}", server.url());
             servers.push(server);
         }
-        for (port, which, name) in wanted {
-            if let Some(port) = port.map(Port::get) {
-                let server = front.metrics(&library, which, port)?;
-                tracing::info!(port, "{name} running at {}metrics", server.url());
-                servers.push(server);
-            }
+        for (port, which, name) in exporters {
+            let server = front.metrics(&library, which, port)?;
+            tracing::info!(port, "{name} running at {}metrics", server.url());
+            servers.push(server);
         }
         Ok(Self { library, _servers: servers })
     }
@@ -65,5 +66,47 @@ impl Seen {
             }
             Err(_) => None,
         }
+    }
+}
+
+/// What each port offers. The dashboard has every gauge at `/metrics`, so an exporter that is wanted at
+/// its port is there already; one that is wanted for several offers everything.
+fn exporters(
+    dashboard: Option<u16>,
+    wanted: impl IntoIterator<Item = (Option<u16>, MetricsRoutes, &'static str)>,
+) -> Vec<(u16, MetricsRoutes, &'static str)> {
+    let mut exporters: Vec<(u16, MetricsRoutes, &'static str)> = Vec::new();
+    for (port, which, name) in wanted {
+        let Some(port) = port else { continue };
+        if dashboard == Some(port) {
+            tracing::info!(port, "{name}: the dashboard offers its gauges at /metrics");
+        } else if let Some(taken) = exporters.iter_mut().find(|taken| taken.0 == port) {
+            taken.1 = MetricsRoutes::Everything;
+        } else {
+            exporters.push((port, which, name));
+        }
+    }
+    exporters
+}
+
+#[cfg(test)]
+mod tests {
+    use super::MetricsRoutes::{Everything, SelfTests, Synergy};
+    use super::*;
+
+    #[test]
+    fn a_port_is_opened_once_whoever_wants_it() {
+        let wanted = |all, tests, synergy| {
+            [(all, Everything, "all"), (tests, SelfTests, "tests"), (synergy, Synergy, "synergy")]
+        };
+        let of = |dashboard, wanted| -> Vec<(u16, MetricsRoutes)> {
+            let found = exporters(dashboard, wanted).into_iter();
+            found.map(|(port, which, _)| (port, which)).collect()
+        };
+        let apart = of(Some(1), wanted(Some(2), Some(3), Some(4)));
+        assert_eq!(apart, [(2, Everything), (3, SelfTests), (4, Synergy)]);
+        assert_eq!(of(Some(1), wanted(Some(1), Some(1), None)), [], "the dashboard has them");
+        assert_eq!(of(None, wanted(None, Some(3), Some(3))), [(3, Everything)]);
+        assert_eq!(of(None, wanted(None, None, None)), []);
     }
 }

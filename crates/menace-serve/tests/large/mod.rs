@@ -1,0 +1,225 @@
+//! A run of 20,000 calls with all that a report can show: source, output, a graph, histories.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::fs;
+use std::path::Path;
+
+use menace_loop::report::{
+    CoverageReport, FailureReport, ModuleRow, RunReport, ScenarioReport, VERSION,
+};
+use menace_model::{
+    Call, Failure, FailureId, Frame, How, Intent, ModuleRef, Outcome, Place, Raised, SectionId,
+    Stage, Target, Value, Verdict, WeaknessKind,
+};
+use menace_serve::{Graph, Node};
+use menace_store::{
+    CallRecord, Cell, CellKey, Measurement, Metrics, ModuleRecord, NewRun, RunEnd, RunId,
+    RunStatus, SectionRecord, Store,
+};
+
+pub(crate) const URL: &str = "sqlite:///menace.db";
+const MODULES: u32 = 120;
+const SECTIONS: u32 = 500;
+const FAILURES: u32 = 400;
+const FRAMES: u32 = 12;
+/// Lines of each module.
+const LINES: u32 = 60;
+const CYCLES: u32 = 50;
+const STARTED_MS: i64 = 1_700_000_000_000;
+
+type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
+
+/// Makes `data` and `repository` below a directory; who imports whom comes back.
+pub(crate) fn make(home: &Path) -> Result<Graph> {
+    let (data, repository) = (home.join("data"), home.join("repository"));
+    fs::create_dir_all(repository.join("shop"))?;
+    for number in 0..MODULES {
+        let mut source = String::new();
+        for line in 1..=LINES {
+            writeln!(source, "    value = compute(value, {line})  # of module {number}")?;
+        }
+        fs::write(repository.join(module(number)), source)?;
+    }
+    let (store, _) = Store::open(&data, URL)?;
+    let id = RunId("r-large".into());
+    let writer = store.start_run(&NewRun {
+        id: id.clone(),
+        seed: 1,
+        repository: repository.display().to_string(),
+        started_ms: STARTED_MS,
+        settings: serde_json::json!({"profile": "balanced", "selection": "everything"}),
+    })?;
+    for number in 0..SECTIONS {
+        let section = SectionId::new(&module(number % MODULES), &format!("f{number}"));
+        for scenario in ["normal", "hostile_input", "flaky_network", "slow_disk"] {
+            let key = CellKey { cycle: 0, section: section.clone(), scenario: scenario.into() };
+            for call in 0..10 {
+                let outcome = Outcome::of(Verdict::Returned, Stage::Call);
+                writer.call(CallRecord::of(key.clone(), call, Intent::Valid, &outcome))?;
+            }
+            writer.cell(Cell {
+                key,
+                severity: None,
+                calls: Some(10),
+                verdicts: BTreeMap::from([(Verdict::Returned, 10)]),
+                roi: Some(f64::from(number % 100) / 100.0),
+                metrics: BTreeMap::new(),
+            })?;
+        }
+        writer.section(SectionRecord {
+            cycle: 0,
+            section,
+            signature: None,
+            roi: Some(0.5),
+            raroi: Some(0.5),
+            metrics: BTreeMap::new(),
+            unreachable: None,
+        })?;
+    }
+    for number in 0..MODULES {
+        writer.module(ModuleRecord {
+            cycle: 0,
+            path: module(number),
+            roi: Some(0.5),
+            raroi: Some(0.4),
+            metrics: BTreeMap::new(),
+            flagged: false,
+            risk_flags: serde_json::json!([]),
+        })?;
+    }
+    let failures: Vec<Failure> =
+        (0..FAILURES).map(|number| failure(&format!("f{number:010}"), number)).collect();
+    for failure in &failures {
+        writer.failure(failure, STARTED_MS + 2, 1)?;
+    }
+    let mut report = summary("r-large", MODULES, &failures);
+    report.sections = SECTIONS as usize;
+    report.calls = 20_000;
+    writer.finish(RunEnd {
+        status: RunStatus::Finished,
+        finished_ms: STARTED_MS + 50_000,
+        cycles: 1,
+        summary: serde_json::to_value(report)?,
+    })?;
+    histories(&data, &id)?;
+    let nodes = (0..MODULES).map(|number| Node { path: module(number), orphan: number % 10 == 9 });
+    let edges =
+        (1..MODULES as usize).flat_map(|number| [(number, number / 2), (number, number / 3)]);
+    Ok(Graph { nodes: nodes.collect(), edges: edges.collect() })
+}
+
+fn module(number: u32) -> String {
+    format!("shop/module_{number}.py")
+}
+
+fn wave(cycle: u32) -> f64 {
+    0.6 + 0.1 * (f64::from(cycle) / 5.0).sin() + 0.01 * f64::from(cycle * cycle % 7)
+}
+
+/// ROI over cycles, and every metric on its way to the run.
+fn histories(data: &Path, run: &RunId) -> Result<()> {
+    let roi: Vec<f64> = (0..CYCLES).map(wave).collect();
+    let history = serde_json::json!({"cycles": CYCLES, "roi_history": roi});
+    fs::write(data.join("roi_history.json"), history.to_string())?;
+    let (mut metrics, _) = Metrics::open(&data.join("metrics.db"))?;
+    let mut values = Vec::new();
+    for cycle in 0..CYCLES {
+        let is_last = cycle + 1 == CYCLES;
+        let before = i64::from(CYCLES - 1 - cycle) * 60_000;
+        values.extend(menace_track::METRICS.iter().map(|metric| Measurement {
+            at_ms: STARTED_MS + 1 - before,
+            run: if is_last { run.clone() } else { RunId(format!("r-{cycle}")) },
+            cycle: 0,
+            scenario: String::new(),
+            module: String::new(),
+            name: metric.name.into(),
+            value: wave(cycle),
+        }));
+    }
+    Ok(metrics.record(&values)?)
+}
+
+/// Of a run over so many modules.
+pub(crate) fn summary(id: &str, modules: u32, failures: &[Failure]) -> RunReport {
+    let metrics =
+        BTreeMap::from([("reliability".to_owned(), 0.75), ("risk_index".to_owned(), 0.2)]);
+    RunReport {
+        version: VERSION,
+        run_id: id.into(),
+        status: "finished".into(),
+        seed: 7,
+        elapsed_s: 50.0,
+        cycles: 1,
+        decided: None,
+        sections: 10,
+        calls: 100,
+        timing_calls: 0,
+        coverage: CoverageReport { called: 10, unreachable: 0, lines: 0.9 },
+        verdicts: BTreeMap::from([(Verdict::Returned, 80), (Verdict::Raised, 20)]),
+        roi: 0.5,
+        roi_delta: Some(0.01),
+        scenarios: ["normal", "hostile_input"]
+            .map(|name| ScenarioReport {
+                name: name.into(),
+                roi: 0.5,
+                roi_delta: None,
+                calls: 50,
+                metrics: metrics.clone(),
+            })
+            .into(),
+        modules: (0..modules)
+            .map(|number| ModuleRow {
+                path: module(number),
+                roi: 0.5,
+                roi_delta: Some(0.0),
+                raroi: 0.4,
+                metrics: metrics.clone(),
+                risk_flags: Vec::new(),
+                flagged: false,
+            })
+            .collect(),
+        failures: failures.iter().map(|failure| FailureReport::new(failure, 2, true)).collect(),
+        worst_scenario: Some("hostile_input".into()),
+        synergy: BTreeMap::from([("synergy_roi".to_owned(), 0.1)]),
+        discrepancies: Vec::new(),
+        not_importable: Vec::new(),
+        unreachable: Vec::new(),
+        not_covered: Vec::new(),
+        warnings: Vec::new(),
+    }
+}
+
+pub(crate) fn failure(id: &str, number: u32) -> Failure {
+    let path = module(number % MODULES);
+    let reference = ModuleRef { name: "shop.module".into(), path: Some(path.clone()) };
+    let target = Target { module: reference, qualname: "f".into(), how: How::Function };
+    let mut outcome = Outcome::of(Verdict::Raised, Stage::Call);
+    outcome.stdout.text = "adding up\n".repeat(100);
+    outcome.stderr.text = "warning: this is deprecated\n".repeat(50);
+    let frame =
+        |line| Frame { file: path.clone(), line: 4 * line, function: "f".into(), own: true };
+    outcome.exception = Some(Raised {
+        kind: "builtins.ValueError".into(),
+        message: "it is no number".into(),
+        bases: vec!["builtins.Exception".into()],
+        explicit: false,
+        frames: (1..=FRAMES).map(frame).collect(),
+        errno: None,
+        cause: None,
+        group: Vec::new(),
+        notes: Vec::new(),
+    });
+    Failure {
+        id: FailureId(id.into()),
+        section: SectionId::new(&path, &format!("f{number}")),
+        kind: WeaknessKind::Unhandled,
+        scenario: "normal".into(),
+        verdict: Verdict::Raised,
+        exception: Some("builtins.ValueError".into()),
+        message: "ValueError: it is no number".into(),
+        location: Place { file: path.clone(), line: 8 },
+        call: Call { args: vec![Value::from("x".repeat(500).as_str())], ..Call::new(target) },
+        outcome,
+    }
+}
