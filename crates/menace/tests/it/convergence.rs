@@ -244,7 +244,9 @@ fn workflows_on_the_border_are_queued_tried_in_small_and_settled() {
     let fallen = r#"{"workflow_id":"desk.py","raroi":[5.0],"confidence":0.0,"status":"promoted"}"#;
     place.write(bucket, &format!("{fallen}\n"));
     for _ in 0..2 {
-        let report = run(&place, &[high, ("MICROPILOT_MODE", "auto")], &[]).json();
+        // It is called each time.
+        let auto = [high, ("MICROPILOT_MODE", "auto"), ("ROI_CYCLES", "9")];
+        let report = run(&place, &auto, &[]).json();
         let ended = &lines(&place, bucket)[0];
         assert_eq!(ended["status"], "terminated");
         assert_eq!(ended["raroi"].as_array().map(Vec::len), Some(3));
