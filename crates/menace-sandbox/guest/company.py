@@ -41,8 +41,8 @@ class Company:
         self.threads = set()
         # Nobody can go on any more.
         self.stuck = False
-        # When the first of them came to an end.
-        self.first_end = 0.0
+        # When the first of them came to an end, and when anything was seen to go on.
+        self.first_end = self.moved = 0.0
 
     def run_once(self, at):
         """One run to its very end."""
@@ -56,7 +56,8 @@ class Company:
             self.ends[at] = (True, result)
         except BaseException as error:
             self.ends[at] = (False, error)
-        self.first_end = self.first_end or monotonic()
+        self.moved = monotonic()
+        self.first_end = self.first_end or self.moved
 
     def one_after_the_other(self, count, deadline):
         """In threads of their own, as code may behave otherwise in one; all stay until the end."""
@@ -107,6 +108,7 @@ class Company:
         turns.start()
         over = turns.watch(deadline)
         self.stuck = turns.stuck
+        self.moved = max(self.moved, turns.moved)
         return over
 
     def all_at_once(self, count, deadline):

@@ -64,6 +64,8 @@ class Turns:
         self.left = 1
         self.holder = None
         self.handing_over = self.stuck = False
+        # When a turn or a point was seen that was not there before.
+        self.moved = 0.0
         # Away, and known not to come back soon.
         self.gone = set()
         self.clock = 0.0
@@ -125,6 +127,7 @@ class Turns:
             if now != seen:
                 seen, looks, waiting = now, 0, 0
                 self.still = 0
+                self.moved = monotonic()
                 continue
             looks += 1
             if self.holder is not None and self._is_blocked(self.holder, looks):

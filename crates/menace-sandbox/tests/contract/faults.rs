@@ -203,12 +203,13 @@ fn a_share_of_the_processor_is_all_there_is(tier: Tier) {
     let mut session = bench.session();
     let share = |outcome: &menace_model::Outcome| number(returned(outcome));
     let busy = || asked("share_of_a_processor", FaultMode::Cpu, When::Rate(0.8));
-    // So little that even a busy machine has more to give.
-    let little = busy().with([Value::Float(2.0)]).limited(|limits| limits.cpu_share = Some(0.05));
+    // So little that even a busy machine has more to give, and so much that a monitor that comes a
+    // hundredth of a second late stays within what is asked.
+    let little = busy().with([Value::Float(2.0)]).limited(|limits| limits.cpu_share = Some(0.2));
     let outcome = session.run(little);
     let by = &outcome.enforced_by[&Limit::FaultCpu];
     assert_eq!(by, &outcome.enforced_by[&Limit::CpuShare]);
-    assert_near(share(&outcome), 0.05, &format!("{by:?}"));
+    assert_near(share(&outcome), 0.2, &format!("{by:?}"));
     let mut calm = |_| {
         let outcome = session.run(ask("share_of_a_processor").with([Value::Float(0.1)]));
         assert!(!outcome.enforced_by.contains_key(&Limit::CpuShare));
@@ -216,7 +217,7 @@ fn a_share_of_the_processor_is_all_there_is(tier: Tier) {
         share(&outcome)
     };
     let shares: Vec<f64> = (0..8).map(&mut calm).collect();
-    assert!(shares.iter().any(|share| *share > 0.12), "{shares:?}");
+    assert!(shares.iter().any(|share| *share > 0.3), "{shares:?}");
     // The share is a limit: a fault that comes without one cannot strike.
     let outcome = session.run(busy().with([Value::Float(0.01)]));
     assert_eq!(outcome.unenforced, [Limit::FaultCpu]);

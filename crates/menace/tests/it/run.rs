@@ -390,7 +390,7 @@ fn calls_that_show_a_failure_come_first_and_those_of_other_cycles_not_at_all() {
     let blamed = calls.iter().filter(|call| shows(call)).count() as u64;
     assert!(blamed > 0 && blamed < found["count"].as_u64().unwrap(), "{found}");
     // One of each cycle was made again to be sure, which is no call of a cell.
-    let is_again = |call: &&Value| shows(call) && call["cell"]["scenario"] == "depth";
+    let is_again = |call: &&Value| shows(call) && call["cell"]["scenario"] == "beside";
     assert_eq!(calls.iter().filter(is_again).count(), 1, "{explained}");
 }
 

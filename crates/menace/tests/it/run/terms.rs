@@ -58,7 +58,7 @@ fn recorded_answers_limits_and_levels_hold_in_breadth_and_in_depth() {
     let canonical = ["high_latency_api", "hostile_input", "user_misuse", "concurrency_spike"];
     let levels = |name: &&str| [format!("{name}:low"), format!("{name}:high")];
     let mut expected: BTreeSet<String> = canonical.iter().flat_map(levels).collect();
-    expected.extend(["normal", "unnamed", "depth"].map(str::to_owned));
+    expected.extend(["normal", "unnamed", "depth", "beside"].map(str::to_owned));
     assert_eq!(calls.iter().map(|one| one.scenario.clone()).collect::<BTreeSet<_>>(), expected);
 
     // What reached something is begun with the next time.
