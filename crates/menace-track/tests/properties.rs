@@ -12,7 +12,9 @@ use menace_track::stats::convergence::{
 use menace_track::stats::correlation::{critical, p_value, rolling_with_index, with_index};
 use menace_track::stats::describe::{Ema, deviation, ema, mean, median, quantile};
 use menace_track::stats::distribution::{f_above, normal_cdf, t_cdf, t_quantile};
-use menace_track::stats::drift::{kolmogorov_smirnov, psi};
+use menace_track::stats::drift::{
+    Bins, kolmogorov_smirnov, kolmogorov_smirnov_mid_p_value, kolmogorov_smirnov_p_value, psi,
+};
 use menace_track::stats::entropy::{Patch, ceiling, plateau};
 use menace_track::stats::forecast::{Outlook, Resource, forecast, forecast_with};
 use menace_track::stats::foresight::{Cycle, Foresight, Limits};
@@ -21,7 +23,7 @@ use menace_track::stats::smoothing::Smoothed;
 use menace_track::stats::synergy::{Convergence, Rest, metric_converged};
 use menace_track::stats::trend::Line;
 use menace_track::stats::truth::{Limits as DriftLimits, TruthAdapter};
-use menace_track::{History, Rules, Tracker, confidence};
+use menace_track::{History, Risk, Rules, Tracker, confidence, raroi};
 use proptest::prelude::*;
 
 /// A measurement, sometimes tiny, huge, repeated, or missing.
@@ -60,6 +62,40 @@ proptest! {
         prop_assert!((0.0..=1.0).contains(&kolmogorov_smirnov(&values, &other)));
         let drift = psi(&values, &other);
         prop_assert!(drift.is_finite() && drift >= 0.0);
+    }
+
+    #[test]
+    fn the_chance_of_a_drift_is_a_probability(
+        values in series(), other in series(), distance in value(), left in 0_usize..50, right in 0_usize..50, bins in 0_usize..20,
+    ) {
+        let whole = kolmogorov_smirnov_p_value(distance, left, right);
+        prop_assert!((0.0..=1.0).contains(&whole));
+        prop_assert!((0.0..=whole).contains(&kolmogorov_smirnov_mid_p_value(distance, left, right)));
+        prop_assert!((0.0..=1.0).contains(&kolmogorov_smirnov_p_value(distance, left, usize::MAX)));
+        prop_assert!((0.0..=1.0).contains(&Bins::of(&values, bins).p_value(left, &other)));
+        // Further apart is never more likely.
+        let gap = distance.abs().min(1.0);
+        prop_assert!(
+            kolmogorov_smirnov_p_value(gap, left, right) <= kolmogorov_smirnov_p_value(gap / 2.0, left, right)
+        );
+    }
+
+    #[test]
+    fn raroi_is_a_number_and_no_further_from_zero_than_roi(
+        roi in prop_oneof![-2.0..2.0, prop::num::f64::NORMAL],
+        rollback in prop::num::f64::NORMAL,
+        impact in -1.0..2.0,
+        safety in prop_oneof![-1.0..2.0, prop::num::f64::NORMAL],
+        deltas in series(),
+    ) {
+        let risk = Risk {
+            rollback_probability: rollback,
+            impact_severity: impact,
+            stability: Risk::stability_of(&deltas),
+            safety,
+        };
+        let adjusted = raroi(roi, &risk);
+        prop_assert!(adjusted.is_finite() && adjusted.abs() <= roi.abs(), "{adjusted} of {roi}");
     }
 
     #[test]
@@ -222,6 +258,34 @@ proptest! {
             remember(&mut errors, &said, actual);
             prop_assert!(errors.values().flat_map(BTreeMap::values).flatten().all(|error| error.is_finite()));
         }
+    }
+
+    #[test]
+    fn forecasts_of_any_history_are_numbers(
+        roi in series(),
+        used in series(),
+        share in prop::collection::vec(value(), 0..20),
+        synergy in prop::collection::vec(value(), 0..34),
+        heard in value(),
+    ) {
+        let mut history = History { roi_history: roi.clone(), ..History::default() };
+        history.resource_history.insert("cpu".to_owned(), used);
+        history.metrics_history.insert("resilience".to_owned(), share.clone());
+        history.metrics_history.insert("synergy_roi".to_owned(), synergy.clone());
+        let mut tracker = Tracker::new(history);
+        tracker.hear("plugin:prophet", "resilience", heard, None);
+        let is_known = |values: &[f64]| values.iter().any(|v| v.is_finite() && v.abs() <= 1e100);
+        let made = tracker.forecast(Outlook { grid: Grid { p: 1, d: 1, q: 1 }, ..Outlook::default() });
+        prop_assert_eq!(made.is_some(), is_known(&roi));
+        for point in made.into_iter().flat_map(|made| made.points) {
+            prop_assert!(point.mean.is_finite());
+            prop_assert!(point.interval.is_none_or(|(low, high)| low <= point.mean && point.mean <= high));
+        }
+        let said = tracker.predict_all_metrics(&tracker.panel());
+        prop_assert!(said.iter().all(|(_, value)| value.is_finite()));
+        prop_assert!(said.get("pred_resilience").is_some() || !is_known(&share));
+        prop_assert!(said.get("pred_resilience").is_none_or(|value| (0.0..=1.0).contains(&value)));
+        prop_assert_eq!(said.get("pred_synergy_roi").is_some(), is_known(&synergy));
     }
 
     #[test]

@@ -8,9 +8,11 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, anyhow};
 
+use menace_loop::run::CALIBRATION_FILE;
 use menace_settings::Settings;
 use menace_store::{KnownFailure, Run, Store};
 use menace_track::History;
+use menace_track::stats::truth::TruthAdapter;
 
 use crate::args::Global;
 use crate::context::{Context, Flags};
@@ -141,7 +143,7 @@ fn parts(path: &Path) -> Vec<String> {
 
 /// A history: the file itself, or the directory that it lies in.
 pub(crate) fn history(path: &Path) -> Result<History, Failure> {
-    let file = if path.is_dir() { find(path) } else { path.to_owned() };
+    let file = history_file(path);
     let bytes = match fs::read(&file) {
         Ok(bytes) => bytes,
         Err(error) if error.kind() == ErrorKind::NotFound => {
@@ -158,6 +160,22 @@ pub(crate) fn history(path: &Path) -> Result<History, Failure> {
     serde_json::from_slice(&bytes)
         .with_context(|| format!("`{}` is no history of a run", file.display()))
         .map_err(Failure::Request)
+}
+
+/// The model of how far forecasts are off that lies beside a history. One that cannot be used is told; what
+/// was asked for can be answered without it.
+pub(crate) fn calibration(path: &Path) -> Option<TruthAdapter> {
+    let file = history_file(path).with_file_name(CALIBRATION_FILE);
+    let read = match fs::read_to_string(&file) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return None,
+        Err(error) => Err(anyhow::Error::new(error)),
+        Ok(text) => TruthAdapter::from_json(&text).map_err(anyhow::Error::new),
+    };
+    read.inspect_err(|error| tracing::warn!("cannot use `{}`: {error}", file.display())).ok()
+}
+
+fn history_file(path: &Path) -> PathBuf {
+    if path.is_dir() { find(path) } else { path.to_owned() }
 }
 
 /// In the directory itself, or in its `sandbox_data`.

@@ -34,6 +34,7 @@ use crate::decided::Decided;
 
 use calibration::Calibration;
 
+pub use calibration::{FILE as CALIBRATION_FILE, calibrated};
 pub use foresight::TemplatesError;
 pub(super) use foresight::templates;
 pub(super) use pilot::{Flown, Pilots};

@@ -57,7 +57,7 @@ use record::Recorder;
 use telling::Told;
 use worth::{Worth, compared_with};
 
-pub use decide::TemplatesError;
+pub use decide::{CALIBRATION_FILE, TemplatesError, calibrated};
 pub use selection::{Began, of_last_selection};
 pub use yardstick::{Yardstick, YardstickError};
 

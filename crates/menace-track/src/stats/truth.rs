@@ -8,7 +8,7 @@ use thiserror::Error;
 
 use super::calibration::{Sample, Score, Trained, compare};
 use super::describe::usable;
-use super::drift::{Bins, kolmogorov_smirnov, kolmogorov_smirnov_p_value};
+use super::drift::{Bins, kolmogorov_smirnov, kolmogorov_smirnov_mid_p_value};
 
 /// The shape of the file. A file of another version is trained anew.
 pub const VERSION: u32 = 1;
@@ -71,7 +71,7 @@ pub struct FeatureDrift {
     pub psi_p_value: f64,
     /// Its Kolmogorov–Smirnov distance.
     pub ks: f64,
-    /// How likely such a distance is by chance.
+    /// How likely a distance above that is by chance, with half of the chance of the same.
     pub ks_p_value: f64,
     /// What both were compared with; none in files of older programs.
     #[serde(default)]
@@ -266,7 +266,7 @@ impl TruthAdapter {
                     psi: reference.bins.psi(&values),
                     psi_p_value: reference.bins.p_value(count, &values),
                     ks,
-                    ks_p_value: kolmogorov_smirnov_p_value(ks, count, values.len()),
+                    ks_p_value: kolmogorov_smirnov_mid_p_value(ks, count, values.len()),
                     against: None,
                     drifted: false,
                     samples: values.len(),

@@ -21,10 +21,11 @@ for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
 
 import numpy as np
 import pandas as pd
-from scipy import stats
+from scipy import optimize, stats
 from sklearn.ensemble import GradientBoostingRegressor
 from sklearn.linear_model import Ridge
 from statsmodels.regression.linear_model import OLS
+from statsmodels.stats.weightstats import DescrStatsW
 from statsmodels.tools import add_constant
 from statsmodels.tsa.arima.model import ARIMA
 from statsmodels.tsa.holtwinters import SimpleExpSmoothing
@@ -343,6 +344,90 @@ def described(item):
     return out
 
 
+def counts(reference, sample, bins=10):
+    """How many values of both lie in the bins of `psi`; without the bins that are empty in both."""
+    cuts = np.unique(np.quantile(reference, np.arange(1, bins) / bins))
+    count = lambda v: np.bincount(np.searchsorted(cuts, v, side="right"), minlength=len(cuts) + 1)
+    table = np.array([count(reference), count(sample)])
+    return table[:, table.sum(axis=0) > 0]
+
+
+def ks_p(first, second):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        try:
+            return float(stats.ks_2samp(first, second, method="exact").pvalue)
+        except RuntimeWarning:
+            # Where rounding lifts it above one, scipy takes the approximation instead.
+            near = stats.ks_2samp(first, second, method="asymp").pvalue
+            assert near > 0.99, near
+            return 1.0
+
+
+def smoothed(present):
+    """The share with the smallest squares: statsmodels' sum of squares, searched everywhere by scipy."""
+    model = SimpleExpSmoothing(present, initialization_method="known", initial_level=present[0])
+
+    def squares(share):
+        return float(model.fit(smoothing_level=float(share), optimized=False).sse)
+
+    grid = np.linspace(0, 1, 101)
+    start = grid[np.argmin([squares(share) for share in grid])]
+    bounds = (max(start - 0.01, 0), min(start + 0.01, 1))
+    made = optimize.minimize_scalar(squares, bounds=bounds, method="bounded", options={"xatol": 1e-10})
+    # The search stays inside its bounds: an end may be better.
+    share = min([float(made.x), 0.0, 1.0], key=squares)
+    own = model.fit()
+    return {
+        "share": share,
+        "squares": squares(share),
+        "own_share": float(own.params["smoothing_level"]),
+        "own_squares": float(own.sse),
+    }
+
+
+def decided(item):
+    """What decisions rest on: p-values, thresholds, and the share that smoothing chooses."""
+    y = item["y"]
+    present = y[~np.isnan(y)]
+    n = len(present)
+    constant = n < 2 or np.ptp(present) == 0
+    out = {"equivalence": [], "adaptive": []}
+    if not constant:
+        for count in sorted({min(n, 3), min(n, 10), n}):
+            recent = present[n - count :]
+            # One value thrice has no error to test with.
+            for part in (0.2, 0.8, 1.2, 2.0) if np.ptp(recent) > 0 else ():
+                threshold = part * float(np.max(np.abs(recent)))
+                p, _, _ = DescrStatsW(recent).ttost_mean(-threshold, threshold)
+                out["equivalence"].append([count, threshold, float(p)])
+    if n >= 3:
+        for window, weight in ((10, 1.0), (4, 1.0), (10, 2.0), (25, 0.5)):
+            recent = pd.Series(present[-window:])
+            share = 1 - (1 - 2 / (len(recent) + 1)) ** weight
+            ewm = recent.ewm(alpha=share, adjust=False)
+            spread = float(ewm.std(bias=True).iloc[-1])
+            out["adaptive"].append([window, weight, float(ewm.mean().iloc[-1]), 2 * spread])
+    if n >= 6:
+        first, second = present[: n // 2], present[n // 2 :]
+        out["ks_p"] = ks_p(first, second)
+        table = counts(first, second)
+        tested = stats.chi2_contingency(table, correction=False) if table.shape[1] > 1 else None
+        out["bins_p"] = float(tested.pvalue) if tested else 1.0
+    if n >= 3 and not constant:
+        out["smoothed"] = smoothed(present)
+    return out
+
+
+def limits():
+    """Kolmogorov-Smirnov of more pairs than are counted: the distance, both sizes, and the p-value."""
+    return [
+        [distance, left, right, float(stats.kstwo.sf(distance, round(left * right / (left + right))))]
+        for left, right in ((2000, 3000), (5000, 5000), (400, 90000))
+        for distance in (0.01, 0.03, 0.05, 0.07)
+    ]
+
+
 def distributions():
     probabilities = [1e-6, 0.001, 0.025, 0.2, 0.5, 0.8, 0.95, 0.975, 0.995, 0.99999]
     degrees = [1, 2, 3, 4, 5, 7, 10, 19, 30, 99, 1000]
@@ -419,6 +504,8 @@ def others(made):
     ]
     write("series.json", plain)
     write("described.json", [described(item) for item in made])
+    write("decided.json", [decided(item) for item in made])
+    write("limits.json", limits())
     write("distributions.json", distributions())
     write("regressions.json", regressions())
     orders = [(0, 0, 0), (1, 0, 0), (1, 0, 1), (2, 0, 0), (0, 1, 0), (1, 1, 0), (0, 1, 1), (1, 1, 1)]

@@ -6,8 +6,9 @@ use anyhow::anyhow;
 use clap::{Args, Subcommand};
 use serde::Serialize;
 
-use menace_loop::run::of_last_selection;
+use menace_loop::run::{calibrated, of_last_selection};
 use menace_track::stats::forecast::{Forecast, LINE_FROM, Method, Outlook};
+use menace_track::stats::truth::Calibrated;
 use menace_track::{History, SYNERGY_ROI, Tracker, rank_modules, synergy_metric};
 
 use crate::args::{Format, Global};
@@ -39,7 +40,7 @@ enum Action {
     Rank(Which),
     /// How close forecasts were to what came: 1 is perfect.
     Reliability(Reliability),
-    /// Where ROI leads in the next cycle.
+    /// Where ROI leads in the next cycle, and the same calibrated by what came of earlier forecasts.
     Forecast(Ahead),
     /// Where a metric leads in the next cycle.
     PredictMetric(PredictMetric),
@@ -100,6 +101,9 @@ struct Told<'a> {
     method: Method,
     /// Values that it rests on.
     samples: usize,
+    /// Brought closer to what came of earlier forecasts, where there is a model for that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    calibrated: Option<Calibrated>,
 }
 
 impl RoiCommand {
@@ -122,9 +126,13 @@ impl RoiCommand {
                 let mut tracker = Tracker::new(of_last_selection(which.history()?));
                 let outlook = Outlook::default();
                 if synergy {
-                    which.print(SYNERGY_ROI, tracker.predict_synergy(outlook).as_ref())
+                    which.print(SYNERGY_ROI, tracker.predict_synergy(outlook).as_ref(), None)
                 } else {
-                    which.print("ROI", tracker.forecast(outlook).as_ref())
+                    let ahead = tracker.forecast(outlook);
+                    let model = data::calibration(&which.file);
+                    let known =
+                        model.and_then(|it| calibrated(&it, tracker.history(), ahead.as_ref()));
+                    which.print("ROI", ahead.as_ref(), known)
                 }
             }
             Action::PredictMetric(asked) => asked.print(),
@@ -150,10 +158,10 @@ impl PredictMetric {
         let known = &tracker.history().metrics_history;
         if !known.contains_key(metric) && known.contains_key(&synergy) {
             let found = tracker.predict_synergy_metric(metric, Outlook::default());
-            return which.print(&synergy, found.as_ref());
+            return which.print(&synergy, found.as_ref(), None);
         }
         check(tracker.history(), metric)?;
-        which.print(metric, tracker.predict_metric(metric, Outlook::default()).as_ref())
+        which.print(metric, tracker.predict_metric(metric, Outlook::default()).as_ref(), None)
     }
 }
 
@@ -162,7 +170,12 @@ impl Which {
         data::history(&self.file)
     }
 
-    fn print(&self, what: &str, found: Option<&Forecast>) -> Result<(), Failure> {
+    fn print(
+        &self,
+        what: &str,
+        found: Option<&Forecast>,
+        calibrated: Option<Calibrated>,
+    ) -> Result<(), Failure> {
         let Some((found, next)) = found.and_then(|one| Some((one, one.points.first()?))) else {
             let nothing = anyhow!("the history has no {what} yet: `menace run` makes one");
             return Err(Failure::Request(nothing));
@@ -174,6 +187,7 @@ impl Which {
             confidence: next.interval.map(|_| found.confidence),
             method: found.method,
             samples: found.samples,
+            calibrated,
         };
         match self.format {
             Format::Json => output::print_json(&told)?,
@@ -188,11 +202,16 @@ impl Which {
                          {predicted:.3}, and {LINE_FROM} are needed\n"
                     ),
                 };
-                output::print(&line)?;
+                output::print(&(line + &calibrated.map(in_words).unwrap_or_default()))?;
             }
         }
         Ok(())
     }
+}
+
+fn in_words(Calibrated { value, low_confidence }: Calibrated) -> String {
+    let doubt = if low_confidence { "; of low confidence" } else { "" };
+    format!("  calibrated by what came of earlier forecasts: {value:.3}{doubt}\n")
 }
 
 impl Reliability {

@@ -373,6 +373,8 @@ fn a_run_ends_only_when_synergy_rests_and_its_models_are_fed() {
         assert!(ran.err.contains(told), "{told}: {}", ran.err);
     }
     assert!(report["decided"]["calibrated"]["value"].is_number(), "{}", report["decided"]);
+    let told = place.run(&["roi", "forecast", "sandbox_data", "--format", "json"]).json();
+    assert_eq!(told["calibrated"], report["decided"]["calibrated"], "who looks is told the same");
     assert!(place.path().join("sandbox_data/truth_adapter.json").exists());
     for resource in ["cpu", "memory", "disk", "time"] {
         assert_eq!(read()["resource_history"][resource].as_array().map(Vec::len), Some(2));

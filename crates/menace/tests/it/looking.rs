@@ -3,6 +3,7 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
+use menace_track::stats::truth::{Limits, TruthAdapter};
 use serde_json::{Value, json};
 
 use crate::program::{Place, Ran, SANDBOXES};
@@ -249,6 +250,47 @@ fn a_forecast_from_little_is_not_sure_of_itself() {
     assert!(told.out.starts_with("ROI forecast: "), "{told:?}");
     let json = place.run(&["roi", "forecast", "more.json", "--format", "json"]).json();
     assert_eq!(json["confidence"], json!(0.95));
+}
+
+#[test]
+fn a_forecast_is_calibrated_where_a_model_of_the_same_sections_lies_beside_it() {
+    let place = Place::new();
+    let value = |step: u32| f64::from(step * 7 % 11) / 11.0;
+    let said: Vec<f64> = (0..20).map(value).collect();
+    // Forecasts were always a tenth too low.
+    let came: Vec<f64> = said.iter().map(|said| said + 0.1).collect();
+    let rows: Vec<Vec<f64>> = said.iter().map(|said| vec![*said]).collect();
+    let features = ["predicted_roi".to_owned()];
+    let mut model = TruthAdapter::train(&features, &rows, &came, Limits::default(), "").unwrap();
+    let history =
+        json!({"roi_history": [0.5, 0.5, 0.5], "predicted_roi": said, "actual_roi": came});
+    fs::create_dir(place.path().join("data")).unwrap();
+    place.write("data/roi_history.json", &history.to_string());
+    let asked = |more: &[&str]| place.run(&[&["roi", "forecast", "data"], more].concat());
+    let plain = asked(&[]).out;
+    assert_eq!(plain.lines().count(), 1, "{plain}");
+
+    let file = "data/truth_adapter.json";
+    place.write(file, &model.to_json().unwrap());
+    let line = "  calibrated by what came of earlier forecasts: 0.600";
+    assert_eq!(asked(&[]).out, format!("{plain}{line}\n"));
+    let json = asked(&["--format", "json"]).json();
+    assert_eq!(json["calibrated"]["low_confidence"], json!(false));
+    let calibrated = json["calibrated"]["value"].as_f64().unwrap();
+    assert!((calibrated - 0.6).abs() < 1e-3, "{json}");
+
+    // What it was trained on looks different now.
+    model.check(&vec![vec![9.0]; 20], "");
+    place.write(file, &model.to_json().unwrap());
+    assert_eq!(asked(&[]).out, format!("{plain}{line}; of low confidence\n"));
+
+    place.write(file, &model.about("module desk.py").to_json().unwrap());
+    assert_eq!(asked(&[]).out, plain, "a model of other sections is not asked");
+    place.write(file, "{");
+    let damaged = asked(&[]);
+    assert_eq!((damaged.code, damaged.out.as_str()), (Some(0), plain.as_str()));
+    assert!(damaged.err.contains("truth_adapter.json"), "{damaged:?}");
+    assert_eq!(place.files("data").len(), 2, "looking moves nothing aside");
 }
 
 #[test]

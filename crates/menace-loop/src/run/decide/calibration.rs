@@ -12,11 +12,12 @@ use menace_track::stats::truth::{
 };
 use menace_track::{History, Metrics};
 
-use super::super::{RunError, keep, now_ms};
+use super::super::{RunError, keep, now_ms, selection};
 use super::logs::timestamp;
 use crate::run::telling::Told;
 
-const FILE: &str = "truth_adapter.json";
+/// It lies beside the history.
+pub const FILE: &str = "truth_adapter.json";
 /// The first feature; the others are forecasts of metrics.
 const ROI: &str = "predicted_roi";
 
@@ -124,6 +125,19 @@ pub(super) fn calibrate(
         tracing::debug!(?drifts, "the forecasts that calibration rests on have drifted");
     }
     Ok(Calibration { next: evidence.next.as_ref().map(|row| adapter.predict(row)), drifts })
+}
+
+/// What a model says of the next ROI, for those who look at a history without going on with it: the cycles
+/// that compare with the last one. None where the model is about other sections or other features.
+pub fn calibrated(
+    model: &TruthAdapter,
+    history: &History,
+    forecast: Option<&Forecast>,
+) -> Option<Calibrated> {
+    let Evidence { names, next, .. } = Evidence::of(history, forecast, &history.predictions);
+    let is_about = selection::is_same(history, &model.metadata().selection);
+    let is_same = is_about && model.features().eq(names.iter().map(String::as_str));
+    next.filter(|_| is_same).map(|row| model.predict(&row))
 }
 
 /// None where there are too few complete rows.
@@ -268,6 +282,23 @@ mod tests {
         let some = calibrate(directory.path(), &evidence(12), "module a.py", &mut told()).unwrap();
         assert!(some.next.is_some());
         assert_eq!(about(), ("module a.py".to_owned(), 12));
+    }
+
+    #[test]
+    fn those_who_look_are_told_what_the_run_was_told_and_nothing_of_other_sections() {
+        let directory = tempfile::tempdir().unwrap();
+        let ahead = forecast(&[0.5], Outlook::default());
+        let said = calibrate(directory.path(), &evidence(20), "", &mut told()).unwrap().next;
+        let text = std::fs::read_to_string(directory.path().join(FILE)).unwrap();
+        let model = TruthAdapter::from_json(&text).unwrap();
+        let mut history = history(20);
+        history.predictions = [("pred_resilience", 0.4), ("pred_late", 0.5)].into_iter().collect();
+        assert!(said.is_some());
+        assert_eq!(calibrated(&model, &history, ahead.as_ref()), said);
+        let other = model.clone().about("module a.py");
+        assert_eq!(calibrated(&other, &history, ahead.as_ref()), None);
+        history.predictions = Metrics::default();
+        assert_eq!(calibrated(&model, &history, ahead.as_ref()), None, "it has a feature less");
     }
 
     #[test]

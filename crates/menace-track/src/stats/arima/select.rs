@@ -51,11 +51,40 @@ pub fn select(series: &[f64], regressors: &[Vec<f64>], grid: Grid) -> Option<Sel
         };
         fits.push((candidate, fitted));
     }
-    let lowest = fits.iter().map(|(candidate, _)| candidate.aic).min_by(f64::total_cmp)?;
     let candidates: Vec<Candidate> = fits.iter().map(|(candidate, _)| *candidate).collect();
-    let (_, fit) = fits
-        .into_iter()
-        .filter(|(candidate, _)| candidate.aic <= lowest + TIE)
-        .min_by(|(left, _), (right, _)| left.bic.total_cmp(&right.bic))?;
+    let (_, fit) = fits.swap_remove(best(&candidates)?);
     Some(Selection { fit, candidates })
+}
+
+/// The place of the best; of those that Akaike's criterion does not tell apart, Schwarz's decides.
+fn best(candidates: &[Candidate]) -> Option<usize> {
+    let lowest = candidates.iter().map(|candidate| candidate.aic).min_by(f64::total_cmp)?;
+    let tied = candidates.iter().enumerate().filter(|(_, one)| one.aic <= lowest + TIE);
+    tied.min_by(|(_, left), (_, right)| left.bic.total_cmp(&right.bic)).map(|(place, _)| place)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn candidate(p: usize, aic: f64, bic: f64) -> Candidate {
+        Candidate { order: Order::new(p, 0, 0), aic, bic }
+    }
+
+    #[test]
+    fn of_equal_akaikes_schwarzs_criterion_decides() {
+        let (large, small) = (candidate(2, 10.0, 16.0), candidate(1, 10.0, 14.0));
+        assert_eq!(best(&[large, small]), Some(1));
+        assert_eq!(best(&[small, large]), Some(0));
+        // Within the tie, a little more is no worse.
+        let near = candidate(1, 10.0 + 0.9 * TIE, 14.0);
+        assert_eq!(best(&[large, near]), Some(1));
+    }
+
+    #[test]
+    fn schwarzs_criterion_has_no_say_beyond_a_tie() {
+        let (large, small) = (candidate(2, 10.0, 16.0), candidate(0, 10.0 + 2.0 * TIE, 11.0));
+        assert_eq!(best(&[large, small]), Some(0));
+        assert_eq!(best(&[]), None);
+    }
 }
