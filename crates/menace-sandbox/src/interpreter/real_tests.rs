@@ -12,13 +12,17 @@ use super::*;
 
 const SYSTEM: &str = "/usr/bin/python3";
 
+#[expect(clippy::disallowed_methods, reason = "where programs are is no setting of Menace")]
+fn home() -> PathBuf {
+    std::env::var_os("HOME").map(PathBuf::from).unwrap_or_default()
+}
+
 /// A Python of pyenv, which has 3.6 to 3.13 where these are tested.
 ///
 /// Elsewhere the system's Python has to do, but never in CI, where nobody would notice.
 #[expect(clippy::disallowed_methods, reason = "where programs are is no setting of Menace")]
 fn pyenv(minor: &str) -> Option<PathBuf> {
-    let home = std::env::var_os("HOME").map(PathBuf::from).unwrap_or_default();
-    let directory = home.join(".pyenv/versions");
+    let directory = home().join(".pyenv/versions");
     let Ok(versions) = fs::read_dir(&directory) else {
         assert!(std::env::var_os("CI").is_none(), "no Pythons in `{}`", directory.display());
         return None;
@@ -58,7 +62,7 @@ impl World {
             python,
             repository: &self.at("repository"),
             path: OsStr::new(path),
-            home: Some(Path::new("/root")),
+            home: Some(&home()),
             sources: &self.sources,
             cache: Some(&self.at("cache")),
         })
@@ -315,8 +319,8 @@ fn a_shim_is_asked_once_and_the_binary_behind_it_is_used() {
     };
     let world = World::new();
     fs::write(world.at("repository/.python-version"), "3.11.7\n").unwrap();
-    let path = "/root/.pyenv/shims:/usr/bin:/bin";
-    let interpreter = world.find(None, path).unwrap();
+    let path = format!("{}:/usr/bin:/bin", home().join(".pyenv/shims").display());
+    let interpreter = world.find(None, &path).unwrap();
     let names = [expected.clone(), expected.with_file_name("python3")];
     assert!(names.contains(&interpreter.executable), "{interpreter:?}");
     assert_eq!(interpreter.origin, Origin::Path);
@@ -324,7 +328,7 @@ fn a_shim_is_asked_once_and_the_binary_behind_it_is_used() {
     assert_true(&interpreter);
 
     fs::write(world.at("repository/.python-version"), "../../../evil\n").unwrap();
-    let interpreter = world.find(None, path).unwrap();
+    let interpreter = world.find(None, &path).unwrap();
     assert!(interpreter.warnings[0].contains("ignored"), "{interpreter:?}");
 }
 
