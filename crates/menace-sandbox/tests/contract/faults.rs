@@ -203,8 +203,12 @@ fn a_share_of_the_processor_is_all_there_is(tier: Tier) {
     let mut session = bench.session();
     let share = |outcome: &menace_model::Outcome| number(returned(outcome));
     let busy = || asked("share_of_a_processor", FaultMode::Cpu, When::Rate(0.8));
-    // So little that even a busy machine has more to give, and so much that a monitor that comes a
-    // hundredth of a second late stays within what is asked.
+    // So little that even a busy machine has more to give. A monitor that comes a hundredth of a second
+    // late is off by more than a fifth of that: it has to stop it, but cannot measure it out.
+    let least = busy().with([Value::Float(2.0)]).limited(|limits| limits.cpu_share = Some(0.05));
+    let outcome = session.run(least);
+    let by = &outcome.enforced_by[&Limit::FaultCpu];
+    assert!((0.01..0.1).contains(&share(&outcome)), "{} by {by:?}", share(&outcome));
     let little = busy().with([Value::Float(2.0)]).limited(|limits| limits.cpu_share = Some(0.2));
     let outcome = session.run(little);
     let by = &outcome.enforced_by[&Limit::FaultCpu];
