@@ -74,11 +74,12 @@ pub(crate) fn descendants() -> Vec<String> {
     all_children().into_iter().map(described).collect()
 }
 
+/// By whom they name as their parent: the lists of threads lose a child for a moment when the thread
+/// that started it ends.
 pub(crate) fn children(pid: u32) -> Vec<u32> {
-    let Ok(tasks) = fs::read_dir(format!("/proc/{pid}/task")) else { return Vec::new() };
-    let of_task = |task: fs::DirEntry| fs::read_to_string(task.path().join("children")).ok();
-    let lists: Vec<String> = tasks.flatten().filter_map(of_task).collect();
-    lists.iter().flat_map(|list| list.split_whitespace()).filter_map(|n| n.parse().ok()).collect()
+    let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
+    let pids = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    pids.filter(|child| parent(*child) == Some(pid)).collect()
 }
 
 fn parent(pid: u32) -> Option<u32> {
