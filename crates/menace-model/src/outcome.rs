@@ -246,7 +246,8 @@ pub struct Touched {
     pub what: FileChange,
     pub bytes: u64,
     /// Of what is in it now, equal for equal content; 32 hexadecimal digits. Nothing for what is no
-    /// file, has more than 64 KiB, could not be read, or is what it was; nor for the rest of very many.
+    /// file, has more than 64 KiB, could not be read, is what it was, or is a database of SQLite; nor
+    /// for the rest of very many.
     pub hash: Option<String>,
 }
 

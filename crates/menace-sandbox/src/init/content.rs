@@ -12,6 +12,8 @@ const MOST_FILES: usize = 256;
 const MOST_BYTES: u64 = 1 << 20;
 /// As many as the hashes of results have.
 const DIGITS: usize = 32;
+/// How a file of SQLite begins.
+const DATABASE: &[u8] = b"SQLite format 3\0";
 
 /// A file, in the directory as it is and as it was before the call.
 #[derive(Debug, Clone, Copy)]
@@ -39,7 +41,8 @@ impl Hashing {
         size <= LARGEST.min(self.bytes) && self.files > 0
     }
 
-    /// Nothing for what cannot be read, is too large, or is what it was before.
+    /// Nothing for what cannot be read, is too large, or is what it was before; nor for a database: it
+    /// is whole after each of its transactions, whatever its bytes are.
     pub(crate) fn hash(&mut self, content: Content<'_>, size: u64) -> Option<String> {
         if !self.has_room_for(size) {
             return None;
@@ -48,7 +51,7 @@ impl Hashing {
         let now = read(content.now, content.name)?;
         self.bytes = self.bytes.saturating_sub(now.len() as u64);
         let before = content.before.and_then(|before| read(before, content.name));
-        if before.is_some_and(|before| before == now) {
+        if now.starts_with(DATABASE) || before.is_some_and(|before| before == now) {
             return None;
         }
         let mut hash = blake3::hash(&now).to_hex().to_string();
@@ -94,6 +97,16 @@ mod tests {
         for name in ["larger", "directory", "link", "pipe"] {
             assert_eq!(hash(hashing, top.path(), name), None, "{name}");
         }
+    }
+
+    #[test]
+    fn a_database_has_none() {
+        let top = tempfile::tempdir().unwrap();
+        fs::write(top.path().join("some.db"), [DATABASE, &[0; 4080]].concat()).unwrap();
+        fs::write(top.path().join("some.txt"), [b" ", DATABASE].concat()).unwrap();
+        let hashing = &mut Hashing::default();
+        assert_eq!(hash(hashing, top.path(), "some.db"), None);
+        assert!(hash(hashing, top.path(), "some.txt").is_some());
     }
 
     #[test]
