@@ -44,6 +44,16 @@ impl Value {
         let expression = printer.print(self).text;
         PythonSource { imports: printer.names.into_imports(), lets: printer.lets, expression }
     }
+
+    /// The expressions of several values, after statements that prepare all of them: nothing has the
+    /// same name twice, and what two of them hold is one thing.
+    pub fn several_to_python<'a>(
+        values: impl IntoIterator<Item = &'a Self>,
+    ) -> (Vec<String>, Vec<String>) {
+        let mut printer = Printer::default();
+        let expressions = values.into_iter().map(|value| printer.print(value).text).collect();
+        (printer.lets, expressions)
+    }
 }
 
 /// An expression, and what has to be put around it.
