@@ -63,6 +63,8 @@ pub(crate) fn number(value: f64) -> String {
     if !value.is_finite() {
         return "–".to_owned();
     }
+    // What sums of rounded numbers leave is nothing.
+    let value = if value.abs() < 1e-15 { 0.0 } else { value };
     let size = value.abs();
     let digits = match size {
         size if size >= 1000.0 => return signed_thousands(value),
@@ -173,6 +175,7 @@ mod tests {
             (1340.3, "1,340"),
             (0.0021, "0.0021"),
             (0.000_01, "1.0e-5"),
+            (-1.4e-17, "0.000"),
             (f64::NAN, "–"),
         ] {
             assert_eq!(number(value), text);

@@ -11,7 +11,7 @@ pub fn bars(title: &str, values: &[(String, f64)]) -> Drawing {
     let mut drawing = Drawing::new(width, ROW * values.len().max(1) as f64 + 8.0, title);
     let largest = values.iter().map(|(_, value)| value.abs()).fold(0.0, f64::max);
     let largest = if largest > 0.0 { largest } else { 1.0 };
-    let along = Scale::exact(-largest, largest, NAMES + 50.0, width - 60.0);
+    let along = Scale::exact(-largest, largest, NAMES + 60.0, width - 60.0);
     let zero = along.at(0.0);
     for (index, (name, value)) in values.iter().enumerate() {
         let y = 4.0 + ROW * index as f64;
