@@ -106,6 +106,7 @@ impl Zygote {
                         sys::die_with_parent()
                             .during(|| "cannot tie Python to the init".to_owned())?;
                     }
+                    sys::lie_where_others_lie();
                     confine_self(confinement, &boot_theirs)?;
                     nix::unistd::execve(&arguments[0], &arguments, &environment)
                         .during(|| format!("cannot start `{}`", program.python.display()))

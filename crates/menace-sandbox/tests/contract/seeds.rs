@@ -8,6 +8,7 @@ use crate::bench::{Bench, ask, guest, items};
 crate::on_every_tier![
     the_same_seed_gives_the_same_numbers,
     the_hash_seed_decides_about_the_order_of_sets,
+    things_have_the_same_address_in_every_sandbox,
     time_can_be_frozen,
 ];
 
@@ -37,6 +38,12 @@ fn the_hash_seed_decides_about_the_order_of_sets(tier: Tier) {
     };
     assert_eq!(order(1), order(1));
     assert_ne!(order(1), order(2));
+}
+
+fn things_have_the_same_address_in_every_sandbox(tier: Tier) {
+    let bench = Bench::new(tier, GUEST);
+    let first = bench.value(ask("addresses"));
+    assert_eq!(first, bench.value(ask("addresses")));
 }
 
 fn time_can_be_frozen(tier: Tier) {
