@@ -11,6 +11,7 @@ use super::csv::{Csv, number};
 use crate::view;
 use crate::view::compare::Comparison;
 use crate::view::forecasts::metric_of;
+use crate::view::heat::{Heat, heat_of};
 use crate::view::run::Shown;
 
 /// Rows of a file: enough for anybody, and not all of ten million.
@@ -212,6 +213,39 @@ pub(super) async fn scenarios(
             }
         }
         Ok(file("scenarios", csv))
+    })
+    .await
+}
+
+/// Which run the map of scenarios and modules is of.
+#[derive(Debug, Default, serde::Deserialize)]
+pub(super) struct OfRun {
+    run: Option<String>,
+}
+
+/// All modules of the map, the weakest first.
+pub(super) async fn heat(State(app): App, Query(asked): Query<OfRun>) -> Response {
+    answered(move || {
+        let map = app.library.must(|store| {
+            let shown = Shown::must(store, asked.run.as_deref())?;
+            let Some(cycle) = shown.cycle else { return Ok(Heat::default()) };
+            Ok(heat_of(&store.heat(&shown.run.id, cycle)?, ROWS as usize))
+        })?;
+        let mut csv = Csv::new(&["module", "scenario", "roi", "calls", "bad"]);
+        let cells = map.rows.iter().flat_map(|row| {
+            let cells = map.scenarios.iter().zip(&row.cells);
+            cells.filter_map(|(scenario, cell)| Some((&row.module, scenario, cell.as_ref()?)))
+        });
+        for (module, scenario, cell) in cells.take(ROWS as usize) {
+            csv.row([
+                module.clone(),
+                scenario.clone(),
+                number(Some(cell.roi)),
+                cell.calls.to_string(),
+                cell.bad.to_string(),
+            ]);
+        }
+        Ok(file("heat", csv))
     })
     .await
 }
