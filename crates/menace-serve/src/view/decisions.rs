@@ -5,6 +5,7 @@ use menace_loop::decided::Decided;
 use menace_store::CandidateStatus;
 use menace_track::stats::evidence::{Check, Decision, Evidence, Verdict};
 use menace_track::stats::foresight::{Collapse, Risk};
+use menace_track::stats::truth::FeatureDrift;
 use serde::Serialize;
 
 use super::paging::{Column, Here, Sorting, by_number};
@@ -182,7 +183,7 @@ fn heading(collapse: &Collapse) -> String {
     format!("{risk}{when}{brittle}, from {}", counted(*samples as u64, "cycle"))
 }
 
-/// Those of the whole run first.
+/// Those of the whole run first, then those that somebody should act on.
 fn decisions(decided: &Decided) -> Vec<DecisionView> {
     let judgement = &decided.judgement;
     let run = [("gains of the run have faded".to_owned(), &judgement.roi)];
@@ -195,8 +196,21 @@ fn decisions(decided: &Decided) -> Vec<DecisionView> {
         let plateau = one.plateau.as_ref().map(|one| (format!("entropy of {path} is flat"), one));
         std::iter::once(ceiling).chain(plateau)
     });
-    let all = run.into_iter().chain(synergy).chain(modules).chain(entropy);
-    all.map(|(what, one)| view(what, one)).collect()
+    let border = decided.borderline_evidence.iter();
+    let border = border.map(|(workflow, one)| (format!("{workflow} holds the border"), one));
+    let features: Vec<_> = decided.drifts.iter().map(|one| (one, one.decision())).collect();
+    let (moved, still): (Vec<_>, Vec<_>) = features.iter().partition(|(one, _)| one.drifted);
+    let feature = |(one, decision): &'_ (&FeatureDrift, Decision)| {
+        let name = one.feature.strip_prefix("predicted_").unwrap_or(&one.feature);
+        view(format!("forecasts of {name} look as in training"), decision)
+    };
+    let acute = run.into_iter().chain(border).map(|(what, one)| view(what, one));
+    let rest = synergy.chain(modules).chain(entropy).map(|(what, one)| view(what, one));
+    acute
+        .chain(moved.into_iter().map(feature))
+        .chain(rest)
+        .chain(still.into_iter().map(feature))
+        .collect()
 }
 
 fn view(what: String, decision: &Decision) -> DecisionView {

@@ -125,13 +125,15 @@ const FILTERED: &[(&str, &[&str])] = &[
     ("/settings.csv?set=1&q=nothing+has+this", &[]),
     ("/decisions.csv?q=of+the+run", &["gains of the run have faded"]),
     (
-        "/decisions.csv?sort=question&dir=asc",
+        "/decisions.csv?q=gains&sort=question&dir=asc",
         &["gains of shop/cart.py have faded", "gains of the run have faded"],
     ),
     (
-        "/decisions.csv?sort=question&dir=desc",
+        "/decisions.csv?q=gains&sort=question&dir=desc",
         &["gains of the run have faded", "gains of shop/cart.py have faded"],
     ),
+    ("/decisions.csv?q=border", &["cart holds the border"; 2]),
+    ("/decisions.csv?q=of+resilience", &["forecasts of resilience look as in training"; 2]),
     ("/outlook.csv?q=veto", &["shop"]),
     (
         "/outlook.csv?sort=value&dir=desc&run=r-1",

@@ -9,6 +9,7 @@ use thiserror::Error;
 use super::calibration::{Sample, Score, Trained, compare};
 use super::describe::usable;
 use super::drift::{Bins, kolmogorov_smirnov, kolmogorov_smirnov_mid_p_value};
+use super::evidence::{Check, Decision, Evidence};
 
 /// The shape of the file. A file of another version is trained anew.
 pub const VERSION: u32 = 1;
@@ -80,6 +81,33 @@ pub struct FeatureDrift {
     pub drifted: bool,
     /// Values that were looked at.
     pub samples: usize,
+}
+
+impl FeatureDrift {
+    /// Whether it still looks as it did in the training, with what that rests on: a yes unless one measure is
+    /// above its limit and chance does not explain it.
+    pub fn decision(&self) -> Decision {
+        if self.samples == 0 {
+            return Decision::too_few(FEWEST_ROWS, 0);
+        }
+        let usual = Against { limits: Limits::default(), psi_chance: CHANCE, ks_chance: CHANCE };
+        let Against { limits, psi_chance, ks_chance } = self.against.unwrap_or(usual);
+        let measures = [
+            (Check::PopulationStability, self.psi, limits.psi, self.psi_p_value, psi_chance),
+            (Check::Distance, self.ks, limits.ks, self.ks_p_value, ks_chance),
+        ];
+        let evidence = measures.map(|(check, statistic, threshold, p_value, chance)| Evidence {
+            check,
+            statistic,
+            threshold,
+            p_value: Some(p_value),
+            samples: self.samples,
+            holds: statistic <= threshold || p_value > chance,
+        });
+        let least = self.psi_p_value.min(self.ks_p_value);
+        let confidence = if self.drifted { 1.0 - least } else { least };
+        Decision::from(evidence.to_vec(), confidence, FEWEST_ROWS, self.samples)
+    }
 }
 
 /// What makes a drift.
@@ -387,6 +415,12 @@ mod tests {
             (metadata.drifted.as_slice(), metadata.retrain),
             (["cpu".to_owned()].as_slice(), true)
         );
+        let [moved, still] = [drifts[0].decision(), drifts[1].decision()];
+        assert!(!moved.is_yes() && still.is_yes());
+        let distance = moved.about(Check::Distance).unwrap();
+        assert_eq!((distance.statistic, distance.threshold), (drifts[0].ks, 0.2));
+        assert_eq!((distance.p_value, distance.samples), (Some(drifts[0].ks_p_value), 50));
+        assert!(!distance.holds && still.evidence.iter().all(|piece| piece.holds));
         assert_eq!(metadata.trained_at, "day 1");
         assert_eq!(metadata.checked_at.as_deref(), Some("day 3"));
     }
@@ -411,6 +445,9 @@ mod tests {
             let train = TruthAdapter::train(&names, &before, &targets, Limits::default(), "");
             let mut adapter = train.unwrap();
             let drifts = adapter.check(&after, "");
+            for one in &drifts {
+                assert_eq!(one.decision().is_yes(), !one.drifted, "{one:?}");
+            }
             above += usize::from(drifts.iter().any(|drift| drift.ks > 0.2));
             alarms += usize::from(adapter.metadata().retrain);
             let moved: Vec<Vec<f64>> =
