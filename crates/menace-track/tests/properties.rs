@@ -12,9 +12,7 @@ use menace_track::stats::convergence::{
 use menace_track::stats::correlation::{critical, p_value, rolling_with_index, with_index};
 use menace_track::stats::describe::{Ema, deviation, ema, mean, median, quantile};
 use menace_track::stats::distribution::{f_above, normal_cdf, t_cdf, t_quantile};
-use menace_track::stats::drift::{
-    Bins, kolmogorov_smirnov, kolmogorov_smirnov_mid_p_value, kolmogorov_smirnov_p_value, psi,
-};
+use menace_track::stats::drift::{Bins, Gaps, kolmogorov_smirnov, kolmogorov_smirnov_p_value, psi};
 use menace_track::stats::entropy::{Patch, ceiling, plateau};
 use menace_track::stats::forecast::{Outlook, Resource, forecast, forecast_with};
 use menace_track::stats::foresight::{Cycle, Foresight, Limits};
@@ -70,9 +68,14 @@ proptest! {
     ) {
         let whole = kolmogorov_smirnov_p_value(distance, left, right);
         prop_assert!((0.0..=1.0).contains(&whole));
-        prop_assert!((0.0..=whole).contains(&kolmogorov_smirnov_mid_p_value(distance, left, right)));
+        let gaps = Gaps::between(&values, &other);
+        let at_most = kolmogorov_smirnov_p_value(gaps.distance(), values.len(), other.len());
+        prop_assert!((0.0..=at_most + 1e-12).contains(&gaps.p_value(values.len(), other.len())));
+        prop_assert!((0.0..=1.0).contains(&gaps.p_value(left, usize::MAX)));
+        let bins = Bins::of(&values, bins);
+        prop_assert!(bins.least_p_value(left, other.len()) <= bins.p_value(left, &other) + 1e-12);
         prop_assert!((0.0..=1.0).contains(&kolmogorov_smirnov_p_value(distance, left, usize::MAX)));
-        prop_assert!((0.0..=1.0).contains(&Bins::of(&values, bins).p_value(left, &other)));
+        prop_assert!((0.0..=1.0).contains(&bins.p_value(left, &other)));
         // Further apart is never more likely.
         let gap = distance.abs().min(1.0);
         prop_assert!(

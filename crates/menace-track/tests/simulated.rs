@@ -138,8 +138,9 @@ fn five_synergy_metrics_that_rest_end_a_run_and_five_that_move_do_not() {
 fn one_feature_of_forty_that_moved_is_found_and_none_is_where_none_did() {
     let names: Vec<String> = (0..40).map(|number| format!("feature {number}")).collect();
     let mut chance = Chance(SEED);
-    for (before, after, least) in [(20, 10, 35), (40, 20, 55), (80, 40, 95)] {
-        let (mut found, mut alarms) = (0, 0);
+    let mut alarms = 0;
+    for (before, after, least) in [(20, 10, 35), (40, 20, 80), (80, 40, 95)] {
+        let mut found = 0;
         for _ in 0..100 {
             let mut rows = |count: usize| -> Vec<Vec<f64>> {
                 (0..count).map(|_| chance.series(40, NOISE)).collect()
@@ -155,7 +156,7 @@ fn one_feature_of_forty_that_moved_is_found_and_none_is_where_none_did() {
             found += usize::from(adapter.check(&new, "")[7].drifted);
         }
         assert!(found >= least, "{found} of 100 at {before}/{after}");
-        // A twentieth for each of both measures, and what a hundred draws vary by.
-        assert!(alarms <= 15, "{alarms} of 100 at {before}/{after}");
     }
+    // A twentieth for both measures together.
+    assert!(alarms <= 15, "{alarms} of 300");
 }
