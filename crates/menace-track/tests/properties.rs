@@ -310,31 +310,16 @@ proptest! {
     }
 
     #[test]
-    fn a_model_that_observes_a_value_goes_on_as_if_it_had_seen_all_and_holds_no_more(
+    fn a_model_forecasts_numbers_and_holds_no_more_than_its_order_needs(
         values in prop::collection::vec(-5.0..5.0, 16..40), p in 0_usize..3, d in 0_usize..3, q in 0_usize..3,
     ) {
-        let Some(mut model) = fit(&values, &[], Order::new(p, d, q)) else { return Ok(()) };
-        // What is computed with each value is what is held: nothing that grows with the history.
-        let held = |model: &Fit| {
-            let told = serde_json::to_value(model).unwrap();
-            let rows = told["covariance"].as_array().unwrap();
-            let cells = rows.iter().map(|row| row.as_array().unwrap().len()).sum::<usize>();
-            (told["state"].as_array().unwrap().len(), cells)
-        };
-        let size = held(&model);
-        prop_assert!(size.0 <= 5 && size.1 <= 25, "{size:?}");
-        let whole = model.forecast(3, &[]);
-        prop_assert!(whole.iter().all(|(mean, error)| mean.is_finite() && *error >= 0.0));
-        // A forecast two steps ahead is the forecast one step ahead of a missing value.
-        model.observe(f64::NAN, &[]);
-        let later = model.forecast(2, &[]);
-        for ((mean, error), (later_mean, later_error)) in whole[1..].iter().zip(&later) {
-            prop_assert!((mean - later_mean).abs() <= 1e-9 * mean.abs().max(1.0));
-            prop_assert!((error - later_error).abs() <= 1e-9 * error.max(1.0));
-        }
-        model.observe(later[0].0, &[]);
-        prop_assert!((model.forecast(1, &[])[0].0 - later[1].0).abs() <= 1e-6 * later[1].0.abs().max(1.0));
-        prop_assert_eq!(held(&model), size);
+        let Some(model) = fit(&values, &[], Order::new(p, d, q)) else { return Ok(()) };
+        let told = serde_json::to_value(&model).unwrap();
+        let rows = told["covariance"].as_array().unwrap();
+        let cells = rows.iter().map(|row| row.as_array().unwrap().len()).sum::<usize>();
+        prop_assert!(told["state"].as_array().unwrap().len() <= 5 && cells <= 25, "{told}");
+        let ahead = model.forecast(3, &[]);
+        prop_assert!(ahead.iter().all(|(mean, error)| mean.is_finite() && *error >= 0.0));
     }
 
     #[test]
