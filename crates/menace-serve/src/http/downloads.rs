@@ -66,7 +66,7 @@ pub(super) async fn sections(
 ) -> Response {
     answered(move || {
         let (rows, _) = app.library.must(|store| {
-            let shown = Shown::must(store, asked.run.as_deref())?;
+            let shown = Shown::must(store, asked.wish.run.as_deref())?;
             view::modules::sections(store, &shown, &asked)
         })?;
         let mut csv =
@@ -198,10 +198,7 @@ pub(super) async fn calls(State(app): App, Query(asked): Query<view::section::As
     .await
 }
 
-pub(super) async fn scenarios(
-    State(app): App,
-    Query(asked): Query<view::scenarios::Asked>,
-) -> Response {
+pub(super) async fn scenarios(State(app): App, Query(asked): Query<view::wish::Wish>) -> Response {
     answered(move || {
         let view = view::scenarios::scenarios(&app.library, &asked)?;
         let mut csv = Csv::new(&["scenario", "metric", "value"]);
@@ -217,14 +214,8 @@ pub(super) async fn scenarios(
     .await
 }
 
-/// Which run the map of scenarios and modules is of.
-#[derive(Debug, Default, serde::Deserialize)]
-pub(super) struct OfRun {
-    run: Option<String>,
-}
-
 /// All modules of the map, the weakest first.
-pub(super) async fn heat(State(app): App, Query(asked): Query<OfRun>) -> Response {
+pub(super) async fn heat(State(app): App, Query(asked): Query<view::wish::Wish>) -> Response {
     answered(move || {
         let map = app.library.must(|store| {
             let shown = Shown::must(store, asked.run.as_deref())?;
@@ -267,10 +258,7 @@ pub(super) async fn forecasts(
     .await
 }
 
-pub(super) async fn decisions(
-    State(app): App,
-    Query(asked): Query<view::decisions::Asked>,
-) -> Response {
+pub(super) async fn decisions(State(app): App, Query(asked): Query<view::wish::Wish>) -> Response {
     answered(move || {
         let shown = app.library.must(|store| Shown::must(store, asked.run.as_deref()))?;
         let mut csv = Csv::new(&[
@@ -317,10 +305,7 @@ fn word(value: &impl serde::Serialize) -> String {
     word.and_then(|word| word.as_str().map(str::to_owned)).unwrap_or_default()
 }
 
-pub(super) async fn outlook(
-    State(app): App,
-    Query(asked): Query<view::decisions::Asked>,
-) -> Response {
+pub(super) async fn outlook(State(app): App, Query(asked): Query<view::wish::Wish>) -> Response {
     answered(move || {
         let shown = app.library.must(|store| Shown::must(store, asked.run.as_deref()))?;
         let mut csv = Csv::new(&["of", "what", "value", "note"]);
