@@ -19,7 +19,8 @@ pub struct Decided {
     pub forecast: Option<Forecast>,
     /// The same by a model of how far forecasts were off; none before there are enough of them.
     pub calibrated: Option<Calibrated>,
-    /// Forecasts that do not look like those any more that this model was trained on.
+    /// How far forecasts have moved from those that this model was trained on, feature by feature; empty while
+    /// too few are new.
     #[serde(default)]
     pub drifts: Vec<FeatureDrift>,
     /// `pred_<metric>` for the next cycle.

@@ -5,8 +5,9 @@
 use std::hint::black_box;
 use std::time::Instant;
 
-use menace_track::stats::arima::{Order, fit};
+use menace_track::predict::Panel;
 use menace_track::stats::forecast::{Method, Outlook, forecast};
+use menace_track::{History, METRICS as METRICS_OF_RUNS, Tracker};
 
 const METRICS: u64 = 100;
 const POINTS: usize = 1_000;
@@ -42,21 +43,38 @@ fn main() {
         modelled += u32::from(made.is_some_and(|made| matches!(made.method, Method::Arima(_))));
     }
     let seconds = start.elapsed().as_secs_f64();
-    let observe_ns = [100, POINTS].map(|points| observing(&histories[3][..points]));
+    let cycle_ms = [POINTS / 4, POINTS].map(|cycles| one_more_cycle(&histories, cycles));
     println!(
         "{{\"metrics\":{METRICS},\"points\":{POINTS},\"modelled\":{modelled},\"seconds\":{seconds},\
-         \"observe_ns\":{observe_ns:?}}}"
+         \"cycle_ms\":{cycle_ms:?}}}"
     );
 }
 
-/// Nanoseconds that a model of this history takes for one more value.
-fn observing(history: &[f64]) -> f64 {
-    const VALUES: u32 = 100_000;
-    let Some(mut model) = fit(history, &[], Order::new(2, 1, 2)) else { return f64::NAN };
-    let start = Instant::now();
-    for step in 0..VALUES {
-        model.observe(black_box(f64::from(step % 7)), &[]);
+/// Milliseconds that a run takes for the forecasts of one more cycle: ROI, and twenty metrics.
+fn one_more_cycle(histories: &[Vec<f64>], cycles: usize) -> f64 {
+    const TIMES: usize = 10;
+    let panel = Panel::bundled();
+    let names = METRICS_OF_RUNS.iter().take(20).map(|metric| metric.name);
+    let mut tracker = Tracker::new(History {
+        roi_history: histories[0][..cycles].to_vec(),
+        metrics_history: names
+            .zip(&histories[1..])
+            .map(|(name, history)| (name.to_owned(), history[..cycles].to_vec()))
+            .collect(),
+        ..History::default()
+    });
+    let mut seconds = 0.0;
+    for step in 0..TIMES {
+        let (mut history, models) = tracker.into_parts();
+        history.roi_history.push(histories[0][step]);
+        for (values, one) in history.metrics_history.values_mut().zip(&histories[1..]) {
+            values.push(one[step]);
+        }
+        tracker = Tracker::with_models(history, models);
+        let start = Instant::now();
+        black_box(tracker.forecast(Outlook::default()));
+        black_box(tracker.predict_all_metrics(&panel));
+        seconds += start.elapsed().as_secs_f64();
     }
-    black_box(&model);
-    start.elapsed().as_secs_f64() * 1e9 / f64::from(VALUES)
+    seconds * 1e3 / TIMES as f64
 }

@@ -11,8 +11,8 @@ use crate::Tracker;
 use crate::metric::SYNERGY_ROI;
 use crate::series::last;
 use crate::stats::convergence::{
-    Adaptive, Diminishing, FEWEST, Following, adaptive_synergy_threshold, adaptive_threshold,
-    diminishing, roi_tolerance,
+    Adaptive, Diminishing, FEWEST, Following, adaptive_synergy_threshold,
+    adaptive_synergy_threshold_of, adaptive_threshold, diminishing, roi_tolerance,
 };
 use crate::stats::entropy::{ceiling, plateau};
 use crate::stats::evidence::{Decision, Verdict};
@@ -232,15 +232,20 @@ impl Tracker {
         (thresholds, Convergence::of(decisions))
     }
 
-    /// How far predictions of a synergy metric were off.
+    /// How far predictions of a synergy metric were off; of one with too few of them, as in a history that
+    /// somebody else has begun, how far its last values were.
     fn synergy_following(&self, metric: &str, rules: &Rules) -> Adaptive {
-        let of = |from: &BTreeMap<String, Vec<f64>>| from.get(metric).cloned().unwrap_or_default();
+        fn of<'h>(from: &'h BTreeMap<String, Vec<f64>>, metric: &str) -> &'h [f64] {
+            from.get(metric).map(Vec::as_slice).unwrap_or_default()
+        }
         let history = self.history();
-        adaptive_synergy_threshold(
-            &of(&history.predicted_metrics),
-            &of(&history.actual_metrics),
-            rules.following,
-        )
+        let predicted = of(&history.predicted_metrics, metric);
+        let actual = of(&history.actual_metrics, metric);
+        let following = adaptive_synergy_threshold(predicted, actual, rules.following);
+        if following.samples >= FEWEST {
+            return following;
+        }
+        adaptive_synergy_threshold_of(of(&history.metrics_history, metric), rules.following)
     }
 }
 

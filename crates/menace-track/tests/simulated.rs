@@ -95,8 +95,9 @@ fn resources_that_have_nothing_to_do_with_roi_change_neither_forecast_nor_interv
     }
 }
 
-/// How often five synergy metrics count as converged with the settings that everybody begins with.
-fn converged(count: usize, mut draw: impl FnMut(&mut Chance) -> Vec<f64>) -> usize {
+/// How often five synergy metrics count as converged with the settings that everybody begins with; `is_told` is
+/// whether somebody has predicted them.
+fn converged(count: usize, is_told: bool, mut draw: impl FnMut(&mut Chance) -> Vec<f64>) -> usize {
     let mut chance = Chance(SEED);
     let ended = (0..DRAWS).filter(|_| {
         let mut history = History { roi_deltas: vec![0.0; 4], ..History::default() };
@@ -109,8 +110,10 @@ fn converged(count: usize, mut draw: impl FnMut(&mut Chance) -> Vec<f64>) -> usi
                 let mean = recent.iter().sum::<f64>() / recent.len() as f64;
                 f64::midpoint(mean, values[place - 1])
             });
-            history.predicted_metrics.insert(name.clone(), said.collect());
-            history.actual_metrics.insert(name.clone(), values[3..].to_vec());
+            if is_told {
+                history.predicted_metrics.insert(name.clone(), said.collect());
+                history.actual_metrics.insert(name.clone(), values[3..].to_vec());
+            }
             history.metrics_history.insert(name, values);
         }
         Tracker::new(history).judge(&Rules::default(), []).converged
@@ -120,12 +123,12 @@ fn converged(count: usize, mut draw: impl FnMut(&mut Chance) -> Vec<f64>) -> usi
 
 #[test]
 fn five_synergy_metrics_that_rest_end_a_run_and_five_that_move_do_not() {
-    for count in [10, 15, 20, 40] {
-        let noise = converged(count, |chance| chance.series(count, NOISE));
+    for (count, is_told) in [10, 15, 20, 40].into_iter().flat_map(|n| [(n, true), (n, false)]) {
+        let noise = converged(count, is_told, |chance| chance.series(count, NOISE));
         assert!(noise >= DRAWS * 80 / 100, "noise: {noise} of {DRAWS} with {count} values");
-        let walks = converged(count, |chance| chance.series(count, WALK));
+        let walks = converged(count, is_told, |chance| chance.series(count, WALK));
         assert!(walks <= DRAWS * 5 / 100, "walks: {walks} of {DRAWS} with {count} values");
-        let trends = converged(count, |chance| {
+        let trends = converged(count, is_told, |chance| {
             let noise = chance.series(count, NOISE);
             noise.iter().enumerate().map(|(step, value)| value + 0.5 * step as f64).collect()
         });
@@ -138,8 +141,9 @@ fn five_synergy_metrics_that_rest_end_a_run_and_five_that_move_do_not() {
 fn one_feature_of_forty_that_moved_is_found_and_none_is_where_none_did() {
     let names: Vec<String> = (0..40).map(|number| format!("feature {number}")).collect();
     let mut chance = Chance(SEED);
-    for (before, after, least) in [(20, 10, 35), (40, 20, 55), (80, 40, 95)] {
-        let (mut found, mut alarms) = (0, 0);
+    let mut alarms = 0;
+    for (before, after, least) in [(20, 10, 35), (40, 20, 80), (80, 40, 95)] {
+        let mut found = 0;
         for _ in 0..100 {
             let mut rows = |count: usize| -> Vec<Vec<f64>> {
                 (0..count).map(|_| chance.series(40, NOISE)).collect()
@@ -155,7 +159,7 @@ fn one_feature_of_forty_that_moved_is_found_and_none_is_where_none_did() {
             found += usize::from(adapter.check(&new, "")[7].drifted);
         }
         assert!(found >= least, "{found} of 100 at {before}/{after}");
-        // A twentieth for each of both measures, and what a hundred draws vary by.
-        assert!(alarms <= 15, "{alarms} of 100 at {before}/{after}");
     }
+    // A twentieth for both measures together.
+    assert!(alarms <= 15, "{alarms} of 300");
 }

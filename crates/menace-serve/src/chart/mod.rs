@@ -5,6 +5,7 @@
 mod bars;
 mod font;
 mod graph;
+mod heat;
 mod lines;
 mod png;
 mod raster;
@@ -15,6 +16,7 @@ mod svg;
 
 pub use bars::bars;
 pub use graph::graph;
+pub use heat::{HeatLine, heat};
 pub use lines::{Band, LineChart, Series};
 pub use png::encode;
 pub use spark::spark;
@@ -37,6 +39,8 @@ pub enum Role {
     Node,
     Orphan,
     Edge,
+    /// From 0, the worst, to 8, the best.
+    Heat(u8),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -12,6 +12,19 @@ const LETTER: (f64, f64) = (6.0, 7.0);
 /// No chart of ours is larger, and no request makes one so.
 const LARGEST: f64 = 4000.0;
 
+/// As the style sheet has them in the light.
+const HEAT: [[u8; 3]; 9] = [
+    [233, 165, 142],
+    [237, 181, 154],
+    [241, 198, 168],
+    [244, 216, 187],
+    [243, 230, 207],
+    [226, 232, 211],
+    [205, 226, 207],
+    [181, 216, 192],
+    [155, 204, 174],
+];
+
 struct Paper {
     width: usize,
     height: usize,
@@ -69,6 +82,7 @@ fn ink(role: Role) -> ([u8; 3], f64) {
         Role::Worse | Role::Orphan => ([190, 50, 60], 1.0),
         Role::Quiet => ([165, 170, 180], 1.0),
         Role::Edge => ([165, 170, 180], 0.7),
+        Role::Heat(step) => (HEAT[usize::from(step).min(HEAT.len() - 1)], 1.0),
     }
 }
 
@@ -207,6 +221,15 @@ mod tests {
         let (colour, _) = ink(Role::Good);
         assert_eq!(lines[1..4], colour);
         assert_eq!(lines[58..61], [255; 3], "the right half is empty");
+    }
+
+    #[test]
+    fn heat_has_the_colours_of_the_pages() {
+        let style = include_str!("../../assets/style.css");
+        for (step, [red, green, blue]) in HEAT.into_iter().enumerate() {
+            let colour = format!("--h{step}: #{red:02x}{green:02x}{blue:02x};");
+            assert!(style.contains(&colour), "{colour}");
+        }
     }
 
     #[test]

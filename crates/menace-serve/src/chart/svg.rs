@@ -64,6 +64,8 @@ fn places(points: &[(f64, f64)]) -> String {
     out
 }
 
+const HEAT: [&str; 9] = ["c-h0", "c-h1", "c-h2", "c-h3", "c-h4", "c-h5", "c-h6", "c-h7", "c-h8"];
+
 fn class(role: Role) -> &'static str {
     match role {
         Role::Grid => "c-grid",
@@ -80,6 +82,7 @@ fn class(role: Role) -> &'static str {
         Role::Node => "c-node",
         Role::Orphan => "c-orphan",
         Role::Edge => "c-edge",
+        Role::Heat(step) => HEAT[usize::from(step).min(HEAT.len() - 1)],
     }
 }
 

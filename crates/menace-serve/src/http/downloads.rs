@@ -11,6 +11,7 @@ use super::csv::{Csv, number};
 use crate::view;
 use crate::view::compare::Comparison;
 use crate::view::forecasts::metric_of;
+use crate::view::heat::{Heat, heat_of};
 use crate::view::run::Shown;
 
 /// Rows of a file: enough for anybody, and not all of ten million.
@@ -65,7 +66,7 @@ pub(super) async fn sections(
 ) -> Response {
     answered(move || {
         let (rows, _) = app.library.must(|store| {
-            let shown = Shown::must(store, asked.run.as_deref())?;
+            let shown = Shown::must(store, asked.wish.run.as_deref())?;
             view::modules::sections(store, &shown, &asked)
         })?;
         let mut csv =
@@ -197,10 +198,7 @@ pub(super) async fn calls(State(app): App, Query(asked): Query<view::section::As
     .await
 }
 
-pub(super) async fn scenarios(
-    State(app): App,
-    Query(asked): Query<view::scenarios::Asked>,
-) -> Response {
+pub(super) async fn scenarios(State(app): App, Query(asked): Query<view::wish::Wish>) -> Response {
     answered(move || {
         let view = view::scenarios::scenarios(&app.library, &asked)?;
         let mut csv = Csv::new(&["scenario", "metric", "value"]);
@@ -212,6 +210,33 @@ pub(super) async fn scenarios(
             }
         }
         Ok(file("scenarios", csv))
+    })
+    .await
+}
+
+/// All modules of the map, the weakest first.
+pub(super) async fn heat(State(app): App, Query(asked): Query<view::wish::Wish>) -> Response {
+    answered(move || {
+        let map = app.library.must(|store| {
+            let shown = Shown::must(store, asked.run.as_deref())?;
+            let Some(cycle) = shown.cycle else { return Ok(Heat::default()) };
+            Ok(heat_of(&store.heat(&shown.run.id, cycle)?, ROWS as usize))
+        })?;
+        let mut csv = Csv::new(&["module", "scenario", "roi", "calls", "bad"]);
+        let cells = map.rows.iter().flat_map(|row| {
+            let cells = map.scenarios.iter().zip(&row.cells);
+            cells.filter_map(|(scenario, cell)| Some((&row.module, scenario, cell.as_ref()?)))
+        });
+        for (module, scenario, cell) in cells.take(ROWS as usize) {
+            csv.row([
+                module.clone(),
+                scenario.clone(),
+                number(Some(cell.roi)),
+                cell.calls.to_string(),
+                cell.bad.to_string(),
+            ]);
+        }
+        Ok(file("heat", csv))
     })
     .await
 }
@@ -233,10 +258,7 @@ pub(super) async fn forecasts(
     .await
 }
 
-pub(super) async fn decisions(
-    State(app): App,
-    Query(asked): Query<view::decisions::Asked>,
-) -> Response {
+pub(super) async fn decisions(State(app): App, Query(asked): Query<view::wish::Wish>) -> Response {
     answered(move || {
         let shown = app.library.must(|store| Shown::must(store, asked.run.as_deref()))?;
         let mut csv = Csv::new(&[
@@ -283,10 +305,7 @@ fn word(value: &impl serde::Serialize) -> String {
     word.and_then(|word| word.as_str().map(str::to_owned)).unwrap_or_default()
 }
 
-pub(super) async fn outlook(
-    State(app): App,
-    Query(asked): Query<view::decisions::Asked>,
-) -> Response {
+pub(super) async fn outlook(State(app): App, Query(asked): Query<view::wish::Wish>) -> Response {
     answered(move || {
         let shown = app.library.must(|store| Shown::must(store, asked.run.as_deref()))?;
         let mut csv = Csv::new(&["of", "what", "value", "note"]);

@@ -83,6 +83,7 @@ impl Dashboard {
             .route("/runs.csv", get(downloads::runs))
             .route("/calls.csv", get(downloads::calls))
             .route("/scenarios.csv", get(downloads::scenarios))
+            .route("/heat.csv", get(downloads::heat))
             .route("/forecasts.csv", get(downloads::forecasts))
             .route("/sections.csv", get(downloads::sections))
             .route("/forecast_errors.csv", get(downloads::forecast_errors))

@@ -41,7 +41,7 @@ pub(super) fn nav(here: &str) -> Vec<NavEntry> {
 
 /// The page that people see first.
 pub(super) fn first(library: &Library) -> Result<String> {
-    let asked = view::decisions::Asked::default();
+    let asked = view::wish::Wish::default();
     laid_out("overview.html", "/", &view::run::overview(library, None, &asked)?)
 }
 
@@ -60,10 +60,7 @@ async fn page<V: Serialize>(
     answered(move || laid_out(template, here, &make(&app)?).map(html)).await
 }
 
-pub(super) async fn overview(
-    State(app): App,
-    Query(asked): Query<view::decisions::Asked>,
-) -> Response {
+pub(super) async fn overview(State(app): App, Query(asked): Query<view::wish::Wish>) -> Response {
     let make = move |app: &Shared| view::run::overview(&app.library, None, &asked);
     page(app, "overview.html", "/", make).await
 }
@@ -71,7 +68,7 @@ pub(super) async fn overview(
 pub(super) async fn run(
     State(app): App,
     Path(id): Path<String>,
-    Query(asked): Query<view::decisions::Asked>,
+    Query(asked): Query<view::wish::Wish>,
 ) -> Response {
     let make = move |app: &Shared| view::run::overview(&app.library, Some(&id), &asked);
     page(app, "overview.html", "/runs", make).await
@@ -129,7 +126,7 @@ pub(super) async fn failure(State(app): App, Path(id): Path<String>) -> Response
 pub(super) async fn scenarios(
     State(app): App,
     headers: HeaderMap,
-    Query(asked): Query<view::scenarios::Asked>,
+    Query(asked): Query<view::wish::Wish>,
 ) -> Response {
     if wants_html(&headers) {
         return page(app, "scenarios.html", "/scenarios", move |app| {

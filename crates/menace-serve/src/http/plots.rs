@@ -9,7 +9,7 @@ use super::answer::{answered, text};
 use crate::chart::Drawing;
 use crate::error::Error;
 use crate::view::forecasts::{metric_of, pairs_chart};
-use crate::view::run::{roi_chart, runs_chart};
+use crate::view::run::{Shown, roi_chart, runs_chart};
 use crate::view::{modules, section, synergy};
 
 /// What a chart is of.
@@ -18,6 +18,7 @@ pub(super) struct Asked {
     metric: Option<String>,
     path: Option<String>,
     id: Option<String>,
+    run: Option<String>,
 }
 
 /// By the name of a file that is not there.
@@ -41,11 +42,15 @@ pub(super) async fn plot(
                 let id = section::section_of(asked.id.as_deref())?;
                 library.must(|store| section::chart(store, &id))?.draw()
             }
+            "heat.png" => library
+                .must(|store| library.heat(store, &Shown::must(store, asked.run.as_deref())?))?
+                .draw(),
+            "synergy_latest.png" => synergy::latest_chart(&library.synergy(1)?),
             "synergy.png" => synergy::chart(&library.synergy(synergy::CYCLES)?).draw(),
             other => {
                 return Err(Error::Nothing(format!(
                     "there is no plot `{other}`: predictions.png, roi.png, metric.png, runs.png, \
-                     module.png, section.png or synergy.png"
+                     module.png, section.png, heat.png, synergy.png or synergy_latest.png"
                 )));
             }
         };

@@ -5,63 +5,37 @@ use menace_loop::decided::Decided;
 use menace_store::CandidateStatus;
 use menace_track::stats::evidence::{Check, Decision, Evidence, Verdict};
 use menace_track::stats::foresight::{Collapse, Risk};
+use menace_track::stats::truth::FeatureDrift;
 use serde::Serialize;
 
 use super::paging::{Column, Here, Sorting, by_number};
+use super::wish::Wish;
 use crate::text::counted;
 
 /// Rows of each table that a page has room for; files have all.
 pub(crate) const MOST: usize = 40;
 
-/// What both tables are asked for; `run` is that of files, which pages have in their address.
-#[derive(Debug, Clone, Default, serde::Deserialize)]
-pub(crate) struct Asked {
-    pub run: Option<String>,
-    pub q: Option<String>,
-    pub sort: Option<String>,
-    pub dir: Option<String>,
-}
-
-impl Asked {
-    /// Nothing for a table that somebody else's column is sorted by: it keeps its own order.
-    fn sorting(&self, columns: &[(&'static str, &'static str, bool)]) -> Sorting {
-        let own = Sorting { by: "", descending: false };
-        Sorting::of(columns, own, self.sort.as_deref(), self.dir.as_deref())
-    }
-
-    fn finds(&self, texts: &[&str]) -> bool {
-        let wanted = self.q.as_deref().unwrap_or_default().to_lowercase();
-        texts.iter().any(|text| text.to_lowercase().contains(&wanted))
-    }
-}
-
-/// What is asked for of a run, at an address.
-pub(crate) fn here(path: &str, asked: &Asked) -> Here {
-    Here::new(path)
-        .with("run", asked.run.as_deref())
-        .with("q", asked.q.as_deref())
-        .with("sort", asked.sort.as_deref())
-        .with("dir", asked.dir.as_deref())
-}
+/// A table that somebody else's column is sorted by keeps its own order.
+const OWN: Sorting = Sorting { by: "", descending: false };
 
 const DECISIONS: &[(&str, &str, bool)] =
     &[("question", "Question", false), ("answer", "Answer", false)];
 const OUTLOOK: &[(&str, &str, bool)] =
     &[("of", "Of", false), ("what", "What", false), ("value", "Value", true)];
 
-pub(crate) fn decision_heads(asked: &Asked, here: &Here) -> Vec<Column> {
-    asked.sorting(DECISIONS).heads(DECISIONS, here)
+pub(crate) fn decision_heads(asked: &Wish, here: &Here) -> Vec<Column> {
+    asked.sorting(DECISIONS, OWN).heads(DECISIONS, here)
 }
 
-pub(crate) fn outlook_heads(asked: &Asked, here: &Here) -> Vec<Column> {
-    asked.sorting(OUTLOOK).heads(OUTLOOK, here)
+pub(crate) fn outlook_heads(asked: &Wish, here: &Here) -> Vec<Column> {
+    asked.sorting(OUTLOOK, OWN).heads(OUTLOOK, here)
 }
 
 /// Decisions that fit what was asked for, sorted.
-pub(crate) fn found(decided: Option<&Decided>, asked: &Asked) -> Vec<DecisionView> {
+pub(crate) fn found(decided: Option<&Decided>, asked: &Wish) -> Vec<DecisionView> {
     let mut rows: Vec<_> = decided.into_iter().flat_map(decisions).collect();
     rows.retain(|row| asked.finds(&[&row.what]));
-    let sorting = asked.sorting(DECISIONS);
+    let sorting = asked.sorting(DECISIONS, OWN);
     match sorting.by {
         "question" => rows.sort_by(|one, other| one.what.cmp(&other.what)),
         "answer" => rows.sort_by_key(|row| format!("{:?}", row.verdict)),
@@ -74,10 +48,10 @@ pub(crate) fn found(decided: Option<&Decided>, asked: &Asked) -> Vec<DecisionVie
 }
 
 /// The same of what is expected.
-pub(crate) fn expected(decided: Option<&Decided>, asked: &Asked) -> Vec<Expected> {
+pub(crate) fn expected(decided: Option<&Decided>, asked: &Wish) -> Vec<Expected> {
     let mut rows: Vec<_> = decided.into_iter().flat_map(outlook).collect();
     rows.retain(|row| asked.finds(&[&row.of, &row.what, &row.note]));
-    let sorting = asked.sorting(OUTLOOK);
+    let sorting = asked.sorting(OUTLOOK, OWN);
     let reverse = sorting.descending && sorting.by != "value";
     match sorting.by {
         "of" => rows.sort_by(|one, other| one.of.cmp(&other.of)),
@@ -182,7 +156,7 @@ fn heading(collapse: &Collapse) -> String {
     format!("{risk}{when}{brittle}, from {}", counted(*samples as u64, "cycle"))
 }
 
-/// Those of the whole run first.
+/// Those of the whole run first, then those that somebody should act on.
 fn decisions(decided: &Decided) -> Vec<DecisionView> {
     let judgement = &decided.judgement;
     let run = [("gains of the run have faded".to_owned(), &judgement.roi)];
@@ -195,8 +169,21 @@ fn decisions(decided: &Decided) -> Vec<DecisionView> {
         let plateau = one.plateau.as_ref().map(|one| (format!("entropy of {path} is flat"), one));
         std::iter::once(ceiling).chain(plateau)
     });
-    let all = run.into_iter().chain(synergy).chain(modules).chain(entropy);
-    all.map(|(what, one)| view(what, one)).collect()
+    let border = decided.borderline_evidence.iter();
+    let border = border.map(|(workflow, one)| (format!("{workflow} holds the border"), one));
+    let features: Vec<_> = decided.drifts.iter().map(|one| (one, one.decision())).collect();
+    let (moved, still): (Vec<_>, Vec<_>) = features.iter().partition(|(one, _)| one.drifted);
+    let feature = |(one, decision): &'_ (&FeatureDrift, Decision)| {
+        let name = one.feature.strip_prefix("predicted_").unwrap_or(&one.feature);
+        view(format!("forecasts of {name} look as in training"), decision)
+    };
+    let acute = run.into_iter().chain(border).map(|(what, one)| view(what, one));
+    let rest = synergy.chain(modules).chain(entropy).map(|(what, one)| view(what, one));
+    acute
+        .chain(moved.into_iter().map(feature))
+        .chain(rest)
+        .chain(still.into_iter().map(feature))
+        .collect()
 }
 
 fn view(what: String, decision: &Decision) -> DecisionView {

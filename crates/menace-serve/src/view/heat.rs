@@ -7,6 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use menace_store::HeatSum;
 use serde::Serialize;
 
+use crate::chart::{self, Drawing};
+
 /// Colours, from the worst to the best.
 const STEPS: f64 = 8.0;
 /// More rows cannot be seen at once; the weakest are kept.
@@ -43,7 +45,13 @@ fn mean(sum: &HeatSum) -> Option<f64> {
     (sum.weight > 0.0).then(|| sum.worth / sum.weight)
 }
 
+/// Of as many modules as a page has room for.
 pub(crate) fn heat(sums: &[HeatSum]) -> Heat {
+    heat_of(sums, MOST)
+}
+
+/// Of at most that many modules.
+pub(crate) fn heat_of(sums: &[HeatSum], most: usize) -> Heat {
     let sums: BTreeMap<(&str, &str), &HeatSum> =
         sums.iter().map(|sum| ((sum.module.as_str(), sum.scenario.as_str()), sum)).collect();
     let mut scenarios: Vec<&str> =
@@ -78,13 +86,29 @@ pub(crate) fn heat(sums: &[HeatSum]) -> Heat {
         })
         .collect();
     rows.sort_by(|one, other| one.0.total_cmp(&other.0));
-    let hidden = rows.len().saturating_sub(MOST);
+    let hidden = rows.len().saturating_sub(most);
     Heat {
         scenarios: scenarios.into_iter().map(str::to_owned).collect(),
-        rows: rows.into_iter().take(MOST).map(|(_, row)| row).collect(),
+        rows: rows.into_iter().take(most).map(|(_, row)| row).collect(),
         hidden,
         low,
         high,
+    }
+}
+
+impl Heat {
+    /// What pages show as a table.
+    pub(crate) fn draw(&self) -> Drawing {
+        let lines: Vec<_> = self
+            .rows
+            .iter()
+            .map(|row| {
+                let cells = row.cells.iter();
+                let cells = cells.map(|cell| cell.as_ref().map(|cell| (cell.roi, cell.step)));
+                (row.module.as_str(), cells.collect())
+            })
+            .collect();
+        chart::heat("ROI of modules under scenarios", &self.scenarios, &lines)
     }
 }
 
@@ -119,6 +143,15 @@ mod tests {
         assert_eq!((worst.step, worst.calls, worst.bad), (0, 8, 2));
         assert!(heat.rows[0].cells[1].is_none());
         assert_eq!(heat.rows[1].cells[0].as_ref().unwrap().step, 8);
+    }
+
+    #[test]
+    fn a_file_has_more_modules_than_a_page() {
+        let names = (0..MOST + 5).map(|number| format!("m{number}.py"));
+        let sums: Vec<HeatSum> = names.map(|name| sum(&name, "normal", 4, 0.5)).collect();
+        assert_eq!((heat(&sums).rows.len(), heat(&sums).hidden), (MOST, 5));
+        let all = heat_of(&sums, usize::MAX);
+        assert_eq!((all.rows.len(), all.hidden), (MOST + 5, 0));
     }
 
     #[test]

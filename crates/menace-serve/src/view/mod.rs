@@ -16,6 +16,7 @@ pub(crate) mod scenarios;
 pub(crate) mod section;
 pub(crate) mod settings;
 pub(crate) mod synergy;
+pub(crate) mod wish;
 
 use minijinja::Value;
 

@@ -6,9 +6,10 @@ use menace_store::{
 use minijinja::Value;
 use serde::Serialize;
 
-use super::paging::{Column, Here, Paging, ROWS, Sorting, by_number};
+use super::paging::{Column, Here, Paging, ROWS, Sorting};
 use super::run::{FailureRow, Head, Shown};
 use super::svg;
+use super::wish::{Wish, sort_rows};
 use crate::chart::{LineChart, Role, Series};
 use crate::error::{Error, Result};
 use crate::library::Library;
@@ -20,10 +21,8 @@ const CYCLES: u32 = 200;
 /// What was asked for in the address.
 #[derive(Debug, Clone, Default, serde::Deserialize)]
 pub(crate) struct Asked {
-    pub run: Option<String>,
-    pub q: Option<String>,
-    pub sort: Option<String>,
-    pub dir: Option<String>,
+    #[serde(flatten)]
+    pub wish: Wish,
     pub page: Option<u64>,
     pub path: Option<String>,
 }
@@ -93,39 +92,28 @@ impl ModuleRow {
 /// All rows that fit what was asked for, sorted.
 pub(crate) fn rows(library: &Library, asked: &Asked) -> Result<(Head, Vec<ModuleRow>, Sorting)> {
     let (head, modules) = library.must(|store| {
-        let shown = Shown::must(store, asked.run.as_deref())?;
+        let shown = Shown::must(store, asked.wish.run.as_deref())?;
         let modules = match shown.cycle {
             Some(cycle) => store.modules(&shown.run.id, cycle)?,
             None => Vec::new(),
         };
         Ok((Head::of(&shown.run), modules))
     })?;
-    let wanted = asked.q.as_deref().unwrap_or_default().to_lowercase();
     let mut rows: Vec<ModuleRow> = modules
         .into_iter()
-        .filter(|module| module.path.to_lowercase().contains(&wanted))
+        .filter(|module| asked.wish.finds(&[&module.path]))
         .map(ModuleRow::of)
         .collect();
     let weakest = Sorting { by: "raroi", descending: false };
-    let sorting = Sorting::of(COLUMNS, weakest, asked.sort.as_deref(), asked.dir.as_deref());
+    let sorting = asked.wish.sorting(COLUMNS, weakest);
     rows.sort_by(|one, other| one.path.cmp(&other.path));
-    if sorting.by == "path" {
-        if sorting.descending {
-            rows.reverse();
-        }
-    } else {
-        by_number(&mut rows, sorting.descending, |row| row.number(sorting.by));
-    }
+    sort_rows(&mut rows, "path", sorting, ModuleRow::number);
     Ok((head, rows, sorting))
 }
 
 pub(crate) fn modules(library: &Library, asked: &Asked) -> Result<Modules> {
     let (head, rows, sorting) = rows(library, asked)?;
-    let here = Here::new("/modules")
-        .with("run", asked.run.as_deref())
-        .with("q", asked.q.as_deref())
-        .with("sort", asked.sort.as_deref())
-        .with("dir", asked.dir.as_deref());
+    let here = asked.wish.at(Here::new("/modules"));
     let paging = Paging::new(&here, asked.page, rows.len() as u64);
     let start = paging.offset() as usize;
     Ok(Modules {
@@ -133,7 +121,7 @@ pub(crate) fn modules(library: &Library, asked: &Asked) -> Result<Modules> {
         columns: sorting.heads(COLUMNS, &here),
         rows: rows.into_iter().skip(start).take(ROWS as usize).collect(),
         paging,
-        q: asked.q.clone().unwrap_or_default(),
+        q: asked.wish.search(),
         kept: here.kept(&["q"]),
         csv: here.at("/modules.csv").href(),
     })
@@ -218,41 +206,30 @@ pub(crate) fn sections(
     asked: &Asked,
 ) -> Result<(Vec<SectionRow>, Sorting)> {
     let path = asked.path.as_deref().unwrap_or_default();
-    let wanted = asked.q.as_deref().unwrap_or_default().to_lowercase();
     let mut sections: Vec<SectionRow> = store
         .sections(&shown.run.id, shown.cycle()?)?
         .into_iter()
         .filter(|section| section.section.path() == path)
-        .filter(|section| section.section.qualname().to_lowercase().contains(&wanted))
+        .filter(|section| asked.wish.finds(&[section.section.qualname()]))
         .map(SectionRow::of)
         .collect();
     let weakest = Sorting { by: "roi", descending: false };
-    let sorting =
-        Sorting::of(SECTION_COLUMNS, weakest, asked.sort.as_deref(), asked.dir.as_deref());
-    if sorting.by != "name" {
-        by_number(&mut sections, sorting.descending, |row| row.number(sorting.by));
-    } else if sorting.descending {
-        sections.reverse();
-    }
+    let sorting = asked.wish.sorting(SECTION_COLUMNS, weakest);
+    sort_rows(&mut sections, "name", sorting, SectionRow::number);
     Ok((sections, sorting))
 }
 
 pub(crate) fn module(library: &Library, asked: &Asked) -> Result<OneModule> {
     let path = asked.path.as_deref().unwrap_or_default();
     library.must(|store| {
-        let shown = Shown::must(store, asked.run.as_deref())?;
+        let shown = Shown::must(store, asked.wish.run.as_deref())?;
         let cycle = shown.cycle()?;
         let modules = store.modules(&shown.run.id, cycle)?;
         let record = modules.into_iter().find(|module| module.path == path).ok_or_else(|| {
             Error::Nothing(format!("run {} has no module `{path}`", shown.run.id))
         })?;
         let (sections, sorting) = sections(store, &shown, asked)?;
-        let here = Here::new("/module")
-            .with("path", Some(path))
-            .with("run", asked.run.as_deref())
-            .with("q", asked.q.as_deref())
-            .with("sort", asked.sort.as_deref())
-            .with("dir", asked.dir.as_deref());
+        let here = asked.wish.at(Here::new("/module").with("path", Some(path)));
         let paging = Paging::new(&here, asked.page, sections.len() as u64);
         let start = paging.offset() as usize;
         let filter = FailureFilter { place: Some(path.to_owned()), ..FailureFilter::default() };
@@ -268,7 +245,7 @@ pub(crate) fn module(library: &Library, asked: &Asked) -> Result<OneModule> {
             columns: sorting.heads(SECTION_COLUMNS, &here),
             sections: sections.into_iter().skip(start).take(ROWS as usize).collect(),
             paging,
-            q: asked.q.clone().unwrap_or_default(),
+            q: asked.wish.search(),
             kept: here.kept(&["q"]),
             failures: lines.into_iter().map(|line| FailureRow::of(line, None)).collect(),
         })

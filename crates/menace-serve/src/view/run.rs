@@ -11,8 +11,9 @@ use serde::Serialize;
 use super::decisions::{self, DecisionView, Expected, MOST};
 use super::heat::Heat;
 use super::metrics::{MetricTile, metric_tiles};
-use super::paging::Column;
+use super::paging::{Column, Here};
 use super::svg;
+use super::wish::Wish;
 use crate::chart::{self, Band, LineChart, Role, Series};
 use crate::clock::moment;
 use crate::error::{Error, Result};
@@ -283,10 +284,10 @@ impl Sums {
 pub(crate) fn overview(
     library: &Library,
     id: Option<&str>,
-    asked: &decisions::Asked,
+    asked: &Wish,
 ) -> Result<Option<Overview>> {
     let path = id.map_or_else(|| "/".to_owned(), |id| format!("/runs/{}", percent(id)));
-    let here = decisions::here(&path, &decisions::Asked { run: None, ..asked.clone() });
+    let here = Wish { run: None, ..asked.clone() }.at(Here::new(&path));
     let made = library.ask(|store| {
         let Some(shown) = Shown::find(store, id)? else { return Ok(None) };
         let Shown { run, report, .. } = &shown;
@@ -296,8 +297,9 @@ pub(crate) fn overview(
             store.failure_lines(&filter, FailureOrder::First, false, Page::first(GLANCE))?;
         let totals = store.totals()?;
         let decided = shown.decided();
-        let of_run = decisions::Asked { run: Some(run.id.0.clone()), ..asked.clone() };
-        let file = |path: &str| decisions::here(path, &of_run).href();
+        // Files have the run in their query, pages in their path.
+        let of_run = Wish { run: Some(run.id.0.clone()), ..asked.clone() };
+        let file = |path: &str| of_run.at(Here::new(path)).href();
         Ok(Some(Overview {
             head: Head::of(run),
             settings: settings_of(&run.settings, false),
@@ -320,7 +322,7 @@ pub(crate) fn overview(
             outlook: decisions::expected(decided, asked).into_iter().take(MOST).collect(),
             outlook_columns: decisions::outlook_heads(asked, &here),
             outlook_csv: file("/outlook.csv"),
-            q: asked.q.clone().unwrap_or_default(),
+            q: asked.search(),
             kept: here.kept(&["q"]),
             path: path.clone(),
             runs_chart: svg(&runs_chart(store)?),

@@ -7,21 +7,14 @@ use serde::Serialize;
 
 use super::heat::Heat;
 use super::metrics::better;
-use super::paging::{Column, Here, Sorting, by_number};
+use super::paging::{Column, Here, Sorting};
 use super::run::{Head, Shown};
 use super::svg;
+use super::wish::{Wish, sort_rows};
 use crate::chart::spark;
 use crate::error::Result;
 use crate::history::History;
 use crate::library::Library;
-
-#[derive(Debug, Clone, Default, serde::Deserialize)]
-pub(crate) struct Asked {
-    pub run: Option<String>,
-    pub q: Option<String>,
-    pub sort: Option<String>,
-    pub dir: Option<String>,
-}
 
 const COLUMNS: &[(&str, &str, bool)] = &[
     ("name", "Scenario", false),
@@ -98,17 +91,13 @@ fn metric_rows(
     known.filter_map(row).collect()
 }
 
-pub(crate) fn scenarios(library: &Library, asked: &Asked) -> Result<Scenarios> {
+pub(crate) fn scenarios(library: &Library, asked: &Wish) -> Result<Scenarios> {
     let history = library.history()?;
-    let here = Here::new("/scenarios")
-        .with("run", asked.run.as_deref())
-        .with("q", asked.q.as_deref())
-        .with("sort", asked.sort.as_deref())
-        .with("dir", asked.dir.as_deref());
+    let here = asked.at(Here::new("/scenarios"));
     let worst_first = Sorting { by: "roi", descending: false };
     let metrics = menace_track::METRICS.iter().map(|metric| (metric.name, metric.name, true));
     let columns: Vec<_> = COLUMNS.iter().copied().chain(metrics).collect();
-    let sorting = Sorting::of(&columns, worst_first, asked.sort.as_deref(), asked.dir.as_deref());
+    let sorting = asked.sorting(&columns, worst_first);
     let found = library.ask(|store| {
         let Some(shown) = Shown::find(store, asked.run.as_deref())? else { return Ok(None) };
         let records = match shown.cycle {
@@ -127,10 +116,9 @@ pub(crate) fn scenarios(library: &Library, asked: &Asked) -> Result<Scenarios> {
         Some((head, records, map, synergy)) => (Some(head), records, map, synergy),
         None => (None, Vec::new(), Heat::default(), BTreeMap::new()),
     };
-    let wanted = asked.q.as_deref().unwrap_or_default().to_lowercase();
     let mut rows: Vec<ScenarioRow> = records
         .into_iter()
-        .filter(|record| record.scenario.to_lowercase().contains(&wanted))
+        .filter(|record| asked.finds(&[&record.scenario]))
         .map(|record| {
             let way = history.scenario_roi.get(&record.scenario);
             let values = way.map(|tail| tail.values.as_slice()).unwrap_or_default();
@@ -154,15 +142,11 @@ pub(crate) fn scenarios(library: &Library, asked: &Asked) -> Result<Scenarios> {
         .filter_map(|row| Some((row.roi?, &row.name)))
         .min_by(|one, other| one.0.total_cmp(&other.0))
         .map(|(_, name)| name.clone());
-    match sorting.by {
-        "name" if sorting.descending => rows.reverse(),
-        "name" => {}
-        by => by_number(&mut rows, sorting.descending, |row| match by {
-            "roi" => row.roi,
-            "delta" => row.roi_delta,
-            metric => row.metrics.get(metric).or_else(|| row.synergy.get(metric)).copied(),
-        }),
-    }
+    sort_rows(&mut rows, "name", sorting, |row, column| match column {
+        "roi" => row.roi,
+        "delta" => row.roi_delta,
+        metric => row.metrics.get(metric).or_else(|| row.synergy.get(metric)).copied(),
+    });
     Ok(Scenarios {
         head,
         columns: sorting.heads(COLUMNS, &here),
@@ -170,7 +154,7 @@ pub(crate) fn scenarios(library: &Library, asked: &Asked) -> Result<Scenarios> {
         rows,
         worst,
         heat: map,
-        q: asked.q.clone().unwrap_or_default(),
+        q: asked.search(),
         kept: here.kept(&["q"]),
         csv: here.at("/scenarios.csv").href(),
     })

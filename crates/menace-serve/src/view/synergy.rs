@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::paging::{Column, Here, Sorting, by_number};
 use super::svg;
-use crate::chart::{LineChart, Role, Series, bars, spark};
+use crate::chart::{Drawing, LineChart, Role, Series, bars, spark};
 use crate::error::Result;
 use crate::library::Library;
 
@@ -73,6 +73,16 @@ pub(crate) fn chart(entries: &[Numbers]) -> LineChart {
     ))
 }
 
+/// What the last cycle was worth together, as far as that can be drawn beside each other.
+pub(crate) fn latest_chart(entries: &[Numbers]) -> Drawing {
+    let latest = entries.last().into_iter().flatten();
+    let latest: Vec<(String, f64)> = latest
+        .filter(|(name, _)| is_bounded(name))
+        .map(|(name, value)| (name.clone(), *value))
+        .collect();
+    bars("The latest synergy values", &latest)
+}
+
 /// The weights that fit what was asked for, sorted, and whether there are any at all.
 pub(crate) fn weights(library: &Library, asked: &Asked) -> Result<(Vec<(String, String)>, bool)> {
     let Some(serde_json::Value::Object(weights)) = library.weights()? else {
@@ -110,11 +120,6 @@ pub(crate) fn synergy(library: &Library, asked: &Asked) -> Result<Synergy> {
             }
         })
         .collect();
-    let latest: Vec<(String, f64)> = rows
-        .iter()
-        .filter(|row| is_bounded(&row.name))
-        .filter_map(|row| Some((row.name.clone(), row.latest?)))
-        .collect();
     let by_name = Sorting { by: "name", descending: false };
     let sorting = Sorting::of(COLUMNS, by_name, asked.sort.as_deref(), asked.dir.as_deref());
     let wanted = asked.q.as_deref().unwrap_or_default().to_lowercase();
@@ -139,7 +144,7 @@ pub(crate) fn synergy(library: &Library, asked: &Asked) -> Result<Synergy> {
         asked.dir.as_deref(),
     );
     Ok(Synergy {
-        latest: svg(&bars("The latest synergy values", &latest)),
+        latest: svg(&latest_chart(&entries)),
         chart: svg(&chart(&entries).draw()),
         cycles: entries.len(),
         columns: sorting.heads(COLUMNS, &here),

@@ -107,6 +107,7 @@ const FILTERED: &[(&str, &[&str])] = &[
     ("/calls.csv?id=shop/cart.py::total&scenario=depth", &["1"]),
     ("/calls.csv?id=shop/cart.py::total&q=nothing", &[]),
     ("/scenarios.csv?q=none", &[]),
+    ("/heat.csv?run=r-1", &["shop/cart.py", "shop/cart.py", "shop/till.py", "shop/till.py"]),
     ("/forecasts.csv?metric=security_score", &["1", "2"]),
     ("/forecasts.csv?metric=ROI", &["1"]),
     ("/forecast_errors.csv?q=sec", &["security_score"]),
@@ -124,13 +125,15 @@ const FILTERED: &[(&str, &[&str])] = &[
     ("/settings.csv?set=1&q=nothing+has+this", &[]),
     ("/decisions.csv?q=of+the+run", &["gains of the run have faded"]),
     (
-        "/decisions.csv?sort=question&dir=asc",
+        "/decisions.csv?q=gains&sort=question&dir=asc",
         &["gains of shop/cart.py have faded", "gains of the run have faded"],
     ),
     (
-        "/decisions.csv?sort=question&dir=desc",
+        "/decisions.csv?q=gains&sort=question&dir=desc",
         &["gains of the run have faded", "gains of shop/cart.py have faded"],
     ),
+    ("/decisions.csv?q=border", &["cart holds the border"; 2]),
+    ("/decisions.csv?q=of+resilience", &["forecasts of resilience look as in training"; 2]),
     ("/outlook.csv?q=veto", &["shop"]),
     (
         "/outlook.csv?sort=value&dir=desc&run=r-1",
@@ -187,6 +190,11 @@ fn long_tables_of_comparisons_and_synergy_are_sorted_and_searched() {
 /// The page, and a file that it leads to.
 const OFFERED: &[(&str, &str)] = &[
     ("/", "/plots/runs.png"),
+    ("/", "/plots/heat.png?run=r-2"),
+    ("/", "/heat.csv?run=r-2"),
+    ("/scenarios?run=r-1", "/plots/heat.png?run=r-1"),
+    ("/scenarios?run=r-1", "/heat.csv?run=r-1"),
+    ("/synergy", "/plots/synergy_latest.png"),
     ("/module?path=shop/cart.py", "/plots/module.png?path=shop/cart.py"),
     ("/module?path=shop/cart.py&run=r-1", "/sections.csv?path=shop/cart.py&run=r-1"),
     ("/section?id=shop/cart.py::total", "/plots/section.png?id=shop/cart.py%3A%3Atotal"),
@@ -219,6 +227,11 @@ fn pages_offer_their_charts_and_tables_as_files() {
     }
     let runs = fetch(&routes, "/plots/runs.png");
     assert_ne!(runs.bytes, fetch(&routes, "/plots/roi.png").bytes, "cycles are no runs");
+    let latest = fetch(&routes, "/plots/synergy_latest.png");
+    assert_ne!(latest.bytes, fetch(&routes, "/plots/synergy.png").bytes, "one cycle is not all");
+    let [one, other] = ["r-1", "r-2"].map(|run| fetch(&routes, &format!("/heat.csv?run={run}")));
+    assert_eq!(one.text().lines().nth(1), Some("shop/cart.py,normal,0.5,2,1"));
+    assert_eq!(other.text().lines().nth(2), Some("shop/cart.py,hostile_input:high,0.25,2,1"));
     let sections = fetch(&routes, "/sections.csv?path=shop/cart.py");
     assert_eq!(sections.text().lines().nth(1), Some("shop/cart.py::total,0.25,0.25,0.75,,"));
     let decisions = fetch(&routes, "/decisions.csv?run=r-2");

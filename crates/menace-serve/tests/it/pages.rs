@@ -88,6 +88,7 @@ fn tables_are_sorted_and_searched_by_address() {
     assert!(cart.unwrap() > till.unwrap());
     assert_eq!(order("/modules?q=TILL").0, None);
     assert!(order("/modules?q=TILL").1.is_some());
+    assert!(order("/modules?sort=roi&dir=asc&page=7").0.is_some(), "there is one page");
     // What nobody can sort by is ignored.
     assert!(order("/modules?sort=%27;DROP%20TABLE&dir=x").0.is_some());
 }
@@ -286,6 +287,23 @@ fn decisions_are_shown_with_what_they_rest_on() {
         assert!(table.contains(told), "{told}: {table}");
     }
     assert!(table.contains("too few samples") && table.contains("1 sample of 3"), "{table}");
+    // One row for each check: what was decided, statistic, threshold, p-value, samples, whether it holds.
+    for told in [
+        "cart holds the border</th><td rowspan=\"2\">no</td><td>raroi</td><td class=\"n\">0.062</td>\
+         <td class=\"n\">0.100</td><td class=\"n\">–</td><td class=\"n\">1</td><td>no</td>",
+        "<td>workflow confidence</td><td class=\"n\">0.500</td><td class=\"n\">0.250</td>",
+        "forecasts of resilience look as in training</th><td rowspan=\"2\">no</td>\
+         <td>population stability</td><td class=\"n\">0.188</td><td class=\"n\">0.250</td>\
+         <td class=\"n\">0.500</td><td class=\"n\">13</td><td>yes</td>",
+        "<td>distance</td><td class=\"n\">0.438</td><td class=\"n\">0.200</td><td class=\"n\">0.0010</td>\
+         <td class=\"n\">13</td><td>no</td>",
+        "forecasts of roi look as in training</th><td rowspan=\"2\">yes</td>",
+    ] {
+        assert!(table.contains(told), "{told}: {table}");
+    }
+    let place = |what: &str| table.find(what).unwrap();
+    assert!(place("forecasts of resilience") < place("gains of shop/cart.py"), "what moved first");
+    assert!(place("gains of shop/cart.py") < place("forecasts of roi"), "what did not, last");
 }
 
 #[test]

@@ -25,8 +25,8 @@ use menace_store::{
 };
 use menace_track::stats::evidence::{Check, Decision, Evidence};
 use menace_track::stats::foresight::{Collapse, Outline, Risk};
-use menace_track::stats::truth::Calibrated;
-use menace_track::{Bottleneck, Rules, Tracker};
+use menace_track::stats::truth::{Against, Calibrated, FeatureDrift, Limits};
+use menace_track::{Border, Bottleneck, Rules, Tracker};
 use serde_json::json;
 
 #[path = "asking.rs"]
@@ -136,6 +136,21 @@ pub(crate) fn failure(id: &str, words: Words) -> Failure {
     }
 }
 
+/// A feature that is further away than it may be; whether that is chance is for the p-value to say.
+fn drift(feature: &str, ks_p_value: f64) -> FeatureDrift {
+    let limits = Limits { psi: 0.25, ks: 0.2 };
+    FeatureDrift {
+        feature: feature.into(),
+        psi: 0.1875,
+        psi_p_value: 0.5,
+        ks: 0.4375,
+        ks_p_value,
+        against: Some(Against { limits, psi_chance: 0.0125, ks_chance: 0.025 }),
+        drifted: ks_p_value <= 0.025,
+        samples: 13,
+    }
+}
+
 fn decided() -> Decided {
     let mut judgement = Tracker::default().judge(&Rules::default(), []);
     let evidence = Evidence {
@@ -154,7 +169,7 @@ fn decided() -> Decided {
         judgement,
         forecast: None,
         calibrated: Some(Calibrated { value: 0.3125, low_confidence: true }),
-        drifts: Vec::new(),
+        drifts: vec![drift("predicted_roi", 0.125), drift("resilience", 0.001)],
         predictions: BTreeMap::from([("pred_resilience".into(), 0.6875)]),
         confidence: BTreeMap::from([("shop".into(), 0.125)]),
         bottlenecks: BTreeMap::from([(
@@ -180,7 +195,10 @@ fn decided() -> Decided {
             status: CandidateStatus::Promoted,
             source: None,
         }],
-        borderline_evidence: BTreeMap::new(),
+        borderline_evidence: BTreeMap::from([(
+            "cart".into(),
+            Border { raroi: 0.1, confidence: 0.25 }.judge(0.0625, Some(0.5)),
+        )]),
     }
 }
 

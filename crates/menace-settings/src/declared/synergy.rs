@@ -14,7 +14,8 @@ group! {
         cycles: Option<NonZeroU64> = "SYNERGY_CYCLES".flags(&["--synergy-cycles"]);
 
         /// A fixed threshold for convergence: how far from zero synergy may be. Unset, how far it may be
-        /// from its own mean follows from how far predictions of it were off.
+        /// from its own mean follows from how far predictions of it were off, or its last values where nobody has
+        /// predicted it.
         threshold: Option<f64> = "SYNERGY_THRESHOLD".flags(&["--synergy-threshold"]);
 
         /// How many recent samples the adaptive threshold looks at.

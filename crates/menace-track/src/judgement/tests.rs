@@ -122,6 +122,21 @@ fn the_synergy_threshold_follows_from_how_far_predictions_were_off() {
 }
 
 #[test]
+fn a_synergy_history_without_predictions_has_a_threshold_too() {
+    let mut history = after(&[0.0; 6]);
+    let restless = vec![0.05, 0.04, 0.05, 0.06, 0.05, 0.04, 0.06, 0.05];
+    history.metrics_history.insert("synergy_roi".to_owned(), restless);
+    let alone = judged(history.clone(), &Rules::default());
+    assert!(alone.synergy_threshold > 0.01, "{}", alone.synergy_threshold);
+    assert!(alone.converged, "{:?}", alone.synergy);
+    // Whoever has predicted well is believed instead.
+    for of in [&mut history.predicted_metrics, &mut history.actual_metrics] {
+        of.insert("synergy_roi".to_owned(), vec![0.05; 4]);
+    }
+    assert_close(judged(history, &Rules::default()).synergy_threshold, 0.0);
+}
+
+#[test]
 fn synergy_that_stays_where_it_is_has_come_to_rest() {
     let mut history = after(&[0.0; 6]);
     for histories in

@@ -7,7 +7,7 @@ use super::{Models, Predictor};
 use crate::metric::{Range, metric};
 use crate::series::last;
 use crate::stats::arima::Grid;
-use crate::stats::describe::present;
+use crate::stats::describe::usable;
 use crate::stats::forecast::Outlook;
 use crate::stats::smoothing::Smoothed;
 
@@ -74,7 +74,7 @@ impl Predictor for LastValue {
     }
 
     fn predict(&self, metric: &str, history: &[f64], _: &mut Models) -> Option<f64> {
-        within(metric, *present(history).last()?)
+        within(metric, *history.iter().rev().find(|value| usable(**value))?)
     }
 }
 

@@ -28,4 +28,9 @@ impl Models {
     pub fn chosen(&self) -> usize {
         self.0.values().map(Forecaster::chosen).sum()
     }
+
+    /// How many values these were chosen from, all together: what models cost.
+    pub fn values(&self) -> usize {
+        self.0.values().map(Forecaster::values).sum()
+    }
 }

@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::describe::{Ema, deviation, mean, present};
+use super::describe::{Ema, deviation, mean, present, usable};
 use super::distribution::t_cdf;
 use super::evidence::{Check, Decision, Evidence};
 
@@ -113,12 +113,18 @@ impl Default for Following {
 /// The share of the newest value is α = 1 − (1 − 2/(n + 1))^weight over n values: the usual one for
 /// weight 1.
 pub fn adaptive_threshold(values: &[f64], rule: Following) -> Adaptive {
-    let values = present(values);
-    let recent = &values[values.len().saturating_sub(rule.window.max(1))..];
+    following(values.iter().copied(), rule)
+}
+
+/// Looks at no more than the window, however long the history is.
+fn following(values: impl DoubleEndedIterator<Item = f64>, rule: Following) -> Adaptive {
+    let newest = values.rev().filter(|value| usable(*value)).take(rule.window.max(1));
+    let mut recent: Vec<f64> = newest.collect();
+    recent.reverse();
     if recent.len() < FEWEST {
         return Adaptive {
             threshold: 0.0,
-            mean: mean(recent),
+            mean: mean(&recent),
             deviation: 0.0,
             samples: recent.len(),
         };
@@ -126,7 +132,7 @@ pub fn adaptive_threshold(values: &[f64], rule: Following) -> Adaptive {
     let weight = if rule.weight.is_finite() { rule.weight.max(0.0) } else { 1.0 };
     let plain = 2.0 / (recent.len() as f64 + 1.0);
     let mut average = Ema::new(1.0 - (1.0 - plain).powf(weight));
-    average.extend(recent);
+    average.extend(&recent);
     let factor = if rule.factor.is_finite() { rule.factor.max(0.0) } else { 0.0 };
     Adaptive {
         threshold: (factor * average.deviation()).min(f64::MAX),
@@ -140,8 +146,16 @@ pub fn adaptive_threshold(values: &[f64], rule: Following) -> Adaptive {
 ///
 /// Positions where one of both is missing are left out.
 pub fn adaptive_synergy_threshold(predicted: &[f64], actual: &[f64], rule: Following) -> Adaptive {
-    let errors: Vec<f64> = predicted.iter().zip(actual).map(|(said, came)| said - came).collect();
-    adaptive_threshold(&errors, rule)
+    following(predicted.iter().zip(actual).map(|(said, came)| said - came), rule)
+}
+
+/// The same of a history that nobody has predicted: the last value is the plainest prediction of the next.
+///
+/// It begins where predictions do, so that a history without them is not judged earlier than one with them.
+pub fn adaptive_synergy_threshold_of(values: &[f64], rule: Following) -> Adaptive {
+    let later = values.get(FEWEST..).unwrap_or_default();
+    let before = values.get(FEWEST - 1..).unwrap_or_default();
+    adaptive_synergy_threshold(before, later, rule)
 }
 
 /// The change in ROI below which a run may end, scaled by how reliable forecasts are.
@@ -190,6 +204,30 @@ mod tests {
     fn a_short_history_has_no_threshold() {
         assert_eq!(adaptive_threshold(&[1.0, 2.0], Following::default()).threshold, 0.0);
         assert_eq!(adaptive_synergy_threshold(&[1.0], &[], Following::default()).threshold, 0.0);
+    }
+
+    #[test]
+    fn a_history_that_nobody_predicted_is_compared_with_its_last_values() {
+        let rule = Following::default();
+        let values = [9.0, 7.0, 0.5, 0.25, 0.75, 0.5, 0.0];
+        let errors = adaptive_threshold(&[0.25, -0.5, 0.25, 0.5], rule);
+        assert_eq!(adaptive_synergy_threshold_of(&values, rule), errors);
+        assert!(errors.threshold > 0.0 && errors.samples == 4);
+        let short = adaptive_synergy_threshold_of(&values[..5], rule);
+        assert_eq!((short.threshold, short.samples), (0.0, 2), "too short for predictions, too");
+        assert_eq!(adaptive_synergy_threshold_of(&[], rule).threshold, 0.0);
+    }
+
+    #[test]
+    fn a_threshold_looks_at_its_window_and_no_further() {
+        use std::cell::Cell;
+        let looked_at = Cell::new(0);
+        let values = (0..1000_u32).map(|step| {
+            looked_at.set(looked_at.get() + 1);
+            f64::from(step * 7 % 11)
+        });
+        let found = following(values, Following::default());
+        assert_eq!((found.samples, looked_at.get()), (10, 10));
     }
 
     #[test]

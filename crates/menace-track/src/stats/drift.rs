@@ -61,11 +61,25 @@ impl Bins {
     /// (Pearson 1900) over the bins, where the reference had `count` values. One without values.
     pub fn p_value(&self, count: usize, sample: &[f64]) -> f64 {
         let values = present(sample);
-        let (expected, found) = (count as f64, values.len() as f64);
+        self.homogeneity(count, &shares(&self.cuts, &values), values.len())
+    }
+
+    /// The smallest p-value that so many values can have: all of them in one bin.
+    pub fn least_p_value(&self, count: usize, values: usize) -> f64 {
+        let all_in = |bin: usize| {
+            let mut shares = vec![0.0; self.shares.len()];
+            shares[bin] = 1.0;
+            self.homogeneity(count, &shares, values)
+        };
+        (0..self.shares.len()).map(all_in).fold(1.0, f64::min)
+    }
+
+    fn homogeneity(&self, count: usize, found_shares: &[f64], found: usize) -> f64 {
+        let (expected, found) = (count as f64, found as f64);
         let both = expected + found;
         let mut statistic = 0.0;
         let mut bins = 0_u32;
-        for (share, reference) in shares(&self.cuts, &values).iter().zip(&self.shares) {
+        for (share, reference) in found_shares.iter().zip(&self.shares) {
             let gap = share - reference;
             let pooled = (share * found + reference * expected) / both;
             if pooled > 0.0 {
@@ -98,24 +112,70 @@ pub fn psi(reference: &[f64], sample: &[f64]) -> f64 {
 /// The Kolmogorov–Smirnov distance of two samples: the largest gap between their empirical
 /// distribution functions. Zero when one is empty.
 pub fn kolmogorov_smirnov(left: &[f64], right: &[f64]) -> f64 {
-    let (mut left, mut right) = (present(left), present(right));
-    if left.is_empty() || right.is_empty() {
-        return 0.0;
-    }
-    left.sort_by(f64::total_cmp);
-    right.sort_by(f64::total_cmp);
-    let (mut i, mut j, mut gap) = (0, 0, 0.0_f64);
-    while i < left.len() && j < right.len() {
-        let here = left[i].min(right[j]);
-        while i < left.len() && left[i] <= here {
-            i += 1;
+    let Gaps { ahead, behind } = Gaps::between(left, right);
+    ahead.max(behind)
+}
+
+/// How far one empirical distribution function is above the other, and how far below.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Gaps {
+    ahead: f64,
+    behind: f64,
+}
+
+impl Gaps {
+    /// None of both when one sample is empty.
+    pub fn between(left: &[f64], right: &[f64]) -> Self {
+        let (mut left, mut right) = (present(left), present(right));
+        let mut gaps = Self::default();
+        if left.is_empty() || right.is_empty() {
+            return gaps;
         }
-        while j < right.len() && right[j] <= here {
-            j += 1;
+        left.sort_by(f64::total_cmp);
+        right.sort_by(f64::total_cmp);
+        let (mut i, mut j) = (0, 0);
+        while i < left.len() && j < right.len() {
+            let here = left[i].min(right[j]);
+            while i < left.len() && left[i] <= here {
+                i += 1;
+            }
+            while j < right.len() && right[j] <= here {
+                j += 1;
+            }
+            let gap = i as f64 / left.len() as f64 - j as f64 / right.len() as f64;
+            gaps.ahead = gaps.ahead.max(gap);
+            gaps.behind = gaps.behind.max(-gap);
         }
-        gap = gap.max((i as f64 / left.len() as f64 - j as f64 / right.len() as f64).abs());
+        gaps
     }
-    gap
+
+    /// The Kolmogorov–Smirnov distance.
+    pub fn distance(&self) -> f64 {
+        self.ahead.max(self.behind)
+    }
+
+    /// How likely samples of these sizes are at least that far apart if they come from one distribution.
+    ///
+    /// Few values have few distances, and a p-value that counts all samples just as far apart finds less than
+    /// it may. So these are put in an order: the less the gap goes to the other side, too, the further they are
+    /// apart, as what has moved is ahead everywhere. Counted up to a million pairs; above, the limit.
+    pub fn p_value(&self, left: usize, right: usize) -> f64 {
+        let Some(pairs) = left.checked_mul(right).filter(|pairs| *pairs <= COUNTED) else {
+            return in_the_limit(self.distance(), left as f64, right as f64);
+        };
+        let (far, near) = (self.distance(), self.ahead.min(self.behind));
+        let (far, near) = (steps(far, pairs), steps(near, pairs));
+        if pairs == 0 || far == 0 {
+            return 1.0;
+        }
+        if near == far {
+            return 1.0 - within(far - 1, far - 1, left, right);
+        }
+        let further = 1.0 - within(far, far, left, right);
+        // Each side may be the one that is ahead.
+        let same = within(far, near, left, right) - within(far - 1, near, left, right);
+        (further + 2.0 * same).clamp(0.0, 1.0)
+    }
 }
 
 /// Pairs of values up to which the distribution of the distance is counted out.
@@ -125,34 +185,34 @@ const COUNTED: usize = 1_000_000;
 /// counted (Hodges 1958) up to a million pairs, Kolmogorov's limit (1933) above. One where one of them is
 /// empty.
 pub fn kolmogorov_smirnov_p_value(distance: f64, left: usize, right: usize) -> f64 {
-    p_value(distance, left, right, 0)
-}
-
-/// The same, where only half of the samples that are just as far apart count (Lancaster 1961): few values
-/// have few distances, and the whole p-value finds less than it promises.
-pub fn kolmogorov_smirnov_mid_p_value(distance: f64, left: usize, right: usize) -> f64 {
-    f64::midpoint(p_value(distance, left, right, 0), p_value(distance, left, right, 1))
-}
-
-/// At least as far apart as the distance and so many steps more.
-fn p_value(distance: f64, left: usize, right: usize, more: usize) -> f64 {
-    let distance = if distance.is_nan() { 0.0 } else { distance.clamp(0.0, 1.0) };
     let Some(pairs) = left.checked_mul(right).filter(|pairs| *pairs <= COUNTED) else {
-        return in_the_limit(distance, left as f64, right as f64);
+        return in_the_limit(sane(distance), left as f64, right as f64);
     };
-    if pairs == 0 {
+    let steps = steps(distance, pairs);
+    if steps == 0 {
         return 1.0;
     }
-    // A distance is a whole number of these; what rounding has added to it makes no further one.
+    1.0 - within(steps - 1, steps - 1, left, right)
+}
+
+fn sane(distance: f64) -> f64 {
+    if distance.is_nan() { 0.0 } else { distance.clamp(0.0, 1.0) }
+}
+
+/// A distance is a whole number of these; what rounding has added to it makes no further one.
+fn steps(distance: f64, pairs: usize) -> usize {
     #[expect(clippy::cast_sign_loss, reason = "the greater of it and zero")]
-    let steps = (distance * pairs as f64 - 1e-7).ceil().max(0.0) as usize;
-    counted(steps + more, left, right)
+    let steps = (sane(distance) * pairs as f64 - 1e-7).ceil().max(0.0) as usize;
+    steps
 }
 
 /// All orders of the values of both samples are equally likely, and each is a path through a grid: the
-/// share of those that come that many steps from its diagonal.
-fn counted(steps: usize, left: usize, right: usize) -> f64 {
-    let is_near = |i: usize, j: usize| (i * right).abs_diff(j * left) < steps;
+/// share of those that come no more steps from its diagonal, to the one side and to the other.
+fn within(ahead: usize, behind: usize, left: usize, right: usize) -> f64 {
+    let is_near = |i: usize, j: usize| {
+        let (i, j) = (i * right, j * left);
+        if i >= j { i - j <= ahead } else { j - i <= behind }
+    };
     let mut near: Vec<f64> = (0..=right).map(|j| f64::from(u8::from(is_near(0, j)))).collect();
     for i in 1..=left {
         // Scaled in each row: numbers of paths would overflow.
@@ -162,7 +222,7 @@ fn counted(steps: usize, left: usize, right: usize) -> f64 {
             near[j] = if is_near(i, j) { share * near[j] + near[j - 1] } else { 0.0 };
         }
     }
-    (1.0 - near[right]).clamp(0.0, 1.0)
+    near[right].clamp(0.0, 1.0)
 }
 
 fn in_the_limit(distance: f64, left: f64, right: f64) -> f64 {
@@ -213,14 +273,59 @@ mod tests {
         }
         // Of all twenty orders of three and three values, two keep both samples apart.
         assert!((kolmogorov_smirnov_p_value(1.0, 3, 3) - 0.1).abs() < 1e-15);
-        assert!((kolmogorov_smirnov_mid_p_value(1.0, 3, 3) - 0.05).abs() < 1e-15);
-        let next = kolmogorov_smirnov_p_value(0.6, 10, 20);
-        let mid = f64::midpoint(kolmogorov_smirnov_p_value(0.55, 10, 20), next);
-        assert!((kolmogorov_smirnov_mid_p_value(0.55, 10, 20) - mid).abs() < 1e-15);
         assert!(kolmogorov_smirnov_p_value(0.3, 10, 20) > 0.3);
         assert!(kolmogorov_smirnov_p_value(0.3, 200, 200) < 1e-6);
         assert_eq!(kolmogorov_smirnov_p_value(1.0, 0, 20), 1.0);
         assert!(kolmogorov_smirnov_p_value(0.0, 20, 20) >= 1.0);
+    }
+
+    /// Gaps of every order of four and five values.
+    fn orders() -> Vec<Gaps> {
+        let of = |mask: u32, is_left: bool| -> Vec<f64> {
+            let wanted = |place: &u32| (mask >> place & 1 == 1) == is_left;
+            (0..9).filter(wanted).map(f64::from).collect()
+        };
+        let masks = (0..1_u32 << 9).filter(|mask| mask.count_ones() == 4);
+        masks.map(|mask| Gaps::between(&of(mask, true), &of(mask, false))).collect()
+    }
+
+    #[test]
+    fn p_values_of_gaps_are_shares_of_all_orders() {
+        let all = orders();
+        assert_eq!(all.len(), 126);
+        let sides = |gaps: &Gaps| (gaps.distance(), -gaps.ahead.min(gaps.behind));
+        for gaps in &all {
+            let (distance, other) = sides(gaps);
+            let as_far = all.iter().filter(|one| {
+                let (its, its_other) = sides(one);
+                its > distance + 1e-9 || (its > distance - 1e-9 && its_other > other - 1e-9)
+            });
+            let share = as_far.count() as f64 / 126.0;
+            assert!((gaps.p_value(4, 5) - share).abs() < 1e-12, "{gaps:?}: {share}");
+            // Between that of this distance and that of the next.
+            assert!(gaps.p_value(4, 5) <= kolmogorov_smirnov_p_value(distance, 4, 5) + 1e-12);
+        }
+        // Never more often than it says, and more finely than the distance alone.
+        let mut levels: Vec<f64> = all.iter().map(|gaps| gaps.p_value(4, 5)).collect();
+        for level in levels.clone() {
+            let below = levels.iter().filter(|p_value| **p_value <= level + 1e-12).count();
+            assert!(below as f64 / 126.0 <= level + 1e-12, "{below} at {level}");
+        }
+        levels.sort_by(f64::total_cmp);
+        levels.dedup_by(|one, other| (*one - *other).abs() < 1e-12);
+        assert!(levels.len() > 9, "{levels:?}");
+        assert_eq!(Gaps::default().p_value(0, 5), 1.0);
+    }
+
+    #[test]
+    fn no_sample_has_a_smaller_p_value_than_one_bin_full() {
+        let reference: Vec<f64> = (0..20_u32).map(f64::from).collect();
+        let bins = Bins::of(&reference, 10);
+        let least = bins.least_p_value(20, 10);
+        assert!((bins.p_value(20, &[19.5; 10]) - least).abs() < 1e-12);
+        assert!(least > 0.005 && bins.p_value(20, &[18.5, 19.5, 0.0]) > least);
+        assert!(bins.least_p_value(20, 40) < 1e-5, "more values tell more");
+        assert_eq!(bins.least_p_value(20, 0), 1.0);
     }
 
     #[test]

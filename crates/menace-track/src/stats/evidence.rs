@@ -29,6 +29,10 @@ pub enum Check {
     Raroi,
     /// Can its returns be trusted as far as the border asks for?
     WorkflowConfidence,
+    /// Do values fill the bins of those before them (population stability index)?
+    PopulationStability,
+    /// Is their distribution as close to that of those before (Kolmogorov and Smirnov)?
+    Distance,
 }
 
 /// The answer to one question.

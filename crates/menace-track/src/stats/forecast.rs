@@ -275,6 +275,7 @@ fn expected(resource: &Resource) -> Vec<f64> {
 pub struct Forecaster {
     known: Option<Known>,
     chosen: usize,
+    values: usize,
 }
 
 #[derive(Debug, Clone)]
@@ -301,6 +302,7 @@ impl Forecaster {
         });
         if !current {
             self.chosen += 1;
+            self.values += history.len();
             let model = Model::of(history, resources, outlook.grid);
             self.known = Some(Known { history: bits, pasts, grid: outlook.grid, model });
         }
@@ -311,6 +313,11 @@ impl Forecaster {
     /// How often a model had to be chosen.
     pub fn chosen(&self) -> usize {
         self.chosen
+    }
+
+    /// How many values these were chosen from, all together.
+    pub fn values(&self) -> usize {
+        self.values
     }
 }
 

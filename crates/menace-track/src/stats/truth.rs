@@ -8,13 +8,14 @@ use thiserror::Error;
 
 use super::calibration::{Sample, Score, Trained, compare};
 use super::describe::usable;
-use super::drift::{Bins, kolmogorov_smirnov, kolmogorov_smirnov_mid_p_value};
+use super::drift::{Bins, Gaps};
+use super::evidence::{Check, Decision, Evidence};
 
 /// The shape of the file. A file of another version is trained anew.
 pub const VERSION: u32 = 1;
 /// Rows below which no model is trained.
 pub const FEWEST_ROWS: usize = 10;
-/// The share of drifts found that may be by chance, with each of both measures.
+/// How likely a drift may be found where there is none, with both measures together.
 pub const CHANCE: f64 = 0.05;
 
 /// Why there is no adapter.
@@ -71,7 +72,7 @@ pub struct FeatureDrift {
     pub psi_p_value: f64,
     /// Its Kolmogorov–Smirnov distance.
     pub ks: f64,
-    /// How likely a distance above that is by chance, with half of the chance of the same.
+    /// How likely samples that far apart are by chance.
     pub ks_p_value: f64,
     /// What both were compared with; none in files of older programs.
     #[serde(default)]
@@ -82,12 +83,39 @@ pub struct FeatureDrift {
     pub samples: usize,
 }
 
+impl FeatureDrift {
+    /// Whether it still looks as it did in the training, with what that rests on: a yes unless one measure is
+    /// above its limit and chance does not explain it.
+    pub fn decision(&self) -> Decision {
+        if self.samples == 0 {
+            return Decision::too_few(FEWEST_ROWS, 0);
+        }
+        let usual = Against { limits: Limits::default(), psi_chance: CHANCE, ks_chance: CHANCE };
+        let Against { limits, psi_chance, ks_chance } = self.against.unwrap_or(usual);
+        let measures = [
+            (Check::PopulationStability, self.psi, limits.psi, self.psi_p_value, psi_chance),
+            (Check::Distance, self.ks, limits.ks, self.ks_p_value, ks_chance),
+        ];
+        let evidence = measures.map(|(check, statistic, threshold, p_value, chance)| Evidence {
+            check,
+            statistic,
+            threshold,
+            p_value: Some(p_value),
+            samples: self.samples,
+            holds: statistic <= threshold || p_value > chance,
+        });
+        let least = self.psi_p_value.min(self.ks_p_value);
+        let confidence = if self.drifted { 1.0 - least } else { least };
+        Decision::from(evidence.to_vec(), confidence, FEWEST_ROWS, self.samples)
+    }
+}
+
 /// What makes a drift.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Against {
     /// Above them, a feature has moved.
     pub limits: Limits,
-    /// At or below it, PSI is not so by chance.
+    /// At or below it, PSI is not so by chance; zero where so few values cannot tell.
     pub psi_chance: f64,
     /// The same of the distance.
     pub ks_chance: f64,
@@ -246,8 +274,10 @@ impl TruthAdapter {
     /// Compares new rows with those of the training, and remembers what came out.
     ///
     /// A feature has drifted when it is above a limit and chance does not explain that: small samples of
-    /// the same are often far apart. Of all that are found with one measure, a share of [`CHANCE`] may still
-    /// be by chance (Benjamini, Hochberg 1995). Without new rows nothing changes but the time.
+    /// the same are often far apart. Of all that are found, a share of [`CHANCE`] may still be by chance
+    /// (Benjamini, Hochberg 1995), half of it with each measure. Where so few values fill the bins that no
+    /// PSI of a single feature could be told from chance, only the distance is asked, and has all of it.
+    /// Without new rows nothing changes but the time.
     pub fn check(&mut self, rows: &[Vec<f64>], now: &str) -> Vec<FeatureDrift> {
         let mut drifts: Vec<FeatureDrift> = self
             .features
@@ -259,24 +289,31 @@ impl TruthAdapter {
                     .filter_map(|row| row.get(place).copied())
                     .filter(|v| usable(*v))
                     .collect();
-                let ks = kolmogorov_smirnov(&reference.values, &values);
+                let gaps = Gaps::between(&reference.values, &values);
                 let count = reference.values.len();
                 FeatureDrift {
                     feature: reference.name.clone(),
                     psi: reference.bins.psi(&values),
                     psi_p_value: reference.bins.p_value(count, &values),
-                    ks,
-                    ks_p_value: kolmogorov_smirnov_mid_p_value(ks, count, values.len()),
+                    ks: gaps.distance(),
+                    ks_p_value: gaps.p_value(count, values.len()),
                     against: None,
                     drifted: false,
                     samples: values.len(),
                 }
             })
             .collect();
+        let single = CHANCE / 2.0 / drifts.len().max(1) as f64;
+        let bins_tell = self.features.iter().zip(&drifts).any(|(reference, one)| {
+            reference.bins.least_p_value(reference.values.len(), one.samples) <= single
+        });
+        let psi_share = if bins_tell { CHANCE / 2.0 } else { 0.0 };
+        let psi = drifts.iter().map(|one| one.psi_p_value);
+        let ks = drifts.iter().map(|one| one.ks_p_value);
         let against = Against {
             limits: self.limits,
-            psi_chance: largest_discovery(drifts.iter().map(|one| one.psi_p_value)),
-            ks_chance: largest_discovery(drifts.iter().map(|one| one.ks_p_value)),
+            psi_chance: largest_discovery(psi, psi_share),
+            ks_chance: largest_discovery(ks, CHANCE - psi_share),
         };
         for one in &mut drifts {
             one.drifted = (one.psi > self.limits.psi && one.psi_p_value <= against.psi_chance)
@@ -338,12 +375,12 @@ impl TruthAdapter {
     }
 }
 
-/// The p-value up to which all are discoveries, if a share of [`CHANCE`] of them may be none.
-fn largest_discovery(p_values: impl Iterator<Item = f64>) -> f64 {
+/// The p-value up to which all are discoveries, if such a share of them may be none.
+fn largest_discovery(p_values: impl Iterator<Item = f64>, share: f64) -> f64 {
     let mut sorted: Vec<f64> = p_values.collect();
     sorted.sort_by(f64::total_cmp);
     let count = sorted.len().max(1) as f64;
-    let allowed = |rank: usize| CHANCE * (rank + 1) as f64 / count;
+    let allowed = |rank: usize| share * (rank + 1) as f64 / count;
     let ranks = sorted.iter().enumerate().rev();
     let found = ranks.map(|(rank, p_value)| (allowed(rank), *p_value));
     found.into_iter().find(|(allowed, p_value)| p_value <= allowed).map_or(allowed(0), |it| it.0)
@@ -355,9 +392,11 @@ mod tests {
 
     #[test]
     fn many_small_p_values_are_discoveries_together_and_one_has_to_be_smaller() {
-        assert!((largest_discovery([0.9, 0.5, 0.2, 0.02].into_iter()) - 0.0125).abs() < 1e-12);
-        assert!((largest_discovery([0.03, 0.01, 0.02, 0.9].into_iter()) - 0.0375).abs() < 1e-12);
-        assert!((largest_discovery(std::iter::empty()) - CHANCE).abs() < 1e-12);
+        let largest_discovery =
+            |p_values: &[f64]| largest_discovery(p_values.iter().copied(), 0.05);
+        assert!((largest_discovery(&[0.9, 0.5, 0.2, 0.02]) - 0.0125).abs() < 1e-12);
+        assert!((largest_discovery(&[0.03, 0.01, 0.02, 0.9]) - 0.0375).abs() < 1e-12);
+        assert!((largest_discovery(&[]) - 0.05).abs() < 1e-12);
     }
 
     fn rows(shift: f64) -> Vec<Vec<f64>> {
@@ -387,6 +426,12 @@ mod tests {
             (metadata.drifted.as_slice(), metadata.retrain),
             (["cpu".to_owned()].as_slice(), true)
         );
+        let [moved, still] = [drifts[0].decision(), drifts[1].decision()];
+        assert!(!moved.is_yes() && still.is_yes());
+        let distance = moved.about(Check::Distance).unwrap();
+        assert_eq!((distance.statistic, distance.threshold), (drifts[0].ks, 0.2));
+        assert_eq!((distance.p_value, distance.samples), (Some(drifts[0].ks_p_value), 50));
+        assert!(!distance.holds && still.evidence.iter().all(|piece| piece.holds));
         assert_eq!(metadata.trained_at, "day 1");
         assert_eq!(metadata.checked_at.as_deref(), Some("day 3"));
     }
@@ -411,6 +456,9 @@ mod tests {
             let train = TruthAdapter::train(&names, &before, &targets, Limits::default(), "");
             let mut adapter = train.unwrap();
             let drifts = adapter.check(&after, "");
+            for one in &drifts {
+                assert_eq!(one.decision().is_yes(), !one.drifted, "{one:?}");
+            }
             above += usize::from(drifts.iter().any(|drift| drift.ks > 0.2));
             alarms += usize::from(adapter.metadata().retrain);
             let moved: Vec<Vec<f64>> =
@@ -419,7 +467,8 @@ mod tests {
             found += usize::from(adapter.metadata().retrain);
         }
         assert_eq!((above, found), (50, 50));
-        assert!(alarms <= 5, "{alarms} of 50");
+        // A twentieth, and what so few draws vary by; `tests/simulated.rs` has more of them.
+        assert!(alarms <= 4, "{alarms} of 50");
     }
 
     #[test]

@@ -136,6 +136,11 @@ impl Tracker {
     pub fn models_chosen(&self) -> usize {
         self.models.chosen()
     }
+
+    /// How many values these were chosen from, all together.
+    pub fn values_modelled(&self) -> usize {
+        self.models.values()
+    }
 }
 
 #[cfg(test)]
@@ -201,6 +206,33 @@ mod tests {
         tracker.update(&report);
         tracker.predict_all_metrics(&panel);
         assert_eq!(tracker.models_chosen(), 5, "both metrics have one value more");
+    }
+
+    #[test]
+    fn one_more_cycle_costs_the_same_after_any_history() {
+        let outlook =
+            Outlook { grid: crate::stats::arima::Grid { p: 1, d: 0, q: 0 }, ..Outlook::default() };
+        // In values that models are chosen from: once for the cycle before, once for one more.
+        let cost = |cycles: u32| {
+            let metrics = [("resilience", wave(cycles)), ("synergy_roi", wave(cycles))];
+            let mut tracker = tracker(&metrics);
+            tracker.history.roi_history = wave(cycles);
+            let panel = Panel::bundled();
+            let mut spent = Vec::new();
+            for _ in 0..2 {
+                let before = tracker.values_modelled();
+                tracker.forecast(outlook).unwrap();
+                tracker.predict_all_metrics(&panel);
+                spent.push(tracker.values_modelled() - before);
+                tracker.history.roi_history.push(0.4);
+                for values in tracker.history.metrics_history.values_mut() {
+                    values.push(0.4);
+                }
+            }
+            spent
+        };
+        assert_eq!(cost(250), [RECENT + 60 + 60; 2]);
+        assert_eq!(cost(2500), cost(250));
     }
 
     #[test]

@@ -42,6 +42,8 @@ pub(super) fn of(settings: &Settings) -> Rules {
 mod tests {
     use super::*;
     use menace_settings::Sources;
+    use menace_track::stats::entropy::Patch;
+    use menace_track::{History, Tracker};
 
     fn with(variables: &[(&str, &str)]) -> Rules {
         let environment =
@@ -95,5 +97,105 @@ mod tests {
         };
         assert_eq!(rules, expected);
         assert_eq!(with(&[]), usual, "the defaults of both are the same");
+    }
+
+    const MODULE: &str = "m.py";
+
+    /// A run whose gains have long faded.
+    fn faded() -> History {
+        let mut history = History { roi_deltas: vec![0.0; 6], ..History::default() };
+        history.module_deltas.insert(MODULE.to_owned(), vec![0.0; 6]);
+        history
+    }
+
+    fn gains(deltas: &[f64]) -> History {
+        let mut history = History { roi_deltas: deltas.to_vec(), ..History::default() };
+        history.module_deltas.insert(MODULE.to_owned(), deltas.to_vec());
+        history
+    }
+
+    fn synergy(values: Vec<f64>) -> History {
+        let mut history = faded();
+        history.metrics_history.insert("synergy_roi".to_owned(), values);
+        history
+    }
+
+    /// Synergy that goes up and down by a hundredth, and how far predictions of it were off.
+    fn predicted(errors: &[f64]) -> History {
+        let mut history = synergy([0.01, -0.01].repeat(10));
+        history.predicted_metrics.insert("synergy_roi".to_owned(), errors.to_vec());
+        history.actual_metrics.insert("synergy_roi".to_owned(), vec![0.0; errors.len()]);
+        history
+    }
+
+    fn patched() -> History {
+        let mut history = gains(&[0.1]);
+        let patch = Patch { roi_delta: 0.01, entropy_delta: 0.5, complexity_delta: 5.0 };
+        history.module_patches.insert(MODULE.to_owned(), vec![patch; 3]);
+        history.module_entropy_deltas.insert(MODULE.to_owned(), vec![0.1; 3]);
+        history
+    }
+
+    /// Something that looks like chance.
+    fn noise(place: u32) -> f64 {
+        (f64::from(place * place) * 0.37).sin()
+    }
+
+    #[test]
+    fn every_variable_decides() {
+        const WIDE: &[(&str, &str)] = &[("SYNERGY_THRESHOLD", "1000")];
+        const NEAR: &[(&str, &str)] = &[("SYNERGY_THRESHOLD", "0.01")];
+        let restless: Vec<f64> = (0..20).map(|place| noise(place) * 0.02).collect();
+        let jump: Vec<f64> =
+            (0..20).map(|place| if place < 19 { noise(place) * 2e-3 } else { 0.025 }).collect();
+        let moved_long_ago: Vec<f64> = [vec![0.5; 3], vec![0.0; 9]].concat();
+        // It walks off and comes back the same way: no trend, but no rest either.
+        let way = (0..60).scan(0.0, |level, place| {
+            *level += noise(place);
+            Some(*level)
+        });
+        let way: Vec<f64> = way.collect();
+        let walk: Vec<f64> = way.iter().chain(way.iter().rev()).copied().collect();
+        let wilder: Vec<f64> =
+            (0..30).map(|place| noise(place) * if place < 15 { 1e-3 } else { 1e-2 }).collect();
+        let large_long_ago = [vec![0.3, -0.3, 0.3, -0.3], vec![0.0; 4]].concat();
+        // A variable, the value with which the answer is yes and the one with which it is no, what else is set,
+        // and the history that is judged.
+        let cases: Vec<(&str, &str, &str, &[(&str, &str)], History)> = vec![
+            ("SANDBOX_ROI_TOLERANCE", "0.05", "0.01", &[], gains(&[0.03; 4])),
+            ("ROI_THRESHOLD", "0.05", "0.01", &[], gains(&[0.03; 4])),
+            ("ROI_CYCLES", "3", "4", &[], gains(&[0.3, 0.0, 0.0, 0.0])),
+            ("ROI_CONFIDENCE", "0.9", "0.99", &[], gains(&[0.004, -0.004, 0.003])),
+            ("ENTROPY_THRESHOLD", "0.03", "0.01", &[], patched()),
+            ("ENTROPY_PLATEAU_THRESHOLD", "0.2", "0.05", &[("ENTROPY_THRESHOLD", "0")], patched()),
+            (
+                "ENTROPY_PLATEAU_CONSECUTIVE",
+                "3",
+                "4",
+                &[("ENTROPY_THRESHOLD", "0"), ("ENTROPY_PLATEAU_THRESHOLD", "0.2")],
+                patched(),
+            ),
+            ("SYNERGY_THRESHOLD", "0.06", "0.01", &[], synergy(vec![0.05; 8])),
+            ("SYNERGY_CYCLES", "8", "12", NEAR, synergy(moved_long_ago)),
+            ("SYNERGY_THRESHOLD_WINDOW", "8", "4", &[], predicted(&large_long_ago)),
+            ("SYNERGY_THRESHOLD_WEIGHT", "1", "30", &[], predicted(&large_long_ago)),
+            ("SYNERGY_CONFIDENCE", "0.8", "0.999999", NEAR, synergy(restless)),
+            ("SYNERGY_MA_WINDOW", "20", "3", NEAR, synergy(jump)),
+            ("SYNERGY_STATIONARITY_CONFIDENCE", "0.01", "0.95", WIDE, synergy(walk)),
+            ("SYNERGY_VARIANCE_CONFIDENCE", "0.999999999", "0.95", WIDE, synergy(wilder)),
+        ];
+        for (variable, yes, no, others, history) in cases {
+            let answer = |value: &str| {
+                let variables: Vec<_> = others.iter().copied().chain([(variable, value)]).collect();
+                let judged = Tracker::new(history.clone()).judge(&with(&variables), [MODULE]);
+                let is_complete = judged.complete().count() == 1;
+                let is_yes =
+                    if variable.starts_with("ENTROPY") { is_complete } else { judged.converged };
+                (is_yes, judged)
+            };
+            let ((with_yes, one), (with_no, other)) = (answer(yes), answer(no));
+            assert!(with_yes, "{variable}={yes}: {one:#?}");
+            assert!(!with_no, "{variable}={no}: {other:#?}");
+        }
     }
 }

@@ -287,12 +287,6 @@ impl Fit {
         for_size!(order, forecast_sized(self, horizon, future))
     }
 
-    /// Takes in one more observation, in constant time and without looking for better coefficients.
-    pub fn observe(&mut self, value: f64, regressors: &[f64]) {
-        let order = self.order;
-        for_size!(order, observe_sized(self, value, regressors));
-    }
-
     fn process(&self) -> Process<'_> {
         Process { order: self.order, ar: &self.ar, ma: &self.ma, variance: self.variance }
     }
@@ -346,21 +340,4 @@ fn forecast_sized<const K: usize, const D: usize>(
             answer
         })
         .collect()
-}
-
-fn observe_sized<const K: usize, const D: usize>(fit: &mut Fit, value: f64, regressors: &[f64]) {
-    let known = fit.explained(regressors.iter().copied());
-    let mut filter = Filter::<K, D>::resume(&fit.process(), &fit.covariance);
-    let mut state = sized::<K>(&fit.state);
-    let spread = filter.expect();
-    if usable(value) && spread > 0.0 {
-        let surprise = value - known - Filter::<K, D>::shown(&state);
-        filter.learn(&mut state, surprise);
-        filter.observe();
-    } else {
-        filter.carry(&mut state);
-        filter.skip();
-    }
-    fit.covariance = filter.covariance();
-    fit.state = state.to_vec();
 }
