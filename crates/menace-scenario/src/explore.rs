@@ -14,6 +14,7 @@ mod scaling;
 #[cfg(test)]
 mod tests;
 mod trouble;
+mod watching;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -32,6 +33,7 @@ use corpus::Corpus;
 use mutating::Mutating;
 use scaling::Scaling;
 use trouble::Trouble;
+use watching::Watching;
 
 /// How often a section that never returned is looked at again, with what was learnt meanwhile.
 const SECOND_LOOKS: usize = 3;
@@ -60,7 +62,10 @@ pub struct Explorer<'a> {
     stage: Stage,
     /// What was asked for last, in the order in which the outcomes come.
     asked: Vec<Probe>,
+    /// What belongs to the same stage, and is asked for when this is known.
+    later: Vec<Probe>,
     corpus: Corpus,
+    watching: Watching,
     mutating: Mutating,
     scaling: Scaling,
     trouble: Trouble,
@@ -90,6 +95,13 @@ enum Stage {
     Done,
 }
 
+impl Stage {
+    /// It looks at inputs that are made without knowing what the ones before reached.
+    fn is_look(self) -> bool {
+        matches!(self, Self::Look | Self::LookAgain(_) | Self::Attack)
+    }
+}
+
 impl<'a> Explorer<'a> {
     pub fn new(
         section: &'a Section,
@@ -106,6 +118,7 @@ impl<'a> Explorer<'a> {
         }
         Self {
             known: Known::new(section),
+            watching: Watching::new(terms.is_watched_for_free),
             trouble: Trouble::new(talks, terms.conditions.clone()),
             target,
             terms,
@@ -114,6 +127,7 @@ impl<'a> Explorer<'a> {
             seed: seed.of(section.id.as_str()),
             stage: Stage::Start,
             asked: Vec::new(),
+            later: Vec::new(),
             corpus: Corpus::default(),
             mutating: Mutating::default(),
             scaling: Scaling::default(),
@@ -157,10 +171,13 @@ impl<'a> Explorer<'a> {
 
     /// The next generation; empty when there is nothing left to find out.
     pub fn next_generation(&mut self) -> Vec<Call> {
-        self.asked.clear();
+        self.asked = std::mem::take(&mut self.later);
         while self.asked.is_empty() && self.stage != Stage::Done {
             self.stage = self.following();
             self.asked = self.plan();
+        }
+        if self.stage.is_look() {
+            self.watching.choose(&mut self.asked);
         }
         self.calls += self.asked.len();
         self.asked.iter().map(|probe| probe.call(&self.target, &self.terms)).collect()
@@ -181,6 +198,7 @@ impl<'a> Explorer<'a> {
     pub fn conclude(&mut self) {
         // The one before.
         self.stage = Stage::Keep;
+        self.later.clear();
     }
 
     /// How many weaknesses were seen once, and not yet again.
@@ -229,6 +247,7 @@ impl<'a> Explorer<'a> {
             Stage::Look => {
                 let seed = self.seed.of("inputs");
                 let mut probes = self.made(self.budget.inputs, seed, |intent| !is_attack(intent));
+                let first = probes.len();
                 for input in self.inputs.at_edges(self.budget.edges, self.seed.of("edges")) {
                     self.push(&mut probes, input);
                 }
@@ -237,6 +256,10 @@ impl<'a> Explorer<'a> {
                 }
                 if let Some(input) = self.inputs.largest(self.seed.of("largest")) {
                     self.push(&mut probes, input);
+                }
+                if first > 0 {
+                    // Whether these are worth watching is known when the first were made.
+                    self.later = probes.split_off(first);
                 }
                 probes
             }
@@ -398,7 +421,11 @@ impl<'a> Explorer<'a> {
             self.suspect(Finding { weakness, probe, outcome });
         }
         if in_peace {
-            self.corpus.note(probe.input, outcome);
+            let is_watched = probe.coverage;
+            let has_news = self.corpus.note(probe.input, outcome);
+            if is_watched {
+                self.watching.note(has_news);
+            }
         }
     }
 
