@@ -190,7 +190,7 @@ fn an_attack_comes_however_low_the_intensity_is() {
 /// Attacks of a database, told from everything else by what they are written with.
 fn is_sql(value: &impl serde::Serialize) -> bool {
     let text = serde_json::to_string(value).expect("JSON");
-    ["OR 1=1", "UNION SELECT", "DROP TABLE"].iter().any(|sign| text.contains(sign))
+    ["OR 1=1", "OR '1'='1", "UNION SELECT", "DROP TABLE"].iter().any(|sign| text.contains(sign))
 }
 
 #[test]
@@ -422,41 +422,51 @@ fn every_type_is_tried_at_its_edges() {
 }
 
 #[test]
-fn ways_to_make_inputs_take_turns_in_a_fixed_order() {
+fn the_first_of_each_strategy_come_in_the_documented_order() {
+    let line = r#"{"section": "m.py::f", "input": {"args": ["Ada"], "kwargs": {}}, "verdict": "returned"}"#;
+    let templates = r#"{"name": ["Grace"]}"#;
     let mut world = World::default();
-    let section = section("f", &["name: str"]).id;
-    let kept = r#"{"section": "m.py::f", "input": {"args": ["old"]}, "verdict": "returned"}"#;
-    world.settings.history = History::read(kept, "history").0;
-    let templates = r#"{"m.py::f": [{"name": "template"}]}"#;
+    let first = |world: &World| -> Vec<Strategy> {
+        let made = world.with(&["name: str"], |inputs| inputs.take(40, Seed(1)));
+        let mut first: Vec<Strategy> = made.iter().map(|input| input.strategy).collect();
+        first.truncate(first.iter().position(|it| *it == Strategy::Random).expect("all") + 1);
+        first.dedup();
+        first
+    };
+    // Without any that somebody wrote down: the others, in their order.
+    let [_, _, signature, smart, _, hostile, misuse, random] = Strategy::ORDER;
+    assert_eq!(first(&world), [signature, smart, hostile, misuse, random]);
+    world.settings.history = History::read(line, "history").0;
     world.settings.templates = Templates::read(templates, "templates").expect("templates");
-    let written = records::read(&serde_json::json!([{"name": "written"}]), "model");
-    world.settings.synthetic.insert(section.clone(), written.expect("records"));
-    world.settings.threat = Threat::new(0.5, 1 << 20);
-    let made = world.with(&["name: str"], |inputs| inputs.take(60, Seed(1)));
-    let mut order: Vec<Strategy> = Vec::new();
-    for input in made.iter().filter(|input| !input.strategy.is_bad()) {
-        if !order.contains(&input.strategy) {
-            order.push(input.strategy);
-        }
+    let written =
+        records::read(&serde_json::json!([{"name": "Emmy"}]), "a model").expect("records");
+    let id = section("f", &[]).id;
+    world.settings.synthetic = [(id, written)].into();
+    assert_eq!(first(&world), Strategy::ORDER);
+    // However many are bad.
+    for share in [0.1, 0.9] {
+        world.settings.threat = Threat::new(share, 1 << 20);
+        assert_eq!(first(&world), Strategy::ORDER, "{share}");
     }
-    // Examples tell more of a section than realistic data: where calls are few, they come before it.
-    let expected = [
-        Strategy::History,
-        Strategy::Templates,
-        Strategy::Signature,
-        Strategy::Synthetic,
-        Strategy::Smart,
-        Strategy::Random,
-    ];
-    assert_eq!(order, expected);
-    // Bad ones come in between, as many as the intensity says.
-    let bad = |strategy| made.iter().position(|input| input.strategy == strategy).expect("one");
-    assert!(bad(Strategy::Hostile) < bad(Strategy::Misuse));
-
+    // Of those that are wanted, too; and where stubs fit, they are all there is.
+    world.settings.strategies = vec![Strategy::Smart, Strategy::Random, Strategy::Misuse];
+    assert_eq!(first(&world), [smart, misuse, random]);
     let stubs = records::read(&serde_json::json!([{"name": "given"}]), "SANDBOX_INPUT_STUBS");
     world.settings.stubs = stubs.expect("records");
     let made = world.with(&["name: str"], |inputs| inputs.take(60, Seed(1)));
     assert!(made.len() == 1 && made[0].strategy == Strategy::Stubs, "{made:?}");
+}
+
+#[test]
+fn the_share_of_what_is_bad_is_as_asked_for() {
+    let mut world = World::default();
+    for share in [0.2, 0.5, 0.8, 1.0] {
+        world.settings.threat = Threat::new(share, 1 << 20);
+        let made = world.with(&["name: str", "query: str"], |inputs| inputs.take(40, Seed(1)));
+        let bad = made.iter().filter(|input| input.strategy.is_bad()).count();
+        // What was there before is left out, and that is good more often.
+        assert!((bad as f64 - 40.0 * share).abs() <= 5.0, "{bad} of 40 for {share}");
+    }
 }
 
 #[test]
