@@ -222,6 +222,96 @@ fn what_does_harm_gets_into_objects_and_sets() {
     }
 }
 
+fn found(value: &Value, at: usize, field: &str, all: &mut Vec<Value>) {
+    match value {
+        Value::New { class, args, kwargs } if class.qualname() == "Box" => {
+            all.extend(args.get(at).cloned());
+            let named = kwargs.iter().filter(|(name, _)| name == field);
+            all.extend(named.map(|(_, value)| value.clone()));
+        }
+        Value::New { args, .. } | Value::List(args) => {
+            for inner in args {
+                found(inner, at, field, all);
+            }
+        }
+        Value::Dict(pairs) => {
+            let named = pairs.iter().filter(|(key, _)| *key == Value::from(field));
+            all.extend(named.map(|(_, value)| value.clone()));
+            for (_, inner) in pairs {
+                found(inner, at, field, all);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// What is given under this name to whatever has it, in the inputs that attack.
+fn given(world: &World, param: &str, at: usize, field: &str) -> Vec<Value> {
+    let attacks = world.with(&[param], |inputs| inputs.attacks(Seed(1)));
+    assert!(attacks.iter().all(|input| input.intent == Intent::Hostile));
+    let mut all = Vec::new();
+    for value in attacks.iter().flat_map(|input| &input.args) {
+        found(value, at, field, &mut all);
+    }
+    all
+}
+
+#[test]
+fn attacks_hit_each_field_of_an_object_with_what_its_name_is_for() {
+    let is_traversal = |value: &Value| format!("{value:?}").contains("../etc/passwd");
+    let params = ["size: int", "query: str", "path: str"];
+    for kind in ["data_class", "named_tuple", "plain"] {
+        let world = World { classes: classes("Box", kind, &params), ..World::default() };
+        for param in ["value: m.Box", "values: list[m.Box]", "table: dict[str, m.Box]"] {
+            let queries = given(&world, param, 1, "query");
+            assert!(queries.iter().any(is_sql), "{kind} {param}: {queries:?}");
+            assert!(!queries.iter().any(is_traversal), "{kind} {param}: {queries:?}");
+            let paths = given(&world, param, 2, "path");
+            assert!(paths.iter().any(is_traversal), "{kind} {param}: {paths:?}");
+            assert!(!paths.iter().any(is_sql), "{kind} {param}: {paths:?}");
+            // One at a time: most are as usual.
+            assert!(queries.iter().any(|query| !is_sql(query)), "{queries:?}");
+        }
+    }
+    // Without anything to harm, and without a threat, there is nothing.
+    let mut world = World { classes: classes("Box", "plain", &params[..1]), ..World::default() };
+    assert_eq!(given(&world, "value: m.Box", 0, "size"), []);
+    world.classes = classes("Box", "plain", &params);
+    world.settings.threat = Threat::new(0.0, 1 << 30);
+    assert_eq!(given(&world, "value: m.Box", 1, "query"), []);
+}
+
+#[test]
+fn typed_dictionaries_and_what_objects_are_made_of_are_attacked_too() {
+    let mut all = serde_json::to_value(classes("Outer", "plain", &["inner: m.Box"])).expect("JSON");
+    let inner = classes("Box", "data_class", &["size: int", "query: str"]);
+    let text = serde_json::json!({"Name": "builtins.str"});
+    let typed = serde_json::json!({
+        "module": "m", "qualname": "Row", "kind": "typed_dict", "bases": [], "members": [],
+        "fields": [{"name": "query", "annotation": text, "required": true, "has_default": false}],
+        "methods": [], "abstract_methods": [], "construction": {"steps": [], "blocked": null}
+    });
+    all["m.Box"] = serde_json::to_value(inner).expect("JSON")["m.Box"].clone();
+    all["m.Row"] = typed;
+    let classes = serde_json::from_value(all).expect("classes");
+    let world = World { classes, ..World::default() };
+    for param in ["value: m.Outer", "value: m.Row", "values: list[m.Row]"] {
+        let queries = given(&world, param, 1, "query");
+        assert!(queries.iter().any(is_sql), "{param}: {queries:?}");
+    }
+}
+
+#[test]
+fn who_takes_one_of_some_texts_gets_others_as_well() {
+    let mut world = World::default();
+    world.settings.strategies = vec![Strategy::Hostile];
+    world.settings.threat = Threat::new(0.7, 1 << 30);
+    let param = r#"query: typing.Literal["asc", "desc"]"#;
+    let made = world.with(&[param], |inputs| inputs.take(80, Seed(1)));
+    let bad: Vec<&Input> = made.iter().filter(|it| it.intent == Intent::Hostile).collect();
+    assert!(bad.iter().any(|input| is_sql(&input.args)), "{made:?}");
+}
+
 #[test]
 fn the_instance_of_a_method_carries_what_does_harm() {
     let mut section = serde_json::to_value(section("Box.find", &["count: int"])).expect("JSON");
@@ -243,6 +333,9 @@ fn the_instance_of_a_method_carries_what_does_harm() {
     let usual = made[0].receiver.as_ref();
     assert!(bad().any(|input| input.receiver.as_ref() == usual), "{made:?}");
     assert!(bad().all(|input| input.receiver.is_some()));
+    // In depth, too, with ordinary arguments.
+    let attacks = Inputs::new(&section, &hints, &facts, &settings).attacks(Seed(1));
+    assert!(attacks.iter().any(|input| is_sql(&input.receiver)), "{attacks:?}");
 }
 
 #[test]
