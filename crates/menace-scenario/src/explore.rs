@@ -49,6 +49,13 @@ pub struct Finding {
     pub outcome: Outcome,
 }
 
+impl Finding {
+    /// The same kind in the same place.
+    fn is_like(&self, other: &Self) -> bool {
+        self.weakness.kind == other.weakness.kind && self.weakness.place == other.weakness.place
+    }
+}
+
 /// Explores one section.
 #[derive(Debug)]
 pub struct Explorer<'a> {
@@ -435,11 +442,8 @@ impl<'a> Explorer<'a> {
 
     /// One of a kind and place is enough.
     fn suspect(&mut self, finding: Finding) {
-        let same = |other: &Finding| {
-            other.weakness.kind == finding.weakness.kind
-                && other.weakness.place == finding.weakness.place
-        };
-        if !self.suspects.iter().any(same) && !self.findings.iter().any(same) {
+        let is_known = |other: &Finding| other.is_like(&finding);
+        if !self.suspects.iter().any(is_known) && !self.findings.iter().any(is_known) {
             self.suspects.push(finding);
         }
     }
@@ -450,10 +454,16 @@ impl<'a> Explorer<'a> {
         let mut finding = self.suspects.remove(at);
         let call = probe.call(&self.target, &self.terms);
         let again = self.judged(&call, &finding.probe, outcome);
-        if let Some(again) = again.filter(|again| again.kind == finding.weakness.kind) {
-            // The second look may have been the longer one.
+        let Some(again) = again.filter(|again| finding.weakness.kind.is_shown_by(again.kind))
+        else {
+            return;
+        };
+        // The second look was the longer one; but what filled the memory once does so.
+        if !(finding.weakness.kind == WeaknessKind::Memory && again.kind == WeaknessKind::Hang) {
             finding.weakness = again;
             finding.outcome = outcome.clone();
+        }
+        if !self.findings.iter().any(|other| other.is_like(&finding)) {
             self.findings.push(finding);
         }
     }

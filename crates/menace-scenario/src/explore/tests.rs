@@ -145,6 +145,25 @@ fn what_hangs_gets_more_time_before_it_is_blamed() {
 }
 
 #[test]
+fn what_fills_the_memory_is_found_on_a_busy_machine_too() {
+    // The same call runs out of memory, or out of time before: whichever look came so far tells.
+    for (first, then) in [
+        (Verdict::TimedOut, Verdict::OutOfMemory),
+        (Verdict::OutOfMemory, Verdict::TimedOut),
+        (Verdict::OutOfMemory, Verdict::OutOfMemory),
+    ] {
+        let (_, found) = explored(1, |call| {
+            let bad = if call.limits.timeout_ms <= 1000 { first } else { then };
+            let verdict = if is_zero(call) { bad } else { Verdict::Returned };
+            Outcome::of(verdict, Stage::Call)
+        });
+        let told: Vec<_> =
+            found.iter().map(|one| (one.weakness.kind, one.outcome.verdict)).collect();
+        assert_eq!(told, [(WeaknessKind::Memory, Verdict::OutOfMemory)], "{first}, then {then}");
+    }
+}
+
+#[test]
 fn who_writes_gets_a_failing_disk_at_every_opportunity() {
     let writes = |call: &Call| {
         let touched = Touched {
