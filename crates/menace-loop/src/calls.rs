@@ -24,6 +24,7 @@ pub(crate) struct Caller<'a> {
     cancel: Cancel,
     /// No call is begun after this.
     deadline: Option<Instant>,
+    watches_for_free: bool,
 }
 
 /// The interpreter that a call wants, made of one that its module can be called in.
@@ -44,13 +45,19 @@ impl<'a> Caller<'a> {
         cancel: Cancel,
         deadline: Option<Instant>,
     ) -> Self {
-        Self { pool: Arc::new(Pool::new(backend, workers)), cancel, deadline }
+        let watches_for_free = backend.watches_for_free();
+        Self { pool: Arc::new(Pool::new(backend, workers)), cancel, deadline, watches_for_free }
     }
 
     /// For a second look at what was found, also when the time has just run out.
     pub(crate) fn patient(&self) -> Self {
         let deadline = self.deadline.map(|deadline| deadline.max(Instant::now()) + GRACE);
         Self { deadline, ..self.clone() }
+    }
+
+    /// Does it cost next to nothing to see which lines a call reaches?
+    pub(crate) fn watches_for_free(&self) -> bool {
+        self.watches_for_free
     }
 
     pub(crate) fn is_late(&self) -> bool {

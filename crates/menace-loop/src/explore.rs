@@ -113,7 +113,8 @@ pub fn explore(
                 let target = Target { module: reference, qualname, how };
                 let inputs = Inputs::new(section, hints, &facts, &exploration.inputs);
                 let (budget, seed) = (exploration.budget, exploration.seed);
-                let terms = Terms::default();
+                let is_watched_for_free = backend.watches_for_free();
+                let terms = Terms { is_watched_for_free, ..Terms::default() };
                 let explorer = Explorer::new(section, target, terms, inputs, budget, seed);
                 subjects.push(Subject { explorer, spec });
             }

@@ -65,6 +65,13 @@ impl WeaknessKind {
         Self::Import,
     ];
 
+    /// Does another look at the same call that shows `again` show this once more? Whoever fills the
+    /// memory runs out of time first where the machine is busy.
+    pub fn is_shown_by(self, again: Self) -> bool {
+        self == again
+            || matches!((self, again), (Self::Hang, Self::Memory) | (Self::Memory, Self::Hang))
+    }
+
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Unhandled => "unhandled",

@@ -51,6 +51,20 @@ pub(crate) fn place_privately(fd: BorrowedFd<'_>, at: RawFd) -> io::Result<()> {
     check(unsafe { libc::dup3(fd.as_raw_fd(), at, libc::O_CLOEXEC) }.into()).map(drop)
 }
 
+/// Processor time of a process so far, of all its threads, in nanoseconds.
+pub(crate) fn cpu_clock_ns(pid: i32) -> io::Result<u64> {
+    let mut clock = 0;
+    // SAFETY: writes one clock id.
+    let code = unsafe { libc::clock_getcpuclockid(pid, &raw mut clock) };
+    if code != 0 {
+        return Err(io::Error::from_raw_os_error(code));
+    }
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: writes one timespec.
+    check(unsafe { libc::clock_gettime(clock, &raw mut time) }.into())?;
+    Ok(time.tv_sec.cast_unsigned() * 1_000_000_000 + time.tv_nsec.cast_unsigned())
+}
+
 /// Closes every descriptor from `first` on.
 pub(crate) fn close_from(first: u32) -> io::Result<()> {
     // SAFETY: takes ints only; callers are about to exec or exit, no owner uses these again.

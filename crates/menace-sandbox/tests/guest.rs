@@ -66,7 +66,7 @@ fn the_harness_keeps_its_protocol_with_every_python() {
                 loop {
                     let next = waiting.lock().expect("no panic").pop_first();
                     let Some((version, python)) = next else { return };
-                    if let Err(why) = drive(&version, &python) {
+                    if let Err(why) = drive(&version, &python, None) {
                         failed.lock().expect("no panic").push_str(&why);
                     }
                 }
@@ -77,12 +77,39 @@ fn the_harness_keeps_its_protocol_with_every_python() {
     assert!(failed.is_empty(), "{failed}");
 }
 
+/// What code calls out with, in the environment that `cargo xtask test` makes: its Python.
+fn with_libraries() -> Option<PathBuf> {
+    let usual = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/test-venv");
+    let named = variable("MENACE_TEST_VENV");
+    let venv = if named.is_empty() { usual() } else { PathBuf::from(named) };
+    let python = venv.join("bin/python");
+    let script = "import aiohttp, httpx, requests";
+    let imported = Command::new(&python).args(["-I", "-B", "-c", script]).output();
+    if imported.is_ok_and(|output| output.status.success()) {
+        return Some(python);
+    }
+    let why = format!(
+        "no aiohttp, httpx and requests in `{}`: `cargo xtask test` installs them",
+        venv.display()
+    );
+    println!("NOT TESTED: {why}");
+    assert!(variable("MENACE_CI").is_empty(), "{why}");
+    None
+}
+
+#[test]
+fn libraries_that_call_out_are_answered_and_feel_what_goes_wrong() {
+    let Some(python) = with_libraries() else { return };
+    drive("with libraries", &python, Some("--libraries")).unwrap_or_else(|why| panic!("{why}"));
+}
+
 /// Runs the driver and passes its summary on.
-fn drive(version: &str, python: &Path) -> Result<(), String> {
+fn drive(version: &str, python: &Path, cases: Option<&str>) -> Result<(), String> {
     let driver = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/guest_driver");
     let output = Command::new(python)
         .arg("-B")
         .args([driver.as_path(), python])
+        .args(cases)
         .output()
         .expect("the driver can be started");
     let said = String::from_utf8_lossy(&output.stdout);

@@ -14,6 +14,7 @@ mod scaling;
 #[cfg(test)]
 mod tests;
 mod trouble;
+mod watching;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -32,6 +33,7 @@ use corpus::Corpus;
 use mutating::Mutating;
 use scaling::Scaling;
 use trouble::Trouble;
+use watching::Watching;
 
 /// How often a section that never returned is looked at again, with what was learnt meanwhile.
 const SECOND_LOOKS: usize = 3;
@@ -47,6 +49,13 @@ pub struct Finding {
     pub outcome: Outcome,
 }
 
+impl Finding {
+    /// The same kind in the same place.
+    fn is_like(&self, other: &Self) -> bool {
+        self.weakness.kind == other.weakness.kind && self.weakness.place == other.weakness.place
+    }
+}
+
 /// Explores one section.
 #[derive(Debug)]
 pub struct Explorer<'a> {
@@ -60,7 +69,10 @@ pub struct Explorer<'a> {
     stage: Stage,
     /// What was asked for last, in the order in which the outcomes come.
     asked: Vec<Probe>,
+    /// What belongs to the same stage, and is asked for when this is known.
+    later: Vec<Probe>,
     corpus: Corpus,
+    watching: Watching,
     mutating: Mutating,
     scaling: Scaling,
     trouble: Trouble,
@@ -90,6 +102,13 @@ enum Stage {
     Done,
 }
 
+impl Stage {
+    /// It looks at inputs that are made without knowing what the ones before reached.
+    fn is_look(self) -> bool {
+        matches!(self, Self::Look | Self::LookAgain(_) | Self::Attack)
+    }
+}
+
 impl<'a> Explorer<'a> {
     pub fn new(
         section: &'a Section,
@@ -106,6 +125,7 @@ impl<'a> Explorer<'a> {
         }
         Self {
             known: Known::new(section),
+            watching: Watching::new(terms.is_watched_for_free),
             trouble: Trouble::new(talks, terms.conditions.clone()),
             target,
             terms,
@@ -114,6 +134,7 @@ impl<'a> Explorer<'a> {
             seed: seed.of(section.id.as_str()),
             stage: Stage::Start,
             asked: Vec::new(),
+            later: Vec::new(),
             corpus: Corpus::default(),
             mutating: Mutating::default(),
             scaling: Scaling::default(),
@@ -157,10 +178,13 @@ impl<'a> Explorer<'a> {
 
     /// The next generation; empty when there is nothing left to find out.
     pub fn next_generation(&mut self) -> Vec<Call> {
-        self.asked.clear();
+        self.asked = std::mem::take(&mut self.later);
         while self.asked.is_empty() && self.stage != Stage::Done {
             self.stage = self.following();
             self.asked = self.plan();
+        }
+        if self.stage.is_look() {
+            self.watching.choose(&mut self.asked);
         }
         self.calls += self.asked.len();
         self.asked.iter().map(|probe| probe.call(&self.target, &self.terms)).collect()
@@ -181,6 +205,7 @@ impl<'a> Explorer<'a> {
     pub fn conclude(&mut self) {
         // The one before.
         self.stage = Stage::Keep;
+        self.later.clear();
     }
 
     /// How many weaknesses were seen once, and not yet again.
@@ -229,6 +254,7 @@ impl<'a> Explorer<'a> {
             Stage::Look => {
                 let seed = self.seed.of("inputs");
                 let mut probes = self.made(self.budget.inputs, seed, |intent| !is_attack(intent));
+                let first = probes.len();
                 for input in self.inputs.at_edges(self.budget.edges, self.seed.of("edges")) {
                     self.push(&mut probes, input);
                 }
@@ -237,6 +263,10 @@ impl<'a> Explorer<'a> {
                 }
                 if let Some(input) = self.inputs.largest(self.seed.of("largest")) {
                     self.push(&mut probes, input);
+                }
+                if first > 0 {
+                    // Whether these are worth watching is known when the first were made.
+                    self.later = probes.split_off(first);
                 }
                 probes
             }
@@ -398,7 +428,11 @@ impl<'a> Explorer<'a> {
             self.suspect(Finding { weakness, probe, outcome });
         }
         if in_peace {
-            self.corpus.note(probe.input, outcome);
+            let is_watched = probe.coverage;
+            let has_news = self.corpus.note(probe.input, outcome);
+            if is_watched {
+                self.watching.note(has_news);
+            }
         }
     }
 
@@ -408,11 +442,8 @@ impl<'a> Explorer<'a> {
 
     /// One of a kind and place is enough.
     fn suspect(&mut self, finding: Finding) {
-        let same = |other: &Finding| {
-            other.weakness.kind == finding.weakness.kind
-                && other.weakness.place == finding.weakness.place
-        };
-        if !self.suspects.iter().any(same) && !self.findings.iter().any(same) {
+        let is_known = |other: &Finding| other.is_like(&finding);
+        if !self.suspects.iter().any(is_known) && !self.findings.iter().any(is_known) {
             self.suspects.push(finding);
         }
     }
@@ -423,10 +454,16 @@ impl<'a> Explorer<'a> {
         let mut finding = self.suspects.remove(at);
         let call = probe.call(&self.target, &self.terms);
         let again = self.judged(&call, &finding.probe, outcome);
-        if let Some(again) = again.filter(|again| again.kind == finding.weakness.kind) {
-            // The second look may have been the longer one.
+        let Some(again) = again.filter(|again| finding.weakness.kind.is_shown_by(again.kind))
+        else {
+            return;
+        };
+        // The second look was the longer one; but what filled the memory once does so.
+        if !(finding.weakness.kind == WeaknessKind::Memory && again.kind == WeaknessKind::Hang) {
             finding.weakness = again;
             finding.outcome = outcome.clone();
+        }
+        if !self.findings.iter().any(|other| other.is_like(&finding)) {
             self.findings.push(finding);
         }
     }

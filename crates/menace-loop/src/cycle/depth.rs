@@ -4,7 +4,7 @@
 
 use menace_model::{Call, How, Intent, SectionId, Seed};
 use menace_sandbox::SandboxError;
-use menace_scenario::explore::{Budget, Explorer, Finding};
+use menace_scenario::explore::{Budget, Explorer, Finding, Terms};
 use menace_scenario::input::{Facts, InputSettings, Inputs, Lessons};
 
 use super::grid::Standing;
@@ -88,7 +88,8 @@ impl Depth<'_, '_> {
         let target = subject.target.clone();
         let (budget, seed) = (self.budget, self.seed);
         let baseline = &self.plan.scenarios[0];
-        let terms = subject.terms(baseline);
+        let is_watched_for_free = self.caller.watches_for_free();
+        let terms = Terms { is_watched_for_free, ..subject.terms(baseline) };
         let explorer = Explorer::new(subject.section, target, terms, inputs, budget, seed);
         explore::Subject { explorer, spec: baseline.spec(&subject.spec) }
     }

@@ -129,6 +129,7 @@ impl Subject<'_> {
             timeout_ms,
             conditions: Conditions { network, upstream, ..Conditions::default() },
             confinement: baseline.confinement(),
+            is_watched_for_free: false,
         }
     }
 

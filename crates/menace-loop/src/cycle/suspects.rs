@@ -119,7 +119,7 @@ impl Suspects {
             };
             let alone = standing.tried.iter().find(same_input).map(|tried| &tried.outcome);
             let again = weakness(&standing.known.witness(&call, &outcome, alone));
-            let again = again.filter(|again| again.kind == suspect.weakness.kind);
+            let again = again.filter(|again| suspect.weakness.kind.is_shown_by(again.kind));
             let Some(weakness) = again else {
                 self.settled.insert(id, Settled::default());
                 continue;

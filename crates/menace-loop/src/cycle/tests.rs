@@ -121,6 +121,22 @@ fn is_half(call: &Call) -> bool {
 }
 
 #[test]
+fn what_fills_the_memory_is_blamed_when_a_busy_machine_had_no_time_for_it_at_first() {
+    let asked = AtomicUsize::new(0);
+    let (seen, _) = cycle(move |call| {
+        let is_bad = is_half(call) && call.args == [menace_model::Value::Int(0)];
+        let verdict = match is_bad.then(|| asked.fetch_add(1, Ordering::Relaxed)) {
+            None => Verdict::Returned,
+            Some(0) => Verdict::TimedOut,
+            Some(_) => Verdict::OutOfMemory,
+        };
+        Outcome::of(verdict, menace_model::Stage::Call)
+    });
+    let kinds: Vec<_> = seen.failures.values().map(|(failure, _)| failure.kind).collect();
+    assert_eq!(kinds, [menace_model::WeaknessKind::Memory]);
+}
+
+#[test]
 fn a_module_is_imported_a_second_time_before_it_is_shut() {
     let (seen, calls) = imports_fail(1);
     assert_eq!((seen.shut.len(), seen.failures.len()), (0, 0));

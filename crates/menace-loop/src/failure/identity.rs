@@ -71,8 +71,9 @@ pub fn of(seen: &Seen<'_>, lines: &Lines) -> Failure {
 
 /// Does this outcome, judged like this, show the failure again?
 pub fn same(failure: &Failure, weakness: &Weakness, outcome: &Outcome, lines: &Lines) -> bool {
-    failure.kind == weakness.kind
-        && identity(&failure.section, weakness, outcome, lines) == failure.id
+    let as_before = Weakness { kind: failure.kind, ..weakness.clone() };
+    failure.kind.is_shown_by(weakness.kind)
+        && identity(&failure.section, &as_before, outcome, lines) == failure.id
 }
 
 fn identity(
@@ -186,6 +187,40 @@ mod tests {
         let after = id_at("import os\n\n\ndef f(x):\n    return x[0]\n", 5);
         assert_eq!(before, after);
         assert_ne!(before, id_at("def f(x):\n    return x[1]\n", 2));
+    }
+
+    #[test]
+    fn what_fills_the_memory_is_the_same_failure_when_it_runs_out_of_time_first() {
+        let repository = tempfile::tempdir().expect("a directory");
+        let source = "def f(n: int) -> int:\n    return n\n";
+        std::fs::write(repository.path().join("shop.py"), source).expect("a file");
+        let options = menace_source::Options::default();
+        let analysis = menace_source::analyze(repository.path(), &options, &|_, _| {});
+        let analysis = analysis.expect("Python");
+        let mut sections = analysis.modules.iter().flat_map(|module| &module.sections);
+        let section = sections.find(|one| one.id.qualname() == "f").expect("a section");
+        let lines = Lines::new(repository.path());
+        let seen = |kind| Weakness { kind, evidence: String::new(), place: None };
+        let full = Outcome::of(Verdict::OutOfMemory, Stage::Call);
+        let late = Outcome::of(Verdict::TimedOut, Stage::Call);
+        let target = menace_model::Target {
+            module: menace_model::ModuleRef { name: "shop".to_owned(), path: None },
+            qualname: "f".to_owned(),
+            how: menace_model::How::Function,
+        };
+        let failure = of(
+            &Seen {
+                section,
+                weakness: &seen(WeaknessKind::Memory),
+                call: &menace_model::Call::new(target),
+                outcome: &full,
+                scenario: "normal",
+            },
+            &lines,
+        );
+        assert!(same(&failure, &seen(WeaknessKind::Memory), &full, &lines));
+        assert!(same(&failure, &seen(WeaknessKind::Hang), &late, &lines));
+        assert!(!same(&failure, &seen(WeaknessKind::Crash), &late, &lines));
     }
 
     #[test]

@@ -12,6 +12,11 @@ pub trait Backend: fmt::Debug + Send + Sync {
     /// How strong its isolation is.
     fn tier(&self) -> Tier;
 
+    /// Does it cost next to nothing to see which lines a call reaches?
+    fn watches_for_free(&self) -> bool {
+        false
+    }
+
     /// Says what will be needed soon, so that it can be made ready while other calls run.
     fn anticipate(&self, _spec: &WarmSpec) {}
 

@@ -197,6 +197,10 @@ impl Backend for LocalBackend {
         self.source.starter.tier
     }
 
+    fn watches_for_free(&self) -> bool {
+        self.options().interpreter.has_monitoring()
+    }
+
     fn anticipate(&self, spec: &WarmSpec) {
         self.source.nursery.raise(&self.source.starter, spec);
     }

@@ -18,7 +18,6 @@ use crate::wire::messages::{Killed, Report};
 
 /// How often the monitor looks.
 pub(crate) const TICK: Duration = Duration::from_millis(10);
-const NANOS_PER_TICK: u64 = 10_000_000;
 const MIB: u64 = 1 << 20;
 /// How exactly memory can be told: the kernel counts in lots, one per processor, and the interpreter
 /// writes to some of its own pages whatever it runs.
@@ -129,7 +128,7 @@ impl Keeper {
 
     /// Whether the zygote itself has to keep to the limits: it does while it imports.
     pub(crate) fn watch_zygote(&mut self, watch: bool) {
-        self.importing = watch.then(|| processes::cpu_ticks(self.zygote).unwrap_or(0));
+        self.importing = watch.then(|| processes::cpu_ns(self.zygote).unwrap_or(0));
     }
 
     /// Before the call may go.
@@ -241,11 +240,10 @@ impl Keeper {
             return now.total_ns.saturating_sub(start.cpu.total_ns);
         }
         let others = self.census.others(self.zygote);
-        let own = self.importing.map_or(0, |before| {
-            processes::cpu_ticks(self.zygote).unwrap_or(0).saturating_sub(before)
-        });
-        let ticks = others.into_iter().filter_map(processes::cpu_ticks).sum::<u64>();
-        (ticks + own) * NANOS_PER_TICK
+        let own = self
+            .importing
+            .map_or(0, |before| processes::cpu_ns(self.zygote).unwrap_or(0).saturating_sub(before));
+        own + others.into_iter().filter_map(processes::cpu_ns).sum::<u64>()
     }
 
     /// Memory of the call now, without its files.

@@ -31,8 +31,9 @@ impl Ration {
         let used = Duration::from_nanos(used_ns);
         let so_far = now.saturating_duration_since(self.began).mul_f64(self.share);
         let due = so_far.saturating_sub(self.saved);
+        // Who waits for a processor has not given it up yet.
         self.saved += due.saturating_sub(used + GRACE);
-        used > so_far.saturating_sub(self.saved) + GRACE
+        used > so_far.saturating_sub(self.saved).max(GRACE)
     }
 }
 
@@ -62,10 +63,35 @@ mod tests {
     #[test]
     fn who_is_always_busy_has_the_share() {
         let began = Instant::now();
-        for share in [0.2, 0.5, 0.8] {
+        for share in [0.05, 0.2, 0.5, 0.8] {
             let mut ration = Ration::new(share, began);
             let had = used(&mut ration, began, 200, |_| true).as_secs_f64() / 2.0;
-            assert!((had - share).abs() < 0.03, "{had} for {share}");
+            assert!((had / share - 1.0).abs() < 0.15, "{had} for {share}");
+        }
+    }
+
+    #[test]
+    fn a_monitor_that_comes_late_takes_back_what_was_too_much() {
+        let began = Instant::now();
+        for share in [0.05, 0.2, 0.5] {
+            let mut ration = Ration::new(share, began);
+            let (mut now, mut used) = (began, Duration::ZERO);
+            // Up to seven hundredths of a second late, as on a busy machine; on which it is measured
+            // when it may go on, as somebody does who looks at the clock until the time is over.
+            for turn in 0.. {
+                let late = TICK * (1 + turn * 3 % 7);
+                now += late;
+                let is_over = now >= began + Duration::from_secs(3);
+                let stops = ration.is_used_up(used.as_nanos() as u64, now);
+                if is_over && !stops {
+                    break;
+                }
+                if !stops {
+                    used += TICK * (1 + (turn + 1) * 3 % 7);
+                }
+            }
+            let had = used.as_secs_f64() / now.duration_since(began).as_secs_f64();
+            assert!((had / share - 1.0).abs() < 0.2, "{had} for {share}");
         }
     }
 

@@ -93,6 +93,11 @@ pub struct Interpreter {
 }
 
 impl Interpreter {
+    /// It has `sys.monitoring`, which tells of each line once; what there was before slows down all.
+    pub fn has_monitoring(&self) -> bool {
+        self.version >= (3, 12, 0)
+    }
+
     /// Finds the interpreter of a repository and asks it about itself.
     pub fn find(search: &Search<'_>) -> Result<Self, Error> {
         // Under its real name, which tells what lies in it from what does not.

@@ -1,6 +1,7 @@
 """Plays the init for the guest harness and checks what comes back. Standard library only.
 
     python guest_driver PYTHON_UNDER_TEST [part of a case's name]
+    python guest_driver PYTHON_UNDER_TEST --libraries
     python guest_driver PYTHON_UNDER_TEST --slowdown
 
 Prints a line for each failed case and `N passed, N failed` at the end; the exit code follows.
@@ -12,7 +13,7 @@ import sys
 import traceback
 from importlib import import_module
 
-from cases import CASES
+from cases import CASES, LIBRARY_CASES
 from starting import as_init
 
 import slowdown
@@ -43,8 +44,11 @@ def main():
     if wanted == "--slowdown":
         slowdown.measure()
         return
+    cases = CASES
+    if wanted == "--libraries":
+        cases, wanted = LIBRARY_CASES, ""
     passed = failed = 0
-    for function in CASES:
+    for function in cases:
         if wanted not in function.__name__:
             continue
         try:

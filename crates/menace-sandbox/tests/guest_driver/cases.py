@@ -6,11 +6,19 @@ from driving import Guest
 from under_test import PYTHON
 
 CASES = []
+# For a Python that has the libraries which code calls out with.
+LIBRARY_CASES = []
 
 
 def case(function):
     """Registers a case: one function, whose name states a fact."""
     CASES.append(function)
+    return function
+
+
+def library_case(function):
+    """Registers a case that needs `requests`, `httpx` and `aiohttp`."""
+    LIBRARY_CASES.append(function)
     return function
 
 

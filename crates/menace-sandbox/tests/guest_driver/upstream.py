@@ -228,27 +228,6 @@ def event_loops_are_answered():
 
 
 @case
-def libraries_that_are_there_work():
-    script = "import requests"
-    if subprocess.run([PYTHON, "-I", "-c", script], stderr=subprocess.DEVNULL).returncode:
-        return
-    text = """
-        import requests
-        def f(url, timeout=None):
-            answer = requests.get(url, timeout=timeout)
-            return answer.status_code, answer.json()
-        def session(url):
-            with requests.Session() as s:
-                return [s.post(url, json={'a': 1}).text for _ in range(2)]
-    """
-    mocks = only(mock("https://api.example/x*", b'{"a": 1}'))
-    with guest(text) as one:
-        full = one.call("m:f", ["https://api.example/x?y=1", 3], upstream=mocks)
-        equal(value(full), ("t", [200, ("d", [["a", 1]])]))
-        equal(value(one.call("m:session", ["https://api.example/x"], upstream=mocks))[1][1][:2], "{\"")
-
-
-@case
 def a_server_of_the_guests_own_can_still_be_reached():
     with guest(TEXT) as one:
         full = one.call("m:own_server", upstream=ALL)

@@ -28,7 +28,8 @@ struct Kept {
 }
 
 impl Corpus {
-    pub(super) fn note(&mut self, input: Input, outcome: &Outcome) {
+    /// Whether it reached something new.
+    pub(super) fn note(&mut self, input: Input, outcome: &Outcome) -> bool {
         let mut reach = 0;
         let mut new_lines = 0;
         let mut news = false;
@@ -46,6 +47,7 @@ impl Corpus {
         if (news || first) && self.kept.len() < KEPT && input.intent != Intent::Misuse {
             self.kept.push(Kept { input, returned, reach, new_lines });
         }
+        news
     }
 
     /// Inputs that well-meaning callers may pass and that returned, with the lines that each reached

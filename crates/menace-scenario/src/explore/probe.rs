@@ -25,6 +25,8 @@ pub struct Terms {
     pub conditions: Conditions,
     /// How they are confined, where that is not the usual way.
     pub confinement: Option<Confinement>,
+    /// Seeing which lines a call reaches costs next to nothing; else it is looked for where it pays.
+    pub is_watched_for_free: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -145,6 +145,25 @@ fn what_hangs_gets_more_time_before_it_is_blamed() {
 }
 
 #[test]
+fn what_fills_the_memory_is_found_on_a_busy_machine_too() {
+    // The same call runs out of memory, or out of time before: whichever look came so far tells.
+    for (first, then) in [
+        (Verdict::TimedOut, Verdict::OutOfMemory),
+        (Verdict::OutOfMemory, Verdict::TimedOut),
+        (Verdict::OutOfMemory, Verdict::OutOfMemory),
+    ] {
+        let (_, found) = explored(1, |call| {
+            let bad = if call.limits.timeout_ms <= 1000 { first } else { then };
+            let verdict = if is_zero(call) { bad } else { Verdict::Returned };
+            Outcome::of(verdict, Stage::Call)
+        });
+        let told: Vec<_> =
+            found.iter().map(|one| (one.weakness.kind, one.outcome.verdict)).collect();
+        assert_eq!(told, [(WeaknessKind::Memory, Verdict::OutOfMemory)], "{first}, then {then}");
+    }
+}
+
+#[test]
 fn who_writes_gets_a_failing_disk_at_every_opportunity() {
     let writes = |call: &Call| {
         let touched = Touched {
@@ -204,6 +223,7 @@ fn every_call_is_held_to_the_terms() {
         timeout_ms: Some(700),
         conditions: Conditions { network: network.clone(), ..Conditions::default() },
         confinement: Some(menace_model::Confinement { security_level: 5, safe_mode: true }),
+        is_watched_for_free: false,
     };
     explorer(1, terms, |mut explorer| {
         let mut in_company = 0;
@@ -263,6 +283,46 @@ fn mutating_what_reached_something_new_leads_to_where_nothing_else_does() {
 fn reaching(lines: Vec<u32>) -> Outcome {
     let file = menace_model::FileCoverage { file: "shop.py".to_owned(), lines, branches: vec![] };
     Outcome { coverage: Some(menace_model::Coverage { files: vec![file] }), ..returned("1") }
+}
+
+/// Explores to the end: how many calls there were to look at, and how many of them were watched. Each
+/// that is watched reaches a line that none before had if `is_new` says so of its number.
+fn watched(is_free: bool, is_new: impl Fn(u32) -> bool) -> (usize, usize) {
+    let section: Section = serde_json::from_str(SECTION).expect("a section");
+    let terms = Terms { is_watched_for_free: is_free, ..Terms::default() };
+    explorer_of(&section, &Hints::default(), terms, Budget::default(), 1, |mut explorer| {
+        let (mut looks, mut watched, mut line) = (0, 0, 1);
+        loop {
+            let calls = explorer.next_generation();
+            if calls.is_empty() {
+                return (looks, watched);
+            }
+            let is_look = explorer.stage.is_look();
+            let mut outcomes = Vec::new();
+            for call in &calls {
+                looks += usize::from(is_look);
+                watched += usize::from(is_look && call.coverage);
+                line += u32::from(is_look && is_new(watched as u32));
+                let seen = reaching(vec![if call.coverage { line } else { 1 }]);
+                outcomes.push(Some(if call.coverage { seen } else { returned("1") }));
+            }
+            explorer.learn(&outcomes);
+        }
+    })
+}
+
+#[test]
+fn where_watching_is_dear_it_stops_when_it_shows_nothing_new() {
+    let (looks, all) = watched(true, |_| false);
+    assert_eq!(all, looks, "it costs nothing");
+    let (same, few) = watched(false, |_| false);
+    // The same calls are made; of the first generation all are watched, of what follows a fourth.
+    assert_eq!(same, looks);
+    assert!(few < looks * 3 / 4, "{few} of {looks}");
+    // What brings something new is watched to the end.
+    assert_eq!(watched(false, |_| true), (looks, looks));
+    assert_eq!(watched(false, |number| number % 16 == 0), (looks, looks));
+    assert!(watched(false, |number| number % 48 == 0).1 < looks);
 }
 
 /// Explores to the end; each generation of mutations reaches a new line if `is_new` says so. How many
@@ -421,8 +481,13 @@ fn every_edge_of_every_parameter_comes_in_time() {
         let mut most = 0;
         for seed in 0..8 {
             let terms = Terms::default();
+            // The edges come when the first have been looked at.
             let calls = explorer_of(&section, &hints, terms, Budget::default(), seed, |mut one| {
-                one.next_generation()
+                let mut calls = one.next_generation();
+                one.learn(&vec![Some(returned("1")); calls.len()]);
+                calls.extend(one.next_generation());
+                assert_eq!(one.stage, super::Stage::Look);
+                calls
             });
             most = calls.len().max(most);
             let is_there = |(at, value): &(usize, Value)| {

@@ -190,7 +190,7 @@ fn an_attack_comes_however_low_the_intensity_is() {
 /// Attacks of a database, told from everything else by what they are written with.
 fn is_sql(value: &impl serde::Serialize) -> bool {
     let text = serde_json::to_string(value).expect("JSON");
-    ["OR 1=1", "UNION SELECT", "DROP TABLE"].iter().any(|sign| text.contains(sign))
+    ["OR 1=1", "OR '1'='1", "UNION SELECT", "DROP TABLE"].iter().any(|sign| text.contains(sign))
 }
 
 #[test]
@@ -222,6 +222,96 @@ fn what_does_harm_gets_into_objects_and_sets() {
     }
 }
 
+fn found(value: &Value, at: usize, field: &str, all: &mut Vec<Value>) {
+    match value {
+        Value::New { class, args, kwargs } if class.qualname() == "Box" => {
+            all.extend(args.get(at).cloned());
+            let named = kwargs.iter().filter(|(name, _)| name == field);
+            all.extend(named.map(|(_, value)| value.clone()));
+        }
+        Value::New { args, .. } | Value::List(args) => {
+            for inner in args {
+                found(inner, at, field, all);
+            }
+        }
+        Value::Dict(pairs) => {
+            let named = pairs.iter().filter(|(key, _)| *key == Value::from(field));
+            all.extend(named.map(|(_, value)| value.clone()));
+            for (_, inner) in pairs {
+                found(inner, at, field, all);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// What is given under this name to whatever has it, in the inputs that attack.
+fn given(world: &World, param: &str, at: usize, field: &str) -> Vec<Value> {
+    let attacks = world.with(&[param], |inputs| inputs.attacks(Seed(1)));
+    assert!(attacks.iter().all(|input| input.intent == Intent::Hostile));
+    let mut all = Vec::new();
+    for value in attacks.iter().flat_map(|input| &input.args) {
+        found(value, at, field, &mut all);
+    }
+    all
+}
+
+#[test]
+fn attacks_hit_each_field_of_an_object_with_what_its_name_is_for() {
+    let is_traversal = |value: &Value| format!("{value:?}").contains("../etc/passwd");
+    let params = ["size: int", "query: str", "path: str"];
+    for kind in ["data_class", "named_tuple", "plain"] {
+        let world = World { classes: classes("Box", kind, &params), ..World::default() };
+        for param in ["value: m.Box", "values: list[m.Box]", "table: dict[str, m.Box]"] {
+            let queries = given(&world, param, 1, "query");
+            assert!(queries.iter().any(is_sql), "{kind} {param}: {queries:?}");
+            assert!(!queries.iter().any(is_traversal), "{kind} {param}: {queries:?}");
+            let paths = given(&world, param, 2, "path");
+            assert!(paths.iter().any(is_traversal), "{kind} {param}: {paths:?}");
+            assert!(!paths.iter().any(is_sql), "{kind} {param}: {paths:?}");
+            // One at a time: most are as usual.
+            assert!(queries.iter().any(|query| !is_sql(query)), "{queries:?}");
+        }
+    }
+    // Without anything to harm, and without a threat, there is nothing.
+    let mut world = World { classes: classes("Box", "plain", &params[..1]), ..World::default() };
+    assert_eq!(given(&world, "value: m.Box", 0, "size"), []);
+    world.classes = classes("Box", "plain", &params);
+    world.settings.threat = Threat::new(0.0, 1 << 30);
+    assert_eq!(given(&world, "value: m.Box", 1, "query"), []);
+}
+
+#[test]
+fn typed_dictionaries_and_what_objects_are_made_of_are_attacked_too() {
+    let mut all = serde_json::to_value(classes("Outer", "plain", &["inner: m.Box"])).expect("JSON");
+    let inner = classes("Box", "data_class", &["size: int", "query: str"]);
+    let text = serde_json::json!({"Name": "builtins.str"});
+    let typed = serde_json::json!({
+        "module": "m", "qualname": "Row", "kind": "typed_dict", "bases": [], "members": [],
+        "fields": [{"name": "query", "annotation": text, "required": true, "has_default": false}],
+        "methods": [], "abstract_methods": [], "construction": {"steps": [], "blocked": null}
+    });
+    all["m.Box"] = serde_json::to_value(inner).expect("JSON")["m.Box"].clone();
+    all["m.Row"] = typed;
+    let classes = serde_json::from_value(all).expect("classes");
+    let world = World { classes, ..World::default() };
+    for param in ["value: m.Outer", "value: m.Row", "values: list[m.Row]"] {
+        let queries = given(&world, param, 1, "query");
+        assert!(queries.iter().any(is_sql), "{param}: {queries:?}");
+    }
+}
+
+#[test]
+fn who_takes_one_of_some_texts_gets_others_as_well() {
+    let mut world = World::default();
+    world.settings.strategies = vec![Strategy::Hostile];
+    world.settings.threat = Threat::new(0.7, 1 << 30);
+    let param = r#"query: typing.Literal["asc", "desc"]"#;
+    let made = world.with(&[param], |inputs| inputs.take(80, Seed(1)));
+    let bad: Vec<&Input> = made.iter().filter(|it| it.intent == Intent::Hostile).collect();
+    assert!(bad.iter().any(|input| is_sql(&input.args)), "{made:?}");
+}
+
 #[test]
 fn the_instance_of_a_method_carries_what_does_harm() {
     let mut section = serde_json::to_value(section("Box.find", &["count: int"])).expect("JSON");
@@ -243,6 +333,9 @@ fn the_instance_of_a_method_carries_what_does_harm() {
     let usual = made[0].receiver.as_ref();
     assert!(bad().any(|input| input.receiver.as_ref() == usual), "{made:?}");
     assert!(bad().all(|input| input.receiver.is_some()));
+    // In depth, too, with ordinary arguments.
+    let attacks = Inputs::new(&section, &hints, &facts, &settings).attacks(Seed(1));
+    assert!(attacks.iter().any(|input| is_sql(&input.receiver)), "{attacks:?}");
 }
 
 #[test]
@@ -422,41 +515,51 @@ fn every_type_is_tried_at_its_edges() {
 }
 
 #[test]
-fn ways_to_make_inputs_take_turns_in_a_fixed_order() {
+fn the_first_of_each_strategy_come_in_the_documented_order() {
+    let line = r#"{"section": "m.py::f", "input": {"args": ["Ada"], "kwargs": {}}, "verdict": "returned"}"#;
+    let templates = r#"{"name": ["Grace"]}"#;
     let mut world = World::default();
-    let section = section("f", &["name: str"]).id;
-    let kept = r#"{"section": "m.py::f", "input": {"args": ["old"]}, "verdict": "returned"}"#;
-    world.settings.history = History::read(kept, "history").0;
-    let templates = r#"{"m.py::f": [{"name": "template"}]}"#;
+    let first = |world: &World| -> Vec<Strategy> {
+        let made = world.with(&["name: str"], |inputs| inputs.take(40, Seed(1)));
+        let mut first: Vec<Strategy> = made.iter().map(|input| input.strategy).collect();
+        first.truncate(first.iter().position(|it| *it == Strategy::Random).expect("all") + 1);
+        first.dedup();
+        first
+    };
+    // Without any that somebody wrote down: the others, in their order.
+    let [_, _, signature, smart, _, hostile, misuse, random] = Strategy::ORDER;
+    assert_eq!(first(&world), [signature, smart, hostile, misuse, random]);
+    world.settings.history = History::read(line, "history").0;
     world.settings.templates = Templates::read(templates, "templates").expect("templates");
-    let written = records::read(&serde_json::json!([{"name": "written"}]), "model");
-    world.settings.synthetic.insert(section.clone(), written.expect("records"));
-    world.settings.threat = Threat::new(0.5, 1 << 20);
-    let made = world.with(&["name: str"], |inputs| inputs.take(60, Seed(1)));
-    let mut order: Vec<Strategy> = Vec::new();
-    for input in made.iter().filter(|input| !input.strategy.is_bad()) {
-        if !order.contains(&input.strategy) {
-            order.push(input.strategy);
-        }
+    let written =
+        records::read(&serde_json::json!([{"name": "Emmy"}]), "a model").expect("records");
+    let id = section("f", &[]).id;
+    world.settings.synthetic = [(id, written)].into();
+    assert_eq!(first(&world), Strategy::ORDER);
+    // However many are bad.
+    for share in [0.1, 0.9] {
+        world.settings.threat = Threat::new(share, 1 << 20);
+        assert_eq!(first(&world), Strategy::ORDER, "{share}");
     }
-    // Examples tell more of a section than realistic data: where calls are few, they come before it.
-    let expected = [
-        Strategy::History,
-        Strategy::Templates,
-        Strategy::Signature,
-        Strategy::Synthetic,
-        Strategy::Smart,
-        Strategy::Random,
-    ];
-    assert_eq!(order, expected);
-    // Bad ones come in between, as many as the intensity says.
-    let bad = |strategy| made.iter().position(|input| input.strategy == strategy).expect("one");
-    assert!(bad(Strategy::Hostile) < bad(Strategy::Misuse));
-
+    // Of those that are wanted, too; and where stubs fit, they are all there is.
+    world.settings.strategies = vec![Strategy::Smart, Strategy::Random, Strategy::Misuse];
+    assert_eq!(first(&world), [smart, misuse, random]);
     let stubs = records::read(&serde_json::json!([{"name": "given"}]), "SANDBOX_INPUT_STUBS");
     world.settings.stubs = stubs.expect("records");
     let made = world.with(&["name: str"], |inputs| inputs.take(60, Seed(1)));
     assert!(made.len() == 1 && made[0].strategy == Strategy::Stubs, "{made:?}");
+}
+
+#[test]
+fn the_share_of_what_is_bad_is_as_asked_for() {
+    let mut world = World::default();
+    for share in [0.2, 0.5, 0.8, 1.0] {
+        world.settings.threat = Threat::new(share, 1 << 20);
+        let made = world.with(&["name: str", "query: str"], |inputs| inputs.take(40, Seed(1)));
+        let bad = made.iter().filter(|input| input.strategy.is_bad()).count();
+        // What was there before is left out, and that is good more often.
+        assert!((bad as f64 - 40.0 * share).abs() <= 5.0, "{bad} of 40 for {share}");
+    }
 }
 
 #[test]

@@ -15,6 +15,7 @@ mod number;
 mod object;
 mod path;
 mod plain;
+mod plant;
 mod regex;
 mod sql;
 mod url;
@@ -32,6 +33,8 @@ use super::make::{Maker, Style, hashable, new, pattern};
 use super::shape::Shape;
 use super::topic::{Role, role_of};
 use crate::judge::MARKER;
+
+pub(crate) use plant::planted;
 
 /// How bad inputs are, from `THREAT_INTENSITY`.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -236,6 +239,12 @@ pub(crate) fn value(
         Shape::About(topic, inner) => value(maker, inner, topic, threat)?,
         Shape::Bounded(inner, _) => value(maker, inner, name, threat)?,
         Shape::Any => text(Role::Plain, threat, &mut maker.random),
+        // Nobody keeps a caller from passing what is none of them.
+        Shape::OneOf(values) => match values.first()? {
+            Value::Str(_) => value(maker, &Shape::Str(None), name, threat)?,
+            Value::Int(_) => value(maker, &Shape::Int, name, threat)?,
+            _ => return None,
+        },
         _ => return None,
     })
 }

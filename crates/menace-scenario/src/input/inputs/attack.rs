@@ -7,6 +7,9 @@ use super::{boundary, dangers, hostile, role_of};
 
 /// So many attacks of one role on one parameter.
 const TELLING: usize = 6;
+/// And so many on each of so many texts inside of an object.
+const TELLING_INSIDE: usize = 2;
+const MAX_INSIDE: usize = 6;
 /// So many patterns of the source are searched.
 const MAX_PATTERNS: usize = 6;
 /// How often a text that a pattern is searched in is made for that pattern.
@@ -22,7 +25,12 @@ impl Inputs<'_> {
         let dangers = dangers::of(self.told.hints);
         let mut inputs = Vec::new();
         for (index, guess) in self.guesses.iter().enumerate() {
-            if guess.is_variable() || !takes_text(guess) {
+            if guess.is_variable() {
+                continue;
+            }
+            if !takes_text(guess) {
+                let bad = self.planted(guess.best(), &dangers, seed).into_iter();
+                inputs.extend(bad.map(|value| self.attack(index, value, seed)));
                 continue;
             }
             let named = role_of(&guess.name);
@@ -40,7 +48,36 @@ impl Inputs<'_> {
             let searched = self.searched(guess, 0).into_iter().take(TELLING);
             inputs.extend(searched.map(|text| self.attack(index, text, seed)));
         }
+        if let Some(class) = &self.receiver {
+            let instances = self.planted(&Shape::Instance(class.clone()), &dangers, seed);
+            inputs.extend(instances.into_iter().map(|receiver| self.attack_on(receiver, seed)));
+        }
         inputs
+    }
+
+    /// Objects of the shape, each with a text in it that does harm to what its field is for, or to what
+    /// the section does with texts.
+    fn planted(&self, shape: &Shape, dangers: &[Role], seed: Seed) -> Vec<Value> {
+        let plant =
+            |at, text: &str| hostile::planted(&mut self.maker(seed), shape, at, Value::from(text));
+        let mut values = Vec::new();
+        for at in 0..MAX_INSIDE {
+            let Some((_, named)) = plant(at, "") else { break };
+            let others = dangers.iter().copied().filter(|role| *role != named);
+            for role in std::iter::once(named).chain(others) {
+                let texts = hostile::telling(role).take(TELLING_INSIDE);
+                values.extend(texts.filter_map(|text| Some(plant(at, text)?.0)));
+            }
+        }
+        values
+    }
+
+    /// An instance that carries what does harm, and ordinary arguments.
+    fn attack_on(&self, receiver: Value, seed: Seed) -> Input {
+        let mut maker = self.maker(seed);
+        let slots = maker.slots(&self.guesses, Choice::TYPICAL);
+        let given = assembled(&self.guesses, slots);
+        Self::finished(maker, Some(receiver), given, Intent::Hostile, Strategy::Hostile)
     }
 
     /// Texts that the patterns of the source search long in, those of the parameter first; of
