@@ -149,6 +149,7 @@ mod tests {
                 level,
                 safe_mode,
                 namespaces,
+                host_lets_in: false,
                 interpose: Interpose::default(),
             },
         )

@@ -9,6 +9,7 @@ use super::canary::{self, Canary};
 use super::leftovers;
 use super::nursery::Nursery;
 use super::options::{Options, WarmSpec};
+use super::owners::Owners;
 use super::sandbox::Sandbox;
 use super::session::Session;
 use super::workspace::Workspace;
@@ -41,6 +42,8 @@ pub(crate) struct Starter {
     options: Options,
     tier: Tier,
     groups: Available,
+    /// When Menace is root and there are mounts.
+    owners: Option<Owners>,
     /// Policies whose sandbox has proved itself.
     proved: Mutex<Vec<(u8, bool, Interpose)>>,
 }
@@ -62,7 +65,12 @@ impl LocalBackend {
             purge(&options.workspaces);
         }
         let groups = cgroup::available();
-        let starter = Starter { options, tier, groups, proved: Mutex::new(Vec::new()) };
+        let has_owners = machine.root && tier.has_namespaces();
+        let owners = has_owners
+            .then(|| Owners::new(&options.repo, GUEST))
+            .transpose()
+            .map_err(SandboxError::start)?;
+        let starter = Starter { options, tier, groups, owners, proved: Mutex::new(Vec::new()) };
         let source = Source { starter: Arc::new(starter), nursery: Nursery::default() };
         Ok(Self { source: Arc::new(source) })
     }
@@ -165,7 +173,8 @@ impl Starter {
             processes: spec.limits.processes,
             interpose: spec.interpose,
         };
-        Sandbox::start(&self.options.init, &config, group, workspace, &self.options.cancel)
+        let Options { init, cancel, .. } = &self.options;
+        Sandbox::start(init, &config, self.owners.as_ref(), group, workspace, cancel)
     }
 }
 

@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use menace_model::{Call, Conditions, How, Limits, ModuleRef};
 
 use super::cancel::{Cancel, Registered};
+use super::owners::Owners;
 use super::request;
 use super::workspace::Workspace;
 use crate::SandboxError;
@@ -48,6 +49,7 @@ impl Sandbox {
     pub(crate) fn start(
         init: &std::path::Path,
         config: &InitConfig,
+        owners: Option<&Owners>,
         group: Option<Group>,
         workspace: Option<Workspace>,
         cancel: &Cancel,
@@ -74,7 +76,9 @@ impl Sandbox {
             _group: group,
             workspace,
         };
-        let descriptors: Vec<_> = config.group.iter().flatten().map(|handed| handed.fd).collect();
+        let group = config.group.iter().flatten().map(|handed| handed.fd);
+        let descriptors: Vec<_> =
+            group.chain(owners.map(Owners::descriptors).into_iter().flatten()).collect();
         let sent = channel::send_with(&sandbox.stream, config, &descriptors);
         match sandbox.hear() {
             Ok(FromInit::Ready(ready)) => sandbox.ready = ready,

@@ -36,8 +36,10 @@ pub(crate) fn serve_namespaced(
 ) -> Result<(), InitError> {
     sys::loopback_up().during(|| "cannot bring the loopback interface up".to_owned())?;
     nix::unistd::sethostname("sandbox").during(|| "cannot set the host name".to_owned())?;
-    let proc = root::enter(config, trees)?;
-    let proc_path = PathBuf::from(format!("/proc/self/fd/{}", proc.as_raw_fd()));
+    let mut policy = policy(config)?;
+    let root = root::enter(config, trees, policy.network())?;
+    policy.host_lets_in = root.lets_in;
+    let proc_path = PathBuf::from(format!("/proc/self/fd/{}", root.proc.as_raw_fd()));
     let mut remarks = trees.remarks.clone();
     if let Err(error) = forget_connections(&proc_path) {
         remarks.push(format!("a port that a call used stays taken for a minute: {error}"));
@@ -53,8 +55,16 @@ pub(crate) fn serve_namespaced(
         write: layer.write_places(),
         devices: paths::DEVICES.iter().map(PathBuf::from).collect(),
     };
-    let boot =
-        Boot { host, config, group, layer, places, census: Census::Namespace, proc: proc_path };
+    let boot = Boot {
+        host,
+        config,
+        policy,
+        group,
+        layer,
+        places,
+        census: Census::Namespace,
+        proc: proc_path,
+    };
     boot.serve(Path::new(paths::HARNESS), remarks)
 }
 
@@ -98,6 +108,7 @@ pub(crate) fn serve_copied(
     let boot = Boot {
         host,
         config,
+        policy: policy(config)?,
         group,
         layer,
         places,
@@ -107,9 +118,22 @@ pub(crate) fn serve_copied(
     boot.serve(&harness, Vec::new())
 }
 
+fn policy(config: &InitConfig) -> Result<Policy, InitError> {
+    let level =
+        Level::try_from(config.level).map_err(|error| InitError::Refused(error.to_string()))?;
+    Ok(Policy {
+        level,
+        safe_mode: config.safe_mode,
+        namespaces: config.tier.has_namespaces(),
+        host_lets_in: false,
+        interpose: config.interpose,
+    })
+}
+
 struct Boot<'a> {
     host: &'a UnixStream,
     config: &'a InitConfig,
+    policy: Policy,
     group: Option<GroupFiles>,
     layer: Layer,
     places: Places,
@@ -120,14 +144,7 @@ struct Boot<'a> {
 
 impl Boot<'_> {
     fn serve(mut self, harness: &Path, remarks: Vec<String>) -> Result<(), InitError> {
-        let config = self.config;
-        let policy = Policy {
-            level: Level::try_from(config.level)
-                .map_err(|error| InitError::Refused(error.to_string()))?,
-            safe_mode: config.safe_mode,
-            namespaces: config.tier.has_namespaces(),
-            interpose: config.interpose,
-        };
+        let (config, policy) = (self.config, self.policy);
         self.layer.prepare()?;
         if self.census == Census::Descendants {
             // From here on there are others, who must be ended first. The host's thread that waits

@@ -158,6 +158,7 @@ mod tests {
                 level: Level::DEFAULT,
                 safe_mode: false,
                 namespaces: true,
+                host_lets_in: false,
                 interpose: crate::confine::Interpose::default(),
             },
             places: &Places::default(),

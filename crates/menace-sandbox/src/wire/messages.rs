@@ -10,7 +10,7 @@ use crate::cgroup::Handed;
 use crate::confine::Interpose;
 
 /// Everything the init needs to build a sandbox. The descriptors of the control group travel
-/// beside it.
+/// beside it, and after them those of [`InitConfig::brings_owners`].
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct InitConfig {
     pub tier: Tier,
@@ -38,6 +38,14 @@ pub(crate) struct InitConfig {
     pub open_files: u64,
     pub processes: u64,
     pub interpose: Interpose,
+}
+
+impl InitConfig {
+    /// Whether two user namespaces come along: one for the owner of the repository, and one for those
+    /// of everything else.
+    pub(crate) fn brings_owners(&self) -> bool {
+        self.drop_to.is_some() && self.tier.has_namespaces()
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

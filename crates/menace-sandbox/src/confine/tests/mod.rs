@@ -30,6 +30,7 @@ fn policy(level: u8) -> Policy {
         level: Level::try_from(level).unwrap(),
         safe_mode: false,
         namespaces: true,
+        host_lets_in: false,
         interpose: Interpose::default(),
     }
 }
