@@ -76,6 +76,8 @@ pub(crate) struct Policy {
     pub namespaces: bool,
     /// Whether socket files of the host can be seen that would let the guest in.
     pub host_lets_in: bool,
+    /// Whether Menace wants to know which files the guest goes for.
+    pub watches_files: bool,
     pub interpose: Interpose,
 }
 

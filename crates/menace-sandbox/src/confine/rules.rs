@@ -124,6 +124,12 @@ pub(super) fn descriptor_of_ours() -> Result<Rules> {
     Ok(vec![rule(&[(0, Le, 2)])?, rule(&[(0, Ge, OURS)])?])
 }
 
+/// With `O_DIRECTORY` among the flags.
+pub(super) fn opening_a_directory(flags: u8) -> Result<Rules> {
+    let directory = number(libc::O_DIRECTORY);
+    Ok(vec![rule(&[(flags, MaskedEq(directory), directory)])?])
+}
+
 /// Mapping a file takes no memory of its own.
 pub(super) fn mapping_of_file() -> Result<Rules> {
     let anonymous = libc::MAP_ANONYMOUS as u64;

@@ -16,7 +16,7 @@ use super::zygote::{Confinement, Program, Zygote};
 use super::{During, InitError, paths, probe, root};
 use crate::Tier;
 use crate::cgroup::{Controller, GroupFiles};
-use crate::confine::{Interpose, Level, Places, Policy};
+use crate::confine::{Home, Interpose, Level, Places, Policy, Reach};
 use crate::fault::Faults;
 use crate::network::Link;
 use crate::sys;
@@ -126,6 +126,7 @@ fn policy(config: &InitConfig) -> Result<Policy, InitError> {
         safe_mode: config.safe_mode,
         namespaces: config.tier.has_namespaces(),
         host_lets_in: false,
+        watches_files: config.tier != Tier::Unsafe,
         interpose: config.interpose,
     })
 }
@@ -159,7 +160,7 @@ impl Boot<'_> {
         {
             self.limit_group(Some(probe::PROCESSES))?;
             // It answers for itself, and is asked about nothing but what is forbidden.
-            let plain = Policy { interpose: Interpose::default(), ..policy };
+            let plain = Policy { interpose: Interpose::default(), watches_files: false, ..policy };
             probe::run(wanted, &self.confinement(plain, probe::PROCESSES + foreign))?;
             self.layer.discard()?;
             self.layer.prepare()?;
@@ -180,14 +181,14 @@ impl Boot<'_> {
         let processes = config.processes + OWN_PROCESSES + foreign;
         let confinement = self.confinement(policy, processes);
         let ceilings = confinement.ceilings();
-        let zygote = Zygote::start(&program, &confinement)?;
+        let (setup, home) = self.setup();
+        let zygote = Zygote::start(&program, &confinement, Reach::new(home))?;
         let missing = zygote.landlocked.unenforced.iter();
         let remarks = remarks
             .into_iter()
             .chain(missing.map(|what| format!("Landlock does not restrict here: {what}")))
             .collect();
         let ready = Ready { repo: self.layer.repo().to_string_lossy().into_owned(), remarks };
-        let setup = self.setup();
         let keeper = Keeper::new(self.group.take(), self.census, zygote.pid, ceilings);
         let own_places = ["/tmp", "/var/tmp", "/dev/shm"].iter().map(PathBuf::from);
         let own_places =
@@ -245,7 +246,8 @@ impl Boot<'_> {
         processes::threads_of(nix::unistd::getuid().as_raw())
     }
 
-    fn setup(&self) -> Vec<u8> {
+    /// What the harness has to know, and where the guest is at home.
+    fn setup(&self) -> (Vec<u8>, Home) {
         let repo = self.layer.repo().to_string_lossy().into_owned();
         let room = self.layer.writable().to_string_lossy().into_owned();
         let text = |path: &PathBuf| path.to_string_lossy().into_owned();
@@ -262,14 +264,16 @@ impl Boot<'_> {
         }
         roots.extend(write_roots.iter().cloned());
         roots.push(text(&self.config.repo));
-        Setup {
+        let places = |texts: &[String]| texts.iter().map(PathBuf::from).collect();
+        let home = Home { read: places(&roots), write: places(&write_roots) };
+        let setup = Setup {
             repo: &repo,
             roots: &roots,
             write_roots: &write_roots,
             seed: self.config.seed,
             freeze_time: self.config.freeze_time,
-        }
-        .body()
+        };
+        (setup.body(), home)
     }
 
     /// As seen from inside; an absolute path stays what it is.

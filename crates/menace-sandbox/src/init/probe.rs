@@ -159,6 +159,7 @@ mod tests {
                 safe_mode: false,
                 namespaces: true,
                 host_lets_in: false,
+                watches_files: false,
                 interpose: crate::confine::Interpose::default(),
             },
             places: &Places::default(),

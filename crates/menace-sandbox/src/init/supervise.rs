@@ -134,6 +134,7 @@ impl Sandbox<'_> {
     /// Does what the host asks until it goes away.
     pub(crate) fn serve(&mut self) -> Result<(), InitError> {
         loop {
+            self.answer_until_asked()?;
             let Ok(request) = channel::receive::<ToInit>(self.host) else { return Ok(()) };
             let report = match request {
                 ToInit::Tell(body) => {
@@ -151,6 +152,31 @@ impl Sandbox<'_> {
             }
             // While the host looks at the report, the next layer is put in place.
             self.with_guest_stopped(Layer::prepare)?;
+        }
+    }
+
+    /// The process of the next call makes itself ready meanwhile, and opens files for that.
+    fn answer_until_asked(&mut self) -> Result<(), InitError> {
+        let mut anybody_asks = true;
+        loop {
+            let mut fds = vec![PollFd::new(self.host.as_fd(), PollFlags::POLLIN)];
+            if let Some(keeper) = self.zygote.keeper.as_ref().filter(|_| anybody_asks) {
+                fds.push(PollFd::new(keeper.listener.as_fd(), PollFlags::POLLIN));
+            }
+            match poll(&mut fds, PollTimeout::NONE) {
+                Ok(_) | Err(nix::Error::EINTR) => {}
+                Err(error) => return Err(error).during(|| "cannot wait for the host".to_owned()),
+            }
+            let asked = fds[0].any() == Some(true);
+            let question = fds.get(1).is_some_and(is_readable);
+            // One that is hung up stays so.
+            anybody_asks &= question || fds.get(1).is_none_or(|fd| fd.any() != Some(true));
+            if question {
+                self.answer_denied();
+            }
+            if asked {
+                return Ok(());
+            }
         }
     }
 
@@ -259,6 +285,10 @@ impl Sandbox<'_> {
     fn begin(&mut self, request: &Request) -> Result<Report, InitError> {
         let limits = &request.limits;
         self.attempts.clear();
+        if let Some(keeper) = &mut self.zygote.keeper {
+            // What the interpreter itself looked for is nobody's attempt.
+            keeper.warden.take_reached();
+        }
         self.mailbox.take();
         self.mailbox.begin(request.nonce);
         self.begin_streams(limits.output_bytes);
@@ -536,6 +566,7 @@ impl Sandbox<'_> {
         report.attempts = std::mem::take(&mut self.attempts);
         if let Some(keeper) = &mut self.zygote.keeper {
             report.pretended = keeper.warden.take_pretended();
+            report.reached = keeper.warden.take_reached();
         }
     }
 

@@ -142,6 +142,8 @@ pub(crate) struct Report {
     pub keeps: Vec<String>,
     /// Why this sandbox must not be used again.
     pub spent: Option<String>,
+    /// Files outside that system calls asked for: what was to be done, and the path.
+    pub reached: Vec<(String, String)>,
 }
 
 /// How far the steps of a call came, and what they left in the mailbox: the guest's word.
