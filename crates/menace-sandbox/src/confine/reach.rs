@@ -151,8 +151,8 @@ impl Reach {
             return Some((what, path));
         }
         // Elsewhere, nobody but the host can have put a link.
-        let may_lead_away =
-            of_processes || self.home.write.iter().any(|place| path.starts_with(place));
+        let may_lead_away = path.starts_with(of_process(notice.pid))
+            || self.home.write.iter().any(|place| path.starts_with(place));
         if matches!(call.does, Change(_)) || !may_lead_away {
             return None;
         }
@@ -190,10 +190,14 @@ fn path(notice: &Notice, call: &ByPath) -> Option<PathBuf> {
     Some(clean(&fs::read_link(start).ok()?.join(path)))
 }
 
+fn of_process(pid: u32) -> PathBuf {
+    Path::new("/proc").join(pid.to_string())
+}
+
 /// What `/proc/self` is to somebody else.
 fn own(asker: u32, path: &Path) -> PathBuf {
     match path.strip_prefix("/proc/self") {
-        Ok(rest) => Path::new("/proc").join(asker.to_string()).join(rest),
+        Ok(rest) => of_process(asker).join(rest),
         Err(_) => path.to_owned(),
     }
 }
