@@ -16,9 +16,10 @@ use super::workspace::Workspace;
 use crate::cgroup::{self, Available, Group, Purged};
 use crate::confine::Interpose;
 use crate::error::explain;
+use crate::harness::Packed;
 use crate::machine::Machine;
 use crate::wire::messages::{Identity, InitConfig};
-use crate::{SandboxError, Tier, harness};
+use crate::{SandboxError, Tier};
 
 /// Who the guest is outside of the sandbox when Menace is root: nobody that owns anything.
 const GUEST: Identity = Identity { uid: 1_299_475_790, gid: 1_299_475_790 };
@@ -44,6 +45,7 @@ pub(crate) struct Starter {
     groups: Available,
     /// When Menace is root and there are mounts.
     owners: Option<Owners>,
+    harness: Packed,
     /// Policies whose sandbox has proved itself.
     proved: Mutex<Vec<(u8, bool, Interpose)>>,
 }
@@ -70,7 +72,9 @@ impl LocalBackend {
             .then(|| Owners::new(&options.repo, GUEST))
             .transpose()
             .map_err(SandboxError::start)?;
-        let starter = Starter { options, tier, groups, owners, proved: Mutex::new(Vec::new()) };
+        let harness = Packed::new(&options.interpreter).map_err(SandboxError::start)?;
+        let proved = Mutex::new(Vec::new());
+        let starter = Starter { options, tier, groups, owners, harness, proved };
         let source = Source { starter: Arc::new(starter), nursery: Nursery::default() };
         Ok(Self { source: Arc::new(source) })
     }
@@ -159,7 +163,7 @@ impl Starter {
             repo: self.options.repo.clone(),
             python: executable.strip_prefix(&self.options.repo).unwrap_or(executable).to_owned(),
             needs: interpreter.needs.clone(),
-            harness: harness::files(interpreter),
+            harness: self.harness.files.clone(),
             level: spec.security_level,
             safe_mode: spec.safe_mode,
             seed: spec.seed,
@@ -174,7 +178,11 @@ impl Starter {
             interpose: spec.interpose,
         };
         let Options { init, cancel, .. } = &self.options;
-        Sandbox::start(init, &config, self.owners.as_ref(), group, workspace, cancel)
+        let handed = std::iter::once(self.harness.descriptor())
+            .chain(config.group.iter().flatten().map(|handed| handed.fd))
+            .chain(self.owners.as_ref().map(Owners::descriptors).into_iter().flatten());
+        let handed: Vec<_> = handed.collect();
+        Sandbox::start(init, &config, &handed, group, workspace, cancel)
     }
 }
 

@@ -4,7 +4,7 @@
 
 use std::io;
 use std::net::Shutdown;
-use std::os::fd::OwnedFd;
+use std::os::fd::{OwnedFd, RawFd};
 use std::os::unix::net::UnixStream;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -12,7 +12,6 @@ use std::time::{Duration, Instant};
 use menace_model::{Call, Conditions, How, Limits, ModuleRef};
 
 use super::cancel::{Cancel, Registered};
-use super::owners::Owners;
 use super::request;
 use super::workspace::Workspace;
 use crate::SandboxError;
@@ -49,7 +48,7 @@ impl Sandbox {
     pub(crate) fn start(
         init: &std::path::Path,
         config: &InitConfig,
-        owners: Option<&Owners>,
+        handed: &[RawFd],
         group: Option<Group>,
         workspace: Option<Workspace>,
         cancel: &Cancel,
@@ -76,10 +75,7 @@ impl Sandbox {
             _group: group,
             workspace,
         };
-        let group = config.group.iter().flatten().map(|handed| handed.fd);
-        let descriptors: Vec<_> =
-            group.chain(owners.map(Owners::descriptors).into_iter().flatten()).collect();
-        let sent = channel::send_with(&sandbox.stream, config, &descriptors);
+        let sent = channel::send_with(&sandbox.stream, config, handed);
         match sandbox.hear() {
             Ok(FromInit::Ready(ready)) => sandbox.ready = ready,
             Ok(FromInit::Failed(why)) => return Err(SandboxError::Refused(why)),

@@ -1,5 +1,7 @@
 //! Puts a sandbox together and hands it to [`Sandbox::serve`].
 
+use std::collections::BTreeSet;
+use std::fs::File;
 use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
@@ -19,9 +21,9 @@ use crate::cgroup::{Controller, GroupFiles};
 use crate::confine::{Home, Interpose, Level, Places, Policy, Reach};
 use crate::fault::Faults;
 use crate::network::Link;
-use crate::sys;
 use crate::wire::harness::Setup;
 use crate::wire::messages::{InitConfig, Ready};
+use crate::{harness, sys};
 
 /// Room for what a call's limit does not count: the init, its parent, its thread for a bad network,
 /// the zygote, and the call's first process.
@@ -32,12 +34,13 @@ pub(crate) fn serve_namespaced(
     host: &UnixStream,
     config: &InitConfig,
     trees: &root::Trees,
+    packed: &File,
     group: Option<GroupFiles>,
 ) -> Result<(), InitError> {
     sys::loopback_up().during(|| "cannot bring the loopback interface up".to_owned())?;
     nix::unistd::sethostname("sandbox").during(|| "cannot set the host name".to_owned())?;
     let mut policy = policy(config)?;
-    let root = root::enter(config, trees, policy.network())?;
+    let root = root::enter(config, trees, packed, policy.network())?;
     policy.host_lets_in = root.lets_in;
     let proc_path = PathBuf::from(format!("/proc/self/fd/{}", root.proc.as_raw_fd()));
     let mut remarks = trees.remarks.clone();
@@ -79,6 +82,7 @@ pub(crate) fn serve_copied(
     host: &UnixStream,
     config: &InitConfig,
     layer: Copied,
+    packed: &File,
     group: Option<GroupFiles>,
 ) -> Result<(), InitError> {
     let workspace = config
@@ -87,10 +91,8 @@ pub(crate) fn serve_copied(
         .ok_or_else(|| InitError::Refused("no workspace was given".to_owned()))?;
     let harness = workspace.join("menace");
     std::fs::create_dir_all(&harness).during(|| "cannot create the harness".to_owned())?;
-    for (name, content) in &config.harness {
-        std::fs::write(harness.join(name), content)
-            .during(|| format!("cannot write the harness's `{name}`"))?;
-    }
+    harness::unpack(packed, &config.harness, &harness)
+        .during(|| "cannot write the harness".to_owned())?;
     let layer = Layer::Copied(layer);
     let system = paths::SYSTEM.iter().chain(&paths::ETC).map(PathBuf::from);
     // At the strictest level the repository can be read only.
@@ -205,6 +207,7 @@ impl Boot<'_> {
             attempts: Vec::new(),
             link: Link::new(policy.network(), self.proc.clone()),
             proc: self.proc,
+            kept_mapped: BTreeSet::new(),
             asked_for_fork: false,
             faults: Faults::new(own_places),
             interpose: config.interpose,

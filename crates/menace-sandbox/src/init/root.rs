@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
 
 use super::{During, InitError, paths};
-use crate::sys;
 use crate::wire::messages::InitConfig;
+use crate::{harness, sys};
 
 /// User namespaces whose owners files are shown with.
 #[derive(Debug)]
@@ -103,6 +103,7 @@ pub(crate) struct Root {
 pub(crate) fn enter(
     config: &InitConfig,
     trees: &Trees,
+    harness: &fs::File,
     with_sockets: bool,
 ) -> Result<Root, InitError> {
     // Any directory does as a place to build: what is below it is about to be out of sight.
@@ -157,10 +158,8 @@ pub(crate) fn enter(
     for (file, text) in ETC_FILES {
         fs::write(inside(Path::new(file)), text).during(|| format!("cannot write `{file}`"))?;
     }
-    for (name, content) in &config.harness {
-        let file = inside(Path::new(paths::HARNESS)).join(name);
-        fs::write(&file, content).during(|| format!("cannot write `{}`", file.display()))?;
-    }
+    harness::unpack(harness, &config.harness, &inside(Path::new(paths::HARNESS)))
+        .during(|| "cannot write the harness".to_owned())?;
     let proc = own_proc(&inside(Path::new("/proc")))?;
     // Read-only: through `/proc/<pid>/mem` a call could change the interpreter, and so other calls.
     let flags = base | MsFlags::MS_NOEXEC | MsFlags::MS_RDONLY;

@@ -32,6 +32,7 @@ pub(crate) fn start(host: &UnixStream) -> Result<(), InitError> {
     let mut next = || -> io::Result<OwnedFd> {
         received.next().ok_or_else(|| io::ErrorKind::UnexpectedEof.into())
     };
+    let packed = fs::File::from(next().during(|| "cannot take over the harness".to_owned())?);
     let rebuild = |handed: &Vec<Handed>| GroupFiles::rebuilt(handed, |_| next());
     let group = config.group.as_ref().map(rebuild).transpose();
     let group = group.during(|| "cannot take over the control group".to_owned())?;
@@ -55,17 +56,17 @@ pub(crate) fn start(host: &UnixStream) -> Result<(), InitError> {
             // Another user starts without that tie.
             die()?;
         }
-        return boot::serve_copied(host, &config, layer, group);
+        return boot::serve_copied(host, &config, layer, &packed, group);
     }
     let trees = enter_namespaces(&config, owners.as_ref())?;
     match sys::fork().during(|| "cannot fork".to_owned())? {
         ForkResult::Child => {
             sys::die_with_parent().during(|| "cannot tie PID 1 to its parent".to_owned())?;
-            boot::serve_namespaced(host, &config, &trees, group)
+            boot::serve_namespaced(host, &config, &trees, &packed, group)
         }
         ForkResult::Parent { child } => {
             // Only PID 1 may hold the connection: its end tells the host that all is over.
-            drop((trees, group));
+            drop((trees, packed, group));
             sys::close_from(0).during(|| "cannot close descriptors".to_owned())?;
             loop {
                 match waitpid(child, None) {

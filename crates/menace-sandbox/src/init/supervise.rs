@@ -3,6 +3,7 @@
 //! Invariant: when a report is sent, no process of the call is alive, or the report says that the
 //! sandbox is spent, and the init ends, which kills the rest.
 
+use std::collections::BTreeSet;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
@@ -63,6 +64,8 @@ pub(crate) struct Sandbox<'a> {
     pub attempts: Vec<Violation>,
     /// A `/proc` that can be written to.
     pub proc: PathBuf,
+    /// Mappings of the interpreter that need no more care.
+    pub kept_mapped: BTreeSet<u64>,
     /// A fork for the next call was asked for.
     pub asked_for_fork: bool,
     pub faults: Faults,
@@ -114,8 +117,10 @@ impl Sandbox<'_> {
         self.zygote.join_group()?;
         self.refuse_early_processes()?;
         self.keeper.weigh_zygote();
-        mapped::keep_mapped(&self.proc, self.zygote.pid);
-        self.tell(&FromInit::Ready(ready))
+        self.tell(&FromInit::Ready(ready))?;
+        // While the host thinks of what to ask.
+        mapped::keep_mapped(&self.proc, self.zygote.pid, &mut self.kept_mapped);
+        Ok(())
     }
 
     /// What was forked before the interpreter joined its group is not held by it.
@@ -233,7 +238,7 @@ impl Sandbox<'_> {
                 let (mailbox, copy) = (self.mailbox.inode(), self.layer.writable());
                 report.keeps.extend(mapped::shared(&self.proc, self.zygote.pid, mailbox, &copy));
             }
-            mapped::keep_mapped(&self.proc, self.zygote.pid);
+            mapped::keep_mapped(&self.proc, self.zygote.pid, &mut self.kept_mapped);
             self.keeper.weigh_zygote();
         } else if report.spent.is_none() {
             report.spent = Some("the import failed".to_owned());
@@ -246,6 +251,10 @@ impl Sandbox<'_> {
             && let Some(why) = self.with_guest_stopped(|layer| layer.keep_import(in_company))?
         {
             report.spent = Some(format!("what the import wrote cannot be kept: {why}"));
+        }
+        if report.spent.is_none() && !in_company && self.census == Census::Namespace {
+            // It takes the interpreter as long as it takes the host to ask for the first call.
+            self.ask_for_fork(false);
         }
         Ok(report)
     }
