@@ -3,7 +3,8 @@
 The siblings are ordinary modules to each other (`import wire` works between them), but they are
 not in `sys.modules`, their directory is not on `sys.path`, and they share a private copy of the
 builtins, so that a guest can neither find them by name nor change what `len` means to them.
-A sibling is taken from `<name>.pyc` when that file fits this interpreter, else from `<name>.py`.
+A sibling is taken from `<name>.pyc` when that fits this interpreter, else from `<name>.py`. All `.pyc`
+may be in one file, `bundle`: a marshalled dictionary of their contents.
 """
 
 
@@ -26,6 +27,7 @@ def load_siblings(directory):
     )
     genuine_import = builtins.__import__
     files = set(listdir(directory))
+    bundle = {}
     loaded = {}
 
     def contents(name):
@@ -45,7 +47,7 @@ def load_siblings(directory):
 
     def code_of(name):
         if name + ".pyc" in files:
-            compiled = contents(name + ".pyc")
+            compiled = bundle.get(name + ".pyc") or contents(name + ".pyc")
             if compiled[:4] == magic:
                 return loads(memoryview(compiled)[16:])
         path = name + ".py"
@@ -68,6 +70,9 @@ def load_siblings(directory):
             raise
         return module
 
+    if "bundle" in files:
+        bundle = loads(contents("bundle"))
+        files.update(bundle)
     private = dict(vars(builtins))
     private["__import__"] = sibling_or_module
     return sibling_or_module

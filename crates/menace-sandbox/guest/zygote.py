@@ -33,6 +33,8 @@ from wire import Wire
 SIGKILL = 9
 BROKEN = 74
 OUTSIDE = "/"
+# How often a call is gone through after the import, which may have changed what was warm.
+AGAIN = 2
 # Freed when the guest has used up its memory, so that the report can still be written.
 # Of `bytes`, which the kernel gives no memory until somebody writes into them.
 RESERVE = 8 << 20
@@ -117,7 +119,10 @@ class Zygote:
         self.caps = complete(message["caps"], self.mailbox)
         self.devices, _ = again((0,))
         chdir(OUTSIDE)
+        self.state.cwd = OUTSIDE
         self.wire.send({"op": "ready", "version": list(sys.version_info[:3])})
+        # While the init has other things to do.
+        warm_up(self)
 
     def lead(self, message):
         """Says where modules are imported from; before anything of the guest's is loaded."""
@@ -153,7 +158,7 @@ class Zygote:
         self.audit.forget()
         if self.reserve is None:
             self.reserve = bytes(RESERVE)
-        warm_up(self)
+        warm_up(self, AGAIN)
         _freeze()
         return keeps
 

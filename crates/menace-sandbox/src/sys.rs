@@ -33,6 +33,42 @@ fn threads() -> usize {
     std::fs::read_dir("/proc/self/task").map_or(1, Iterator::count)
 }
 
+/// A process that does nothing but keep a user namespace of its own; it goes with its owner here.
+#[derive(Debug)]
+pub(crate) struct Holder(i32);
+
+/// Forks it. Other threads may be at work meanwhile.
+pub(crate) fn hold_user_namespace() -> io::Result<Holder> {
+    let flags = libc::CLONE_NEWUSER | libc::SIGCHLD;
+    // SAFETY: without a stack of its own this is a fork. The child calls nothing but what may be
+    // called while other threads of its parent hold locks, touches no memory, and never returns.
+    match unsafe { libc::syscall(libc::SYS_clone, flags, 0, 0, 0, 0) } {
+        0 => unsafe {
+            libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+            loop {
+                libc::pause();
+            }
+        },
+        pid => check(pid).map(|pid| Holder(pid as i32)),
+    }
+}
+
+impl Holder {
+    pub(crate) fn pid(&self) -> i32 {
+        self.0
+    }
+}
+
+impl Drop for Holder {
+    fn drop(&mut self) {
+        // SAFETY: takes ints; the child is ours and was not waited for.
+        unsafe {
+            libc::kill(self.0, libc::SIGKILL);
+            libc::waitpid(self.0, std::ptr::null_mut(), 0);
+        }
+    }
+}
+
 /// Takes over an inherited descriptor, by number.
 pub(crate) fn adopt(fd: RawFd) -> OwnedFd {
     // SAFETY: the number was handed to this process for it to own, and it is adopted once.
@@ -211,6 +247,19 @@ fn set_mount_attributes(
 pub(crate) fn make_read_only(tree: BorrowedFd<'_>, devices: bool) -> io::Result<()> {
     let set = MOUNT_ATTR_NOSUID | if devices { 0 } else { MOUNT_ATTR_NODEV | MOUNT_ATTR_RDONLY };
     let attributes = MountAttributes { set, clear: 0, propagation: 0, user_namespace: 0 };
+    let flags = libc::AT_EMPTY_PATH | libc::AT_RECURSIVE;
+    set_mount_attributes(tree.as_raw_fd(), c"", flags, &attributes)
+}
+
+/// The same, with owners that the user namespace has nobody for: whatever may be written to by those
+/// who are no owner cannot be, either, sockets included. Not every file system can do this.
+pub(crate) fn show_to_strangers(tree: BorrowedFd<'_>, namespace: BorrowedFd<'_>) -> io::Result<()> {
+    let attributes = MountAttributes {
+        set: MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_RDONLY | MOUNT_ATTR_IDMAP,
+        clear: 0,
+        propagation: 0,
+        user_namespace: u64::from(namespace.as_raw_fd().cast_unsigned()),
+    };
     let flags = libc::AT_EMPTY_PATH | libc::AT_RECURSIVE;
     set_mount_attributes(tree.as_raw_fd(), c"", flags, &attributes)
 }

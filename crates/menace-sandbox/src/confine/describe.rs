@@ -153,7 +153,7 @@ fn text(pid: u32, pointer: u64) -> String {
 }
 
 /// As much as can be read, page by page, because a string may end where the next page is missing.
-fn memory(pid: u32, pointer: u64, length: usize) -> Vec<u8> {
+pub(super) fn memory(pid: u32, pointer: u64, length: usize) -> Vec<u8> {
     let mut bytes = vec![0; length];
     let mut read = 0;
     while read < length {

@@ -14,6 +14,7 @@ mod notify;
 mod policy;
 mod privileges;
 mod program;
+mod reach;
 mod rules;
 mod seccomp;
 pub(crate) mod sys;
@@ -30,6 +31,7 @@ pub(crate) use landlock::{LandlockError, Landlocked, Places, abi as landlock_abi
 pub(crate) use notify::{Answer, Listener, Notice};
 pub(crate) use policy::{Level, Policy};
 pub(crate) use privileges::PrivilegeError;
+pub(crate) use reach::{Home, Reach};
 pub(crate) use seccomp::SeccompError;
 pub(crate) use warden::Warden;
 #[cfg(test)]

@@ -14,6 +14,7 @@ use super::warden::{Attempt, Warden};
 
 /// One system call that the filters have not decided.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(test, derive(Default))]
 pub(crate) struct Notice {
     id: u64,
     /// The asking *thread*, as numbered in the listener's pid namespace.

@@ -74,14 +74,22 @@ pub(crate) struct Policy {
     /// Whether user, mount, pid, net and ipc namespaces surround the process. Without them more has
     /// to be forbidden, because everything that the guest can name is the host's.
     pub namespaces: bool,
+    /// Whether socket files of the host can be seen that would let the guest in.
+    pub host_lets_in: bool,
+    /// Whether Menace wants to know which files the guest goes for.
+    pub watches_files: bool,
     pub interpose: Interpose,
 }
 
 impl Policy {
-    /// Whether sockets may be made, beside pairs. They reach no further than the private network, and
-    /// Unix sockets to what can be seen of the host's files.
+    /// Whether sockets may be made, beside pairs. They reach no further than the private network.
     pub(crate) fn network(self) -> bool {
         self.namespaces && !self.safe_mode && self.level < Level::NO_NETWORK_NO_PROGRAMS
+    }
+
+    /// Whether Unix sockets may be made, beside pairs that stay pairs.
+    pub(crate) fn unix_sockets(self) -> bool {
+        self.network() && !self.host_lets_in
     }
 
     /// Whether the guest may start programs.

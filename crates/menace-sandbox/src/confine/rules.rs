@@ -124,6 +124,12 @@ pub(super) fn descriptor_of_ours() -> Result<Rules> {
     Ok(vec![rule(&[(0, Le, 2)])?, rule(&[(0, Ge, OURS)])?])
 }
 
+/// With `O_DIRECTORY` among the flags.
+pub(super) fn opening_a_directory(flags: u8) -> Result<Rules> {
+    let directory = number(libc::O_DIRECTORY);
+    Ok(vec![rule(&[(flags, MaskedEq(directory), directory)])?])
+}
+
 /// Mapping a file takes no memory of its own.
 pub(super) fn mapping_of_file() -> Result<Rules> {
     let anonymous = libc::MAP_ANONYMOUS as u64;
@@ -150,15 +156,17 @@ pub(super) fn clone(policy: Policy) -> Result<Rules> {
     }])
 }
 
-/// Without a network there are none at all: a socket file of the host that is in sight (below `/usr`,
-/// beside the interpreter) could be connected to by its path.
+/// Without a network there are none at all. Unix sockets can be connected by path to whatever is in
+/// sight, which must be nothing of the host's.
 pub(super) fn socket(policy: Policy) -> Result<Rules> {
     let mut rules = Rules::new();
     if !policy.network() {
         return Ok(rules);
     }
-    for kind in [libc::SOCK_STREAM, libc::SOCK_DGRAM, libc::SOCK_SEQPACKET] {
-        rules.push(rule(&[family(libc::AF_UNIX), type_is(kind)])?);
+    if policy.unix_sockets() {
+        for kind in [libc::SOCK_STREAM, libc::SOCK_DGRAM, libc::SOCK_SEQPACKET] {
+            rules.push(rule(&[family(libc::AF_UNIX), type_is(kind)])?);
+        }
     }
     // The C library asks the routing table before it resolves a name.
     rules.push(rule(&[family(libc::AF_NETLINK), (2, Eq, libc::NETLINK_ROUTE as u64)])?);
@@ -180,13 +188,13 @@ pub(super) fn socket(policy: Policy) -> Result<Rules> {
 }
 
 /// Pairs talk to each other only, except that a datagram socket can be pointed at any other address:
-/// without a network there are none of those.
+/// where there are no others there are none of those.
 pub(super) fn socketpair(policy: Policy) -> Result<Rules> {
     let mut rules = vec![
         rule(&[family(libc::AF_UNIX), type_is(libc::SOCK_STREAM)])?,
         rule(&[family(libc::AF_UNIX), type_is(libc::SOCK_SEQPACKET)])?,
     ];
-    if policy.network() {
+    if policy.unix_sockets() {
         rules.push(rule(&[family(libc::AF_UNIX), type_is(libc::SOCK_DGRAM)])?);
     }
     Ok(rules)

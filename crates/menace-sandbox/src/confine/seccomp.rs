@@ -16,7 +16,7 @@ use super::landlock::Landlocked;
 use super::policy::Policy;
 use super::program::{self, Decision};
 use super::rules::{self, Keepers, Rules};
-use super::{sys, syscalls};
+use super::{reach, sys, syscalls};
 
 /// `truncate` by path is restricted from this Landlock interface on.
 const ABI_WITH_TRUNCATE: u32 = 3;
@@ -56,7 +56,9 @@ fn decide(
     decisions.extend(always.into_iter().flatten().map(|call| (call.number, Decision::Allow)));
     let sometimes = sometimes(policy, landlocked, keepers)?;
     decisions.extend(sometimes.into_iter().map(|(number, rules)| (number, Decision::When(rules))));
-    for (number, rules) in policy.interpose.calls()? {
+    let watched = if policy.watches_files { reach::calls()? } else { Vec::new() };
+    // Of a call that is wanted by both, the one that lets it fail has to hear of more.
+    for (number, rules) in policy.interpose.calls()?.into_iter().chain(watched) {
         if decisions.get(&number) == Some(&Decision::Allow) {
             decisions.insert(number, Decision::When(rules));
         }
@@ -70,10 +72,22 @@ pub(super) fn interposed(policy: Policy, landlocked: &Landlocked) -> Vec<i64> {
     if policy.interpose.nothing() {
         return Vec::new();
     }
-    let asked = policy.interpose.calls().unwrap_or_default();
+    allowed(policy.interpose.calls().unwrap_or_default(), policy, landlocked)
+}
+
+/// Calls that are asked about only to know which files they are for.
+pub(super) fn watched(policy: Policy, landlocked: &Landlocked) -> Vec<i64> {
+    if !policy.watches_files {
+        return Vec::new();
+    }
+    allowed(reach::calls().unwrap_or_default(), policy, landlocked)
+}
+
+/// Those of the calls that the policy would allow unasked.
+fn allowed(calls: Vec<(i64, Rules)>, policy: Policy, landlocked: &Landlocked) -> Vec<i64> {
     let always = always(policy, landlocked);
     let allowed = |number: i64| always.iter().any(|calls| calls.iter().any(|c| c.number == number));
-    asked.into_iter().map(|(number, _)| number).filter(|number| allowed(*number)).collect()
+    calls.into_iter().map(|(number, _)| number).filter(|number| allowed(*number)).collect()
 }
 
 /// Calls that are allowed whatever their arguments.
@@ -149,6 +163,8 @@ mod tests {
                 level,
                 safe_mode,
                 namespaces,
+                host_lets_in: false,
+                watches_files: false,
                 interpose: Interpose::default(),
             },
         )

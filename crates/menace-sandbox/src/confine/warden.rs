@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 use super::notify::{Answer, Notice};
 use super::policy::Policy;
 use super::program::{NATIVE, X32};
+use super::reach::{Reach, Reached};
 use super::rules::{self, CLONE_FORBIDDEN, Keepers};
 use super::syscalls::{self, Kind};
 use super::{describe, landlock::Landlocked, seccomp};
@@ -36,6 +37,9 @@ pub(crate) struct Warden {
     may: Permissions,
     /// Asked about only so that they can be made to fail.
     interposed: Vec<i64>,
+    /// Asked about only to see where the guest goes.
+    watched: Vec<i64>,
+    reach: Reach,
     /// Changes of files that the guest believes to have made.
     pretended: BTreeSet<&'static str>,
 }
@@ -50,12 +54,19 @@ struct Permissions {
 
 impl Warden {
     /// `interpreter` is the confined process, which may become its program once.
-    pub(crate) fn new(policy: Policy, landlocked: &Landlocked, interpreter: u32) -> Self {
+    pub(crate) fn new(
+        policy: Policy,
+        landlocked: &Landlocked,
+        interpreter: u32,
+        reach: Reach,
+    ) -> Self {
         Self {
             keepers: Keepers { menace: std::process::id(), interpreter },
             signals_stay_inside: policy.namespaces || landlocked.scoped,
             may: Permissions { start: true, fork: false, sweep: false },
             interposed: seccomp::interposed(policy, landlocked),
+            watched: seccomp::watched(policy, landlocked),
+            reach,
             pretended: BTreeSet::new(),
         }
     }
@@ -75,13 +86,22 @@ impl Warden {
         std::mem::take(&mut self.pretended).into_iter().map(str::to_owned).collect()
     }
 
+    /// The files outside that were reached for since this was last asked.
+    pub(crate) fn take_reached(&mut self) -> Vec<Reached> {
+        self.reach.take()
+    }
+
     /// The answer, and what to record.
     pub(crate) fn judge(&mut self, notice: &Notice) -> (Answer, Option<Attempt>) {
         if notice.architecture != NATIVE || notice.number >= i64::from(X32) {
             let detail = format!("system call {:#x} of another architecture", notice.number);
             return refused(Errno::ENOSYS, Kind::Foreign, detail);
         }
-        if self.interposed.contains(&notice.number) {
+        let is_watched = self.watched.contains(&notice.number);
+        if is_watched {
+            self.reach.look(notice);
+        }
+        if is_watched || self.interposed.contains(&notice.number) {
             return (Answer::Allow, None);
         }
         let Some((name, kind)) = syscalls::look_up(notice.number) else {

@@ -9,15 +9,17 @@ use super::canary::{self, Canary};
 use super::leftovers;
 use super::nursery::Nursery;
 use super::options::{Options, WarmSpec};
+use super::owners::Owners;
 use super::sandbox::Sandbox;
 use super::session::Session;
 use super::workspace::Workspace;
 use crate::cgroup::{self, Available, Group, Purged};
 use crate::confine::Interpose;
 use crate::error::explain;
+use crate::harness::Packed;
 use crate::machine::Machine;
 use crate::wire::messages::{Identity, InitConfig};
-use crate::{SandboxError, Tier, harness};
+use crate::{SandboxError, Tier};
 
 /// Who the guest is outside of the sandbox when Menace is root: nobody that owns anything.
 const GUEST: Identity = Identity { uid: 1_299_475_790, gid: 1_299_475_790 };
@@ -41,6 +43,9 @@ pub(crate) struct Starter {
     options: Options,
     tier: Tier,
     groups: Available,
+    /// When Menace is root and there are mounts.
+    owners: Option<Owners>,
+    harness: Packed,
     /// Policies whose sandbox has proved itself.
     proved: Mutex<Vec<(u8, bool, Interpose)>>,
 }
@@ -62,7 +67,14 @@ impl LocalBackend {
             purge(&options.workspaces);
         }
         let groups = cgroup::available();
-        let starter = Starter { options, tier, groups, proved: Mutex::new(Vec::new()) };
+        let has_owners = machine.root && tier.has_namespaces();
+        let owners = has_owners
+            .then(|| Owners::new(&options.repo, GUEST))
+            .transpose()
+            .map_err(SandboxError::start)?;
+        let harness = Packed::new(&options.interpreter).map_err(SandboxError::start)?;
+        let proved = Mutex::new(Vec::new());
+        let starter = Starter { options, tier, groups, owners, harness, proved };
         let source = Source { starter: Arc::new(starter), nursery: Nursery::default() };
         Ok(Self { source: Arc::new(source) })
     }
@@ -151,7 +163,7 @@ impl Starter {
             repo: self.options.repo.clone(),
             python: executable.strip_prefix(&self.options.repo).unwrap_or(executable).to_owned(),
             needs: interpreter.needs.clone(),
-            harness: harness::files(interpreter),
+            harness: self.harness.files.clone(),
             level: spec.security_level,
             safe_mode: spec.safe_mode,
             seed: spec.seed,
@@ -165,7 +177,12 @@ impl Starter {
             processes: spec.limits.processes,
             interpose: spec.interpose,
         };
-        Sandbox::start(&self.options.init, &config, group, workspace, &self.options.cancel)
+        let Options { init, cancel, .. } = &self.options;
+        let handed = std::iter::once(self.harness.descriptor())
+            .chain(config.group.iter().flatten().map(|handed| handed.fd))
+            .chain(self.owners.as_ref().map(Owners::descriptors).into_iter().flatten());
+        let handed: Vec<_> = handed.collect();
+        Sandbox::start(init, &config, &handed, group, workspace, cancel)
     }
 }
 

@@ -7,6 +7,7 @@ mod leftovers;
 mod local;
 mod nursery;
 mod options;
+mod owners;
 mod planted;
 mod pool;
 mod report;

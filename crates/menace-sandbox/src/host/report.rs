@@ -2,7 +2,7 @@
 //!
 //! The mailbox is the guest's: it is read field by field, anything that does not fit is left out.
 
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;
 use std::sync::OnceLock;
 
@@ -377,9 +377,40 @@ fn violations(report: &Report, said: &Item, context: &Context<'_>) -> Vec<Violat
                 .push(Violation { what: "file".to_owned(), detail: format!("{what} {detail}") });
         }
     }
+    for (what, path) in &report.reached {
+        if is_outside(what, path) && !is_ordinary(what, Path::new(path)) {
+            violations
+                .push(Violation { what: "file".to_owned(), detail: format!("{what} {path}") });
+        }
+    }
     violations.sort();
     violations.dedup();
     violations
+}
+
+/// Where the system keeps what programs go by.
+const OF_THE_SYSTEM: [&str; 5] = ["/etc", "/sys", "/dev", "/run", "/var"];
+
+/// What nobody reads of the first process who only wants to know which there are.
+const SECRET: [&str; 9] =
+    ["environ", "mem", "maps", "smaps", "map_files", "root", "cwd", "fd", "task"];
+
+/// What the C library and other programs do on their own account, whatever they are used for: read what
+/// everybody may know of the machine, walk through directories, open the terminal, keep what they compiled.
+fn is_ordinary(what: &str, path: &Path) -> bool {
+    if path.parent().is_some_and(|parent| parent.ends_with("__pycache__")) {
+        return true;
+    }
+    if let Ok(rest) = path.strip_prefix("/proc/1") {
+        return !SECRET.iter().any(|secret| rest.starts_with(secret));
+    }
+    let Ok(found) = path.metadata() else { return false };
+    let of_the_system = || OF_THE_SYSTEM.iter().any(|place| path.starts_with(place));
+    match what {
+        "read" => found.is_dir() || found.mode() & 0o004 != 0 && of_the_system(),
+        "write" => found.mode() & 0o002 != 0 && found.file_type().is_char_device(),
+        _ => false,
+    }
 }
 
 /// What anybody may know about the first process, and many programs ask.

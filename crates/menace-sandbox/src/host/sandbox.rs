@@ -4,7 +4,7 @@
 
 use std::io;
 use std::net::Shutdown;
-use std::os::fd::OwnedFd;
+use std::os::fd::{OwnedFd, RawFd};
 use std::os::unix::net::UnixStream;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -48,6 +48,7 @@ impl Sandbox {
     pub(crate) fn start(
         init: &std::path::Path,
         config: &InitConfig,
+        handed: &[RawFd],
         group: Option<Group>,
         workspace: Option<Workspace>,
         cancel: &Cancel,
@@ -74,8 +75,7 @@ impl Sandbox {
             _group: group,
             workspace,
         };
-        let descriptors: Vec<_> = config.group.iter().flatten().map(|handed| handed.fd).collect();
-        let sent = channel::send_with(&sandbox.stream, config, &descriptors);
+        let sent = channel::send_with(&sandbox.stream, config, handed);
         match sandbox.hear() {
             Ok(FromInit::Ready(ready)) => sandbox.ready = ready,
             Ok(FromInit::Failed(why)) => return Err(SandboxError::Refused(why)),

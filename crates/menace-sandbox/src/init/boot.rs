@@ -1,5 +1,7 @@
 //! Puts a sandbox together and hands it to [`Sandbox::serve`].
 
+use std::collections::BTreeSet;
+use std::fs::File;
 use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
@@ -16,12 +18,12 @@ use super::zygote::{Confinement, Program, Zygote};
 use super::{During, InitError, paths, probe, root};
 use crate::Tier;
 use crate::cgroup::{Controller, GroupFiles};
-use crate::confine::{Interpose, Level, Places, Policy};
+use crate::confine::{Home, Interpose, Level, Places, Policy, Reach};
 use crate::fault::Faults;
 use crate::network::Link;
-use crate::sys;
 use crate::wire::harness::Setup;
 use crate::wire::messages::{InitConfig, Ready};
+use crate::{harness, sys};
 
 /// Room for what a call's limit does not count: the init, its parent, its thread for a bad network,
 /// the zygote, and the call's first process.
@@ -32,12 +34,15 @@ pub(crate) fn serve_namespaced(
     host: &UnixStream,
     config: &InitConfig,
     trees: &root::Trees,
+    packed: &File,
     group: Option<GroupFiles>,
 ) -> Result<(), InitError> {
     sys::loopback_up().during(|| "cannot bring the loopback interface up".to_owned())?;
     nix::unistd::sethostname("sandbox").during(|| "cannot set the host name".to_owned())?;
-    let proc = root::enter(config, trees)?;
-    let proc_path = PathBuf::from(format!("/proc/self/fd/{}", proc.as_raw_fd()));
+    let mut policy = policy(config)?;
+    let root = root::enter(config, trees, packed, policy.network())?;
+    policy.host_lets_in = root.lets_in;
+    let proc_path = PathBuf::from(format!("/proc/self/fd/{}", root.proc.as_raw_fd()));
     let mut remarks = trees.remarks.clone();
     if let Err(error) = forget_connections(&proc_path) {
         remarks.push(format!("a port that a call used stays taken for a minute: {error}"));
@@ -53,8 +58,16 @@ pub(crate) fn serve_namespaced(
         write: layer.write_places(),
         devices: paths::DEVICES.iter().map(PathBuf::from).collect(),
     };
-    let boot =
-        Boot { host, config, group, layer, places, census: Census::Namespace, proc: proc_path };
+    let boot = Boot {
+        host,
+        config,
+        policy,
+        group,
+        layer,
+        places,
+        census: Census::Namespace,
+        proc: proc_path,
+    };
     boot.serve(Path::new(paths::HARNESS), remarks)
 }
 
@@ -69,6 +82,7 @@ pub(crate) fn serve_copied(
     host: &UnixStream,
     config: &InitConfig,
     layer: Copied,
+    packed: &File,
     group: Option<GroupFiles>,
 ) -> Result<(), InitError> {
     let workspace = config
@@ -77,10 +91,8 @@ pub(crate) fn serve_copied(
         .ok_or_else(|| InitError::Refused("no workspace was given".to_owned()))?;
     let harness = workspace.join("menace");
     std::fs::create_dir_all(&harness).during(|| "cannot create the harness".to_owned())?;
-    for (name, content) in &config.harness {
-        std::fs::write(harness.join(name), content)
-            .during(|| format!("cannot write the harness's `{name}`"))?;
-    }
+    harness::unpack(packed, &config.harness, &harness)
+        .during(|| "cannot write the harness".to_owned())?;
     let layer = Layer::Copied(layer);
     let system = paths::SYSTEM.iter().chain(&paths::ETC).map(PathBuf::from);
     // At the strictest level the repository can be read only.
@@ -98,6 +110,7 @@ pub(crate) fn serve_copied(
     let boot = Boot {
         host,
         config,
+        policy: policy(config)?,
         group,
         layer,
         places,
@@ -107,9 +120,23 @@ pub(crate) fn serve_copied(
     boot.serve(&harness, Vec::new())
 }
 
+fn policy(config: &InitConfig) -> Result<Policy, InitError> {
+    let level =
+        Level::try_from(config.level).map_err(|error| InitError::Refused(error.to_string()))?;
+    Ok(Policy {
+        level,
+        safe_mode: config.safe_mode,
+        namespaces: config.tier.has_namespaces(),
+        host_lets_in: false,
+        watches_files: config.tier != Tier::Unsafe,
+        interpose: config.interpose,
+    })
+}
+
 struct Boot<'a> {
     host: &'a UnixStream,
     config: &'a InitConfig,
+    policy: Policy,
     group: Option<GroupFiles>,
     layer: Layer,
     places: Places,
@@ -120,14 +147,7 @@ struct Boot<'a> {
 
 impl Boot<'_> {
     fn serve(mut self, harness: &Path, remarks: Vec<String>) -> Result<(), InitError> {
-        let config = self.config;
-        let policy = Policy {
-            level: Level::try_from(config.level)
-                .map_err(|error| InitError::Refused(error.to_string()))?,
-            safe_mode: config.safe_mode,
-            namespaces: config.tier.has_namespaces(),
-            interpose: config.interpose,
-        };
+        let (config, policy) = (self.config, self.policy);
         self.layer.prepare()?;
         if self.census == Census::Descendants {
             // From here on there are others, who must be ended first. The host's thread that waits
@@ -142,7 +162,7 @@ impl Boot<'_> {
         {
             self.limit_group(Some(probe::PROCESSES))?;
             // It answers for itself, and is asked about nothing but what is forbidden.
-            let plain = Policy { interpose: Interpose::default(), ..policy };
+            let plain = Policy { interpose: Interpose::default(), watches_files: false, ..policy };
             probe::run(wanted, &self.confinement(plain, probe::PROCESSES + foreign))?;
             self.layer.discard()?;
             self.layer.prepare()?;
@@ -163,14 +183,14 @@ impl Boot<'_> {
         let processes = config.processes + OWN_PROCESSES + foreign;
         let confinement = self.confinement(policy, processes);
         let ceilings = confinement.ceilings();
-        let zygote = Zygote::start(&program, &confinement)?;
+        let (setup, home) = self.setup();
+        let zygote = Zygote::start(&program, &confinement, Reach::new(home))?;
         let missing = zygote.landlocked.unenforced.iter();
         let remarks = remarks
             .into_iter()
             .chain(missing.map(|what| format!("Landlock does not restrict here: {what}")))
             .collect();
         let ready = Ready { repo: self.layer.repo().to_string_lossy().into_owned(), remarks };
-        let setup = self.setup();
         let keeper = Keeper::new(self.group.take(), self.census, zygote.pid, ceilings);
         let own_places = ["/tmp", "/var/tmp", "/dev/shm"].iter().map(PathBuf::from);
         let own_places =
@@ -187,6 +207,7 @@ impl Boot<'_> {
             attempts: Vec::new(),
             link: Link::new(policy.network(), self.proc.clone()),
             proc: self.proc,
+            kept_mapped: BTreeSet::new(),
             asked_for_fork: false,
             faults: Faults::new(own_places),
             interpose: config.interpose,
@@ -228,7 +249,8 @@ impl Boot<'_> {
         processes::threads_of(nix::unistd::getuid().as_raw())
     }
 
-    fn setup(&self) -> Vec<u8> {
+    /// What the harness has to know, and where the guest is at home.
+    fn setup(&self) -> (Vec<u8>, Home) {
         let repo = self.layer.repo().to_string_lossy().into_owned();
         let room = self.layer.writable().to_string_lossy().into_owned();
         let text = |path: &PathBuf| path.to_string_lossy().into_owned();
@@ -245,14 +267,16 @@ impl Boot<'_> {
         }
         roots.extend(write_roots.iter().cloned());
         roots.push(text(&self.config.repo));
-        Setup {
+        let places = |texts: &[String]| texts.iter().map(PathBuf::from).collect();
+        let home = Home { read: places(&roots), write: places(&write_roots) };
+        let setup = Setup {
             repo: &repo,
             roots: &roots,
             write_roots: &write_roots,
             seed: self.config.seed,
             freeze_time: self.config.freeze_time,
-        }
-        .body()
+        };
+        (setup.body(), home)
     }
 
     /// As seen from inside; an absolute path stays what it is.

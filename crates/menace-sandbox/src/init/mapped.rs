@@ -12,15 +12,17 @@ use std::path::Path;
 
 /// Gives each mapping of code and constants a private page. What cannot be done is left as it is.
 ///
-/// `proc` is a `/proc` that can be written to.
-pub(crate) fn keep_mapped(proc: &Path, pid: i32) {
+/// `proc` is a `/proc` that can be written to, `done` is where there is one already.
+pub(crate) fn keep_mapped(proc: &Path, pid: i32, done: &mut BTreeSet<u64>) {
     let directory = proc.join(pid.to_string());
     let Ok(maps) = fs::read_to_string(directory.join("maps")) else { return };
     let Ok(memory) = OpenOptions::new().read(true).write(true).open(directory.join("mem")) else {
         return;
     };
     for start in maps.lines().filter_map(code_mapping) {
-        rewrite(&memory, start);
+        if done.insert(start) {
+            rewrite(&memory, start);
+        }
     }
 }
 

@@ -231,8 +231,9 @@ impl Overlay {
             seal(place)?;
         }
         if self.is_untouched(slot, &now) {
+            // Thrown away while the first call runs.
             self.used_up = Some(made);
-            return self.throw_away();
+            return Ok(());
         }
         // What was made ahead does not have what the import left.
         if let Some(made) = self.staged.take() {

@@ -44,7 +44,8 @@ pub(crate) static IMPORTED: Slot = slot!("/proc/self/fd/890/import");
 pub(crate) const HARNESS: &str = "/menace";
 /// Where what the guest must not reach is built; covered by an empty directory before it starts.
 pub(crate) const HIDDEN: &str = "/layers";
-pub(crate) const IN_HIDDEN: [&str; 8] = [
+pub(crate) const IN_HIDDEN: [&str; 9] = [
+    NOTHING,
     "repo",
     "a",
     "b",
@@ -54,6 +55,8 @@ pub(crate) const IN_HIDDEN: [&str; 8] = [
     "empty-box/shm",
     "empty-box/data",
 ];
+/// In [`HIDDEN`]: an overlay that cannot be written to wants two layers.
+pub(crate) const NOTHING: &str = "nothing";
 /// The number under which the init holds [`HIDDEN`] open: the only way to it.
 pub(crate) const HIDDEN_FD: i32 = 890;
 /// The repository as it is on the host, read-only.

@@ -158,6 +158,8 @@ mod tests {
                 level: Level::DEFAULT,
                 safe_mode: false,
                 namespaces: true,
+                host_lets_in: false,
+                watches_files: false,
                 interpose: crate::confine::Interpose::default(),
             },
             places: &Places::default(),

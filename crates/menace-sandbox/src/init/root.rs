@@ -1,37 +1,50 @@
 //! What can be seen from inside: a root of its own with only what Python needs.
 
 use std::fs;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::os::unix::fs::symlink;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::{FileTypeExt, symlink};
 use std::path::{Path, PathBuf};
 
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
 
 use super::{During, InitError, paths};
-use crate::sys;
 use crate::wire::messages::InitConfig;
+use crate::{harness, sys};
+
+/// User namespaces whose owners files are shown with.
+#[derive(Debug)]
+pub(crate) struct Owners {
+    pub(crate) repo: OwnedFd,
+    /// Nobody that there is.
+    pub(crate) others: OwnedFd,
+}
 
 /// Parts of the host's file system, detached from it.
 #[derive(Debug)]
 pub(crate) struct Trees {
     repo: OwnedFd,
-    /// Path, tree, and whether it is a directory.
-    others: Vec<(PathBuf, OwnedFd, bool)>,
+    others: Vec<Tree>,
     links: Vec<(PathBuf, PathBuf)>,
     /// What is not as it should be, for people.
     pub(crate) remarks: Vec<String>,
 }
 
+#[derive(Debug)]
+struct Tree {
+    path: PathBuf,
+    mounts: OwnedFd,
+    is_directory: bool,
+    /// Sockets in there could be connected to: whether a mount is read-only does not matter for that.
+    lets_in: bool,
+}
+
 impl Trees {
     /// Takes copies of the mounts, read-only, the repository with `owners` mapped.
-    pub(crate) fn take(
-        config: &InitConfig,
-        owners: Option<BorrowedFd<'_>>,
-    ) -> Result<Self, InitError> {
+    pub(crate) fn take(config: &InitConfig, owners: Option<&Owners>) -> Result<Self, InitError> {
         let mut remarks = Vec::new();
         let repo = take(&config.repo, false)?;
         if let Some(owners) = owners
-            && let Err(error) = sys::map_owners(repo.as_fd(), owners)
+            && let Err(error) = sys::map_owners(repo.as_fd(), owners.repo.as_fd())
         {
             remarks.push(format!(
                 "the file system of the repository cannot map owners ({error}): \
@@ -51,11 +64,21 @@ impl Trees {
                 }
                 continue;
             }
-            let is_device = path.starts_with("/dev");
-            let tree = take(&path, found.is_dir())?;
-            sys::make_read_only(tree.as_fd(), is_device)
-                .during(|| format!("cannot make `{}` read-only", path.display()))?;
-            others.push((path, tree, found.is_dir()));
+            if found.file_type().is_socket() {
+                continue;
+            }
+            let is_directory = found.is_dir();
+            let mounts = take(&path, is_directory)?;
+            let foreign = owners.is_some_and(|owners| {
+                is_directory
+                    && sys::show_to_strangers(mounts.as_fd(), owners.others.as_fd()).is_ok()
+            });
+            if !foreign {
+                sys::make_read_only(mounts.as_fd(), path.starts_with("/dev"))
+                    .during(|| format!("cannot make `{}` read-only", path.display()))?;
+            }
+            let lets_in = is_directory && !foreign;
+            others.push(Tree { path, mounts, is_directory, lets_in });
         }
         Ok(Self { repo, others, links, remarks })
     }
@@ -65,10 +88,24 @@ fn take(path: &Path, recursive: bool) -> Result<OwnedFd, InitError> {
     sys::clone_mounts(path, recursive).during(|| format!("cannot reach `{}`", path.display()))
 }
 
+/// What the rest of the init has to know of the new root.
+#[derive(Debug)]
+pub(crate) struct Root {
+    /// A `/proc` that only the holder of the descriptor can write to.
+    pub(crate) proc: OwnedFd,
+    /// Socket files of the host can be connected to, if the guest can make a socket.
+    pub(crate) lets_in: bool,
+}
+
 /// Builds the new root from the trees and moves into it. Nothing of the host is left.
 ///
-/// Returns a `/proc` that only the holder of the descriptor can write to.
-pub(crate) fn enter(config: &InitConfig, trees: &Trees) -> Result<OwnedFd, InitError> {
+/// `with_sockets`: the guest may make some.
+pub(crate) fn enter(
+    config: &InitConfig,
+    trees: &Trees,
+    harness: &fs::File,
+    with_sockets: bool,
+) -> Result<Root, InitError> {
     // Any directory does as a place to build: what is below it is about to be out of sight.
     let root = Path::new("/tmp");
     let base = MsFlags::MS_NOSUID | MsFlags::MS_NODEV;
@@ -91,8 +128,14 @@ pub(crate) fn enter(config: &InitConfig, trees: &Trees) -> Result<OwnedFd, InitE
         // A path that was made before, for something below it, wins.
         let _ = symlink(target, link);
     }
-    for (path, tree, is_directory) in &trees.others {
-        attach(tree, &inside(path), *is_directory)?;
+    let mut lets_in = false;
+    for (number, tree) in trees.others.iter().enumerate() {
+        let target = inside(&tree.path);
+        if with_sockets && tree.lets_in {
+            lets_in |= !attach_covered(tree, &target, &hidden.join(format!("below-{number}")))?;
+        } else {
+            attach(&tree.mounts, &target, tree.is_directory)?;
+        }
     }
     for (link, target) in [
         ("/tmp", format!("{}/{}", paths::BOX, paths::TMP)),
@@ -115,10 +158,8 @@ pub(crate) fn enter(config: &InitConfig, trees: &Trees) -> Result<OwnedFd, InitE
     for (file, text) in ETC_FILES {
         fs::write(inside(Path::new(file)), text).during(|| format!("cannot write `{file}`"))?;
     }
-    for (name, content) in &config.harness {
-        let file = inside(Path::new(paths::HARNESS)).join(name);
-        fs::write(&file, content).during(|| format!("cannot write `{}`", file.display()))?;
-    }
+    harness::unpack(harness, &config.harness, &inside(Path::new(paths::HARNESS)))
+        .during(|| "cannot write the harness".to_owned())?;
     let proc = own_proc(&inside(Path::new("/proc")))?;
     // Read-only: through `/proc/<pid>/mem` a call could change the interpreter, and so other calls.
     let flags = base | MsFlags::MS_NOEXEC | MsFlags::MS_RDONLY;
@@ -132,7 +173,7 @@ pub(crate) fn enter(config: &InitConfig, trees: &Trees) -> Result<OwnedFd, InitE
     let sealed = MsFlags::MS_REMOUNT | MsFlags::MS_BIND | MsFlags::MS_RDONLY | base;
     mount(None::<&str>, "/", None::<&str>, sealed, None::<&str>)
         .during(|| "cannot seal the new root".to_owned())?;
-    Ok(proc)
+    Ok(Root { proc, lets_in })
 }
 
 const ETC_FILES: [(&str, &str); 6] = [
@@ -162,6 +203,22 @@ fn attach(tree: &OwnedFd, target: &Path, is_directory: bool) -> Result<(), InitE
     }
     sys::attach_mounts(tree.as_fd(), target)
         .during(|| format!("cannot attach `{}`", target.display()))
+}
+
+/// Shows a tree through an overlay: the files are the same, but a socket in there is not the one that
+/// somebody listens at. If that cannot be had, as with mounts in the tree that nobody may take off, it is
+/// shown as it is, and the answer is false.
+fn attach_covered(tree: &Tree, target: &Path, below: &Path) -> Result<bool, InitError> {
+    create(target)?;
+    attach(&tree.mounts, below, true)?;
+    let empty = below.with_file_name(paths::NOTHING);
+    let options = format!("lowerdir={}:{},userxattr", below.display(), empty.display());
+    let flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_RDONLY;
+    if mount(Some("system"), target, Some("overlay"), flags, Some(options.as_str())).is_ok() {
+        return Ok(true);
+    }
+    let moved = sys::move_mount(below, target);
+    moved.during(|| format!("cannot attach `{}`", target.display())).map(|()| false)
 }
 
 /// Covers [`paths::HIDDEN`]; the init goes on using it through a descriptor.

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 
 use nix::mount::MsFlags;
@@ -13,8 +13,9 @@ use nix::unistd::{ForkResult, Gid, Uid};
 
 use super::copied::Copied;
 use super::processes::EndDescendants;
+use super::root::Owners;
 use super::{During, InitError, boot, paths, root};
-use crate::cgroup::GroupFiles;
+use crate::cgroup::{GroupFiles, Handed};
 use crate::sys;
 use crate::wire::channel;
 use crate::wire::messages::{Identity, InitConfig};
@@ -26,18 +27,18 @@ const OPEN_FILES: u64 = 1 << 16;
 pub(crate) fn start(host: &UnixStream) -> Result<(), InitError> {
     let (config, descriptors): (InitConfig, Vec<OwnedFd>) =
         channel::receive_with(host).during(|| "cannot read the configuration".to_owned())?;
-    let group = match &config.group {
-        Some(handed) => {
-            // The numbers are the host's; the order is the same.
-            let mut received = descriptors.into_iter();
-            let next = |_| received.next().ok_or_else(|| io::ErrorKind::UnexpectedEof.into());
-            Some(
-                GroupFiles::rebuilt(handed, next)
-                    .during(|| "cannot take over the control group".to_owned())?,
-            )
-        }
-        None => None,
+    // The numbers are the host's; the order is the same.
+    let mut received = descriptors.into_iter();
+    let mut next = || -> io::Result<OwnedFd> {
+        received.next().ok_or_else(|| io::ErrorKind::UnexpectedEof.into())
     };
+    let packed = fs::File::from(next().during(|| "cannot take over the harness".to_owned())?);
+    let rebuild = |handed: &Vec<Handed>| GroupFiles::rebuilt(handed, |_| next());
+    let group = config.group.as_ref().map(rebuild).transpose();
+    let group = group.during(|| "cannot take over the control group".to_owned())?;
+    let owners = config.brings_owners().then(|| Ok(Owners { repo: next()?, others: next()? }));
+    let owners: io::Result<Option<Owners>> = owners.transpose();
+    let owners = owners.during(|| "cannot take over the owners".to_owned())?;
     // A terminal's Ctrl-C is for the host, which then ends its sandboxes itself.
     nix::unistd::setsid().during(|| "cannot start a session".to_owned())?;
     getrlimit(Resource::RLIMIT_NOFILE)
@@ -55,17 +56,17 @@ pub(crate) fn start(host: &UnixStream) -> Result<(), InitError> {
             // Another user starts without that tie.
             die()?;
         }
-        return boot::serve_copied(host, &config, layer, group);
+        return boot::serve_copied(host, &config, layer, &packed, group);
     }
-    let trees = enter_namespaces(&config)?;
+    let trees = enter_namespaces(&config, owners.as_ref())?;
     match sys::fork().during(|| "cannot fork".to_owned())? {
         ForkResult::Child => {
             sys::die_with_parent().during(|| "cannot tie PID 1 to its parent".to_owned())?;
-            boot::serve_namespaced(host, &config, &trees, group)
+            boot::serve_namespaced(host, &config, &trees, &packed, group)
         }
         ForkResult::Parent { child } => {
             // Only PID 1 may hold the connection: its end tells the host that all is over.
-            drop((trees, group));
+            drop((trees, packed, group));
             sys::close_from(0).during(|| "cannot close descriptors".to_owned())?;
             loop {
                 match waitpid(child, None) {
@@ -117,15 +118,17 @@ fn all_namespaces() -> CloneFlags {
 
 /// Leaves the host's namespaces. Trees of mounts are taken along, since afterwards the paths may
 /// be out of reach.
-fn enter_namespaces(config: &InitConfig) -> Result<root::Trees, InitError> {
+fn enter_namespaces(
+    config: &InitConfig,
+    owners: Option<&Owners>,
+) -> Result<root::Trees, InitError> {
     let unshare =
         |flags| nix::sched::unshare(flags).during(|| "cannot create namespaces".to_owned());
     if let Some(identity) = config.drop_to {
         // Root can read every path and show it with another owner: both before it stops being root.
         unshare(CloneFlags::CLONE_NEWNS)?;
         keep_to_ourselves()?;
-        let owners = owner_map(config, identity)?;
-        let trees = root::Trees::take(config, Some(owners.as_fd()))?;
+        let trees = root::Trees::take(config, owners)?;
         become_identity(identity)?;
         unshare(all_namespaces())?;
         map_identity(identity)?;
@@ -164,37 +167,4 @@ fn map_identity(identity: Identity) -> Result<(), InitError> {
     write("setgroups", "deny".to_owned())?;
     write("uid_map", format!("{} {} 1", paths::UID, identity.uid))?;
     write("gid_map", format!("{} {} 1", paths::UID, identity.gid))
-}
-
-/// A user namespace that maps the owner of the repository to who the guest is outside.
-fn owner_map(config: &InitConfig, identity: Identity) -> Result<OwnedFd, InitError> {
-    use std::os::unix::fs::MetadataExt;
-    let owner = fs::metadata(&config.repo)
-        .during(|| format!("cannot look at `{}`", config.repo.display()))?;
-    let (ready, theirs) = UnixStream::pair().during(|| "cannot make a socket pair".to_owned())?;
-    match sys::fork().during(|| "cannot fork".to_owned())? {
-        ForkResult::Child => {
-            drop(ready);
-            let entered = nix::sched::unshare(CloneFlags::CLONE_NEWUSER);
-            if entered.is_ok() {
-                let _ = io::Write::write_all(&mut &theirs, b"!");
-                // Until the parent has what it wants and closes its end.
-                let _ = io::Read::read(&mut &theirs, &mut [0]);
-            }
-            sys::exit_now(0);
-        }
-        ForkResult::Parent { child } => {
-            drop(theirs);
-            let result = (|| {
-                io::Read::read_exact(&mut &ready, &mut [0])?;
-                let of = |file: &str| format!("/proc/{child}/{file}");
-                fs::write(of("uid_map"), format!("{} {} 1", owner.uid(), identity.uid))?;
-                fs::write(of("gid_map"), format!("{} {} 1", owner.gid(), identity.gid))?;
-                fs::File::open(of("ns/user")).map(OwnedFd::from)
-            })();
-            drop(ready);
-            let _ = waitpid(child, None);
-            result.during(|| "cannot map the owner of the repository".to_owned())
-        }
-    }
 }

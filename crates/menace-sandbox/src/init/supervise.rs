@@ -3,6 +3,7 @@
 //! Invariant: when a report is sent, no process of the call is alive, or the report says that the
 //! sandbox is spent, and the init ends, which kills the rest.
 
+use std::collections::BTreeSet;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
@@ -63,6 +64,8 @@ pub(crate) struct Sandbox<'a> {
     pub attempts: Vec<Violation>,
     /// A `/proc` that can be written to.
     pub proc: PathBuf,
+    /// Mappings of the interpreter that need no more care.
+    pub kept_mapped: BTreeSet<u64>,
     /// A fork for the next call was asked for.
     pub asked_for_fork: bool,
     pub faults: Faults,
@@ -114,8 +117,10 @@ impl Sandbox<'_> {
         self.zygote.join_group()?;
         self.refuse_early_processes()?;
         self.keeper.weigh_zygote();
-        mapped::keep_mapped(&self.proc, self.zygote.pid);
-        self.tell(&FromInit::Ready(ready))
+        self.tell(&FromInit::Ready(ready))?;
+        // While the host thinks of what to ask.
+        mapped::keep_mapped(&self.proc, self.zygote.pid, &mut self.kept_mapped);
+        Ok(())
     }
 
     /// What was forked before the interpreter joined its group is not held by it.
@@ -134,6 +139,7 @@ impl Sandbox<'_> {
     /// Does what the host asks until it goes away.
     pub(crate) fn serve(&mut self) -> Result<(), InitError> {
         loop {
+            self.answer_until_asked()?;
             let Ok(request) = channel::receive::<ToInit>(self.host) else { return Ok(()) };
             let report = match request {
                 ToInit::Tell(body) => {
@@ -151,6 +157,31 @@ impl Sandbox<'_> {
             }
             // While the host looks at the report, the next layer is put in place.
             self.with_guest_stopped(Layer::prepare)?;
+        }
+    }
+
+    /// The process of the next call makes itself ready meanwhile, and opens files for that.
+    fn answer_until_asked(&mut self) -> Result<(), InitError> {
+        let mut anybody_asks = true;
+        loop {
+            let mut fds = vec![PollFd::new(self.host.as_fd(), PollFlags::POLLIN)];
+            if let Some(keeper) = self.zygote.keeper.as_ref().filter(|_| anybody_asks) {
+                fds.push(PollFd::new(keeper.listener.as_fd(), PollFlags::POLLIN));
+            }
+            match poll(&mut fds, PollTimeout::NONE) {
+                Ok(_) | Err(nix::Error::EINTR) => {}
+                Err(error) => return Err(error).during(|| "cannot wait for the host".to_owned()),
+            }
+            let asked = fds[0].any() == Some(true);
+            let question = fds.get(1).is_some_and(is_readable);
+            // One that is hung up stays so.
+            anybody_asks &= question || fds.get(1).is_none_or(|fd| fd.any() != Some(true));
+            if question {
+                self.answer_denied();
+            }
+            if asked {
+                return Ok(());
+            }
         }
     }
 
@@ -207,7 +238,7 @@ impl Sandbox<'_> {
                 let (mailbox, copy) = (self.mailbox.inode(), self.layer.writable());
                 report.keeps.extend(mapped::shared(&self.proc, self.zygote.pid, mailbox, &copy));
             }
-            mapped::keep_mapped(&self.proc, self.zygote.pid);
+            mapped::keep_mapped(&self.proc, self.zygote.pid, &mut self.kept_mapped);
             self.keeper.weigh_zygote();
         } else if report.spent.is_none() {
             report.spent = Some("the import failed".to_owned());
@@ -220,6 +251,10 @@ impl Sandbox<'_> {
             && let Some(why) = self.with_guest_stopped(|layer| layer.keep_import(in_company))?
         {
             report.spent = Some(format!("what the import wrote cannot be kept: {why}"));
+        }
+        if report.spent.is_none() && !in_company && self.census == Census::Namespace {
+            // It takes the interpreter as long as it takes the host to ask for the first call.
+            self.ask_for_fork(false);
         }
         Ok(report)
     }
@@ -259,6 +294,10 @@ impl Sandbox<'_> {
     fn begin(&mut self, request: &Request) -> Result<Report, InitError> {
         let limits = &request.limits;
         self.attempts.clear();
+        if let Some(keeper) = &mut self.zygote.keeper {
+            // What the interpreter itself looked for is nobody's attempt.
+            keeper.warden.take_reached();
+        }
         self.mailbox.take();
         self.mailbox.begin(request.nonce);
         self.begin_streams(limits.output_bytes);
@@ -536,6 +575,7 @@ impl Sandbox<'_> {
         report.attempts = std::mem::take(&mut self.attempts);
         if let Some(keeper) = &mut self.zygote.keeper {
             report.pretended = keeper.warden.take_pretended();
+            report.reached = keeper.warden.take_reached();
         }
     }
 

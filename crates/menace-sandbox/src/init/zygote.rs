@@ -16,7 +16,7 @@ use super::mailbox::{self, Mailbox};
 use super::streams::Stream;
 use super::{During, InitError};
 use crate::cgroup::{Attaching, GroupFiles};
-use crate::confine::{self, Landlocked, Listener, Places, Policy, Warden};
+use crate::confine::{self, Landlocked, Listener, Places, Policy, Reach, Warden};
 use crate::error::explain;
 use crate::sys;
 use crate::wire::{channel, harness};
@@ -87,6 +87,7 @@ impl Zygote {
     pub(crate) fn start(
         program: &Program<'_>,
         confinement: &Confinement<'_>,
+        reach: Reach,
     ) -> Result<Self, InitError> {
         let (control, theirs) = UnixStream::pair().during(|| "cannot make a socket".to_owned())?;
         let (go, go_theirs) = UnixStream::pair().during(|| "cannot make a socket".to_owned())?;
@@ -131,9 +132,10 @@ impl Zygote {
                         .and_then(|()| stream.set_write_timeout(patience))
                         .during(|| "cannot set a timeout".to_owned())?;
                 }
+                let policy = confinement.policy;
                 let keeper = listener.map(|listener| DoorKeeper {
                     listener: Listener::new(listener),
-                    warden: Warden::new(confinement.policy, &landlocked, pid.cast_unsigned()),
+                    warden: Warden::new(policy, &landlocked, pid.cast_unsigned(), reach),
                 });
                 let mut zygote = Self { pid, end, control, go, keeper, landlocked, attaching };
                 zygote.wait_for_exec(&boot)?;

@@ -9,8 +9,8 @@ use crate::Tier;
 use crate::cgroup::Handed;
 use crate::confine::Interpose;
 
-/// Everything the init needs to build a sandbox. The descriptors of the control group travel
-/// beside it.
+/// Everything the init needs to build a sandbox. Descriptors travel beside it: of the harness, of the
+/// control group, and those of [`InitConfig::brings_owners`].
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct InitConfig {
     pub tier: Tier,
@@ -22,8 +22,8 @@ pub(crate) struct InitConfig {
     pub python: PathBuf,
     /// Directories and files of the host, to be seen under the same path, read-only.
     pub needs: Vec<PathBuf>,
-    /// Name and content of the harness's files.
-    pub harness: Vec<(String, Vec<u8>)>,
+    /// Name and length of the harness's files, which lie one after the other in the first descriptor.
+    pub harness: Vec<(String, usize)>,
     pub level: u8,
     pub safe_mode: bool,
     pub seed: u64,
@@ -38,6 +38,14 @@ pub(crate) struct InitConfig {
     pub open_files: u64,
     pub processes: u64,
     pub interpose: Interpose,
+}
+
+impl InitConfig {
+    /// Whether two user namespaces come along: one for the owner of the repository, and one for those
+    /// of everything else.
+    pub(crate) fn brings_owners(&self) -> bool {
+        self.drop_to.is_some() && self.tier.has_namespaces()
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -104,6 +112,8 @@ pub(crate) struct Report {
     pub mailbox: Vec<u8>,
     /// Attempts at forbidden files that the guest's interpreter saw, each as it happened: its word too.
     pub told_attempts: Vec<Vec<u8>>,
+    /// Files outside that system calls asked for: what was to be done, and the path.
+    pub reached: Vec<(String, String)>,
     /// Of a call that had steps.
     pub steps: Option<Steps>,
     /// As `waitpid` gives it; nothing when the process never ended by itself or never started.

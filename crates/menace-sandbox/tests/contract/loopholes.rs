@@ -2,18 +2,22 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use std::os::unix::net::UnixListener;
+use std::os::unix::net::{UnixDatagram, UnixListener};
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use menace_model::{Value, Verdict};
 use menace_sandbox::Tier;
+use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use tempfile::TempDir;
 
 use crate::bench::{Bench, ask, guest, text};
 
 crate::on_every_tier![
     sockets_in_the_repository_cannot_be_connected_to,
+    sockets_beside_the_interpreter_cannot_be_connected_to,
     sockets_beside_the_interpreter_cannot_be_connected_to_without_a_network,
+    sockets_of_a_calls_own_can_be_connected_to,
     layers_of_other_calls_are_out_of_reach,
     output_of_one_call_stays_with_it,
     a_descriptor_cannot_be_made_to_signal_the_keepers,
@@ -51,18 +55,123 @@ fn sockets_in_the_repository_cannot_be_connected_to(tier: Tier) {
     repo.set_modified(modified).expect("ours");
 }
 
-fn sockets_beside_the_interpreter_cannot_be_connected_to_without_a_network(tier: Tier) {
-    let library = TempDir::with_prefix("library-").expect("writable");
-    let socket = library.path().join("service.sock");
-    let listener = UnixListener::bind(&socket).expect("a socket");
-    listener.set_nonblocking(true).expect("ours");
-    for open in [library.path(), &socket] {
-        fs::set_permissions(open, fs::Permissions::from_mode(0o777)).expect("ours");
+/// A directory beside the interpreter, with sockets that let everybody in.
+struct Library {
+    place: TempDir,
+    stream: UnixListener,
+    datagram: UnixDatagram,
+}
+
+impl Library {
+    fn new() -> Self {
+        Self::at(TempDir::with_prefix("library-").expect("writable"))
     }
-    let bench = Bench::with_options(tier, GUEST, |options| {
-        options.interpreter.needs.push(library.path().to_owned());
+
+    fn at(place: TempDir) -> Self {
+        let stream = UnixListener::bind(place.path().join("stream.sock")).expect("a socket");
+        let datagram = UnixDatagram::bind(place.path().join("datagram.sock")).expect("a socket");
+        stream.set_nonblocking(true).expect("ours");
+        datagram.set_nonblocking(true).expect("ours");
+        for open in ["", "stream.sock", "datagram.sock"] {
+            let mode = fs::Permissions::from_mode(0o777);
+            fs::set_permissions(place.path().join(open), mode).expect("ours");
+        }
+        Self { place, stream, datagram }
+    }
+
+    fn bench(&self, tier: Tier) -> Bench {
+        Bench::with_options(tier, GUEST, |options| {
+            options.interpreter.needs.push(self.place.path().to_owned());
+        })
+    }
+
+    fn socket(&self, name: &str) -> Value {
+        Value::from(self.place.path().join(name).to_str().expect("a plain path"))
+    }
+
+    fn assert_untouched(&self, level: u8) {
+        assert!(self.stream.accept().is_err(), "somebody connected at level {level}");
+        assert!(self.datagram.recv(&mut [0]).is_err(), "something was sent at level {level}");
+    }
+}
+
+fn sockets_beside_the_interpreter_cannot_be_connected_to(tier: Tier) {
+    cannot_be_connected_to(&Library::new(), tier);
+}
+
+/// Not every file system can be shown with the owners of strangers, which is what stops the guest
+/// elsewhere when Menace is root.
+#[test]
+fn sockets_on_an_overlay_beside_the_interpreter_cannot_be_connected_to() {
+    let name = concat!(
+        module_path!(),
+        "::sockets_on_an_overlay_beside_the_interpreter_cannot_be_connected_to"
+    );
+    crate::process::of_its_own(name, || {
+        let layers = TempDir::with_prefix("layers-").expect("writable");
+        let place = TempDir::with_prefix("library-").expect("writable");
+        let [lower, upper, work] = ["lower", "upper", "work"].map(|name| {
+            let layer = layers.path().join(name);
+            fs::create_dir(&layer).expect("writable");
+            layer.to_str().expect("a plain path").to_owned()
+        });
+        let options = format!("lowerdir={lower},upperdir={upper},workdir={work}");
+        mount(
+            Some("library"),
+            place.path(),
+            Some("overlay"),
+            MsFlags::empty(),
+            Some(options.as_str()),
+        )
+        .expect("only root can mount: run this test as root");
+        let mounted = Mounted(place.path().to_owned());
+        let library = Library::at(place);
+        cannot_be_connected_to(&library, Tier::Root);
+        drop(mounted);
     });
-    let path = Value::from(socket.to_str().expect("a plain path"));
+}
+
+struct Mounted(PathBuf);
+
+impl Drop for Mounted {
+    fn drop(&mut self) {
+        umount2(&self.0, MntFlags::MNT_DETACH).expect("it was mounted");
+    }
+}
+
+fn cannot_be_connected_to(library: &Library, tier: Tier) {
+    let bench = library.bench(tier);
+    for level in 1..=3 {
+        let mut spec = bench.spec();
+        spec.security_level = level;
+        let mut session = bench.session_of(&spec);
+        let seen = session.value(ask("sees").with([library.socket("stream.sock")]));
+        assert_eq!(seen, Value::Bool(true), "it has to be in sight for this to mean anything");
+        for (function, name) in [("connect", "stream.sock"), ("send", "datagram.sock")] {
+            let outcome = session.run(ask(function).with([library.socket(name)]));
+            let answer = outcome.value.as_ref().and_then(|value| value.value.as_ref());
+            assert!(answer.is_some_and(|answer| text(answer) != "reached"), "{outcome:#?}");
+        }
+        library.assert_untouched(level);
+    }
+}
+
+fn sockets_of_a_calls_own_can_be_connected_to(tier: Tier) {
+    let bench = Bench::new(tier, GUEST);
+    let outcome = bench.run(ask("own_sockets"));
+    if tier == Tier::Landlock {
+        // There is no network at all.
+        assert_eq!(outcome.verdict, Verdict::Violated, "{outcome:#?}");
+    } else {
+        let answer = outcome.value.as_ref().and_then(|value| value.value.as_ref());
+        assert_eq!(answer.map(text), Some("reached"), "{outcome:#?}");
+    }
+}
+
+fn sockets_beside_the_interpreter_cannot_be_connected_to_without_a_network(tier: Tier) {
+    let library = Library::new();
+    let bench = library.bench(tier);
+    let path = library.socket("stream.sock");
     for (level, safe_mode) in [(1, true), (2, true), (3, true), (4, false), (5, false), (5, true)] {
         let mut spec = bench.spec();
         (spec.security_level, spec.safe_mode) = (level, safe_mode);
@@ -70,7 +179,7 @@ fn sockets_beside_the_interpreter_cannot_be_connected_to_without_a_network(tier:
         assert_eq!(outcome.verdict, Verdict::Violated, "level {level}: {outcome:#?}");
         let tried = &outcome.violations[0].detail;
         assert!(tried.starts_with("socket(AF_UNIX, SOCK_STREAM"), "level {level}: {tried}");
-        assert!(listener.accept().is_err(), "somebody connected at level {level}");
+        library.assert_untouched(level);
     }
 }
 

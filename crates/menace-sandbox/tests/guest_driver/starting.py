@@ -2,6 +2,7 @@
 
 import errno
 import marshal
+import marshal
 import os
 import shutil
 import socket
@@ -78,15 +79,32 @@ def compiled_files_are_used_when_they_fit():
                     file.write("1 / 0\n")
         with guest("def f():\n    return 1", harness=copied) as one:
             equal(one.call("m:f")["value"]["value"], 1)
+        bundle(copied, sources)
+        with guest("def f():\n    return 3", harness=copied) as one:
+            equal(one.call("m:f")["value"]["value"], 3)
+        os.remove(os.path.join(copied, "bundle"))
         for source in sources:
             name = os.path.basename(source)
             shutil.copy(os.path.join(HARNESS, name), source)
-            with open(source + "c", "r+b") as file:
-                file.write(b"\0\0\0\0")
+            with open(source + "c", "wb") as file:
+                file.write(b"\0" * 16)
         with guest("def f():\n    return 2", harness=copied) as one:
             equal(one.call("m:f")["value"]["value"], 2)
     finally:
         shutil.rmtree(copied)
+
+
+def bundle(directory, sources):
+    """Puts all compiled files but the main one into one."""
+    contents = {}
+    for source in sources:
+        name = os.path.basename(source) + "c"
+        if name != "__main__.pyc":
+            with open(source + "c", "rb") as file:
+                contents[name] = file.read()
+            os.remove(source + "c")
+    with open(os.path.join(directory, "bundle"), "wb") as file:
+        marshal.dump(contents, file, 2)
 
 
 @case

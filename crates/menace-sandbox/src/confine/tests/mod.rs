@@ -21,7 +21,7 @@ use nix::sys::socket::{ControlMessage, ControlMessageOwned, MsgFlags, recvmsg, s
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 
 use super::{
-    Attempt, Interpose, Kind, Landlocked, Level, Listener, Places, Policy, Warden, confine,
+    Attempt, Interpose, Kind, Landlocked, Level, Listener, Places, Policy, Reach, Warden, confine,
     landlock, privileges, seccomp,
 };
 
@@ -30,6 +30,8 @@ fn policy(level: u8) -> Policy {
         level: Level::try_from(level).unwrap(),
         safe_mode: false,
         namespaces: true,
+        host_lets_in: false,
+        watches_files: false,
         interpose: Interpose::default(),
     }
 }
@@ -108,7 +110,7 @@ impl Trial {
         let (listener, scoped) = receive(&ours);
         let landlocked = Landlocked { scoped, ..Landlocked::default() };
         let interpreter = pid.as_raw().cast_unsigned();
-        let mut warden = Warden::new(self.policy, &landlocked, interpreter);
+        let mut warden = Warden::new(self.policy, &landlocked, interpreter, Reach::default());
         if self.forks {
             warden.permit_fork();
         }

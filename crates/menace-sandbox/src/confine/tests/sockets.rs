@@ -97,6 +97,23 @@ fn unix_sockets_can_be_made_up_to_level_3() {
 }
 
 #[test]
+fn only_pairs_that_stay_pairs_are_left_where_a_socket_of_the_host_is_in_sight() {
+    for level in 1..=3 {
+        let (mut one, mut other) = ([0; 2], [0; 2]);
+        let seen = Trial::new(Policy { host_lets_in: true, ..policy(level) }).calls(&[
+            socket(libc::AF_INET, libc::SOCK_STREAM, 0),
+            pair(libc::AF_UNIX, libc::SOCK_STREAM, &mut one),
+            pair(libc::AF_UNIX, libc::SOCK_DGRAM, &mut other),
+            plain(libc::AF_UNIX, libc::SOCK_STREAM),
+            plain(libc::AF_UNIX, libc::SOCK_DGRAM),
+        ]);
+        assert_eq!(seen.kinds(), [Kind::Network; 3]);
+        assert!(seen.numbers()[..2].iter().all(|result| *result >= 0), "{seen:?}");
+        assert_eq!(seen.numbers()[2..], [-i64::from(libc::EACCES); 3]);
+    }
+}
+
+#[test]
 fn only_pairs_that_stay_pairs_are_left_from_level_4_on_and_in_safe_mode() {
     let safe = (1..=5).map(|level| Policy { safe_mode: true, ..policy(level) });
     for policy in safe.chain([policy(4), policy(5)]) {

@@ -44,6 +44,28 @@ def read_in_c(path):
     return "got " + repr(os.read(fd, 200))
 
 
+def shell(command):
+    """What another program does, in a line of the shell."""
+    import subprocess
+
+    done = subprocess.run(["sh", "-c", command], capture_output=True)
+    return done.returncode
+
+
+def look_around():
+    """What the C library asks for on behalf of ordinary functions."""
+    import locale
+    import pwd
+    import time
+
+    os.cpu_count()
+    pwd.getpwall()
+    locale.setlocale(locale.LC_ALL, "")
+    time.tzset()
+    os.sysconf("SC_PHYS_PAGES")
+    return "fine"
+
+
 def read_and_leave(path):
     read(path)
     os._exit(0)

@@ -16,6 +16,27 @@ def connect(path):
         return repr(error)
 
 
+def sees(path):
+    return os.path.exists(path)
+
+
+def send(path):
+    try:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as one:
+            one.sendto(b"hi from the guest", path)
+            return "reached"
+    except OSError as error:
+        return repr(error)
+
+
+def own_sockets():
+    path = os.environ["TMPDIR"] + "/own.sock"
+    with socket.socket(socket.AF_UNIX) as service:
+        service.bind(path)
+        service.listen()
+        return connect(path)
+
+
 def plant():
     found, planted = "nothing found", "nothing planted"
     for place in ("/tmp", os.environ["TMPDIR"]):
