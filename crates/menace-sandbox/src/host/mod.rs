@@ -16,6 +16,7 @@ mod session;
 mod steps;
 mod told;
 mod verdict;
+mod whereabouts;
 mod widened;
 mod workspace;
 
