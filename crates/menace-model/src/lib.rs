@@ -40,7 +40,7 @@ pub use module::{ModuleError, ModuleReport, Totals};
 pub use numbers::{Halstead, Lines, Numbers};
 pub use outcome::{
     Asked, BurstReport, Changed, Coverage, Exit, Felt, FileChange, FileCoverage, Files, Frame,
-    Left, Outcome, Output, Raised, Returned, RuntimeMetrics, Stage, Touched, UpstreamReport,
+    Left, Outcome, Output, Raised, Returned, RuntimeMetrics, Stage, Stood, Touched, UpstreamReport,
     Violation,
 };
 pub use random::{Random, Seed};

@@ -41,6 +41,10 @@ pub struct Outcome {
     /// and everything else is about all of them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub steps: Vec<StepReport>,
+    /// Where the repository's code was, of a call that did not live to tell, and of a generator that was not
+    /// taken to its end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stood: Option<Stood>,
     /// Oddities: what could not be described, what was cut.
     pub notes: Vec<String>,
 }
@@ -69,6 +73,7 @@ impl Outcome {
             upstream: None,
             coverage: None,
             steps: Vec::new(),
+            stood: None,
             notes: Vec::new(),
         }
     }
@@ -87,6 +92,16 @@ pub struct Felt {
     pub last_ms: Option<f64>,
 }
 
+/// Where code was that crashed, or that had to be stopped: frames of the repository.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Stood {
+    /// Where it was each time that it was looked at, innermost last.
+    pub frames: Vec<Frame>,
+    /// Lines of one function, called by the last of these, where it was besides: what goes round is not
+    /// always on the same one. In ascending order.
+    pub among: Vec<Frame>,
+}
+
 /// What came of many runs of a section at once, compared with one run alone.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct BurstReport {
@@ -95,6 +110,9 @@ pub struct BurstReport {
     pub finished: u64,
     /// Some never came to an end.
     pub deadlocked: bool,
+    /// Where one of these waits.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waits_at: Option<Frame>,
     /// Types of the exceptions that a run alone does not raise.
     pub raised: Vec<String>,
     /// How many different results there were.

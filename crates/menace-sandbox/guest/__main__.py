@@ -83,7 +83,7 @@ def start():
     import sys
 
     directory = __file__.rpartition("/")[0] or "."
-    control, go, mailbox, size = (int(text) for text in sys.argv[1:5])
+    control, go, mailbox, size, frames = (int(text) for text in sys.argv[1:6])
     sys.argv = [""]
     if hasattr(sys, "orig_argv"):
         sys.orig_argv = [sys.executable]
@@ -91,7 +91,7 @@ def start():
         # The directory of the script, which only -I and -P keep off the path.
         del sys.path[0]
     sys.modules["__main__"] = type(sys)("__main__")
-    load_siblings(directory)("zygote").serve(control, go, mailbox, size)
+    load_siblings(directory)("zygote").serve(control, go, mailbox, size, frames)
 
 
 start()

@@ -51,7 +51,7 @@ class Burst:
         if not is_async and _leaves_stuck(alone):
             # Who comes after it waits for ever: no company is needed to see that.
             told = _nothing_told()
-            told.update(finished=_ended(alone), deadlocked=True)
+            told.update(finished=_ended(alone), deadlocked=True, waits_at=_rarest(alone["waits"]))
             self._tell(told, is_async, count)
             return
         again = ways.go("alone again", count) if _is_whole(alone, count) else None
@@ -107,7 +107,7 @@ def _is_whole(found, count):
 
 def _nothing_told():
     told = {"threads_spawned": 0, "tasks_spawned": 0, "finished": 0, "distinct_results": 0}
-    told.update(deadlocked=False, raised=[], differs=False)
+    told.update(deadlocked=False, waits_at=None, raised=[], differs=False)
     return told
 
 
@@ -123,6 +123,8 @@ def _compared(found, alone, again, count):
     told["deadlocked"] = told["finished"] < count and (
         found["stuck"] or _stands_still(found, alone["seconds"])
     )
+    if told["deadlocked"]:
+        told["waits_at"] = _rarest(found["waits"])
     told["raised"] = sorted(set(found["raised"]) - known)
     told["distinct_results"] = len(set(found["results"]))
     if told["finished"] == count:
@@ -131,6 +133,13 @@ def _compared(found, alone, again, count):
             alone[what] == again[what] != found[what] for what in ("results", "raised", "state")
         )
     return told
+
+
+def _rarest(places):
+    """Where the fewest wait, most stand in line for what those few hold; the last of several places."""
+    if not places:
+        return None
+    return min(places, key=lambda place: (places.count(place), place[0], -place[1]))
 
 
 def _is_async(function):

@@ -6,6 +6,7 @@ plain values. Invariant: the process ends by itself, even when none of the runs 
 """
 
 import sys
+from sys import _current_frames
 from time import monotonic, sleep
 
 from _thread import allocate_lock, get_ident, get_native_id, stack_size, start_new_thread
@@ -37,8 +38,11 @@ class Company:
         self.module_names = module_names
         self.ends = []
         self.held = []
-        # All numbers that threads are known by.
+        # All numbers that threads are known by, and which of them makes which run.
         self.threads = set()
+        self.runs = {}
+        # Where runs are that have not come to an end.
+        self.waits = []
         # Nobody can go on any more.
         self.stuck = False
         # When the first of them came to an end, and when anything was seen to go on.
@@ -49,6 +53,7 @@ class Company:
         outcome = Outcome()
         self.held.append(outcome)
         self.threads.add(get_ident())
+        self.runs[at] = get_ident()
         try:
             result = consume(self.function(*self.args, **self.kwargs), outcome, self.cap)
             if outcome.tasks is not None:
@@ -85,13 +90,7 @@ class Company:
     def in_turns(self, count, deadline, seed, gap):
         """One at a time, but with others in between."""
         self.ends = [None] * count
-        repo = self.repo
-        turns = Turns(
-            count,
-            Dice(seed, "turns " + str(gap)),
-            gap,
-            lambda file: file.startswith(repo) and "/site-packages/" not in file,
-        )
+        turns = Turns(count, Dice(seed, "turns " + str(gap)), gap, self.is_own)
         napping(turns, self.module_names)
 
         def body(at):
@@ -165,7 +164,28 @@ class Company:
             "raised": sorted(raised),
             "state": structure.digest_unordered(kept),
             "undone": files.undo(),
+            "waits": self.waits or self._waiting(),
         }
+
+
+    def is_own(self, file):
+        """Whether a file is the repository's."""
+        return file.startswith(self.repo) and "/site-packages/" not in file
+
+    def place(self, frame):
+        """Where a frame of the repository is."""
+        return [frame.f_code.co_filename, frame.f_lineno or 0, frame.f_code.co_name]
+
+    def _waiting(self):
+        places = []
+        frames = _current_frames()
+        for at, end in enumerate(self.ends):
+            frame = frames.get(self.runs.get(at)) if end is None else None
+            while frame is not None and not self.is_own(frame.f_code.co_filename):
+                frame = frame.f_back
+            if frame is not None:
+                places.append(self.place(frame))
+        return places
 
 
 def _digest(structure, result):

@@ -42,12 +42,20 @@ PLAIN = frozenset(
 class Collected:
     """The items that a generator gave."""
 
-    __slots__ = ("items", "more", "type_name")
+    __slots__ = ("items", "more", "paused_at", "type_name")
 
     def __init__(self, source):
         self.items = []
         self.more = False
+        # Where one stands that had still more to give.
+        self.paused_at = None
         self.type_name = full_name(type(source))
+
+    def note_pause(self, frame):
+        """Before it is closed."""
+        if frame is not None:
+            code = frame.f_code
+            self.paused_at = [code.co_filename, frame.f_lineno or 0, code.co_name]
 
 
 def consume(result, outcome, cap):
@@ -115,6 +123,7 @@ def _collect(generator, outcome, cap):
             break
         items.append(item)
     if collected.more:
+        collected.note_pause(generator.gi_frame)
         try:
             generator.close()
         except BaseException as error:

@@ -12,6 +12,7 @@ from _signal import (
     SIGBUS,
     SIGFPE,
     SIGILL,
+    SIGRTMAX,
     SIGSEGV,
     SIGSYS,
     SIGTRAP,
@@ -29,7 +30,9 @@ set_events = getattr(_monitoring, "set_events", None)
 ENOUGH = 1000
 # Those that report a fault of the process itself stay as they are.
 FAULTS = (SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGSYS, SIGTRAP)
-ALL = frozenset(valid_signals()).difference(FAULTS)
+# By which the init asks where the code is; `whereabouts` answers.
+ASKED = SIGRTMAX
+ALL = frozenset(valid_signals()).difference((*FAULTS, ASKED))
 
 
 class GuestMode:

@@ -7,7 +7,7 @@ ever, it is stuck.
 from time import monotonic
 
 from names import full_name
-from tasks import Tasks
+from tasks import Tasks, all_tasks
 
 MOST_SECONDS_AT_ONCE = 0.05
 
@@ -50,7 +50,21 @@ class ManyTasks:
         except RuntimeError:
             if not self.stopped:
                 raise
+            self._note_who_waits()
         return not self.stopped
+
+    def _note_who_waits(self):
+        """Where each task is, as far as that is the repository's code."""
+        company = self.company
+        for task in all_tasks(self.loop):
+            awaited, place = task.get_coro(), None
+            while awaited is not None:
+                frame = _first_of(awaited, ("cr_frame", "ag_frame", "gi_frame"))
+                if frame is not None and company.is_own(frame.f_code.co_filename):
+                    place = company.place(frame)
+                awaited = _first_of(awaited, ("cr_await", "ag_await", "gi_yieldfrom"))
+            if place is not None:
+                company.waits.append(place)
 
     async def _run(self, at):
         company = self.company
@@ -91,6 +105,14 @@ class ManyTasks:
 
         loop.time = lambda: real_time() + self.passed
         selector.select = select
+
+
+def _first_of(awaited, names):
+    for name in names:
+        found = getattr(awaited, name, None)
+        if found is not None:
+            return found
+    return None
 
 
 async def _first(generator, cap):

@@ -69,6 +69,8 @@ def short(outcome, caps, zygote):
         "attempts": audit.attempts,
         "notes": notes,
     }
+    if more:
+        report["paused_at"] = outcome.collected.paused_at
     if of_conditions is not None:
         report.update(of_conditions)
     return report

@@ -52,6 +52,7 @@ class Tasks:
                     break
                 collected.items.append(item)
             if collected.more:
+                collected.note_pause(generator.ag_frame)
                 try:
                     await generator.aclose()
                 except Exception as error:

@@ -28,6 +28,7 @@ from reporting import complete, flush
 from seeding import Seeding
 from state import State
 from warming import warm_up
+from whereabouts import tell
 from wire import Wire
 
 SIGKILL = 9
@@ -43,9 +44,10 @@ _modules = sys.modules
 _Usage = resource.struct_rusage
 
 
-def serve(control, go, mailbox, size):
+def serve(control, go, mailbox, size, frames):
     """Answers the init until it is gone."""
-    zygote = Zygote(Wire(control), go, Mailbox(mailbox, size))
+    zygote = Zygote(Wire(control), go, Mailbox(mailbox, size), frames)
+    tell(frames)
     try:
         while True:
             zygote.answer(zygote.wire.receive())
@@ -69,10 +71,11 @@ def complain(error):
 class Zygote:
     """The warm interpreter."""
 
-    def __init__(self, wire, go, mailbox):
+    def __init__(self, wire, go, mailbox, frames):
         self.wire = wire
         self.control = wire.descriptor
         self.go = go
+        self.frames = frames
         self.mailbox = mailbox
         self.mode = GuestMode()
         self.modules = Modules()
@@ -164,7 +167,7 @@ class Zygote:
 
     def is_left(self, number):
         """Whether it may be the import that opened this descriptor."""
-        if number in (self.control, self.go):
+        if number in (self.control, self.go, self.frames):
             return False
         return number not in self.output or self.output[number] != identity(number)
 

@@ -75,6 +75,7 @@ pub(crate) const SOURCES: &[(&str, &str)] = files![
     "upstream.py",
     "values.py",
     "warming.py",
+    "whereabouts.py",
     "wire.py",
     "zygote.py",
 ];

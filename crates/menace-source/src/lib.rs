@@ -13,6 +13,7 @@ pub mod check;
 pub mod decode;
 mod facts;
 mod link;
+mod loops;
 pub mod numbers;
 mod parse;
 mod stack;
@@ -20,4 +21,5 @@ mod survey;
 pub mod walk;
 
 pub use analyze::{Analysis, AnalyzeError, MAX_FILE_BYTES, Options, ScannerChoice, analyze};
+pub use loops::{Loop, loops};
 pub use survey::{Survey, SurveyError};

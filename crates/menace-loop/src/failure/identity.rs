@@ -1,14 +1,18 @@
 //! What makes a failure the one that it is.
 //!
 //! Its section, the kind of weakness, the type of the exception, and what is written on the line that
-//! raised it. Where that line is does not count: a failure stays itself when code above it changes.
+//! raised it. Where that line is does not count: a failure stays itself when code above it changes. Nor does
+//! the line on which somebody was found who crashed, waits or goes round: it may be another one the next time.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use menace_model::{Call, Failure, FailureId, Outcome, Place, Section, SectionId, WeaknessKind};
+use menace_model::{
+    Call, Failure, FailureId, Frame, Outcome, Place, Section, SectionId, Stood, WeaknessKind,
+};
 use menace_scenario::judge::Weakness;
+use menace_source::{Loop, loops};
 
 use super::source::source;
 
@@ -38,6 +42,14 @@ impl Lines {
         let at = usize::try_from(place.line).ok()?.checked_sub(1)?;
         lines.get(at).filter(|text| !text.is_empty()).cloned()
     }
+
+    /// Where the smallest loop begins that has all these lines in it.
+    fn loop_around(&self, file: &str, first: u32, last: u32) -> Option<Place> {
+        let loops = loops(&source(&self.root, file)?);
+        let is_around = |one: &&Loop| one.line <= first && last <= one.last_line;
+        let smallest = loops.iter().filter(is_around).min_by_key(|one| one.last_line - one.line)?;
+        Some(Place { file: file.to_owned(), line: smallest.line })
+    }
 }
 
 /// What was seen of a failure.
@@ -63,7 +75,10 @@ pub fn of(seen: &Seen<'_>, lines: &Lines) -> Failure {
         verdict: outcome.verdict,
         exception: exception(weakness.kind, outcome).map(str::to_owned),
         message: weakness.evidence.clone(),
-        location: place(weakness, outcome).or_else(|| stumbled_at(outcome)).unwrap_or(start),
+        location: place(weakness, outcome)
+            .or_else(|| stood_at(weakness.kind, outcome, lines))
+            .or_else(|| stumbled_at(outcome))
+            .unwrap_or(start),
         call: call.clone(),
         outcome: outcome.clone(),
     }
@@ -133,6 +148,25 @@ fn place(weakness: &Weakness, outcome: &Outcome) -> Option<Place> {
     }
 }
 
+/// Where somebody was found who did not live to tell, or who never came back.
+fn stood_at(kind: WeaknessKind, outcome: &Outcome, lines: &Lines) -> Option<Place> {
+    let waits = outcome.burst.as_ref().and_then(|burst| burst.waits_at.as_ref());
+    if let Some(frame) = waits.filter(|_| kind == WeaknessKind::Deadlock) {
+        return Some(at(frame));
+    }
+    let Stood { frames, among } = outcome.stood.as_ref()?;
+    if let (Some(first), Some(last)) = (among.first(), among.last()) {
+        // What goes round is found on any of its lines: one of them would be another one the next time.
+        let around = lines.loop_around(&first.file, first.line, last.line);
+        return around.or_else(|| frames.last().map(at)).or_else(|| Some(at(first)));
+    }
+    frames.last().map(at)
+}
+
+fn at(frame: &Frame) -> Place {
+    Place { file: frame.file.clone(), line: frame.line }
+}
+
 /// The best that can be shown of a weakness that does not depend on what was raised beside it. A `raise` on
 /// purpose comes after whatever went wrong.
 fn stumbled_at(outcome: &Outcome) -> Option<Place> {
@@ -144,13 +178,12 @@ fn stumbled_at(outcome: &Outcome) -> Option<Place> {
 /// The repository's own line that an exception came from.
 fn raised_at(outcome: &Outcome) -> Option<Place> {
     let frames = &outcome.exception.as_ref()?.frames;
-    let own = frames.iter().rev().find(|frame| frame.own)?;
-    Some(Place { file: own.file.clone(), line: own.line })
+    frames.iter().rev().find(|frame| frame.own).map(at)
 }
 
 #[cfg(test)]
 mod tests {
-    use menace_model::{Frame, Raised, Stage, Verdict};
+    use menace_model::{BurstReport, Raised, Stage, Verdict};
 
     use super::*;
 
@@ -239,6 +272,50 @@ mod tests {
         assert_eq!(one, other);
         assert_eq!((first, second), (Some(2), Some(3)));
         assert_eq!(leak(3, true), (one, None), "what is raised on purpose comes later");
+    }
+
+    fn frame(line: u32) -> Frame {
+        Frame { file: "shop.py".to_owned(), line, function: "f".to_owned(), own: true }
+    }
+
+    #[test]
+    fn who_goes_round_is_named_by_the_loop_and_who_waits_by_the_line_and_the_id_knows_neither() {
+        let repository = tempfile::tempdir().expect("a directory");
+        let source = "def f(x):\n    for y in x:\n        while y:\n            y += 1\n            y -= 1\n    g(x)\n";
+        std::fs::write(repository.path().join("shop.py"), source).expect("a file");
+        let lines = Lines::new(repository.path());
+        let section = SectionId::new("shop.py", "f");
+        let kind = WeaknessKind::Hang;
+        let hang = |frames: &[u32], among: &[u32]| {
+            let of = |lines: &[u32]| lines.iter().map(|line| frame(*line)).collect();
+            let stood = Stood { frames: of(frames), among: of(among) };
+            let outcome =
+                Outcome { stood: Some(stood), ..Outcome::of(Verdict::TimedOut, Stage::Call) };
+            let weakness = Weakness { kind, evidence: String::new(), place: None };
+            let line = stood_at(kind, &outcome, &lines).map(|place| place.line);
+            (identity(&section, &weakness, &outcome, &lines), line)
+        };
+        let id = hang(&[], &[]).0;
+        for (frames, among, line) in [
+            (&[6][..], &[][..], 6),
+            (&[], &[4, 5], 3),
+            (&[], &[2, 4], 2),
+            // In no loop: where it was called from, or the first of them.
+            (&[6], &[1, 6], 6),
+            (&[], &[1, 6], 1),
+        ] {
+            assert_eq!(hang(frames, among), (id.clone(), Some(line)), "{frames:?} {among:?}");
+        }
+    }
+
+    #[test]
+    fn a_deadlock_is_where_somebody_waits() {
+        let lines = Lines::new(Path::new("/nonexistent"));
+        let burst =
+            BurstReport { deadlocked: true, waits_at: Some(frame(4)), ..BurstReport::default() };
+        let outcome = Outcome { burst: Some(burst), ..Outcome::of(Verdict::Returned, Stage::Call) };
+        let place = |kind| stood_at(kind, &outcome, &lines).map(|place| place.line);
+        assert_eq!((place(WeaknessKind::Deadlock), place(WeaknessKind::Leak)), (Some(4), None));
     }
 
     #[test]

@@ -17,6 +17,7 @@ mod session;
 mod steps;
 mod told;
 mod verdict;
+mod whereabouts;
 mod widened;
 mod workspace;
 

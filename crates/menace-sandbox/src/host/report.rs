@@ -8,12 +8,12 @@ use std::sync::OnceLock;
 
 use menace_model::{
     Call, Changed, FaultMode, Frame, Intent, Left, Limits, Outcome, Output, Raised, Returned,
-    RuntimeMetrics, Stage, Violation,
+    RuntimeMetrics, Stage, Stood, Violation,
 };
 use nix::unistd::{SysconfVar, sysconf};
 
 use super::verdict::{self, Said};
-use super::{planted, steps, told};
+use super::{planted, steps, told, whereabouts};
 use crate::wire::marshal::Item;
 use crate::wire::messages::{Captured, Report};
 use crate::wire::values;
@@ -86,6 +86,15 @@ pub(crate) fn outcome(report: &Report, context: &Context<'_>) -> Outcome {
     }
     notes.extend(said.get("notes").map(Item::texts).unwrap_or_default());
     notes.truncate(MOST_NOTES);
+    let stood = match what {
+        Said::Nothing => whereabouts::stood(&report.whereabouts, context),
+        // A generator that has no end.
+        Said::Returned => said
+            .get("paused_at")
+            .and_then(|item| told::place(item, context))
+            .map(|frame| Stood { frames: vec![frame], among: Vec::new() }),
+        _ => None,
+    };
     let mut files = report.files.clone();
     planted::settle(&mut files, &said, context.call);
     let mut outcome = Outcome {
@@ -103,11 +112,12 @@ pub(crate) fn outcome(report: &Report, context: &Context<'_>) -> Outcome {
         enforced_by: report.enforced_by.clone(),
         unenforced: report.unenforced.clone(),
         felt: report.felt.clone(),
+        stood,
         notes,
         ..Outcome::of(verdict, stage)
     };
     if !context.during_import {
-        told::add(&mut outcome, &said, context.call);
+        told::add(&mut outcome, &said, context);
         steps::add(&mut outcome, report, context);
     }
     outcome
@@ -321,7 +331,7 @@ fn frame(item: &Item, context: &Context<'_>) -> Option<Frame> {
 }
 
 /// A path for people: relative when it is the repository's.
-fn shown(path: &str, context: &Context<'_>) -> (String, bool) {
+pub(super) fn shown(path: &str, context: &Context<'_>) -> (String, bool) {
     let inside = [Path::new(context.repo_inside), context.repo]
         .into_iter()
         .find_map(|repo| Path::new(path).strip_prefix(repo).ok());

@@ -4,10 +4,11 @@
 //! Invariant: of each of the harness's conditions the outcome says whether it came about.
 
 use menace_model::{
-    Asked, BurstReport, Call, Coverage, FaultMode, Felt, FileCoverage, Limit, Mechanism, Outcome,
+    Asked, BurstReport, Coverage, FaultMode, Felt, FileCoverage, Frame, Limit, Mechanism, Outcome,
     UpstreamReport,
 };
 
+use super::report::{Context, shown};
 use crate::network;
 use crate::wire::marshal::Item;
 
@@ -17,12 +18,13 @@ const IN_THE_HARNESS: [FaultMode; 2] = [FaultMode::FlakyUpstream, FaultMode::Sch
 const ON_ITS_ANSWERS: [FaultMode; 2] = [FaultMode::Network, FaultMode::NetworkPartition];
 
 /// Adds it to the outcome.
-pub(super) fn add(outcome: &mut Outcome, said: &Item, call: &Call) {
+pub(super) fn add(outcome: &mut Outcome, said: &Item, context: &Context<'_>) {
+    let call = context.call;
     if call.coverage {
         outcome.coverage = said.get("coverage").map(coverage);
     }
     if call.conditions.burst.is_some() {
-        outcome.burst = said.get("burst").map(burst);
+        outcome.burst = said.get("burst").map(|item| burst(item, context));
         hold(outcome, Limit::Burst, outcome.burst.is_some());
     }
     let faults = call.conditions.faults.iter().map(|fault| fault.mode);
@@ -81,7 +83,7 @@ fn numbers(item: &Item) -> Vec<u32> {
     item.items().iter().filter_map(whole).collect()
 }
 
-fn burst(item: &Item) -> BurstReport {
+fn burst(item: &Item, context: &Context<'_>) -> BurstReport {
     let count = |key| item.get(key).and_then(count).unwrap_or(0);
     let yes = |key| item.get(key).and_then(Item::as_bool).unwrap_or(false);
     BurstReport {
@@ -89,10 +91,19 @@ fn burst(item: &Item) -> BurstReport {
         tasks_spawned: count("tasks_spawned"),
         finished: count("finished"),
         deadlocked: yes("deadlocked"),
+        waits_at: item.get("waits_at").and_then(|item| place(item, context)),
         raised: item.get("raised").map(Item::texts).unwrap_or_default(),
         distinct_results: count("distinct_results"),
         differs: yes("differs"),
     }
+}
+
+/// A place in the repository: file, line, function.
+pub(super) fn place(item: &Item, context: &Context<'_>) -> Option<Frame> {
+    let [file, line, function] = item.items() else { return None };
+    let (file, own) = shown(&file.as_text()?, context);
+    let line = u32::try_from(line.as_int()?).ok()?;
+    Some(Frame { file, line, function: function.as_text()?, own }).filter(|frame| frame.own)
 }
 
 fn upstream(item: &Item) -> UpstreamReport {
@@ -125,7 +136,11 @@ fn count(item: &Item) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use menace_model::{Burst, Fault, How, ModuleRef, Stage, Target, Upstream, Verdict, When};
+    use std::path::Path;
+
+    use menace_model::{
+        Burst, Call, Fault, How, ModuleRef, Stage, Target, Upstream, Verdict, When,
+    };
 
     use super::*;
     use crate::wire::marshal::Writer;
@@ -133,6 +148,10 @@ mod tests {
     fn call() -> Call {
         let module = ModuleRef { name: "m".to_owned(), path: None };
         Call::new(Target { module, qualname: "f".to_owned(), how: How::Function })
+    }
+
+    fn context(call: &Call) -> Context<'_> {
+        Context::new("/repo", Path::new("/home/me/shop"), call)
     }
 
     fn said() -> Item {
@@ -155,6 +174,11 @@ mod tests {
         out.int(7);
         out.str("differs");
         out.bool(true);
+        out.str("waits_at");
+        out.list(3);
+        out.str("/repo/a.py");
+        out.int(8);
+        out.str("f");
         out.close_dict();
         out.str("upstream");
         out.open_dict();
@@ -177,7 +201,7 @@ mod tests {
 
     fn added(call: &Call) -> Outcome {
         let mut outcome = Outcome::of(Verdict::Returned, Stage::Call);
-        add(&mut outcome, &said(), call);
+        add(&mut outcome, &said(), &context(call));
         outcome
     }
 
@@ -201,7 +225,9 @@ mod tests {
             branches: vec![(3, 4), (4, 3)],
         };
         assert_eq!(outcome.coverage, Some(Coverage { files: vec![file] }));
-        let burst = BurstReport { finished: 7, differs: true, ..BurstReport::default() };
+        let (file, function) = ("a.py".to_owned(), "f".to_owned());
+        let waits_at = Some(Frame { file, line: 8, function, own: true });
+        let burst = BurstReport { finished: 7, differs: true, waits_at, ..BurstReport::default() };
         assert_eq!(outcome.burst, Some(burst));
         assert_eq!(outcome.upstream, Some(UpstreamReport::default()));
         // The disk is the init's.
@@ -224,7 +250,7 @@ mod tests {
         outcome.unenforced =
             vec![Limit::NetworkLatency, Limit::PacketDuplication, Limit::FaultNetwork];
         let mut silent = outcome.clone();
-        add(&mut outcome, &said(), &call);
+        add(&mut outcome, &said(), &context(&call));
         assert_eq!(outcome.unenforced, [Limit::PacketDuplication]);
         let held = [Limit::NetworkLatency, Limit::Burst, Limit::Upstream, Limit::FaultNetwork];
         for limit in held {
@@ -233,7 +259,7 @@ mod tests {
         let mut nothing = Writer::default();
         nothing.open_dict();
         nothing.close_dict();
-        add(&mut silent, &Item::read(&nothing.0).unwrap(), &call);
+        add(&mut silent, &Item::read(&nothing.0).unwrap(), &context(&call));
         let unheld = [
             Limit::NetworkLatency,
             Limit::PacketDuplication,

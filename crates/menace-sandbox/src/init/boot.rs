@@ -14,6 +14,7 @@ use super::overlay::Overlay;
 use super::processes::{self, Census};
 use super::streams::Stream;
 use super::supervise::Sandbox;
+use super::whereabouts::Whereabouts;
 use super::zygote::{Confinement, Program, Zygote};
 use super::{During, InitError, paths, probe, root};
 use crate::Tier;
@@ -171,6 +172,7 @@ impl Boot<'_> {
         let mailbox = Mailbox::new().during(|| "cannot make the mailbox".to_owned())?;
         let out = Stream::new().during(|| "cannot make a pipe".to_owned())?;
         let err = Stream::new().during(|| "cannot make a pipe".to_owned())?;
+        let whereabouts = Whereabouts::new().during(|| "cannot make a pipe".to_owned())?;
         let program = Program {
             python: self.python(),
             harness: main_file(config, harness),
@@ -179,6 +181,7 @@ impl Boot<'_> {
             mailbox: &mailbox,
             out: &out,
             err: &err,
+            whereabouts: &whereabouts,
         };
         let processes = config.processes + OWN_PROCESSES + foreign;
         let confinement = self.confinement(policy, processes);
@@ -203,6 +206,7 @@ impl Boot<'_> {
             mailbox,
             out,
             err,
+            whereabouts,
             census: self.census,
             attempts: Vec::new(),
             link: Link::new(policy.network(), self.proc.clone()),

@@ -34,6 +34,7 @@ mod streams;
 mod supervise;
 mod touched;
 mod tree;
+mod whereabouts;
 mod zygote;
 
 use std::io::Write;

@@ -20,6 +20,7 @@ use super::limits::{Keeper, TICK, must_watch};
 use super::mailbox::Mailbox;
 use super::processes::{self, Census};
 use super::streams::Stream;
+use super::whereabouts::Whereabouts;
 use super::zygote::{Zygote, is_readable};
 use super::{During, InitError, mapped};
 use crate::confine::{Answer, Interpose, Notice};
@@ -60,6 +61,7 @@ pub(crate) struct Sandbox<'a> {
     pub mailbox: Mailbox,
     pub out: Stream,
     pub err: Stream,
+    pub whereabouts: Whereabouts,
     pub census: Census,
     pub attempts: Vec<Violation>,
     /// A `/proc` that can be written to.
@@ -301,6 +303,7 @@ impl Sandbox<'_> {
         self.mailbox.take();
         self.mailbox.begin(request.nonce);
         self.begin_streams(limits.output_bytes);
+        self.whereabouts.begin();
         self.layer.limit(limits)?;
         let mut enforced_by = self.keeper.account(limits, &self.layer);
         // No backend here can pass any on.
@@ -492,6 +495,11 @@ impl Sandbox<'_> {
             if let Some((read, written)) = processes::io_bytes(pid) {
                 (report.bytes_read, report.bytes_written) = (read, written);
             }
+            if matches!(why, Killed::Deadline | Killed::Cpu) {
+                // Somebody may have let it stand still.
+                let _ = kill(Pid::from_raw(pid), Signal::SIGCONT);
+                self.whereabouts.ask(pid);
+            }
             let _ = kill(Pid::from_raw(pid), Signal::SIGKILL);
             if pid != self.zygote.pid {
                 self.stop_company_of(pid, report);
@@ -559,6 +567,7 @@ impl Sandbox<'_> {
     fn finish(&mut self, report: &mut Report, limits: &Limits, max_rss_kib: Option<i64>) {
         report.stdout = self.out.take();
         report.stderr = self.err.take();
+        report.whereabouts = self.whereabouts.take();
         let mail = self.mailbox.take();
         (report.phase, report.mailbox_nonce, report.mailbox) =
             (mail.phase, mail.nonce, mail.report);

@@ -14,6 +14,7 @@ use nix::unistd::ForkResult;
 use super::limits::Ceilings;
 use super::mailbox::{self, Mailbox};
 use super::streams::Stream;
+use super::whereabouts::Whereabouts;
 use super::{During, InitError};
 use crate::cgroup::{Attaching, GroupFiles};
 use crate::confine::{self, Landlocked, Listener, Places, Policy, Reach, Warden};
@@ -27,6 +28,7 @@ const GO: RawFd = 901;
 const MAILBOX: RawFd = 902;
 /// Until Python has started. Up here, because nobody answers for it yet when it is first used.
 const BOOT: RawFd = 903;
+const FRAMES: RawFd = 904;
 
 /// How a confined process is started.
 #[derive(Debug)]
@@ -81,6 +83,7 @@ pub(crate) struct Program<'a> {
     pub mailbox: &'a Mailbox,
     pub out: &'a Stream,
     pub err: &'a Stream,
+    pub whereabouts: &'a Whereabouts,
 }
 
 impl Zygote {
@@ -246,6 +249,7 @@ impl Program<'_> {
             GO.to_string(),
             MAILBOX.to_string(),
             mailbox::SIZE.to_string(),
+            FRAMES.to_string(),
         ]
         .into_iter()
         .map(c_string)
@@ -266,6 +270,7 @@ impl Program<'_> {
             (control.as_fd(), CONTROL),
             (go.as_fd(), GO),
             (self.mailbox.as_fd(), MAILBOX),
+            (self.whereabouts.writer(), FRAMES),
         ] {
             sys::place(from, to).during(|| format!("cannot place descriptor {to}"))?;
         }

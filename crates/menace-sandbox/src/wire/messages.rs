@@ -116,6 +116,8 @@ pub(crate) struct Report {
     pub reached: Vec<(String, String)>,
     /// Of a call that had steps.
     pub steps: Option<Steps>,
+    /// Where the code was, in the words of the interpreter that crashed or was asked: the guest's word too.
+    pub whereabouts: Vec<u8>,
     /// As `waitpid` gives it; nothing when the process never ended by itself or never started.
     pub status: Option<i32>,
     pub killed: Option<Killed>,

@@ -42,6 +42,13 @@ fn report(outcome: &Outcome) -> &BurstReport {
     outcome.burst.as_ref().expect("it is held")
 }
 
+/// What is on the line where somebody waits.
+fn waits_at(report: &BurstReport) -> &'static str {
+    let frame = report.waits_at.as_ref().unwrap_or_else(|| panic!("{report:?}"));
+    assert_eq!((frame.file.as_str(), frame.own), ("guest.py", true));
+    GUEST.lines().nth(frame.line as usize - 1).expect("a line").trim()
+}
+
 fn assert_sound(outcome: &Outcome, spawned: u64) {
     let report = report(outcome);
     let found = (report.deadlocked, report.differs, report.raised.as_slice());
@@ -56,6 +63,7 @@ fn who_waits_for_a_lock_that_was_never_let_go_is_found(tier: Tier) {
     let outcome = session.run(method("forgetful").in_company(4, 0));
     let report = report(&outcome);
     assert!(report.deadlocked && report.finished == 1, "{report:?}");
+    assert_eq!(waits_at(report), "self.lock.acquire()");
     assert_over(&mut session);
 }
 
@@ -103,6 +111,8 @@ fn a_deadlock_is_found_and_the_call_goes_on(tier: Tier) {
         let outcome = session.run(ask("locks_in_any_order").in_company(6, 0));
         let found = report(&outcome);
         assert!(found.deadlocked && found.finished < 6, "{found:?}");
+        // Not where the others stand in line for them.
+        assert_eq!(waits_at(found), "with other:");
         assert_eq!((found.threads_spawned, returned(&outcome)), (6, &Value::Int(2)));
     }
     assert_over(&mut session);

@@ -44,6 +44,7 @@ mod trials;
 mod unisolated;
 mod upstream;
 mod venv;
+mod whereabouts;
 mod without_root;
 
 /// Makes a test of each fact for each tier.

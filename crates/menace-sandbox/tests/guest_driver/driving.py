@@ -49,20 +49,23 @@ class Guest:
         self.box = mmap.mmap(box, SIZE)
         handed = [fcntl.fcntl(fd, fcntl.F_DUPFD, 900) for fd in (theirs.fileno(), go.fileno(), box)]
         self.output, written = os.pipe()
+        self.frames, told = os.pipe()
+        frames = fcntl.fcntl(told, fcntl.F_DUPFD, 900)
         self.process = subprocess.Popen(
             [python, *(start or ["-I", "-B"]), os.path.join(harness, "__main__.py")]
             + [str(fd) for fd in handed]
-            + [str(SIZE)],
-            pass_fds=handed,
+            + [str(SIZE), str(frames)],
+            pass_fds=[*handed, frames],
             stdin=subprocess.DEVNULL,
             stdout=written,
             stderr=written,
             cwd=self.home,
         )
         theirs.close()
-        for fd in [go.detach(), box, written, *handed]:
+        for fd in [go.detach(), box, written, told, frames, *handed]:
             os.close(fd)
         os.set_blocking(self.output, False)
+        os.set_blocking(self.frames, False)
         self.printed = b""
         self.imported = None
         message = {
@@ -223,6 +226,7 @@ class Guest:
             self.process.wait()
             self.go.close()
             os.close(self.output)
+            os.close(self.frames)
             self.box.close()
             shutil.rmtree(self.home, ignore_errors=True)
         return code

@@ -512,10 +512,8 @@ fn what_bursts_started_is_told_of_their_scenario_and_of_no_other() {
             threads_spawned: threads,
             tasks_spawned: tasks,
             finished: threads + tasks,
-            deadlocked: false,
-            raised: Vec::new(),
             distinct_results: 1,
-            differs: false,
+            ..menace_model::BurstReport::default()
         });
         let mut tally = Tally::default();
         tally.add(&call(Intent::Valid), &outcome, false);

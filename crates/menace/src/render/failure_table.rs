@@ -6,7 +6,7 @@ use std::path::Path;
 use anstyle::{AnsiColor, Style};
 
 use menace_loop::failure::{self, python};
-use menace_model::{Conditions, Frame, Limits, Network, Raised};
+use menace_model::{Conditions, Frame, Limits, Network, Place, Raised};
 use menace_store::{KnownFailure, Sighting};
 
 use super::outcome_table::felt;
@@ -82,6 +82,17 @@ pub(crate) fn story(known: &KnownFailure, runs: &[Sighting], repository: &Path) 
     let mut out = sheet.into_text();
     if let Some(raised) = &failure.outcome.exception {
         traceback(&mut out, raised, repository);
+    }
+    if let Some(stood) = &failure.outcome.stood {
+        let _ = writeln!(out, "\nwhere it was");
+        frames(&mut out, &stood.frames, repository);
+        if let Some(Frame { file, function, .. }) = stood.among.first() {
+            let lines: Vec<String> = stood.among.iter().map(|at| at.line.to_string()).collect();
+            let (file, lines) = (printable(file), lines.join(", "));
+            let _ = writeln!(out, "  {file} in {}, on lines {lines}", printable(function));
+            let Place { file, line } = &failure.location;
+            source(&mut out, repository, file, *line as usize, AROUND);
+        }
     }
     let id = &failure.id;
     let _ = writeln!(out, "\nNext:");
@@ -166,16 +177,25 @@ fn limits(limits: &Limits) -> Vec<String> {
 }
 
 fn traceback(out: &mut String, raised: &Raised, repository: &Path) {
-    let dim = Style::new().dimmed();
     let kind = raised.kind.strip_prefix("builtins.").unwrap_or(&raised.kind);
     let message = printable(&raised.message.replace('\n', " "));
     let _ = writeln!(out, "\n{}: {}", printable(kind), head(&message, INPUT));
-    let skipped = raised.frames.len().saturating_sub(FRAMES);
+    frames(out, &raised.frames, repository);
+    if let Some(cause) = &raised.cause {
+        let _ = writeln!(out, "\ncaused by");
+        traceback(out, cause, repository);
+    }
+}
+
+/// The last of them, with the lines of those that are the repository's.
+fn frames(out: &mut String, frames: &[Frame], repository: &Path) {
+    let dim = Style::new().dimmed();
+    let skipped = frames.len().saturating_sub(FRAMES);
     if skipped > 0 {
         let _ = writeln!(out, "  {dim}… {}{dim:#}", counted(skipped, "frame"));
     }
-    let shown = raised.frames.iter().skip(skipped);
-    let last_own = raised.frames.iter().rposition(|frame| frame.own);
+    let shown = frames.iter().skip(skipped);
+    let last_own = frames.iter().rposition(|frame| frame.own);
     for (index, frame) in shown.enumerate() {
         let Frame { file, line, function, own } = frame;
         let (file, function) = (printable(file), printable(function));
@@ -184,10 +204,6 @@ fn traceback(out: &mut String, raised: &Raised, repository: &Path) {
             let around = if Some(index + skipped) == last_own { AROUND } else { 0 };
             source(out, repository, &frame.file, *line as usize, around);
         }
-    }
-    if let Some(cause) = &raised.cause {
-        let _ = writeln!(out, "\ncaused by");
-        traceback(out, cause, repository);
     }
 }
 

@@ -4,7 +4,7 @@ use anstyle::{AnsiColor, Style};
 
 use menace_model::{
     BurstReport, Changed, Coverage, EnforcedBy, Felt, FileChange, Frame, Outcome, Output, Raised,
-    Returned, Stage, Touched, UpstreamReport, Verdict,
+    Returned, Stage, Stood, Touched, UpstreamReport, Verdict,
 };
 
 use super::outcome_json::Header;
@@ -33,6 +33,11 @@ pub(crate) fn render(header: &Header<'_>, outcome: &Outcome) -> String {
     }
     if let Some(exception) = &outcome.exception {
         raised(&mut sheet, "exception", exception);
+    }
+    if let Some(Stood { frames: common, among }) = &outcome.stood {
+        sheet.add("where it was", &counted(common.len() + among.len(), "line"));
+        frames(&mut sheet, common);
+        frames(&mut sheet, among);
     }
     stream(&mut sheet, "stdout", &outcome.stdout);
     stream(&mut sheet, "stderr", &outcome.stderr);
@@ -199,6 +204,7 @@ fn burst(sheet: &mut Sheet, report: &BurstReport) {
         tasks_spawned,
         finished,
         deadlocked,
+        waits_at,
         raised,
         distinct_results,
         differs,
@@ -213,6 +219,9 @@ fn burst(sheet: &mut Sheet, report: &BurstReport) {
     let red = Style::new().fg_color(Some(AnsiColor::Red.into()));
     if *deadlocked {
         sheet.styled("", red, "deadlock: some never came to an end");
+        if let Some(Frame { file, line, .. }) = waits_at {
+            sheet.more(&format!("one of them waits in {file}:{line}"));
+        }
     }
     if *differs {
         sheet.styled("", red, "some result is not that of a run alone");

@@ -36,6 +36,9 @@ def write_everywhere():
     return written
 
 
+OWN = 904  # As its output, every call has it anyway.
+
+
 def write_to_the_interpreter():
     """Reaches for what the interpreter that was forked has open."""
     done = []
@@ -45,7 +48,7 @@ def write_to_the_interpreter():
             fd = os.open("%s/%d" % (parent, number), os.O_WRONLY | os.O_NONBLOCK)
         except OSError:
             continue
-        if number >= 900:
+        if number >= 900 and number != OWN:
             done.append(number)
         os.write(fd, b"!" * 64)
     return done

@@ -1,0 +1,73 @@
+//! The loops of a file: what goes round is named by the statement that makes it do so.
+
+use ruff_python_ast::Stmt;
+use ruff_python_ast::statement_visitor::{StatementVisitor, walk_stmt};
+use ruff_source_file::LineIndex;
+use ruff_text_size::Ranged;
+
+use crate::parse::parse;
+use crate::stack;
+
+/// A `for` or `while` statement.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Loop {
+    /// Where it begins.
+    pub line: u32,
+    /// The last line of its body; what follows under `else` is done once.
+    pub last_line: u32,
+}
+
+/// All of them, in the order in which they begin; none in what is no Python.
+pub fn loops(text: &str) -> Vec<Loop> {
+    let lines = LineIndex::from_source_text(text);
+    stack::roomy(|| {
+        let Ok(parsed) = parse(text, &lines) else { return Vec::new() };
+        let mut collector = Collector { lines: &lines, found: Vec::new() };
+        collector.visit_body(parsed.suite());
+        collector.found
+    })
+}
+
+struct Collector<'a> {
+    lines: &'a LineIndex,
+    found: Vec<Loop>,
+}
+
+impl<'a> StatementVisitor<'a> for Collector<'_> {
+    fn visit_stmt(&mut self, stmt: &'a Stmt) {
+        let body = match stmt {
+            Stmt::For(stmt) => stmt.body.last(),
+            Stmt::While(stmt) => stmt.body.last(),
+            _ => None,
+        };
+        if let Some(last) = body {
+            let line_of = |at| self.lines.line_index(at).get() as u32;
+            self.found.push(Loop { line: line_of(stmt.start()), last_line: line_of(last.end()) });
+        }
+        walk_stmt(self, stmt);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn loops_are_found_wherever_they_are_nested() {
+        let text = "\
+def f(xs):
+    for x in xs:
+        while x:
+            x = (x
+                 - 1)
+    else:
+        return 1
+    with a:
+        async for y in b: pass
+";
+        let found: Vec<(u32, u32)> =
+            loops(text).iter().map(|found| (found.line, found.last_line)).collect();
+        assert_eq!(found, [(2, 5), (3, 5), (9, 9)]);
+        assert_eq!(loops("while while"), []);
+    }
+}
