@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use menace_track::predict::{Errors, Models, Panel, remember};
 use menace_track::stats::adf::adf;
-use menace_track::stats::arima::{Fit, Grid, Order, fit};
+use menace_track::stats::arima::{Grid, Order, fit};
 use menace_track::stats::calibration::{Sample, compare};
 use menace_track::stats::convergence::{
     Diminishing, Following, adaptive_threshold, diminishing, roi_tolerance,

@@ -42,12 +42,13 @@ pub(super) fn nav(here: &str) -> Vec<NavEntry> {
 /// The page that people see first.
 pub(super) fn first(library: &Library) -> Result<String> {
     let asked = view::wish::Wish::default();
-    laid_out("overview.html", "/", &view::run::overview(library, None, &asked)?)
+    laid_out("overview.html", "/", &view::run::overview(library, None, &asked)?, false)
 }
 
-fn laid_out(template: &str, here: &str, view: &impl Serialize) -> Result<String> {
+/// Whoever had to log in can log out.
+fn laid_out(template: &str, here: &str, view: &impl Serialize, guarded: bool) -> Result<String> {
     let view = minijinja::Value::from_serialize(view);
-    render(template, context! { view, nav => nav(here) })
+    render(template, context! { view, nav => nav(here), guarded })
 }
 
 /// Makes a page of what `make` finds.
@@ -57,7 +58,8 @@ async fn page<V: Serialize>(
     here: &'static str,
     make: impl FnOnce(&Shared) -> Result<V> + Send + 'static,
 ) -> Response {
-    answered(move || laid_out(template, here, &make(&app)?).map(html)).await
+    let guarded = app.access.token.is_some();
+    answered(move || laid_out(template, here, &make(&app)?, guarded).map(html)).await
 }
 
 pub(super) async fn overview(State(app): App, Query(asked): Query<view::wish::Wish>) -> Response {

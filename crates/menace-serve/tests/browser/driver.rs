@@ -145,6 +145,15 @@ impl Browser {
         self.get("/url").as_str().unwrap_or_default().to_owned()
     }
 
+    /// Waits until the address has this in it: for pages that run no scripts.
+    pub(crate) fn reach(&self, part: &str) {
+        let started = Instant::now();
+        while !self.url().contains(part) {
+            assert!(started.elapsed() < PATIENCE, "{part} was not reached from {}", self.url());
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+
     /// Waits until a script says so.
     pub(crate) fn wait(&self, what: &str, script: &str) {
         let started = Instant::now();
@@ -158,6 +167,17 @@ impl Browser {
         let value = if dark { "dark" } else { "light" };
         let features = json!([{"name": "prefers-color-scheme", "value": value}]);
         self.protocol("Emulation.setEmulatedMedia", &json!({"features": features}));
+    }
+
+    /// From now on pages run none of theirs.
+    pub(crate) fn without_scripts(&self) {
+        self.protocol("Emulation.setScriptExecutionDisabled", &json!({"value": true}));
+    }
+
+    /// As wide as this, and as a phone is.
+    pub(crate) fn narrow(&self, width: u32) {
+        let size = json!({"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": false});
+        self.protocol("Emulation.setDeviceMetricsOverride", &size);
     }
 
     pub(crate) fn protocol(&self, command: &str, parameters: &Value) -> Value {

@@ -49,6 +49,33 @@ fn somebody_sorts_searches_and_follows_a_failure_to_its_reproducer() {
 }
 
 #[test]
+fn everything_is_found_without_scripts() {
+    let world = World::new(PLAIN);
+    let server = Server::start(LOCAL, None, world.guarded()).unwrap();
+    let browser = Browser::open();
+    browser.without_scripts();
+    browser.go(&format!("{}modules", server.url()));
+    browser.type_in("input[name=token]", &format!("{TOKEN}\n"));
+    assert_eq!(browser.text("#modules tbody tr:first-child th"), "shop/cart.py");
+    browser.click("#modules thead th:nth-child(2) a");
+    browser.reach("sort=roi&dir=desc");
+    assert_eq!(browser.text("#modules tbody tr:first-child th"), "shop/till.py");
+    browser.type_in("input[name=q]", "cart\n");
+    browser.reach("q=cart");
+    browser.click("#modules tbody a");
+    browser.reach("/module?");
+    browser.click("#sections tbody a");
+    browser.reach("/section?");
+    browser.click("table.failures a.mono");
+    assert_eq!(browser.text("code.command"), "menace repro fb22222222");
+    // Nothing waits for a script that does not come, and no button does nothing.
+    assert_eq!(browser.text("#live"), "");
+    browser.go(&server.url());
+    assert_eq!(browser.text("#live-run"), "", "it is not shown");
+    assert!(browser.text("main").contains("Weakest modules"));
+}
+
+#[test]
 fn the_keyboard_is_enough() {
     let world = World::new(PLAIN);
     let server = Server::start(LOCAL, None, world.routes()).unwrap();
@@ -200,7 +227,7 @@ fn somebody_logs_in_with_the_token() {
     browser.wait("the page", "return location.pathname == '/failures'");
     assert!(browser.url().ends_with("/failures?q=fa11"), "{}", browser.url());
     assert_eq!(browser.run("return document.cookie"), "", "scripts do not see the cookie");
-    browser.go(&format!("{}logout", server.url()));
+    browser.click("a[href='/logout']");
     browser.go(&server.url());
     assert!(browser.url().contains("/login"), "{}", browser.url());
 }

@@ -86,6 +86,38 @@ fn every_page_is_fine_in_light_and_in_dark() {
 }
 
 #[test]
+fn every_page_fits_a_narrow_window_and_a_sheet_of_paper() {
+    let world = World::new(PLAIN);
+    let server = Server::start(LOCAL, None, world.routes()).unwrap();
+    let browser = Browser::open();
+    let axe = axe();
+    browser.narrow(360);
+    // What is wider than the window, unless it can be scrolled by itself.
+    let too_wide = "return document.documentElement.scrollWidth <= innerWidth ? [] : \
+        [...document.querySelectorAll('main, main *')] \
+        .filter((one) => one.getBoundingClientRect().right > innerWidth + 1) \
+        .filter((one) => !one.closest('.scroll, .source, pre')) \
+        .map((one) => one.outerHTML.slice(0, 80)).concat(['the page'])";
+    let mut wrong = Vec::new();
+    for (name, path) in PAGES {
+        browser.go(&format!("{}{path}", server.url()));
+        let wide = browser.run(too_wide);
+        let wide = wide.as_array().into_iter().flatten().map(Value::to_string);
+        let found = wide.chain(barriers(&browser, &axe));
+        wrong.extend(found.map(|one| format!("{name}: {one}")));
+    }
+    assert_eq!(wrong, [] as [String; 0]);
+    browser.dark(true);
+    browser.protocol("Emulation.setEmulatedMedia", &serde_json::json!({"media": "print"}));
+    for (name, path) in PAGES {
+        browser.go(&format!("{}{path}", server.url()));
+        assert_eq!(paper(&browser), "rgb(255, 255, 255)", "{name}");
+        let bar = "return document.querySelector('.bar').checkVisibility()";
+        assert_eq!(browser.run(bar), false, "{name}: nobody follows a link on paper");
+    }
+}
+
+#[test]
 fn pages_with_nothing_to_show_are_fine_too() {
     let browser = Browser::open();
     let empty = World::empty();
@@ -115,6 +147,11 @@ fn the_report_is_fine_without_scripts_and_on_paper() {
     let url = format!("file://{}/", directory.canonicalize().unwrap().display());
     assert_eq!(looked_at(&browser, &url, &[("report", "report.html")]), [] as [String; 0]);
     assert_eq!(browser.complaints(), [] as [String; 0]);
+    browser.narrow(360);
+    assert_eq!(barriers(&browser, &axe()), [] as [String; 0], "on a phone");
+    let too_wide = "return document.documentElement.scrollWidth > innerWidth";
+    assert_eq!(browser.run(too_wide), false, "wider than a phone");
+    browser.narrow(1280);
     // Without scripts nothing is missing: there are none.
     assert_eq!(browser.run("return document.scripts.length"), 0);
     assert!(browser.text("main").contains("menace repro fb22222222"));

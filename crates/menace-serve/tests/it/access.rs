@@ -133,6 +133,15 @@ fn a_person_gets_a_cookie_that_scripts_and_other_sites_cannot_use() {
     let pair = cookie.split(';').next().unwrap();
     let request = get("/failures").header(header::COOKIE, format!("other=1; {pair}"));
     assert_eq!(ask(&routes, request.body(Body::empty()).unwrap()).status, StatusCode::OK);
+    // Who came in can go, and the cookie goes with them; where nobody has to log in, nobody is offered to.
+    let request = get("/").header(header::COOKIE, pair).header(header::ACCEPT, "text/html");
+    let page = ask(&routes, request.body(Body::empty()).unwrap());
+    assert!(page.text().contains("<a href=\"/logout\">"), "{}", page.text());
+    assert!(!browse(&world.routes(), "/").text().contains("/logout"));
+    let request = get("/logout").header(header::COOKIE, pair);
+    let left = ask(&routes, request.body(Body::empty()).unwrap());
+    assert!(left.header(header::SET_COOKIE).contains("Max-Age=0"));
+    assert_eq!(left.header(header::LOCATION), "/login");
     let forged = get("/failures").header(header::COOKIE, pair.replace('.', ".0"));
     assert_eq!(ask(&routes, forged.body(Body::empty()).unwrap()).status, StatusCode::UNAUTHORIZED);
 }

@@ -151,7 +151,7 @@ fn drift(feature: &str, ks_p_value: f64) -> FeatureDrift {
     }
 }
 
-fn decided() -> Decided {
+fn decided(words: Words) -> Decided {
     let mut judgement = Tracker::default().judge(&Rules::default(), []);
     let evidence = Evidence {
         check: Check::Equivalence,
@@ -164,7 +164,7 @@ fn decided() -> Decided {
     let verdict = menace_track::stats::evidence::Verdict::No;
     judgement.roi =
         Decision { verdict, confidence: 0.5, needed: 3, samples: 17, evidence: vec![evidence] };
-    judgement.modules.insert(PLAIN.module.into(), Decision::too_few(3, 1));
+    judgement.modules.insert(words.module.into(), Decision::too_few(3, 1));
     Decided {
         judgement,
         forecast: None,
@@ -221,7 +221,7 @@ fn summary(id: &str, roi: f64, words: Words, failures: &[Failure]) -> RunReport 
         seed: 7,
         elapsed_s: 12.5,
         cycles: 1,
-        decided: Some(decided()),
+        decided: Some(decided(words)),
         sections: 2,
         calls: 9,
         timing_calls: 1,

@@ -141,10 +141,15 @@ mod tests {
         (f64::from(place * place) * 0.37).sin()
     }
 
+    type Variables = &'static [(&'static str, &'static str)];
+    /// A variable, the value with which the answer is yes and the one with which it is no, what else is set,
+    /// and the history that is judged.
+    type Case = (&'static str, &'static str, &'static str, Variables, History);
+
     #[test]
     fn every_variable_decides() {
-        const WIDE: &[(&str, &str)] = &[("SYNERGY_THRESHOLD", "1000")];
-        const NEAR: &[(&str, &str)] = &[("SYNERGY_THRESHOLD", "0.01")];
+        const WIDE: Variables = &[("SYNERGY_THRESHOLD", "1000")];
+        const NEAR: Variables = &[("SYNERGY_THRESHOLD", "0.01")];
         let restless: Vec<f64> = (0..20).map(|place| noise(place) * 0.02).collect();
         let jump: Vec<f64> =
             (0..20).map(|place| if place < 19 { noise(place) * 2e-3 } else { 0.025 }).collect();
@@ -159,9 +164,7 @@ mod tests {
         let wilder: Vec<f64> =
             (0..30).map(|place| noise(place) * if place < 15 { 1e-3 } else { 1e-2 }).collect();
         let large_long_ago = [vec![0.3, -0.3, 0.3, -0.3], vec![0.0; 4]].concat();
-        // A variable, the value with which the answer is yes and the one with which it is no, what else is set,
-        // and the history that is judged.
-        let cases: Vec<(&str, &str, &str, &[(&str, &str)], History)> = vec![
+        let cases: Vec<Case> = vec![
             ("SANDBOX_ROI_TOLERANCE", "0.05", "0.01", &[], gains(&[0.03; 4])),
             ("ROI_THRESHOLD", "0.05", "0.01", &[], gains(&[0.03; 4])),
             ("ROI_CYCLES", "3", "4", &[], gains(&[0.3, 0.0, 0.0, 0.0])),
