@@ -63,7 +63,7 @@ impl Plugins {
             }
         }
         let plugged = shown.iter().zip(stubs);
-        Ok((plugged.map(|(one, stubs)| Plugged::between(&one.stubs, stubs)).collect(), warnings))
+        Ok((plugged.map(|(one, stubs)| Plugged::between(&one.stubs, &stubs)).collect(), warnings))
     }
 }
 

@@ -204,7 +204,7 @@ fn a_share_of_the_processor_is_all_there_is(tier: Tier) {
     let share = |outcome: &menace_model::Outcome| number(returned(outcome));
     let busy = || asked("share_of_a_processor", FaultMode::Cpu, When::Rate(0.8));
     // So little that even a busy machine has more to give. Who was stopped late stands still for longer.
-    for wanted in [0.05, 0.2] {
+    for wanted in [0.2, 0.05] {
         let least = busy().with([Value::Float(2.0)]);
         let outcome = session.run(least.limited(|limits| limits.cpu_share = Some(wanted)));
         let by = &outcome.enforced_by[&Limit::FaultCpu];
@@ -218,7 +218,8 @@ fn a_share_of_the_processor_is_all_there_is(tier: Tier) {
         share(&outcome)
     };
     let shares: Vec<f64> = (0..8).map(&mut calm).collect();
-    assert!(shares.iter().any(|share| *share > 0.3), "{shares:?}");
+    // A busy machine may have little to give, but more than what was held before.
+    assert!(shares.iter().any(|share| *share > 0.1), "{shares:?}");
     // The share is a limit: a fault that comes without one cannot strike.
     let outcome = session.run(busy().with([Value::Float(0.01)]));
     assert_eq!(outcome.unenforced, [Limit::FaultCpu]);

@@ -17,10 +17,17 @@ pub struct Plugged {
 }
 
 impl Plugged {
-    pub fn between(shown: &[Named], returned: Vec<Named>) -> Self {
+    pub fn between(shown: &[Named], returned: &[Named]) -> Self {
         let dropped = shown.iter().filter(|input| !returned.contains(input)).cloned().collect();
-        let added = returned.into_iter().filter(|input| !shown.contains(input));
-        let added = added.map(|arguments| Record {
+        let times = |all: &[Named], input: &Named| all.iter().filter(|one| *one == input).count();
+        let mut added: Vec<Named> = Vec::new();
+        for input in returned {
+            // Whoever adds what was there already wants it before the others.
+            if times(returned, input) > times(shown, input) && !added.contains(input) {
+                added.push(input.clone());
+            }
+        }
+        let added = added.into_iter().map(|arguments| Record {
             section: None,
             environment: Vec::new(),
             receiver: None,
@@ -69,11 +76,15 @@ mod tests {
 
     #[test]
     fn what_is_returned_takes_the_place_of_what_was_shown() {
-        let plugged = Plugged::between(&[named(1), named(2)], vec![named(2), named(3)]);
+        let plugged = Plugged::between(&[named(1), named(2)], &[named(2), named(3)]);
         assert_eq!(plugged.dropped, [named(1)]);
         let [added] = plugged.added.as_slice() else { panic!("one") };
         assert_eq!(added.arguments, named(3));
-        assert!(Plugged::between(&[named(1)], vec![named(1)]).is_empty());
+        assert!(Plugged::between(&[named(1)], &[named(1)]).is_empty());
+        // One that is there already, and is added all the same, comes first.
+        let plugged = Plugged::between(&[named(1), named(2)], &[named(2), named(1), named(2)]);
+        assert_eq!((plugged.added.len(), plugged.dropped.len()), (1, 0));
+        assert_eq!(plugged.added[0].arguments, named(2));
     }
 
     #[test]

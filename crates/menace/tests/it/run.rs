@@ -14,6 +14,7 @@ use crate::processes::{descendants, groups_of, is_alive, until};
 use crate::program::{Place, Ran, SANDBOXES};
 
 mod bad_input;
+mod bursts;
 mod changes;
 mod chosen;
 mod company;
