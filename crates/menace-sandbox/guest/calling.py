@@ -19,6 +19,8 @@ from values import Builder
 BUILDING_FRAMES = 4200
 CO_VARARGS = 0x04
 MUTABLE = (list, dict, set, bytearray)
+# What is entered is left again, as `with` does it.
+LEAVING = {"__enter__": "__exit__", "__aenter__": "__aexit__"}
 Function = type(consume)
 Method = type(Builder(None).build)
 
@@ -100,6 +102,7 @@ def perform(outcome, modules, call):
         if call["receiver"] is None:
             raise Unreachable("there is no instance to call it on")
     outcome.stage = "call"
+    leaving = None
     if how == "property":
         if outcome.conditions is not None:
             outcome.conditions.before_call(bind, (function, receiver), {}, receiver)
@@ -108,6 +111,7 @@ def perform(outcome, modules, call):
     else:
         if how == "method":
             function = bind(function, receiver)
+            leaving = LEAVING.get(target["qualname"].rpartition(".")[2])
         if in_class(type(function), "__call__") is None:
             outcome.stage = "resolve"
             raise Unreachable("it cannot be called")
@@ -121,7 +125,7 @@ def perform(outcome, modules, call):
         result = function(*args, **kwargs)
     # At once: a tracer or an alarm that the guest left may break into whatever comes next.
     outcome.result = result
-    if type(type(result)) is type and type(result) in PLAIN:
+    if leaving is None and type(type(result)) is type and type(result) in PLAIN:
         outcome.has_result = True
         outcome.kind = "returned"
         outcome.stop_clock()
@@ -135,11 +139,26 @@ def perform(outcome, modules, call):
         outcome.held.append(error)
     outcome.held.append(result)
     outcome.result = consume(result, outcome, call["caps"]["items"])
+    if leaving is not None:
+        _leave(receiver, leaving, outcome)
     outcome.stop_clock()
     if outcome.tasks is not None:
         outcome.tasks.close()
     outcome.has_result = True
     outcome.kind = "returned"
+
+
+def _leave(receiver, leaving, outcome):
+    """Calls the method with which a `with` ends, if there is one."""
+    method = in_class(type(receiver), leaving)
+    if method is None:
+        outcome.note("it cannot be left: there is no " + leaving)
+        return
+    outcome.stage = "consume"
+    left = bind(method, receiver)(None, None, None)
+    outcome.held.append(left)
+    if leaving == "__aexit__":
+        outcome.held.append(consume(left, outcome, 0))
 
 
 def _plain(function):

@@ -20,6 +20,9 @@ pub(super) fn call(call: &Call) -> Result<PythonSource, String> {
     let (args, kwargs) = (call.args.clone(), call.kwargs.clone());
     let value = match (call.target.how, &call.receiver) {
         (How::Module, _) => return Err("the top level of a module cannot be called".to_owned()),
+        (How::Method, Some(receiver)) if is_entered(call) => {
+            return Ok(with(receiver, &method(call)));
+        }
         (How::Method, Some(receiver)) => {
             Value::Method { on: Box::new(receiver.clone()), name: method(call), args, kwargs }
         }
@@ -33,6 +36,27 @@ pub(super) fn call(call: &Call) -> Result<PythonSource, String> {
         _ => Value::New { class: section(call)?, args, kwargs },
     };
     Ok(value.to_python())
+}
+
+/// Calling its method makes a whole `with` of an instance.
+fn is_entered(call: &Call) -> bool {
+    matches!(method(call).as_str(), "__enter__" | "__aenter__")
+        && call.args.is_empty()
+        && call.kwargs.is_empty()
+}
+
+fn with(receiver: &Value, method: &str) -> PythonSource {
+    let mut source = receiver.to_python();
+    let manager = &source.expression;
+    let (statement, entered) = if method == "__enter__" {
+        (format!("with {manager} as entered:\n    pass"), "entered")
+    } else {
+        let inner = format!("    async with {manager} as entered:\n        return entered");
+        (format!("async def through():\n{inner}"), "through()")
+    };
+    source.lets.push(statement);
+    entered.clone_into(&mut source.expression);
+    source
 }
 
 /// The receiver, the arguments and the keyword arguments, in one tuple.
@@ -81,4 +105,29 @@ pub(super) fn function(name: &str, source: &PythonSource) -> Vec<String> {
     }
     lines.push(format!("    return {}", source.expression));
     lines
+}
+
+#[cfg(test)]
+mod tests {
+    use menace_model::{ModuleRef, Target};
+
+    use super::*;
+
+    #[test]
+    fn what_is_entered_is_left() {
+        let written = |name: &str| {
+            let module = ModuleRef { name: "shop".to_owned(), path: None };
+            let target = Target { module, qualname: format!("Lock.{name}"), how: How::Method };
+            let class = Reference::new("shop", "Lock").unwrap();
+            let receiver = Value::New { class, args: Vec::new(), kwargs: Vec::new() };
+            let asked = Call { receiver: Some(receiver), ..Call::new(target) };
+            function("call", &call(&asked).unwrap())[2..].join("\n")
+        };
+        let sync = "    with shop.Lock() as entered:\n        pass\n    return entered";
+        assert_eq!(written("__enter__"), sync);
+        let later = "    async def through():\n        async with shop.Lock() as entered:\n            \
+                     return entered\n    return through()";
+        assert_eq!(written("__aenter__"), later);
+        assert_eq!(written("__exit__"), "    return shop.Lock().__exit__()");
+    }
 }

@@ -67,6 +67,7 @@ impl Default for Level {
 
 /// How strictly the guest is held.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a question of its own")]
 pub(crate) struct Policy {
     pub level: Level,
     /// No network at any level.

@@ -245,10 +245,11 @@ mod tests {
     fn reached(home: &Home, path: &Path, flags: i32) -> Vec<Reached> {
         let mut reach = Reach::new(home.clone());
         let path = CString::new(path.as_os_str().as_bytes()).unwrap();
-        let directory = libc::AT_FDCWD as u64;
+        let int = |number: i32| u64::from(number.cast_unsigned());
+        let directory = int(libc::AT_FDCWD);
         reach.look(&notice(
             libc::SYS_openat,
-            [directory, path.as_ptr() as u64, flags as u64, 0, 0, 0],
+            [directory, path.as_ptr() as u64, int(flags), 0, 0, 0],
         ));
         reach.take()
     }

@@ -96,8 +96,17 @@ fn a_generator_is_used_up_to_a_cap(tier: Tier) {
 fn a_context_manager_is_entered_and_left(tier: Tier) {
     let bench = Bench::new(tier, GUEST);
     let mut session = bench.session();
-    for name in ["borrowed", "borrowed_later"] {
-        let outcome = session.run(ask(name));
+    let of_class = |class: &str, method: &str| {
+        let instance = Value::New { class: reference(class), args: Vec::new(), kwargs: Vec::new() };
+        ask(&format!("{class}.{method}")).how(How::Method).on(instance)
+    };
+    for asked in [
+        ask("borrowed"),
+        ask("borrowed_later"),
+        of_class("Lock", "__enter__"),
+        of_class("LockLater", "__aenter__"),
+    ] {
+        let outcome = session.run(asked);
         assert_eq!(outcome.verdict, Verdict::Returned, "{outcome:#?}");
         assert_eq!(outcome.stdout.text, "entered\nleft\n");
         assert_eq!(outcome.value.and_then(|value| value.value), Some(Value::from("thing")));

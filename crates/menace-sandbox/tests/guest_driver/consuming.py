@@ -135,22 +135,49 @@ def managers_from_contextlib_are_entered_and_left_but_files_and_locks_are_not():
 
 
 @case
-def a_manager_that_a_class_makes_is_a_result_and_its_methods_are_called_on_their_own():
+def a_manager_that_a_class_makes_is_a_result_and_whoever_enters_it_leaves_it():
     text = """
         class Manager:
             def __enter__(self):
+                print('in', end=' ')
                 return 'entered'
             def __exit__(self, *raised):
+                print('out', *raised, end=' ')
+        class Bad(Manager):
+            def __exit__(self, *raised):
                 raise KeyError('left')
+        class Later:
+            async def __aenter__(self):
+                print('ain', end=' ')
+                return 'aentered'
+            async def __aexit__(self, *raised):
+                print('aout', *raised, end=' ')
+        class Half:
+            def __enter__(self):
+                return 'half'
+        class Closed(Bad):
+            def __enter__(self):
+                raise ValueError('closed')
         def f():
             return Manager()
     """
     with guest(text) as one:
+
+        def called(name, *args):
+            return one.call("m:" + name, args, how="method", receiver=new("m:" + name.split(".")[0]))
+
         full = one.call("m:f")
         equal((full["kind"], full["value"]["type"]), ("returned", "m.Manager"))
-        full = one.call("m:Manager.__enter__", how="method", receiver=new("m:Manager"))
-        equal(full["value"]["value"], "entered")
-        full = one.call("m:Manager.__exit__", [None] * 3, how="method", receiver=new("m:Manager"))
+        equal(called("Manager.__enter__")["value"]["value"], "entered")
+        equal(called("Later.__aenter__")["value"]["value"], "aentered")
+        assert "in out None None None ain aout None None None" in one.text(), one.text()
+        full = called("Bad.__enter__")
+        equal((full["kind"], full["stage"]), ("raised", "consume"))
+        equal(full["exception"]["message"], "'left'")
+        equal(called("Closed.__enter__")["exception"]["message"], "closed")
+        full = called("Half.__enter__")
+        equal((full["value"]["value"], full["notes"]), ("half", ["it cannot be left: there is no __exit__"]))
+        full = called("Bad.__exit__", None, None, None)
         equal((full["kind"], full["exception"]["message"]), ("raised", "'left'"))
 
 

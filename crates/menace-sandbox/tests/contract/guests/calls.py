@@ -88,6 +88,24 @@ async def borrowed_later():
     print("left")
 
 
+class Lock:
+    def __enter__(self):
+        print("entered")
+        return "thing"
+
+    def __exit__(self, *raised):
+        print("left")
+
+
+class LockLater:
+    async def __aenter__(self):
+        print("entered")
+        return "thing"
+
+    async def __aexit__(self, *raised):
+        print("left")
+
+
 def echo(value):
     return value
 
