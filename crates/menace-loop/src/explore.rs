@@ -2,7 +2,8 @@
 //! generation, on as many sandboxes as there are workers.
 //!
 //! Invariant: which calls are made depends on the seed and on outcomes, not on how many workers there
-//! are or who is done first.
+//! are or who is done first. Sections that yield go on before those that do not: when the time is up, it
+//! was spent where it paid.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -155,7 +156,8 @@ pub(crate) fn deepen(
 ) -> Result<Left, SandboxError> {
     let mut left = Left::default();
     loop {
-        match generation(caller, subjects, lessons, witness)? {
+        let turn = turn(subjects);
+        match generation(caller, subjects, &turn, lessons, witness)? {
             Progress::Whole => {}
             Progress::Done => return Ok(left),
             Progress::Cut => break,
@@ -167,7 +169,8 @@ pub(crate) fn deepen(
         }
         subject.explorer.conclude();
     }
-    generation(&caller.patient(), subjects, lessons, witness)?;
+    let all = vec![true; subjects.len()];
+    generation(&caller.patient(), subjects, &all, lessons, witness)?;
     left.unproven = subjects.iter().map(|subject| subject.explorer.unproven()).sum();
     Ok(left)
 }
@@ -186,13 +189,29 @@ enum Progress {
     Whole,
     /// The time was up.
     Cut,
-    /// Nobody asked for anything.
+    /// Nobody asks for anything any more.
     Done,
 }
 
+/// Whose turn it is: those whose last generation showed something new, or else everybody who does not wait
+/// for what others leave.
+fn turn(subjects: &[Subject<'_>]) -> Vec<bool> {
+    let wishes: [fn(&Explorer<'_>) -> bool; 3] = [
+        |explorer| explorer.is_yielding(),
+        |explorer| !explorer.is_done() && !explorer.wants_more(),
+        |explorer| !explorer.is_done(),
+    ];
+    let these = |wish: fn(&Explorer<'_>) -> bool| -> Vec<bool> {
+        subjects.iter().map(|subject| wish(&subject.explorer)).collect()
+    };
+    wishes.into_iter().map(these).find(|turn| turn.contains(&true)).unwrap_or_default()
+}
+
+/// The next calls of those whose turn it is.
 fn generation(
     caller: &Caller<'_>,
     subjects: &mut [Subject<'_>],
+    turn: &[bool],
     lessons: &mut Lessons,
     witness: &mut dyn Witness,
 ) -> Result<Progress, SandboxError> {
@@ -203,8 +222,16 @@ fn generation(
     }
     let numbers: Vec<usize> = subjects.iter().map(|one| one.explorer.calls()).collect();
     let found: Vec<usize> = subjects.iter().map(|one| one.explorer.findings().len()).collect();
-    let generations: Vec<Vec<Call>> =
-        subjects.iter_mut().map(|subject| subject.explorer.next_generation()).collect();
+    let has_turn = |at: usize| turn.get(at).copied().unwrap_or(false);
+    let generations: Vec<Vec<Call>> = subjects
+        .iter_mut()
+        .enumerate()
+        .map(
+            |(at, subject)| {
+                if has_turn(at) { subject.explorer.next_generation() } else { Vec::new() }
+            },
+        )
+        .collect();
     let places: Vec<(usize, usize)> = (0..subjects.len())
         .flat_map(|at| (0..generations[at].len()).map(move |index| (at, index)))
         .collect();
@@ -232,6 +259,9 @@ fn generation(
     for (at, subject) in subjects.iter_mut().enumerate() {
         let (own, others) = rest.split_at(generations[at].len());
         rest = others;
+        if !has_turn(at) {
+            continue;
+        }
         subject.explorer.teach(own, lessons);
         subject.explorer.learn(own);
         for finding in &subject.explorer.findings()[found[at]..] {
@@ -242,7 +272,10 @@ fn generation(
         }
     }
     Ok(match &outcomes {
-        outcomes if outcomes.is_empty() => Progress::Done,
+        // Those whose turn it was may be done, and others not.
+        outcomes if outcomes.is_empty() && subjects.iter().all(|one| one.explorer.is_done()) => {
+            Progress::Done
+        }
         outcomes if outcomes.iter().all(Option::is_some) => Progress::Whole,
         _ => Progress::Cut,
     })

@@ -80,6 +80,8 @@ pub struct Explorer<'a> {
     findings: Vec<Finding>,
     verdicts: BTreeSet<Verdict>,
     calls: usize,
+    /// The last generation reached or showed something new.
+    had_yield: bool,
 }
 
 /// What a generation is about.
@@ -142,6 +144,7 @@ impl<'a> Explorer<'a> {
             findings: Vec::new(),
             verdicts: BTreeSet::new(),
             calls: 0,
+            had_yield: true,
         }
     }
 
@@ -201,6 +204,11 @@ impl<'a> Explorer<'a> {
         self.stage == Stage::Done
     }
 
+    /// Is it worth going on with before others? Whoever waits for what others leave is not.
+    pub fn is_yielding(&self) -> bool {
+        !self.is_done() && self.had_yield && !self.wants_more()
+    }
+
     /// There is no time for more: what is suspected is seen once more, and that is all.
     pub fn conclude(&mut self) {
         // The one before.
@@ -237,12 +245,14 @@ impl<'a> Explorer<'a> {
     pub fn learn(&mut self, outcomes: &[Option<Outcome>]) {
         let asked = std::mem::take(&mut self.asked);
         let made = asked.len();
+        let known = self.suspects.len() + self.findings.len();
         for (probe, outcome) in asked.into_iter().zip(outcomes) {
             let Some(outcome) = outcome else { continue };
             self.verdicts.insert(outcome.verdict);
             self.note(probe, outcome);
         }
         let has_news = self.corpus.take_news();
+        self.had_yield = has_news || self.suspects.len() + self.findings.len() > known;
         if let Stage::Mutate(_) = self.stage {
             self.mutating.note(made, has_news);
         }

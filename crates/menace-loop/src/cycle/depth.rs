@@ -1,6 +1,7 @@
 //! Depth: sections are explored one by one, with inputs that learn from what they reach.
 //!
-//! Where there is not time for all, the most complex and the most imported come first.
+//! Where there is not time for all, the most complex and the most imported come first, and of those that are
+//! explored side by side the ones that still yield.
 
 use menace_model::{Call, How, Intent, SectionId, Seed};
 use menace_sandbox::SandboxError;

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use menace_model::{Call, How, Outcome, SectionId, Verdict};
+use menace_model::{Call, Coverage, FileCoverage, How, Outcome, SectionId, Verdict};
 use menace_sandbox::{Backend, Cancel, SandboxError, Tier, Warm, WarmSpec};
 use menace_scenario::preset::{Profiles, Values};
 use menace_settings::KeywordProfiles;
@@ -68,12 +68,22 @@ fn cycle(answer: impl Fn(&Call) -> Outcome + Send + Sync + 'static) -> (Seen, Ve
     cycle_until(None, answer)
 }
 
+const HALF: &str = "def half(n: int) -> int:\n    return n // 2\n";
+
 fn cycle_until(
     deadline: Option<Instant>,
     answer: impl Fn(&Call) -> Outcome + Send + Sync + 'static,
 ) -> (Seen, Vec<Call>) {
+    cycle_of(HALF, None, deadline, answer)
+}
+
+fn cycle_of(
+    text: &str,
+    depth: Option<Budget>,
+    deadline: Option<Instant>,
+    answer: impl Fn(&Call) -> Outcome + Send + Sync + 'static,
+) -> (Seen, Vec<Call>) {
     let repository = tempfile::tempdir().expect("a directory");
-    let text = "def half(n: int) -> int:\n    return n // 2\n";
     std::fs::write(repository.path().join("desk.py"), text).expect("a file");
     let analysis: Analysis =
         analyze(repository.path(), &menace_source::Options::default(), &|_, _| {}).expect("Python");
@@ -93,7 +103,7 @@ fn cycle_until(
     let plan = Plan::new(&analysis, &surveyed, &wish).expect("a plan");
     let backend = Scripted { answer: Arc::new(answer), calls: Arc::default() };
     let caller = Caller::new(&backend, 1, Cancel::default(), deadline);
-    let extent = Extent { calls_per_cell: 8, depth: None, seed: Seed(1), inputs: &inputs };
+    let extent = Extent { calls_per_cell: 8, depth, seed: Seed(1), inputs: &inputs };
     let lines = Lines::new(repository.path());
     let seen = run(&plan, &surveyed.facts(), &caller, &extent, &lines, &mut ()).expect("a cycle");
     let calls = backend.calls.lock().expect("nobody panics").clone();
@@ -176,4 +186,59 @@ fn imports_are_given_more_time_than_calls() {
         let patience = if call.target.how == How::Module { 30_000 } else { 2_000 };
         assert_eq!(call.limits.timeout_ms, patience, "{:?}", call.target);
     }
+}
+
+/// The complex one comes first, and has nothing to show after its first lines.
+const TWO: &str = "\
+def dull(n: int) -> int:
+    if n > 1 and n < 9 or n == 12:
+        return 1
+    return 0
+
+
+def rich(text: str) -> str:
+    return text.strip()
+";
+
+/// Of `rich`, every eighth call reaches a new line, and after so many calls it hangs. Says how many calls `dull` had
+/// got by then, and in all.
+fn calls_of_dull_until_rich_hangs_at(call: usize) -> (usize, usize) {
+    let made = AtomicUsize::new(0);
+    let (seen, calls) = cycle_of(TWO, Some(Budget::default()), None, move |asked| {
+        let mut outcome = returned();
+        let is_rich = asked.target.qualname == "rich" && asked.conditions.is_untroubled();
+        let number = if is_rich { 1 + made.fetch_add(1, Ordering::Relaxed) } else { 1 };
+        let lines = 1 + number / 8;
+        if is_rich && number >= call {
+            outcome.verdict = Verdict::TimedOut;
+        }
+        if asked.coverage {
+            let file = FileCoverage {
+                file: "desk.py".to_owned(),
+                lines: (1..=lines as u32).collect(),
+                branches: Vec::new(),
+            };
+            outcome.coverage = Some(Coverage { files: vec![file] });
+        }
+        outcome
+    });
+    let hangs = |(failure, _): &&(menace_model::Failure, u64)| {
+        failure.section.qualname() == "rich" && failure.verdict == Verdict::TimedOut
+    };
+    assert!(seen.failures.values().any(|found| hangs(&found)), "{:?}", seen.failures);
+    let is_rich =
+        |asked: &&Call| asked.target.qualname == "rich" && asked.conditions.is_untroubled();
+    let is_dull = |asked: &&Call| asked.target.qualname == "dull";
+    let last = calls.iter().filter(is_rich).nth(call - 1).expect("so many calls");
+    let at = calls.iter().position(|asked| std::ptr::eq(asked, last)).expect("it is there");
+    (calls[..at].iter().filter(is_dull).count(), calls.iter().filter(is_dull).count())
+}
+
+#[test]
+fn a_section_that_yields_goes_on_before_one_that_does_not() {
+    // Deep among its mutations: what `dull` still has to be put through, trouble and growing inputs, can wait.
+    let (by_then, in_all) = calls_of_dull_until_rich_hangs_at(200);
+    assert!(by_then < in_all, "all {in_all} calls of `dull` came before");
+    let again = calls_of_dull_until_rich_hangs_at(200);
+    assert_eq!(again, (by_then, in_all), "it depends on what was seen, and on nothing else");
 }

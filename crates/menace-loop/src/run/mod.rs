@@ -151,7 +151,6 @@ pub fn run(run: &Run<'_>, view: &mut dyn Watch) -> Result<RunReport, RunError> {
     for cycle in 0..run.cycles {
         let flagged = keep.flagged(run, &mut told)?;
         let wanted = Unflagged { wanted: run.wanted, flagged: &flagged };
-        let seed = seed_of(run.seed, cycle);
         let values = Values::of_settings(run.settings);
         let wish = Wish {
             presets: presets::of_cycle(run.choice, cycle)?,
@@ -160,7 +159,8 @@ pub fn run(run: &Run<'_>, view: &mut dyn Watch) -> Result<RunReport, RunError> {
             settings: &values,
             inputs: run.inputs,
             recordings: &run.choice.recordings,
-            seed,
+            // Cells have the same inputs in every cycle: what moves their numbers is the code.
+            seed: run.seed,
             wanted: &wanted,
         };
         let plan = Plan::new(run.analysis, &surveyed, &wish)?;
@@ -177,7 +177,7 @@ pub fn run(run: &Run<'_>, view: &mut dyn Watch) -> Result<RunReport, RunError> {
         let extent = Extent {
             calls_per_cell: run.calls_per_cell,
             depth: run.depth,
-            seed,
+            seed: seed_of(run.seed, cycle),
             inputs: run.inputs,
         };
         let mut recorder = Recorder::new(&writer, view, cycle, run.cancel.clone());
@@ -274,7 +274,8 @@ fn home_of(run: &Run<'_>, store: &Store) -> Result<String, RunError> {
     }
 }
 
-/// The first cycle has the seed that was given, so that single runs compare.
+/// Every cycle explores with other inputs; the first one with the seed that was given, so that single runs
+/// compare.
 fn seed_of(seed: Seed, cycle: u32) -> Seed {
     if cycle == 0 { seed } else { seed.of("cycle").nth(u64::from(cycle)) }
 }

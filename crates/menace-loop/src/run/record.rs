@@ -1,7 +1,8 @@
 //! Writes down what a cycle does while it does it, and passes it on to whoever looks.
 //!
-//! Invariant: a call is sent to the store as soon as it is heard of; what a call of a cell was blamed for
-//! follows once it is confirmed. A store that cannot keep up or cannot write ends the run.
+//! Invariant: a call is in the store before anything else is heard of or told: of the calls that have ended,
+//! who is killed loses the one that is being written, at most. What a call of a cell was blamed for follows once
+//! it is confirmed. A store that cannot write ends the run.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::time::Instant;
@@ -15,6 +16,8 @@ use crate::cycle::{Called, Stage, Watch};
 
 /// Calls in depth belong to no cell: they are filed under this name.
 const DEPTH: &str = "depth";
+/// Under this name each call is told of in the logs, once it has ended.
+const ENDED: &str = "menace_loop::ended";
 /// More than a generation of calls, or a round of second looks, has.
 const REMEMBERED: usize = 16_384;
 
@@ -111,7 +114,9 @@ impl Watch for Recorder<'_> {
             Verdict::Returned | Verdict::Refused | Verdict::Raised | Verdict::Unreachable
         );
         let record = if is_rare { record.in_full(call) } else { record };
-        let result = self.writer.call(record);
+        // Who kills a run finds all of these in the store, the last one perhaps excepted.
+        tracing::trace!(target: ENDED, "a call has ended");
+        let result = self.writer.call(record).and_then(|()| self.writer.flush());
         self.keep(result);
         self.view.called(called);
     }
@@ -133,7 +138,8 @@ impl Watch for Recorder<'_> {
     fn failed(&mut self, failure: &Failure) {
         // At once: a run that is killed keeps what it has found.
         if self.known.insert(failure.id.clone()) {
-            let result = self.writer.failure(failure, now_ms(), 1);
+            let result =
+                self.writer.failure(failure, now_ms(), 1).and_then(|()| self.writer.flush());
             self.keep(result);
             self.view.failed(failure);
         }

@@ -47,7 +47,7 @@ impl Mutating {
 
 impl Explorer<'_> {
     /// It still reaches something new and may make no more calls. Nobody gets more than twice a share.
-    fn wants_more(&self) -> bool {
+    pub fn wants_more(&self) -> bool {
         let Mutating { had_news, is_over, given, .. } = self.mutating;
         let has_none = self.mutating.spare(&self.budget) == 0;
         let is_open = !is_over && !self.is_known_well();

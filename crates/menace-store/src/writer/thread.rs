@@ -10,8 +10,8 @@ use crate::Error;
 
 /// The most rows of one transaction: others who write must not wait long.
 const GROUP: usize = 512;
-/// How long a row may wait for company. So much of a run is lost, at most, when the process is
-/// killed; a transaction for each row would cost ten times as much.
+/// How long a row may wait for company, unless somebody waits for it to be stored: a transaction for
+/// each row costs three times as much.
 const LINGER: Duration = Duration::from_millis(10);
 
 #[derive(Debug)]

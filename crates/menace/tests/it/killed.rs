@@ -1,11 +1,12 @@
 //! `menace run`, killed at any instant, loses nothing that was stored and leaves nothing behind.
 //!
 //! Runs on one data directory, each killed at another moment of its life. Each has a failure to find
-//! that none before it had. Eight of them belong to the usual tests; `cargo xtask long` makes it fifty.
+//! that none before it had. Of every call that has ended there is a line in the logs, written before the call goes to
+//! the store: of those, a kill may cost the one that is being written, and no other. Eight of them belong to the usual tests; `cargo xtask long` makes it fifty.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
-use std::fs;
+use std::fs::{self, File};
 use std::path::Path;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
@@ -26,6 +27,9 @@ const SEED: Seed = Seed(50);
 /// Of the user, for what should be gone.
 const PATIENCE: Duration = Duration::from_secs(1);
 const DATA: &str = "data";
+const LOGS: &str = "logs";
+/// What is in the logs once for each call.
+const ENDED: &str = "a call has ended";
 
 const DESK: &str = include_str!("killed/desk.py");
 /// What is written into the failing line: another line is another failure.
@@ -101,19 +105,31 @@ impl Whole {
     fn of(place: &Place, how: &[&str], database: &Path) -> Self {
         let before = stored(database).calls;
         let began = Instant::now();
-        let ran = place.run_with(&SANDBOXES, &[&RUN, how].concat());
-        assert_eq!(ran.code, Some(0), "{}", ran.err);
+        let status = start(place, how).wait().unwrap();
+        assert!(status.success(), "{status}");
         let took = began.elapsed();
         let calls = stored(database).calls - before;
+        assert_eq!(
+            calls,
+            ended(place),
+            "not every call that has ended is stored, or not every one is told"
+        );
         assert!(calls > 0, "nothing is stored in {}", database.display());
         Self { took, calls }
     }
 }
 
 fn start(place: &Place, how: &[&str]) -> Child {
-    let mut command = place.command(&[&RUN, how].concat());
-    command.envs(SANDBOXES).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let logs = File::create(place.path().join(LOGS)).unwrap();
+    let mut command = place.command(&[&RUN, how, &["--log-level", "trace"]].concat());
+    command.envs(SANDBOXES).stdin(Stdio::null()).stdout(Stdio::null()).stderr(logs);
     command.spawn().unwrap()
+}
+
+/// How many calls of the last run have ended, as far as it could say.
+fn ended(place: &Place) -> u64 {
+    let logs = fs::read_to_string(place.path().join(LOGS)).unwrap();
+    logs.lines().filter(|line| line.ends_with(ENDED)).count() as u64
 }
 
 #[test]
@@ -131,7 +147,7 @@ fn a_killed_run_loses_nothing_that_was_stored_and_leaves_nothing_running() {
     let kills = if crate::program::is_long() { MANY_KILLS } else { FEW_KILLS };
     let mut random = SEED.random();
     let mut pids = Vec::new();
-    let (mut unfinished, mut found) = (0, 0);
+    let (mut unfinished, mut found, mut heard, mut most_lost) = (0, 0, 0, 0);
     for number in 0..kills {
         write(&place, &format!("other_{number}"));
         let before = stored(&database);
@@ -161,6 +177,10 @@ fn a_killed_run_loses_nothing_that_was_stored_and_leaves_nothing_running() {
             after.calls >= seen.calls,
             "kill {number}: {seen:?} were stored, {after:?} are left"
         );
+        let (told, kept) = (ended(&place), after.calls - before.calls);
+        assert!(kept + 1 >= told, "kill {number}: {told} calls had ended, {kept} are stored");
+        most_lost = most_lost.max(told.saturating_sub(kept));
+        heard += told;
         assert_eq!(integrity(&database), "ok", "kill {number}");
         let listed = listed(&place);
         assert!(listed.is_superset(&seen.failures), "kill {number}: {seen:?}, but {listed:?}");
@@ -169,6 +189,8 @@ fn a_killed_run_loses_nothing_that_was_stored_and_leaves_nothing_running() {
             assert!(read.is_ok(), "kill {number}: {history}");
         }
     }
+    println!("{heard} calls had ended before {kills} kills; no kill cost more than {most_lost}");
+    assert!(heard > kills, "{heard} calls in {kills} runs show nothing");
     // Else all kills came too late or too early, and nothing was shown.
     assert!(unfinished > kills / 2, "{unfinished} of {kills} were killed before their end");
     assert!(found > kills / 10, "{found} of {kills} had found their failure");

@@ -128,6 +128,12 @@ fn a_query_that_the_shop_builds_from_text_and_an_average_of_nothing_are_found() 
     let unhandled = blamed("unhandled").map(|one| (&one["section"], &one["exception"]));
     let expected = (&json!(average), &json!("ZeroDivisionError"));
     assert_eq!(unhandled, Some(expected), "{report}");
+    let told = found.iter().map(|one| {
+        let field = |name: &str| one[name].as_str().unwrap();
+        [field("id"), field("kind"), field("scenario"), field("section"), field("location")]
+            .join("  ")
+    });
+    insta::assert_snapshot!("failures_of_the_shop", told.collect::<Vec<_>>().join("\n"));
     // The calls of the run are those that were stored, but for what is filed beside them.
     let stored = crate::stored::calls(&place.path().join("sandbox_data/menace.db"));
     let sum = |beside: bool| -> u64 {
@@ -273,13 +279,20 @@ fn every_cycle_is_in_the_history() {
     // Nothing has changed, and generated presets are what they were: otherwise there would be no deltas.
     let deltas = &history["scenario_roi_deltas"]["random_1"];
     assert_eq!(deltas.as_array().map(Vec::len), Some(2), "{history}");
-    for metric in ["resilience", "safety_rating", "risk_index"] {
-        let values = &history["metrics_history"][format!("random_1:{metric}")];
+    // What is made of no clock is the same, of every scenario: it had the same inputs.
+    let is_counted = |key: &&String| {
+        let metric = key.rsplit_once(':').map(|(_, metric)| metric);
+        let counted = ["reliability", "resilience", "safety_rating", "risk_index", "flexibility"];
+        metric.is_some_and(|metric| counted.contains(&metric))
+    };
+    let metrics = history["metrics_history"].as_object().unwrap();
+    assert!(metrics.contains_key("user_misuse:resilience"), "{history}");
+    for key in metrics.keys().filter(is_counted) {
         let values: Vec<f64> =
-            values.as_array().unwrap().iter().filter_map(Value::as_f64).collect();
+            metrics[key].as_array().unwrap().iter().filter_map(Value::as_f64).collect();
         assert!(
             values.len() == 3 && values.iter().all(|one| (one - values[0]).abs() < 1e-9),
-            "{values:?}"
+            "{key}: {values:?}"
         );
     }
 }
