@@ -127,12 +127,12 @@ mod tests {
 
     /// Innermost first, as `file:line:function`.
     fn answer(frames: &[&str]) -> String {
-        let mut out = "Stack (most recent call first):\n".to_owned();
-        for frame in frames {
+        let line = |frame: &&str| {
             let parts: Vec<&str> = frame.split(':').collect();
-            out += &format!("  File \"{}\", line {} in {}\n", parts[0], parts[1], parts[2]);
-        }
-        out
+            format!("  File \"{}\", line {} in {}\n", parts[0], parts[1], parts[2])
+        };
+        let lines: String = frames.iter().map(line).collect();
+        format!("Stack (most recent call first):\n{lines}")
     }
 
     fn lines(frames: &[Frame]) -> Vec<u32> {
