@@ -43,6 +43,7 @@ use grid::{Grid, Standing};
 
 pub use imports::Shut;
 pub use plan::{BASELINE, Closed, Plan, Scenario, Subject, Wanted, Wish};
+pub(crate) use seen::is_simpler;
 pub use seen::{Lacking, Missed, Reached, Seen};
 pub use together::{Company, Part};
 pub use watch::{Called, Stage, Watch};

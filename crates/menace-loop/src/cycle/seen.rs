@@ -1,5 +1,6 @@
 //! What a cycle saw, and what it had no time to see.
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 
 use menace_model::{Failure, FailureId, How, Outcome, SectionId, Verdict};
@@ -7,7 +8,7 @@ use menace_track::{Lines, Tally};
 
 use super::grid::Standing;
 use super::imports::Shut;
-use super::plan::Plan;
+use super::plan::{BASELINE, Plan};
 use super::together::Company;
 
 /// How far exploring came.
@@ -67,6 +68,11 @@ impl Missed {
     }
 }
 
+/// Of the same failure: one that was seen in peace, and one that was not.
+pub(crate) fn is_simpler(failure: &Failure, than: &Failure) -> bool {
+    failure.scenario == BASELINE && than.scenario != BASELINE
+}
+
 /// What a cycle saw.
 #[derive(Debug, Default)]
 pub struct Seen {
@@ -114,12 +120,18 @@ impl Seen {
         }
     }
 
+    /// One that is seen in peace, too, is told so, whoever was the first to see it: it takes the least.
     pub(super) fn fail(&mut self, failure: Failure, count: u64) {
-        let id = failure.id.clone();
-        self.failures
-            .entry(id)
-            .and_modify(|(_, known)| *known += count)
-            .or_insert((failure, count));
+        match self.failures.entry(failure.id.clone()) {
+            Entry::Vacant(free) => drop(free.insert((failure, count))),
+            Entry::Occupied(mut known) => {
+                let (told, times) = known.get_mut();
+                *times += count;
+                if is_simpler(&failure, told) {
+                    *told = failure;
+                }
+            }
+        }
     }
 
     /// The same outside of breadth.
@@ -160,6 +172,47 @@ impl Seen {
         for (number, sections) in missed {
             let label = plan.scenarios[number].label();
             self.miss(&label, Missed::of(sections));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use menace_model::{Call, ModuleRef, Place, Stage, Target, WeaknessKind};
+
+    use super::*;
+
+    fn failure(scenario: &str) -> Failure {
+        let module = ModuleRef { name: "desk".to_owned(), path: None };
+        let target = Target { module, qualname: "half".to_owned(), how: How::Function };
+        Failure {
+            id: FailureId("f1".to_owned()),
+            section: SectionId::new("desk.py", "half"),
+            kind: WeaknessKind::Unhandled,
+            scenario: scenario.to_owned(),
+            verdict: Verdict::Raised,
+            exception: None,
+            message: format!("seen under {scenario}"),
+            location: Place { file: "desk.py".to_owned(), line: 1 },
+            call: Call::new(target),
+            outcome: Outcome::of(Verdict::Raised, Stage::Call),
+        }
+    }
+
+    #[test]
+    fn a_failure_is_told_in_peace_if_it_was_seen_in_peace_else_where_it_was_seen_first() {
+        for (seen_under, told) in [
+            (["hostile_input:high", BASELINE, "user_misuse"], BASELINE),
+            ([BASELINE, "hostile_input:high", BASELINE], BASELINE),
+            (["user_misuse", "hostile_input:high", "disk"], "user_misuse"),
+        ] {
+            let mut seen = Seen::default();
+            for scenario in seen_under {
+                seen.fail(failure(scenario), 2);
+            }
+            let (found, count) = &seen.failures[&FailureId("f1".to_owned())];
+            assert_eq!((found.scenario.as_str(), *count), (told, 6), "{seen_under:?}");
+            assert_eq!(found.message, format!("seen under {told}"), "with what showed it there");
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Gathers what the cycles of a run found, and makes the report of it.
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
@@ -13,7 +14,7 @@ use super::keep::Keep;
 use super::known::Known;
 use super::worth::Worth;
 use super::{Run, RunError};
-use crate::cycle::{Lacking, Missed, Plan, Seen, Shut, Watch};
+use crate::cycle::{Lacking, Missed, Plan, Seen, Shut, Watch, is_simpler};
 use crate::decided::Decided;
 use crate::report::{
     CoverageReport, FailureReport, ModuleRow, NotCovered, NotImportable, RunReport, ScenarioReport,
@@ -211,7 +212,16 @@ impl Told {
     fn note_failures(&mut self, failures: BTreeMap<FailureId, (Failure, u64)>, known: &Known) {
         for (id, (failure, count)) in failures {
             let new = known.is_new(&id);
-            self.failures.entry(id).or_insert((failure, 0, new)).1 += count;
+            match self.failures.entry(id) {
+                Entry::Vacant(free) => drop(free.insert((failure, count, new))),
+                Entry::Occupied(mut known) => {
+                    let (told, times, _) = known.get_mut();
+                    *times += count;
+                    if is_simpler(&failure, told) {
+                        *told = failure;
+                    }
+                }
+            }
         }
     }
 

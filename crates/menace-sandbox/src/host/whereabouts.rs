@@ -99,15 +99,12 @@ fn unescaped(text: &str) -> String {
         };
         let letter = rest.get(2..2 + digits).filter(|_| digits > 0);
         let letter = letter.and_then(|digits| u32::from_str_radix(digits, 16).ok());
-        match letter.and_then(char::from_u32) {
-            Some(letter) => {
-                out.push(letter);
-                rest = &rest[2 + digits..];
-            }
-            None => {
-                out.push('\\');
-                rest = &rest[1..];
-            }
+        if let Some(letter) = letter.and_then(char::from_u32) {
+            out.push(letter);
+            rest = &rest[2 + digits..];
+        } else {
+            out.push('\\');
+            rest = &rest[1..];
         }
     }
     out + rest
@@ -130,12 +127,12 @@ mod tests {
 
     /// Innermost first, as `file:line:function`.
     fn answer(frames: &[&str]) -> String {
-        let mut out = "Stack (most recent call first):\n".to_owned();
-        for frame in frames {
+        let line = |frame: &&str| {
             let parts: Vec<&str> = frame.split(':').collect();
-            out += &format!("  File \"{}\", line {} in {}\n", parts[0], parts[1], parts[2]);
-        }
-        out
+            format!("  File \"{}\", line {} in {}\n", parts[0], parts[1], parts[2])
+        };
+        let lines: String = frames.iter().map(line).collect();
+        format!("Stack (most recent call first):\n{lines}")
     }
 
     fn lines(frames: &[Frame]) -> Vec<u32> {

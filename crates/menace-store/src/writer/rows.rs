@@ -14,6 +14,9 @@ use crate::{
 };
 use crate::{SectionRecord, Seen};
 
+/// The scenario without any trouble.
+const IN_PEACE: &str = "normal";
+
 /// What cannot be written as JSON is found by whoever sends it, not by the thread.
 #[derive(Debug)]
 pub(super) enum Row {
@@ -259,6 +262,7 @@ impl Inserts<'_, '_> {
         let section = self.name(&failure.section)?;
         let kind = self.name(failure.kind)?;
         let scenario = self.name(&failure.scenario)?;
+        let in_peace = self.name(IN_PEACE)?;
         let verdict = self.name(failure.verdict)?;
         let exception = self.maybe(failure.exception.as_deref())?;
         let file = self.name(&failure.location.file)?;
@@ -280,6 +284,7 @@ impl Inserts<'_, '_> {
                     seen.run.0,
                     seen.at_ms,
                     failure.count,
+                    in_peace,
                 ],
                 |row| row.get(0),
             )?;

@@ -52,6 +52,22 @@ fn equal_failures_are_one_with_a_count() {
 }
 
 #[test]
+fn a_failure_that_a_run_sees_in_peace_too_is_kept_as_it_was_seen_there() {
+    let directory = tempdir().unwrap();
+    let store = fresh(directory.path());
+    let writer = store.start_run(&run("r-1", 100)).unwrap();
+    let mut in_trouble = failure("fa");
+    in_trouble.scenario = "hostile_input:high".into();
+    in_trouble.call.args = vec![Value::Bool(true)];
+    for (seen, at_ms) in [(&in_trouble, 110), (&failure("fa"), 120), (&in_trouble, 130)] {
+        writer.failure(seen, at_ms, 1).unwrap();
+    }
+    writer.finish(end(RunStatus::Finished, 200)).unwrap();
+    let known = store.failure("fa").unwrap();
+    assert_eq!((known.failure, known.count), (failure("fa"), 3));
+}
+
+#[test]
 fn a_failure_that_is_gone_is_back_when_it_is_seen() {
     let directory = tempdir().unwrap();
     let store = fresh(directory.path());
