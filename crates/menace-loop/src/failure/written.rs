@@ -23,7 +23,8 @@ pub fn python(call: &Call) -> String {
         }
         None => name.to_owned(),
     };
-    let names = call.args.iter().map(|_| None).chain(call.kwargs.iter().map(|(name, _)| Some(name)));
+    let names =
+        call.args.iter().map(|_| None).chain(call.kwargs.iter().map(|(name, _)| Some(name)));
     let arguments: Vec<String> = names
         .zip(expressions)
         .map(|(name, value)| name.map_or(value.clone(), |name| format!("{name}={value}")))
