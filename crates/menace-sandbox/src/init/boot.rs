@@ -207,6 +207,7 @@ impl Boot<'_> {
             out,
             err,
             whereabouts,
+            stands_still: false,
             census: self.census,
             attempts: Vec::new(),
             link: Link::new(policy.network(), self.proc.clone()),

@@ -16,6 +16,9 @@ use crate::wire::messages::Steps;
 /// Room for the longest report.
 pub(crate) const SIZE: usize = 4 << 20;
 const MAGIC: &[u8; 4] = b"MNB1";
+/// How far the call has come: it runs, or there is a report.
+const PHASE_AT: usize = 4;
+const RUNNING: u8 = 1;
 const SHORT_AT: usize = 64;
 /// Attempts at forbidden things, told as they happen: how many there are, and a slot for each.
 const ATTEMPTS: usize = 44;
@@ -82,7 +85,7 @@ impl Mailbox {
         self.is_empty = false;
         let mut head = [0_u8; 24];
         head[..4].copy_from_slice(MAGIC);
-        head[4] = 1;
+        head[PHASE_AT] = RUNNING;
         head[16..].copy_from_slice(&nonce.to_le_bytes());
         self.memory.write(&head);
     }
@@ -90,6 +93,18 @@ impl Mailbox {
     /// Whether the section itself runs, as the harness says.
     pub(crate) fn is_active(&self) -> bool {
         self.memory.read(ACTIVE_AT, 1) == [1]
+    }
+
+    /// Whether the call has said what came of it.
+    pub(crate) fn has_report(&self) -> bool {
+        self.memory.read(PHASE_AT, 1) != [RUNNING]
+    }
+
+    /// What the call says of itself does not count: it is still running.
+    pub(crate) fn withdraw(&mut self) {
+        let mut head = self.memory.read(0, PHASE_AT + 1);
+        head[PHASE_AT] = RUNNING;
+        self.memory.write(&head);
     }
 
     /// Takes what is in it out, and leaves it empty.
@@ -103,7 +118,7 @@ impl Mailbox {
         };
         let (short, full) = (number(8).min(ATTEMPTS_AT - SHORT_AT), number(12).min(SIZE - FULL_AT));
         let is_whole = &head[..4] == MAGIC;
-        let phase = if is_whole { head[4] } else { 0 };
+        let phase = if is_whole { head[PHASE_AT] } else { 0 };
         let report = match phase {
             2 => self.memory.read(SHORT_AT, short),
             3 => self.memory.read(FULL_AT, full),

@@ -62,6 +62,8 @@ pub(crate) struct Sandbox<'a> {
     pub out: Stream,
     pub err: Stream,
     pub whereabouts: Whereabouts,
+    /// By our own hand, for a share of the processor.
+    pub stands_still: bool,
     pub census: Census,
     pub attempts: Vec<Violation>,
     /// A `/proc` that can be written to.
@@ -304,6 +306,7 @@ impl Sandbox<'_> {
         self.mailbox.begin(request.nonce);
         self.begin_streams(limits.output_bytes);
         self.whereabouts.begin();
+        self.stands_still = false;
         self.layer.limit(limits)?;
         let mut enforced_by = self.keeper.account(limits, &self.layer);
         // No backend here can pass any on.
@@ -495,10 +498,13 @@ impl Sandbox<'_> {
             if let Some((read, written)) = processes::io_bytes(pid) {
                 (report.bytes_read, report.bytes_written) = (read, written);
             }
-            if matches!(why, Killed::Deadline | Killed::Cpu) {
-                // Somebody may have let it stand still.
-                let _ = kill(Pid::from_raw(pid), Signal::SIGCONT);
+            if matches!(why, Killed::Deadline | Killed::Cpu) && !self.mailbox.has_report() {
+                if self.stands_still {
+                    self.let_stand_still(false);
+                }
                 self.whereabouts.ask(pid);
+                // It went on meanwhile, but its time was up.
+                report.is_late = true;
             }
             let _ = kill(Pid::from_raw(pid), Signal::SIGKILL);
             if pid != self.zygote.pid {
@@ -568,6 +574,9 @@ impl Sandbox<'_> {
         report.stdout = self.out.take();
         report.stderr = self.err.take();
         report.whereabouts = self.whereabouts.take();
+        if report.is_late {
+            self.mailbox.withdraw();
+        }
         let mail = self.mailbox.take();
         (report.phase, report.mailbox_nonce, report.mailbox) =
             (mail.phase, mail.nonce, mail.report);
@@ -723,7 +732,8 @@ impl Sandbox<'_> {
     }
 
     /// Stops everybody who is the call's, or lets them go on.
-    fn let_stand_still(&self, stop: bool) {
+    fn let_stand_still(&mut self, stop: bool) {
+        self.stands_still = stop;
         let signal = if stop { Signal::SIGSTOP } else { Signal::SIGCONT };
         for pid in self.census.others(self.zygote.pid) {
             let _ = kill(Pid::from_raw(pid), signal);

@@ -121,6 +121,10 @@ pub(crate) struct Report {
     /// As `waitpid` gives it; nothing when the process never ended by itself or never started.
     pub status: Option<i32>,
     pub killed: Option<Killed>,
+    /// It had said nothing when its time was up, and whatever it said after that does not count. For the
+    /// init itself.
+    #[serde(skip)]
+    pub is_late: bool,
     /// The fork failed with this error.
     pub fork_errno: Option<i32>,
     pub total_ns: u64,

@@ -13,6 +13,7 @@ crate::on_every_tier![
     who_always_has_more_to_give_is_told_with_the_line,
     who_closes_the_way_to_tell_is_stopped_all_the_same,
     what_the_guest_says_itself_is_no_more_than_its_word,
+    who_returns_when_asked_is_too_late,
 ];
 
 const GUEST: &str = guest!("whereabouts.py");
@@ -108,4 +109,11 @@ fn what_the_guest_says_itself_is_no_more_than_its_word(tier: Tier) {
         // The next one is heard, whatever was left in the pipe.
         assert_at(&session.run(ask("aborts")), "aborts");
     }
+}
+
+fn who_returns_when_asked_is_too_late(tier: Tier) {
+    let bench = Bench::new(tier, GUEST);
+    let outcome = bench.session().run(ask("returns_when_asked").timeout(TIMEOUT_MS));
+    assert_eq!(outcome.verdict, Verdict::TimedOut, "{outcome:#?}");
+    assert!(outcome.value.is_none(), "{outcome:#?}");
 }

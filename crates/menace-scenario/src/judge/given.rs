@@ -50,6 +50,10 @@ impl Given {
             let mut on = Self::default();
             on.look_at(receiver);
             given.returned |= on.returned;
+            // What the instance was made of explains as much as what the method is given.
+            given.surrogates |= on.surrogates;
+            given.extreme_number |= on.extreme_number;
+            given.raises |= on.raises;
         }
         given
     }

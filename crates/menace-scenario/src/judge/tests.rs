@@ -130,8 +130,12 @@ fn nearly_everything_fails_on_extreme_numbers_and_half_characters() {
     assert_eq!(judged(&call(vec![Value::Int(7)]), &overflow), Some(WeaknessKind::Unhandled));
     let unicode = raised("UnicodeEncodeError", &["UnicodeError", "ValueError"]);
     let half = Value::Str(PyStr::from_code_points([0xd800]).unwrap());
-    assert_eq!(judged(&call(vec![half]), &unicode), None);
+    assert_eq!(judged(&call(vec![half.clone()]), &unicode), None);
     assert_eq!(judged(&call(vec![Value::from("ä")]), &unicode), Some(WeaknessKind::Encoding));
+    // The instance that a method is called on is as much of an input.
+    let on = |text: Value| Call { receiver: Some(Value::List(vec![text])), ..call(vec![]) };
+    assert_eq!(judged(&on(half), &unicode), None);
+    assert_eq!(judged(&on(Value::from("ä")), &unicode), Some(WeaknessKind::Encoding));
 }
 
 #[test]

@@ -3,6 +3,7 @@
 import ctypes
 import faulthandler
 import os
+import signal
 import re
 import threading
 import time
@@ -92,3 +93,9 @@ def tells_lies(text):
         except OSError:
             pass
     os._exit(0)
+
+
+def returns_when_asked():
+    signal.signal(signal.SIGRTMAX, lambda *_: None)
+    signal.pause()
+    return "late"
