@@ -3,8 +3,8 @@
 import ctypes
 import faulthandler
 import os
-import signal
 import re
+import signal
 import threading
 import time
 
