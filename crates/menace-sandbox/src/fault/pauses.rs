@@ -42,14 +42,15 @@ impl Pauses {
         self.paused
     }
 
-    /// True: stop. False: go on.
+    /// True: stop. False: go on. When it is time follows from the seed alone: whoever comes late does not
+    /// put off what is to come.
     pub(super) fn turn(&mut self, now: Instant) -> Option<bool> {
         if now < self.next {
             return None;
         }
         if self.paused {
             self.paused = false;
-            self.next = now + Self::time(&mut self.random, QUIET_MS);
+            self.next += Self::time(&mut self.random, QUIET_MS);
             return Some(false);
         }
         self.offered += 1;
@@ -58,7 +59,7 @@ impl Pauses {
             None => self.random.chance(self.share),
         };
         let pause = Self::time(&mut self.random, PAUSE_MS);
-        self.next = now + pause;
+        self.next += pause;
         if !strikes {
             return None;
         }
@@ -116,6 +117,19 @@ mod tests {
             }
             let share = taken.as_secs_f64() / (now - began).as_secs_f64();
             assert!((0.8 * rate..1.2 * rate).contains(&share), "{share} for {rate}");
+        }
+    }
+
+    #[test]
+    fn who_comes_late_puts_nothing_off() {
+        let began = Instant::now();
+        let mut pauses = Pauses::new(When::Rate(1.0), Seed(1), began);
+        let mut punctual = Pauses::new(When::Rate(1.0), Seed(1), began);
+        for _ in 0..50 {
+            let due = pauses.due();
+            assert_eq!(due, punctual.due());
+            pauses.turn(due + Duration::from_millis(20));
+            punctual.turn(due);
         }
     }
 
