@@ -218,9 +218,13 @@ fn a_share_of_the_processor_is_all_there_is(tier: Tier) {
         assert_in_peace(&outcome);
         share(&outcome)
     };
-    let shares: Vec<f64> = (0..8).map(&mut calm).collect();
-    // A busy machine may have little to give, but more than what was held before.
-    assert!(shares.iter().any(|share| *share > 0.1), "{shares:?}");
+    // More than any share that was held before, as soon as a busy machine has it to give.
+    let mut shares = Vec::new();
+    let is_free = (0..40).any(|number| {
+        shares.push(calm(number));
+        shares.last().is_some_and(|share| *share > 0.3)
+    });
+    assert!(is_free, "{shares:?}");
     // The share is a limit: a fault that comes without one cannot strike.
     let outcome = session.run(busy().with([Value::Float(0.01)]));
     assert_eq!(outcome.unenforced, [Limit::FaultCpu]);
