@@ -72,6 +72,12 @@ impl WeaknessKind {
             || matches!((self, again), (Self::Hang, Self::Memory) | (Self::Memory, Self::Hang))
     }
 
+    /// Does what was seen first stand, though another look at the same call shows `again`? What filled the
+    /// memory once does so; otherwise the second look is the longer one.
+    pub fn stands_against(self, again: Self) -> bool {
+        matches!((self, again), (Self::Memory, Self::Hang))
+    }
+
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Unhandled => "unhandled",

@@ -468,8 +468,7 @@ impl<'a> Explorer<'a> {
         else {
             return;
         };
-        // The second look was the longer one; but what filled the memory once does so.
-        if !(finding.weakness.kind == WeaknessKind::Memory && again.kind == WeaknessKind::Hang) {
+        if !finding.weakness.kind.stands_against(again.kind) {
             finding.weakness = again;
             finding.outcome = outcome.clone();
         }

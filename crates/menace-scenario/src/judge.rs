@@ -7,6 +7,7 @@
 //! Invariant: a single observation is evidence, not proof; whoever makes the calls repeats the one in
 //! question before anybody is blamed.
 
+mod alone;
 mod company;
 mod effects;
 mod endings;
@@ -25,6 +26,7 @@ pub use menace_model::WeaknessKind;
 use menace_model::{Call, Outcome, Raised, Stage};
 use serde::{Deserialize, Serialize};
 
+pub use alone::Alone;
 pub(crate) use growth::MEASURABLE_MS;
 pub use growth::{Growth, growth};
 pub use injection::MARKER;
@@ -54,7 +56,7 @@ pub struct Witness<'a> {
     pub call: &'a Call,
     pub outcome: &'a Outcome,
     /// The same input without trouble, for a call in trouble.
-    pub alone: Option<&'a Outcome>,
+    pub alone: Option<&'a Alone>,
     /// Another input of the same [`Shape`] was answered.
     pub accepted: bool,
     /// Every parameter has a declared type, and what it gets is of it.

@@ -56,6 +56,7 @@ impl<'a, 'p> Court<'a, 'p> {
             subject: *subject,
             scenario: *scenario,
             call: (*call).clone(),
+            outcome: Box::new((*outcome).clone()),
             weakness: weakness.clone(),
             sights: vec![Sight { subject: *subject, scenario: *scenario, number: *number }],
         };

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use menace_model::{Call, How, Outcome, Verdict};
 use menace_sandbox::{Job, SandboxError};
 use menace_scenario::input::{Facts, Input, Inputs, Lessons};
-use menace_scenario::judge::{Known, Weakness, weakness};
+use menace_scenario::judge::{Alone, Known, Weakness, weakness};
 
 use super::court::Court;
 use super::plan::{Plan, Scenario, Subject};
@@ -50,7 +50,7 @@ pub(super) struct Standing<'a> {
 #[derive(Debug)]
 pub(super) struct Tried {
     pub input: Input,
-    pub outcome: Outcome,
+    pub outcome: Alone,
 }
 
 /// A call of a cell, weighed.
@@ -154,7 +154,7 @@ impl<'a> Grid<'a, '_> {
                 if let (Some(inputs), Some(input)) = (inputs.get(&asked.subject), &asked.input) {
                     inputs.teach(lessons, input, &outcome);
                 }
-                weigh_in_peace(asked, outcome, standings, court);
+                weigh_in_peace(asked, &outcome, standings, court);
             }
             if !is_whole {
                 return Ok(false);
@@ -407,20 +407,17 @@ impl<'a> Grid<'a, '_> {
 
 fn weigh_in_peace(
     asked: Asked,
-    mut outcome: Outcome,
+    outcome: &Outcome,
     standings: &mut [Standing<'_>],
     court: &mut Court<'_, '_>,
 ) {
     let Asked { subject, scenario, number, call, input, .. } = asked;
     let standing = &mut standings[subject];
-    standing.known.note(&call, &outcome, true);
-    let found = weakness(&standing.known.witness(&call, &outcome, None));
+    standing.known.note(&call, outcome, true);
+    let found = weakness(&standing.known.witness(&call, outcome, None));
     let call = &call;
-    court.weigh(&Weighed { subject, scenario, number, call, outcome: &outcome, weakness: found });
-    // What is kept until the end of the cycle is kept small.
-    outcome.coverage = None;
-    outcome.stdout.text = String::new();
-    outcome.stderr.text = String::new();
+    court.weigh(&Weighed { subject, scenario, number, call, outcome, weakness: found });
+    let outcome = Alone::from(outcome);
     standing.tried.extend(input.map(|input| Tried { input, outcome }));
 }
 

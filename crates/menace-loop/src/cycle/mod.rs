@@ -29,7 +29,7 @@ mod watch;
 
 use std::collections::BTreeSet;
 
-use menace_model::Seed;
+use menace_model::{SectionId, Seed};
 use menace_sandbox::SandboxError;
 use menace_scenario::explore::Budget;
 use menace_scenario::input::{Facts, InputSettings, Lessons};
@@ -84,11 +84,11 @@ pub(crate) fn run(
         && grid.scenarios(&mut standings, &lessons, watch, &mut court)?;
     court.seen.miss_scenarios(plan, &standings);
     let mut seen = court.close();
-    let is_flagged = |at: &usize| {
-        let section = &plan.subjects[*at].section.id;
-        seen.failures.values().any(|(failure, _)| failure.section == *section)
-    };
-    let flagged: BTreeSet<usize> = (0..plan.subjects.len()).filter(is_flagged).collect();
+    let blamed: BTreeSet<&SectionId> =
+        seen.failures.values().map(|(failure, _)| &failure.section).collect();
+    let flagged: BTreeSet<usize> = (0..plan.subjects.len())
+        .filter(|at| blamed.contains(&plan.subjects[*at].section.id))
+        .collect();
     if !caller.is_late() {
         seen.company = grid.together(&standings, &flagged, watch)?;
         seen.round_trips = round_trip::round_trips(plan, caller)?;

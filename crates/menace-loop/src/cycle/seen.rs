@@ -77,7 +77,8 @@ pub(crate) fn is_simpler(failure: &Failure, than: &Failure) -> bool {
 #[derive(Debug, Default)]
 pub struct Seen {
     /// By subject and scenario, as the plan numbers them.
-    pub cells: BTreeMap<(usize, usize), Tally>,
+    /// Apart, since a map leaves much of its room free.
+    pub cells: BTreeMap<(usize, usize), Box<Tally>>,
     /// Imports, by the top level of the module.
     pub imports: BTreeMap<SectionId, Tally>,
     /// Lines that calls outside of cells reached, by file.

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use menace_model::{Call, Failure, FailureId};
+use menace_model::{Call, Failure, FailureId, Outcome};
 use menace_sandbox::SandboxError;
 use menace_scenario::judge::{Weakness, weakness};
 
@@ -19,6 +19,7 @@ pub(super) struct Suspect {
     pub subject: usize,
     pub scenario: usize,
     pub call: Call,
+    pub outcome: Box<Outcome>,
     pub weakness: Weakness,
     /// Every call that spoke like this one.
     pub sights: Vec<Sight>,
@@ -120,19 +121,19 @@ impl Suspects {
             let alone = standing.tried.iter().find(same_input).map(|tried| &tried.outcome);
             let again = weakness(&standing.known.witness(&call, &outcome, alone));
             let again = again.filter(|again| suspect.weakness.kind.is_shown_by(again.kind));
-            let Some(weakness) = again else {
+            let Some(again) = again else {
                 self.settled.insert(id, Settled::default());
                 continue;
             };
+            let first_stands = suspect.weakness.kind.stands_against(again.kind);
             let section = grid.plan.subjects[suspect.subject].section;
             let scenario = grid.plan.scenarios[suspect.scenario].label();
-            let seen = failure::Seen {
-                section,
-                weakness: &weakness,
-                call: &call,
-                outcome: &outcome,
-                scenario: &scenario,
+            let (weakness, call, outcome) = if first_stands {
+                (&suspect.weakness, &suspect.call, &*suspect.outcome)
+            } else {
+                (&again, &call, &outcome)
             };
+            let seen = failure::Seen { section, weakness, call, outcome, scenario: &scenario };
             // A second look may be at another line: then that is the one that can be shown.
             let failure = failure::of(&seen, lines);
             for name in [id, failure.id.clone()] {

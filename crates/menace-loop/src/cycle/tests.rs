@@ -131,19 +131,28 @@ fn is_half(call: &Call) -> bool {
 }
 
 #[test]
-fn what_fills_the_memory_is_blamed_when_a_busy_machine_had_no_time_for_it_at_first() {
-    let asked = AtomicUsize::new(0);
-    let (seen, _) = cycle(move |call| {
-        let is_bad = is_half(call) && call.args == [menace_model::Value::Int(0)];
-        let verdict = match is_bad.then(|| asked.fetch_add(1, Ordering::Relaxed)) {
-            None => Verdict::Returned,
-            Some(0) => Verdict::TimedOut,
-            Some(_) => Verdict::OutOfMemory,
-        };
-        Outcome::of(verdict, menace_model::Stage::Call)
-    });
-    let kinds: Vec<_> = seen.failures.values().map(|(failure, _)| failure.kind).collect();
-    assert_eq!(kinds, [menace_model::WeaknessKind::Memory]);
+fn what_fills_the_memory_is_blamed_for_that_whichever_look_had_no_time_for_it() {
+    let memory = menace_model::WeaknessKind::Memory;
+    for (first, later) in
+        [(Verdict::TimedOut, Verdict::OutOfMemory), (Verdict::OutOfMemory, Verdict::TimedOut)]
+    {
+        let asked = AtomicUsize::new(0);
+        let (seen, _) = cycle(move |call| {
+            let is_bad = is_half(call) && call.args == [menace_model::Value::Int(0)];
+            let verdict = match is_bad.then(|| asked.fetch_add(1, Ordering::Relaxed)) {
+                Some(0) => first,
+                Some(1) => later,
+                _ => Verdict::Returned,
+            };
+            Outcome::of(verdict, menace_model::Stage::Call)
+        });
+        let told: Vec<_> = seen
+            .failures
+            .values()
+            .map(|(failure, _)| (failure.kind, failure.verdict, failure.outcome.verdict))
+            .collect();
+        assert_eq!(told, [(memory, Verdict::OutOfMemory, Verdict::OutOfMemory)], "{first} first");
+    }
 }
 
 #[test]

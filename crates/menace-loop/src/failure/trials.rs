@@ -10,7 +10,7 @@ use menace_model::{
     Verdict, WeaknessKind,
 };
 use menace_sandbox::{Backend, Cancel, Job, SandboxError, WarmSpec};
-use menace_scenario::judge::{Growth, Shape, Weakness, Witness, growth, weakness};
+use menace_scenario::judge::{Alone, Growth, Shape, Weakness, Witness, growth, weakness};
 use menace_scenario::shrink::{at_size, largest_size};
 use menace_source::Analysis;
 
@@ -117,7 +117,7 @@ impl<'a> Trials<'a> {
         for (call, compared) in calls.iter().zip(compared) {
             let Some(outcome) = outcomes.next() else { return Err(SandboxError::Cancelled) };
             let alone = if compared { outcomes.next() } else { None };
-            let weakness = self.judged(call, &outcome, alone.as_ref());
+            let weakness = self.judged(call, &outcome, alone.as_ref().map(Alone::from).as_ref());
             trials.push(Trial { outcome, weakness });
         }
         Ok(trials)
@@ -128,7 +128,7 @@ impl<'a> Trials<'a> {
         outcomes.into_iter().collect::<Option<_>>().ok_or(SandboxError::Cancelled)
     }
 
-    fn judged(&self, call: &Call, outcome: &Outcome, alone: Option<&Outcome>) -> Option<Weakness> {
+    fn judged(&self, call: &Call, outcome: &Outcome, alone: Option<&Alone>) -> Option<Weakness> {
         if self.failure.kind == WeaknessKind::Import {
             return import(outcome);
         }

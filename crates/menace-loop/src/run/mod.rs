@@ -192,7 +192,8 @@ pub fn run(run: &Run<'_>, view: &mut dyn Watch) -> Result<RunReport, RunError> {
         }
         let joules = meter.stop();
         let about = selection::without(&compared_with(run, &found), &left_out(run, &flagged));
-        let worth = Worth::of(run, &about, &wanted, &plan, &found, joules, &mut keep, &mut told)?;
+        let worth =
+            Worth::of(run, &about, &wanted, &plan, &mut found, joules, &mut keep, &mut told)?;
         keep.remember(&writer, cycle, &plan, &found, &worth)?;
         inputs::remember(&run.settings.stubs.history, &found.worth_keeping)?;
         let decided = worth.concluded.write(run, id, cycle, &templates, &mut told)?;

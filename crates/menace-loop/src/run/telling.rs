@@ -42,6 +42,8 @@ pub(super) struct Told {
     not_covered: BTreeMap<String, Missed>,
     /// Calls by scenario, of the last cycle.
     scenario_calls: BTreeMap<String, u64>,
+    /// Which module went through which scenario in the last cycle, as its plan numbers them.
+    ran: BTreeSet<(String, usize)>,
     last: Option<Worth>,
     troubles: Vec<String>,
     flagged: BTreeSet<String>,
@@ -79,6 +81,7 @@ impl Told {
             failures: BTreeMap::new(),
             not_covered: BTreeMap::new(),
             scenario_calls: BTreeMap::new(),
+            ran: BTreeSet::new(),
             last: None,
             troubles: Vec::new(),
             flagged: BTreeSet::new(),
@@ -165,14 +168,14 @@ impl Told {
         self.not_covered.is_empty()
     }
 
-    pub(super) fn cycle(&mut self, plan: &Plan<'_>, seen: Seen, worth: Worth, known: &Known) {
+    pub(super) fn cycle(&mut self, plan: &Plan<'_>, seen: Seen, mut worth: Worth, known: &Known) {
         self.cycles += 1;
         self.sections.extend(plan.subjects.iter().map(|subject| subject.section.id.clone()));
         self.sections.extend(plan.closed.iter().map(|closed| closed.section.clone()));
         for closed in &plan.closed {
             self.unreachable.insert(closed.section.clone(), closed.why.clone());
         }
-        self.called.extend(seen.cells.keys().map(|(at, _)| plan.subjects[*at].section.id.clone()));
+        self.called.extend(worth.cells.iter().map(|cell| cell.section.clone()));
         self.called.extend(seen.imports.keys().cloned());
         for shut in seen.shut {
             for subject in plan.subjects.iter().filter(|one| one.module.path == shut.module) {
@@ -195,9 +198,14 @@ impl Told {
             self.miss(&what, missed);
         }
         self.scenario_calls.clear();
-        for cell in &worth.cells {
+        self.ran.clear();
+        // They are stored by now, and the next cycle has as many.
+        worth.measured.cells = Vec::new();
+        for cell in std::mem::take(&mut worth.cells).into_iter().filter(|cell| cell.tally.calls > 0)
+        {
             let name = &plan.scenarios[cell.scenario].name;
             *self.scenario_calls.entry(name.clone()).or_default() += cell.tally.calls;
+            self.ran.insert((cell.section.path().to_owned(), cell.scenario));
         }
         self.troubles = seen.company.map(|company| company.troubles).unwrap_or_default();
         self.flagged.extend(worth.faded.iter().cloned());
@@ -234,15 +242,9 @@ impl Told {
 
     /// Every module has to have gone through every canonical scenario.
     pub(super) fn check_scenarios(&self, plan: &Plan<'_>, run: &Run<'_>) -> Result<(), RunError> {
-        let Some(worth) = &self.last else { return Ok(()) };
-        let mut ran: Vec<(&str, &Preset)> = Vec::new();
-        for cell in worth.cells.iter().filter(|cell| cell.tally.calls > 0) {
-            let entry = (cell.section.path(), &plan.scenarios[cell.scenario].preset);
-            if !ran.iter().any(|(path, preset)| *path == entry.0 && std::ptr::eq(*preset, entry.1))
-            {
-                ran.push(entry);
-            }
-        }
+        let ran = self.ran.iter();
+        let ran: Vec<(&str, &Preset)> =
+            ran.map(|(path, number)| (path.as_str(), &plan.scenarios[*number].preset)).collect();
         let modules: BTreeSet<&str> = plan
             .subjects
             .iter()

@@ -51,12 +51,14 @@ impl Worth {
         about: &str,
         wanted: &dyn Wanted,
         plan: &Plan<'_>,
-        seen: &Seen,
+        seen: &mut Seen,
         joules: Option<f64>,
         keep: &mut Keep,
         told: &mut Told,
     ) -> Result<Self, RunError> {
         let scenarios = scenarios(plan, seen);
+        let mut cells = cells(plan, seen);
+        let seen = &*seen;
         // A package that is not installed is nobody's fault here.
         let lacking: BTreeSet<&str> = seen
             .shut
@@ -64,7 +66,6 @@ impl Worth {
             .filter(|shut| shut.missing.is_some())
             .map(|shut| shut.module.as_str())
             .collect();
-        let mut cells = cells(plan, seen);
         cells.retain(|cell| !lacking.contains(cell.section.path()));
         let mut modules = facts(run, plan);
         modules.retain(|module| !lacking.contains(module.path.as_str()));
@@ -271,7 +272,8 @@ pub(super) fn compared_with(run: &Run<'_>, seen: &Seen) -> String {
     [run.selection.as_str(), depth].join(" ").trim().to_owned()
 }
 
-pub(super) fn cells(plan: &Plan<'_>, seen: &Seen) -> Vec<Cell> {
+/// All cells, in a fixed order. They are taken out: there are too many to have them twice.
+pub(super) fn cells(plan: &Plan<'_>, seen: &mut Seen) -> Vec<Cell> {
     let imports = seen.imports.iter();
     let mut cells: Vec<Cell> = imports
         .map(|(section, tally)| Cell {
@@ -280,16 +282,22 @@ pub(super) fn cells(plan: &Plan<'_>, seen: &Seen) -> Vec<Cell> {
             tally: tally.clone(),
         })
         .collect();
-    cells.extend(seen.cells.iter().map(|((subject, scenario), tally)| Cell {
-        section: plan.subjects[*subject].section.id.clone(),
-        scenario: *scenario,
-        tally: tally.clone(),
+    let own = std::mem::take(&mut seen.cells).into_iter();
+    cells.extend(own.map(|((subject, scenario), tally)| Cell {
+        section: plan.subjects[subject].section.id.clone(),
+        scenario,
+        tally: *tally,
     }));
     // Lines that depth reached count where the file is first met, unless it was cut short somewhere.
-    for (file, lines) in seen.reached.iter().filter(|_| seen.depth == Reached::Whole) {
-        let own = cells.iter_mut().find(|cell| cell.scenario == 0 && cell.section.path() == file);
-        if let Some(cell) = own {
-            cell.tally.covered.entry(file.clone()).or_default().merge(lines);
+    if seen.depth == Reached::Whole {
+        let mut firsts: BTreeMap<String, usize> = BTreeMap::new();
+        for (at, cell) in cells.iter().enumerate().filter(|(_, cell)| cell.scenario == 0) {
+            firsts.entry(cell.section.path().to_owned()).or_insert(at);
+        }
+        for (file, lines) in &seen.reached {
+            if let Some(&at) = firsts.get(file) {
+                cells[at].tally.covered.entry(file.clone()).or_default().merge(lines);
+            }
         }
     }
     cells

@@ -6,7 +6,7 @@ use menace_model::{
 
 use super::probe::{Probe, Purpose};
 use crate::input::Input;
-use crate::judge::is_refusal;
+use crate::judge::{Alone, is_refusal};
 
 pub(super) const ROUNDS: usize = 3;
 
@@ -49,7 +49,7 @@ struct Subject {
     input: Input,
     seed: u64,
     /// What came of it in peace.
-    alone: Outcome,
+    alone: Alone,
     /// Another seed gave another result: it depends on chance.
     by_chance: bool,
 }
@@ -65,7 +65,7 @@ impl Trouble {
             Purpose::OtherSeed => {
                 let subject = self.subjects.iter_mut().find(|one| one.input == probe.input);
                 if let Some(subject) = subject {
-                    subject.by_chance |= hash(outcome) != hash(&subject.alone);
+                    subject.by_chance |= hash(outcome) != subject.alone.hash.as_deref();
                 }
             }
             // The largest of them stays.
@@ -93,13 +93,13 @@ impl Trouble {
 
     /// The first of every kind.
     fn consider(&mut self, probe: &Probe, outcome: &Outcome) {
-        let writes = |outcome: &Outcome| !outcome.files.touched.is_empty();
-        let first_writer = !self.subjects.iter().any(|subject| writes(&subject.alone));
+        let writes = !outcome.files.touched.is_empty();
+        let first_writer = !self.subjects.iter().any(|subject| subject.alone.has_touched);
         let returned = outcome.verdict == Verdict::Returned;
         let asked = outcome.upstream.as_ref().is_some_and(|asked| !asked.requests.is_empty());
         let because = [
             (Because::Ordinary, returned),
-            (Because::Writes, returned && writes(outcome) && first_writer),
+            (Because::Writes, returned && writes && first_writer),
             (Because::Asks, asked && outcome.verdict == Verdict::Raised),
             (Because::Refused, is_refusal(outcome)),
         ];
@@ -117,13 +117,13 @@ impl Trouble {
             because,
             input: probe.input.clone(),
             seed: probe.seed,
-            alone: outcome.clone(),
+            alone: Alone::from(outcome),
             by_chance: false,
         });
     }
 
     /// What the same input did in peace.
-    pub(super) fn alone(&self, probe: &Probe) -> Option<&Outcome> {
+    pub(super) fn alone(&self, probe: &Probe) -> Option<&Alone> {
         let troubled = matches!(probe.purpose, Purpose::Trouble | Purpose::Again);
         let subject = self.subjects.iter().find(|one| one.input == probe.input);
         subject.filter(|_| troubled).map(|subject| &subject.alone)
@@ -148,7 +148,7 @@ impl Trouble {
         }
         let (input, seed) = (subject.input.clone(), subject.seed ^ 1);
         probes.push(self.probe(input, Purpose::OtherSeed, seed));
-        if !subject.alone.files.touched.is_empty() {
+        if subject.alone.has_touched {
             for mode in [FaultMode::Disk, FaultMode::Timeout] {
                 probes.push(self.faulty(subject, mode, NEVER));
             }

@@ -1,7 +1,7 @@
 //! Many runs at once.
 
 use super::effects::says;
-use super::{Weakness, WeaknessKind, Witness, is_refusal};
+use super::{Weakness, WeaknessKind, Witness};
 
 /// Words in the name of a section that is meant to wait until somebody else does something.
 const WAITS: [&str; 9] = ["acquire", "wait", "get", "put", "join", "take", "lock", "enter", "recv"];
@@ -10,7 +10,7 @@ pub(super) fn judge(witness: &Witness<'_>) -> Option<Weakness> {
     let burst = witness.outcome.burst.as_ref()?;
     let of = burst.threads_spawned + burst.tasks_spawned;
     // Nobody is meant to wait because somebody else was refused.
-    let refused = witness.alone.is_some_and(is_refusal);
+    let refused = witness.alone.is_some_and(|alone| alone.is_refusal);
     if burst.deadlocked && (refused || !says(witness.section, &WAITS)) {
         return Some(Weakness::new(
             WeaknessKind::Deadlock,
@@ -24,8 +24,7 @@ pub(super) fn judge(witness: &Witness<'_>) -> Option<Weakness> {
         ));
     }
     // Addresses and the like differ between objects that are the same.
-    let value = witness.alone.and_then(|alone| alone.value.as_ref());
-    let comparable = value.is_none_or(|value| value.value.is_some());
+    let comparable = witness.alone.is_none_or(|alone| alone.is_comparable);
     (burst.differs && comparable).then(|| {
         Weakness::new(
             WeaknessKind::Race,

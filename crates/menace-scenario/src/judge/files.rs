@@ -18,24 +18,20 @@ pub(super) fn judge(witness: &Witness<'_>) -> Option<Weakness> {
     if of_database || mends_itself(&outcome.files.touched) {
         return None;
     }
-    let lasting = |file: &&Touched| !file.path.starts_with("/tmp") && file.hash.is_some();
-    for whole in alone.files.touched.iter().filter(lasting) {
-        let now = outcome.files.touched.iter().find(|file| file.path == whole.path);
+    for (path, whole) in &alone.written {
+        let now = outcome.files.touched.iter().find(|file| file.path == *path);
         match now {
             Some(now) if is_other(now, whole) => {
                 return Some(Weakness::new(
                     WeaknessKind::PartialWrite,
-                    format!("`{}` is neither what it was nor what it should be", whole.path),
+                    format!("`{path}` is neither what it was nor what it should be"),
                 ));
             }
             // It was never written, and nobody heard of it.
             None if outcome.verdict == Verdict::Returned && same_result(witness) => {
                 return Some(Weakness::new(
                     WeaknessKind::SilentFailure,
-                    format!(
-                        "`{}` was not written, and the section returned as if it were",
-                        whole.path
-                    ),
+                    format!("`{path}` was not written, and the section returned as if it were"),
                 ));
             }
             _ => {}
@@ -53,11 +49,12 @@ fn mends_itself(touched: &[Touched]) -> bool {
 }
 
 /// Whether what is there is surely not what should be. Without a hash it may be what it was.
-fn is_other(now: &Touched, whole: &Touched) -> bool {
-    now.what == FileChange::Deleted || now.hash.is_some() && now.hash != whole.hash
+fn is_other(now: &Touched, whole: &str) -> bool {
+    now.what == FileChange::Deleted || now.hash.as_ref().is_some_and(|now| now != whole)
 }
 
 fn same_result(witness: &Witness<'_>) -> bool {
-    let hash = |outcome: &menace_model::Outcome| outcome.value.as_ref()?.hash.clone();
-    witness.alone.is_some_and(|alone| hash(alone) == hash(witness.outcome))
+    let value = witness.outcome.value.as_ref();
+    let now = value.and_then(|value| value.hash.as_ref());
+    witness.alone.is_some_and(|alone| alone.hash.as_ref() == now)
 }

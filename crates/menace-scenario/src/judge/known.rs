@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use menace_model::{Call, Outcome, Section, Verdict};
 
-use super::{Shape, Witness};
+use super::{Alone, Shape, Witness};
 
 #[derive(Debug)]
 pub struct Known<'a> {
@@ -58,7 +58,7 @@ impl<'a> Known<'a> {
         &'w self,
         call: &'w Call,
         outcome: &'w Outcome,
-        alone: Option<&'w Outcome>,
+        alone: Option<&'w Alone>,
     ) -> Witness<'w> {
         let shape = Shape::of(call);
         let is_declared = self.declared.contains(&shape);

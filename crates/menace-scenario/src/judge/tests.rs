@@ -47,12 +47,13 @@ fn judged(call: &Call, outcome: &Outcome) -> Option<WeaknessKind> {
 }
 
 fn judged_with(call: &Call, outcome: &Outcome, alone: Option<&Outcome>) -> Option<WeaknessKind> {
+    let alone = alone.map(Alone::from);
     let witness = Witness {
         section: "f",
         params: &[],
         call,
         outcome,
-        alone,
+        alone: alone.as_ref(),
         accepted: false,
         annotated: true,
         ends: false,

@@ -174,18 +174,19 @@ impl Pilots<'_> {
             seed: chance,
             inputs: run.inputs,
         };
-        let seen = cycle::run(&plan, self.facts, self.caller, &extent, self.lines, &mut ())?;
+        let mut seen = cycle::run(&plan, self.facts, self.caller, &extent, self.lines, &mut ())?;
         if !seen.not_covered.is_empty() {
             return Ok(None);
         }
         let scenarios = scenarios(&plan, &seen);
         let modules = facts(run, &plan);
         let failures = confirmed_in(&seen);
+        let cells = cells(&plan, &mut seen);
         let profile = &run.yardstick.profile;
         let measured = measure(&Cycle {
             scenarios: &scenarios,
             modules: &modules,
-            cells: &cells(&plan, &seen),
+            cells: &cells,
             failures: &failures,
             prices: profile.prices(),
             budget: profile.budget(),
