@@ -3,6 +3,7 @@
 use axum::extract::{Query, State};
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
+use menace_model::Verdict;
 use menace_store::Page;
 
 use super::App;
@@ -77,6 +78,45 @@ pub(super) async fn sections(
             csv.row(std::iter::once(row.id).chain(numbers).chain([note]));
         }
         Ok(file("sections", csv))
+    })
+    .await
+}
+
+/// Every metric of one module.
+pub(super) async fn module_metrics(
+    State(app): App,
+    Query(asked): Query<view::modules::Asked>,
+) -> Response {
+    answered(move || {
+        let mut csv = Csv::new(&["metric", "value"]);
+        for (metric, value) in view::modules::module(&app.library, &asked)?.metrics {
+            csv.row([metric, number(Some(value))]);
+        }
+        Ok(file("module_metrics", csv))
+    })
+    .await
+}
+
+/// How the calls of one section ended, under each scenario.
+pub(super) async fn section_scenarios(
+    State(app): App,
+    Query(asked): Query<view::section::Asked>,
+) -> Response {
+    answered(move || {
+        let verdicts = Verdict::ALL.iter().map(|verdict| verdict.as_str());
+        let head: Vec<&str> =
+            ["scenario", "severity", "calls", "roi"].into_iter().chain(verdicts.clone()).collect();
+        let mut csv = Csv::new(&head);
+        for cell in view::section::section(&app.library, &asked)?.cells {
+            let ended = verdicts.clone().map(|verdict| {
+                let part = cell.parts.iter().find(|part| part.verdict == verdict);
+                part.map_or(0, |part| part.count).to_string()
+            });
+            let severity = cell.severity.clone().unwrap_or_default();
+            let known = [cell.scenario.clone(), severity, cell.calls.to_string(), number(cell.roi)];
+            csv.row(known.into_iter().chain(ended));
+        }
+        Ok(file("section_scenarios", csv))
     })
     .await
 }

@@ -86,6 +86,8 @@ impl Dashboard {
             .route("/heat.csv", get(downloads::heat))
             .route("/forecasts.csv", get(downloads::forecasts))
             .route("/sections.csv", get(downloads::sections))
+            .route("/module_metrics.csv", get(downloads::module_metrics))
+            .route("/section_scenarios.csv", get(downloads::section_scenarios))
             .route("/forecast_errors.csv", get(downloads::forecast_errors))
             .route("/decisions.csv", get(downloads::decisions))
             .route("/outlook.csv", get(downloads::outlook))

@@ -60,6 +60,7 @@ pub(crate) struct OneSection {
     pub module: String,
     pub name: String,
     pub cells: Vec<CellRow>,
+    pub cells_csv: String,
     pub chart: Value,
     pub png: String,
     pub failures: Vec<FailureRow>,
@@ -219,6 +220,7 @@ pub(crate) fn section(library: &Library, asked: &Asked) -> Result<OneSection> {
                     }
                 })
                 .collect(),
+            cells_csv: here.at("/section_scenarios.csv").href(),
             chart: svg(&chart.draw()),
             png: Here::new("/plots/section.png").with("id", Some(section.as_str())).href(),
             failures: lines.into_iter().map(|line| FailureRow::of(line, None)).collect(),

@@ -99,6 +99,11 @@ const FILTERED: &[(&str, &[&str])] = &[
     ("/modules.csv?q=cart", &["shop/cart.py"]),
     ("/sections.csv?path=shop/cart.py&q=nothing", &[]),
     ("/sections.csv?path=shop/cart.py&sort=name&dir=asc", &["shop/cart.py::total"]),
+    ("/module_metrics.csv?path=shop/cart.py&run=r-1", &["reliability", "resilience"]),
+    (
+        "/section_scenarios.csv?id=shop/cart.py::total",
+        &["beside", "depth", "hostile_input:high", "normal"],
+    ),
     ("/failures.csv?q=fa11", &["fa11111111"]),
     ("/failures.csv?run=r-2", &["fb22222222"]),
     ("/failures.csv?sort=first&dir=asc", &["fa11111111", "fb22222222"]),
@@ -197,6 +202,11 @@ const OFFERED: &[(&str, &str)] = &[
     ("/synergy", "/plots/synergy_latest.png"),
     ("/module?path=shop/cart.py", "/plots/module.png?path=shop/cart.py"),
     ("/module?path=shop/cart.py&run=r-1", "/sections.csv?path=shop/cart.py&run=r-1"),
+    ("/module?path=shop/cart.py&run=r-1", "/module_metrics.csv?path=shop/cart.py&run=r-1"),
+    (
+        "/section?id=shop/cart.py::total&run=r-1",
+        "/section_scenarios.csv?id=shop/cart.py%3A%3Atotal&run=r-1",
+    ),
     ("/section?id=shop/cart.py::total", "/plots/section.png?id=shop/cart.py%3A%3Atotal"),
     ("/forecasts?metric=security_score", "/plots/metric.png?metric=security_score"),
     ("/forecasts?metric=security_score", "/plots/predictions.png?metric=security_score"),

@@ -347,6 +347,12 @@ fn what_is_shown_can_be_taken_along() {
         ("/failures.csv", "id,section", 2),
         ("/runs.csv", "run,started_ms", 2),
         ("/calls.csv?id=shop/cart.py::total", "number,scenario", 6),
+        ("/module_metrics.csv?path=shop/cart.py", "metric,value", 2),
+        (
+            "/section_scenarios.csv?id=shop/cart.py::total",
+            "scenario,severity,calls,roi,returned,",
+            4,
+        ),
         ("/scenarios.csv", "scenario,metric", 10),
         ("/forecasts.csv?metric=security_score", "forecast,predicted", 2),
         ("/synergy.csv", "cycle,metric", 2),
