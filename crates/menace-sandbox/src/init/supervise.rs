@@ -313,12 +313,7 @@ impl Sandbox<'_> {
         let mut unenforced: Vec<Limit> =
             (limits.gpus > 0).then_some(Limit::Gpu).into_iter().collect();
         let faults = &request.conditions.faults;
-        let means = Means {
-            interpose: self.interpose,
-            listens: self.zygote.keeper.is_some(),
-            network: self.link.is_there(),
-        };
-        for (limit, by) in fault::account(faults, means) {
+        for (limit, by) in fault::account(faults, self.means()) {
             match by {
                 Some(mechanism) => drop(enforced_by.insert(limit, vec![mechanism])),
                 None => unenforced.push(limit),
@@ -332,6 +327,14 @@ impl Sandbox<'_> {
             }
         }
         Ok(Report { enforced_by, unenforced, ..Report::default() })
+    }
+
+    fn means(&self) -> Means {
+        Means {
+            interpose: self.interpose,
+            listens: self.zygote.keeper.is_some(),
+            network: self.link.is_there(),
+        }
     }
 
     /// Without mounts, whoever changes the layer while it is mended costs us the sandbox. Where they
@@ -400,7 +403,7 @@ impl Sandbox<'_> {
             return Ok(None);
         }
         let timeout = Duration::from_millis(request.limits.timeout_ms);
-        self.faults.begin(&request.conditions, request.seed, timeout);
+        self.faults.begin(&request.conditions, self.means(), request.seed, timeout);
         self.running = Some(pid);
         if harness::send(&self.zygote.go, &request.body).is_err() {
             report.spent = Some("the interpreter closed its descriptors".to_owned());
