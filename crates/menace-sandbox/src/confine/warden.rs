@@ -91,17 +91,21 @@ impl Warden {
         self.reach.take()
     }
 
+    /// Notes where a call leads to that is not judged.
+    pub(crate) fn look(&mut self, notice: &Notice) {
+        if self.watched.contains(&notice.number) {
+            self.reach.look(notice);
+        }
+    }
+
     /// The answer, and what to record.
     pub(crate) fn judge(&mut self, notice: &Notice) -> (Answer, Option<Attempt>) {
         if notice.architecture != NATIVE || notice.number >= i64::from(X32) {
             let detail = format!("system call {:#x} of another architecture", notice.number);
             return refused(Errno::ENOSYS, Kind::Foreign, detail);
         }
-        let is_watched = self.watched.contains(&notice.number);
-        if is_watched {
-            self.reach.look(notice);
-        }
-        if is_watched || self.interposed.contains(&notice.number) {
+        self.look(notice);
+        if self.watched.contains(&notice.number) || self.interposed.contains(&notice.number) {
             return (Answer::Allow, None);
         }
         let Some((name, kind)) = syscalls::look_up(notice.number) else {

@@ -687,6 +687,7 @@ impl Sandbox<'_> {
             && self.mailbox.is_active()
             && let Some(struck) = self.faults.strike(&notice)
         {
+            keeper.warden.look(&notice);
             match struck {
                 Struck::Answer(answer) => drop(keeper.listener.answer(&notice, answer)),
                 Struck::Delay(time) => self.delayed.push((Instant::now() + time, notice)),

@@ -1,6 +1,7 @@
 """Reaches for what is not its own: files, system calls, other processes."""
 
 import ctypes
+import errno
 import os
 import signal
 import sys
@@ -42,6 +43,12 @@ def read_in_c(path):
     if fd < 0:
         return "refused"
     return "got " + repr(os.read(fd, 200))
+
+
+def write_in_c(path):
+    """Why a file cannot be made, without Python noticing."""
+    fd = libc.open(path.encode(), os.O_WRONLY | os.O_CREAT, 0o600)
+    return errno.errorcode[ctypes.get_errno()] if fd < 0 else "made"
 
 
 def shell(command):
