@@ -685,6 +685,7 @@ impl Sandbox<'_> {
         let Ok(Some(notice)) = keeper.listener.next() else { return };
         if self.faults.are_active()
             && self.mailbox.is_active()
+            && keeper.warden.may_be_struck(&notice)
             && let Some(struck) = self.faults.strike(&notice)
         {
             keeper.warden.look(&notice);

@@ -385,3 +385,41 @@ fn other_processes_cannot_be_seen(tier: Tier) {
     assert!(items(&seen).len() <= 4, "{seen:?}");
     assert!(!tier.has_namespaces() || !items(&seen).contains(&own), "{seen:?}");
 }
+
+#[cfg(target_arch = "x86_64")]
+mod of_another_architecture {
+    use super::*;
+
+    /// As a 32-bit call, the number with which files are synced sets the name of the host.
+    fn a_call_is_refused_and_named_though_a_fault_listens_to_its_number(tier: Tier) {
+        let bench = Bench::new(tier, GUEST);
+        let mut spec = bench.spec();
+        spec.interpose.files = true;
+        let mut session = bench.session_of(&spec);
+        for seed in 0..4 {
+            let number = Value::Int(libc::SYS_fsync);
+            let asked = ask("call_of_another_architecture").with([number, Value::from("data.txt")]);
+            let mut asked = asked.seed(seed);
+            asked.0.conditions.faults =
+                vec![Fault { mode: FaultMode::Disk, when: When::Rate(1.0) }];
+            let outcome = session.run(asked);
+            assert_told_on(&outcome, "system call 0x4a of another architecture");
+            let answer = outcome.value.and_then(|value| value.value);
+            assert_eq!(answer, Some(Value::Int(-i64::from(libc::ENOSYS))));
+        }
+    }
+
+    #[test]
+    fn a_call_is_refused_and_named_as_root() {
+        let name = concat!(module_path!(), "::a_call_is_refused_and_named_as_root");
+        let fact = a_call_is_refused_and_named_though_a_fault_listens_to_its_number;
+        crate::process::of_its_own(name, || fact(Tier::Root));
+    }
+
+    #[test]
+    fn a_call_is_refused_and_named_without_namespaces() {
+        let name = concat!(module_path!(), "::a_call_is_refused_and_named_without_namespaces");
+        let fact = a_call_is_refused_and_named_though_a_fault_listens_to_its_number;
+        crate::process::of_its_own(name, || fact(Tier::Landlock));
+    }
+}
