@@ -3,7 +3,7 @@
 //! Invariant: when a report is sent, no process of the call is alive, or the report says that the
 //! sandbox is spent, and the init ends, which kills the rest.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
@@ -76,6 +76,8 @@ pub(crate) struct Sandbox<'a> {
     pub interpose: Interpose,
     /// System calls that a fault lets wait, until when.
     pub delayed: Vec<(Instant, Notice)>,
+    /// What the process of the call has still to be told of it.
+    pub unsent: VecDeque<u8>,
     /// The first process of the call, while it runs.
     pub running: Option<i32>,
     /// A fault has stopped the call.
@@ -405,12 +407,18 @@ impl Sandbox<'_> {
         let timeout = Duration::from_millis(request.limits.timeout_ms);
         self.faults.begin(&request.conditions, self.means(), request.seed, timeout);
         self.running = Some(pid);
-        if harness::send(&self.zygote.go, &request.body).is_err() {
+        self.unsent = harness::frame(&request.body).unwrap_or_default().into();
+        if self.unsent.is_empty() || self.tell_more().is_err() {
             report.spent = Some("the interpreter closed its descriptors".to_owned());
             return Ok(None);
         }
         self.layer.work_ahead()?;
-        match self.watch(&request.limits, deadline, pid, report)? {
+        let event = self.watch(&request.limits, deadline, pid, report)?;
+        if !std::mem::take(&mut self.unsent).is_empty() {
+            // The next one would be told the rest.
+            report.spent = Some("the call ended before it had begun".to_owned());
+        }
+        match event {
             Event::Said(FromHarness::Exited(exited)) => Ok(Some(exited)),
             Event::ZygoteDied => {
                 report.spent = Some("the call killed the interpreter".to_owned());
@@ -441,6 +449,14 @@ impl Sandbox<'_> {
         self.asked_for_fork = false;
         // Hooks of the guest's run when it forks, and may take their time: the call's time.
         self.wait(Until { deadline, orphan: None })
+    }
+
+    /// Tells the process of the call as much of it as there is room for. Before it listens it may have
+    /// to ask, to print or to be given memory: who only told would wait for it, and it for an answer.
+    fn tell_more(&mut self) -> std::io::Result<()> {
+        let told = harness::send_some(&self.zygote.go, self.unsent.as_slices().0)?;
+        self.unsent.drain(..told);
+        Ok(())
     }
 
     /// The zygote is gone, but its child may go on: it is the init's child now.
@@ -617,6 +633,9 @@ impl Sandbox<'_> {
                 self.answer_denied();
             }
             self.attend_to_faults();
+            if ready.go && self.tell_more().is_err() {
+                return Ok(Event::Nonsense);
+            }
             if ready.control {
                 return Ok(match harness::receive(&self.zygote.control) {
                     Ok(said) => Event::Said(said),
@@ -662,6 +681,10 @@ impl Sandbox<'_> {
             fds.push(PollFd::new(keeper.listener.as_fd(), input));
             fds.len() - 1
         });
+        let go_at = (!self.unsent.is_empty()).then(|| {
+            fds.push(PollFd::new(self.zygote.go.as_fd(), PollFlags::POLLOUT));
+            fds.len() - 1
+        });
         match poll(&mut fds, timeout) {
             Ok(_) | Err(nix::Error::EINTR) => {}
             Err(error) => return Err(error).during(|| "cannot wait for the guest".to_owned()),
@@ -676,6 +699,7 @@ impl Sandbox<'_> {
             orphan: !watch_zygote && any(3),
             control: control_at.is_some_and(any),
             denied: listener_at.is_some_and(|at| is_readable(&fds[at])),
+            go: go_at.is_some_and(any),
         })
     }
 
@@ -756,6 +780,7 @@ struct ReadyFor {
     orphan: bool,
     control: bool,
     denied: bool,
+    go: bool,
 }
 
 /// From its arrival on, whatever has to be done before a call or an import can start.
