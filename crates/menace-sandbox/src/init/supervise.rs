@@ -414,7 +414,8 @@ impl Sandbox<'_> {
         }
         self.layer.work_ahead()?;
         let event = self.watch(&request.limits, deadline, pid, report)?;
-        if !std::mem::take(&mut self.unsent).is_empty() {
+        let unheard = sys::not_received(self.zygote.go.as_fd()).is_ok_and(|unheard| unheard > 0);
+        if unheard || !self.unsent.is_empty() {
             // The next one would be told the rest.
             report.spent = Some("the call ended before it had begun".to_owned());
         }
