@@ -318,6 +318,15 @@ pub(crate) fn loopback_up() -> io::Result<()> {
     check(result.into()).map(drop)
 }
 
+/// How much of what was sent nobody has received yet; in the kernel's measure, but nothing is zero.
+pub(crate) fn not_received(socket: BorrowedFd<'_>) -> io::Result<usize> {
+    let mut waiting: libc::c_int = 0;
+    // SAFETY: the number outlives the call and has the type that this ioctl writes.
+    let result = unsafe { libc::ioctl(socket.as_raw_fd(), libc::TIOCOUTQ as _, &raw mut waiting) };
+    check(result.into())?;
+    Ok(usize::try_from(waiting).unwrap_or_default())
+}
+
 /// Memory that this process shares with its children.
 #[derive(Debug)]
 pub(crate) struct SharedMemory {

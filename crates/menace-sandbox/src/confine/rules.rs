@@ -125,13 +125,21 @@ pub(super) fn descriptor_of_ours() -> Result<Rules> {
 }
 
 /// A flag that the kernel does not know and passes over: the harness opens files of a call's own with it
-/// (`reopening.py`), which is nobody's attempt. Who borrows it is not told on, and gets no further.
-const UNASKED: u64 = 1 << 30;
+/// (`reopening.py`), which is nobody's attempt and meets no fault. Who borrows it is not told on, and gets
+/// no further.
+pub(super) const UNASKED: u64 = 1 << 30;
 
 /// With `O_DIRECTORY` among the flags, or by the harness.
 pub(super) fn opening_unasked(flags: u8) -> Result<Rules> {
-    let with = |flag| rule(&[(flags, MaskedEq(flag), flag)]);
-    Ok(vec![with(number(libc::O_DIRECTORY))?, with(UNASKED)?])
+    let directory = number(libc::O_DIRECTORY);
+    let mut rules = vec![rule(&[(flags, MaskedEq(directory), directory)])?];
+    rules.extend(opening_by_harness(flags)?);
+    Ok(rules)
+}
+
+/// The flags are this argument.
+pub(super) fn opening_by_harness(flags: u8) -> Result<Rules> {
+    Ok(vec![rule(&[(flags, MaskedEq(UNASKED), UNASKED)])?])
 }
 
 /// Mapping a file takes no memory of its own.

@@ -91,17 +91,27 @@ impl Warden {
         self.reach.take()
     }
 
+    /// Whether a fault may have this call, because it is made unless one strikes. Who was delayed is let
+    /// go without being judged.
+    pub(crate) fn may_be_struck(&self, notice: &Notice) -> bool {
+        is_native(notice) && self.interposed.contains(&notice.number)
+    }
+
+    /// Notes where a call leads to that is not judged.
+    pub(crate) fn look(&mut self, notice: &Notice) {
+        if self.watched.contains(&notice.number) {
+            self.reach.look(notice);
+        }
+    }
+
     /// The answer, and what to record.
     pub(crate) fn judge(&mut self, notice: &Notice) -> (Answer, Option<Attempt>) {
-        if notice.architecture != NATIVE || notice.number >= i64::from(X32) {
+        if !is_native(notice) {
             let detail = format!("system call {:#x} of another architecture", notice.number);
             return refused(Errno::ENOSYS, Kind::Foreign, detail);
         }
-        let is_watched = self.watched.contains(&notice.number);
-        if is_watched {
-            self.reach.look(notice);
-        }
-        if is_watched || self.interposed.contains(&notice.number) {
+        self.look(notice);
+        if self.watched.contains(&notice.number) || self.interposed.contains(&notice.number) {
             return (Answer::Allow, None);
         }
         let Some((name, kind)) = syscalls::look_up(notice.number) else {
@@ -187,6 +197,11 @@ impl Warden {
     }
 }
 
+/// Only of such calls the numbers mean what they say.
+fn is_native(notice: &Notice) -> bool {
+    notice.architecture == NATIVE && notice.number < i64::from(X32)
+}
+
 /// Whether it is the socket, by its flags, with which the C library asks a cache of names before it
 /// looks at `/etc/passwd` itself: `pwd.getpwuid` is no attempt at anything.
 fn asks_name_cache(notice: &Notice) -> bool {
@@ -258,4 +273,42 @@ fn behind_pidfd(asker: u32, fd: u64) -> Option<u32> {
 
 fn field(text: &str, name: &str) -> Option<u32> {
     text.lines().find_map(|line| line.strip_prefix(name))?.trim().parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::confine::{Interpose, Level};
+
+    fn notice(number: i64, architecture: u32) -> Notice {
+        let mut notice = Notice::default();
+        (notice.number, notice.architecture) = (number, architecture);
+        notice
+    }
+
+    #[test]
+    fn only_what_would_be_allowed_can_be_struck() {
+        let policy = Policy {
+            level: Level::try_from(3).unwrap(),
+            safe_mode: false,
+            namespaces: false,
+            host_lets_in: false,
+            watches_files: true,
+            interpose: Interpose { files: true, memory: true, sockets: true },
+        };
+        let may_be_struck = |abi, number, architecture| {
+            let landlocked = Landlocked { abi, ..Landlocked::default() };
+            let warden = Warden::new(policy, &landlocked, 2, Reach::default());
+            warden.may_be_struck(&notice(number, architecture))
+        };
+        for number in [libc::SYS_openat, libc::SYS_write, libc::SYS_mmap, libc::SYS_sendto] {
+            assert!(may_be_struck(3, number, NATIVE), "{number}");
+            // Of another architecture, the same number is another call.
+            assert!(!may_be_struck(3, number, NATIVE ^ 1), "{number}");
+            assert!(!may_be_struck(3, number + i64::from(X32), NATIVE), "{number}");
+        }
+        assert!(may_be_struck(3, libc::SYS_truncate, NATIVE));
+        assert!(!may_be_struck(2, libc::SYS_truncate, NATIVE));
+        assert!(!may_be_struck(3, libc::SYS_connect, NATIVE));
+    }
 }

@@ -44,6 +44,8 @@ pub(crate) struct Faults {
     early: Option<Early>,
     /// Where files are the guest's.
     places: Vec<PathBuf>,
+    /// All that is done to files is asked about. Opening them always is, for another reason.
+    sees_files: bool,
     started: Option<Instant>,
 }
 
@@ -61,12 +63,18 @@ impl Faults {
         Self { places, ..Self::default() }
     }
 
-    /// The faults of the call that begins, and that may take so long.
-    pub(crate) fn begin(&mut self, conditions: &Conditions, seed: u64, timeout: Duration) {
+    /// The faults of the call that begins, and that may take so long. What [`account`] says not to
+    /// strike does not.
+    pub(crate) fn begin(
+        &mut self,
+        conditions: &Conditions,
+        means: Means,
+        seed: u64,
+        timeout: Duration,
+    ) {
         let seed = Seed(seed).of("faults");
-        self.active = conditions
-            .faults
-            .iter()
+        let faults = || conditions.faults.iter().filter(|fault| means.suffice(fault));
+        self.active = faults()
             .filter(|fault| is_ours(fault.mode))
             .map(|fault| Active {
                 mode: fault.mode,
@@ -77,12 +85,13 @@ impl Faults {
             .collect();
         // Only what is written at all can be spoilt.
         self.active.sort_by_key(|active| active.mode == FaultMode::DiskCorruption);
-        let when = |mode| conditions.faults.iter().find(|it| it.mode == mode).map(|it| it.when);
+        let when = |mode| faults().find(|it| it.mode == mode).map(|it| it.when);
         let now = Instant::now();
         self.pauses =
             when(FaultMode::CpuSpike).map(|when| Pauses::new(when, seed.of("pauses"), now));
         self.early =
             when(FaultMode::Timeout).map(|when| Early::new(when, seed.of("early"), now, timeout));
+        self.sees_files = means.interpose.files;
         self.started = Some(now);
     }
 
@@ -138,6 +147,7 @@ impl Faults {
     pub(crate) fn strike(&mut self, notice: &Notice) -> Option<Struck> {
         let touch = Touch::of(notice, &self.places);
         if let (Some(early), Some(touch)) = (&mut self.early, &touch)
+            && self.sees_files
             && touch.changes()
             && early.at_change(|| touch.to_string())
         {
@@ -211,6 +221,19 @@ pub(crate) struct Means {
     pub network: bool,
 }
 
+impl Means {
+    /// Whether there is all that this fault needs.
+    fn suffice(self, fault: &Fault) -> bool {
+        let wanted = Interpose::of(&Conditions { faults: vec![*fault], ..Conditions::default() });
+        let asked = |wants: bool, has: bool| !wants || has;
+        mechanism(fault) != Some(Mechanism::SystemCalls)
+            || self.listens
+                && asked(wanted.files, self.interpose.files)
+                && asked(wanted.memory, self.interpose.memory)
+                && asked(wanted.sockets, self.interpose.sockets && self.network)
+    }
+}
+
 /// What makes each fault strike here, or that nothing can.
 pub(crate) fn account(
     faults: &[Fault],
@@ -218,13 +241,48 @@ pub(crate) fn account(
 ) -> impl Iterator<Item = (Limit, Option<Mechanism>)> {
     faults.iter().filter_map(move |fault| {
         let mechanism = mechanism(fault)?;
-        let wanted = Interpose::of(&Conditions { faults: vec![*fault], ..Conditions::default() });
-        let asked = |wants: bool, has: bool| !wants || has;
-        let can = mechanism != Mechanism::SystemCalls
-            || means.listens
-                && asked(wanted.files, means.interpose.files)
-                && asked(wanted.memory, means.interpose.memory)
-                && asked(wanted.sockets, means.interpose.sockets && means.network);
-        Some((Limit::from(fault.mode), can.then_some(mechanism)))
+        Some((Limit::from(fault.mode), means.suffice(fault).then_some(mechanism)))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As this very process would ask before it creates a file.
+    fn creating() -> Notice {
+        let mut notice = Notice::default();
+        (notice.pid, notice.number) = (std::process::id(), libc::SYS_openat);
+        let path = c"/own/new";
+        let flags = u64::from((libc::O_CREAT | libc::O_WRONLY).cast_unsigned());
+        notice.arguments = [0, path.as_ptr() as u64, flags, 0, 0, 0];
+        notice
+    }
+
+    /// What becomes of the first files that a call creates.
+    fn strikes(fault: Fault, files: bool) -> (Vec<Option<Struck>>, Vec<Felt>) {
+        let interpose = Interpose { files, ..Interpose::default() };
+        let means = Means { interpose, listens: true, network: true };
+        let conditions = Conditions { faults: vec![fault], ..Conditions::default() };
+        let mut faults = Faults::new(vec!["/own".into()]);
+        faults.begin(&conditions, means, 1, Duration::from_mins(1));
+        let struck = (0..2).map(|_| faults.strike(&creating())).collect();
+        (struck, faults.end())
+    }
+
+    #[test]
+    fn what_is_asked_about_for_another_reason_is_not_struck() {
+        for (mode, when) in [
+            (FaultMode::Disk, When::Rate(1.0)),
+            (FaultMode::Timeout, When::Nth(1)),
+            (FaultMode::Timeout, When::Rate(1.0)),
+        ] {
+            let fault = Fault { mode, when };
+            let (struck, felt) = strikes(fault, true);
+            assert!(struck.iter().any(Option::is_some), "{fault:?}: {felt:?}");
+            let (struck, felt) = strikes(fault, false);
+            assert_eq!(struck, [None, None], "{fault:?}");
+            assert!(felt.iter().all(|felt| felt.struck == 0), "{fault:?}: {felt:?}");
+        }
+    }
 }

@@ -23,12 +23,13 @@ struct Look {
 /// Where all answers agree that it was, and where it was beyond that.
 pub(super) fn stood(told: &[u8], context: &Context<'_>) -> Option<Stood> {
     let text = String::from_utf8_lossy(told);
-    let mut looks: Vec<Look> =
-        text.split(HEAD).skip(1).map(|answer| look(answer, context)).collect();
-    if looks.len() > 1 {
+    let mut answers: Vec<&str> = text.split(HEAD).skip(1).collect();
+    if answers.len() > 1 {
         // It may not have come to the end of the last one.
-        looks.pop();
+        answers.pop();
     }
+    let mut looks: Vec<Look> =
+        answers.into_iter().filter_map(|answer| look(answer, context)).collect();
     looks.retain(|look| !look.frames.is_empty());
     if looks.iter().any(|look| look.is_cut) {
         return most_often(&looks);
@@ -63,15 +64,18 @@ fn is_one_function(frames: &[Frame]) -> bool {
     frames.windows(2).all(|pair| name(&pair[0]) == name(&pair[1]))
 }
 
-fn look(answer: &str, context: &Context<'_>) -> Look {
-    let lines = answer.lines().take_while(|line| line.starts_with("  "));
+/// Nothing of an answer that breaks off in the middle of a line: what is on the line is not what it was
+/// to be, and frames are missing behind it.
+fn look(answer: &str, context: &Context<'_>) -> Option<Look> {
+    let lines = answer.split_inclusive('\n').take_while(|line| line.starts_with(' '));
     let mut found = Look { frames: Vec::new(), is_cut: false };
     for line in lines {
+        let line = line.strip_suffix('\n')?;
         found.is_cut |= line == MORE;
         found.frames.extend(frame(line, context).filter(|frame| frame.own));
     }
     found.frames.reverse();
-    found
+    Some(found)
 }
 
 /// `  File "/repo/shop.py", line 7 in total`
@@ -172,6 +176,18 @@ mod tests {
         let stood = of(&format!("{waits}{waits}{}", answer(&["/repo/shop.py:6:f"])));
         let stood = stood.expect("a place");
         assert_eq!((lines(&stood.frames), stood.among.len()), (vec![5], 0));
+    }
+
+    #[test]
+    fn an_only_answer_that_breaks_off_within_a_line_is_none() {
+        let whole = answer(&["/repo/a.py:12:g", "/repo/shop.py:3:total_of"]);
+        assert_eq!(lines(&of(&whole).expect("a place").frames), [3, 12]);
+        let second = whole.rfind("  File").expect("two frames");
+        for end in second + 1..whole.len() {
+            assert_eq!(of(&whole[..end]), None, "{}", &whole[..end]);
+        }
+        // Whatever follows the frames is not part of the answer.
+        assert_eq!(lines(&of(&(whole + "\nExtension mod")).expect("a place").frames), [3, 12]);
     }
 
     #[test]

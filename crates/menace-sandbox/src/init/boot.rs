@@ -1,6 +1,6 @@
 //! Puts a sandbox together and hands it to [`Sandbox::serve`].
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 use std::fs::File;
 use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixStream;
@@ -217,6 +217,7 @@ impl Boot<'_> {
             faults: Faults::new(own_places),
             interpose: config.interpose,
             delayed: Vec::new(),
+            unsent: VecDeque::new(),
             running: None,
             stopped_early: false,
         };

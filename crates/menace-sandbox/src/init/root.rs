@@ -206,19 +206,30 @@ fn attach(tree: &OwnedFd, target: &Path, is_directory: bool) -> Result<(), InitE
 }
 
 /// Shows a tree through an overlay: the files are the same, but a socket in there is not the one that
-/// somebody listens at. If that cannot be had, as with mounts in the tree that nobody may take off, it is
-/// shown as it is, and the answer is false.
+/// somebody listens at. If that cannot be had, or would show what other mounts in the tree cover in their
+/// place, it is shown as it is, and the answer is false.
 fn attach_covered(tree: &Tree, target: &Path, below: &Path) -> Result<bool, InitError> {
     create(target)?;
     attach(&tree.mounts, below, true)?;
     let empty = below.with_file_name(paths::NOTHING);
     let options = format!("lowerdir={}:{},userxattr", below.display(), empty.display());
     let flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_RDONLY;
-    if mount(Some("system"), target, Some("overlay"), flags, Some(options.as_str())).is_ok() {
+    if !holds_mounts(below)
+        && mount(Some("system"), target, Some("overlay"), flags, Some(options.as_str())).is_ok()
+    {
         return Ok(true);
     }
     let moved = sys::move_mount(below, target);
     moved.during(|| format!("cannot attach `{}`", target.display())).map(|()| false)
+}
+
+/// Whether anything else is mounted inside of a mount. Who cannot tell has to think so. (Whoever is not
+/// root is refused an overlay by the kernel then.)
+fn holds_mounts(place: &Path) -> bool {
+    let Ok(table) = fs::read("/proc/self/mountinfo") else { return true };
+    let table = String::from_utf8_lossy(&table);
+    let mut points = table.lines().filter_map(|line| line.split(' ').nth(4)).map(Path::new);
+    points.any(|point| point != place && point.starts_with(place))
 }
 
 /// Covers [`paths::HIDDEN`]; the init goes on using it through a descriptor.

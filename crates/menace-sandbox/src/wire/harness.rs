@@ -1,8 +1,12 @@
 //! Frames between the init and the guest harness.
 
 use std::io::{self, Read, Write};
+use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
+
+use nix::errno::Errno;
+use nix::sys::socket::{self, MsgFlags};
 
 use super::marshal::{Item, Writer};
 
@@ -34,8 +38,8 @@ pub(crate) struct Exited {
     pub max_rss_kib: i64,
 }
 
-/// Sends a body that is `marshal` already.
-pub(crate) fn send(mut stream: &UnixStream, body: &[u8]) -> io::Result<()> {
+/// A body that is `marshal` already, as it is sent.
+pub(crate) fn frame(body: &[u8]) -> io::Result<Vec<u8>> {
     if body.len() > LONGEST {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "the arguments are too long"));
     }
@@ -43,7 +47,21 @@ pub(crate) fn send(mut stream: &UnixStream, body: &[u8]) -> io::Result<()> {
     frame.extend(MAGIC);
     frame.extend((body.len() as u32).to_le_bytes());
     frame.extend(body);
-    stream.write_all(&frame)
+    Ok(frame)
+}
+
+/// Sends a body that is `marshal` already.
+pub(crate) fn send(mut stream: &UnixStream, body: &[u8]) -> io::Result<()> {
+    stream.write_all(&frame(body)?)
+}
+
+/// Sends as much as there is room for, and says how much that was.
+pub(crate) fn send_some(stream: &UnixStream, bytes: &[u8]) -> io::Result<usize> {
+    let flags = MsgFlags::MSG_DONTWAIT | MsgFlags::MSG_NOSIGNAL;
+    match socket::send(stream.as_raw_fd(), bytes, flags) {
+        Err(Errno::EAGAIN | Errno::EINTR) => Ok(0),
+        sent => Ok(sent?),
+    }
 }
 
 /// Receives one message. What is no message is an error: the guest got hold of the socket.

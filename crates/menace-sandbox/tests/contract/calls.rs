@@ -1,7 +1,7 @@
 //! Every kind of section can be called, and what goes in is what Python sees.
 
 use menace_model::{How, MethodCall, ModuleRef, PyStr, Reference, Stage, Value, Verdict};
-use menace_sandbox::Tier;
+use menace_sandbox::{Interpose, Tier};
 
 use crate::bench::{Bench, ask, ask_module, guest, text};
 
@@ -16,6 +16,7 @@ crate::on_every_tier![
     a_module_is_found_by_its_path,
     plain_values_come_back_as_they_went_in,
     what_holds_itself_can_be_given,
+    a_long_argument_is_given_to_who_has_to_ask_first,
     a_value_can_be_made_by_the_guest,
     what_does_not_exist_is_unreachable,
     an_instance_that_cannot_be_built_says_so,
@@ -189,6 +190,27 @@ fn what_holds_itself_can_be_given(tier: Tier) {
         Value::Again(7),
     ]);
     assert_eq!(session.value(ask("is_same").with([twice])), Value::Bool(true));
+}
+
+/// It does not fit between the two, so that both would wait: for room, and for an answer.
+fn a_long_argument_is_given_to_who_has_to_ask_first(tier: Tier) {
+    let text = "x".repeat(1 << 20);
+    let long = || ask("length").with([Value::from(text.as_str())]);
+    let length = Value::Int(1 << 20);
+    let busy = (guest!("imports/busy_fork.py"), Interpose::default());
+    // Here it asks for the memory to hold it.
+    let watched = (GUEST, Interpose { files: true, memory: true, sockets: true });
+    for (guest, interpose) in [busy, watched] {
+        let bench = Bench::new(tier, guest);
+        let mut spec = bench.spec();
+        spec.interpose = interpose;
+        let mut session = bench.session_of(&spec);
+        // The next one is told its own.
+        for _ in 0..2 {
+            assert_eq!(session.value(long()), length, "{interpose:?}");
+        }
+        session.still_works();
+    }
 }
 
 fn a_value_can_be_made_by_the_guest(tier: Tier) {

@@ -1,20 +1,23 @@
 //! Nothing of the host can be read, changed or signalled, and who tries is told on.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use menace_model::{Outcome, Value, Verdict};
+use menace_model::{Fault, FaultMode, Outcome, Value, Verdict, When};
 use menace_sandbox::Tier;
 use tempfile::TempDir;
 
 use crate::bench::{Bench, Session, ask, guest, items, text};
 use crate::host;
+use crate::reading::strikes;
 
 crate::on_every_tier![
     files_of_the_host_cannot_be_read,
     files_of_the_host_cannot_be_read_behind_the_back_of_python,
     other_programs_are_told_on,
+    who_meets_a_fault_on_the_way_out_is_told_on,
     who_keeps_to_the_sandbox_is_not_told_on,
     who_does_not_live_to_report_an_attempt_is_told_on_all_the_same,
     an_attempt_through_links_is_told_on,
@@ -121,6 +124,31 @@ fn other_programs_are_told_on(tier: Tier) {
         }
         session.still_works();
     }
+}
+
+fn who_meets_a_fault_on_the_way_out_is_told_on(tier: Tier) {
+    let bench = Bench::new(tier, GUEST);
+    let mut spec = bench.spec();
+    spec.interpose.files = true;
+    let mut session = bench.session_of(&spec);
+    // At first sight, it is the guest's own.
+    let path = "/tmp/../usr/lib/new";
+    let disk = |when, seed| (Fault { mode: FaultMode::Disk, when }, seed);
+    // By chance, of these some are refused and some delayed.
+    let by_chance = (0..8).map(|seed| disk(When::Rate(1.0), seed));
+    let mut answers = BTreeSet::new();
+    for (fault, seed) in by_chance.chain([disk(When::Nth(1), 0)]) {
+        let mut asked = ask("write_in_c").with([Value::from(path)]).seed(seed);
+        asked.0.conditions.faults = vec![fault];
+        let outcome = session.run(asked);
+        assert_eq!(strikes(&outcome, fault.mode).1, 1, "{outcome:#?}");
+        assert_told_on(&outcome, "write /usr/lib/new");
+        answers.insert(answer(&outcome));
+    }
+    // The fault's own, and the kernel's.
+    assert!(answers.contains("ENOSPC") && !answers.contains("made"), "{answers:?}");
+    assert_eq!(answers.len(), 2, "{answers:?}");
+    session.still_works();
 }
 
 fn who_keeps_to_the_sandbox_is_not_told_on(tier: Tier) {
@@ -356,4 +384,42 @@ fn other_processes_cannot_be_seen(tier: Tier) {
     let own = Value::Int(i64::from(std::process::id()));
     assert!(items(&seen).len() <= 4, "{seen:?}");
     assert!(!tier.has_namespaces() || !items(&seen).contains(&own), "{seen:?}");
+}
+
+#[cfg(target_arch = "x86_64")]
+mod of_another_architecture {
+    use super::*;
+
+    /// As a 32-bit call, the number with which files are synced sets the name of the host.
+    fn a_call_is_refused_and_named_though_a_fault_listens_to_its_number(tier: Tier) {
+        let bench = Bench::new(tier, GUEST);
+        let mut spec = bench.spec();
+        spec.interpose.files = true;
+        let mut session = bench.session_of(&spec);
+        for seed in 0..4 {
+            let number = Value::Int(libc::SYS_fsync);
+            let asked = ask("call_of_another_architecture").with([number, Value::from("data.txt")]);
+            let mut asked = asked.seed(seed);
+            asked.0.conditions.faults =
+                vec![Fault { mode: FaultMode::Disk, when: When::Rate(1.0) }];
+            let outcome = session.run(asked);
+            assert_told_on(&outcome, "system call 0x4a of another architecture");
+            let answer = outcome.value.and_then(|value| value.value);
+            assert_eq!(answer, Some(Value::Int(-i64::from(libc::ENOSYS))));
+        }
+    }
+
+    #[test]
+    fn a_call_is_refused_and_named_as_root() {
+        let name = concat!(module_path!(), "::a_call_is_refused_and_named_as_root");
+        let fact = a_call_is_refused_and_named_though_a_fault_listens_to_its_number;
+        crate::process::of_its_own(name, || fact(Tier::Root));
+    }
+
+    #[test]
+    fn a_call_is_refused_and_named_without_namespaces() {
+        let name = concat!(module_path!(), "::a_call_is_refused_and_named_without_namespaces");
+        let fact = a_call_is_refused_and_named_though_a_fault_listens_to_its_number;
+        crate::process::of_its_own(name, || fact(Tier::Landlock));
+    }
 }

@@ -294,8 +294,19 @@ fn faults_of_a_call_are_not_the_next_ones(tier: Tier) {
 
 fn what_was_not_interposed_is_said_not_to_strike(tier: Tier) {
     let bench = Bench::new(tier, GUEST);
-    let outcome = bench.run(asked("fine", FaultMode::Disk, When::Rate(1.0)));
-    assert_eq!(outcome.unenforced, [Limit::FaultDisk]);
+    let mut session = bench.session();
+    let when = When::Nth(1);
+    let faults = [
+        (FaultMode::Disk, Limit::FaultDisk),
+        (FaultMode::DiskCorruption, Limit::FaultDiskCorruption),
+        (FaultMode::Timeout, Limit::FaultTimeout),
+    ];
+    for (mode, limit) in faults {
+        let outcome = session.run(asked("save_and_tell", mode, when).with([Value::from("x")]));
+        // Opening the file is asked about all the same, to see where it is.
+        assert_eq!(returned(&outcome), &Value::from("saved"), "{mode}: {outcome:#?}");
+        assert_eq!((&outcome.unenforced[..], &outcome.felt[..]), (&[limit][..], &[][..]), "{mode}");
+    }
 }
 
 fn where_there_is_no_network_its_faults_are_said_not_to_strike(tier: Tier) {

@@ -12,6 +12,7 @@ crate::on_every_tier![
     memory_that_the_import_shares_is_each_calls_own,
     a_file_that_the_import_mapped_is_each_calls_own,
     nothing_is_handed_on_in_the_mailbox,
+    what_a_dead_fork_was_to_be_told_is_not_told_to_the_next,
 ];
 
 fn is_done_anew(outcome: &Outcome) -> bool {
@@ -84,5 +85,18 @@ fn nothing_is_handed_on_in_the_mailbox(tier: Tier) {
             let leave = ask("leave_in_the_mailbox").with([Value::Int(at)]);
             assert_eq!(session.value(leave), Value::Int(0), "{at}");
         }
+    }
+}
+
+fn what_a_dead_fork_was_to_be_told_is_not_told_to_the_next(tier: Tier) {
+    let bench = Bench::new(tier, guest!("imports/dead_fork.py"));
+    let mut session = bench.session();
+    let outcomes: Vec<Outcome> =
+        (0..6).map(|number| session.run(ask("echo").with([Value::Int(number)]))).collect();
+    let verdicts: Vec<Verdict> = outcomes.iter().map(|outcome| outcome.verdict).collect();
+    assert!(verdicts.contains(&Verdict::Crashed), "{verdicts:?}");
+    for (number, outcome) in (0..).zip(outcomes) {
+        let Some(value) = outcome.value else { continue };
+        assert_eq!(value.value, Some(Value::Int(number)), "{verdicts:?}");
     }
 }

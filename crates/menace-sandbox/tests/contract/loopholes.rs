@@ -3,7 +3,7 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixDatagram, UnixListener};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use menace_model::{Value, Verdict};
@@ -57,6 +57,8 @@ fn sockets_in_the_repository_cannot_be_connected_to(tier: Tier) {
 
 /// A directory beside the interpreter, with sockets that let everybody in.
 struct Library {
+    /// What is mounted there, the innermost first: taken off before the place goes.
+    mounts: Vec<Mounted>,
     place: TempDir,
     stream: UnixListener,
     datagram: UnixDatagram,
@@ -76,7 +78,21 @@ impl Library {
             let mode = fs::Permissions::from_mode(0o777);
             fs::set_permissions(place.path().join(open), mode).expect("ours");
         }
-        Self { place, stream, datagram }
+        Self { mounts: Vec::new(), place, stream, datagram }
+    }
+
+    /// On a file system that cannot be shown with the owners of strangers, which is what stops the guest
+    /// elsewhere when Menace is root.
+    fn on_overlay(layers: &Path) -> Self {
+        let place = TempDir::with_prefix("library-").expect("writable");
+        let [lower, upper, work] = ["lower", "upper", "work"].map(|name| {
+            let layer = layers.join(name);
+            fs::create_dir(&layer).expect("writable");
+            layer.to_str().expect("a plain path").to_owned()
+        });
+        let options = format!("lowerdir={lower},upperdir={upper},workdir={work}");
+        let mounted = Mounted::new(place.path(), "overlay", Some(&options));
+        Self { mounts: vec![mounted], ..Self::at(place) }
     }
 
     fn bench(&self, tier: Tier) -> Bench {
@@ -99,8 +115,6 @@ fn sockets_beside_the_interpreter_cannot_be_connected_to(tier: Tier) {
     cannot_be_connected_to(&Library::new(), tier);
 }
 
-/// Not every file system can be shown with the owners of strangers, which is what stops the guest
-/// elsewhere when Menace is root.
 #[test]
 fn sockets_on_an_overlay_beside_the_interpreter_cannot_be_connected_to() {
     let name = concat!(
@@ -109,29 +123,46 @@ fn sockets_on_an_overlay_beside_the_interpreter_cannot_be_connected_to() {
     );
     crate::process::of_its_own(name, || {
         let layers = TempDir::with_prefix("layers-").expect("writable");
-        let place = TempDir::with_prefix("library-").expect("writable");
-        let [lower, upper, work] = ["lower", "upper", "work"].map(|name| {
-            let layer = layers.path().join(name);
-            fs::create_dir(&layer).expect("writable");
-            layer.to_str().expect("a plain path").to_owned()
-        });
-        let options = format!("lowerdir={lower},upperdir={upper},workdir={work}");
-        mount(
-            Some("library"),
-            place.path(),
-            Some("overlay"),
-            MsFlags::empty(),
-            Some(options.as_str()),
-        )
-        .expect("only root can mount: run this test as root");
-        let mounted = Mounted(place.path().to_owned());
-        let library = Library::at(place);
-        cannot_be_connected_to(&library, Tier::Root);
-        drop(mounted);
+        cannot_be_connected_to(&Library::on_overlay(layers.path()), Tier::Root);
     });
 }
 
+/// Another overlay over it would show what is below the inner mount instead.
+#[test]
+fn what_is_mounted_on_an_overlay_beside_the_interpreter_is_what_a_guest_sees() {
+    let name = concat!(
+        module_path!(),
+        "::what_is_mounted_on_an_overlay_beside_the_interpreter_is_what_a_guest_sees"
+    );
+    crate::process::of_its_own(name, || {
+        let layers = TempDir::with_prefix("layers-").expect("writable");
+        let mut library = Library::on_overlay(layers.path());
+        let inner = library.place.path().join("inner");
+        fs::create_dir(&inner).expect("writable");
+        fs::write(inner.join("covered"), "").expect("writable");
+        library.mounts.insert(0, Mounted::new(&inner, "tmpfs", None));
+        fs::write(inner.join("mounted"), "").expect("writable");
+        let bench = library.bench(Tier::Root);
+        let mut session = bench.session();
+        for (file, is_there) in [("mounted", true), ("covered", false)] {
+            let path = library.socket(&format!("inner/{file}"));
+            assert_eq!(session.value(ask("sees").with([path])), Value::Bool(is_there), "{file}");
+        }
+        drop(session);
+        cannot_be_connected_to(&library, Tier::Root);
+    });
+}
+
+#[derive(Debug)]
 struct Mounted(PathBuf);
+
+impl Mounted {
+    fn new(place: &Path, kind: &str, options: Option<&str>) -> Self {
+        mount(Some("library"), place, Some(kind), MsFlags::empty(), options)
+            .expect("only root can mount: run this test as root");
+        Self(place.to_owned())
+    }
+}
 
 impl Drop for Mounted {
     fn drop(&mut self) {

@@ -2,7 +2,8 @@
 //!
 //! `calls::root::a_function_is_called` is the fact `calls::a_function_is_called` on the tier `root`.
 //! The same facts run once more without root, through [`without_root`]. A tier that this machine
-//! lacks fails: nothing is skipped.
+//! lacks fails: nothing is skipped, and a fact that a machine cannot show says so
+//! ([`process::not_tested`]).
 
 mod backends;
 mod bad_guests;

@@ -31,6 +31,22 @@ pub(crate) fn of_its_own(path: &str, fact: impl FnOnce()) {
     let said = String::from_utf8_lossy(&output.stdout);
     let complaint = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success() && said.contains("1 passed"), "{said}\n{complaint}");
+    for line in complaint.lines().filter(|line| line.starts_with(NOT_TESTED)) {
+        say(line);
+    }
+}
+
+const NOT_TESTED: &str = "NOT TESTED: ";
+
+/// To be said by a fact that cannot be tried here. Where everything has to be, it fails.
+pub(crate) fn not_tested(why: &str) {
+    say(&format!("{NOT_TESTED}{why}"));
+    assert!(variable("MENACE_CI").is_none_or(|ci| ci.is_empty()), "{why}");
+}
+
+#[expect(clippy::print_stderr, reason = "a test that proves nothing must say so")]
+fn say(line: &str) {
+    eprintln!("{line}");
 }
 
 /// Where answers of interpreters are kept between tests.

@@ -1,5 +1,6 @@
 //! Landlock.
 
+use std::ffi::CStr;
 use std::fs;
 use std::io::{self, Read, Write};
 use std::os::unix::net::UnixStream;
@@ -9,7 +10,7 @@ use nix::mount::{MsFlags, mount};
 use nix::sched::{CloneFlags, unshare};
 use nix::sys::wait::WaitStatus;
 
-use super::{Places, Policy, Seen, Trial, landlock, policy, privileges, sys};
+use super::{Interpose, Places, Policy, Seen, Trial, UNASKED, landlock, policy, privileges, sys};
 
 /// A directory with a place to read, a place to write and a secret.
 fn house() -> (tempfile::TempDir, Places) {
@@ -82,6 +83,27 @@ fn the_report_says_what_holds_and_what_does_not() {
         0
     });
     assert!(matches!(ended, WaitStatus::Exited(_, 0)), "{ended:?}");
+}
+
+#[test]
+fn what_the_harness_opens_is_not_asked_about_even_where_faults_listen() {
+    let here = i64::from(libc::AT_FDCWD).cast_unsigned();
+    let open =
+        |path: &CStr, flags: u64| (libc::SYS_openat, [here, path.as_ptr() as u64, flags, 0, 0, 0]);
+    for files in [false, true] {
+        let interpose = Interpose { files, ..Interpose::default() };
+        let policy = Policy { watches_files: true, interpose, ..policy(3) };
+        #[allow(unused_mut, reason = "other architectures have no other way to open")]
+        let mut calls = vec![open(c"/harness", UNASKED), open(c"/guest", 0)];
+        #[cfg(target_arch = "x86_64")]
+        for (path, flags) in [(c"/old/harness", UNASKED), (c"/old/guest", 0)] {
+            calls.push((libc::SYS_open, [path.as_ptr() as u64, flags, 0, 0, 0, 0]));
+        }
+        let seen = Trial::new(policy).calls(&calls);
+        assert!(seen.numbers().iter().all(|answer| *answer < 0), "{seen:?}");
+        let guests = seen.reached.iter().filter(|path| path.ends_with("guest")).count();
+        assert_eq!((guests, seen.reached.len()), (calls.len() / 2, guests), "{seen:?}");
+    }
 }
 
 /// Enters namespaces in which mounting is possible.

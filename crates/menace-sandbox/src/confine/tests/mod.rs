@@ -22,7 +22,7 @@ use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 
 use super::{
     Attempt, Interpose, Kind, Landlocked, Level, Listener, Places, Policy, Reach, Warden, confine,
-    landlock, privileges, seccomp,
+    landlock, privileges, rules::UNASKED, seccomp,
 };
 
 fn policy(level: u8) -> Policy {
@@ -54,6 +54,8 @@ fn everywhere() -> Places {
 struct Seen {
     ended: WaitStatus,
     attempts: Vec<Attempt>,
+    /// The files that it was seen to reach for.
+    reached: Vec<String>,
     /// What it wrote.
     said: String,
 }
@@ -163,7 +165,9 @@ fn attend(
         attempts.extend(listener.attend(warden).unwrap());
         let _ = { output }.read_to_end(&mut said);
         if ended != WaitStatus::StillAlive {
-            return Seen { ended, attempts, said: String::from_utf8_lossy(&said).into_owned() };
+            let reached = warden.take_reached().into_iter().map(|(_, path)| path).collect();
+            let said = String::from_utf8_lossy(&said).into_owned();
+            return Seen { ended, attempts, reached, said };
         }
     }
 }

@@ -10,6 +10,14 @@ def add(a, b=1, *, c=0):
     return a + b + c
 
 
+def fine():
+    return "fine"
+
+
+def length(text):
+    return len(text)
+
+
 def outer():
     def inner():
         return "inner"

@@ -1,6 +1,7 @@
 """Reaches for what is not its own: files, system calls, other processes."""
 
 import ctypes
+import errno
 import os
 import signal
 import sys
@@ -42,6 +43,12 @@ def read_in_c(path):
     if fd < 0:
         return "refused"
     return "got " + repr(os.read(fd, 200))
+
+
+def write_in_c(path):
+    """Why a file cannot be made, without Python noticing."""
+    fd = libc.open(path.encode(), os.O_WRONLY | os.O_CREAT, 0o600)
+    return errno.errorcode[ctypes.get_errno()] if fd < 0 else "made"
 
 
 def shell(command):
@@ -207,6 +214,18 @@ def system_call(number, *args):
     libc.syscall.restype = ctypes.c_long
     answer = libc.syscall(ctypes.c_long(number), *[ctypes.c_long(arg) for arg in args])
     return answer, ctypes.get_errno()
+
+
+def call_of_another_architecture(number, path):
+    """A 32-bit system call on an open file: its answer."""
+    import mmap
+
+    code = bytes.fromhex("53 89fb 89f0 cd80 5b c3")
+    page = mmap.mmap(-1, len(code), prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
+    page.write(code)
+    start = ctypes.addressof(ctypes.c_char.from_buffer(page))
+    call = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int, ctypes.c_int)(start)
+    return call(os.open(path, os.O_RDONLY), number)
 
 
 def signal_to(which, number):

@@ -1,0 +1,68 @@
+//! Answers the system calls that wait for a decision: by a fault, or by the warden.
+
+use std::os::fd::AsFd;
+use std::time::Instant;
+
+use menace_model::Violation;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+
+use super::Sandbox;
+use crate::fault::Struck;
+use crate::init::zygote::is_readable;
+use crate::init::{During, InitError};
+
+/// The most attempts at forbidden things that are kept of one call.
+const ATTEMPTS: usize = 64;
+
+impl Sandbox<'_> {
+    /// The process of the next call makes itself ready meanwhile, and opens files for that.
+    pub(super) fn answer_until_asked(&mut self) -> Result<(), InitError> {
+        let mut anybody_asks = true;
+        loop {
+            let mut fds = vec![PollFd::new(self.host.as_fd(), PollFlags::POLLIN)];
+            if let Some(keeper) = self.zygote.keeper.as_ref().filter(|_| anybody_asks) {
+                fds.push(PollFd::new(keeper.listener.as_fd(), PollFlags::POLLIN));
+            }
+            match poll(&mut fds, PollTimeout::NONE) {
+                Ok(_) | Err(nix::Error::EINTR) => {}
+                Err(error) => return Err(error).during(|| "cannot wait for the host".to_owned()),
+            }
+            let asked = fds[0].any() == Some(true);
+            let question = fds.get(1).is_some_and(is_readable);
+            // One that is hung up stays so.
+            anybody_asks &= question || fds.get(1).is_none_or(|fd| fd.any() != Some(true));
+            if question {
+                self.answer_denied();
+            }
+            if asked {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Answers one system call that waits for a decision.
+    pub(super) fn answer_denied(&mut self) {
+        let Some(keeper) = &mut self.zygote.keeper else { return };
+        let Ok(Some(notice)) = keeper.listener.next() else { return };
+        if self.faults.are_active()
+            && self.mailbox.is_active()
+            && keeper.warden.may_be_struck(&notice)
+            && let Some(struck) = self.faults.strike(&notice)
+        {
+            keeper.warden.look(&notice);
+            match struck {
+                Struck::Answer(answer) => drop(keeper.listener.answer(&notice, answer)),
+                Struck::Delay(time) => self.delayed.push((Instant::now() + time, notice)),
+                Struck::Kill => self.stop_early(),
+            }
+            return;
+        }
+        if let Ok(Some(attempt)) = keeper.listener.decide(&notice, &mut keeper.warden) {
+            let violation =
+                Violation { what: attempt.what.as_str().to_owned(), detail: attempt.detail };
+            if self.attempts.len() < ATTEMPTS && !self.attempts.contains(&violation) {
+                self.attempts.push(violation);
+            }
+        }
+    }
+}
