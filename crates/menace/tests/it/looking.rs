@@ -67,6 +67,10 @@ fn tests_are_written_into_the_repository_of_the_run() {
     let file = place.path().join("repo/tests/menace/test_menace_desk.py");
     assert!(file.is_file(), "{exported:?}");
     assert!(!place.path().join("tests").exists(), "{exported:?}");
+    // They show what is wrong with the repository, and are no part of it.
+    let analysis = on(&place, &["analyze", "--repo", "repo", "--format", "json"]).json();
+    let modules = analysis["modules"].as_array().unwrap();
+    assert_eq!(modules.len(), 1, "{analysis}");
 }
 
 #[test]
