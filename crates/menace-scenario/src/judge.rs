@@ -80,7 +80,7 @@ pub fn weakness(witness: &Witness<'_>) -> Option<Weakness> {
         &|| endings::judge(witness, &given),
         &|| exceptions::judge(witness, &given),
         &|| effects::shared_state(witness),
-        &|| effects::leak(witness, &given),
+        &|| effects::leak(witness),
         &|| effects::kept(witness),
     ];
     rules.iter().find_map(|rule| rule())

@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 
 use menace_model::{FileChange, Outcome, Verdict};
 
-use super::given::Given;
 use super::{Weakness, WeaknessKind, Witness};
 
 /// Words in the name of a section that is meant to leave something running or open.
@@ -66,7 +65,7 @@ pub(super) fn shared_state(witness: &Witness<'_>) -> Option<Weakness> {
     blame(format!("the environment variable `{variable}` was changed"))
 }
 
-pub(super) fn leak(witness: &Witness<'_>, given: &Given) -> Option<Weakness> {
+pub(super) fn leak(witness: &Witness<'_>) -> Option<Weakness> {
     let Outcome { left, value, .. } = witness.outcome;
     // What is returned may hold what is open, and then it is the caller's.
     let nothing_to_hold = value.as_ref().is_none_or(|value| value.value.is_some());
@@ -80,9 +79,9 @@ pub(super) fn leak(witness: &Witness<'_>, given: &Given) -> Option<Weakness> {
     }
     let threads = left.threads.iter().map(|name| format!("the thread `{name}`"));
     let processes = left.processes.iter().map(|name| format!("the process {name}"));
-    // A session keeps the connection to who has answered for the next question, and its owner keeps the session.
-    let has_owner = witness.call.receiver.is_some() || given.object;
-    let may_keep = has_owner && witness.outcome.upstream.is_some();
+    // A session keeps the connection to who has answered for its next question. Whoever makes a new one each
+    // time, and keeps it, is found out by what that weighs.
+    let may_keep = witness.outcome.upstream.is_some();
     let descriptors = left.descriptors.iter().filter(|name| !(may_keep && is_socket(name)));
     let descriptors = descriptors.map(|name| format!("the descriptor {name}"));
     let what = threads.chain(processes).chain(descriptors).next()?;
