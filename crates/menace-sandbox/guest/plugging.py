@@ -49,12 +49,19 @@ class Plug:
 
     def pair(self, sock, initialise, family, kind, proto):
         """Makes one end of a pair of it."""
+        self.forget()
         near, far = _socket.socketpair(AF_UNIX, SOCK_STREAM)
         inode = fstat(near.fileno()).st_ino
         initialise(sock, family, kind & ~FLAGS, max(proto, 0), near.detach())
         if kind & SOCK_NONBLOCK:
             _Raw.setblocking(sock, False)
         self.connections[inode] = Connection(ref(sock), far)
+
+    def forget(self):
+        """Lets go of what is over: who weighs what calls keep would weigh it with them."""
+        for inode, connection in list(self.connections.items()):
+            if connection.is_over():
+                self.connections.pop(inode, None)
 
     def make_real(self, sock, connection):
         """Puts a socket of the internet behind its number, with the options that were set."""

@@ -81,6 +81,10 @@ class Connection:
         """Where it leads to."""
         return self.host + ":" + str(self.port)
 
+    def is_over(self):
+        """Whether it was open, and nobody has a use for it any more."""
+        return self.host is not None and not self.open and not self.reset and self.near() is None
+
     def has_unread(self):
         """Whether the client has said something that was not looked at yet."""
         count = bytearray(4)

@@ -6,6 +6,7 @@ that the ones before it left. Invariants: a step is told before the next one beg
 returned or raised is let go of by then, as its caller would, where the guest's code may run.
 """
 
+import sys
 from _signal import ITIMER_REAL, getitimer, setitimer
 from _tracemalloc import get_traced_memory, start
 from gc import collect
@@ -22,6 +23,8 @@ from reporting import is_ours
 LONGEST = {"repr": 500, "message": 1000, "frames": 20}
 MOST_NOTES = 64
 RESERVE = 8 << 20
+clear_caches = getattr(sys, "_clear_internal_caches", None) or sys._clear_type_cache
+MOST_WEIGHED_REQUESTS = 8
 
 
 def go_through(zygote, outcome, call):
@@ -81,6 +84,10 @@ class Together:
         # What Python holds is wanted before each step.
         self.weighs = "weigh" in call
         if self.weighs:
+            upstream = outcome.conditions.upstream
+            if upstream is not None:
+                # What we note of each call is nothing that the call keeps.
+                upstream.most = MOST_WEIGHED_REQUESTS
             start()
         self.ledger = Ledger(zygote.mailbox, count)
         # Nanoseconds that the guest's methods took to describe what came out of the steps.
@@ -192,3 +199,5 @@ def _let_go(_outcome, _modules, gone):
     gone["step"].__dict__.clear()
     if gone["weighs"]:
         collect()
+        # Python remembers thousands of names that were looked up: `getattr(it, "do_" + what)`.
+        clear_caches()

@@ -45,6 +45,8 @@ class Upstream:
         # How it fails, if that is not left to the dice.
         self.failure = upstream.get("failure")
         self.requests = []
+        # So many of them are noted.
+        self.most = MOST_REQUESTS
         self.without_timeout = 0
         self.addresses = {}
         self.names = {}
@@ -60,7 +62,7 @@ class Upstream:
             self.server.halt()
         for connection in list(self.connections.values()):
             connection.close()
-        requests = [[what[:LONGEST], answer] for what, answer in self.requests]
+        requests = [[what, answer] for what, answer in self.requests]
         return {"requests": requests, "without_timeout": self.without_timeout}
 
     def threads(self):
@@ -211,5 +213,5 @@ class Upstream:
         return made[0]
 
     def _note(self, what, answer):
-        if len(self.requests) < MOST_REQUESTS:
-            self.requests.append((what, answer))
+        if len(self.requests) < self.most:
+            self.requests.append((what[:LONGEST], answer))

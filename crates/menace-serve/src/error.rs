@@ -25,7 +25,7 @@ pub enum Error {
     Page { name: String, source: minijinja::Error },
     #[error("there is nothing here: {0}")]
     Nothing(String),
-    #[error("cannot listen on {address}: {source}; is another program there? Choose another port")]
+    #[error("cannot listen on {address}: is another program there? Choose another port")]
     Listen { address: String, source: io::Error },
     #[error(
         "`{host}` can be reached from other machines, so a token is needed: set DASHBOARD_TOKEN, or \

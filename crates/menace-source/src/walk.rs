@@ -1,10 +1,10 @@
 //! Lists the Python files of a repository.
 //!
-//! Ignored files, environments and caches are left out. Symbolic links are not followed: what
-//! they lead to inside of the repository is found anyway, and nothing outside is part of it.
+//! Ignored files, environments, caches and tests that Menace wrote are left out. Symbolic links are not
+//! followed: what they lead to inside of the repository is found anyway, and nothing outside is part of it.
 
-use std::fs;
-use std::io;
+use std::fs::{self, File};
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc;
 
@@ -32,6 +32,12 @@ const SKIPPED_DIRECTORIES: &[&str] = &[
 
 /// What virtual environments and those of conda have in them.
 const ENVIRONMENT_MARKS: &[&str] = &["pyvenv.cfg", "conda-meta"];
+
+/// How the name of a test file that Menace writes begins.
+pub const EXPORTED_NAME: &str = "test_menace_";
+
+/// How such a file itself begins. Whoever removes this line makes the file their own.
+pub const EXPORTED_HEAD: &str = "# Weaknesses of `";
 
 /// What keeps a repository from being read at all.
 #[derive(Debug, thiserror::Error)]
@@ -126,11 +132,23 @@ fn as_source_file(entry: &DirEntry, root: &Path) -> Option<SourceFile> {
     if !is_file || entry.path().extension().is_none_or(|extension| extension != "py") {
         return None;
     }
+    let may_be_ours =
+        entry.file_name().to_str().is_some_and(|name| name.starts_with(EXPORTED_NAME));
+    if may_be_ours && is_exported(entry.path()) {
+        return None;
+    }
     let relative = entry.path().strip_prefix(root).ok()?;
     Some(SourceFile {
         relative: relative.to_string_lossy().replace(std::path::MAIN_SEPARATOR, "/"),
         absolute: entry.path().to_path_buf(),
     })
+}
+
+/// Menace wrote it: it shows what is wrong with the repository, and is nothing to find more in.
+fn is_exported(path: &Path) -> bool {
+    let mut head = [0; EXPORTED_HEAD.len()];
+    let read = File::open(path).and_then(|mut file| file.read_exact(&mut head));
+    read.is_ok() && head == EXPORTED_HEAD.as_bytes()
 }
 
 #[cfg(test)]
@@ -169,6 +187,16 @@ mod tests {
             "node_modules/z.py",
         ]);
         assert_eq!(found(root.path()), ["venv/__init__.py"]);
+    }
+
+    #[test]
+    fn tests_that_menace_wrote_are_left_out_until_somebody_makes_them_their_own() {
+        let root = tree(&["tests/menace/test_menace_cart.py", "tests/menace/test_menace_own.py"]);
+        let written = format!("{EXPORTED_HEAD}cart.py` that Menace has found.\n\nimport os\n");
+        fs::write(root.path().join("tests/menace/test_menace_cart.py"), &written).unwrap();
+        fs::write(root.path().join("tests/menace/test_menace_own.py"), "import os\n").unwrap();
+        fs::write(root.path().join("tests/test_cart.py"), &written).unwrap();
+        assert_eq!(found(root.path()), ["tests/menace/test_menace_own.py", "tests/test_cart.py"]);
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use menace_model::ModuleReport;
 use menace_source::Analysis;
+use menace_source::walk::{EXPORTED_HEAD, EXPORTED_NAME};
 
 use super::parts::{Part, ROOT};
 use super::source::literal;
@@ -14,7 +15,7 @@ use crate::targets;
 /// `test_menace_shop_cart.py`.
 pub(super) fn name(module: &ModuleReport) -> String {
     let word = |char: char| if char.is_ascii_alphanumeric() { char } else { '_' };
-    format!("test_menace_{}.py", module.name.chars().map(word).collect::<String>())
+    format!("{EXPORTED_NAME}{}.py", module.name.chars().map(word).collect::<String>())
 }
 
 pub(super) fn write(
@@ -38,7 +39,7 @@ pub(super) fn write(
     let roots: Vec<String> = roots.iter().map(|root| literal(root)).collect();
     let of_library = |import: &&&str| **import != "import pytest";
     let mut text = format!(
-        "# Weaknesses of `{}` that Menace has found.\n\
+        "{EXPORTED_HEAD}{}` that Menace has found.\n\
          # Each test fails until what it shows is mended; a `raise` on purpose mends it too.\n\n",
         module.path
     );

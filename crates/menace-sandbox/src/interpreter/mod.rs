@@ -219,7 +219,10 @@ pub enum Error {
     Start { program: PathBuf, source: io::Error },
     #[error("`{program}` did not answer within {seconds} seconds")]
     Deadline { program: PathBuf, seconds: f64 },
-    #[error("`{program}` failed ({status}): {}", if .complaint.is_empty() { "it gave no reason" } else { .complaint })]
+    #[error(
+        "`{program}` failed ({status}): {}; `--python PATH` names a Python that starts",
+        if .complaint.is_empty() { "it gave no reason" } else { .complaint }
+    )]
     Failed { program: PathBuf, status: ExitStatus, complaint: String },
     #[error("`{program}` wrote more than {limit} bytes")]
     TooMuch { program: PathBuf, limit: u64 },

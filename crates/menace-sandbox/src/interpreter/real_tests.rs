@@ -404,6 +404,7 @@ fn programs_that_are_no_python_are_refused_with_their_reason() {
     fs::copy("/bin/false", world.at("python3.12")).unwrap();
     let error = world.find(Some(&world.at("python3.12")), "").unwrap_err();
     assert!(matches!(error, Error::Failed { .. }), "{error}");
+    assert!(error.to_string().contains("--python PATH"), "{error}");
 
     fs::write(world.at("python3.13"), "not executable").unwrap();
     let error = world.find(Some(&world.at("python3.13")), "").unwrap_err();

@@ -2,9 +2,9 @@
 
 use std::collections::HashSet;
 
-use menace_model::Section;
+use menace_model::{Section, TypeExpr};
 
-use crate::input::Facts;
+use crate::input::{Facts, Told};
 
 /// Modules whose use means that somebody is called.
 const TALKS: [&str; 14] = [
@@ -24,6 +24,28 @@ const TALKS: [&str; 14] = [
     "asyncio.open_connection",
 ];
 
+/// What is asked of a session, a client or a socket.
+const ASKS: [&str; 18] = [
+    "connect",
+    "delete",
+    "fetch",
+    "get",
+    "getresponse",
+    "head",
+    "open",
+    "options",
+    "patch",
+    "post",
+    "put",
+    "recv",
+    "request",
+    "send",
+    "sendall",
+    "send_message",
+    "sendmail",
+    "stream",
+];
+
 /// So many sections behind one are looked at.
 const MOST: usize = 256;
 
@@ -32,7 +54,7 @@ pub fn is_used_by(section: &Section, facts: &Facts<'_>) -> bool {
     let mut seen = HashSet::from([&section.id]);
     let mut left = vec![section];
     while let Some(section) = left.pop() {
-        if calls_out(section) {
+        if calls_out(section) || asks_what_it_has(section, facts) {
             return true;
         }
         for called in facts.called_by(&section.id) {
@@ -45,11 +67,37 @@ pub fn is_used_by(section: &Section, facts: &Facts<'_>) -> bool {
 }
 
 fn calls_out(section: &Section) -> bool {
-    section.calls.iter().any(|call| {
-        TALKS.iter().any(|module| {
-            call.target == *module
-                || call.target.strip_prefix(module).is_some_and(|rest| rest.starts_with('.'))
-        })
+    section.calls.iter().any(|call| talks(&call.target))
+}
+
+fn talks(dotted: &str) -> bool {
+    let below = |module: &str| dotted.strip_prefix(module);
+    TALKS
+        .iter()
+        .filter_map(|module| below(module))
+        .any(|rest| rest.is_empty() || rest.starts_with('.'))
+}
+
+/// Asks a session that its class or its module has made, or that it was given: `self.session.get(…)`.
+fn asks_what_it_has(section: &Section, facts: &Facts<'_>) -> bool {
+    let Some(told) = facts.section(&section.id) else { return false };
+    let asked: Vec<&str> = told
+        .hints
+        .calls
+        .iter()
+        .filter_map(|name| name.rsplit_once('.'))
+        .filter_map(|(whom, what)| ASKS.contains(&what).then_some(whom))
+        .collect();
+    let is_made_by = |maker: Option<Told<'_>>| maker.is_some_and(|told| calls_out(told.section));
+    let is_given = |whom: &str| {
+        let given = section.params.iter().filter(|param| param.name == whom);
+        given
+            .filter_map(|param| param.resolved.as_ref())
+            .any(|kind| matches!(kind, TypeExpr::Name(name) if talks(name)))
+    };
+    asked.into_iter().any(|whom| match whom.strip_prefix("self.") {
+        Some(_) => is_made_by(facts.maker_of(told)),
+        None => is_given(whom) || is_made_by(facts.top_of(told)),
     })
 }
 
@@ -99,6 +147,14 @@ mod tests {
             (Row("web", "Page.has_one", &[], &["self.client._send"], "int"), true),
             (Row("web", "outer", &[], &["inner"], "int"), true),
             (Row("web", "outer.<locals>.inner", &["shop.fetch"], &["fetch"], "int"), true),
+            (Row("api", "Api.__init__", &["requests.Session"], &["requests.Session"], "int"), true),
+            (Row("api", "Api.its_session", &[], &["self.session.get"], "int"), true),
+            (Row("api", "Api.its_log", &[], &["self.log.info"], "int"), false),
+            (Row("api", "is_given_a_session", &[], &["it.post"], "requests.Session"), true),
+            (Row("api", "is_given_a_dictionary", &[], &["it.get"], "dict"), false),
+            (Row("wire", "<module>", &["httpx.Client"], &["httpx.Client"], "int"), true),
+            (Row("wire", "that_of_the_module", &[], &["client.get"], "int"), true),
+            (Row("wire", "something_of_the_module", &[], &["names.append"], "int"), false),
             (Row("web", "only_makes_one", &["shop.Client"], &["Client"], "int"), false),
             (Row("web", "sends_something_else", &[], &["queue._send"], "int"), false),
             (Row("web", "goes_round", &[], &["and_round", "goes_round"], "int"), false),
@@ -116,6 +172,7 @@ mod tests {
             "shop.Client": class("shop", "Client", &[]),
             "shop.Special": class("shop", "Special", &["shop.Client"]),
             "web.Page": class("web", "Page", &[]),
+            "api.Api": class("api", "Api", &[]),
         }))
         .expect("classes");
         let types = TypeNames::default();

@@ -91,8 +91,8 @@ impl Scaling {
             let took = self.samples.get(key).and_then(|samples| samples.get(&size)).copied();
             let Some(took) = took.filter(|took| *took >= MEASURABLE_MS) else { continue };
             self.measured.insert(*key);
-            // It may have been stopped: then it is no measurement.
-            if took > TOO_LONG_MS
+            // What was stopped is no measurement; what came to its end is, and the only one at this size.
+            if self.was_stopped(*key, size)
                 && let Some(samples) = self.samples.get_mut(key)
             {
                 samples.remove(&size);
@@ -109,6 +109,11 @@ impl Scaling {
             }
         }
         probes
+    }
+
+    fn was_stopped(&self, key: Key, size: u64) -> bool {
+        let at_size = self.largest.get(&key).filter(|(largest, _)| *largest == size);
+        at_size.is_some_and(|(_, outcome)| outcome.verdict == Verdict::TimedOut)
     }
 
     pub(super) fn note(&mut self, probe: &Probe, size: u64, outcome: &Outcome) {
@@ -170,5 +175,46 @@ impl Scaling {
         let samples = self.samples.get(&key);
         let sizes = samples.map(|samples| samples.keys().rev().take(3).copied().collect());
         sizes.unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use menace_model::{Fixtures, Intent, Stage, Value};
+
+    use super::*;
+    use crate::input::Strategy;
+
+    /// What is found of a section that takes so long for so many items, and is stopped after a second.
+    fn found(time_ms: impl Fn(f64) -> f64) -> usize {
+        let input = Input {
+            receiver: None,
+            args: vec![Value::List(vec![Value::Int(1)])],
+            kwargs: Vec::new(),
+            fixtures: Fixtures::default(),
+            intent: Intent::Valid,
+            strategy: Strategy::Signature,
+        };
+        let mut scaling = Scaling::default();
+        for round in 0..ROUNDS {
+            for probe in scaling.plan(round, Some(&input)) {
+                let Purpose::Scale { size, .. } = probe.purpose else { panic!("{probe:?}") };
+                let took = time_ms(size as f64);
+                let verdict = if took > 1000.0 { Verdict::TimedOut } else { Verdict::Returned };
+                let mut outcome = Outcome::of(verdict, Stage::Call);
+                outcome.runtime_metrics.user_cpu_ms = took.min(1000.0);
+                scaling.note(&probe, size, &outcome);
+            }
+        }
+        scaling.findings().len()
+    }
+
+    #[test]
+    fn a_square_is_found_however_fast_the_machine_is_and_a_line_is_not() {
+        for large_ms in [5.0, 30.0, 59.0, 70.0, 200.0, 390.0, 410.0, 530.0, 900.0, 1100.0, 3000.0] {
+            let items = |size: f64| size / LARGE as f64;
+            assert_eq!(found(|size| large_ms * items(size).powi(2)), 1, "{large_ms} ms");
+            assert_eq!(found(|size| large_ms * items(size)), 0, "{large_ms} ms");
+        }
     }
 }

@@ -180,10 +180,9 @@ impl<'a> Facts<'a> {
         for name in &told.hints.calls {
             found.extend(self.by_name.get(&format!("{}.{qualname}.<locals>.{name}", told.module)));
         }
-        let own = qualname.rsplit_once('.').map(|(class, _)| format!("{}.{class}", told.module));
-        let own = own.and_then(|own| self.classes.0.get_key_value(&own)).map(|(own, _)| own);
+        let own = self.class_of(told);
         let maker = own.and_then(|own| self.constructor(own));
-        let mut classes: Vec<&'a str> = own.map(String::as_str).into_iter().collect();
+        let mut classes: Vec<&'a str> = own.into_iter().collect();
         // What an instance has was mostly put there when it was made.
         for told in [Some(told), maker].into_iter().flatten() {
             classes.extend(self.classes_in(told));
@@ -192,6 +191,23 @@ impl<'a> Facts<'a> {
             found.extend(classes.iter().filter_map(|class| self.method(class, method.1)));
         }
         found
+    }
+
+    /// The class that a method belongs to.
+    fn class_of(&self, told: Told<'a>) -> Option<&'a str> {
+        let (class, _) = told.section.id.qualname().rsplit_once('.')?;
+        let own = format!("{}.{class}", told.module);
+        self.classes.0.get_key_value(&own).map(|(own, _)| own.as_str())
+    }
+
+    /// What makes the instance that a method is called on.
+    pub(crate) fn maker_of(&self, told: Told<'a>) -> Option<Told<'a>> {
+        self.constructor(self.class_of(told)?)
+    }
+
+    /// The top level of the module that a section is in.
+    pub(crate) fn top_of(&self, told: Told<'a>) -> Option<Told<'a>> {
+        self.by_name.get(&format!("{}.<module>", told.module)).copied()
     }
 
     /// Classes of the repository whose instances a section makes or is given.

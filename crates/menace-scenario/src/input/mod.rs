@@ -41,6 +41,7 @@ mod topic;
 use menace_model::{Call, Fixtures, Intent, Value};
 
 pub use facts::Facts;
+pub(crate) use facts::Told;
 pub use hostile::Threat;
 pub(crate) use inputs::LARGEST_COUNT;
 pub use inputs::{InputSettings, Inputs, Stream};

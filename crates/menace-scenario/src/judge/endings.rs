@@ -12,8 +12,8 @@ pub(super) fn judge(witness: &Witness<'_>, given: &Given) -> Option<Weakness> {
     {
         return Some(Weakness::new(WeaknessKind::Crash, reason()));
     }
-    // Whoever passes nonsense, a cycle or a huge number may have to wait.
-    let fair = call.intent != Intent::Misuse && given.is_small() && !given.cycle;
+    // Whoever passes nonsense, a cycle, a huge number or a file without end may have to wait.
+    let fair = call.intent != Intent::Misuse && given.is_small() && !given.cycle && !given.endless;
     if !fair || !call.conditions.is_untroubled() {
         return None;
     }

@@ -7,6 +7,8 @@ const COUNTABLE: i64 = crate::input::LARGEST_COUNT;
 /// More than this is no small input.
 const SMALL: u64 = 64 << 10;
 const TINY: u64 = 1000;
+/// Reading one of these has no end, for anybody.
+const ENDLESS: [&str; 4] = ["/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"];
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "independent observations")]
@@ -18,6 +20,8 @@ pub(super) struct Given {
     pub extreme_number: bool,
     pub large_count: bool,
     pub cycle: bool,
+    /// The name of a device that never runs dry.
+    pub endless: bool,
     /// Something that is built by calling, whose behaviour is its own.
     pub object: bool,
     /// What a method of the repository returned: it may be nothing.
@@ -54,6 +58,7 @@ impl Given {
             given.surrogates |= on.surrogates;
             given.extreme_number |= on.extreme_number;
             given.raises |= on.raises;
+            given.endless |= on.endless;
         }
         given
     }
@@ -73,6 +78,8 @@ impl Given {
             Value::Str(text) => {
                 self.text = true;
                 self.surrogates |= text.as_str().is_none();
+                let readable = text.as_str().unwrap_or_default();
+                self.endless |= ENDLESS.iter().any(|device| readable.contains(device));
                 text.as_bytes().len() as u64
             }
             Value::Bytes(bytes) | Value::ByteArray(bytes) => {

@@ -157,6 +157,17 @@ fn a_small_input_must_not_take_for_ever() {
     assert_eq!(judged(&call(vec![Value::Int(1 << 40)]), &outcome), None);
     let long = Value::Repeat { value: Box::new(Value::from("abc")), times: 1 << 20 };
     assert_eq!(judged(&call(vec![long]), &outcome), None);
+    // Nobody comes to the end of these.
+    let device = |name: &str| judged(&call(vec![Value::from(name)]), &outcome);
+    assert_eq!(device("/dev/random"), None);
+    assert_eq!(device("../../dev/zero"), None);
+    assert_eq!(device("/dev/null"), Some(WeaknessKind::Hang));
+    let reader = Value::New {
+        class: "shop:Reader".parse().unwrap(),
+        args: vec![Value::from("/dev/zero")],
+        kwargs: Vec::new(),
+    };
+    assert_eq!(judged(&Call { receiver: Some(reader), ..call(vec![]) }, &outcome), None);
     let mut killed = call(vec![]);
     killed.conditions = Conditions {
         faults: vec![Fault { mode: FaultMode::Timeout, when: When::Nth(1) }],
@@ -172,6 +183,17 @@ fn what_stays_open_is_a_leak_unless_it_was_handed_out() {
     assert_eq!(judged(&call(vec![]), &outcome), Some(WeaknessKind::Leak));
     outcome.value.as_mut().unwrap().value = None;
     assert_eq!(judged(&call(vec![]), &outcome), None);
+}
+
+#[test]
+fn a_connection_that_is_kept_for_the_next_question_is_no_leak() {
+    let mut outcome = returned("ok");
+    outcome.left.descriptors = vec!["3 socket".to_owned()];
+    assert_eq!(judged(&call(vec![]), &outcome), Some(WeaknessKind::Leak));
+    outcome.upstream = Some(UpstreamReport { requests: Vec::new(), without_timeout: 0 });
+    assert_eq!(judged(&call(vec![]), &outcome), None);
+    outcome.left.descriptors = vec!["3 /sandbox/repo/data.txt".to_owned()];
+    assert_eq!(judged(&call(vec![]), &outcome), Some(WeaknessKind::Leak));
 }
 
 /// Many equal calls, of which number `n` began with `held(n)` bytes.

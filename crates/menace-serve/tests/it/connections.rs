@@ -127,6 +127,9 @@ fn a_port_that_is_taken_is_told() {
     let taken = Address { port: server.address().port(), ..ANY };
     let again = Server::start(taken, None, World::empty().routes());
     assert!(matches!(again, Err(Error::Listen { .. })), "{again:?}");
+    // Whoever tells of it adds the reason.
+    let told = again.err().map(|error| error.to_string()).unwrap_or_default();
+    assert!(told.contains("another port") && !told.contains("os error"), "{told}");
     drop(server);
     Server::start(taken, None, World::empty().routes()).expect("the port is free again");
 }

@@ -31,7 +31,8 @@ Examples:
 
 docs/metrics.md says how each metric is measured.")]
 pub(crate) struct Explain {
-    /// A module such as `shop/cart.py`, or a section such as `shop/cart.py::Cart.add`.
+    /// A module such as `shop/cart.py` or `shop.cart`, or a section such as `shop/cart.py::Cart.add` or
+    /// `shop.cart:Cart.add`.
     #[arg(value_name = "MODULE|SECTION")]
     what: String,
 
@@ -81,8 +82,11 @@ impl Explain {
         // One that was begun may not have come to its end.
         let measured = store.last_measured_cycle(&run.id).map_err(Failure::request)?;
         let cycle = measured.unwrap_or_else(|| run.cycles.saturating_sub(1));
-        let explanation = self.explain(&store, &run, cycle, &profile)?;
-        match self.format {
+        let modules = store.modules(&run.id, cycle).map_err(Failure::request)?;
+        let paths = modules.iter().map(|module| module.path.as_str());
+        let meant = Self { what: meant(&self.what, paths), ..self };
+        let explanation = meant.explain(&store, &run, cycle, &profile)?;
+        match meant.format {
             Format::Json => output::print_json(&explanation)?,
             Format::Table => output::print(&explain_table::render(&explanation))?,
         }
@@ -179,6 +183,26 @@ impl Explanation {
     }
 }
 
+/// What is asked for as it is kept: `shop.cart` and `shop.cart:Cart.add`, as `menace exec` takes them, are
+/// `shop/cart.py` and `shop/cart.py::Cart.add`.
+fn meant<'a>(what: &str, paths: impl Iterator<Item = &'a str>) -> String {
+    let (module, section) = match what.split_once(':') {
+        Some((module, section)) => (module, Some(section.strip_prefix(':').unwrap_or(section))),
+        None => (what, None),
+    };
+    let file = module.replace('.', "/");
+    let names = [format!("{file}.py"), format!("{file}/__init__.py")];
+    let is_named = |path: &&str| {
+        // Below the repository, or below a directory for code such as `src`.
+        let is = |name: &String| {
+            path.strip_suffix(name.as_str()).is_some_and(|at| at.is_empty() || at.ends_with('/'))
+        };
+        *path == module || names.iter().any(is)
+    };
+    let path = paths.into_iter().find(is_named).unwrap_or(module);
+    section.map_or_else(|| path.to_owned(), |section| format!("{path}::{section}"))
+}
+
 /// The profile that the run was weighed with, whatever is in the settings today.
 fn profile(run: &Run, context: &Context) -> Result<Profile, Failure> {
     let (name, written) = (&run.settings["profile"], &run.settings["roi_profile"]);
@@ -200,4 +224,25 @@ fn part(cell: Cell) -> Part {
 /// What a metric means, in its own words.
 pub(crate) fn definition(name: &str) -> Option<&'static str> {
     metric(name).map(|metric| metric.definition)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn modules_and_sections_go_by_their_dotted_names_too() {
+        let paths = || ["shop/__init__.py", "shop/cart.py", "src/desk/ink.py"].into_iter();
+        for (asked, kept) in [
+            ("shop/cart.py", "shop/cart.py"),
+            ("shop/cart.py::Cart.add", "shop/cart.py::Cart.add"),
+            ("shop.cart", "shop/cart.py"),
+            ("shop.cart:Cart.add", "shop/cart.py::Cart.add"),
+            ("shop", "shop/__init__.py"),
+            ("desk.ink:dry", "src/desk/ink.py::dry"),
+            ("art", "art"),
+        ] {
+            assert_eq!(meant(asked, paths()), kept, "{asked}");
+        }
+    }
 }

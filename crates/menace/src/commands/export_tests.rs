@@ -100,7 +100,8 @@ impl ExportTests {
         let home = repository.canonicalize().unwrap_or_else(|_| repository.to_path_buf());
         let home = (!is_below(&out, &home)).then_some(home.as_path());
         let Export { files, not_exported } = export(&failures, &analysis, home);
-        let cannot = || format!("cannot write to `{}`", out.display());
+        let cannot =
+            || format!("cannot write to `{}`; --out names another directory", out.display());
         if !files.is_empty() {
             std::fs::create_dir_all(&out).with_context(cannot).map_err(Failure::Request)?;
         }

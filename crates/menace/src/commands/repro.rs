@@ -18,6 +18,7 @@ use crate::data;
 use crate::exit::Failure;
 use crate::isolation::{self, IsolationArgs};
 use crate::render::sheet::{Sheet, head};
+use crate::render::units::counted;
 use crate::render::{failure_table, output};
 
 /// Longer inputs are cut on a terminal.
@@ -171,6 +172,16 @@ fn told(json: &ReproJson<'_>, known: &KnownFailure) -> String {
     sheet.into_text()
 }
 
+/// What was tried, and what came of it.
+fn effort(tried: usize, steps: usize, is_smallest: bool) -> String {
+    let candidates = counted(tried, "candidate");
+    match (steps, is_smallest) {
+        (0, true) => format!("{candidates}; it was as small as it gets"),
+        (0, false) => format!("{candidates}; none was smaller and still showed it"),
+        _ => format!("{candidates}; it became smaller in {}", counted(steps, "step")),
+    }
+}
+
 #[derive(Debug, Serialize)]
 struct ShrunkJson<'a> {
     id: &'a str,
@@ -223,11 +234,23 @@ impl ShrinkCommand {
                         if left.is_empty() { vec!["none is needed".to_owned()] } else { left };
                     sheet.list("trouble", left);
                 }
-                sheet.add("tried", &format!("{tried} candidates, {steps} times smaller"));
+                sheet.add("tried", &effort(tried, steps, is_smallest));
                 sheet.list("note", json.note);
                 output::print(&sheet.into_text())?;
             }
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_came_of_shrinking_is_told_in_words() {
+        assert_eq!(effort(1, 0, true), "1 candidate; it was as small as it gets");
+        assert_eq!(effort(9, 0, false), "9 candidates; none was smaller and still showed it");
+        assert_eq!(effort(209, 26, true), "209 candidates; it became smaller in 26 steps");
     }
 }

@@ -65,7 +65,7 @@ pub(crate) struct RunCommand {
     #[arg(long, value_name = "DIR")]
     repo: Option<String>,
 
-    /// Cycles: the same again with other inputs and presets, until gains fade [default: `SANDBOX_CYCLES`,
+    /// Cycles: the same again, in depth with other inputs, until gains fade [default: `SANDBOX_CYCLES`,
     /// else 1].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     runs: Option<u32>,
@@ -269,7 +269,7 @@ impl RunCommand {
             smallest::keep(&means, &store, &report, started.elapsed());
         }
         let page = seen.report(&id, &analysis);
-        self.print(&report, page.as_deref())?;
+        self.print(&report, page.as_deref(), global.sandbox_data_dir.as_deref())?;
         self.judge(&report)
     }
 
@@ -320,13 +320,18 @@ impl RunCommand {
         self.runs.or(said).unwrap_or(1)
     }
 
-    fn print(&self, report: &RunReport, page: Option<&Path>) -> Result<(), Failure> {
+    fn print(
+        &self,
+        report: &RunReport,
+        page: Option<&Path>,
+        data: Option<&str>,
+    ) -> Result<(), Failure> {
         // One that cannot be written must not take the other along.
         let written = self.out.as_ref().map_or(Ok(()), |file| out::write(file, report));
         match self.format {
             Format::Json => output::print_json(report)?,
             Format::Table => {
-                output::print(&run_table::render(report))?;
+                output::print(&run_table::render(report, data))?;
                 if let Some(page) = page {
                     output::print(&format!("  {} shows all of it\n", page.display()))?;
                 }

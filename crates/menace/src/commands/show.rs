@@ -35,7 +35,8 @@ impl Show {
                 let run = store.run(&known.last.run.0).map_err(Failure::request)?;
                 let runs = store.sightings(&known.failure.id).map_err(Failure::request)?;
                 let repository = std::path::PathBuf::from(run.repository);
-                output::print(&failure_table::story(&known, &runs, &repository))?;
+                let data = global.sandbox_data_dir.as_deref();
+                output::print(&failure_table::story(&known, &runs, &repository, data))?;
             }
         }
         Ok(())

@@ -55,7 +55,7 @@ fn terms(out: &mut String, explanation: &Explanation) {
     let _ = writeln!(out, "\n{table}\n");
     for term in &roi.terms {
         if let Some(meaning) = definition(&term.metric) {
-            let _ = writeln!(out, "{}", line(&format!("{}: {meaning}", term.metric)));
+            in_full(out, &format!("{}: {meaning}", term.metric));
         }
     }
 }
@@ -123,7 +123,38 @@ fn calls(out: &mut String, explanation: &Explanation) {
     }
 }
 
+/// A text on as many lines as it takes.
+fn in_full(out: &mut String, text: &str) {
+    let mut width = 0;
+    for word in text.split_whitespace() {
+        let next = word.chars().count();
+        let space = match width {
+            0 => "",
+            width if width + 1 + next > LINE => "\n    ",
+            _ => " ",
+        };
+        width = if space.starts_with('\n') { 4 + next } else { width + space.len() + next };
+        let _ = write!(out, "{space}{word}");
+    }
+    out.push('\n');
+}
+
 /// The beginning of a text on one line.
 fn line(text: &str) -> String {
     head(&printable(&text.replace(['\n', '\t'], " ")), LINE)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_term_means_is_told_to_its_end() {
+        let mut out = String::new();
+        let text = format!("resilience: {}the end", "share of answered calls ".repeat(12));
+        in_full(&mut out, &text);
+        assert!(out.lines().count() > 3, "{out}");
+        assert!(out.lines().all(|line| line.chars().count() <= LINE), "{out}");
+        assert_eq!(out.split_whitespace().collect::<Vec<_>>().join(" "), text);
+    }
 }

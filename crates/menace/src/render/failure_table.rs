@@ -10,6 +10,7 @@ use menace_model::{Conditions, Frame, Limits, Network, Place, Raised};
 use menace_store::{KnownFailure, Sighting};
 
 use super::outcome_table::felt;
+use super::run_table::heading_of_next;
 use super::sheet::{Sheet, head};
 use super::table::{printable, tail};
 use super::units::{bytes, counted, millis};
@@ -53,8 +54,14 @@ pub(crate) fn list(failures: &[KnownFailure]) -> String {
     format!("{out}\n{all}; `menace show ID` tells the story of one.\n")
 }
 
-/// Everything about one; source lines come from the repository as it is now.
-pub(crate) fn story(known: &KnownFailure, runs: &[Sighting], repository: &Path) -> String {
+/// Everything about one; source lines come from the repository as it is now. `data` is the data directory
+/// that later commands have to be told, too.
+pub(crate) fn story(
+    known: &KnownFailure,
+    runs: &[Sighting],
+    repository: &Path,
+    data: Option<&str>,
+) -> String {
     let failure = &known.failure;
     let mut sheet = Sheet::default();
     let red = Style::new().bold().fg_color(Some(AnsiColor::Red.into()));
@@ -95,7 +102,7 @@ pub(crate) fn story(known: &KnownFailure, runs: &[Sighting], repository: &Path) 
         }
     }
     let id = &failure.id;
-    let _ = writeln!(out, "\nNext:");
+    let _ = writeln!(out, "\n{}", heading_of_next(data));
     let _ = writeln!(out, "  menace repro {id}          does it still fail?");
     if known.shrunk.is_none() {
         let _ = writeln!(out, "  menace shrink {id}         the smallest input that shows it");

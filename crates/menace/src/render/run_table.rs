@@ -19,14 +19,15 @@ const SUBJECT_WIDTH: usize = 38;
 /// Longer ones are in the JSON.
 const REASON_LINES: usize = 3;
 
-pub(crate) fn render(report: &RunReport) -> String {
+/// The report for people; `data` is the data directory that later commands have to be told, too.
+pub(crate) fn render(report: &RunReport, data: Option<&str>) -> String {
     let mut out = String::new();
     head(&mut out, report);
     scenarios(&mut out, report);
     modules(&mut out, &report.modules);
     failures(&mut out, &report.failures, report.calls);
     untouched(&mut out, report);
-    next(&mut out, report);
+    next(&mut out, report, data);
     out
 }
 
@@ -235,14 +236,22 @@ fn untouched(out: &mut String, report: &RunReport) {
     }
 }
 
-fn next(out: &mut String, report: &RunReport) {
+/// What stands over commands to go on with.
+pub(crate) fn heading_of_next(data: Option<&str>) -> String {
+    match data {
+        Some(data) => format!("Next, each with --sandbox-data-dir {}:", printable(data)),
+        None => "Next:".to_owned(),
+    }
+}
+
+fn next(out: &mut String, report: &RunReport, data: Option<&str>) {
     let missing: Vec<&str> =
         report.not_importable.iter().filter_map(|module| module.missing.as_deref()).collect();
     let first = report.failures.first();
     if first.is_none() && missing.is_empty() {
         return;
     }
-    let _ = writeln!(out, "\nNext:");
+    let _ = writeln!(out, "\n{}", heading_of_next(data));
     if !missing.is_empty() {
         let mut names: Vec<String> = missing.iter().map(|name| printable(name)).collect();
         names.sort();
@@ -283,6 +292,12 @@ mod tests {
         let words: Vec<&str> = text.split_whitespace().collect();
         assert!(words.join(" ").ends_with(why), "{text}");
         assert!(text.contains("method_with_a_long_name: it is"), "{text}");
+    }
+
+    #[test]
+    fn commands_to_go_on_with_find_the_data_of_the_run() {
+        assert_eq!(heading_of_next(None), "Next:");
+        assert_eq!(heading_of_next(Some("/tmp/d")), "Next, each with --sandbox-data-dir /tmp/d:");
     }
 
     #[test]

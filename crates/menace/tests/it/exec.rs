@@ -84,6 +84,9 @@ fn every_kind_of_section_can_be_called() {
     assert_eq!(repr(&property), is("property", "Decimal('7.0')"));
     assert_eq!(repr(&["bookshop.models:<module>"]).0, "module");
     assert_eq!(repr(&["bookshop.models"]).0, "module");
+    // Tables and failures name sections like this.
+    let as_told = ["bookshop/models.py::Condition.factor"];
+    assert_eq!(repr(&as_told), is("method", "Decimal('1')"));
     // Instances that nothing has to be invented for are made.
     assert_eq!(repr(&["bookshop.models:Condition.factor"]), is("method", "Decimal('1')"));
     let async_method = ["bookshop.web.api:Api.handle", "--args", r#"["GET", "/"]"#];

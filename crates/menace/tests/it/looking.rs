@@ -61,12 +61,27 @@ fn a_damaged_history_stays_where_it_is() {
 #[test]
 fn tests_are_written_into_the_repository_of_the_run() {
     let place = repository(WEAK);
-    only_failure(&report(&place));
+    let id = only_failure(&report(&place));
+    let explained = on(&place, &["explain", "desk:first", "--format", "json"]).json();
+    assert_eq!(explained["what"], "desk.py::first");
+    // Commands to go on with say what they need.
+    let shown = on(&place, &["show", &id]).out;
+    assert!(shown.contains("\nNext:\n"), "{shown}");
+    let shown = on(&place, &["show", &id, "--sandbox-data-dir", "sandbox_data"]).out;
+    assert!(shown.contains("\nNext, each with --sandbox-data-dir sandbox_data:\n"), "{shown}");
+    place.write("taken", "");
+    let exported = on(&place, &["export-tests", "--out", "taken/tests"]);
+    assert_eq!(exported.code, Some(2), "{exported:?}");
+    assert!(exported.err.contains("--out names another directory"), "{}", exported.err);
     let exported = on(&place, &["export-tests"]);
     assert_eq!(exported.code, Some(0), "{}", exported.err);
     let file = place.path().join("repo/tests/menace/test_menace_desk.py");
     assert!(file.is_file(), "{exported:?}");
     assert!(!place.path().join("tests").exists(), "{exported:?}");
+    // They show what is wrong with the repository, and are no part of it.
+    let analysis = on(&place, &["analyze", "--repo", "repo", "--format", "json"]).json();
+    let modules = analysis["modules"].as_array().unwrap();
+    assert_eq!(modules.len(), 1, "{analysis}");
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import urllib.request
 
 seen = []
 
@@ -23,6 +24,15 @@ def hoard():
 def tie_a_knot():
     knot = [bytes(1000)]
     knot.append(knot)
+
+
+def look_up():
+    return [getattr(seen, "app" + end) is None for end in ("end", "end", "end", "end")]
+
+
+def ask():
+    with urllib.request.urlopen("http://api.example/items", timeout=2) as answer:
+        return len(answer.read())
 
 
 def fail():

@@ -53,6 +53,8 @@ pub(crate) fn find<'a>(analysis: &'a Analysis, typed: &str) -> Result<Found<'a>,
         Some(_) => bail!("`{typed}` is no target; write `package.module:name`"),
         None => (typed, SectionId::TOP_LEVEL),
     };
+    // `shop/cart.py::Cart.add` is how sections are told everywhere.
+    let module_name = module_name.strip_suffix(':').unwrap_or(module_name);
     let module = find_module(analysis, module_name)?;
     let reference = ModuleRef { name: module.name.clone(), path: Some(module.path.clone()) };
     let found = |qualname: &str, how, line, way| Found {
