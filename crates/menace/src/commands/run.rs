@@ -32,7 +32,7 @@ use crate::commands::exec;
 use crate::commands::presets::LogArgs;
 use crate::context::{Context, Flags};
 use crate::data;
-use crate::exit::Failure;
+use crate::exit::{FOUND, Failure};
 use crate::isolation::{self, IsolationArgs};
 use crate::render::units::counted;
 use crate::render::{output, run_table};
@@ -341,15 +341,19 @@ impl RunCommand {
     }
 
     fn judge(&self, report: &RunReport) -> Result<(), Failure> {
-        let counted = report.failures.iter().filter(|failure| match self.fail_on {
+        let wanted = report.failures.iter().filter(|failure| match self.fail_on {
             None => false,
             Some(FailOn::New) => failure.new,
             Some(FailOn::Any) => true,
         });
-        match counted.count() {
-            0 => Ok(()),
-            _ => Err(Failure::Found),
-        }
+        let (count, policy) = match (wanted.count(), self.fail_on) {
+            (0, _) | (_, None) => return Ok(()),
+            (count, Some(FailOn::New)) => (counted(count, "new failure"), "new"),
+            (count, Some(FailOn::Any)) => (counted(count, "failure"), "any"),
+        };
+        // Whoever reads the log of a machine sees a code alone otherwise.
+        tracing::warn!("{count}: --fail-on {policy} ends with exit code {FOUND}");
+        Err(Failure::Found)
     }
 }
 
