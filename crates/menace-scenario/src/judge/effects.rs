@@ -82,7 +82,8 @@ pub(super) fn leak(witness: &Witness<'_>) -> Option<Weakness> {
     // A session keeps the connection to who has answered for its next question. Whoever makes a new one each
     // time, and keeps it, is found out by what that weighs.
     let may_keep = witness.outcome.upstream.is_some();
-    let descriptors = left.descriptors.iter().filter(|name| !(may_keep && is_socket(name)));
+    let is_anothers = |name: &str| is_journal(name) || may_keep && is_socket(name);
+    let descriptors = left.descriptors.iter().filter(|name| !is_anothers(name));
     let descriptors = descriptors.map(|name| format!("the descriptor {name}"));
     let what = threads.chain(processes).chain(descriptors).next()?;
     Some(Weakness::new(WeaknessKind::Leak, format!("{what} was left")))
@@ -91,6 +92,12 @@ pub(super) fn leak(witness: &Witness<'_>) -> Option<Weakness> {
 /// `3 socket`.
 fn is_socket(descriptor: &str) -> bool {
     descriptor.split_once(' ').is_some_and(|(_, what)| what == "socket")
+}
+
+/// `6 /sandbox/repo/shop.db-journal`: whoever holds the database has it open until the end of the
+/// transaction. Where that is left behind, the database itself is.
+fn is_journal(descriptor: &str) -> bool {
+    ["-journal", "-wal", "-shm"].iter().any(|end| descriptor.ends_with(end))
 }
 
 /// Memory that every one of many equal calls keeps, or a temporary file that each of them leaves.

@@ -196,6 +196,15 @@ fn a_connection_that_is_kept_for_the_next_question_is_no_leak() {
     assert_eq!(judged(&call(vec![]), &outcome), Some(WeaknessKind::Leak));
 }
 
+#[test]
+fn what_an_open_database_holds_is_no_leak_of_who_asks_it() {
+    let mut outcome = returned("1");
+    outcome.left.descriptors = vec!["6 /sandbox/repo/shop.db-journal".to_owned()];
+    assert_eq!(judged(&call(vec![]), &outcome), None);
+    outcome.left.descriptors.push("5 /sandbox/repo/shop.db".to_owned());
+    assert_eq!(judged(&call(vec![]), &outcome), Some(WeaknessKind::Leak));
+}
+
 /// Many equal calls, of which number `n` began with `held(n)` bytes.
 fn weighed(count: u64, held: impl Fn(u64) -> u64) -> Outcome {
     let step = |number| StepReport {

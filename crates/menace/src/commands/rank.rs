@@ -1,17 +1,20 @@
 //! `menace rank`: scenarios of several runs, best first.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
+use anyhow::anyhow;
 use clap::{Args, Subcommand};
 use serde::Serialize;
 
-use menace_track::{History, Run, rank_scenario_synergy, rank_scenarios, rank_synergy};
+use menace_track::{History, Run, SynergyRow, rank_scenario_synergy, rank_scenarios, rank_synergy};
 
 use crate::args::{Format, Global};
 use crate::context::{Context, Flags};
 use crate::data;
 use crate::exit::Failure;
 use crate::render::output;
+use crate::suggest::{did_you_mean, nearest};
 
 /// Compare scenarios over several runs.
 ///
@@ -79,6 +82,21 @@ fn runs(histories: &[(String, History)]) -> Vec<Run<'_>> {
     histories.iter().map(|(name, history)| Run { name, history }).collect()
 }
 
+/// Where others were recorded and this one was not, it has most likely been mistyped.
+fn check<'a>(
+    rows: &[SynergyRow],
+    metric: &str,
+    known: impl Iterator<Item = &'a str>,
+) -> Result<(), Failure> {
+    let known: BTreeSet<&str> = known.filter_map(|name| name.strip_prefix("synergy_")).collect();
+    if !rows.is_empty() || known.is_empty() {
+        return Ok(());
+    }
+    let typed = metric.strip_prefix("synergy_").unwrap_or(metric);
+    let hint = did_you_mean(&nearest(typed, known, 3));
+    Err(Failure::Request(anyhow!("nothing has recorded `synergy_{typed}`{hint}")))
+}
+
 impl RankCommand {
     pub(crate) fn run(self, global: &Global) -> Result<(), Failure> {
         Context::new(global, Flags::new())?;
@@ -89,13 +107,19 @@ impl RankCommand {
             }
             Action::Synergy(Synergy { histories: asked, metric }) => {
                 let histories = asked.read()?;
-                let nothing = format!("No run has recorded synergy_{metric}.");
-                asked.print(&rank_synergy(&runs(&histories), &metric), &nothing)
+                let rows = rank_synergy(&runs(&histories), &metric);
+                let known =
+                    histories.iter().flat_map(|(_, history)| history.metrics_history.keys());
+                check(&rows, &metric, known.map(String::as_str))?;
+                asked.print(&rows, "No run has recorded synergy.")
             }
             Action::ScenarioSynergy(Synergy { histories: asked, metric }) => {
                 let histories = asked.read()?;
-                let nothing = format!("No scenario has recorded synergy_{metric}.");
-                asked.print(&rank_scenario_synergy(&runs(&histories), &metric), &nothing)
+                let rows = rank_scenario_synergy(&runs(&histories), &metric);
+                let entries = histories.iter().flat_map(|(_, history)| &history.scenario_synergy);
+                let metrics = entries.flat_map(|(_, entries)| entries);
+                check(&rows, &metric, metrics.flat_map(|one| one.iter().map(|(name, _)| name)))?;
+                asked.print(&rows, "No scenario has recorded synergy.")
             }
         }
     }

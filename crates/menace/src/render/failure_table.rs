@@ -6,7 +6,7 @@ use std::path::Path;
 use anstyle::{AnsiColor, Style};
 
 use menace_loop::failure::{self, python};
-use menace_model::{Conditions, Frame, Limits, Network, Place, Raised};
+use menace_model::{Conditions, Frame, Limits, Network, Place, Raised, WeaknessKind};
 use menace_store::{KnownFailure, Sighting};
 
 use super::outcome_table::felt;
@@ -104,7 +104,8 @@ pub(crate) fn story(
     let id = &failure.id;
     let _ = writeln!(out, "\n{}", heading_of_next(data));
     let _ = writeln!(out, "  menace repro {id}          does it still fail?");
-    if known.shrunk.is_none() {
+    // An import takes none.
+    if known.shrunk.is_none() && failure.kind != WeaknessKind::Import {
         let _ = writeln!(out, "  menace shrink {id}         the smallest input that shows it");
     }
     let _ =

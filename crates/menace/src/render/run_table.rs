@@ -6,6 +6,7 @@ use anstyle::{AnsiColor, Style};
 use comfy_table::{Cell, Color};
 
 use menace_loop::report::{FailureReport, ModuleRow, RunReport, ScenarioReport};
+use menace_model::WeaknessKind;
 
 use super::table::{number, printable, row, table, tail};
 use super::units::counted;
@@ -261,11 +262,17 @@ fn next(out: &mut String, report: &RunReport, data: Option<&str>) {
     }
     if let Some(failure) = first {
         let id = &failure.id;
-        for (command, what) in [
-            (format!("menace show {id}"), "the whole story of the first failure"),
-            (format!("menace shrink {id}"), "the smallest input that shows it"),
-            ("menace export-tests".to_owned(), "pytest files that fail until it is mended"),
-        ] {
+        // An import takes none.
+        let takes_input = failure.kind != WeaknessKind::Import.as_str();
+        let shrink = takes_input
+            .then(|| (format!("menace shrink {id}"), "the smallest input that shows it"));
+        let export = "menace export-tests".to_owned();
+        for (command, what) in
+            [(format!("menace show {id}"), "the whole story of the first failure")]
+                .into_iter()
+                .chain(shrink)
+                .chain([(export, "pytest files that fail until it is mended")])
+        {
             // As wide as the longest of them.
             let width = "menace shrink ".len() + id.len();
             let _ = writeln!(out, "  {command:<width$}   {what}");

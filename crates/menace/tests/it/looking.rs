@@ -374,6 +374,16 @@ fn histories() -> Place {
 }
 
 #[test]
+fn a_ranking_by_a_metric_that_nothing_has_recorded_says_which_are_near() {
+    let place = histories();
+    for what in ["synergy", "scenario-synergy"] {
+        let ran = place.run(&["rank", what, "one", "two", "--metric", "rio"]);
+        assert_eq!(ran.code, Some(2), "{what}: {}{}", ran.out, ran.err);
+        assert!(ran.err.contains("`synergy_rio`; did you mean `roi`"), "{what}: {}", ran.err);
+    }
+}
+
+#[test]
 fn rankings_of_two_histories_read_like_this() {
     let place = histories();
     let mut told = Vec::new();

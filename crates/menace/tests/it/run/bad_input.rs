@@ -46,6 +46,13 @@ fn a_repository_that_does_not_import_is_told_once_per_module() {
     assert!(at.contains(&&json!("desk.py:1")), "{at:?}");
     let kinds: Vec<&Value> = failures(&report).iter().map(|failure| &failure["kind"]).collect();
     assert!(kinds.iter().all(|kind| *kind == "import"), "{kinds:?}");
+    // There is no input that could be made smaller.
+    let id = failures(&report)[0]["id"].as_str().unwrap();
+    let table = run(&place, &[&["--repo", "repo"][..], &BROAD].concat());
+    for (told, next) in [(table, "menace show"), (place.run(&["show", id]), "menace repro")] {
+        assert!(told.out.contains(next), "{}{}", told.out, told.err);
+        assert!(!told.out.contains("menace shrink"), "{}", told.out);
+    }
 }
 
 #[test]
