@@ -27,8 +27,8 @@ use menace_model::{Call, Outcome, Raised, Stage};
 use serde::{Deserialize, Serialize};
 
 pub use alone::Alone;
-pub(crate) use growth::MEASURABLE_MS;
 pub use growth::{Growth, growth};
+pub(crate) use growth::{MEASURABLE_MS, may_be_steep};
 pub use injection::MARKER;
 pub use known::Known;
 pub use shape::Shape;

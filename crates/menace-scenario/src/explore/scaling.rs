@@ -1,7 +1,7 @@
 //! How the time of a section grows with its input.
 //!
 //! One look at a larger input tells whether there is anything to measure at all; only then is it
-//! measured, and what looks steep is measured once more.
+//! measured, and what may be steep is measured once more.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,7 +10,7 @@ use menace_model::{Outcome, Verdict};
 use super::probe::{Probe, Purpose};
 use super::{Finding, grow};
 use crate::input::Input;
-use crate::judge::{Growth, MEASURABLE_MS, Weakness, WeaknessKind, growth};
+use crate::judge::{Growth, MEASURABLE_MS, Weakness, WeaknessKind, growth, may_be_steep};
 
 pub(super) const ROUNDS: usize = 5;
 /// The sizes that are looked at.
@@ -19,9 +19,10 @@ const LARGER: u64 = 1 << 16;
 /// Of what is measured, the least of so many measurements counts.
 const MEASUREMENTS: usize = 2;
 const LAST_MEASUREMENTS: usize = 3;
-/// What takes so long already is measured with smaller inputs, the rest with larger ones.
-const LONG_MS: f64 = 60.0;
-
+/// What takes so long already is measured with smaller inputs, the rest with larger ones: of a square, three sizes
+/// are to be long enough for a measurement, and none so long that it is stopped on a busy machine.
+const SOME_MS: f64 = 26.0;
+const LONG_MS: f64 = 100.0;
 const TOO_LONG_MS: f64 = 400.0;
 
 /// A part of the input, and how it grows.
@@ -59,7 +60,8 @@ impl Scaling {
             }
             3 => self.measurements(&keys, LARGER),
             _ => {
-                let steep: Vec<Key> = keys.into_iter().filter(|key| self.is_steep(*key)).collect();
+                let is_suspect = |key: &Key| may_be_steep(&self.growth_of(*key));
+                let steep: Vec<Key> = keys.into_iter().filter(is_suspect).collect();
                 let sizes = |key: &Key| self.decisive(*key);
                 let all = steep.iter().flat_map(|key| {
                     sizes(key).into_iter().filter_map(|size| self.probe(*key, size))
@@ -100,6 +102,7 @@ impl Scaling {
             let first = match took {
                 took if took > TOO_LONG_MS => size / 16,
                 took if took > LONG_MS => size / 4,
+                took if took > SOME_MS => size / 2,
                 _ => size,
             };
             for size in [first, 2 * first, 4 * first] {
@@ -209,12 +212,44 @@ mod tests {
         scaling.findings().len()
     }
 
+    /// What the largest input takes, on machines that are ever slower.
+    const LARGE_MS: [f64; 15] = [
+        5.0, 15.0, 25.0, 27.0, 59.0, 70.0, 99.0, 101.0, 200.0, 390.0, 410.0, 530.0, 900.0, 1100.0,
+        3000.0,
+    ];
+
+    fn items(size: f64) -> f64 {
+        size / LARGE as f64
+    }
+
     #[test]
     fn a_square_is_found_however_fast_the_machine_is_and_a_line_is_not() {
-        for large_ms in [5.0, 30.0, 59.0, 70.0, 200.0, 390.0, 410.0, 530.0, 900.0, 1100.0, 3000.0] {
-            let items = |size: f64| size / LARGE as f64;
+        for large_ms in LARGE_MS {
             assert_eq!(found(|size| large_ms * items(size).powi(2)), 1, "{large_ms} ms");
             assert_eq!(found(|size| large_ms * items(size)), 0, "{large_ms} ms");
+        }
+    }
+
+    #[test]
+    fn a_machine_that_is_busy_for_a_while_hides_no_square_and_makes_none() {
+        // Who is stopped only because of it leaves too few measurements.
+        let is_stopped_for_it = |ms: f64| ms < 1000.0 && 1.5 * ms > 1000.0;
+        for large_ms in LARGE_MS.into_iter().filter(|ms| !is_stopped_for_it(*ms)) {
+            // Most sizes are measured five times: the first two, of one size, take half as long again.
+            let disturbed = |way: i32, at: f64| {
+                let times = std::cell::Cell::new(0);
+                move |size: f64| {
+                    let is_it = size.to_bits() == at.to_bits();
+                    times.set(times.get() + u32::from(is_it));
+                    let busy = if is_it && times.get() <= 2 { 1.5 } else { 1.0 };
+                    busy * large_ms * items(size).powi(way)
+                }
+            };
+            for power in 8..=14 {
+                let at = f64::from(1 << power);
+                assert_eq!(found(disturbed(2, at)), 1, "{large_ms} ms, {at} items");
+                assert_eq!(found(disturbed(1, at)), 0, "{large_ms} ms, {at} items");
+            }
         }
     }
 }

@@ -6,6 +6,8 @@ use serde::{Deserialize, Serialize};
 pub(crate) const MEASURABLE_MS: f64 = 4.0;
 /// Linear is 1, with a logarithm 1.2 at most; quadratic is 2.
 const TOO_STEEP: f64 = 1.6;
+/// From the first size to the last, with one measurement of three disturbed.
+const WORTH_ANOTHER_LOOK: f64 = 1.35;
 
 /// Processor time of calls with ever larger inputs.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -18,15 +20,26 @@ pub struct Growth {
 ///
 /// Takes the last sizes that could be measured: at least two doublings, and each of them steep.
 pub fn growth(samples: &[Growth]) -> Option<f64> {
-    let measured: Vec<&Growth> =
-        samples.iter().filter(|sample| sample.cpu_ms >= MEASURABLE_MS).collect();
-    let [.., first, second, third] = measured.as_slice() else { return None };
-    let steepness = |from: &Growth, to: &Growth| {
-        (to.cpu_ms / from.cpu_ms).ln() / (to.size as f64 / from.size as f64).ln()
-    };
+    let [first, second, third] = last_measured(samples)?;
     let steps = [steepness(first, second), steepness(second, third)];
     let all_steep = steps.iter().all(|step| step.is_finite() && *step > TOO_STEEP);
     all_steep.then(|| steepness(first, third))
+}
+
+/// Whether it may be too steep: where the machine had other things to do, one step looks flat.
+pub(crate) fn may_be_steep(samples: &[Growth]) -> bool {
+    let ends = last_measured(samples).map(|[first, _, third]| steepness(first, third));
+    ends.is_some_and(|ends| ends > WORTH_ANOTHER_LOOK)
+}
+
+fn last_measured(samples: &[Growth]) -> Option<[Growth; 3]> {
+    let measured: Vec<Growth> =
+        samples.iter().copied().filter(|sample| sample.cpu_ms >= MEASURABLE_MS).collect();
+    measured.last_chunk().copied()
+}
+
+fn steepness(from: Growth, to: Growth) -> f64 {
+    (to.cpu_ms / from.cpu_ms).ln() / (to.size as f64 / from.size as f64).ln()
 }
 
 #[cfg(test)]
