@@ -145,7 +145,7 @@ fn as_source_file(entry: &DirEntry, root: &Path) -> Option<SourceFile> {
 }
 
 /// Menace wrote it: it shows what is wrong with the repository, and is nothing to find more in.
-fn is_exported(path: &Path) -> bool {
+pub fn is_exported(path: &Path) -> bool {
     let mut head = [0; EXPORTED_HEAD.len()];
     let read = File::open(path).and_then(|mut file| file.read_exact(&mut head));
     read.is_ok() && head == EXPORTED_HEAD.as_bytes()

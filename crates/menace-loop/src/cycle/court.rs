@@ -52,11 +52,12 @@ impl<'a, 'p> Court<'a, 'p> {
             scenario: &self.plan.scenarios[*scenario].name,
         };
         let id = failure::of(&seen, self.lines).id;
+        let may_stand = weakness.kind.stands_against(WeaknessKind::Hang);
         let suspect = Suspect {
             subject: *subject,
             scenario: *scenario,
             call: (*call).clone(),
-            outcome: Box::new((*outcome).clone()),
+            outcome: may_stand.then(|| Box::new((*outcome).clone())),
             weakness: weakness.clone(),
             sights: vec![Sight { subject: *subject, scenario: *scenario, number: *number }],
         };

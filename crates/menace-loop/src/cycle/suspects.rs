@@ -19,7 +19,8 @@ pub(super) struct Suspect {
     pub subject: usize,
     pub scenario: usize,
     pub call: Call,
-    pub outcome: Box<Outcome>,
+    /// Where that may be the one that is told.
+    pub outcome: Option<Box<Outcome>>,
     pub weakness: Weakness,
     /// Every call that spoke like this one.
     pub sights: Vec<Sight>,
@@ -128,10 +129,9 @@ impl Suspects {
             let first_stands = suspect.weakness.kind.stands_against(again.kind);
             let section = grid.plan.subjects[suspect.subject].section;
             let scenario = grid.plan.scenarios[suspect.scenario].label();
-            let (weakness, call, outcome) = if first_stands {
-                (&suspect.weakness, &suspect.call, &*suspect.outcome)
-            } else {
-                (&again, &call, &outcome)
+            let (weakness, call, outcome) = match &suspect.outcome {
+                Some(first) if first_stands => (&suspect.weakness, &suspect.call, &**first),
+                _ => (&again, &call, &outcome),
             };
             let seen = failure::Seen { section, weakness, call, outcome, scenario: &scenario };
             // A second look may be at another line: then that is the one that can be shown.

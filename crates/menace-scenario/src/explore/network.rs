@@ -85,19 +85,24 @@ fn asks_what_it_has(section: &Section, facts: &Facts<'_>) -> bool {
         .hints
         .calls
         .iter()
+        .filter(|name| !is_of_elsewhere(section, name))
         .filter_map(|name| name.rsplit_once('.'))
         .filter_map(|(whom, what)| ASKS.contains(&what).then_some(whom))
         .collect();
     let is_made_by = |maker: Option<Told<'_>>| maker.is_some_and(|told| calls_out(told.section));
-    let is_given = |whom: &str| {
-        let given = section.params.iter().filter(|param| param.name == whom);
-        given
-            .filter_map(|param| param.resolved.as_ref())
-            .any(|kind| matches!(kind, TypeExpr::Name(name) if talks(name)))
-    };
-    asked.into_iter().any(|whom| match whom.strip_prefix("self.") {
-        Some(_) => is_made_by(facts.maker_of(told)),
-        None => is_given(whom) || is_made_by(facts.top_of(told)),
+    let given = |whom: &str| section.params.iter().find(|param| param.name == whom);
+    let is_session = |kind: &TypeExpr| matches!(kind, TypeExpr::Name(name) if talks(name));
+    asked.into_iter().any(|whom| match (whom.strip_prefix("self."), given(whom)) {
+        (Some(_), _) => is_made_by(facts.maker_of(told)),
+        (None, Some(param)) => param.resolved.as_ref().is_some_and(is_session),
+        (None, None) => is_made_by(facts.top_of(told)),
+    })
+}
+
+/// `os.environ.get`: what is called is known, and belongs to a module that was imported.
+fn is_of_elsewhere(section: &Section, name: &str) -> bool {
+    section.calls.iter().any(|call| {
+        call.target.strip_suffix(name).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
     })
 }
 
@@ -155,6 +160,11 @@ mod tests {
             (Row("wire", "<module>", &["httpx.Client"], &["httpx.Client"], "int"), true),
             (Row("wire", "that_of_the_module", &[], &["client.get"], "int"), true),
             (Row("wire", "something_of_the_module", &[], &["names.append"], "int"), false),
+            (Row("wire", "is_given_a_dictionary", &[], &["it.get"], "dict"), false),
+            (
+                Row("wire", "asks_the_system", &["os.environ.get"], &["os.environ.get"], "int"),
+                false,
+            ),
             (Row("web", "only_makes_one", &["shop.Client"], &["Client"], "int"), false),
             (Row("web", "sends_something_else", &[], &["queue._send"], "int"), false),
             (Row("web", "goes_round", &[], &["and_round", "goes_round"], "int"), false),

@@ -81,8 +81,9 @@ pub(super) fn leak(witness: &Witness<'_>) -> Option<Weakness> {
     let processes = left.processes.iter().map(|name| format!("the process {name}"));
     // A session keeps the connection to who has answered for its next question. Whoever makes a new one each
     // time, and keeps it, is found out by what that weighs.
-    let may_keep = witness.outcome.upstream.is_some();
-    let is_anothers = |name: &str| is_journal(name) || may_keep && is_socket(name);
+    let upstream = witness.outcome.upstream.as_ref();
+    let may_keep = upstream.is_some_and(|asked| !asked.requests.is_empty());
+    let is_anothers = |name: &str| is_journal(name, witness.outcome) || may_keep && is_socket(name);
     let descriptors = left.descriptors.iter().filter(|name| !is_anothers(name));
     let descriptors = descriptors.map(|name| format!("the descriptor {name}"));
     let what = threads.chain(processes).chain(descriptors).next()?;
@@ -96,8 +97,11 @@ fn is_socket(descriptor: &str) -> bool {
 
 /// `6 /sandbox/repo/shop.db-journal`: whoever holds the database has it open until the end of the
 /// transaction. Where that is left behind, the database itself is.
-fn is_journal(descriptor: &str) -> bool {
-    ["-journal", "-wal", "-shm"].iter().any(|end| descriptor.ends_with(end))
+fn is_journal(descriptor: &str, outcome: &Outcome) -> bool {
+    let ends = ["-journal", "-wal", "-shm"];
+    let Some(base) = ends.iter().find_map(|end| descriptor.strip_suffix(end)) else { return false };
+    let is_touched = outcome.files.touched.iter().any(|file| base.ends_with(&file.path));
+    is_touched || [".db", ".sqlite", ".sqlite3"].iter().any(|kind| base.ends_with(kind))
 }
 
 /// Memory that every one of many equal calls keeps, or a temporary file that each of them leaves.

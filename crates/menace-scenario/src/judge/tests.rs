@@ -191,6 +191,9 @@ fn a_connection_that_is_kept_for_the_next_question_is_no_leak() {
     outcome.left.descriptors = vec!["3 socket".to_owned()];
     assert_eq!(judged(&call(vec![]), &outcome), Some(WeaknessKind::Leak));
     outcome.upstream = Some(UpstreamReport { requests: Vec::new(), without_timeout: 0 });
+    assert_eq!(judged(&call(vec![]), &outcome), Some(WeaknessKind::Leak), "nobody was asked");
+    let asked = Asked { what: "GET http://weather.example/".into(), answer: "200".into() };
+    outcome.upstream = Some(UpstreamReport { requests: vec![asked], without_timeout: 0 });
     assert_eq!(judged(&call(vec![]), &outcome), None);
     outcome.left.descriptors = vec!["3 /sandbox/repo/data.txt".to_owned()];
     assert_eq!(judged(&call(vec![]), &outcome), Some(WeaknessKind::Leak));
@@ -202,6 +205,8 @@ fn what_an_open_database_holds_is_no_leak_of_who_asks_it() {
     outcome.left.descriptors = vec!["6 /sandbox/repo/shop.db-journal".to_owned()];
     assert_eq!(judged(&call(vec![]), &outcome), None);
     outcome.left.descriptors.push("5 /sandbox/repo/shop.db".to_owned());
+    assert_eq!(judged(&call(vec![]), &outcome), Some(WeaknessKind::Leak));
+    outcome.left.descriptors = vec!["6 /sandbox/repo/audit-journal".to_owned()];
     assert_eq!(judged(&call(vec![]), &outcome), Some(WeaknessKind::Leak));
 }
 

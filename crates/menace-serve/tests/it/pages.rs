@@ -138,6 +138,20 @@ fn a_failure_comes_with_its_source_and_its_commands() {
 }
 
 #[test]
+fn only_what_takes_an_input_can_be_made_small() {
+    let world = World::new(PLAIN);
+    let story = || browse(&world.routes(), "/failures/fb22").text().to_owned();
+    assert!(story().contains("menace shrink fb22222222"));
+    let database = rusqlite::Connection::open(world.data().join("menace.db")).unwrap();
+    database.execute("INSERT OR IGNORE INTO names (text) VALUES ('import')", []).unwrap();
+    let kind = "(SELECT key FROM names WHERE text = 'import')";
+    let sql = format!("UPDATE failures SET kind = {kind} WHERE id = 'fb22222222'");
+    assert_eq!(database.execute(&sql, []).unwrap(), 1);
+    let text = story();
+    assert!(text.contains("menace repro fb22222222") && !text.contains("menace shrink"), "{text}");
+}
+
+#[test]
 fn calls_are_shown_worst_first_and_filtered() {
     let world = World::new(PLAIN);
     let routes = world.routes();

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use anyhow::anyhow;
+use anyhow::{Result, anyhow, bail};
 use clap::Args;
 use serde::{Deserialize, Serialize};
 
@@ -84,7 +84,8 @@ impl Explain {
         let cycle = measured.unwrap_or_else(|| run.cycles.saturating_sub(1));
         let modules = store.modules(&run.id, cycle).map_err(Failure::request)?;
         let paths = modules.iter().map(|module| module.path.as_str());
-        let meant = Self { what: meant(&self.what, paths), ..self };
+        let what = meant(&self.what, paths).map_err(Failure::Request)?;
+        let meant = Self { what, ..self };
         let explanation = meant.explain(&store, &run, cycle, &profile)?;
         match meant.format {
             Format::Json => output::print_json(&explanation)?,
@@ -185,22 +186,25 @@ impl Explanation {
 
 /// What is asked for as it is kept: `shop.cart` and `shop.cart:Cart.add`, as `menace exec` takes them, are
 /// `shop/cart.py` and `shop/cart.py::Cart.add`.
-fn meant<'a>(what: &str, paths: impl Iterator<Item = &'a str>) -> String {
+fn meant<'a>(what: &str, paths: impl Iterator<Item = &'a str> + Clone) -> Result<String> {
     let (module, section) = match what.split_once(':') {
         Some((module, section)) => (module, Some(section.strip_prefix(':').unwrap_or(section))),
         None => (what, None),
     };
     let file = module.replace('.', "/");
     let names = [format!("{file}.py"), format!("{file}/__init__.py")];
-    let is_named = |path: &&str| {
-        // Below the repository, or below a directory for code such as `src`.
-        let is = |name: &String| {
-            path.strip_suffix(name.as_str()).is_some_and(|at| at.is_empty() || at.ends_with('/'))
-        };
-        *path == module || names.iter().any(is)
+    let is_it = |path: &&str| *path == module || names.iter().any(|name| name == path);
+    // Below a directory for code, such as `src`.
+    let is_below = |path: &&str| names.iter().any(|name| path.ends_with(&format!("/{name}")));
+    let path = match paths.clone().find(is_it) {
+        Some(path) => path,
+        None => match paths.filter(is_below).collect::<Vec<_>>()[..] {
+            [] => module,
+            [path] => path,
+            [one, other, ..] => bail!("`{module}` is `{one}` or `{other}`: write which"),
+        },
     };
-    let path = paths.into_iter().find(is_named).unwrap_or(module);
-    section.map_or_else(|| path.to_owned(), |section| format!("{path}::{section}"))
+    Ok(section.map_or_else(|| path.to_owned(), |section| format!("{path}::{section}")))
 }
 
 /// The profile that the run was weighed with, whatever is in the settings today.
@@ -232,7 +236,10 @@ mod tests {
 
     #[test]
     fn modules_and_sections_go_by_their_dotted_names_too() {
-        let paths = || ["shop/__init__.py", "shop/cart.py", "src/desk/ink.py"].into_iter();
+        let paths = || {
+            let known = ["legacy/shop/cart.py", "one/ink.py", "other/ink.py"];
+            known.into_iter().chain(["shop/__init__.py", "shop/cart.py", "src/desk/ink.py"])
+        };
         for (asked, kept) in [
             ("shop/cart.py", "shop/cart.py"),
             ("shop/cart.py::Cart.add", "shop/cart.py::Cart.add"),
@@ -242,7 +249,9 @@ mod tests {
             ("desk.ink:dry", "src/desk/ink.py::dry"),
             ("art", "art"),
         ] {
-            assert_eq!(meant(asked, paths()), kept, "{asked}");
+            assert_eq!(meant(asked, paths()).unwrap(), kept, "{asked}");
         }
+        let error = meant("ink", ["one/ink.py", "other/ink.py"].into_iter()).unwrap_err();
+        assert!(error.to_string().contains("`one/ink.py` or `other/ink.py`"), "{error}");
     }
 }

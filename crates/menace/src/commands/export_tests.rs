@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use menace_loop::pytest::{Export, export};
 use menace_model::Failure as Broken;
+use menace_source::walk::is_exported;
 
 use crate::args::{Format, Global};
 use crate::cache;
@@ -107,6 +108,16 @@ impl ExportTests {
         }
         for file in files {
             let path = out.join(&file.name);
+            if path.exists() && !is_exported(&path) {
+                let why = format!(
+                    "`{}` is not as Menace writes it, so it is yours; --out names another directory",
+                    path.display()
+                );
+                let left = file.failures.into_iter();
+                let left = left.map(|id| NotExportedJson { id: id.0, why: why.clone() });
+                json.not_exported.extend(left);
+                continue;
+            }
             std::fs::write(&path, file.text).with_context(cannot).map_err(Failure::Request)?;
             let failures = file.failures.into_iter().map(|id| id.0).collect();
             json.files.push(FileJson { path: path.display().to_string(), failures });

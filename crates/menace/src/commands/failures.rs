@@ -100,7 +100,10 @@ impl Failures {
                 let all: Vec<FailureJson<'_>> = failures.iter().map(FailureJson::new).collect();
                 output::print_json(&all)?;
             }
-            Format::Table => output::print(&failure_table::list(&failures))?,
+            Format::Table => {
+                let data = global.sandbox_data_dir.as_deref();
+                output::print(&failure_table::list(&failures, data))?;
+            }
         }
         Ok(())
     }

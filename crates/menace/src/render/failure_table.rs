@@ -10,7 +10,7 @@ use menace_model::{Conditions, Frame, Limits, Network, Place, Raised, WeaknessKi
 use menace_store::{KnownFailure, Sighting};
 
 use super::outcome_table::felt;
-use super::run_table::heading_of_next;
+use super::run_table::{heading_of_next, with_data};
 use super::sheet::{Sheet, head};
 use super::table::{printable, tail};
 use super::units::{bytes, counted, millis};
@@ -30,7 +30,7 @@ const AROUND: usize = 2;
 const FRAMES: usize = 8;
 
 /// Two lines for each, which 80 columns have room for.
-pub(crate) fn list(failures: &[KnownFailure]) -> String {
+pub(crate) fn list(failures: &[KnownFailure], data: Option<&str>) -> String {
     if failures.is_empty() {
         return "No failures.\n".to_owned();
     }
@@ -51,7 +51,8 @@ pub(crate) fn list(failures: &[KnownFailure]) -> String {
         let _ = writeln!(out, "{:INDENT$}{}", "", head(&format!("{gone}{what}"), WHAT));
     }
     let all = counted(failures.len(), "failure");
-    format!("{out}\n{all}; `menace show ID` tells the story of one.\n")
+    let with = data.map_or(String::new(), with_data);
+    format!("{out}\n{all}; `menace show ID{with}` tells the story of one.\n")
 }
 
 /// Everything about one; source lines come from the repository as it is now. `data` is the data directory

@@ -240,8 +240,19 @@ fn untouched(out: &mut String, report: &RunReport) {
 /// What stands over commands to go on with.
 pub(crate) fn heading_of_next(data: Option<&str>) -> String {
     match data {
-        Some(data) => format!("Next, each with --sandbox-data-dir {}:", printable(data)),
+        Some(data) => format!("Next, each with{}:", with_data(data)),
         None => "Next:".to_owned(),
+    }
+}
+
+/// ` --sandbox-data-dir 'my data'`, as a shell takes it.
+pub(crate) fn with_data(data: &str) -> String {
+    let is_plain = |char: char| char.is_ascii_alphanumeric() || "/._-+@%:,~".contains(char);
+    let data = printable(data);
+    if data.chars().all(is_plain) {
+        format!(" --sandbox-data-dir {data}")
+    } else {
+        format!(" --sandbox-data-dir '{}'", data.replace('\'', "'\\''"))
     }
 }
 
@@ -305,6 +316,7 @@ mod tests {
     fn commands_to_go_on_with_find_the_data_of_the_run() {
         assert_eq!(heading_of_next(None), "Next:");
         assert_eq!(heading_of_next(Some("/tmp/d")), "Next, each with --sandbox-data-dir /tmp/d:");
+        assert_eq!(with_data("Ann's data"), r" --sandbox-data-dir 'Ann'\''s data'");
     }
 
     #[test]

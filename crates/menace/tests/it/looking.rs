@@ -127,6 +127,14 @@ fn what_is_not_written_has_a_reason_and_leaves_no_directory() {
     assert_eq!(exported.out, "Nothing was written: no run has found a failure.\n");
     place.write("repo/desk.py", WEAK);
     let id = only_failure(&report(&place));
+    // Who takes the first line off a test has made it their own.
+    let (own, text) = (place.path().join("own/test_menace_desk.py"), "import desk  # mine\n");
+    assert!(on(&place, &["export-tests", "--out", "own"]).out.contains("test_menace_desk.py"));
+    assert!(fs::read_to_string(&own).unwrap().contains("def test_"));
+    fs::write(&own, text).unwrap();
+    let again = on(&place, &["export-tests", "--out", "own"]);
+    assert!(again.out.contains("is yours") && again.out.contains(&id), "{again:?}");
+    assert_eq!(fs::read_to_string(&own).unwrap(), text);
     place.write("repo/desk.py", "def last(names: list[str]) -> str:\n    return names[-1]\n");
     let exported = on(&place, &["export-tests", "--out", "out"]);
     let why = format!("not written: {id}: `desk.py::first` is not in the repository\n");
@@ -377,9 +385,9 @@ fn histories() -> Place {
 fn a_ranking_by_a_metric_that_nothing_has_recorded_says_which_are_near() {
     let place = histories();
     for what in ["synergy", "scenario-synergy"] {
-        let ran = place.run(&["rank", what, "one", "two", "--metric", "rio"]);
+        let ran = place.run(&["rank", what, "one", "two", "--metric", "roy"]);
         assert_eq!(ran.code, Some(2), "{what}: {}{}", ran.out, ran.err);
-        assert!(ran.err.contains("`synergy_rio`; did you mean `roi`"), "{what}: {}", ran.err);
+        assert!(ran.err.contains("`synergy_roy`; did you mean `roi`"), "{what}: {}", ran.err);
     }
 }
 
