@@ -46,6 +46,8 @@ pub(crate) struct Listener(OwnedFd);
 
 impl Listener {
     pub(crate) fn new(fd: OwnedFd) -> Self {
+        // Older kernels do not know it: it takes longer there, and that is all.
+        let _ = sys::take_turns(fd.as_fd());
         Self(fd)
     }
 
