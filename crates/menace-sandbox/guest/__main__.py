@@ -3,17 +3,18 @@
 The siblings are ordinary modules to each other (`import wire` works between them), but they are
 not in `sys.modules`, their directory is not on `sys.path`, and they share a private copy of the
 builtins, so that a guest can neither find them by name nor change what `len` means to them.
-A sibling is taken from `<name>.pyc` when that fits this interpreter, else from `<name>.py`. All `.pyc`
-may be in one file, `bundle`: a marshalled dictionary of their contents.
+A sibling is taken from `<name>.pyc` when that fits this interpreter, else from `<name>.py`. The
+`.pyc` may come in a bundle, an open file: four bytes that say how long the index is, the index
+(where each of them begins, and how long it is), and they themselves.
 """
 
 
-def load_siblings(directory):
+def load_siblings(directory, bundle):
     """The import function of the harness: siblings first, then the interpreter's own."""
     import builtins
     import sys
     from marshal import loads
-    from posix import O_CLOEXEC, O_RDONLY, close, fstat, listdir, open, read
+    from posix import O_CLOEXEC, O_RDONLY, close, fstat, listdir, open, pread
 
     magic = sys.modules["_frozen_importlib_external"].MAGIC_NUMBER
     Module = type(sys)
@@ -27,31 +28,37 @@ def load_siblings(directory):
     )
     genuine_import = builtins.__import__
     files = set(listdir(directory))
-    bundle = {}
+    packed, index = None, {}
     loaded = {}
 
-    def contents(name):
-        descriptor = open(directory + "/" + name, O_RDONLY | O_CLOEXEC)
+    def contents(descriptor):
         try:
             chunks = []
-            left = fstat(descriptor).st_size
-            while left > 0:
-                chunk = read(descriptor, left)
+            size, at = fstat(descriptor).st_size, 0
+            while at < size:
+                chunk = pread(descriptor, size - at, at)
                 if not chunk:
                     break
                 chunks.append(chunk)
-                left -= len(chunk)
-            return b"".join(chunks)
+                at += len(chunk)
+            return memoryview(chunks[0] if len(chunks) == 1 else b"".join(chunks))
         finally:
             close(descriptor)
 
+    def file(name):
+        return contents(open(directory + "/" + name, O_RDONLY | O_CLOEXEC))
+
     def code_of(name):
         if name + ".pyc" in files:
-            compiled = bundle.get(name + ".pyc") or contents(name + ".pyc")
+            place = index.get(name + ".pyc")
+            if place is None:
+                compiled = file(name + ".pyc")
+            else:
+                compiled = packed[place[0] : place[0] + place[1]]
             if compiled[:4] == magic:
-                return loads(memoryview(compiled)[16:])
+                return loads(compiled[16:])
         path = name + ".py"
-        return compile(contents(path), directory + "/" + path, "exec", dont_inherit=True)
+        return compile(file(path), directory + "/" + path, "exec", dont_inherit=True)
 
     def sibling_or_module(name, globals=None, locals=None, fromlist=(), level=0):
         module = loaded.get(name)
@@ -70,9 +77,10 @@ def load_siblings(directory):
             raise
         return module
 
-    if "bundle" in files:
-        bundle = loads(contents("bundle"))
-        files.update(bundle)
+    if bundle is not None:
+        packed = contents(bundle)
+        index = loads(packed[4 : 4 + int.from_bytes(packed[:4], "little")])
+        files.update(index)
     private = dict(vars(builtins))
     private["__import__"] = sibling_or_module
     return sibling_or_module
@@ -83,7 +91,7 @@ def start():
     import sys
 
     directory = __file__.rpartition("/")[0] or "."
-    control, go, mailbox, size, frames = (int(text) for text in sys.argv[1:6])
+    control, go, mailbox, size, frames, *bundle = (int(text) for text in sys.argv[1:])
     sys.argv = [""]
     if hasattr(sys, "orig_argv"):
         sys.orig_argv = [sys.executable]
@@ -91,7 +99,7 @@ def start():
         # The directory of the script, which only -I and -P keep off the path.
         del sys.path[0]
     sys.modules["__main__"] = type(sys)("__main__")
-    load_siblings(directory)("zygote").serve(control, go, mailbox, size, frames)
+    load_siblings(directory, *(bundle or [None]))("zygote").serve(control, go, mailbox, size, frames)
 
 
 start()

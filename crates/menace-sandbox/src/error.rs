@@ -40,6 +40,14 @@ impl SandboxError {
         }
     }
 
+    /// The same of an import, which leaves nothing outside: it can be made again also when the sandbox
+    /// went while it was asked.
+    pub(crate) fn is_before_the_import(&self) -> bool {
+        let is_gone =
+            |kind| matches!(kind, io::ErrorKind::ConnectionReset | io::ErrorKind::UnexpectedEof);
+        matches!(self, Self::Lost(source) if is_gone(source.kind())) || self.is_before_the_call()
+    }
+
     pub(crate) fn start(source: io::Error) -> Self {
         Self::Start { source }
     }

@@ -4,10 +4,11 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::{AsRawFd, RawFd};
 use std::os::unix::fs::FileExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use nix::fcntl::{FcntlArg, SealFlag, fcntl};
 use nix::sys::memfd::{MFdFlags, memfd_create};
+use serde::{Deserialize, Serialize};
 
 use crate::interpreter::Interpreter;
 use crate::wire::marshal::Writer;
@@ -82,10 +83,9 @@ pub(crate) const SOURCES: &[(&str, &str)] = files![
 
 /// The file that is run.
 const MAIN: &str = "__main__.pyc";
-/// The one that all others are in when they are compiled: a sandbox starts the sooner, the fewer there are.
-const BUNDLE: &str = "bundle";
 
-/// What goes into a sandbox: compiled for this interpreter when that could be done, else the source.
+/// What is written into a sandbox: the main file and, as far as they could not be compiled for this
+/// interpreter, the others.
 fn files(interpreter: &Interpreter) -> Vec<(String, Vec<u8>)> {
     let compiled = interpreter.compiled();
     let is_compiled = |name: &str| {
@@ -94,36 +94,71 @@ fn files(interpreter: &Interpreter) -> Vec<(String, Vec<u8>)> {
     let rest = SOURCES.iter().filter(|(name, _)| !is_compiled(name));
     let sources = rest.map(|(name, text)| ((*name).to_owned(), text.as_bytes().to_vec()));
     let main = compiled.iter().filter(|(name, _)| name == MAIN).cloned();
-    let mut bundle = Writer::default();
-    bundle.open_dict();
-    for (name, content) in compiled.iter().filter(|(name, _)| name != MAIN) {
-        bundle.str(name);
-        bundle.bytes(content);
-    }
-    bundle.close_dict();
-    sources.chain(main).chain([(BUNDLE.to_owned(), bundle.0)]).collect()
+    sources.chain(main).collect()
 }
 
-/// The files as each sandbox gets them: one after the other in memory that nobody changes any more.
+/// What is compiled, as `__main__.py` expects it: the length of the index, the index, and the contents.
+fn bundle(interpreter: &Interpreter) -> Vec<u8> {
+    let compiled = || interpreter.compiled().iter().filter(|(name, _)| name != MAIN);
+    // Such numbers are all written with the same width: the index is as long, whatever they are.
+    let index = |first: usize| {
+        let (mut index, mut at) = (Writer::default(), first);
+        index.open_dict();
+        for (name, content) in compiled() {
+            index.str(name);
+            index.tuple(2);
+            for number in [at, content.len()] {
+                index.int(i64::try_from(number).unwrap_or(i64::MAX));
+            }
+            at += content.len();
+        }
+        index.close_dict();
+        index.0
+    };
+    let first = LENGTH + index(0).len();
+    let index = index(first);
+    let length = u32::try_from(index.len()).unwrap_or(u32::MAX).to_le_bytes();
+    let mut bundle = [&length[..], &index].concat();
+    compiled().for_each(|(_, content)| bundle.extend(content));
+    bundle
+}
+
+/// Of the length of an index.
+const LENGTH: usize = 4;
+
+/// The harness as each sandbox gets it, in memory that nobody changes any more: the bundle, and then the
+/// files one after the other.
 #[derive(Debug)]
 pub(crate) struct Packed {
     memory: File,
+    pub(crate) contents: Contents,
+}
+
+/// What is in the memory.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Contents {
+    /// How long the bundle is.
+    bundle: usize,
     /// Name and length.
-    pub(crate) files: Vec<(String, usize)>,
+    files: Vec<(String, usize)>,
+}
+
+impl Contents {
+    /// The file that is run. The compiled form when there is one: it saves the time to compile.
+    pub(crate) fn main_file(&self, directory: &Path) -> PathBuf {
+        let is_compiled = self.files.iter().any(|(name, _)| name == MAIN);
+        directory.join(if is_compiled { MAIN } else { "__main__.py" })
+    }
 }
 
 impl Packed {
     pub(crate) fn new(interpreter: &Interpreter) -> io::Result<Self> {
-        let flags = MFdFlags::MFD_CLOEXEC | MFdFlags::MFD_ALLOW_SEALING;
-        let mut memory = File::from(memfd_create(c"harness", flags)?);
-        let mut files = Vec::new();
-        for (name, content) in self::files(interpreter) {
-            memory.write_all(&content)?;
-            files.push((name, content.len()));
-        }
-        let seals = SealFlag::F_SEAL_WRITE | SealFlag::F_SEAL_GROW | SealFlag::F_SEAL_SHRINK;
-        fcntl(&memory, FcntlArg::F_ADD_SEALS(seals | SealFlag::F_SEAL_SEAL))?;
-        Ok(Self { memory, files })
+        let bundle = bundle(interpreter);
+        let files = self::files(interpreter);
+        let contents: Vec<&[u8]> = files.iter().map(|(_, content)| content.as_slice()).collect();
+        let memory = sealed(&[&[bundle.as_slice()], contents.as_slice()].concat())?;
+        let files = files.iter().map(|(name, content)| (name.clone(), content.len())).collect();
+        Ok(Self { memory, contents: Contents { bundle: bundle.len(), files } })
     }
 
     pub(crate) fn descriptor(&self) -> RawFd {
@@ -131,12 +166,32 @@ impl Packed {
     }
 }
 
+/// The bundle that came along as [`Packed`], for one sandbox alone: what is read before the harness is (`.pth` files)
+/// may lock an open file or move its position, and others would notice.
+pub(crate) fn bundle_of(memory: &File, contents: &Contents) -> io::Result<File> {
+    let mut bundle = vec![0; contents.bundle];
+    memory.read_exact_at(&mut bundle, 0)?;
+    sealed(&[&bundle])
+}
+
+/// Memory with these contents, which nobody changes any more.
+fn sealed(contents: &[&[u8]]) -> io::Result<File> {
+    let flags = MFdFlags::MFD_CLOEXEC | MFdFlags::MFD_ALLOW_SEALING;
+    let mut memory = File::from(memfd_create(c"harness", flags)?);
+    for content in contents {
+        memory.write_all(content)?;
+    }
+    let seals = SealFlag::F_SEAL_WRITE | SealFlag::F_SEAL_GROW | SealFlag::F_SEAL_SHRINK;
+    fcntl(&memory, FcntlArg::F_ADD_SEALS(seals | SealFlag::F_SEAL_SEAL))?;
+    Ok(memory)
+}
+
 /// Writes the files that came along as [`Packed`] into a directory.
 ///
 /// Others read from the same descriptor at the same time, so its offset means nothing.
-pub(crate) fn unpack(memory: &File, files: &[(String, usize)], directory: &Path) -> io::Result<()> {
-    let mut start = 0;
-    for (name, length) in files {
+pub(crate) fn unpack(memory: &File, contents: &Contents, directory: &Path) -> io::Result<()> {
+    let mut start = contents.bundle as u64;
+    for (name, length) in &contents.files {
         let mut content = vec![0; *length];
         memory.read_exact_at(&mut content, start)?;
         std::fs::write(directory.join(name), content)?;

@@ -69,6 +69,37 @@ impl Drop for Holder {
     }
 }
 
+/// Sends a byte and a descriptor, without asking for any memory.
+pub(crate) fn hand_over(
+    stream: BorrowedFd<'_>,
+    mut byte: u8,
+    descriptor: BorrowedFd<'_>,
+) -> io::Result<()> {
+    const SIZE: u32 = size_of::<RawFd>() as u32;
+    // SAFETY: computes a number.
+    const ROOM: usize = unsafe { libc::CMSG_SPACE(SIZE) } as usize;
+    #[repr(C, align(8))]
+    struct Control([u8; ROOM]);
+    let mut control = Control([0; ROOM]);
+    let mut part = libc::iovec { iov_base: (&raw mut byte).cast(), iov_len: 1 };
+    // SAFETY: the message is made of plain numbers and pointers, for which zero is a value. What it points to lives
+    // until the end; the control message that is written into its room fits, as the lengths say.
+    let sent = unsafe {
+        let mut message: libc::msghdr = std::mem::zeroed();
+        message.msg_iov = &raw mut part;
+        message.msg_iovlen = 1;
+        message.msg_control = control.0.as_mut_ptr().cast();
+        message.msg_controllen = libc::CMSG_SPACE(SIZE) as _;
+        let header = libc::CMSG_FIRSTHDR(&raw const message);
+        (*header).cmsg_level = libc::SOL_SOCKET;
+        (*header).cmsg_type = libc::SCM_RIGHTS;
+        (*header).cmsg_len = libc::CMSG_LEN(SIZE) as _;
+        libc::CMSG_DATA(header).cast::<RawFd>().write_unaligned(descriptor.as_raw_fd());
+        libc::sendmsg(stream.as_raw_fd(), &raw const message, libc::MSG_NOSIGNAL)
+    };
+    check(sent as libc::c_long).map(drop)
+}
+
 /// Takes over an inherited descriptor, by number.
 pub(crate) fn adopt(fd: RawFd) -> OwnedFd {
     // SAFETY: the number was handed to this process for it to own, and it is adopted once.

@@ -49,22 +49,19 @@ pub(crate) enum ConfineError {
     Seccomp(#[from] SeccompError),
 }
 
-/// What holds the guest from here on.
-#[derive(Debug)]
-pub(crate) struct Confined {
-    pub landlocked: Landlocked,
-    /// For the parent, which must answer it through a [`Listener`] and a [`Warden`].
-    pub listener: OwnedFd,
-}
-
-/// Confines this thread and all that it will start, for good.
+/// Confines this thread and all that it will start, for good: all but the filters.
 ///
 /// To be called by a process with a single thread and a session of its own, right before it becomes
-/// the interpreter. From level 4 on, becoming it is itself a question to the listener.
-pub(crate) fn confine(policy: Policy, places: &Places) -> Result<Confined, ConfineError> {
+/// the interpreter.
+pub(crate) fn confine(policy: Policy, places: &Places) -> Result<Landlocked, ConfineError> {
     privileges::no_new_privs().map_err(ConfineError::NewPrivileges)?;
     privileges::drop_capabilities()?;
-    let landlocked = landlock::restrict(policy, places)?;
-    let listener = seccomp::install(policy, &landlocked)?;
-    Ok(Confined { landlocked, listener })
+    Ok(landlock::restrict(policy, places)?)
+}
+
+/// The filters, after all else. The listener is for the parent, which must answer it through a [`Listener`]
+/// and a [`Warden`]. Until it has it, every question waits for ever, and a question can be as little as to ask
+/// for memory or to give it back: nothing but handing it over may be done. From level 4 on, becoming the interpreter is one, too.
+pub(crate) fn filter(policy: Policy, landlocked: &Landlocked) -> Result<OwnedFd, ConfineError> {
+    Ok(seccomp::install(policy, landlocked)?)
 }

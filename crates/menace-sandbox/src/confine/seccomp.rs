@@ -8,6 +8,7 @@
 
 use std::collections::BTreeMap;
 use std::io;
+use std::mem::ManuallyDrop;
 use std::os::fd::OwnedFd;
 
 use seccompiler::BackendError;
@@ -35,7 +36,8 @@ pub(crate) enum SeccompError {
 /// the listener to its parent, who must answer: the guest waits whenever it asks.
 pub(crate) fn install(policy: Policy, landlocked: &Landlocked) -> Result<OwnedFd, SeccompError> {
     let keepers = Keepers { menace: parent(), interpreter: std::process::id() };
-    let program = program::compile(decide(policy, landlocked, keepers)?);
+    // Not even to be freed: giving memory back to the kernel may be a question, which nobody hears yet.
+    let program = ManuallyDrop::new(program::compile(decide(policy, landlocked, keepers)?));
     Ok(sys::install_filter(&program)?)
 }
 

@@ -13,8 +13,7 @@ use seccompiler::sock_filter;
 
 const CAPABILITY_VERSION_3: u32 = 0x2008_0522;
 const LANDLOCK_CREATE_RULESET_VERSION: c_uint = 1;
-/// `_IOW('!', 4, __u64)`, and its only flag; since Linux 6.6.
-const SECCOMP_IOCTL_NOTIF_SET_FLAGS: c_ulong = 0x4008_2104;
+/// `SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP`, since Linux 6.6.
 const SYNC_WAKE_UP: c_ulong = 1;
 
 #[repr(C)]
@@ -105,12 +104,12 @@ pub(super) fn install_filter(program: &[sock_filter]) -> io::Result<OwnedFd> {
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
-/// Whoever asks and whoever answers take turns on one processor: neither does anything while the other does,
-/// and to wake another processor takes longer than most answers.
+/// Whoever asks and whoever answers take turns on one processor: the one waits for the other, and to wake
+/// another processor takes longer than most answers.
 pub(super) fn take_turns(listener: BorrowedFd<'_>) -> io::Result<()> {
     // SAFETY: the kernel takes the flags themselves, not where they are.
     let result = unsafe {
-        libc::ioctl(listener.as_raw_fd(), SECCOMP_IOCTL_NOTIF_SET_FLAGS, SYNC_WAKE_UP)
+        libc::ioctl(listener.as_raw_fd(), libc::SECCOMP_IOCTL_NOTIF_SET_FLAGS, SYNC_WAKE_UP)
     };
     checked(c_long::from(result)).map(drop)
 }

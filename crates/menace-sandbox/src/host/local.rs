@@ -1,6 +1,7 @@
 //! The backend of this machine: sandboxes made of namespaces or, without them, of Landlock.
 
 use std::io;
+use std::num::NonZero;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -23,6 +24,9 @@ use crate::{SandboxError, Tier};
 
 /// Who the guest is outside of the sandbox when Menace is root: nobody that owns anything.
 const GUEST: Identity = Identity { uid: 1_299_475_790, gid: 1_299_475_790 };
+
+/// However many processors there are: a few have made up for those that start together.
+const MOST_SPARES: usize = 4;
 
 /// Runs calls on this machine.
 #[derive(Debug)]
@@ -75,7 +79,9 @@ impl LocalBackend {
         let harness = Packed::new(&options.interpreter).map_err(SandboxError::start)?;
         let proved = Mutex::new(Vec::new());
         let starter = Starter { options, tier, groups, owners, harness, proved };
-        let source = Source { starter: Arc::new(starter), nursery: Nursery::default() };
+        // Where there are no mounts, each has a copy of the repository, which grows old.
+        let spares = if tier.has_namespaces() { processors().min(MOST_SPARES) } else { 0 };
+        let source = Source { starter: Arc::new(starter), nursery: Nursery::new(spares) };
         Ok(Self { source: Arc::new(source) })
     }
 
@@ -95,8 +101,12 @@ impl Source {
 
     /// A sandbox with nothing imported: one that was started ahead, or a new one.
     pub(crate) fn start(&self, spec: &WarmSpec) -> Result<Sandbox, SandboxError> {
-        let Some(mut sandbox) = self.nursery.take(spec) else { return self.starter.start(spec) };
-        sandbox.lead(&spec.import_roots)?;
+        let waiting = self.nursery.take(spec).and_then(|mut sandbox| {
+            // One that something ended while it was waiting is as good as none.
+            sandbox.lead(&spec.import_roots).is_ok().then_some(sandbox)
+        });
+        let sandbox = waiting.map_or_else(|| self.starter.start(spec), Ok)?;
+        self.nursery.refill(&self.starter, spec);
         Ok(sandbox)
     }
 }
@@ -163,7 +173,7 @@ impl Starter {
             repo: self.options.repo.clone(),
             python: executable.strip_prefix(&self.options.repo).unwrap_or(executable).to_owned(),
             needs: interpreter.needs.clone(),
-            harness: self.harness.files.clone(),
+            harness: self.harness.contents.clone(),
             level: spec.security_level,
             safe_mode: spec.safe_mode,
             seed: spec.seed,
@@ -184,6 +194,10 @@ impl Starter {
         let handed: Vec<_> = handed.collect();
         Sandbox::start(init, &config, &handed, group, workspace, cancel)
     }
+}
+
+fn processors() -> usize {
+    std::thread::available_parallelism().map_or(1, NonZero::get)
 }
 
 /// Removes what a Menace that was killed could not.

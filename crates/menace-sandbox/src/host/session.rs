@@ -79,7 +79,14 @@ impl Session {
             return Ok(true);
         }
         let mut sandbox = self.source.start(&self.spec)?;
-        let mut report = sandbox.import(module, &self.spec.limits)?;
+        let mut report = match sandbox.import(module, &self.spec.limits) {
+            Err(error) if error.is_before_the_import() => {
+                tracing::debug!("a sandbox was gone before it was needed: {error}");
+                sandbox = self.source.starter().start(&self.spec)?;
+                sandbox.import(module, &self.spec.limits)?
+            }
+            other => other?,
+        };
         if report.spent.is_some() {
             self.broken = Some(Box::new((report, sandbox.ready.repo.clone())));
             return Ok(false);
@@ -119,7 +126,14 @@ impl Session {
             Some(sandbox) => sandbox,
             None => self.source.start(&self.spec)?,
         };
-        let report = sandbox.call(call, false)?;
+        let report = match sandbox.call(call, false) {
+            Err(error) if error.is_before_the_call() => {
+                tracing::debug!("a sandbox was gone before it was needed: {error}");
+                sandbox = self.source.starter().start(&self.spec)?;
+                sandbox.call(call, false)?
+            }
+            other => other?,
+        };
         let context = Context::new(&sandbox.ready.repo, &self.source.options().repo, call);
         let outcome = report::outcome(&report, &context);
         if report.spent.is_none() {

@@ -38,16 +38,11 @@ pub(crate) fn serve_namespaced(
     packed: &File,
     group: Option<GroupFiles>,
 ) -> Result<(), InitError> {
-    sys::loopback_up().during(|| "cannot bring the loopback interface up".to_owned())?;
     nix::unistd::sethostname("sandbox").during(|| "cannot set the host name".to_owned())?;
     let mut policy = policy(config)?;
     let root = root::enter(config, trees, packed, policy.network())?;
     policy.host_lets_in = root.lets_in;
     let proc_path = PathBuf::from(format!("/proc/self/fd/{}", root.proc.as_raw_fd()));
-    let mut remarks = trees.remarks.clone();
-    if let Err(error) = forget_connections(&proc_path) {
-        remarks.push(format!("a port that a call used stays taken for a minute: {error}"));
-    }
     let layer = Layer::Overlay(Overlay::new(config.level < 5));
     let read = paths::SYSTEM
         .iter()
@@ -63,19 +58,14 @@ pub(crate) fn serve_namespaced(
         host,
         config,
         policy,
+        packed,
         group,
         layer,
         places,
         census: Census::Namespace,
         proc: proc_path,
     };
-    boot.serve(Path::new(paths::HARNESS), remarks)
-}
-
-/// Of the connections that a call closed, the kernel would remember the ports, for the next call to
-/// run into.
-fn forget_connections(proc: &Path) -> std::io::Result<()> {
-    std::fs::write(proc.join("sys/net/ipv4/tcp_max_tw_buckets"), "0")
+    boot.serve(Path::new(paths::HARNESS), trees.remarks.clone())
 }
 
 /// Without namespaces, around a copy of the repository.
@@ -112,6 +102,7 @@ pub(crate) fn serve_copied(
         host,
         config,
         policy: policy(config)?,
+        packed,
         group,
         layer,
         places,
@@ -138,6 +129,7 @@ struct Boot<'a> {
     host: &'a UnixStream,
     config: &'a InitConfig,
     policy: Policy,
+    packed: &'a File,
     group: Option<GroupFiles>,
     layer: Layer,
     places: Places,
@@ -147,7 +139,7 @@ struct Boot<'a> {
 }
 
 impl Boot<'_> {
-    fn serve(mut self, harness: &Path, remarks: Vec<String>) -> Result<(), InitError> {
+    fn serve(mut self, harness: &Path, mut remarks: Vec<String>) -> Result<(), InitError> {
         let (config, policy) = (self.config, self.policy);
         self.layer.prepare()?;
         if self.census == Census::Descendants {
@@ -157,6 +149,10 @@ impl Boot<'_> {
         }
         // It may be a program of the repository, where strict levels start nothing else.
         self.places.read.push(self.python());
+        let proves_itself = config.probe.is_some();
+        if proves_itself {
+            remarks.extend(self.connect()?);
+        }
         let foreign = self.foreign_processes();
         if let Some(wanted) = &config.probe
             && config.tier != Tier::Unsafe
@@ -173,9 +169,12 @@ impl Boot<'_> {
         let out = Stream::new().during(|| "cannot make a pipe".to_owned())?;
         let err = Stream::new().during(|| "cannot make a pipe".to_owned())?;
         let whereabouts = Whereabouts::new().during(|| "cannot make a pipe".to_owned())?;
+        let bundle = harness::bundle_of(self.packed, &config.harness)
+            .during(|| "cannot copy the harness".to_owned())?;
         let program = Program {
             python: self.python(),
-            harness: main_file(config, harness),
+            harness: config.harness.main_file(harness),
+            bundle: &bundle,
             environment: self.environment(),
             directory: self.layer.repo().to_owned(),
             mailbox: &mailbox,
@@ -188,11 +187,12 @@ impl Boot<'_> {
         let ceilings = confinement.ceilings();
         let (setup, home) = self.setup();
         let zygote = Zygote::start(&program, &confinement, Reach::new(home))?;
+        if !proves_itself {
+            // Python does not need it while it starts, which takes it a while.
+            remarks.extend(self.connect()?);
+        }
         let missing = zygote.landlocked.unenforced.iter();
-        let remarks = remarks
-            .into_iter()
-            .chain(missing.map(|what| format!("Landlock does not restrict here: {what}")))
-            .collect();
+        remarks.extend(missing.map(|what| format!("Landlock does not restrict here: {what}")));
         let ready = Ready { repo: self.layer.repo().to_string_lossy().into_owned(), remarks };
         let keeper = Keeper::new(self.group.take(), self.census, zygote.pid, ceilings);
         let own_places = ["/tmp", "/var/tmp", "/dev/shm"].iter().map(PathBuf::from);
@@ -223,6 +223,20 @@ impl Boot<'_> {
         };
         sandbox.greet(&setup, ready)?;
         sandbox.serve()
+    }
+
+    /// The network that a sandbox has of its own. Answers with what is not as it should be.
+    fn connect(&self) -> Result<Option<String>, InitError> {
+        if self.census != Census::Namespace {
+            return Ok(None);
+        }
+        sys::loopback_up().during(|| "cannot bring the loopback interface up".to_owned())?;
+        // Of the connections that a call closed, the kernel would remember the ports, for the next call to
+        // run into.
+        let forget = std::fs::write(self.proc.join("sys/net/ipv4/tcp_max_tw_buckets"), "0");
+        Ok(forget
+            .err()
+            .map(|error| format!("a port that a call used stays taken for a minute: {error}")))
     }
 
     fn confinement(&self, policy: Policy, processes: u64) -> Confinement<'_> {
@@ -324,11 +338,4 @@ impl Boot<'_> {
         variables.extend(self.config.extra_env.iter().cloned());
         variables
     }
-}
-
-/// The compiled form when there is one: it saves the time to compile.
-fn main_file(config: &InitConfig, directory: &Path) -> PathBuf {
-    let compiled = "__main__.pyc";
-    let has = config.harness.iter().any(|(name, _)| name == compiled);
-    directory.join(if has { compiled } else { "__main__.py" })
 }

@@ -15,7 +15,7 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::wait::waitpid;
 use nix::unistd::ForkResult;
 
-use super::zygote::{Confinement, confine_self, is_readable, receive_listener};
+use super::zygote::{COMPLAINT, Confinement, confine_self, is_readable, receive_listener};
 use super::{During, InitError};
 use crate::cgroup::GroupFiles;
 use crate::confine::{Answer, Listener};
@@ -37,7 +37,7 @@ pub(crate) fn run(probe: &Probe, confinement: &Confinement<'_>) -> Result<(), In
                 join_group(confinement).and_then(|()| confine_self(confinement, &theirs));
             let said = match confined {
                 Ok(()) => attempts(probe, confinement.processes.unwrap_or(PROCESSES)),
-                Err(error) => format!("!{error}"),
+                Err(error) => format!("{}{error}", char::from(COMPLAINT)),
             };
             let _ = (&theirs).write_all(said.as_bytes());
             sys::exit_now(0);

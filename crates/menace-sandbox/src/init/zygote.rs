@@ -2,8 +2,8 @@
 
 use std::ffi::CString;
 use std::fs::File;
-use std::io::{self, Read, Write};
-use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
+use std::io::{Read, Write};
+use std::os::fd::{AsFd, OwnedFd, RawFd};
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 
@@ -29,6 +29,10 @@ const MAILBOX: RawFd = 902;
 /// Until Python has started. Up here, because nobody answers for it yet when it is first used.
 const BOOT: RawFd = 903;
 const FRAMES: RawFd = 904;
+/// What the confined process begins with when something is wrong, and when nothing is.
+pub(super) const COMPLAINT: u8 = b'!';
+const FINE: u8 = b'.';
+const BUNDLE: RawFd = 905;
 
 /// How a confined process is started.
 #[derive(Debug)]
@@ -78,6 +82,8 @@ pub(crate) struct DoorKeeper {
 pub(crate) struct Program<'a> {
     pub python: PathBuf,
     pub harness: PathBuf,
+    /// What of the harness is not in a file of its own.
+    pub bundle: &'a File,
     pub environment: Vec<(String, String)>,
     pub directory: PathBuf,
     pub mailbox: &'a Mailbox,
@@ -115,7 +121,8 @@ impl Zygote {
                     nix::unistd::execve(&arguments[0], &arguments, &environment)
                         .during(|| format!("cannot start `{}`", program.python.display()))
                 })();
-                let _ = (&boot_theirs).write_all(format!("!{error}").as_bytes());
+                let complaint = [&[COMPLAINT], error.to_string().as_bytes()].concat();
+                let _ = (&boot_theirs).write_all(&complaint);
                 sys::exit_now(127);
             }
             ForkResult::Parent { child } => {
@@ -165,7 +172,7 @@ impl Zygote {
                 // Closed by a successful exec; otherwise it says what failed.
                 let mut text = String::new();
                 let _ = boot.take(4096).read_to_string(&mut text);
-                return match text.strip_prefix('!') {
+                return match text.strip_prefix(char::from(COMPLAINT)) {
                     Some(error) => Err(InitError::Refused(error.to_owned())),
                     None => Ok(()),
                 };
@@ -199,13 +206,23 @@ pub(crate) fn confine_self(
     if let Some(processes) = ceilings.processes {
         limit(Resource::RLIMIT_NPROC, processes)?;
     }
+    let refused = |error| InitError::Refused(explain(&error));
+    let fine = || (&*boot).write_all(&[FINE]);
+    let report = |landlocked: &Landlocked| {
+        fine().and_then(|()| channel::send(boot, landlocked)).during(|| "cannot report".to_owned())
+    };
     if confinement.unsafe_tier {
-        return channel::send(boot, &Landlocked::default()).during(|| "cannot report".to_owned());
+        report(&Landlocked::default())?;
+        return fine().during(|| "cannot report".to_owned());
     }
-    let confined = confine::confine(confinement.policy, confinement.places)
-        .map_err(|error| InitError::Refused(explain(&error)))?;
-    channel::send_with(boot, &confined.landlocked, &[confined.listener.as_raw_fd()])
-        .during(|| "cannot hand over the listener".to_owned())
+    let landlocked = confine::confine(confinement.policy, confinement.places).map_err(refused)?;
+    report(&landlocked)?;
+    let listener = confine::filter(confinement.policy, &landlocked).map_err(refused)?;
+    if sys::hand_over(boot.as_fd(), FINE, listener.as_fd()).is_err() {
+        // To say so takes memory, and nobody would answer.
+        sys::exit_now(127);
+    }
+    Ok(())
 }
 
 /// The most that this process may give itself or others.
@@ -217,22 +234,25 @@ fn hard_limit(resource: Resource) -> u64 {
 pub(crate) fn receive_listener(
     boot: &UnixStream,
 ) -> Result<(Option<OwnedFd>, Landlocked), InitError> {
-    let mut first = [0_u8; 4];
-    let (got, mut descriptors) = channel::receive_descriptors(boot, &mut first)
-        .during(|| "the confined process said nothing".to_owned())?;
-    if first[0] == b'!' {
-        let mut text = String::from_utf8_lossy(&first[1..got]).into_owned();
-        let _ = boot.take(4096).read_to_string(&mut text);
-        return Err(InitError::Refused(text));
-    }
-    let mut read = || -> io::Result<Landlocked> {
-        (&*boot).read_exact(&mut first[got..])?;
-        let mut body = vec![0_u8; (u32::from_le_bytes(first) as usize).min(1 << 16)];
-        (&*boot).read_exact(&mut body)?;
-        postcard::from_bytes(&body).map_err(io::Error::other)
-    };
-    let landlocked = read().during(|| "the confined process said nonsense".to_owned())?;
+    let mut mark = [0_u8];
+    (&*boot).read_exact(&mut mark).during(|| "the confined process said nothing".to_owned())?;
+    complaint(boot, mark[0])?;
+    let landlocked =
+        channel::receive(boot).during(|| "the confined process said nonsense".to_owned())?;
+    let (_, mut descriptors) = channel::receive_descriptors(boot, &mut mark)
+        .during(|| "the confined process handed nothing over".to_owned())?;
+    complaint(boot, mark[0])?;
     Ok((descriptors.pop(), landlocked))
+}
+
+/// What went wrong over there, if that is what comes.
+fn complaint(boot: &UnixStream, mark: u8) -> Result<(), InitError> {
+    if mark != COMPLAINT {
+        return Ok(());
+    }
+    let mut text = String::new();
+    let _ = boot.take(4096).read_to_string(&mut text);
+    Err(InitError::Refused(text))
 }
 
 impl Program<'_> {
@@ -250,6 +270,7 @@ impl Program<'_> {
             MAILBOX.to_string(),
             mailbox::SIZE.to_string(),
             FRAMES.to_string(),
+            BUNDLE.to_string(),
         ]
         .into_iter()
         .map(c_string)
@@ -271,6 +292,7 @@ impl Program<'_> {
             (go.as_fd(), GO),
             (self.mailbox.as_fd(), MAILBOX),
             (self.whereabouts.writer(), FRAMES),
+            (self.bundle.as_fd(), BUNDLE),
         ] {
             sys::place(from, to).during(|| format!("cannot place descriptor {to}"))?;
         }

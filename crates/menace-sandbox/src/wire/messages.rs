@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::Tier;
 use crate::cgroup::Handed;
 use crate::confine::Interpose;
+use crate::harness::Contents;
 
 /// Everything the init needs to build a sandbox. Descriptors travel beside it: of the harness, of the
 /// control group, and those of [`InitConfig::brings_owners`].
@@ -22,8 +23,8 @@ pub(crate) struct InitConfig {
     pub python: PathBuf,
     /// Directories and files of the host, to be seen under the same path, read-only.
     pub needs: Vec<PathBuf>,
-    /// Name and length of the harness's files, which lie one after the other in the first descriptor.
-    pub harness: Vec<(String, usize)>,
+    /// What the first descriptor leads to.
+    pub harness: Contents,
     pub level: u8,
     pub safe_mode: bool,
     pub seed: u64,

@@ -2,6 +2,7 @@
 //! they were. `MENACE_SOAK_SECONDS` makes it longer; it never ends before ten thousand calls. Nor does a
 //! sandbox that lives on grow; `MENACE_SOAK_CALLS` says how many it makes.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::time::{Duration, Instant};
 
@@ -53,9 +54,8 @@ fn many_calls_leave_everything_as_it_was() {
         for _ in 0..3 {
             round(&bench);
         }
-        let seen = || (host::mounts(), host::groups(), host::descendants());
-        let (before, memory) = (seen(), host::memory());
-        let descriptors = host::descriptors().len();
+        let before = at_rest();
+        let memory = host::memory();
         let started = Instant::now();
         let mut calls = 0;
         while started.elapsed() < Duration::from_secs(seconds) || calls < FEWEST_CALLS {
@@ -68,10 +68,45 @@ fn many_calls_leave_everything_as_it_was() {
             started.elapsed(),
             grown >> 10
         );
-        assert_eq!(seen(), before);
-        assert_eq!(host::descriptors().len(), descriptors);
+        assert_eq!(at_rest(), before);
         assert!(grown < MEMORY_TOLERANCE, "{grown} bytes more than before");
+        drop(bench);
+        assert_eq!(host::descendants(), Vec::<String>::new());
+        assert_eq!(host::groups(), BTreeSet::new());
     });
+}
+
+/// What there is of this process between two rounds: sandboxes that wait for their turn, each with its group, are
+/// others than before, but as many.
+#[derive(Debug, PartialEq, Eq)]
+struct Seen {
+    mounts: String,
+    groups: usize,
+    processes: Vec<String>,
+    descriptors: usize,
+}
+
+/// Once nobody is on its way any more.
+fn at_rest() -> Seen {
+    let look = || {
+        let names = host::descendants().into_iter();
+        let mut processes: Vec<String> =
+            names.filter_map(|one| Some(one.split_once(' ')?.1.to_owned())).collect();
+        processes.sort();
+        let groups = host::groups().len();
+        let descriptors = host::descriptors().len();
+        Seen { mounts: host::mounts(), groups, processes, descriptors }
+    };
+    let mut last = look();
+    for _ in 0..50 {
+        std::thread::sleep(Duration::from_millis(100));
+        let now = look();
+        if now == last {
+            return now;
+        }
+        last = now;
+    }
+    panic!("it does not come to rest: {last:?}");
 }
 
 /// Of one sandbox that lives on.

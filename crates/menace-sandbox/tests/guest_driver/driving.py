@@ -33,6 +33,7 @@ class Guest:
         path=None,
         start=None,
         harness=HARNESS,
+        bundle=None,
         **setup,
     ):
         self.home = tempfile.mkdtemp(prefix="menace-guest-")
@@ -51,18 +52,23 @@ class Guest:
         self.output, written = os.pipe()
         self.frames, told = os.pipe()
         frames = fcntl.fcntl(told, fcntl.F_DUPFD, 900)
+        packed = []
+        if bundle is not None:
+            packed.append(os.memfd_create("bundle"))
+            os.write(packed[0], bundle)
         self.process = subprocess.Popen(
             [python, *(start or ["-I", "-B"]), os.path.join(harness, "__main__.py")]
             + [str(fd) for fd in handed]
-            + [str(SIZE), str(frames)],
-            pass_fds=[*handed, frames],
+            + [str(SIZE), str(frames)]
+            + [str(fd) for fd in packed],
+            pass_fds=[*handed, frames, *packed],
             stdin=subprocess.DEVNULL,
             stdout=written,
             stderr=written,
             cwd=self.home,
         )
         theirs.close()
-        for fd in [go.detach(), box, written, told, frames, *handed]:
+        for fd in [go.detach(), box, written, told, frames, *handed, *packed]:
             os.close(fd)
         os.set_blocking(self.output, False)
         os.set_blocking(self.frames, False)

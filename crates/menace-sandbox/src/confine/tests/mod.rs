@@ -22,7 +22,7 @@ use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 
 use super::{
     Attempt, Interpose, Kind, Landlocked, Level, Listener, Places, Policy, Reach, Warden, confine,
-    landlock, privileges, rules::UNASKED, seccomp,
+    filter, landlock, privileges, rules::UNASKED, seccomp,
 };
 
 fn policy(level: u8) -> Policy {
@@ -99,8 +99,9 @@ impl Trial {
                 privileges::drop_capabilities().unwrap();
                 (landlocked.clone(), seccomp::install(self.policy, landlocked).unwrap())
             } else {
-                let confined = confine(self.policy, &self.places).unwrap();
-                (confined.landlocked, confined.listener)
+                let landlocked = confine(self.policy, &self.places).unwrap();
+                let listener = filter(self.policy, &landlocked).unwrap();
+                (landlocked, listener)
             };
             send(&theirs, &listener, landlocked.scoped);
             drop(listener);

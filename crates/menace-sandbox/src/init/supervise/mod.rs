@@ -125,9 +125,18 @@ impl Sandbox<'_> {
 
     /// Does what the host asks until it goes away.
     pub(crate) fn serve(&mut self) -> Result<(), InitError> {
+        // Nothing was imported or called yet, and it may be a while until something is.
+        let mut blank = true;
+        let was_stopped = self.stop_if_restless()?;
         loop {
-            self.answer_until_asked()?;
+            self.answer_until_asked(blank)?;
             let Ok(request) = channel::receive::<ToInit>(self.host) else { return Ok(()) };
+            if blank && !matches!(request, ToInit::Tell(_)) {
+                blank = false;
+                if was_stopped {
+                    self.wake()?;
+                }
+            }
             let report = match request {
                 ToInit::Tell(body) => {
                     // Whoever does not listen does not do what it is asked for next, either.

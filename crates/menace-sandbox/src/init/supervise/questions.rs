@@ -16,10 +16,13 @@ const ATTEMPTS: usize = 64;
 
 impl Sandbox<'_> {
     /// The process of the next call makes itself ready meanwhile, and opens files for that.
-    pub(super) fn answer_until_asked(&mut self) -> Result<(), InitError> {
+    pub(super) fn answer_until_asked(&mut self, blank: bool) -> Result<(), InitError> {
         let mut anybody_asks = true;
         loop {
             let mut fds = vec![PollFd::new(self.host.as_fd(), PollFlags::POLLIN)];
+            // One that ends while it waits to be needed had better not be needed.
+            let watched = if blank { PollFlags::POLLIN } else { PollFlags::empty() };
+            fds.push(PollFd::new(self.zygote.end.as_fd(), watched));
             if let Some(keeper) = self.zygote.keeper.as_ref().filter(|_| anybody_asks) {
                 fds.push(PollFd::new(keeper.listener.as_fd(), PollFlags::POLLIN));
             }
@@ -28,9 +31,12 @@ impl Sandbox<'_> {
                 Err(error) => return Err(error).during(|| "cannot wait for the host".to_owned()),
             }
             let asked = fds[0].any() == Some(true);
-            let question = fds.get(1).is_some_and(is_readable);
+            if blank && fds[1].any() == Some(true) {
+                return Err(InitError::Refused("Python ended before it was needed".to_owned()));
+            }
+            let question = fds.get(2).is_some_and(is_readable);
             // One that is hung up stays so.
-            anybody_asks &= question || fds.get(1).is_none_or(|fd| fd.any() != Some(true));
+            anybody_asks &= question || fds.get(2).is_none_or(|fd| fd.any() != Some(true));
             if question {
                 self.answer_denied();
             }

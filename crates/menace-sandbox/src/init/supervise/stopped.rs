@@ -26,8 +26,25 @@ impl Sandbox<'_> {
         kill(zygote, Signal::SIGSTOP).during(|| "cannot stop the interpreter".to_owned())?;
         self.wait_until_stopped(zygote);
         let done = work(&mut self.layer)?;
-        kill(zygote, Signal::SIGCONT).during(|| "cannot wake the interpreter".to_owned())?;
+        self.wake()?;
         Ok(done)
+    }
+
+    /// Threads that were started before anything was imported (by a `.pth` file, say) have no limits yet, and none
+    /// watches over a sandbox that waits. Whether there are any.
+    pub(super) fn stop_if_restless(&self) -> Result<bool, InitError> {
+        let tasks = std::fs::read_dir(self.proc.join(format!("{}/task", self.zygote.pid)));
+        let is_restless = tasks.map_or(true, |tasks| tasks.count() > 1);
+        if is_restless {
+            kill(Pid::from_raw(self.zygote.pid), Signal::SIGSTOP)
+                .during(|| "cannot stop the interpreter".to_owned())?;
+        }
+        Ok(is_restless)
+    }
+
+    pub(super) fn wake(&self) -> Result<(), InitError> {
+        kill(Pid::from_raw(self.zygote.pid), Signal::SIGCONT)
+            .during(|| "cannot wake the interpreter".to_owned())
     }
 
     /// Not for ever: it may have ended, or somebody wakes it.
