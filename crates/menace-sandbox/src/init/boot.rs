@@ -187,6 +187,8 @@ impl Boot<'_> {
         let ceilings = confinement.ceilings();
         let (setup, home) = self.setup();
         let zygote = Zygote::start(&program, &confinement, Reach::new(home))?;
+        // Once it is read, nobody holds it any more.
+        drop(bundle);
         if !proves_itself {
             // Python does not need it while it starts, which takes it a while.
             remarks.extend(self.connect()?);
