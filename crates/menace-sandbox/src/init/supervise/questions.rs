@@ -15,28 +15,31 @@ use crate::init::{During, InitError};
 const ATTEMPTS: usize = 64;
 
 impl Sandbox<'_> {
-    /// The process of the next call makes itself ready meanwhile, and opens files for that.
+    /// The process of the next call makes itself ready meanwhile, and opens files for that. `blank`: nothing was
+    /// imported or called yet.
     pub(super) fn answer_until_asked(&mut self, blank: bool) -> Result<(), InitError> {
         let mut anybody_asks = true;
         loop {
             let mut fds = vec![PollFd::new(self.host.as_fd(), PollFlags::POLLIN)];
-            // One that ends while it waits to be needed had better not be needed.
-            let watched = if blank { PollFlags::POLLIN } else { PollFlags::empty() };
-            fds.push(PollFd::new(self.zygote.end.as_fd(), watched));
-            if let Some(keeper) = self.zygote.keeper.as_ref().filter(|_| anybody_asks) {
-                fds.push(PollFd::new(keeper.listener.as_fd(), PollFlags::POLLIN));
-            }
+            let mut also = |fd| {
+                fds.push(PollFd::new(fd, PollFlags::POLLIN));
+                fds.len() - 1
+            };
+            let end_at = blank.then(|| also(self.zygote.end.as_fd()));
+            let keeper = self.zygote.keeper.as_ref().filter(|_| anybody_asks);
+            let listener_at = keeper.map(|keeper| also(keeper.listener.as_fd()));
             match poll(&mut fds, PollTimeout::NONE) {
                 Ok(_) | Err(nix::Error::EINTR) => {}
                 Err(error) => return Err(error).during(|| "cannot wait for the host".to_owned()),
             }
             let asked = fds[0].any() == Some(true);
-            if blank && fds[1].any() == Some(true) {
+            if end_at.is_some_and(|at| fds[at].any() == Some(true)) {
+                // One that ends while it waits to be needed had better not be needed.
                 return Err(InitError::Refused("Python ended before it was needed".to_owned()));
             }
-            let question = fds.get(2).is_some_and(is_readable);
+            let question = listener_at.is_some_and(|at| is_readable(&fds[at]));
             // One that is hung up stays so.
-            anybody_asks &= question || fds.get(2).is_none_or(|fd| fd.any() != Some(true));
+            anybody_asks &= question || listener_at.is_none_or(|at| fds[at].any() != Some(true));
             if question {
                 self.answer_denied();
             }
