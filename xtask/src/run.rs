@@ -8,40 +8,41 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result, ensure};
 
 /// The root of the workspace.
-pub(crate) fn root() -> &'static Path {
+pub(crate) fn workspace_root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask lies in the workspace")
 }
 
 /// Where Cargo builds: also the place for what the chores install.
 #[expect(clippy::disallowed_methods, reason = "Cargo's own variable, not a setting of Menace")]
 pub(crate) fn target_dir() -> PathBuf {
-    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from)
+    std::env::var_os("CARGO_TARGET_DIR")
+        .map_or_else(|| workspace_root().join("target"), PathBuf::from)
 }
 
 /// A program to start in the root of the workspace.
-pub(crate) struct Program(Command);
+pub(crate) struct ProgramCommand(Command);
 
 pub(crate) fn program<A: AsRef<OsStr>>(
     name: impl AsRef<OsStr>,
     arguments: impl IntoIterator<Item = A>,
-) -> Program {
+) -> ProgramCommand {
     let mut command = Command::new(name);
-    command.args(arguments).current_dir(root());
-    Program(command)
+    command.args(arguments).current_dir(workspace_root());
+    ProgramCommand(command)
 }
 
 #[expect(clippy::disallowed_methods, reason = "Cargo's own variable, not a setting of Menace")]
-pub(crate) fn cargo<A: AsRef<OsStr>>(arguments: impl IntoIterator<Item = A>) -> Program {
+pub(crate) fn cargo<A: AsRef<OsStr>>(arguments: impl IntoIterator<Item = A>) -> ProgramCommand {
     program(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()), arguments)
 }
 
-impl Program {
+impl ProgramCommand {
     pub(crate) fn arg(mut self, argument: impl AsRef<OsStr>) -> Self {
         self.0.arg(argument);
         self
     }
 
-    pub(crate) fn within(mut self, directory: &Path) -> Self {
+    pub(crate) fn in_directory(mut self, directory: &Path) -> Self {
         self.0.current_dir(directory);
         self
     }
@@ -68,7 +69,7 @@ impl Program {
 
     /// Starts it, shows each line that it prints and hands it to `read`; whether it succeeded.
     #[expect(clippy::print_stdout, reason = "this is the user interface of xtask")]
-    pub(crate) fn lines(mut self, mut read: impl FnMut(&str)) -> Result<bool> {
+    pub(crate) fn run_with_lines(mut self, mut read: impl FnMut(&str)) -> Result<bool> {
         let command = self.0.stdout(Stdio::piped());
         let mut child = command.spawn().with_context(|| format!("cannot start {command:?}"))?;
         let output = child.stdout.take().expect("standard output is piped");

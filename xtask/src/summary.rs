@@ -2,18 +2,18 @@
 
 use anyhow::{Result, ensure};
 
-use crate::run::Program;
+use crate::run::ProgramCommand;
 
 #[derive(Debug, Default, PartialEq, Eq)]
-struct Counts {
+struct TestCounts {
     passed: u64,
     failed: u64,
     ignored: u64,
 }
 
-impl Counts {
+impl TestCounts {
     /// Adds a line such as `test result: ok. 3 passed; 0 failed; 1 ignored; …`.
-    fn add(&mut self, line: &str) {
+    fn add_result_line(&mut self, line: &str) {
         let Some((_, result)) = line.split_once("test result: ") else { return };
         for part in result.split([';', '.']) {
             let mut words = part.split_whitespace();
@@ -31,9 +31,9 @@ impl Counts {
 
 /// Runs the tests, shows what they print, and ends with the sum.
 #[expect(clippy::print_stdout, reason = "this is the user interface of xtask")]
-pub(crate) fn run(tests: Program) -> Result<()> {
-    let mut counts = Counts::default();
-    let succeeded = tests.lines(|line| counts.add(line))?;
+pub(crate) fn run_with_summary(tests: ProgramCommand) -> Result<()> {
+    let mut counts = TestCounts::default();
+    let succeeded = tests.run_with_lines(|line| counts.add_result_line(line))?;
     println!("{} passed, {} failed, {} skipped", counts.passed, counts.failed, counts.ignored);
     ensure!(succeeded && counts.failed == 0, "tests failed");
     Ok(())
@@ -45,10 +45,12 @@ mod tests {
 
     #[test]
     fn the_results_of_all_programs_add_up() {
-        let mut counts = Counts::default();
-        counts.add("test result: ok. 3 passed; 0 failed; 1 ignored; 0 measured; finished in 0.0s");
-        counts.add("running 2 tests");
-        counts.add("test result: FAILED. 1 passed; 1 failed; 0 ignored; 0 measured");
-        assert_eq!(counts, Counts { passed: 4, failed: 1, ignored: 1 });
+        let mut counts = TestCounts::default();
+        counts.add_result_line(
+            "test result: ok. 3 passed; 0 failed; 1 ignored; 0 measured; finished in 0.0s",
+        );
+        counts.add_result_line("running 2 tests");
+        counts.add_result_line("test result: FAILED. 1 passed; 1 failed; 0 ignored; 0 measured");
+        assert_eq!(counts, TestCounts { passed: 4, failed: 1, ignored: 1 });
     }
 }

@@ -12,7 +12,7 @@ pub(crate) fn has_nextest() -> bool {
 }
 
 /// What the sandbox is compared with.
-pub(crate) fn bubblewrap() -> Result<()> {
+pub(crate) fn ensure_bubblewrap() -> Result<()> {
     if program("bwrap", ["--version"]).succeeds() {
         return Ok(());
     }
@@ -21,7 +21,7 @@ pub(crate) fn bubblewrap() -> Result<()> {
 
 /// What the pages are looked at with: a browser, something that drives it, something that makes
 /// certificates, and the accessibility checks of axe-core, which go below `target`.
-pub(crate) fn browser() -> Result<()> {
+pub(crate) fn ensure_browser() -> Result<()> {
     let is_there = |name: &str, version: &str| program(name, [version]).succeeds();
     if !(is_there("chromium", "--version")
         && is_there("chromedriver", "--version")
@@ -63,7 +63,7 @@ pub(crate) fn apt_install(packages: &str) -> Result<()> {
 
 /// Checks licences, sources and bans; advisories need a database from the network, which
 /// `cargo deny check advisories` fetches by hand.
-pub(crate) fn deny() -> Result<()> {
+pub(crate) fn run_cargo_deny() -> Result<()> {
     let tools = target_dir().join("tools");
     let own = tools.join("bin/cargo-deny");
     let check = ["--log-level", "warn", "check", "bans", "licenses", "sources"];

@@ -1,19 +1,23 @@
-//! Asks a language model, over the chat-completions protocol that most services speak.
+//! Sends a prompt to a language model over the chat-completions protocol.
 //!
-//! Invariant: an answer is text from a stranger: bounded in size and time, and never acted upon here.
+//! The only client of a model service in the workspace, apart from the engine so that nothing but
+//! the binary links an HTTP client. Providers with other protocols belong here. Prompts and what
+//! becomes of an answer are the caller's: see `menace_loop::inputs`.
+//!
+//! Invariant: an answer is untrusted text, bounded in size and time, and never acted upon here.
 
 mod protocol;
 
 use std::time::Duration;
 
-use protocol::{Answer, Question, Refusal};
+use protocol::{ChatErrorBody, ChatRequest, ChatResponse};
 
-/// Longest answer that is read.
+/// The longest answer that is read.
 const MAX_ANSWER_BYTES: u64 = 4 << 20;
 /// A model may think for a while.
-const TIMEOUT: Duration = Duration::from_mins(2);
+const REQUEST_TIMEOUT: Duration = Duration::from_mins(2);
 /// Attempts, when the service is overloaded or unreachable.
-const ATTEMPTS: u32 = 3;
+const MAX_ATTEMPTS: u32 = 3;
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
 
 #[derive(Debug, thiserror::Error)]
@@ -30,7 +34,7 @@ pub enum ChatError {
 
 impl ChatError {
     /// May another attempt help?
-    fn passes(&self) -> bool {
+    fn is_transient(&self) -> bool {
         match self {
             Self::Unreachable { .. } => true,
             Self::Status { status, .. } => *status == 429 || *status >= 500,
@@ -53,7 +57,7 @@ impl Chat {
     /// `base` is the address up to and with its version: `https://api.openai.com/v1`.
     pub fn new(base: &str, key: Option<&str>, model: &str) -> Self {
         let config = ureq::Agent::config_builder()
-            .timeout_global(Some(TIMEOUT))
+            .timeout_global(Some(REQUEST_TIMEOUT))
             // What a refusal says is worth reading.
             .http_status_as_error(false)
             .build();
@@ -81,7 +85,7 @@ impl Chat {
         let mut pause = self.first_pause;
         for attempt in 1.. {
             match self.attempt(message) {
-                Err(error) if error.passes() && attempt < ATTEMPTS => {
+                Err(error) if error.is_transient() && attempt < MAX_ATTEMPTS => {
                     tracing::debug!("attempt {attempt}: {error}");
                     std::thread::sleep(pause);
                     pause *= 2;
@@ -101,22 +105,24 @@ impl Chat {
         if let Some(key) = &self.key {
             request = request.header("Authorization", format!("Bearer {key}"));
         }
-        let question = Question::new(&self.model, message);
-        let mut response = request.send_json(&question).map_err(unreachable)?;
+        let body = ChatRequest::new(&self.model, message);
+        let mut response = request.send_json(&body).map_err(unreachable)?;
         let status = response.status().as_u16();
         let body = response.body_mut().with_config().limit(MAX_ANSWER_BYTES).read_to_string();
         let body = body.map_err(unreachable)?;
         let url = self.url.clone();
         match status {
             200 => {
-                let answer: Result<Answer, _> = serde_json::from_str(&body);
+                let answer: Result<ChatResponse, _> = serde_json::from_str(&body);
                 let answer = answer.map_err(|error| error.to_string());
                 answer
                     .and_then(|answer| answer.text().ok_or_else(|| "no text in it".to_owned()))
                     .map_err(|reason| ChatError::Answer { url, reason })
             }
             401 | 403 => Err(ChatError::Key { url, status }),
-            _ => Err(ChatError::Status { url, status, reason: Refusal::of(&body) }),
+            _ => {
+                Err(ChatError::Status { url, status, reason: ChatErrorBody::describe_error(&body) })
+            }
         }
     }
 }

@@ -2,65 +2,65 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Enough of an answer that nobody understands.
-const SHOWN: usize = 200;
+/// How much of an answer that cannot be parsed is shown in the error.
+const MAX_ERROR_BODY_CHARS: usize = 200;
 
 #[derive(Debug, Serialize)]
-pub(crate) struct Question<'a> {
+pub(crate) struct ChatRequest<'a> {
     model: &'a str,
-    messages: [Message<'a>; 1],
+    messages: [ChatMessage<'a>; 1],
     /// The likeliest answer each time.
     temperature: f64,
 }
 
 #[derive(Debug, Serialize)]
-struct Message<'a> {
+struct ChatMessage<'a> {
     role: &'a str,
     content: &'a str,
 }
 
-impl<'a> Question<'a> {
+impl<'a> ChatRequest<'a> {
     pub(crate) fn new(model: &'a str, content: &'a str) -> Self {
-        Self { model, messages: [Message { role: "user", content }], temperature: 0.0 }
+        Self { model, messages: [ChatMessage { role: "user", content }], temperature: 0.0 }
     }
 }
 
 #[derive(Debug, Deserialize)]
-pub(crate) struct Answer {
-    choices: Vec<Choice>,
+pub(crate) struct ChatResponse {
+    choices: Vec<ChatChoice>,
 }
 
 #[derive(Debug, Deserialize)]
-struct Choice {
-    message: Said,
+struct ChatChoice {
+    message: ReplyMessage,
 }
 
 #[derive(Debug, Deserialize)]
-struct Said {
+struct ReplyMessage {
     content: Option<String>,
 }
 
-impl Answer {
+impl ChatResponse {
     pub(crate) fn text(self) -> Option<String> {
         self.choices.into_iter().next()?.message.content
     }
 }
 
 #[derive(Debug, Deserialize)]
-pub(crate) struct Refusal {
-    error: Reason,
+pub(crate) struct ChatErrorBody {
+    error: ChatErrorDetail,
 }
 
 #[derive(Debug, Deserialize)]
-struct Reason {
+struct ChatErrorDetail {
     message: String,
 }
 
-impl Refusal {
+impl ChatErrorBody {
     /// What a service says when it refuses, or the beginning of whatever it said.
-    pub(crate) fn of(body: &str) -> String {
-        let refusal: Result<Self, _> = serde_json::from_str(body);
-        let text = refusal.map_or_else(|_| body.to_owned(), |refusal| refusal.error.message);
-        text.trim().chars().take(SHOWN).collect()
+    pub(crate) fn describe_error(body: &str) -> String {
+        let parsed: Result<Self, _> = serde_json::from_str(body);
+        let text = parsed.map_or_else(|_| body.to_owned(), |body| body.error.message);
+        text.trim().chars().take(MAX_ERROR_BODY_CHARS).collect()
     }
 }

@@ -8,10 +8,10 @@ use std::time::Duration;
 use menace_chat::{Chat, ChatError};
 
 /// What a service was asked: its first line and headers, and its body.
-type Asked = (String, String);
+type ReceivedRequest = (String, String);
 
 /// A service that gives these answers, one per connection.
-fn service(answers: Vec<(u16, String)>) -> (String, Receiver<Asked>) {
+fn service(answers: Vec<(u16, String)>) -> (String, Receiver<ReceivedRequest>) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = format!("http://{}/v1", listener.local_addr().expect("an address"));
     let (sender, asked) = channel();
@@ -95,7 +95,7 @@ fn nonsense_is_an_error() {
 }
 
 #[test]
-fn nobody_there_is_told() {
-    let error = chat("http://127.0.0.1:1/v1").complete("x").expect_err("nobody");
+fn a_service_that_does_not_answer_is_an_error() {
+    let error = chat("http://127.0.0.1:1/v1").complete("x").expect_err("no service");
     assert!(error.to_string().contains("OPENAI_BASE_URL"), "{error}");
 }

@@ -1,95 +1,93 @@
-//! Makes many calls on all sandboxes, and makes those again whose sandbox was lost.
+//! Makes many calls on all sandboxes, and repeats a call whose sandbox was lost.
 //!
-//! Which calls are worth making is decided elsewhere.
-//! Invariant: outcomes come back in the order of the jobs, whoever was done first; a missing one
-//! means that the time was up before its turn.
+//! Invariant: outcomes come back in the order of the jobs; a missing one means that the deadline
+//! came before that call.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use menace_model::{Call, Confinement, Outcome};
-use menace_sandbox::{Backend, Cancel, Interpose, Job, Pool, SandboxError, WarmSpec};
+use menace_model::{Call, Outcome};
+use menace_sandbox::{
+    CallJob, CallScheduler, CancelToken, SandboxBackend, SandboxError, SandboxSpec,
+};
 
-/// A sandbox may be lost to the machine's own troubles; a second one is not.
-const ATTEMPTS: u32 = 2;
-/// When the time is up, suspects still get so long: what was found is not to be forgotten.
-const GRACE: Duration = Duration::from_secs(10);
+/// A call whose sandbox is lost is repeated once: the machine may have caused it.
+const MAX_ATTEMPTS: u32 = 2;
+/// How long after the deadline candidates are still rerun, so that no finding is lost.
+const RERUN_GRACE: Duration = Duration::from_secs(10);
 
-/// How calls are made.
 #[derive(Debug, Clone)]
-pub(crate) struct Caller<'a> {
-    /// Sandboxes, warm from one time that calls are made to the next.
-    pool: Arc<Pool<'a>>,
+pub(crate) struct CallRunner<'a> {
+    /// Keeps its sandboxes warm between batches of calls.
+    scheduler: Arc<CallScheduler<'a>>,
     /// Ends everything: Ctrl-C.
-    cancel: Cancel,
-    /// No call is begun after this.
+    cancel: CancelToken,
+    /// No call begins after it.
     deadline: Option<Instant>,
-    watches_for_free: bool,
+    has_cheap_coverage: bool,
 }
 
-/// The interpreter that a call wants, made of one that its module can be called in.
-pub(crate) fn job(spec: &WarmSpec, call: Call) -> Job {
-    let mut spec = WarmSpec { interpose: Interpose::of(&call.conditions), ..spec.clone() };
-    if let Some(Confinement { security_level, safe_mode }) = call.confinement {
-        (spec.security_level, spec.safe_mode) = (security_level, safe_mode);
-    }
-    // The ceiling of what its calls may have.
-    spec.limits.processes = spec.limits.processes.max(call.limits.processes);
-    Job { spec, call }
+/// A call with its sandbox, from the sandbox of its module.
+pub(crate) fn build_job(spec: &SandboxSpec, call: Call) -> CallJob {
+    CallJob { spec: spec.for_call(&call), call }
 }
 
-impl<'a> Caller<'a> {
+impl<'a> CallRunner<'a> {
     pub(crate) fn new(
-        backend: &'a dyn Backend,
+        backend: &'a dyn SandboxBackend,
         workers: usize,
-        cancel: Cancel,
+        cancel: CancelToken,
         deadline: Option<Instant>,
     ) -> Self {
-        let watches_for_free = backend.watches_for_free();
-        Self { pool: Arc::new(Pool::new(backend, workers)), cancel, deadline, watches_for_free }
+        let has_cheap_coverage = backend.has_cheap_coverage();
+        Self {
+            scheduler: Arc::new(CallScheduler::new(backend, workers)),
+            cancel,
+            deadline,
+            has_cheap_coverage,
+        }
     }
 
-    /// For a second look at what was found, also when the time has just run out.
-    pub(crate) fn patient(&self) -> Self {
-        let deadline = self.deadline.map(|deadline| deadline.max(Instant::now()) + GRACE);
+    /// For reruns of candidates, which get [`RERUN_GRACE`] after the deadline.
+    pub(crate) fn with_grace(&self) -> Self {
+        let deadline = self.deadline.map(|deadline| deadline.max(Instant::now()) + RERUN_GRACE);
         Self { deadline, ..self.clone() }
     }
 
-    /// Does it cost next to nothing to see which lines a call reaches?
-    pub(crate) fn watches_for_free(&self) -> bool {
-        self.watches_for_free
+    /// Whether measuring coverage costs next to nothing.
+    pub(crate) fn has_cheap_coverage(&self) -> bool {
+        self.has_cheap_coverage
     }
 
     pub(crate) fn is_late(&self) -> bool {
         self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
     }
 
-    /// Makes all calls; `done` hears of each as it ends.
+    /// Makes all calls; `on_completed` receives the position and the outcome of each as it ends.
     pub(crate) fn make(
         &self,
-        jobs: Vec<Job>,
-        mut done: impl FnMut(usize, &Outcome),
+        jobs: Vec<CallJob>,
+        mut on_completed: impl FnMut(usize, &Outcome),
     ) -> Result<Vec<Option<Outcome>>, SandboxError> {
         let mut outcomes: Vec<Option<Outcome>> = vec![None; jobs.len()];
-        let mut waiting: Vec<(usize, Job)> = jobs.into_iter().enumerate().collect();
-        // Calls that can share an interpreter one after the other.
-        waiting.sort_by_cached_key(|(_, job)| likeness(&job.spec));
-        for attempt in 1..=ATTEMPTS {
-            let late = Cancel::default();
-            let (places, these): (Vec<usize>, Vec<Job>) = waiting.drain(..).unzip();
+        let mut waiting: Vec<(usize, CallJob)> = jobs.into_iter().enumerate().collect();
+        for attempt in 1..=MAX_ATTEMPTS {
+            let late = CancelToken::default();
+            let (positions, jobs): (Vec<usize>, Vec<CallJob>) = waiting.drain(..).unzip();
             let mut lost: Vec<usize> = Vec::new();
             let mut failure = None;
-            let again: Vec<Job> = if attempt < ATTEMPTS { these.clone() } else { Vec::new() };
-            self.pool.run(&late, these, |number, result| {
+            let repeatable: Vec<CallJob> =
+                if attempt < MAX_ATTEMPTS { jobs.clone() } else { Vec::new() };
+            self.scheduler.run(&late, jobs, |number, result| {
                 if self.cancel.is_cancelled() || self.is_late() {
                     late.cancel();
                 }
                 match result {
                     Ok(outcome) => {
-                        done(places[number], &outcome);
-                        outcomes[places[number]] = Some(outcome);
+                        on_completed(positions[number], &outcome);
+                        outcomes[positions[number]] = Some(outcome);
                     }
-                    Err(error) if is_loss(&error) && attempt < ATTEMPTS => {
+                    Err(error) if is_loss(&error) && attempt < MAX_ATTEMPTS => {
                         tracing::warn!("a sandbox was lost, and its call is made again: {error}");
                         lost.push(number);
                     }
@@ -109,49 +107,38 @@ impl<'a> Caller<'a> {
                 break;
             }
             lost.sort_unstable();
-            waiting =
-                lost.into_iter().map(|number| (places[number], again[number].clone())).collect();
+            waiting = lost
+                .into_iter()
+                .map(|number| (positions[number], repeatable[number].clone()))
+                .collect();
         }
         Ok(outcomes)
     }
 }
 
 fn is_loss(error: &SandboxError) -> bool {
-    matches!(error, SandboxError::Lost(_) | SandboxError::Protocol(_))
-}
-
-/// Equal for calls that can share an interpreter.
-fn likeness(spec: &WarmSpec) -> impl Ord + use<> {
-    let wants = spec.interpose;
-    (
-        spec.module.as_ref().map(|module| module.name.clone()),
-        (wants.files, wants.memory, wants.sockets),
-        (spec.security_level, spec.safe_mode, spec.hash_seed),
-        spec.limits.processes,
-        format!("{:?}", spec.limits),
-    )
+    matches!(error, SandboxError::ConnectionLost(_) | SandboxError::Protocol(_))
 }
 
 #[cfg(test)]
 mod tests {
-    use menace_model::{How, ModuleRef, Target};
+    use menace_model::{CallConfinement, CallTarget, ModuleRef, SecurityLevel, TargetKind};
 
     use super::*;
 
     #[test]
-    fn a_call_that_is_made_again_is_confined_as_it_was() {
+    fn a_stored_call_keeps_its_confinement() {
         let module = ModuleRef { name: "desk".to_owned(), path: None };
-        let target = Target { module, qualname: "half".to_owned(), how: How::Function };
-        let usual = WarmSpec::new(None);
-        let of = |call: Call| {
-            // As it is kept with a failure.
-            let kept = serde_json::to_string(&call).unwrap();
-            let spec = job(&usual, serde_json::from_str(&kept).unwrap()).spec;
-            (spec.security_level, spec.safe_mode)
+        let target = CallTarget { module, qualname: "half".to_owned(), kind: TargetKind::Function };
+        let usual = SandboxSpec::new(None);
+        let confinement_of = |call: Call| {
+            // As a failure stores it.
+            let stored = serde_json::to_string(&call).unwrap();
+            build_job(&usual, serde_json::from_str(&stored).unwrap()).spec.confinement
         };
         let call = Call::new(target);
-        assert_eq!(of(call.clone()), (WarmSpec::DEFAULT_LEVEL, false));
-        let confinement = Some(Confinement { security_level: 5, safe_mode: true });
-        assert_eq!(of(Call { confinement, ..call }), (5, true));
+        assert_eq!(confinement_of(call.clone()), CallConfinement::DEFAULT);
+        let strict = CallConfinement { security_level: SecurityLevel::STRICTEST, safe_mode: true };
+        assert_eq!(confinement_of(Call { confinement: Some(strict), ..call }), strict);
     }
 }

@@ -1,41 +1,44 @@
-//! Explores every section of a repository: makes the calls that explorers ask for, generation by
+//! Explores every section of a repository: makes the calls that explorers plan, generation by
 //! generation, on as many sandboxes as there are workers.
 //!
-//! Invariant: which calls are made depends on the seed and on outcomes, not on how many workers there
-//! are or who is done first. Sections that yield go on before those that do not: when the time is up, it
-//! was spent where it paid.
+//! Invariant: which calls are made depends on the seed and on outcomes, not on the number of
+//! workers or on the order in which calls end. Sections whose last generation found something new
+//! go first, so that a deadline cuts those that find nothing.
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 use std::sync::Arc;
 
-use menace_model::{Call, How, Outcome, Section, SectionId, Seed, Target, Verdict};
-use menace_sandbox::{Backend, Cancel, SandboxError, WarmSpec};
-use menace_scenario::explore::{Budget, Explorer, Finding, Terms, hand_on};
-use menace_scenario::input::{InputSettings, Inputs, Lessons};
+use menace_model::{Call, CallTarget, Outcome, Section, SectionId, Seed, TargetKind, Verdict};
+use menace_sandbox::{CallJob, CancelToken, SandboxBackend, SandboxError, SandboxSpec};
+use menace_scenario::explore::{CallDefaults, ExploreBudget, Explorer, redistribute_mutations};
+use menace_scenario::input::{InputGenerator, InputSettings, LearnedHints};
+use menace_scenario::judge::{ConfirmedFinding, rerun_call};
 use menace_source::{Analysis, SurveyError};
 
-use crate::calls::{Caller, job};
-use crate::survey::Surveyed;
+use crate::calls::{CallRunner, build_job};
+use crate::cycle::{CompletedCall, RunEvent, RunObserver};
+use crate::survey::SurveyedAnalysis;
 use crate::targets;
 
-/// How far to go.
+/// Budget and resources of an exploration.
 #[derive(Debug, Clone)]
 pub struct Exploration {
     pub seed: Seed,
-    pub budget: Budget,
+    pub budget: ExploreBudget,
     pub workers: usize,
-    pub cancel: Cancel,
+    pub cancel: CancelToken,
     pub inputs: InputSettings,
 }
 
-/// What is known about a section afterwards.
+/// Findings and counts of one section.
 #[derive(Debug)]
-pub struct Explored {
+pub struct ExplorationResult {
     pub section: SectionId,
-    pub findings: Vec<Finding>,
+    pub findings: Vec<ConfirmedFinding>,
     pub verdicts: BTreeSet<Verdict>,
     pub calls: usize,
-    /// Why it could not be called at all.
+    /// Why the section could not be called at all.
     pub closed: Option<String>,
 }
 
@@ -47,236 +50,280 @@ pub enum ExploreError {
     Sandbox(#[from] SandboxError),
 }
 
-/// A section that is being explored.
-#[derive(Debug)]
-pub(crate) struct Subject<'a> {
-    pub explorer: Explorer<'a>,
-    pub spec: WarmSpec,
-}
-
-/// A call that was made.
-#[derive(Debug, Clone, Copy)]
-pub struct Made<'a> {
-    pub section: &'a SectionId,
-    /// Which call of the section this is, counted from 0.
-    pub number: usize,
-    /// It measures time, and is made as often as that takes.
-    pub is_timing: bool,
-    pub call: &'a Call,
-    pub outcome: &'a Outcome,
-}
-
-/// Who hears of calls while sections are explored.
-pub(crate) trait Witness {
-    /// As soon as it has ended, in whatever order.
-    fn ended(&mut self, _made: Made<'_>) {}
-
-    /// Of the same calls, when all of a generation have ended, in an order that does not depend on who
-    /// was done first.
-    fn made(&mut self, made: Made<'_>);
-
-    /// A weakness was seen twice, the second time by the call of that number, where it is known.
-    fn found(&mut self, _explorer: &Explorer<'_>, _finding: &Finding, _number: Option<usize>) {}
-}
-
-impl<F: FnMut(Made<'_>)> Witness for F {
-    fn made(&mut self, made: Made<'_>) {
-        self(made);
-    }
-}
-
-/// What there was no time for.
-#[derive(Debug, Default)]
-pub(crate) struct Left {
-    /// Subjects that would have gone on, by their position.
-    pub subjects: Vec<usize>,
-    /// Weaknesses that were seen, and could not be looked at again.
-    pub unproven: usize,
-}
-
-/// Explores all sections; `witness` hears of every call, generation after generation, in an order
-/// that does not depend on who was done first.
+/// Explores all sections. `observe` receives every call once its generation has ended, in an order
+/// that does not depend on which call ended first.
 pub fn explore(
     analysis: &Analysis,
-    backend: &dyn Backend,
+    backend: &dyn SandboxBackend,
     exploration: &Exploration,
-    mut witness: &mut dyn FnMut(Made<'_>),
-) -> Result<Vec<Explored>, ExploreError> {
-    let surveyed = Surveyed::new(analysis)?;
+    observe: &mut dyn FnMut(CompletedCall<'_>),
+) -> Result<Vec<ExplorationResult>, ExploreError> {
+    let surveyed = SurveyedAnalysis::new(analysis)?;
     let facts = surveyed.facts();
-    let mut subjects = Vec::new();
-    let mut closed = Vec::new();
+    let mut explore_targets = Vec::new();
+    let mut uncallable = Vec::new();
     for (module, section, hints) in surveyed.sections() {
-        match targets::reach(section) {
-            Ok((qualname, how)) if how != How::Module => {
-                let spec = targets::warm_spec(analysis, module);
-                let reference = targets::module_ref(module);
-                let target = Target { module: reference, qualname, how };
-                let inputs = Inputs::new(section, hints, &facts, &exploration.inputs);
-                let (budget, seed) = (exploration.budget, exploration.seed);
-                let is_watched_for_free = backend.watches_for_free();
-                let terms = Terms { is_watched_for_free, ..Terms::default() };
-                let explorer = Explorer::new(section, target, terms, inputs, budget, seed);
-                subjects.push(Subject { explorer, spec });
+        match targets::resolve_target(section) {
+            Ok((_, TargetKind::Module)) => {}
+            Ok((qualname, kind)) => {
+                let spec = targets::module_spec(analysis, module);
+                let target = CallTarget { module: targets::module_ref(module), qualname, kind };
+                let inputs = InputGenerator::new(section, hints, &facts, &exploration.inputs);
+                let defaults = CallDefaults {
+                    has_cheap_coverage: backend.has_cheap_coverage(),
+                    ..CallDefaults::default()
+                };
+                let Exploration { budget, seed, .. } = *exploration;
+                let explorer = Explorer::new(section, target, defaults, inputs, budget, seed);
+                explore_targets.push(ExploreTarget { explorer, spec });
             }
-            Ok(_) => {}
-            Err(why) => closed.push(unreached(section, why.why)),
+            Err(closed) => uncallable.push(ExplorationResult {
+                section: section.id.clone(),
+                findings: Vec::new(),
+                verdicts: BTreeSet::new(),
+                calls: 0,
+                closed: Some(closed.why),
+            }),
         }
     }
-    let (workers, cancel) = (exploration.workers, exploration.cancel.clone());
-    let caller = Caller::new(backend, workers, cancel, None);
-    deepen(&caller, &mut subjects, &mut Lessons::default(), &mut witness)?;
-    let explored = subjects.into_iter().map(|subject| Explored {
-        section: subject.explorer.section().id.clone(),
-        findings: subject.explorer.findings().to_vec(),
-        verdicts: subject.explorer.verdicts().clone(),
-        calls: subject.explorer.calls(),
+    let caller = CallRunner::new(backend, exploration.workers, exploration.cancel.clone(), None);
+    let mut learned_hints = LearnedHints::default();
+    let mut explore_loop = ExploreLoop::new(&caller, explore_targets);
+    while let Some(generation) = explore_loop.next_generation(&mut learned_hints, &mut ())? {
+        for (planned, outcome) in &generation.calls {
+            observe(planned.completed(outcome));
+        }
+    }
+    let explored = explore_loop.targets.into_iter().map(|target| ExplorationResult {
+        section: target.explorer.section().id.clone(),
+        findings: target.explorer.findings().to_vec(),
+        verdicts: target.explorer.verdicts().clone(),
+        calls: target.explorer.calls(),
         closed: None,
     });
-    Ok(explored.chain(closed).collect())
+    Ok(explored.chain(uncallable).collect())
 }
 
-fn unreached(section: &Section, why: String) -> Explored {
-    Explored {
-        section: section.id.clone(),
-        findings: Vec::new(),
-        verdicts: BTreeSet::new(),
-        calls: 0,
-        closed: Some(why),
+/// A section that is being explored.
+#[derive(Debug)]
+pub(crate) struct ExploreTarget<'a> {
+    pub explorer: Explorer<'a>,
+    pub spec: SandboxSpec,
+}
+
+/// A call of a generation.
+#[derive(Debug)]
+pub(crate) struct GenerationCall<'a> {
+    pub section: &'a SectionId,
+    /// Position among the calls of its section, counted from 0.
+    pub number: usize,
+    /// It measures time: how often it is made depends on the machine.
+    pub is_timing: bool,
+    pub call: Call,
+}
+
+impl GenerationCall<'_> {
+    fn completed<'c>(&'c self, outcome: &'c Outcome) -> CompletedCall<'c> {
+        let Self { section, number, is_timing, ref call } = *self;
+        let is_counted = !is_timing;
+        CompletedCall { section, scenario: None, number, is_counted, call, outcome }
     }
 }
 
-/// Makes generation after generation until nobody asks for more. When the time is up, what was made
-/// counts, and suspects are looked at once more.
-pub(crate) fn deepen(
-    caller: &Caller<'_>,
-    subjects: &mut [Subject<'_>],
-    lessons: &mut Lessons,
-    witness: &mut dyn Witness,
-) -> Result<Left, SandboxError> {
-    let mut left = Left::default();
-    loop {
-        let turn = turn(subjects);
-        match generation(caller, subjects, &turn, lessons, witness)? {
-            Progress::Whole => {}
-            Progress::Done => return Ok(left),
-            Progress::Cut => break,
-        }
-    }
-    for (at, subject) in subjects.iter_mut().enumerate() {
-        if !subject.explorer.is_done() {
-            left.subjects.push(at);
-        }
-        subject.explorer.conclude();
-    }
-    let all = vec![true; subjects.len()];
-    generation(&caller.patient(), subjects, &all, lessons, witness)?;
-    left.unproven = subjects.iter().map(|subject| subject.explorer.unproven()).sum();
-    Ok(left)
+/// A weakness that a rerun of the generation has confirmed.
+#[derive(Debug)]
+pub(crate) struct GenerationFinding<'a> {
+    pub section: &'a Section,
+    pub finding: ConfirmedFinding,
+    /// The number of the call that confirmed it, where this generation has it.
+    pub number: Option<usize>,
 }
 
-/// The same input in the same trouble, however closely it was looked at.
-fn is_same(one: &Call, other: &Call) -> bool {
-    one.args == other.args
-        && one.kwargs == other.kwargs
-        && one.receiver == other.receiver
-        && one.conditions == other.conditions
+/// The calls that were made, in an order that does not depend on which one ended first.
+#[derive(Debug)]
+pub(crate) struct GenerationResult<'a> {
+    pub calls: Vec<(GenerationCall<'a>, Outcome)>,
+    pub findings: Vec<GenerationFinding<'a>>,
+    /// The deadline came before all calls were made.
+    is_cut: bool,
 }
 
-/// What became of a generation.
+/// What the deadline has cut off.
+#[derive(Debug, Default)]
+pub(crate) struct UnfinishedExploration {
+    /// Targets with generations left, by their position.
+    pub targets: Vec<usize>,
+    /// Candidates without a rerun.
+    pub unconfirmed: usize,
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Progress {
-    Whole,
-    /// The time was up.
-    Cut,
-    /// Nobody asks for anything any more.
-    Done,
+enum LoopState {
+    Exploring,
+    /// The deadline has passed: candidates are rerun, and nothing else.
+    Confirming,
+    Finished,
 }
 
-/// Whose turn it is: those whose last generation showed something new, or else everybody who does not wait
-/// for what others leave.
-fn turn(subjects: &[Subject<'_>]) -> Vec<bool> {
-    let wishes: [fn(&Explorer<'_>) -> bool; 3] = [
-        |explorer| explorer.is_yielding(),
-        |explorer| !explorer.is_done() && !explorer.wants_more(),
-        |explorer| !explorer.is_done(),
-    ];
-    let these = |wish: fn(&Explorer<'_>) -> bool| -> Vec<bool> {
-        subjects.iter().map(|subject| wish(&subject.explorer)).collect()
-    };
-    wishes.into_iter().map(these).find(|turn| turn.contains(&true)).unwrap_or_default()
+/// Explores sections side by side.
+#[derive(Debug)]
+pub(crate) struct ExploreLoop<'c, 'a> {
+    caller: &'c CallRunner<'c>,
+    pub targets: Vec<ExploreTarget<'a>>,
+    state: LoopState,
+    pub unfinished: UnfinishedExploration,
 }
 
-/// The next calls of those whose turn it is.
-fn generation(
-    caller: &Caller<'_>,
-    subjects: &mut [Subject<'_>],
-    turn: &[bool],
-    lessons: &mut Lessons,
-    witness: &mut dyn Witness,
-) -> Result<Progress, SandboxError> {
-    hand_on(subjects.iter_mut().map(|subject| &mut subject.explorer));
-    let learnt = Arc::new(lessons.clone());
-    for subject in subjects.iter_mut() {
-        subject.explorer.hear(&learnt);
+impl<'c, 'a> ExploreLoop<'c, 'a> {
+    pub(crate) fn new(caller: &'c CallRunner<'c>, targets: Vec<ExploreTarget<'a>>) -> Self {
+        let unfinished = UnfinishedExploration::default();
+        Self { caller, targets, state: LoopState::Exploring, unfinished }
     }
-    let numbers: Vec<usize> = subjects.iter().map(|one| one.explorer.calls()).collect();
-    let found: Vec<usize> = subjects.iter().map(|one| one.explorer.findings().len()).collect();
-    let has_turn = |at: usize| turn.get(at).copied().unwrap_or(false);
-    let generations: Vec<Vec<Call>> = subjects
-        .iter_mut()
-        .enumerate()
-        .map(
-            |(at, subject)| {
-                if has_turn(at) { subject.explorer.next_generation() } else { Vec::new() }
-            },
-        )
-        .collect();
-    let places: Vec<(usize, usize)> = (0..subjects.len())
-        .flat_map(|at| (0..generations[at].len()).map(move |index| (at, index)))
-        .collect();
-    let jobs = places.iter().map(|&(at, index)| {
-        let call = generations[at][index].clone();
-        job(&subjects[at].spec, call)
-    });
-    let asked = |position: usize| {
-        let (at, index) = places[position];
-        let explorer = &subjects[at].explorer;
-        let section = &explorer.section().id;
-        (section, numbers[at] + index, explorer.is_timing(), &generations[at][index])
-    };
-    let outcomes = caller.make(jobs.collect(), |position, outcome| {
-        let (section, number, is_timing, call) = asked(position);
-        witness.ended(Made { section, number, is_timing, call, outcome });
-    })?;
-    for (position, outcome) in outcomes.iter().enumerate() {
-        let (section, number, is_timing, call) = asked(position);
-        if let Some(outcome) = outcome {
-            witness.made(Made { section, number, is_timing, call, outcome });
-        }
+
+    /// Makes the next calls; none once every explorer is done. After the deadline there is one more
+    /// generation, with the reruns of all candidates.
+    pub(crate) fn next_generation(
+        &mut self,
+        learned_hints: &mut LearnedHints,
+        observer: &mut dyn RunObserver,
+    ) -> Result<Option<GenerationResult<'a>>, SandboxError> {
+        let generation = match self.state {
+            LoopState::Finished => return Ok(None),
+            LoopState::Exploring => {
+                let turns = self.choose_turns();
+                let generation =
+                    self.run_generation(self.caller, &turns, learned_hints, observer)?;
+                if generation.is_cut {
+                    self.skip_to_confirmation();
+                } else if generation.calls.is_empty()
+                    && self.targets.iter().all(|target| target.explorer.is_done())
+                {
+                    self.state = LoopState::Finished;
+                }
+                generation
+            }
+            LoopState::Confirming => {
+                let caller = self.caller.with_grace();
+                let turns = vec![true; self.targets.len()];
+                let generation = self.run_generation(&caller, &turns, learned_hints, observer)?;
+                let unconfirmed =
+                    self.targets.iter().map(|target| target.explorer.unconfirmed_count());
+                self.unfinished.unconfirmed = unconfirmed.sum();
+                self.state = LoopState::Finished;
+                generation
+            }
+        };
+        Ok(Some(generation))
     }
-    let mut rest = outcomes.as_slice();
-    for (at, subject) in subjects.iter_mut().enumerate() {
-        let (own, others) = rest.split_at(generations[at].len());
-        rest = others;
-        if !has_turn(at) {
-            continue;
+
+    fn skip_to_confirmation(&mut self) {
+        for (index, target) in self.targets.iter_mut().enumerate() {
+            if !target.explorer.is_done() {
+                self.unfinished.targets.push(index);
+            }
+            target.explorer.skip_to_confirmation();
         }
-        subject.explorer.teach(own, lessons);
-        subject.explorer.learn(own);
-        for finding in &subject.explorer.findings()[found[at]..] {
-            let shown = subject.explorer.call_of(finding);
-            let index = generations[at].iter().rposition(|call| is_same(call, &shown));
-            let number = index.map(|index| numbers[at] + index);
-            witness.found(&subject.explorer, finding, number);
-        }
+        self.state = LoopState::Confirming;
     }
-    Ok(match &outcomes {
-        // Those whose turn it was may be done, and others not.
-        outcomes if outcomes.is_empty() && subjects.iter().all(|one| one.explorer.is_done()) => {
-            Progress::Done
+
+    /// The targets of the next generation: those whose last one found something new; else those
+    /// that do not wait for calls that other targets leave unused; else all that are not done.
+    fn choose_turns(&self) -> Vec<bool> {
+        let conditions: [fn(&Explorer<'_>) -> bool; 3] = [
+            |explorer| explorer.is_productive(),
+            |explorer| !explorer.is_done() && !explorer.needs_more_mutations(),
+            |explorer| !explorer.is_done(),
+        ];
+        let turns = |has_turn: fn(&Explorer<'_>) -> bool| -> Vec<bool> {
+            self.targets.iter().map(|target| has_turn(&target.explorer)).collect()
+        };
+        let mut choices = conditions.into_iter().map(turns);
+        choices
+            .find(|turns| turns.contains(&true))
+            .unwrap_or_else(|| vec![false; self.targets.len()])
+    }
+
+    fn run_generation(
+        &mut self,
+        caller: &CallRunner<'_>,
+        turns: &[bool],
+        learned_hints: &mut LearnedHints,
+        observer: &mut dyn RunObserver,
+    ) -> Result<GenerationResult<'a>, SandboxError> {
+        let GenerationPlan { calls, jobs, targets } = self.plan_generation(turns, learned_hints);
+        let outcomes = caller.make(jobs, |position, outcome| {
+            observer.on_event(RunEvent::CallCompleted(calls[position].completed(outcome)));
+        })?;
+        let mut findings = Vec::new();
+        for (target, plan) in self.targets.iter_mut().zip(targets) {
+            let Some(TargetPlan { range, known_findings }) = plan else { continue };
+            let explorer = &mut target.explorer;
+            explorer.record_hints(&outcomes[range.clone()], learned_hints);
+            explorer.record_outcomes(&outcomes[range.clone()]);
+            for finding in &explorer.findings()[known_findings..] {
+                let call = rerun_call(&finding.call);
+                let rerun = calls[range.clone()].iter().rfind(|one| one.call == call);
+                findings.push(GenerationFinding {
+                    section: explorer.section(),
+                    finding: finding.clone(),
+                    number: rerun.map(|rerun| rerun.number),
+                });
+            }
         }
-        outcomes if outcomes.iter().all(Option::is_some) => Progress::Whole,
-        _ => Progress::Cut,
-    })
+        let is_cut = outcomes.iter().any(Option::is_none);
+        let calls = calls.into_iter().zip(outcomes);
+        let calls = calls.filter_map(|(call, outcome)| Some((call, outcome?))).collect();
+        Ok(GenerationResult { calls, findings, is_cut })
+    }
+
+    fn plan_generation(
+        &mut self,
+        turns: &[bool],
+        learned_hints: &LearnedHints,
+    ) -> GenerationPlan<'a> {
+        redistribute_mutations(self.targets.iter_mut().map(|target| &mut target.explorer));
+        let hints = Arc::new(learned_hints.clone());
+        let mut plan = GenerationPlan::default();
+        for (target, has_turn) in self.targets.iter_mut().zip(turns) {
+            let explorer = &mut target.explorer;
+            explorer.apply_hints(&hints);
+            if !has_turn {
+                plan.targets.push(None);
+                continue;
+            }
+            let first_number = explorer.calls();
+            let known_findings = explorer.findings().len();
+            let calls = explorer.next_generation();
+            let start = plan.calls.len();
+            plan.targets
+                .push(Some(TargetPlan { range: start..start + calls.len(), known_findings }));
+            for (index, call) in calls.into_iter().enumerate() {
+                plan.jobs.push(build_job(&target.spec, call.clone()));
+                plan.calls.push(GenerationCall {
+                    section: &explorer.section().id,
+                    number: first_number + index,
+                    is_timing: explorer.is_timing(),
+                    call,
+                });
+            }
+        }
+        plan
+    }
+}
+
+#[derive(Debug, Default)]
+struct GenerationPlan<'a> {
+    calls: Vec<GenerationCall<'a>>,
+    /// One for each of `calls`.
+    jobs: Vec<CallJob>,
+    /// By target; none for one that has to wait.
+    targets: Vec<Option<TargetPlan>>,
+}
+
+#[derive(Debug)]
+struct TargetPlan {
+    /// Positions of its calls in the generation.
+    range: Range<usize>,
+    /// How many findings it had before.
+    known_findings: usize,
 }

@@ -1,9 +1,11 @@
-//! Where source, scenarios and sandbox meet: makes the calls that a plan asks for, and learns from
-//! what came of them.
+//! The engine: plans cycles over a repository, makes their calls in sandboxes, confirms and scores
+//! what they show, and stores it.
+//!
+//! Analysis, input generation, isolation, scores and storage belong to the crates below; this is
+//! the only one that uses all of them.
 
 mod calls;
 pub mod cycle;
-pub mod decided;
 mod explore;
 pub mod failure;
 pub mod inputs;
@@ -11,11 +13,10 @@ pub mod metrics;
 mod plugin;
 pub mod pytest;
 mod reach;
-pub mod report;
 pub mod run;
 mod survey;
 pub mod targets;
 
-pub use explore::{Exploration, ExploreError, Explored, Made, explore};
-pub use reach::{Reach, Reached, reach};
-pub use survey::Surveyed;
+pub use explore::{Exploration, ExplorationResult, ExploreError, explore};
+pub use reach::{ReachOptions, ReachResult, reach};
+pub use survey::SurveyedAnalysis;

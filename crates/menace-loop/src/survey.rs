@@ -1,19 +1,19 @@
-//! Everything that making inputs starts from: classes, types, and hints about every section.
+//! What input generation starts from: classes, types, and hints about every section.
 
-use menace_model::{Classes, Hints, ModuleReport, Section, TypeNames};
-use menace_scenario::input::Facts;
+use menace_model::{ClassIndex, ModuleReport, NamedTypeIndex, Section, SectionHints};
+use menace_scenario::input::RepositoryFacts;
 use menace_source::{Analysis, SurveyError};
 
-/// A repository after a closer look at all of it.
+/// An analysed repository with the survey of all of its modules.
 #[derive(Debug)]
-pub struct Surveyed<'a> {
+pub struct SurveyedAnalysis<'a> {
     analysis: &'a Analysis,
-    classes: Classes,
-    types: TypeNames,
-    hints: Vec<Vec<Hints>>,
+    classes: ClassIndex,
+    types: NamedTypeIndex,
+    hints: Vec<Vec<SectionHints>>,
 }
 
-impl<'a> Surveyed<'a> {
+impl<'a> SurveyedAnalysis<'a> {
     pub fn new(analysis: &'a Analysis) -> Result<Self, SurveyError> {
         let survey = analysis.survey()?;
         let hints = analysis.modules.iter().map(|module| survey.hints(module));
@@ -25,15 +25,15 @@ impl<'a> Surveyed<'a> {
         })
     }
 
-    pub fn facts(&self) -> Facts<'_> {
-        let mut facts = Facts::new(&self.classes, &self.types);
+    pub fn facts(&self) -> RepositoryFacts<'_> {
+        let mut facts = RepositoryFacts::new(&self.classes, &self.types);
         for (module, section, hints) in self.sections() {
-            facts.add(&module.name, section, hints);
+            facts.add_section(&module.name, section, hints);
         }
         facts
     }
 
-    pub fn sections(&self) -> impl Iterator<Item = (&'a ModuleReport, &'a Section, &Hints)> {
+    pub fn sections(&self) -> impl Iterator<Item = (&'a ModuleReport, &'a Section, &SectionHints)> {
         let modules = self.analysis.modules.iter().zip(&self.hints);
         modules.flat_map(|(module, hints)| {
             let sections = module.sections.iter().zip(hints);

@@ -1,48 +1,48 @@
-//! How sections are reached: what is called, how, and from where it is imported.
+//! How a section is called: its target, and the import roots of its module.
 
-use menace_model::{How, ModuleRef, ModuleReport, Section, SectionKind};
-use menace_sandbox::WarmSpec;
+use menace_model::{ModuleRef, ModuleReport, Section, SectionKind, TargetKind};
+use menace_sandbox::SandboxSpec;
 use menace_source::Analysis;
 
 /// Why a section cannot be called.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Closed {
+pub struct UncallableTarget {
     pub qualname: String,
-    pub how: How,
+    pub how: TargetKind,
     pub why: String,
 }
 
-/// The name to call and how.
-pub fn reach(section: &Section) -> Result<(String, How), Closed> {
-    let bare = bare(section.id.qualname());
+/// The name to call, and the kind of call.
+pub fn resolve_target(section: &Section) -> Result<(String, TargetKind), UncallableTarget> {
+    let bare = strip_definition_number(section.id.qualname());
     let how = match section.kind {
-        SectionKind::Function | SectionKind::Nested => How::Function,
-        SectionKind::Method => How::Method,
-        SectionKind::ClassMethod => How::ClassMethod,
-        SectionKind::StaticMethod => How::StaticMethod,
-        SectionKind::Property => How::Property,
-        SectionKind::Module => return Ok((String::new(), How::Module)),
+        SectionKind::Function | SectionKind::Nested => TargetKind::Function,
+        SectionKind::Method => TargetKind::Method,
+        SectionKind::ClassMethod => TargetKind::ClassMethod,
+        SectionKind::StaticMethod => TargetKind::StaticMethod,
+        SectionKind::Property => TargetKind::Property,
+        SectionKind::Module => return Ok((String::new(), TargetKind::Module)),
     };
-    let closed = |how, why| Err(Closed { qualname: bare.to_owned(), how, why });
+    let uncallable = |how, why| Err(UncallableTarget { qualname: bare.to_owned(), how, why });
     if let Some((around, _)) = bare.split_once(".<locals>") {
         let why = format!("it is defined inside `{around}`: only a call of that can reach it");
-        return closed(How::Function, why);
+        return uncallable(TargetKind::Function, why);
     }
     if let Some((class, "__init__" | "__new__")) = bare.rsplit_once('.') {
-        // Making an instance is how Python itself gets there.
-        return Ok((class.to_owned(), How::Function));
+        // Calling the class runs both.
+        return Ok((class.to_owned(), TargetKind::Function));
     }
     if let Some((property, accessor @ ("setter" | "deleter"))) = bare.rsplit_once('.')
-        && how == How::Property
+        && how == TargetKind::Property
     {
         let why = format!("it is the {accessor} of `{property}`, which cannot be called");
-        return closed(how, why);
+        return uncallable(how, why);
     }
     Ok((bare.to_owned(), how))
 }
 
-/// Without the number of the definition.
-pub fn bare(qualname: &str) -> &str {
+/// The qualified name without the number of the definition: `f#2` → `f`.
+pub fn strip_definition_number(qualname: &str) -> &str {
     qualname.split_once('#').map_or(qualname, |(name, _)| name)
 }
 
@@ -50,15 +50,15 @@ pub fn module_ref(module: &ModuleReport) -> ModuleRef {
     ModuleRef { name: module.name.clone(), path: Some(module.path.clone()) }
 }
 
-/// An interpreter that has imported the module.
-pub fn warm_spec(analysis: &Analysis, module: &ModuleReport) -> WarmSpec {
-    WarmSpec {
+/// A sandbox that has imported the module.
+pub fn module_spec(analysis: &Analysis, module: &ModuleReport) -> SandboxSpec {
+    SandboxSpec {
         import_roots: import_roots(analysis, module),
-        ..WarmSpec::new(Some(module_ref(module)))
+        ..SandboxSpec::new(Some(module_ref(module)))
     }
 }
 
-/// The directory that a module's name is relative to; none when that lies above the repository.
+/// The directory that a module's name is relative to; none when it is above the repository.
 pub fn root_of(module: &ModuleReport) -> Option<&str> {
     let stem = module.path.strip_suffix(".py").unwrap_or(&module.path);
     let stem = stem.strip_suffix("/__init__").unwrap_or(stem);
@@ -69,12 +69,12 @@ pub fn root_of(module: &ModuleReport) -> Option<&str> {
     stem.strip_suffix(&below)?.strip_suffix('/')
 }
 
-/// The module's own root first, then those of all others, then the repository.
+/// Import path of a module: its own root, the roots of all other modules, the repository.
 pub fn import_roots(analysis: &Analysis, module: &ModuleReport) -> Vec<String> {
     let mut roots: Vec<&str> = root_of(module).into_iter().collect();
     let mut others: Vec<&str> = analysis.modules.iter().filter_map(root_of).collect();
     others.sort_by_key(|root| std::cmp::Reverse(root.len()));
-    // A script sees what lies beside it.
+    // Python puts a script's directory on the import path.
     let beside = module.path.rsplit_once('/').map_or("", |(directory, _)| directory);
     let uses_neighbours = module.imports.iter().any(|import| {
         let file = format!("{beside}/{}", import.module.replace('.', "/"));
@@ -87,7 +87,7 @@ pub fn import_roots(analysis: &Analysis, module: &ModuleReport) -> Vec<String> {
     roots.push("");
     let mut unique: Vec<String> = Vec::new();
     for root in roots {
-        if !unique.iter().any(|known| known == root) {
+        if !unique.iter().any(|one| one == root) {
             unique.push(root.to_owned());
         }
     }

@@ -1,18 +1,20 @@
 //! Metric plugins in real sandboxes.
 //!
-//! Without the usual harness: the program itself has to be able to become the init of a sandbox.
+//! Without the default test harness: the program itself becomes the init of its sandboxes.
 
-#![expect(clippy::print_stdout, reason = "a test without a harness tells what it does")]
+#![expect(clippy::print_stdout, reason = "a test without a harness prints its results")]
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use menace_loop::inputs::Isolation;
-use menace_loop::metrics::{Collected, Directories, MetricPlugins, Prediction, Told};
-use menace_model::Limits;
-use menace_sandbox::interpreter::{Interpreter, Search, Source};
-use menace_sandbox::{Cancel, init};
+use menace_loop::inputs::PluginIsolation;
+use menace_loop::metrics::{
+    MetricPlugins, PluginDirectories, PluginInput, PluginMetrics, PluginPrediction,
+};
+use menace_model::CallLimits;
+use menace_sandbox::interpreter::{HarnessSource, InterpreterSearch, PythonInterpreter};
+use menace_sandbox::{CancelToken, init};
 use tempfile::TempDir;
 
 const CUSTOM: (&str, &str) = ("custom.py", include_str!("plugins/custom.py"));
@@ -20,43 +22,52 @@ const CPU_PREDICT: (&str, &str) = ("cpu_predict.py", include_str!("plugins/cpu_p
 const SYNERGY_PREDICT: (&str, &str) =
     ("synergy_predict.py", include_str!("plugins/synergy_predict.py"));
 
-type Fact = fn(&Isolation);
+type PluginTest = fn(&PluginIsolation);
 
-const FACTS: [(&str, Fact); 8] = [
-    ("a_plugin_gives_metrics", a_plugin_gives_metrics),
+const TESTS: [(&str, PluginTest); 8] = [
+    ("a_plugin_returns_metrics", a_plugin_returns_metrics),
     ("a_plugin_may_register_with_a_manager", a_plugin_may_register_with_a_manager),
     ("a_plugin_may_register_with_a_tracker_too", a_plugin_may_register_with_a_tracker_too),
-    ("a_plugin_that_fails_costs_itself_and_a_warning", a_plugin_that_fails_costs_itself),
-    ("a_plugin_that_hangs_is_ended", a_plugin_that_hangs_is_ended),
-    ("what_is_no_metric_is_not_taken", what_is_no_metric_is_not_taken),
-    ("the_later_of_two_plugins_counts", the_later_of_two_plugins_counts),
-    ("a_directory_that_is_not_there_is_an_error", a_directory_that_is_not_there_is_an_error),
+    ("a_failing_plugin_is_left_out_with_a_warning", a_failing_plugin_is_left_out_with_a_warning),
+    ("a_plugin_that_hangs_is_killed", a_plugin_that_hangs_is_killed),
+    (
+        "a_result_that_is_not_a_dictionary_of_numbers_is_left_out",
+        a_result_that_is_not_a_dictionary_of_numbers_is_left_out,
+    ),
+    (
+        "of_two_plugins_with_one_metric_the_later_counts",
+        of_two_plugins_with_one_metric_the_later_counts,
+    ),
+    ("a_missing_directory_is_an_error", a_missing_directory_is_an_error),
 ];
 
 fn main() {
-    if init::requested() {
+    if init::is_requested() {
         init::run();
     }
     let wanted = std::env::args().skip(1).find(|argument| !argument.starts_with('-'));
-    let isolation = Isolation {
+    let isolation = PluginIsolation {
         interpreter: interpreter(),
         tier: None,
         unsafe_no_isolation: false,
-        cancel: Cancel::default(),
+        cancel: CancelToken::default(),
     };
-    for (name, fact) in FACTS {
+    for (name, test) in TESTS {
         if wanted.as_ref().is_none_or(|wanted| name.contains(wanted.as_str())) {
-            fact(&isolation);
+            test(&isolation);
             println!("test {name} ... ok");
         }
     }
 }
 
-fn interpreter() -> Interpreter {
-    let source =
-        |(name, text): &(&str, &str)| Source { name: (*name).to_owned(), text: (*text).to_owned() };
-    let sources: Vec<Source> = menace_sandbox::harness_sources().iter().map(source).collect();
-    let search = Search {
+fn interpreter() -> PythonInterpreter {
+    let source = |(name, text): &(&str, &str)| HarnessSource {
+        name: (*name).to_owned(),
+        text: (*text).to_owned(),
+    };
+    let sources: Vec<HarnessSource> =
+        menace_sandbox::harness_sources().iter().map(source).collect();
+    let search = InterpreterSearch {
         python: None,
         repository: Path::new("/nonexistent"),
         path: OsStr::new("/usr/bin:/bin"),
@@ -64,7 +75,7 @@ fn interpreter() -> Interpreter {
         sources: &sources,
         cache: None,
     };
-    Interpreter::find(&search).expect("a Python can be found")
+    PythonInterpreter::find(&search).expect("a Python can be found")
 }
 
 fn directory(files: &[(&str, &str)]) -> TempDir {
@@ -75,23 +86,27 @@ fn directory(files: &[(&str, &str)]) -> TempDir {
     directory
 }
 
-fn collected(isolation: &Isolation, files: &[(&str, &str)], told: &Told) -> Collected {
+fn collected(
+    isolation: &PluginIsolation,
+    files: &[(&str, &str)],
+    input: &PluginInput,
+) -> PluginMetrics {
     let directory = directory(files);
-    let found = Directories::read(Some(directory.path()), None).expect("a directory");
-    let limits = Limits { timeout_ms: 3_000, ..Limits::default() };
+    let found = PluginDirectories::read(Some(directory.path()), None).expect("a directory");
+    let limits = CallLimits { timeout_ms: 3_000, ..CallLimits::default() };
     let plugins = MetricPlugins::find(&found.paths, limits, isolation).expect("readable");
-    let collected = plugins.collect(told).expect("a plugin is never an error");
+    let collected = plugins.collect(input).expect("a plugin is never an error");
     let there: Vec<_> = std::fs::read_dir(directory.path()).expect("readable").collect();
     assert_eq!(there.len(), files.len(), "nothing was left beside the plugins: {there:?}");
     collected
 }
 
-fn of_cpu(cpu: f64) -> Told {
+fn of_cpu(cpu: f64) -> PluginInput {
     let resources = Some(BTreeMap::from([("cpu".to_owned(), cpu)]));
-    Told { prev_roi: 1.0, roi: 1.5, resources, ..Told::default() }
+    PluginInput { prev_roi: 1.0, roi: 1.5, resources, ..PluginInput::default() }
 }
 
-fn only(found: &Collected, name: &str) -> f64 {
+fn only(found: &PluginMetrics, name: &str) -> f64 {
     assert_eq!(found.warnings, [""; 0]);
     *found.metrics.get(name).unwrap_or_else(|| panic!("no {name}: {found:?}"))
 }
@@ -100,36 +115,37 @@ fn close(one: f64, other: f64) {
     assert!((one - other).abs() < 1e-9, "{one} is not {other}");
 }
 
-fn a_plugin_gives_metrics(isolation: &Isolation) {
+fn a_plugin_returns_metrics(isolation: &PluginIsolation) {
     let found = collected(isolation, &[CUSTOM], &of_cpu(80.0));
     close(only(&found, "cpu_delta"), 30.0);
     assert_eq!((found.metrics.len(), found.predictions.len()), (1, 0));
-    let found = collected(isolation, &[CUSTOM], &Told::default());
+    let found = collected(isolation, &[CUSTOM], &PluginInput::default());
     close(only(&found, "cpu_delta"), -50.0);
 }
 
-fn a_plugin_may_register_with_a_manager(isolation: &Isolation) {
-    let mut told = of_cpu(80.0);
-    // Nothing is known of it: the forecast is what was passed.
-    close(only(&collected(isolation, &[CPU_PREDICT], &told), "cpu_delta_pred"), 80.0);
-    told.history.metrics.insert("cpu_delta".to_owned(), vec![10.0, 20.0, 30.0]);
-    let found = collected(isolation, &[CPU_PREDICT], &told);
+fn a_plugin_may_register_with_a_manager(isolation: &PluginIsolation) {
+    let mut input = of_cpu(80.0);
+    // Without a history, the forecast is the passed value.
+    close(only(&collected(isolation, &[CPU_PREDICT], &input), "cpu_delta_pred"), 80.0);
+    input.history.metrics.insert("cpu_delta".to_owned(), vec![10.0, 20.0, 30.0]);
+    let found = collected(isolation, &[CPU_PREDICT], &input);
     close(only(&found, "cpu_delta_pred"), 40.0);
     close(only(&found, "cpu_delta"), 30.0);
 }
 
-fn a_plugin_may_register_with_a_tracker_too(isolation: &Isolation) {
-    let mut told = Told { roi: 2.0, ..Told::default() };
-    let metrics = &mut told.history.metrics;
+fn a_plugin_may_register_with_a_tracker_too(isolation: &PluginIsolation) {
+    let mut input = PluginInput { roi: 2.0, ..PluginInput::default() };
+    let metrics = &mut input.history.metrics;
     metrics.insert("synergy_roi".to_owned(), vec![0.1, 0.2]);
     metrics.insert("security_score".to_owned(), vec![0.5]);
-    told.history.roi = vec![1.0, 2.0];
-    told.history.predicted.insert("synergy_roi".to_owned(), vec![0.15]);
-    let found = collected(isolation, &[SYNERGY_PREDICT], &told);
+    input.history.roi = vec![1.0, 2.0];
+    input.history.predicted.insert("synergy_roi".to_owned(), vec![0.15]);
+    let found = collected(isolation, &[SYNERGY_PREDICT], &input);
     close(only(&found, "pred_synergy_roi"), 0.3);
     close(only(&found, "known_synergy_roi"), 2.0);
     close(only(&found, "rounds"), 2.0);
-    let [Prediction { plugin, metric, predicted, actual: Some(actual) }] = &found.predictions[..]
+    let [PluginPrediction { plugin, metric, predicted, actual: Some(actual) }] =
+        &found.predictions[..]
     else {
         panic!("{found:?}");
     };
@@ -139,8 +155,8 @@ fn a_plugin_may_register_with_a_tracker_too(isolation: &Isolation) {
     close(*actual, 0.2);
 }
 
-/// None of these costs the plugin beside it anything; each is told with its file and reason.
-fn are_left_out(isolation: &Isolation, cases: &[(&str, &str)]) {
+/// None of these affects the plugin beside it; each gives a warning with its file and reason.
+fn assert_left_out(isolation: &PluginIsolation, cases: &[(&str, &str)]) {
     for (text, why) in cases {
         let found = collected(isolation, &[("bad.py", text), CUSTOM], &of_cpu(60.0));
         assert_eq!(found.metrics, BTreeMap::from([("cpu_delta".to_owned(), 10.0)]), "{text}");
@@ -150,7 +166,7 @@ fn are_left_out(isolation: &Isolation, cases: &[(&str, &str)]) {
     }
 }
 
-fn a_plugin_that_fails_costs_itself(isolation: &Isolation) {
+fn a_failing_plugin_is_left_out_with_a_warning(isolation: &PluginIsolation) {
     let cases = [
         ("1 / 0\n", "ZeroDivisionError"),
         ("def collect_metrics(a, b, c):\n    return {}['x']\n", "KeyError: 'x'"),
@@ -163,15 +179,15 @@ fn a_plugin_that_fails_costs_itself(isolation: &Isolation) {
             "AttributeError",
         ),
     ];
-    are_left_out(isolation, &cases);
+    assert_left_out(isolation, &cases);
 }
 
-fn a_plugin_that_hangs_is_ended(isolation: &Isolation) {
+fn a_plugin_that_hangs_is_killed(isolation: &PluginIsolation) {
     let text = "def collect_metrics(a, b, c):\n    while True:\n        pass\n";
-    are_left_out(isolation, &[(text, "it did not end in time")]);
+    assert_left_out(isolation, &[(text, "it did not end in time")]);
 }
 
-fn what_is_no_metric_is_not_taken(isolation: &Isolation) {
+fn a_result_that_is_not_a_dictionary_of_numbers_is_left_out(isolation: &PluginIsolation) {
     let returns = |what: &str| format!("def collect_metrics(a, b, c):\n    return {what}\n");
     let odd = [
         "None",
@@ -186,32 +202,38 @@ fn what_is_no_metric_is_not_taken(isolation: &Isolation) {
         "{str(n): n for n in range(100000)}",
     ];
     for what in odd {
-        are_left_out(isolation, &[(&returns(what), "expected a dictionary from names to finite")]);
+        assert_left_out(
+            isolation,
+            &[(&returns(what), "expected a dictionary from names to finite")],
+        );
     }
-    // Whoever takes the caller's place is looked at just the same.
-    let forged = "import sys\ndef collect_metrics(a, b, c):\n    sys._getframe(1).f_globals['_plain'] = lambda m: {'x': 'y'}\n    return {}\n";
-    are_left_out(isolation, &[(forged, "expected a dictionary")]);
-    let predicts = "def register(m, t):\n    t.recorded.append(['a', 'b', None])\ndef collect_metrics(a, b, c):\n    return {}\n";
-    are_left_out(isolation, &[(predicts, "expected a dictionary")]);
+    // Results are checked even when the plugin replaces a function of the caller.
+    let forged = "import sys\ndef collect_metrics(a, b, c):\n    \
+        sys._getframe(1).f_globals['_plain'] = lambda m: {'x': 'y'}\n    return {}\n";
+    assert_left_out(isolation, &[(forged, "expected a dictionary")]);
+    let predicts = "def register(m, t):\n    t.recorded.append(['a', 'b', None])\n\
+        def collect_metrics(a, b, c):\n    return {}\n";
+    assert_left_out(isolation, &[(predicts, "expected a dictionary")]);
     // Other kinds of numbers and dictionaries are fine.
-    let fine = "import collections, fractions\ndef collect_metrics(a, b, c):\n    return collections.OrderedDict(x=fractions.Fraction(1, 2), y=3)\n";
-    let found = collected(isolation, &[("fine.py", fine)], &Told::default());
+    let fine = "import collections, fractions\ndef collect_metrics(a, b, c):\n    \
+        return collections.OrderedDict(x=fractions.Fraction(1, 2), y=3)\n";
+    let found = collected(isolation, &[("fine.py", fine)], &PluginInput::default());
     close(only(&found, "x"), 0.5);
     close(only(&found, "y"), 3.0);
 }
 
-fn the_later_of_two_plugins_counts(isolation: &Isolation) {
+fn of_two_plugins_with_one_metric_the_later_counts(isolation: &PluginIsolation) {
     let other = ("other.py", "def collect_metrics(a, b, c):\n    return {'cpu_delta': 7}\n");
     let hidden = ("_hidden.py", "def collect_metrics(a, b, c):\n    return {'hidden': 1}\n");
-    let found = collected(isolation, &[CUSTOM, other, hidden], &Told::default());
+    let found = collected(isolation, &[CUSTOM, other, hidden], &PluginInput::default());
     assert_eq!(found.metrics, BTreeMap::from([("cpu_delta".to_owned(), 7.0)]));
     let [warning] = &found.warnings[..] else { panic!("{:?}", found.warnings) };
     assert!(warning.contains("other.py") && warning.contains("`cpu_delta`"), "{warning}");
 }
 
-fn a_directory_that_is_not_there_is_an_error(isolation: &Isolation) {
+fn a_missing_directory_is_an_error(isolation: &PluginIsolation) {
     let missing = [PathBuf::from("/nonexistent/plugins")];
-    let error = MetricPlugins::find(&missing, Limits::default(), isolation).expect_err("none");
+    let error = MetricPlugins::find(&missing, CallLimits::default(), isolation).expect_err("none");
     let text = error.to_string();
     assert!(text.contains("/nonexistent/plugins"), "{text}");
     assert!(text.contains("SANDBOX_METRICS_PLUGIN_DIR"), "{text}");

@@ -1,15 +1,18 @@
 //! One call of one section: what is called, with what, under which limits.
 
+mod python;
+
 use std::borrow::Cow;
+use std::ops::{Deref, DerefMut};
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Conditions, Fixtures, Intent, Limits, Step, Value};
+use crate::{CallConditions, CallConfinement, CallFixtures, CallLimits, CallStep};
 
-/// How the harness gets at the section.
+/// How the harness reaches the section.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum How {
+pub enum TargetKind {
     Function,
     Method,
     ClassMethod,
@@ -19,7 +22,7 @@ pub enum How {
     Module,
 }
 
-impl How {
+impl TargetKind {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Function => "function",
@@ -42,49 +45,39 @@ pub struct ModuleRef {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct Target {
+pub struct CallTarget {
     pub module: ModuleRef,
     /// Empty for the top level of a module.
     pub qualname: String,
-    pub how: How,
+    #[serde(alias = "how")]
+    pub kind: TargetKind,
 }
 
 /// Everything that decides what a call does.
+///
+/// Dereferences to its step, so that `call.args` are the arguments of the step.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Call {
-    pub target: Target,
-    /// How to get the instance that a method or property needs.
-    pub receiver: Option<Value>,
-    pub args: Vec<Value>,
-    pub kwargs: Vec<(String, Value)>,
+    /// Its fields stand beside the others in JSON.
+    #[serde(flatten)]
+    pub step: CallStep,
     pub seed: u64,
-    pub limits: Limits,
-    pub conditions: Conditions,
-    pub fixtures: Fixtures,
-    pub intent: Intent,
-    /// Lines and branches that were reached are wanted, at the price of a slower call.
+    pub limits: CallLimits,
+    pub conditions: CallConditions,
+    pub fixtures: CallFixtures,
+    /// Record the lines and branches that are reached, which makes the call slower.
     pub coverage: bool,
     /// Several sections in one process, one after the other, each with what the ones before it left
-    /// behind. If there are any, they are all that is called: the target, receiver and arguments of
-    /// the call itself count for nothing.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub together: Vec<Step>,
+    /// behind. If there are any, they are all that is called: [`Call::step`] counts for nothing.
+    #[serde(alias = "together", default, skip_serializing_if = "Vec::is_empty")]
+    pub shared_steps: Vec<CallStep>,
     /// How often the same call is made again in the same process, to see what each of them keeps.
-    /// Nothing together with [`Call::together`].
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub again: u32,
+    /// Without effect beside [`Call::shared_steps`].
+    #[serde(alias = "again", default, skip_serializing_if = "is_zero")]
+    pub repeats: u32,
     /// How the interpreter is confined, where that is not the usual way.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub confinement: Option<Confinement>,
-}
-
-/// What decides on system calls that are forbidden: whoever makes the call again wants the same.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Confinement {
-    /// 1 to 5.
-    pub security_level: u8,
-    /// No network at all.
-    pub safe_mode: bool,
+    pub confinement: Option<CallConfinement>,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks by reference")]
@@ -93,32 +86,45 @@ fn is_zero(number: &u32) -> bool {
 }
 
 impl Call {
-    /// Without arguments, under the usual limits, in peace.
-    pub fn new(target: Target) -> Self {
+    /// Without arguments, under the default limits, without faults.
+    pub fn new(target: CallTarget) -> Self {
+        Self::of_step(CallStep::new(target))
+    }
+
+    /// Under the default limits, without faults.
+    pub fn of_step(step: CallStep) -> Self {
         Self {
-            target,
-            receiver: None,
-            args: Vec::new(),
-            kwargs: Vec::new(),
+            step,
             seed: 0,
-            limits: Limits::default(),
-            conditions: Conditions::default(),
-            fixtures: Fixtures::default(),
-            intent: Intent::default(),
+            limits: CallLimits::default(),
+            conditions: CallConditions::default(),
+            fixtures: CallFixtures::default(),
             coverage: false,
-            together: Vec::new(),
-            again: 0,
+            shared_steps: Vec::new(),
+            repeats: 0,
             confinement: None,
         }
     }
 
     /// What is called one after the other in one process; nothing for a call that stands alone.
-    pub fn steps(&self) -> Cow<'_, [Step]> {
-        if !self.together.is_empty() || self.again == 0 {
-            return Cow::Borrowed(&self.together);
+    pub fn steps(&self) -> Cow<'_, [CallStep]> {
+        if !self.shared_steps.is_empty() || self.repeats == 0 {
+            return Cow::Borrowed(&self.shared_steps);
         }
-        let Self { target, receiver, args, kwargs, intent, .. } = self.clone();
-        let step = Step { target, receiver, args, kwargs, intent };
-        Cow::Owned(vec![step; self.again as usize + 1])
+        Cow::Owned(vec![self.step.clone(); self.repeats as usize + 1])
+    }
+}
+
+impl Deref for Call {
+    type Target = CallStep;
+
+    fn deref(&self) -> &CallStep {
+        &self.step
+    }
+}
+
+impl DerefMut for Call {
+    fn deref_mut(&mut self) -> &mut CallStep {
+        &mut self.step
     }
 }

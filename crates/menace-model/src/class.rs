@@ -5,14 +5,14 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Construction, Param, TypeExpr};
+use crate::{ConstructionPlan, SignatureParam, TypeExpr};
 
 /// By dotted name, as annotations have it after resolution.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-pub struct Classes(pub BTreeMap<String, Class>);
+pub struct ClassIndex(pub BTreeMap<String, ClassInfo>);
 
-impl Classes {
-    pub fn get(&self, dotted: &str) -> Option<&Class> {
+impl ClassIndex {
+    pub fn get(&self, dotted: &str) -> Option<&ClassInfo> {
         self.0.get(dotted)
     }
 }
@@ -22,16 +22,16 @@ impl Classes {
 ///
 /// Plain aliases (`Pair = tuple[int, int]`) are resolved wherever they are used.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-pub struct TypeNames(pub BTreeMap<String, TypeExpr>);
+pub struct NamedTypeIndex(pub BTreeMap<String, TypeExpr>);
 
-impl TypeNames {
+impl NamedTypeIndex {
     pub fn get(&self, dotted: &str) -> Option<&TypeExpr> {
         self.0.get(dotted)
     }
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Class {
+pub struct ClassInfo {
     /// Module and qualified name, as a value refers to it.
     pub module: String,
     pub qualname: String,
@@ -47,7 +47,7 @@ pub struct Class {
     pub methods: Vec<ClassMethod>,
     /// What a stub of an abstract class or protocol has to have.
     pub abstract_methods: Vec<String>,
-    pub construction: Arc<Construction>,
+    pub construction: Arc<ConstructionPlan>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -76,6 +76,6 @@ pub struct ClassMethod {
     pub name: String,
     pub is_async: bool,
     pub is_property: bool,
-    pub params: Vec<Param>,
+    pub params: Vec<SignatureParam>,
     pub returns: Option<TypeExpr>,
 }

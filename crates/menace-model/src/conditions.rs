@@ -1,31 +1,31 @@
-//! What a call has to cope with beside its limits: a bad network, faults, company.
+//! What a call runs under beside its limits: network conditions, faults, a concurrency burst.
 //!
-//! Which of it a preset asks for is `menace-scenario`'s business, making it happen the sandbox's.
+//! `menace-scenario` makes conditions from presets; `menace-sandbox` applies them.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// Everything that makes a call's life hard. The default is an untroubled one.
+/// Network, faults, burst and upstream of one call. The default is fault-free.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-pub struct Conditions {
-    pub network: Network,
-    pub faults: Vec<Fault>,
-    /// The section runs in company of itself.
-    pub burst: Option<Burst>,
+pub struct CallConditions {
+    pub network: NetworkConditions,
+    pub faults: Vec<FaultSpec>,
+    /// The section runs several times at once.
+    pub burst: Option<ConcurrencyBurst>,
     /// Answers for code that calls out.
-    pub upstream: Option<Upstream>,
+    pub upstream: Option<UpstreamConfig>,
 }
 
-impl Conditions {
-    pub fn is_untroubled(&self) -> bool {
+impl CallConditions {
+    pub fn is_fault_free(&self) -> bool {
         *self == Self::default()
     }
 }
 
-/// The link between the call and whomever it talks to; each figure is one way.
+/// The link between the call and its upstreams; each figure is one way.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-pub struct Network {
+pub struct NetworkConditions {
     pub latency_ms: f64,
     /// Latency varies by so much in both directions.
     pub jitter_ms: f64,
@@ -34,25 +34,37 @@ pub struct Network {
     /// Share of packets that arrive twice, 0 to 1.
     pub duplication: f64,
     pub bits_per_second: Option<u64>,
-    /// Who cannot be reached.
-    pub partition: Vec<Peer>,
+    /// Peers that cannot be reached.
+    pub partition: Vec<PartitionPeer>,
 }
 
-impl Network {
+impl NetworkConditions {
     pub fn is_perfect(&self) -> bool {
         *self == Self::default()
     }
 }
 
-/// Somebody on the network; what is not given matches all.
+/// A host, a port or both that cannot be reached; what is not given matches all.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Peer {
+pub struct PartitionPeer {
     /// A name or an address.
     pub host: Option<String>,
     pub port: Option<u16>,
 }
 
-/// What goes wrong below the section's feet.
+/// As users write it: `db.example`, `10.0.0.7:5432`, `[::1]:80` or `:443`.
+impl fmt::Display for PartitionPeer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (&self.host, self.port) {
+            (Some(host), Some(port)) if host.contains(':') => write!(f, "[{host}]:{port}"),
+            (Some(host), Some(port)) => write!(f, "{host}:{port}"),
+            (Some(host), None) => f.write_str(host),
+            (None, port) => write!(f, ":{}", port.unwrap_or_default()),
+        }
+    }
+}
+
+/// The kinds of faults that the sandbox injects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FaultMode {
@@ -66,15 +78,15 @@ pub enum FaultMode {
     NetworkPartition,
     /// Only a share of a processor.
     Cpu,
-    /// Moments in which others take the processor.
+    /// Pauses in which the call gets no processor.
     CpuSpike,
     /// Allocations fail.
     Memory,
-    /// Killed before its time.
+    /// The call is killed before its timeout.
     Timeout,
     /// Data has another shape than before.
     SchemaDrift,
-    /// Whoever is called refuses, falls silent, or answers nonsense.
+    /// An upstream refuses, does not answer, or answers nonsense.
     FlakyUpstream,
 }
 
@@ -114,17 +126,94 @@ impl fmt::Display for FaultMode {
     }
 }
 
-/// One kind of fault and when it strikes; everything else about it comes from the call's seed.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Fault {
-    pub mode: FaultMode,
-    pub when: When,
+/// What `FAILURE_MODES` may name: an injected fault, a concurrency burst, or bad inputs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum FailureMode {
+    Fault(FaultMode),
+    /// The section runs in several threads or tasks at once.
+    ConcurrencySpike,
+    /// Inputs that are made to do harm.
+    HostileInput,
+    /// Inputs that no well-meaning caller passes.
+    UserMisuse,
 }
 
-/// An opportunity is a system call, a packet, a moment or a file that the fault could spoil.
+impl FailureMode {
+    /// In the documented order, which generated presets draw from.
+    pub const ALL: [Self; 13] = [
+        Self::Fault(FaultMode::Disk),
+        Self::Fault(FaultMode::DiskCorruption),
+        Self::Fault(FaultMode::Network),
+        Self::Fault(FaultMode::NetworkPartition),
+        Self::Fault(FaultMode::Cpu),
+        Self::Fault(FaultMode::CpuSpike),
+        Self::ConcurrencySpike,
+        Self::Fault(FaultMode::Memory),
+        Self::Fault(FaultMode::Timeout),
+        Self::HostileInput,
+        Self::UserMisuse,
+        Self::Fault(FaultMode::SchemaDrift),
+        Self::Fault(FaultMode::FlakyUpstream),
+    ];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Fault(fault) => fault.as_str(),
+            Self::ConcurrencySpike => "concurrency_spike",
+            Self::HostileInput => "hostile_input",
+            Self::UserMisuse => "user_misuse",
+        }
+    }
+}
+
+impl fmt::Display for FailureMode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+/// How hard a scenario is on the code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ScenarioSeverity {
+    Low,
+    High,
+}
+
+impl ScenarioSeverity {
+    pub const ALL: [Self; 2] = [Self::Low, Self::High];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Low => "low",
+            Self::High => "high",
+        }
+    }
+
+    /// The severity of this name, in any case.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|known| known.as_str().eq_ignore_ascii_case(name.trim()))
+    }
+}
+
+impl fmt::Display for ScenarioSeverity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+/// One kind of fault and when it is injected; the rest comes from the call's seed.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct FaultSpec {
+    pub mode: FaultMode,
+    #[serde(alias = "when")]
+    pub trigger: FaultTrigger,
+}
+
+/// An opportunity is a system call, a packet, a moment or a file that the fault could hit.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum When {
+pub enum FaultTrigger {
     /// At this opportunity only, counted from one.
     Nth(u64),
     /// At this share of the opportunities, 0 to 1.
@@ -133,28 +222,28 @@ pub enum When {
 
 /// How often the section runs at once, with the same instance and the same arguments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Burst {
+pub struct ConcurrencyBurst {
     /// `THREAD_BURST`.
     pub threads: u32,
     /// `ASYNC_TASK_BURST`; for what is async.
     pub tasks: u32,
 }
 
-/// Who answers when the section calls out.
+/// What answers when the section calls an upstream.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Upstream {
-    /// The first that fits answers.
-    pub mocks: Vec<Mock>,
-    /// Whoever has no answer of their own gets an empty one; otherwise they cannot be reached.
+pub struct UpstreamConfig {
+    /// The first mock that matches the request answers it.
+    pub mocks: Vec<MockResponse>,
+    /// Requests that no mock matches get an empty answer; otherwise their host is unreachable.
     pub answer_all: bool,
     /// How a flaky one fails; in any of the ways when not given.
     #[serde(default)]
     pub failure: Option<UpstreamFailure>,
 }
 
-impl Upstream {
-    /// Everybody answers, with nothing in particular.
-    pub fn answering() -> Self {
+impl UpstreamConfig {
+    /// Every request gets an empty answer.
+    pub fn with_default_answers() -> Self {
         Self { answer_all: true, ..Self::default() }
     }
 }
@@ -165,8 +254,9 @@ impl Upstream {
 pub enum UpstreamFailure {
     Refused,
     Reset,
-    /// It takes the question and says nothing.
-    Silence,
+    /// It accepts the request and never answers.
+    #[serde(alias = "silence")]
+    NoResponse,
     ServerError,
     BadGateway,
     Unavailable,
@@ -181,7 +271,7 @@ impl UpstreamFailure {
     pub const ALL: [Self; 10] = [
         Self::Refused,
         Self::Reset,
-        Self::Silence,
+        Self::NoResponse,
         Self::ServerError,
         Self::BadGateway,
         Self::Unavailable,
@@ -196,7 +286,7 @@ impl UpstreamFailure {
         match self {
             Self::Refused => "refused",
             Self::Reset => "reset",
-            Self::Silence => "silence",
+            Self::NoResponse => "silence",
             Self::ServerError => "500",
             Self::BadGateway => "502",
             Self::Unavailable => "503",
@@ -210,7 +300,7 @@ impl UpstreamFailure {
 
 /// A recorded or invented answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Mock {
+pub struct MockResponse {
     /// Any when not given.
     pub method: Option<String>,
     /// With `*` for any text.

@@ -2,12 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Param, SectionId};
+use crate::{SectionId, SignatureParam};
 
 /// Why no instance can be built.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "reason")]
-pub enum Blocked {
+pub enum ConstructionBlocker {
     /// Abstract, and the repository has no concrete subclass.
     Abstract { methods: Vec<String> },
     /// A protocol, and nothing in the repository names it as a base.
@@ -30,9 +30,9 @@ pub struct ConstructorCall {
     /// Is this the signature? `false` means that the one that counts is, or may be, somewhere
     /// outside of the repository: that of an unknown base. `params` is then at best a guess, and
     /// an empty list does not say that the class takes none.
-    pub known: bool,
+    pub signature_known: bool,
     /// What the caller has to supply.
-    pub params: Vec<Param>,
+    pub params: Vec<SignatureParam>,
     /// Members to choose from instead of calling, for an enumeration.
     pub members: Vec<String>,
 }
@@ -42,7 +42,7 @@ pub struct ConstructorCall {
 /// Only parameters without a default and with the type of a class of the repository lead to
 /// further steps.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Construction {
+pub struct ConstructionPlan {
     pub steps: Vec<ConstructorCall>,
-    pub blocked: Option<Blocked>,
+    pub blocker: Option<ConstructionBlocker>,
 }

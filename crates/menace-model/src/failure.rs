@@ -21,12 +21,12 @@ impl fmt::Display for FailureId {
 
 /// A place in the repository.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct Place {
+pub struct SourceLocation {
     pub file: String,
     pub line: u32,
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for SourceLocation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}", self.file, self.line)
     }
@@ -45,7 +45,7 @@ pub struct Failure {
     /// What was seen, in a sentence.
     pub message: String,
     /// Where the repository's code was; the section's first line when nothing better is known.
-    pub location: Place,
+    pub location: SourceLocation,
     /// The call that shows it.
     pub call: Call,
     /// What came of it.

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 /// How bad it is when the finding is true. The names are Bandit's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Severity {
+pub enum FindingSeverity {
     Low,
     Medium,
     High,
@@ -14,7 +14,7 @@ pub enum Severity {
 /// How sure the check is that the finding is true. The names are Bandit's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Confidence {
+pub enum FindingConfidence {
     Low,
     Medium,
     High,
@@ -22,28 +22,28 @@ pub enum Confidence {
 
 /// One construct that a person should look at.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Finding {
+pub struct StaticFinding {
     /// Bandit's number for the rule (`B602`), whichever scanner reported it, or `M9xx` for a
     /// construct that Bandit has no number for.
     pub rule: String,
-    pub severity: Severity,
-    pub confidence: Confidence,
+    pub severity: FindingSeverity,
+    pub confidence: FindingConfidence,
     /// One-based line of the construct.
     pub line: u32,
     pub message: String,
 }
 
-impl Finding {
+impl StaticFinding {
     /// Whether Bandit has a rule for this. Only these count towards `security_score`, so that the
     /// score does not depend on which scanner was installed.
-    pub fn is_bandit_class(&self) -> bool {
+    pub fn is_bandit_rule(&self) -> bool {
         self.rule.starts_with('B')
     }
 }
 
 /// One place where a linter would ask for a change.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Lint {
+pub struct LintWarning {
     /// The code as Ruff and pyflakes number it (`F401`).
     pub code: String,
     /// One-based line of the construct.

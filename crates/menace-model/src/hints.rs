@@ -7,18 +7,18 @@ use serde::{Deserialize, Serialize};
 
 /// Of one section.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-pub struct Hints {
+pub struct SectionHints {
     /// In the order of the section's parameters.
     pub params: Vec<ParamHints>,
-    pub literals: Literals,
+    pub literals: SourceLiterals,
     /// Whole calls found in the repository and its tests, most frequent first.
-    pub sites: Vec<CallSite>,
+    pub call_sites: Vec<CallSite>,
     /// The same for calls that tests expect to fail (`with pytest.raises(…)`).
-    pub refused: Vec<CallSite>,
+    pub failing_call_sites: Vec<CallSite>,
     /// Dotted names of what it raises explicitly.
     pub raises: Vec<String>,
-    /// What it calls, as written: `eval`, `subprocess.run`, `.execute` of something that has no name.
-    pub calls: Vec<String>,
+    /// What it calls, as written: `eval`, `subprocess.run`, `.execute` of an unnamed object.
+    pub callees: Vec<String>,
     /// Lines on which a statement of it begins, in ascending order.
     pub lines: Vec<u32>,
 }
@@ -27,18 +27,18 @@ pub struct Hints {
 pub struct ParamHints {
     pub name: String,
     /// What the body does with it, each only once.
-    pub uses: Vec<Use>,
+    pub uses: Vec<ParamUse>,
     /// What the docstring says its type is, as written there.
-    pub documented: Option<String>,
+    pub documented_type: Option<String>,
     /// Literals that callers pass for it, most frequent first, as in [`CallSite`]. Not all of
     /// them come from whole calls.
-    pub passed: Vec<String>,
+    pub passed_literals: Vec<String>,
 }
 
 /// Something that is done with a parameter, or with a name that stands for it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Use {
+pub enum ParamUse {
     /// `x.name`, read.
     Attribute(String),
     /// `x.name(…)` with so many arguments.
@@ -47,7 +47,7 @@ pub enum Use {
         arguments: u32,
     },
     /// `x.name("text", …)`: the first argument is a literal, as Python source. Comes with a
-    /// [`Use::Method`] for the same call.
+    /// [`ParamUse::Method`] for the same call.
     MethodWith {
         name: String,
         argument: String,
@@ -89,7 +89,7 @@ pub enum Use {
     Arithmetic,
     /// `%` or `+` with text, `x in "text"`, an item for `", ".join(…)`.
     Text,
-    /// As [`Use::Text`], with bytes.
+    /// As [`ParamUse::Text`], with bytes.
     Bytes,
     /// `x / "text"`, as paths can.
     PathJoined,
@@ -114,15 +114,15 @@ pub enum Use {
     /// Done with a part of it, at most three levels down: `x.name.strip()`, `x["a"] + 1`,
     /// `for item in x: item()`. Comes with the use that leads to the part.
     Inside {
-        part: Part,
-        used: Box<Use>,
+        part: ParamPart,
+        inner_use: Box<ParamUse>,
     },
 }
 
 /// What of a parameter something is done with.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Part {
+pub enum ParamPart {
     /// `x.name`.
     Attribute(String),
     /// What `x.name(…)` returns.
@@ -147,7 +147,7 @@ pub enum Part {
 
 /// Constants of the body that an input could be made of.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-pub struct Literals {
+pub struct SourceLiterals {
     pub strings: Vec<String>,
     pub bytes: Vec<Vec<u8>>,
     /// Integers and floats, as Python source.

@@ -4,12 +4,12 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// What whoever made the input had in mind: decides whether an exception is an answer or a bug.
+/// What an input is meant to be. Decides whether an exception is a refusal or a bug.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
 )]
 #[serde(rename_all = "snake_case")]
-pub enum Intent {
+pub enum InputIntent {
     /// What a well-meaning caller would pass.
     #[default]
     Valid,
@@ -23,7 +23,7 @@ pub enum Intent {
     Drifted,
 }
 
-impl Intent {
+impl InputIntent {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Valid => "valid",
@@ -35,12 +35,12 @@ impl Intent {
     }
 
     /// A section may say no to it.
-    pub fn is_bad_on_purpose(self) -> bool {
+    pub fn may_be_refused(self) -> bool {
         !matches!(self, Self::Valid)
     }
 }
 
-impl fmt::Display for Intent {
+impl fmt::Display for InputIntent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.as_str())
     }
@@ -48,12 +48,12 @@ impl fmt::Display for Intent {
 
 /// What is there before the call, beside the repository.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Fixtures {
+pub struct CallFixtures {
     pub files: Vec<FixtureFile>,
     pub environment: Vec<(String, String)>,
 }
 
-impl Fixtures {
+impl CallFixtures {
     pub fn is_empty(&self) -> bool {
         self.files.is_empty() && self.environment.is_empty()
     }

@@ -5,6 +5,7 @@
 
 mod call;
 mod class;
+mod code_metrics;
 mod conditions;
 mod construction;
 mod failure;
@@ -14,41 +15,56 @@ mod import;
 mod input;
 mod limits;
 mod module;
-mod numbers;
+mod names;
 mod outcome;
 mod random;
+mod sandbox_spec;
 mod section;
+mod security_level;
 mod step;
+mod strategy;
+mod text;
 mod types;
 mod value;
 mod verdict;
 mod weakness;
 
-pub use call::{Call, Confinement, How, ModuleRef, Target};
-pub use class::{Class, ClassField, ClassKind, ClassMethod, Classes, TypeNames};
+pub use call::{Call, CallTarget, ModuleRef, TargetKind};
+pub use class::{ClassField, ClassIndex, ClassInfo, ClassKind, ClassMethod, NamedTypeIndex};
+pub use code_metrics::{CodeMetrics, HalsteadCounts, LineCounts};
 pub use conditions::{
-    Burst, Conditions, Fault, FaultMode, Mock, Network, Peer, Upstream, UpstreamFailure, When,
+    CallConditions, ConcurrencyBurst, FailureMode, FaultMode, FaultSpec, FaultTrigger,
+    MockResponse, NetworkConditions, PartitionPeer, ScenarioSeverity, UpstreamConfig,
+    UpstreamFailure,
 };
-pub use construction::{Blocked, Construction, ConstructorCall};
-pub use failure::{Failure, FailureId, Place};
-pub use finding::{Confidence, Finding, Lint, Severity};
-pub use hints::{CallSite, Hints, Literals, ParamHints, Part, Use};
-pub use import::{Import, ImportHow};
-pub use input::{FixtureFile, Fixtures, Intent};
-pub use limits::{EnforcedBy, Limit, Limits, Mechanism};
-pub use module::{ModuleError, ModuleReport, Totals};
-pub use numbers::{Halstead, Lines, Numbers};
+pub use construction::{ConstructionBlocker, ConstructionPlan, ConstructorCall};
+pub use failure::{Failure, FailureId, SourceLocation};
+pub use finding::{FindingConfidence, FindingSeverity, LintWarning, StaticFinding};
+pub use hints::{CallSite, ParamHints, ParamPart, ParamUse, SectionHints, SourceLiterals};
+pub use import::{ImportKind, ModuleImport};
+pub use input::{CallFixtures, FixtureFile, InputIntent};
+pub use limits::{CallLimits, Limit, LimitEnforcement, LimitMechanism};
+pub use module::{ModuleError, ModuleReport, RepositoryTotals, is_test_path};
+pub use names::{closest_name, closest_names, format_suggestion, suggest_names};
 pub use outcome::{
-    Asked, BurstReport, Changed, Coverage, Exit, Felt, FileChange, FileCoverage, Files, Frame,
-    Left, Outcome, Output, Raised, Returned, RuntimeMetrics, Stage, Stood, Touched, UpstreamReport,
-    Violation,
+    BurstReport, CallCoverage, CallResult, CallStage, FaultStats, FileChangeKind, FileCoverage,
+    HangLocation, LeakedResources, Outcome, PolicyViolation, ProcessExit, RaisedException,
+    ReturnedValue, RuntimeMetrics, StackFrame, StateChanges, StreamOutput, TouchedFile,
+    TouchedFiles, UpstreamReport, UpstreamRequest,
 };
-pub use random::{Random, Seed};
-pub use section::{CallEdge, Param, ParamKind, Section, SectionId, SectionKind};
-pub use step::{Step, StepReport};
+pub use random::{Seed, SeededRng};
+pub use sandbox_spec::{CallConfinement, SandboxSpec, SyscallInterposition};
+pub use section::{CallEdge, ParamKind, Section, SectionId, SectionKind, SignatureParam};
+pub use security_level::{SecurityLevel, SecurityLevelError};
+pub use step::{CallStep, CallStepReport};
+pub use strategy::InputStrategy;
+pub use text::{
+    format_bytes, format_error_chain, format_utc, replace_control_chars, truncate_chars,
+};
 pub use types::TypeExpr;
 pub use value::{
-    BadReference, BigInt, MethodCall, PyStr, PythonSource, Reference, Value, ValueError,
+    MethodCall, PyBigInt, PyReference, PyReferenceError, PyString, PythonSource, Value, ValueError,
+    decode_base64,
 };
 pub use verdict::Verdict;
 pub use weakness::WeaknessKind;

@@ -11,7 +11,7 @@ const MIB: u64 = 1 << 20;
 
 /// What one call may use, all of its processes together.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Limits {
+pub struct CallLimits {
     /// Wall time.
     pub timeout_ms: u64,
     /// Processor time.
@@ -32,7 +32,7 @@ pub struct Limits {
     pub gpus: u64,
 }
 
-impl Default for Limits {
+impl Default for CallLimits {
     fn default() -> Self {
         Self {
             timeout_ms: 10_000,
@@ -48,7 +48,7 @@ impl Default for Limits {
     }
 }
 
-/// What a call can be held to or troubled with, by name, as an outcome lists it.
+/// A limit, a fault or a network condition of a call, as an outcome names it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Limit {
@@ -141,7 +141,7 @@ impl fmt::Display for Limit {
 /// What keeps a limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Mechanism {
+pub enum LimitMechanism {
     CgroupV2,
     CgroupV1,
     Rlimit,
@@ -160,7 +160,7 @@ pub enum Mechanism {
     Harness,
 }
 
-impl Mechanism {
+impl LimitMechanism {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::CgroupV2 => "cgroup_v2",
@@ -177,11 +177,11 @@ impl Mechanism {
     }
 }
 
-impl fmt::Display for Mechanism {
+impl fmt::Display for LimitMechanism {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.as_str())
     }
 }
 
 /// Which mechanisms hold which limit.
-pub type EnforcedBy = BTreeMap<Limit, Vec<Mechanism>>;
+pub type LimitEnforcement = BTreeMap<Limit, Vec<LimitMechanism>>;

@@ -2,7 +2,16 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Finding, Import, Lint, Numbers, Section};
+use crate::{CodeMetrics, LintWarning, ModuleImport, Section, StaticFinding};
+
+/// Whether a file holds tests or what only tests use, by its name or one of its directories.
+pub fn is_test_path(path: &str) -> bool {
+    let (directories, name) = path.rsplit_once('/').unwrap_or(("", path));
+    name.starts_with("test_")
+        || name.ends_with("_test.py")
+        || name == "conftest.py"
+        || directories.split('/').any(|directory| directory == "tests" || directory == "test")
+}
 
 /// Why a file could not be understood.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -21,20 +30,20 @@ pub struct ModuleReport {
     /// Dotted name under which Python would import it.
     pub name: String,
     pub sections: Vec<Section>,
-    pub imports: Vec<Import>,
+    pub imports: Vec<ModuleImport>,
     /// Paths of the modules that import this one at run time.
     pub imported_by: Vec<String>,
-    pub numbers: Numbers,
+    pub numbers: CodeMetrics,
     /// Dangerous constructs.
-    pub findings: Vec<Finding>,
+    pub findings: Vec<StaticFinding>,
     /// Mistakes and doubtful style.
-    pub lints: Vec<Lint>,
+    pub lints: Vec<LintWarning>,
     pub error: Option<ModuleError>,
 }
 
 /// Sums over a repository.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Totals {
+pub struct RepositoryTotals {
     pub modules: usize,
     pub sections: usize,
     pub errors: usize,
@@ -42,9 +51,9 @@ pub struct Totals {
     pub sloc: u64,
 }
 
-impl Totals {
+impl RepositoryTotals {
     /// Sums over any choice of modules.
-    pub fn of<'m>(modules: impl IntoIterator<Item = &'m ModuleReport>) -> Self {
+    pub fn sum_modules<'m>(modules: impl IntoIterator<Item = &'m ModuleReport>) -> Self {
         let mut totals = Self::default();
         for module in modules {
             totals.modules += 1;
@@ -54,5 +63,20 @@ impl Totals {
             totals.sloc += u64::from(module.numbers.lines.sloc);
         }
         totals
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tests_are_known_by_their_path() {
+        for path in ["tests/x.py", "a/test/b.py", "a/test_b.py", "b_test.py", "shop/conftest.py"] {
+            assert!(is_test_path(path), "{path}");
+        }
+        for path in ["shop/testing.py", "latest/cart.py", "contest.py", "tests.py"] {
+            assert!(!is_test_path(path), "{path}");
+        }
     }
 }

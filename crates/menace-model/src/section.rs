@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Construction, TypeExpr};
+use crate::{ConstructionPlan, TypeExpr};
 
 /// `pkg/mod.py::Class.method`; stable while path and qualified name stay.
 ///
@@ -69,7 +69,7 @@ pub enum ParamKind {
 
 /// One parameter that a caller supplies; the receiver (`self`, `cls`) is not one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Param {
+pub struct SignatureParam {
     pub name: String,
     pub kind: ParamKind,
     /// The annotation as written.
@@ -105,12 +105,12 @@ pub struct Section {
     /// Decorators as resolved dotted names (`functools.cache`), else as written.
     pub decorators: Vec<String>,
     pub docstring: Option<String>,
-    pub params: Vec<Param>,
+    pub params: Vec<SignatureParam>,
     pub returns: Option<TypeExpr>,
     /// Cyclomatic complexity, equal to radon's.
     pub complexity: u32,
     /// Calls into other modules.
     pub calls: Vec<CallEdge>,
     /// How to get the instance that a method needs; empty for everything else.
-    pub construction: Option<Arc<Construction>>,
+    pub construction: Option<Arc<ConstructionPlan>>,
 }

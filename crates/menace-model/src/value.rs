@@ -2,26 +2,27 @@
 //!
 //! [`json`] reads and writes the notation for users, [`python`] prints source that rebuilds the
 //! value. Sending one to a guest belongs to `menace-sandbox`, inventing one to `menace-scenario`.
-//! A description may be wrong for Python (a set of lists); whoever builds it finds out.
+//! A description may be wrong for Python (a set of lists); the harness finds out when it builds the
+//! value.
 
-mod base64;
+mod equality;
 mod error;
 mod integer;
 mod json;
 mod labels;
 mod python;
 mod reference;
-mod same;
 mod text;
 
 #[cfg(test)]
 mod tests;
 
 pub use error::ValueError;
-pub use integer::BigInt;
+pub use integer::PyBigInt;
+pub use json::decode_base64;
 pub use python::PythonSource;
-pub use reference::{BadReference, Reference};
-pub use text::PyStr;
+pub use reference::{PyReference, PyReferenceError};
+pub use text::PyString;
 
 /// What a value is and, for everything that is not a plain type, how to make it.
 ///
@@ -31,14 +32,14 @@ pub enum Value {
     None,
     Bool(bool),
     Int(i64),
-    /// An integer that does not fit into [`Value::Int`]; made by [`Value::integer`].
-    BigInt(BigInt),
+    /// An integer that does not fit into [`Value::Int`]; made by [`Value::parse_integer`].
+    BigInt(PyBigInt),
     Float(f64),
     Complex {
         re: f64,
         im: f64,
     },
-    Str(PyStr),
+    Str(PyString),
     Bytes(Vec<u8>),
     ByteArray(Vec<u8>),
     List(Vec<Value>),
@@ -48,10 +49,10 @@ pub enum Value {
     Dict(Vec<(Value, Value)>),
     Ellipsis,
     /// Whatever the name leads to.
-    Name(Reference),
+    Name(PyReference),
     /// The result of calling what the name leads to; a class, most of the time.
     New {
-        class: Reference,
+        class: PyReference,
         args: Vec<Value>,
         kwargs: Vec<(String, Value)>,
     },
@@ -67,14 +68,14 @@ pub enum Value {
         value: Box<Value>,
         times: u64,
     },
-    /// The value, which [`Value::Again`] can name from here on. Lists, dicts and sets are known
+    /// The value, which [`Value::SharedRef`] can name from here on. Lists, dicts and sets are known
     /// before they are filled, so that they can hold themselves.
     Shared {
         label: u32,
         value: Box<Value>,
     },
     /// The very object that was labelled.
-    Again(u32),
+    SharedRef(u32),
     /// A callable that takes anything and returns the value: the same object each time.
     Returns(Box<Value>),
     /// A callable that takes anything and raises the value: the same exception each time.
@@ -88,7 +89,7 @@ pub enum Value {
     Async(Box<Value>),
     /// An instance of a class that is made for it: a subclass of `bases` with these members.
     Stub {
-        bases: Vec<Reference>,
+        bases: Vec<PyReference>,
         /// Of the class, so that callables among them are methods.
         members: Vec<(String, Value)>,
         /// For the constructor.
@@ -113,8 +114,8 @@ pub struct MethodCall {
 impl Value {
     /// How many brackets deep the JSON notation of a value may be.
     ///
-    /// Parsers have limits of their own (`serde_json` stops at 128); this leaves room for what a value
-    /// is wrapped in.
+    /// Parsers have limits of their own (`serde_json` stops at 128); this leaves room for what a
+    /// value is wrapped in.
     pub const MAX_DEPTH: usize = 100;
 
     /// How many brackets deep the JSON notation of this value is.
@@ -140,9 +141,9 @@ impl Value {
         match self {
             Self::None | Self::Bool(_) | Self::Int(_) => 0,
             Self::Str(text) => text.as_str().map_or(2, |_| 0),
-            Self::Float(number) => usize::from(!json::is_plain(*number)),
+            Self::Float(number) => usize::from(!json::is_plain_number(*number)),
             // The tag, the list of pairs, the pair.
-            Self::Dict(pairs) if json::as_object(pairs).is_none() => 3 + deepest,
+            Self::Dict(pairs) if json::plain_object_keys(pairs).is_none() => 3 + deepest,
             Self::Complex { .. } => 2,
             Self::Tuple(_)
             | Self::Set(_)
@@ -210,7 +211,7 @@ impl Value {
             | Self::Ellipsis
             | Self::Name(_)
             | Self::Argument(_)
-            | Self::Again(_) => {}
+            | Self::SharedRef(_) => {}
         }
     }
 }
@@ -235,12 +236,12 @@ impl From<f64> for Value {
 
 impl From<&str> for Value {
     fn from(value: &str) -> Self {
-        Self::Str(PyStr::from(value))
+        Self::Str(PyString::from(value))
     }
 }
 
 impl From<String> for Value {
     fn from(value: String) -> Self {
-        Self::Str(PyStr::from(value))
+        Self::Str(PyString::from(value))
     }
 }

@@ -1,4 +1,4 @@
-//! What can be wrong with a section. When it is blamed for it is decided in `menace-scenario`.
+//! What can be wrong with a section. The oracles that decide it are in `menace-scenario`.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WeaknessKind {
-    /// An exception that nobody meant, on an input of the declared type.
+    /// An exception that no `raise` statement meant, on an input of the declared type.
     Unhandled,
     /// Text that it cannot encode or decode.
     Encoding,
@@ -22,7 +22,7 @@ pub enum WeaknessKind {
     Memory,
     /// Descriptors, threads or processes stay behind.
     Leak,
-    /// It changes what the next caller relies on: a default, the working directory, the environment.
+    /// It changes what later calls rely on: a default, the working directory, the environment.
     SharedState,
     /// Runs at once get in each other's way.
     Race,
@@ -31,7 +31,7 @@ pub enum WeaknessKind {
     PartialWrite,
     /// Something failed, and it says that all went well.
     SilentFailure,
-    /// It takes whatever it is told by others for good.
+    /// It accepts every answer of a service as valid.
     UncheckedResponse,
     /// It would wait for ever.
     NoTimeout,
@@ -65,17 +65,46 @@ impl WeaknessKind {
         Self::Import,
     ];
 
-    /// Does another look at the same call that shows `again` show this once more? Whoever fills the
-    /// memory runs out of time first where the machine is busy.
-    pub fn is_shown_by(self, again: Self) -> bool {
-        self == again
-            || matches!((self, again), (Self::Hang, Self::Memory) | (Self::Memory, Self::Hang))
+    /// Whether a rerun of the call that shows `rerun` confirms this weakness. A call that fills its
+    /// memory may time out first on a busy machine, so the two confirm each other.
+    pub fn is_confirmed_by(self, rerun: Self) -> bool {
+        self == rerun
+            || matches!((self, rerun), (Self::Hang, Self::Memory) | (Self::Memory, Self::Hang))
     }
 
-    /// Does what was seen first stand, though another look at the same call shows `again`? What filled the
-    /// memory once does so; otherwise the second look is the longer one.
-    pub fn stands_against(self, again: Self) -> bool {
-        matches!((self, again), (Self::Memory, Self::Hang))
+    /// Whether this weakness is reported although the rerun shows another. A call that filled its
+    /// memory once stays one that does; otherwise the rerun, which has the longer timeout, decides.
+    pub fn takes_precedence_over(self, rerun: Self) -> bool {
+        matches!((self, rerun), (Self::Memory, Self::Hang))
+    }
+
+    /// The order in which people should look at failures: what an attacker can use, what takes the
+    /// process down or makes it wait, what damages data, then exceptions and slowness.
+    pub const WORST_FIRST: [Self; 18] = [
+        Self::Injection,
+        Self::Traversal,
+        Self::Crash,
+        Self::Deadlock,
+        Self::Hang,
+        Self::Memory,
+        Self::Recursion,
+        Self::NoTimeout,
+        Self::Import,
+        Self::PartialWrite,
+        Self::SilentFailure,
+        Self::Race,
+        Self::SharedState,
+        Self::Unhandled,
+        Self::Encoding,
+        Self::UncheckedResponse,
+        Self::Leak,
+        Self::Slow,
+    ];
+
+    /// The place of a kind in [`Self::WORST_FIRST`], by its name; unknown kinds come last.
+    pub fn rank(name: &str) -> usize {
+        let place = Self::WORST_FIRST.iter().position(|kind| kind.as_str() == name);
+        place.unwrap_or(Self::WORST_FIRST.len())
     }
 
     pub fn as_str(self) -> &'static str {
@@ -117,5 +146,13 @@ mod tests {
         for kind in WeaknessKind::ALL {
             assert_eq!(serde_json::to_string(&kind).unwrap(), format!("\"{kind}\""));
         }
+    }
+
+    #[test]
+    fn every_kind_has_a_rank() {
+        for kind in WeaknessKind::ALL {
+            assert_eq!(WeaknessKind::WORST_FIRST[WeaknessKind::rank(kind.as_str())], kind);
+        }
+        assert_eq!(WeaknessKind::rank("of a later version"), WeaknessKind::ALL.len());
     }
 }

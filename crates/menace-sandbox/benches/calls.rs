@@ -11,19 +11,22 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
-use menace_model::{Call, How, ModuleRef, Target, Value, Verdict};
-use menace_sandbox::interpreter::{Interpreter, Search, Source};
-use menace_sandbox::{Backend, Cancel, Job, LocalBackend, Options, Pool, Warm, WarmSpec, init};
+use menace_model::{Call, CallStep, CallTarget, ModuleRef, TargetKind, Value, Verdict};
+use menace_sandbox::interpreter::{HarnessSource, InterpreterSearch, PythonInterpreter};
+use menace_sandbox::{
+    BackendOptions, CallJob, CallScheduler, CancelToken, LocalBackend, SandboxBackend, SandboxSpec,
+    WarmSession, init,
+};
 
 const ROUNDS: usize = 40;
 const FORKS_PER_ROUND: usize = 50;
 const CALLS_PER_ROUND: usize = 50;
 /// First calls, one right after the other, so that spares are used up as fast as they can be.
-const IN_A_ROW: u32 = 10;
+const CALLS_IN_A_ROW: u32 = 10;
 const POOL_CALLS: usize = 600;
 const POOL_ROUNDS: usize = 5;
 
-const MODULE: &str = "\
+const BENCH_MODULE: &str = "\
 def f():
     return 1
 
@@ -51,10 +54,10 @@ def forks(count):
     return sorted(times)[count // 2]
 ";
 
-/// Forks, calls and waits, as many times as it is told to, in an interpreter that has the module and
+/// Forks, calls and waits, as many times as requested, in an interpreter that has the module and
 /// nothing else. What the same costs in the interpreter that isolated calls are forked from is
 /// measured by `forks` of the module itself.
-const BARE: &str = "\
+const BARE_FORK_SCRIPT: &str = "\
 import os, sys, time
 sys.path.insert(0, sys.argv[1])
 import m
@@ -71,24 +74,24 @@ for line in sys.stdin:
 ";
 
 /// A ratio that was promised.
-struct Wanted {
-    what: &'static str,
-    found: f64,
-    limit: Limit,
+struct BenchTarget {
+    name: &'static str,
+    measured: f64,
+    limit: BenchLimit,
 }
 
-enum Limit {
+enum BenchLimit {
     AtMost(f64),
     AtLeast(f64),
 }
 
-impl Wanted {
+impl BenchTarget {
     /// Says what came of it; whether the promise holds.
-    fn holds(&self) -> bool {
-        let Self { what, found, limit } = self;
+    fn print_and_check(&self) -> bool {
+        let Self { name: what, measured: found, limit } = self;
         let (holds, words, wanted) = match limit {
-            Limit::AtMost(most) => (found <= most, "at most", most),
-            Limit::AtLeast(least) => (found >= least, "at least", least),
+            BenchLimit::AtMost(most) => (found <= most, "at most", most),
+            BenchLimit::AtLeast(least) => (found >= least, "at least", least),
         };
         let verdict = if holds { "" } else { ": BROKEN" };
         println!("{what:<30} {found:6.2} ({words} {wanted}){verdict}");
@@ -97,24 +100,28 @@ impl Wanted {
 }
 
 fn main() -> ExitCode {
-    if init::requested() {
+    if init::is_requested() {
         init::run();
     }
-    let bench = Bench::new();
-    let mut wanted = bench.latencies().print();
+    let bench = CallBench::new();
+    let mut wanted = bench.measure_latencies().print_and_list_targets();
     for (what, milliseconds) in [
         ("trivial calls", 0),
         ("calls that compute for 5 ms", 5),
         ("calls that compute for 20 ms", 20),
     ] {
-        let (one, two) = bench.throughput(milliseconds);
+        let (one, two) = bench.measure_throughput(milliseconds);
         println!("{what}: {one:.0}/s with 1 worker, {two:.0}/s with 2: {:.2}x", two / one);
         // Calls that do nothing leave nothing to share.
         if milliseconds > 0 {
-            wanted.push(Wanted { what, found: two / one, limit: Limit::AtLeast(1.7) });
+            wanted.push(BenchTarget {
+                name: what,
+                measured: two / one,
+                limit: BenchLimit::AtLeast(1.7),
+            });
         }
     }
-    let broken = wanted.iter().filter(|one| !one.holds()).count();
+    let broken = wanted.iter().filter(|one| !one.print_and_check()).count();
     if broken == 0 {
         return ExitCode::SUCCESS;
     }
@@ -122,21 +129,24 @@ fn main() -> ExitCode {
     ExitCode::FAILURE
 }
 
-struct Bench {
+struct CallBench {
     repo: tempfile::TempDir,
     python: PathBuf,
     backend: LocalBackend,
 }
 
-impl Bench {
+impl CallBench {
     fn new() -> Self {
         let repo = tempfile::tempdir().expect("a temporary directory");
-        std::fs::write(repo.path().join("m.py"), MODULE).expect("a module");
-        let sources: Vec<Source> = menace_sandbox::harness_sources()
+        std::fs::write(repo.path().join("m.py"), BENCH_MODULE).expect("a module");
+        let sources: Vec<HarnessSource> = menace_sandbox::harness_sources()
             .iter()
-            .map(|(name, text)| Source { name: (*name).to_owned(), text: (*text).to_owned() })
+            .map(|(name, text)| HarnessSource {
+                name: (*name).to_owned(),
+                text: (*text).to_owned(),
+            })
             .collect();
-        let search = Search {
+        let search = InterpreterSearch {
             python: None,
             repository: repo.path(),
             path: OsStr::new("/usr/local/bin:/usr/bin"),
@@ -144,7 +154,7 @@ impl Bench {
             sources: &sources,
             cache: None,
         };
-        let interpreter = Interpreter::find(&search).expect("a Python");
+        let interpreter = PythonInterpreter::find(&search).expect("a Python");
         let python = interpreter.executable.clone();
         println!(
             "Python {}.{}.{} at {}",
@@ -153,47 +163,48 @@ impl Bench {
             interpreter.version.2,
             python.display()
         );
-        let backend = LocalBackend::new(Options::new(repo.path().to_owned(), interpreter))
+        let backend = LocalBackend::new(BackendOptions::new(repo.path().to_owned(), interpreter))
             .expect("a sandbox");
         println!("tier: {}", backend.tier());
         Self { repo, python, backend }
     }
 
     fn call(name: &str, args: Vec<Value>) -> Call {
-        let target = Target { module: module(), qualname: name.to_owned(), how: How::Function };
-        Call { args, seed: 1, ..Call::new(target) }
+        let target =
+            CallTarget { module: module(), qualname: name.to_owned(), kind: TargetKind::Function };
+        Call { seed: 1, ..Call::of_step(CallStep { args, ..CallStep::new(target) }) }
     }
 
-    fn latencies(&self) -> Figures {
-        let mut figures = Figures::default();
-        let mut bare = Bare::start(&self.python, self.repo.path());
-        let mut warm = self.backend.warm(&spec()).expect("a warm module");
+    fn measure_latencies(&self) -> BenchFigures {
+        let mut figures = BenchFigures::default();
+        let mut bare = BareForkServer::start(&self.python, self.repo.path());
+        let mut warm = self.backend.open_session(&spec()).expect("a warm module");
         let call = Self::call("f", Vec::new());
         for _ in 0..CALLS_PER_ROUND {
             warm.run(&call).expect("a call");
         }
-        bare.forks(FORKS_PER_ROUND);
+        bare.time_forks(FORKS_PER_ROUND);
         for round in 0..ROUNDS {
-            figures.alone.push(self.first_of_its_kind(round));
-            let unknown = self.unknown_modules(round);
+            figures.first_of_kind.push(self.measure_first_of_kind(round));
+            let unknown = self.create_modules(round);
             let start = Instant::now();
             for spec in &unknown {
                 drop(self.first_call(spec));
             }
-            figures.cold.push(start.elapsed() / IN_A_ROW);
-            self.backend.anticipate(&spec());
-            figures.bare.extend(bare.forks(FORKS_PER_ROUND));
-            figures.same.push(forks_inside(&mut *warm));
+            figures.cold.push(start.elapsed() / CALLS_IN_A_ROW);
+            self.backend.prewarm(&spec());
+            figures.plain_fork.extend(bare.time_forks(FORKS_PER_ROUND));
+            figures.same_fork.push(time_forks_inside(&mut *warm));
             for _ in 0..CALLS_PER_ROUND {
                 let start = Instant::now();
                 let outcome = warm.run(&call).expect("a call");
                 figures.warm.push(start.elapsed());
                 assert_eq!(outcome.verdict, Verdict::Returned);
             }
-            figures.plain.push(timed(&mut self.plain_python()));
-            figures.bwrap.push(timed(&mut self.bwrap()));
+            figures.plain.push(time_command(&mut self.plain_python()));
+            figures.bwrap.push(time_command(&mut self.bwrap()));
             let start = Instant::now();
-            let mut ready = self.backend.warm(&spec()).expect("a warm module");
+            let mut ready = self.backend.open_session(&spec()).expect("a warm module");
             ready.run(&call).expect("a call");
             figures.ready.push(start.elapsed());
         }
@@ -201,8 +212,8 @@ impl Bench {
     }
 
     /// Where not even a sandbox for another module is there: none has been started with this seed.
-    fn first_of_its_kind(&self, round: usize) -> Duration {
-        let spec = WarmSpec { seed: round as u64 + 1, ..spec() };
+    fn measure_first_of_kind(&self, round: usize) -> Duration {
+        let spec = SandboxSpec { seed: round as u64 + 1, ..spec() };
         let start = Instant::now();
         let warm = self.first_call(&spec);
         let took = start.elapsed();
@@ -210,24 +221,24 @@ impl Bench {
         took
     }
 
-    /// Modules that nobody has called or announced yet.
-    fn unknown_modules(&self, round: usize) -> Vec<WarmSpec> {
+    /// Modules that were not called or announced yet.
+    fn create_modules(&self, round: usize) -> Vec<SandboxSpec> {
         let name = |number| format!("unknown_{round}_{number}");
-        let unknown = (0..IN_A_ROW).map(|number| {
+        let unknown = (0..CALLS_IN_A_ROW).map(|number| {
             let module = ModuleRef { name: name(number), path: None };
-            std::fs::write(self.repo.path().join(format!("{}.py", module.name)), MODULE)
+            std::fs::write(self.repo.path().join(format!("{}.py", module.name)), BENCH_MODULE)
                 .expect("a module");
-            WarmSpec::new(Some(module))
+            SandboxSpec::new(Some(module))
         });
         unknown.collect()
     }
 
     /// Up to the result. Dropping what is returned ends the sandbox.
-    fn first_call(&self, spec: &WarmSpec) -> Box<dyn Warm> {
+    fn first_call(&self, spec: &SandboxSpec) -> Box<dyn WarmSession> {
         let module = spec.module.clone().expect("a module");
-        let target = Target { module, qualname: "f".to_owned(), how: How::Function };
+        let target = CallTarget { module, qualname: "f".to_owned(), kind: TargetKind::Function };
         let call = Call { seed: 1, ..Call::new(target) };
-        let mut warm = self.backend.warm(spec).expect("a warm module");
+        let mut warm = self.backend.open_session(spec).expect("a warm module");
         assert_eq!(warm.run(&call).expect("a call").verdict, Verdict::Returned);
         warm
     }
@@ -252,18 +263,18 @@ impl Bench {
     }
 
     /// Calls per second with one worker and with two, taking turns.
-    fn throughput(&self, milliseconds: i64) -> (f64, f64) {
+    fn measure_throughput(&self, milliseconds: i64) -> (f64, f64) {
         let name = if milliseconds == 0 { "f" } else { "busy" };
         let args = if milliseconds == 0 { vec![] } else { vec![Value::Int(milliseconds)] };
         let mut rates = [Vec::new(), Vec::new()];
         for _ in 0..POOL_ROUNDS {
             for workers in [1, 2] {
                 let jobs = (0..POOL_CALLS)
-                    .map(|_| Job { spec: spec(), call: Self::call(name, args.clone()) });
-                let pool = Pool::new(&self.backend, workers);
+                    .map(|_| CallJob { spec: spec(), call: Self::call(name, args.clone()) });
+                let pool = CallScheduler::new(&self.backend, workers);
                 let start = Instant::now();
                 let mut returned = 0;
-                pool.run(&Cancel::default(), jobs, |_, outcome| {
+                pool.run(&CancelToken::default(), jobs, |_, outcome| {
                     returned += usize::from(outcome.expect("a call").verdict == Verdict::Returned);
                 });
                 assert_eq!(returned, POOL_CALLS);
@@ -281,11 +292,11 @@ fn module() -> ModuleRef {
     ModuleRef { name: "m".to_owned(), path: None }
 }
 
-fn spec() -> WarmSpec {
-    WarmSpec::new(Some(module()))
+fn spec() -> SandboxSpec {
+    SandboxSpec::new(Some(module()))
 }
 
-fn timed(command: &mut Command) -> Duration {
+fn time_command(command: &mut Command) -> Duration {
     let start = Instant::now();
     let status = command.status().unwrap_or_else(|error| panic!("{command:?}: {error}"));
     assert!(status.success(), "{command:?}");
@@ -293,26 +304,26 @@ fn timed(command: &mut Command) -> Duration {
 }
 
 /// The median of bare forks in the warm interpreter itself.
-fn forks_inside(warm: &mut dyn Warm) -> Duration {
+fn time_forks_inside(warm: &mut dyn WarmSession) -> Duration {
     let count = Value::Int(i64::try_from(FORKS_PER_ROUND).expect("few"));
-    let outcome = warm.run(&Bench::call("forks", vec![count])).expect("a call");
-    match outcome.value.and_then(|returned| returned.value) {
+    let outcome = warm.run(&CallBench::call("forks", vec![count])).expect("a call");
+    match outcome.result.value.and_then(|returned| returned.value) {
         Some(Value::Int(nanos)) => Duration::from_nanos(nanos.cast_unsigned()),
-        other => panic!("the forks told {other:?}"),
+        other => panic!("the forks reported {other:?}"),
     }
 }
 
 /// A Python that forks.
-struct Bare {
+struct BareForkServer {
     process: Child,
     input: ChildStdin,
     output: BufReader<ChildStdout>,
 }
 
-impl Bare {
+impl BareForkServer {
     fn start(python: &Path, repo: &Path) -> Self {
         let mut process = Command::new(python)
-            .args(["-I", "-c", BARE])
+            .args(["-I", "-c", BARE_FORK_SCRIPT])
             .arg(repo)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -323,7 +334,7 @@ impl Bare {
         Self { process, input, output }
     }
 
-    fn forks(&mut self, count: usize) -> Vec<Duration> {
+    fn time_forks(&mut self, count: usize) -> Vec<Duration> {
         writeln!(self.input, "{count}").expect("it listens");
         let mut line = String::new();
         let mut next = || {
@@ -335,7 +346,7 @@ impl Bare {
     }
 }
 
-impl Drop for Bare {
+impl Drop for BareForkServer {
     fn drop(&mut self) {
         let _ = self.process.kill();
         let _ = self.process.wait();
@@ -343,22 +354,22 @@ impl Drop for Bare {
 }
 
 #[derive(Default)]
-struct Figures {
-    bare: Vec<Duration>,
-    same: Vec<Duration>,
+struct BenchFigures {
+    plain_fork: Vec<Duration>,
+    same_fork: Vec<Duration>,
     warm: Vec<Duration>,
     plain: Vec<Duration>,
     bwrap: Vec<Duration>,
     ready: Vec<Duration>,
     cold: Vec<Duration>,
-    alone: Vec<Duration>,
+    first_of_kind: Vec<Duration>,
 }
 
-impl Figures {
-    fn print(self) -> Vec<Wanted> {
-        let [bare, same, warm] = [self.bare, self.same, self.warm].map(median);
+impl BenchFigures {
+    fn print_and_list_targets(self) -> Vec<BenchTarget> {
+        let [bare, same, warm] = [self.plain_fork, self.same_fork, self.warm].map(median);
         let [plain, bwrap, ready, cold, alone] =
-            [self.plain, self.bwrap, self.ready, self.cold, self.alone].map(median);
+            [self.plain, self.bwrap, self.ready, self.cold, self.first_of_kind].map(median);
         let ms = |duration: Duration| duration.as_secs_f64() * 1e3;
         println!("bare os.fork() + call + waitpid    {:8.3} ms", ms(same));
         println!("the same in a plain interpreter    {:8.3} ms", ms(bare));
@@ -371,27 +382,31 @@ impl Figures {
         let ratio = |one: Duration, other: Duration| one.as_secs_f64() / other.as_secs_f64();
         println!("warm / fork of a plain interpreter {:8.2}", ratio(warm, bare));
         vec![
-            Wanted {
-                what: "warm / bare fork",
-                found: ratio(warm, same),
-                limit: Limit::AtMost(3.0),
+            BenchTarget {
+                name: "warm / bare fork",
+                measured: ratio(warm, same),
+                limit: BenchLimit::AtMost(3.0),
             },
-            Wanted { what: "bwrap / warm", found: ratio(bwrap, warm), limit: Limit::AtLeast(10.0) },
-            Wanted {
-                what: "first call, announced / plain",
-                found: ratio(ready, plain),
-                limit: Limit::AtMost(1.5),
+            BenchTarget {
+                name: "bwrap / warm",
+                measured: ratio(bwrap, warm),
+                limit: BenchLimit::AtLeast(10.0),
             },
-            Wanted {
-                what: "first call, cold / plain",
-                found: ratio(cold, plain),
-                limit: Limit::AtMost(1.5),
+            BenchTarget {
+                name: "first call, announced / plain",
+                measured: ratio(ready, plain),
+                limit: BenchLimit::AtMost(1.5),
             },
-            // Nobody promised this one; it shall not get worse unseen.
-            Wanted {
-                what: "first of its kind / plain",
-                found: ratio(alone, plain),
-                limit: Limit::AtMost(2.5),
+            BenchTarget {
+                name: "first call, cold / plain",
+                measured: ratio(cold, plain),
+                limit: BenchLimit::AtMost(1.5),
+            },
+            // No promise covers this one; it must not get worse unnoticed.
+            BenchTarget {
+                name: "first of its kind / plain",
+                measured: ratio(alone, plain),
+                limit: BenchLimit::AtMost(2.5),
             },
         ]
     }

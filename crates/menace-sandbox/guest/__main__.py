@@ -1,16 +1,22 @@
-"""Starts the guest harness: loads the files beside it and hands over to `zygote`.
+"""Starts the guest harness: loads its packages and hands over to `runtime.zygote`.
 
-The siblings are ordinary modules to each other (`import wire` works between them), but they are
-not in `sys.modules`, their directory is not on `sys.path`, and they share a private copy of the
-builtins, so that a guest can neither find them by name nor change what `len` means to them.
-A sibling is taken from `<name>.pyc` when that fits this interpreter, else from `<name>.py`. The
-`.pyc` may come in a bundle, an open file: four bytes that say how long the index is, the index
-(where each of them begins, and how long it is), and they themselves.
+The modules of the harness import each other by their dotted names (`from runtime.wire import
+Wire`), but they are not in `sys.modules`, their directory is not on `sys.path`, and they share a
+private copy of the builtins, so that the guest can neither find them by name nor change what `len`
+means to them. The packages are directories only: a package cannot be imported itself.
+
+`runtime.wire` is loaded from `runtime/wire.pyc` when that fits this interpreter, else from
+`runtime/wire.py`. The `.pyc` files may come in a bundle, an open file: four bytes with the length
+of the index, the index (name → offset and length), and the contents.
 """
 
+if False:  # for type checkers only: nothing is loaded at run time
+    from collections.abc import Callable
+    from typing import Any
 
-def load_siblings(directory, bundle):
-    """The import function of the harness: siblings first, then the interpreter's own."""
+
+def make_import(directory: str, bundle: "int | None") -> "Callable[..., Any]":
+    """Returns the `__import__` of the harness: its own modules first, then the interpreter's."""
     import builtins
     import sys
     from marshal import loads
@@ -18,7 +24,7 @@ def load_siblings(directory, bundle):
 
     magic = sys.modules["_frozen_importlib_external"].MAGIC_NUMBER
     Module = type(sys)
-    # Some siblings are loaded late, when a guest may have changed the builtins of this file.
+    # Some modules are loaded late, when the guest may have changed the builtins of this file.
     compile, exec, len, memoryview, BaseException = (
         builtins.compile,
         builtins.exec,
@@ -28,10 +34,17 @@ def load_siblings(directory, bundle):
     )
     genuine_import = builtins.__import__
     files = set(listdir(directory))
-    packed, index = None, {}
-    loaded = {}
+    for package in [name for name in files if "." not in name]:
+        files.update([package + "/" + name for name in listdir(directory + "/" + package)])
+    packed: Any = None
+    index: dict = {}
+    # `from __future__ import annotations` has its effect when a file is compiled. Loading the
+    # real module would take time and leave it in `sys.modules`.
+    future = Module("__future__")
+    future.__dict__["annotations"] = None
+    loaded = {"__future__": future}
 
-    def contents(descriptor):
+    def read_and_close(descriptor: int) -> "Any":
         try:
             chunks = []
             size, at = fstat(descriptor).st_size, 0
@@ -45,48 +58,54 @@ def load_siblings(directory, bundle):
         finally:
             close(descriptor)
 
-    def file(name):
-        return contents(open(directory + "/" + name, O_RDONLY | O_CLOEXEC))
+    def read_file(path: str) -> "Any":
+        return read_and_close(open(directory + "/" + path, O_RDONLY | O_CLOEXEC))
 
-    def code_of(name):
-        if name + ".pyc" in files:
-            place = index.get(name + ".pyc")
+    def load_code(path: str) -> "Any":
+        if path + "c" in files:
+            place = index.get(path + "c")
             if place is None:
-                compiled = file(name + ".pyc")
+                compiled = read_file(path + "c")
             else:
                 compiled = packed[place[0] : place[0] + place[1]]
             if compiled[:4] == magic:
                 return loads(compiled[16:])
-        path = name + ".py"
-        return compile(file(path), directory + "/" + path, "exec", dont_inherit=True)
+        return compile(read_file(path), directory + "/" + path, "exec", dont_inherit=True)
 
-    def sibling_or_module(name, globals=None, locals=None, fromlist=(), level=0):
+    def import_module(
+        name: str,
+        globals: "dict | None" = None,
+        locals: "dict | None" = None,
+        fromlist: "tuple | None" = (),
+        level: int = 0,
+    ) -> object:
         module = loaded.get(name)
         if module is not None:
             return module
-        if name + ".py" not in files and name + ".pyc" not in files:
+        path = name.replace(".", "/") + ".py"
+        if path not in files and path + "c" not in files:
             return genuine_import(name, globals, locals, fromlist, level)
         module = Module(name)
         module.__dict__["__builtins__"] = private
         loaded[name] = module
         try:
-            exec(code_of(name), module.__dict__)
+            exec(load_code(path), module.__dict__)
         except BaseException:
-            # A hook of the guest's came between; half of a module is none.
+            # A hook of the guest's interrupted it; half of a module is none.
             del loaded[name]
             raise
         return module
 
     if bundle is not None:
-        packed = contents(bundle)
+        packed = read_and_close(bundle)
         index = loads(packed[4 : 4 + int.from_bytes(packed[:4], "little")])
         files.update(index)
     private = dict(vars(builtins))
-    private["__import__"] = sibling_or_module
-    return sibling_or_module
+    private["__import__"] = import_module
+    return import_module
 
 
-def start():
+def start() -> None:
     """Reads the arguments, hides the harness from the guest and serves until the end."""
     import sys
 
@@ -99,7 +118,8 @@ def start():
         # The directory of the script, which only -I and -P keep off the path.
         del sys.path[0]
     sys.modules["__main__"] = type(sys)("__main__")
-    load_siblings(directory, *(bundle or [None]))("zygote").serve(control, go, mailbox, size, frames)
+    import_module = make_import(directory, *(bundle or [None]))
+    import_module("runtime.zygote").serve(control, go, mailbox, size, frames)
 
 
 start()

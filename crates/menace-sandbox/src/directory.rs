@@ -1,8 +1,8 @@
-//! Directories that somebody else may be changing meanwhile, through descriptors.
+//! Directories that other processes may be changing meanwhile, through descriptors.
 //!
 //! Invariant: whatever is exchanged for whatever else while one of these methods runs, it reaches
 //! nothing but the directory that is open and what one name in it stands for, and follows no link.
-//! So whoever starts from a directory that was opened before a guest ran stays below it, or in
+//! So code that starts from a directory that was opened before a guest ran stays below it, or in
 //! directories that were below it when they were opened.
 
 use std::ffi::{OsStr, OsString};
@@ -23,83 +23,91 @@ use nix::unistd::{UnlinkatFlags, mkfifoat, symlinkat, unlinkat};
 
 /// What to do about a directory or file that its owner may not use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Shut {
+pub(crate) enum InaccessiblePolicy {
     Refuse,
-    PassBy,
-    /// It is as it was once nobody has it open any more.
-    OpenUp,
+    Skip,
+    /// Its mode is restored once it is closed.
+    MakeAccessible,
 }
 
 /// All that an owner may do to a directory.
-const OPEN: u32 = 0o700;
-/// The most names of one directory; whoever adds some as fast as they are read does not stop us.
-const MOST_NAMES: usize = 1 << 22;
-const BELOW: ResolveFlag = ResolveFlag::RESOLVE_BENEATH
+const OWNER_ACCESS_MODE: u32 = 0o700;
+/// The most names of one directory: a process that adds names while they are read cannot keep the
+/// reader busy.
+const MAX_DIRECTORY_NAMES: usize = 1 << 22;
+const RESOLVE_BENEATH_FLAGS: ResolveFlag = ResolveFlag::RESOLVE_BENEATH
     .union(ResolveFlag::RESOLVE_NO_SYMLINKS)
     .union(ResolveFlag::RESOLVE_NO_MAGICLINKS);
-const DIRECTORY: OFlag = OFlag::O_RDONLY.union(OFlag::O_DIRECTORY);
+const OPEN_DIRECTORY_FLAGS: OFlag = OFlag::O_RDONLY.union(OFlag::O_DIRECTORY);
 
 /// An open directory.
 #[derive(Debug)]
-pub(crate) struct Directory {
+pub(crate) struct OpenDirectory {
     file: File,
     mode_to_restore: Option<u32>,
 }
 
-impl Directory {
+impl OpenDirectory {
     /// By path: only where no guest can change what the path leads to.
-    pub(crate) fn at(path: &Path) -> io::Result<Self> {
+    pub(crate) fn open_path(path: &Path) -> io::Result<Self> {
         let file = OpenOptions::new().read(true).custom_flags(libc::O_DIRECTORY).open(path)?;
         Ok(Self { file, mode_to_restore: None })
     }
 
     /// The directory of that name in this one.
-    pub(crate) fn open(&self, name: &OsStr, shut: Shut) -> io::Result<Self> {
-        let file = match self.open_any(name, DIRECTORY) {
+    pub(crate) fn open(&self, name: &OsStr, inaccessible: InaccessiblePolicy) -> io::Result<Self> {
+        let file = match self.open_beneath(name, OPEN_DIRECTORY_FLAGS) {
             Err(Errno::EMFILE) => {
                 return Err(io::Error::other("directories are nested too deeply"));
             }
-            Err(Errno::EACCES) if shut == Shut::OpenUp => return self.open_closed(name),
+            Err(Errno::EACCES) if inaccessible == InaccessiblePolicy::MakeAccessible => {
+                return self.open_inaccessible(name);
+            }
             opened => File::from(opened?),
         };
         let mut opened = Self { file, mode_to_restore: None };
-        if shut == Shut::OpenUp {
-            opened.open_up()?;
+        if inaccessible == InaccessiblePolicy::MakeAccessible {
+            opened.make_accessible()?;
         }
         Ok(opened)
     }
 
     /// The same directory once more.
-    pub(crate) fn again(&self, shut: Shut) -> io::Result<Self> {
+    pub(crate) fn reopen(&self, inaccessible: InaccessiblePolicy) -> io::Result<Self> {
         let mut opened = Self { file: self.file.try_clone()?, mode_to_restore: None };
-        if shut == Shut::OpenUp {
-            opened.open_up()?;
+        if inaccessible == InaccessiblePolicy::MakeAccessible {
+            opened.make_accessible()?;
         }
         Ok(opened)
     }
 
-    fn open_up(&mut self) -> io::Result<()> {
-        let mode = self.found()?.permissions();
-        if mode & OPEN != OPEN {
-            self.set_mode(mode | OPEN)?;
+    fn make_accessible(&mut self) -> io::Result<()> {
+        let mode = self.metadata()?.permissions();
+        if mode & OWNER_ACCESS_MODE != OWNER_ACCESS_MODE {
+            self.set_mode(mode | OWNER_ACCESS_MODE)?;
             self.mode_to_restore = Some(mode);
         }
         Ok(())
     }
 
     /// One that may not be read: its mode comes first, and that of nothing else.
-    fn open_closed(&self, name: &OsStr) -> io::Result<Self> {
-        let handle = self.open_any(name, OFlag::O_PATH | OFlag::O_DIRECTORY)?;
-        let mode = Found::of(handle.as_fd())?.permissions();
-        fs::set_permissions(itself(handle.as_fd()), Permissions::from_mode(mode | OPEN))?;
-        let how = OpenHow::new().flags(DIRECTORY | OFlag::O_CLOEXEC).resolve(BELOW);
+    fn open_inaccessible(&self, name: &OsStr) -> io::Result<Self> {
+        let handle = self.open_beneath(name, OFlag::O_PATH | OFlag::O_DIRECTORY)?;
+        let mode = EntryMetadata::from_fd(handle.as_fd())?.permissions();
+        fs::set_permissions(
+            proc_fd_path(handle.as_fd()),
+            Permissions::from_mode(mode | OWNER_ACCESS_MODE),
+        )?;
+        let how = OpenHow::new()
+            .flags(OPEN_DIRECTORY_FLAGS | OFlag::O_CLOEXEC)
+            .resolve(RESOLVE_BENEATH_FLAGS);
         let file = File::from(openat2(&handle, ".", how)?);
         Ok(Self { file, mode_to_restore: Some(mode) })
     }
 
-    fn open_any(&self, name: &OsStr, flags: OFlag) -> nix::Result<OwnedFd> {
+    fn open_beneath(&self, name: &OsStr, flags: OFlag) -> nix::Result<OwnedFd> {
         let flags = flags | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
-        openat2(&self.file, name, OpenHow::new().flags(flags).resolve(BELOW))
+        openat2(&self.file, name, OpenHow::new().flags(flags).resolve(RESOLVE_BENEATH_FLAGS))
     }
 
     /// What is in it, in no order.
@@ -113,7 +121,7 @@ impl Directory {
             if name != b"." && name != b".." {
                 names.push(OsStr::from_bytes(name).to_owned());
             }
-            if names.len() > MOST_NAMES {
+            if names.len() > MAX_DIRECTORY_NAMES {
                 return Err(io::Error::other("a directory has too many files"));
             }
         }
@@ -121,12 +129,12 @@ impl Directory {
     }
 
     /// What the name stands for.
-    pub(crate) fn look_at(&self, name: &OsStr) -> io::Result<Found> {
-        Ok(Found(fstatat(&self.file, name, AtFlags::AT_SYMLINK_NOFOLLOW)?))
+    pub(crate) fn entry_metadata(&self, name: &OsStr) -> io::Result<EntryMetadata> {
+        Ok(EntryMetadata(fstatat(&self.file, name, AtFlags::AT_SYMLINK_NOFOLLOW)?))
     }
 
-    pub(crate) fn found(&self) -> io::Result<Found> {
-        Found::of(self.file.as_fd())
+    pub(crate) fn metadata(&self) -> io::Result<EntryMetadata> {
+        EntryMetadata::from_fd(self.file.as_fd())
     }
 
     pub(crate) fn file(&self) -> &File {
@@ -138,29 +146,35 @@ impl Directory {
     }
 
     /// The mode that it has is right, and stays.
-    pub(crate) fn keep_mode(&mut self) {
+    pub(crate) fn keep_current_mode(&mut self) {
         self.mode_to_restore = None;
     }
 
     /// Opens a regular file for reading; nothing else is ever waited for or read.
-    pub(crate) fn open_file(&self, name: &OsStr, shut: Shut) -> io::Result<(File, Found)> {
+    pub(crate) fn open_file(
+        &self,
+        name: &OsStr,
+        inaccessible: InaccessiblePolicy,
+    ) -> io::Result<(File, EntryMetadata)> {
         let flags = OFlag::O_RDONLY | OFlag::O_NONBLOCK | OFlag::O_NOCTTY;
-        let file = match self.open_any(name, flags) {
-            Err(Errno::EACCES) if shut == Shut::OpenUp => self.open_closed_file(name)?,
+        let file = match self.open_beneath(name, flags) {
+            Err(Errno::EACCES) if inaccessible == InaccessiblePolicy::MakeAccessible => {
+                self.open_inaccessible_file(name)?
+            }
             opened => File::from(opened?),
         };
-        let found = Found::of(file.as_fd())?;
-        if found.is_file() { Ok((file, found)) } else { Err(not_a_file()) }
+        let found = EntryMetadata::from_fd(file.as_fd())?;
+        if found.is_file() { Ok((file, found)) } else { Err(not_a_file_error()) }
     }
 
-    fn open_closed_file(&self, name: &OsStr) -> io::Result<File> {
-        let handle = self.open_any(name, OFlag::O_PATH)?;
-        let found = Found::of(handle.as_fd())?;
-        // Under another name it could be anybody's, and its mode is not ours to change.
+    fn open_inaccessible_file(&self, name: &OsStr) -> io::Result<File> {
+        let handle = self.open_beneath(name, OFlag::O_PATH)?;
+        let found = EntryMetadata::from_fd(handle.as_fd())?;
+        // With a second name it may be a file of another owner, whose mode must not change.
         if !found.is_file() || !found.has_one_name() {
-            return Err(not_a_file());
+            return Err(not_a_file_error());
         }
-        let path = itself(handle.as_fd());
+        let path = proc_fd_path(handle.as_fd());
         fs::set_permissions(&path, Permissions::from_mode(found.permissions() | 0o400))?;
         let opened = File::open(&path);
         fs::set_permissions(&path, Permissions::from_mode(found.permissions()))?;
@@ -172,7 +186,7 @@ impl Directory {
         let flags = OFlag::O_WRONLY | OFlag::O_CREAT | OFlag::O_EXCL | OFlag::O_NOFOLLOW;
         let how =
             OpenHow::new().flags(flags | OFlag::O_CLOEXEC).mode(Mode::S_IRUSR | Mode::S_IWUSR);
-        Ok(File::from(openat2(&self.file, name, how.resolve(BELOW))?))
+        Ok(File::from(openat2(&self.file, name, how.resolve(RESOLVE_BENEATH_FLAGS))?))
     }
 
     pub(crate) fn create_directory(&self, name: &OsStr) -> io::Result<()> {
@@ -197,7 +211,7 @@ impl Directory {
             Ok(()) | Err(Errno::ENOENT) => Ok(true),
             Err(Errno::EISDIR) => Ok(false),
             // What some file systems say of a directory, and all of them of a file that must stay.
-            Err(Errno::EPERM) if self.look_at(name)?.is_directory() => Ok(false),
+            Err(Errno::EPERM) if self.entry_metadata(name)?.is_directory() => Ok(false),
             Err(error) => Err(error.into()),
         }
     }
@@ -212,9 +226,9 @@ impl Directory {
     }
 
     /// Moves something to another directory; false when the name is taken there.
-    pub(crate) fn move_to(&self, name: &OsStr, to: &Self, named: &OsStr) -> io::Result<bool> {
+    pub(crate) fn move_to(&self, name: &OsStr, to: &Self, new_name: &OsStr) -> io::Result<bool> {
         let flags = RenameFlags::RENAME_NOREPLACE;
-        match renameat2(&self.file, name, &to.file, named, flags) {
+        match renameat2(&self.file, name, &to.file, new_name, flags) {
             Ok(()) => Ok(true),
             Err(Errno::EEXIST) => Ok(false),
             Err(error) => Err(error.into()),
@@ -222,13 +236,13 @@ impl Directory {
     }
 }
 
-impl AsFd for Directory {
+impl AsFd for OpenDirectory {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.file.as_fd()
     }
 }
 
-impl Drop for Directory {
+impl Drop for OpenDirectory {
     fn drop(&mut self) {
         if let Some(mode) = self.mode_to_restore {
             // If it is gone by now, so is its mode.
@@ -239,36 +253,36 @@ impl Drop for Directory {
 
 /// What is known of a file, a directory or anything else that has a name.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Found(FileStat);
+pub(crate) struct EntryMetadata(FileStat);
 
-impl Found {
-    fn of(fd: BorrowedFd<'_>) -> io::Result<Self> {
+impl EntryMetadata {
+    fn from_fd(fd: BorrowedFd<'_>) -> io::Result<Self> {
         Ok(Self(fstat(fd)?))
     }
 
-    fn is(&self, kind: SFlag) -> bool {
+    fn has_kind(&self, kind: SFlag) -> bool {
         self.0.st_mode & SFlag::S_IFMT.bits() == kind.bits()
     }
 
     pub(crate) fn is_directory(&self) -> bool {
-        self.is(SFlag::S_IFDIR)
+        self.has_kind(SFlag::S_IFDIR)
     }
 
     pub(crate) fn is_file(&self) -> bool {
-        self.is(SFlag::S_IFREG)
+        self.has_kind(SFlag::S_IFREG)
     }
 
     pub(crate) fn is_link(&self) -> bool {
-        self.is(SFlag::S_IFLNK)
+        self.has_kind(SFlag::S_IFLNK)
     }
 
     pub(crate) fn is_pipe(&self) -> bool {
-        self.is(SFlag::S_IFIFO)
+        self.has_kind(SFlag::S_IFIFO)
     }
 
     /// A device that does not exist.
     pub(crate) fn is_null_device(&self) -> bool {
-        self.is(SFlag::S_IFCHR) && self.0.st_rdev == 0
+        self.has_kind(SFlag::S_IFCHR) && self.0.st_rdev == 0
     }
 
     /// Kind and permissions.
@@ -290,7 +304,7 @@ impl Found {
     }
 
     /// What it takes, which is less than its size when it has holes.
-    pub(crate) fn bytes(&self) -> u64 {
+    pub(crate) fn allocated_bytes(&self) -> u64 {
         if self.is_file() { self.0.st_blocks.cast_unsigned() * 512 } else { 0 }
     }
 
@@ -303,21 +317,21 @@ impl Found {
     }
 
     /// When it last changed in any way, in seconds and nanoseconds.
-    pub(crate) fn changed(&self) -> (i64, i64) {
+    pub(crate) fn changed_at(&self) -> (i64, i64) {
         (self.0.st_ctime, self.0.st_ctime_nsec)
     }
 
     /// When its content last changed, likewise.
-    pub(crate) fn modified(&self) -> (i64, i64) {
+    pub(crate) fn modified_at(&self) -> (i64, i64) {
         (self.0.st_mtime, self.0.st_mtime_nsec)
     }
 }
 
-fn not_a_file() -> io::Error {
+fn not_a_file_error() -> io::Error {
     io::Error::other("it is no file, or not one of its own")
 }
 
 /// A path to nothing but what is open: for calls that take no descriptor of this kind.
-fn itself(handle: BorrowedFd<'_>) -> PathBuf {
+fn proc_fd_path(handle: BorrowedFd<'_>) -> PathBuf {
     PathBuf::from(format!("/proc/self/fd/{}", handle.as_raw_fd()))
 }

@@ -1,18 +1,18 @@
-//! Throws away directories that a guest has had its hands on, and maybe still has.
+//! Removes directories that a guest could write to, safe against links it may still be exchanging.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::Path;
 
-use crate::directory::{Directory, Shut};
+use crate::directory::{InaccessiblePolicy, OpenDirectory};
 
-/// Removes a file or a whole tree; nothing to do when it does not exist. Nobody but us can change
-/// what the path leads to, except for its last name.
+/// Removes a file or a whole tree; nothing to do when it does not exist. Only Menace may be able to
+/// change what the path leads to, except for its last name.
 pub(crate) fn discard(top: &Path) -> io::Result<()> {
-    let (Some(above), Some(name)) = (top.parent(), top.file_name()) else {
+    let (Some(parent), Some(name)) = (top.parent(), top.file_name()) else {
         return Err(io::ErrorKind::InvalidInput.into());
     };
-    match Directory::at(above) {
+    match OpenDirectory::open_path(parent) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         above => discard_in(&above?, name),
     }
@@ -22,23 +22,23 @@ pub(crate) fn discard(top: &Path) -> io::Result<()> {
 ///
 /// A guest can nest directories deeper than a path can name or a stack can follow, and take its own
 /// rights to them away. So directories are moved up to the top, one level at a time, until all are
-/// empty. Whoever fills them again meanwhile makes this an error, and not a long wait.
-pub(crate) fn discard_in(above: &Directory, name: &OsStr) -> io::Result<()> {
+/// empty. A process that fills them meanwhile makes this an error, and not a long wait.
+pub(crate) fn discard_in(above: &OpenDirectory, name: &OsStr) -> io::Result<()> {
     if above.remove_file(name)? {
         return Ok(());
     }
-    let top = match above.open(name, Shut::OpenUp) {
+    let top = match above.open(name, InaccessiblePolicy::MakeAccessible) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         opened => opened?,
     };
-    let mut waiting = subdirectories(&top)?;
+    let mut pending = remove_files_and_list_dirs(&top)?;
     let mut number = 0_u64;
-    while let Some(name) = waiting.pop() {
-        let directory = top.open(&name, Shut::OpenUp)?;
-        for inner in subdirectories(&directory)? {
+    while let Some(name) = pending.pop() {
+        let directory = top.open(&name, InaccessiblePolicy::MakeAccessible)?;
+        for inner in remove_files_and_list_dirs(&directory)? {
             // Moving a directory changes it.
-            let _opened_up = directory.open(&inner, Shut::OpenUp)?;
-            waiting.push(move_up(&directory, &inner, &top, &mut number)?);
+            let _opened_up = directory.open(&inner, InaccessiblePolicy::MakeAccessible)?;
+            pending.push(move_up(&directory, &inner, &top, &mut number)?);
         }
         remove_empty(&top, &name)?;
     }
@@ -46,20 +46,20 @@ pub(crate) fn discard_in(above: &Directory, name: &OsStr) -> io::Result<()> {
 }
 
 /// Removes all that is no directory, and directories that are empty; the names of the others.
-fn subdirectories(directory: &Directory) -> io::Result<Vec<OsString>> {
-    let mut left = Vec::new();
+fn remove_files_and_list_dirs(directory: &OpenDirectory) -> io::Result<Vec<OsString>> {
+    let mut nonempty = Vec::new();
     for name in directory.names()? {
         if !directory.remove_file(&name)? && !directory.remove_directory(&name)? {
-            left.push(name);
+            nonempty.push(name);
         }
     }
-    Ok(left)
+    Ok(nonempty)
 }
 
 fn move_up(
-    from: &Directory,
+    from: &OpenDirectory,
     name: &OsStr,
-    top: &Directory,
+    top: &OpenDirectory,
     number: &mut u64,
 ) -> io::Result<OsString> {
     loop {
@@ -71,11 +71,11 @@ fn move_up(
     }
 }
 
-fn remove_empty(above: &Directory, name: &OsStr) -> io::Result<()> {
+fn remove_empty(above: &OpenDirectory, name: &OsStr) -> io::Result<()> {
     if above.remove_directory(name)? {
         return Ok(());
     }
-    Err(io::Error::other("somebody fills a directory that is to be removed"))
+    Err(io::Error::other("a process fills a directory that is to be removed"))
 }
 
 #[cfg(test)]

@@ -1,6 +1,5 @@
 //! Why Menace could not do its job. What a guest does is never an error.
 
-use std::error::Error;
 use std::io;
 use std::path::PathBuf;
 
@@ -14,16 +13,16 @@ pub enum SandboxError {
     Start { source: io::Error },
     /// Fail closed: without isolation, nothing runs.
     #[error("cannot build a sandbox: {0}; `menace doctor` tells what this machine lacks")]
-    Refused(String),
+    BuildFailed(String),
     #[error(
         "this machine gives no isolation ({why}); `menace doctor` tells what to do, and \
          --unsafe-no-isolation runs the code as you, with all your rights"
     )]
     NoIsolation { why: String },
     #[error("the tier `{tier}` cannot be had here: {why}")]
-    Tier { tier: Tier, why: String },
-    #[error("a sandbox ended without a word")]
-    Lost(#[source] io::Error),
+    TierUnavailable { tier: Tier, why: String },
+    #[error("a sandbox process ended without a report")]
+    ConnectionLost(#[source] io::Error),
     #[error("a sandbox broke the protocol: {0}")]
     Protocol(&'static str),
     #[error("cancelled")]
@@ -32,35 +31,24 @@ pub enum SandboxError {
 
 impl SandboxError {
     /// Whether a sandbox was gone, or gave up, before it was given the call.
-    pub(crate) fn is_before_the_call(&self) -> bool {
+    pub(crate) fn failed_before_call(&self) -> bool {
         match self {
-            Self::Lost(source) => source.kind() == io::ErrorKind::BrokenPipe,
-            Self::Refused(_) => true,
+            Self::ConnectionLost(source) => source.kind() == io::ErrorKind::BrokenPipe,
+            Self::BuildFailed(_) => true,
             _ => false,
         }
     }
 
-    /// The same of an import, which leaves nothing outside: it can be made again also when the sandbox
-    /// went while it was asked.
-    pub(crate) fn is_before_the_import(&self) -> bool {
+    /// The same of an import, which leaves nothing outside: it can be made again also when the
+    /// sandbox went while it was asked.
+    pub(crate) fn failed_before_import(&self) -> bool {
         let is_gone =
             |kind| matches!(kind, io::ErrorKind::ConnectionReset | io::ErrorKind::UnexpectedEof);
-        matches!(self, Self::Lost(source) if is_gone(source.kind())) || self.is_before_the_call()
+        matches!(self, Self::ConnectionLost(source) if is_gone(source.kind()))
+            || self.failed_before_call()
     }
 
-    pub(crate) fn start(source: io::Error) -> Self {
+    pub(crate) fn start_error(source: io::Error) -> Self {
         Self::Start { source }
     }
-}
-
-/// An error with what caused it, on one line.
-pub(crate) fn explain(error: &dyn Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(source) = cause {
-        text.push_str(": ");
-        text.push_str(&source.to_string());
-        cause = source.source();
-    }
-    text
 }

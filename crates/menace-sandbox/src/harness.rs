@@ -10,8 +10,8 @@ use nix::fcntl::{FcntlArg, SealFlag, fcntl};
 use nix::sys::memfd::{MFdFlags, memfd_create};
 use serde::{Deserialize, Serialize};
 
-use crate::interpreter::Interpreter;
-use crate::wire::marshal::Writer;
+use crate::interpreter::PythonInterpreter;
+use crate::wire::marshal::MarshalWriter;
 
 macro_rules! files {
     ($($name:literal),* $(,)?) => {
@@ -20,102 +20,102 @@ macro_rules! files {
 }
 
 /// Name and source of each file.
-pub(crate) const SOURCES: &[(&str, &str)] = files![
+pub(crate) const HARNESS_SOURCES: &[(&str, &str)] = files![
     "__main__.py",
-    "answering.py",
-    "audit.py",
-    "blocked.py",
-    "burst.py",
-    "calling.py",
-    "child.py",
-    "clear.py",
-    "company.py",
-    "conditions.py",
-    "consuming.py",
-    "copying.py",
-    "coverage.py",
-    "defaults.py",
-    "describing.py",
-    "descriptors.py",
-    "drifting.py",
-    "failures.py",
-    "forking.py",
-    "frozen_time.py",
-    "guard.py",
-    "guest_mode.py",
-    "hashing.py",
-    "importing.py",
-    "keeping.py",
-    "ledger.py",
-    "link.py",
-    "mailbox.py",
-    "many_tasks.py",
-    "modules.py",
-    "monitoring.py",
-    "names.py",
-    "planted.py",
-    "plugging.py",
-    "points.py",
-    "printing.py",
-    "reading.py",
-    "reopening.py",
-    "reporting.py",
-    "seeding.py",
-    "serving.py",
-    "spared.py",
-    "spoiling.py",
-    "state.py",
-    "strikes.py",
-    "structure.py",
-    "stubs.py",
-    "tasks.py",
-    "together.py",
-    "tracing.py",
-    "turns.py",
-    "undoing.py",
-    "upstream.py",
-    "values.py",
-    "warming.py",
-    "whereabouts.py",
-    "wire.py",
-    "zygote.py",
+    "arguments/builder.py",
+    "arguments/stubs.py",
+    "concurrency/burst.py",
+    "concurrency/file_rollback.py",
+    "concurrency/scheduler.py",
+    "concurrency/state_digest.py",
+    "concurrency/switch_points.py",
+    "concurrency/task_runs.py",
+    "concurrency/thread_runs.py",
+    "concurrency/thread_state.py",
+    "coverage/monitoring.py",
+    "coverage/recorder.py",
+    "coverage/tracing.py",
+    "describe/bounded_repr.py",
+    "describe/digest.py",
+    "describe/exceptions.py",
+    "describe/guard.py",
+    "describe/introspect.py",
+    "describe/report.py",
+    "describe/result.py",
+    "describe/typed_copy.py",
+    "faults/file_drift.py",
+    "faults/injection.py",
+    "faults/schema_drift.py",
+    "runtime/call.py",
+    "runtime/child.py",
+    "runtime/conditions.py",
+    "runtime/consume.py",
+    "runtime/event_loop.py",
+    "runtime/fixture_files.py",
+    "runtime/fork_limit.py",
+    "runtime/frozen_clock.py",
+    "runtime/guest_mode.py",
+    "runtime/import_hooks.py",
+    "runtime/mailbox.py",
+    "runtime/modules.py",
+    "runtime/random_seed.py",
+    "runtime/shared_process.py",
+    "runtime/stack_sampler.py",
+    "runtime/step_entries.py",
+    "runtime/warmup.py",
+    "runtime/wire.py",
+    "runtime/zygote.py",
+    "state/audit.py",
+    "state/descriptors.py",
+    "state/mutable_defaults.py",
+    "state/reopen.py",
+    "state/snapshot.py",
+    "state/unforkable.py",
+    "upstream/corrupt_replies.py",
+    "upstream/http.py",
+    "upstream/link.py",
+    "upstream/server.py",
+    "upstream/service.py",
+    "upstream/sockets.py",
+    "upstream/tls.py",
 ];
 
 /// The file that is run.
-const MAIN: &str = "__main__.pyc";
+const MAIN_FILE: &str = "__main__.pyc";
 
 /// What is written into a sandbox: the main file and, as far as they could not be compiled for this
 /// interpreter, the others.
-fn files(interpreter: &Interpreter) -> Vec<(String, Vec<u8>)> {
-    let compiled = interpreter.compiled();
+fn unbundled_files(interpreter: &PythonInterpreter) -> Vec<(String, Vec<u8>)> {
+    let compiled = interpreter.compiled_harness();
     let is_compiled = |name: &str| {
         compiled.iter().any(|(other, _)| other.strip_suffix('c').is_some_and(|other| other == name))
     };
-    let rest = SOURCES.iter().filter(|(name, _)| !is_compiled(name));
+    let rest = HARNESS_SOURCES.iter().filter(|(name, _)| !is_compiled(name));
     let sources = rest.map(|(name, text)| ((*name).to_owned(), text.as_bytes().to_vec()));
-    let main = compiled.iter().filter(|(name, _)| name == MAIN).cloned();
+    let main = compiled.iter().filter(|(name, _)| name == MAIN_FILE).cloned();
     sources.chain(main).collect()
 }
 
-/// What is compiled, as `__main__.py` expects it: the length of the index, the index, and the contents.
-fn bundle(interpreter: &Interpreter) -> Vec<u8> {
-    let compiled = || interpreter.compiled().iter().filter(|(name, _)| name != MAIN);
+/// What is compiled, as `__main__.py` expects it: the length of the index, the index, and the
+/// contents.
+fn build_bundle(interpreter: &PythonInterpreter) -> Vec<u8> {
+    let compiled = || interpreter.compiled_harness().iter().filter(|(name, _)| name != MAIN_FILE);
     // Such numbers are all written with the same width: the index is as long, whatever they are.
     let index = |first: usize| {
-        let (mut index, mut at) = (Writer::default(), first);
+        let (mut index, mut at) = (MarshalWriter::default(), first);
         index.open_dict();
         for (name, content) in compiled() {
-            index.str(name);
-            index.tuple(2);
+            index.write_str(name);
+            index.open_tuple(2);
             for number in [at, content.len()] {
-                index.int(i64::try_from(number).unwrap_or(i64::MAX));
+                index.write_int(i64::try_from(number).unwrap_or(i64::MAX));
             }
             at += content.len();
         }
         index.close_dict();
         index.0
     };
-    let first = LENGTH + index(0).len();
+    let first = INDEX_LENGTH_BYTES + index(0).len();
     let index = index(first);
     let length = u32::try_from(index.len()).unwrap_or(u32::MAX).to_le_bytes();
     let mut bundle = [&length[..], &index].concat();
@@ -124,41 +124,41 @@ fn bundle(interpreter: &Interpreter) -> Vec<u8> {
 }
 
 /// Of the length of an index.
-const LENGTH: usize = 4;
+const INDEX_LENGTH_BYTES: usize = 4;
 
-/// The harness as each sandbox gets it, in memory that nobody changes any more: the bundle, and then the
-/// files one after the other.
+/// The harness as each sandbox gets it, in sealed memory: the bundle, and then the files one after
+/// the other.
 #[derive(Debug)]
-pub(crate) struct Packed {
+pub(crate) struct PackedHarness {
     memory: File,
-    pub(crate) contents: Contents,
+    pub(crate) contents: HarnessContents,
 }
 
 /// What is in the memory.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct Contents {
+pub(crate) struct HarnessContents {
     /// How long the bundle is.
-    bundle: usize,
+    bundle_bytes: usize,
     /// Name and length.
     files: Vec<(String, usize)>,
 }
 
-impl Contents {
+impl HarnessContents {
     /// The file that is run. The compiled form when there is one: it saves the time to compile.
     pub(crate) fn main_file(&self, directory: &Path) -> PathBuf {
-        let is_compiled = self.files.iter().any(|(name, _)| name == MAIN);
-        directory.join(if is_compiled { MAIN } else { "__main__.py" })
+        let is_compiled = self.files.iter().any(|(name, _)| name == MAIN_FILE);
+        directory.join(if is_compiled { MAIN_FILE } else { "__main__.py" })
     }
 }
 
-impl Packed {
-    pub(crate) fn new(interpreter: &Interpreter) -> io::Result<Self> {
-        let bundle = bundle(interpreter);
-        let files = self::files(interpreter);
+impl PackedHarness {
+    pub(crate) fn new(interpreter: &PythonInterpreter) -> io::Result<Self> {
+        let bundle = build_bundle(interpreter);
+        let files = self::unbundled_files(interpreter);
         let contents: Vec<&[u8]> = files.iter().map(|(_, content)| content.as_slice()).collect();
-        let memory = sealed(&[&[bundle.as_slice()], contents.as_slice()].concat())?;
+        let memory = create_sealed_memory(&[&[bundle.as_slice()], contents.as_slice()].concat())?;
         let files = files.iter().map(|(name, content)| (name.clone(), content.len())).collect();
-        Ok(Self { memory, contents: Contents { bundle: bundle.len(), files } })
+        Ok(Self { memory, contents: HarnessContents { bundle_bytes: bundle.len(), files } })
     }
 
     pub(crate) fn descriptor(&self) -> RawFd {
@@ -166,16 +166,16 @@ impl Packed {
     }
 }
 
-/// The bundle that came along as [`Packed`], for one sandbox alone: what is read before the harness is (`.pth` files)
-/// may lock an open file or move its position, and others would notice.
-pub(crate) fn bundle_of(memory: &File, contents: &Contents) -> io::Result<File> {
-    let mut bundle = vec![0; contents.bundle];
+/// A copy of the bundle of a [`PackedHarness`] for one sandbox: code that runs before the harness
+/// (`.pth` files) may lock an open file or move its position, and other sandboxes would notice.
+pub(crate) fn copy_bundle(memory: &File, contents: &HarnessContents) -> io::Result<File> {
+    let mut bundle = vec![0; contents.bundle_bytes];
     memory.read_exact_at(&mut bundle, 0)?;
-    sealed(&[&bundle])
+    create_sealed_memory(&[&bundle])
 }
 
-/// Memory with these contents, which nobody changes any more.
-fn sealed(contents: &[&[u8]]) -> io::Result<File> {
+/// Sealed memory with these contents.
+fn create_sealed_memory(contents: &[&[u8]]) -> io::Result<File> {
     let flags = MFdFlags::MFD_CLOEXEC | MFdFlags::MFD_ALLOW_SEALING;
     let mut memory = File::from(memfd_create(c"harness", flags)?);
     for content in contents {
@@ -186,15 +186,23 @@ fn sealed(contents: &[&[u8]]) -> io::Result<File> {
     Ok(memory)
 }
 
-/// Writes the files that came along as [`Packed`] into a directory.
+/// Writes the files of a [`PackedHarness`] into a directory.
 ///
 /// Others read from the same descriptor at the same time, so its offset means nothing.
-pub(crate) fn unpack(memory: &File, contents: &Contents, directory: &Path) -> io::Result<()> {
-    let mut start = contents.bundle as u64;
+pub(crate) fn unpack_files(
+    memory: &File,
+    contents: &HarnessContents,
+    directory: &Path,
+) -> io::Result<()> {
+    let mut start = contents.bundle_bytes as u64;
     for (name, length) in &contents.files {
         let mut content = vec![0; *length];
         memory.read_exact_at(&mut content, start)?;
-        std::fs::write(directory.join(name), content)?;
+        let path = directory.join(name);
+        if let Some(package) = path.parent() {
+            std::fs::create_dir_all(package)?;
+        }
+        std::fs::write(path, content)?;
         start += *length as u64;
     }
     Ok(())
@@ -206,14 +214,22 @@ mod tests {
 
     #[test]
     fn every_file_of_the_harness_is_on_the_list() {
-        let directory = concat!(env!("CARGO_MANIFEST_DIR"), "/guest");
-        let mut there: Vec<String> = std::fs::read_dir(directory)
-            .unwrap()
-            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-            .filter(|name| Path::new(name).extension().is_some_and(|end| end == "py"))
-            .collect();
-        there.sort();
-        let listed: Vec<&str> = SOURCES.iter().map(|(name, _)| *name).collect();
-        assert_eq!(listed, there);
+        let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("guest");
+        let mut on_disk = Vec::new();
+        let mut pending = vec![directory.clone()];
+        while let Some(inner) = pending.pop() {
+            for entry in std::fs::read_dir(inner).unwrap() {
+                let path = entry.unwrap().path();
+                if path.is_dir() {
+                    pending.push(path);
+                } else if path.extension().is_some_and(|end| end == "py") {
+                    let name = path.strip_prefix(&directory).unwrap();
+                    on_disk.push(name.to_str().unwrap().to_owned());
+                }
+            }
+        }
+        on_disk.sort();
+        let listed: Vec<&str> = HARNESS_SOURCES.iter().map(|(name, _)| *name).collect();
+        assert_eq!(listed, on_disk);
     }
 }

@@ -3,16 +3,16 @@
 //! Choosing calls belongs to `menace-scenario`, judging their worth to `menace-track`. A failing
 //! guest is data (an [`Outcome`](menace_model::Outcome)); an error means that Menace failed.
 //!
-//! | room | what is in it |
+//! | module | what it holds |
 //! |---|---|
-//! | `host` | the outside: backends, sessions, the pool of workers, from reports to outcomes |
-//! | `init` | the inside: PID 1, mounts, layers, limits, the watch over a call |
+//! | `host` | the outside: backends, sessions, the pool, the scheduler, reports to outcomes |
+//! | `init` | the inside: PID 1, mounts, layers, limits, supervising a call |
 //! | `confine` | seccomp, Landlock, capabilities |
 //! | `cgroup` | control groups, versions 1 and 2 |
 //! | `interpreter` | which Python, and what it needs |
 //! | `network` | a bad network for one call |
 //! | `machine` | what this machine can do, for `menace doctor` |
-//! | `wire` | how all of them talk |
+//! | `wire` | messages between host, init and harness |
 //! | `../guest` | the harness, in Python |
 
 mod cgroup;
@@ -31,12 +31,14 @@ mod sys;
 mod tier;
 mod wire;
 
-pub use confine::Interpose;
 pub use error::SandboxError;
-pub use host::{Backend, Cancel, Job, LocalBackend, Options, Pool, Warm, WarmSpec};
+pub use host::{
+    BackendOptions, CallJob, CallScheduler, CancelToken, LocalBackend, SandboxBackend, WarmSession,
+};
+pub use menace_model::{SandboxSpec, SyscallInterposition};
 pub use tier::Tier;
 
 /// Name and source of the guest harness's files, to be compiled for an interpreter.
 pub fn harness_sources() -> &'static [(&'static str, &'static str)] {
-    harness::SOURCES
+    harness::HARNESS_SOURCES
 }

@@ -7,135 +7,133 @@
 use std::ffi::{CStr, CString};
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::ptr::NonNull;
 
-use nix::unistd::ForkResult;
+use nix::sys::prctl;
+use nix::sys::signal::{Signal, kill};
+use nix::sys::wait::waitpid;
+use nix::unistd::{ForkResult, Pid};
+use rustix::fs::CWD;
+use rustix::mount::{MoveMountFlags, OpenTreeFlags};
+pub(crate) use rustix::process::Resource;
+use rustix::process::{PidfdFlags, Rlimit, WaitOptions};
 
-fn check(result: libc::c_long) -> io::Result<libc::c_long> {
+pub(crate) fn check_result(result: libc::c_long) -> io::Result<libc::c_long> {
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
 }
 
-fn c_path(path: &Path) -> io::Result<CString> {
-    use std::os::unix::ffi::OsStrExt;
-    CString::new(path.as_os_str().as_bytes())
-        .map_err(|_| io::Error::new(io::ErrorKind::InvalidInput, "a path with a null byte"))
+fn process_id(pid: i32) -> io::Result<rustix::process::Pid> {
+    rustix::process::Pid::from_raw(pid).ok_or_else(|| io::ErrorKind::InvalidInput.into())
 }
 
 /// Forks a process that has one thread only.
 pub(crate) fn fork() -> io::Result<ForkResult> {
-    debug_assert_eq!(threads(), 1, "only a process with one thread may fork");
+    debug_assert_eq!(count_threads(), 1, "only a process with one thread may fork");
     // SAFETY: the init has one thread, so the child may do anything that the parent could.
     unsafe { nix::unistd::fork() }.map_err(io::Error::from)
 }
 
-fn threads() -> usize {
+fn count_threads() -> usize {
     std::fs::read_dir("/proc/self/task").map_or(1, Iterator::count)
 }
 
 /// A process that does nothing but keep a user namespace of its own; it goes with its owner here.
 #[derive(Debug)]
-pub(crate) struct Holder(i32);
+pub(crate) struct UserNamespaceHolder(i32);
 
 /// Forks it. Other threads may be at work meanwhile.
-pub(crate) fn hold_user_namespace() -> io::Result<Holder> {
+pub(crate) fn spawn_user_namespace_holder() -> io::Result<UserNamespaceHolder> {
     let flags = libc::CLONE_NEWUSER | libc::SIGCHLD;
     // SAFETY: without a stack of its own this is a fork. The child calls nothing but what may be
     // called while other threads of its parent hold locks, touches no memory, and never returns.
     match unsafe { libc::syscall(libc::SYS_clone, flags, 0, 0, 0, 0) } {
+        // SAFETY: both are plain system calls, without locks or memory of the C library.
         0 => unsafe {
             libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
             loop {
                 libc::pause();
             }
         },
-        pid => check(pid).map(|pid| Holder(pid as i32)),
+        pid => check_result(pid).map(|pid| UserNamespaceHolder(pid as i32)),
     }
 }
 
-impl Holder {
+impl UserNamespaceHolder {
     pub(crate) fn pid(&self) -> i32 {
         self.0
     }
 }
 
-impl Drop for Holder {
+impl Drop for UserNamespaceHolder {
     fn drop(&mut self) {
-        // SAFETY: takes ints; the child is ours and was not waited for.
-        unsafe {
-            libc::kill(self.0, libc::SIGKILL);
-            libc::waitpid(self.0, std::ptr::null_mut(), 0);
-        }
+        let pid = Pid::from_raw(self.0);
+        let _ = kill(pid, Signal::SIGKILL);
+        let _ = waitpid(pid, None);
     }
 }
 
 /// Sends a byte and a descriptor, without asking for any memory.
-pub(crate) fn hand_over(
+pub(crate) fn send_descriptor(
     stream: BorrowedFd<'_>,
     mut byte: u8,
     descriptor: BorrowedFd<'_>,
 ) -> io::Result<()> {
-    const SIZE: u32 = size_of::<RawFd>() as u32;
+    const FD_BYTES: u32 = size_of::<RawFd>() as u32;
     // SAFETY: computes a number.
-    const ROOM: usize = unsafe { libc::CMSG_SPACE(SIZE) } as usize;
+    const CONTROL_BUFFER_BYTES: usize = unsafe { libc::CMSG_SPACE(FD_BYTES) } as usize;
     #[repr(C, align(8))]
-    struct Control([u8; ROOM]);
-    let mut control = Control([0; ROOM]);
+    struct ControlBuffer([u8; CONTROL_BUFFER_BYTES]);
+    let mut control = ControlBuffer([0; CONTROL_BUFFER_BYTES]);
     let mut part = libc::iovec { iov_base: (&raw mut byte).cast(), iov_len: 1 };
-    // SAFETY: the message is made of plain numbers and pointers, for which zero is a value. What it points to lives
-    // until the end; the control message that is written into its room fits, as the lengths say.
+    // SAFETY: the message is made of plain numbers and pointers, for which zero is a value. What it
+    // points to lives until the end; the control message that is written into its room fits, as the
+    // lengths say.
     let sent = unsafe {
         let mut message: libc::msghdr = std::mem::zeroed();
         message.msg_iov = &raw mut part;
         message.msg_iovlen = 1;
         message.msg_control = control.0.as_mut_ptr().cast();
-        message.msg_controllen = libc::CMSG_SPACE(SIZE) as _;
+        message.msg_controllen = libc::CMSG_SPACE(FD_BYTES) as _;
         let header = libc::CMSG_FIRSTHDR(&raw const message);
         (*header).cmsg_level = libc::SOL_SOCKET;
         (*header).cmsg_type = libc::SCM_RIGHTS;
-        (*header).cmsg_len = libc::CMSG_LEN(SIZE) as _;
+        (*header).cmsg_len = libc::CMSG_LEN(FD_BYTES) as _;
         libc::CMSG_DATA(header).cast::<RawFd>().write_unaligned(descriptor.as_raw_fd());
         libc::sendmsg(stream.as_raw_fd(), &raw const message, libc::MSG_NOSIGNAL)
     };
-    check(sent as libc::c_long).map(drop)
+    check_result(sent as libc::c_long).map(drop)
 }
 
 /// Takes over an inherited descriptor, by number.
-pub(crate) fn adopt(fd: RawFd) -> OwnedFd {
+pub(crate) fn own_descriptor(fd: RawFd) -> OwnedFd {
     // SAFETY: the number was handed to this process for it to own, and it is adopted once.
     unsafe { OwnedFd::from_raw_fd(fd) }
 }
 
 /// Puts a copy of `fd` at exactly the number `at`; it survives `exec`.
-pub(crate) fn place(fd: BorrowedFd<'_>, at: RawFd) -> io::Result<()> {
-    // SAFETY: dup2 takes two ints; whoever owned `at` before is replaced on purpose.
-    check(unsafe { libc::dup2(fd.as_raw_fd(), at) }.into()).map(drop)
+pub(crate) fn dup_to(fd: BorrowedFd<'_>, at: RawFd) -> io::Result<()> {
+    // SAFETY: dup2 takes two ints; the former owner of `at` is replaced on purpose.
+    check_result(unsafe { libc::dup2(fd.as_raw_fd(), at) }.into()).map(drop)
 }
 
 /// Puts a copy of `fd` at exactly the number `at`; no other program inherits it.
-pub(crate) fn place_privately(fd: BorrowedFd<'_>, at: RawFd) -> io::Result<()> {
-    // SAFETY: dup3 takes ints; nobody owns the number `at`.
-    check(unsafe { libc::dup3(fd.as_raw_fd(), at, libc::O_CLOEXEC) }.into()).map(drop)
+pub(crate) fn dup_to_cloexec(fd: BorrowedFd<'_>, at: RawFd) -> io::Result<()> {
+    // SAFETY: dup3 takes ints; the number `at` has no owner.
+    check_result(unsafe { libc::dup3(fd.as_raw_fd(), at, libc::O_CLOEXEC) }.into()).map(drop)
 }
 
 /// Processor time of a process so far, of all its threads, in nanoseconds.
 pub(crate) fn cpu_clock_ns(pid: i32) -> io::Result<u64> {
-    let mut clock = 0;
-    // SAFETY: writes one clock id.
-    let code = unsafe { libc::clock_getcpuclockid(pid, &raw mut clock) };
-    if code != 0 {
-        return Err(io::Error::from_raw_os_error(code));
-    }
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: writes one timespec.
-    check(unsafe { libc::clock_gettime(clock, &raw mut time) }.into())?;
-    Ok(time.tv_sec.cast_unsigned() * 1_000_000_000 + time.tv_nsec.cast_unsigned())
+    let time = nix::time::clock_getcpuclockid(Pid::from_raw(pid))?.now()?;
+    Ok(time.tv_sec().cast_unsigned() * 1_000_000_000 + time.tv_nsec().cast_unsigned())
 }
 
 /// Closes every descriptor from `first` on.
 pub(crate) fn close_from(first: u32) -> io::Result<()> {
     // SAFETY: takes ints only; callers are about to exec or exit, no owner uses these again.
-    check(unsafe { libc::syscall(libc::SYS_close_range, first, u32::MAX, 0) }).map(drop)
+    check_result(unsafe { libc::syscall(libc::SYS_close_range, first, u32::MAX, 0) }).map(drop)
 }
 
 /// Leaves at once, without destructors or exit handlers.
@@ -144,107 +142,65 @@ pub(crate) fn exit_now(code: i32) -> ! {
     unsafe { libc::_exit(code) }
 }
 
-/// Sends this signal to the calling process when its parent goes away.
+/// Kills the calling process when its parent ends.
 pub(crate) fn die_with_parent() -> io::Result<()> {
-    prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL as libc::c_ulong)
+    Ok(prctl::set_pdeathsig(Signal::SIGKILL)?)
 }
 
 /// Takes [`die_with_parent`] back.
-pub(crate) fn outlive_parent() -> io::Result<()> {
-    prctl(libc::PR_SET_PDEATHSIG, 0)
+pub(crate) fn clear_parent_death_signal() -> io::Result<()> {
+    Ok(prctl::set_pdeathsig(None)?)
 }
 
 /// Orphans of this process's descendants become its children.
-pub(crate) fn adopt_orphans() -> io::Result<()> {
-    prctl(libc::PR_SET_CHILD_SUBREAPER, 1)
+pub(crate) fn become_subreaper() -> io::Result<()> {
+    Ok(prctl::set_child_subreaper(true)?)
 }
 
 pub(crate) fn set_dumpable(yes: bool) -> io::Result<()> {
-    prctl(libc::PR_SET_DUMPABLE, libc::c_ulong::from(yes))
-}
-
-fn prctl(option: libc::c_int, value: libc::c_ulong) -> io::Result<()> {
-    // SAFETY: the options used here take an integer.
-    check(unsafe { libc::prctl(option, value, 0, 0, 0) }.into()).map(drop)
+    Ok(prctl::set_dumpable(yes)?)
 }
 
 /// A descriptor that becomes readable when the process ends.
 pub(crate) fn pidfd_open(pid: i32) -> io::Result<OwnedFd> {
-    // SAFETY: takes ints; a successful result is a fresh descriptor that nobody else owns.
-    let fd = check(unsafe { libc::syscall(libc::SYS_pidfd_open, pid, 0) })?;
-    Ok(adopt(fd as RawFd))
+    Ok(rustix::process::pidfd_open(process_id(pid)?, PidfdFlags::empty())?)
 }
 
-/// Asks a process where its code is; `guest/whereabouts.py` has the handler for it.
-pub(crate) fn ask(pid: i32) -> io::Result<()> {
+/// Asks a process where its code is; `guest/runtime/stack_sampler.py` has the handler for it.
+pub(crate) fn request_stack_dump(pid: i32) -> io::Result<()> {
     // SAFETY: takes ints only.
-    check(unsafe { libc::kill(pid, libc::SIGRTMAX()) }.into()).map(drop)
+    check_result(unsafe { libc::kill(pid, libc::SIGRTMAX()) }.into()).map(drop)
 }
 
 /// The status of a child that ended, as the kernel gives it; nothing when it has not.
-pub(crate) fn wait_status(pid: i32) -> Option<i32> {
-    let mut status = 0;
-    // SAFETY: `status` outlives the call.
-    let reaped = unsafe { libc::waitpid(pid, &raw mut status, libc::WNOHANG) };
-    (reaped == pid).then_some(status)
+pub(crate) fn try_wait_status(pid: i32) -> Option<i32> {
+    let ended = rustix::process::waitpid(Some(process_id(pid).ok()?), WaitOptions::NOHANG);
+    ended.ok().flatten().map(|(_, status)| status.as_raw())
 }
 
 /// Sets a limit on another process.
-pub(crate) fn set_limit_of(pid: i32, resource: u32, value: u64) -> io::Result<()> {
-    let limit = libc::rlimit64 { rlim_cur: value, rlim_max: value };
-    // SAFETY: `limit` outlives the call, and no old value is asked for.
-    let result =
-        unsafe { libc::syscall(libc::SYS_prlimit64, pid, resource, &raw const limit, 0usize) };
-    check(result).map(drop)
+pub(crate) fn set_process_limit(pid: i32, resource: Resource, value: u64) -> io::Result<()> {
+    let limit = Rlimit { current: Some(value), maximum: Some(value) };
+    rustix::process::prlimit(Some(process_id(pid)?), resource, limit)?;
+    Ok(())
 }
 
 /// A copy of a mount, or of a whole tree of them, that is attached nowhere.
 pub(crate) fn clone_mounts(path: &Path, recursive: bool) -> io::Result<OwnedFd> {
-    let path = c_path(path)?;
-    let mut flags = libc::OPEN_TREE_CLONE | libc::OPEN_TREE_CLOEXEC;
-    if recursive {
-        flags |= libc::AT_RECURSIVE as libc::c_uint;
-    }
-    // SAFETY: the path is a C string that outlives the call; the result is a fresh descriptor.
-    let fd =
-        check(unsafe { libc::syscall(libc::SYS_open_tree, libc::AT_FDCWD, path.as_ptr(), flags) })?;
-    Ok(adopt(fd as RawFd))
+    let mut flags = OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC;
+    flags.set(OpenTreeFlags::AT_RECURSIVE, recursive);
+    Ok(rustix::mount::open_tree(CWD, path, flags)?)
 }
 
 /// Attaches a copy made by [`clone_mounts`].
 pub(crate) fn attach_mounts(tree: BorrowedFd<'_>, target: &Path) -> io::Result<()> {
-    const MOVE_MOUNT_F_EMPTY_PATH: libc::c_uint = 0x4;
-    let target = c_path(target)?;
-    let empty: &CStr = c"";
-    // SAFETY: both strings outlive the call.
-    let result = unsafe {
-        libc::syscall(
-            libc::SYS_move_mount,
-            tree.as_raw_fd(),
-            empty.as_ptr(),
-            libc::AT_FDCWD,
-            target.as_ptr(),
-            MOVE_MOUNT_F_EMPTY_PATH,
-        )
-    };
-    check(result).map(drop)
+    let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH;
+    Ok(rustix::mount::move_mount(tree, c"", CWD, target, flags)?)
 }
 
 /// Moves a mount from one place to another.
 pub(crate) fn move_mount(from: &Path, to: &Path) -> io::Result<()> {
-    let (from, to) = (c_path(from)?, c_path(to)?);
-    // SAFETY: both strings outlive the call.
-    let result = unsafe {
-        libc::syscall(
-            libc::SYS_move_mount,
-            libc::AT_FDCWD,
-            from.as_ptr(),
-            libc::AT_FDCWD,
-            to.as_ptr(),
-            0,
-        )
-    };
-    check(result).map(drop)
+    Ok(rustix::mount::move_mount(CWD, from, CWD, to, MoveMountFlags::empty())?)
 }
 
 #[repr(C)]
@@ -277,20 +233,23 @@ fn set_mount_attributes(
             size_of::<MountAttributes>(),
         )
     };
-    check(result).map(drop)
+    check_result(result).map(drop)
 }
 
 /// Makes a detached tree read-only, without devices unless it is one, without set-user-id.
-pub(crate) fn make_read_only(tree: BorrowedFd<'_>, devices: bool) -> io::Result<()> {
+pub(crate) fn make_tree_read_only(tree: BorrowedFd<'_>, devices: bool) -> io::Result<()> {
     let set = MOUNT_ATTR_NOSUID | if devices { 0 } else { MOUNT_ATTR_NODEV | MOUNT_ATTR_RDONLY };
     let attributes = MountAttributes { set, clear: 0, propagation: 0, user_namespace: 0 };
     let flags = libc::AT_EMPTY_PATH | libc::AT_RECURSIVE;
     set_mount_attributes(tree.as_raw_fd(), c"", flags, &attributes)
 }
 
-/// The same, with owners that the user namespace has nobody for: whatever may be written to by those
-/// who are no owner cannot be, either, sockets included. Not every file system can do this.
-pub(crate) fn show_to_strangers(tree: BorrowedFd<'_>, namespace: BorrowedFd<'_>) -> io::Result<()> {
+/// Like [`make_tree_read_only`], and shows all files with an owner that the user namespace does not
+/// map. Then not even world-writable files and sockets can be written to. Some file systems cannot.
+pub(crate) fn idmap_to_unmapped_owner(
+    tree: BorrowedFd<'_>,
+    namespace: BorrowedFd<'_>,
+) -> io::Result<()> {
     let attributes = MountAttributes {
         set: MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_RDONLY | MOUNT_ATTR_IDMAP,
         clear: 0,
@@ -301,25 +260,23 @@ pub(crate) fn show_to_strangers(tree: BorrowedFd<'_>, namespace: BorrowedFd<'_>)
     set_mount_attributes(tree.as_raw_fd(), c"", flags, &attributes)
 }
 
-/// Makes one mount read-only; busy while somebody has a file of it open for writing.
+/// Makes one mount read-only; busy while a file of it is open for writing.
 pub(crate) fn make_mount_read_only(place: &Path) -> io::Result<()> {
     let attributes =
         MountAttributes { set: MOUNT_ATTR_RDONLY, clear: 0, propagation: 0, user_namespace: 0 };
-    set_mount_attributes(libc::AT_FDCWD, &c_path(place)?, 0, &attributes)
+    let place = CString::new(place.as_os_str().as_bytes())?;
+    set_mount_attributes(libc::AT_FDCWD, &place, 0, &attributes)
 }
 
 /// Whether an open file has an extended attribute of exactly this value.
-pub(crate) fn has_attribute(file: BorrowedFd<'_>, name: &CStr, value: &[u8]) -> bool {
+pub(crate) fn has_xattr(file: BorrowedFd<'_>, name: &CStr, value: &[u8]) -> bool {
     let mut found = [0_u8; 16];
-    // SAFETY: the string and the buffer outlive the call, and the length is the buffer's.
-    let length = unsafe {
-        libc::fgetxattr(file.as_raw_fd(), name.as_ptr(), found.as_mut_ptr().cast(), found.len())
-    };
-    usize::try_from(length).is_ok_and(|length| found.get(..length) == Some(value))
+    let length = rustix::fs::fgetxattr(file, name, &mut found[..]);
+    length.is_ok_and(|length| found.get(..length) == Some(value))
 }
 
 /// Shows a detached tree with the owners that the user namespace maps them to.
-pub(crate) fn map_owners(tree: BorrowedFd<'_>, namespace: BorrowedFd<'_>) -> io::Result<()> {
+pub(crate) fn idmap_owners(tree: BorrowedFd<'_>, namespace: BorrowedFd<'_>) -> io::Result<()> {
     let attributes = MountAttributes {
         set: MOUNT_ATTR_IDMAP,
         clear: 0,
@@ -330,7 +287,7 @@ pub(crate) fn map_owners(tree: BorrowedFd<'_>, namespace: BorrowedFd<'_>) -> io:
 }
 
 /// Brings the loopback interface of the current network namespace up.
-pub(crate) fn loopback_up() -> io::Result<()> {
+pub(crate) fn bring_loopback_up() -> io::Result<()> {
     let socket = nix::sys::socket::socket(
         nix::sys::socket::AddressFamily::Inet,
         nix::sys::socket::SockType::Datagram,
@@ -346,15 +303,15 @@ pub(crate) fn loopback_up() -> io::Result<()> {
     // SAFETY: the request outlives the call and has the type that this ioctl reads.
     let result =
         unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCSIFFLAGS as _, &raw const request) };
-    check(result.into()).map(drop)
+    check_result(result.into()).map(drop)
 }
 
-/// How much of what was sent nobody has received yet; in the kernel's measure, but nothing is zero.
-pub(crate) fn not_received(socket: BorrowedFd<'_>) -> io::Result<usize> {
+/// How much of what was sent was not received yet; in the kernel's measure, but nothing is zero.
+pub(crate) fn unreceived_bytes(socket: BorrowedFd<'_>) -> io::Result<usize> {
     let mut waiting: libc::c_int = 0;
     // SAFETY: the number outlives the call and has the type that this ioctl writes.
     let result = unsafe { libc::ioctl(socket.as_raw_fd(), libc::TIOCOUTQ as _, &raw mut waiting) };
-    check(result.into())?;
+    check_result(result.into())?;
     Ok(usize::try_from(waiting).unwrap_or_default())
 }
 
@@ -432,9 +389,9 @@ impl Drop for SharedMemory {
 // SAFETY: the mapping is plain memory that any thread may copy from.
 unsafe impl Send for SharedMemory {}
 
-/// What is started next has everything at the same addresses each time: `id`, `hash(None)` and reprs with
-/// addresses are the same in every sandbox. Where that is not allowed, they are not.
-pub(crate) fn lie_where_others_lie() {
+/// What is started next has everything at the same addresses each time: `id`, `hash(None)` and
+/// reprs with addresses are the same in every sandbox. Where that is not allowed, they are not.
+pub(crate) fn disable_aslr() {
     use nix::sys::personality::{self, Persona};
     let _ = personality::get().and_then(|own| personality::set(own | Persona::ADDR_NO_RANDOMIZE));
 }

@@ -1,4 +1,4 @@
-//! How much isolation the machine gives.
+//! The isolation tiers.
 
 use std::fmt;
 

@@ -8,12 +8,12 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Mutex;
 
-use menace_model::{Call, How, ModuleRef, Target, Value, Verdict};
-use menace_sandbox::interpreter::{Interpreter, Search, Source};
-use menace_sandbox::{Backend, LocalBackend, Options, WarmSpec};
+use menace_model::{Call, CallStep, CallTarget, ModuleRef, TargetKind, Value, Verdict};
+use menace_sandbox::interpreter::{HarnessSource, InterpreterSearch, PythonInterpreter};
+use menace_sandbox::{BackendOptions, LocalBackend, SandboxBackend, SandboxSpec};
 
-const VERSIONS: [&str; 6] = ["3.8", "3.9", "3.10", "3.11", "3.12", "3.13"];
-const MODULE: &str = "\
+const PYTHON_VERSIONS: [&str; 6] = ["3.8", "3.9", "3.10", "3.11", "3.12", "3.13"];
+const GUEST_MODULE: &str = "\
 def add(a, b):
     return a + b
 
@@ -35,14 +35,14 @@ fn interpreters() -> BTreeMap<String, PathBuf> {
     let installed = fs::read_dir(versions).into_iter().flatten().flatten();
     directories.extend(installed.map(|version| version.path().join("bin")));
     let mut found = BTreeMap::new();
-    for version in VERSIONS {
+    for version in PYTHON_VERSIONS {
         let name = format!("python{version}");
         let program = directories.iter().map(|directory| directory.join(&name));
         if let Some(program) = program.into_iter().find(|program| program.is_file()) {
             found.insert(version.to_owned(), program);
         }
     }
-    let missing = VERSIONS.iter().filter(|version| !found.contains_key(**version));
+    let missing = PYTHON_VERSIONS.iter().filter(|version| !found.contains_key(**version));
     let missing: Vec<&str> = missing.copied().collect();
     for version in &missing {
         println!(
@@ -51,7 +51,7 @@ fn interpreters() -> BTreeMap<String, PathBuf> {
     }
     let is_complete = missing.is_empty() || variable("MENACE_CI").is_empty();
     assert!(is_complete, "every version has to be tested here: {missing:?} are missing");
-    assert!(!found.is_empty(), "this test needs a CPython of {VERSIONS:?}");
+    assert!(!found.is_empty(), "this test needs a CPython of {PYTHON_VERSIONS:?}");
     found
 }
 
@@ -124,27 +124,31 @@ fn drive(version: &str, python: &Path, cases: Option<&str>) -> Result<(), String
 fn the_sandbox_calls_functions_with_every_python() {
     for (version, python) in interpreters() {
         let repo = tempfile::tempdir().expect("writable");
-        fs::write(repo.path().join("sums.py"), MODULE).expect("writable");
-        let mut options = Options::new(repo.path().to_owned(), described(&python, repo.path()));
+        fs::write(repo.path().join("sums.py"), GUEST_MODULE).expect("writable");
+        let mut options =
+            BackendOptions::new(repo.path().to_owned(), described(&python, repo.path()));
         options.init = PathBuf::from(env!("CARGO_BIN_EXE_menace-sandbox-init"));
         let backend = LocalBackend::new(options).expect("this machine can isolate");
         let module = ModuleRef { name: "sums".to_owned(), path: None };
-        let mut warm = backend.warm(&WarmSpec::new(Some(module.clone()))).expect("it is cheap");
-        let call = |qualname: &str, args: &[i64]| Call {
-            args: args.iter().copied().map(Value::Int).collect(),
-            ..Call::new(Target {
-                module: module.clone(),
-                qualname: qualname.to_owned(),
-                how: How::Function,
+        let mut warm =
+            backend.open_session(&SandboxSpec::new(Some(module.clone()))).expect("it is cheap");
+        let call = |qualname: &str, args: &[i64]| {
+            Call::of_step(CallStep {
+                args: args.iter().copied().map(Value::Int).collect(),
+                ..CallStep::new(CallTarget {
+                    module: module.clone(),
+                    qualname: qualname.to_owned(),
+                    kind: TargetKind::Function,
+                })
             })
         };
         for _ in 0..2 {
             let outcome = warm.run(&call("add", &[2, 3])).expect("no error of ours");
             assert_eq!(outcome.verdict, Verdict::Returned, "Python {version}: {outcome:#?}");
-            assert_eq!(outcome.value.and_then(|value| value.value), Some(Value::Int(5)));
+            assert_eq!(outcome.result.value.and_then(|value| value.value), Some(Value::Int(5)));
             let outcome = warm.run(&call("fail", &[])).expect("no error of ours");
             assert_eq!(outcome.verdict, Verdict::Raised, "Python {version}: {outcome:#?}");
-            let exception = outcome.exception.expect("it raised");
+            let exception = outcome.result.exception.expect("it raised");
             assert_eq!(
                 (exception.kind.as_str(), exception.message.as_str()),
                 ("ValueError", "on purpose")
@@ -155,12 +159,15 @@ fn the_sandbox_calls_functions_with_every_python() {
     }
 }
 
-fn described(python: &Path, repository: &Path) -> Interpreter {
-    let source =
-        |(name, text): &(&str, &str)| Source { name: (*name).to_owned(), text: (*text).to_owned() };
-    let sources: Vec<Source> = menace_sandbox::harness_sources().iter().map(source).collect();
+fn described(python: &Path, repository: &Path) -> PythonInterpreter {
+    let source = |(name, text): &(&str, &str)| HarnessSource {
+        name: (*name).to_owned(),
+        text: (*text).to_owned(),
+    };
+    let sources: Vec<HarnessSource> =
+        menace_sandbox::harness_sources().iter().map(source).collect();
     let cache = Path::new(env!("CARGO_TARGET_TMPDIR")).join("interpreters");
-    let search = Search {
+    let search = InterpreterSearch {
         python: Some(python),
         repository,
         path: OsStr::new("/usr/bin:/bin"),
@@ -168,5 +175,5 @@ fn described(python: &Path, repository: &Path) -> Interpreter {
         sources: &sources,
         cache: Some(&cache),
     };
-    Interpreter::find(&search).expect("it is a Python")
+    PythonInterpreter::find(&search).expect("it is a Python")
 }

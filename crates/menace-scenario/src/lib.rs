@@ -1,16 +1,24 @@
-//! What the code is put through: presets and profiles, inputs, and which of them are worth trying.
+//! Inputs and presets of calls, the oracles that judge outcomes, exploring and shrinking.
 //!
-//! Pure: it neither reads files nor runs anything. Reading Python belongs to `menace-source`, making
-//! the calls to `menace-sandbox`, and bringing them together to `menace-loop`.
-//! Invariant: the same seed, source and settings give the same plan.
+//! | module | concern | may use |
+//! |---|---|---|
+//! | `config` | configuration that users write as JSON, and its problems | – |
+//! | [`input`] | arguments, receivers and files of calls | `config` |
+//! | [`preset`] | limits, faults and network conditions; profiles | `config`, `input` |
+//! | [`judge`] | oracles: outcome of a call → weakness or none | `input` |
+//! | [`explore`] | coverage-guided search for failing inputs of a section | `input`, `judge` |
+//! | [`shrink`] | a failing call → a smaller one that fails the same way | – |
+//!
+//! Pure: it neither reads files nor runs anything. Reading Python belongs to `menace-source`,
+//! making the calls to `menace-sandbox`, and bringing them together to `menace-loop`.
+//! Invariants: the same seed, source and settings give the same plan; the modules use each other
+//! only as the table says, which `tests/layers.rs` checks.
 
+mod config;
 pub mod explore;
-pub mod fixtures;
 pub mod input;
 pub mod judge;
-mod notation;
 pub mod preset;
-mod problem;
 pub mod shrink;
 
-pub use problem::{Problem, Problems};
+pub use config::{ConfigError, ConfigProblem};

@@ -4,7 +4,7 @@
 fn the_tables_of_the_scenarios_page_are_current() {
     let page = include_str!("../../../docs/scenarios.md");
     assert!(
-        page.contains(&menace_scenario::preset::markdown()),
+        page.contains(&menace_scenario::preset::render_markdown()),
         "docs/scenarios.md is stale: run `cargo xtask docs`"
     );
 }

@@ -1,15 +1,16 @@
-// Live updates, and a little comfort. Every page works without.
+// Live updates and buttons to copy text. Every page works without this script.
 "use strict";
 
 (() => {
     const number = new Intl.NumberFormat("en");
 
-    // Shows the parts of the page that follow the run that goes on.
+    // Updates the parts of the page that show the active run.
     function show(state) {
         const line = document.getElementById("live");
         if (line) {
             line.textContent = state.run
-                ? `running: ${number.format(state.calls)} calls, ${number.format(state.failures)} failures`
+                ? `running: ${number.format(state.calls)} calls, ` +
+                    `${number.format(state.failures)} failures`
                 : "";
         }
         const panel = document.getElementById("live-run");
@@ -21,10 +22,12 @@
             if (place) place.textContent = text;
         };
         put("calls", number.format(state.calls));
-        put("beside", state.beside ? `and ${number.format(state.beside)} beside` : "");
+        const auxiliary = state.auxiliary_calls;
+        put("auxiliary_calls", auxiliary ? `and ${number.format(auxiliary)} auxiliary` : "");
         put("failures", number.format(state.failures));
-        put("speed", state.speed === null ? "–" : number.format(Math.round(state.speed)));
-        put("at", state.at);
+        const rate = state.calls_per_second;
+        put("calls_per_second", rate === null ? "–" : number.format(Math.round(rate)));
+        put("current_call", state.current_call);
         const link = panel.querySelector('[data-live="link"]');
         link.textContent = state.run;
         link.href = `/runs/${encodeURIComponent(state.run)}`;
@@ -39,14 +42,14 @@
         }));
     }
 
-    // What can have the focus, and looks like this.
-    function alike(root, html) {
+    // Elements that can have the focus and have this HTML.
+    function focusableWithHtml(root, html) {
         const all = root.querySelectorAll("a, button, summary, [tabindex]");
         return [...all].filter((element) => element.outerHTML === html);
     }
 
-    // Puts the page as it is now in place of the one that is shown. Whoever is at work in it is not
-    // disturbed: the focus stays on what it is on, and while that cannot be, the page stays.
+    // Replaces the shown page by its current state. The focus stays on its element; as long as that
+    // is not possible, the page is not replaced.
     async function refresh() {
         if (edited) return;
         let text = null;
@@ -54,58 +57,58 @@
             const answer = await fetch(location.href, { headers: { accept: "text/html" } });
             if (answer.ok) text = await answer.text();
         } catch {
-            // Nobody answers any more; the page stays, and the line above it says so.
+            // The server does not answer any more; the page stays, and the line above it says so.
         }
         if (text === null) return;
         const fresh = new DOMParser().parseFromString(text, "text/html").getElementById("main");
         const main = document.getElementById("main");
         if (!fresh) return;
-        const busy = document.activeElement;
-        let again = null;
-        if (busy && busy !== main && main.contains(busy)) {
-            const place = alike(main, busy.outerHTML).indexOf(busy);
-            again = alike(fresh, busy.outerHTML)[place];
-            late = !again;
+        const focused = document.activeElement;
+        let target = null;
+        if (focused && focused !== main && main.contains(focused)) {
+            const place = focusableWithHtml(main, focused.outerHTML).indexOf(focused);
+            target = focusableWithHtml(fresh, focused.outerHTML)[place];
+            late = !target;
             if (late) return;
         }
         main.replaceChildren(...fresh.childNodes);
-        if (again) again.focus({ preventScroll: true });
+        if (target) target.focus({ preventScroll: true });
         ready();
         if (last && !lost) show(last);
     }
 
-    // Only what somebody who does not look at the page wants to hear.
-    function say(text) {
+    // Announces a change of the run to screen readers.
+    function announce(text) {
         const place = document.getElementById("said");
         if (place) place.textContent = text;
     }
 
     const nothing = { run: null };
     let last = null;
-    // Nobody answers any more.
+    // The server does not answer any more.
     let lost = false;
     let source = null;
-    // There is something new that was not shown yet.
+    // A newer state of the page exists that is not shown yet.
     let late = false;
-    // Somebody has typed or chosen something: that would be lost.
+    // The user has typed or chosen something that a refresh would discard.
     let edited = false;
 
     function follow() {
         source = new EventSource("/events");
-        // The browser tries again by itself: whoever comes back is followed again, from the state that
-        // comes first.
+        // The browser reconnects by itself: once the server is back, its first event has the
+        // current state.
         source.addEventListener("error", () => {
             if (lost) return;
             lost = true;
             show(nothing);
             const line = document.getElementById("live");
             line.textContent = "no longer connected: this is what was seen last";
-            say("The dashboard does not answer any more.");
+            announce("The dashboard does not answer any more.");
         });
         source.addEventListener("open", () => {
             if (!lost) return;
             lost = false;
-            say("The dashboard answers again.");
+            announce("The dashboard answers again.");
             refresh();
         });
         source.addEventListener("state", (event) => {
@@ -113,10 +116,13 @@
             const before = last;
             last = state;
             show(state);
-            if (before && before.run !== state.run) say(state.run ? `Run ${state.run} has begun.` : "The run is over.");
-            // A page shows what is finished: it is new when a run or a cycle began or ended, or a failure
-            // was found.
-            const changed = before && (before.run !== state.run || before.finished !== state.finished
+            if (before && before.run !== state.run) {
+                announce(state.run ? `Run ${state.run} has begun.` : "The run is over.");
+            }
+            // Pages show finished data: it changes when a run or a cycle begins or ends, or a
+            // failure is found.
+            const changed = before && (before.run !== state.run
+                || before.last_finished_run !== state.last_finished_run
                 || before.cycle !== state.cycle || before.failures < state.failures);
             if (changed) refresh();
         });
@@ -138,9 +144,13 @@
         follow();
         document.getElementById("main").addEventListener("input", () => { edited = true; });
         addEventListener("focusout", () => { if (late) { late = false; refresh(); } });
-        // A page that is left may be kept for the way back: it must not keep its connection, as
-        // browsers have few for one server.
+        // A browser may cache a page that was left: it must not keep its connection, because
+        // browsers open few connections to one server.
         addEventListener("pagehide", () => source.close());
-        addEventListener("pageshow", (event) => { if (event.persisted) { lost = false; follow(); } });
+        addEventListener("pageshow", (event) => {
+            if (!event.persisted) return;
+            lost = false;
+            follow();
+        });
     }
 })();

@@ -1,10 +1,11 @@
 //! How quickly a large store is shown: `cargo xtask bench serve [RUNS]`.
 //!
-//! A hundred calls in every run; 100,000 runs without another number. The last one is large: 5,000 sections
-//! under twelve scenarios. The data is made once and kept below the target directory. The server runs in a process of its own, so that its memory is its own;
-//! every address is asked for over a connection, once after the start and then twenty times more, and then by four
-//! clients at once. Whoever
-//! is later than wanted, takes more memory or writes more than that, makes this fail: the first request counts.
+//! A hundred calls in every run; 100,000 runs without another number. The last one is large: 5,000
+//! sections under twelve scenarios. The data is made once and kept below the target directory. The
+//! server runs in a process of its own, so that its memory is its own; every address is requested
+//! over a connection, once after the start and then twenty times more, and then by four clients at
+//! once. The benchmark fails when an answer, the first one included, takes longer than its limit,
+//! or the server uses more memory or writes more than allowed.
 
 #![expect(clippy::print_stdout, reason = "a benchmark prints its results")]
 
@@ -17,28 +18,28 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use menace_model::Failure;
-use menace_serve::{Access, Address, Dashboard, Library, Server};
-use menace_store::{Metrics, Store, SynergyHistory};
+use menace_serve::{AccessPolicy, DashboardServer, DataSource, HttpServer, ListenAddress};
+use menace_store::{MetricsDatabase, Store, SynergyHistory};
 use rusqlite::Connection;
 
 #[path = "../tests/large/mod.rs"]
 mod large;
 
-use large::{URL, failure, summary};
+use large::{DATABASE_URL, large_failure, large_report};
 
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 
-const SERVE: &str = "--menace-serve";
-const ROUNDS: usize = 20;
-/// Who ask at the same time, each for every address.
-const CLIENTS: usize = 4;
+const SERVE_FLAG: &str = "--menace-serve";
+const ROUNDS_PER_ADDRESS: usize = 20;
+/// Clients that send requests at the same time, each for every address.
+const CLIENT_COUNT: usize = 4;
 /// Modules of the last run, of ten sections each.
-const MODULES: u32 = 500;
-const MEMORY_MB: u64 = 300;
-const REPORT_BYTES: usize = 5_000_000;
+const LAST_RUN_MODULES: u32 = 500;
+const MAX_MEMORY_MB: u64 = 300;
+const MAX_REPORT_BYTES: usize = 5_000_000;
 
 /// Addresses, and how long each may take at most.
-const ADDRESSES: &[(&str, &str, u64)] = &[
+const ADDRESS_LIMITS_MS: &[(&str, &str, u64)] = &[
     ("overview", "", 100),
     ("/metrics", "metrics", 50),
     ("an old run", "runs/r-00000007", 500),
@@ -71,7 +72,7 @@ const ADDRESSES: &[(&str, &str, u64)] = &[
 
 fn main() -> Result<()> {
     let mut arguments = std::env::args().skip(1);
-    if arguments.next().as_deref() == Some(SERVE) {
+    if arguments.next().as_deref() == Some(SERVE_FLAG) {
         return serve(Path::new(&arguments.next().ok_or("a directory is needed")?));
     }
     let mut arguments = std::env::args().skip(1).filter(|argument| !argument.starts_with("--"));
@@ -86,16 +87,16 @@ fn main() -> Result<()> {
     }
     let bytes = fs::metadata(home.join("menace.db"))?.len();
     println!("{runs} runs, {} calls, {} MB of database\n", runs * 100, bytes >> 20);
-    let mut beyond = pages(&home)?;
-    beyond.extend(large_report()?);
+    let mut beyond = measure_pages(&home)?;
+    beyond.extend(measure_large_report()?);
     if beyond.is_empty() { Ok(()) } else { Err(format!("beyond: {}", beyond.join(", ")).into()) }
 }
 
 /// What is beyond its limit.
-fn pages(home: &Path) -> Result<Vec<String>> {
+fn measure_pages(home: &Path) -> Result<Vec<String>> {
     let started = Instant::now();
     let mut server = Command::new(std::env::current_exe()?)
-        .arg(SERVE)
+        .arg(SERVE_FLAG)
         .arg(home)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -106,7 +107,7 @@ fn pages(home: &Path) -> Result<Vec<String>> {
     let agent = ureq::Agent::new_with_defaults();
     println!("{:<44}{:>10}{:>10}{:>10}{:>10}", "", "first ms", "median", "worst", "at most");
     let mut beyond = Vec::new();
-    for (name, path, most) in ADDRESSES {
+    for (name, path, most) in ADDRESS_LIMITS_MS {
         let ask = || -> Result<Duration> {
             let started = Instant::now();
             let mut answer =
@@ -115,14 +116,14 @@ fn pages(home: &Path) -> Result<Vec<String>> {
             Ok(started.elapsed())
         };
         let first = ask()?;
-        let mut times = (0..ROUNDS).map(|_| ask()).collect::<Result<Vec<_>>>()?;
+        let mut times = (0..ROUNDS_PER_ADDRESS).map(|_| ask()).collect::<Result<Vec<_>>>()?;
         times.sort_unstable();
         let ms = |time: Duration| 1000.0 * time.as_secs_f64();
-        let worst = times[ROUNDS - 1];
+        let worst = times[ROUNDS_PER_ADDRESS - 1];
         println!(
             "{name:<44}{:>10.1}{:>10.1}{:>10.1}{most:>10}",
             ms(first),
-            ms(times[ROUNDS / 2]),
+            ms(times[ROUNDS_PER_ADDRESS / 2]),
             ms(worst)
         );
         let worst = ms(worst.max(first));
@@ -130,41 +131,43 @@ fn pages(home: &Path) -> Result<Vec<String>> {
             beyond.push(format!("{name} ({worst:.0} ms of {most})"));
         }
     }
-    beyond.extend(at_once(&url)?);
+    beyond.extend(measure_concurrent_clients(&url)?);
     let status = fs::read_to_string(format!("/proc/{}/status", server.id()))?;
     let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap_or_default();
     let peak: u64 = peak.trim().trim_end_matches(" kB").trim().parse()?;
     let peak = peak >> 10;
-    println!("{:<44}{peak:>10}{MEMORY_MB:>30}", "peak memory of the server, MB");
-    if peak > MEMORY_MB {
-        beyond.push(format!("memory ({peak} MB of {MEMORY_MB})"));
+    println!("{:<44}{peak:>10}{MAX_MEMORY_MB:>30}", "peak memory of the server, MB");
+    if peak > MAX_MEMORY_MB {
+        beyond.push(format!("memory ({peak} MB of {MAX_MEMORY_MB})"));
     }
     drop(server.stdin.take());
     server.wait()?;
     Ok(beyond)
 }
 
-/// What is beyond its limit when several ask for everything. They share the processors: an address may take as
-/// much longer as there are more clients than those.
-fn at_once(url: &str) -> Result<Vec<String>> {
-    type Times = std::result::Result<Vec<(usize, Duration)>, ureq::Error>;
-    let ask = |client: usize| -> Times {
+/// What is beyond its limit when several clients request every address. They share the processors:
+/// an address may take as much longer as there are more clients than processors.
+fn measure_concurrent_clients(url: &str) -> Result<Vec<String>> {
+    type AddressTimes = std::result::Result<Vec<(usize, Duration)>, ureq::Error>;
+    let ask = |client: usize| -> AddressTimes {
         let agent = ureq::Agent::new_with_defaults();
         let mut times = Vec::new();
-        for at in 0..ADDRESSES.len() {
+        for at in 0..ADDRESS_LIMITS_MS.len() {
             // Each begins elsewhere: otherwise all would ask for the same.
-            let place = (at + client * ADDRESSES.len() / CLIENTS) % ADDRESSES.len();
+            let place =
+                (at + client * ADDRESS_LIMITS_MS.len() / CLIENT_COUNT) % ADDRESS_LIMITS_MS.len();
             let started = Instant::now();
-            let address = format!("{url}{}", ADDRESSES[place].1);
+            let address = format!("{url}{}", ADDRESS_LIMITS_MS[place].1);
             let mut answer = agent.get(address).header("accept", "text/html").call()?;
             answer.body_mut().with_config().limit(256 << 20).read_to_vec()?;
             times.push((place, started.elapsed()));
         }
         Ok(times)
     };
-    let mut worst = [Duration::ZERO; ADDRESSES.len()];
+    let mut worst = [Duration::ZERO; ADDRESS_LIMITS_MS.len()];
     std::thread::scope(|scope| -> Result<()> {
-        let clients: Vec<_> = (0..CLIENTS).map(|client| scope.spawn(move || ask(client))).collect();
+        let clients: Vec<_> =
+            (0..CLIENT_COUNT).map(|client| scope.spawn(move || ask(client))).collect();
         for client in clients {
             for (place, time) in client.join().map_err(|_| "a client has panicked")?? {
                 worst[place] = worst[place].max(time);
@@ -172,32 +175,34 @@ fn at_once(url: &str) -> Result<Vec<String>> {
         }
         Ok(())
     })?;
-    let processors = std::thread::available_parallelism()?.get().min(CLIENTS);
-    println!("{CLIENTS} clients at once, on {processors} processors");
+    let processors = std::thread::available_parallelism()?.get().min(CLIENT_COUNT);
+    println!("{CLIENT_COUNT} clients at once, on {processors} processors");
     let mut beyond = Vec::new();
-    for ((name, _, most), worst) in ADDRESSES.iter().zip(worst) {
+    for ((name, _, most), worst) in ADDRESS_LIMITS_MS.iter().zip(worst) {
         let (worst, most) =
-            (1000.0 * worst.as_secs_f64(), *most * CLIENTS as u64 / processors as u64);
+            (1000.0 * worst.as_secs_f64(), *most * CLIENT_COUNT as u64 / processors as u64);
         if ["overview", "/metrics"].contains(name) || worst > 200.0 {
             println!("{name:<44}{worst:>30.1}{most:>10}");
         }
         if worst > most as f64 {
-            beyond.push(format!("{name} for {CLIENTS} at once ({worst:.0} ms of {most})"));
+            beyond.push(format!("{name} for {CLIENT_COUNT} at once ({worst:.0} ms of {most})"));
         }
     }
     Ok(beyond)
 }
 
-/// Serves until nobody holds its input any more.
+/// Serves until its standard input is closed.
 fn serve(home: &Path) -> Result<()> {
-    let library = Arc::new(Library::new(menace_serve::Place::below(home, URL)));
-    menace_serve::warm(&library);
+    let library =
+        Arc::new(DataSource::new(menace_serve::DataLocations::from_data_dir(home, DATABASE_URL)));
+    menace_serve::warm_up(&library);
     let host = std::net::IpAddr::from([127, 0, 0, 1]);
-    let access = Access::new(host, None, false)?;
-    let settings = menace_settings::Settings::resolve(&menace_settings::Sources::default())?;
+    let access = AccessPolicy::new(host, None, false)?;
+    let settings =
+        menace_settings::Settings::resolve(&menace_settings::SettingsSources::default())?;
     let settings = settings.entries().collect();
-    let routes = Dashboard { library, settings, access }.routes();
-    let server = Server::start(Address { host, port: 0 }, None, routes)?;
+    let routes = DashboardServer { data_source: library, settings, access }.routes();
+    let server = HttpServer::start(ListenAddress { host, port: 0 }, None, routes)?;
     println!("{}", server.url());
     let mut line = String::new();
     std::io::stdin().read_line(&mut line)?;
@@ -205,12 +210,15 @@ fn serve(home: &Path) -> Result<()> {
 }
 
 /// The report of a run of 20,000 calls; what is beyond its limit.
-fn large_report() -> Result<Option<String>> {
+fn measure_large_report() -> Result<Option<String>> {
     let home = tempfile::tempdir()?;
-    let graph = large::make(home.path())?;
-    let library = Library::new(menace_serve::Place::below(&home.path().join("data"), URL));
+    let graph = large::make_large_run(home.path())?;
+    let library = DataSource::new(menace_serve::DataLocations::from_data_dir(
+        &home.path().join("data"),
+        DATABASE_URL,
+    ));
     let started = Instant::now();
-    let page = menace_serve::report(&library, None, Some(&graph))?;
+    let page = menace_serve::render_report(&library, None, Some(&graph))?;
     println!(
         "\nreport of 20,000 calls with 400 failures: {:.2} MB (at most 5), made in {:.0} ms",
         page.len() as f64 / 1e6,
@@ -218,17 +226,18 @@ fn large_report() -> Result<Option<String>> {
     );
     let bytes = page.len();
     fs::write(PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("large-report.html"), page)?;
-    Ok((bytes > REPORT_BYTES).then(|| format!("the report ({bytes} bytes of {REPORT_BYTES})")))
+    Ok((bytes > MAX_REPORT_BYTES)
+        .then(|| format!("the report ({bytes} bytes of {MAX_REPORT_BYTES})")))
 }
 
 fn generate(home: &Path, runs: u64) -> Result<()> {
     fs::create_dir_all(home)?;
-    drop(Store::open(home, URL)?);
+    drop(Store::open(home, DATABASE_URL)?);
     let database = Connection::open(home.join("menace.db"))?;
     database.pragma_update(None, "journal_mode", "OFF")?;
     database.pragma_update(None, "synchronous", "OFF")?;
     database.pragma_update(None, "cache_size", -400_000)?;
-    let example = failure("f0", 0);
+    let example = large_failure("f0", 0);
     let sql = include_str!("serve/generate.sql")
         .replace("{runs}", &runs.to_string())
         .replace("@CALL@", &serde_json::to_string(&example.call)?.replace('\'', "''"))
@@ -236,16 +245,17 @@ fn generate(home: &Path, runs: u64) -> Result<()> {
     database.execute_batch(&format!("BEGIN; {sql} COMMIT;"))?;
     // The facts of runs come from their summaries, as they do when runs end.
     let failures: Vec<Failure> =
-        (0..3).map(|number| failure(&format!("f{number}"), number)).collect();
-    let small = serde_json::to_string(&summary("@ID@", 5, &failures))?;
+        (0..3).map(|number| large_failure(&format!("f{number}"), number)).collect();
+    let small = serde_json::to_string(&large_report("@ID@", 5, &failures))?;
     let last = i64::try_from(runs)?;
     let sum_up = "UPDATE runs SET summary = replace(?1, '@ID@', id) WHERE key <> ?2";
     database.execute(sum_up, (small, last))?;
-    let large = serde_json::to_string(&summary(&format!("r-{runs:08}"), MODULES, &failures))?;
+    let large =
+        serde_json::to_string(&large_report(&format!("r-{runs:08}"), LAST_RUN_MODULES, &failures))?;
     database.execute("UPDATE runs SET summary = ?1 WHERE key = ?2", (large, last))?;
     drop(database);
-    measurements(home, runs)?;
-    history(home, runs as usize)?;
+    write_metrics_db(home, runs)?;
+    write_history(home, runs as usize)?;
     let (mut synergy, _) = SynergyHistory::open(&home.join("synergy_history.db"))?;
     let entries: Vec<_> = (0..runs)
         .map(|run| {
@@ -260,18 +270,18 @@ fn generate(home: &Path, runs: u64) -> Result<()> {
     Ok(())
 }
 
-/// `metrics.db`: every metric of every run, those of modules and scenarios of the last thousand, and the
-/// gauges of others.
-fn measurements(home: &Path, runs: u64) -> Result<()> {
+/// `metrics.db`: every metric of every run, those of modules and scenarios of the last thousand,
+/// and the gauges of others.
+fn write_metrics_db(home: &Path, runs: u64) -> Result<()> {
     let path = home.join("metrics.db");
-    drop(Metrics::open(&path)?);
+    drop(MetricsDatabase::open(&path)?);
     let database = Connection::open(&path)?;
     database.pragma_update(None, "journal_mode", "OFF")?;
     database.pragma_update(None, "synchronous", "OFF")?;
     let names: Vec<&str> = menace_track::METRICS.iter().map(|metric| metric.name).collect();
-    let gauges = menace_serve::prometheus::DECLARED.iter();
-    let gauges =
-        gauges.filter(|gauge| gauge.origin == menace_serve::prometheus::Origin::Documented);
+    let gauges = menace_serve::prometheus::METRIC_DECLARATIONS.iter();
+    let gauges = gauges
+        .filter(|gauge| gauge.origin == menace_serve::prometheus::MetricNameOrigin::Documented);
     let gauges: Vec<&str> = gauges.map(|gauge| gauge.name).collect();
     let sql = include_str!("serve/measure.sql")
         .replace("{runs}", &runs.to_string())
@@ -281,7 +291,7 @@ fn measurements(home: &Path, runs: u64) -> Result<()> {
 }
 
 /// As many cycles as runs, in a file that has all of them.
-fn history(home: &Path, cycles: usize) -> Result<()> {
+fn write_history(home: &Path, cycles: usize) -> Result<()> {
     let wave = |phase: f64| -> Vec<f64> {
         let at = |cycle: usize| 0.6 + 0.1 * (cycle as f64 / 50.0 + phase).sin();
         (0..cycles).map(|cycle| (at(cycle) * 1e6).round() / 1e6).collect()
@@ -297,7 +307,8 @@ fn history(home: &Path, cycles: usize) -> Result<()> {
     let few: BTreeMap<&str, Vec<f64>> =
         ["reliability", "security_score"].into_iter().map(|name| (name, wave(0.5))).collect();
     let history = serde_json::json!({
-        "cycles": cycles, "roi_history": wave(0.0), "roi_deltas": wave(0.1), "raroi_history": wave(0.2),
+        "cycles": cycles,
+        "roi_history": wave(0.0), "roi_deltas": wave(0.1), "raroi_history": wave(0.2),
         "module_roi": modules, "module_deltas": modules, "metrics_history": metrics,
         "scenario_roi": {"normal": wave(0.3), "hostile_input": wave(0.4)},
         "predicted_roi": wave(0.5), "actual_roi": wave(0.6),

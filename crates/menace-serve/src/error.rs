@@ -1,35 +1,35 @@
-//! What can keep somebody from seeing something.
+//! Errors of pages and files.
 
 use std::io;
 use std::path::PathBuf;
 
-pub type Result<T> = std::result::Result<T, Error>;
+pub type ServeResult<T> = std::result::Result<T, ServeError>;
 
 #[derive(Debug, thiserror::Error)]
-pub enum Error {
+pub enum ServeError {
     #[error(transparent)]
-    Store(#[from] menace_store::Error),
+    Store(#[from] menace_store::StoreError),
     #[error("cannot read `{}`", path.display())]
     Read { path: PathBuf, source: io::Error },
     #[error(
         "`{}` is no history of runs ({why}): name a `roi_history.json`; `menace synergy dashboard \
          --file` shows a synergy history", path.display()
     )]
-    NotAHistory { path: PathBuf, why: String },
+    NotRoiHistory { path: PathBuf, why: String },
     #[error(
         "there is no synergy history `{}`: `menace run` makes one; name another file",
         path.display()
     )]
-    NoSynergy { path: PathBuf },
+    NoSynergyHistory { path: PathBuf },
     #[error("cannot make the page `{name}`")]
-    Page { name: String, source: minijinja::Error },
+    RenderPage { name: String, source: minijinja::Error },
     #[error("there is nothing here: {0}")]
-    Nothing(String),
+    NotFound(String),
     #[error("cannot listen on {address}: is another program there? Choose another port")]
     Listen { address: String, source: io::Error },
     #[error(
-        "`{host}` can be reached from other machines, so a token is needed: set DASHBOARD_TOKEN, or \
-         leave the host at 127.0.0.1"
+        "`{host}` can be reached from other machines, so a token is needed: set DASHBOARD_TOKEN, \
+         or leave the host at 127.0.0.1"
     )]
     NoToken { host: String },
     #[error("the token is too short: give DASHBOARD_TOKEN at least {least} characters")]

@@ -1,12 +1,12 @@
 //! Shows what runs have found: a report in one file, a dashboard, metrics for Prometheus.
 //!
-//! | room | what is in it |
+//! | module | what it does |
 //! |---|---|
-//! | `library` | what there is to read: the store, the histories, page by page |
-//! | `view` | what a page says, from the library |
+//! | `data_source` | what there is to read: the store, the histories, page by page |
+//! | `view` | what a page says, from the data source |
 //! | `chart` | lines, bars, strips and graphs as SVG or PNG |
 //! | `report` | one run in one HTML file |
-//! | `http` | the dashboard's routes, live events, who may ask |
+//! | `http` | the dashboard's routes, live events, authentication |
 //! | `prometheus` | gauges and how they are written |
 //! | `server` | connections: limits, TLS, the end |
 //!
@@ -16,28 +16,27 @@
 
 pub mod chart;
 mod clock;
+mod data_source;
 mod error;
 mod exporter;
+mod failure_detail;
 mod history;
 mod http;
-mod library;
-mod measured;
-mod opened;
+mod metrics_db;
 mod page;
 pub mod prometheus;
-mod reading;
+mod reopen_on_replace;
 mod report;
 mod server;
-mod source;
-mod story;
 mod text;
 mod view;
+mod write_timeout;
 
 pub use axum::Router;
-pub use error::{Error, Result};
+pub use data_source::{DataLocations, DataSource};
+pub use error::{ServeError, ServeResult};
 pub use exporter::{SynergyExporter, check_synergy};
 pub use history::check_history;
-pub use http::{Access, Dashboard, MetricsRoutes, Token, warm};
-pub use library::{Library, Place};
-pub use report::{Graph, Node, report};
-pub use server::{Address, Limits, Server, Tls};
+pub use http::{AccessPolicy, AccessToken, DashboardServer, MetricsEndpoint, warm_up};
+pub use report::{ImportGraph, ImportGraphNode, render_report};
+pub use server::{ConnectionLimits, HttpServer, ListenAddress, TlsFiles};

@@ -1,19 +1,22 @@
-//! Templates, and how values get into them.
+//! Renders pages: templates, and the values passed to them.
 //!
 //! Invariant: everything that is put into a template is escaped and cleaned, but for charts, which
 //! did that themselves.
 
 use std::sync::LazyLock;
 
-use minijinja::{AutoEscape, Environment, Error as JinjaError, ErrorKind, Output, State, Value};
+use minijinja::{
+    AutoEscape, Environment, Error as JinjaError, ErrorKind, Output, State, UndefinedBehavior,
+    Value,
+};
 use serde::Serialize;
 
-use crate::error::{Error, Result};
+use crate::error::{ServeError, ServeResult};
 use crate::text;
 
-pub(crate) const STYLE: &str = include_str!("../assets/style.css");
-pub(crate) const SCRIPT: &str = include_str!("../assets/dashboard.js");
-pub(crate) const ICON: &str = include_str!("../assets/icon.svg");
+pub(crate) const STYLE_SHEET: &str = include_str!("../assets/style.css");
+pub(crate) const DASHBOARD_SCRIPT: &str = include_str!("../assets/dashboard.js");
+pub(crate) const ICON_SVG: &str = include_str!("../assets/icon.svg");
 
 const TEMPLATES: &[(&str, &str)] = &[
     ("base.html", include_str!("../templates/base.html")),
@@ -35,58 +38,66 @@ const TEMPLATES: &[(&str, &str)] = &[
     ("synergy.html", include_str!("../templates/synergy.html")),
 ];
 
-static ENVIRONMENT: LazyLock<Environment<'static>> = LazyLock::new(environment);
+static TEMPLATE_ENVIRONMENT: LazyLock<Environment<'static>> = LazyLock::new(build_environment);
 
-fn environment() -> Environment<'static> {
+fn build_environment() -> Environment<'static> {
     let mut environment = Environment::new();
     environment.set_auto_escape_callback(|_| AutoEscape::Html);
-    environment.set_formatter(put);
+    // A field that a view does not have is an error, not a blank.
+    environment.set_undefined_behavior(UndefinedBehavior::Strict);
+    environment.set_formatter(format_value);
     environment.set_trim_blocks(true);
     environment.set_lstrip_blocks(true);
-    environment.add_filter("num", |value: Value| number(&value, text::number));
-    environment.add_filter("amount", |value: Value| number(&value, text::amount));
-    environment.add_filter("signed", |value: Value| number(&value, text::signed));
+    environment.add_filter("num", |value: Value| format_number(&value, text::format_number));
+    environment.add_filter("amount", |value: Value| format_number(&value, text::format_amount));
+    environment.add_filter("signed", |value: Value| format_number(&value, text::format_signed));
     environment.add_filter("percent", |value: f64| format!("{:.1} %", 100.0 * value));
-    environment.add_filter("count", |value: u64| text::thousands(value));
-    environment.add_filter("counted", |value: u64, one: String| text::counted(value, &one));
-    environment.add_filter("bytes", |value: u64| text::bytes(value));
-    environment.add_filter("ms", |value: f64| text::milliseconds(value));
-    environment.add_filter("url", |value: String| text::percent(&value));
-    environment.add_filter("cut", |value: String, most: usize| text::cut(&value, most));
+    environment.add_filter("count", |value: u64| text::format_thousands(value));
+    environment.add_filter("counted", |value: u64, one: String| text::format_count(value, &one));
+    environment.add_filter("bytes", |value: u64| text::format_bytes(value));
+    environment.add_filter("ms", |value: f64| text::format_milliseconds(value));
+    environment.add_filter("url", |value: String| text::percent_encode(&value));
+    environment.add_filter("cut", |value: String, most: usize| text::truncate(&value, most));
     environment.add_filter("words", |value: String| value.replace('_', " "));
     for (name, source) in TEMPLATES {
         if let Err(error) = environment.add_template(name, source) {
-            // Found by the test that renders every one of them.
+            // The test that parses all of them fails first.
             tracing::error!(name, %error, "a template cannot be read");
         }
     }
     environment
 }
 
-/// Numbers that there are none of become a dash.
-fn number(value: &Value, told: fn(f64) -> String) -> String {
-    f64::try_from(value.clone()).map_or_else(|_| "–".to_owned(), told)
+/// A number that is none becomes a dash.
+fn format_number(
+    value: &Value,
+    format: fn(f64) -> String,
+) -> std::result::Result<String, JinjaError> {
+    if value.is_undefined() {
+        return Err(ErrorKind::UndefinedError.into());
+    }
+    Ok(f64::try_from(value.clone()).map_or_else(|_| "–".to_owned(), format))
 }
 
-fn put(
+fn format_value(
     out: &mut Output<'_>,
     _: &State<'_, '_>,
     value: &Value,
 ) -> std::result::Result<(), JinjaError> {
-    if value.is_undefined() || value.is_none() {
+    if value.is_none() {
         return Ok(());
     }
     let written = if value.is_safe() {
         out.write_str(value.as_str().unwrap_or_default())
     } else {
-        out.write_str(&text::escaped(&value.to_string()))
+        out.write_str(&text::escape(&value.to_string()))
     };
     written.map_err(|error| JinjaError::new(ErrorKind::WriteFailure, error.to_string()))
 }
 
-pub(crate) fn render(name: &str, view: impl Serialize) -> Result<String> {
-    let cannot = |source| Error::Page { name: name.to_owned(), source };
-    let template = ENVIRONMENT.get_template(name).map_err(cannot)?;
+pub(crate) fn render(name: &str, view: impl Serialize) -> ServeResult<String> {
+    let cannot = |source| ServeError::RenderPage { name: name.to_owned(), source };
+    let template = TEMPLATE_ENVIRONMENT.get_template(name).map_err(cannot)?;
     template.render(view).map_err(cannot)
 }
 
@@ -102,8 +113,26 @@ mod tests {
     }
 
     #[test]
+    fn a_field_that_a_view_lacks_is_an_error() {
+        let mut environment = build_environment();
+        for template in [
+            "{{ view.missing }}",
+            "{{ view.missing|num }}",
+            "{{ view.missing|signed }}",
+            "{% if view.missing %}{% endif %}",
+            "{% if not view.missing %}{% endif %}",
+            "{% for row in view.missing %}{% endfor %}",
+        ] {
+            environment.add_template("t", template).unwrap();
+            let view = minijinja::context! { view => minijinja::context! { present => 1 } };
+            let error = environment.get_template("t").unwrap().render(view).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::UndefinedError, "{template}: {error}");
+        }
+    }
+
+    #[test]
     fn what_is_put_in_is_text_unless_it_is_a_chart() {
-        let mut environment = environment();
+        let mut environment = build_environment();
         environment.add_template("t", "{{ bad }}|{{ good }}|{{ none }}|{{ n|num }}").unwrap();
         let view = minijinja::context! {
             bad => "<b>\u{1b}&\"",

@@ -1,75 +1,77 @@
 //! One run in one HTML file that can be sent to a colleague: no network, no scripts.
 //!
-//! Invariant: its size is bounded, however much has failed: what is told in full and what is listed
-//! has an end, and says so.
+//! Invariant: its size is bounded, however much has failed: the numbers of failures that are shown
+//! in full and that are listed have limits, and the report says when one is reached.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use menace_loop::report::RunReport;
-use menace_store::{KnownFailure, SectionRecord, Store};
 use minijinja::Value;
 use serde::Serialize;
 
-use crate::chart::bars;
-use crate::clock::{moment, now_ms};
-use crate::error::Result;
-use crate::library::Library;
-use crate::page::{STYLE, render};
-use crate::story::{Story, tell};
-use crate::text::cut;
-use crate::view::heat::Heat;
+use menace_model::{SectionId, WeaknessKind, is_test_path};
+use menace_store::{FailureRecord, RunReport, SectionRecord, Store};
+
+use crate::chart::draw_bars;
+use crate::clock::{format_timestamp, now_ms};
+use crate::data_source::DataSource;
+use crate::error::ServeResult;
+use crate::failure_detail::{FailureDetail, build_failure_detail};
+use crate::page::{STYLE_SHEET, render};
+use crate::text::truncate;
+use crate::view::heat_map::HeatMap;
 use crate::view::metrics::{MetricTile, metric_tiles};
-use crate::view::paging::by_number;
+use crate::view::paging::sort_by_number;
 use crate::view::run::{
-    Head, ModuleLine, Shown, Sums, Verdicts, roi_chart_of, settings_of, weakest,
+    RunHead, RunTotals, SelectedRun, VerdictShares, WeakModuleRow, displayed_settings,
+    roi_chart_at_run, weakest_modules,
 };
 use crate::view::svg;
 use crate::view::synergy::is_bounded;
 
-/// Failures that are told in full.
-const STORIES: usize = 100;
+/// Failures that are shown in full.
+const MAX_DETAILED_FAILURES: usize = 100;
 /// Failures that are listed beyond these.
-const LISTED: usize = 500;
+const MAX_LISTED_FAILURES: usize = 500;
 /// Modules in the table, and lines of every other list.
-const MODULES: usize = 100;
-const SECTIONS: usize = 25;
+const MAX_MODULES: usize = 100;
+const MAX_WEAK_SECTIONS: usize = 25;
 /// Of each of the weakest sections.
-const FAILURES: usize = 5;
-const LINES: usize = 200;
+const MAX_FAILURES_PER_SECTION: usize = 5;
+const MAX_LIST_LINES: usize = 200;
 
-/// Who imports whom, as the analysis of the repository has it.
+/// Which module imports which, from the analysis of the repository.
 #[derive(Debug, Clone, Default)]
-pub struct Graph {
-    pub nodes: Vec<Node>,
+pub struct ImportGraph {
+    pub nodes: Vec<ImportGraphNode>,
     /// From importer to imported, as places in `nodes`.
     pub edges: Vec<(usize, usize)>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Node {
+pub struct ImportGraphNode {
     pub path: String,
-    /// Nobody imports it, and it is nothing that is started or collected by its name.
+    /// No module imports it, and it does not run without being imported.
     pub orphan: bool,
 }
 
 #[derive(Debug, Serialize)]
-struct Report {
+struct HtmlReport {
     style: Value,
     made: String,
     version: &'static str,
-    head: Head,
+    head: RunHead,
     settings: Vec<(String, String)>,
     scenarios: Vec<String>,
-    sums: Option<Sums>,
-    verdicts: Option<Verdicts>,
-    heat: Heat,
-    modules: Vec<ModuleLine>,
+    sums: Option<RunTotals>,
+    verdicts: Option<VerdictShares>,
+    heat: HeatMap,
+    modules: Vec<WeakModuleRow>,
     module_count: usize,
     sections: Vec<WeakSection>,
-    stories: Vec<Group>,
-    story_count: usize,
-    listed: Vec<Listed>,
+    failure_groups: Vec<FailureGroup>,
+    detailed_count: usize,
+    listed: Vec<ListedFailure>,
     failure_count: usize,
     roi: Value,
     metrics: Vec<MetricTile>,
@@ -90,74 +92,82 @@ struct WeakSection {
     section: String,
     roi: f64,
     raroi: Option<f64>,
-    failures: Vec<Listed>,
+    failures: Vec<ListedFailure>,
 }
 
 /// The failures of a section.
 #[derive(Debug, Serialize)]
-struct Group {
+struct FailureGroup {
     section: String,
     name: String,
     module: String,
-    stories: Vec<Story>,
+    failures: Vec<FailureDetail>,
 }
 
 #[derive(Debug, Serialize)]
-struct Listed {
+struct ListedFailure {
     id: String,
     section: String,
     kind: String,
     message: String,
     count: u64,
-    /// Its story is told elsewhere in the report.
-    is_told: bool,
+    /// The report shows it in full, too.
+    has_detail: bool,
 }
 
 /// Writes the report of a run, by its id or the beginning of it; of the last one that has results
 /// without.
-pub fn report(library: &Library, run: Option<&str>, graph: Option<&Graph>) -> Result<String> {
-    let page = library.must(|store| {
-        let shown = Shown::must(store, run)?;
-        let sections = by_worth(store, &shown)?;
-        let failures = weakest_first(store, &shown, &sections)?;
-        let (told, listed) = failures.split_at(failures.len().min(STORIES));
+pub fn render_report(
+    library: &DataSource,
+    run: Option<&str>,
+    graph: Option<&ImportGraph>,
+) -> ServeResult<String> {
+    let page = library.query_existing(|store| {
+        let shown = SelectedRun::find_existing(store, run)?;
+        let sections = sections_by_roi(store, &shown)?;
+        let failures = failures_worst_first(store, &shown, &sections)?;
+        let (detailed, listed) = failures.split_at(failures.len().min(MAX_DETAILED_FAILURES));
         let repository = Path::new(&shown.run.repository);
         let sums = shown.report.as_ref();
-        let lists = Lists::of(&shown);
-        let drawn = graph.map(|Graph { nodes, edges }| {
+        let lists = UncoveredLists::from_run(&shown);
+        let drawn = graph.map(|ImportGraph { nodes, edges }| {
             let named: Vec<(String, bool)> =
                 nodes.iter().map(|node| (node.path.clone(), node.orphan)).collect();
-            crate::chart::graph(&named, edges)
+            crate::chart::draw_graph(&named, edges)
         });
         let orphans = graph.iter().flat_map(|graph| &graph.nodes).filter(|node| node.orphan);
-        Ok(Report {
-            style: Value::from_safe_string(STYLE.to_owned()),
-            made: moment(now_ms()),
+        Ok(HtmlReport {
+            style: Value::from_safe_string(STYLE_SHEET.to_owned()),
+            made: format_timestamp(now_ms()),
             version: env!("CARGO_PKG_VERSION"),
-            head: Head::of(&shown.run),
-            settings: settings_of(&shown.run.settings, false),
-            scenarios: sums.map(scenarios_of).unwrap_or_default(),
-            sums: sums.map(Sums::of),
+            head: RunHead::from_run(&shown.run),
+            settings: displayed_settings(&shown.run.settings, false),
+            scenarios: sums.map(scenario_names).unwrap_or_default(),
+            sums: sums.map(RunTotals::from_report),
             verdicts: sums.map(|report| {
-                Verdicts::of(|verdict| report.verdicts.get(&verdict).copied().unwrap_or_default())
+                VerdictShares::from_counts(|verdict| {
+                    report.verdicts.get(&verdict).copied().unwrap_or_default()
+                })
             }),
-            heat: library.heat(store, &shown)?,
-            modules: weakest(store, &shown, MODULES)?,
-            module_count: sums.map_or(0, |report| report.modules.len()),
-            sections: weakest_sections(sections, &failures, told),
-            stories: groups(told, repository, &shown),
-            story_count: told.len(),
-            listed: listed.iter().take(LISTED).map(line).collect(),
+            heat: library.heat_map(store, &shown)?,
+            modules: weakest_modules(store, &shown, MAX_MODULES)?,
+            module_count: sums.map_or(0, |report| {
+                report.modules.iter().filter(|module| !is_test_path(&module.path)).count()
+            }),
+            sections: weakest_sections(sections, &failures, detailed),
+            failure_groups: group_by_section(detailed, repository, &shown),
+            detailed_count: detailed.len(),
+            listed: listed.iter().take(MAX_LISTED_FAILURES).map(list_failure).collect(),
             failure_count: failures.len(),
-            roi: svg(&roi_chart_of(library, &shown.run)?.draw()),
+            roi: svg(&roi_chart_at_run(library, &shown.run)?.draw()),
             metrics: metric_tiles(library, &shown.run)?,
             synergy: sums
                 .filter(|report| !report.synergy.is_empty())
-                .map(|report| svg(&bars("Synergy of the run", &synergy_of(report, true)))),
-            synergy_others: sums.map(|report| synergy_of(report, false)).unwrap_or_default(),
+                .map(|report| svg(&draw_bars("Synergy of the run", &synergy_values(report, true)))),
+            synergy_others: sums.map(|report| synergy_values(report, false)).unwrap_or_default(),
             graph: drawn.flatten().map(|drawing| svg(&drawing)),
             graph_modules: graph.map_or(0, |graph| graph.nodes.len()),
-            orphans: orphans.map(|node| node.path.clone()).take(LINES).collect(),
+            orphans: orphans.map(|node| node.path.clone()).take(MAX_LIST_LINES).collect(),
             not_importable: lists.not_importable,
             unreachable: lists.unreachable,
             not_covered: lists.not_covered,
@@ -168,91 +178,99 @@ pub fn report(library: &Library, run: Option<&str>, graph: Option<&Graph>) -> Re
 }
 
 /// Values that one scale can hold, or the others.
-fn synergy_of(report: &RunReport, bounded: bool) -> Vec<(String, f64)> {
+fn synergy_values(report: &RunReport, bounded: bool) -> Vec<(String, f64)> {
     let values = report.synergy.iter().filter(|(name, _)| is_bounded(name) == bounded);
     values.map(|(name, value)| (name.clone(), *value)).collect()
 }
 
-fn scenarios_of(report: &RunReport) -> Vec<String> {
+fn scenario_names(report: &RunReport) -> Vec<String> {
     report.scenarios.iter().map(|scenario| scenario.name.clone()).collect()
 }
 
 #[derive(Default)]
-struct Lists {
+struct UncoveredLists {
     not_importable: Vec<(String, String)>,
     unreachable: Vec<(String, String)>,
     not_covered: Vec<(String, usize)>,
     discrepancies: Vec<String>,
 }
 
-impl Lists {
-    fn of(shown: &Shown) -> Self {
+impl UncoveredLists {
+    fn from_run(shown: &SelectedRun) -> Self {
         let Some(report) = &shown.report else { return Self::default() };
         let not_importable = report.not_importable.iter();
         let unreachable = report.unreachable.iter();
         Self {
             not_importable: not_importable
-                .map(|one| (one.module.clone(), cut(&one.why, 300)))
-                .take(LINES)
+                .map(|one| (one.module.clone(), truncate(&one.reason, 300)))
+                .take(MAX_LIST_LINES)
                 .collect(),
             unreachable: unreachable
-                .map(|one| (one.section.as_str().to_owned(), cut(&one.why, 300)))
-                .take(LINES)
+                .map(|one| (one.section.as_str().to_owned(), truncate(&one.reason, 300)))
+                .take(MAX_LIST_LINES)
                 .collect(),
             not_covered: report
                 .not_covered
                 .iter()
-                .map(|one| (one.what.clone(), one.sections))
+                .map(|one| (one.kind.as_str().to_owned(), one.sections))
                 .collect(),
-            discrepancies: report.discrepancies.iter().take(LINES).cloned().collect(),
+            discrepancies: report.discrepancies.iter().take(MAX_LIST_LINES).cloned().collect(),
         }
     }
 }
 
-/// Failures of the run; those of the weakest sections come first, those of sections without a
-/// number last.
-fn weakest_first(
+/// Failures of the run, section by section: the section with the worst kind of failure first, of
+/// sections with the same kind the one with the lowest ROI.
+fn failures_worst_first(
     store: &Store,
-    shown: &Shown,
+    shown: &SelectedRun,
     sections: &[SectionRecord],
-) -> Result<Vec<KnownFailure>> {
+) -> ServeResult<Vec<FailureRecord>> {
     let mut failures = store.failures_of_run(&shown.run.id)?;
     let places: BTreeMap<&str, usize> =
         sections.iter().enumerate().map(|(place, one)| (one.section.as_str(), place)).collect();
+    let rank = |known: &FailureRecord| WeaknessKind::rank(known.failure.kind.as_str());
+    let mut worst: BTreeMap<SectionId, usize> = BTreeMap::new();
+    for known in &failures {
+        let of_section = worst.entry(known.failure.section.clone()).or_insert(usize::MAX);
+        *of_section = rank(known).min(*of_section);
+    }
     failures.sort_by_cached_key(|known| {
         let section = &known.failure.section;
         let place = places.get(section.as_str()).copied().unwrap_or(usize::MAX);
-        (place, section.clone(), known.failure.id.clone())
+        (worst[section], place, section.clone(), rank(known), known.failure.id.clone())
     });
     Ok(failures)
 }
 
 /// Sections by what they are worth, the least first; those without a number were never called.
-fn by_worth(store: &Store, shown: &Shown) -> Result<Vec<SectionRecord>> {
+fn sections_by_roi(store: &Store, shown: &SelectedRun) -> ServeResult<Vec<SectionRecord>> {
     let Some(cycle) = shown.cycle else { return Ok(Vec::new()) };
     let mut sections = store.sections(&shown.run.id, cycle)?;
     sections.retain(|one| one.roi.is_some_and(f64::is_finite));
-    by_number(&mut sections, false, |one| one.roi);
+    sort_by_number(&mut sections, false, |one| one.roi);
     Ok(sections)
 }
 
-/// `told` are those failures whose stories follow.
+/// `detailed` are the failures that the report shows in full.
 fn weakest_sections(
     sections: Vec<SectionRecord>,
-    failures: &[KnownFailure],
-    told: &[KnownFailure],
+    failures: &[FailureRecord],
+    detailed: &[FailureRecord],
 ) -> Vec<WeakSection> {
-    let told: BTreeSet<&str> = told.iter().map(|known| known.failure.id.0.as_str()).collect();
-    let weak = sections.into_iter().take(SECTIONS).map(|one| WeakSection {
+    let detailed: BTreeSet<&str> =
+        detailed.iter().map(|known| known.failure.id.0.as_str()).collect();
+    let ranked = sections.into_iter().filter(|one| !is_test_path(one.section.path()));
+    let weak = ranked.take(MAX_WEAK_SECTIONS).map(|one| WeakSection {
         roi: one.roi.unwrap_or_default(),
         raroi: one.raroi,
         failures: failures
             .iter()
             .filter(|known| known.failure.section == one.section)
-            .take(FAILURES)
-            .map(|known| Listed {
-                is_told: told.contains(known.failure.id.0.as_str()),
-                ..line(known)
+            .take(MAX_FAILURES_PER_SECTION)
+            .map(|known| ListedFailure {
+                has_detail: detailed.contains(known.failure.id.0.as_str()),
+                ..list_failure(known)
             })
             .collect(),
         section: one.section.as_str().to_owned(),
@@ -260,32 +278,36 @@ fn weakest_sections(
     weak.collect()
 }
 
-fn groups(failures: &[KnownFailure], repository: &Path, shown: &Shown) -> Vec<Group> {
-    let mut groups: Vec<Group> = Vec::new();
+fn group_by_section(
+    failures: &[FailureRecord],
+    repository: &Path,
+    shown: &SelectedRun,
+) -> Vec<FailureGroup> {
+    let mut groups: Vec<FailureGroup> = Vec::new();
     for known in failures {
-        let mut story = tell(known, repository);
-        story.is_new = known.first.run == shown.run.id;
+        let mut detail = build_failure_detail(known, repository);
+        detail.is_new = known.first.run == shown.run.id;
         match groups.last_mut() {
-            Some(group) if group.section == story.section => group.stories.push(story),
-            _ => groups.push(Group {
-                section: story.section.clone(),
-                name: story.name.clone(),
-                module: story.module.clone(),
-                stories: vec![story],
+            Some(group) if group.section == detail.section => group.failures.push(detail),
+            _ => groups.push(FailureGroup {
+                section: detail.section.clone(),
+                name: detail.name.clone(),
+                module: detail.module.clone(),
+                failures: vec![detail],
             }),
         }
     }
     groups
 }
 
-fn line(known: &KnownFailure) -> Listed {
+fn list_failure(known: &FailureRecord) -> ListedFailure {
     let failure = &known.failure;
-    Listed {
+    ListedFailure {
         id: failure.id.0.clone(),
         section: failure.section.as_str().to_owned(),
         kind: failure.kind.as_str().to_owned(),
-        message: cut(&failure.message, 200),
+        message: truncate(&failure.message, 200),
         count: known.count_in_run.unwrap_or(known.count),
-        is_told: false,
+        has_detail: false,
     }
 }

@@ -1,8 +1,8 @@
 //! Connections: how many, how slow, over TLS or not, and how they end.
 //!
-//! What is answered belongs to `http`. Invariants: nobody listens beyond this machine without a
-//! token; a client that is slow, silent or does not read loses its connection; dropping a [`Server`]
-//! closes its port, and whoever listens to events hears the last of them before.
+//! What is answered belongs to `http`. Invariants: no port is open beyond this machine without a
+//! token; a client that is slow, silent or does not read loses its connection; dropping an
+//! [`HttpServer`] closes its port, and clients of events get the last of them before.
 
 use std::net::{IpAddr, SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
@@ -22,23 +22,23 @@ use tokio::net::TcpStream;
 use tokio::sync::{Semaphore, watch};
 use tokio_rustls::TlsAcceptor;
 
-use crate::error::{Error, Result};
-use crate::reading::Reading;
+use crate::error::{ServeError, ServeResult};
+use crate::write_timeout::WriteTimeoutStream;
 
 /// The largest head of a request.
-const HEAD_BYTES: usize = 16 << 10;
+const MAX_REQUEST_HEAD_BYTES: usize = 16 << 10;
 /// Threads that ask the store; more would only wait for the disk.
-const ASKING: usize = 8;
+const BLOCKING_THREADS: usize = 8;
 /// For answers that are being given when the end comes.
-const FAREWELL: Duration = Duration::from_secs(1);
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Says when the server ends: answers without an end hear of it.
+/// Says when the server ends, so that event streams can end, too.
 #[derive(Debug, Clone)]
-pub(crate) struct Ending(watch::Receiver<bool>);
+pub(crate) struct ShutdownSignal(watch::Receiver<bool>);
 
-impl Ending {
+impl ShutdownSignal {
     /// Comes back when the server ends.
-    pub(crate) async fn come(&mut self) {
+    pub(crate) async fn wait(&mut self) {
         // A sender that is gone has ended, too.
         let _ = self.0.wait_for(|stop| *stop).await;
     }
@@ -46,27 +46,32 @@ impl Ending {
 
 /// What clients may take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
+pub struct ConnectionLimits {
     /// At a time; others wait in the kernel's queue.
-    pub connections: usize,
+    pub max_connections: usize,
     /// How long a client may leave an answer unread.
-    pub unread: Duration,
+    pub write_timeout: Duration,
     /// From the first byte of a request to the end of its head.
-    pub head: Duration,
+    pub head_timeout: Duration,
     /// Until TLS is agreed on.
-    pub handshake: Duration,
+    pub handshake_timeout: Duration,
 }
 
-impl Default for Limits {
+impl Default for ConnectionLimits {
     fn default() -> Self {
-        let patience = Duration::from_secs(10);
-        Self { connections: 128, unread: patience, head: patience, handshake: patience }
+        let timeout = Duration::from_secs(10);
+        Self {
+            max_connections: 128,
+            write_timeout: timeout,
+            head_timeout: timeout,
+            handshake_timeout: timeout,
+        }
     }
 }
 
 /// Where to listen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Address {
+pub struct ListenAddress {
     pub host: IpAddr,
     /// 0 for one that is free.
     pub port: u16,
@@ -74,35 +79,39 @@ pub struct Address {
 
 /// A certificate and its key, in files.
 #[derive(Debug, Clone)]
-pub struct Tls {
+pub struct TlsFiles {
     pub certificate: PathBuf,
     pub key: PathBuf,
 }
 
 /// Answers until it is dropped.
 #[derive(Debug)]
-pub struct Server {
+pub struct HttpServer {
     address: SocketAddr,
     is_secure: bool,
     stop: watch::Sender<bool>,
     thread: Option<JoinHandle<()>>,
 }
 
-impl Server {
-    pub fn start(address: Address, tls: Option<&Tls>, routes: Router) -> Result<Self> {
-        Self::limited(address, tls, routes, Limits::default())
+impl HttpServer {
+    pub fn start(
+        address: ListenAddress,
+        tls: Option<&TlsFiles>,
+        routes: Router,
+    ) -> ServeResult<Self> {
+        Self::start_with_limits(address, tls, routes, ConnectionLimits::default())
     }
 
     /// The same with other limits.
-    pub fn limited(
-        address: Address,
-        tls: Option<&Tls>,
+    pub fn start_with_limits(
+        address: ListenAddress,
+        tls: Option<&TlsFiles>,
         routes: Router,
-        limits: Limits,
-    ) -> Result<Self> {
+        limits: ConnectionLimits,
+    ) -> ServeResult<Self> {
         let asked = SocketAddr::new(address.host, address.port);
-        let listen = |source| Error::Listen { address: asked.to_string(), source };
-        let acceptor = tls.map(acceptor).transpose()?;
+        let listen = |source| ServeError::Listen { address: asked.to_string(), source };
+        let acceptor = tls.map(tls_acceptor).transpose()?;
         let is_secure = acceptor.is_some();
         let listener = TcpListener::bind(asked).map_err(listen)?;
         listener.set_nonblocking(true).map_err(listen)?;
@@ -110,18 +119,18 @@ impl Server {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_io()
             .enable_time()
-            .max_blocking_threads(ASKING)
+            .max_blocking_threads(BLOCKING_THREADS)
             .build()
-            .map_err(Error::Runtime)?;
+            .map_err(ServeError::Runtime)?;
         let (stop, stopped) = watch::channel(false);
         let thread = thread::Builder::new()
             .name("menace-serve".into())
             .spawn(move || {
-                runtime.block_on(accept(listener, acceptor, routes, limits, stopped));
+                runtime.block_on(accept_connections(listener, acceptor, routes, limits, stopped));
                 // A question that is being asked is not waited for.
                 runtime.shutdown_background();
             })
-            .map_err(Error::Runtime)?;
+            .map_err(ServeError::Runtime)?;
         Ok(Self { address, is_secure, stop, thread: Some(thread) })
     }
 
@@ -142,7 +151,7 @@ impl Server {
         format!("{scheme}://{address}/")
     }
 
-    /// Waits until somebody else ends the process.
+    /// Waits until the process is ended from outside.
     pub fn wait(mut self) {
         if let Some(thread) = self.thread.take() {
             // It ends with the process.
@@ -151,7 +160,7 @@ impl Server {
     }
 }
 
-impl Drop for Server {
+impl Drop for HttpServer {
     fn drop(&mut self) {
         let _ = self.stop.send(true);
         if let Some(thread) = self.thread.take() {
@@ -160,23 +169,23 @@ impl Drop for Server {
     }
 }
 
-async fn accept(
+async fn accept_connections(
     listener: TcpListener,
     tls: Option<TlsAcceptor>,
     routes: Router,
-    limits: Limits,
+    limits: ConnectionLimits,
     mut stopped: watch::Receiver<bool>,
 ) {
     let listener = match tokio::net::TcpListener::from_std(listener) {
         Ok(listener) => listener,
         Err(error) => return tracing::error!(%error, "cannot listen"),
     };
-    let routes = routes.layer(Extension(Ending(stopped.clone())));
-    let places = Arc::new(Semaphore::new(limits.connections));
+    let routes = routes.layer(Extension(ShutdownSignal(stopped.clone())));
+    let places = Arc::new(Semaphore::new(limits.max_connections));
     loop {
         let place = {
             let stop = pin!(stopped.wait_for(|stop| *stop));
-            match first(pin!(Arc::clone(&places).acquire_owned()), stop).await {
+            match race_with_stop(pin!(Arc::clone(&places).acquire_owned()), stop).await {
                 Some(Ok(place)) => place,
                 _ => break,
             }
@@ -184,7 +193,7 @@ async fn accept(
         let stream = {
             let stop = pin!(stopped.wait_for(|stop| *stop));
             let next = pin!(listener.accept());
-            match first(next, stop).await {
+            match race_with_stop(next, stop).await {
                 Some(Ok((stream, _))) => stream,
                 Some(Err(error)) => {
                     // Most likely there are no descriptors left: others will be closed soon.
@@ -198,19 +207,22 @@ async fn accept(
         let (routes, tls, stopped) = (routes.clone(), tls.clone(), stopped.clone());
         tokio::spawn(async move {
             let _place = place;
-            if let Err(error) = connection(stream, tls, routes, limits, stopped).await {
+            if let Err(error) = serve_connection(stream, tls, routes, limits, stopped).await {
                 tracing::debug!(%error, "a connection ended early");
             }
         });
     }
-    // Nobody new is let in; those who have a place give it back, or lose it.
+    // No new connection is accepted; the open ones end, or are closed.
     drop(listener);
-    let all = u32::try_from(limits.connections).unwrap_or(u32::MAX);
-    let _ = tokio::time::timeout(FAREWELL, places.acquire_many(all)).await;
+    let all = u32::try_from(limits.max_connections).unwrap_or(u32::MAX);
+    let _ = tokio::time::timeout(SHUTDOWN_TIMEOUT, places.acquire_many(all)).await;
 }
 
 /// What `next` gives, unless `stop` comes first.
-async fn first<T>(next: impl Future<Output = T> + Unpin, stop: impl Future + Unpin) -> Option<T> {
+async fn race_with_stop<T>(
+    next: impl Future<Output = T> + Unpin,
+    stop: impl Future + Unpin,
+) -> Option<T> {
     let (mut next, mut stop) = (next, stop);
     std::future::poll_fn(|context| {
         use std::task::Poll;
@@ -222,40 +234,41 @@ async fn first<T>(next: impl Future<Output = T> + Unpin, stop: impl Future + Unp
     .await
 }
 
-type Failed = Box<dyn std::error::Error + Send + Sync>;
+type ConnectionError = Box<dyn std::error::Error + Send + Sync>;
 
-async fn connection(
+async fn serve_connection(
     stream: TcpStream,
     tls: Option<TlsAcceptor>,
     routes: Router,
-    limits: Limits,
+    limits: ConnectionLimits,
     stopped: watch::Receiver<bool>,
-) -> std::result::Result<(), Failed> {
+) -> std::result::Result<(), ConnectionError> {
     stream.set_nodelay(true)?;
-    let stream = Reading::new(stream, limits.unread);
+    let stream = WriteTimeoutStream::new(stream, limits.write_timeout);
     match tls {
-        None => answer(stream, routes, limits, stopped).await,
+        None => serve_requests(stream, routes, limits, stopped).await,
         Some(tls) => {
-            let stream = tokio::time::timeout(limits.handshake, tls.accept(stream)).await??;
-            answer(stream, routes, limits, stopped).await
+            let stream =
+                tokio::time::timeout(limits.handshake_timeout, tls.accept(stream)).await??;
+            serve_requests(stream, routes, limits, stopped).await
         }
     }
 }
 
-async fn answer(
+async fn serve_requests(
     stream: impl AsyncRead + AsyncWrite + Unpin + 'static,
     routes: Router,
-    limits: Limits,
+    limits: ConnectionLimits,
     mut stopped: watch::Receiver<bool>,
-) -> std::result::Result<(), Failed> {
+) -> std::result::Result<(), ConnectionError> {
     let service = TowerToHyperService::new(routes);
     let answering = http1::Builder::new()
         .timer(TokioTimer::new())
-        .header_read_timeout(limits.head)
-        .max_buf_size(HEAD_BYTES)
+        .header_read_timeout(limits.head_timeout)
+        .max_buf_size(MAX_REQUEST_HEAD_BYTES)
         .serve_connection(TokioIo::new(stream), service);
     let (mut answering, stop) = (pin!(answering), pin!(stopped.wait_for(|stop| *stop)));
-    if let Some(result) = first(answering.as_mut(), stop).await {
+    if let Some(result) = race_with_stop(answering.as_mut(), stop).await {
         return Ok(result?);
     }
     // What is being answered is answered; then it is over.
@@ -263,8 +276,8 @@ async fn answer(
     Ok(answering.await?)
 }
 
-fn acceptor(tls: &Tls) -> Result<TlsAcceptor> {
-    let bad = |path: &Path, why: String| Error::Certificate { path: path.to_owned(), why };
+fn tls_acceptor(tls: &TlsFiles) -> ServeResult<TlsAcceptor> {
+    let bad = |path: &Path, why: String| ServeError::Certificate { path: path.to_owned(), why };
     let certificates = CertificateDer::pem_file_iter(&tls.certificate)
         .and_then(Iterator::collect::<std::result::Result<Vec<_>, _>>)
         .map_err(|error| bad(&tls.certificate, error.to_string()))?;

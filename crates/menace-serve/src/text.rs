@@ -4,15 +4,17 @@
 
 use std::fmt::Write;
 
+pub(crate) use menace_model::{format_bytes, truncate_chars as truncate};
+
 /// Safe between tags and in quoted attributes.
-pub(crate) fn escaped(text: &str) -> String {
+pub(crate) fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     escape_to(&mut out, text);
     out
 }
 
 /// The same, appended. Control characters, and those that turn the direction of text, are shown as
-/// what they are: strangers.
+/// what they are: not printable.
 pub(crate) fn escape_to(out: &mut String, text: &str) {
     for char in text.chars() {
         match char {
@@ -31,16 +33,8 @@ pub(crate) fn escape_to(out: &mut String, text: &str) {
     }
 }
 
-/// At most so many characters.
-pub(crate) fn cut(text: &str, most: usize) -> String {
-    match text.char_indices().nth(most) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_owned(),
-    }
-}
-
 /// `1,234,567`.
-pub(crate) fn thousands(number: u64) -> String {
+pub(crate) fn format_thousands(number: u64) -> String {
     let digits = number.to_string();
     let mut out = String::new();
     for (index, digit) in digits.chars().enumerate() {
@@ -53,13 +47,13 @@ pub(crate) fn thousands(number: u64) -> String {
 }
 
 /// `1 run`, `2 runs`.
-pub(crate) fn counted(number: u64, one: &str) -> String {
+pub(crate) fn format_count(number: u64, one: &str) -> String {
     let ending = if number == 1 { "" } else { "s" };
-    format!("{} {one}{ending}", thousands(number))
+    format!("{} {one}{ending}", format_thousands(number))
 }
 
 /// A measured value: three digits that count.
-pub(crate) fn number(value: f64) -> String {
+pub(crate) fn format_number(value: f64) -> String {
     if !value.is_finite() {
         return "–".to_owned();
     }
@@ -67,7 +61,7 @@ pub(crate) fn number(value: f64) -> String {
     let value = if value.abs() < 1e-15 { 0.0 } else { value };
     let size = value.abs();
     let digits = match size {
-        size if size >= 1000.0 => return signed_thousands(value),
+        size if size >= 1000.0 => return format_signed_thousands(value),
         size if size >= 100.0 => 0,
         size if size >= 10.0 => 1,
         size if size >= 1.0 => 2,
@@ -78,22 +72,22 @@ pub(crate) fn number(value: f64) -> String {
     format!("{value:.digits$}").replace('-', "−")
 }
 
-fn signed_thousands(value: f64) -> String {
+fn format_signed_thousands(value: f64) -> String {
     let sign = if value < 0.0 { "−" } else { "" };
-    format!("{sign}{}", thousands(value.abs().min(1e18).round() as u64))
+    format!("{sign}{}", format_thousands(value.abs().min(1e18).round() as u64))
 }
 
 /// Something that may have been counted: without digits that say nothing.
-pub(crate) fn amount(value: f64) -> String {
+pub(crate) fn format_amount(value: f64) -> String {
     if value.fract() == 0.0 && value.abs() < 1e15 {
-        return signed_thousands(value);
+        return format_signed_thousands(value);
     }
-    number(value)
+    format_number(value)
 }
 
 /// A change, with its sign.
-pub(crate) fn signed(value: f64) -> String {
-    let text = number(value);
+pub(crate) fn format_signed(value: f64) -> String {
+    let text = format_number(value);
     if value > 0.0 && text.chars().any(|char| ('1'..='9').contains(&char)) {
         format!("+{text}")
     } else {
@@ -101,24 +95,7 @@ pub(crate) fn signed(value: f64) -> String {
     }
 }
 
-pub(crate) fn bytes(count: u64) -> String {
-    const UNITS: [&str; 4] = ["KiB", "MiB", "GiB", "TiB"];
-    if count < 1024 {
-        return format!("{count} B");
-    }
-    let mut value = count as f64;
-    let mut unit = "B";
-    for next in UNITS {
-        if value < 1024.0 {
-            break;
-        }
-        value /= 1024.0;
-        unit = next;
-    }
-    format!("{value:.1} {unit}")
-}
-
-pub(crate) fn milliseconds(value: f64) -> String {
+pub(crate) fn format_milliseconds(value: f64) -> String {
     match value {
         value if !value.is_finite() => "–".to_owned(),
         value if value >= 60_000.0 => {
@@ -132,7 +109,7 @@ pub(crate) fn milliseconds(value: f64) -> String {
 }
 
 /// For a query in an address.
-pub(crate) fn percent(text: &str) -> String {
+pub(crate) fn percent_encode(text: &str) -> String {
     let mut out = String::new();
     for byte in text.bytes() {
         match byte {
@@ -155,18 +132,18 @@ mod tests {
     #[test]
     fn nothing_that_is_markup_stays() {
         assert_eq!(
-            escaped("<a href=\"x\" o='y'>&"),
+            escape("<a href=\"x\" o='y'>&"),
             "&lt;a href=&quot;x&quot; o=&#39;y&#39;&gt;&amp;"
         );
-        assert_eq!(escaped("a\0b\u{1b}[31m\u{202e}c\n"), "a\u{fffd}b\u{fffd}[31m\u{fffd}c\n");
+        assert_eq!(escape("a\0b\u{1b}[31m\u{202e}c\n"), "a\u{fffd}b\u{fffd}[31m\u{fffd}c\n");
     }
 
     #[test]
     fn numbers_are_for_people() {
-        assert_eq!(thousands(1_234_567), "1,234,567");
-        assert_eq!(thousands(12), "12");
-        let told = [0, 1, 2, 1234].map(|number| counted(number, "run"));
-        assert_eq!(told, ["0 runs", "1 run", "2 runs", "1,234 runs"]);
+        assert_eq!(format_thousands(1_234_567), "1,234,567");
+        assert_eq!(format_thousands(12), "12");
+        let counts = [0, 1, 2, 1234].map(|number| format_count(number, "run"));
+        assert_eq!(counts, ["0 runs", "1 run", "2 runs", "1,234 runs"]);
         for (value, text) in [
             (0.0, "0.000"),
             (0.5, "0.500"),
@@ -178,25 +155,25 @@ mod tests {
             (-1.4e-17, "0.000"),
             (f64::NAN, "–"),
         ] {
-            assert_eq!(number(value), text);
+            assert_eq!(format_number(value), text);
         }
         assert_eq!(
-            (signed(0.5), signed(-0.5), signed(0.0)),
+            (format_signed(0.5), format_signed(-0.5), format_signed(0.0)),
             ("+0.500".into(), "−0.500".into(), "0.000".into())
         );
-        assert_eq!((bytes(512), bytes(1536)), ("512 B".into(), "1.5 KiB".into()));
-        assert_eq!(milliseconds(90_000.0), "1 min 30 s");
+        assert_eq!((format_bytes(512), format_bytes(1536)), ("512 B".into(), "1.5 KiB".into()));
+        assert_eq!(format_milliseconds(90_000.0), "1 min 30 s");
     }
 
     #[test]
     fn what_was_counted_has_no_digits_that_say_nothing() {
         for (value, text) in [(3.0, "3"), (-1200.0, "−1,200"), (0.5, "0.500")] {
-            assert_eq!(amount(value), text);
+            assert_eq!(format_amount(value), text);
         }
     }
 
     #[test]
     fn an_address_holds_any_text() {
-        assert_eq!(percent("a b&c=d/e::f<"), "a%20b%26c%3Dd/e%3A%3Af%3C");
+        assert_eq!(percent_encode("a b&c=d/e::f<"), "a%20b%26c%3Dd/e%3A%3Af%3C");
     }
 }

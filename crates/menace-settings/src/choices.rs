@@ -1,6 +1,12 @@
 //! The settings that take one of a few words.
 
-use crate::kinds::choice;
+use menace_model::{FailureMode, InputStrategy, ScenarioSeverity};
+
+use crate::kinds::{choice, word_setting};
+
+word_setting!(FailureMode, FailureMode::ALL);
+word_setting!(InputStrategy, InputStrategy::DEFAULT_ORDER);
+word_setting!(ScenarioSeverity, ScenarioSeverity::ALL);
 
 choice! {
     /// How much is logged, from nothing to everything.
@@ -23,28 +29,6 @@ choice! {
 }
 
 choice! {
-    /// How hard a scenario is on the code.
-    pub enum ScenarioSeverity {
-        Low = "low",
-        High = "high",
-    }
-}
-
-choice! {
-    /// How the arguments of a call are made.
-    pub enum StubStrategy {
-        History = "history",
-        Templates = "templates",
-        Signature = "signature",
-        Smart = "smart",
-        Synthetic = "synthetic",
-        Hostile = "hostile",
-        Misuse = "misuse",
-        Random = "random",
-    }
-}
-
-choice! {
     /// What happens to a workflow whose risk-adjusted value is in doubt.
     pub enum MicropilotMode {
         Auto = "auto",
@@ -55,7 +39,7 @@ choice! {
 
 choice! {
     /// The operating system that a call believes to run on.
-    pub enum OsType {
+    pub enum GuestOsType {
         Linux = "linux",
         Windows = "windows",
         Macos = "macos" | "darwin",
@@ -73,28 +57,11 @@ choice! {
     }
 }
 
-choice! {
-    /// A fault that is injected into a call.
-    pub enum FailureMode {
-        Disk = "disk",
-        DiskCorruption = "disk_corruption",
-        Network = "network",
-        NetworkPartition = "network_partition",
-        Cpu = "cpu",
-        CpuSpike = "cpu_spike",
-        ConcurrencySpike = "concurrency_spike",
-        Memory = "memory",
-        Timeout = "timeout",
-        HostileInput = "hostile_input",
-        UserMisuse = "user_misuse",
-        SchemaDrift = "schema_drift",
-        FlakyUpstream = "flaky_upstream",
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::kinds::laws;
+    use crate::{ParseContext, ParseRefusal, SettingType};
 
     #[test]
     fn words_are_read_in_any_case_and_by_their_other_names() {
@@ -105,7 +72,19 @@ mod tests {
     #[test]
     fn every_word_reads_back_as_itself() {
         for mode in FailureMode::ALL {
-            assert_eq!(mode.as_str().parse(), Ok(*mode));
+            laws::assert_reads_back(&mode);
         }
+        for strategy in InputStrategy::DEFAULT_ORDER {
+            laws::assert_reads_back(&strategy);
+        }
+        for severity in ScenarioSeverity::ALL {
+            laws::assert_reads_back(&severity);
+        }
+    }
+
+    #[test]
+    fn a_strategy_that_only_menace_may_choose_is_no_value() {
+        let refusal = InputStrategy::parse("mutated", &ParseContext::default()).unwrap_err();
+        assert_eq!(refusal, ParseRefusal::default());
     }
 }

@@ -3,7 +3,7 @@
 use crate::{Settings, SettingsError};
 
 /// What does not fit together although each value is fine by itself.
-pub(crate) fn problems(settings: &Settings) -> Vec<SettingsError> {
+pub(crate) fn find_inconsistencies(settings: &Settings) -> Vec<SettingsError> {
     let mut problems = Vec::new();
     let (agent, ports) = (&settings.agent, &settings.ports);
     for (cert, has_cert, key, has_key) in [
@@ -31,11 +31,11 @@ pub(crate) fn problems(settings: &Settings) -> Vec<SettingsError> {
         && min > max
     {
         problems
-            .push(SettingsError::Disordered { smaller: "MIN_BANDWIDTH", larger: "MAX_BANDWIDTH" });
+            .push(SettingsError::OutOfOrder { smaller: "MIN_BANDWIDTH", larger: "MAX_BANDWIDTH" });
     }
     let alignment = &settings.alignment;
     if alignment.warning_threshold.value > alignment.failure_threshold.value {
-        problems.push(SettingsError::Disordered {
+        problems.push(SettingsError::OutOfOrder {
             smaller: "ALIGNMENT_WARNING_THRESHOLD",
             larger: "ALIGNMENT_FAILURE_THRESHOLD",
         });

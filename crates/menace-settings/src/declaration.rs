@@ -1,12 +1,15 @@
 //! What is known about a setting before any value is read.
 
-use crate::{Refusal, Setting, Surroundings};
+use crate::{ParseContext, ParseRefusal, SettingType};
 
 /// One setting, declared once. Built by the `group!` macro and the `const fn`s below.
 #[derive(Debug, Clone, Copy)]
-pub struct Declaration {
+#[expect(clippy::struct_excessive_bools, reason = "independent properties of a declaration")]
+pub struct SettingDeclaration {
     /// The name in the environment and in `.env`; the YAML key when `yaml_only`.
     pub name: &'static str,
+    /// The field of its group's struct: code reads the setting as `settings.<group>.<field>`.
+    pub field: &'static str,
     /// The title of its group.
     pub group: &'static str,
     help: &'static str,
@@ -28,18 +31,21 @@ pub struct Declaration {
     pub yaml_keys: &'static [&'static str],
     /// Whether only the YAML file can set it.
     pub yaml_only: bool,
-    /// The setting that decides this one when nobody sets it.
-    pub implied: Option<Implication>,
+    /// The setting that decides this one when no place sets it.
+    pub implied: Option<SettingImplication>,
     /// Whether the value is never printed.
     pub secret: bool,
+    /// Whether it is declared ahead of the code that will read it. Its value is checked, and
+    /// changes nothing.
+    pub planned: bool,
     kind: fn() -> String,
     expected: fn() -> String,
-    canonical: fn(&str, &Surroundings) -> Result<Option<String>, Refusal>,
+    canonical: fn(&str, &ParseContext) -> Result<Option<String>, ParseRefusal>,
 }
 
 /// How another setting decides this one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Implication {
+pub enum SettingImplication {
     /// It takes over the other's value whenever that one was set, unless it is set itself in the
     /// same or a stronger place.
     Mirrors(&'static str),
@@ -47,9 +53,9 @@ pub enum Implication {
     EnabledBy(&'static str),
 }
 
-impl Implication {
+impl SettingImplication {
     /// The setting that decides.
-    pub const fn by(self) -> &'static str {
+    pub const fn source_name(self) -> &'static str {
         match self {
             Self::Mirrors(by) | Self::EnabledBy(by) => by,
         }
@@ -58,29 +64,31 @@ impl Implication {
 
 /// A flag of the command line that sets a declared setting.
 #[derive(Debug, Clone, Copy)]
-pub struct Flag {
+pub struct SettingFlag {
     /// As typed: `--entropy-threshold`.
     pub name: &'static str,
     /// Whether giving it means the opposite: `--no-recursive-isolated`.
     pub inverse: bool,
-    pub setting: &'static Declaration,
+    pub setting: &'static SettingDeclaration,
 }
 
-impl Flag {
+impl SettingFlag {
     /// Whether a value follows it. Flags of switches stand alone.
     pub fn takes_value(&self) -> bool {
         !self.setting.is_switch()
     }
 }
 
-impl Declaration {
-    pub(crate) const fn new<T: Setting>(
+impl SettingDeclaration {
+    pub(crate) const fn new<T: SettingType>(
         group: &'static str,
+        field: &'static str,
         name: &'static str,
         help: &'static str,
     ) -> Self {
         Self {
             name,
+            field,
             group,
             help,
             default: None,
@@ -94,6 +102,7 @@ impl Declaration {
             yaml_only: false,
             implied: None,
             secret: T::SECRET,
+            planned: false,
             kind: T::kind,
             expected: T::expected,
             canonical: |text, around| T::parse(text, around).map(|value| value.show()),
@@ -147,18 +156,29 @@ impl Declaration {
     }
 
     pub(crate) const fn mirrors(mut self, name: &'static str) -> Self {
-        self.implied = Some(Implication::Mirrors(name));
+        self.implied = Some(SettingImplication::Mirrors(name));
         self
     }
 
     pub(crate) const fn enabled_by(mut self, name: &'static str) -> Self {
-        self.implied = Some(Implication::EnabledBy(name));
+        self.implied = Some(SettingImplication::EnabledBy(name));
+        self
+    }
+
+    pub(crate) const fn planned(mut self) -> Self {
+        self.planned = true;
         self
     }
 
     /// What it means, in a sentence or two.
     pub fn help(&self) -> &'static str {
         self.help.trim()
+    }
+
+    /// The help, behind "Not implemented yet." for a planned setting.
+    pub fn help_with_status(&self) -> String {
+        let status = if self.planned { "Not implemented yet. " } else { "" };
+        format!("{status}{}", self.help())
     }
 
     /// Its type in a word or two.
@@ -177,7 +197,7 @@ impl Declaration {
     }
 
     /// Checks a value and gives it back as the listing would show it.
-    pub fn check(&self, text: &str, around: &Surroundings) -> Result<Option<String>, Refusal> {
+    pub fn check(&self, text: &str, around: &ParseContext) -> Result<Option<String>, ParseRefusal> {
         (self.canonical)(text, around)
     }
 

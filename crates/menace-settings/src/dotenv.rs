@@ -1,6 +1,6 @@
 //! Reads the text of a `.env` file.
 //!
-//! Ours rather than a crate's because a mistake must be told with its line, a `$` in a password
+//! Ours rather than a crate's because a mistake must be reported with its line, a `$` in a password
 //! must stay a `$`, and reading must not look at the process environment behind our back. The
 //! dialect is that of Python's `dotenv`, which the files of existing users are written for:
 //! `export` may stand in front, single quotes are literal, double quotes know escapes, both may
@@ -11,43 +11,43 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
 
-use crate::{Errors, SettingsError};
+use crate::{SettingsError, SettingsErrors};
 
 /// What a `.env` file sets.
 #[derive(Debug, Clone, Default)]
-pub struct DotEnv {
+pub struct DotEnvFile {
     pub path: PathBuf,
-    pub(crate) lines: BTreeMap<String, Line>,
+    pub(crate) lines: BTreeMap<String, DotEnvLine>,
 }
 
 /// One assignment. The value stays out of its debug form: it may be a secret.
 #[derive(Clone, PartialEq, Eq)]
-pub(crate) struct Line {
+pub(crate) struct DotEnvLine {
     pub(crate) number: usize,
     pub(crate) value: String,
     /// Whether an earlier line set the same name.
     pub(crate) repeated: bool,
 }
 
-impl fmt::Debug for Line {
+impl fmt::Debug for DotEnvLine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "line {}", self.number)
     }
 }
 
-impl DotEnv {
+impl DotEnvFile {
     /// Reads `text`, the contents of `path`.
     pub fn parse(
         path: impl Into<PathBuf>,
         text: &str,
         environment: &BTreeMap<String, String>,
-    ) -> Result<Self, Errors> {
+    ) -> Result<Self, SettingsErrors> {
         let path = path.into();
-        let mut lines: BTreeMap<String, Line> = BTreeMap::new();
-        let mut cursor = Cursor::new(text.strip_prefix('\u{feff}').unwrap_or(text));
+        let mut lines: BTreeMap<String, DotEnvLine> = BTreeMap::new();
+        let mut cursor = DotEnvCursor::new(text.strip_prefix('\u{feff}').unwrap_or(text));
         while cursor.skip_to_assignment() {
             let number = cursor.line;
-            let assignment = cursor.assignment(|name| {
+            let assignment = cursor.read_assignment(|name| {
                 let value = environment.get(name).or_else(|| lines.get(name).map(|it| &it.value));
                 value.cloned()
             });
@@ -57,7 +57,7 @@ impl DotEnv {
                 message: message.into(),
             })?;
             let repeated = lines.contains_key(&name);
-            lines.insert(name, Line { number, value, repeated });
+            lines.insert(name, DotEnvLine { number, value, repeated });
         }
         Ok(Self { path, lines })
     }
@@ -68,12 +68,12 @@ impl DotEnv {
     }
 }
 
-struct Cursor<'a> {
+struct DotEnvCursor<'a> {
     rest: &'a str,
     line: usize,
 }
 
-impl<'a> Cursor<'a> {
+impl<'a> DotEnvCursor<'a> {
     fn new(rest: &'a str) -> Self {
         Self { rest, line: 1 }
     }
@@ -101,7 +101,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    fn assignment(
+    fn read_assignment(
         &mut self,
         lookup: impl Fn(&str) -> Option<String>,
     ) -> Result<(String, String), &'static str> {
@@ -109,24 +109,24 @@ impl<'a> Cursor<'a> {
             && after.starts_with([' ', '\t'])
         {
             self.advance("export".len());
-            self.skip_while(blank);
+            self.skip_while(is_blank);
         }
         let name = self.skip_while(|c| c.is_ascii_alphanumeric() || c == '_').to_owned();
         if name.is_empty() || name.starts_with(|c: char| c.is_ascii_digit()) {
             return Err("expected `NAME=value` or a comment");
         }
-        self.skip_while(blank);
+        self.skip_while(is_blank);
         if !self.rest.starts_with('=') {
             return Err("expected `=` after the name");
         }
         self.advance(1);
-        self.skip_while(blank);
+        self.skip_while(is_blank);
         let value = match self.rest.chars().next() {
-            Some('\'') => self.quoted('\'')?,
-            Some('"') => expand(&self.quoted('"')?, lookup),
-            _ => return Ok((name, expand(self.unquoted(), lookup))),
+            Some('\'') => self.read_quoted('\'')?,
+            Some('"') => expand_references(&self.read_quoted('"')?, lookup),
+            _ => return Ok((name, expand_references(self.read_unquoted(), lookup))),
         };
-        self.skip_while(blank);
+        self.skip_while(is_blank);
         if !self.rest.is_empty() && !self.rest.starts_with(['#', '\n', '\r']) {
             return Err("expected nothing but a comment after the closing quote");
         }
@@ -135,7 +135,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// The rest of the line without comment and surrounding blanks.
-    fn unquoted(&mut self) -> &'a str {
+    fn read_unquoted(&mut self) -> &'a str {
         let line = self.skip_while(|c| c != '\n');
         if line.starts_with('#') {
             return "";
@@ -145,7 +145,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// The text up to the closing quote, escapes resolved.
-    fn quoted(&mut self, quote: char) -> Result<String, &'static str> {
+    fn read_quoted(&mut self, quote: char) -> Result<String, &'static str> {
         let mut value = String::new();
         let mut chars = self.rest.char_indices().skip(1);
         while let Some((at, c)) = chars.next() {
@@ -165,7 +165,7 @@ impl<'a> Cursor<'a> {
     }
 }
 
-fn blank(c: char) -> bool {
+fn is_blank(c: char) -> bool {
     c == ' ' || c == '\t'
 }
 
@@ -182,8 +182,8 @@ fn push_escaped(value: &mut String, quote: char, escaped: char) {
     }
 }
 
-/// Replaces each `${NAME}` and `${NAME:-otherwise}`; a name that nobody set becomes nothing.
-fn expand(text: &str, lookup: impl Fn(&str) -> Option<String>) -> String {
+/// Replaces each `${NAME}` and `${NAME:-otherwise}`; a name that is not set becomes nothing.
+fn expand_references(text: &str, lookup: impl Fn(&str) -> Option<String>) -> String {
     let mut expanded = String::new();
     let mut rest = text;
     while let Some((before, after)) = rest.split_once("${") {
@@ -206,9 +206,9 @@ mod tests {
 
     use super::*;
 
-    fn read(text: &str) -> Result<DotEnv, Errors> {
+    fn read(text: &str) -> Result<DotEnvFile, SettingsErrors> {
         let environment = BTreeMap::from([("HOME".into(), "/home/ada".into())]);
-        DotEnv::parse(".env", text, &environment)
+        DotEnvFile::parse(".env", text, &environment)
     }
 
     #[test]
@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mistake_is_told_with_its_line() {
+    fn a_mistake_is_reported_with_its_line() {
         for (text, message) in [
             ("A=1\nB 2\n", ".env: line 2: expected `=` after the name"),
             ("\n\n=2\n", ".env: line 3: expected `NAME=value` or a comment"),
@@ -267,7 +267,7 @@ mod tests {
     #[test]
     fn the_last_of_two_lines_counts() {
         let file = read("A=1\nA=2").unwrap();
-        assert_eq!(file.lines["A"], Line { number: 2, value: "2".into(), repeated: true });
+        assert_eq!(file.lines["A"], DotEnvLine { number: 2, value: "2".into(), repeated: true });
     }
 
     proptest! {
@@ -277,7 +277,9 @@ mod tests {
         }
 
         #[test]
-        fn file_like_text_does_not_panic(text in "([A-C ]{0,3}[=#'\"$\\{\\}\\\\]{0,3}[a-c\n]{0,2}){0,12}") {
+        fn file_like_text_does_not_panic(
+            text in "([A-C ]{0,3}[=#'\"$\\{\\}\\\\]{0,3}[a-c\n]{0,2}){0,12}"
+        ) {
             let _ = read(&text);
         }
 

@@ -20,7 +20,7 @@ pub enum EnvFileError {
 }
 
 /// Creates `.env` in `dir` and gives its path. Only the owner may read it: it will hold keys.
-pub fn init(dir: &Path) -> Result<PathBuf, EnvFileError> {
+pub fn create_env_file(dir: &Path) -> Result<PathBuf, EnvFileError> {
     let path = dir.join(".env");
     let mut options = OpenOptions::new();
     // `create_new` also refuses a dangling symbolic link, so nothing is written elsewhere.
@@ -53,7 +53,7 @@ mod tests {
     #[test]
     fn a_fresh_file_holds_the_template() {
         let dir = tempdir().unwrap();
-        let path = init(dir.path()).unwrap();
+        let path = create_env_file(dir.path()).unwrap();
         assert_eq!(fs::read_to_string(path).unwrap(), env_template());
     }
 
@@ -61,7 +61,7 @@ mod tests {
     fn an_existing_file_is_never_overwritten() {
         let dir = tempdir().unwrap();
         fs::write(dir.path().join(".env"), "MINE=1\n").unwrap();
-        let message = init(dir.path()).unwrap_err().to_string();
+        let message = create_env_file(dir.path()).unwrap_err().to_string();
         assert!(message.contains("exists already"), "{message}");
         assert_eq!(fs::read_to_string(dir.path().join(".env")).unwrap(), "MINE=1\n");
     }
@@ -71,7 +71,7 @@ mod tests {
     fn only_the_owner_may_read_it() {
         use std::os::unix::fs::PermissionsExt;
         let dir = tempdir().unwrap();
-        let path = init(dir.path()).unwrap();
+        let path = create_env_file(dir.path()).unwrap();
         assert_eq!(fs::metadata(path).unwrap().permissions().mode() & 0o777, 0o600);
     }
 
@@ -81,14 +81,14 @@ mod tests {
         let dir = tempdir().unwrap();
         let target = dir.path().join("elsewhere");
         std::os::unix::fs::symlink(&target, dir.path().join(".env")).unwrap();
-        assert!(init(dir.path()).is_err());
+        assert!(create_env_file(dir.path()).is_err());
         assert!(!target.exists());
     }
 
     #[test]
     fn a_missing_directory_is_an_error_with_the_path() {
         let dir = tempdir().unwrap();
-        let message = init(&dir.path().join("gone")).unwrap_err().to_string();
+        let message = create_env_file(&dir.path().join("gone")).unwrap_err().to_string();
         assert!(message.contains("gone"), "{message}");
     }
 }

@@ -1,4 +1,4 @@
-//! What makes settings unusable. All problems are collected and told at once.
+//! What makes settings unusable. All problems are collected and reported at once.
 
 use std::fmt;
 use std::io;
@@ -6,17 +6,20 @@ use std::path::PathBuf;
 
 use thiserror::Error;
 
-use crate::Origin;
+use crate::SettingOrigin;
 
 /// One problem, saying what it is about and what to do.
 #[derive(Debug, Error)]
 pub enum SettingsError {
-    #[error("{name}: cannot read {value} (from {origin}): expected {expected}{}", detail(.why.as_deref()))]
+    #[error(
+        "{name}: cannot read {value} (from {origin}): expected {expected}{}",
+        detail(.why.as_deref())
+    )]
     Malformed {
         name: &'static str,
         /// Quoted, and masked where the value may hold a password.
         value: String,
-        origin: Origin,
+        origin: SettingOrigin,
         expected: String,
         why: Option<String>,
     },
@@ -29,8 +32,12 @@ pub enum SettingsError {
     #[error("{first} is set but {second} is not: set both or neither")]
     Incomplete { first: &'static str, second: &'static str },
     #[error("{smaller} is above {larger}: lower the one or raise the other")]
-    Disordered { smaller: &'static str, larger: &'static str },
-    #[error("{}: line {line}: unknown key `{key}`{}", .path.display(), did_you_mean(.suggestion.as_deref()))]
+    OutOfOrder { smaller: &'static str, larger: &'static str },
+    #[error(
+        "{}: line {line}: unknown key `{key}`{}",
+        .path.display(),
+        did_you_mean(.suggestion.as_deref())
+    )]
     UnknownKey { path: PathBuf, line: usize, key: String, suggestion: Option<String> },
     #[error(
         "{}: line {line}: `{key}` sets {name}, which line {first} sets already: remove one of them",
@@ -45,7 +52,7 @@ pub enum SettingsError {
         "{}: no such file, but {origin} names it: create it or unset SANDBOX_SETTINGS_YAML",
         .path.display()
     )]
-    MissingFile { path: PathBuf, origin: Origin },
+    MissingFile { path: PathBuf, origin: SettingOrigin },
     #[error("failed to read `{}`", .path.display())]
     Read { path: PathBuf, source: io::Error },
 }
@@ -55,17 +62,15 @@ fn detail(why: Option<&str>) -> String {
 }
 
 fn did_you_mean(suggestion: Option<&str>) -> String {
-    match suggestion {
-        Some(known) => format!("; did you mean `{known}`?"),
-        None => "; `menace settings` lists the known ones".into(),
-    }
+    let suggestion = menace_model::format_suggestion(suggestion.as_slice());
+    format!("; {}", suggestion.as_deref().unwrap_or("`menace settings` lists the known ones"))
 }
 
 /// Every problem found, in the order of the declarations. Never empty.
 #[derive(Debug)]
-pub struct Errors(pub Vec<SettingsError>);
+pub struct SettingsErrors(pub Vec<SettingsError>);
 
-impl fmt::Display for Errors {
+impl fmt::Display for SettingsErrors {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, error) in self.0.iter().enumerate() {
             if index > 0 {
@@ -80,9 +85,9 @@ impl fmt::Display for Errors {
     }
 }
 
-impl std::error::Error for Errors {}
+impl std::error::Error for SettingsErrors {}
 
-impl From<SettingsError> for Errors {
+impl From<SettingsError> for SettingsErrors {
     fn from(error: SettingsError) -> Self {
         Self(vec![error])
     }

@@ -4,7 +4,8 @@
 ///
 /// Each line gives a field, its type, the variable's name and what else is known about it; the doc
 /// comment is the meaning in the reference. A type without a value for "not set" must have a
-/// default, or the crate does not compile.
+/// default, or the crate does not compile. A setting that no code reads yet ends in `.planned()`;
+/// the tests in `reader_tests.rs` fail when a mark is missing, or is left after a reader was added.
 macro_rules! group {
     (
         $(#[doc = $about:literal])+
@@ -22,39 +23,44 @@ macro_rules! group {
                 $(#[doc = $help])+
                 #[doc = ""]
                 #[doc = concat!("Variable: `", $name, "`.")]
-                pub $field: $crate::Value<$kind>,
+                pub $field: $crate::SettingValue<$kind>,
             )+
         }
 
         impl $group {
             /// What is declared, in the order of the fields.
-            pub const DECLARATIONS: &'static [$crate::Declaration] = &[$(
-                $crate::Declaration::new::<$kind>($title, $name, concat!($($help),+))
+            pub const DECLARATIONS: &'static [$crate::SettingDeclaration] = &[$(
+                $crate::SettingDeclaration::new::<$kind>(
+                    $title, stringify!($field), $name, concat!($($help),+)
+                )
                     $(.$fact($($with),*))*
             ),+];
 
-            pub(crate) fn resolve(resolver: &mut $crate::resolve::Resolver<'_>) -> Option<Self> {
+            pub(crate) fn resolve(
+                resolver: &mut $crate::resolve::SettingsResolver<'_>,
+            ) -> Option<Self> {
                 let mut declared = Self::DECLARATIONS.iter();
-                // Every field is resolved before any failure counts: all errors are told at once.
+                // Every field is resolved before any failure counts: all errors are reported at
+                // once.
                 $(let $field = declared.next().and_then(|it| resolver.value::<$kind>(it));)+
                 Some(Self { $($field: $field?,)+ })
             }
 
-            pub(crate) fn entries(&self) -> Vec<$crate::Entry> {
+            pub(crate) fn entries(&self) -> Vec<$crate::SettingEntry> {
                 let mut declared = Self::DECLARATIONS.iter();
                 let mut entries = Vec::with_capacity(Self::DECLARATIONS.len());
                 $(entries.extend(
-                    declared.next().map(|it| $crate::Entry::new(it, &self.$field)),
+                    declared.next().map(|it| $crate::SettingEntry::new(it, &self.$field)),
                 );)+
                 entries
             }
         }
 
         $(const _: () = {
-            let declared = $crate::Declaration::new::<$kind>($title, $name, "")
+            let declared = $crate::SettingDeclaration::new::<$kind>($title, "", $name, "")
                 $(.$fact($($with),*))*;
             assert!(
-                <$kind as $crate::Setting>::OPTIONAL != declared.default.is_some(),
+                <$kind as $crate::SettingType>::OPTIONAL != declared.default.is_some(),
                 concat!($name, " needs either a default or an optional type, not both"),
             );
         };)+

@@ -15,8 +15,8 @@
 //! field, the parsing, the listing, the reference page and the `.env` template. Parsing the
 //! command line, printing tables and setting up logging belong to the `menace` binary.
 //!
-//! Invariant: nothing but [`Sources::load`] touches the process environment or reads a file, and
-//! nothing but [`env_file::init`] writes one.
+//! Invariant: nothing but [`SettingsSources::load`] touches the process environment or reads a
+//! file, and nothing but [`env_file::create_env_file`] writes one.
 
 mod choices;
 mod coherence;
@@ -31,38 +31,35 @@ pub mod kinds;
 mod load;
 mod logging;
 mod origin;
+#[cfg(test)]
+mod reader_tests;
 mod reference;
 mod resolve;
 mod setting;
 mod settings;
 mod sources;
-mod suggest;
 mod template;
 mod value;
 mod warning;
 mod yaml;
 
-pub use choices::{
-    FailureMode, LearningStrategy, LogLevel, MicropilotMode, OsType, PresetMode, ScenarioSeverity,
-    StubStrategy,
-};
-pub use declaration::{Declaration, Flag, Implication};
-pub use dotenv::DotEnv;
-pub use entry::Entry;
-pub use error::{Errors, SettingsError};
+pub use choices::{GuestOsType, LearningStrategy, LogLevel, MicropilotMode, PresetMode};
+pub use declaration::{SettingDeclaration, SettingFlag, SettingImplication};
+pub use dotenv::DotEnvFile;
+pub use entry::SettingEntry;
+pub use error::{SettingsError, SettingsErrors};
 pub use kinds::{
-    Amount, Bandwidth, Counts, DatabaseUrl, DurationFrom, Host, HttpUrl, JsonRecords,
-    KeywordProfiles, Millis, NetworkPeer, Percent, Port, Positive, Presence, Probability,
-    Processors, ScoreUrl, Secret, Size, SizeUpTo, VmSettings, Within, format_duration,
-    parse_duration,
+    BoundedInteger, BoundedSize, ByteSize, DatabaseUrl, HttpUrl, JsonRecords, KeywordProfiles,
+    ListenHost, MillisDuration, MinimumDuration, NamedCounts, NetworkBandwidth, PercentShare,
+    PortNumber, PositiveAmount, PresenceSwitch, Probability, ProcessorCount, ScoreUrl, SecretText,
+    VmSettings, ZeroableAmount, format_duration, parse_duration,
 };
-pub use origin::Origin;
+pub use origin::SettingOrigin;
 pub use reference::reference_markdown;
-pub use setting::{Refusal, Setting, Surroundings};
+pub use setting::{ParseContext, ParseRefusal, SettingType};
 pub use settings::{Settings, declarations, flags};
-pub use sources::Sources;
-pub use suggest::closest;
+pub use sources::SettingsSources;
 pub use template::env_template;
-pub use value::Value;
-pub use warning::Warning;
+pub use value::SettingValue;
+pub use warning::{PlannedSetting, SettingsWarning};
 pub use yaml::{YamlEntry, YamlFile};

@@ -6,36 +6,36 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::resolve::single;
-use crate::{DotEnv, Errors, SettingsError, Sources, YamlFile};
+use crate::resolve::resolve_single;
+use crate::{DotEnvFile, SettingsError, SettingsErrors, SettingsSources, YamlFile};
 
 /// The YAML file that is read without being named, when it exists.
-const USUAL_YAML: &str = "sandbox_settings.yaml";
+const DEFAULT_YAML_FILE: &str = "sandbox_settings.yaml";
 
-impl Sources {
+impl SettingsSources {
     /// Reads the process environment, `.env` in `cwd` and the YAML file, beside the given flags.
-    pub fn load(flags: BTreeMap<String, String>, cwd: &Path) -> Result<Self, Errors> {
+    pub fn load(flags: BTreeMap<String, String>, cwd: &Path) -> Result<Self, SettingsErrors> {
         #[expect(
             clippy::disallowed_methods,
-            reason = "this is the one place that reads the environment for everybody else"
+            reason = "this is the one place that reads the environment"
         )]
         let environment = std::env::vars_os();
         Self::read(flags, environment, cwd)
     }
 
-    /// As [`Sources::load`], with the environment given.
+    /// As [`SettingsSources::load`], with the environment given.
     pub fn read(
         flags: BTreeMap<String, String>,
         environment: impl IntoIterator<Item = (OsString, OsString)>,
         cwd: &Path,
-    ) -> Result<Self, Errors> {
+    ) -> Result<Self, SettingsErrors> {
         let mut sources = Self { flags, ..Self::default() };
         for (name, value) in environment {
             // A name that is not UTF-8 cannot be one of ours.
             let Ok(name) = name.into_string() else { continue };
             match value.into_string() {
                 Ok(value) => drop(sources.environment.insert(name, value)),
-                Err(_) => drop(sources.not_unicode.insert(name)),
+                Err(_) => drop(sources.non_unicode_variables.insert(name)),
             }
         }
         let mut errors = Vec::new();
@@ -47,14 +47,14 @@ impl Sources {
             Ok(file) => sources.yaml = file,
             Err(found) => errors.extend(found.0),
         }
-        if errors.is_empty() { Ok(sources) } else { Err(Errors(errors)) }
+        if errors.is_empty() { Ok(sources) } else { Err(SettingsErrors(errors)) }
     }
 }
 
 fn read_dotenv(
     cwd: &Path,
     environment: &BTreeMap<String, String>,
-) -> Result<Option<DotEnv>, Errors> {
+) -> Result<Option<DotEnvFile>, SettingsErrors> {
     // Shown relative to where the user stands.
     let shown = PathBuf::from(".env");
     let file = cwd.join(&shown);
@@ -63,15 +63,16 @@ fn read_dotenv(
         return Ok(None);
     }
     match fs::read_to_string(&file) {
-        Ok(text) => DotEnv::parse(shown, &text, environment).map(Some),
+        Ok(text) => DotEnvFile::parse(shown, &text, environment).map(Some),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(source) => Err(SettingsError::Read { path: file, source }.into()),
     }
 }
 
-fn read_yaml(cwd: &Path, sources: &Sources) -> Result<Option<YamlFile>, Errors> {
-    let named = single::<PathBuf>(sources, "SANDBOX_SETTINGS_YAML")?;
-    let shown = named.as_ref().map_or_else(|| USUAL_YAML.into(), |named| named.value.clone());
+fn read_yaml(cwd: &Path, sources: &SettingsSources) -> Result<Option<YamlFile>, SettingsErrors> {
+    let named = resolve_single::<PathBuf>(sources, "SANDBOX_SETTINGS_YAML")?;
+    let shown =
+        named.as_ref().map_or_else(|| DEFAULT_YAML_FILE.into(), |named| named.value.clone());
     match fs::read_to_string(cwd.join(&shown)) {
         Ok(text) => Ok(Some(YamlFile::parse(shown, &text)?)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => match named {
@@ -90,9 +91,10 @@ mod tests {
 
     use super::*;
 
-    fn read(cwd: &Path, environment: &[(&str, &str)]) -> Result<Sources, String> {
+    fn read(cwd: &Path, environment: &[(&str, &str)]) -> Result<SettingsSources, String> {
         let environment = environment.iter().map(|(name, value)| (name.into(), value.into()));
-        Sources::read(BTreeMap::new(), environment, cwd).map_err(|errors| errors.to_string())
+        SettingsSources::read(BTreeMap::new(), environment, cwd)
+            .map_err(|errors| errors.to_string())
     }
 
     #[test]
@@ -106,7 +108,7 @@ mod tests {
     fn the_usual_files_are_found() {
         let dir = tempdir().unwrap();
         fs::write(dir.path().join(".env"), "RUN_CYCLES=3\n").unwrap();
-        fs::write(dir.path().join(USUAL_YAML), "roi_cycles: 4\n").unwrap();
+        fs::write(dir.path().join(DEFAULT_YAML_FILE), "roi_cycles: 4\n").unwrap();
         let sources = read(dir.path(), &[]).unwrap();
         assert_eq!(sources.dotenv.unwrap().get("RUN_CYCLES"), Some("3"));
         assert_eq!(sources.yaml.unwrap().entries[0].text, "4");
@@ -126,15 +128,16 @@ mod tests {
         let message = read(dir.path(), &[("SANDBOX_SETTINGS_YAML", "gone.yaml")]).unwrap_err();
         assert_eq!(
             message,
-            "gone.yaml: no such file, but environment SANDBOX_SETTINGS_YAML names it: create it or unset SANDBOX_SETTINGS_YAML"
+            "gone.yaml: no such file, but environment SANDBOX_SETTINGS_YAML names it: \
+             create it or unset SANDBOX_SETTINGS_YAML"
         );
     }
 
     #[test]
-    fn mistakes_in_both_files_are_told_at_once() {
+    fn mistakes_in_both_files_are_reported_at_once() {
         let dir = tempdir().unwrap();
         fs::write(dir.path().join(".env"), "A 1\n").unwrap();
-        fs::write(dir.path().join(USUAL_YAML), "a: [\n").unwrap();
+        fs::write(dir.path().join(DEFAULT_YAML_FILE), "a: [\n").unwrap();
         assert_eq!(read(dir.path(), &[]).unwrap_err().lines().count(), 2);
     }
 

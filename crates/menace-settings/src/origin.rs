@@ -8,7 +8,7 @@ use serde::Serialize;
 /// The place that decided a value.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "from", rename_all = "snake_case")]
-pub enum Origin {
+pub enum SettingOrigin {
     /// A flag on the command line, as typed.
     Flag { name: String },
     /// The process environment, under this name (which may be an alias).
@@ -20,18 +20,18 @@ pub enum Origin {
     Yaml { path: PathBuf, line: usize, key: String },
     /// The value of another setting.
     Implied { by: &'static str },
-    /// Nobody set it.
+    /// No place set it.
     Default,
 }
 
-impl Origin {
+impl SettingOrigin {
     /// Whether the user set the value, as opposed to it being implied or the default.
     pub fn is_explicit(&self) -> bool {
         !matches!(self, Self::Implied { .. } | Self::Default)
     }
 
     /// The order of the places: a stronger one wins.
-    pub(crate) fn strength(&self) -> u8 {
+    pub(crate) fn precedence(&self) -> u8 {
         match self {
             Self::Flag { .. } => 5,
             Self::Environment { .. } => 4,
@@ -43,7 +43,7 @@ impl Origin {
     }
 }
 
-impl fmt::Display for Origin {
+impl fmt::Display for SettingOrigin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Flag { name } => write!(f, "flag {name}"),

@@ -2,8 +2,10 @@
 
 use std::path::PathBuf;
 
+use menace_model::{replace_control_chars, truncate_chars};
+
 /// A type that a setting can have: read from text, shown as text, described to people.
-pub trait Setting: Sized {
+pub trait SettingType: Sized {
     /// Whether the type has a value for "not set". Everything else needs a default.
     const OPTIONAL: bool = false;
 
@@ -17,7 +19,7 @@ pub trait Setting: Sized {
     fn expected() -> String;
 
     /// Reads a value. `text` is trimmed and never empty.
-    fn parse(text: &str, around: &Surroundings) -> Result<Self, Refusal>;
+    fn parse(text: &str, around: &ParseContext) -> Result<Self, ParseRefusal>;
 
     /// The value as a user would type it; `None` when it is not set.
     fn show(&self) -> Option<String>;
@@ -35,24 +37,24 @@ pub trait Setting: Sized {
 
 /// What parsing may depend on besides the text itself.
 #[derive(Debug, Clone, Default)]
-pub struct Surroundings {
+pub struct ParseContext {
     /// The home directory that a leading `~` stands for.
     pub home: Option<PathBuf>,
 }
 
 /// A text was not a value of the type. Carries what is wrong when `expected` does not say it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Refusal {
-    pub why: Option<String>,
+pub struct ParseRefusal {
+    pub reason: Option<String>,
 }
 
-impl Refusal {
-    pub fn because(why: impl Into<String>) -> Self {
-        Self { why: Some(why.into()) }
+impl ParseRefusal {
+    pub fn with_reason(why: impl Into<String>) -> Self {
+        Self { reason: Some(why.into()) }
     }
 }
 
-impl<T: Setting> Setting for Option<T> {
+impl<T: SettingType> SettingType for Option<T> {
     const OPTIONAL: bool = true;
     const SECRET: bool = T::SECRET;
 
@@ -64,7 +66,7 @@ impl<T: Setting> Setting for Option<T> {
         T::expected()
     }
 
-    fn parse(text: &str, around: &Surroundings) -> Result<Self, Refusal> {
+    fn parse(text: &str, around: &ParseContext) -> Result<Self, ParseRefusal> {
         T::parse(text, around).map(Some)
     }
 
@@ -84,13 +86,8 @@ impl<T: Setting> Setting for Option<T> {
 /// `text` between backticks, cut to a readable length and without control characters, so that a
 /// hostile value cannot drive the terminal.
 pub(crate) fn quoted(text: &str) -> String {
-    const LONGEST: usize = 80;
-    let mut clean: String =
-        text.chars().take(LONGEST).map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect();
-    if text.chars().nth(LONGEST).is_some() {
-        clean.push('…');
-    }
-    format!("`{clean}`")
+    const MAX_QUOTED_CHARS: usize = 80;
+    format!("`{}`", truncate_chars(&replace_control_chars(text), MAX_QUOTED_CHARS))
 }
 
 #[cfg(test)]

@@ -2,79 +2,95 @@
 
 use crate::coherence;
 use crate::declared::{
-    Agent, Alignment, Convergence, General, Limits, Logging, Models, Network, Orphans, Plugins,
-    Pool, Ports, Presets, Risk, SelfTest, Store, Stubs, Synergy,
+    AgentSettings, AlignmentSettings, ConvergenceSettings, GeneralSettings, LimitSettings,
+    LoggingSettings, ModelSettings, NetworkSettings, OrphanSettings, PluginSettings, PoolSettings,
+    PortSettings, PresetSettings, RiskSettings, SelfTestSettings, StoreSettings, StubSettings,
+    SynergySettings,
 };
-use crate::resolve::Resolver;
-use crate::{Declaration, Entry, Errors, Flag, Sources, Warning};
+use crate::resolve::SettingsResolver;
+use crate::{
+    SettingDeclaration, SettingEntry, SettingFlag, SettingsErrors, SettingsSources, SettingsWarning,
+};
 
 /// Lists the groups once: the struct, the resolution, the listing and the declarations follow.
 macro_rules! all_groups {
     ($($field:ident: $group:ident,)+) => {
-        /// Every setting with its effective value. Complete: a default stands where nobody set one.
+        /// Every setting with its effective value. Complete: defaults fill the gaps.
         #[derive(Debug, Clone)]
         pub struct Settings {
             $(pub $field: $group,)+
-            /// What is odd about the sources, for the user to be told.
-            pub warnings: Vec<Warning>,
+            /// What is odd about the sources; printed before a command begins.
+            pub warnings: Vec<SettingsWarning>,
         }
 
         impl Settings {
             /// Decides every value from the given sources, or tells everything that is wrong.
-            pub fn resolve(sources: &Sources) -> Result<Self, Errors> {
-                let mut resolver = Resolver::new(sources);
+            pub fn resolve(sources: &SettingsSources) -> Result<Self, SettingsErrors> {
+                let mut resolver = SettingsResolver::new(sources);
                 $(let $field = $group::resolve(&mut resolver);)+
                 let (errors, warnings) = resolver.finish();
                 let (true, $(Some($field),)+) = (errors.is_empty(), $($field,)+) else {
-                    return Err(Errors(errors));
+                    return Err(SettingsErrors(errors));
                 };
                 let settings = Self { $($field,)+ warnings };
-                let errors = coherence::problems(&settings);
-                if errors.is_empty() { Ok(settings) } else { Err(Errors(errors)) }
+                let errors = coherence::find_inconsistencies(&settings);
+                if errors.is_empty() { Ok(settings) } else { Err(SettingsErrors(errors)) }
+            }
+
+            /// Whether the warnings say that this setting is set and not implemented yet.
+            pub fn warns_of_planned(&self, name: &str) -> bool {
+                self.warnings.iter().any(|warning| match warning {
+                    SettingsWarning::NotImplemented { settings } => {
+                        settings.iter().any(|setting| setting.name == name)
+                    }
+                    _ => false,
+                })
             }
 
             /// Every setting with its effective value and origin, in the order of the declarations.
-            pub fn entries(&self) -> impl Iterator<Item = Entry> {
+            pub fn entries(&self) -> impl Iterator<Item = SettingEntry> {
                 let mut entries = Vec::new();
                 $(entries.extend(self.$field.entries());)+
                 entries.into_iter()
             }
         }
 
-        const GROUPS: &[&[Declaration]] = &[$($group::DECLARATIONS),+];
+        /// The declarations of each group, beside the field of [`Settings`] that holds it.
+        pub(crate) const GROUPS: &[(&str, &[SettingDeclaration])] =
+            &[$((stringify!($field), $group::DECLARATIONS)),+];
     };
 }
 
 all_groups! {
-    general: General,
-    limits: Limits,
-    network: Network,
-    presets: Presets,
-    stubs: Stubs,
-    pool: Pool,
-    orphans: Orphans,
-    self_test: SelfTest,
-    convergence: Convergence,
-    synergy: Synergy,
-    risk: Risk,
-    models: Models,
-    alignment: Alignment,
-    agent: Agent,
-    ports: Ports,
-    plugins: Plugins,
-    store: Store,
-    logging: Logging,
+    general: GeneralSettings,
+    limits: LimitSettings,
+    network: NetworkSettings,
+    presets: PresetSettings,
+    stubs: StubSettings,
+    pool: PoolSettings,
+    orphans: OrphanSettings,
+    self_test: SelfTestSettings,
+    convergence: ConvergenceSettings,
+    synergy: SynergySettings,
+    risk: RiskSettings,
+    models: ModelSettings,
+    alignment: AlignmentSettings,
+    agent: AgentSettings,
+    ports: PortSettings,
+    plugins: PluginSettings,
+    store: StoreSettings,
+    logging: LoggingSettings,
 }
 
 /// Every declared setting, group by group.
-pub fn declarations() -> impl Iterator<Item = &'static Declaration> {
-    GROUPS.iter().copied().flatten()
+pub fn declarations() -> impl Iterator<Item = &'static SettingDeclaration> {
+    GROUPS.iter().flat_map(|(_, declared)| declared.iter())
 }
 
 /// Every flag that sets a setting.
-pub fn flags() -> impl Iterator<Item = Flag> {
+pub fn flags() -> impl Iterator<Item = SettingFlag> {
     declarations().flat_map(|setting| {
-        let with = move |inverse| move |name: &&'static str| Flag { name, inverse, setting };
+        let with = move |inverse| move |name: &&'static str| SettingFlag { name, inverse, setting };
         setting.flags.iter().map(with(false)).chain(setting.inverse_flags.iter().map(with(true)))
     })
 }

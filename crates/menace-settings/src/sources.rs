@@ -4,35 +4,35 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::PathBuf;
 
-use crate::{DotEnv, YamlFile};
+use crate::{DotEnvFile, YamlFile};
 
-/// What each place says. Plain data: tests fill it by hand, [`Sources::load`] from the machine.
-/// Its debug form names variables but never shows values: some of them are secrets.
+/// What each place says. Plain data: tests fill it by hand, [`SettingsSources::load`] from the
+/// machine. Its debug form names variables but never shows values: some of them are secrets.
 #[derive(Clone, Default)]
-pub struct Sources {
+pub struct SettingsSources {
     /// Flags as typed (`--log-level`) with their values; `1` for a switch. See [`crate::flags`].
     pub flags: BTreeMap<String, String>,
     /// The process environment. Also the place to look for what is not a setting, like `PATH`.
     pub environment: BTreeMap<String, String>,
     /// Variables of the environment whose value is not UTF-8.
-    pub not_unicode: BTreeSet<String>,
-    pub dotenv: Option<DotEnv>,
+    pub non_unicode_variables: BTreeSet<String>,
+    pub dotenv: Option<DotEnvFile>,
     pub yaml: Option<YamlFile>,
 }
 
-impl fmt::Debug for Sources {
+impl fmt::Debug for SettingsSources {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Sources")
+        f.debug_struct("SettingsSources")
             .field("flags", &self.flags.keys())
             .field("environment", &self.environment.keys())
-            .field("not_unicode", &self.not_unicode)
+            .field("not_unicode", &self.non_unicode_variables)
             .field("dotenv", &self.dotenv)
             .field("yaml", &self.yaml)
             .finish()
     }
 }
 
-impl Sources {
+impl SettingsSources {
     /// The home directory, from the environment.
     pub fn home(&self) -> Option<PathBuf> {
         self.environment.get("HOME").filter(|home| !home.is_empty()).map(Into::into)
@@ -41,7 +41,7 @@ impl Sources {
     /// Where this user's programs keep what they can do without: `XDG_CACHE_HOME`, else `~/.cache`.
     ///
     /// From the environment alone, and never relative: `.env`, the YAML file and the working
-    /// directory may belong to a repository that nobody trusts.
+    /// directory may belong to an untrusted repository.
     pub fn cache_home(&self) -> Option<PathBuf> {
         let named = self.environment.get("XDG_CACHE_HOME").map(PathBuf::from);
         let usual = || self.home().map(|home| home.join(".cache"));
@@ -58,9 +58,9 @@ mod tests {
     fn cache_home(environment: &[(&str, &str)]) -> Option<PathBuf> {
         let environment =
             environment.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect();
-        let dotenv = DotEnv::parse(".env", "XDG_CACHE_HOME=/evil\n", &BTreeMap::new());
+        let dotenv = DotEnvFile::parse(".env", "XDG_CACHE_HOME=/evil\n", &BTreeMap::new());
         let dotenv = Some(dotenv.unwrap());
-        Sources { environment, dotenv, ..Sources::default() }.cache_home()
+        SettingsSources { environment, dotenv, ..SettingsSources::default() }.cache_home()
     }
 
     #[test]

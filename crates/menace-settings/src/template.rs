@@ -1,18 +1,19 @@
 //! The text of a fresh `.env`.
 
-use crate::{Declaration, declarations};
+use crate::{SettingDeclaration, declarations};
 
-const WIDTH: usize = 78;
+const MAX_COMMENT_COLUMNS: usize = 78;
 
-const HEADER: &str = "\
+const ENV_TEMPLATE_HEADER: &str = "\
 # Settings for Menace. Flags and the process environment win over this file.
 # Lines that begin with `#` show defaults or blanks: remove the `#` to set them.
 # `menace settings` shows what is in effect and where each value came from.
 ";
 
-/// A commented `.env`: recommended values are set, everything else shows its default.
+/// A commented `.env`: recommended values are set, everything else shows its default. Planned
+/// settings are never set.
 pub fn env_template() -> String {
-    let mut text = String::from(HEADER);
+    let mut text = String::from(ENV_TEMPLATE_HEADER);
     let mut group = "";
     for declared in declarations().filter(|declared| !declared.yaml_only) {
         if declared.group != group {
@@ -20,29 +21,30 @@ pub fn env_template() -> String {
             text.extend(["\n# ---- ", group, " ----\n"]);
         }
         text.push('\n');
-        for line in wrapped(declared.help()) {
+        for line in wrap_words(&declared.help_with_status()) {
             text.extend(["# ", &line, "\n"]);
         }
-        text.push_str(&assignment(declared));
+        text.push_str(&render_assignment(declared));
         text.push('\n');
     }
     text
 }
 
-fn assignment(declared: &Declaration) -> String {
+fn render_assignment(declared: &SettingDeclaration) -> String {
     let name = declared.name;
-    match (declared.recommended, declared.default) {
+    let recommended = declared.recommended.filter(|_| !declared.planned);
+    match (recommended, declared.default) {
         (Some(value), _) => format!("{name}={value}"),
         (None, Some(default)) => format!("#{name}={default}"),
         (None, None) => format!("#{name}="),
     }
 }
 
-fn wrapped(text: &str) -> Vec<String> {
+fn wrap_words(text: &str) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split_whitespace() {
         match lines.last_mut() {
-            Some(line) if line.len() + word.len() < WIDTH => {
+            Some(line) if line.len() + word.len() < MAX_COMMENT_COLUMNS => {
                 line.push(' ');
                 line.push_str(word);
             }
@@ -57,26 +59,27 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::{DotEnv, Settings, Sources};
+    use crate::{DotEnvFile, Settings, SettingsSources, SettingsWarning};
 
-    fn resolved(text: &str) -> Settings {
-        let dotenv = DotEnv::parse(".env", text, &BTreeMap::new()).unwrap();
-        Settings::resolve(&Sources { dotenv: Some(dotenv), ..Sources::default() }).unwrap()
+    fn resolve_dotenv(text: &str) -> Settings {
+        let dotenv = DotEnvFile::parse(".env", text, &BTreeMap::new()).unwrap();
+        Settings::resolve(&SettingsSources { dotenv: Some(dotenv), ..SettingsSources::default() })
+            .unwrap()
     }
 
     #[test]
     fn the_template_is_accepted_without_a_warning() {
-        assert_eq!(resolved(&env_template()).warnings, []);
+        assert_eq!(resolve_dotenv(&env_template()).warnings, []);
     }
 
     #[test]
     fn the_template_sets_the_recommended_values() {
         let text = env_template();
         for line in [
-            "AUTO_SANDBOX=1",
             "SANDBOX_CYCLES=5",
             "SANDBOX_ROI_TOLERANCE=0.01",
-            "RUN_CYCLES=0",
+            "#AUTO_SANDBOX=1",
+            "#RUN_CYCLES=0",
             "AUTO_DASHBOARD_PORT=8001",
             "#OPENAI_API_KEY=",
             "#VISUAL_AGENT_TOKEN=",
@@ -94,7 +97,9 @@ mod tests {
                 _ => format!("{line}\n"),
             })
             .collect();
-        assert_eq!(resolved(&uncommented).warnings, []);
+        let warnings = resolve_dotenv(&uncommented).warnings;
+        let is_planned = |it: &_| matches!(it, SettingsWarning::NotImplemented { .. });
+        assert!(warnings.len() == 1 && warnings.iter().all(is_planned), "{warnings:?}");
     }
 
     #[test]

@@ -2,23 +2,23 @@
 
 use std::ops::Deref;
 
-use crate::Origin;
+use crate::SettingOrigin;
 
 /// A value and its origin. Reads like the value itself.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Value<T> {
+pub struct SettingValue<T> {
     pub value: T,
-    pub origin: Origin,
+    pub origin: SettingOrigin,
 }
 
-impl<T> Value<T> {
+impl<T> SettingValue<T> {
     /// Whether the user set it, in whatever place.
     pub fn is_explicit(&self) -> bool {
         self.origin.is_explicit()
     }
 }
 
-impl<T> Deref for Value<T> {
+impl<T> Deref for SettingValue<T> {
     type Target = T;
 
     fn deref(&self) -> &T {

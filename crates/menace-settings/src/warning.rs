@@ -4,34 +4,48 @@ use std::fmt;
 
 use serde::Serialize;
 
-use crate::Origin;
+use crate::SettingOrigin;
 
 /// Something to tell the user about; the run goes on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "warning", rename_all = "snake_case")]
-pub enum Warning {
+pub enum SettingsWarning {
     /// A name kept for old configurations was used.
-    LegacyName { used: String, instead: &'static str, origin: Origin },
+    LegacyName { used: String, instead: &'static str, origin: SettingOrigin },
     /// A name that looks like ours but is not declared.
-    UnknownName { name: String, origin: Origin, suggestion: Option<&'static str> },
+    UnknownName { name: String, origin: SettingOrigin, suggestion: Option<&'static str> },
     /// The same name twice in `.env`; the last one counts.
-    SetTwice { name: String, origin: Origin },
+    SetTwice { name: String, origin: SettingOrigin },
+    /// Planned settings that are set: they have no effect. One warning names all of them.
+    NotImplemented { settings: Vec<PlannedSetting> },
 }
 
-impl fmt::Display for Warning {
+/// A planned setting, and the place that sets it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct PlannedSetting {
+    pub name: &'static str,
+    pub origin: SettingOrigin,
+}
+
+impl fmt::Display for SettingsWarning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::LegacyName { used, instead, origin } => {
                 write!(f, "{used} ({origin}) is an old name: use {instead}")
             }
             Self::UnknownName { name, origin, suggestion: Some(known) } => {
-                write!(f, "{name} ({origin}) is not a setting; did you mean {known}?")
+                write!(f, "{name} ({origin}) is not a setting; did you mean `{known}`?")
             }
             Self::UnknownName { name, origin, suggestion: None } => {
                 write!(f, "{name} ({origin}) is not a setting; `menace settings` lists them all")
             }
             Self::SetTwice { name, origin } => {
                 write!(f, "{name} is set twice ({origin}): remove one, the last one counts")
+            }
+            Self::NotImplemented { settings } => {
+                let named = settings.iter().map(|it| format!("{} ({})", it.name, it.origin));
+                let named = named.collect::<Vec<_>>().join(", ");
+                write!(f, "not implemented yet, so without effect: {named}")
             }
         }
     }

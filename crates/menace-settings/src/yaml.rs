@@ -8,7 +8,7 @@ use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::Value as Json;
 use serde_saphyr::{Spanned, UserMessageFormatter};
 
-use crate::{Errors, SettingsError, declarations, suggest};
+use crate::{SettingsError, SettingsErrors, declarations};
 
 /// What the YAML file sets, in its order.
 #[derive(Debug, Clone, Default)]
@@ -35,21 +35,21 @@ impl fmt::Debug for YamlEntry {
 
 impl YamlFile {
     /// Reads `text`, the contents of `path`. Keys are matched to settings when these are resolved.
-    pub fn parse(path: impl Into<PathBuf>, text: &str) -> Result<Self, Errors> {
+    pub fn parse(path: impl Into<PathBuf>, text: &str) -> Result<Self, SettingsErrors> {
         let path = path.into();
         if text.lines().all(|line| line.trim().is_empty() || line.trim().starts_with('#')) {
             return Ok(Self { path, entries: Vec::new() });
         }
         let options = serde_saphyr::options! { with_snippet: false };
-        match serde_saphyr::from_str_with_options::<Document>(text, options) {
-            Ok(Document(pairs)) => {
-                let entries = pairs.into_iter().map(|(key, value)| entry(text, key, value));
+        match serde_saphyr::from_str_with_options::<YamlDocument>(text, options) {
+            Ok(YamlDocument(pairs)) => {
+                let entries = pairs.into_iter().map(|(key, value)| yaml_entry(text, key, value));
                 Ok(Self { path, entries: entries.collect() })
             }
             Err(error) => Err(SettingsError::BadYaml {
                 path,
-                line: error.location().map_or(1, |at| line(at.line())),
-                message: message(&error),
+                line: error.location().map_or(1, |at| line_number(at.line())),
+                message: short_message(&error),
             }
             .into()),
         }
@@ -57,52 +57,52 @@ impl YamlFile {
 }
 
 /// The top level of the file: keys with their places, values untyped.
-struct Document(Vec<(Spanned<String>, Spanned<Json>)>);
+struct YamlDocument(Vec<(Spanned<String>, Spanned<Json>)>);
 
-impl<'de> Deserialize<'de> for Document {
+impl<'de> Deserialize<'de> for YamlDocument {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Pairs;
+        struct YamlDocumentVisitor;
 
-        impl<'de> Visitor<'de> for Pairs {
-            type Value = Document;
+        impl<'de> Visitor<'de> for YamlDocumentVisitor {
+            type Value = YamlDocument;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("settings as `key: value`")
             }
 
-            fn visit_unit<E>(self) -> Result<Document, E> {
-                Ok(Document(Vec::new()))
+            fn visit_unit<E>(self) -> Result<YamlDocument, E> {
+                Ok(YamlDocument(Vec::new()))
             }
 
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Document, A::Error> {
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<YamlDocument, A::Error> {
                 let mut pairs = Vec::new();
                 while let Some(pair) = map.next_entry()? {
                     pairs.push(pair);
                 }
-                Ok(Document(pairs))
+                Ok(YamlDocument(pairs))
             }
         }
 
         // Any, not a map: then a list or a lone word is refused in our words.
-        deserializer.deserialize_any(Pairs)
+        deserializer.deserialize_any(YamlDocumentVisitor)
     }
 }
 
-fn entry(file: &str, key: Spanned<String>, value: Spanned<Json>) -> YamlEntry {
+fn yaml_entry(file: &str, key: Spanned<String>, value: Spanned<Json>) -> YamlEntry {
     let text = match value.value {
         Json::String(text) => text,
         Json::Null => String::new(),
         // As written: `0123` in a token must not become 123, nor `1.10` become 1.1.
         plain @ (Json::Bool(_) | Json::Number(_)) => {
-            written(file, value.defined).unwrap_or_else(|| plain.to_string())
+            scalar_as_written(file, value.defined).unwrap_or_else(|| plain.to_string())
         }
         nested => nested.to_string(),
     };
-    YamlEntry { key: key.value, line: line(key.referenced.line()), text }
+    YamlEntry { key: key.value, line: line_number(key.referenced.line()), text }
 }
 
 /// The characters of the file that a location covers.
-fn written(file: &str, location: serde_saphyr::Location) -> Option<String> {
+fn scalar_as_written(file: &str, location: serde_saphyr::Location) -> Option<String> {
     let span = location.span();
     let (start, length) = (span.byte_offset()?, span.byte_len()?);
     let start = usize::try_from(start).ok()?;
@@ -110,12 +110,12 @@ fn written(file: &str, location: serde_saphyr::Location) -> Option<String> {
     Some(file.get(start..end)?.trim().to_owned()).filter(|text| !text.is_empty())
 }
 
-fn line(number: u64) -> usize {
+fn line_number(number: u64) -> usize {
     usize::try_from(number).unwrap_or(usize::MAX)
 }
 
 /// The parser's message without its own prefix and place, which we give ourselves.
-fn message(error: &serde_saphyr::Error) -> String {
+fn short_message(error: &serde_saphyr::Error) -> String {
     let message = error.without_snippet().render_with_formatter(&UserMessageFormatter);
     let first = message.lines().next().unwrap_or_default();
     let place = first.rfind(" at line ").unwrap_or(first.len());
@@ -138,9 +138,11 @@ impl<'a> YamlIndex<'a> {
         for entry in &file.entries {
             let path = || file.path.clone();
             let line = entry.line;
-            let Some(name) = known.get(&normal(&entry.key)).copied() else {
-                let suggestion =
-                    suggest::closest(&normal(&entry.key), known.keys().map(String::as_str));
+            let Some(name) = known.get(&normalize_key(&entry.key)).copied() else {
+                let suggestion = menace_model::closest_name(
+                    &normalize_key(&entry.key),
+                    known.keys().map(String::as_str),
+                );
                 errors.push(SettingsError::UnknownKey {
                     path: path(),
                     line,
@@ -163,7 +165,7 @@ impl<'a> YamlIndex<'a> {
 }
 
 /// Keys are matched without regard to case, and `-` is as good as `_`.
-fn normal(key: &str) -> String {
+fn normalize_key(key: &str) -> String {
     key.to_lowercase().replace('-', "_")
 }
 
@@ -174,15 +176,15 @@ fn known_keys() -> BTreeMap<String, &'static str> {
     for declared in declarations() {
         let proper = [declared.name].into_iter().chain(declared.synonyms.iter().copied());
         for key in proper.chain(declared.yaml_keys.iter().copied()) {
-            known.insert(normal(key), declared.name);
+            known.insert(normalize_key(key), declared.name);
         }
     }
     let proper: BTreeSet<String> = known.keys().cloned().collect();
     for declared in declarations() {
         if let Some(short) = declared.name.strip_prefix("SANDBOX_")
-            && !proper.contains(&normal(short))
+            && !proper.contains(&normalize_key(short))
         {
-            known.insert(normal(short), declared.name);
+            known.insert(normalize_key(short), declared.name);
         }
     }
     known
@@ -194,50 +196,50 @@ mod tests {
 
     use super::*;
 
-    fn read(text: &str) -> Result<Vec<YamlEntry>, String> {
+    fn read_entries(text: &str) -> Result<Vec<YamlEntry>, String> {
         YamlFile::parse("s.yaml", text).map(|file| file.entries).map_err(|error| error.to_string())
     }
 
-    fn texts(text: &str) -> Vec<(String, String)> {
-        read(text).unwrap().into_iter().map(|entry| (entry.key, entry.text)).collect()
+    fn read_texts(text: &str) -> Vec<(String, String)> {
+        read_entries(text).unwrap().into_iter().map(|entry| (entry.key, entry.text)).collect()
     }
 
     #[test]
     fn scalars_stay_as_written() {
-        let pairs = texts("a: 0123\nb: 1.10\nc: yes\nd: true\ne: 512Mi\nf: '7'\ng:\nh: ~\n");
+        let pairs = read_texts("a: 0123\nb: 1.10\nc: yes\nd: true\ne: 512Mi\nf: '7'\ng:\nh: ~\n");
         let expected = ["0123", "1.10", "yes", "true", "512Mi", "7", "", ""];
         assert_eq!(pairs.iter().map(|(_, text)| text.as_str()).collect::<Vec<_>>(), expected);
     }
 
     #[test]
     fn lists_and_mappings_become_json() {
-        let pairs = texts("a: [x, 1]\nb:\n  - c: d\n");
+        let pairs = read_texts("a: [x, 1]\nb:\n  - c: d\n");
         assert_eq!(pairs[0].1, r#"["x",1]"#);
         assert_eq!(pairs[1].1, r#"[{"c":"d"}]"#);
     }
 
     #[test]
     fn lines_are_those_of_the_keys() {
-        let entries = read("# why\na: 1\n\nb:\n  - 2\nc: 3\n").unwrap();
+        let entries = read_entries("# why\na: 1\n\nb:\n  - 2\nc: 3\n").unwrap();
         assert_eq!(entries.iter().map(|entry| entry.line).collect::<Vec<_>>(), [2, 4, 6]);
     }
 
     #[test]
     fn an_empty_file_sets_nothing() {
-        assert_eq!(read(""), Ok(vec![]));
-        assert_eq!(read("# nothing yet\n"), Ok(vec![]));
-        assert_eq!(read("---\n"), Ok(vec![]));
+        assert_eq!(read_entries(""), Ok(vec![]));
+        assert_eq!(read_entries("# nothing yet\n"), Ok(vec![]));
+        assert_eq!(read_entries("---\n"), Ok(vec![]));
     }
 
     #[test]
-    fn mistakes_are_told_with_their_line() {
+    fn mistakes_are_reported_with_their_line() {
         for (text, start) in [
             ("a: 1\nb: [1\n", "s.yaml: line "),
             ("a: 1\na: 2\n", "s.yaml: line 2: "),
             ("- a\n", "s.yaml: line 1: invalid type: sequence, expected settings as `key: value`"),
             ("just text\n", "s.yaml: line 1: invalid type: string"),
         ] {
-            let message = read(text).unwrap_err();
+            let message = read_entries(text).unwrap_err();
             assert!(message.starts_with(start), "{text:?}: {message}");
             assert_eq!(message.lines().count(), 1, "{message}");
         }
@@ -250,7 +252,7 @@ mod tests {
             format!("a{level}: &a{level} [{items}]\n")
         });
         let bomb = format!("a0: &a0 [x, x, x]\n{}", levels.collect::<String>());
-        assert!(read(&bomb).is_err());
+        assert!(read_entries(&bomb).is_err());
     }
 
     #[test]
@@ -270,12 +272,14 @@ mod tests {
     proptest! {
         #[test]
         fn no_text_panics(text in any::<String>()) {
-            let _ = read(&text);
+            let _ = read_entries(&text);
         }
 
         #[test]
-        fn yaml_like_text_does_not_panic(text in "([a-c]{1,2}: ?[&*a-c0-9\\[\\]\\{\\},'\"~-]{0,6}\n ?){0,6}") {
-            let _ = read(&text);
+        fn yaml_like_text_does_not_panic(
+            text in "([a-c]{1,2}: ?[&*a-c0-9\\[\\]\\{\\},'\"~-]{0,6}\n ?){0,6}"
+        ) {
+            let _ = read_entries(&text);
         }
     }
 }

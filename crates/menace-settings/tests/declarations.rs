@@ -3,12 +3,12 @@
 use std::collections::BTreeSet;
 
 use menace_settings::{
-    Declaration, Sources, Surroundings, declarations, flags, reference_markdown,
+    ParseContext, SettingDeclaration, SettingsSources, declarations, flags, reference_markdown,
 };
 
 #[test]
 fn every_documented_variable_is_declared() {
-    let declared: BTreeSet<&str> = declarations().flat_map(Declaration::names).collect();
+    let declared: BTreeSet<&str> = declarations().flat_map(SettingDeclaration::names).collect();
     let missing: Vec<&str> = include_str!("fixtures/documented-names.txt")
         .lines()
         .filter(|name| !declared.contains(name))
@@ -69,7 +69,9 @@ fn every_documented_flag_sets_what_it_should() {
 #[test]
 fn no_name_or_flag_is_declared_twice() {
     let mut seen = BTreeSet::new();
-    for name in declarations().flat_map(Declaration::names).chain(flags().map(|flag| flag.name)) {
+    for name in
+        declarations().flat_map(SettingDeclaration::names).chain(flags().map(|flag| flag.name))
+    {
         assert!(seen.insert(name), "{name}");
     }
 }
@@ -83,7 +85,7 @@ fn inverse_flags_belong_to_switches() {
 
 #[test]
 fn every_default_and_recommendation_is_well_formed() {
-    let around = Surroundings::default();
+    let around = ParseContext::default();
     for declared in declarations() {
         for text in declared.default.iter().chain(&declared.recommended) {
             assert!(declared.check(text, &around).is_ok(), "{}={text}", declared.name);
@@ -104,8 +106,8 @@ fn every_implication_starts_at_a_setting_that_is_not_implied_by_it() {
         let mut seen = BTreeSet::from([declared.name]);
         let mut implied = declared.implied;
         while let Some(by) = implied {
-            assert!(seen.insert(by.by()), "{} goes in circles", declared.name);
-            implied = declarations().find(|it| it.name == by.by()).unwrap().implied;
+            assert!(seen.insert(by.source_name()), "{} goes in circles", declared.name);
+            implied = declarations().find(|it| it.name == by.source_name()).unwrap().implied;
         }
     }
 }
@@ -130,6 +132,6 @@ fn the_reference_page_is_current() {
 #[test]
 fn the_sources_of_this_very_process_can_be_read() {
     let dir = tempfile::tempdir().unwrap();
-    let sources = Sources::load(std::collections::BTreeMap::new(), dir.path()).unwrap();
+    let sources = SettingsSources::load(std::collections::BTreeMap::new(), dir.path()).unwrap();
     assert!(sources.environment.contains_key("PATH"));
 }

@@ -5,7 +5,7 @@
 use std::path::Path;
 use std::time::Instant;
 
-use menace_source::{Options, ScannerChoice, analyze};
+use menace_source::{AnalysisOptions, ScannerChoice, analyze};
 
 #[expect(clippy::print_stdout, reason = "this is what the example is for")]
 #[expect(clippy::print_stderr, reason = "times are not part of the result")]
@@ -13,7 +13,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut arguments = std::env::args().skip(1);
     let root = arguments.next().ok_or("which repository?")?;
     let prefix = arguments.next().unwrap_or_default();
-    let options = Options { scanner: ScannerChoice::Builtin, ..Options::default() };
+    let options = AnalysisOptions { scanner: ScannerChoice::Builtin, ..AnalysisOptions::default() };
     let mut started = Instant::now();
     let mut lap = |what: &str| {
         eprintln!("{what}: {:?}", started.elapsed());

@@ -15,13 +15,13 @@ use rustc_hash::FxHashMap;
 
 use menace_model::ModuleReport;
 
-use crate::cache::{self, Cache, CacheError, Key};
-use crate::check::external::{self, Scan, Scanner, Search, Tool};
-use crate::facts::{self, FileError, FileFacts};
-use crate::link::{self, Linked, Names};
-use crate::survey::SecondLook;
-use crate::walk::{self, SourceFile, WalkError};
-use crate::{check, decode, numbers, parse, stack};
+use crate::cache::{self, FactsCache, FactsCacheError, FactsCacheKey};
+use crate::check::external::{self, ScanResults, ScannerInfo, ScannerSearch, ScannerTool};
+use crate::facts::{self, FileFacts, SourceFileError};
+use crate::file_discovery::{self, PythonSourceFile, RepositoryWalkError};
+use crate::link::{self, LinkedModules, ModuleNames};
+use crate::survey::SurveyFacts;
+use crate::{check, code_metrics, decode, parse, stack};
 
 /// Larger files are data in disguise: parsing one would take memory by the gigabyte.
 pub const MAX_FILE_BYTES: u64 = 10 << 20;
@@ -33,10 +33,10 @@ const PROJECT_FILES: &[&str] = &["pyproject.toml", "setup.py", "setup.cfg"];
 
 /// How to analyse.
 #[derive(Debug, Clone, Default)]
-pub struct Options {
+pub struct AnalysisOptions {
     /// Directory for the cache; none: every file is read anew.
     pub cache: Option<PathBuf>,
-    /// Who looks for dangerous constructs.
+    /// Which scanner looks for dangerous constructs.
     pub scanner: ScannerChoice,
     /// The value of `PATH`, where tools are looked for.
     pub search_path: OsString,
@@ -44,14 +44,14 @@ pub struct Options {
     pub jobs: usize,
 }
 
-/// Who looks for dangerous constructs.
+/// Which scanner looks for dangerous constructs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum ScannerChoice {
     /// An installed tool, else the built-in check.
     #[default]
     Auto,
     /// This tool or nothing.
-    Only(Tool),
+    Only(ScannerTool),
     Builtin,
 }
 
@@ -59,9 +59,10 @@ pub enum ScannerChoice {
 #[derive(Debug, thiserror::Error)]
 pub enum AnalyzeError {
     #[error(transparent)]
-    Walk(#[from] WalkError),
-    #[error("{} was asked for but cannot be used: {why}; use --scanner auto or builtin", .tool.name())]
-    Scanner { tool: Tool, why: String },
+    Walk(#[from] RepositoryWalkError),
+    #[error("{} was asked for but cannot be used: {why}; use --scanner auto or \
+        builtin", .tool.name())]
+    Scanner { tool: ScannerTool, why: String },
     #[error("cannot start worker threads")]
     Threads(#[from] ThreadPoolBuildError),
 }
@@ -72,23 +73,23 @@ pub struct Analysis {
     pub modules: Vec<ModuleReport>,
     /// Groups of modules that import each other while they are being imported.
     pub cycles: Vec<Vec<String>>,
-    /// Who looked for dangerous constructs.
-    pub scanner: Scanner,
+    /// The scanner that looked for dangerous constructs.
+    pub scanner: ScannerInfo,
     /// What went wrong without harm to the result.
     pub warnings: Vec<String>,
-    pub(crate) repository: Repository,
+    pub(crate) repository: AnalyzedRepository,
 }
 
 /// What a closer look at an analysed repository starts from.
 #[derive(Debug)]
-pub(crate) struct Repository {
+pub(crate) struct AnalyzedRepository {
     pub root: PathBuf,
     pub jobs: usize,
-    pub names: Names,
+    pub names: ModuleNames,
     /// Without sections, which the reports of the modules have.
     pub facts: Vec<FileFacts>,
-    /// Once somebody has asked.
-    pub second_look: OnceLock<SecondLook>,
+    /// Computed on first use.
+    pub survey_facts: OnceLock<SurveyFacts>,
 }
 
 impl Analysis {
@@ -98,65 +99,78 @@ impl Analysis {
     }
 }
 
-/// Analyses every Python file below `root`. `progress` hears how many of how many are done.
+/// Analyses every Python file below `root`. `progress` receives how many of how many are done.
 pub fn analyze(
     root: &Path,
-    options: &Options,
+    options: &AnalysisOptions,
     progress: &(dyn Fn(usize, usize) + Sync),
 ) -> Result<Analysis, AnalyzeError> {
-    let mut stage = Stage::start();
-    let (files, mut warnings) = walk::python_files(root)?;
-    stage.ends("walk");
+    let mut stage = StageTimer::start();
+    let (files, mut warnings) = file_discovery::find_python_files(root)?;
+    stage.log_stage("walk");
     let root = root.canonicalize().unwrap_or_else(|_| root.to_owned());
-    let pool = workers(options.jobs)?;
+    let pool = build_thread_pool(options.jobs)?;
     let (scan, (names, linked)) = std::thread::scope(|scope| {
         let scan = scope.spawn(|| scan(&root, &files, options));
         let linked = pool.install(|| {
-            let facts = all_facts(&root, &files, options, progress, &mut warnings);
-            stage.ends("facts");
-            let names = Names::new(
+            let facts = collect_facts(&root, &files, options, progress, &mut warnings);
+            stage.log_stage("facts");
+            let names = ModuleNames::new(
                 files.iter().map(|file| file.relative.clone()).collect(),
-                &projects(&root, &files),
+                &find_projects(&root, &files),
                 &root.file_name().unwrap_or_default().to_string_lossy(),
             );
             let linked = link::link(&names, facts);
-            stage.ends("link");
+            stage.log_stage("link");
             (names, linked)
         });
         (scan.join().expect("a scan does not panic"), linked)
     });
     let mut scan = scan?;
-    let Linked { mut modules, cycles, facts } = linked;
+    let LinkedModules { mut modules, cycles, facts } = linked;
     for module in &mut modules {
-        scan.replace(Path::new(&module.path), &mut module.findings, &mut module.lints);
+        scan.replace_builtin_results(
+            Path::new(&module.path),
+            &mut module.findings,
+            &mut module.lints,
+        );
     }
     warnings.extend(scan.warning);
-    let repository =
-        Repository { root, jobs: options.jobs, names, facts, second_look: OnceLock::new() };
+    let repository = AnalyzedRepository {
+        root,
+        jobs: options.jobs,
+        names,
+        facts,
+        survey_facts: OnceLock::new(),
+    };
     Ok(Analysis { modules, cycles, scanner: scan.scanner, warnings, repository })
 }
 
 /// Threads that can walk any tree that `parse` lets through; 0: one per core.
-pub(crate) fn workers(jobs: usize) -> Result<ThreadPool, ThreadPoolBuildError> {
-    ThreadPoolBuilder::new().num_threads(jobs).stack_size(stack::ROOMY).build()
+pub(crate) fn build_thread_pool(jobs: usize) -> Result<ThreadPool, ThreadPoolBuildError> {
+    ThreadPoolBuilder::new().num_threads(jobs).stack_size(stack::LARGE_STACK_BYTES).build()
 }
 
 /// Asks the tool that was chosen, if any.
-fn scan(root: &Path, files: &[SourceFile], options: &Options) -> Result<Scan, AnalyzeError> {
+fn scan(
+    root: &Path,
+    files: &[PythonSourceFile],
+    options: &AnalysisOptions,
+) -> Result<ScanResults, AnalyzeError> {
     let only;
     let tools = match options.scanner {
-        ScannerChoice::Builtin => return Ok(Scan::builtin()),
-        ScannerChoice::Auto => Tool::ALL,
+        ScannerChoice::Builtin => return Ok(ScanResults::builtin()),
+        ScannerChoice::Auto => ScannerTool::ALL,
         ScannerChoice::Only(tool) => {
             only = [tool];
             &only[..]
         }
     };
-    let search = Search { path: &options.search_path, timeout: SCAN_TIMEOUT, tools };
+    let search = ScannerSearch { path: &options.search_path, timeout: SCAN_TIMEOUT, tools };
     let files: Vec<PathBuf> = files.iter().map(|file| PathBuf::from(&file.relative)).collect();
     let scan = external::scan(&search, root, &files);
     match options.scanner {
-        ScannerChoice::Only(tool) if scan.scanner == Scanner::Builtin => {
+        ScannerChoice::Only(tool) if scan.scanner == ScannerInfo::Builtin => {
             let why = scan.warning.unwrap_or_else(|| "it is not installed".to_owned());
             Err(AnalyzeError::Scanner { tool, why })
         }
@@ -165,30 +179,30 @@ fn scan(root: &Path, files: &[SourceFile], options: &Options) -> Result<Scan, An
 }
 
 /// The facts of all files, from the cache where they are known.
-fn all_facts(
+fn collect_facts(
     root: &Path,
-    files: &[SourceFile],
-    options: &Options,
+    files: &[PythonSourceFile],
+    options: &AnalysisOptions,
     progress: &(dyn Fn(usize, usize) + Sync),
     warnings: &mut Vec<String>,
 ) -> Vec<FileFacts> {
-    let cache_path = options.cache.as_ref().map(|directory| Cache::path(directory, root));
-    let mut warn = |error: CacheError| warnings.push(with_source(&error));
-    let cache = match cache_path.as_deref().map(Cache::open) {
+    let cache_path = options.cache.as_ref().map(|directory| FactsCache::file_path(directory, root));
+    let mut warn = |error: FactsCacheError| warnings.push(menace_model::format_error_chain(&error));
+    let cache = match cache_path.as_deref().map(FactsCache::open) {
         Some(Ok(cache)) => cache,
         Some(Err(error)) => {
             warn(error);
-            Cache::default()
+            FactsCache::default()
         }
-        None => Cache::default(),
+        None => FactsCache::default(),
     };
     let done = AtomicUsize::new(0);
-    let results: Vec<(Option<Key>, Option<Vec<u8>>, FileFacts)> = files
+    let results: Vec<(Option<FactsCacheKey>, Option<Vec<u8>>, FileFacts)> = files
         .par_iter()
         // Files differ in size by a thousand: small portions keep every core busy to the end.
         .with_max_len(4)
         .map(|file| {
-            let result = file_facts(file, &cache, cache_path.is_some());
+            let result = read_file_facts(file, &cache, cache_path.is_some());
             progress(done.fetch_add(1, Ordering::Relaxed) + 1, files.len());
             result
         })
@@ -211,27 +225,27 @@ fn all_facts(
 }
 
 /// The facts of one file, its key, and what to add to the cache.
-fn file_facts(
-    file: &SourceFile,
-    cache: &Cache,
+fn read_file_facts(
+    file: &PythonSourceFile,
+    cache: &FactsCache,
     keep: bool,
-) -> (Option<Key>, Option<Vec<u8>>, FileFacts) {
-    let bytes = match read(&file.absolute) {
+) -> (Option<FactsCacheKey>, Option<Vec<u8>>, FileFacts) {
+    let bytes = match read_source(&file.absolute) {
         Ok(bytes) => bytes,
-        Err(reason) => return (None, None, failed(None, reason)),
+        Err(reason) => return (None, None, failed_facts(None, reason)),
     };
     if !keep {
-        return (None, None, facts_of(&file.relative, &bytes));
+        return (None, None, extract_file_facts(&file.relative, &bytes));
     }
-    let key = Key::of(&file.relative, &bytes);
+    let key = FactsCacheKey::compute(&file.relative, &bytes);
     if let Some(facts) = cache.get(&key) {
         return (Some(key), None, facts);
     }
-    let facts = facts_of(&file.relative, &bytes);
-    (Some(key), cache::encode(&facts).ok(), facts)
+    let facts = extract_file_facts(&file.relative, &bytes);
+    (Some(key), cache::encode_facts(&facts).ok(), facts)
 }
 
-pub(crate) fn read(path: &Path) -> Result<Vec<u8>, String> {
+pub(crate) fn read_source(path: &Path) -> Result<Vec<u8>, String> {
     let too_large = || {
         let limit = MAX_FILE_BYTES >> 20;
         format!("larger than {limit} MiB: data rather than code, not analysed")
@@ -249,38 +263,38 @@ pub(crate) fn read(path: &Path) -> Result<Vec<u8>, String> {
 }
 
 /// Everything that the bytes of one file say on their own.
-pub(crate) fn facts_of(path: &str, bytes: &[u8]) -> FileFacts {
+pub(crate) fn extract_file_facts(path: &str, bytes: &[u8]) -> FileFacts {
     let text = match decode::decode(bytes) {
         Ok(text) => text,
-        Err(error) => return failed(Some(error.line()), error.to_string()),
+        Err(error) => return failed_facts(Some(error.line()), error.to_string()),
     };
     let lines = LineIndex::from_source_text(&text);
     let parsed = match parse::parse(&text, &lines) {
         Ok(parsed) => parsed,
-        Err(error) => return failed(Some(error.line), error.reason),
+        Err(error) => return failed_facts(Some(error.line), error.reason),
     };
-    let (numbers, complexities) = numbers::measure(&text, &parsed);
+    let (numbers, complexities) = code_metrics::measure(&text, &parsed);
     let mut facts = facts::extract(path, &text, parsed.syntax(), &lines, &complexities);
     facts.numbers = numbers;
-    let module = check::Module {
+    let module = check::ParsedModule {
         tree: parsed.syntax(),
         tokens: parsed.tokens(),
         source: &text,
         lines: &lines,
         is_package_init: path.ends_with("__init__.py"),
     };
-    let checked = check::check(&module, check::Wanted::ALL);
+    let checked = check::check_module(&module, check::CheckSelection::ALL);
     facts.findings = checked.findings;
     facts.lints = checked.lints;
     facts
 }
 
-fn failed(line: Option<u32>, reason: String) -> FileFacts {
-    FileFacts { error: Some(FileError { line, reason }), ..FileFacts::default() }
+fn failed_facts(line: Option<u32>, reason: String) -> FileFacts {
+    FileFacts { error: Some(SourceFileError { line, reason }), ..FileFacts::default() }
 }
 
 /// Directories that hold a project file, relative to the repository.
-fn projects(root: &Path, files: &[SourceFile]) -> Vec<String> {
+fn find_projects(root: &Path, files: &[PythonSourceFile]) -> Vec<String> {
     let mut directories: Vec<&str> = files
         .iter()
         .filter_map(|file| file.relative.rsplit_once('/').map(|(directory, _)| directory))
@@ -300,23 +314,15 @@ fn projects(root: &Path, files: &[SourceFile]) -> Vec<String> {
 }
 
 /// Says in the debug log how long each stage took.
-struct Stage(Instant);
+struct StageTimer(Instant);
 
-impl Stage {
+impl StageTimer {
     fn start() -> Self {
         Self(Instant::now())
     }
 
-    fn ends(&mut self, name: &str) {
+    fn log_stage(&mut self, name: &str) {
         tracing::debug!("{name}: {:?}", self.0.elapsed());
         self.0 = Instant::now();
-    }
-}
-
-/// An error and what caused it, in one line.
-fn with_source(error: &dyn std::error::Error) -> String {
-    match error.source() {
-        Some(source) => format!("{error}: {source}"),
-        None => error.to_string(),
     }
 }

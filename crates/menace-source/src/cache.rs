@@ -11,16 +11,16 @@ use rustc_hash::FxHashMap;
 
 use crate::facts::FileFacts;
 
-const MAGIC: &[u8; 16] = b"menace-source-1\n";
-const FINGERPRINT: &str = env!("MENACE_SOURCE_FINGERPRINT");
-const HASH_LENGTH: usize = 32;
+const CACHE_MAGIC: &[u8; 16] = b"menace-source-1\n";
+const BUILD_FINGERPRINT: &str = env!("MENACE_SOURCE_FINGERPRINT");
+const HASH_BYTES: usize = 32;
 
 /// Identifies one file in one state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) struct Key([u8; HASH_LENGTH]);
+pub(crate) struct FactsCacheKey([u8; HASH_BYTES]);
 
-impl Key {
-    pub(crate) fn of(path: &str, content: &[u8]) -> Self {
+impl FactsCacheKey {
+    pub(crate) fn compute(path: &str, content: &[u8]) -> Self {
         let mut hasher = blake3::Hasher::new();
         hasher.update(path.as_bytes());
         hasher.update(&[0]);
@@ -31,7 +31,7 @@ impl Key {
 
 /// Why a cache could not be used or written; nothing but time is lost.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum CacheError {
+pub(crate) enum FactsCacheError {
     #[error("analysis cache `{}` is damaged and will be rebuilt", .path.display())]
     Damaged { path: PathBuf },
     #[error("cannot use the analysis cache `{}`", .path.display())]
@@ -42,31 +42,31 @@ pub(crate) enum CacheError {
 
 /// The cache of one repository, as it was when it was opened.
 #[derive(Debug, Default)]
-pub(crate) struct Cache {
+pub(crate) struct FactsCache {
     bytes: Vec<u8>,
-    entries: FxHashMap<Key, (usize, usize)>,
+    entries: FxHashMap<FactsCacheKey, (usize, usize)>,
 }
 
-impl Cache {
+impl FactsCache {
     /// The file that belongs to a repository.
-    pub(crate) fn path(directory: &Path, repository: &Path) -> PathBuf {
+    pub(crate) fn file_path(directory: &Path, repository: &Path) -> PathBuf {
         let name = blake3::hash(repository.as_os_str().as_encoded_bytes()).to_hex();
         directory.join(format!("source-{}.bin", &name[..16]))
     }
 
     /// Opens a cache; one that is missing or of another build is empty.
-    pub(crate) fn open(path: &Path) -> Result<Self, CacheError> {
+    pub(crate) fn open(path: &Path) -> Result<Self, FactsCacheError> {
         let bytes = match fs::read(path) {
             Ok(bytes) => bytes,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Self::default()),
-            Err(source) => return Err(CacheError::Io { path: path.to_owned(), source }),
+            Err(source) => return Err(FactsCacheError::Io { path: path.to_owned(), source }),
         };
-        let damaged = || CacheError::Damaged { path: path.to_owned() };
-        let body = bytes.strip_prefix(MAGIC).ok_or_else(damaged)?;
-        let Some(body) = body.strip_prefix(FINGERPRINT.as_bytes()) else {
+        let damaged = || FactsCacheError::Damaged { path: path.to_owned() };
+        let body = bytes.strip_prefix(CACHE_MAGIC).ok_or_else(damaged)?;
+        let Some(body) = body.strip_prefix(BUILD_FINGERPRINT.as_bytes()) else {
             return Ok(Self::default());
         };
-        let (checksum, body) = body.split_at_checked(HASH_LENGTH).ok_or_else(damaged)?;
+        let (checksum, body) = body.split_at_checked(HASH_BYTES).ok_or_else(damaged)?;
         if checksum != blake3::hash(body).as_bytes() {
             return Err(damaged());
         }
@@ -80,11 +80,11 @@ impl Cache {
         Ok(Self { bytes, entries })
     }
 
-    pub(crate) fn get(&self, key: &Key) -> Option<FileFacts> {
-        postcard::from_bytes(self.raw(key)?).ok()
+    pub(crate) fn get(&self, key: &FactsCacheKey) -> Option<FileFacts> {
+        postcard::from_bytes(self.entry_bytes(key)?).ok()
     }
 
-    fn raw(&self, key: &Key) -> Option<&[u8]> {
+    fn entry_bytes(&self, key: &FactsCacheKey) -> Option<&[u8]> {
         self.entries.get(key).map(|&(start, end)| &self.bytes[start..end])
     }
 
@@ -96,12 +96,14 @@ impl Cache {
     pub(crate) fn save(
         &self,
         path: &Path,
-        in_use: &[Key],
-        fresh: &FxHashMap<Key, Vec<u8>>,
-    ) -> Result<(), CacheError> {
+        in_use: &[FactsCacheKey],
+        fresh: &FxHashMap<FactsCacheKey, Vec<u8>>,
+    ) -> Result<(), FactsCacheError> {
         let mut body = Vec::with_capacity(self.bytes.len());
         for key in in_use {
-            if let Some(encoded) = fresh.get(key).map(Vec::as_slice).or_else(|| self.raw(key)) {
+            if let Some(encoded) =
+                fresh.get(key).map(Vec::as_slice).or_else(|| self.entry_bytes(key))
+            {
                 body.extend_from_slice(&key.0);
                 body.extend_from_slice(&(encoded.len() as u64).to_le_bytes());
                 body.extend_from_slice(encoded);
@@ -111,74 +113,74 @@ impl Cache {
             let directory = path.parent().unwrap_or(Path::new("."));
             fs::create_dir_all(directory)?;
             let mut file = tempfile::NamedTempFile::new_in(directory)?;
-            file.write_all(MAGIC)?;
-            file.write_all(FINGERPRINT.as_bytes())?;
+            file.write_all(CACHE_MAGIC)?;
+            file.write_all(BUILD_FINGERPRINT.as_bytes())?;
             file.write_all(blake3::hash(&body).as_bytes())?;
             file.write_all(&body)?;
             file.persist(path)?;
             Ok(())
         };
-        write().map_err(|source| CacheError::Io { path: path.to_owned(), source })
+        write().map_err(|source| FactsCacheError::Io { path: path.to_owned(), source })
     }
 }
 
-pub(crate) fn encode(facts: &FileFacts) -> Result<Vec<u8>, CacheError> {
+pub(crate) fn encode_facts(facts: &FileFacts) -> Result<Vec<u8>, FactsCacheError> {
     Ok(postcard::to_stdvec(facts)?)
 }
 
-fn read_entry(bytes: &[u8], at: usize) -> Option<(Key, (usize, usize))> {
-    let key = bytes.get(at..at + HASH_LENGTH)?.try_into().ok()?;
-    let length = bytes.get(at + HASH_LENGTH..at + HASH_LENGTH + 8)?.try_into().ok()?;
-    let start = at + HASH_LENGTH + 8;
+fn read_entry(bytes: &[u8], at: usize) -> Option<(FactsCacheKey, (usize, usize))> {
+    let key = bytes.get(at..at + HASH_BYTES)?.try_into().ok()?;
+    let length = bytes.get(at + HASH_BYTES..at + HASH_BYTES + 8)?.try_into().ok()?;
+    let start = at + HASH_BYTES + 8;
     let end = start.checked_add(usize::try_from(u64::from_le_bytes(length)).ok()?)?;
-    (end <= bytes.len()).then_some((Key(key), (start, end)))
+    (end <= bytes.len()).then_some((FactsCacheKey(key), (start, end)))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn saved(directory: &Path) -> (PathBuf, Key) {
-        let path = Cache::path(directory, Path::new("/some/repository"));
-        let key = Key::of("a.py", b"x = 1");
+    fn save_sample_cache(directory: &Path) -> (PathBuf, FactsCacheKey) {
+        let path = FactsCache::file_path(directory, Path::new("/some/repository"));
+        let key = FactsCacheKey::compute("a.py", b"x = 1");
         let facts = FileFacts { defined_names: vec!["x".into()], ..FileFacts::default() };
-        let fresh = FxHashMap::from_iter([(key, encode(&facts).unwrap())]);
-        Cache::default().save(&path, &[key], &fresh).unwrap();
+        let fresh = FxHashMap::from_iter([(key, encode_facts(&facts).unwrap())]);
+        FactsCache::default().save(&path, &[key], &fresh).unwrap();
         (path, key)
     }
 
     #[test]
     fn what_was_saved_comes_back() {
         let directory = tempfile::tempdir().unwrap();
-        let (path, key) = saved(directory.path());
-        let cache = Cache::open(&path).unwrap();
+        let (path, key) = save_sample_cache(directory.path());
+        let cache = FactsCache::open(&path).unwrap();
         assert_eq!(cache.get(&key).unwrap().defined_names, ["x"]);
-        assert!(cache.get(&Key::of("b.py", b"x = 1")).is_none());
-        assert!(cache.get(&Key::of("a.py", b"x = 2")).is_none());
+        assert!(cache.get(&FactsCacheKey::compute("b.py", b"x = 1")).is_none());
+        assert!(cache.get(&FactsCacheKey::compute("a.py", b"x = 2")).is_none());
     }
 
     #[test]
     fn entries_no_longer_in_use_are_dropped() {
         let directory = tempfile::tempdir().unwrap();
-        let (path, _) = saved(directory.path());
-        let cache = Cache::open(&path).unwrap();
+        let (path, _) = save_sample_cache(directory.path());
+        let cache = FactsCache::open(&path).unwrap();
         cache.save(&path, &[], &FxHashMap::default()).unwrap();
-        assert_eq!(Cache::open(&path).unwrap().len(), 0);
+        assert_eq!(FactsCache::open(&path).unwrap().len(), 0);
     }
 
     #[test]
     fn every_damaged_byte_and_every_cut_is_noticed() {
         let directory = tempfile::tempdir().unwrap();
-        let (path, key) = saved(directory.path());
+        let (path, key) = save_sample_cache(directory.path());
         let whole = fs::read(&path).unwrap();
         for at in 0..whole.len() {
             let mut bytes = whole.clone();
             bytes[at] ^= 0x55;
             fs::write(&path, &bytes).unwrap();
-            let kept = Cache::open(&path).is_ok_and(|cache| cache.get(&key).is_some());
+            let kept = FactsCache::open(&path).is_ok_and(|cache| cache.get(&key).is_some());
             assert!(!kept, "byte {at}");
             fs::write(&path, &whole[..at]).unwrap();
-            let kept = Cache::open(&path).is_ok_and(|cache| cache.get(&key).is_some());
+            let kept = FactsCache::open(&path).is_ok_and(|cache| cache.get(&key).is_some());
             assert!(!kept, "cut at {at}");
         }
     }

@@ -12,20 +12,20 @@ pub enum DecodeError {
     #[error("unknown encoding `{label}`")]
     UnknownEncoding { label: String, line: u32 },
     #[error("not valid {encoding}: byte 0x{byte:02x}")]
-    Invalid { encoding: String, byte: u8, line: u32 },
+    InvalidByte { encoding: String, byte: u8, line: u32 },
     #[error("the file claims `{label}` but starts with a UTF-8 byte order mark")]
-    Contradiction { label: String, line: u32 },
+    ConflictingEncodings { label: String, line: u32 },
     #[error("source code cannot contain null bytes")]
-    Null { line: u32 },
+    NullByte { line: u32 },
 }
 
 impl DecodeError {
     pub fn line(&self) -> u32 {
         match self {
             Self::UnknownEncoding { line, .. }
-            | Self::Invalid { line, .. }
-            | Self::Contradiction { line, .. }
-            | Self::Null { line } => *line,
+            | Self::InvalidByte { line, .. }
+            | Self::ConflictingEncodings { line, .. }
+            | Self::NullByte { line } => *line,
         }
     }
 }
@@ -37,10 +37,10 @@ pub fn decode(bytes: &[u8]) -> Result<Cow<'_, str>, DecodeError> {
         None => (false, bytes),
     };
     if let Some(at) = memchr::memchr(0, body) {
-        return Err(DecodeError::Null { line: line_at(body, at) });
+        return Err(DecodeError::NullByte { line: line_at(body, at) });
     }
-    let Some((label, line)) = cookie(body) else {
-        return utf8(body);
+    let Some((label, line)) = find_cookie(body) else {
+        return decode_utf8(body);
     };
     let name = label.to_ascii_lowercase().replace('_', "-");
     // Emacs appends how lines end, and Python lets it.
@@ -52,35 +52,38 @@ pub fn decode(bytes: &[u8]) -> Result<Cow<'_, str>, DecodeError> {
     let is_utf8 = matches!(name.as_str(), "utf8" | "utf-8" | "u8" | "utf" | "cp65001")
         || name.starts_with("utf-8-");
     if is_utf8 {
-        return utf8(body);
+        return decode_utf8(body);
     }
     if has_mark {
-        return Err(DecodeError::Contradiction { label: label.to_owned(), line });
+        return Err(DecodeError::ConflictingEncodings { label: label.to_owned(), line });
     }
     match name.as_str() {
         "ascii" | "us-ascii" | "646" => match body.iter().position(|byte| !byte.is_ascii()) {
-            Some(at) => Err(invalid("ASCII", body, at)),
-            None => utf8(body),
+            Some(at) => Err(invalid_byte_error("ASCII", body, at)),
+            None => decode_utf8(body),
         },
         // encoding_rs reads the label as windows-1252, which Python does not.
         "latin-1" | "latin1" | "latin" | "iso-8859-1" | "iso8859-1" | "iso-latin-1" | "8859"
         | "cp819" | "l1" => {
             Ok(body.iter().map(|&byte| char::from(byte)).collect::<String>().into())
         }
-        _ => foreign(&name, body)
+        _ => decode_with_encoding_rs(&name, body)
             .unwrap_or_else(|| Err(DecodeError::UnknownEncoding { label: label.to_owned(), line })),
     }
 }
 
-fn utf8(bytes: &[u8]) -> Result<Cow<'_, str>, DecodeError> {
+fn decode_utf8(bytes: &[u8]) -> Result<Cow<'_, str>, DecodeError> {
     match std::str::from_utf8(bytes) {
         Ok(text) => Ok(Cow::Borrowed(text)),
-        Err(error) => Err(invalid("UTF-8", bytes, error.valid_up_to())),
+        Err(error) => Err(invalid_byte_error("UTF-8", bytes, error.valid_up_to())),
     }
 }
 
 /// Decodes through `encoding_rs`; `None` when it does not know the name.
-fn foreign<'b>(name: &str, bytes: &'b [u8]) -> Option<Result<Cow<'b, str>, DecodeError>> {
+fn decode_with_encoding_rs<'b>(
+    name: &str,
+    bytes: &'b [u8],
+) -> Option<Result<Cow<'b, str>, DecodeError>> {
     // Python spells some names in ways that the web's list of labels does not have.
     let spelled = match name {
         "latin9" | "latin-9" | "l9" => "iso-8859-15",
@@ -101,12 +104,12 @@ fn foreign<'b>(name: &str, bytes: &'b [u8]) -> Option<Result<Cow<'b, str>, Decod
     let decoded = encoding.decode_without_bom_handling_and_without_replacement(bytes);
     Some(decoded.ok_or_else(|| {
         let at = bytes.iter().position(|byte| !byte.is_ascii()).unwrap_or(0);
-        invalid(encoding.name(), bytes, at)
+        invalid_byte_error(encoding.name(), bytes, at)
     }))
 }
 
 /// The encoding cookie and its line, as PEP 263 defines it.
-fn cookie(bytes: &[u8]) -> Option<(&str, u32)> {
+fn find_cookie(bytes: &[u8]) -> Option<(&str, u32)> {
     let mut rest = bytes;
     for number in 1..=2 {
         let end = memchr::memchr2(b'\n', b'\r', rest).unwrap_or(rest.len());
@@ -136,8 +139,8 @@ fn cookie_in_comment(line: &[u8]) -> Option<&str> {
     })
 }
 
-fn invalid(encoding: &str, bytes: &[u8], at: usize) -> DecodeError {
-    DecodeError::Invalid {
+fn invalid_byte_error(encoding: &str, bytes: &[u8], at: usize) -> DecodeError {
+    DecodeError::InvalidByte {
         encoding: encoding.to_owned(),
         byte: bytes.get(at).copied().unwrap_or_default(),
         line: line_at(bytes, at),
@@ -186,10 +189,10 @@ mod tests {
             Err(DecodeError::UnknownEncoding { label: "klingon".into(), line: 1 })
         );
         assert_eq!(decode(b"x = 1\ny = '\xff'\n").unwrap_err().line(), 2);
-        assert_eq!(decode(b"x\n\ny\0z").unwrap_err(), DecodeError::Null { line: 3 });
+        assert_eq!(decode(b"x\n\ny\0z").unwrap_err(), DecodeError::NullByte { line: 3 });
         assert!(matches!(
             decode(b"\xef\xbb\xbf# coding: latin-1\n"),
-            Err(DecodeError::Contradiction { line: 1, .. })
+            Err(DecodeError::ConflictingEncodings { line: 1, .. })
         ));
     }
 

@@ -1,8 +1,9 @@
-//! Reads a Python repository: its modules, what can be called in them, and who uses whom.
+//! Reads a Python repository: its modules, what can be called in them, and the import graph.
 //!
-//! The way of a file: [`walk`] finds it, [`decode`] makes it text, `parse` a tree, `facts` what
-//! it says on its own, `link` what it means among the others. `survey` looks closer at what is
-//! asked for: how parameters are used, who calls with what. Nothing is ever executed.
+//! The way of a file: [`file_discovery`] finds it, [`decode`] makes it text, `parse` a tree,
+//! `facts` what it says on its own, `link` what it means among the others. `survey` looks closer at
+//! what is asked for: how parameters are used, which arguments callers pass. Nothing is ever
+//! executed.
 //!
 //! Invariant: any bytes in a `.py` file end in a [`menace_model::ModuleReport`], if need be one
 //! with an `error`; never in a panic and never in an `Err`.
@@ -10,16 +11,18 @@
 mod analyze;
 mod cache;
 pub mod check;
+pub mod code_metrics;
 pub mod decode;
 mod facts;
+pub mod file_discovery;
 mod link;
 mod loops;
-pub mod numbers;
 mod parse;
 mod stack;
 mod survey;
-pub mod walk;
 
-pub use analyze::{Analysis, AnalyzeError, MAX_FILE_BYTES, Options, ScannerChoice, analyze};
-pub use loops::{Loop, loops};
-pub use survey::{Survey, SurveyError};
+pub use analyze::{
+    Analysis, AnalysisOptions, AnalyzeError, MAX_FILE_BYTES, ScannerChoice, analyze,
+};
+pub use loops::{LoopStatement, find_loops};
+pub use survey::{RepositorySurvey, SurveyError};

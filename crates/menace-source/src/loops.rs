@@ -1,4 +1,4 @@
-//! The loops of a file: what goes round is named by the statement that makes it do so.
+//! Lists the `for` and `while` statements of a file, so that a hang can name its loop.
 
 use ruff_python_ast::Stmt;
 use ruff_python_ast::statement_visitor::{StatementVisitor, walk_stmt};
@@ -10,7 +10,7 @@ use crate::stack;
 
 /// A `for` or `while` statement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Loop {
+pub struct LoopStatement {
     /// Where it begins.
     pub line: u32,
     /// The last line of its body; what follows under `else` is done once.
@@ -18,22 +18,22 @@ pub struct Loop {
 }
 
 /// All of them, in the order in which they begin; none in what is no Python.
-pub fn loops(text: &str) -> Vec<Loop> {
+pub fn find_loops(text: &str) -> Vec<LoopStatement> {
     let lines = LineIndex::from_source_text(text);
-    stack::roomy(|| {
+    stack::with_large_stack(|| {
         let Ok(parsed) = parse(text, &lines) else { return Vec::new() };
-        let mut collector = Collector { lines: &lines, found: Vec::new() };
+        let mut collector = LoopCollector { lines: &lines, found: Vec::new() };
         collector.visit_body(parsed.suite());
         collector.found
     })
 }
 
-struct Collector<'a> {
+struct LoopCollector<'a> {
     lines: &'a LineIndex,
-    found: Vec<Loop>,
+    found: Vec<LoopStatement>,
 }
 
-impl<'a> StatementVisitor<'a> for Collector<'_> {
+impl<'a> StatementVisitor<'a> for LoopCollector<'_> {
     fn visit_stmt(&mut self, stmt: &'a Stmt) {
         let body = match stmt {
             Stmt::For(stmt) => stmt.body.last(),
@@ -42,7 +42,10 @@ impl<'a> StatementVisitor<'a> for Collector<'_> {
         };
         if let Some(last) = body {
             let line_of = |at| self.lines.line_index(at).get() as u32;
-            self.found.push(Loop { line: line_of(stmt.start()), last_line: line_of(last.end()) });
+            self.found.push(LoopStatement {
+                line: line_of(stmt.start()),
+                last_line: line_of(last.end()),
+            });
         }
         walk_stmt(self, stmt);
     }
@@ -66,8 +69,8 @@ def f(xs):
         async for y in b: pass
 ";
         let found: Vec<(u32, u32)> =
-            loops(text).iter().map(|found| (found.line, found.last_line)).collect();
+            find_loops(text).iter().map(|found| (found.line, found.last_line)).collect();
         assert_eq!(found, [(2, 5), (3, 5), (9, 9)]);
-        assert_eq!(loops("while while"), []);
+        assert_eq!(find_loops("while while"), []);
     }
 }

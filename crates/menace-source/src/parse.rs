@@ -9,58 +9,58 @@ use ruff_text_size::{Ranged, TextSize};
 /// Deepest nesting that is analysed. CPython gives up far earlier ("too many nested
 /// parentheses" at 200, a recursion error in its compiler at some thousands), so nothing
 /// that can run is lost.
-const MAX_DEPTH: usize = 10_000;
+const MAX_NESTING_DEPTH: usize = 10_000;
 
 /// Why text is not a module.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct SyntaxError {
+pub(crate) struct PythonSyntaxError {
     pub line: u32,
     pub reason: String,
 }
 
 /// Parses a module in any syntax from Python 3.8 on.
-pub(crate) fn parse(text: &str, lines: &LineIndex) -> Result<Parsed<ModModule>, SyntaxError> {
-    if let Some(at) = bottomless_braces(text) {
-        return Err(too_deep(lines, at));
+pub(crate) fn parse(text: &str, lines: &LineIndex) -> Result<Parsed<ModModule>, PythonSyntaxError> {
+    if let Some(at) = find_excessive_braces(text) {
+        return Err(nesting_error(lines, at));
     }
     let parsed = parse_unchecked(text, ParseOptions::from(Mode::Module))
         .try_into_module()
         .expect("Mode::Module parses to a module");
-    if let Some(at) = deepest_token(&parsed) {
+    if let Some(at) = find_excessive_nesting(&parsed) {
         // Dropping the tree would recurse as deeply as it is nested.
         std::mem::forget(parsed);
-        return Err(too_deep(lines, at));
+        return Err(nesting_error(lines, at));
     }
     match parsed.errors().first() {
         None => Ok(parsed),
-        Some(error) => Err(SyntaxError {
+        Some(error) => Err(PythonSyntaxError {
             line: lines.line_index(error.location.start()).get() as u32,
             reason: format!("syntax error: {}", error.error),
         }),
     }
 }
 
-fn too_deep(lines: &LineIndex, at: TextSize) -> SyntaxError {
-    SyntaxError {
+fn nesting_error(lines: &LineIndex, at: TextSize) -> PythonSyntaxError {
+    PythonSyntaxError {
         line: lines.line_index(at).get() as u32,
-        reason: format!("nested more than {MAX_DEPTH} levels deep"),
+        reason: format!("nested more than {MAX_NESTING_DEPTH} levels deep"),
     }
 }
 
 /// Format specifications nested in each other take the parser quadratic time, so these are
-/// refused before it sees them. Braces in strings are counted too: nobody opens so many.
-fn bottomless_braces(text: &str) -> Option<TextSize> {
+/// refused before it sees them. Braces in strings are counted too: real code opens fewer.
+fn find_excessive_braces(text: &str) -> Option<TextSize> {
     let mut depth = 0_usize;
     memchr::memchr2_iter(b'{', b'}', text.as_bytes()).find_map(|at| {
         depth = if text.as_bytes()[at] == b'{' { depth + 1 } else { depth.saturating_sub(1) };
-        (depth > MAX_DEPTH).then(|| TextSize::new(at as u32))
+        (depth > MAX_NESTING_DEPTH).then(|| TextSize::new(at as u32))
     })
 }
 
 /// Bounds the depth of the tree from above by what the tokens allow: every operator between
 /// two commas may nest once, every bracket and every indentation does.
-fn deepest_token(parsed: &Parsed<ModModule>) -> Option<TextSize> {
-    if parsed.tokens().len() <= MAX_DEPTH {
+fn find_excessive_nesting(parsed: &Parsed<ModModule>) -> Option<TextSize> {
+    if parsed.tokens().len() <= MAX_NESTING_DEPTH {
         return None;
     }
     let mut outer: Vec<usize> = Vec::new();
@@ -93,7 +93,7 @@ fn deepest_token(parsed: &Parsed<ModModule>) -> Option<TextSize> {
             kind if kind.is_operator() || kind.is_keyword() => here += 1,
             _ => {}
         }
-        if base + here > MAX_DEPTH {
+        if base + here > MAX_NESTING_DEPTH {
             return Some(token.start());
         }
     }

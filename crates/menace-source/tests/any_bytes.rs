@@ -2,15 +2,16 @@
 
 use std::fs;
 
-use menace_source::{Options, ScannerChoice, analyze};
+use menace_source::{AnalysisOptions, ScannerChoice, analyze};
 use proptest::prelude::*;
 
 /// Analyses one file with these bytes beside one that is fine.
-fn report(bytes: &[u8]) -> menace_source::Analysis {
+fn analyze_bytes(bytes: &[u8]) -> menace_source::Analysis {
     let repository = tempfile::tempdir().unwrap();
     fs::write(repository.path().join("any.py"), bytes).unwrap();
     fs::write(repository.path().join("fine.py"), "import any\ndef f(x: any.A): pass\n").unwrap();
-    let options = Options { scanner: ScannerChoice::Builtin, jobs: 1, ..Options::default() };
+    let options =
+        AnalysisOptions { scanner: ScannerChoice::Builtin, jobs: 1, ..AnalysisOptions::default() };
     let analysis = analyze(repository.path(), &options, &|_, _| {}).unwrap();
     assert_eq!(analysis.modules.len(), 2);
     assert_eq!(analysis.modules[1].error, None);
@@ -24,9 +25,9 @@ fn report(bytes: &[u8]) -> menace_source::Analysis {
     analysis
 }
 
-/// Pieces of Python, in an order that no one would write.
+/// Pieces of Python in a random order.
 fn shuffled_python() -> impl Strategy<Value = String> {
-    const PIECES: &[&str] = &[
+    const PYTHON_PIECES: &[&str] = &[
         "def ",
         "class ",
         "async ",
@@ -111,7 +112,7 @@ fn shuffled_python() -> impl Strategy<Value = String> {
         "shell=True",
         "assert ",
     ];
-    proptest::collection::vec(proptest::sample::select(PIECES), 0..60)
+    proptest::collection::vec(proptest::sample::select(PYTHON_PIECES), 0..60)
         .prop_map(|pieces| pieces.concat())
 }
 
@@ -120,17 +121,17 @@ proptest! {
 
     #[test]
     fn any_bytes_become_a_report(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
-        report(&bytes);
+        analyze_bytes(&bytes);
     }
 
     #[test]
     fn any_text_becomes_a_report(text in "\\PC{0,120}") {
-        report(text.as_bytes());
+        analyze_bytes(text.as_bytes());
     }
 
     #[test]
     fn shuffled_python_becomes_a_report(text in shuffled_python()) {
-        let analysis = report(text.as_bytes());
+        let analysis = analyze_bytes(text.as_bytes());
         let module = &analysis.modules[0];
         if module.error.is_none() {
             prop_assert!(module.numbers.maintainability.is_finite());
@@ -145,7 +146,7 @@ fn a_hundred_megabytes_of_one_line_become_an_error() {
     let mut line = b"x = '".to_vec();
     line.resize(100 << 20, b'a');
     line.push(b'\'');
-    let analysis = report(&line);
+    let analysis = analyze_bytes(&line);
     let error = analysis.modules[0].error.as_ref().unwrap();
     assert_eq!((error.file.as_str(), error.line), ("any.py", None));
     assert!(error.reason.contains("10 MiB"), "{}", error.reason);
@@ -156,7 +157,7 @@ fn the_longest_line_that_is_read_is_understood() {
     let mut line = b"x = '".to_vec();
     line.resize(menace_source::MAX_FILE_BYTES as usize - 1, b'a');
     line.push(b'\'');
-    assert_eq!(report(&line).modules[0].error, None);
+    assert_eq!(analyze_bytes(&line).modules[0].error, None);
 }
 
 #[test]
@@ -167,7 +168,7 @@ fn bottomless_nesting_becomes_an_error() {
         format!("x = {}", "lambda: ".repeat(200_000) + "1"),
         format!("x = a{}", "()".repeat(200_000)),
     ] {
-        let analysis = report(text.as_bytes());
+        let analysis = analyze_bytes(text.as_bytes());
         let error = analysis.modules[0].error.as_ref().unwrap();
         assert_eq!(error.line, Some(1));
         assert!(error.reason.contains("nested"), "{}", error.reason);
@@ -183,6 +184,6 @@ fn nesting_up_to_the_limit_is_understood() {
         format!("def f(x):\n    isinstance(x, int{})\n", " | int".repeat(9_900)),
         format!("def f(x):\n    return {}x{}\n", "f([".repeat(2_400), "])".repeat(2_400)),
     ] {
-        assert_eq!(report(text.as_bytes()).modules[0].error, None, "{}", &text[..40]);
+        assert_eq!(analyze_bytes(text.as_bytes()).modules[0].error, None, "{}", &text[..40]);
     }
 }

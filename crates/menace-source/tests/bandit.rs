@@ -15,63 +15,67 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use menace_model::Finding;
-use menace_source::check::Wanted;
-use menace_source::check::external::Scanner;
+use menace_model::StaticFinding;
+use menace_source::check::CheckSelection;
+use menace_source::check::external::ScannerInfo;
 
 /// How many of one side's findings the other side must have.
-const AGREEMENT: f64 = 0.98;
+const MIN_AGREEMENT: f64 = 0.98;
 
 /// A finding as both sides name it.
-type Key = (PathBuf, u32, String, String);
+type FindingKey = (PathBuf, u32, String, String);
 
 #[test]
 fn every_rule_has_an_example_on_which_both_agree_completely() {
-    let (root, files) = compared::fixture();
-    let (ours, theirs) = (builtin(&root, &files), bandit(&root, &files));
-    assert_eq!(differences(&ours, &theirs), "");
+    let (root, files) = compared::fixture_files();
+    let (ours, theirs) =
+        (count_builtin_findings(&root, &files), count_bandit_findings(&root, &files));
+    assert_eq!(format_differences(&ours, &theirs), "");
 
     let numbers: Vec<&str> = ours.keys().map(|(_, _, rule, _)| rule.as_str()).collect();
-    for rule in all_rules() {
+    for rule in list_bandit_rules() {
         assert!(numbers.contains(&rule.as_str()), "no example of {rule} in {}", root.display());
     }
 }
 
 #[test]
 fn the_standard_library_gives_the_same_findings() {
-    let (root, files) = compared::library();
-    let (ours, theirs) = (builtin(&root, &files), bandit(&root, &files));
+    let (root, files) = compared::library_files();
+    let (ours, theirs) =
+        (count_builtin_findings(&root, &files), count_bandit_findings(&root, &files));
 
     let shared: usize = ours.iter().map(|(key, n)| *n.min(theirs.get(key).unwrap_or(&0))).sum();
     let precision = shared as f64 / ours.values().sum::<usize>() as f64;
     let recall = shared as f64 / theirs.values().sum::<usize>() as f64;
-    let report = differences(&ours, &theirs);
+    let report = format_differences(&ours, &theirs);
     println!("{shared} shared, precision {precision:.4}, recall {recall:.4}\n{report}");
     assert!(shared > 500, "only {shared} findings to compare");
-    assert!(precision >= AGREEMENT && recall >= AGREEMENT, "{report}");
+    assert!(precision >= MIN_AGREEMENT && recall >= MIN_AGREEMENT, "{report}");
 }
 
 /// Runs our checks; findings of Menace's own rules have no counterpart.
-fn builtin(root: &Path, files: &[PathBuf]) -> BTreeMap<Key, usize> {
-    let wanted = Wanted { bandit_class: true, own: false, lint: false };
-    count(files.iter().flat_map(|file| {
-        let checked = compared::check_file(&root.join(file), wanted).unwrap_or_default();
-        checked.findings.into_iter().map(|finding| key(file, &finding))
+fn count_builtin_findings(root: &Path, files: &[PathBuf]) -> BTreeMap<FindingKey, usize> {
+    let selection = CheckSelection { bandit_rules: true, menace_rules: false, lint: false };
+    count_keys(files.iter().flat_map(|file| {
+        let checked = compared::check_file(&root.join(file), selection).unwrap_or_default();
+        checked.findings.into_iter().map(|finding| finding_key(file, &finding))
     }))
 }
 
-fn bandit(root: &Path, files: &[PathBuf]) -> BTreeMap<Key, usize> {
+fn count_bandit_findings(root: &Path, files: &[PathBuf]) -> BTreeMap<FindingKey, usize> {
     let scan = compared::scan_with("bandit", root, files);
-    assert!(matches!(scan.scanner, Scanner::Bandit { .. }), "{:?}", scan.warning);
-    count(scan.findings.iter().flat_map(|(file, list)| list.iter().map(|one| key(file, one))))
+    assert!(matches!(scan.scanner, ScannerInfo::Bandit { .. }), "{:?}", scan.warning);
+    count_keys(
+        scan.findings.iter().flat_map(|(file, list)| list.iter().map(|one| finding_key(file, one))),
+    )
 }
 
-fn key(file: &Path, finding: &Finding) -> Key {
+fn finding_key(file: &Path, finding: &StaticFinding) -> FindingKey {
     let ranks = format!("{:?}/{:?}", finding.severity, finding.confidence);
     (file.to_owned(), finding.line, finding.rule.clone(), ranks)
 }
 
-fn count(keys: impl Iterator<Item = Key>) -> BTreeMap<Key, usize> {
+fn count_keys(keys: impl Iterator<Item = FindingKey>) -> BTreeMap<FindingKey, usize> {
     let mut counts = BTreeMap::new();
     for key in keys {
         *counts.entry(key).or_default() += 1;
@@ -79,13 +83,16 @@ fn count(keys: impl Iterator<Item = Key>) -> BTreeMap<Key, usize> {
     counts
 }
 
-fn differences(ours: &BTreeMap<Key, usize>, theirs: &BTreeMap<Key, usize>) -> String {
+fn format_differences(
+    ours: &BTreeMap<FindingKey, usize>,
+    theirs: &BTreeMap<FindingKey, usize>,
+) -> String {
     let mut text = String::new();
-    for (who, one, other) in [("only ours", ours, theirs), ("only Bandit", theirs, ours)] {
+    for (label, one, other) in [("only ours", ours, theirs), ("only Bandit", theirs, ours)] {
         for (key, n) in one {
             if n > other.get(key).unwrap_or(&0) {
                 let (file, line, rule, ranks) = key;
-                writeln!(text, "{who}: {}:{line} {rule} {ranks}", file.display()).unwrap();
+                writeln!(text, "{label}: {}:{line} {rule} {ranks}", file.display()).unwrap();
             }
         }
     }
@@ -93,9 +100,11 @@ fn differences(ours: &BTreeMap<Key, usize>, theirs: &BTreeMap<Key, usize>) -> St
 }
 
 /// The numbers Bandit itself lists.
-fn all_rules() -> Vec<String> {
-    let help =
-        Command::new(test_venv::directory().join("bin/bandit")).arg("--help").output().unwrap();
+fn list_bandit_rules() -> Vec<String> {
+    let help = Command::new(test_venv::venv_directory().join("bin/bandit"))
+        .arg("--help")
+        .output()
+        .unwrap();
     let help = String::from_utf8(help.stdout).unwrap();
     let is_rule = |word: &&str| {
         word.len() == 4 && word.starts_with('B') && word[1..].bytes().all(|b| b.is_ascii_digit())

@@ -5,16 +5,27 @@ The names come from the code objects that CPython compiles, so they are what `__
 
 import inspect
 import os
-import sys
 import sysconfig
+from types import CodeType
+from typing import Iterator, Tuple
 
-PACKAGES = ("asyncio", "email", "json", "logging", "unittest", "xml", "http", "importlib",
-            "concurrent", "multiprocessing")
+PACKAGES = (
+    "asyncio",
+    "email",
+    "json",
+    "logging",
+    "unittest",
+    "xml",
+    "http",
+    "importlib",
+    "concurrent",
+    "multiprocessing",
+)
 ANONYMOUS = ("<lambda>", "<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>")
 GENERATOR = inspect.CO_GENERATOR | inspect.CO_ASYNC_GENERATOR
 
 
-def functions(code, prefix, in_class):
+def functions(code: CodeType, prefix: str) -> Iterator[Tuple[str, CodeType]]:
     for inner in code.co_consts:
         if not inspect.iscode(inner):
             continue
@@ -25,10 +36,10 @@ def functions(code, prefix, in_class):
             continue
         if not is_class:
             yield qualname, inner
-        yield from functions(inner, qualname + ("." if is_class else ".<locals>."), is_class)
+        yield from functions(inner, qualname + ("." if is_class else ".<locals>."))
 
 
-def main():
+def main() -> None:
     library = sysconfig.get_path("stdlib")
     for package in PACKAGES:
         for directory, directories, files in os.walk(os.path.join(library, package)):
@@ -40,11 +51,9 @@ def main():
                 with open(path, "rb") as file:
                     code = compile(file.read(), path, "exec", dont_inherit=True)
                 relative = os.path.relpath(path, library).replace(os.sep, "/")
-                for qualname, function in functions(code, "", False):
+                for qualname, function in functions(code, ""):
                     generator = "true" if function.co_flags & GENERATOR else "false"
-                    print("%s::%s %d %s" % (relative, qualname, function.co_firstlineno, generator))
+                    print(f"{relative}::{qualname} {function.co_firstlineno} {generator}")
 
 
-if sys.version_info < (3, 8):
-    sys.exit("needs Python 3.8")
 main()

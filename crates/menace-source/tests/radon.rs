@@ -10,45 +10,45 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::process::Command;
 
-use menace_model::{Halstead, Lines};
-use menace_source::numbers::{Complexities, FStrings, measure_as};
+use menace_model::{HalsteadCounts, LineCounts};
+use menace_source::code_metrics::{FStringTokens, ModuleComplexity, measure_with};
 use ruff_python_parser::parse_module;
 use serde::Deserialize;
 
-const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/radon_reference.py");
+const RADON_SCRIPT_PATH: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/radon_reference.py");
 
 /// The packages hold this many and more; fewer means that the comparison compares nothing.
-const LEAST_FILES: usize = 150;
-const LEAST_BLOCKS: usize = 5_000;
+const MIN_FILES: usize = 150;
+const MIN_BLOCKS: usize = 5_000;
 
 #[derive(Deserialize)]
-struct Reference {
+struct RadonReference {
     splits_f_strings: bool,
-    modules: Vec<Module>,
+    modules: Vec<RadonModule>,
 }
 
 #[derive(Deserialize)]
-struct Module {
+struct RadonModule {
     path: PathBuf,
     /// The source, when it is not UTF-8 on disk.
     text: Option<String>,
-    numbers: Option<Numbers>,
+    numbers: Option<RadonNumbers>,
     /// Why radon has no numbers.
     error: Option<String>,
 }
 
 #[derive(Deserialize)]
-struct Numbers {
-    blocks: Vec<Block>,
+struct RadonNumbers {
+    blocks: Vec<RadonBlock>,
     complexity: u32,
     maintainability: f64,
-    lines: Lines,
+    lines: LineCounts,
     halstead: [u32; 4],
     statements: u32,
 }
 
 #[derive(Debug, PartialEq, Deserialize)]
-struct Block {
+struct RadonBlock {
     line: usize,
     /// In bytes, as CPython counts.
     column: usize,
@@ -57,9 +57,9 @@ struct Block {
     real_complexity: u32,
 }
 
-fn reference() -> Reference {
-    let output = Command::new(test_venv::directory().join("bin/python"))
-        .arg(SCRIPT)
+fn run_radon() -> RadonReference {
+    let output = Command::new(test_venv::venv_directory().join("bin/python"))
+        .arg(RADON_SCRIPT_PATH)
         .output()
         .expect("the interpreter starts");
     assert!(
@@ -70,7 +70,7 @@ fn reference() -> Reference {
     serde_json::from_slice(&output.stdout).expect("radon_reference.py prints the document")
 }
 
-fn source(module: &Module) -> String {
+fn read_source(module: &RadonModule) -> String {
     module.text.clone().unwrap_or_else(|| {
         let text = std::fs::read_to_string(&module.path).expect("a file of the standard library");
         // Python's reader drops the mark, and its columns do not count it.
@@ -79,7 +79,11 @@ fn source(module: &Module) -> String {
 }
 
 /// Our blocks by line and column, for the names that radon gives them.
-fn blocks(source: &str, complexities: &Complexities, expected: &[Block]) -> Vec<Block> {
+fn find_blocks(
+    source: &str,
+    complexities: &ModuleComplexity,
+    expected: &[RadonBlock],
+) -> Vec<RadonBlock> {
     let mut starts = vec![0];
     for (offset, byte) in source.bytes().enumerate() {
         if byte == b'\n' || (byte == b'\r' && source.as_bytes().get(offset + 1) != Some(&b'\n')) {
@@ -98,16 +102,20 @@ fn blocks(source: &str, complexities: &Complexities, expected: &[Block]) -> Vec<
                 .map_or("(radon has no block here)", |index| &expected[index].name)
                 .to_owned();
             let (complexity, real_complexity) = (block.complexity, block.real_complexity);
-            Block { line, column, name, complexity, real_complexity }
+            RadonBlock { line, column, name, complexity, real_complexity }
         })
         .collect()
 }
 
 /// What is not radon's number, one line each.
-fn differences(module: &Module, expected: &Numbers, f_strings: FStrings) -> Vec<String> {
+fn find_differences(
+    module: &RadonModule,
+    expected: &RadonNumbers,
+    f_strings: FStringTokens,
+) -> Vec<String> {
     let mut found = Vec::new();
     let mut report = |what: String| found.push(format!("{}: {what}", module.path.display()));
-    let source = source(module);
+    let source = read_source(module);
     let parsed = match parse_module(&source) {
         Ok(parsed) => parsed,
         Err(error) => {
@@ -115,9 +123,9 @@ fn differences(module: &Module, expected: &Numbers, f_strings: FStrings) -> Vec<
             return found;
         }
     };
-    let (numbers, complexities) = measure_as(&source, &parsed, f_strings);
+    let (numbers, complexities) = measure_with(&source, &parsed, f_strings);
 
-    let ours = blocks(&source, &complexities, &expected.blocks);
+    let ours = find_blocks(&source, &complexities, &expected.blocks);
     for block in expected.blocks.iter().filter(|block| !ours.contains(block)) {
         report(format!("radon has {block:?}"));
     }
@@ -126,7 +134,7 @@ fn differences(module: &Module, expected: &Numbers, f_strings: FStrings) -> Vec<
     }
 
     let [distinct_operators, distinct_operands, operators, operands] = expected.halstead;
-    let halstead = Halstead { distinct_operators, distinct_operands, operators, operands };
+    let halstead = HalsteadCounts { distinct_operators, distinct_operands, operators, operands };
     if numbers.halstead != halstead {
         report(format!("{:?}, radon {halstead:?}", numbers.halstead));
     }
@@ -148,8 +156,9 @@ fn differences(module: &Module, expected: &Numbers, f_strings: FStrings) -> Vec<
 
 #[test]
 fn numbers_equal_radons_on_ten_packages_of_the_standard_library() {
-    let reference = reference();
-    let f_strings = if reference.splits_f_strings { FStrings::Split } else { FStrings::Whole };
+    let reference = run_radon();
+    let f_strings =
+        if reference.splits_f_strings { FStringTokens::Split } else { FStringTokens::Whole };
     let mut files = 0;
     let mut blocks = 0;
     let mut rejected = String::new();
@@ -158,7 +167,7 @@ fn numbers_equal_radons_on_ten_packages_of_the_standard_library() {
         if let Some(expected) = &module.numbers {
             files += 1;
             blocks += expected.blocks.len();
-            found.extend(differences(module, expected, f_strings));
+            found.extend(find_differences(module, expected, f_strings));
         } else {
             let error = module.error.as_deref().unwrap_or("no reason given");
             writeln!(rejected, "  {}: {error}", module.path.display()).unwrap();
@@ -168,6 +177,6 @@ fn numbers_equal_radons_on_ten_packages_of_the_standard_library() {
     if !rejected.is_empty() {
         println!("radon has no numbers for\n{rejected}");
     }
-    assert!(files >= LEAST_FILES && blocks >= LEAST_BLOCKS, "only {files} files, {blocks} blocks");
+    assert!(files >= MIN_FILES && blocks >= MIN_BLOCKS, "only {files} files, {blocks} blocks");
     assert!(found.is_empty(), "{} differences:\n{}", found.len(), found.join("\n"));
 }

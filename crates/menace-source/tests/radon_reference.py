@@ -4,6 +4,8 @@ Arguments are packages, modules or directories; without any, the ten packages of
 acceptance test. Files that radon cannot analyse carry an `error` instead of numbers.
 """
 
+from __future__ import annotations
+
 import ast
 import importlib.util
 import json
@@ -11,10 +13,11 @@ import multiprocessing
 import os
 import sys
 import tokenize
+from typing import Iterable, Iterator
 
 from radon.metrics import h_visit_ast, mi_visit
 from radon.raw import analyze
-from radon.visitors import ComplexityVisitor
+from radon.visitors import Class, ComplexityVisitor, Function
 
 PACKAGES = [
     "asyncio",
@@ -32,7 +35,7 @@ PACKAGES = [
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
-def files(name):
+def files(name: str) -> list[str]:
     """The Python files of a package, a module or a directory."""
     if os.path.isdir(name):
         roots = [name]
@@ -50,7 +53,9 @@ def files(name):
     ]
 
 
-def listed_blocks(functions, classes):
+def listed_blocks(
+    functions: Iterable[Function], classes: Iterable[Class]
+) -> Iterator[Function | Class]:
     """The blocks that radon lists, however deep they lie."""
     for function in functions:
         yield function
@@ -60,7 +65,7 @@ def listed_blocks(functions, classes):
         yield from listed_blocks(class_.methods, class_.inner_classes)
 
 
-def blocks(tree):
+def blocks(tree: ast.Module) -> list[dict[str, object]]:
     """radon's number for every definition in the tree, by its position."""
     visitor = ComplexityVisitor.from_ast(tree)
     found = {
@@ -69,10 +74,7 @@ def blocks(tree):
     }
     for node in ast.walk(tree):
         # radon drops what classes inside functions contain: ask it for those one by one.
-        if (
-            isinstance(node, DEFINITIONS)
-            and (node.lineno, node.col_offset) not in found
-        ):
+        if isinstance(node, DEFINITIONS) and (node.lineno, node.col_offset) not in found:
             alone = ComplexityVisitor(off=False)
             alone.visit(node)
             found[node.lineno, node.col_offset] = (alone.functions + alone.classes)[0]
@@ -88,9 +90,9 @@ def blocks(tree):
     ]
 
 
-def numbers(path):
+def numbers(path: str) -> dict[str, object]:
     """Everything radon says about one file."""
-    result = {"path": path}
+    result: dict[str, object] = {"path": path}
     try:
         with tokenize.open(path) as file:
             encoding = file.encoding
@@ -112,7 +114,7 @@ def numbers(path):
     return result
 
 
-def main(names):
+def main(names: Iterable[str]) -> None:
     paths = sorted({path for name in names for path in files(name)})
     with multiprocessing.Pool() as pool:
         modules = pool.map(numbers, paths, chunksize=1)

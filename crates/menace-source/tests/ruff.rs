@@ -6,40 +6,40 @@ mod test_venv;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-use menace_model::Finding;
-use menace_source::check::Wanted;
-use menace_source::check::external::{Scan, Scanner};
+use menace_model::StaticFinding;
+use menace_source::check::CheckSelection;
+use menace_source::check::external::{ScanResults, ScannerInfo};
 
 /// The codes that the built-in lint knows.
-const CODES: [&str; 12] = [
+const LINT_CODES: [&str; 12] = [
     "E711", "E712", "E713", "E714", "E722", "E731", "F401", "F403", "F541", "F601", "F631", "F632",
 ];
 /// The lint is meant to be certain: nearly all it reports must be in Ruff's answer.
-const PRECISION: f64 = 0.98;
+const MIN_PRECISION: f64 = 0.98;
 /// It may miss some, mostly unused imports whose name occurs elsewhere in the file.
-const RECALL: f64 = 0.8;
+const MIN_RECALL: f64 = 0.8;
 
 /// A lint as both sides name it.
-type Key = (String, PathBuf, u32);
+type LintKey = (String, PathBuf, u32);
 
-fn ruff(root: &std::path::Path, files: &[PathBuf]) -> Scan {
+fn scan_with_ruff(root: &std::path::Path, files: &[PathBuf]) -> ScanResults {
     let scan = compared::scan_with("ruff", root, files);
-    assert!(matches!(scan.scanner, Scanner::Ruff { .. }), "{:?}", scan.warning);
+    assert!(matches!(scan.scanner, ScannerInfo::Ruff { .. }), "{:?}", scan.warning);
     scan
 }
 
 #[test]
 fn what_the_built_in_lint_reports_ruff_reports_too() {
-    let (root, files) = compared::library();
-    let wanted = Wanted { bandit_class: false, own: false, lint: true };
-    let ours: BTreeSet<Key> = files
+    let (root, files) = compared::library_files();
+    let selection = CheckSelection { bandit_rules: false, menace_rules: false, lint: true };
+    let ours: BTreeSet<LintKey> = files
         .iter()
         .flat_map(|file| {
-            let checked = compared::check_file(&root.join(file), wanted).unwrap_or_default();
+            let checked = compared::check_file(&root.join(file), selection).unwrap_or_default();
             checked.lints.into_iter().map(move |lint| (lint.code, file.clone(), lint.line))
         })
         .collect();
-    let theirs: BTreeSet<Key> = ruff(&root, &files)
+    let theirs: BTreeSet<LintKey> = scan_with_ruff(&root, &files)
         .lints
         .unwrap()
         .into_iter()
@@ -48,9 +48,9 @@ fn what_the_built_in_lint_reports_ruff_reports_too() {
         .flat_map(|(file, lints)| {
             lints.into_iter().map(move |lint| (lint.code, file.clone(), lint.line))
         })
-        .filter(|(code, ..)| CODES.contains(&code.as_str()))
+        .filter(|(code, ..)| LINT_CODES.contains(&code.as_str()))
         .collect();
-    let ours: BTreeSet<Key> =
+    let ours: BTreeSet<LintKey> =
         ours.into_iter().filter(|(_, file, _)| !file.ends_with("__init__.py")).collect();
 
     let shared = ours.intersection(&theirs).count() as f64;
@@ -59,17 +59,17 @@ fn what_the_built_in_lint_reports_ruff_reports_too() {
     for (code, ..) in theirs.difference(&ours) {
         *missed.entry(code).or_default() += 1;
     }
-    let extra: Vec<&Key> = ours.difference(&theirs).collect();
+    let extra: Vec<&LintKey> = ours.difference(&theirs).collect();
     println!("{shared} shared, precision {precision:.4}, recall {recall:.4}, missed {missed:?}");
     println!("only ours: {extra:#?}");
     assert!(shared > 100.0);
-    assert!(precision >= PRECISION && recall >= RECALL);
+    assert!(precision >= MIN_PRECISION && recall >= MIN_RECALL);
 }
 
 #[test]
 fn ruff_is_read_with_bandits_numbers_and_ranks() {
-    let (root, files) = compared::fixture();
-    let scan = ruff(&root, &files);
+    let (root, files) = compared::fixture_files();
+    let scan = scan_with_ruff(&root, &files);
     let shells = &scan.findings[std::path::Path::new("portal/shells.py")];
     let ranked: Vec<String> = shells
         .iter()
@@ -78,5 +78,5 @@ fn ruff_is_read_with_bandits_numbers_and_ranks() {
         .map(|finding| format!("{} {:?} {:?}", finding.line, finding.severity, finding.confidence))
         .collect();
     assert_eq!(ranked, ["13 Low High", "14 High High"]);
-    assert!(scan.findings.values().flatten().all(Finding::is_bandit_class));
+    assert!(scan.findings.values().flatten().all(StaticFinding::is_bandit_rule));
 }

@@ -7,7 +7,7 @@ import warnings
 
 warnings.simplefilter("ignore")
 library = sysconfig.get_path("stdlib")
-print("%d.%d" % sys.version_info[:2])
+print("{}.{}".format(*sys.version_info))
 print(library)
 if sys.version_info < (3, 8) or sys.version_info >= (3, 15):
     sys.exit("not a version that is compared")

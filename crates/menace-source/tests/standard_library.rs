@@ -9,29 +9,29 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use menace_source::{Analysis, Options, ScannerChoice, analyze};
+use menace_source::{Analysis, AnalysisOptions, ScannerChoice, analyze};
 
-const SCRIPT: &str = include_str!("standard_library.py");
+const LIBRARY_SCRIPT: &str = include_str!("standard_library.py");
 
 /// What one interpreter says: its version, its library, and the files that it cannot compile.
-struct Reference {
+struct InterpreterReference {
     version: String,
     library: PathBuf,
     rejected: BTreeSet<String>,
 }
 
-fn ask(python: &Path) -> Option<Reference> {
-    let output = Command::new(python).args(["-I", "-B", "-c", SCRIPT]).output().ok()?;
+fn query_interpreter(python: &Path) -> Option<InterpreterReference> {
+    let output = Command::new(python).args(["-I", "-B", "-c", LIBRARY_SCRIPT]).output().ok()?;
     let text = String::from_utf8(output.stdout).ok().filter(|_| output.status.success())?;
     let mut lines = text.lines();
     let version = lines.next()?.to_owned();
     let library = PathBuf::from(lines.next()?);
-    Some(Reference { version, library, rejected: lines.map(str::to_owned).collect() })
+    Some(InterpreterReference { version, library, rejected: lines.map(str::to_owned).collect() })
 }
 
 /// The interpreter of the test environment and those that lie beside the one it was made from.
-fn interpreters() -> Vec<PathBuf> {
-    let own = test_venv::directory().join("bin/python");
+fn find_interpreters() -> Vec<PathBuf> {
+    let own = test_venv::venv_directory().join("bin/python");
     let real = own.canonicalize().unwrap();
     // …/versions/3.11.7/bin/python3.11 → …/versions/*/bin/python3
     let siblings = real.ancestors().nth(3).and_then(|versions| versions.read_dir().ok());
@@ -42,20 +42,20 @@ fn interpreters() -> Vec<PathBuf> {
     all
 }
 
-fn analysis_of(library: &Path) -> Analysis {
-    let options = Options { scanner: ScannerChoice::Builtin, ..Options::default() };
+fn analyze_library(library: &Path) -> Analysis {
+    let options = AnalysisOptions { scanner: ScannerChoice::Builtin, ..AnalysisOptions::default() };
     analyze(library, &options, &|_, _| {}).unwrap()
 }
 
 #[test]
 fn every_file_that_cpython_compiles_is_understood() {
     let mut seen = BTreeSet::new();
-    for python in interpreters() {
-        let Some(reference) = ask(&python) else { continue };
+    for python in find_interpreters() {
+        let Some(reference) = query_interpreter(&python) else { continue };
         if !seen.insert(reference.version.clone()) {
             continue;
         }
-        let analysis = analysis_of(&reference.library);
+        let analysis = analyze_library(&reference.library);
         assert!(analysis.modules.len() > 500, "{}", analysis.modules.len());
         let failed: Vec<_> = analysis
             .modules
@@ -71,15 +71,15 @@ fn every_file_that_cpython_compiles_is_understood() {
 /// The names of all functions as Python's own compiler finds them, for one real package.
 #[test]
 fn sections_are_the_functions_that_cpython_finds() {
-    let python = test_venv::directory().join("bin/python");
-    let reference = ask(&python).expect("the test environment answers");
+    let python = test_venv::venv_directory().join("bin/python");
+    let reference = query_interpreter(&python).expect("the test environment answers");
     let script = include_str!("qualified_names.py");
     let output = Command::new(&python).args(["-I", "-B", "-c", script]).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let text = String::from_utf8(output.stdout).unwrap();
     let expected: BTreeSet<&str> = text.lines().collect();
 
-    let analysis = analysis_of(&reference.library);
+    let analysis = analyze_library(&reference.library);
     let files: BTreeSet<&str> =
         expected.iter().map(|line| line.split_once("::").unwrap().0).collect();
     let found: BTreeSet<String> = analysis

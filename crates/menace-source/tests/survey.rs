@@ -6,31 +6,32 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use menace_model::{ClassKind, Hints, Use};
-use menace_source::{Analysis, Options, ScannerChoice, analyze};
+use menace_model::{ClassKind, ParamUse, SectionHints};
+use menace_source::{Analysis, AnalysisOptions, ScannerChoice, analyze};
 
-fn analysis_of(repository: &Path, jobs: usize) -> Analysis {
-    let options = Options { scanner: ScannerChoice::Builtin, jobs, ..Options::default() };
+fn analyze_repository(repository: &Path, jobs: usize) -> Analysis {
+    let options =
+        AnalysisOptions { scanner: ScannerChoice::Builtin, jobs, ..AnalysisOptions::default() };
     analyze(repository, &options, &|_, _| {}).unwrap()
 }
 
 fn standard_library() -> PathBuf {
-    let python = test_venv::directory().join("bin/python");
+    let python = test_venv::venv_directory().join("bin/python");
     let script = "import sysconfig; print(sysconfig.get_path('stdlib'))";
     let output = Command::new(python).args(["-I", "-c", script]).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     PathBuf::from(String::from_utf8(output.stdout).unwrap().trim())
 }
 
-fn all_hints(analysis: &Analysis) -> Vec<Vec<Hints>> {
+fn collect_all_hints(analysis: &Analysis) -> Vec<Vec<SectionHints>> {
     let survey = analysis.survey().unwrap();
     analysis.modules.iter().map(|module| survey.hints(module).unwrap()).collect()
 }
 
 #[test]
 fn the_standard_library_gives_hints_for_every_section() {
-    let analysis = analysis_of(&standard_library(), 0);
-    let hints = all_hints(&analysis);
+    let analysis = analyze_repository(&standard_library(), 0);
+    let hints = collect_all_hints(&analysis);
     let classes = analysis.survey().unwrap().classes();
 
     let mut params = 0;
@@ -43,7 +44,7 @@ fn the_standard_library_gives_hints_for_every_section() {
             assert!(names.eq(hints.params.iter().map(|param| &param.name)), "{}", section.id);
             params += hints.params.len();
             used += hints.params.iter().filter(|param| !param.uses.is_empty()).count();
-            with_sites += usize::from(!hints.sites.is_empty());
+            with_sites += usize::from(!hints.call_sites.is_empty());
         }
     }
     assert!(params > 20_000 && used * 3 > params * 2, "{used} of {params} parameters have a use");
@@ -64,24 +65,25 @@ fn a_survey_is_the_same_each_time_and_with_any_number_of_threads() {
     for package in
         ["email", "json", "logging", "test/test_email", "test/test_json", "urllib", "xml"]
     {
-        copy(&library.join(package), &repository.path().join(package));
+        copy_directory(&library.join(package), &repository.path().join(package));
     }
-    let (one, other) = (analysis_of(repository.path(), 1), analysis_of(repository.path(), 3));
+    let (one, other) =
+        (analyze_repository(repository.path(), 1), analyze_repository(repository.path(), 3));
     assert!(one.modules.len() > 50, "{}", one.modules.len());
     let show = |analysis: &Analysis| {
         let survey = analysis.survey().unwrap();
-        let all = (all_hints(analysis), survey.classes(), survey.type_names());
+        let all = (collect_all_hints(analysis), survey.classes(), survey.type_names());
         serde_json::to_string(&all).unwrap()
     };
     assert!(show(&one) == show(&other), "a survey differs from run to run");
 }
 
-fn copy(from: &Path, to: &Path) {
+fn copy_directory(from: &Path, to: &Path) {
     fs::create_dir_all(to).unwrap();
     for entry in fs::read_dir(from).unwrap().flatten() {
         let (from, to) = (entry.path(), to.join(entry.file_name()));
         if from.is_dir() {
-            copy(&from, &to);
+            copy_directory(&from, &to);
         } else if from.extension().is_some_and(|extension| extension == "py") {
             fs::copy(&from, &to).unwrap();
         }
@@ -92,8 +94,8 @@ fn copy(from: &Path, to: &Path) {
 #[test]
 fn the_bookshop_tells_how_it_is_used() {
     let shop = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/bookshop");
-    let analysis = analysis_of(&shop, 1);
-    let hints = all_hints(&analysis);
+    let analysis = analyze_repository(&shop, 1);
+    let hints = collect_all_hints(&analysis);
     let of = |id: &str| {
         let all = analysis.modules.iter().zip(&hints);
         let mut all = all.flat_map(|(module, hints)| module.sections.iter().zip(hints));
@@ -102,21 +104,21 @@ fn the_bookshop_tells_how_it_is_used() {
     let uses = |id: &str, param: usize| format!("{:?}", of(id).params[param].uses);
 
     let price = of("bookshop/pricing.py::parse_price");
-    assert_eq!(price.sites[0].args, ["'EUR 12,50'"]);
+    assert_eq!(price.call_sites[0].args, ["'EUR 12,50'"]);
     assert!(price.literals.strings.contains(&"GBP".to_owned()));
-    let prefix = Use::MethodWith { name: "startswith".into(), argument: "'USD'".into() };
+    let prefix = ParamUse::MethodWith { name: "startswith".into(), argument: "'USD'".into() };
     assert!(price.params[0].uses.contains(&prefix), "{:?}", price.params[0].uses);
 
     let discount = of("bookshop/pricing.py::discount");
     assert_eq!(
-        discount.sites[0].args,
+        discount.call_sites[0].args,
         [
             "([bookshop.models.Book('Emma', 'Jane Austen', decimal.Decimal(40))] * 4)",
             "bookshop.models.Customer('A', 'a@example.org', loyal=True)",
         ]
     );
     let books = uses("bookshop/pricing.py::discount", 0);
-    assert!(books.contains("Item, used: Attribute(\"asking_price\")"), "{books}");
+    assert!(books.contains("Item, inner_use: Attribute(\"asking_price\")"), "{books}");
 
     let row = uses("bookshop/models.py::Book.from_row", 0);
     for key in ["title", "author", "price", "condition"] {

@@ -2,9 +2,9 @@
 
 use std::fs;
 
-use menace_source::{Options, ScannerChoice, analyze};
+use menace_source::{AnalysisOptions, ScannerChoice, analyze};
 
-const SYNTAX: &[(&str, &str)] = &[
+const SYNTAX_SAMPLES: &[(&str, &str)] = &[
     (
         "3.8 walrus, positional-only, f-string =",
         "def f(a, /, b):\n    if (n := a) and print(f'{n=}'): pass\n",
@@ -12,7 +12,8 @@ const SYNTAX: &[(&str, &str)] = &[
     ("3.9 any decorator, dict union", "@buttons[0].clicked.connect\ndef f(): return {} | {}\n"),
     (
         "3.10 match",
-        "match x:\n    case {'a': [1, *rest], **more} | Point(x=0): pass\n    case str() as s if s: pass\n    case _: pass\n",
+        "match x:\n    case {'a': [1, *rest], **more} | Point(x=0): pass\n    case str() as s if \
+         s: pass\n    case _: pass\n",
     ),
     ("3.10 parenthesised with", "with (open('a') as a, open('b') as b,): pass\n"),
     (
@@ -21,7 +22,8 @@ const SYNTAX: &[(&str, &str)] = &[
     ),
     (
         "3.12 type parameters, type, nested f-strings",
-        "type A[T: int, *Ts, **P] = list[T]\nclass C[T]: pass\ndef f[T](x: T) -> T: return f'{f'{x}'}' f'{\n1}'\n",
+        "type A[T: int, *Ts, **P] = list[T]\nclass C[T]: pass\n\
+         def f[T](x: T) -> T: return f'{f'{x}'}' f'{\n1}'\n",
     ),
     ("3.13 defaults of type parameters", "class C[T = int, *Ts = *tuple[int]]: pass\n"),
     ("3.14 template strings, bare except tuples", "x = t'{a}'\ntry: pass\nexcept A, B: pass\n"),
@@ -35,13 +37,13 @@ const SYNTAX: &[(&str, &str)] = &[
 #[test]
 fn every_version_is_understood() {
     let repository = tempfile::tempdir().unwrap();
-    for (number, (_, source)) in SYNTAX.iter().enumerate() {
+    for (number, (_, source)) in SYNTAX_SAMPLES.iter().enumerate() {
         fs::write(repository.path().join(format!("m{number:02}.py")), source).unwrap();
     }
-    let options = Options { scanner: ScannerChoice::Builtin, ..Options::default() };
+    let options = AnalysisOptions { scanner: ScannerChoice::Builtin, ..AnalysisOptions::default() };
     let analysis = analyze(repository.path(), &options, &|_, _| {}).unwrap();
-    for (module, (what, _)) in analysis.modules.iter().zip(SYNTAX) {
+    for (module, (what, _)) in analysis.modules.iter().zip(SYNTAX_SAMPLES) {
         assert_eq!(module.error, None, "{what}");
     }
-    assert_eq!(analysis.modules.len(), SYNTAX.len());
+    assert_eq!(analysis.modules.len(), SYNTAX_SAMPLES.len());
 }

@@ -1,43 +1,45 @@
 //! `*.flags`: modules that later cycles leave alone, one path per line. People may edit them.
 //!
-//! Who is flagged, and why, is decided by `menace-track`.
+//! Which workflows are flagged, and why, is up to `menace-track`.
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use crate::Notice;
-use crate::database::PATIENCE;
-use crate::files::{Error, Lock, Result, move_aside, write_atomic};
+use crate::StoreNotice;
+use crate::database::LOCK_TIMEOUT;
+use crate::files::{FileLock, StoreFileError, StoreFileResult, move_aside, write_atomic};
 
 /// One such file: `roi.flags`, `entropy.flags`.
 #[derive(Debug, Clone)]
-pub struct Flags {
+pub struct ModuleFlagsFile {
     path: PathBuf,
 }
 
-impl Flags {
+impl ModuleFlagsFile {
     pub fn new(path: &Path) -> Self {
         Self { path: path.to_owned() }
     }
 
-    /// Paths of the flagged modules. What is no text is moved aside, and told of.
-    pub fn modules(&self) -> Result<(BTreeSet<String>, Option<Notice>)> {
-        let (lines, notice) = self.lines()?;
-        Ok((lines.iter().filter_map(|line| module(line)).map(ToOwned::to_owned).collect(), notice))
+    /// Paths of the flagged modules. A file that is no text is moved aside, with a notice.
+    pub fn flagged_modules(&self) -> StoreFileResult<(BTreeSet<String>, Option<StoreNotice>)> {
+        let (lines, notice) = self.read_lines()?;
+        Ok((parse_modules(&lines), notice))
     }
 
     /// Adds modules at the end; those that are there stay where they are.
-    pub fn add<'m>(&self, modules: impl IntoIterator<Item = &'m str>) -> Result<Option<Notice>> {
-        let _lock = Lock::acquire(&self.path, PATIENCE)?;
-        let (mut lines, notice) = self.lines()?;
-        let mut known: BTreeSet<String> =
-            lines.iter().filter_map(|line| module(line)).map(ToOwned::to_owned).collect();
+    pub fn add<'m>(
+        &self,
+        modules: impl IntoIterator<Item = &'m str>,
+    ) -> StoreFileResult<Option<StoreNotice>> {
+        let _lock = FileLock::acquire(&self.path, LOCK_TIMEOUT)?;
+        let (mut lines, notice) = self.read_lines()?;
+        let mut known = parse_modules(&lines);
         let before = known.len();
         for path in modules {
             // A path that would be read as something else cannot be written on a line.
-            if module(path) == Some(path) && !path.contains(['\n', '\r']) {
+            if parse_module(path) == Some(path) && !path.contains(['\n', '\r']) {
                 if known.insert(path.to_owned()) {
                     lines.push(path.to_owned());
                 }
@@ -52,11 +54,11 @@ impl Flags {
     }
 
     /// Removes all flags but keeps comments. Returns how many there were.
-    pub fn reset(&self) -> Result<(usize, Option<Notice>)> {
-        let _lock = Lock::acquire(&self.path, PATIENCE)?;
-        let (mut lines, notice) = self.lines()?;
+    pub fn reset(&self) -> StoreFileResult<(usize, Option<StoreNotice>)> {
+        let _lock = FileLock::acquire(&self.path, LOCK_TIMEOUT)?;
+        let (mut lines, notice) = self.read_lines()?;
         let before = lines.len();
-        lines.retain(|line| module(line).is_none());
+        lines.retain(|line| parse_module(line).is_none());
         let removed = before - lines.len();
         if removed > 0 {
             self.write(&lines)?;
@@ -64,11 +66,11 @@ impl Flags {
         Ok((removed, notice))
     }
 
-    fn lines(&self) -> Result<(Vec<String>, Option<Notice>)> {
+    fn read_lines(&self) -> StoreFileResult<(Vec<String>, Option<StoreNotice>)> {
         let bytes = match fs::read(&self.path) {
             Ok(bytes) => bytes,
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok((Vec::new(), None)),
-            Err(source) => return Err(Error::of("read", &self.path, source)),
+            Err(source) => return Err(StoreFileError::from_io("read", &self.path, source)),
         };
         match String::from_utf8(bytes) {
             Ok(text) if !text.contains('\0') => {
@@ -77,19 +79,23 @@ impl Flags {
             _ => {
                 let to = move_aside(&self.path, "corrupt", &[])?;
                 let (path, why) = (self.path.clone(), "it is no text".into());
-                Ok((Vec::new(), Some(Notice::MovedAside { path, to, why })))
+                Ok((Vec::new(), Some(StoreNotice::MovedAside { path, to, why })))
             }
         }
     }
 
-    fn write(&self, lines: &[String]) -> Result<()> {
+    fn write(&self, lines: &[String]) -> StoreFileResult<()> {
         let text: String = lines.iter().flat_map(|line| [line, "\n"]).collect();
         write_atomic(&self.path, text.as_bytes())
     }
 }
 
+fn parse_modules(lines: &[String]) -> BTreeSet<String> {
+    lines.iter().filter_map(|line| parse_module(line)).map(ToOwned::to_owned).collect()
+}
+
 /// The module that a line names; comments and blank lines name none.
-fn module(line: &str) -> Option<&str> {
+fn parse_module(line: &str) -> Option<&str> {
     let line = line.trim();
     (!line.is_empty() && !line.starts_with('#')).then_some(line)
 }

@@ -5,33 +5,45 @@
 //! directory (`SANDBOX_DATA_DIR`), which several processes may use at once.
 //!
 //! Invariants: what was acknowledged survives a kill at any instant; what cannot be read is moved
-//! aside and told of, never replaced in silence.
+//! aside with a notice, never replaced silently.
 
 mod borderline;
 mod database;
+mod decision_report;
 pub mod files;
 mod flags;
 mod metrics;
 mod notice;
 mod read;
 mod record;
+mod report;
+mod source_file;
 mod store;
 mod synergy;
 mod writer;
 
-pub use borderline::{BorderlineBucket, Candidate, CandidateStatus, Seen as SeenOnBorder};
-pub use database::{Error, Result};
-pub use flags::Flags;
-pub use metrics::{Measurement, Metrics};
-pub use notice::Notice;
+pub use borderline::{
+    BorderlineBucket, BorderlineCandidate, BorderlineMeasurement, BorderlineStatus,
+};
+pub use database::{StoreError, StoreResult};
+pub use decision_report::DecisionReport;
+pub use flags::ModuleFlagsFile;
+pub use metrics::{MetricMeasurement, MetricsDatabase};
+pub use notice::StoreNotice;
 pub use read::{
-    BESIDE, CallFilter, CallOrder, FailureFilter, FailureLine, FailureOrder, HeatSum, HistoryPoint,
-    LiveRun, Page, RunLine, RunOrder, StoreTotals,
+    AUXILIARY_SCENARIO, CallFilter, CallSortOrder, FailureFilter, FailureListRow, FailureSortOrder,
+    HeatmapTotals, LiveRunStats, PageRange, RoiHistoryPoint, RunListRow, RunSortOrder, StoreTotals,
 };
 pub use record::{
-    CallRecord, Cell, CellKey, KnownFailure, ModuleRecord, NewRun, Numbers, Run, RunEnd, RunId,
-    RunStatus, ScenarioRecord, SectionRecord, Seen, Sighting,
+    CallRecord, CellKey, CellRecord, FailureObservation, FailureRecord, MetricMap, ModuleRecord,
+    RunEndRecord, RunId, RunOccurrences, RunRecord, RunStartRecord, RunStatus, ScenarioRecord,
+    SectionRecord,
 };
+pub use report::{
+    CoverageReport, FailureReport, ImportFailureReport, ModuleScoreReport, REPORT_VERSION,
+    RunReport, ScenarioReport, SkippedStage, SkippedStageReport, UnreachableSectionReport,
+};
+pub use source_file::{SourceLine, read_source_file, read_source_lines};
 pub use store::Store;
-pub use synergy::{Entry, SynergyHistory, SynergyReader};
+pub use synergy::{SynergyEntry, SynergyHistory, SynergyReader};
 pub use writer::RunWriter;

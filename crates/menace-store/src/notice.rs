@@ -6,26 +6,27 @@ use std::path::PathBuf;
 use crate::RunId;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Notice {
+pub enum StoreNotice {
     /// Something could not be read; it was kept under another name.
     MovedAside { path: PathBuf, to: PathBuf, why: String },
     /// A database had no content at all; there was nothing to keep.
-    WasEmpty { path: PathBuf },
+    EmptyDatabase { path: PathBuf },
     /// Runs whose process died before it could say how they ended.
-    Interrupted { runs: Vec<RunId> },
+    InterruptedRuns { runs: Vec<RunId> },
     /// A history of an older kind was taken over; the file was kept under another name.
-    TakenOver { path: PathBuf, to: PathBuf, entries: usize },
+    LegacyImported { path: PathBuf, to: PathBuf, entries: usize },
     /// The last good copy has taken the place of what could not be read.
-    FromBackup { path: PathBuf, backup: PathBuf },
+    RestoredFromBackup { path: PathBuf, backup: PathBuf },
     /// What was started anew after damage gave way to the last good copy.
     Replaced { path: PathBuf, to: PathBuf },
     /// Entries that cannot be understood; they were left where they are.
-    Skipped { path: PathBuf, entries: usize },
-    /// A database that may not be written has a log that was not taken in; what is in it is missing.
-    LogUnread { path: PathBuf },
+    SkippedEntries { path: PathBuf, entries: usize },
+    /// A database that may not be written has a log that was not taken in; what is in it is
+    /// missing.
+    WalNotRead { path: PathBuf },
 }
 
-impl fmt::Display for Notice {
+impl fmt::Display for StoreNotice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::MovedAside { path, to, why } => write!(
@@ -34,20 +35,20 @@ impl fmt::Display for Notice {
                 path.display(),
                 to.display()
             ),
-            Self::WasEmpty { path } => {
+            Self::EmptyDatabase { path } => {
                 write!(f, "`{}` was empty: it is started anew", path.display())
             }
-            Self::Interrupted { runs } => {
+            Self::InterruptedRuns { runs } => {
                 let names: Vec<&str> = runs.iter().map(|run| &*run.0).collect();
                 write!(f, "interrupted before the end: {}", names.join(", "))
             }
-            Self::TakenOver { path, to, entries } => write!(
+            Self::LegacyImported { path, to, entries } => write!(
                 f,
                 "took over {entries} entries from `{}`, which is kept as `{}`",
                 path.display(),
                 to.display()
             ),
-            Self::FromBackup { path, backup } => write!(
+            Self::RestoredFromBackup { path, backup } => write!(
                 f,
                 "`{}` is the last good copy again, which was kept as `{}`",
                 path.display(),
@@ -59,13 +60,14 @@ impl fmt::Display for Notice {
                 path.display(),
                 to.display()
             ),
-            Self::LogUnread { path } => write!(
+            Self::WalNotRead { path } => write!(
                 f,
-                "`{}` may not be written, so the last entries, which are in its log, are not shown; \
+                "`{}` may not be written, so the last entries, which are in its log, are not \
+                 shown; \
                  copy the directory to see them",
                 path.display()
             ),
-            Self::Skipped { path, entries } => {
+            Self::SkippedEntries { path, entries } => {
                 write!(f, "left out {entries} entries of `{}` that are no numbers", path.display())
             }
         }

@@ -2,10 +2,12 @@
 
     cargo xtask bench forecast [METRICS]
 
-statsmodels gets the first METRICS series (20 by default, two of each strength, for it takes long), each with one
-start and its default settings; its time is scaled to all. Needs the packages of
+statsmodels gets the first METRICS series (20 by default, two of each strength, because it is slow),
+each with one start and its default settings; its time is scaled to all. Needs the packages of
 ../tests/reference/requirements.txt, which xtask installs. Ends with an error below LEAST_TIMES.
 """
+
+from __future__ import annotations
 
 import json
 import os
@@ -28,7 +30,7 @@ LEAST_TIMES = 20
 MOST_GROWTH = 1.5
 
 
-def series(metric, points):
+def series(metric: int, points: int) -> np.ndarray:
     state = (metric * 7919 + 1) & MASK
     strength = 0.1 + 0.8 * (metric % 10) / 10
     value = before = 0.0
@@ -44,7 +46,7 @@ def series(metric, points):
     return np.array(out)
 
 
-def theirs(y):
+def theirs(y: np.ndarray) -> np.ndarray:
     best = None
     for d in range(3):
         for p in range(3):
@@ -55,11 +57,12 @@ def theirs(y):
     return best.get_forecast(5).conf_int()
 
 
-def main():
+def main() -> None:
     warnings.simplefilter("ignore")
     sample = int(sys.argv[1]) if sys.argv[1:] else 20
     command = ["cargo", "bench", "-q", "-p", "menace-track", "--bench", "forecast"]
-    ran = subprocess.run(command, cwd=Path(__file__).parent, capture_output=True, text=True, check=True)
+    here = Path(__file__).parent
+    ran = subprocess.run(command, cwd=here, capture_output=True, text=True, check=True)
     ours = json.loads(ran.stdout.strip().splitlines()[-1])
     start = time.perf_counter()
     for metric in range(sample):
@@ -73,7 +76,8 @@ def main():
     if times < LEAST_TIMES:
         sys.exit(f"expected at least {LEAST_TIMES} times")
     if long / short > MOST_GROWTH:
-        sys.exit(f"one more cycle costs {long / short:.1f} times as much, expected at most {MOST_GROWTH}")
+        growth = f"{long / short:.1f} times as much, expected at most {MOST_GROWTH}"
+        sys.exit(f"one more cycle costs {growth}")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-//! Irregularities after a cycle: what is not as it was, or not as it should be.
+//! Finds discrepancies after a cycle: values that changed or contradict each other unexpectedly.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -6,19 +6,19 @@ use std::fmt::Write;
 use menace_model::{Section, SectionId, Seed};
 use serde::{Deserialize, Serialize};
 
-use crate::metric::scenario_metric;
-use crate::series::{deviation, mean};
-use crate::{Cell, Metrics};
+use crate::metric::scenario_metric_name;
+use crate::series::{mean, population_deviation};
+use crate::{MetricValues, TalliedCell};
 
 /// Cycles before a metric has bounds of its own.
-const LEAST_CYCLES: usize = 5;
+const MIN_HISTORY_CYCLES: usize = 5;
 /// Standard deviations on each side of the mean.
-const WIDTH: f64 = 3.0;
+const BOUND_DEVIATIONS: f64 = 3.0;
 /// A history that never moved still allows for so much of its mean.
-const LEAST_SPREAD: f64 = 0.001;
+const MIN_RELATIVE_SPREAD: f64 = 0.001;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Discrepancy {
+pub struct CycleDiscrepancy {
     pub kind: DiscrepancyKind,
     /// A section's id, a metric's name, or a module's path.
     pub subject: String,
@@ -39,14 +39,14 @@ pub enum DiscrepancyKind {
 }
 
 /// Sections whose equal calls had different results.
-pub fn unequal_results(cells: &[Cell]) -> Vec<Discrepancy> {
+pub fn find_unequal_results(cells: &[TalliedCell]) -> Vec<CycleDiscrepancy> {
     let mut counts: BTreeMap<&SectionId, u64> = BTreeMap::new();
     for cell in cells {
         *counts.entry(&cell.section).or_default() += cell.tally.unequal_results();
     }
     let unequal = counts.into_iter().filter(|(_, count)| *count > 0);
     unequal
-        .map(|(section, count)| Discrepancy {
+        .map(|(section, count)| CycleDiscrepancy {
             kind: DiscrepancyKind::UnequalResults,
             subject: section.to_string(),
             sentence: match count {
@@ -60,49 +60,50 @@ pub fn unequal_results(cells: &[Cell]) -> Vec<Discrepancy> {
 /// Metrics outside of mean ± 3 standard deviations of their own history, of at least five cycles.
 ///
 /// `history` is that of the cycles before.
-pub fn unusual_metrics(
-    metrics: &Metrics,
+pub fn find_unusual_metrics(
+    metrics: &MetricValues,
     history: &BTreeMap<String, Vec<f64>>,
-) -> Vec<Discrepancy> {
-    unusual(metrics.iter().map(|(name, value)| (name.to_owned(), value)), history)
+) -> Vec<CycleDiscrepancy> {
+    find_unusual_values(metrics.iter().map(|(name, value)| (name.to_owned(), value)), history)
 }
 
 /// The same of the metrics of scenarios, as `<scenario>:<metric>`.
-pub fn unusual_scenarios(
-    scenarios: &BTreeMap<String, Metrics>,
+pub fn find_unusual_scenarios(
+    scenarios: &BTreeMap<String, MetricValues>,
     history: &BTreeMap<String, Vec<f64>>,
-) -> Vec<Discrepancy> {
+) -> Vec<CycleDiscrepancy> {
     let all = scenarios.iter().flat_map(|(scenario, metrics)| {
-        metrics.iter().map(|(name, value)| (scenario_metric(scenario, name), value))
+        metrics.iter().map(|(name, value)| (scenario_metric_name(scenario, name), value))
     });
-    unusual(all, history)
+    find_unusual_values(all, history)
 }
 
 /// The same of what modules are worth, by path.
-pub fn unusual_modules(
+pub fn find_unusual_modules(
     rois: impl IntoIterator<Item = (String, f64)>,
     history: &BTreeMap<String, Vec<f64>>,
-) -> Vec<Discrepancy> {
-    let mut found = unusual(rois.into_iter(), history);
+) -> Vec<CycleDiscrepancy> {
+    let mut found = find_unusual_values(rois.into_iter(), history);
     for one in &mut found {
         one.sentence = format!("its ROI of {}", one.sentence);
     }
     found
 }
 
-fn unusual(
+fn find_unusual_values(
     values: impl Iterator<Item = (String, f64)>,
     history: &BTreeMap<String, Vec<f64>>,
-) -> Vec<Discrepancy> {
+) -> Vec<CycleDiscrepancy> {
     let unusual = |(name, value): (String, f64)| {
-        let before = history.get(&name).filter(|values| values.len() >= LEAST_CYCLES)?;
-        let (mean, spread) = (mean(before)?, deviation(before)?);
-        let reach = WIDTH * spread.max(LEAST_SPREAD * mean.abs()) + f64::EPSILON;
-        ((value - mean).abs() > reach).then(|| Discrepancy {
+        let before = history.get(&name).filter(|values| values.len() >= MIN_HISTORY_CYCLES)?;
+        let (mean, spread) = (mean(before)?, population_deviation(before)?);
+        let reach = BOUND_DEVIATIONS * spread.max(MIN_RELATIVE_SPREAD * mean.abs()) + f64::EPSILON;
+        ((value - mean).abs() > reach).then(|| CycleDiscrepancy {
             kind: DiscrepancyKind::UnusualMetric,
             subject: name,
             sentence: format!(
-                "{value:.4} is outside of {:.4} to {:.4}, the mean ± 3 standard deviations of {} cycles",
+                "{value:.4} is outside of {:.4} to {:.4}, the mean ± 3 standard deviations of {} \
+                 cycles",
                 mean - reach,
                 mean + reach,
                 before.len()
@@ -113,15 +114,15 @@ fn unusual(
 }
 
 /// Sections that came, went, or take something else than before.
-pub fn changed_sections(
+pub fn find_changed_sections(
     before: &[(SectionId, u64)],
     after: &[(SectionId, u64)],
-) -> Vec<Discrepancy> {
+) -> Vec<CycleDiscrepancy> {
     let map = |sections: &[(SectionId, u64)]| -> BTreeMap<SectionId, u64> {
         sections.iter().cloned().collect()
     };
     let (before, after) = (map(before), map(after));
-    let item = |section: &SectionId, kind, sentence: &str| Discrepancy {
+    let item = |section: &SectionId, kind, sentence: &str| CycleDiscrepancy {
         kind,
         subject: section.to_string(),
         sentence: sentence.to_owned(),
@@ -138,13 +139,13 @@ pub fn changed_sections(
         )),
         Some(_) => None,
     });
-    let mut found: Vec<Discrepancy> = gone.chain(others).collect();
+    let mut found: Vec<CycleDiscrepancy> = gone.chain(others).collect();
     found.sort_by(|one, two| one.subject.cmp(&two.subject));
     found
 }
 
 /// A number for what a section takes and returns; the same in every version and on every machine.
-pub fn signature(section: &Section) -> u64 {
+pub fn hash_signature(section: &Section) -> u64 {
     let mut text = format!("{:?} {}", section.kind, section.is_async);
     for param in &section.params {
         // Writing to a string cannot fail.
@@ -155,19 +156,20 @@ pub fn signature(section: &Section) -> u64 {
         );
     }
     let _ = write!(text, "\n{}", serde_json::to_string(&section.returns).unwrap_or_default());
-    Seed(0).of(&text).0
+    Seed(0).derive(&text).0
 }
 
 #[cfg(test)]
 mod tests {
     use menace_model::{
-        Call, How, ModuleRef, Outcome, Param, ParamKind, SectionKind, Stage, Target, Verdict,
+        Call, CallStage, CallTarget, ModuleRef, Outcome, ParamKind, SectionKind, SignatureParam,
+        TargetKind, Verdict,
     };
 
     use super::*;
-    use crate::Tally;
+    use crate::CallTally;
 
-    fn metric(value: f64) -> Metrics {
+    fn metric(value: f64) -> MetricValues {
         [("reliability", value)].into_iter().collect()
     }
 
@@ -183,10 +185,10 @@ mod tests {
             ("desk.py".to_owned(), values),
         ]);
         let scenarios = |value| BTreeMap::from([("hostile_input".to_owned(), metric(value))]);
-        assert_eq!(unusual_scenarios(&scenarios(0.85), &known), []);
-        let found = unusual_scenarios(&scenarios(0.2), &known);
+        assert_eq!(find_unusual_scenarios(&scenarios(0.85), &known), []);
+        let found = find_unusual_scenarios(&scenarios(0.2), &known);
         assert_eq!(found[0].subject, "hostile_input:reliability");
-        let module = |roi| unusual_modules([("desk.py".to_owned(), roi)], &known);
+        let module = |roi| find_unusual_modules([("desk.py".to_owned(), roi)], &known);
         assert_eq!(module(0.85), []);
         assert_eq!(module(0.2)[0].subject, "desk.py");
         assert!(module(0.2)[0].sentence.starts_with("its ROI of 0.2000 is outside"));
@@ -195,8 +197,8 @@ mod tests {
     #[test]
     fn a_metric_outside_of_its_history_is_unusual() {
         let known = history(&[0.8, 0.9, 0.8, 0.9, 0.85]);
-        assert!(unusual_metrics(&metric(0.95), &known).is_empty());
-        let found = unusual_metrics(&metric(0.4), &known);
+        assert!(find_unusual_metrics(&metric(0.95), &known).is_empty());
+        let found = find_unusual_metrics(&metric(0.4), &known);
         assert_eq!(
             found[0].sentence,
             "0.4000 is outside of 0.7158 to 0.9842, the mean ± 3 standard deviations of 5 cycles"
@@ -205,25 +207,26 @@ mod tests {
 
     #[test]
     fn four_cycles_are_no_history() {
-        assert!(unusual_metrics(&metric(0.0), &history(&[1.0; 4])).is_empty());
-        assert_eq!(unusual_metrics(&metric(0.0), &history(&[1.0; 5])).len(), 1);
+        assert!(find_unusual_metrics(&metric(0.0), &history(&[1.0; 4])).is_empty());
+        assert_eq!(find_unusual_metrics(&metric(0.0), &history(&[1.0; 5])).len(), 1);
     }
 
     #[test]
     fn what_never_moved_may_move_a_little() {
-        assert!(unusual_metrics(&metric(0.999), &history(&[1.0; 9])).is_empty());
-        assert!(unusual_metrics(&metric(0.0), &history(&[0.0; 9])).is_empty());
+        assert!(find_unusual_metrics(&metric(0.999), &history(&[1.0; 9])).is_empty());
+        assert!(find_unusual_metrics(&metric(0.0), &history(&[0.0; 9])).is_empty());
     }
 
     #[test]
-    fn sections_that_came_went_or_changed_are_told() {
+    fn added_removed_and_changed_sections_are_reported() {
         let id = |name: &str| SectionId::new("a.py", name);
         let before = [(id("gone"), 1), (id("same"), 2), (id("other"), 3)];
         let after = [(id("other"), 4), (id("same"), 2), (id("came"), 5)];
-        let found = changed_sections(&before, &after);
-        let told: Vec<_> = found.iter().map(|item| (item.subject.as_str(), item.kind)).collect();
+        let found = find_changed_sections(&before, &after);
+        let reported: Vec<_> =
+            found.iter().map(|item| (item.subject.as_str(), item.kind)).collect();
         assert_eq!(
-            told,
+            reported,
             [
                 ("a.py::came", DiscrepancyKind::Appeared),
                 ("a.py::gone", DiscrepancyKind::Vanished),
@@ -234,7 +237,7 @@ mod tests {
 
     #[test]
     fn a_signature_changes_with_what_is_taken() {
-        let param = |default: Option<&str>| Param {
+        let param = |default: Option<&str>| SignatureParam {
             name: "amount".to_owned(),
             kind: ParamKind::PositionalOrKeyword,
             annotation: Some("int".to_owned()),
@@ -257,20 +260,20 @@ mod tests {
             calls: Vec::new(),
             construction: None,
         };
-        let before = signature(&section);
+        let before = hash_signature(&section);
         section.line = 40;
         section.docstring = Some("Pays.".to_owned());
-        assert_eq!(signature(&section), before);
+        assert_eq!(hash_signature(&section), before);
         section.params = vec![param(Some("0"))];
-        assert_ne!(signature(&section), before);
+        assert_ne!(hash_signature(&section), before);
     }
 
     #[test]
     fn sections_with_unequal_results_are_named_once() {
         let module = ModuleRef { name: "a".to_owned(), path: None };
-        let target = Target { module, qualname: "pay".to_owned(), how: How::Function };
+        let target = CallTarget { module, qualname: "pay".to_owned(), kind: TargetKind::Function };
         let raised = |kind: &str| {
-            let mut outcome = Outcome::of(Verdict::Raised, Stage::Call);
+            let mut outcome = Outcome::new(Verdict::Raised, CallStage::Call);
             let json = format!(
                 r#"{{"type": "{kind}", "message": "", "bases": [], "explicit": false, "frames": [],
                     "errno": null, "cause": null, "group": [], "notes": []}}"#
@@ -278,12 +281,15 @@ mod tests {
             outcome.exception = Some(serde_json::from_str(&json).unwrap());
             outcome
         };
-        let mut tally = Tally::default();
+        let mut tally = CallTally::default();
         tally.add(&Call::new(target.clone()), &raised("KeyError"), false);
         tally.add(&Call::new(target), &raised("IndexError"), false);
-        let cell =
-            |scenario, tally| Cell { section: SectionId::new("a.py", "pay"), scenario, tally };
-        let found = unequal_results(&[cell(0, tally), cell(1, Tally::default())]);
+        let cell = |scenario, tally| TalliedCell {
+            section: SectionId::new("a.py", "pay"),
+            scenario,
+            tally,
+        };
+        let found = find_unequal_results(&[cell(0, tally), cell(1, CallTally::default())]);
         assert_eq!(found.len(), 1);
         assert_eq!(found[0].sentence, "one input had different results with the same seed");
     }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use menace_model::{Finding, ModuleReport, Numbers, SectionId};
+use menace_model::{CodeMetrics, ModuleReport, SectionId, StaticFinding, is_test_path};
 
 use crate::ImpactTable;
 
@@ -11,8 +11,8 @@ pub struct ModuleFacts {
     pub path: String,
     /// Dotted.
     pub name: String,
-    pub numbers: Numbers,
-    pub findings: Vec<Finding>,
+    pub numbers: CodeMetrics,
+    pub findings: Vec<StaticFinding>,
     pub lints: u32,
     /// How many modules import it.
     pub fan_in: u32,
@@ -30,13 +30,21 @@ pub struct SectionFacts {
     pub end_line: u32,
     /// How many places in other modules call it.
     pub fan_in: u32,
-    /// Lines that can run, as the interpreter counts them; none when nobody asked it.
+    /// Lines that can run, as the interpreter counts them; none when it was not asked.
     pub lines: Option<Vec<u32>>,
 }
 
+/// The rule that reports every `assert`.
+const ASSERT_RULE: &str = "B101";
+
+/// Whether a finding counts: tests are made of `assert`, which is no risk there.
+pub fn is_risk(finding: &StaticFinding, module: &ModuleReport) -> bool {
+    finding.rule != ASSERT_RULE || !is_test_path(&module.path)
+}
+
 impl ModuleFacts {
-    /// Of all modules of a repository: who calls whom is only known together.
-    pub fn of(modules: &[ModuleReport], impact: &ImpactTable) -> Vec<Self> {
+    /// Of all modules of a repository: callers of a section may be in any of them.
+    pub fn from_reports(modules: &[ModuleReport], impact: &ImpactTable) -> Vec<Self> {
         let mut callers: HashMap<(&str, &str), u32> = HashMap::new();
         for section in modules.iter().flat_map(|module| &module.sections) {
             for call in &section.calls {
@@ -49,7 +57,7 @@ impl ModuleFacts {
             path: report.path.clone(),
             name: report.name.clone(),
             numbers: report.numbers,
-            findings: report.findings.clone(),
+            findings: report.findings.iter().filter(|one| is_risk(one, report)).cloned().collect(),
             lints: report.lints.len() as u32,
             fan_in: report.imported_by.len() as u32,
             severity: impact.severity(&report.path, &report.name),
@@ -86,7 +94,9 @@ impl SectionFacts {
 
 #[cfg(test)]
 mod tests {
-    use menace_model::{CallEdge, Section, SectionKind};
+    use menace_model::{
+        CallEdge, FindingConfidence, FindingSeverity, Section, SectionKind, StaticFinding,
+    };
 
     use super::*;
 
@@ -123,7 +133,7 @@ mod tests {
             sections,
             imports: Vec::new(),
             imported_by: Vec::new(),
-            numbers: Numbers::default(),
+            numbers: CodeMetrics::default(),
             findings: Vec::new(),
             lints: Vec::new(),
             error: None,
@@ -131,16 +141,36 @@ mod tests {
     }
 
     #[test]
-    fn whoever_is_called_from_other_modules_has_fan_in() {
+    fn a_section_called_from_other_modules_has_fan_in() {
         let cart =
             vec![section("shop/cart.py", "Cart.add", &[]), section("shop/cart.py", "sum", &[])];
         let mut cart = module("shop/cart.py", "shop.cart", cart);
         cart.imported_by = vec!["main.py".to_owned()];
         let calls = ["shop.cart.Cart.add", "shop.cart.Cart.add", "shop.cart.gone"];
         let main = module("main.py", "main", vec![section("main.py", "run", &calls)]);
-        let facts = ModuleFacts::of(&[cart, main], &ImpactTable::shipped());
+        let facts = ModuleFacts::from_reports(&[cart, main], &ImpactTable::shipped());
         let fan_ins: Vec<u32> = facts[0].sections.iter().map(|section| section.fan_in).collect();
         assert_eq!(fan_ins, [2, 0]);
         assert_eq!((facts[0].fan_in, facts[1].fan_in), (1, 0));
+    }
+
+    #[test]
+    fn an_assert_is_a_risk_except_in_tests() {
+        let findings = |path: &str| {
+            let finding = |rule: &str| StaticFinding {
+                rule: rule.to_owned(),
+                severity: FindingSeverity::Low,
+                confidence: FindingConfidence::High,
+                line: 1,
+                message: String::new(),
+            };
+            let mut module = module(path, "name", Vec::new());
+            module.findings = vec![finding("B101"), finding("B102")];
+            let facts = ModuleFacts::from_reports(&[module], &ImpactTable::shipped());
+            facts[0].findings.iter().map(|finding| finding.rule.clone()).collect::<Vec<_>>()
+        };
+        assert_eq!(findings("shop/cart.py"), ["B101", "B102"]);
+        assert_eq!(findings("tests/test_cart.py"), ["B102"]);
+        assert_eq!(findings("conftest.py"), ["B102"]);
     }
 }

@@ -1,4 +1,4 @@
-//! What the results of calls are worth: metrics, ROI, synergy, histories, rankings.
+//! Computes metrics, ROI, synergy, histories, forecasts and rankings from the outcomes of calls.
 //!
 //! | module | what it does |
 //! |---|---|
@@ -9,23 +9,24 @@
 //! | `roi` | metrics → ROI by a profile, RAROI by the impact table |
 //! | `report` | a whole cycle: metrics, ROI, deltas |
 //! | `tracker` | histories over cycles, the shape of `roi_history.json` |
-//! | `synergy` | together against each on their own |
+//! | `selection` | cycles over other sections are kept out of a comparison |
+//! | `synergy` | a combined run minus the mean of the individual runs |
 //! | `discrepancy` | irregularities after a cycle |
-//! | `predict` | who says what a metric will be next, and how much each is listened to |
-//! | `borderline` | who is neither good enough nor bad enough |
+//! | `predict` | predictors of the next value of a metric, and their weights |
+//! | `borderline` | workflows whose RAROI is neither good nor bad |
 //! | `judgement` | go on or stop: every decision after a cycle, with its evidence |
 //! | `risk` | which modules and sections to look at first |
 //! | `stats` | forecasts, tests, convergence, drift: equal to the reference packages |
 //! | `ranking` | the rows behind `menace rank`, `menace synergy` and `menace roi` |
 //!
-//! Pure: no files, no clock, no chance. Making calls belongs to `menace-sandbox`, blaming sections to
-//! `menace-scenario`, keeping histories to `menace-store`.
+//! Pure: no files, no clock, no randomness. Making calls belongs to `menace-sandbox`, attributing
+//! failures to sections to `menace-scenario`, keeping histories to `menace-store`.
 //! Invariant: a number that nothing was measured for is absent, and no number is NaN or infinite.
 
 mod borderline;
+mod decisions;
 mod discrepancy;
 mod facts;
-mod judgement;
 mod measure;
 mod metric;
 mod metrics;
@@ -34,38 +35,45 @@ mod ranking;
 mod report;
 mod risk;
 mod roi;
+pub mod selection;
 mod series;
 pub mod stats;
 mod synergy;
 mod tally;
 mod tracker;
 
-pub use borderline::Border;
+pub use borderline::BorderlineThresholds;
+pub use decisions::{ConvergenceReport, ConvergenceRules, EntropyDecision, ThresholdSource};
 pub use discrepancy::{
-    Discrepancy, DiscrepancyKind, changed_sections, signature, unequal_results, unusual_metrics,
-    unusual_modules, unusual_scenarios,
+    CycleDiscrepancy, DiscrepancyKind, find_changed_sections, find_unequal_results,
+    find_unusual_metrics, find_unusual_modules, find_unusual_scenarios, hash_signature,
 };
-pub use facts::{ModuleFacts, SectionFacts};
-pub use judgement::{EntropyJudgement, Judgement, Rules, Source};
+pub use facts::{ModuleFacts, SectionFacts, is_risk};
 pub use measure::{
-    Budget, Cell, CellMetrics, Confirmed, Cycle, Extras, Level, Measured, Prices, Scenario,
-    measure, of_cells, of_module_text,
+    CallBudget, CellMetrics, ConfirmedFailure, CycleInput, CycleMetrics, ExternalMeasurements,
+    MeasuredScenario, ResourcePrices, TalliedCell, measure_cells, measure_cycle,
+    measure_module_text,
 };
 pub use metric::{
-    Better, DISCREPANCY_COUNT, METRICS, Metric, Range, SYNERGY_ROI, Scope, closest_metric,
-    markdown, metric, scenario_metric, synergy_metric,
+    DISCREPANCY_COUNT, METRICS, MetricDefinition, MetricDirection, MetricRange, MetricScope,
+    SYNERGY_ROI, closest_metric, find_metric, render_markdown, scenario_metric_name,
+    synergy_metric_name,
 };
-pub use metrics::Metrics;
+pub use metrics::MetricValues;
 pub use ranking::{
-    ModuleRow, Run, ScenarioRow, SynergyRow, SynergySummary, rank_modules, rank_scenario_synergy,
-    rank_scenarios, rank_synergy, synergy_summaries,
+    ModuleRankRow, NamedHistory, ScenarioRankRow, SynergyRankRow, SynergySummary, rank_modules,
+    rank_scenario_synergy, rank_scenarios, rank_synergy, summarise_synergy,
 };
-pub use report::{CycleReport, Scored, risk_of, score};
-pub use risk::{RiskFlag, risk_flags};
+pub use report::{CycleReport, ScoredMetrics, compute_risk, score_cycle};
+pub use risk::{RiskFlag, find_risk_flags};
 pub use roi::{
-    Bottleneck, ImpactError, ImpactTable, Profile, ProfileError, Profiles, Risk, Roi, Term, Veto,
-    bottlenecks, confidence, raroi, roi,
+    ImpactTable, ImpactTableError, RoiBottleneck, RoiBreakdown, RoiProfile, RoiProfileError,
+    RoiProfiles, RoiRisk, RoiTerm, RoiVeto, compute_confidence, compute_raroi, compute_roi,
+    find_bottlenecks,
 };
-pub use synergy::{Reading, Synergy};
-pub use tally::{Costs, InputCount, Leftovers, Lines, Sketch, Spawned, Tally};
-pub use tracker::{History, Rank, Shape, Tracker};
+pub use synergy::{RoiReading, SynergyDelta};
+pub use tally::{
+    BurstSpawnCounts, CallCosts, CallTally, InputClassCounts, LeakCounts, LineRanges,
+    QuantileSketch,
+};
+pub use tracker::{ModuleRank, ModuleShape, RoiHistory, Tracker};

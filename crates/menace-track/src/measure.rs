@@ -1,60 +1,52 @@
 //! From tallies and facts to metrics: of cells, sections, modules, scenarios and the run.
 //!
-//! The definitions are in the table of `metric`, one function each in `measure/of_calls.rs` and
-//! `measure/of_text.rs`; here they are put together. What they are worth is told by `roi`.
+//! The definitions are in the table of `metric`, one function each in `measure/call_metrics.rs` and
+//! `measure/text_metrics.rs`; here they are put together. `roi` turns them into scores.
 //! Invariant: the same calls give the same metrics, in whatever order the cells come.
 
-mod of_calls;
-pub(crate) mod of_text;
+mod call_metrics;
 mod price;
 #[cfg(test)]
 mod tests;
+pub(crate) mod text_metrics;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use menace_model::{Failure, FailureId, SectionId, WeaknessKind};
+use menace_model::{Failure, FailureId, ScenarioSeverity, SectionId, WeaknessKind};
 use serde::{Deserialize, Serialize};
 
-use crate::metric::metric;
-use crate::tally::Lines;
-use crate::{Metrics, ModuleFacts, SectionFacts, Tally};
+use crate::metric::find_metric;
+use crate::tally::LineRanges;
+use crate::{CallTally, MetricValues, ModuleFacts, SectionFacts};
 
-use of_calls::Calls;
-pub use price::{Budget, Prices};
+use call_metrics::SectionCalls;
+pub use price::{CallBudget, ResourcePrices};
 
-/// How hard a scenario is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Level {
-    Low,
-    High,
-}
-
-/// What calls were put through. Two may have one name, at different severities.
+/// A scenario of the cycle. Two may have one name, at different severities.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Scenario {
+pub struct MeasuredScenario {
     pub name: String,
-    pub severity: Option<Level>,
-    /// Nothing is made harder.
+    pub severity: Option<ScenarioSeverity>,
+    /// Without faults, with valid inputs.
     pub is_baseline: bool,
     /// It is about faults or bad inputs, so that resilience can be measured.
-    pub is_trouble: bool,
+    pub is_adverse: bool,
     /// A round trip inside of the sandbox, when it was measured.
     pub round_trip_ms: Option<f64>,
 }
 
 /// All calls of a section under a scenario, in one cycle.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Cell {
+pub struct TalliedCell {
     pub section: SectionId,
     /// Which of the cycle's scenarios.
     pub scenario: usize,
-    pub tally: Tally,
+    pub tally: CallTally,
 }
 
 /// A failure that a second call confirmed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Confirmed {
+pub struct ConfirmedFailure {
     pub id: FailureId,
     pub section: SectionId,
     /// Name of the scenario that showed it first.
@@ -62,7 +54,7 @@ pub struct Confirmed {
     pub kind: WeaknessKind,
 }
 
-impl From<&Failure> for Confirmed {
+impl From<&Failure> for ConfirmedFailure {
     fn from(failure: &Failure) -> Self {
         Self {
             id: failure.id.clone(),
@@ -75,45 +67,45 @@ impl From<&Failure> for Confirmed {
 
 /// What others measured of the whole run.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Extras {
+pub struct ExternalMeasurements {
     /// What the processor's own meter says that the cycle took.
     pub joules: Option<f64>,
-    /// Forecast of profitability; see [`crate::Tracker::projected`].
+    /// Forecast of profitability; see [`crate::Tracker::project_metric`].
     pub projected_lucrativity: Option<f64>,
     /// Of plugins, under names that Menace itself does not use.
-    pub custom: Metrics,
+    pub custom: MetricValues,
 }
 
 /// Everything that the metrics of a cycle are made of.
 #[derive(Debug, Clone, Copy)]
-pub struct Cycle<'a> {
-    pub scenarios: &'a [Scenario],
+pub struct CycleInput<'a> {
+    pub scenarios: &'a [MeasuredScenario],
     pub modules: &'a [ModuleFacts],
-    pub cells: &'a [Cell],
-    pub failures: &'a [Confirmed],
-    pub prices: &'a Prices,
-    pub budget: &'a Budget,
-    pub extras: &'a Extras,
+    pub cells: &'a [TalliedCell],
+    pub failures: &'a [ConfirmedFailure],
+    pub prices: &'a ResourcePrices,
+    pub budget: &'a CallBudget,
+    pub extras: &'a ExternalMeasurements,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CellMetrics {
     pub section: SectionId,
     pub scenario: usize,
-    pub metrics: Metrics,
+    pub metrics: MetricValues,
 }
 
 /// The metrics of a cycle.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Measured {
+pub struct CycleMetrics {
     /// In the order of the cells.
     pub cells: Vec<CellMetrics>,
-    pub sections: BTreeMap<SectionId, Metrics>,
+    pub sections: BTreeMap<SectionId, MetricValues>,
     /// By path.
-    pub modules: BTreeMap<String, Metrics>,
+    pub modules: BTreeMap<String, MetricValues>,
     /// By name: severities together.
-    pub scenarios: BTreeMap<String, Metrics>,
-    pub run: Metrics,
+    pub scenarios: BTreeMap<String, MetricValues>,
+    pub run: MetricValues,
 }
 
 /// Measures a cycle.
@@ -121,8 +113,8 @@ pub struct Measured {
 /// # Panics
 ///
 /// When a cell is of a scenario that the cycle does not have.
-pub fn measure(cycle: &Cycle<'_>) -> Measured {
-    let book = Book::of(cycle);
+pub fn measure_cycle(cycle: &CycleInput<'_>) -> CycleMetrics {
+    let book = CycleIndex::new(cycle);
     let cells = cycle
         .cells
         .iter()
@@ -131,16 +123,16 @@ pub fn measure(cycle: &Cycle<'_>) -> Measured {
             scenario: cell.scenario,
             metrics: match book.sections.get(&cell.section) {
                 Some((module, section)) => {
-                    book.metrics(module, section, &|scenario| scenario == cell.scenario)
+                    book.section_metrics(module, section, &|scenario| scenario == cell.scenario)
                 }
-                None => Metrics::default(),
+                None => MetricValues::default(),
             },
         })
         .collect();
-    let mut measured = Measured { cells, ..Measured::default() };
+    let mut measured = CycleMetrics { cells, ..CycleMetrics::default() };
     for module in cycle.modules {
         for section in &module.sections {
-            let metrics = book.metrics(module, section, &|_| true);
+            let metrics = book.section_metrics(module, section, &|_| true);
             if !metrics.is_empty() {
                 measured.sections.insert(section.id.clone(), metrics);
             }
@@ -149,24 +141,24 @@ pub fn measure(cycle: &Cycle<'_>) -> Measured {
             .sections
             .iter()
             .filter_map(|section| Some((measured.sections.get(&section.id)?, section.weight())));
-        let mut metrics = Metrics::mean(of_sections);
-        of_text::add(&mut metrics, module);
+        let mut metrics = MetricValues::weighted_mean(of_sections);
+        text_metrics::add_text_metrics(&mut metrics, module);
         measured.modules.insert(module.path.clone(), metrics);
     }
     let names: BTreeSet<&str> = cycle.scenarios.iter().map(|scenario| &*scenario.name).collect();
     for name in names {
-        measured.scenarios.insert(name.to_owned(), book.scenario(name));
+        measured.scenarios.insert(name.to_owned(), book.scenario_metrics(name));
     }
-    measured.run = Metrics::mean(
+    measured.run = MetricValues::weighted_mean(
         cycle.modules.iter().map(|module| (&measured.modules[&module.path], module.weight())),
     );
-    let Extras { joules, projected_lucrativity, custom } = cycle.extras;
-    let asked: u64 = cycle.cells.iter().map(|cell| cell.tally.asked()).sum();
-    let joules = joules.filter(|joules| *joules >= 0.0 && asked > 0);
-    measured.run.set("energy_consumption", joules.map(|joules| joules / asked as f64));
+    let ExternalMeasurements { joules, projected_lucrativity, custom } = cycle.extras;
+    let reached_calls: u64 = cycle.cells.iter().map(|cell| cell.tally.reached_calls()).sum();
+    let joules = joules.filter(|joules| *joules >= 0.0 && reached_calls > 0);
+    measured.run.set("energy_consumption", joules.map(|joules| joules / reached_calls as f64));
     measured.run.set("projected_lucrativity", *projected_lucrativity);
     // A plugin adds to what is measured here; it does not get to replace it.
-    for (name, value) in custom.iter().filter(|(name, _)| metric(name).is_none()) {
+    for (name, value) in custom.iter().filter(|(name, _)| find_metric(name).is_none()) {
         measured.run.set(name, value);
     }
     measured
@@ -174,38 +166,39 @@ pub fn measure(cycle: &Cycle<'_>) -> Measured {
 
 /// The metrics of calls that belong to no section alone, as those of a combined run.
 ///
-/// `baseline` is what resilience is measured against, `coverage` the share of lines that were reached.
-pub fn of_cells(
-    cells: Vec<(&Scenario, &Tally)>,
-    baseline: Option<&Tally>,
+/// `baseline` is what resilience is measured against, `coverage` the share of lines that were
+/// reached.
+pub fn measure_cells(
+    cells: Vec<(&MeasuredScenario, &CallTally)>,
+    baseline: Option<&CallTally>,
     coverage: Option<f64>,
     severity: f64,
     failures: usize,
-    (prices, budget): (&Prices, &Budget),
-) -> Metrics {
+    (prices, budget): (&ResourcePrices, &CallBudget),
+) -> MetricValues {
     let baseline = baseline.into_iter().collect();
-    Calls { cells, baseline, failures, severity, prices, budget, coverage }.metrics()
+    SectionCalls { cells, baseline, failures, severity, prices, budget, coverage }.metrics()
 }
 
 /// The metrics that the text of a module tells.
-pub fn of_module_text(module: &ModuleFacts) -> Metrics {
-    let mut metrics = Metrics::default();
-    of_text::add(&mut metrics, module);
+pub fn measure_module_text(module: &ModuleFacts) -> MetricValues {
+    let mut metrics = MetricValues::default();
+    text_metrics::add_text_metrics(&mut metrics, module);
     metrics
 }
 
 /// The cycle, by section.
-struct Book<'a> {
-    cycle: &'a Cycle<'a>,
+struct CycleIndex<'a> {
+    cycle: &'a CycleInput<'a>,
     sections: HashMap<&'a SectionId, (&'a ModuleFacts, &'a SectionFacts)>,
-    cells: HashMap<&'a SectionId, Vec<&'a Cell>>,
-    failures: HashMap<&'a SectionId, Vec<&'a Confirmed>>,
+    cells: HashMap<&'a SectionId, Vec<&'a TalliedCell>>,
+    failures: HashMap<&'a SectionId, Vec<&'a ConfirmedFailure>>,
     /// Lines that were reached, by file and scenario.
-    covered: HashMap<&'a str, BTreeMap<usize, Lines>>,
+    covered: HashMap<&'a str, BTreeMap<usize, LineRanges>>,
 }
 
-impl<'a> Book<'a> {
-    fn of(cycle: &'a Cycle<'a>) -> Self {
+impl<'a> CycleIndex<'a> {
+    fn new(cycle: &'a CycleInput<'a>) -> Self {
         let mut book = Self {
             cycle,
             sections: HashMap::new(),
@@ -232,15 +225,15 @@ impl<'a> Book<'a> {
     }
 
     /// Of a section, from its calls under the scenarios that are wanted.
-    fn metrics(
+    fn section_metrics(
         &self,
         module: &ModuleFacts,
         section: &SectionFacts,
         is_wanted: &dyn Fn(usize) -> bool,
-    ) -> Metrics {
-        let scenario = |cell: &Cell| &self.cycle.scenarios[cell.scenario];
+    ) -> MetricValues {
+        let scenario = |cell: &TalliedCell| &self.cycle.scenarios[cell.scenario];
         let all = self.cells.get(&section.id).map(Vec::as_slice).unwrap_or_default();
-        let wanted: Vec<&Cell> =
+        let wanted: Vec<&TalliedCell> =
             all.iter().copied().filter(|cell| is_wanted(cell.scenario)).collect();
         let names: BTreeSet<&str> = wanted.iter().map(|cell| &*scenario(cell).name).collect();
         let is_whole = wanted.len() == all.len();
@@ -252,7 +245,7 @@ impl<'a> Book<'a> {
             .filter(|failure| is_whole || names.contains(&*failure.scenario))
             .map(|failure| &failure.id)
             .collect();
-        Calls {
+        SectionCalls {
             cells: wanted.iter().map(|cell| (scenario(cell), &cell.tally)).collect(),
             baseline: all
                 .iter()
@@ -281,32 +274,34 @@ impl<'a> Book<'a> {
         all.find(|(number, scenario)| scenario.is_baseline && is_wanted(*number))?;
         let by_scenario = self.covered.get(module.path.as_str())?;
         let wanted = by_scenario.iter().filter(|(scenario, _)| is_wanted(**scenario));
-        let reached: Vec<&Lines> = wanted.map(|(_, lines)| lines).collect();
+        let reached: Vec<&LineRanges> = wanted.map(|(_, lines)| lines).collect();
         let count =
             lines.iter().filter(|line| reached.iter().any(|set| set.contains(**line))).count();
         (!reached.is_empty()).then(|| count as f64 / lines.len() as f64)
     }
 
-    fn scenario(&self, name: &str) -> Metrics {
+    fn scenario_metrics(&self, name: &str) -> MetricValues {
         let is_wanted = |scenario: usize| self.cycle.scenarios[scenario].name == name;
-        let modules: Vec<(Metrics, f64)> = self
+        let modules: Vec<(MetricValues, f64)> = self
             .cycle
             .modules
             .iter()
             .map(|module| {
-                let sections: Vec<(Metrics, f64)> = module
+                let sections: Vec<(MetricValues, f64)> = module
                     .sections
                     .iter()
-                    .map(|section| (self.metrics(module, section, &is_wanted), section.weight()))
+                    .map(|section| {
+                        (self.section_metrics(module, section, &is_wanted), section.weight())
+                    })
                     .collect();
-                let mut metrics = Metrics::mean(pairs(&sections));
+                let mut metrics = MetricValues::weighted_mean(pairs(&sections));
                 if !metrics.is_empty() {
-                    of_text::add(&mut metrics, module);
+                    text_metrics::add_text_metrics(&mut metrics, module);
                 }
                 (metrics, module.weight())
             })
             .collect();
-        let mut metrics = Metrics::mean(pairs(&modules));
+        let mut metrics = MetricValues::weighted_mean(pairs(&modules));
         let trips: Vec<f64> = self
             .cycle
             .scenarios
@@ -326,6 +321,6 @@ impl<'a> Book<'a> {
     }
 }
 
-fn pairs(weighted: &[(Metrics, f64)]) -> impl Iterator<Item = (&Metrics, f64)> {
+fn pairs(weighted: &[(MetricValues, f64)]) -> impl Iterator<Item = (&MetricValues, f64)> {
     weighted.iter().map(|(metrics, weight)| (metrics, *weight))
 }

@@ -1,4 +1,4 @@
-//! What is measured: every metric with its unit, range, direction and definition.
+//! The metrics: unit, range, direction and definition of each.
 //!
 //! How the values come about is in `measure`; what they are worth together is in `roi`.
 //! Invariant: a metric that the table does not have is never measured by Menace itself.
@@ -6,12 +6,12 @@
 mod page;
 mod table;
 
-pub use page::markdown;
+pub use page::render_markdown;
 pub use table::METRICS;
 
 /// Which way is better.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Better {
+pub enum MetricDirection {
     Up,
     Down,
     /// It says how things are, not whether that is good.
@@ -20,7 +20,7 @@ pub enum Better {
 
 /// Which values there can be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Range {
+pub enum MetricRange {
     /// From 0 to 1.
     Share,
     /// From -1 to 1.
@@ -31,8 +31,8 @@ pub enum Range {
     Any,
 }
 
-impl Range {
-    pub fn holds(self, value: f64) -> bool {
+impl MetricRange {
+    pub fn contains(self, value: f64) -> bool {
         match self {
             Self::Share => (0.0..=1.0).contains(&value),
             Self::Signed => (-1.0..=1.0).contains(&value),
@@ -41,7 +41,7 @@ impl Range {
         }
     }
 
-    /// A profile can weigh it as it is.
+    /// A profile can use it unscaled.
     pub fn is_bounded(self) -> bool {
         matches!(self, Self::Share | Self::Signed)
     }
@@ -58,7 +58,7 @@ impl Range {
 
 /// The smallest thing that has a value of its own; larger ones have the mean.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Scope {
+pub enum MetricScope {
     Cell,
     Section,
     Module,
@@ -66,7 +66,7 @@ pub enum Scope {
     Run,
 }
 
-impl Scope {
+impl MetricScope {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Cell => "cell",
@@ -79,32 +79,36 @@ impl Scope {
 }
 
 #[derive(Debug, Clone, Copy)]
-pub struct Metric {
+pub struct MetricDefinition {
     pub name: &'static str,
     pub unit: &'static str,
-    pub range: Range,
-    pub better: Better,
-    pub scope: Scope,
+    pub range: MetricRange,
+    pub direction: MetricDirection,
+    pub scope: MetricScope,
     pub definition: &'static str,
 }
 
 pub const DISCREPANCY_COUNT: &str = "discrepancy_count";
 pub const SYNERGY_ROI: &str = "synergy_roi";
 
-const SYNERGY: &str = "synergy_";
+const SYNERGY_PREFIX: &str = "synergy_";
 
 /// The metric of this name.
-pub fn metric(name: &str) -> Option<&'static Metric> {
+pub fn find_metric(name: &str) -> Option<&'static MetricDefinition> {
     METRICS.iter().find(|metric| metric.name == name)
 }
 
 /// `synergy_<metric>`; the name itself when it is one already.
-pub fn synergy_metric(name: &str) -> String {
-    if name.starts_with(SYNERGY) { name.to_owned() } else { format!("{SYNERGY}{name}") }
+pub fn synergy_metric_name(name: &str) -> String {
+    if name.starts_with(SYNERGY_PREFIX) {
+        name.to_owned()
+    } else {
+        format!("{SYNERGY_PREFIX}{name}")
+    }
 }
 
 /// A metric of one scenario, as histories name it: `hostile_input:security_score`.
-pub fn scenario_metric(scenario: &str, name: &str) -> String {
+pub fn scenario_metric_name(scenario: &str, name: &str) -> String {
     format!("{scenario}:{name}")
 }
 
@@ -113,14 +117,8 @@ pub fn closest_metric<'a>(
     typed: &str,
     custom: impl IntoIterator<Item = &'a str>,
 ) -> Option<&'a str> {
-    METRICS
-        .iter()
-        .map(|metric| -> &'a str { metric.name })
-        .chain(custom)
-        .map(|known| (strsim::damerau_levenshtein(typed, known), known))
-        .filter(|(distance, known)| *distance <= 1 + known.len() / 5)
-        .min()
-        .map(|(_, known)| known)
+    let known = METRICS.iter().map(|metric| -> &'a str { metric.name });
+    menace_model::closest_name(typed, known.chain(custom))
 }
 
 #[cfg(test)]
@@ -142,14 +140,14 @@ mod tests {
             patch_complexity energy_consumption resilience network_latency throughput risk_index \
             recovery_time maintainability code_quality reliability discrepancy_count";
         for name in documented.split_whitespace() {
-            assert!(metric(name).is_some(), "{name} is missing");
+            assert!(find_metric(name).is_some(), "{name} is missing");
         }
     }
 
     #[test]
     fn synergy_is_not_prefixed_twice() {
-        assert_eq!(synergy_metric("revenue"), "synergy_revenue");
-        assert_eq!(synergy_metric("synergy_roi"), SYNERGY_ROI);
+        assert_eq!(synergy_metric_name("revenue"), "synergy_revenue");
+        assert_eq!(synergy_metric_name("synergy_roi"), SYNERGY_ROI);
     }
 
     #[test]

@@ -9,9 +9,9 @@ use serde::{Deserialize, Serialize};
 /// Values by name, in the order of the names. What was not measured is not there.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct Metrics(BTreeMap<String, f64>);
+pub struct MetricValues(BTreeMap<String, f64>);
 
-impl Metrics {
+impl MetricValues {
     pub fn get(&self, name: &str) -> Option<f64> {
         self.0.get(name).copied()
     }
@@ -43,8 +43,8 @@ impl Metrics {
         self.0.len()
     }
 
-    /// The mean of each value over whoever has it, by weight.
-    pub fn mean<'m>(weighted: impl IntoIterator<Item = (&'m Self, f64)>) -> Self {
+    /// The weighted mean of each value over the sets that have it.
+    pub fn weighted_mean<'m>(weighted: impl IntoIterator<Item = (&'m Self, f64)>) -> Self {
         let mut sums: BTreeMap<&str, (f64, f64)> = BTreeMap::new();
         for (metrics, weight) in weighted {
             for (name, value) in metrics.iter() {
@@ -61,7 +61,7 @@ impl Metrics {
     }
 }
 
-impl<N: AsRef<str>> FromIterator<(N, f64)> for Metrics {
+impl<N: AsRef<str>> FromIterator<(N, f64)> for MetricValues {
     fn from_iter<I: IntoIterator<Item = (N, f64)>>(values: I) -> Self {
         let mut metrics = Self::default();
         for (name, value) in values {
@@ -78,16 +78,16 @@ mod tests {
 
     #[test]
     fn what_cannot_be_reckoned_with_is_left_out() {
-        let metrics: Metrics =
+        let metrics: MetricValues =
             [("a", f64::NAN), ("b", f64::INFINITY), ("c", 1.0)].into_iter().collect();
         assert_eq!(metrics.iter().map(|(name, _)| name).collect::<Vec<_>>(), ["c"]);
     }
 
     #[test]
-    fn a_mean_is_taken_over_those_who_have_the_value() {
-        let one: Metrics = [("a", 1.0), ("b", 4.0)].into_iter().collect();
-        let two: Metrics = [("a", 0.0)].into_iter().collect();
-        let mean = Metrics::mean([(&one, 3.0), (&two, 1.0)]);
+    fn a_mean_is_taken_over_the_sets_that_have_the_value() {
+        let one: MetricValues = [("a", 1.0), ("b", 4.0)].into_iter().collect();
+        let two: MetricValues = [("a", 0.0)].into_iter().collect();
+        let mean = MetricValues::weighted_mean([(&one, 3.0), (&two, 1.0)]);
         assert_close(mean.get("a").unwrap(), 0.75);
         assert_close(mean.get("b").unwrap(), 4.0);
     }

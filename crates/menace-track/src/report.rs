@@ -1,72 +1,75 @@
-//! A cycle as it is told and remembered: metrics, ROI, RAROI, deltas.
+//! The scores of a cycle as they are reported and stored: metrics, ROI, RAROI, deltas.
 
 use std::collections::BTreeMap;
 
 use menace_model::SectionId;
 use serde::{Deserialize, Serialize};
 
-use crate::{Measured, Metrics, ModuleFacts, Profile, Risk, Roi, Synergy, Tracker, raroi, roi};
+use crate::{
+    CycleMetrics, MetricValues, ModuleFacts, RoiBreakdown, RoiProfile, RoiRisk, SynergyDelta,
+    Tracker, compute_raroi, compute_roi,
+};
 
 /// Something that was measured, and what it is worth.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Scored {
-    pub metrics: Metrics,
-    /// None when the profile weighs nothing that was measured.
-    pub roi: Option<Roi>,
+pub struct ScoredMetrics {
+    pub metrics: MetricValues,
+    /// None when the profile has no weight for any measured metric.
+    pub roi: Option<RoiBreakdown>,
     pub raroi: Option<f64>,
     /// Against the previous cycle; none in the first.
     pub roi_delta: Option<f64>,
 }
 
-impl Scored {
-    pub fn value(&self) -> Option<f64> {
+impl ScoredMetrics {
+    pub fn roi_value(&self) -> Option<f64> {
         self.roi.as_ref().map(|roi| roi.value)
     }
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct CycleReport {
-    pub run: Scored,
+    pub run: ScoredMetrics,
     /// By path.
-    pub modules: BTreeMap<String, Scored>,
-    pub sections: BTreeMap<SectionId, Scored>,
+    pub modules: BTreeMap<String, ScoredMetrics>,
+    pub sections: BTreeMap<SectionId, ScoredMetrics>,
     /// By name.
-    pub scenarios: BTreeMap<String, Scored>,
+    pub scenarios: BTreeMap<String, ScoredMetrics>,
     /// Of the combined phase, when there was one.
-    pub synergy: Option<Synergy>,
+    pub synergy: Option<SynergyDelta>,
     /// By scenario, the baseline among them.
-    pub scenario_synergy: BTreeMap<String, Synergy>,
+    pub scenario_synergy: BTreeMap<String, SynergyDelta>,
 }
 
 impl CycleReport {
     /// Lowest ROI; the first by name when there are several.
     pub fn worst_scenario(&self) -> Option<&str> {
         let rated =
-            self.scenarios.iter().filter_map(|(name, scored)| Some((name, scored.value()?)));
+            self.scenarios.iter().filter_map(|(name, scored)| Some((name, scored.roi_value()?)));
         rated.min_by(|(_, one), (_, two)| one.total_cmp(two)).map(|(name, _)| name.as_str())
     }
 }
 
 /// What the metrics of a cycle are worth, against what `tracker` remembers.
-pub fn score(
-    measured: &Measured,
+pub fn score_cycle(
+    measured: &CycleMetrics,
     modules: &[ModuleFacts],
-    profile: &Profile,
+    profile: &RoiProfile,
     tracker: &Tracker,
 ) -> CycleReport {
     let history = tracker.history();
     let severities: BTreeMap<&str, f64> =
         modules.iter().map(|module| (module.path.as_str(), module.severity)).collect();
     let severity = |path: &str| severities.get(path).copied();
-    let scored = |metrics: &Metrics, before: &[f64], deltas: &[f64], severity: Option<f64>| {
-        let roi = roi(profile, metrics);
+    let scored = |metrics: &MetricValues, before: &[f64], deltas: &[f64], severity: Option<f64>| {
+        let roi = compute_roi(profile, metrics);
         let value = roi.as_ref().map(|roi| roi.value);
         let roi_delta = value.zip(before.last()).map(|(now, before)| now - before);
         let recent: Vec<f64> = deltas.iter().copied().chain(roi_delta).collect();
-        let risk = risk_of(metrics, severity, &recent);
-        Scored {
+        let risk = compute_risk(metrics, severity, &recent);
+        ScoredMetrics {
             metrics: metrics.clone(),
-            raroi: value.map(|value| raroi(value, &risk)),
+            raroi: value.map(|value| compute_raroi(value, &risk)),
             roi,
             roi_delta,
         }
@@ -77,8 +80,8 @@ pub fn score(
             .modules
             .iter()
             .map(|(path, metrics)| {
-                let before = series(&history.module_roi, path);
-                let deltas = series(&history.module_deltas, path);
+                let before = history_series(&history.module_roi, path);
+                let deltas = history_series(&history.module_deltas, path);
                 (path.clone(), scored(metrics, before, deltas, severity(path)))
             })
             .collect(),
@@ -86,8 +89,8 @@ pub fn score(
             .sections
             .iter()
             .map(|(id, metrics)| {
-                let before = series(&history.section_roi, id.as_str());
-                let deltas = series(&history.section_deltas, id.as_str());
+                let before = history_series(&history.section_roi, id.as_str());
+                let deltas = history_series(&history.section_deltas, id.as_str());
                 (id.clone(), scored(metrics, before, deltas, severity(id.path())))
             })
             .collect(),
@@ -95,8 +98,8 @@ pub fn score(
             .scenarios
             .iter()
             .map(|(name, metrics)| {
-                let before = series(&history.scenario_roi, name);
-                let deltas = series(&history.scenario_roi_deltas, name);
+                let before = history_series(&history.scenario_roi, name);
+                let deltas = history_series(&history.scenario_roi_deltas, name);
                 (name.clone(), scored(metrics, before, deltas, None))
             })
             .collect(),
@@ -109,17 +112,17 @@ pub fn score(
 ///
 /// The risk index is the probability times the severity already: where no severity is known, all of
 /// it is taken for the probability.
-pub fn risk_of(metrics: &Metrics, severity: Option<f64>, deltas: &[f64]) -> Risk {
+pub fn compute_risk(metrics: &MetricValues, severity: Option<f64>, deltas: &[f64]) -> RoiRisk {
     let index = metrics.get("risk_index").unwrap_or_default();
     let severity = severity.filter(|severity| *severity > 0.0).unwrap_or(1.0);
-    Risk {
+    RoiRisk {
         rollback_probability: index / severity,
         impact_severity: severity,
-        stability: Risk::stability_of(deltas),
+        stability: RoiRisk::compute_stability(deltas),
         safety: metrics.get("safety_rating").unwrap_or(1.0),
     }
 }
 
-fn series<'a>(histories: &'a BTreeMap<String, Vec<f64>>, key: &str) -> &'a [f64] {
+fn history_series<'a>(histories: &'a BTreeMap<String, Vec<f64>>, key: &str) -> &'a [f64] {
     histories.get(key).map(Vec::as_slice).unwrap_or_default()
 }

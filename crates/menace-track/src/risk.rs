@@ -1,16 +1,16 @@
-//! Which modules and sections to look at first, and why.
+//! Ranks modules and sections by risk, with the reasons.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use menace_model::{Finding, SectionId};
+use menace_model::{SectionId, StaticFinding};
 use serde::{Deserialize, Serialize};
 
-use crate::measure::of_text::weight;
-use crate::{Cell, Confirmed, ModuleFacts, Scenario};
+use crate::measure::text_metrics::finding_weight;
+use crate::{ConfirmedFailure, MeasuredScenario, ModuleFacts, TalliedCell};
 
 /// A finding of the worst kind is true and reachable in every second case.
-const WORST_FINDING: f64 = 0.5;
-const WORST_WEIGHT: f64 = 9.0;
+const WORST_FINDING_PROBABILITY: f64 = 0.5;
+const MAX_FINDING_WEIGHT: f64 = 9.0;
 
 /// A module, or one of its sections, with something against it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -27,16 +27,16 @@ pub struct RiskFlag {
 
 /// What can be said against something: how likely each is a real problem, and what it is.
 #[derive(Default)]
-struct Charges(Vec<(f64, String)>);
+struct RiskReasons(Vec<(f64, String)>);
 
-impl Charges {
+impl RiskReasons {
     fn add(&mut self, probability: f64, reason: String) {
         if probability > 0.0 {
             self.0.push((probability, reason));
         }
     }
 
-    fn flag(mut self, module: &ModuleFacts, section: Option<&SectionId>) -> Option<RiskFlag> {
+    fn into_flag(mut self, module: &ModuleFacts, section: Option<&SectionId>) -> Option<RiskFlag> {
         self.0.sort_by(|one, two| two.0.total_cmp(&one.0).then_with(|| one.1.cmp(&two.1)));
         let innocent: f64 = self.0.iter().map(|(probability, _)| 1.0 - probability).product();
         (!self.0.is_empty()).then(|| RiskFlag {
@@ -49,18 +49,19 @@ impl Charges {
 }
 
 /// Flags of modules and sections, gravest first.
-pub fn risk_flags(
+pub fn find_risk_flags(
     modules: &[ModuleFacts],
-    scenarios: &[Scenario],
-    cells: &[Cell],
-    failures: &[Confirmed],
+    scenarios: &[MeasuredScenario],
+    cells: &[TalliedCell],
+    failures: &[ConfirmedFailure],
 ) -> Vec<RiskFlag> {
     let mut bad: BTreeMap<&SectionId, (u64, u64)> = BTreeMap::new();
     for cell in cells {
         let is_baseline = scenarios.get(cell.scenario).is_some_and(|scenario| scenario.is_baseline);
         let (seen, asked) = bad.entry(&cell.section).or_default();
-        *seen += cell.tally.blamed + if is_baseline { cell.tally.hurt } else { 0 };
-        *asked += cell.tally.asked();
+        *seen +=
+            cell.tally.attributed + if is_baseline { cell.tally.unattributed_crashes } else { 0 };
+        *asked += cell.tally.reached_calls();
     }
     let mut confirmed: BTreeMap<&SectionId, BTreeSet<_>> = BTreeMap::new();
     for failure in failures {
@@ -68,19 +69,19 @@ pub fn risk_flags(
     }
     let mut flags = Vec::new();
     for module in modules {
-        let mut of_module = Charges::default();
+        let mut of_module = RiskReasons::default();
         for finding in &module.findings {
-            of_module.add(probability(finding), told(finding));
+            of_module.add(finding_probability(finding), describe_finding(finding));
         }
         let mut weak = 0_u32;
         for section in &module.sections {
-            let mut charges = Charges::default();
+            let mut charges = RiskReasons::default();
             let within = module
                 .findings
                 .iter()
                 .filter(|finding| (section.start_line..=section.end_line).contains(&finding.line));
             for finding in within {
-                charges.add(probability(finding), told(finding));
+                charges.add(finding_probability(finding), describe_finding(finding));
             }
             let (seen, asked) = bad.get(&section.id).copied().unwrap_or_default();
             if asked > 0 {
@@ -94,14 +95,14 @@ pub fn risk_flags(
             if seen > 0 || known.is_some() {
                 weak += 1;
             }
-            flags.extend(charges.flag(module, Some(&section.id)));
+            flags.extend(charges.into_flag(module, Some(&section.id)));
         }
         if weak > 0 {
             let all = module.sections.len();
             let reason = format!("{weak} of {all} sections fail");
             of_module.add(f64::from(weak) / all as f64, reason);
         }
-        flags.extend(of_module.flag(module, None));
+        flags.extend(of_module.into_flag(module, None));
     }
     flags.sort_by(|one, two| {
         two.score
@@ -112,24 +113,24 @@ pub fn risk_flags(
     flags
 }
 
-fn probability(finding: &Finding) -> f64 {
-    weight(finding) / WORST_WEIGHT * WORST_FINDING
+fn finding_probability(finding: &StaticFinding) -> f64 {
+    finding_weight(finding) / MAX_FINDING_WEIGHT * WORST_FINDING_PROBABILITY
 }
 
-fn told(finding: &Finding) -> String {
+fn describe_finding(finding: &StaticFinding) -> String {
     format!("{} at line {}: {}", finding.rule, finding.line, finding.message)
 }
 
 #[cfg(test)]
 mod tests {
     use menace_model::{
-        Call, Confidence, FailureId, How, ModuleRef, Numbers, Outcome, Severity, Stage, Target,
-        Verdict, WeaknessKind,
+        Call, CallStage, CallTarget, CodeMetrics, FailureId, FindingConfidence, FindingSeverity,
+        ModuleRef, Outcome, TargetKind, Verdict, WeaknessKind,
     };
 
     use super::*;
     use crate::series::assert_close;
-    use crate::{SectionFacts, Tally};
+    use crate::{CallTally, SectionFacts};
 
     fn module(path: &str, severity: f64) -> ModuleFacts {
         let section = |name: &str, start_line| SectionFacts {
@@ -142,7 +143,7 @@ mod tests {
         ModuleFacts {
             path: path.to_owned(),
             name: path.to_owned(),
-            numbers: Numbers::default(),
+            numbers: CodeMetrics::default(),
             findings: Vec::new(),
             lints: 0,
             fan_in: 0,
@@ -152,13 +153,14 @@ mod tests {
         }
     }
 
-    fn called(verdicts: &[(Verdict, bool)]) -> Tally {
+    fn tally_of_verdicts(verdicts: &[(Verdict, bool)]) -> CallTally {
         let module = ModuleRef { name: "a".to_owned(), path: None };
-        let target = Target { module, qualname: "first".to_owned(), how: How::Function };
+        let target =
+            CallTarget { module, qualname: "first".to_owned(), kind: TargetKind::Function };
         let call = Call::new(target);
-        let mut tally = Tally::default();
-        for (verdict, blamed) in verdicts {
-            tally.add(&call, &Outcome::of(*verdict, Stage::Call), *blamed);
+        let mut tally = CallTally::default();
+        for (verdict, attributed) in verdicts {
+            tally.add(&call, &Outcome::new(*verdict, CallStage::Call), *attributed);
         }
         tally
     }
@@ -166,24 +168,24 @@ mod tests {
     #[test]
     fn findings_bad_calls_and_failures_are_charged_and_ranked() {
         let (mut grave, light) = (module("a.py", 1.0), module("b.py", 0.1));
-        grave.findings.push(Finding {
+        grave.findings.push(StaticFinding {
             rule: "B602".to_owned(),
-            severity: Severity::High,
-            confidence: Confidence::High,
+            severity: FindingSeverity::High,
+            confidence: FindingConfidence::High,
             line: 12,
             message: "shell".to_owned(),
         });
-        let scenarios = [Scenario {
+        let scenarios = [MeasuredScenario {
             name: "normal".to_owned(),
             severity: None,
             is_baseline: true,
-            is_trouble: false,
+            is_adverse: false,
             round_trip_ms: None,
         }];
-        let cell = |section: SectionId, verdicts: &[(Verdict, bool)]| Cell {
+        let cell = |section: SectionId, verdicts: &[(Verdict, bool)]| TalliedCell {
             section,
             scenario: 0,
-            tally: called(verdicts),
+            tally: tally_of_verdicts(verdicts),
         };
         let cells = [
             cell(
@@ -197,13 +199,13 @@ mod tests {
             ),
             cell(light.sections[0].id.clone(), &[(Verdict::Raised, false)]),
         ];
-        let failures = [Confirmed {
+        let failures = [ConfirmedFailure {
             id: FailureId("f1".to_owned()),
             section: grave.sections[0].id.clone(),
             scenario: "normal".to_owned(),
             kind: WeaknessKind::Hang,
         }];
-        let flags = risk_flags(&[grave, light], &scenarios, &cells, &failures);
+        let flags = find_risk_flags(&[grave, light], &scenarios, &cells, &failures);
         let subjects: Vec<_> = flags
             .iter()
             .map(|flag| flag.section.as_ref().map_or(flag.module.as_str(), SectionId::as_str))

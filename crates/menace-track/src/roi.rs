@@ -1,10 +1,9 @@
-//! What metrics are worth together: ROI by a profile, RAROI by what is at stake.
+//! Scores of metrics: ROI by a profile, RAROI adjusted for risk.
 //!
-//! Where the numbers come from is `measure`'s business, how they change over cycles the tracker's.
+//! `measure` computes the metrics; the tracker follows scores over cycles.
 //! Invariant: ROI is the sum of the contributions of its terms, or 0 when a veto capped it.
 
 mod bottleneck;
-mod confidence;
 mod impact;
 mod profile;
 mod profiles;
@@ -15,29 +14,28 @@ mod veto;
 
 use serde::{Deserialize, Serialize};
 
-pub use bottleneck::{Bottleneck, bottlenecks};
-pub use confidence::confidence;
-pub use impact::{ImpactError, ImpactTable};
-pub use profile::Profile;
-pub use profiles::{ProfileError, Profiles};
-pub use risk_adjusted::{Risk, raroi};
-pub use veto::Veto;
+pub use bottleneck::{RoiBottleneck, find_bottlenecks};
+pub use impact::{ImpactTable, ImpactTableError};
+pub use profile::RoiProfile;
+pub use profiles::{RoiProfileError, RoiProfiles};
+pub use risk_adjusted::{RoiRisk, compute_confidence, compute_raroi};
+pub use veto::RoiVeto;
 
-use crate::Metrics;
+use crate::MetricValues;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Roi {
+pub struct RoiBreakdown {
     /// From -1 to 1.
     pub value: f64,
     /// In the order of the profile; those without a value too.
-    pub terms: Vec<Term>,
+    pub terms: Vec<RoiTerm>,
     /// Vetoes that capped it, as written.
     pub vetoes: Vec<String>,
 }
 
 /// One metric's part in ROI.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Term {
+pub struct RoiTerm {
     pub metric: String,
     /// As measured; none when it was not, and then the term counts nothing.
     pub value: Option<f64>,
@@ -48,8 +46,8 @@ pub struct Term {
     pub contribution: f64,
 }
 
-/// ROI of these metrics; none when the profile weighs nothing that was measured.
-pub fn roi(profile: &Profile, metrics: &Metrics) -> Option<Roi> {
+/// ROI of these metrics; none when the profile has no weight for any of them.
+pub fn compute_roi(profile: &RoiProfile, metrics: &MetricValues) -> Option<RoiBreakdown> {
     let known: f64 = profile
         .weights()
         .filter(|(metric, _)| metrics.get(metric).is_some())
@@ -58,13 +56,13 @@ pub fn roi(profile: &Profile, metrics: &Metrics) -> Option<Roi> {
     if known <= 0.0 {
         return None;
     }
-    let terms: Vec<Term> = profile
+    let terms: Vec<RoiTerm> = profile
         .weights()
         .map(|(metric, weight)| {
             let value = metrics.get(metric);
-            let scaled = value.map(|value| profile.scaled(metric, value));
+            let scaled = value.map(|value| profile.scale_value(metric, value));
             let weight = if value.is_some() { weight / known } else { 0.0 };
-            Term {
+            RoiTerm {
                 metric: metric.to_owned(),
                 value,
                 scaled,
@@ -81,11 +79,14 @@ pub fn roi(profile: &Profile, metrics: &Metrics) -> Option<Roi> {
         .collect();
     let sum: f64 = terms.iter().map(|term| term.contribution).sum();
     let value = if vetoes.is_empty() { sum } else { sum.min(0.0) };
-    Some(Roi { value, terms, vetoes })
+    Some(RoiBreakdown { value, terms, vetoes })
 }
 
 /// Reads YAML; a file without anything in it is `empty`.
-pub(crate) fn yaml<T: serde::de::DeserializeOwned>(text: &str, empty: T) -> Result<T, String> {
+pub(crate) fn parse_yaml<T: serde::de::DeserializeOwned>(
+    text: &str,
+    empty: T,
+) -> Result<T, String> {
     if text.lines().all(|line| line.trim().is_empty() || line.trim().starts_with('#')) {
         return Ok(empty);
     }

@@ -7,19 +7,19 @@ pub(crate) fn mean(values: &[f64]) -> Option<f64> {
 }
 
 /// Standard deviation of these values themselves, not of what they might be a sample of.
-pub(crate) fn deviation(values: &[f64]) -> Option<f64> {
+pub(crate) fn population_deviation(values: &[f64]) -> Option<f64> {
     let mean = mean(values)?;
     let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
     Some((squares / values.len() as f64).sqrt())
 }
 
 /// The last `count` values, or all when there are fewer.
-pub(crate) fn last<T>(values: &[T], count: usize) -> &[T] {
+pub(crate) fn last_values<T>(values: &[T], count: usize) -> &[T] {
     &values[values.len().saturating_sub(count)..]
 }
 
 /// Where a straight line through the values would be one step later; none for fewer than three.
-pub(crate) fn next_on_line(values: &[f64]) -> Option<f64> {
+pub(crate) fn extrapolate_line(values: &[f64]) -> Option<f64> {
     if values.len() < 3 {
         return None;
     }
@@ -43,13 +43,13 @@ mod tests {
 
     #[test]
     fn a_deviation_is_that_of_the_values() {
-        assert_close(deviation(&[2.0, 4.0, 4.0, 4.0, 5.0, 5.0, 7.0, 9.0]).unwrap(), 2.0);
-        assert_eq!(deviation(&[]), None);
+        assert_close(population_deviation(&[2.0, 4.0, 4.0, 4.0, 5.0, 5.0, 7.0, 9.0]).unwrap(), 2.0);
+        assert_eq!(population_deviation(&[]), None);
     }
 
     #[test]
     fn a_line_goes_on() {
-        assert_close(next_on_line(&[1.0, 2.0, 3.0, 4.0]).unwrap(), 5.0);
-        assert_eq!(next_on_line(&[1.0, 2.0]), None);
+        assert_close(extrapolate_line(&[1.0, 2.0, 3.0, 4.0]).unwrap(), 5.0);
+        assert_eq!(extrapolate_line(&[1.0, 2.0]), None);
     }
 }

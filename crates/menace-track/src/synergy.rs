@@ -1,4 +1,4 @@
-//! Together against each on their own: `synergy_roi` and `synergy_<metric>`.
+//! `synergy_roi` and `synergy_<metric>`: a combined run minus the mean of the individual runs.
 //!
 //! Running sections together is the sandbox's business.
 
@@ -6,42 +6,46 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use crate::metric::{SYNERGY_ROI, synergy_metric};
+use crate::metric::{SYNERGY_ROI, synergy_metric_name};
 use crate::series::mean;
-use crate::{Metrics, Scored};
+use crate::{MetricValues, ScoredMetrics};
 
 /// Metrics and ROI of one thing.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Reading {
-    pub metrics: Metrics,
+pub struct RoiReading {
+    pub metrics: MetricValues,
     pub roi: Option<f64>,
 }
 
-impl From<&Scored> for Reading {
-    fn from(scored: &Scored) -> Self {
-        Self { metrics: scored.metrics.clone(), roi: scored.value() }
+impl From<&ScoredMetrics> for RoiReading {
+    fn from(scored: &ScoredMetrics) -> Self {
+        Self { metrics: scored.metrics.clone(), roi: scored.roi_value() }
     }
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Synergy {
+pub struct SynergyDelta {
     /// `synergy_roi` and every `synergy_<metric>` that both sides have.
-    pub metrics: Metrics,
+    pub metrics: MetricValues,
     /// Paths of the modules that took part: the difference is attributed to each.
     pub modules: BTreeSet<String>,
 }
 
-impl Synergy {
+impl SynergyDelta {
     /// The combined run minus the mean of the individual ones.
-    pub fn of(
-        combined: &Reading,
-        individual: &[Reading],
+    pub fn compute(
+        combined: &RoiReading,
+        individual: &[RoiReading],
         modules: impl IntoIterator<Item = String>,
     ) -> Self {
-        let mut metrics = Metrics::default();
-        let alone = Metrics::mean(individual.iter().map(|reading| (&reading.metrics, 1.0)));
+        let mut metrics = MetricValues::default();
+        let individual_mean =
+            MetricValues::weighted_mean(individual.iter().map(|reading| (&reading.metrics, 1.0)));
         for (name, value) in combined.metrics.iter() {
-            metrics.set(&synergy_metric(name), alone.get(name).map(|alone| value - alone));
+            metrics.set(
+                &synergy_metric_name(name),
+                individual_mean.get(name).map(|alone| value - alone),
+            );
         }
         let rois: Vec<f64> = individual.iter().filter_map(|reading| reading.roi).collect();
         let difference = combined.roi.zip(mean(&rois)).map(|(combined, alone)| combined - alone);
@@ -59,8 +63,8 @@ mod tests {
     use super::*;
     use crate::series::assert_close;
 
-    fn reading(roi: f64, values: &[(&str, f64)]) -> Reading {
-        Reading { metrics: values.iter().copied().collect(), roi: Some(roi) }
+    fn reading(roi: f64, values: &[(&str, f64)]) -> RoiReading {
+        RoiReading { metrics: values.iter().copied().collect(), roi: Some(roi) }
     }
 
     #[test]
@@ -70,7 +74,8 @@ mod tests {
             reading(0.3, &[("reliability", 0.5)]),
         ];
         let together = reading(0.6, &[("reliability", 0.5), ("recovery_time", 2.0)]);
-        let synergy = Synergy::of(&together, &alone, ["a.py".to_owned(), "a.py".to_owned()]);
+        let synergy =
+            SynergyDelta::compute(&together, &alone, ["a.py".to_owned(), "a.py".to_owned()]);
         assert_close(synergy.roi().unwrap(), 0.2);
         assert_close(synergy.metrics.get("synergy_reliability").unwrap(), -0.25);
         assert_eq!(synergy.metrics.len(), 2, "only what both sides have is compared");
@@ -78,8 +83,8 @@ mod tests {
     }
 
     #[test]
-    fn without_anybody_alone_there_is_no_synergy() {
-        let synergy = Synergy::of(&reading(0.6, &[("reliability", 0.5)]), &[], []);
+    fn without_individual_runs_there_is_no_synergy() {
+        let synergy = SynergyDelta::compute(&reading(0.6, &[("reliability", 0.5)]), &[], []);
         assert!(synergy.metrics.is_empty());
     }
 }

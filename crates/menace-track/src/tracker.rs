@@ -1,6 +1,6 @@
 //! Remembers cycles: histories of ROI and metrics, deltas, forecasts and what became of them.
 //!
-//! Files belong to `menace-store`; the shape of `roi_history.json` is [`History`].
+//! Files belong to `menace-store`; the shape of `roi_history.json` is [`RoiHistory`].
 //! Invariant: a history only grows, and by one value per key and cycle at most.
 
 mod forecasts;
@@ -15,24 +15,24 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-pub use history::History;
-pub use patches::Shape;
+pub use history::RoiHistory;
+pub use patches::ModuleShape;
 
-use crate::metric::{SYNERGY_ROI, scenario_metric};
-use crate::predict::Models;
-use crate::series::{last, next_on_line};
-use crate::stats::convergence::{Diminishing, diminishing};
-use crate::stats::evidence::Decision;
-use crate::{CycleReport, Metrics, Scored};
+use crate::metric::{SYNERGY_ROI, scenario_metric_name};
+use crate::predict::ForecastModelCache;
+use crate::series::{extrapolate_line, last_values};
+use crate::stats::convergence::{DiminishingReturnsRule, check_diminishing_returns};
+use crate::stats::evidence::StatisticalDecision;
+use crate::{CycleReport, MetricValues, ScoredMetrics};
 
 /// Values that a projection looks at.
-const RECENT: usize = 10;
+const PROJECTION_CYCLES: usize = 10;
 
 #[derive(Debug, Clone, Default)]
 pub struct Tracker {
-    history: History,
+    history: RoiHistory,
     /// Follow from the history: chosen once, kept until it changes.
-    models: Models,
+    models: ForecastModelCache,
 }
 
 impl PartialEq for Tracker {
@@ -43,7 +43,7 @@ impl PartialEq for Tracker {
 
 /// A module among the others.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Rank {
+pub struct ModuleRank {
     pub module: String,
     /// Of the last cycle.
     pub roi: f64,
@@ -54,30 +54,31 @@ pub struct Rank {
 
 impl Tracker {
     /// Goes on from what was remembered.
-    pub fn new(history: History) -> Self {
-        Self::with_models(history, Models::default())
+    pub fn new(history: RoiHistory) -> Self {
+        Self::with_models(history, ForecastModelCache::default())
     }
 
-    /// The same with models that were chosen before: those whose histories have changed are chosen again.
-    pub fn with_models(history: History, models: Models) -> Self {
+    /// The same with models that were chosen before: those whose histories have changed are chosen
+    /// again.
+    pub fn with_models(history: RoiHistory, models: ForecastModelCache) -> Self {
         Self { history, models }
     }
 
-    pub fn history(&self) -> &History {
+    pub fn history(&self) -> &RoiHistory {
         &self.history
     }
 
     /// What else is kept in the same file.
-    pub fn others_mut(&mut self) -> &mut serde_json::Map<String, serde_json::Value> {
-        &mut self.history.others
+    pub fn extra_fields_mut(&mut self) -> &mut serde_json::Map<String, serde_json::Value> {
+        &mut self.history.extra_fields
     }
 
     /// What belongs to other cycles may be taken out of it and put back.
-    pub fn history_mut(&mut self) -> &mut History {
+    pub fn history_mut(&mut self) -> &mut RoiHistory {
         &mut self.history
     }
 
-    pub fn into_parts(self) -> (History, Models) {
+    pub fn into_parts(self) -> (RoiHistory, ForecastModelCache) {
         (self.history, self.models)
     }
 
@@ -86,43 +87,43 @@ impl Tracker {
         let history = &mut self.history;
         let CycleReport { run, modules, sections, scenarios, synergy, scenario_synergy } = report;
         history.cycles += 1;
-        history.roi_history.extend(run.value());
+        history.roi_history.extend(run.roi_value());
         history.roi_deltas.extend(run.roi_delta);
         history.raroi_history.extend(run.raroi);
         append(&mut history.metrics_history, &run.metrics, str::to_owned);
         for (path, scored) in modules {
-            let Scored { raroi, roi_delta, .. } = scored;
-            push(&mut history.module_roi, path, scored.value());
-            push(&mut history.module_raroi, path, *raroi);
-            push(&mut history.module_deltas, path, *roi_delta);
+            let ScoredMetrics { raroi, roi_delta, .. } = scored;
+            push_value(&mut history.module_roi, path, scored.roi_value());
+            push_value(&mut history.module_raroi, path, *raroi);
+            push_value(&mut history.module_deltas, path, *roi_delta);
         }
         for (id, scored) in sections {
-            push(&mut history.section_roi, id.as_str(), scored.value());
-            push(&mut history.section_deltas, id.as_str(), scored.roi_delta);
+            push_value(&mut history.section_roi, id.as_str(), scored.roi_value());
+            push_value(&mut history.section_deltas, id.as_str(), scored.roi_delta);
         }
         for (name, scored) in scenarios {
-            push(&mut history.scenario_roi, name, scored.value());
-            push(&mut history.scenario_roi_deltas, name, scored.roi_delta);
-            let prefixed = |metric: &str| scenario_metric(name, metric);
+            push_value(&mut history.scenario_roi, name, scored.roi_value());
+            push_value(&mut history.scenario_roi_deltas, name, scored.roi_delta);
+            let prefixed = |metric: &str| scenario_metric_name(name, metric);
             append(&mut history.metrics_history, &scored.metrics, prefixed);
         }
         if let Some(synergy) = synergy {
             append(&mut history.metrics_history, &synergy.metrics, str::to_owned);
             for module in &synergy.modules {
-                push(&mut history.module_synergy, module, synergy.metrics.get(SYNERGY_ROI));
+                push_value(&mut history.module_synergy, module, synergy.metrics.get(SYNERGY_ROI));
             }
             history.synergy_history.push(synergy.metrics.clone());
         }
         for (name, synergy) in scenario_synergy {
             let entries = history.scenario_synergy.entry(name.clone()).or_default();
             entries.push(synergy.metrics.clone());
-            let prefixed = |metric: &str| scenario_metric(name, metric);
+            let prefixed = |metric: &str| scenario_metric_name(name, metric);
             append(&mut history.metrics_history, &synergy.metrics, prefixed);
         }
     }
 
     /// All modules, best RAROI first.
-    pub fn rankings(&self) -> Vec<Rank> {
+    pub fn rankings(&self) -> Vec<ModuleRank> {
         let history = &self.history;
         let sum = |histories: &BTreeMap<String, Vec<f64>>, module: &str| -> f64 {
             histories.get(module).into_iter().flatten().sum()
@@ -135,12 +136,12 @@ impl Tracker {
             history.module_roi.keys().chain(history.module_deltas.keys()).collect();
         names.sort_unstable();
         names.dedup();
-        let mut ranks: Vec<Rank> = names
+        let mut ranks: Vec<ModuleRank> = names
             .into_iter()
             .map(|module| {
                 let deltas = sum(&history.module_deltas, module);
                 let roi = latest(&history.module_roi, module).unwrap_or(deltas);
-                Rank {
+                ModuleRank {
                     module: module.clone(),
                     roi,
                     raroi: latest(&history.module_raroi, module).unwrap_or(roi),
@@ -157,28 +158,30 @@ impl Tracker {
         ranks
     }
 
-    /// Whether the returns of each of these modules have diminished, and of those that this tracker has
-    /// never heard of, that nothing can be said.
-    pub fn diminishing<'m>(
+    /// Whether the returns of each of these modules have diminished, and of those that this tracker
+    /// does not know, that nothing can be said.
+    pub fn check_diminishing_returns<'m>(
         &self,
-        rule: Diminishing,
+        rule: DiminishingReturnsRule,
         modules: impl IntoIterator<Item = &'m str>,
-    ) -> BTreeMap<String, Decision> {
+    ) -> BTreeMap<String, StatisticalDecision> {
         let deltas = |path: &str| {
             self.history.module_deltas.get(path).map(Vec::as_slice).unwrap_or_default()
         };
         let modules = modules.into_iter();
-        modules.map(|path| (path.to_owned(), diminishing(deltas(path), rule))).collect()
+        modules
+            .map(|path| (path.to_owned(), check_diminishing_returns(deltas(path), rule)))
+            .collect()
     }
 
     /// A metric of the run where its recent values lead: along a straight line, for the next cycle.
-    pub fn projected(&self, metric: &str) -> Option<f64> {
+    pub fn project_metric(&self, metric: &str) -> Option<f64> {
         let values = self.history.metrics_history.get(metric)?;
-        next_on_line(last(values, RECENT)).filter(|value| value.is_finite())
+        extrapolate_line(last_values(values, PROJECTION_CYCLES)).filter(|value| value.is_finite())
     }
 }
 
-fn push(histories: &mut BTreeMap<String, Vec<f64>>, key: &str, value: Option<f64>) {
+fn push_value(histories: &mut BTreeMap<String, Vec<f64>>, key: &str, value: Option<f64>) {
     if let Some(value) = value {
         histories.entry(key.to_owned()).or_default().push(value);
     }
@@ -186,7 +189,7 @@ fn push(histories: &mut BTreeMap<String, Vec<f64>>, key: &str, value: Option<f64
 
 fn append(
     histories: &mut BTreeMap<String, Vec<f64>>,
-    metrics: &Metrics,
+    metrics: &MetricValues,
     named: impl Fn(&str) -> String,
 ) {
     for (name, value) in metrics.iter() {

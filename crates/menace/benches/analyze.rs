@@ -6,10 +6,10 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 
-/// Interleaved, so that a slow moment of the machine hits everybody.
-const ROUNDS: usize = 15;
+/// Interleaved, so that a slow moment of the machine hits all tools.
+const ROUNDS_PER_TOOL: usize = 15;
 
-struct Contender {
+struct BenchmarkedTool {
     name: &'static str,
     command: Vec<String>,
     /// `XDG_CACHE_HOME`.
@@ -17,7 +17,7 @@ struct Contender {
     times: Vec<Duration>,
 }
 
-impl Contender {
+impl BenchmarkedTool {
     fn new(name: &'static str, cache: &Path, command: &[&str]) -> Self {
         let command = command.iter().map(|&word| word.to_owned()).collect();
         Self { name, command, cache: cache.to_owned(), times: Vec::new() }
@@ -42,16 +42,16 @@ impl Contender {
 
 #[expect(clippy::print_stdout, reason = "this is the result of the benchmark")]
 fn main() -> Result<()> {
-    let venv = venv()?;
+    let venv = tools_venv()?;
     let menace = env!("CARGO_BIN_EXE_menace");
     let tool = |name: &str| venv.join("bin").join(name).display().to_string();
-    let stdlib = output(
+    let stdlib = command_output(
         Command::new(tool("python"))
             .args(["-c", "import sysconfig; print(sysconfig.get_path('stdlib'))"]),
     )?;
     let tree = stdlib.trim();
     let cache = tempfile::tempdir()?;
-    let contender = |name, command: &[&str]| Contender::new(name, cache.path(), command);
+    let contender = |name, command: &[&str]| BenchmarkedTool::new(name, cache.path(), command);
 
     let analyze = [menace, "analyze", "--repo", tree, "--scanner", "builtin"];
     let with = |more: &[&'static str]| [&analyze[..], more].concat();
@@ -63,7 +63,7 @@ fn main() -> Result<()> {
         contender("the same, --format json", &with(&["--no-cache", "--format", "json"])),
         contender("menace analyze, warm cache", &with(&[])),
     ];
-    for _ in 0..ROUNDS {
+    for _ in 0..ROUNDS_PER_TOOL {
         for contender in &mut contenders {
             contender.measure()?;
         }
@@ -83,13 +83,13 @@ fn main() -> Result<()> {
         let median = contender.median().as_secs_f64();
         println!("| {} | {median:.3} s | {} |", contender.name, contender.times.len());
     }
-    let [graph, cold, json, warm] = contenders.each_mut().map(Contender::median);
+    let [graph, cold, json, warm] = contenders.each_mut().map(BenchmarkedTool::median);
     let ratio = |a: Duration, b: Duration| a.as_secs_f64() / b.as_secs_f64();
     println!("\nmenace / ruff analyze graph: {:.2} (at most 2)", ratio(cold, graph));
     println!("with JSON / ruff analyze graph: {:.2}", ratio(json, graph));
     println!("warm / ruff analyze graph: {:.2}", ratio(warm, graph));
     if with_radon {
-        let both = radons.iter_mut().map(Contender::median).sum();
+        let both = radons.iter_mut().map(BenchmarkedTool::median).sum();
         println!("(radon cc + radon mi) / menace: {:.0} (at least 20)", ratio(both, cold));
     }
     println!("peak memory of menace: {} MB (below 500)", peak_memory(menace, tree)?);
@@ -104,17 +104,17 @@ fn peak_memory(menace: &str, tree: &str) -> Result<u64> {
     let mut command = Command::new("python3");
     command.args(["-c", script, menace, "analyze", "--no-cache", "--scanner", "builtin"]);
     command.args(["--format", "json", "--repo", tree]);
-    Ok(output(&mut command)?.trim().parse()?)
+    Ok(command_output(&mut command)?.trim().parse()?)
 }
 
 /// The environment with ruff and radon that `cargo xtask bench` has filled.
 #[expect(clippy::disallowed_methods, reason = "where the tools are is no setting of Menace")]
-fn venv() -> Result<PathBuf> {
+fn tools_venv() -> Result<PathBuf> {
     let venv = std::env::var_os("MENACE_TEST_VENV").map(PathBuf::from);
     venv.context("run this with `cargo xtask bench`, which installs ruff and radon")
 }
 
-fn output(command: &mut Command) -> Result<String> {
+fn command_output(command: &mut Command) -> Result<String> {
     let output = command.output().with_context(|| format!("cannot start {command:?}"))?;
     ensure!(output.status.success(), "{command:?} failed: {}", output.status);
     Ok(String::from_utf8(output.stdout)?)

@@ -1,13 +1,14 @@
 //! What `menace run` costs beside the calls themselves: `cargo xtask bench run`.
 //!
-//! A repository of 500 ordinary sections, five presets and eight inputs each, which makes 20,000 calls;
-//! then one of ten times as many. A sixth preset, of bursts, is a call per section more: Menace would add
-//! it anyway. Everything is read from outside, off the kernel's own accounts of the machine and of Menace's
-//! threads, off its log, and off the database afterwards. What is counted as what stands beside each
-//! number. Nothing else should run meanwhile: it would be taken for sandboxes.
+//! A repository of 500 ordinary sections, five presets and eight inputs each, which makes 20,000
+//! calls; then one of ten times as many. A sixth preset, of bursts, is a call per section more:
+//! Menace would add it anyway. Everything is read from outside, off the kernel's own accounts of
+//! the machine and of Menace's threads, off its log, and off the database afterwards. What is
+//! counted as what stands beside each number. Nothing else should run meanwhile: it would be taken
+//! for sandboxes.
 //!
-//! The limits are held where the first repository has 500 sections or more; with fewer, starting up is
-//! most of it, and they are only told.
+//! Exceeded limits fail the benchmark where the first repository has 500 sections or more; with
+//! fewer, startup is most of the cost, and they are only printed.
 
 #![expect(clippy::print_stdout, reason = "a benchmark prints its results")]
 
@@ -21,26 +22,26 @@ use anyhow::{Context, Result, ensure};
 use rusqlite::Connection;
 use serde_json::Value;
 
-const ORDINARY: &str = include_str!("run/ordinary.py");
-const PRESETS: &str = include_str!("run/presets.json");
+const MODULE_SOURCE: &str = include_str!("run/ordinary.py");
+const PRESETS_JSON: &str = include_str!("run/presets.json");
 /// Functions and methods; the top level takes no inputs, and is not counted.
 const SECTIONS_PER_MODULE: usize = 9;
 /// Presets times inputs.
 const CALLS_PER_SECTION: u64 = 5 * 8;
 /// From so many sections on, the limits are held.
-const ENOUGH: usize = 500;
-const LEAST_IN_SANDBOXES: f64 = 70.0;
-const MOST_WRITING: f64 = 5.0;
-const MOST_BYTES: u64 = 300_000_000;
-const MOST_GROWTH: f64 = 11.0;
+const MIN_SECTIONS_FOR_LIMITS: usize = 500;
+const MIN_SANDBOX_PERCENT: f64 = 70.0;
+const MAX_WRITING_PERCENT: f64 = 5.0;
+const MAX_PEAK_BYTES: u64 = 300_000_000;
+const MAX_TIME_GROWTH: f64 = 11.0;
 const MODULES_PER_PACKAGE: usize = 25;
-const CORES: f64 = 2.0;
+const CORE_COUNT: f64 = 2.0;
 /// The thread that writes calls to the database, by its name.
-const WRITER: &str = "menace-store";
-const EVERY: Duration = Duration::from_millis(100);
+const WRITER_THREAD: &str = "menace-store";
+const SAMPLE_INTERVAL: Duration = Duration::from_millis(100);
 
 /// What one run was seen to do.
-struct Seen {
+struct RunMeasurement {
     sections: u64,
     calls: u64,
     wall_s: f64,
@@ -49,7 +50,7 @@ struct Seen {
     /// Of all processes of the machine but Menace and this one: interpreters, their forks, and the
     /// inits around them. They come and go too quickly to be counted one by one.
     sandboxes_cpu_s: f64,
-    /// Wall time in which the main thread wrote histories, and nobody else did anything.
+    /// Wall time in which the main thread wrote histories while no other thread worked.
     histories_s: f64,
     /// Of the threads of Menace itself, by name.
     threads_cpu_s: BTreeMap<String, f64>,
@@ -60,54 +61,54 @@ struct Seen {
 fn main() -> Result<()> {
     let mut arguments = std::env::args().skip(1).filter(|argument| !argument.starts_with("--"));
     let small: usize = arguments.next().map_or(Ok(500), |sections| sections.parse())?;
-    let one = measured(small)?;
+    let one = measure_run(small)?;
     print(&one);
-    let ten = measured(small * 10)?;
+    let ten = measure_run(small * 10)?;
     print(&ten);
     let growth = ten.wall_s / one.wall_s;
-    println!("\n{:<44}{growth:>10.1}   (at most {MOST_GROWTH})", "ten times the sections take");
-    if small >= ENOUGH {
-        one.hold()?;
-        ten.hold()?;
-        ensure!(growth <= MOST_GROWTH, "ten times the sections take {growth:.1} times as long");
+    println!("\n{:<44}{growth:>10.1}   (at most {MAX_TIME_GROWTH})", "ten times the sections take");
+    if small >= MIN_SECTIONS_FOR_LIMITS {
+        one.check_limits()?;
+        ten.check_limits()?;
+        ensure!(growth <= MAX_TIME_GROWTH, "ten times the sections take {growth:.1} times as long");
     } else {
-        println!("with fewer than {ENOUGH} sections, no limit is held");
+        println!("with fewer than {MIN_SECTIONS_FOR_LIMITS} sections, no limit is held");
     }
     Ok(())
 }
 
-impl Seen {
+impl RunMeasurement {
     /// Of the wall time of both cores, in percent.
-    fn share(&self, seconds: f64) -> f64 {
-        100.0 * seconds / (CORES * self.wall_s)
+    fn percent_of_wall(&self, seconds: f64) -> f64 {
+        100.0 * seconds / (CORE_COUNT * self.wall_s)
     }
 
     /// By the thread that writes calls, and by the main thread, which keeps both cores waiting.
-    fn writing(&self) -> f64 {
-        let writer = self.threads_cpu_s.get(WRITER).copied().unwrap_or_default();
-        self.share(writer + CORES * self.histories_s)
+    fn writing_percent(&self) -> f64 {
+        let writer = self.threads_cpu_s.get(WRITER_THREAD).copied().unwrap_or_default();
+        self.percent_of_wall(writer + CORE_COUNT * self.histories_s)
     }
 
-    fn hold(&self) -> Result<()> {
-        let in_sandboxes = self.share(self.sandboxes_cpu_s);
+    fn check_limits(&self) -> Result<()> {
+        let in_sandboxes = self.percent_of_wall(self.sandboxes_cpu_s);
         let what = format!("{} sections", self.sections);
         ensure!(
-            in_sandboxes >= LEAST_IN_SANDBOXES,
+            in_sandboxes >= MIN_SANDBOX_PERCENT,
             "{what}: {in_sandboxes:.1} % of the time is spent in sandboxes"
         );
-        let writing = self.writing();
-        ensure!(writing < MOST_WRITING, "{what}: histories take {writing:.1} % of the time");
-        ensure!(self.peak_bytes < MOST_BYTES, "{what}: Menace took {} bytes", self.peak_bytes);
+        let writing = self.writing_percent();
+        ensure!(writing < MAX_WRITING_PERCENT, "{what}: histories take {writing:.1} % of the time");
+        ensure!(self.peak_bytes < MAX_PEAK_BYTES, "{what}: Menace took {} bytes", self.peak_bytes);
         Ok(())
     }
 }
 
-fn measured(sections: usize) -> Result<Seen> {
+fn measure_run(sections: usize) -> Result<RunMeasurement> {
     let directory = tempfile::tempdir()?;
     let repository = directory.path().join("repository");
     generate(&repository, sections.div_ceil(SECTIONS_PER_MODULE))?;
     let presets = directory.path().join("presets.json");
-    fs::write(&presets, PRESETS)?;
+    fs::write(&presets, PRESETS_JSON)?;
     let data = directory.path().join("data");
     let report = directory.path().join("report.json");
 
@@ -130,13 +131,13 @@ fn measured(sections: usize) -> Result<Seen> {
             text
         })
     });
-    let mut accounts = Accounts::default();
+    let mut accounts = ProcessAccounts::default();
     let status = loop {
         if let Some(status) = child.try_wait()? {
             break status;
         }
-        accounts.look_at(child.id());
-        std::thread::sleep(EVERY);
+        accounts.sample_process(child.id());
+        std::thread::sleep(SAMPLE_INTERVAL);
     };
     let wall_s = began.elapsed().as_secs_f64();
     let busy = busy_s()? - own_s() - busy_before;
@@ -154,7 +155,7 @@ fn measured(sections: usize) -> Result<Seen> {
     let calls = report["calls"].as_u64().context("no `calls`")?;
     let least = sections as u64 * CALLS_PER_SECTION;
     ensure!(calls >= least, "{calls} calls were made of {sections} sections, and not {least}");
-    Ok(Seen {
+    Ok(RunMeasurement {
         sections: report["sections"].as_u64().context("no `sections`")?,
         calls,
         histories_s: histories_s(&fs::read_to_string(&log)?)?,
@@ -167,32 +168,39 @@ fn measured(sections: usize) -> Result<Seen> {
     })
 }
 
-fn print(seen: &Seen) {
-    let both = CORES * seen.wall_s;
-    let share = |seconds: f64| seen.share(seconds);
+fn print(measurement: &RunMeasurement) {
+    let both = CORE_COUNT * measurement.wall_s;
+    let share = |seconds: f64| measurement.percent_of_wall(seconds);
     let line = |what: &str, value: f64, unit: &str| println!("{what:<44}{value:>10.1} {unit}");
-    let own: f64 = seen.threads_cpu_s.values().sum();
-    println!("\n{} sections, {} calls", seen.sections, seen.calls);
-    line("wall time", seen.wall_s, "s");
-    line("calls per second", seen.calls as f64 / seen.wall_s, "");
+    let own: f64 = measurement.threads_cpu_s.values().sum();
+    println!("\n{} sections, {} calls", measurement.sections, measurement.calls);
+    line("wall time", measurement.wall_s, "s");
+    line("calls per second", measurement.calls as f64 / measurement.wall_s, "");
     println!("of the wall time of both cores:");
-    line("  in sandboxes: guests, forks, inits", share(seen.sandboxes_cpu_s), "%  (at least 70)");
-    line("    of it in the sections' own code", share(seen.sections_cpu_s), "%");
+    line(
+        "  in sandboxes: guests, forks, inits",
+        share(measurement.sandboxes_cpu_s),
+        "%  (at least 70)",
+    );
+    line("    of it in the sections' own code", share(measurement.sections_cpu_s), "%");
     line("  in Menace itself", share(own), "%");
-    line("  writing calls and histories", seen.writing(), "%  (below 5)");
-    line("  idle", share(both - own - seen.sandboxes_cpu_s), "%");
-    line("peak memory of Menace", seen.peak_bytes as f64 / 1e6, "MB (below 300)");
-    line("database", seen.database_bytes as f64 / 1e6, "MB");
+    line("  writing calls and histories", measurement.writing_percent(), "%  (below 5)");
+    line("  idle", share(both - own - measurement.sandboxes_cpu_s), "%");
+    line("peak memory of Menace", measurement.peak_bytes as f64 / 1e6, "MB (below 300)");
+    line("database", measurement.database_bytes as f64 / 1e6, "MB");
     println!("threads of Menace:");
-    for (name, seconds) in seen.threads_cpu_s.iter().filter(|(_, seconds)| **seconds >= 0.1) {
+    for (name, seconds) in measurement.threads_cpu_s.iter().filter(|(_, seconds)| **seconds >= 0.1)
+    {
         line(&format!("  {name}"), *seconds, "s");
     }
 }
 
-/// Seconds that writing histories took, as the log tells of each cycle.
+/// Seconds that writing histories took, from the log lines of each cycle.
 fn histories_s(log: &str) -> Result<f64> {
-    let told = log.lines().filter_map(|line| line.split_once("histories_ms=").map(|two| two.1));
-    let millis = told.map(|rest| rest.split_whitespace().next().unwrap_or_default().parse::<f64>());
+    let durations =
+        log.lines().filter_map(|line| line.split_once("histories_ms=").map(|two| two.1));
+    let millis =
+        durations.map(|rest| rest.split_whitespace().next().unwrap_or_default().parse::<f64>());
     let millis = millis.collect::<Result<Vec<f64>, _>>()?;
     ensure!(!millis.is_empty(), "the log does not say how long writing histories took");
     Ok(millis.iter().sum::<f64>() / 1e3)
@@ -203,21 +211,21 @@ fn generate(repository: &Path, modules: usize) -> Result<()> {
     for module in 0..modules {
         let package = repository.join(format!("package_{:03}", module / MODULES_PER_PACKAGE));
         fs::create_dir_all(&package)?;
-        fs::write(package.join(format!("part_{module:04}.py")), ORDINARY)?;
+        fs::write(package.join(format!("part_{module:04}.py")), MODULE_SOURCE)?;
     }
     Ok(())
 }
 
 /// What the kernel knows of a process, as of the last look.
 #[derive(Default)]
-struct Accounts {
+struct ProcessAccounts {
     /// By number: a thread that has ended keeps what it had.
     threads: BTreeMap<u32, (String, f64)>,
     peak_bytes: u64,
 }
 
-impl Accounts {
-    fn look_at(&mut self, pid: u32) {
+impl ProcessAccounts {
+    fn sample_process(&mut self, pid: u32) {
         let process = format!("/proc/{pid}");
         let status = fs::read_to_string(format!("{process}/status")).unwrap_or_default();
         let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
@@ -227,7 +235,7 @@ impl Accounts {
             let path = entry.path();
             let number = entry.file_name().to_string_lossy().parse().unwrap_or_default();
             let name = fs::read_to_string(path.join("comm")).unwrap_or_default();
-            if let Some([user, system]) = times(&path.join("stat").to_string_lossy()) {
+            if let Some([user, system]) = cpu_times(&path.join("stat").to_string_lossy()) {
                 self.threads.insert(number, (name.trim().to_owned(), user + system));
             }
         }
@@ -243,20 +251,20 @@ impl Accounts {
 }
 
 /// `USER_HZ`, which Linux never changes.
-const TICKS: f64 = 100.0;
+const TICKS_PER_SECOND: f64 = 100.0;
 
 /// User and system time, in seconds.
-fn times(stat: &str) -> Option<[f64; 2]> {
+fn cpu_times(stat: &str) -> Option<[f64; 2]> {
     let text = fs::read_to_string(stat).ok()?;
     // The name of the program may hold spaces and parentheses.
     let fields: Vec<&str> = text.rsplit_once(')')?.1.split_whitespace().collect();
-    let field = |at: usize| Some(fields.get(at)?.parse::<f64>().ok()? / TICKS);
+    let field = |at: usize| Some(fields.get(at)?.parse::<f64>().ok()? / TICKS_PER_SECOND);
     Some([field(11)?, field(12)?])
 }
 
 /// Of this process.
 fn own_s() -> f64 {
-    times("/proc/self/stat").map_or(0.0, |times| times.iter().sum())
+    cpu_times("/proc/self/stat").map_or(0.0, |times| times.iter().sum())
 }
 
 /// What all processors of the machine have done so far, in seconds.
@@ -268,5 +276,5 @@ fn busy_s() -> Result<f64> {
     let [user, nice, system, _, _, hard, soft, ..] = numbers[..] else {
         anyhow::bail!("`/proc/stat` begins with {all}");
     };
-    Ok((user + nice + system + hard + soft) / TICKS)
+    Ok((user + nice + system + hard + soft) / TICKS_PER_SECOND)
 }

@@ -1,4 +1,4 @@
-//! What can be typed. Each command's own arguments are beside the command.
+//! The command line: global options and subcommands. The arguments of a subcommand are in its file.
 
 use clap::{Parser, Subcommand, ValueEnum};
 
@@ -11,18 +11,18 @@ use crate::exit;
 /// Exercises every function of a Python repository and says what breaks, where, and how to see
 /// it again.
 #[derive(Debug, Parser)]
-#[command(version, after_help = exit::CODES, disable_help_subcommand = true)]
-pub(crate) struct Arguments {
+#[command(version, after_help = exit::EXIT_CODES_HELP, disable_help_subcommand = true)]
+pub(crate) struct CommandLineArgs {
     #[command(flatten)]
-    pub global: Global,
+    pub global: GlobalArgs,
 
     #[command(subcommand)]
-    pub command: Command,
+    pub command: MenaceCommand,
 }
 
 /// Understood by every command.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Global {
+pub(crate) struct GlobalArgs {
     /// Least important messages to show: error, warn, info, debug or trace.
     #[arg(long, global = true, value_name = "LEVEL", help_heading = "Global options")]
     pub log_level: Option<String>,
@@ -45,31 +45,31 @@ pub(crate) struct Global {
 }
 
 #[derive(Debug, Subcommand)]
-pub(crate) enum Command {
+pub(crate) enum MenaceCommand {
     Run(Box<run::RunCommand>),
     Report(report::ReportCommand),
     Dashboard(dashboard::DashboardCommand),
-    Failures(failures::Failures),
-    Show(show::Show),
+    Failures(failures::FailuresCommand),
+    Show(show::ShowCommand),
     Repro(repro::ReproCommand),
     Shrink(repro::ShrinkCommand),
-    ExportTests(export_tests::ExportTests),
-    Explain(explain::Explain),
+    ExportTests(export_tests::ExportTestsCommand),
+    Explain(explain::ExplainCommand),
     Rank(rank::RankCommand),
     Roi(roi::RoiCommand),
     Synergy(synergy::SynergyCommand),
-    Analyze(analyze::Analyze),
-    Exec(Box<exec::Exec>),
-    Inputs(inputs::ShowInputs),
-    Presets(presets::Presets),
-    Doctor(doctor::Doctor),
-    Settings(settings::ShowSettings),
-    Env(env::Env),
+    Analyze(analyze::AnalyzeCommand),
+    Exec(Box<exec::ExecCommand>),
+    Inputs(inputs::InputsCommand),
+    Presets(presets::PresetsCommand),
+    Doctor(doctor::DoctorCommand),
+    Settings(settings::SettingsCommand),
+    Env(env::EnvCommand),
 }
 
 /// For people or for machines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Format {
+pub(crate) enum OutputFormat {
     Table,
     Json,
 }
@@ -82,6 +82,6 @@ mod tests {
 
     #[test]
     fn the_definition_of_the_command_line_is_sound() {
-        Arguments::command().debug_assert();
+        CommandLineArgs::command().debug_assert();
     }
 }

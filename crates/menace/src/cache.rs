@@ -1,7 +1,7 @@
 //! Where answers are remembered between runs: with the user, never with the repository.
 //!
-//! What is read back decides what an analysis says and what guests get to see. Invariant: nobody
-//! but the user can have written it, neither the repository nor another user.
+//! What is read back decides what an analysis says and what guests get to see. Invariant: only
+//! the user can have written it, neither the repository nor another user.
 
 use std::fs::{self, DirBuilder};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
@@ -9,22 +9,22 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Error, ensure};
 
-use crate::context::Context;
+use crate::context::CommandContext;
 
 /// The directory, made when it is missing; none where there is no place to trust.
-pub(crate) fn directory(context: &Context) -> Option<PathBuf> {
+pub(crate) fn cache_dir(context: &CommandContext) -> Option<PathBuf> {
     let Some(home) = &context.cache_home else {
         tracing::debug!("nothing is remembered: neither XDG_CACHE_HOME nor HOME names a directory");
         return None;
     };
-    private(&home.join("menace"), &context.settings.general.repo_path)
+    ensure_private_dir(&home.join("menace"), &context.settings.general.repo_path)
         .inspect_err(|error| tracing::warn!("nothing is remembered between runs: {error:#}"))
         .ok()
 }
 
-fn private(directory: &Path, repository: &Path) -> Result<PathBuf, Error> {
+fn ensure_private_dir(directory: &Path, repository: &Path) -> Result<PathBuf, Error> {
     let shown = directory.display();
-    let real = real(directory);
+    let real = resolve_links(directory);
     let repository = fs::canonicalize(repository).unwrap_or_else(|_| repository.to_owned());
     ensure!(
         !real.starts_with(&repository),
@@ -47,7 +47,7 @@ fn private(directory: &Path, repository: &Path) -> Result<PathBuf, Error> {
 }
 
 /// Without links, also when its end does not exist yet.
-fn real(path: &Path) -> PathBuf {
+fn resolve_links(path: &Path) -> PathBuf {
     let resolved = path.ancestors().find_map(|above| {
         let rest = path.strip_prefix(above).ok()?;
         Some(fs::canonicalize(above).ok()?.join(rest))
@@ -62,60 +62,62 @@ mod tests {
     use super::*;
 
     /// A home and a repository.
-    fn places() -> (tempfile::TempDir, PathBuf, PathBuf) {
-        let room = tempfile::tempdir().unwrap();
-        let at = |name: &str| fs::canonicalize(room.path()).unwrap().join(name);
+    fn make_home_and_repository() -> (tempfile::TempDir, PathBuf, PathBuf) {
+        let place = tempfile::tempdir().unwrap();
+        let at = |name: &str| fs::canonicalize(place.path()).unwrap().join(name);
         let (home, repository) = (at("home"), at("repository"));
         fs::create_dir(&home).unwrap();
         fs::create_dir(&repository).unwrap();
-        (room, home, repository)
+        (place, home, repository)
     }
 
-    fn refusal(directory: &Path, repository: &Path) -> String {
-        private(directory, repository).unwrap_err().to_string()
+    fn refusal_message(directory: &Path, repository: &Path) -> String {
+        ensure_private_dir(directory, repository).unwrap_err().to_string()
     }
 
     #[test]
     fn the_directory_is_made_for_the_user_alone() {
-        let (_room, home, repository) = places();
+        let (_room, home, repository) = make_home_and_repository();
         let cache = home.join(".cache/menace");
-        assert_eq!(private(&cache, &repository).unwrap(), cache);
+        assert_eq!(ensure_private_dir(&cache, &repository).unwrap(), cache);
         assert_eq!(fs::metadata(&cache).unwrap().mode() & 0o777, 0o700);
-        assert_eq!(private(&cache, &repository).unwrap(), cache);
+        assert_eq!(ensure_private_dir(&cache, &repository).unwrap(), cache);
     }
 
     #[test]
     fn a_cache_in_the_repository_is_not_used_and_not_made() {
-        let (_room, home, repository) = places();
+        let (_room, home, repository) = make_home_and_repository();
         symlink(&repository, home.join(".cache")).unwrap();
         for cache in [repository.join("cache/menace"), home.join(".cache/menace")] {
-            assert!(refusal(&cache, &repository).contains("lies in the repository"));
+            assert!(refusal_message(&cache, &repository).contains("lies in the repository"));
         }
-        assert!(refusal(&home.join("menace"), &home).contains("lies in the repository"));
+        assert!(refusal_message(&home.join("menace"), &home).contains("lies in the repository"));
         assert_eq!(fs::read_dir(&repository).unwrap().count(), 0);
         // Under another name it is the same repository.
         let link = home.join("link");
         symlink(&repository, &link).unwrap();
-        assert!(refusal(&repository.join("cache"), &link).contains("lies in the repository"));
+        assert!(
+            refusal_message(&repository.join("cache"), &link).contains("lies in the repository")
+        );
         // A link to what is not there yet.
         symlink(repository.join("later"), home.join("menace")).unwrap();
-        assert!(private(&home.join("menace"), &repository).is_err());
+        assert!(ensure_private_dir(&home.join("menace"), &repository).is_err());
     }
 
     #[test]
     fn a_cache_that_others_can_write_is_not_used() {
-        let (_room, home, repository) = places();
+        let (_room, home, repository) = make_home_and_repository();
         let cache = home.join("menace");
         fs::create_dir(&cache).unwrap();
         for mode in [0o777, 0o770, 0o1777] {
             fs::set_permissions(&cache, fs::Permissions::from_mode(mode)).unwrap();
-            assert!(refusal(&cache, &repository).contains("written by others"), "{mode:o}");
+            assert!(refusal_message(&cache, &repository).contains("written by others"), "{mode:o}");
         }
         fs::set_permissions(&cache, fs::Permissions::from_mode(0o755)).unwrap();
-        assert_eq!(private(&cache, &repository).unwrap(), cache);
+        assert_eq!(ensure_private_dir(&cache, &repository).unwrap(), cache);
         if nix::unistd::geteuid().is_root() {
             std::os::unix::fs::chown(&cache, Some(65534), None).unwrap();
-            assert!(refusal(&cache, &repository).contains("written by others"));
+            assert!(refusal_message(&cache, &repository).contains("written by others"));
         }
     }
 }

@@ -5,17 +5,17 @@ use std::path::PathBuf;
 
 use anyhow::Context as _;
 use menace_scenario::preset::{self, PresetOrigin};
-use menace_settings::{Settings, Sources};
+use menace_settings::{Settings, SettingsSources};
 
-use crate::args::Global;
-use crate::exit::Failure;
+use crate::args::GlobalArgs;
+use crate::exit::CommandError;
 use crate::logs;
 
 /// Flags as the settings know them: name as typed, value as text.
-pub(crate) type Flags = BTreeMap<String, String>;
+pub(crate) type FlagValues = BTreeMap<String, String>;
 
 #[derive(Debug)]
-pub(crate) struct Context {
+pub(crate) struct CommandContext {
     pub settings: Settings,
     /// `PATH`, for finding the user's tools.
     pub search_path: Option<String>,
@@ -25,10 +25,10 @@ pub(crate) struct Context {
     pub cache_home: Option<PathBuf>,
 }
 
-impl Context {
+impl CommandContext {
     /// Resolves the settings, starts the logs, and tells what is odd about the settings.
-    pub(crate) fn new(global: &Global, mut flags: Flags) -> Result<Self, Failure> {
-        let Global { log_level, verbose, log_file, settings_yaml, sandbox_data_dir } = global;
+    pub(crate) fn new(global: &GlobalArgs, mut flags: FlagValues) -> Result<Self, CommandError> {
+        let GlobalArgs { log_level, verbose, log_file, settings_yaml, sandbox_data_dir } = global;
         let mut set = |name: &str, value: Option<&String>| {
             if let Some(value) = value {
                 flags.insert(name.to_owned(), value.clone());
@@ -41,15 +41,15 @@ impl Context {
         set("--sandbox-data-dir", sandbox_data_dir.as_ref());
 
         let cwd = std::env::current_dir().context("cannot tell the working directory")?;
-        let sources = Sources::load(flags, &cwd).map_err(Failure::request)?;
-        let settings = Settings::resolve(&sources).map_err(Failure::request)?;
+        let sources = SettingsSources::load(flags, &cwd).map_err(CommandError::request)?;
+        let settings = Settings::resolve(&sources).map_err(CommandError::request)?;
         if let Some(presets) = &settings.presets.env_presets.value {
-            // Here, so that a mistake is told at once and not when a run gets to them.
+            // Here, so that a mistake is reported at once and not when a run gets to them.
             let text = presets.0.to_string();
-            preset::read(&text, "SANDBOX_ENV_PRESETS", PresetOrigin::Given)
-                .map_err(Failure::request)?;
+            preset::read_presets(&text, "SANDBOX_ENV_PRESETS", PresetOrigin::UserProvided)
+                .map_err(CommandError::request)?;
         }
-        logs::start(&settings).map_err(Failure::request)?;
+        logs::start(&settings).map_err(CommandError::request)?;
         for warning in &settings.warnings {
             tracing::warn!("{warning}");
         }

@@ -12,7 +12,7 @@ use std::process::ExitCode;
 
 use anstyle::{AnsiColor, Style};
 
-pub(crate) const CODES: &str = "\
+pub(crate) const EXIT_CODES_HELP: &str = "\
 Exit codes:
   0    the command did its job, whatever it found
   1    Menace itself failed
@@ -21,44 +21,44 @@ Exit codes:
   130  Ctrl-C ended it";
 
 /// What `--fail-on` ends with.
-pub(crate) const FOUND: u8 = 3;
+pub(crate) const EXIT_FAILURES_FOUND: u8 = 3;
 /// As a shell reports the death by SIGINT.
-pub(crate) const INTERRUPTED: u8 = 130;
+pub(crate) const EXIT_INTERRUPTED: u8 = 130;
 
 /// Why a command ended early.
 #[derive(Debug)]
-pub(crate) enum Failure {
-    /// The user can mend it.
+pub(crate) enum CommandError {
+    /// The user can fix it.
     Request(anyhow::Error),
     /// The user cannot.
     Internal(anyhow::Error),
     /// The user wanted it to end.
     Interrupted,
-    /// The user wanted to be told by the exit code that something broke; the report says what.
-    Found,
+    /// The user asked for an exit code that says whether something broke; the report says what.
+    FailuresFound,
 }
 
-impl Failure {
+impl CommandError {
     pub(crate) fn request(error: impl Into<anyhow::Error>) -> Self {
         Self::Request(error.into())
     }
 }
 
-/// Anything that is not known to be the user's to mend.
-impl<E: Into<anyhow::Error>> From<E> for Failure {
+/// Anything that the user is not known to be able to fix.
+impl<E: Into<anyhow::Error>> From<E> for CommandError {
     fn from(error: E) -> Self {
         Self::Internal(error.into())
     }
 }
 
-/// Tells the user and picks the exit code.
-pub(crate) fn report(failure: &Failure) -> ExitCode {
-    let (code, error) = match failure {
-        Failure::Request(error) => (2, error),
-        Failure::Internal(error) => (1, error),
-        // Who pressed the keys knows.
-        Failure::Interrupted => return ExitCode::from(INTERRUPTED),
-        Failure::Found => return ExitCode::from(FOUND),
+/// Prints the error and returns the exit code.
+pub(crate) fn report(error: &CommandError) -> ExitCode {
+    let (code, error) = match error {
+        CommandError::Request(error) => (2, error),
+        CommandError::Internal(error) => (1, error),
+        // No message: the user pressed Ctrl-C.
+        CommandError::Interrupted => return ExitCode::from(EXIT_INTERRUPTED),
+        CommandError::FailuresFound => return ExitCode::from(EXIT_FAILURES_FOUND),
     };
     let red = Style::new().bold().fg_color(Some(AnsiColor::Red.into()));
     anstream::eprintln!("{red}error{red:#}: {error}");

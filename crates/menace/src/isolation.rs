@@ -1,16 +1,18 @@
-//! How commands that call code are told to isolate it.
+//! Flags for isolation, of the commands that call code.
 
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use menace_loop::inputs::Isolation;
-use menace_sandbox::interpreter::Interpreter;
-use menace_sandbox::{Backend, Cancel, LocalBackend, Options, SandboxError, Tier, WarmSpec};
+use menace_loop::inputs::PluginIsolation;
+use menace_sandbox::interpreter::PythonInterpreter;
+use menace_sandbox::{
+    BackendOptions, CancelToken, LocalBackend, SandboxBackend, SandboxError, SandboxSpec, Tier,
+};
 
 use crate::cache;
-use crate::context::Context;
-use crate::exit::Failure;
+use crate::context::CommandContext;
+use crate::exit::CommandError;
 use crate::python;
 
 #[derive(Debug, Args)]
@@ -25,7 +27,7 @@ pub(crate) struct IsolationArgs {
 
     /// The kind of isolation [default: the strongest that the machine has].
     #[arg(long, value_enum)]
-    tier: Option<TierArg>,
+    tier: Option<IsolationTierArg>,
 
     /// Where there is no isolation, run the code as you, with all your rights.
     #[arg(long)]
@@ -34,18 +36,18 @@ pub(crate) struct IsolationArgs {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 #[value(rename_all = "snake_case")]
-enum TierArg {
+enum IsolationTierArg {
     Root,
     UserNamespaces,
     Landlock,
 }
 
-impl From<TierArg> for Tier {
-    fn from(tier: TierArg) -> Self {
+impl From<IsolationTierArg> for Tier {
+    fn from(tier: IsolationTierArg) -> Self {
         match tier {
-            TierArg::Root => Self::Root,
-            TierArg::UserNamespaces => Self::UserNamespaces,
-            TierArg::Landlock => Self::Landlock,
+            IsolationTierArg::Root => Self::Root,
+            IsolationTierArg::UserNamespaces => Self::UserNamespaces,
+            IsolationTierArg::Landlock => Self::Landlock,
         }
     }
 }
@@ -58,30 +60,33 @@ impl IsolationArgs {
     }
 
     /// The interpreter that the repository is called with.
-    pub(crate) fn interpreter(&self, context: &Context) -> Result<Interpreter, Failure> {
-        let cache = cache::directory(context);
-        let found = python::find(context, self.python.as_deref(), cache.as_deref());
-        let interpreter = found.map_err(Failure::request)?;
+    pub(crate) fn interpreter(
+        &self,
+        context: &CommandContext,
+    ) -> Result<PythonInterpreter, CommandError> {
+        let cache = cache::cache_dir(context);
+        let found = python::find_interpreter(context, self.python.as_deref(), cache.as_deref());
+        let interpreter = found.map_err(CommandError::request)?;
         for warning in &interpreter.warnings {
             tracing::warn!("{warning}");
         }
         Ok(interpreter)
     }
 
-    /// Both of the below, made while something else is done that takes a while; and a first sandbox
-    /// that suits `spec`, whatever module it is for.
-    pub(crate) fn backend_beside<T>(
+    /// [`Self::interpreter`] and [`Self::backend`], made while `work` is done, which takes a while;
+    /// and a first sandbox that suits `spec`, whatever module it is for.
+    pub(crate) fn backend_while<T>(
         &self,
-        context: &Context,
-        cancel: &Cancel,
-        spec: &WarmSpec,
+        context: &CommandContext,
+        cancel: &CancelToken,
+        spec: &SandboxSpec,
         work: impl FnOnce() -> T,
-    ) -> (T, Result<(Interpreter, LocalBackend), Failure>) {
+    ) -> (T, Result<(PythonInterpreter, LocalBackend), CommandError>) {
         std::thread::scope(|scope| {
             let made = scope.spawn(|| {
                 let interpreter = self.interpreter(context)?;
                 let backend = self.backend(context, &interpreter, cancel)?;
-                backend.anticipate(spec);
+                backend.prewarm(spec);
                 Ok((interpreter, backend))
             });
             let done = work();
@@ -90,8 +95,12 @@ impl IsolationArgs {
     }
 
     /// The same isolation for plugins of the user.
-    pub(crate) fn of_plugins(&self, interpreter: Interpreter, cancel: &Cancel) -> Isolation {
-        Isolation {
+    pub(crate) fn plugin_isolation(
+        &self,
+        interpreter: PythonInterpreter,
+        cancel: &CancelToken,
+    ) -> PluginIsolation {
+        PluginIsolation {
             interpreter,
             tier: self.tier.map(Tier::from),
             unsafe_no_isolation: self.unsafe_no_isolation,
@@ -102,18 +111,21 @@ impl IsolationArgs {
     /// A way to call the repository's code; it ends when `cancel` says so.
     pub(crate) fn backend(
         &self,
-        context: &Context,
-        interpreter: &Interpreter,
-        cancel: &Cancel,
-    ) -> Result<LocalBackend, Failure> {
-        let options = Options {
+        context: &CommandContext,
+        interpreter: &PythonInterpreter,
+        cancel: &CancelToken,
+    ) -> Result<LocalBackend, CommandError> {
+        let options = BackendOptions {
             tier: self.tier.map(Tier::from),
             unsafe_no_isolation: self.unsafe_no_isolation,
-            purge: !context.settings.general.light_imports.value,
+            purge_leftovers: !context.settings.general.light_imports.value,
             cancel: cancel.clone(),
-            ..Options::new(context.settings.general.repo_path.value.clone(), interpreter.clone())
+            ..BackendOptions::new(
+                context.settings.general.repo_path.value.clone(),
+                interpreter.clone(),
+            )
         };
-        let backend = LocalBackend::new(options).map_err(failure)?;
+        let backend = LocalBackend::new(options).map_err(command_error)?;
         if backend.tier() == Tier::Unsafe {
             tracing::warn!("no isolation: the code runs as you, with all your rights");
         }
@@ -121,17 +133,17 @@ impl IsolationArgs {
     }
 }
 
-/// What the user can mend, and what not.
-pub(crate) fn failure(error: SandboxError) -> Failure {
+/// Errors that the user can fix, and others.
+pub(crate) fn command_error(error: SandboxError) -> CommandError {
     match error {
         SandboxError::Repository { .. }
         | SandboxError::NoIsolation { .. }
-        | SandboxError::Tier { .. } => Failure::request(error),
-        SandboxError::Cancelled => Failure::Interrupted,
+        | SandboxError::TierUnavailable { .. } => CommandError::request(error),
+        SandboxError::Cancelled => CommandError::Interrupted,
         SandboxError::Start { .. }
-        | SandboxError::Refused(_)
-        | SandboxError::Lost(_)
-        | SandboxError::Protocol(_) => Failure::from(error),
+        | SandboxError::BuildFailed(_)
+        | SandboxError::ConnectionLost(_)
+        | SandboxError::Protocol(_) => CommandError::from(error),
     }
 }
 
@@ -142,14 +154,15 @@ mod tests {
     use super::*;
 
     #[derive(Debug, Parser)]
-    struct Line {
+    struct IsolationTestArgs {
         #[command(flatten)]
         isolation: IsolationArgs,
     }
 
     #[test]
     fn there_is_one_worker_per_core_unless_the_user_wants_another_number() {
-        let workers = |line: &[&str]| Line::try_parse_from(line).unwrap().isolation.workers();
+        let workers =
+            |line: &[&str]| IsolationTestArgs::try_parse_from(line).unwrap().isolation.workers();
         let cores = std::thread::available_parallelism().unwrap().get();
         assert_eq!(workers(&["menace"]), cores);
         assert_eq!(workers(&["menace", "--jobs", "7"]), 7);

@@ -2,7 +2,7 @@
 //!
 //! Standard output belongs to results, so that `--format json` can be piped.
 
-mod rotating;
+mod rotating_file;
 
 use std::io::IsTerminal;
 use std::path::Path;
@@ -14,7 +14,7 @@ use tracing_subscriber::fmt;
 use tracing_subscriber::layer::{Layer, SubscriberExt};
 use tracing_subscriber::util::SubscriberInitExt;
 
-use rotating::RotatingFile;
+use rotating_file::RotatingLogFile;
 
 /// What keeps the log file from being opened.
 #[derive(Debug, thiserror::Error)]
@@ -26,11 +26,11 @@ pub(crate) struct LogFileError {
 }
 
 /// Under this name presets tell how they come about.
-const PRESETS: &str = "menace_scenario::preset";
+const PRESET_LOG_TARGET: &str = "menace_scenario::preset";
 
 /// Starts logging with the settings in effect.
 pub(crate) fn start(settings: &Settings) -> Result<(), LogFileError> {
-    let level = filter(settings.log_level());
+    let level = level_filter(settings.log_level());
     let json = settings.logging.json.value;
     let colours = std::io::stderr().is_terminal() && settings.logging.no_color.value.is_none();
 
@@ -42,28 +42,31 @@ pub(crate) fn start(settings: &Settings) -> Result<(), LogFileError> {
     } else {
         console.with_ansi(colours).without_time().with_target(false).boxed()
     };
-    let file = open(settings.logging.file.as_deref(), "SANDBOX_LOG_FILE or --log-file")?;
-    let presets = open(
+    let file = open_log_file(settings.logging.file.as_deref(), "SANDBOX_LOG_FILE or --log-file")?;
+    let presets = open_log_file(
         settings.presets.debug_log_file.as_deref(),
         "PRESET_DEBUG_LOG_FILE or --debug-log-file",
     )?;
     let mut shown = Targets::new().with_default(level);
     if settings.presets.debug.value {
-        shown = shown.with_target(PRESETS, level.max(LevelFilter::DEBUG));
+        shown = shown.with_target(PRESET_LOG_TARGET, level.max(LevelFilter::DEBUG));
     }
-    let of_presets = Targets::new().with_target(PRESETS, LevelFilter::DEBUG);
+    let of_presets = Targets::new().with_target(PRESET_LOG_TARGET, LevelFilter::DEBUG);
     // Only the first call counts; there is one per process.
     let _ = tracing_subscriber::registry()
         .with(console.with_filter(shown.clone()))
-        .with(file.map(|file| written(file, json).with_filter(shown)))
-        .with(presets.map(|file| written(file, json).with_filter(of_presets)))
+        .with(file.map(|file| file_layer(file, json).with_filter(shown)))
+        .with(presets.map(|file| file_layer(file, json).with_filter(of_presets)))
         .try_init();
     Ok(())
 }
 
-fn open(path: Option<&Path>, named_by: &'static str) -> Result<Option<RotatingFile>, LogFileError> {
+fn open_log_file(
+    path: Option<&Path>,
+    named_by: &'static str,
+) -> Result<Option<RotatingLogFile>, LogFileError> {
     let opened = path.map(|path| {
-        RotatingFile::open(path).map_err(|source| LogFileError {
+        RotatingLogFile::open(path).map_err(|source| LogFileError {
             path: path.display().to_string(),
             named_by,
             source,
@@ -72,7 +75,7 @@ fn open(path: Option<&Path>, named_by: &'static str) -> Result<Option<RotatingFi
     opened.transpose()
 }
 
-fn written<S>(file: RotatingFile, json: bool) -> Box<dyn Layer<S> + Send + Sync>
+fn file_layer<S>(file: RotatingLogFile, json: bool) -> Box<dyn Layer<S> + Send + Sync>
 where
     S: tracing::Subscriber + for<'span> tracing_subscriber::registry::LookupSpan<'span>,
 {
@@ -80,7 +83,7 @@ where
     if json { layer.json().flatten_event(true).boxed() } else { layer.boxed() }
 }
 
-fn filter(level: LogLevel) -> LevelFilter {
+fn level_filter(level: LogLevel) -> LevelFilter {
     match level {
         LogLevel::Off => LevelFilter::OFF,
         LogLevel::Error => LevelFilter::ERROR,

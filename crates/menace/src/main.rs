@@ -1,19 +1,24 @@
 //! The command line of Menace. What each command does is in `commands`.
 
+mod analysis;
 mod args;
 mod cache;
+mod call_preset;
+mod call_target;
 mod commands;
 mod context;
-mod data;
+mod data_dir;
 mod exit;
+mod interrupt;
 mod isolation;
 mod logs;
 mod python;
 mod render;
+mod repeat;
 mod selection;
-mod serving;
+mod servers;
 mod setting_flags;
-mod stubs;
+mod stub_inputs;
 mod suggest;
 
 use std::process::ExitCode;
@@ -26,10 +31,10 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
     // Sandboxes start this very program to become their PID 1.
-    if menace_sandbox::init::requested() {
+    if menace_sandbox::init::is_requested() {
         menace_sandbox::init::run();
     }
-    let arguments = args::Arguments::parse();
+    let arguments = args::CommandLineArgs::parse();
     match commands::dispatch(arguments) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => exit::report(&failure),

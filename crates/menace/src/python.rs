@@ -3,24 +3,26 @@
 use std::ffi::OsString;
 use std::path::Path;
 
-use menace_sandbox::interpreter::{Error, Interpreter, Search, Source};
+use menace_sandbox::interpreter::{
+    HarnessSource, InterpreterError, InterpreterSearch, PythonInterpreter,
+};
 
-use crate::context::Context;
+use crate::context::CommandContext;
 
 /// Finds it: `--python`, else the repository's virtual environment, else the PATH.
 ///
 /// `cache` is the directory where answers are remembered.
-pub(crate) fn find(
-    context: &Context,
+pub(crate) fn find_interpreter(
+    context: &CommandContext,
     flag: Option<&Path>,
     cache: Option<&Path>,
-) -> Result<Interpreter, Error> {
-    let sources: Vec<Source> = menace_sandbox::harness_sources()
+) -> Result<PythonInterpreter, InterpreterError> {
+    let sources: Vec<HarnessSource> = menace_sandbox::harness_sources()
         .iter()
-        .map(|&(name, text)| Source { name: name.to_owned(), text: text.to_owned() })
+        .map(|&(name, text)| HarnessSource { name: name.to_owned(), text: text.to_owned() })
         .collect();
     let path = OsString::from(context.search_path.clone().unwrap_or_default());
-    Interpreter::find(&Search {
+    PythonInterpreter::find(&InterpreterSearch {
         python: flag,
         repository: &context.settings.general.repo_path,
         path: &path,

@@ -4,10 +4,10 @@ use anyhow::anyhow;
 use clap::Args;
 use globset::{Glob, GlobSet, GlobSetBuilder};
 
-use menace_loop::cycle::Wanted;
+use menace_loop::cycle::SectionFilter;
 use menace_model::{ModuleReport, Section};
 
-use crate::exit::Failure;
+use crate::exit::CommandError;
 
 #[derive(Debug, Default, Args)]
 pub(crate) struct SelectionArgs {
@@ -15,54 +15,57 @@ pub(crate) struct SelectionArgs {
     #[arg(long, value_name = "GLOB")]
     pub module: Vec<String>,
 
-    /// Only sections whose name matches, such as `shop/cart.py::Cart.add` or `shop.cart:Cart.*`; may
-    /// be given more than once.
+    /// Only sections whose name matches, such as `shop/cart.py::Cart.add` or `shop.cart:Cart.*`;
+    /// may be given more than once.
     #[arg(long, value_name = "GLOB")]
     pub section: Vec<String>,
 }
 
 /// The same, understood.
 #[derive(Debug)]
-pub(crate) struct Selection {
+pub(crate) struct SectionSelection {
     modules: Option<GlobSet>,
     sections: Option<GlobSet>,
 }
 
 impl SelectionArgs {
-    pub(crate) fn read(&self) -> Result<Selection, Failure> {
-        Ok(Selection { modules: globs(&self.module)?, sections: globs(&self.section)? })
+    pub(crate) fn read(&self) -> Result<SectionSelection, CommandError> {
+        Ok(SectionSelection {
+            modules: build_globs(&self.module)?,
+            sections: build_globs(&self.section)?,
+        })
     }
 
     /// What was asked for; empty for everything.
-    pub(crate) fn words(&self) -> String {
+    pub(crate) fn describe(&self) -> String {
         let modules = self.module.iter().map(|glob| format!("module {glob}"));
         let sections = self.section.iter().map(|glob| format!("section {glob}"));
         modules.chain(sections).collect::<Vec<_>>().join(", ")
     }
 
     /// What to say when nothing is left.
-    pub(crate) fn nothing(&self) -> Failure {
-        let asked: Vec<&str> =
+    pub(crate) fn nothing_selected(&self) -> CommandError {
+        let patterns: Vec<&str> =
             self.module.iter().chain(&self.section).map(String::as_str).collect();
-        Failure::Request(anyhow!(
+        CommandError::Request(anyhow!(
             "nothing matches {}; `menace analyze --format json` has the names of all sections",
-            asked.join(", ")
+            patterns.join(", ")
         ))
     }
 }
 
-fn globs(patterns: &[String]) -> Result<Option<GlobSet>, Failure> {
+fn build_globs(patterns: &[String]) -> Result<Option<GlobSet>, CommandError> {
     if patterns.is_empty() {
         return Ok(None);
     }
     let mut globs = GlobSetBuilder::new();
     for pattern in patterns {
-        globs.add(Glob::new(pattern).map_err(Failure::request)?);
+        globs.add(Glob::new(pattern).map_err(CommandError::request)?);
     }
-    globs.build().map(Some).map_err(Failure::request)
+    globs.build().map(Some).map_err(CommandError::request)
 }
 
-impl Wanted for Selection {
+impl SectionFilter for SectionSelection {
     fn has_module(&self, module: &ModuleReport) -> bool {
         let modules = self.modules.as_ref();
         modules.is_none_or(|globs| globs.is_match(&module.path) || globs.is_match(&module.name))

@@ -1,148 +1,127 @@
-//! Depth: sections are explored one by one, with inputs that learn from what they reach.
+//! Depth phase: sections are explored with inputs that follow coverage.
 //!
-//! Where there is not time for all, the most complex and the most imported come first, and of those that are
-//! explored side by side the ones that still yield.
+//! Complex sections of modules that are imported often come first, since the deadline may cut the
+//! rest.
 
-use menace_model::{Call, How, Intent, SectionId, Seed};
+use std::cmp::Reverse;
+
+use menace_model::{Call, InputIntent, SectionId, Seed, TargetKind};
 use menace_sandbox::SandboxError;
-use menace_scenario::explore::{Budget, Explorer, Finding, Terms};
-use menace_scenario::input::{Facts, InputSettings, Inputs, Lessons};
+use menace_scenario::explore::{CallDefaults, ExploreBudget, Explorer};
+use menace_scenario::input::{InputGenerator, InputSettings, LearnedHints, RepositoryFacts};
+use menace_store::SkippedStage;
 
-use super::grid::Standing;
-use super::plan::{BASELINE, Plan, Subject};
-use super::seen::Seen;
-use super::watch::{Called, Stage, Watch};
-use crate::calls::Caller;
-use crate::explore::{self, Made, Witness, deepen};
-use crate::failure::{self, Lines};
+use super::breadth::SectionState;
+use super::observer::{CycleStage, RunEvent, RunObserver};
+use super::plan::{BASELINE, CyclePlan, PlannedSection};
+use super::result::{DepthCompletion, SkippedWork};
+use super::triage::{LocatedFinding, Triage};
+use crate::calls::CallRunner;
+use crate::explore::{ExploreLoop, ExploreTarget, GenerationFinding, GenerationResult};
 
-/// Sections that are explored side by side: what is kept in memory.
-const CHUNK: usize = 96;
-/// What a section takes of calls, for want of anything better to show.
-const GUESS: usize = 150;
+/// Sections that are explored side by side; bounds memory.
+const MAX_BATCH_SECTIONS: usize = 96;
+/// Estimate for the progress display.
+const ESTIMATED_CALLS_PER_SECTION: usize = 150;
 
-/// How deep a cycle goes.
 #[derive(Debug)]
-pub(super) struct Depth<'a, 'p> {
-    pub plan: &'p Plan<'a>,
-    pub facts: &'p Facts<'p>,
-    pub caller: &'p Caller<'p>,
-    pub budget: Budget,
+pub(super) struct DepthPhase<'a, 'p> {
+    pub plan: &'p CyclePlan<'a>,
+    pub facts: &'p RepositoryFacts<'p>,
+    pub caller: &'p CallRunner<'p>,
+    pub budget: ExploreBudget,
     pub seed: Seed,
     pub inputs: &'p InputSettings,
 }
 
-/// What came of it.
-#[derive(Debug, Default)]
-pub(super) struct Deepened {
-    /// Sections for which there was no time.
-    pub left: Vec<SectionId>,
-    /// Weaknesses that were seen, and could not be looked at again.
-    pub unproven: usize,
-}
-
-impl Depth<'_, '_> {
-    /// Explores all sections that can be called; `seen` hears of every call in a fixed order.
-    pub(super) fn explore(
+impl DepthPhase<'_, '_> {
+    /// Explores all sections that can be called, and adds to the result in a fixed order.
+    pub(super) fn run(
         &self,
-        standings: &[Standing<'_>],
-        lessons: &mut Lessons,
-        lines: &Lines,
-        watch: &mut dyn Watch,
-        seen: &mut Seen,
-    ) -> Result<Deepened, SandboxError> {
-        let order = self.order(standings);
-        watch.begins(Stage::Depth, order.len() * GUESS);
-        let mut deepened = Deepened::default();
-        let mut hearing = Hearing { plan: self.plan, lines, watch, seen };
-        for chunk in order.chunks(CHUNK) {
-            let id = |&at: &usize| self.plan.subjects[at].section.id.clone();
+        section_states: &[SectionState<'_>],
+        learned_hints: &mut LearnedHints,
+        observer: &mut dyn RunObserver,
+        triage: &mut Triage<'_, '_>,
+    ) -> Result<(), SandboxError> {
+        let sections = self.order_sections(section_states);
+        let calls = sections.len() * ESTIMATED_CALLS_PER_SECTION;
+        observer.on_event(RunEvent::StageBegan { stage: CycleStage::Depth, calls });
+        let mut unfinished: Vec<SectionId> = Vec::new();
+        let mut unconfirmed = 0;
+        for batch in sections.chunks(MAX_BATCH_SECTIONS) {
+            let id = |&section: &usize| self.plan.subjects[section].section.id.clone();
             if self.caller.is_late() {
-                deepened.left.extend(chunk.iter().map(id));
+                unfinished.extend(batch.iter().map(id));
                 continue;
             }
-            let mut subjects: Vec<explore::Subject<'_>> =
-                chunk.iter().map(|&at| self.subject(&self.plan.subjects[at])).collect();
-            let left = deepen(self.caller, &mut subjects, lessons, &mut hearing)?;
-            deepened.left.extend(left.subjects.iter().map(|&at| id(&chunk[at])));
-            deepened.unproven += left.unproven;
-            let kept = subjects.iter().flat_map(|subject| subject.explorer.worth_keeping());
-            hearing.seen.worth_keeping.extend(kept);
+            let targets = batch.iter().map(|&at| self.target(&self.plan.subjects[at])).collect();
+            let mut explore_loop = ExploreLoop::new(self.caller, targets);
+            while let Some(generation) = explore_loop.next_generation(learned_hints, observer)? {
+                record_generation(generation, observer, triage);
+            }
+            let ExploreLoop { targets, unfinished: cut, .. } = explore_loop;
+            unfinished.extend(cut.targets.iter().map(|&target| id(&batch[target])));
+            unconfirmed += cut.unconfirmed;
+            let history_lines = targets.iter().flat_map(|target| target.explorer.history_lines());
+            triage.result.history_lines.extend(history_lines);
         }
-        Ok(deepened)
+        let is_cut = !unfinished.is_empty() || unconfirmed > 0;
+        let result = &mut triage.result;
+        result.add_skipped(SkippedStage::Depth, SkippedWork::from_sections(unfinished));
+        result.add_skipped(SkippedStage::Confirmation, SkippedWork::from_count(unconfirmed));
+        result.depth = if is_cut { DepthCompletion::Cut } else { DepthCompletion::Whole };
+        Ok(())
     }
 
-    fn order(&self, standings: &[Standing<'_>]) -> Vec<usize> {
+    fn order_sections(&self, section_states: &[SectionState<'_>]) -> Vec<usize> {
         let subjects = &self.plan.subjects;
-        let is_open =
-            |at: &usize| !standings[*at].is_shut && subjects[*at].target.how != How::Module;
-        let mut order: Vec<usize> = (0..subjects.len()).filter(is_open).collect();
-        order.sort_by_key(|&at| {
-            let Subject { section, module, .. } = &subjects[at];
-            std::cmp::Reverse(u64::from(section.complexity) * (1 + module.imported_by.len() as u64))
-        });
-        order
-    }
-
-    fn subject<'s>(&'s self, subject: &'s Subject<'_>) -> explore::Subject<'s> {
-        let inputs = Inputs::new(subject.section, subject.hints, self.facts, self.inputs);
-        let target = subject.target.clone();
-        let (budget, seed) = (self.budget, self.seed);
-        let baseline = &self.plan.scenarios[0];
-        let is_watched_for_free = self.caller.watches_for_free();
-        let terms = Terms { is_watched_for_free, ..subject.terms(baseline) };
-        let explorer = Explorer::new(subject.section, target, terms, inputs, budget, seed);
-        explore::Subject { explorer, spec: baseline.spec(&subject.spec) }
-    }
-}
-
-/// Passes on what exploring does while it does it: who is killed loses nothing but what was under way.
-struct Hearing<'h> {
-    plan: &'h Plan<'h>,
-    lines: &'h Lines,
-    watch: &'h mut dyn Watch,
-    seen: &'h mut Seen,
-}
-
-impl Witness for Hearing<'_> {
-    fn ended(&mut self, made: Made<'_>) {
-        let Made { section, number, is_timing, call, outcome } = made;
-        let counts = !is_timing;
-        self.watch.called(Called { section, scenario: None, number, counts, call, outcome });
-    }
-
-    fn made(&mut self, made: Made<'_>) {
-        if made.is_timing {
-            self.seen.timing_calls += 1;
-        } else {
-            self.seen.count(made.outcome);
-        }
-        self.seen.reach(made.outcome);
-    }
-
-    fn found(&mut self, explorer: &Explorer<'_>, finding: &Finding, number: Option<usize>) {
-        if let Some(lacking) = self.plan.lacking(explorer.section(), &finding.outcome) {
-            self.seen.lacking.insert(lacking);
-            return;
-        }
-        let call = explorer.call_of(finding);
-        let seen = failure::Seen {
-            section: explorer.section(),
-            weakness: &finding.weakness,
-            call: &call,
-            outcome: &finding.outcome,
-            scenario: scenario_of(&call),
+        let is_callable = |section: &usize| {
+            !section_states[*section].has_failed_import
+                && subjects[*section].target.kind != TargetKind::Module
         };
-        let failure = failure::of(&seen, self.lines);
-        self.watch.failed(&failure);
-        if let Some(number) = number {
-            self.watch.confirmed(&failure.section, number, &failure.id);
-        }
-        self.seen.fail_beyond_breadth(failure, 1);
+        let mut sections: Vec<usize> = (0..subjects.len()).filter(is_callable).collect();
+        sections.sort_by_key(|&at| {
+            let PlannedSection { section, module, .. } = &subjects[at];
+            Reverse(u64::from(section.complexity) * (1 + module.imported_by.len() as u64))
+        });
+        sections
+    }
+
+    fn target<'s>(&'s self, subject: &'s PlannedSection<'_>) -> ExploreTarget<'s> {
+        let inputs = InputGenerator::new(subject.section, subject.hints, self.facts, self.inputs);
+        let baseline = &self.plan.scenarios[0];
+        let defaults = CallDefaults {
+            has_cheap_coverage: self.caller.has_cheap_coverage(),
+            ..subject.call_defaults(baseline)
+        };
+        let target = subject.target.clone();
+        let explorer =
+            Explorer::new(subject.section, target, defaults, inputs, self.budget, self.seed);
+        ExploreTarget { explorer, spec: baseline.spec(&subject.spec) }
     }
 }
 
-/// The scenario that a call in depth would belong to.
+fn record_generation(
+    generation: GenerationResult<'_>,
+    observer: &mut dyn RunObserver,
+    triage: &mut Triage<'_, '_>,
+) {
+    for (planned, outcome) in &generation.calls {
+        if planned.is_timing {
+            triage.result.timing_calls += 1;
+        } else {
+            triage.result.count(outcome);
+        }
+        triage.result.add_reached_lines(outcome);
+    }
+    for GenerationFinding { section, finding, number } in generation.findings {
+        let scenario = scenario_of(&finding.call);
+        let located = LocatedFinding { section, scenario, finding, rerun: number, occurrences: 1 };
+        triage.report(located, observer);
+    }
+}
+
+/// The profile whose conditions are nearest to those of a call in depth.
 fn scenario_of(call: &Call) -> &'static str {
     let conditions = &call.conditions;
     if conditions.burst.is_some() {
@@ -155,9 +134,9 @@ fn scenario_of(call: &Call) -> &'static str {
         return "flaky_upstream";
     }
     match call.intent {
-        Intent::Hostile => "hostile_input",
-        Intent::Misuse => "user_misuse",
-        Intent::Drifted => "schema_drift",
-        Intent::Valid | Intent::Boundary => BASELINE,
+        InputIntent::Hostile => "hostile_input",
+        InputIntent::Misuse => "user_misuse",
+        InputIntent::Drifted => "schema_drift",
+        InputIntent::Valid | InputIntent::Boundary => BASELINE,
     }
 }

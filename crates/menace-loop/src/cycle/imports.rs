@@ -1,143 +1,147 @@
-//! Imports every module alone, before anything of it is called.
+//! Imports every module in a sandbox of its own, before its sections are called.
 //!
-//! A module that cannot be imported is told once, with what it lacks; its sections are not called.
+//! A module that cannot be imported is one [`ImportFailure`]; its sections are not called.
 
 use std::collections::BTreeMap;
 
-use menace_model::{Call, How, Outcome, SectionId, Target, Verdict};
-use menace_sandbox::{SandboxError, WarmSpec};
+use menace_model::{Call, CallTarget, Outcome, SectionId, TargetKind, Verdict};
+use menace_sandbox::{SandboxError, SandboxSpec};
+use menace_scenario::judge::import_error;
 
-use super::grid::{Grid, Standing};
-use super::plan::IMPORT_MS;
-use super::seen::Seen;
-use super::watch::{Called, Stage, Watch};
-use crate::calls::Caller;
+use super::breadth::{BreadthPhase, SectionState};
+use super::observer::{CompletedCall, CycleStage, RunEvent, RunObserver};
+use super::plan::IMPORT_TIMEOUT_MS;
+use super::result::CycleResult;
+use crate::calls::CallRunner;
 
 /// A module that cannot be imported.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Shut {
+pub struct ImportFailure {
     /// Path below the repository.
     pub module: String,
     /// The top level of the module.
     pub section: SectionId,
-    /// What happened, on one line.
+    /// The cause on one line.
     pub why: String,
-    /// A package that is not installed; then it is nobody's fault here.
+    /// The package that is not installed, where that is the cause: then it is no finding.
     pub missing: Option<String>,
     pub call: Call,
     pub outcome: Outcome,
 }
 
-impl<'a> Grid<'a, '_> {
-    /// Imports the modules of all subjects under the baseline, and those that fail a second time.
-    /// `seen` hears of each, in the order of the plan; none when the time was up first.
-    pub(super) fn imports(
+impl<'a> BreadthPhase<'a, '_> {
+    /// Imports the modules of all sections under the baseline, and a second time those that fail: a
+    /// busy machine or a file that exists only at times may have caused it. Adds to the result in
+    /// the order of the plan; none when the deadline came first.
+    pub(super) fn import_modules(
         &self,
-        standings: &mut [Standing<'a>],
-        watch: &mut dyn Watch,
-        seen: &mut Seen,
-    ) -> Result<Option<Vec<Shut>>, SandboxError> {
+        section_states: &mut [SectionState<'a>],
+        observer: &mut dyn RunObserver,
+        result: &mut CycleResult,
+    ) -> Result<Option<Vec<ImportFailure>>, SandboxError> {
         let mut modules: BTreeMap<&str, usize> = BTreeMap::new();
-        for (at, subject) in self.plan.subjects.iter().enumerate() {
-            modules.entry(&subject.module.path).or_insert(at);
+        for (section, subject) in self.plan.subjects.iter().enumerate() {
+            modules.entry(&subject.module.path).or_insert(section);
         }
-        watch.begins(Stage::Imports, modules.len());
-        let imports: Vec<Import> = modules.into_values().map(|at| self.import(at)).collect();
+        let calls = modules.len();
+        observer.on_event(RunEvent::StageBegan { stage: CycleStage::Imports, calls });
+        let imports: Vec<PendingImport> =
+            modules.into_values().map(|section| self.plan_import(section)).collect();
         let label = self.plan.scenarios[0].label();
-        let Some(mut outcomes) = import(self.caller, &imports, Some(&label), watch)? else {
+        let Some(mut outcomes) = make_imports(self.caller, &imports, Some(&label), observer)?
+        else {
             return Ok(None);
         };
-        // A machine may be busy for a moment, and files may be there only sometimes.
-        let failed = |at: &usize| outcomes[*at].verdict != Verdict::Returned;
-        let suspects: Vec<usize> = (0..imports.len()).filter(failed).collect();
-        let again: Vec<Import> = suspects.iter().map(|&at| imports[at].clone()).collect();
-        let Some(second) = import(&self.caller.patient(), &again, None, watch)? else {
+        let has_failed = |position: &usize| outcomes[*position].verdict != Verdict::Returned;
+        let failed: Vec<usize> = (0..imports.len()).filter(has_failed).collect();
+        let reruns: Vec<PendingImport> =
+            failed.iter().map(|&position| imports[position].clone()).collect();
+        let caller = self.caller.with_grace();
+        let Some(rerun_outcomes) = make_imports(&caller, &reruns, None, observer)? else {
             return Ok(None);
         };
-        for (at, outcome) in suspects.into_iter().zip(second) {
-            let first = std::mem::replace(&mut outcomes[at], outcome);
-            seen.count(&first);
+        for (position, outcome) in failed.into_iter().zip(rerun_outcomes) {
+            let first = std::mem::replace(&mut outcomes[position], outcome);
+            result.count(&first);
         }
-        let mut shut = Vec::new();
-        for (Import { section, call, .. }, outcome) in imports.into_iter().zip(outcomes) {
-            seen.count(&outcome);
-            seen.imports.entry(section.clone()).or_default().add(&call, &outcome, false);
+        let mut import_failures = Vec::new();
+        for (PendingImport { section, call, .. }, outcome) in imports.into_iter().zip(outcomes) {
+            result.count(&outcome);
+            result.imports.entry(section.clone()).or_default().add(&call, &outcome, false);
             if outcome.verdict != Verdict::Returned {
-                shut.push(Shut::new(section, call, outcome));
+                import_failures.push(ImportFailure::new(section, call, outcome));
             }
         }
-        for (at, subject) in self.plan.subjects.iter().enumerate() {
-            standings[at].is_shut = shut.iter().any(|one| one.module == subject.module.path);
+        for (subject, state) in self.plan.subjects.iter().zip(section_states) {
+            let path = &subject.module.path;
+            state.has_failed_import = import_failures.iter().any(|one| one.module == *path);
         }
-        Ok(Some(shut))
+        Ok(Some(import_failures))
     }
 
-    /// The import of a subject's module.
-    fn import(&self, at: usize) -> Import {
-        let (subject, baseline) = (&self.plan.subjects[at], &self.plan.scenarios[0]);
+    /// The import of a section's module.
+    fn plan_import(&self, section: usize) -> PendingImport {
+        let subject = &self.plan.subjects[section];
+        let baseline = &self.plan.scenarios[0];
         let module = subject.target.module.clone();
-        let target = Target { module, qualname: String::new(), how: How::Module };
-        let mut call = Call { target, coverage: true, ..subject.call(baseline, 0, None) };
-        call.limits.timeout_ms = call.limits.timeout_ms.max(IMPORT_MS);
-        let spec = WarmSpec { module: None, ..baseline.spec(&subject.spec) };
+        let target = CallTarget { module, qualname: String::new(), kind: TargetKind::Module };
+        let mut call = Call { coverage: true, ..subject.call(baseline, 0, None) };
+        call.step.target = target;
+        call.limits.timeout_ms = call.limits.timeout_ms.max(IMPORT_TIMEOUT_MS);
+        let spec = SandboxSpec { module: None, ..baseline.spec(&subject.spec) };
         let section = SectionId::new(&subject.module.path, SectionId::TOP_LEVEL);
-        Import { section, call, spec }
+        PendingImport { section, call, spec }
     }
 }
 
 #[derive(Debug, Clone)]
-struct Import {
+struct PendingImport {
     section: SectionId,
     call: Call,
-    spec: WarmSpec,
+    spec: SandboxSpec,
 }
 
-/// None when the time was up before all were made.
-fn import(
-    caller: &Caller<'_>,
-    imports: &[Import],
+/// None when the deadline came before all were made.
+fn make_imports(
+    caller: &CallRunner<'_>,
+    imports: &[PendingImport],
     scenario: Option<&str>,
-    watch: &mut dyn Watch,
+    observer: &mut dyn RunObserver,
 ) -> Result<Option<Vec<Outcome>>, SandboxError> {
-    let jobs = imports.iter().map(|one| crate::calls::job(&one.spec, one.call.clone()));
+    let jobs = imports.iter().map(|one| crate::calls::build_job(&one.spec, one.call.clone()));
     let outcomes = caller.make(jobs.collect(), |position, outcome| {
-        let Import { section, call, .. } = &imports[position];
-        watch.called(Called { section, scenario, number: 0, counts: true, call, outcome });
+        let PendingImport { section, call, .. } = &imports[position];
+        observer.on_event(RunEvent::CallCompleted(CompletedCall {
+            section,
+            scenario,
+            number: 0,
+            is_counted: true,
+            call,
+            outcome,
+        }));
     })?;
     Ok(outcomes.into_iter().collect())
 }
 
-impl Shut {
+impl ImportFailure {
     fn new(section: SectionId, call: Call, outcome: Outcome) -> Self {
-        let raised = outcome.exception.as_ref();
-        let why = match (raised, &outcome.reason) {
-            (Some(raised), _) => {
-                let message = raised.message.lines().next().unwrap_or_default();
-                format!("{}: {message}", bare(&raised.kind))
-            }
-            (None, Some(reason)) => reason.clone(),
-            (None, None) => outcome.verdict.to_string(),
-        };
+        let why = import_error(&outcome).unwrap_or_default();
         let missing = missing_package(&outcome);
         Self { module: section.path().to_owned(), section, why, missing, call, outcome }
     }
 }
 
-/// The package that was not found, where that is what ended it.
+/// The package that an import did not find, where that ended the call.
 pub(super) fn missing_package(outcome: &Outcome) -> Option<String> {
     let raised = outcome.exception.as_ref()?;
-    if bare(&raised.kind) != "ModuleNotFoundError" || outcome.verdict == Verdict::Returned {
+    if raised.kind != "ModuleNotFoundError" || outcome.verdict == Verdict::Returned {
         return None;
     }
-    quoted(&raised.message)
+    quoted_package(&raised.message)
 }
 
-fn bare(kind: &str) -> &str {
-    kind.strip_prefix("builtins.").unwrap_or(kind)
-}
-
-/// The name in `No module named 'name.part'`, without its parts.
-fn quoted(message: &str) -> Option<String> {
+/// `name` of `No module named 'name.part'`.
+fn quoted_package(message: &str) -> Option<String> {
     let name = message.split('\'').nth(1)?;
     Some(name.split('.').next().unwrap_or(name).to_owned())
 }

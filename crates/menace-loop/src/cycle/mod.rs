@@ -1,113 +1,134 @@
-//! One cycle: every section that is wanted, called in breadth, in depth and together.
+//! One cycle: every section of the plan called in breadth, in a shared process and in depth.
 //!
-//! | room | what is in it |
+//! | module | what is in it |
 //! |---|---|
-//! | `plan` | which sections, which scenarios |
-//! | `imports` | modules that cannot be imported are told once |
-//! | `grid` | breadth: cells of sections × scenarios |
-//! | `court`, `suspects` | calls that speak against a section, made again before anybody is blamed |
-//! | `seen` | what came of it all |
-//! | `together` | sections in one interpreter |
-//! | `round_trip` | how long a round trip takes under each scenario |
-//! | `depth` | exploring, section by section, for as long as there is time |
-//! | `watch` | who hears of it meanwhile |
+//! | `plan` | the sections and the scenarios of each module |
+//! | `imports` | imports of modules, and those that fail |
+//! | `breadth` | cells of sections × scenarios |
+//! | `triage` | candidates → reruns → findings |
+//! | `shared_run` | sections called one after the other in one process |
+//! | `round_trip` | network latency under each scenario |
+//! | `depth` | exploring, section by section, until the deadline |
+//! | `result` | what the cycle found, and what it had no time for |
+//! | `observer` | the events of a run |
 //!
-//! What the outcomes are worth is told by `menace-track`, what is kept of them by [`crate::run`].
+//! Scores are computed by `menace-track`; storing results belongs to [`crate::run`].
 
-mod court;
+#[expect(clippy::similar_names, reason = "a cell and a call are both terms of the glossary")]
+mod breadth;
 mod depth;
-mod grid;
 mod imports;
+mod observer;
 mod plan;
+mod result;
 mod round_trip;
-mod seen;
-mod suspects;
+mod shared_run;
 #[cfg(test)]
 mod tests;
-mod together;
-mod watch;
+mod triage;
 
 use std::collections::BTreeSet;
 
 use menace_model::{SectionId, Seed};
 use menace_sandbox::SandboxError;
-use menace_scenario::explore::Budget;
-use menace_scenario::input::{Facts, InputSettings, Lessons};
+use menace_scenario::explore::ExploreBudget;
+use menace_scenario::input::{InputSettings, LearnedHints, RepositoryFacts};
+use menace_store::SkippedStage;
 
-use crate::calls::Caller;
-use crate::failure::Lines;
+use crate::calls::CallRunner;
+use crate::failure::SourceLineCache;
 
-use court::Court;
-use depth::Depth;
-use grid::{Grid, Standing};
+use breadth::{BreadthPhase, SectionState};
+use depth::DepthPhase;
+use triage::Triage;
 
-pub use imports::Shut;
-pub use plan::{BASELINE, Closed, Plan, Scenario, Subject, Wanted, Wish};
-pub(crate) use seen::is_simpler;
-pub use seen::{Lacking, Missed, Reached, Seen};
-pub use together::{Company, Part};
-pub use watch::{Called, Stage, Watch};
+pub use imports::ImportFailure;
+pub use observer::{CompletedCall, CycleStage, RunEvent, RunObserver, ShownOccurrence};
+pub use plan::{
+    BASELINE, CellIndex, CyclePlan, PlanRequest, PlannedScenario, PlannedSection, SectionFilter,
+    UncallableSection,
+};
+pub(crate) use result::is_simpler;
+pub use result::{CycleResult, DepthCompletion, MissingPackage, SkippedWork};
+pub use shared_run::{SharedRun, SharedRunPart};
 
 /// How much a cycle does.
 #[derive(Debug, Clone)]
-pub struct Extent<'e> {
+pub struct CycleBudget<'e> {
     pub calls_per_cell: usize,
-    /// None for a cycle without depth.
-    pub depth: Option<Budget>,
+    /// None for a cycle without the depth phase.
+    pub depth: Option<ExploreBudget>,
     pub seed: Seed,
-    /// What exploring makes inputs of.
+    /// For the inputs of the depth phase.
     pub inputs: &'e InputSettings,
 }
 
-/// Runs a cycle.
+/// Runs a cycle. The depth phase comes last, since it takes all the time that is left: cycles are
+/// compared by what comes before it.
 pub(crate) fn run(
-    plan: &Plan<'_>,
-    facts: &Facts<'_>,
-    caller: &Caller<'_>,
-    extent: &Extent<'_>,
-    lines: &Lines,
-    watch: &mut dyn Watch,
-) -> Result<Seen, SandboxError> {
-    let grid = Grid { plan, facts, caller, calls_per_cell: extent.calls_per_cell };
-    let mut standings: Vec<Standing<'_>> = plan.subjects.iter().map(Standing::new).collect();
-    let mut court = Court::new(plan, lines);
-    let Some(shut) = grid.imports(&mut standings, watch, &mut court.seen)? else {
+    plan: &CyclePlan<'_>,
+    facts: &RepositoryFacts<'_>,
+    caller: &CallRunner<'_>,
+    budget: &CycleBudget<'_>,
+    lines: &SourceLineCache,
+    observer: &mut dyn RunObserver,
+) -> Result<CycleResult, SandboxError> {
+    let breadth = BreadthPhase { plan, facts, caller, calls_per_cell: budget.calls_per_cell };
+    let mut section_states: Vec<SectionState<'_>> =
+        plan.subjects.iter().map(SectionState::new).collect();
+    let mut triage = Triage::new(plan, lines);
+    let imports = breadth.import_modules(&mut section_states, observer, &mut triage.result)?;
+    let Some(import_failures) = imports else {
         let all = plan.subjects.iter().map(|subject| subject.section.id.clone());
-        court.seen.miss("imports", Missed::of(all));
-        return Ok(court.close());
+        triage.result.add_skipped(SkippedStage::Imports, SkippedWork::from_sections(all));
+        return Ok(triage.result);
     };
-    court.seen.shut = shut;
-    court.blame_imports(watch);
+    triage.report_import_failures(import_failures, observer);
 
-    let mut lessons = Lessons::default();
-    let is_whole = grid.baseline(&mut standings, &mut lessons, watch, &mut court)?
-        && grid.scenarios(&mut standings, &lessons, watch, &mut court)?;
-    court.seen.miss_scenarios(plan, &standings);
-    let mut seen = court.close();
-    let blamed: BTreeSet<&SectionId> =
-        seen.failures.values().map(|(failure, _)| &failure.section).collect();
-    let flagged: BTreeSet<usize> = (0..plan.subjects.len())
-        .filter(|at| blamed.contains(&plan.subjects[*at].section.id))
+    let mut learned_hints = LearnedHints::default();
+    let is_complete =
+        breadth.run_baseline(&mut section_states, &mut learned_hints, observer, &mut triage)?
+            && breadth.run_scenarios(&mut section_states, &learned_hints, observer, &mut triage)?;
+    triage.result.add_skipped_scenarios(plan, &section_states);
+    triage.end_breadth();
+    run_shared(&breadth, &section_states, observer, &mut triage.result)?;
+    triage.result.is_breadth_complete = is_complete && triage.result.not_covered.is_empty();
+    if let Some(explore_budget) = budget.depth {
+        // The threat settings of the baseline hold in depth, too.
+        let threat = plan.scenarios[0].inputs.threat;
+        let inputs = InputSettings { threat, ..budget.inputs.clone() };
+        let depth = DepthPhase {
+            plan,
+            facts,
+            caller,
+            budget: explore_budget,
+            seed: budget.seed,
+            inputs: &inputs,
+        };
+        depth.run(&section_states, &mut learned_hints, observer, &mut triage)?;
+    }
+    Ok(triage.result)
+}
+
+/// Calls the sections with failures in a shared process, and measures round trips.
+fn run_shared(
+    breadth: &BreadthPhase<'_, '_>,
+    section_states: &[SectionState<'_>],
+    observer: &mut dyn RunObserver,
+    result: &mut CycleResult,
+) -> Result<(), SandboxError> {
+    let BreadthPhase { plan, caller, .. } = *breadth;
+    let failing: BTreeSet<&SectionId> =
+        result.failures.values().map(|(failure, _)| &failure.section).collect();
+    let failing: BTreeSet<usize> = (0..plan.subjects.len())
+        .filter(|at| failing.contains(&plan.subjects[*at].section.id))
         .collect();
     if !caller.is_late() {
-        seen.company = grid.together(&standings, &flagged, watch)?;
-        seen.round_trips = round_trip::round_trips(plan, caller)?;
+        result.shared_run = breadth.run_shared(section_states, &failing, observer)?;
+        result.round_trips = round_trip::measure_round_trips(plan, caller)?;
     }
     if caller.is_late() {
-        seen.miss("together", Missed::number(flagged.len().max(1)));
+        result.add_skipped(SkippedStage::SharedRun, SkippedWork::from_count(failing.len().max(1)));
     }
-    // Depth takes all the time that is left: everything that cycles are compared by comes before it.
-    seen.is_broad = is_whole && seen.not_covered.is_empty();
-    if let Some(budget) = extent.depth {
-        let Extent { seed: chance, inputs, .. } = extent;
-        // What the baseline says of threats holds in depth, too.
-        let inputs = InputSettings { threat: plan.scenarios[0].inputs.threat, ..(*inputs).clone() };
-        let depth = Depth { plan, facts, caller, budget, seed: *chance, inputs: &inputs };
-        let deepened = depth.explore(&standings, &mut lessons, lines, watch, &mut seen)?;
-        let is_cut = !deepened.left.is_empty() || deepened.unproven > 0;
-        seen.miss("depth", Missed::of(deepened.left));
-        seen.miss("confirmation", Missed::number(deepened.unproven));
-        seen.depth = if is_cut { Reached::Cut } else { Reached::Whole };
-    }
-    Ok(seen)
+    Ok(())
 }

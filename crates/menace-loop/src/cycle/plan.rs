@@ -1,4 +1,4 @@
-//! What a cycle is about to call: the sections that can be reached, and the scenarios of each module.
+//! The plan of a cycle: the sections that can be called, and the scenarios of each module.
 //!
 //! Invariant: the same source, settings and seed give the same plan.
 
@@ -7,63 +7,64 @@ use std::fmt;
 use std::sync::Arc;
 
 use menace_model::{
-    Call, Conditions, Confinement, Hints, How, Limits, Mock, ModuleReport, Outcome, Section,
-    SectionId, SectionKind, Seed, Target, Upstream,
+    Call, CallConditions, CallConfinement, CallLimits, CallTarget, MockResponse, ModuleReport,
+    Outcome, ScenarioSeverity, Section, SectionHints, SectionId, SectionKind, Seed, TargetKind,
+    UpstreamConfig,
 };
-use menace_sandbox::WarmSpec;
-use menace_scenario::Problems;
-use menace_scenario::explore::{Terms, network};
-use menace_scenario::input::{Input, InputSettings, Strategy};
-use menace_scenario::preset::{self, Isolation, Preset, Profiles, Values};
-use menace_settings::{KeywordProfiles, ScenarioSeverity};
+use menace_sandbox::SandboxSpec;
+use menace_scenario::ConfigError;
+use menace_scenario::explore::CallDefaults;
+use menace_scenario::input::{CallInput, InputSettings, InputStrategy, section_uses_network};
+use menace_scenario::preset::{self, Preset, PresetValues, ProfileCatalog};
+use menace_settings::KeywordProfiles;
 use menace_source::Analysis;
 
 use super::imports::missing_package;
-use super::seen::Lacking;
-use crate::survey::Surveyed;
+use super::result::MissingPackage;
+use crate::survey::SurveyedAnalysis;
 use crate::targets;
 
-/// Long enough for anything small, short enough to be waited for often.
-const CALL_MS: u64 = 2_000;
-/// What an import may take: large packages read hundreds of files, and each module is imported once.
-pub(super) const IMPORT_MS: u64 = 30_000;
-/// The scenario in which nothing is made harder.
+/// Long enough for small inputs; a cycle may wait for it many times.
+const CALL_TIMEOUT_MS: u64 = 2_000;
+/// Large packages read hundreds of files, and each module is imported only once.
+pub(super) const IMPORT_TIMEOUT_MS: u64 = 30_000;
+/// The name of the baseline scenario.
 pub const BASELINE: &str = "normal";
 
-/// What a section is put through: a preset, and the inputs that go with it.
+/// A preset, and the settings of the inputs that go with it.
 #[derive(Debug)]
-pub struct Scenario {
+pub struct PlannedScenario {
     pub name: String,
     pub severity: Option<ScenarioSeverity>,
     pub preset: Preset,
     pub inputs: InputSettings,
-    /// Answers that were recorded, for all who call out.
-    recordings: Arc<[Mock]>,
-    /// It asks for inputs of its own, instead of those of the baseline.
+    /// Recorded answers of upstream services.
+    recordings: Arc<[MockResponse]>,
+    /// Its inputs are generated for it, instead of taken from the baseline.
     pub has_own_inputs: bool,
     pub is_baseline: bool,
 }
 
-impl Scenario {
-    fn new(preset: Preset, wish: &Wish<'_>) -> Self {
-        let given = wish.inputs;
-        let wanted: Vec<Strategy> = preset.strategies().into_iter().map(Strategy::from).collect();
-        let has_own_inputs = !wanted.is_empty();
-        let well_meant = |ways: &[Strategy]| -> Vec<Strategy> {
-            ways.iter().copied().filter(|one| !one.is_bad()).collect()
+impl PlannedScenario {
+    fn new(preset: Preset, request: &PlanRequest<'_>) -> Self {
+        let defaults = request.inputs;
+        let own = preset.strategies();
+        let has_own_inputs = !own.is_empty();
+        let without_attacks = |strategies: &[InputStrategy]| -> Vec<InputStrategy> {
+            strategies.iter().copied().filter(|one| !one.is_adversarial()).collect()
         };
-        let strategies = match (has_own_inputs, well_meant(&given.strategies)) {
-            (true, _) => wanted,
-            (false, usual) if usual.is_empty() => well_meant(&Strategy::ORDER),
+        let strategies = match (has_own_inputs, without_attacks(&defaults.strategies)) {
+            (true, _) => own,
+            (false, usual) if usual.is_empty() => without_attacks(&InputStrategy::DEFAULT_ORDER),
             (false, usual) => usual,
         };
-        let threat = preset.threat();
+        let threat = preset.threat_settings();
         Self {
             name: preset.name().to_owned(),
             severity: preset.severity(),
-            is_baseline: preset.values().changes_nothing(),
-            inputs: InputSettings { strategies, threat, ..given.clone() },
-            recordings: Arc::clone(wish.recordings),
+            is_baseline: preset.values().has_no_effect(),
+            inputs: InputSettings { strategies, threat, ..defaults.clone() },
+            recordings: Arc::clone(request.recordings),
             has_own_inputs,
             preset,
         }
@@ -77,133 +78,150 @@ impl Scenario {
         }
     }
 
-    /// The interpreter for calls under this scenario, made of the module's usual one.
-    pub fn spec(&self, usual: &WarmSpec) -> WarmSpec {
+    /// The sandbox of calls under this scenario, from the module's usual one.
+    pub fn spec(&self, usual: &SandboxSpec) -> SandboxSpec {
         let mut limits = self.preset.import_limits();
-        limits.timeout_ms = limits.timeout_ms.max(IMPORT_MS);
-        WarmSpec { limits, ..usual.clone() }
+        limits.timeout_ms = limits.timeout_ms.max(IMPORT_TIMEOUT_MS);
+        SandboxSpec { limits, ..usual.clone() }
     }
 
     /// How calls under this scenario are confined, where that is not the usual way.
-    pub fn confinement(&self) -> Option<Confinement> {
-        let Isolation { security_level, safe_mode, .. } = self.preset.isolation();
-        let is_usual = security_level == WarmSpec::DEFAULT_LEVEL && !safe_mode;
-        (!is_usual).then_some(Confinement { security_level, safe_mode })
+    pub fn confinement(&self) -> Option<CallConfinement> {
+        Some(self.preset.confinement())
+            .filter(|confinement| *confinement != CallConfinement::DEFAULT)
     }
 
-    /// Who answers a section, so that it gets further than the first connection: what the preset says,
-    /// then what was recorded, then anybody, with nothing in particular.
-    fn upstream(&self, asked: Option<Upstream>, talks: bool) -> Option<Upstream> {
-        let is_recorded = !self.recordings.is_empty() && self.preset.isolation().safe_mode;
-        let answers = asked.is_some() || is_recorded || talks;
+    /// The upstream of a section that uses the network, so that it gets further than the first
+    /// connection: that of the preset, with the recorded answers, or else default answers.
+    fn upstream(
+        &self,
+        configured: Option<UpstreamConfig>,
+        uses_network: bool,
+    ) -> Option<UpstreamConfig> {
+        let is_recorded = !self.recordings.is_empty() && self.preset.confinement().safe_mode;
+        let answers = configured.is_some() || is_recorded || uses_network;
         answers.then(|| {
-            let mut upstream = asked.unwrap_or_else(Upstream::answering);
+            let mut upstream = configured.unwrap_or_else(UpstreamConfig::with_default_answers);
             upstream.mocks.extend_from_slice(&self.recordings);
             upstream
         })
     }
 }
 
-/// A section that can be called.
-#[derive(Debug)]
-pub struct Subject<'a> {
-    pub module: &'a ModuleReport,
-    pub section: &'a Section,
-    pub hints: &'a Hints,
-    pub target: Target,
-    pub spec: WarmSpec,
-    pub seed: Seed,
-    /// It calls out, alone or through others.
-    talks: bool,
+/// One cell of a plan: the positions of its section and of its scenario in the plan's lists.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct CellIndex {
+    pub section: usize,
+    pub scenario: usize,
 }
 
-impl Subject<'_> {
-    /// What calls in depth are held to: the trouble that they get is depth's own.
-    pub fn terms(&self, baseline: &Scenario) -> Terms {
+/// A section that can be called.
+#[derive(Debug)]
+pub struct PlannedSection<'a> {
+    pub module: &'a ModuleReport,
+    pub section: &'a Section,
+    pub hints: &'a SectionHints,
+    pub target: CallTarget,
+    pub spec: SandboxSpec,
+    pub seed: Seed,
+    /// By itself or through functions that it calls.
+    uses_network: bool,
+}
+
+impl PlannedSection<'_> {
+    /// Limits and conditions of calls in depth, which adds faults of its own.
+    pub fn call_defaults(&self, baseline: &PlannedScenario) -> CallDefaults {
         let (limits, conditions) = baseline.preset.conditions(self.seed.0);
-        let upstream = baseline.upstream(conditions.upstream, self.talks);
+        let upstream = baseline.upstream(conditions.upstream, self.uses_network);
         let network = conditions.network;
         let timeout_ms = baseline.preset.values().timeout.map(|_| limits.timeout_ms);
-        Terms {
+        CallDefaults {
             limits,
             timeout_ms,
-            conditions: Conditions { network, upstream, ..Conditions::default() },
+            conditions: CallConditions { network, upstream, ..CallConditions::default() },
             confinement: baseline.confinement(),
-            is_watched_for_free: false,
+            has_cheap_coverage: false,
         }
     }
 
     /// A call of the section under the scenario.
-    pub fn call(&self, scenario: &Scenario, number: usize, input: Option<&Input>) -> Call {
-        let seed = self.seed.of("call").nth(number as u64).0;
+    pub fn call(
+        &self,
+        scenario: &PlannedScenario,
+        number: usize,
+        input: Option<&CallInput>,
+    ) -> Call {
+        let seed = self.seed.derive("call").derive_nth(number as u64).0;
         let (limits, mut conditions) = scenario.preset.conditions(seed);
-        conditions.upstream = scenario.upstream(conditions.upstream, self.talks);
-        let is_free = scenario.preset.values().timeout.is_none();
-        let patience = if self.target.how == How::Module { IMPORT_MS } else { CALL_MS };
-        let timeout_ms = if is_free { patience } else { limits.timeout_ms };
-        let limits = Limits { timeout_ms, ..limits };
+        conditions.upstream = scenario.upstream(conditions.upstream, self.uses_network);
+        let timeout_ms = match (scenario.preset.values().timeout, self.target.kind) {
+            (Some(_), _) => limits.timeout_ms,
+            (None, TargetKind::Module) => IMPORT_TIMEOUT_MS,
+            (None, _) => CALL_TIMEOUT_MS,
+        };
+        let limits = CallLimits { timeout_ms, ..limits };
         let confinement = scenario.confinement();
         let mut call =
             Call { seed, limits, conditions, confinement, ..Call::new(self.target.clone()) };
         if let Some(input) = input {
-            input.clone().fill(&mut call);
+            input.clone().fill_call(&mut call);
         }
         call
     }
 }
 
-/// A section that cannot.
+/// A section that cannot be called.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Closed {
+pub struct UncallableSection {
     pub section: SectionId,
     pub why: String,
 }
 
-/// What decides on a plan beside the source.
+/// What a plan is made of, beside the source.
 #[derive(Debug)]
-pub struct Wish<'a> {
-    /// Of this cycle, settings laid over them.
+pub struct PlanRequest<'a> {
+    /// Presets of this cycle, with the settings applied.
     pub presets: Vec<Preset>,
-    pub profiles: &'a Profiles,
+    pub profiles: &'a ProfileCatalog,
     pub keywords: &'a KeywordProfiles,
-    pub settings: &'a Values,
+    pub settings: &'a PresetValues,
     pub inputs: &'a InputSettings,
-    /// What others answered once.
-    pub recordings: &'a Arc<[Mock]>,
+    /// Recorded answers of upstream services.
+    pub recordings: &'a Arc<[MockResponse]>,
     pub seed: Seed,
-    pub wanted: &'a dyn Wanted,
+    pub wanted: &'a dyn SectionFilter,
 }
 
-/// Which sections are wanted.
-pub trait Wanted: fmt::Debug {
-    /// Any of its sections may be.
+/// Which sections a run selects.
+pub trait SectionFilter: fmt::Debug {
+    /// Whether any section of the module may be selected.
     fn has_module(&self, module: &ModuleReport) -> bool;
 
-    /// The same of a module that is not there any more: its path is all that is known.
+    /// The same for a module that no longer exists.
     fn has_path(&self, path: &str) -> bool;
 
     fn has(&self, module: &ModuleReport, section: &Section) -> bool;
 }
 
 #[derive(Debug)]
-pub struct Plan<'a> {
-    pub subjects: Vec<Subject<'a>>,
-    pub closed: Vec<Closed>,
+pub struct CyclePlan<'a> {
+    pub subjects: Vec<PlannedSection<'a>>,
+    pub closed: Vec<UncallableSection>,
     /// The baseline is the first.
-    pub scenarios: Vec<Scenario>,
-    /// What the repository's modules are below, whether they are called or not.
+    pub scenarios: Vec<PlannedScenario>,
+    /// Top-level packages of the repository, selected or not.
     pub packages: BTreeSet<&'a str>,
-    /// What they import from elsewhere, also in functions.
-    foreign: BTreeSet<&'a str>,
-    of_module: BTreeMap<&'a str, Vec<usize>>,
+    /// Top-level packages that its modules import from elsewhere, also in functions.
+    imported_packages: BTreeSet<&'a str>,
+    module_scenarios: BTreeMap<&'a str, Vec<usize>>,
 }
 
-impl<'a> Plan<'a> {
+impl<'a> CyclePlan<'a> {
     pub fn new(
         analysis: &'a Analysis,
-        surveyed: &'a Surveyed<'a>,
-        wish: &Wish<'_>,
-    ) -> Result<Self, Problems> {
+        surveyed: &'a SurveyedAnalysis<'a>,
+        request: &PlanRequest<'_>,
+    ) -> Result<Self, ConfigError> {
         let mut plan = Self {
             subjects: Vec::new(),
             closed: Vec::new(),
@@ -213,26 +231,27 @@ impl<'a> Plan<'a> {
                 .iter()
                 .filter_map(|module| module.name.split('.').next())
                 .collect(),
-            foreign: analysis
+            imported_packages: analysis
                 .modules
                 .iter()
                 .flat_map(|module| &module.imports)
                 .filter(|import| import.path.is_none())
                 .filter_map(|import| import.module.split('.').next())
                 .collect(),
-            of_module: BTreeMap::new(),
+            module_scenarios: BTreeMap::new(),
         };
-        let common = plan.common(wish)?;
+        let common = plan.add_common_scenarios(request)?;
         let facts = surveyed.facts();
-        let mut last: Option<(&str, WarmSpec)> = None;
+        let mut last: Option<(&str, SandboxSpec)> = None;
         for (module, section, hints) in surveyed.sections() {
-            if !wish.wanted.has(module, section) {
+            if !request.wanted.has(module, section) {
                 continue;
             }
-            let (qualname, how) = match targets::reach(section) {
+            let (qualname, kind) = match targets::resolve_target(section) {
                 Ok(way) => way,
                 Err(closed) => {
-                    plan.closed.push(Closed { section: section.id.clone(), why: closed.why });
+                    plan.closed
+                        .push(UncallableSection { section: section.id.clone(), why: closed.why });
                     continue;
                 }
             };
@@ -240,90 +259,98 @@ impl<'a> Plan<'a> {
             let usual = match &last {
                 Some((path, spec)) if *path == module.path => spec.clone(),
                 _ => {
-                    plan.assign(module, &common, wish)?;
-                    let spec = targets::warm_spec(analysis, module);
+                    plan.assign_scenarios(module, &common, request)?;
+                    let spec = targets::module_spec(analysis, module);
                     last.insert((&module.path, spec)).1.clone()
                 }
             };
-            let is_top_level = how == How::Module;
-            plan.subjects.push(Subject {
+            let is_top_level = kind == TargetKind::Module;
+            plan.subjects.push(PlannedSection {
                 module,
                 section,
                 hints,
-                target: Target { module: targets::module_ref(module), qualname, how },
-                // The import happens in the call itself when that is what is called.
-                spec: WarmSpec { module: usual.module.filter(|_| !is_top_level), ..usual },
-                seed: wish.seed.of(section.id.as_str()),
-                talks: network::is_used_by(section, &facts),
+                target: CallTarget { module: targets::module_ref(module), qualname, kind },
+                // The call of top-level code is the import itself.
+                spec: SandboxSpec { module: usual.module.filter(|_| !is_top_level), ..usual },
+                seed: request.seed.derive(section.id.as_str()),
+                uses_network: section_uses_network(section, &facts),
             });
         }
         Ok(plan)
     }
 
     /// The scenarios of a module, the baseline first.
-    pub fn scenarios_of(&self, module: &str) -> impl Iterator<Item = (usize, &Scenario)> {
-        let numbers = self.of_module.get(module).into_iter().flatten();
+    pub fn scenarios_of(&self, module: &str) -> impl Iterator<Item = (usize, &PlannedScenario)> {
+        let numbers = self.module_scenarios.get(module).into_iter().flatten();
         numbers.map(|&number| (number, &self.scenarios[number]))
     }
 
-    /// The package that a call of a section ended for want of, with the module that wants it: one that
-    /// the repository imports and does not have.
-    pub(super) fn lacking(&self, section: &Section, outcome: &Outcome) -> Option<Lacking> {
+    /// The package that is not installed, where that ended a call, with the module that imports it.
+    pub(super) fn missing_package(
+        &self,
+        section: &Section,
+        outcome: &Outcome,
+    ) -> Option<MissingPackage> {
         let package = missing_package(outcome)?;
         let name = package.as_str();
-        if self.packages.contains(name) || !self.foreign.contains(name) {
+        if self.packages.contains(name) || !self.imported_packages.contains(name) {
             return None;
         }
         let frames = &outcome.exception.as_ref()?.frames;
-        let own = frames.iter().rev().find(|frame| frame.own);
+        let own = frames.iter().rev().find(|frame| frame.in_repository);
         let module = own.map_or(section.id.path(), |frame| frame.file.as_str()).to_owned();
-        Some(Lacking { module, package })
+        Some(MissingPackage { module, package })
     }
 
-    /// The section that importing a module is.
+    /// The section of a module's top-level code.
     pub fn top_level(&self, module: &str) -> Option<&'a Section> {
         let subject = self.subjects.iter().find(|subject| subject.module.path == module)?;
         subject.module.sections.iter().find(|section| section.kind == SectionKind::Module)
     }
 
-    /// The scenarios that every module has.
-    fn common(&mut self, wish: &Wish<'_>) -> Result<Vec<Preset>, Problems> {
-        let mut presets = wish.presets.clone();
-        let baseline = presets.iter().position(|preset| preset.values().changes_nothing());
+    /// Adds the scenarios that every module has, the baseline first.
+    fn add_common_scenarios(
+        &mut self,
+        request: &PlanRequest<'_>,
+    ) -> Result<Vec<Preset>, ConfigError> {
+        let mut presets = request.presets.clone();
+        let baseline = presets.iter().position(|preset| preset.values().has_no_effect());
         let baseline = if let Some(at) = baseline {
             presets.remove(at)
         } else {
-            let baseline = wish.profiles.preset(BASELINE, None, "the baseline")?;
-            baseline.under(&wish.settings.in_peace())?
+            let baseline = request.profiles.parse_preset(BASELINE, None, "the baseline")?;
+            baseline.with_settings(&request.settings.baseline_part())?
         };
         presets.insert(0, baseline);
         for preset in &presets {
-            let scenario = Scenario::new(preset.clone(), wish);
+            let scenario = PlannedScenario::new(preset.clone(), request);
             self.scenarios.push(scenario);
         }
         self.scenarios[0].is_baseline = true;
         Ok(presets)
     }
 
-    fn assign(
+    fn assign_scenarios(
         &mut self,
         module: &'a ModuleReport,
         common: &[Preset],
-        wish: &Wish<'_>,
-    ) -> Result<(), Problems> {
-        let Wish { profiles, keywords, settings, seed, .. } = wish;
+        request: &PlanRequest<'_>,
+    ) -> Result<(), ConfigError> {
+        let PlanRequest { profiles, keywords, settings, seed, .. } = request;
         let mut numbers: Vec<usize> = (0..common.len()).collect();
-        for preset in preset::missing(common, &module.path, profiles, keywords, settings, *seed)? {
-            let same = |one: &Scenario| one.preset.values() == preset.values();
+        for preset in
+            preset::missing_presets(common, &module.path, profiles, keywords, settings, *seed)?
+        {
+            let same = |one: &PlannedScenario| one.preset.values() == preset.values();
             let number = self.scenarios.iter().position(same).unwrap_or_else(|| {
-                self.scenarios.push(Scenario::new(preset, wish));
+                self.scenarios.push(PlannedScenario::new(preset, request));
                 self.scenarios.len() - 1
             });
             if !numbers.contains(&number) {
                 numbers.push(number);
             }
         }
-        self.of_module.insert(&module.path, numbers);
+        self.module_scenarios.insert(&module.path, numbers);
         Ok(())
     }
 }

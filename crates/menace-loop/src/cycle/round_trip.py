@@ -4,7 +4,7 @@ import socket
 import time
 
 
-def connect_ms():
+def connect_ms() -> float:
     """How long a TCP connection takes to be made, in milliseconds: one round trip."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         began = time.perf_counter()

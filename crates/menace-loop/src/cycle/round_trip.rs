@@ -1,39 +1,41 @@
-//! How long a round trip takes under each scenario, measured inside of a sandbox.
+//! Network round trips under each scenario, measured inside of a sandbox.
 //!
-//! The Python half is `round_trip.py`, put into the copy of the repository for the time of the call.
+//! The Python half is `round_trip.py`, a fixture file of the call.
 
 use std::collections::BTreeMap;
 
-use menace_model::{Call, FixtureFile, Fixtures, How, Limits, ModuleRef, Target, Value, Verdict};
-use menace_sandbox::{SandboxError, WarmSpec};
+use menace_model::{
+    Call, CallFixtures, CallLimits, CallTarget, FixtureFile, ModuleRef, TargetKind, Value, Verdict,
+};
+use menace_sandbox::{SandboxError, SandboxSpec};
 
-use super::plan::{Plan, Scenario};
-use crate::calls::{Caller, job};
+use super::plan::{CyclePlan, PlannedScenario};
+use crate::calls::{CallRunner, build_job};
 
 const SOURCE: &str = include_str!("round_trip.py");
 const MODULE: &str = "_menace_round_trip";
 const FILE: &str = "_menace_round_trip.py";
-/// One trip over the worst network that a preset may ask for.
+/// Enough for a round trip over the slowest network of any preset.
 const TIMEOUT_MS: u64 = 20_000;
 
-/// In milliseconds, by the number of the scenario; nothing for those in which nothing came back.
-pub(crate) fn round_trips(
-    plan: &Plan<'_>,
-    caller: &Caller<'_>,
+/// Milliseconds by the position of the scenario; none where no answer came back.
+pub(crate) fn measure_round_trips(
+    plan: &CyclePlan<'_>,
+    caller: &CallRunner<'_>,
 ) -> Result<BTreeMap<usize, f64>, SandboxError> {
     let all = plan.scenarios.iter().enumerate();
     let (numbers, jobs): (Vec<usize>, Vec<_>) = all
         .filter(|(_, scenario)| has_network(scenario))
         .map(|(number, scenario)| {
-            let spec = scenario.spec(&WarmSpec::new(None));
-            (number, job(&spec, call(scenario)))
+            let spec = scenario.spec(&SandboxSpec::new(None));
+            (number, build_job(&spec, call(scenario)))
         })
         .unzip();
     let outcomes = caller.make(jobs, |_, _| {})?;
     let mut trips = BTreeMap::new();
     for (number, outcome) in numbers.into_iter().zip(outcomes) {
         let returned = outcome.filter(|outcome| outcome.verdict == Verdict::Returned);
-        let value = returned.and_then(|outcome| outcome.value).and_then(|value| value.value);
+        let value = returned.and_then(|outcome| outcome.result.value).and_then(|value| value.value);
         if let Some(Value::Float(ms)) = value {
             trips.insert(number, ms);
         }
@@ -41,26 +43,27 @@ pub(crate) fn round_trips(
     Ok(trips)
 }
 
-/// The baseline, and those that make the network worse.
-fn has_network(scenario: &Scenario) -> bool {
+/// The baseline, and scenarios with network conditions of their own.
+fn has_network(scenario: &PlannedScenario) -> bool {
     let network = scenario.preset.conditions(0).1.network;
-    scenario.is_baseline || network != menace_model::Network::default()
+    scenario.is_baseline || network != menace_model::NetworkConditions::default()
 }
 
-fn call(scenario: &Scenario) -> Call {
+fn call(scenario: &PlannedScenario) -> Call {
     let module = ModuleRef { name: MODULE.to_owned(), path: Some(FILE.to_owned()) };
-    let target = Target { module, qualname: "connect_ms".to_owned(), how: How::Function };
+    let target =
+        CallTarget { module, qualname: "connect_ms".to_owned(), kind: TargetKind::Function };
     let file = FixtureFile { path: FILE.to_owned(), content: SOURCE.as_bytes().to_vec() };
     let (_, mut conditions) = scenario.preset.conditions(0);
-    // Of the network alone: what else troubles calls is not asked.
+    // The network alone: other faults are left out.
     conditions.faults.clear();
     conditions.burst = None;
     conditions.upstream = None;
     Call {
-        limits: Limits { timeout_ms: TIMEOUT_MS, ..Limits::default() },
+        limits: CallLimits { timeout_ms: TIMEOUT_MS, ..CallLimits::default() },
         conditions,
         confinement: scenario.confinement(),
-        fixtures: Fixtures { files: vec![file], environment: Vec::new() },
+        fixtures: CallFixtures { files: vec![file], environment: Vec::new() },
         ..Call::new(target)
     }
 }

@@ -1,21 +1,17 @@
-//! Failures: telling them apart, seeing them again, making them smaller.
+//! Failures: their ids, their reruns, and their smallest calls.
 //!
-//! When a section is to blame is decided by `menace_scenario::judge`, which calls are simpler by
-//! `menace_scenario::shrink`, keeping failures belongs to `menace-store`.
+//! Whether an outcome is a weakness is decided by `menace_scenario::judge`, which calls are smaller
+//! by `menace_scenario::shrink`; storing failures belongs to `menace-store`.
 //! Invariant: two failures are the same exactly when their ids are.
 
 mod identity;
 mod repro;
 mod shrink;
-mod source;
-mod trials;
-mod written;
 
-pub use identity::{Lines, Seen, id, of, same};
-pub use repro::{Repro, confirm, repro};
-pub use shrink::{Shrinking, Shrunk, shrink};
-pub use source::source;
-pub use written::python;
+pub use identity::{FailureEvidence, SourceLineCache};
+pub(crate) use repro::has_faults;
+pub use repro::{ReproResult, repro};
+pub use shrink::{ShrinkRequest, ShrinkResult, shrink};
 
 use menace_sandbox::SandboxError;
 

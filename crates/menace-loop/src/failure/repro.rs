@@ -1,81 +1,247 @@
-//! Makes the call of a failure again, and says what became of it.
+//! Reruns the call of a stored failure and compares: `menace repro`, each step of `menace shrink`.
+//!
+//! Some weaknesses need more than one call: a burst and an injected fault are compared with the
+//! baseline of the same input, time with that of other sizes.
 
-use menace_model::{Failure, Limits, Outcome, WeaknessKind};
-use menace_sandbox::{Backend, Cancel, SandboxError};
-use menace_scenario::judge::Weakness;
+use std::time::Instant;
+
+use menace_model::{
+    Call, CallConditions, CallTarget, Failure, InputIntent, Outcome, ParamKind, SignatureParam,
+    TargetKind, WeaknessKind,
+};
+use menace_sandbox::{CallJob, CancelToken, SandboxBackend, SandboxError, SandboxSpec};
+use menace_scenario::judge::{
+    BaselineOutcome, CandidateRerun, GrowthSample, SectionHistory, SectionWeakness,
+    find_import_weakness, rerun_call, steep_growth_exponent,
+};
+use menace_scenario::shrink::{largest_size, with_size};
 use menace_source::Analysis;
 
 use super::FailureError;
-use super::trials::{Trial, Trials};
+use super::identity::{SourceLineCache, is_shown_by};
+use crate::calls::{CallRunner, build_job};
+use crate::targets;
 
-/// What hangs gets so long before anybody is blamed.
-const PATIENT_MS: u64 = 3_000;
-/// What depends on the order of things may need another look.
-const LOOKS: usize = 3;
+/// Reruns of a failure that depends on scheduling or on measured time. All others, and all
+/// candidates of a run, have one.
+const MAX_RERUNS: usize = 3;
+/// The shortest of so many measurements counts.
+const MEASUREMENTS: usize = 3;
+/// Growth is measured at these fractions of the size: a quarter, a half, the whole.
+const SIZE_DIVISORS: [u64; 3] = [4, 2, 1];
 
-/// What became of a failure.
+/// What the rerun of a failure has shown.
 #[derive(Debug, Clone)]
-pub enum Repro {
-    /// It fails as it did.
+pub enum ReproResult {
+    /// The same failure.
     Still { outcome: Outcome },
-    /// It fails in another way.
-    Other { weakness: Weakness, outcome: Outcome },
-    /// It does not fail any more.
+    /// Another weakness.
+    Other { weakness: SectionWeakness, outcome: Outcome },
+    /// No weakness.
     Fixed { outcome: Outcome },
-    /// The section is gone, or cannot be called like this any more.
+    /// The section no longer exists, or cannot be called like this.
     Vanished { why: String },
 }
 
-/// Makes the call again.
+/// Reruns the call of a failure.
 pub fn repro(
     failure: &Failure,
-    backend: &dyn Backend,
+    backend: &dyn SandboxBackend,
     analysis: &Analysis,
-) -> Result<Repro, SandboxError> {
-    let trials = match Trials::new(failure, backend, analysis, 1, Cancel::default(), None) {
-        Ok(trials) => trials,
-        Err(FailureError::Vanished { why, .. }) => return Ok(Repro::Vanished { why }),
-        Err(FailureError::Sandbox(error)) => return Err(error),
+) -> Result<ReproResult, SandboxError> {
+    let attempts =
+        match ReproAttempts::new(failure, backend, analysis, 1, CancelToken::default(), None) {
+            Ok(attempts) => attempts,
+            Err(FailureError::Vanished { why, .. }) => return Ok(ReproResult::Vanished { why }),
+            Err(FailureError::Sandbox(error)) => return Err(error),
+        };
+    let call = attempts.call();
+    let reruns = match failure.kind {
+        WeaknessKind::Race | WeaknessKind::Deadlock | WeaknessKind::Slow => MAX_RERUNS,
+        _ => 1,
     };
-    let trial = look(failure, &trials)?;
-    Ok(match trial.weakness.clone() {
-        _ if trials.shows(&trial) => Repro::Still { outcome: trial.outcome },
-        Some(weakness) => Repro::Other { weakness, outcome: trial.outcome },
-        None => Repro::Fixed { outcome: trial.outcome },
+    let mut last = None;
+    for _ in 0..reruns {
+        for rerun in attempts.run(std::slice::from_ref(&call))? {
+            if attempts.is_confirmed_by(&rerun) {
+                return Ok(ReproResult::Still { outcome: rerun.outcome });
+            }
+            last = Some(rerun);
+        }
+    }
+    let CandidateRerun { weakness, outcome, .. } = last.ok_or(SandboxError::Cancelled)?;
+    Ok(match weakness {
+        Some(weakness) => ReproResult::Other { weakness, outcome },
+        None => ReproResult::Fixed { outcome },
     })
 }
 
-/// Is it seen a second time?
-pub fn confirm(
-    failure: &Failure,
-    backend: &dyn Backend,
-    analysis: &Analysis,
-) -> Result<bool, SandboxError> {
-    Ok(matches!(repro(failure, backend, analysis)?, Repro::Still { .. }))
+/// Makes reruns of one failure.
+pub(super) struct ReproAttempts<'a> {
+    caller: CallRunner<'a>,
+    spec: SandboxSpec,
+    history: SectionHistory<'a>,
+    failure: &'a Failure,
+    target: CallTarget,
+    lines: SourceLineCache,
 }
 
-/// Patiently, and more than once where chance has a say.
-fn look(failure: &Failure, trials: &Trials<'_>) -> Result<Trial, SandboxError> {
-    let mut call = trials.call();
-    let by_chance =
-        matches!(failure.kind, WeaknessKind::Race | WeaknessKind::Deadlock | WeaknessKind::Slow);
-    if matches!(failure.kind, WeaknessKind::Hang | WeaknessKind::Race | WeaknessKind::Deadlock) {
-        let timeout_ms = call.limits.timeout_ms.max(PATIENT_MS);
-        call.limits = Limits { timeout_ms, ..call.limits };
-    }
-    let looks = if by_chance { LOOKS } else { 1 };
-    let mut seen = None;
-    for _ in 0..looks {
-        for trial in trials.run(std::slice::from_ref(&call))? {
-            let shows = trials.shows(&trial);
-            seen = Some(trial);
-            if shows {
-                break;
-            }
+impl<'a> ReproAttempts<'a> {
+    pub(super) fn new(
+        failure: &'a Failure,
+        backend: &'a dyn SandboxBackend,
+        analysis: &'a Analysis,
+        workers: usize,
+        cancel: CancelToken,
+        deadline: Option<Instant>,
+    ) -> Result<Self, FailureError> {
+        let vanished =
+            |why: String| FailureError::Vanished { section: failure.section.to_string(), why };
+        let (module, section) = analysis
+            .modules
+            .iter()
+            .find_map(|module| {
+                let section = module.sections.iter().find(|one| one.id == failure.section)?;
+                Some((module, section))
+            })
+            .ok_or_else(|| vanished("there is nothing of that name".to_owned()))?;
+        let (qualname, kind) =
+            targets::resolve_target(section).map_err(|closed| vanished(closed.why))?;
+        if matches!(kind, TargetKind::Method | TargetKind::Property)
+            && failure.call.receiver.is_none()
+        {
+            return Err(vanished("it wants an instance now".to_owned()));
         }
-        if seen.as_ref().is_some_and(|trial| trials.shows(trial)) {
-            break;
+        if failure.call.intent != InputIntent::Misuse && section.decorators.is_empty() {
+            check_arguments(&section.params, &failure.call).map_err(vanished)?;
+        }
+        let mut spec = targets::module_spec(analysis, module);
+        if kind == TargetKind::Module {
+            spec.module = None;
+        }
+        Ok(Self {
+            caller: CallRunner::new(backend, workers, cancel, deadline),
+            spec,
+            history: SectionHistory::from_failing_call(section, &failure.call),
+            failure,
+            target: CallTarget { module: targets::module_ref(module), qualname, kind },
+            lines: SourceLineCache::new(analysis.root()),
+        })
+    }
+
+    pub(super) fn params(&self) -> &'a [SignatureParam] {
+        &self.history.section().params
+    }
+
+    /// The call that shows the failure, as the section is reached today.
+    pub(super) fn call(&self) -> Call {
+        let mut call = self.failure.call.clone();
+        call.step.target = self.target.clone();
+        rerun_call(&call)
+    }
+
+    pub(super) fn is_confirmed_by(&self, rerun: &CandidateRerun) -> bool {
+        is_shown_by(self.failure, rerun, &self.lines)
+    }
+
+    /// Makes the calls, and the baseline calls that they are compared with.
+    pub(super) fn run(&self, calls: &[Call]) -> Result<Vec<CandidateRerun>, SandboxError> {
+        if self.failure.kind == WeaknessKind::Slow {
+            return calls.iter().map(|call| self.measure_growth(call)).collect();
+        }
+        let baselines: Vec<Option<Call>> = calls.iter().map(baseline_call).collect();
+        let pairs = calls.iter().zip(&baselines);
+        let all_calls = pairs.flat_map(|(call, baseline)| std::iter::once(call).chain(baseline));
+        let jobs = all_calls.map(|call| build_job(&self.spec, call.clone())).collect();
+        let mut outcomes = self.make(jobs)?.into_iter();
+        let mut reruns = Vec::new();
+        for (call, baseline) in calls.iter().zip(baselines) {
+            let Some(outcome) = outcomes.next() else { return Err(SandboxError::Cancelled) };
+            let baseline = baseline.and_then(|_| outcomes.next());
+            let baseline = baseline.as_ref().map(BaselineOutcome::from);
+            let call = call.clone();
+            reruns.push(if self.failure.kind == WeaknessKind::Import {
+                let weakness = find_import_weakness(&outcome);
+                CandidateRerun { call, outcome, weakness }
+            } else {
+                CandidateRerun::judge(call, outcome, &self.history, baseline.as_ref())
+            });
+        }
+        Ok(reruns)
+    }
+
+    fn make(&self, jobs: Vec<CallJob>) -> Result<Vec<Outcome>, SandboxError> {
+        let outcomes = self.caller.make(jobs, |_, _| {})?;
+        outcomes.into_iter().collect::<Option<_>>().ok_or(SandboxError::Cancelled)
+    }
+
+    /// Measures how time grows with the size of the input.
+    fn measure_growth(&self, call: &Call) -> Result<CandidateRerun, SandboxError> {
+        let largest = largest_size(call).unwrap_or_default();
+        let sizes: Vec<u64> = SIZE_DIVISORS.iter().map(|divisor| largest / divisor).collect();
+        let grown = sizes.iter().filter_map(|size| with_size(call, *size));
+        let calls: Vec<Call> = grown.flat_map(|call| vec![call; MEASUREMENTS]).collect();
+        let calls = if calls.is_empty() { vec![call.clone()] } else { calls };
+        let jobs = calls.iter().map(|call| build_job(&self.spec, call.clone())).collect();
+        let mut outcomes = self.make(jobs)?;
+        let cpu_ms = |outcome: &Outcome| {
+            outcome.runtime_metrics.user_cpu_ms + outcome.runtime_metrics.system_cpu_ms
+        };
+        let shortest =
+            |outcomes: &[Outcome]| outcomes.iter().map(cpu_ms).fold(f64::INFINITY, f64::min);
+        let times = outcomes.chunks(MEASUREMENTS).map(shortest);
+        let samples: Vec<GrowthSample> = sizes
+            .iter()
+            .zip(times)
+            .map(|(size, cpu_ms)| GrowthSample { size: *size, cpu_ms })
+            .collect();
+        let weakness = steep_growth_exponent(&samples).map(|power| SectionWeakness {
+            kind: WeaknessKind::Slow,
+            evidence: format!("time grows with the size to the power of {power:.1}"),
+            place: None,
+        });
+        let Some(outcome) = outcomes.pop() else { return Err(SandboxError::Cancelled) };
+        Ok(CandidateRerun { call: call.clone(), outcome, weakness })
+    }
+}
+
+/// Whether a call has faults or a burst. Configured upstream answers alone are no fault.
+pub(crate) fn has_faults(call: &Call) -> bool {
+    call.conditions != baseline_conditions(call)
+}
+
+fn baseline_conditions(call: &Call) -> CallConditions {
+    let upstream = call.conditions.upstream.clone();
+    CallConditions { upstream, ..CallConditions::default() }
+}
+
+/// The same input under the baseline, for a call with faults.
+fn baseline_call(call: &Call) -> Option<Call> {
+    let conditions = baseline_conditions(call);
+    has_faults(call).then(|| Call { conditions, ..call.clone() })
+}
+
+/// Whether the parameters of a section still accept a call.
+fn check_arguments(params: &[SignatureParam], call: &Call) -> Result<(), String> {
+    let has = |kind| params.iter().any(|param| param.kind == kind);
+    let positional: Vec<&SignatureParam> = params
+        .iter()
+        .filter(|param| {
+            matches!(param.kind, ParamKind::PositionalOnly | ParamKind::PositionalOrKeyword)
+        })
+        .collect();
+    if call.args.len() > positional.len() && !has(ParamKind::VarPositional) {
+        return Err(format!("it takes {} arguments now", positional.len()));
+    }
+    let by_name = |name: &str| call.kwargs.iter().any(|(keyword, _)| keyword == name);
+    for (name, _) in &call.kwargs {
+        if !params.iter().any(|param| param.name == *name) && !has(ParamKind::VarKeyword) {
+            return Err(format!("it takes no `{name}` any more"));
         }
     }
-    seen.ok_or(SandboxError::Cancelled)
+    let missing = positional.iter().skip(call.args.len()).copied();
+    let keyword = params.iter().filter(|param| param.kind == ParamKind::KeywordOnly);
+    let missing =
+        missing.chain(keyword).find(|param| param.default.is_none() && !by_name(&param.name));
+    missing.map_or(Ok(()), |param| Err(format!("it wants `{}` now", param.name)))
 }

@@ -1,49 +1,50 @@
-//! Makes the call of a failure as small as possible.
+//! Makes the call of a failure as small as possible while it still fails.
 
 use std::time::Instant;
 
 use menace_model::{Failure, WeaknessKind};
-use menace_sandbox::{Backend, Cancel};
-use menace_scenario::shrink::Shrinker;
+use menace_sandbox::{CancelToken, SandboxBackend};
+use menace_scenario::judge::CandidateRerun;
+use menace_scenario::shrink::CallShrinker;
 use menace_source::Analysis;
 
 use super::FailureError;
-use super::trials::{Trial, Trials};
+use super::repro::ReproAttempts;
 
-/// How far to go.
+/// Budget and resources of shrinking.
 #[derive(Debug, Clone)]
-pub struct Shrinking {
-    /// Candidates that are tried at most; some take more than one call.
+pub struct ShrinkRequest {
+    /// Smaller calls that are tried at most; some take more than one call.
     pub budget: usize,
     pub workers: usize,
-    pub cancel: Cancel,
-    /// Whoever is late gets [`FailureError`] for what was cut off; none for no end.
+    pub cancel: CancelToken,
+    /// After it, shrinking fails with [`SandboxError::Cancelled`](menace_sandbox::SandboxError).
     pub deadline: Option<Instant>,
 }
 
 /// A failure after shrinking.
 #[derive(Debug, Clone)]
-pub struct Shrunk {
-    /// With the smallest call that shows it; the same as before when nothing smaller does.
+pub struct ShrinkResult {
+    /// With the smallest call that shows it.
     pub failure: Failure,
-    /// Candidates that were tried.
+    /// Smaller calls that were tried.
     pub tried: usize,
-    /// How often it got smaller.
+    /// How often the call got smaller.
     pub steps: usize,
-    /// Nothing smaller shows it, and that was tried.
+    /// All smaller calls were tried, and none shows it.
     pub is_smallest: bool,
-    /// What is to be known about the result: why it is not smaller.
+    /// Why the result is not smaller.
     pub note: Option<String>,
 }
 
 /// Shrinks until nothing smaller fails the same way, or until the budget is used up.
 pub fn shrink(
     failure: &Failure,
-    backend: &dyn Backend,
+    backend: &dyn SandboxBackend,
     analysis: &Analysis,
-    shrinking: &Shrinking,
-) -> Result<Shrunk, FailureError> {
-    let unchanged = |tried, note: &str| Shrunk {
+    request: &ShrinkRequest,
+) -> Result<ShrinkResult, FailureError> {
+    let unchanged = |tried, note: &str| ShrinkResult {
         failure: failure.clone(),
         tried,
         steps: 0,
@@ -60,40 +61,40 @@ pub fn shrink(
         WeaknessKind::Import => return Ok(unchanged(0, "an import has no input")),
         _ => {}
     }
-    let Shrinking { workers, cancel, deadline, .. } = shrinking.clone();
-    let trials = Trials::new(failure, backend, analysis, workers, cancel, deadline)?;
-    let first = trials.run(&[trials.call()])?;
-    if !first.iter().any(|trial| trials.shows(trial)) {
+    let ShrinkRequest { workers, cancel, deadline, .. } = request.clone();
+    let attempts = ReproAttempts::new(failure, backend, analysis, workers, cancel, deadline)?;
+    let first = attempts.run(&[attempts.call()])?;
+    if !first.iter().any(|attempt| attempts.is_confirmed_by(attempt)) {
         return Ok(unchanged(1, "the call does not show the failure any more"));
     }
-    let mut shrinker = Shrinker::new(trials.call(), trials.params(), shrinking.budget);
-    let mut smallest: Option<Trial> = None;
+    let mut shrinker = CallShrinker::new(attempts.call(), attempts.params(), request.budget);
+    let mut smallest: Option<CandidateRerun> = None;
     let mut tried = 1;
     loop {
-        let candidates = shrinker.next();
+        let candidates = shrinker.next_batch();
         if candidates.is_empty() {
             break;
         }
         tried += candidates.len();
-        let found = trials.run(&candidates)?;
+        let first_attempts = attempts.run(&candidates)?;
         let mut shows = vec![false; candidates.len()];
-        for (at, trial) in found.into_iter().enumerate() {
-            // Nobody is blamed for a single observation.
-            if trials.shows(&trial) {
-                let again = trials.run(&candidates[at..=at])?;
-                if let Some(again) = again.into_iter().find(|again| trials.shows(again)) {
-                    shows[at] = true;
-                    smallest = Some(again);
-                    break;
-                }
+        for (index, attempt) in first_attempts.into_iter().enumerate() {
+            if !attempts.is_confirmed_by(&attempt) {
+                continue;
+            }
+            let reruns = attempts.run(&candidates[index..=index])?;
+            if let Some(rerun) = reruns.into_iter().find(|rerun| attempts.is_confirmed_by(rerun)) {
+                shows[index] = true;
+                smallest = Some(rerun);
+                break;
             }
         }
-        shrinker.learn(&shows);
+        shrinker.record_results(&shows);
     }
     let note = (!shrinker.is_minimal())
-        .then(|| format!("the budget of {} candidates was used up", shrinking.budget));
+        .then(|| format!("the budget of {} candidates was used up", request.budget));
     let mut failure = failure.clone();
-    if let Some(Trial { outcome, weakness }) = smallest {
+    if let Some(CandidateRerun { outcome, weakness, .. }) = smallest {
         failure.call = shrinker.best().clone();
         failure.verdict = outcome.verdict;
         failure.outcome = outcome;
@@ -101,6 +102,6 @@ pub fn shrink(
             failure.message = weakness.evidence;
         }
     }
-    let (steps, is_smallest) = (shrinker.steps(), shrinker.is_minimal());
-    Ok(Shrunk { failure, tried, steps, is_smallest, note })
+    let steps = shrinker.steps();
+    Ok(ShrinkResult { failure, tried, steps, is_smallest: shrinker.is_minimal(), note })
 }

@@ -1,77 +1,79 @@
-//! Inputs from files and variables, and those that are kept for the next run.
+//! Inputs from files and variables, and the input history that later runs start with.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use menace_scenario::input::history::{self, History};
-use menace_scenario::input::records::{self, RecordError};
-use menace_scenario::input::templates::Templates;
-use menace_scenario::input::{InputSettings, Strategy, Threat};
-use menace_settings::{Settings, Value};
-use menace_store::files::{self, Lock, write_atomic};
+use menace_scenario::input::InputTemplates;
+use menace_scenario::input::history::{self, InputHistory};
+use menace_scenario::input::records::{self, InputRecordError};
+use menace_scenario::input::{InputSettings, ThreatIntensity};
+use menace_settings::{SettingValue, Settings};
+use menace_store::files::{self, FileLock, write_atomic};
 
-/// With others who keep inputs in the same file.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// Other runs may write the same input history.
+const LOCK_TIMEOUT: Duration = Duration::from_secs(30);
 
 #[derive(Debug, thiserror::Error)]
 pub enum InputFileError {
-    #[error("cannot read `{}`; mend the file or point {name} elsewhere", .path.display())]
+    #[error("cannot read `{}`; fix the file or point {name} elsewhere", .path.display())]
     Read { name: &'static str, path: PathBuf, source: std::io::Error },
     #[error(transparent)]
-    Content(#[from] RecordError),
+    Content(#[from] InputRecordError),
 }
 
-/// Reads what the settings name; what is only a default need not be there. `threat` comes from the
-/// preset. Warnings tell of lines that were left out.
+/// Reads the files that the settings name; one that is only the default may be missing. `threat`
+/// comes from the preset. Lines that are left out give warnings.
 pub fn read(
     settings: &Settings,
-    threat: Threat,
+    threat: ThreatIntensity,
 ) -> Result<(InputSettings, Vec<String>), InputFileError> {
     let stubs = &settings.stubs;
     let mut inputs = InputSettings { threat, ..InputSettings::default() };
-    let chosen = stubs.strategy.value.iter().flatten().copied();
-    inputs.strategies = chosen.map(Strategy::from).collect();
-    if let Some(given) = &stubs.input_stubs.value {
-        inputs.stubs = records::read(&given.0, "SANDBOX_INPUT_STUBS")?;
+    inputs.strategies = stubs.strategy.value.clone().unwrap_or_default();
+    if let Some(stubs) = &stubs.input_stubs.value {
+        inputs.stubs = records::read_records(&stubs.0, "SANDBOX_INPUT_STUBS")?;
     }
-    if let Some(text) = text(&stubs.templates, "SANDBOX_INPUT_TEMPLATES")? {
-        inputs.templates = Templates::read(&text, &stubs.templates.display().to_string())?;
+    if let Some(text) = read_text(&stubs.templates, "SANDBOX_INPUT_TEMPLATES")? {
+        inputs.templates = InputTemplates::read(&text, &stubs.templates.display().to_string())?;
     }
     let mut warnings = Vec::new();
-    if let Some(text) = text(&stubs.history, "SANDBOX_INPUT_HISTORY")? {
-        let (history, problems) = History::read(&text, &stubs.history.display().to_string());
+    if let Some(text) = read_text(&stubs.history, "SANDBOX_INPUT_HISTORY")? {
+        let (history, problems) = InputHistory::read(&text, &stubs.history.display().to_string());
         inputs.history = history;
         warnings.extend(problems.iter().map(|problem| format!("{problem}; the line is left out")));
     }
     Ok((inputs, warnings))
 }
 
-/// Adds lines to a history of inputs.
-pub fn remember(file: &Path, lines: &[String]) -> files::Result<()> {
+/// Adds lines to an input history.
+pub fn append_history(file: &Path, lines: &[String]) -> files::StoreFileResult<()> {
     if lines.is_empty() {
         return Ok(());
     }
-    let _lock = Lock::acquire(file, PATIENCE)?;
+    let _lock = FileLock::acquire(file, LOCK_TIMEOUT)?;
     let old = match std::fs::read(file) {
         Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
         Err(error) if is_absent(&error) => String::new(),
         Err(source) => {
             let path = file.to_owned();
-            return Err(files::Error::Io { what: "read", path, source });
+            return Err(files::StoreFileError::Io { what: "read", path, source });
         }
     };
-    write_atomic(file, history::with_lines(&old, lines).as_bytes())
+    write_atomic(file, history::append_lines(&old, lines).as_bytes())
 }
 
-/// Whether there is no such file: what is wrong with the way to it is told by whoever needs it.
+/// Whether the file does not exist. Other errors on the way to it count as unreadable.
 fn is_absent(error: &std::io::Error) -> bool {
     matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
 }
 
-fn text(path: &Value<PathBuf>, name: &'static str) -> Result<Option<String>, InputFileError> {
+fn read_text(
+    path: &SettingValue<PathBuf>,
+    name: &'static str,
+) -> Result<Option<String>, InputFileError> {
     match std::fs::read(&path.value) {
-        // Some editors begin a file with a mark that is no part of it.
+        // Without the byte order mark that some editors write.
         Ok(bytes) => {
             Ok(Some(String::from_utf8_lossy(&bytes).trim_start_matches('\u{feff}').to_owned()))
         }

@@ -1,14 +1,14 @@
-//! What users and models give for inputs: files that settings name, plugins, answers of a model.
+//! Inputs from users and models: files that settings name, plugins, answers of a language model.
 //!
-//! Invariant: an unreadable line costs that line and a warning; an unreadable file is refused, since
-//! whoever named it wants it used.
+//! Invariant: an unreadable line is skipped with a warning; an unreadable file is an error, since
+//! the user has named it.
 
 mod files;
+mod model_inputs;
 mod plugins;
-mod written;
 
-pub use files::{InputFileError, read, remember};
-pub use plugins::{Plugins, Shown};
-pub use written::Written;
+pub use files::{InputFileError, append_history, read};
+pub use model_inputs::ModelInputCache;
+pub use plugins::{InputPlugins, PluginSection};
 
-pub use crate::plugin::{Isolation, PluginError};
+pub use crate::plugin::{PluginError, PluginIsolation};

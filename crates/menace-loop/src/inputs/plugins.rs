@@ -1,58 +1,62 @@
-//! Plugins: Python files of the user that add to or replace inputs, run in a sandbox of their own.
+//! Input plugins: Python files of the user that add or replace inputs, each in its own sandbox.
 //!
 //! A plugin has a function `generate_stubs(stubs, context)`. `stubs` is a list of dictionaries from
-//! parameters to values, `context` tells the section. What it returns takes the place of what it was
-//! shown; `None` leaves everything as it is.
-//! Invariant: a plugin that fails costs its own inputs and a warning, nothing else.
+//! parameters to values, `context` names the section. The returned list replaces `stubs`; `None`
+//! changes nothing. Invariant: a plugin that fails loses its own inputs, with a warning.
 
 use std::path::PathBuf;
 
-use menace_model::{Call, Outcome, SectionId, Value};
+use menace_model::{Call, CallStep, Outcome, SectionId, Value};
 use menace_sandbox::SandboxError;
-use menace_scenario::input::{Named, Plugged};
+use menace_scenario::input::{NamedArguments, PluginInputs};
 
-use crate::plugin::{self, Isolation, NamedBy, Plugin, PluginError};
+use crate::plugin::{self, PluginError, PluginFile, PluginIsolation, PluginOrigin};
 
 const FUNCTION: &str = "generate_stubs";
-const NAMED_BY: NamedBy =
-    NamedBy { setting: "SANDBOX_STUB_PLUGINS", takes: "Python files and directories" };
+const PLUGIN_ORIGIN: PluginOrigin =
+    PluginOrigin { setting: "SANDBOX_STUB_PLUGINS", takes: "Python files and directories" };
 
-/// What plugins are shown of a section.
+/// What a plugin receives about a section.
 #[derive(Debug, Clone)]
-pub struct Shown {
+pub struct PluginSection {
     pub section: SectionId,
     /// `package.module:name`.
     pub target: String,
     pub parameters: Vec<String>,
     pub seed: u64,
-    pub stubs: Vec<Named>,
+    pub stubs: Vec<NamedArguments>,
 }
 
 /// All plugins, in the order in which they were named.
 #[derive(Debug)]
-pub struct Plugins(Vec<Plugin>);
+pub struct InputPlugins(Vec<PluginFile>);
 
-impl Plugins {
-    /// Finds the files: those named, and the ones in directories that are named, sorted.
-    pub fn find(paths: &[PathBuf], isolation: &Isolation) -> Result<Self, PluginError> {
+impl InputPlugins {
+    /// Finds the named files, and the files in named directories, sorted.
+    pub fn find(paths: &[PathBuf], isolation: &PluginIsolation) -> Result<Self, PluginError> {
         let mut plugins = Vec::new();
         for path in paths {
-            for file in plugin::files(path, NAMED_BY)? {
-                plugins.push(Plugin::new(&file, NAMED_BY, isolation)?);
+            for file in plugin::find_files(path, PLUGIN_ORIGIN)? {
+                plugins.push(PluginFile::new(&file, PLUGIN_ORIGIN, isolation)?);
             }
         }
         Ok(Self(plugins))
     }
 
-    /// Shows every plugin what the one before it returned. In the order of `shown`, with warnings.
-    pub fn apply(&self, shown: &[Shown]) -> Result<(Vec<Plugged>, Vec<String>), SandboxError> {
-        let mut stubs: Vec<Vec<Named>> = shown.iter().map(|one| one.stubs.clone()).collect();
+    /// Passes the inputs of each section through all plugins, one after the other. Returns the
+    /// results in the order of `sections`, and warnings.
+    pub fn apply(
+        &self,
+        sections: &[PluginSection],
+    ) -> Result<(Vec<PluginInputs>, Vec<String>), SandboxError> {
+        let mut stubs: Vec<Vec<NamedArguments>> =
+            sections.iter().map(|one| one.stubs.clone()).collect();
         let mut warnings = Vec::new();
         for plugin in &self.0 {
             let mut warm = plugin.warm()?;
-            for (one, stubs) in shown.iter().zip(&mut stubs) {
+            for (one, stubs) in sections.iter().zip(&mut stubs) {
                 let outcome = warm.run(&call(plugin, one, stubs))?;
-                match returned(&outcome) {
+                match parse_result(&outcome) {
                     Ok(Some(returned)) => *stubs = returned,
                     Ok(None) => {}
                     Err(why) => {
@@ -62,33 +66,39 @@ impl Plugins {
                 }
             }
         }
-        let plugged = shown.iter().zip(stubs);
-        Ok((plugged.map(|(one, stubs)| Plugged::between(&one.stubs, &stubs)).collect(), warnings))
+        let results = sections.iter().zip(stubs);
+        Ok((
+            results.map(|(one, stubs)| PluginInputs::from_difference(&one.stubs, &stubs)).collect(),
+            warnings,
+        ))
     }
 }
 
-fn call(plugin: &Plugin, shown: &Shown, stubs: &[Named]) -> Call {
+fn call(plugin: &PluginFile, section: &PluginSection, stubs: &[NamedArguments]) -> Call {
     let text = |text: &str| Value::from(text);
-    let names = shown.parameters.iter().map(|name| text(name)).collect();
+    let names = section.parameters.iter().map(|name| text(name)).collect();
     let context = vec![
-        (text("section"), text(shown.section.as_str())),
-        (text("target"), text(&shown.target)),
+        (text("section"), text(section.section.as_str())),
+        (text("target"), text(&section.target)),
         (text("parameters"), Value::List(names)),
-        (text("seed"), i64::try_from(shown.seed).map_or(Value::None, Value::Int)),
+        (text("seed"), i64::try_from(section.seed).map_or(Value::None, Value::Int)),
     ];
-    let dict = |stub: &Named| {
+    let dict = |stub: &NamedArguments| {
         let pairs = stub.iter().map(|(name, value)| (text(name), value.clone()));
         Value::Dict(pairs.collect())
     };
     let stubs = Value::List(stubs.iter().map(dict).collect());
     let args = vec![stubs, Value::Dict(context)];
-    Call { args, seed: shown.seed, ..Call::new(plugin.target(FUNCTION)) }
+    Call {
+        seed: section.seed,
+        ..Call::of_step(CallStep { args, ..CallStep::new(plugin.target(FUNCTION)) })
+    }
 }
 
-/// What the function returned; an error says what was wrong with it.
-fn returned(outcome: &Outcome) -> Result<Option<Vec<Named>>, String> {
+/// The returned inputs; an error says what is wrong with them.
+fn parse_result(outcome: &Outcome) -> Result<Option<Vec<NamedArguments>>, String> {
     const SHAPE: &str = "expected a list of dictionaries from parameters to plain values, or None";
-    if let Some(why) = plugin::failure(outcome) {
+    if let Some(why) = plugin::call_error(outcome) {
         return Err(why);
     }
     let value = outcome.value.as_ref().and_then(|value| value.value.as_ref());
@@ -104,7 +114,7 @@ fn returned(outcome: &Outcome) -> Result<Option<Vec<Named>>, String> {
             Value::Str(name) => Some((name.as_str()?.to_owned(), value.clone())),
             _ => None,
         });
-        stubs.push(named.collect::<Option<Named>>().ok_or(SHAPE)?);
+        stubs.push(named.collect::<Option<NamedArguments>>().ok_or(SHAPE)?);
     }
     Ok(Some(stubs))
 }

@@ -1,18 +1,27 @@
 """Calls a metric plugin, with small stand-ins for what it may register with.
 
-Lies beside the plugin for the time of one call. What comes back is checked by the caller: the plugin
-shares this interpreter and may have changed anything in it.
+It is put beside the plugin for one call. The caller checks the result: the plugin shares this
+interpreter and may have changed anything in it.
 """
+
+from __future__ import annotations
 
 import inspect
 import numbers
+from typing import Any, Callable, Sequence
 
-MOST_PREDICTIONS = 500
-# So many of the last values decide a forecast.
-NEAREST = 10
+MAX_PREDICTIONS = 500
+# Values that a forecast is made from.
+MAX_FORECAST_VALUES = 10
 
 
-def collect(plugin, prev_roi, roi, resources, history):
+def collect(
+    plugin: dict[str, Any],
+    prev_roi: float,
+    roi: float,
+    resources: dict[str, float] | None,
+    history: dict[str, Any],
+) -> dict[str, object]:
     """The plugin's metrics and predictions; `plugin` is the namespace of its module."""
     if not callable(plugin.get("collect_metrics")):
         raise LookupError("it has no function `collect_metrics`")
@@ -27,17 +36,19 @@ def collect(plugin, prev_roi, roi, resources, history):
 class Tracker:
     """The histories so far, and what is predicted of them."""
 
-    def __init__(self, history):
-        self.metrics_history = history["metrics"]
-        self.roi_history = history["roi"]
-        self.predicted_metrics = history["predicted"]
-        self.actual_metrics = history["actual"]
-        self.recorded = []
+    def __init__(self, history: dict[str, Any]) -> None:
+        self.metrics_history: dict[str, list[float]] = history["metrics"]
+        self.roi_history: list[float] = history["roi"]
+        self.predicted_metrics: dict[str, list[float]] = history["predicted"]
+        self.actual_metrics: dict[str, list[float]] = history["actual"]
+        self.recorded: list[list[object]] = []
 
-    def record_metric_prediction(self, name, predicted, actual=None):
-        """Keeps a forecast, so that it can be compared with what came true."""
-        if len(self.recorded) >= MOST_PREDICTIONS:
-            raise OverflowError("more than " + str(MOST_PREDICTIONS) + " predictions")
+    def record_metric_prediction(
+        self, name: str, predicted: float, actual: float | None = None
+    ) -> None:
+        """Records a forecast, so that it can be compared with the measured value."""
+        if len(self.recorded) >= MAX_PREDICTIONS:
+            raise OverflowError("more than " + str(MAX_PREDICTIONS) + " predictions")
         predicted = float(predicted)
         self.predicted_metrics.setdefault(name, []).append(predicted)
         if actual is not None:
@@ -47,29 +58,29 @@ class Tracker:
 
 
 class Manager:
-    """Has one bot, which forecasts every metric."""
+    """Registry with one bot, which forecasts every metric."""
 
-    def __init__(self, tracker):
+    def __init__(self, tracker: Tracker) -> None:
         self.registry = {"linear": Entry(Bot(tracker))}
 
 
 class Entry:
-    """What the registry knows of a bot."""
+    """An entry of the registry."""
 
-    def __init__(self, bot):
+    def __init__(self, bot: Bot) -> None:
         self.bot = bot
 
 
 class Bot:
-    """Continues the line through the last values."""
+    """Extrapolates a line through the last values."""
 
-    def __init__(self, tracker):
+    def __init__(self, tracker: Tracker) -> None:
         self.tracker = tracker
 
-    def predict_metric(self, name, values=()):
-        """The next value of a metric; of one without a history, the last of `values`."""
+    def predict_metric(self, name: str, values: Sequence[float] = ()) -> float:
+        """Return the next value of a metric; without a history, the last of `values`."""
         known = self.tracker.metrics_history.get(name) or list(values)[-1:]
-        known = [float(value) for value in known[-NEAREST:]]
+        known = [float(value) for value in known[-MAX_FORECAST_VALUES:]]
         if len(known) < 2:
             return known[0] if known else 0.0
         middle = (len(known) - 1) / 2
@@ -79,26 +90,28 @@ class Bot:
         return mean + slope * (len(known) - middle)
 
 
-def _accepted(register, manager, tracker):
-    """As many of both as the function takes."""
+def _accepted(
+    register: Callable[..., object], manager: Manager, tracker: Tracker
+) -> tuple[Manager] | tuple[Manager, Tracker]:
+    """Return as many of both as the function takes."""
     try:
         inspect.signature(register).bind(manager, tracker)
     except TypeError:
         return (manager,)
     except ValueError:
-        # It has no signature to be seen.
+        # A callable without a signature, such as a built-in.
         pass
     return (manager, tracker)
 
 
-def _plain(metrics):
-    """Numbers of all kinds as `float`; what is neither stays as it is."""
+def _plain(metrics: object) -> object:
+    """Convert real numbers to `float`; other values stay as they are."""
     if not isinstance(metrics, dict):
         return metrics
     return {name: _number(value) for name, value in metrics.items()}
 
 
-def _number(value):
+def _number(value: object) -> object:
     if isinstance(value, numbers.Real) and not isinstance(value, bool):
         return float(value)
     return value

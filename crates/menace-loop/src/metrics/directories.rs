@@ -1,5 +1,5 @@
-//! Where metric plugins are looked for: a directory from the environment, and those that a YAML file
-//! lists under `plugin_dirs`, relative to that file.
+//! The directories of metric plugins: one from the environment, and those that a YAML file lists
+//! under `plugin_dirs`, relative to that file.
 
 use std::path::{Path, PathBuf};
 
@@ -12,19 +12,19 @@ pub enum MetricsFileError {
     #[error("cannot read `{}`, which SANDBOX_METRICS_FILE names", .path.display())]
     Read { path: PathBuf, source: std::io::Error },
     #[error(transparent)]
-    Yaml(#[from] menace_settings::Errors),
+    Yaml(#[from] menace_settings::SettingsErrors),
     #[error("{}: line {line}: expected a list of directories for `{KEY}`", .path.display())]
     List { path: PathBuf, line: usize },
 }
 
 /// The directories in the order in which they were named, each once.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Directories {
+pub struct PluginDirectories {
     pub paths: Vec<PathBuf>,
     pub warnings: Vec<String>,
 }
 
-impl Directories {
+impl PluginDirectories {
     /// `directory` is `SANDBOX_METRICS_PLUGIN_DIR`, `file` is `SANDBOX_METRICS_FILE`.
     pub fn read(directory: Option<&Path>, file: Option<&Path>) -> Result<Self, MetricsFileError> {
         let mut found = Self::default();
@@ -42,7 +42,7 @@ impl Directories {
         for entry in YamlFile::parse(path, text)?.entries {
             if entry.key != KEY {
                 self.warnings.push(format!(
-                    "{}: line {}: `{}` means nothing here; only `{KEY}` does",
+                    "{}: line {}: `{}` is not a key of this file; only `{KEY}` is",
                     path.display(),
                     entry.line,
                     entry.key
@@ -70,8 +70,8 @@ impl Directories {
 mod tests {
     use super::*;
 
-    fn listed(text: &str) -> Result<Directories, MetricsFileError> {
-        let mut found = Directories::default();
+    fn listed(text: &str) -> Result<PluginDirectories, MetricsFileError> {
+        let mut found = PluginDirectories::default();
         found.add_listed(Path::new("conf/metrics.yaml"), text).map(|()| found)
     }
 
@@ -79,19 +79,19 @@ mod tests {
     fn listed_directories_are_beside_the_file() {
         let found = listed("plugin_dirs:\n  - plugins\n  - /else/where\n  - plugins\n").unwrap();
         assert_eq!(found.paths, [Path::new("conf/plugins"), Path::new("/else/where")]);
-        assert_eq!(listed("# none yet\n").unwrap(), Directories::default());
-        assert_eq!(listed("plugin_dirs:\n").unwrap(), Directories::default());
+        assert_eq!(listed("# none yet\n").unwrap(), PluginDirectories::default());
+        assert_eq!(listed("plugin_dirs:\n").unwrap(), PluginDirectories::default());
     }
 
     #[test]
     fn the_directory_of_the_environment_comes_first_and_needs_no_file() {
-        let found = Directories::read(Some(Path::new("mine")), None).unwrap();
+        let found = PluginDirectories::read(Some(Path::new("mine")), None).unwrap();
         assert_eq!(found.paths, [Path::new("mine")]);
-        assert_eq!(Directories::read(None, None).unwrap(), Directories::default());
+        assert_eq!(PluginDirectories::read(None, None).unwrap(), PluginDirectories::default());
     }
 
     #[test]
-    fn other_keys_are_told_with_their_line() {
+    fn unknown_keys_give_warnings_with_their_line() {
         let found = listed("plugin_dirs: [a]\nplugin_dir: b\n").unwrap();
         assert_eq!(found.warnings.len(), 1);
         assert!(found.warnings[0].starts_with("conf/metrics.yaml: line 2: `plugin_dir`"));
@@ -101,7 +101,7 @@ mod tests {
     fn a_file_that_cannot_be_used_is_named() {
         let text = listed("\nplugin_dirs: plugins\n").unwrap_err().to_string();
         assert!(text.starts_with("conf/metrics.yaml: line 2: expected a list"), "{text}");
-        let missing = Directories::read(None, Some(Path::new("no.yaml"))).unwrap_err();
+        let missing = PluginDirectories::read(None, Some(Path::new("no.yaml"))).unwrap_err();
         assert!(missing.to_string().contains("no.yaml"), "{missing}");
     }
 }

@@ -1,10 +1,10 @@
-//! Metrics of the user's own: Python plugins, found through settings and run in the sandbox.
+//! Metrics of the user: Python plugins that settings name, run in the sandbox.
 //!
-//! Menace's own metrics belong to `menace-track`. Invariant: whatever a plugin does, it costs its
-//! own metrics and a warning, nothing else.
+//! The built-in metrics belong to `menace-track`. Invariant: a plugin that fails loses its own
+//! metrics, with a warning.
 
 mod directories;
 mod plugins;
 
-pub use directories::{Directories, MetricsFileError};
-pub use plugins::{Collected, History, MetricPlugins, Prediction, Told};
+pub use directories::{MetricsFileError, PluginDirectories};
+pub use plugins::{MetricHistory, MetricPlugins, PluginInput, PluginMetrics, PluginPrediction};

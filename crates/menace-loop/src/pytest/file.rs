@@ -5,17 +5,17 @@ use std::path::Path;
 
 use menace_model::ModuleReport;
 use menace_source::Analysis;
-use menace_source::walk::{EXPORTED_HEAD, EXPORTED_NAME};
+use menace_source::file_discovery::{EXPORTED_TEST_HEADER, EXPORTED_TEST_PREFIX};
 
-use super::parts::{Part, ROOT};
+use super::parts::{ROOT, TestHelper};
 use super::source::literal;
-use super::{Test, TestFile};
+use super::{ExportedTest, ExportedTestFile};
 use crate::targets;
 
 /// `test_menace_shop_cart.py`.
 pub(super) fn name(module: &ModuleReport) -> String {
     let word = |char: char| if char.is_ascii_alphanumeric() { char } else { '_' };
-    format!("{EXPORTED_NAME}{}.py", module.name.chars().map(word).collect::<String>())
+    format!("{EXPORTED_TEST_PREFIX}{}.py", module.name.chars().map(word).collect::<String>())
 }
 
 pub(super) fn write(
@@ -23,9 +23,10 @@ pub(super) fn write(
     analysis: &Analysis,
     home: Option<&Path>,
     module: &ModuleReport,
-    tests: &[Test],
-) -> TestFile {
-    let used: BTreeSet<Part> = tests.iter().flat_map(|test| test.parts.iter().copied()).collect();
+    tests: &[ExportedTest],
+) -> ExportedTestFile {
+    let used: BTreeSet<TestHelper> =
+        tests.iter().flat_map(|test| test.parts.iter().copied()).collect();
     let mut imports = BTreeSet::new();
     let (root_imports, root) = split(ROOT);
     imports.extend(root_imports);
@@ -39,8 +40,8 @@ pub(super) fn write(
     let roots: Vec<String> = roots.iter().map(|root| literal(root)).collect();
     let of_library = |import: &&&str| **import != "import pytest";
     let mut text = format!(
-        "{EXPORTED_HEAD}{}` that Menace has found.\n\
-         # Each test fails until what it shows is mended; a `raise` on purpose mends it too.\n\n",
+        "{EXPORTED_TEST_HEADER}{}` that Menace has found.\n\
+         # Each test fails until the weakness is fixed; a deliberate `raise` counts as a fix.\n\n",
         module.path
     );
     for import in imports.iter().filter(of_library) {
@@ -68,7 +69,7 @@ pub(super) fn write(
         text.push('\n');
     }
     let text = format!("{}\n", text.trim_end());
-    TestFile { name, text, failures: tests.iter().map(|test| test.id.clone()).collect() }
+    ExportedTestFile { name, text, failures: tests.iter().map(|test| test.id.clone()).collect() }
 }
 
 /// The imports of a part, and the rest of it.

@@ -2,9 +2,9 @@
 //!
 //! Text only: writing the files belongs to the command. What the tests have in common is in
 //! `parts/`, in Python; a file gets the parts that its tests use.
-//! Invariant: a test passes once the section returns, or raises on purpose, without the weakness, and
-//! never because the section was not found; a failure that cannot be shown without Menace is named and
-//! not exported.
+//! Invariant: a test passes once the section returns, or raises on purpose, without the weakness,
+//! and never because the section was not found; a failure that cannot be shown without Menace is
+//! named and not exported.
 
 mod file;
 mod kinds;
@@ -21,7 +21,7 @@ use menace_source::Analysis;
 
 /// A file to be written.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TestFile {
+pub struct ExportedTestFile {
     /// `test_menace_shop_cart.py`.
     pub name: String,
     pub text: String,
@@ -31,33 +31,33 @@ pub struct TestFile {
 
 /// A failure that no test can show.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NotExported {
+pub struct SkippedExport {
     pub id: FailureId,
     /// With the command that shows it, where there is one.
     pub why: String,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Export {
-    pub files: Vec<TestFile>,
-    pub not_exported: Vec<NotExported>,
+pub struct TestExport {
+    pub files: Vec<ExportedTestFile>,
+    pub not_exported: Vec<SkippedExport>,
 }
 
 /// One test function and the parts that it uses.
 #[derive(Debug)]
-struct Test {
+struct ExportedTest {
     id: FailureId,
     text: String,
-    parts: Vec<parts::Part>,
+    parts: Vec<parts::TestHelper>,
 }
 
 /// Tests for all failures that can be shown, one file for each module.
 ///
-/// Files that will not lie in the repository are told where its `home` is; others find it by themselves,
+/// Files outside of the repository name its path, `home`; files inside of it find it by themselves,
 /// on any machine.
-pub fn export(failures: &[Failure], analysis: &Analysis, home: Option<&Path>) -> Export {
-    let mut export = Export::default();
-    let mut modules: BTreeMap<&str, (&ModuleReport, Vec<Test>)> = BTreeMap::new();
+pub fn export(failures: &[Failure], analysis: &Analysis, home: Option<&Path>) -> TestExport {
+    let mut export = TestExport::default();
+    let mut modules: BTreeMap<&str, (&ModuleReport, Vec<ExportedTest>)> = BTreeMap::new();
     for failure in failures {
         let written = match section_of(failure, analysis) {
             Some((module, section)) => kinds::test(failure, module, section)
@@ -69,7 +69,7 @@ pub fn export(failures: &[Failure], analysis: &Analysis, home: Option<&Path>) ->
             Ok((module, test)) => {
                 modules.entry(&module.path).or_insert((module, Vec::new())).1.push(test);
             }
-            Err(why) => export.not_exported.push(NotExported { id: failure.id.clone(), why }),
+            Err(why) => export.not_exported.push(SkippedExport { id: failure.id.clone(), why }),
         }
     }
     for (module, tests) in modules.into_values() {

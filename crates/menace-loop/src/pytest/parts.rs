@@ -2,43 +2,43 @@
 
 /// A piece of Python that tests use. In the order in which they build on each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Part {
-    Answers,
-    Plant,
-    Alone,
-    Frugal,
-    Left,
-    Kept,
-    State,
-    Company,
-    Growth,
-    Disk,
+pub(super) enum TestHelper {
+    Consume,
+    WriteFile,
+    Subprocess,
+    MemoryLimit,
+    Leaks,
+    RetainedMemory,
+    SharedState,
+    Concurrency,
+    Scaling,
+    FullDisk,
     Redirect,
-    Service,
-    Silence,
-    Harm,
+    BadReplies,
+    SilentService,
+    Injection,
 }
 
 /// Where the repository is; every file begins with it.
-pub(super) const ROOT: &str = include_str!("parts/root.py");
+pub(super) const ROOT: &str = include_str!("parts/repository.py");
 
-impl Part {
+impl TestHelper {
     pub(super) fn source(self) -> &'static str {
         match self {
-            Self::Answers => include_str!("parts/answers.py"),
-            Self::Plant => include_str!("parts/plant.py"),
-            Self::Alone => include_str!("parts/alone.py"),
-            Self::Frugal => include_str!("parts/frugal.py"),
-            Self::Left => include_str!("parts/left.py"),
-            Self::Kept => include_str!("parts/kept.py"),
-            Self::State => include_str!("parts/state.py"),
-            Self::Company => include_str!("parts/company.py"),
-            Self::Growth => include_str!("parts/growth.py"),
-            Self::Disk => include_str!("parts/disk.py"),
+            Self::Consume => include_str!("parts/consume.py"),
+            Self::WriteFile => include_str!("parts/write_file.py"),
+            Self::Subprocess => include_str!("parts/subprocess_run.py"),
+            Self::MemoryLimit => include_str!("parts/memory_limit.py"),
+            Self::Leaks => include_str!("parts/leaks.py"),
+            Self::RetainedMemory => include_str!("parts/retained_memory.py"),
+            Self::SharedState => include_str!("parts/shared_state.py"),
+            Self::Concurrency => include_str!("parts/concurrency.py"),
+            Self::Scaling => include_str!("parts/scaling.py"),
+            Self::FullDisk => include_str!("parts/full_disk.py"),
             Self::Redirect => include_str!("parts/redirect.py"),
-            Self::Service => include_str!("parts/service.py"),
-            Self::Silence => include_str!("parts/silence.py"),
-            Self::Harm => include_str!("parts/harm.py"),
+            Self::BadReplies => include_str!("parts/bad_replies.py"),
+            Self::SilentService => include_str!("parts/silent_service.py"),
+            Self::Injection => include_str!("parts/injection.py"),
         }
     }
 }

@@ -1,10 +1,10 @@
 //! The call of a failure as Python source.
 
-use menace_model::{Call, How, PythonSource, Reference, Value};
+use menace_model::{Call, CallStep, PyReference, PythonSource, TargetKind, Value};
 
 /// Enough to get from anywhere to the root.
-const CLIMB: usize = 24;
-const UP: &str = "../";
+const MAX_PARENT_STEPS: usize = 24;
+const PARENT_DIR: &str = "../";
 
 /// A Python literal of the text.
 pub(super) fn literal(text: &str) -> String {
@@ -18,21 +18,25 @@ pub(super) fn bytes(content: &[u8]) -> String {
 /// An expression that makes the call.
 pub(super) fn call(call: &Call) -> Result<PythonSource, String> {
     let (args, kwargs) = (call.args.clone(), call.kwargs.clone());
-    let value = match (call.target.how, &call.receiver) {
-        (How::Module, _) => return Err("the top level of a module cannot be called".to_owned()),
-        (How::Method, Some(receiver)) if is_entered(call) => {
+    let value = match (call.target.kind, &call.receiver) {
+        (TargetKind::Module, _) => {
+            return Err("the top level of a module cannot be called".to_owned());
+        }
+        (TargetKind::Method, Some(receiver)) if is_entered(call) => {
             return Ok(with(receiver, &method(call)));
         }
-        (How::Method, Some(receiver)) => {
+        (TargetKind::Method, Some(receiver)) => {
             Value::Method { on: Box::new(receiver.clone()), name: method(call), args, kwargs }
         }
-        (How::Property, Some(receiver)) => Value::Method {
+        (TargetKind::Property, Some(receiver)) => Value::Method {
             on: Box::new(receiver.clone()),
             name: "__getattribute__".to_owned(),
             args: vec![Value::from(method(call))],
             kwargs: Vec::new(),
         },
-        (How::Method | How::Property, None) => return Err("it has no instance".to_owned()),
+        (TargetKind::Method | TargetKind::Property, None) => {
+            return Err("it has no instance".to_owned());
+        }
         _ => Value::New { class: section(call)?, args, kwargs },
     };
     Ok(value.to_python())
@@ -54,7 +58,7 @@ fn with(receiver: &Value, method: &str) -> PythonSource {
         let inner = format!("    async with {manager} as entered:\n        return entered");
         (format!("async def through():\n{inner}"), "through()")
     };
-    source.lets.push(statement);
+    source.statements.push(statement);
     entered.clone_into(&mut source.expression);
     source
 }
@@ -69,9 +73,9 @@ pub(super) fn parts(call: &Call) -> PythonSource {
 }
 
 /// The section itself.
-pub(super) fn section(call: &Call) -> Result<Reference, String> {
+pub(super) fn section(call: &Call) -> Result<PyReference, String> {
     let target = &call.target;
-    Reference::new(&target.module.name, &target.qualname)
+    PyReference::new(&target.module.name, &target.qualname)
         .map_err(|_| format!("nothing can be imported as `{}`", target.qualname))
 }
 
@@ -82,16 +86,21 @@ pub(super) fn method(call: &Call) -> String {
 }
 
 /// The same way up, from wherever the repository is.
-pub(super) fn climbing(call: &Call) -> Call {
+pub(super) fn replace_parent_paths(call: &Call) -> Call {
     let mut call = call.clone();
-    let kwargs = call.kwargs.iter_mut().map(|(_, value)| value);
-    for value in call.args.iter_mut().chain(kwargs) {
+    let CallStep { args, kwargs, .. } = &mut call.step;
+    let kwargs = kwargs.iter_mut().map(|(_, value)| value);
+    for value in args.iter_mut().chain(kwargs) {
         if let Value::Str(text) = value
             && let Some(text) = text.as_str()
-            && let Some(at) = text.find(UP)
+            && let Some(at) = text.find(PARENT_DIR)
         {
-            let rest = text[at..].trim_start_matches(UP);
-            *value = Value::from(format!("{}{}{rest}", &text[..at], UP.repeat(CLIMB)));
+            let rest = text[at..].trim_start_matches(PARENT_DIR);
+            *value = Value::from(format!(
+                "{}{}{rest}",
+                &text[..at],
+                PARENT_DIR.repeat(MAX_PARENT_STEPS)
+            ));
         }
     }
     call
@@ -100,7 +109,7 @@ pub(super) fn climbing(call: &Call) -> Call {
 /// `def name():` with the imports, what has to be prepared, and the result.
 pub(super) fn function(name: &str, source: &PythonSource) -> Vec<String> {
     let mut lines = vec![format!("def {name}():")];
-    for statement in source.imports.iter().chain(&source.lets) {
+    for statement in source.imports.iter().chain(&source.statements) {
         lines.extend(statement.lines().map(|line| format!("    {line}")));
     }
     lines.push(format!("    return {}", source.expression));
@@ -109,7 +118,7 @@ pub(super) fn function(name: &str, source: &PythonSource) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use menace_model::{ModuleRef, Target};
+    use menace_model::{CallTarget, ModuleRef};
 
     use super::*;
 
@@ -117,17 +126,23 @@ mod tests {
     fn what_is_entered_is_left() {
         let written = |name: &str| {
             let module = ModuleRef { name: "shop".to_owned(), path: None };
-            let target = Target { module, qualname: format!("Lock.{name}"), how: How::Method };
-            let class = Reference::new("shop", "Lock").unwrap();
+            let target =
+                CallTarget { module, qualname: format!("Lock.{name}"), kind: TargetKind::Method };
+            let class = PyReference::new("shop", "Lock").unwrap();
             let receiver = Value::New { class, args: Vec::new(), kwargs: Vec::new() };
-            let asked = Call { receiver: Some(receiver), ..Call::new(target) };
+            let asked =
+                Call::of_step(CallStep { receiver: Some(receiver), ..CallStep::new(target) });
             function("call", &call(&asked).unwrap())[2..].join("\n")
         };
         let sync = "    with shop.Lock() as entered:\n        pass\n    return entered";
         assert_eq!(written("__enter__"), sync);
-        let later = "    async def through():\n        async with shop.Lock() as entered:\n            \
-                     return entered\n    return through()";
-        assert_eq!(written("__aenter__"), later);
+        let coroutine = [
+            "    async def through():",
+            "        async with shop.Lock() as entered:",
+            "            return entered",
+            "    return through()",
+        ];
+        assert_eq!(written("__aenter__"), coroutine.join("\n"));
         assert_eq!(written("__exit__"), "    return shop.Lock().__exit__()");
     }
 }

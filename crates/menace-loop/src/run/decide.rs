@@ -1,211 +1,240 @@
-//! What follows from a cycle: go on or stop, whom to leave out, whom to look at more closely.
+//! What follows from a cycle: continue or stop, which modules to leave out, which to run again.
 //!
-//! | room | what is in it |
+//! | module | contents |
 //! |---|---|
-//! | `rules` | settings → when gains have faded |
+//! | `rules` | settings → when ROI and synergy count as converged |
+//! | `models` | the files of both models |
 //! | `logs` | `threshold_log.jsonl`, `--forecast-log` |
-//! | `calibration` | the model of how far forecasts are off, and its file |
-//! | `foresight` | where each workflow is heading, and its file |
-//! | `pilot` | workflows on the border, tried in small |
+//! | `calibration` | the model of forecast errors |
+//! | `foresight` | the forecast of each module's stability |
+//! | `pilot` | a micro-pilot for each module on the border of a decision |
 //!
 //! The statistics are in `menace-track`. Invariant: a cycle that was cut short decides nothing.
 
 mod calibration;
 mod foresight;
 mod logs;
+mod models;
 mod pilot;
 mod rules;
 
-use std::collections::BTreeMap;
-use std::path::Path;
+use std::collections::{BTreeMap, BTreeSet};
 
-use menace_store::{Flags, RunId};
-use menace_track::stats::evidence::Verdict;
-use menace_track::stats::forecast::{Forecast, Outlook};
-use menace_track::stats::templates::Templates;
+use menace_store::DecisionReport;
+use menace_track::stats::evidence::DecisionVerdict;
+use menace_track::stats::forecast::{ForecastOptions, MetricForecast};
+use menace_track::stats::foresight::CollapsePrediction;
+use menace_track::stats::templates::ColdStartTemplates;
+use menace_track::stats::truth::{TruthAdapter, TruthError};
 use menace_track::{
-    Bottleneck, Cell, CycleReport, History, Judgement, Metrics, ModuleFacts, Tracker, bottlenecks,
-    risk_of,
+    ConvergenceReport, CycleReport, MetricValues, ModuleFacts, RoiBottleneck, RoiHistory, Tracker,
+    compute_risk, find_bottlenecks,
 };
 
-use super::telling::Told;
-use super::{Run, RunError};
-use crate::decided::Decided;
+use super::measure::CycleMeasurement;
+use super::persist::metric_map;
+use super::score::CycleScore;
+use super::warnings::RunWarning;
+use super::{RunError, RunRequest};
 
-use calibration::Calibration;
+use calibration::{CalibrationEvidence, CalibrationState};
+use foresight::{ForesightTrackers, StabilitySample};
 
-pub use calibration::{FILE as CALIBRATION_FILE, calibrated};
+pub use calibration::{CALIBRATION_FILE, calibrated};
 pub use foresight::TemplatesError;
-pub(super) use foresight::templates;
-pub(super) use pilot::{Flown, Pilots};
+pub(super) use foresight::read_templates;
+pub(super) use models::DecisionModels;
+pub(super) use pilot::{PilotResults, test_borderline_modules};
 
-/// Hints of a workflow that are told.
-const MOST_HINTS: usize = 3;
+/// Bottlenecks of a module that are reported.
+const MAX_BOTTLENECKS: usize = 3;
 
-/// What the histories say after a cycle.
+/// A scored cycle, and what decisions on it depend on.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct DecisionInput<'d> {
+    pub request: &'d RunRequest<'d>,
+    pub templates: &'d ColdStartTemplates,
+    /// When the cycle is decided on.
+    pub at_ms: i64,
+    pub cycle: u32,
+    /// Which cycles this one compares with.
+    pub selection: &'d str,
+    pub measurement: &'d CycleMeasurement,
+    pub score: &'d CycleScore,
+}
+
+/// What the history says after a cycle.
 #[derive(Debug)]
-pub(super) struct Conclusions {
-    pub judgement: Judgement,
-    forecast: Option<Forecast>,
-    predictions: Metrics,
+pub(super) struct CycleDecisions {
+    convergence: ConvergenceReport,
+    /// Paths of modules to flag; empty after a cycle that was cut short.
+    pub converged_modules: BTreeSet<String>,
+    /// Paths of modules that have reached their entropy ceiling; empty likewise.
+    pub complete_modules: BTreeSet<String>,
+    /// Further cycles of this run would not change its numbers.
+    pub has_converged: bool,
+    forecast: Option<MetricForecast>,
     confidence: BTreeMap<String, f64>,
-    bottlenecks: BTreeMap<String, Vec<Bottleneck>>,
-    roi: Option<f64>,
-    /// By path.
-    returns: BTreeMap<String, f64>,
-    /// How hard the conditions were, in [0, 1].
-    stress: f64,
-    evidence: calibration::Evidence,
-    /// Which modules the cycle called.
-    about: String,
-    is_whole: bool,
+    bottlenecks: BTreeMap<String, Vec<RoiBottleneck>>,
+    evidence: CalibrationEvidence,
+    /// Of the next ROI.
+    calibration: CalibrationState,
+    /// Modules whose ROI is not stable.
+    collapse: BTreeMap<String, CollapsePrediction>,
+    models: UpdatedModels,
+    pub warnings: Vec<RunWarning>,
 }
 
-/// Compares what was expected of a cycle with what came of it; before the tracker hears of it.
-pub(super) fn compare(tracker: &mut Tracker, report: &CycleReport) {
-    tracker.compare_predictions(&tracker.panel(), report);
+/// The models after a cycle; none where it does not change them.
+#[derive(Debug, Default)]
+struct UpdatedModels {
+    calibration: Option<TruthAdapter>,
+    foresight: Option<ForesightTrackers>,
 }
 
-/// Draws the conclusions from a cycle that the tracker has just heard of, or has not if it was cut short.
-#[expect(clippy::too_many_arguments, reason = "everything that conclusions are drawn from")]
-pub(super) fn conclude(
-    run: &Run<'_>,
-    about: &str,
-    tracker: &mut Tracker,
-    report: &CycleReport,
-    modules: &[ModuleFacts],
-    cells: &[Cell],
-    stress: f64,
-    is_whole: bool,
-) -> Conclusions {
-    if is_whole {
-        tracker.note_resources(&used(cells));
-        tracker.note_patches(modules, report);
-    }
-    let judgement =
-        tracker.judge(&rules::of(run.settings), report.modules.keys().map(String::as_str));
-    let forecast = tracker.forecast(Outlook::default());
-    let predictions = tracker.predict_all_metrics(&tracker.panel());
-    let history = tracker.history();
-    let evidence = calibration::Evidence::of(history, forecast.as_ref(), &predictions);
-    let severities: BTreeMap<&str, f64> =
-        modules.iter().map(|module| (module.path.as_str(), module.severity)).collect();
-    let mut held_back = BTreeMap::new();
-    for (path, scored) in &report.modules {
-        let Some(roi) = &scored.roi else { continue };
-        let deltas = deltas(history, path);
-        let risk = risk_of(&scored.metrics, severities.get(path.as_str()).copied(), deltas);
-        let mut found = bottlenecks(roi, &risk);
-        found.truncate(MOST_HINTS);
-        held_back.insert(path.clone(), found);
-    }
-    let returns = report.modules.iter();
-    Conclusions {
-        judgement,
-        forecast,
-        predictions,
-        confidence: report
-            .modules
-            .keys()
-            .filter_map(|path| Some((path.clone(), tracker.workflow_confidence(path)?)))
-            .collect(),
-        bottlenecks: held_back,
-        roi: report.run.value(),
-        returns: returns.filter_map(|(path, one)| Some((path.clone(), one.value()?))).collect(),
-        stress,
-        evidence,
-        about: about.to_owned(),
-        is_whole,
-    }
-}
-
-fn deltas<'h>(history: &'h History, path: &str) -> &'h [f64] {
-    history.module_deltas.get(path).map(Vec::as_slice).unwrap_or_default()
-}
-
-/// What a cycle used of the machine, as forecasts know it.
-fn used(cells: &[Cell]) -> BTreeMap<String, f64> {
-    let costs = || cells.iter().map(|cell| cell.tally.costs());
-    let seconds = |nanoseconds: u64| nanoseconds as f64 / 1e9;
-    let sum = |values: &mut dyn Iterator<Item = u64>| values.fold(0, u64::saturating_add);
-    let cpu = sum(&mut cells.iter().map(|cell| cell.tally.cpu_ns));
-    let time = sum(&mut costs().map(|costs| costs.wall_ns.sum()));
-    let disk = sum(&mut costs().map(|costs| costs.io_bytes.sum()));
-    let memory = costs().map(|costs| costs.memory_bytes.max()).max().unwrap_or_default();
-    BTreeMap::from([
-        ("cpu".to_owned(), seconds(cpu)),
-        ("memory".to_owned(), memory as f64),
-        ("disk".to_owned(), disk as f64),
-        ("time".to_owned(), seconds(time)),
-    ])
-}
-
-/// Modules that are named where many have faded.
-const NAMED: usize = 5;
-
-fn faded_in_words(modules: &[&str]) -> String {
-    let named = modules.iter().take(NAMED).copied().collect::<Vec<_>>().join(", ");
-    let more = match modules.len().saturating_sub(NAMED) {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    };
-    format!("gains have faded and later cycles leave out, until the source changes: {named}{more}")
-}
-
-impl Conclusions {
-    /// Writes down what was concluded: logs, flags, models.
-    pub(super) fn write(
+impl DecisionInput<'_> {
+    /// Decides on a cycle. `tracker` has the cycles that it compares with, and the cycle itself
+    /// unless that was cut short.
+    pub(super) fn decide(
         &self,
-        run: &Run<'_>,
-        id: &RunId,
-        cycle: u32,
-        templates: &Templates,
-        told: &mut Told,
-    ) -> Result<Decided, RunError> {
-        let directory: &Path = run.data_dir;
-        let mut calibration = Calibration::default();
+        tracker: &mut Tracker,
+        models: &DecisionModels,
+    ) -> Result<CycleDecisions, TruthError> {
+        let CycleScore { report, predictions, is_whole, .. } = self.score;
+        let rules = rules::convergence_rules(self.request.settings);
+        let convergence =
+            tracker.decide_convergence(&rules, report.modules.keys().map(String::as_str));
+        let forecast = tracker.forecast_roi(ForecastOptions::default());
+        let confidence = report.modules.keys();
+        let confidence =
+            confidence.filter_map(|path| Some((path.clone(), tracker.workflow_confidence(path)?)));
+        let flagged = |modules: &mut dyn Iterator<Item = &str>| -> BTreeSet<String> {
+            modules.filter(|_| *is_whole).map(str::to_owned).collect()
+        };
+        let converged_modules = flagged(&mut convergence.converged_modules());
+        let complete_modules = flagged(&mut convergence.entropy_complete_modules());
+        let history = tracker.history();
+        let evidence = CalibrationEvidence::collect(history, forecast.as_ref(), predictions);
+        let mut calibration = CalibrationState::default();
         let mut collapse = BTreeMap::new();
-        if self.is_whole {
-            calibration = calibration::calibrate(directory, &self.evidence, &self.about, told)?;
-            // A module is worth the same whoever else is called.
-            let selection = run.selection.as_str();
-            let seen = foresight::Seen { returns: &self.returns, stress: self.stress, selection };
-            collapse = foresight::look_ahead(templates, directory, &seen, told)?;
-            let complete: Vec<&str> = self.judgement.complete().collect();
-            if !complete.is_empty() {
-                tracing::debug!("modules hitting entropy ceiling: {complete:?}");
-                let flags = Flags::new(&directory.join("entropy.flags"));
-                told.notice(flags.add(complete)?.as_slice());
-            }
-            let faded: Vec<&str> = self.judgement.faded().collect();
-            if !faded.is_empty() {
-                tracing::debug!("sandbox diminishing: {faded:?}");
-                told.warn(faded_in_words(&faded));
-            }
-            logs::write(run, id, cycle, self, &calibration)?;
+        let mut updated = UpdatedModels::default();
+        if *is_whole {
+            (updated.calibration, calibration) =
+                self.calibrate(models.calibration.loaded().cloned(), &evidence)?;
+            let mut foresight = models.foresight.loaded().cloned().unwrap_or_default();
+            collapse = self.record_foresight(&mut foresight);
+            updated.foresight = Some(foresight);
         }
-        let mut judgement = self.judgement.clone();
-        judgement.modules.retain(|_, decision| decision.verdict != Verdict::TooFewSamples);
-        Ok(Decided {
-            judgement,
-            forecast: self.forecast.clone(),
-            calibrated: calibration.next,
-            drifts: calibration.drifts,
-            predictions: self
-                .predictions
-                .iter()
-                .map(|(name, value)| (name.to_owned(), value))
-                .collect(),
-            confidence: self.confidence.clone(),
-            bottlenecks: self.bottlenecks.clone(),
+        let mut warnings: Vec<RunWarning> = foresight::collapse_warnings(&collapse).collect();
+        warnings.extend(converged_warning(&converged_modules));
+        Ok(CycleDecisions {
+            converged_modules,
+            complete_modules,
+            has_converged: *is_whole && convergence.converged,
+            confidence: confidence.collect(),
+            bottlenecks: module_bottlenecks(report, &self.measurement.modules, history),
+            evidence,
+            calibration,
             collapse,
-            borderline: Vec::new(),
-            borderline_evidence: BTreeMap::new(),
+            models: updated,
+            warnings,
+            convergence,
+            forecast,
         })
     }
 
-    /// Gains have faded and synergy is at rest: another cycle would tell nothing new.
-    pub(super) fn ends_the_run(&self) -> bool {
-        self.is_whole && self.judgement.converged
+    fn calibrate(
+        &self,
+        stored: Option<TruthAdapter>,
+        evidence: &CalibrationEvidence,
+    ) -> Result<(Option<TruthAdapter>, CalibrationState), TruthError> {
+        calibration::calibrate(stored, evidence, self.selection, &logs::timestamp(self.at_ms))
     }
+
+    /// Adds the cycle to the forecasts of stability.
+    fn record_foresight(
+        &self,
+        trackers: &mut ForesightTrackers,
+    ) -> BTreeMap<String, CollapsePrediction> {
+        let modules = self.score.report.modules.iter();
+        let rois = modules.filter_map(|(path, one)| Some((path.clone(), one.roi_value()?)));
+        let sample = StabilitySample {
+            rois: rois.collect(),
+            stress: self.measurement.stress,
+            // The ROI of a module does not depend on which other modules are left out.
+            selection: &self.request.selection,
+        };
+        foresight::record(trackers, &sample, self.templates)
+    }
+
+    /// Writes models and logs; a cycle that was cut short changes none of them.
+    pub(super) fn persist(
+        &self,
+        decisions: &CycleDecisions,
+        models: &DecisionModels,
+    ) -> Result<Vec<RunWarning>, RunError> {
+        if !self.score.is_whole {
+            return Ok(Vec::new());
+        }
+        let UpdatedModels { calibration, foresight } = &decisions.models;
+        let calibration_warning = models.calibration.replace(calibration.clone(), |stored| {
+            Ok(self.calibrate(stored, &decisions.evidence)?.0)
+        })?;
+        let foresight_warning = models.foresight.replace(foresight.clone(), |stored| {
+            let mut trackers = stored.unwrap_or_default();
+            self.record_foresight(&mut trackers);
+            Ok(Some(trackers))
+        })?;
+        logs::append(self, decisions)?;
+        Ok(calibration_warning.into_iter().chain(foresight_warning).collect())
+    }
+}
+
+impl CycleDecisions {
+    /// What the report says of the decisions.
+    pub(super) fn into_report(self, predictions: &MetricValues) -> DecisionReport {
+        let mut convergence = self.convergence;
+        convergence
+            .modules
+            .retain(|_, decision| decision.verdict != DecisionVerdict::TooFewSamples);
+        DecisionReport {
+            convergence,
+            forecast: self.forecast,
+            calibrated: self.calibration.next,
+            drifts: self.calibration.drifts,
+            predictions: metric_map(predictions),
+            confidence: self.confidence,
+            bottlenecks: self.bottlenecks,
+            collapse: self.collapse,
+            borderline: Vec::new(),
+            borderline_evidence: BTreeMap::new(),
+        }
+    }
+}
+
+fn module_bottlenecks(
+    report: &CycleReport,
+    modules: &[ModuleFacts],
+    history: &RoiHistory,
+) -> BTreeMap<String, Vec<RoiBottleneck>> {
+    let severities: BTreeMap<&str, f64> =
+        modules.iter().map(|module| (module.path.as_str(), module.severity)).collect();
+    let mut bottlenecks = BTreeMap::new();
+    for (path, scored) in &report.modules {
+        let Some(roi) = &scored.roi else { continue };
+        let deltas = history.module_deltas.get(path).map(Vec::as_slice).unwrap_or_default();
+        let risk = compute_risk(&scored.metrics, severities.get(path.as_str()).copied(), deltas);
+        let mut found = find_bottlenecks(roi, &risk);
+        found.truncate(MAX_BOTTLENECKS);
+        bottlenecks.insert(path.clone(), found);
+    }
+    bottlenecks
+}
+
+fn converged_warning(modules: &BTreeSet<String>) -> Option<RunWarning> {
+    if modules.is_empty() {
+        return None;
+    }
+    tracing::debug!("sandbox diminishing: {modules:?}");
+    Some(RunWarning::ModulesConverged(modules.iter().cloned().collect()))
 }

@@ -1,84 +1,89 @@
-//! Which presets a cycle has; a delta is told of a scenario whose preset is the one that it was.
+//! Which presets a cycle has, and whether a scenario still has the preset of earlier cycles.
 //!
-//! Names say little: another seed generates other presets under the same ones, and files are edited.
+//! A name does not identify a preset: another seed generates other presets under the same names,
+//! and preset files are edited. A scenario whose preset has changed has no delta.
 
 use std::collections::BTreeMap;
 
-use menace_scenario::Problems;
-use menace_scenario::preset::{Choice, Preset};
-use menace_track::{CycleReport, History};
+use menace_scenario::ConfigError;
+use menace_scenario::preset::{Preset, PresetSelection};
+use menace_track::{CycleReport, RoiHistory};
 use serde_json::Value;
 
-use crate::cycle::Scenario;
+use crate::cycle::PlannedScenario;
 
-/// The presets of a cycle. Files take turns. What is generated stays, or unchanged code would have deltas.
-pub(super) fn of_cycle(choice: &Choice<'_>, cycle: u32) -> Result<Vec<Preset>, Problems> {
+/// The presets of a cycle. Cycles take preset files in turns; generated presets are the same in
+/// every cycle, since unchanged code must have no deltas.
+pub(super) fn for_cycle(
+    choice: &PresetSelection<'_>,
+    cycle: u32,
+) -> Result<Vec<Preset>, ConfigError> {
     choice.presets(if choice.files.is_empty() { 0 } else { cycle as usize })
 }
 
-/// Under this key the history remembers the presets of the scenarios, as numbers.
-const PRESETS: &str = "scenario_presets";
+/// Key in the history: fingerprints of the presets, by scenario.
+const PRESETS_KEY: &str = "scenario_presets";
 
-/// By name, equal for equal presets: severities together.
-pub(super) fn marks(scenarios: &[Scenario]) -> BTreeMap<String, String> {
+/// By scenario name, all severities together; equal for equal presets.
+pub(super) fn fingerprints(scenarios: &[PlannedScenario]) -> BTreeMap<String, String> {
     let mut hashers: BTreeMap<&str, blake3::Hasher> = BTreeMap::new();
     for scenario in scenarios {
         let hasher = hashers.entry(&scenario.name).or_default();
         hasher.update(format!("{:?}\n", scenario.preset.values()).as_bytes());
     }
-    let mark = |hasher: blake3::Hasher| hasher.finalize().to_hex()[..16].to_owned();
-    hashers.into_iter().map(|(name, hasher)| (name.to_owned(), mark(hasher))).collect()
+    let hex = |hasher: blake3::Hasher| hasher.finalize().to_hex()[..16].to_owned();
+    hashers.into_iter().map(|(name, hasher)| (name.to_owned(), hex(hasher))).collect()
 }
 
-/// Takes away the deltas of scenarios that were something else before.
-pub(super) fn forget_others(
+/// Removes the deltas of scenarios that had another preset before.
+pub(super) fn clear_changed_deltas(
     report: &mut CycleReport,
-    history: &History,
-    marks: &BTreeMap<String, String>,
+    history: &RoiHistory,
+    fingerprints: &BTreeMap<String, String>,
 ) {
-    let known = history.others.get(PRESETS);
+    let stored = history.extra_fields.get(PRESETS_KEY);
     for (name, scored) in &mut report.scenarios {
-        let before = known.and_then(|known| known.get(name)).and_then(Value::as_str);
-        // Histories of older programs do not say what they were.
-        if before.is_some_and(|before| marks.get(name).is_none_or(|now| now != before)) {
+        let before = stored.and_then(|stored| stored.get(name)).and_then(Value::as_str);
+        // Histories of older versions have no fingerprints.
+        if before.is_some_and(|before| fingerprints.get(name).is_none_or(|now| now != before)) {
             scored.roi_delta = None;
         }
     }
 }
 
-pub(super) fn remember(history: &mut History, marks: &BTreeMap<String, String>) {
-    let known = history.others.entry(PRESETS).or_insert_with(|| serde_json::json!({}));
-    let Some(known) = known.as_object_mut() else { return };
-    for (name, mark) in marks {
-        known.insert(name.clone(), mark.as_str().into());
+pub(super) fn record(history: &mut RoiHistory, fingerprints: &BTreeMap<String, String>) {
+    let stored = history.extra_fields.entry(PRESETS_KEY).or_insert_with(|| serde_json::json!({}));
+    let Some(stored) = stored.as_object_mut() else { return };
+    for (name, fingerprint) in fingerprints {
+        stored.insert(name.clone(), fingerprint.as_str().into());
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use menace_track::Scored;
+    use menace_track::ScoredMetrics;
 
     use super::*;
 
-    fn marked(mark: &str) -> BTreeMap<String, String> {
-        BTreeMap::from([("random_1".to_owned(), mark.to_owned())])
+    fn with_fingerprint(fingerprint: &str) -> BTreeMap<String, String> {
+        BTreeMap::from([("random_1".to_owned(), fingerprint.to_owned())])
     }
 
     #[test]
     fn a_scenario_under_another_preset_has_no_delta() {
-        let mut history = History::default();
-        let delta = |history: &History, mark: &str| {
-            let scored = Scored { roi_delta: Some(0.1), ..Scored::default() };
+        let mut history = RoiHistory::default();
+        let delta = |history: &RoiHistory, fingerprint: &str| {
+            let scored = ScoredMetrics { roi_delta: Some(0.1), ..ScoredMetrics::default() };
             let scenarios = BTreeMap::from([("random_1".to_owned(), scored)]);
             let mut report = CycleReport { scenarios, ..CycleReport::default() };
-            forget_others(&mut report, history, &marked(mark));
+            clear_changed_deltas(&mut report, history, &with_fingerprint(fingerprint));
             report.scenarios["random_1"].roi_delta
         };
-        assert_eq!(delta(&history, "a"), Some(0.1), "nothing is known of what it was");
-        remember(&mut history, &marked("a"));
+        assert_eq!(delta(&history, "a"), Some(0.1), "no fingerprint is stored yet");
+        record(&mut history, &with_fingerprint("a"));
         assert_eq!(delta(&history, "a"), Some(0.1));
         assert_eq!(delta(&history, "b"), None);
-        remember(&mut history, &marked("b"));
+        record(&mut history, &with_fingerprint("b"));
         assert_eq!(delta(&history, "b"), Some(0.1));
     }
 }

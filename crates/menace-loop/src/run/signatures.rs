@@ -1,61 +1,62 @@
-//! What sections take and return: remembered, so that one that came, went or changed is told.
+//! The signatures of sections, stored so that a new, removed or changed one is reported.
 //!
-//! Invariant: a module that a cycle is not about, or that cannot be read, is compared by the next one
-//! that is about it, with what was known of it before.
+//! Invariant: a module that a cycle leaves out, or that cannot be parsed, is compared with its
+//! stored signatures by the next cycle that has it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use menace_model::{ModuleReport, SectionId};
-use menace_track::{Discrepancy, History, Tracker, changed_sections, signature};
+use menace_track::{CycleDiscrepancy, RoiHistory, Tracker, find_changed_sections, hash_signature};
 use serde_json::{Map, Value};
 
-use crate::cycle::Wanted;
+use crate::cycle::SectionFilter;
 
-/// Under this key the history remembers them.
-const SIGNATURES: &str = "section_signatures";
+/// Key in the history: hashes of signatures, by section.
+const SIGNATURES_KEY: &str = "section_signatures";
 
 #[derive(Debug)]
-pub(super) struct Signatures<'r> {
+pub(super) struct SectionSignatures<'r> {
     modules: &'r [ModuleReport],
-    wanted: &'r dyn Wanted,
+    wanted: &'r dyn SectionFilter,
 }
 
-impl<'r> Signatures<'r> {
-    /// Of all modules there are; the cycle is about those that are wanted.
-    pub(super) fn new(modules: &'r [ModuleReport], wanted: &'r dyn Wanted) -> Self {
+impl<'r> SectionSignatures<'r> {
+    /// `modules` are all of the repository, `wanted` selects those of the cycle.
+    pub(super) fn new(modules: &'r [ModuleReport], wanted: &'r dyn SectionFilter) -> Self {
         Self { modules, wanted }
     }
 
-    /// Sections that came, went or changed since the last cycle about their module.
-    pub(super) fn changed(&self, history: &History) -> Vec<Discrepancy> {
-        let Some(known) = history.others.get(SIGNATURES).and_then(Value::as_object) else {
+    /// Sections that were added, removed or changed since the last cycle with their module.
+    pub(super) fn find_changes(&self, history: &RoiHistory) -> Vec<CycleDiscrepancy> {
+        let stored = history.extra_fields.get(SIGNATURES_KEY).and_then(Value::as_object);
+        let Some(stored) = stored else {
             return Vec::new();
         };
         let is_compared = self.is_compared();
-        let before = known.iter().filter_map(|(id, value)| {
-            let section = section(id).filter(|section| is_compared(section.path()))?;
+        let before = stored.iter().filter_map(|(id, value)| {
+            let section = parse_id(id).filter(|section| is_compared(section.path()))?;
             Some((section, u64::from_str_radix(value.as_str()?, 16).ok()?))
         });
         let before: Vec<(SectionId, u64)> = before.collect();
-        changed_sections(&before, &self.now(&is_compared))
+        find_changed_sections(&before, &self.current(&is_compared))
     }
 
-    pub(super) fn remember(&self, tracker: &mut Tracker) {
-        let others = tracker.others_mut();
-        // The first cycle remembers all of them: what is unknown later is new.
-        let is_first = !others.contains_key(SIGNATURES);
-        let known = others.entry(SIGNATURES).or_insert_with(|| Map::new().into());
-        let Some(known) = known.as_object_mut() else { return };
+    pub(super) fn record(&self, tracker: &mut Tracker) {
+        let fields = tracker.extra_fields_mut();
+        // The first cycle stores all modules: what is missing later is new.
+        let is_first = !fields.contains_key(SIGNATURES_KEY);
+        let stored = fields.entry(SIGNATURES_KEY).or_insert_with(|| Map::new().into());
+        let Some(stored) = stored.as_object_mut() else { return };
         let is_compared = self.is_compared();
-        known.retain(|id, _| section(id).is_some_and(|section| !is_compared(section.path())));
-        for (section, number) in self.now(&|path| is_first || is_compared(path)) {
-            known.insert(section.to_string(), format!("{number:016x}").into());
+        stored.retain(|id, _| parse_id(id).is_some_and(|section| !is_compared(section.path())));
+        for (section, hash) in self.current(&|path| is_first || is_compared(path)) {
+            stored.insert(section.to_string(), format!("{hash:016x}").into());
         }
     }
 
-    /// Whether the cycle is about the module of this path, which may be gone.
+    /// Whether the cycle has the module of this path, which may be deleted.
     fn is_compared(&self) -> impl Fn(&str) -> bool {
-        let there: BTreeMap<&str, bool> = self
+        let present: BTreeMap<&str, bool> = self
             .modules
             .iter()
             .map(|module| {
@@ -63,22 +64,22 @@ impl<'r> Signatures<'r> {
                 (module.path.as_str(), is_readable && self.wanted.has_module(module))
             })
             .collect();
-        move |path| there.get(path).copied().unwrap_or_else(|| self.wanted.has_path(path))
+        move |path| present.get(path).copied().unwrap_or_else(|| self.wanted.has_path(path))
     }
 
-    fn now(&self, is_wanted: &dyn Fn(&str) -> bool) -> Vec<(SectionId, u64)> {
+    fn current(&self, is_wanted: &dyn Fn(&str) -> bool) -> Vec<(SectionId, u64)> {
         let modules = self.modules.iter().filter(|one| one.error.is_none() && is_wanted(&one.path));
         // A name that is defined twice is one section.
-        let mut seen = BTreeSet::new();
+        let mut ids = BTreeSet::new();
         let sections = modules.flat_map(|module| &module.sections);
         sections
-            .filter(|section| seen.insert(&section.id))
-            .map(|section| (section.id.clone(), signature(section)))
+            .filter(|section| ids.insert(&section.id))
+            .map(|section| (section.id.clone(), hash_signature(section)))
             .collect()
     }
 }
 
-fn section(id: &str) -> Option<SectionId> {
+fn parse_id(id: &str) -> Option<SectionId> {
     let (path, qualname) = id.rsplit_once("::")?;
     Some(SectionId::new(path, qualname))
 }

@@ -1,102 +1,103 @@
-//! Sections together against each alone: in peace, under trouble, and what their texts say.
+//! Synergy: sections in one process compared with isolated runs, and their sources as one text.
 //!
-//! Invariant: what is compared was measured on the same calls.
+//! Invariant: both sides of a comparison are measured on the same calls.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use menace_source::{decode, numbers};
+use menace_source::{code_metrics, decode};
 use menace_track::{
-    Lines, Metrics, ModuleFacts, Profile, Reading, Scenario, Synergy, Tally, of_cells,
-    of_module_text, roi,
+    CallTally, LineRanges, MeasuredScenario, MetricValues, ModuleFacts, RoiProfile, RoiReading,
+    SynergyDelta, compute_roi, measure_cells, measure_module_text,
 };
 
-use crate::cycle::{Company, Part, Plan};
+use crate::cycle::{CyclePlan, SharedRun, SharedRunPart};
 
-/// What only trouble tells.
-const OF_TROUBLE: [&str; 2] = ["synergy_resilience", "synergy_antifragility"];
+/// Metrics that only scenarios with faults measure.
+const FAULT_METRICS: [&str; 2] = ["synergy_resilience", "synergy_antifragility"];
 
 const NETWORK_LATENCY: &str = "network_latency";
 
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Together<'t> {
-    pub company: &'t Company,
-    pub plan: &'t Plan<'t>,
-    pub scenarios: &'t [Scenario],
-    pub profile: &'t Profile,
-    /// Of the modules, on average.
+pub(super) struct SynergyMeasurement<'t> {
+    pub shared_run: &'t SharedRun,
+    pub plan: &'t CyclePlan<'t>,
+    pub scenarios: &'t [MeasuredScenario],
+    pub profile: &'t RoiProfile,
+    /// Mean over the modules.
     pub severity: f64,
 }
 
-impl Together<'_> {
-    /// The calls of all of them in peace.
-    pub(super) fn in_peace(&self) -> Synergy {
-        let parts: Vec<&Part> = self.company.parts.iter().take(1).collect();
-        self.of(&parts, self.company.troubles.len())
+impl SynergyMeasurement<'_> {
+    /// Synergy under the baseline.
+    pub(super) fn measure_baseline(&self) -> SynergyDelta {
+        let parts: Vec<&SharedRunPart> = self.shared_run.parts.iter().take(1).collect();
+        self.measure(&parts, self.shared_run.disturbances.len())
     }
 
-    /// What the scenarios say beyond that.
-    pub(super) fn in_trouble(&self) -> Metrics {
-        let parts: Vec<&Part> = self.company.parts.iter().skip(1).collect();
-        let all = self.of(&parts, 0).metrics;
-        OF_TROUBLE.iter().filter_map(|name| Some((*name, all.get(name)?))).collect()
+    /// The metrics that the other scenarios add.
+    pub(super) fn measure_faults(&self) -> MetricValues {
+        let parts: Vec<&SharedRunPart> = self.shared_run.parts.iter().skip(1).collect();
+        let all = self.measure(&parts, 0).metrics;
+        FAULT_METRICS.iter().filter_map(|name| Some((*name, all.get(name)?))).collect()
     }
 
-    /// By name: severities together.
-    pub(super) fn by_scenario(&self) -> BTreeMap<String, Synergy> {
-        let mut parts: BTreeMap<&str, Vec<&Part>> = BTreeMap::new();
-        for part in &self.company.parts {
+    /// By scenario name, all severities together.
+    pub(super) fn measure_scenarios(&self) -> BTreeMap<String, SynergyDelta> {
+        let mut parts: BTreeMap<&str, Vec<&SharedRunPart>> = BTreeMap::new();
+        for part in &self.shared_run.parts {
             parts.entry(&self.scenarios[part.scenario].name).or_default().push(part);
         }
-        let of = |(name, parts): (&str, Vec<&Part>)| {
-            let is_peace = parts.iter().any(|part| self.scenarios[part.scenario].is_baseline);
-            let failures = if is_peace { self.company.troubles.len() } else { 0 };
-            (name.to_owned(), self.of(&parts, failures))
+        let measure = |(name, parts): (&str, Vec<&SharedRunPart>)| {
+            let is_baseline = parts.iter().any(|part| self.scenarios[part.scenario].is_baseline);
+            let failures = if is_baseline { self.shared_run.disturbances.len() } else { 0 };
+            (name.to_owned(), self.measure(&parts, failures))
         };
-        parts.into_iter().map(of).collect()
+        parts.into_iter().map(measure).collect()
     }
 
-    fn of(&self, parts: &[&Part], failures: usize) -> Synergy {
-        let peace = self.company.parts.first();
+    fn measure(&self, parts: &[&SharedRunPart], failures: usize) -> SynergyDelta {
+        let baseline_part = self.shared_run.parts.first();
         let subjects: BTreeSet<usize> =
-            parts.iter().flat_map(|part| part.alone.keys().copied()).collect();
-        let together = parts.iter().map(|part| (part.scenario, &part.combined)).collect();
-        let baseline = peace.map(|part| &part.combined);
-        let combined = self.reading(together, baseline, &subjects, failures);
-        let alone: Vec<Reading> = subjects
+            parts.iter().flat_map(|part| part.isolated.keys().copied()).collect();
+        let cells = parts.iter().map(|part| (part.scenario, &part.combined)).collect();
+        let baseline = baseline_part.map(|part| &part.combined);
+        let combined = self.reading(cells, baseline, &subjects, failures);
+        let isolated: Vec<RoiReading> = subjects
             .iter()
             .map(|subject| {
-                let cells =
-                    parts.iter().filter_map(|part| Some((part.scenario, part.alone.get(subject)?)));
-                let baseline = peace.and_then(|part| part.alone.get(subject));
+                let cells = parts
+                    .iter()
+                    .filter_map(|part| Some((part.scenario, part.isolated.get(subject)?)));
+                let baseline = baseline_part.and_then(|part| part.isolated.get(subject));
                 self.reading(cells.collect(), baseline, &BTreeSet::from([*subject]), 0)
             })
             .collect();
         let modules = subjects.iter().map(|&at| self.plan.subjects[at].module.path.clone());
-        Synergy::of(&combined, &alone, modules)
+        SynergyDelta::compute(&combined, &isolated, modules)
     }
 
     fn reading(
         &self,
-        cells: Vec<(usize, &Tally)>,
-        baseline: Option<&Tally>,
+        cells: Vec<(usize, &CallTally)>,
+        baseline: Option<&CallTally>,
         subjects: &BTreeSet<usize>,
         failures: usize,
-    ) -> Reading {
+    ) -> RoiReading {
         let coverage = self.coverage(&cells, subjects);
         let cells = cells.into_iter().map(|(number, tally)| (&self.scenarios[number], tally));
-        let yardstick = (self.profile.prices(), self.profile.budget());
+        let pricing = (self.profile.prices(), self.profile.budget());
         let cells = cells.collect();
-        let metrics = of_cells(cells, baseline, coverage, self.severity, failures, yardstick);
-        let roi = roi(self.profile, &metrics).map(|roi| roi.value);
-        // The trip is that of the scenario, however many there are: the difference would always be 0.
+        let metrics = measure_cells(cells, baseline, coverage, self.severity, failures, pricing);
+        let roi = compute_roi(self.profile, &metrics).map(|roi| roi.value);
+        // A property of the scenario, not of the sections: the difference would always be 0.
         let metrics = metrics.iter().filter(|(name, _)| *name != NETWORK_LATENCY).collect();
-        Reading { metrics, roi }
+        RoiReading { metrics, roi }
     }
 
     /// Share of the sections' lines that were reached.
-    fn coverage(&self, cells: &[(usize, &Tally)], subjects: &BTreeSet<usize>) -> Option<f64> {
-        let mut reached: BTreeMap<&str, Lines> = BTreeMap::new();
+    fn coverage(&self, cells: &[(usize, &CallTally)], subjects: &BTreeSet<usize>) -> Option<f64> {
+        let mut reached: BTreeMap<&str, LineRanges> = BTreeMap::new();
         for (file, lines) in cells.iter().flat_map(|(_, tally)| &tally.covered) {
             reached.entry(file).or_default().merge(lines);
         }
@@ -104,7 +105,7 @@ impl Together<'_> {
             let subject = &self.plan.subjects[at];
             subject.hints.lines.iter().map(|line| (subject.module.path.as_str(), *line))
         });
-        // Sections that share a line have it once.
+        // A line that sections share counts once.
         let lines: BTreeSet<(&str, u32)> = lines.collect();
         let is_hit = |(file, line): &&(&str, u32)| {
             reached.get(file).is_some_and(|reached| reached.contains(*line))
@@ -114,25 +115,26 @@ impl Together<'_> {
     }
 }
 
-/// The texts of the modules as one, against their mean; nothing where they are no Python together.
-pub(super) fn of_texts(
+/// The sources of the modules as one text, compared with their mean; empty where that text is not
+/// valid Python.
+pub(super) fn text_synergy(
     repository: &Path,
     modules: &[ModuleFacts],
-    company: &BTreeSet<String>,
-) -> Metrics {
+    paths: &BTreeSet<String>,
+) -> MetricValues {
     let own: Vec<&ModuleFacts> =
-        modules.iter().filter(|module| company.contains(&module.path)).collect();
+        modules.iter().filter(|module| paths.contains(&module.path)).collect();
     let mut text = String::new();
     for module in &own {
         let Ok(bytes) = std::fs::read(repository.join(&module.path)) else {
-            return Metrics::default();
+            return MetricValues::default();
         };
-        let Ok(part) = decode::decode(&bytes) else { return Metrics::default() };
+        let Ok(part) = decode::decode(&bytes) else { return MetricValues::default() };
         text.push_str(&part);
         text.push('\n');
     }
-    let (Some(first), Some(numbers)) = (own.first(), numbers::of_text(&text)) else {
-        return Metrics::default();
+    let Some((first, numbers)) = own.first().zip(code_metrics::measure_text(&text)) else {
+        return MetricValues::default();
     };
     let whole = ModuleFacts {
         numbers,
@@ -141,7 +143,8 @@ pub(super) fn of_texts(
         patch_complexity: None,
         ..(*first).clone()
     };
-    let reading = |module: &ModuleFacts| Reading { metrics: of_module_text(module), roi: None };
-    let alone: Vec<Reading> = own.iter().map(|module| reading(module)).collect();
-    Synergy::of(&reading(&whole), &alone, []).metrics
+    let reading =
+        |module: &ModuleFacts| RoiReading { metrics: measure_module_text(module), roi: None };
+    let separate: Vec<RoiReading> = own.iter().map(|module| reading(module)).collect();
+    SynergyDelta::compute(&reading(&whole), &separate, []).metrics
 }

@@ -4,7 +4,7 @@ _bot = None
 _tracker = None
 
 
-def register(manager, tracker):
+def register(manager, tracker) -> None:
     global _bot, _tracker
     _bot = next(iter(manager.registry.values())).bot
     _tracker = tracker

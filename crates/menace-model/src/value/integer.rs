@@ -10,18 +10,18 @@ use super::Value;
 const MAX_DECIMAL_DIGITS: usize = 4300;
 
 /// Ten to the 19th, the largest power of ten in a `u64`.
-const CHUNK: u64 = 10_000_000_000_000_000_000;
-const CHUNK_DIGITS: usize = 19;
+const DECIMAL_CHUNK: u64 = 10_000_000_000_000_000_000;
+const DECIMAL_CHUNK_DIGITS: usize = 19;
 
 /// An integer that is outside of `i64`, so that each integer is one [`Value`] only.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct BigInt {
+pub struct PyBigInt {
     negative: bool,
     /// Lowercase, no leading zero.
     hex: String,
 }
 
-impl BigInt {
+impl PyBigInt {
     pub fn is_negative(&self) -> bool {
         self.negative
     }
@@ -32,19 +32,19 @@ impl BigInt {
     }
 
     /// The digits of the magnitude, if CPython reads as many.
-    fn decimal(&self) -> Option<String> {
+    fn decimal_digits(&self) -> Option<String> {
         // A hexadecimal digit is worth 1.2 decimal ones, so this bounds the quadratic work.
         if self.hex.len() > MAX_DECIMAL_DIGITS {
             return None;
         }
-        let mut limbs = limbs_of_hex(&self.hex);
+        let mut limbs = limbs_from_hex(&self.hex);
         let mut chunks = Vec::new();
         while !limbs.is_empty() {
-            chunks.push(divide(&mut limbs, CHUNK));
+            chunks.push(divide_in_place(&mut limbs, DECIMAL_CHUNK));
         }
         let mut digits = String::new();
         for chunk in chunks.iter().rev() {
-            let width = if digits.is_empty() { 1 } else { CHUNK_DIGITS };
+            let width = if digits.is_empty() { 1 } else { DECIMAL_CHUNK_DIGITS };
             let _ = write!(digits, "{chunk:0width$}");
         }
         (digits.len() <= MAX_DECIMAL_DIGITS).then_some(digits)
@@ -52,12 +52,12 @@ impl BigInt {
 }
 
 /// Decimal where CPython would read it, else hexadecimal: an integer literal of Python.
-impl fmt::Display for BigInt {
+impl fmt::Display for PyBigInt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.negative {
             f.write_str("-")?;
         }
-        match self.decimal() {
+        match self.decimal_digits() {
             Some(digits) => f.write_str(&digits),
             None => write!(f, "0x{}", self.hex),
         }
@@ -66,7 +66,7 @@ impl fmt::Display for BigInt {
 
 impl Value {
     /// An integer of any size: `-12`, `0xff`. None for everything else.
-    pub fn integer(text: &str) -> Option<Self> {
+    pub fn parse_integer(text: &str) -> Option<Self> {
         let (negative, digits) = match text.strip_prefix('-') {
             Some(digits) => (true, digits),
             None => (false, text),
@@ -80,7 +80,7 @@ impl Value {
         if let Ok(number) = text.parse() {
             return Some(Self::Int(number));
         }
-        Self::integer_from_hex(negative, &hex_of_limbs(&limbs_of_decimal(digits)))
+        Self::integer_from_hex(negative, &hex_from_limbs(&limbs_from_decimal(digits)))
     }
 
     /// The integer with this magnitude. None unless it is hexadecimal digits.
@@ -95,21 +95,21 @@ impl Value {
                 return Some(Self::Int(number));
             }
         }
-        Some(Self::BigInt(BigInt { negative, hex }))
+        Some(Self::BigInt(PyBigInt { negative, hex }))
     }
 }
 
 impl From<u64> for Value {
     fn from(number: u64) -> Self {
         i64::try_from(number).map_or_else(
-            |_| Self::BigInt(BigInt { negative: false, hex: format!("{number:x}") }),
+            |_| Self::BigInt(PyBigInt { negative: false, hex: format!("{number:x}") }),
             Self::Int,
         )
     }
 }
 
 /// Least significant first, the last one not zero.
-fn limbs_of_hex(hex: &str) -> Vec<u64> {
+fn limbs_from_hex(hex: &str) -> Vec<u64> {
     let chunks = hex.as_bytes().rchunks(16);
     chunks
         .map(|chunk| {
@@ -120,7 +120,7 @@ fn limbs_of_hex(hex: &str) -> Vec<u64> {
         .collect()
 }
 
-fn hex_of_limbs(limbs: &[u64]) -> String {
+fn hex_from_limbs(limbs: &[u64]) -> String {
     let mut hex = String::from("0");
     for limb in limbs.iter().rev() {
         let _ = write!(hex, "{limb:016x}");
@@ -128,14 +128,14 @@ fn hex_of_limbs(limbs: &[u64]) -> String {
     hex
 }
 
-fn limbs_of_decimal(digits: &str) -> Vec<u64> {
+fn limbs_from_decimal(digits: &str) -> Vec<u64> {
     let mut limbs: Vec<u64> = Vec::new();
-    let (head, tail) = digits.as_bytes().split_at(digits.len() % CHUNK_DIGITS);
-    for chunk in std::iter::once(head).chain(tail.chunks(CHUNK_DIGITS)) {
+    let (head, tail) = digits.as_bytes().split_at(digits.len() % DECIMAL_CHUNK_DIGITS);
+    for chunk in std::iter::once(head).chain(tail.chunks(DECIMAL_CHUNK_DIGITS)) {
         let number = chunk.iter().fold(0, |number, digit| number * 10 + u64::from(digit - b'0'));
         let mut carry = u128::from(number);
         for limb in &mut limbs {
-            carry += u128::from(*limb) * u128::from(CHUNK);
+            carry += u128::from(*limb) * u128::from(DECIMAL_CHUNK);
             *limb = carry as u64;
             carry >>= 64;
         }
@@ -147,7 +147,7 @@ fn limbs_of_decimal(digits: &str) -> Vec<u64> {
 }
 
 /// Divides in place and returns the remainder.
-fn divide(limbs: &mut Vec<u64>, divisor: u64) -> u64 {
+fn divide_in_place(limbs: &mut Vec<u64>, divisor: u64) -> u64 {
     let mut remainder = 0;
     for limb in limbs.iter_mut().rev() {
         let dividend = u128::from(remainder) << 64 | u128::from(*limb);
@@ -164,8 +164,8 @@ fn divide(limbs: &mut Vec<u64>, divisor: u64) -> u64 {
 mod tests {
     use super::*;
 
-    fn printed(text: &str) -> String {
-        match Value::integer(text) {
+    fn format_integer(text: &str) -> String {
+        match Value::parse_integer(text) {
             Some(Value::BigInt(number)) => number.to_string(),
             Some(Value::Int(number)) => format!("{number} in an i64"),
             other => format!("{other:?}"),
@@ -174,37 +174,42 @@ mod tests {
 
     #[test]
     fn what_fits_into_64_bits_is_no_big_integer() {
-        assert_eq!(printed("-9223372036854775808"), "-9223372036854775808 in an i64");
-        assert_eq!(printed("-0x8000000000000000"), "-9223372036854775808 in an i64");
-        assert_eq!(printed("9223372036854775808"), "9223372036854775808");
-        assert_eq!(printed("-9223372036854775809"), "-9223372036854775809");
-        assert_eq!(printed("0x0000000000000000000000000f"), "15 in an i64");
-        assert_eq!(printed("-0x0"), "0 in an i64");
-        assert_eq!(printed("-00000000000000000000000"), "0 in an i64");
-        assert_eq!(Value::from(u64::MAX), Value::integer("0xFFFFFFFFFFFFFFFF").expect("digits"));
+        assert_eq!(format_integer("-9223372036854775808"), "-9223372036854775808 in an i64");
+        assert_eq!(format_integer("-0x8000000000000000"), "-9223372036854775808 in an i64");
+        assert_eq!(format_integer("9223372036854775808"), "9223372036854775808");
+        assert_eq!(format_integer("-9223372036854775809"), "-9223372036854775809");
+        assert_eq!(format_integer("0x0000000000000000000000000f"), "15 in an i64");
+        assert_eq!(format_integer("-0x0"), "0 in an i64");
+        assert_eq!(format_integer("-00000000000000000000000"), "0 in an i64");
+        assert_eq!(
+            Value::from(u64::MAX),
+            Value::parse_integer("0xFFFFFFFFFFFFFFFF").expect("digits")
+        );
     }
 
     #[test]
     fn decimal_goes_to_hexadecimal_and_back() {
         for zeros in [19, 38, 400, 4299] {
             let text = format!("-1{}", "0".repeat(zeros));
-            assert_eq!(printed(&text), text);
+            assert_eq!(format_integer(&text), text);
         }
-        let Some(Value::BigInt(number)) = Value::integer("36893488147419103232") else { panic!() };
+        let Some(Value::BigInt(number)) = Value::parse_integer("36893488147419103232") else {
+            panic!()
+        };
         assert_eq!((number.is_negative(), number.hex()), (false, "20000000000000000"));
     }
 
     #[test]
     fn what_cpython_would_not_read_as_decimal_is_printed_in_hexadecimal() {
         let text = format!("1{}", "0".repeat(4300));
-        assert!(printed(&text).starts_with("0x"));
-        assert_eq!(Value::integer(&printed(&text)), Value::integer(&text));
+        assert!(format_integer(&text).starts_with("0x"));
+        assert_eq!(Value::parse_integer(&format_integer(&text)), Value::parse_integer(&text));
     }
 
     #[test]
     fn what_is_no_integer_is_refused() {
         for text in ["", "-", "+1", "1_0", " 1", "0x", "-0x", "1.0", "1e3", "0xg", "--1", "٣"] {
-            assert_eq!(Value::integer(text), None, "{text}");
+            assert_eq!(Value::parse_integer(text), None, "{text}");
         }
     }
 }

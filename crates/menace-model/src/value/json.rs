@@ -2,21 +2,23 @@
 //!
 //! Described in `docs/values.md`. Invariant: what is written is read back as the same value.
 
-mod place;
 mod read;
+mod reader;
 mod tree;
 mod write;
+
+pub use read::decode_base64;
 
 use std::collections::HashSet;
 
 use serde::{Deserialize, Deserializer};
 
-use self::place::Reader;
-use self::tree::Tree;
+use self::reader::ValueReader;
+use self::tree::OrderedJson;
 use super::{Value, ValueError};
 
 /// Each tag, and the keys that may stand beside it.
-const TAGS: [(&str, &[&str]); 24] = [
+const VALUE_TAGS: [(&str, &[&str]); 24] = [
     ("$int", &[]),
     ("$float", &[]),
     ("$complex", &[]),
@@ -45,15 +47,15 @@ const TAGS: [(&str, &[&str]); 24] = [
 
 /// From here on a JSON number may have been an integer that lost its digits, so that neither side
 /// uses plain numbers for such floats.
-const AMBIGUOUS_FROM: f64 = 9_223_372_036_854_775_808.0;
+const MIN_AMBIGUOUS_FLOAT: f64 = 9_223_372_036_854_775_808.0;
 
 /// Is the number written as it is, without `$float`?
-pub(super) fn is_plain(number: f64) -> bool {
-    number.abs() < AMBIGUOUS_FROM
+pub(super) fn is_plain_number(number: f64) -> bool {
+    number.abs() < MIN_AMBIGUOUS_FLOAT
 }
 
 /// The keys, if the dict can be a plain object: different strings that look like no tag.
-pub(super) fn as_object(pairs: &[(Value, Value)]) -> Option<Vec<&str>> {
+pub(super) fn plain_object_keys(pairs: &[(Value, Value)]) -> Option<Vec<&str>> {
     let mut seen = HashSet::new();
     pairs
         .iter()
@@ -69,21 +71,21 @@ pub(super) fn as_object(pairs: &[(Value, Value)]) -> Option<Vec<&str>> {
 impl Value {
     /// One value.
     pub fn from_json(text: &str) -> Result<Self, ValueError> {
-        Reader::at("").value(parse("", text)?)
+        ValueReader::starting_at("").read_value(parse_json("", text)?)
     }
 
     /// Positional arguments: a list of values. Errors begin with `args`.
     pub fn args_from_json(text: &str) -> Result<Vec<Self>, ValueError> {
-        Reader::at("args").items(parse("args", text)?)
+        ValueReader::starting_at("args").read_items(parse_json("args", text)?)
     }
 
     /// Keyword arguments: an object of values. Errors begin with `kwargs`.
     pub fn kwargs_from_json(text: &str) -> Result<Vec<(String, Self)>, ValueError> {
-        Reader::at("kwargs").named(parse("kwargs", text)?)
+        ValueReader::starting_at("kwargs").read_named(parse_json("kwargs", text)?)
     }
 }
 
-fn parse(place: &str, text: &str) -> Result<Tree, ValueError> {
+fn parse_json(place: &str, text: &str) -> Result<OrderedJson, ValueError> {
     serde_json::from_str(text).map_err(|error| ValueError {
         place: place.to_owned(),
         reason: format!("expected JSON: {error}"),
@@ -92,7 +94,7 @@ fn parse(place: &str, text: &str) -> Result<Tree, ValueError> {
 
 impl<'de> Deserialize<'de> for Value {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let tree = Tree::deserialize(deserializer)?;
-        Reader::at("").value(tree).map_err(serde::de::Error::custom)
+        let tree = OrderedJson::deserialize(deserializer)?;
+        ValueReader::starting_at("").read_value(tree).map_err(serde::de::Error::custom)
     }
 }

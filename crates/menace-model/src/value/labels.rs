@@ -6,9 +6,9 @@ use super::{Value, ValueError};
 
 /// Can the labelled value be named yet?
 #[derive(PartialEq)]
-enum State {
+enum LabelState {
     Building,
-    Known,
+    Available,
 }
 
 impl Value {
@@ -19,19 +19,22 @@ impl Value {
     /// dicts and sets, inside of it.
     pub fn check_labels<'a>(values: impl IntoIterator<Item = &'a Value>) -> Result<(), ValueError> {
         let mut labels = BTreeMap::new();
-        values.into_iter().try_for_each(|value| check(value, &mut labels))
+        values.into_iter().try_for_each(|value| check_value_labels(value, &mut labels))
     }
 }
 
-fn check(value: &Value, labels: &mut BTreeMap<u32, State>) -> Result<(), ValueError> {
+fn check_value_labels(
+    value: &Value,
+    labels: &mut BTreeMap<u32, LabelState>,
+) -> Result<(), ValueError> {
     let problem = |label: u32, problem: &str| ValueError {
         place: format!("label {label}"),
         reason: problem.to_owned(),
     };
     match value {
-        Value::Again(label) => match labels.get(label) {
-            Some(State::Known) => Ok(()),
-            Some(State::Building) => Err(problem(
+        Value::SharedRef(label) => match labels.get(label) {
+            Some(LabelState::Available) => Ok(()),
+            Some(LabelState::Building) => Err(problem(
                 *label,
                 "named inside of the value itself, which only a list, dict or set may do",
             )),
@@ -39,19 +42,19 @@ fn check(value: &Value, labels: &mut BTreeMap<u32, State>) -> Result<(), ValueEr
         },
         Value::Shared { label, value } => {
             let early = matches!(**value, Value::List(_) | Value::Dict(_) | Value::Set(_));
-            let state = if early { State::Known } else { State::Building };
+            let state = if early { LabelState::Available } else { LabelState::Building };
             if labels.insert(*label, state).is_some() {
                 return Err(problem(*label, "given by more than one `$shared`"));
             }
-            check(value, labels)?;
-            labels.insert(*label, State::Known);
+            check_value_labels(value, labels)?;
+            labels.insert(*label, LabelState::Available);
             Ok(())
         }
         _ => {
             let mut outcome = Ok(());
             value.each_child(&mut |child| {
                 if outcome.is_ok() {
-                    outcome = check(child, labels);
+                    outcome = check_value_labels(child, labels);
                 }
             });
             outcome
@@ -63,29 +66,32 @@ fn check(value: &Value, labels: &mut BTreeMap<u32, State>) -> Result<(), ValueEr
 mod tests {
     use super::*;
 
-    fn verdict(args: &str) -> String {
+    fn check_args(args: &str) -> String {
         let args = Value::args_from_json(args).expect("the notation");
         Value::check_labels(&args).map_or_else(|error| error.to_string(), |()| "fine".to_owned())
     }
 
     #[test]
     fn a_value_can_be_named_after_it_and_in_itself() {
-        assert_eq!(verdict(r#"[{"$shared": {"$tuple": []}, "label": 1}, {"$again": 1}]"#), "fine");
-        assert_eq!(verdict(r#"[{"$shared": [[{"$again": 1}]], "label": 1}]"#), "fine");
+        assert_eq!(
+            check_args(r#"[{"$shared": {"$tuple": []}, "label": 1}, {"$again": 1}]"#),
+            "fine"
+        );
+        assert_eq!(check_args(r#"[{"$shared": [[{"$again": 1}]], "label": 1}]"#), "fine");
     }
 
     #[test]
     fn a_name_without_a_value_is_refused() {
         assert_eq!(
-            verdict(r#"[{"$again": 1}, {"$shared": [], "label": 1}]"#),
+            check_args(r#"[{"$again": 1}, {"$shared": [], "label": 1}]"#),
             "label 1: named by `$again` before any `$shared` gives it"
         );
         assert_eq!(
-            verdict(r#"[{"$shared": {"$tuple": [[{"$again": 2}]]}, "label": 2}]"#),
+            check_args(r#"[{"$shared": {"$tuple": [[{"$again": 2}]]}, "label": 2}]"#),
             "label 2: named inside of the value itself, which only a list, dict or set may do"
         );
         assert_eq!(
-            verdict(r#"[{"$shared": 1, "label": 3}, {"$shared": 2, "label": 3}]"#),
+            check_args(r#"[{"$shared": 1, "label": 3}, {"$shared": 2, "label": 3}]"#),
             "label 3: given by more than one `$shared`"
         );
     }

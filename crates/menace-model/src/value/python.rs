@@ -9,7 +9,7 @@ mod names;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use self::names::Names;
+use self::names::PythonNames;
 use super::{MethodCall, Value};
 
 /// The parser of CPython 3.8 gives up at about 90 brackets; deeper parts get a name of their own.
@@ -22,13 +22,13 @@ pub struct PythonSource {
     pub imports: BTreeSet<String>,
     /// What has to be run first, because the value has parts that it holds twice or that hold
     /// themselves: `v1 = []`, `v1.append(v1)`.
-    pub lets: Vec<String>,
+    pub statements: Vec<String>,
     pub expression: String,
 }
 
 impl fmt::Display for PythonSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for statement in self.imports.iter().chain(&self.lets) {
+        for statement in self.imports.iter().chain(&self.statements) {
             writeln!(f, "{statement}")?;
         }
         f.write_str(&self.expression)
@@ -40,31 +40,35 @@ impl Value {
     ///
     /// A whole call is a value too: [`Value::New`] with the function as `class`.
     pub fn to_python(&self) -> PythonSource {
-        let mut printer = Printer::default();
+        let mut printer = PythonPrinter::default();
         let expression = printer.print(self).text;
-        PythonSource { imports: printer.names.into_imports(), lets: printer.lets, expression }
+        PythonSource {
+            imports: printer.names.into_imports(),
+            statements: printer.statements,
+            expression,
+        }
     }
 
-    /// The expressions of several values, after statements that prepare all of them: nothing has the
-    /// same name twice, and what two of them hold is one thing.
-    pub fn several_to_python<'a>(
+    /// The expressions of several values, after the statements that prepare them: names are unique,
+    /// and an object that two values share is built once.
+    pub fn all_to_python<'a>(
         values: impl IntoIterator<Item = &'a Self>,
     ) -> (Vec<String>, Vec<String>) {
-        let mut printer = Printer::default();
+        let mut printer = PythonPrinter::default();
         let expressions = values.into_iter().map(|value| printer.print(value).text).collect();
-        (printer.lets, expressions)
+        (printer.statements, expressions)
     }
 }
 
 /// An expression, and what has to be put around it.
-struct Code {
+struct PythonExpression {
     text: String,
-    binds: Binds,
+    binding: BindingStrength,
 }
 
 /// How tightly the outermost operator of an expression binds; the tightest first.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
-enum Binds {
+enum BindingStrength {
     /// `.attribute` can follow.
     Primary,
     /// A number, whose point or sign would be misread.
@@ -73,97 +77,112 @@ enum Binds {
     Lambda,
 }
 
-impl Code {
+impl PythonExpression {
     fn primary(text: impl Into<String>) -> Self {
-        Self { text: text.into(), binds: Binds::Primary }
+        Self { text: text.into(), binding: BindingStrength::Primary }
     }
 
     fn number(text: impl Into<String>) -> Self {
-        Self { text: text.into(), binds: Binds::Number }
+        Self { text: text.into(), binding: BindingStrength::Number }
     }
 
     /// With brackets unless it binds at least as tightly.
-    fn at_least(self, binds: &Binds) -> String {
-        if self.binds <= *binds { self.text } else { format!("({})", self.text) }
+    fn parenthesized_for(self, binding: &BindingStrength) -> String {
+        if self.binding <= *binding { self.text } else { format!("({})", self.text) }
     }
 }
 
 #[derive(Default)]
-struct Printer {
-    names: Names,
-    lets: Vec<String>,
+struct PythonPrinter {
+    names: PythonNames,
+    statements: Vec<String>,
     labels: BTreeMap<u32, String>,
     /// How many brackets are open.
     brackets: usize,
 }
 
-impl Printer {
-    fn print(&mut self, value: &Value) -> Code {
+impl PythonPrinter {
+    fn print(&mut self, value: &Value) -> PythonExpression {
         match value {
-            Value::None => Code::primary("None"),
-            Value::Bool(true) => Code::primary("True"),
-            Value::Bool(false) => Code::primary("False"),
-            Value::Int(number) => Code::number(number.to_string()),
-            Value::BigInt(number) => Code::number(number.to_string()),
-            Value::Float(number) => Code::number(self.float(*number)),
+            Value::None => PythonExpression::primary("None"),
+            Value::Bool(true) => PythonExpression::primary("True"),
+            Value::Bool(false) => PythonExpression::primary("False"),
+            Value::Int(number) => PythonExpression::number(number.to_string()),
+            Value::BigInt(number) => PythonExpression::number(number.to_string()),
+            Value::Float(number) => PythonExpression::number(self.print_float(*number)),
             Value::Complex { re, im } => {
-                let (re, im) = (self.float(*re), self.float(*im));
-                Code::primary(format!("{}({re}, {im})", self.names.builtin("complex")))
+                let (re, im) = (self.print_float(*re), self.print_float(*im));
+                PythonExpression::primary(format!(
+                    "{}({re}, {im})",
+                    self.names.builtin_name("complex")
+                ))
             }
-            Value::Str(text) => Code::primary(literal::string(text)),
-            Value::Bytes(bytes) => Code::primary(literal::bytes(bytes)),
+            Value::Str(text) => PythonExpression::primary(literal::string_literal(text)),
+            Value::Bytes(bytes) => PythonExpression::primary(literal::bytes_literal(bytes)),
             Value::ByteArray(bytes) => {
-                let bytes = literal::bytes(bytes);
-                Code::primary(format!("{}({bytes})", self.names.builtin("bytearray")))
+                let bytes = literal::bytes_literal(bytes);
+                PythonExpression::primary(format!(
+                    "{}({bytes})",
+                    self.names.builtin_name("bytearray")
+                ))
             }
-            Value::Ellipsis => Code::number("..."),
-            Value::Name(name) => Code::primary(self.names.reference(name)),
-            Value::Again(label) => {
+            Value::Ellipsis => PythonExpression::number("..."),
+            Value::Name(name) => PythonExpression::primary(self.names.reference_expression(name)),
+            Value::SharedRef(label) => {
                 let name = self.labels.get(label).cloned();
-                Code::primary(name.unwrap_or_else(|| format!("missing_label_{label}")))
+                PythonExpression::primary(name.unwrap_or_else(|| format!("missing_label_{label}")))
             }
-            Value::Shared { label, value } => Code::primary(self.shared(*label, value)),
+            Value::Shared { label, value } => {
+                PythonExpression::primary(self.print_shared(*label, value))
+            }
             Value::Returns(value) => {
-                let result = self.kept(value);
-                lambda(&result)
+                let result = self.print_once(value);
+                print_lambda(&result)
             }
-            Value::Argument(number) => lambda(&format!("args[{number}]")),
+            Value::Argument(number) => print_lambda(&format!("args[{number}]")),
             Value::Raises(_) | Value::Yields(_) | Value::Async(_) => {
-                Code::primary(self.function(value))
+                PythonExpression::primary(self.define_function(value))
             }
-            Value::After { value, calls } => Code::primary(self.after(value, calls)),
-            Value::Repeat { value, times } => Code {
-                text: format!("{} * {times}", self.print(value).at_least(&Binds::Product)),
-                binds: Binds::Product,
+            Value::After { value, calls } => {
+                PythonExpression::primary(self.print_after_calls(value, calls))
+            }
+            Value::Repeat { value, times } => PythonExpression {
+                text: format!(
+                    "{} * {times}",
+                    self.print(value).parenthesized_for(&BindingStrength::Product)
+                ),
+                binding: BindingStrength::Product,
             },
             _ if self.brackets >= MAX_BRACKETS => {
                 let outside = std::mem::take(&mut self.brackets);
-                let name = self.assign(value);
+                let name = self.assign_name(value);
                 self.brackets = outside;
-                Code::primary(name)
+                PythonExpression::primary(name)
             }
             _ => {
                 self.brackets += 1;
-                let text = self.nested(value);
+                let text = self.print_nested(value);
                 self.brackets -= 1;
-                Code::primary(text)
+                PythonExpression::primary(text)
             }
         }
     }
 
     /// A value that holds others in brackets.
-    fn nested(&mut self, value: &Value) -> String {
+    fn print_nested(&mut self, value: &Value) -> String {
         match value {
-            Value::List(items) => format!("[{}]", self.items(items)),
+            Value::List(items) => format!("[{}]", self.print_items(items)),
             Value::Tuple(items) => match &items[..] {
                 [item] => format!("({},)", self.print(item).text),
-                items => format!("({})", self.items(items)),
+                items => format!("({})", self.print_items(items)),
             },
-            Value::Set(items) if items.is_empty() => format!("{}()", self.names.builtin("set")),
-            Value::Set(items) => format!("{{{}}}", self.items(items)),
+            Value::Set(items) if items.is_empty() => {
+                format!("{}()", self.names.builtin_name("set"))
+            }
+            Value::Set(items) => format!("{{{}}}", self.print_items(items)),
             Value::FrozenSet(items) => {
-                let items = self.items(items);
-                format!("{}([{items}])", self.names.builtin("frozenset"))
+                let items = self.print_items(items);
+                format!("{}([{items}])", self.names.builtin_name("frozenset"))
             }
             Value::Dict(pairs) => {
                 let pairs = pairs.iter().map(|(key, value)| {
@@ -173,63 +192,66 @@ impl Printer {
                 format!("{{{}}}", pairs.collect::<Vec<_>>().join(", "))
             }
             Value::New { class, args, kwargs } => {
-                let class = self.names.reference(class);
-                format!("{class}({})", self.given(args, kwargs))
+                let class = self.names.reference_expression(class);
+                format!("{class}({})", self.print_arguments(args, kwargs))
             }
             Value::Method { on, name, args, kwargs } => {
-                let on = self.print(on).at_least(&Binds::Primary);
-                let method = self.names.attribute(&on, name);
-                format!("{method}({})", self.given(args, kwargs))
+                let on = self.print(on).parenthesized_for(&BindingStrength::Primary);
+                let method = self.names.attribute_expression(&on, name);
+                format!("{method}({})", self.print_arguments(args, kwargs))
             }
             Value::Stub { bases, members, args, kwargs } => {
                 let bases = match &bases[..] {
-                    [base] => format!("{},", self.names.reference(base)),
+                    [base] => format!("{},", self.names.reference_expression(base)),
                     bases => {
-                        let bases = bases.iter().map(|base| self.names.reference(base));
+                        let bases = bases.iter().map(|base| self.names.reference_expression(base));
                         bases.collect::<Vec<_>>().join(", ")
                     }
                 };
                 let members = members.iter().map(|(name, value)| {
-                    let name = literal::string(&name.as_str().into());
+                    let name = literal::string_literal(&name.as_str().into());
                     format!("{name}: {}", self.print(value).text)
                 });
                 let members = members.collect::<Vec<_>>().join(", ");
-                let class = self.names.builtin("type");
-                format!("{class}('Stub', ({bases}), {{{members}}})({})", self.given(args, kwargs))
+                let class = self.names.builtin_name("type");
+                format!(
+                    "{class}('Stub', ({bases}), {{{members}}})({})",
+                    self.print_arguments(args, kwargs)
+                )
             }
             other => self.print(other).text,
         }
     }
 
-    fn items(&mut self, items: &[Value]) -> String {
+    fn print_items(&mut self, items: &[Value]) -> String {
         items.iter().map(|item| self.print(item).text).collect::<Vec<_>>().join(", ")
     }
 
-    fn given(&mut self, args: &[Value], kwargs: &[(String, Value)]) -> String {
-        let mut given: Vec<_> = args.iter().map(|value| self.print(value).text).collect();
+    fn print_arguments(&mut self, args: &[Value], kwargs: &[(String, Value)]) -> String {
+        let mut arguments: Vec<_> = args.iter().map(|value| self.print(value).text).collect();
         for (name, value) in kwargs {
             let value = self.print(value).text;
-            given.push(if names::is_plain(name) {
+            arguments.push(if names::is_plain_identifier(name) {
                 format!("{name}={value}")
             } else {
-                format!("**{{{}: {value}}}", literal::string(&name.as_str().into()))
+                format!("**{{{}: {value}}}", literal::string_literal(&name.as_str().into()))
             });
         }
-        given.join(", ")
+        arguments.join(", ")
     }
 
-    fn float(&mut self, number: f64) -> String {
+    fn print_float(&mut self, number: f64) -> String {
         if number.is_finite() {
             return format!("{number:?}");
         }
         // Rust prints `NaN` and `inf`, and Python reads both.
         let word = number.to_string().to_lowercase();
-        format!("{}('{word}')", self.names.builtin("float"))
+        format!("{}('{word}')", self.names.builtin_name("float"))
     }
 
     /// What a function can use again and again: made outside unless it cannot be changed, so that
     /// it is the same object each time.
-    fn kept(&mut self, value: &Value) -> String {
+    fn print_once(&mut self, value: &Value) -> String {
         match value {
             Value::None
             | Value::Bool(_)
@@ -240,11 +262,11 @@ impl Printer {
             | Value::Str(_)
             | Value::Bytes(_)
             | Value::Ellipsis
-            | Value::Again(_)
+            | Value::SharedRef(_)
             | Value::Shared { .. } => self.print(value).text,
             _ => {
                 let outside = std::mem::take(&mut self.brackets);
-                let name = self.assign(value);
+                let name = self.assign_name(value);
                 self.brackets = outside;
                 name
             }
@@ -252,59 +274,63 @@ impl Printer {
     }
 
     /// Defines a function that no lambda can stand for.
-    fn function(&mut self, value: &Value) -> String {
+    fn define_function(&mut self, value: &Value) -> String {
         let (keyword, body) = match value {
-            Value::Raises(error) => ("def", format!("raise {}", self.kept(error))),
-            Value::Yields(items) => ("def", format!("yield from {}", self.sequence(items))),
+            Value::Raises(error) => ("def", format!("raise {}", self.print_once(error))),
+            Value::Yields(items) => ("def", format!("yield from {}", self.print_sequence(items))),
             Value::Async(inner) => {
                 let body = match &**inner {
-                    Value::Returns(value) => format!("return {}", self.kept(value)),
-                    Value::Raises(error) => format!("raise {}", self.kept(error)),
+                    Value::Returns(value) => format!("return {}", self.print_once(value)),
+                    Value::Raises(error) => format!("raise {}", self.print_once(error)),
                     Value::Argument(number) => format!("return args[{number}]"),
                     Value::Yields(items) => {
-                        format!("for item in {}:\n        yield item", self.sequence(items))
+                        format!("for item in {}:\n        yield item", self.print_sequence(items))
                     }
-                    callable => format!("return {}(*args, **kwargs)", self.kept(callable)),
+                    callable => format!("return {}(*args, **kwargs)", self.print_once(callable)),
                 };
                 ("async def", body)
             }
-            other => ("def", format!("return {}", self.kept(other))),
+            other => ("def", format!("return {}", self.print_once(other))),
         };
-        let name = self.names.fresh();
-        self.lets.push(format!("{keyword} {name}(*args, **kwargs):\n    {body}"));
+        let name = self.names.fresh_name();
+        self.statements.push(format!("{keyword} {name}(*args, **kwargs):\n    {body}"));
         name
     }
 
     /// The items, made once.
-    fn sequence(&mut self, items: &[Value]) -> String {
-        if items.is_empty() { "()".to_owned() } else { self.kept(&Value::Tuple(items.to_vec())) }
+    fn print_sequence(&mut self, items: &[Value]) -> String {
+        if items.is_empty() {
+            "()".to_owned()
+        } else {
+            self.print_once(&Value::Tuple(items.to_vec()))
+        }
     }
 
-    fn after(&mut self, value: &Value, calls: &[MethodCall]) -> String {
+    fn print_after_calls(&mut self, value: &Value, calls: &[MethodCall]) -> String {
         let outside = std::mem::take(&mut self.brackets);
-        let name = self.assign(value);
+        let name = self.assign_name(value);
         for MethodCall { name: method, args, kwargs } in calls {
-            let method = self.names.attribute(&name, method);
-            let call = format!("{method}({})", self.given(args, kwargs));
-            self.lets.push(call);
+            let method = self.names.attribute_expression(&name, method);
+            let call = format!("{method}({})", self.print_arguments(args, kwargs));
+            self.statements.push(call);
         }
         self.brackets = outside;
         name
     }
 
-    fn assign(&mut self, value: &Value) -> String {
+    fn assign_name(&mut self, value: &Value) -> String {
         let text = self.print(value).text;
-        let name = self.names.fresh();
-        self.lets.push(format!("{name} = {text}"));
+        let name = self.names.fresh_name();
+        self.statements.push(format!("{name} = {text}"));
         name
     }
 
-    fn shared(&mut self, label: u32, value: &Value) -> String {
+    fn print_shared(&mut self, label: u32, value: &Value) -> String {
         let outside = std::mem::take(&mut self.brackets);
-        let name = if holds(value, label) {
-            self.cycle(label, value)
+        let name = if mentions_label(value, label) {
+            self.print_cycle(label, value)
         } else {
-            let name = self.assign(value);
+            let name = self.assign_name(value);
             self.labels.insert(label, name.clone());
             name
         };
@@ -313,38 +339,38 @@ impl Printer {
     }
 
     /// A container that holds itself: made empty, then filled.
-    fn cycle(&mut self, label: u32, value: &Value) -> String {
-        let name = self.names.fresh();
+    fn print_cycle(&mut self, label: u32, value: &Value) -> String {
+        let name = self.names.fresh_name();
         let empty = match value {
             Value::List(_) => "[]".to_owned(),
             Value::Dict(_) => "{}".to_owned(),
-            Value::Set(_) => format!("{}()", self.names.builtin("set")),
+            Value::Set(_) => format!("{}()", self.names.builtin_name("set")),
             // Nothing else can; `check_labels` says so.
             other => {
                 let text = self.print(other).text;
-                self.lets.push(format!("{name} = {text}"));
+                self.statements.push(format!("{name} = {text}"));
                 return name;
             }
         };
-        self.lets.push(format!("{name} = {empty}"));
+        self.statements.push(format!("{name} = {empty}"));
         self.labels.insert(label, name.clone());
         match value {
             Value::List(items) => {
                 for item in items {
                     let item = self.print(item).text;
-                    self.lets.push(format!("{name}.append({item})"));
+                    self.statements.push(format!("{name}.append({item})"));
                 }
             }
             Value::Set(items) => {
                 for item in items {
                     let item = self.print(item).text;
-                    self.lets.push(format!("{name}.add({item})"));
+                    self.statements.push(format!("{name}.add({item})"));
                 }
             }
             Value::Dict(pairs) => {
                 for (key, value) in pairs {
                     let (key, value) = (self.print(key).text, self.print(value).text);
-                    self.lets.push(format!("{name}[{key}] = {value}"));
+                    self.statements.push(format!("{name}[{key}] = {value}"));
                 }
             }
             _ => {}
@@ -353,13 +379,16 @@ impl Printer {
     }
 }
 
-fn lambda(result: &str) -> Code {
-    Code { text: format!("lambda *args, **kwargs: {result}"), binds: Binds::Lambda }
+fn print_lambda(result: &str) -> PythonExpression {
+    PythonExpression {
+        text: format!("lambda *args, **kwargs: {result}"),
+        binding: BindingStrength::Lambda,
+    }
 }
 
 /// Is the label named anywhere inside?
-fn holds(value: &Value, label: u32) -> bool {
-    let mut found = *value == Value::Again(label);
-    value.each_child(&mut |child| found = found || holds(child, label));
+fn mentions_label(value: &Value, label: u32) -> bool {
+    let mut found = *value == Value::SharedRef(label);
+    value.each_child(&mut |child| found = found || mentions_label(child, label));
     found
 }

@@ -8,19 +8,19 @@ use serde::{Deserialize, Serialize};
 /// `shop.models:Book.asking_price`: import the first half, then follow the attributes.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
-pub struct Reference {
+pub struct PyReference {
     module: String,
     qualname: String,
 }
 
 /// The text leads nowhere.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct BadReference {
+pub struct PyReferenceError {
     text: String,
 }
 
-impl Reference {
-    pub fn new(module: &str, qualname: &str) -> Result<Self, BadReference> {
+impl PyReference {
+    pub fn new(module: &str, qualname: &str) -> Result<Self, PyReferenceError> {
         let is_path = |path: &str| path.split('.').all(|name| !name.is_empty());
         // `<locals>` and `<lambda>` are no attributes of anything.
         if is_path(module)
@@ -29,7 +29,7 @@ impl Reference {
         {
             Ok(Self { module: module.to_owned(), qualname: qualname.to_owned() })
         } else {
-            Err(BadReference { text: format!("{module}:{qualname}") })
+            Err(PyReferenceError { text: format!("{module}:{qualname}") })
         }
     }
 
@@ -42,44 +42,44 @@ impl Reference {
     }
 }
 
-impl fmt::Display for Reference {
+impl fmt::Display for PyReference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}", self.module, self.qualname)
     }
 }
 
-impl FromStr for Reference {
-    type Err = BadReference;
+impl FromStr for PyReference {
+    type Err = PyReferenceError;
 
-    fn from_str(text: &str) -> Result<Self, BadReference> {
+    fn from_str(text: &str) -> Result<Self, PyReferenceError> {
         match text.split_once(':') {
             Some((module, qualname)) => Self::new(module, qualname),
-            None => Err(BadReference { text: text.to_owned() }),
+            None => Err(PyReferenceError { text: text.to_owned() }),
         }
     }
 }
 
-impl TryFrom<String> for Reference {
-    type Error = BadReference;
+impl TryFrom<String> for PyReference {
+    type Error = PyReferenceError;
 
-    fn try_from(text: String) -> Result<Self, BadReference> {
+    fn try_from(text: String) -> Result<Self, PyReferenceError> {
         text.parse()
     }
 }
 
-impl From<Reference> for String {
-    fn from(reference: Reference) -> Self {
+impl From<PyReference> for String {
+    fn from(reference: PyReference) -> Self {
         reference.to_string()
     }
 }
 
-impl fmt::Display for BadReference {
+impl fmt::Display for PyReferenceError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "expected a name like \"package.module:Class.method\", found {:?}", self.text)
     }
 }
 
-impl std::error::Error for BadReference {}
+impl std::error::Error for PyReferenceError {}
 
 #[cfg(test)]
 mod tests {
@@ -87,7 +87,7 @@ mod tests {
 
     #[test]
     fn both_halves_are_dotted_names() {
-        let reference: Reference = "shop.models:Book.make".parse().expect("a reference");
+        let reference: PyReference = "shop.models:Book.make".parse().expect("a reference");
         assert_eq!((reference.module(), reference.qualname()), ("shop.models", "Book.make"));
         assert_eq!(reference.to_string(), "shop.models:Book.make");
     }
@@ -95,7 +95,7 @@ mod tests {
     #[test]
     fn what_leads_nowhere_is_refused() {
         for text in ["", "os", ":x", "os:", ".os:x", "os:x.", "a:b:c", "os:f.<locals>.g"] {
-            assert!(text.parse::<Reference>().is_err(), "{text}");
+            assert!(text.parse::<PyReference>().is_err(), "{text}");
         }
     }
 }

@@ -4,17 +4,17 @@ use std::fmt;
 
 /// A Python string. Costs nothing to make from a Rust one, nor to look at as one.
 #[derive(Clone, PartialEq, Eq, Hash)]
-pub struct PyStr(Repr);
+pub struct PyString(PyStringRepr);
 
 #[derive(Clone, PartialEq, Eq, Hash)]
-enum Repr {
+enum PyStringRepr {
     Plain(String),
     /// Like UTF-8, with surrogates in three bytes each, as Python's `surrogatepass` has it. Never
     /// valid UTF-8, so that every string has one form only.
     Surrogates(Vec<u8>),
 }
 
-impl PyStr {
+impl PyString {
     /// None for bytes that Python's `bytes.decode("utf-8", "surrogatepass")` refuses.
     pub fn from_bytes(bytes: Vec<u8>) -> Option<Self> {
         let bytes = match String::from_utf8(bytes) {
@@ -25,7 +25,7 @@ impl PyStr {
         while !rest.is_empty() {
             (_, rest) = split_code_point(rest)?;
         }
-        Some(Self(Repr::Surrogates(bytes)))
+        Some(Self(PyStringRepr::Surrogates(bytes)))
     }
 
     /// None when a number is no code point.
@@ -47,16 +47,16 @@ impl PyStr {
     /// None when there is a surrogate in it.
     pub fn as_str(&self) -> Option<&str> {
         match &self.0 {
-            Repr::Plain(text) => Some(text),
-            Repr::Surrogates(_) => None,
+            PyStringRepr::Plain(text) => Some(text),
+            PyStringRepr::Surrogates(_) => None,
         }
     }
 
     /// UTF-8, with surrogates in three bytes each, as Python's `surrogatepass` has it.
     pub fn as_bytes(&self) -> &[u8] {
         match &self.0 {
-            Repr::Plain(text) => text.as_bytes(),
-            Repr::Surrogates(bytes) => bytes,
+            PyStringRepr::Plain(text) => text.as_bytes(),
+            PyStringRepr::Surrogates(bytes) => bytes,
         }
     }
 
@@ -85,19 +85,19 @@ fn split_code_point(bytes: &[u8]) -> Option<(u32, &[u8])> {
     Some((first.into(), rest))
 }
 
-impl From<String> for PyStr {
+impl From<String> for PyString {
     fn from(text: String) -> Self {
-        Self(Repr::Plain(text))
+        Self(PyStringRepr::Plain(text))
     }
 }
 
-impl From<&str> for PyStr {
+impl From<&str> for PyString {
     fn from(text: &str) -> Self {
         Self::from(text.to_owned())
     }
 }
 
-impl fmt::Debug for PyStr {
+impl fmt::Debug for PyString {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.as_str() {
             Some(text) => text.fmt(f),
@@ -112,27 +112,27 @@ mod tests {
 
     #[test]
     fn surrogates_are_kept_apart() {
-        let pair = PyStr::from_code_points([0xd83d, 0xde00]).expect("code points");
+        let pair = PyString::from_code_points([0xd83d, 0xde00]).expect("code points");
         assert_eq!(pair.as_str(), None);
         assert_eq!(pair.as_bytes(), b"\xed\xa0\xbd\xed\xb8\x80");
         assert_eq!(pair.code_points().collect::<Vec<_>>(), [0xd83d, 0xde00]);
-        assert_ne!(pair, PyStr::from("😀"));
+        assert_ne!(pair, PyString::from("😀"));
     }
 
     #[test]
     fn plain_text_has_one_form_however_it_came() {
         let text = "aé€😀";
         let points = text.chars().map(u32::from);
-        assert_eq!(PyStr::from_code_points(points), Some(text.into()));
-        assert_eq!(PyStr::from_bytes(text.into()), Some(text.into()));
-        assert_eq!(PyStr::from(text).as_str(), Some(text));
+        assert_eq!(PyString::from_code_points(points), Some(text.into()));
+        assert_eq!(PyString::from_bytes(text.into()), Some(text.into()));
+        assert_eq!(PyString::from(text).as_str(), Some(text));
     }
 
     #[test]
     fn what_is_no_string_is_refused() {
-        assert_eq!(PyStr::from_code_points([0x11_0000]), None);
+        assert_eq!(PyString::from_code_points([0x11_0000]), None);
         for bytes in [&b"\xff"[..], b"\xed\xa0", b"\xc0\x80", b"\x80", b"a\xed\xa0\x80\xf5\x80"] {
-            assert_eq!(PyStr::from_bytes(bytes.to_vec()), None, "{bytes:?}");
+            assert_eq!(PyString::from_bytes(bytes.to_vec()), None, "{bytes:?}");
         }
     }
 }

@@ -5,55 +5,55 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::mounted::{self, Membership, Mount};
-use super::{Controller, Version, leftovers, v1, v2};
+use super::mounts::{self, CgroupMembership, CgroupMount};
+use super::{CgroupController, CgroupVersion, leftovers, v1, v2};
 
 /// A directory below which groups are made, and what they get there.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Place {
-    pub(super) version: Version,
+pub(super) struct CgroupLocation {
+    pub(super) version: CgroupVersion,
     pub(super) base: PathBuf,
-    pub(super) controllers: Vec<Controller>,
+    pub(super) controllers: Vec<CgroupController>,
     /// Controllers of version 2 that `base` could, but does not yet, hand to its children.
-    pub(super) to_enable: Vec<Controller>,
+    pub(super) to_enable: Vec<CgroupController>,
 }
 
 /// Every controller with the interface that serves it, or the reason why none does.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Available {
+pub(crate) struct AvailableCgroups {
     /// One per hierarchy.
-    pub(super) places: Vec<Place>,
-    pub(super) why_not: Vec<(Controller, String)>,
+    pub(super) locations: Vec<CgroupLocation>,
+    pub(super) missing: Vec<(CgroupController, String)>,
 }
 
-impl Available {
+impl AvailableCgroups {
     /// Which interface serves the controller.
-    pub(crate) fn version(&self, controller: Controller) -> Option<Version> {
-        self.places
+    pub(crate) fn version(&self, controller: CgroupController) -> Option<CgroupVersion> {
+        self.locations
             .iter()
             .find(|place| place.controllers.contains(&controller))
             .map(|place| place.version)
     }
 
     /// Why nothing serves the controller.
-    pub(crate) fn why_not(&self, controller: Controller) -> Option<&str> {
-        self.why_not.iter().find(|(other, _)| *other == controller).map(|(_, why)| why.as_str())
+    pub(crate) fn explain_missing(&self, controller: CgroupController) -> Option<&str> {
+        self.missing.iter().find(|(other, _)| *other == controller).map(|(_, why)| why.as_str())
     }
 
     /// Whether there is nothing that a group could do here.
     pub(crate) fn is_empty(&self) -> bool {
-        self.places.is_empty()
+        self.locations.is_empty()
     }
 }
 
-/// Looks at this machine. Changes nothing, apart from making and removing an empty group for the proof
-/// that it may.
-pub(crate) fn available() -> Available {
+/// Looks at this machine. Changes nothing, apart from making and removing an empty group for the
+/// proof that it may.
+pub(crate) fn detect_cgroups() -> AvailableCgroups {
     let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
     let mut tried = HashMap::new();
     let mut may_create =
         |base: &Path| tried.entry(base.to_owned()).or_insert_with(|| try_create(base)).clone();
-    find(&read("/proc/self/cgroup"), &read("/proc/self/mountinfo"), &mut may_create)
+    find_cgroups(&read("/proc/self/cgroup"), &read("/proc/self/mountinfo"), &mut may_create)
 }
 
 /// Permissions, read-only mounts and delegation are known for sure only by trying.
@@ -67,7 +67,7 @@ fn try_create(base: &Path) -> Result<(), String> {
             io::ErrorKind::PermissionDenied if is_v2 => format!(
                 "no permission to make groups in `{base}`: run menace as root, \
                      or as `{}`",
-                v2::DELEGATED
+                v2::DELEGATION_COMMAND
             ),
             io::ErrorKind::PermissionDenied => {
                 format!("no permission to make groups in `{base}`: run menace as root")
@@ -80,90 +80,95 @@ fn try_create(base: &Path) -> Result<(), String> {
     })
 }
 
-pub(super) fn find(
+pub(super) fn find_cgroups(
     cgroup: &str,
     mountinfo: &str,
     may_create: &mut dyn FnMut(&Path) -> Result<(), String>,
-) -> Available {
-    let members = mounted::memberships(cgroup);
-    let mounts = mounted::mounts(mountinfo);
-    let mut found = Available { places: Vec::new(), why_not: Vec::new() };
+) -> AvailableCgroups {
+    let members = mounts::parse_memberships(cgroup);
+    let mounts = mounts::parse_mounts(mountinfo);
+    let mut found = AvailableCgroups { locations: Vec::new(), missing: Vec::new() };
     let mut left = Vec::new();
-    for controller in Controller::ALL {
-        match v1::place(controller, &members, &mounts, may_create) {
-            Some(Ok(place)) => found.add(place),
-            Some(Err(why)) if !v2_has_anyway(controller) => found.why_not.push((controller, why)),
+    for controller in CgroupController::ALL {
+        match v1::find_location(controller, &members, &mounts, may_create) {
+            Some(Ok(place)) => found.add_location(place),
+            Some(Err(why)) if !is_always_in_v2(controller) => found.missing.push((controller, why)),
             _ => left.push(controller),
         }
     }
-    // `cgroup.kill` is atomic and the freezer is not: version 2 is preferred wherever it is mounted.
-    if !left.contains(&Controller::Kill) {
-        left.push(Controller::Kill);
+    // `cgroup.kill` is atomic and the freezer is not: version 2 is preferred wherever it is
+    // mounted.
+    if !left.contains(&CgroupController::Kill) {
+        left.push(CgroupController::Kill);
     }
-    found.add_v2(&left, &members, &mounts, may_create);
-    found.why_not.sort();
+    found.add_v2_location(&left, &members, &mounts, may_create);
+    found.missing.sort();
     found
 }
 
 /// Every directory of version 2 has these files, with or without controllers.
-fn v2_has_anyway(controller: Controller) -> bool {
-    matches!(controller, Controller::Cpuacct | Controller::Kill)
+fn is_always_in_v2(controller: CgroupController) -> bool {
+    matches!(controller, CgroupController::Cpuacct | CgroupController::Kill)
 }
 
-impl Available {
-    fn add(&mut self, place: Place) {
-        match self.places.iter_mut().find(|one| one.base == place.base) {
+impl AvailableCgroups {
+    fn add_location(&mut self, place: CgroupLocation) {
+        match self.locations.iter_mut().find(|one| one.base == place.base) {
             Some(same) => same.controllers.extend(place.controllers),
-            None => self.places.push(place),
+            None => self.locations.push(place),
         }
     }
 
-    fn add_v2(
+    fn add_v2_location(
         &mut self,
-        left: &[Controller],
-        members: &[Membership],
-        mounts: &[Mount],
+        left: &[CgroupController],
+        members: &[CgroupMembership],
+        mounts: &[CgroupMount],
         may_create: &mut dyn FnMut(&Path) -> Result<(), String>,
     ) {
-        let serving = mounts.iter().filter(|mount| mount.version == Version::CgroupV2);
-        let own =
-            mounted::unified(members).and_then(|member| mounted::directory(serving, &member.path));
+        let serving = mounts.iter().filter(|mount| mount.version == CgroupVersion::CgroupV2);
+        let own = mounts::find_v2_membership(members)
+            .and_then(|member| mounts::find_directory(serving, &member.path));
         let Some((own, mount)) = own else {
             let why = if members.is_empty() {
                 "the kernel has no control groups"
             } else {
                 "neither version 1 nor version 2 of it is mounted here"
             };
-            self.missing(left, |_| why.to_owned());
+            self.record_missing(left, |_| why.to_owned());
             return;
         };
-        let levels = v2::levels(&own, &mount.point);
+        let levels = v2::read_levels(&own, &mount.mount_point);
         let wanted: Vec<_> =
-            left.iter().copied().filter(|one| v2::HANDED_ON.contains(one)).collect();
-        match v2::choose(&levels, &wanted, may_create) {
-            Err(why) => self.missing(left, |_| why.clone()),
+            left.iter().copied().filter(|one| v2::DELEGATED_CONTROLLERS.contains(one)).collect();
+        match v2::choose_location(&levels, &wanted, may_create) {
+            Err(why) => self.record_missing(left, |_| why.clone()),
             Ok(mut place) => {
                 let has = place.controllers.clone();
                 let lacks: Vec<_> = wanted.iter().filter(|one| !has.contains(one)).collect();
                 for &&one in &lacks {
-                    self.why_not.push((one, v2::why_missing(&levels, one)));
+                    self.missing.push((one, v2::explain_missing(&levels, one)));
                 }
-                let anyway = left.iter().copied().filter(|&one| v2_has_anyway(one));
+                let anyway = left.iter().copied().filter(|&one| is_always_in_v2(one));
                 place.controllers.extend(anyway);
                 // The freezer of version 1, if any, has nothing to do any more.
-                for other in &mut self.places {
-                    other.controllers.retain(|one| *one != Controller::Kill);
+                for other in &mut self.locations {
+                    other.controllers.retain(|one| *one != CgroupController::Kill);
                 }
-                self.places.retain(|other| !other.controllers.is_empty());
-                self.add(place);
+                self.locations.retain(|other| !other.controllers.is_empty());
+                self.add_location(place);
             }
         }
     }
 
-    fn missing(&mut self, left: &[Controller], why: impl Fn(Controller) -> String) {
+    fn record_missing(
+        &mut self,
+        left: &[CgroupController],
+        why: impl Fn(CgroupController) -> String,
+    ) {
         for &one in left {
             if self.version(one).is_none() {
-                self.why_not.push((one, why(one)));
+                self.missing.push((one, why(one)));
             }
         }
     }
@@ -174,11 +179,11 @@ mod tests {
     use super::*;
 
     #[expect(clippy::unnecessary_wraps, reason = "the form that is asked for")]
-    fn yes(_: &Path) -> Result<(), String> {
+    fn allow_create(_: &Path) -> Result<(), String> {
         Ok(())
     }
 
-    fn no(_: &Path) -> Result<(), String> {
+    fn refuse_create(_: &Path) -> Result<(), String> {
         Err("read-only".to_owned())
     }
 
@@ -191,11 +196,14 @@ mod tests {
 
     #[test]
     fn version_1_alone_kills_through_the_freezer() {
-        let found = find(V1_CGROUP, V1_MOUNTS, &mut yes);
-        assert_eq!(found.version(Controller::Kill), Some(Version::CgroupV1));
-        assert_eq!(found.places.len(), 3);
-        assert_eq!(found.places[1].controllers, [Controller::Cpu, Controller::Cpuacct]);
-        let why = found.why_not(Controller::Pids).unwrap();
+        let found = find_cgroups(V1_CGROUP, V1_MOUNTS, &mut allow_create);
+        assert_eq!(found.version(CgroupController::Kill), Some(CgroupVersion::CgroupV1));
+        assert_eq!(found.locations.len(), 3);
+        assert_eq!(
+            found.locations[1].controllers,
+            [CgroupController::Cpu, CgroupController::Cpuacct]
+        );
+        let why = found.explain_missing(CgroupController::Pids).unwrap();
         assert!(why.contains("not mounted"), "{why}");
     }
 
@@ -203,30 +211,30 @@ mod tests {
     fn a_hybrid_machine_kills_through_version_2() {
         let cgroup = format!("{V1_CGROUP}0::/\n");
         let mounts = format!("{V1_MOUNTS}36 25 0:31 / /cg/unified rw - cgroup2 cgroup2 rw\n");
-        let found = find(&cgroup, &mounts, &mut yes);
-        assert_eq!(found.version(Controller::Kill), Some(Version::CgroupV2));
-        assert_eq!(found.version(Controller::Memory), Some(Version::CgroupV1));
-        assert!(!found.places.iter().any(|place| place.base.ends_with("freezer")));
+        let found = find_cgroups(&cgroup, &mounts, &mut allow_create);
+        assert_eq!(found.version(CgroupController::Kill), Some(CgroupVersion::CgroupV2));
+        assert_eq!(found.version(CgroupController::Memory), Some(CgroupVersion::CgroupV1));
+        assert!(!found.locations.iter().any(|place| place.base.ends_with("freezer")));
     }
 
     #[test]
     fn where_nothing_may_be_made_every_controller_says_why() {
         let cgroup = format!("{V1_CGROUP}0::/\n");
         let mounts = format!("{V1_MOUNTS}36 25 0:31 / /cg/unified ro - cgroup2 cgroup2 rw\n");
-        let found = find(&cgroup, &mounts, &mut no);
+        let found = find_cgroups(&cgroup, &mounts, &mut refuse_create);
         assert!(found.is_empty());
-        for controller in Controller::ALL {
-            assert!(found.why_not(controller).is_some(), "{controller:?}");
+        for controller in CgroupController::ALL {
+            assert!(found.explain_missing(controller).is_some(), "{controller:?}");
         }
-        assert_eq!(found.why_not(Controller::Memory), Some("read-only"));
+        assert_eq!(found.explain_missing(CgroupController::Memory), Some("read-only"));
     }
 
     #[test]
     fn a_machine_without_control_groups_says_so() {
-        let found = find("", "", &mut yes);
+        let found = find_cgroups("", "", &mut allow_create);
         assert!(found.is_empty());
-        let why = found.why_not(Controller::Memory).unwrap();
+        let why = found.explain_missing(CgroupController::Memory).unwrap();
         assert_eq!(why, "the kernel has no control groups");
-        assert_eq!(found.why_not.len(), Controller::ALL.len());
+        assert_eq!(found.missing.len(), CgroupController::ALL.len());
     }
 }

@@ -9,28 +9,29 @@ use std::time::{Duration, Instant};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
-use super::Result;
-use super::files::GroupFiles;
-use super::part::Role;
+use super::CgroupResult;
+use super::control_file::CgroupFileRole;
+use super::group_files::CgroupFiles;
 
 /// A fork bomb is outrun within this time or not at all.
-const PATIENCE: Duration = Duration::from_secs(1);
+const KILL_TIMEOUT: Duration = Duration::from_secs(1);
 
-impl GroupFiles {
-    /// Kills every process of the group, those it is forking included. The caller must not be one of
-    /// them. Where there is no `cgroup.kill`, the caller's PID namespace must show the processes.
+impl CgroupFiles {
+    /// Kills every process of the group, those it is forking included. The caller must not be one
+    /// of them. Where there is no `cgroup.kill`, the caller's PID namespace must show the
+    /// processes.
     ///
     /// The processes are doomed when this returns; they are gone when the group can be removed.
-    pub(crate) fn kill_all(&self) -> Result<()> {
-        if self.command(Role::Kill, "1")? {
+    pub(crate) fn kill_all(&self) -> CgroupResult<()> {
+        if self.write_command(CgroupFileRole::Kill, "1")? {
             return Ok(());
         }
-        let frozen = self.command(Role::Freezer, "FROZEN")?;
-        for procs in self.procs() {
+        let frozen = self.write_command(CgroupFileRole::Freezer, "FROZEN")?;
+        for procs in self.procs_files() {
             kill_each(procs);
         }
         if frozen {
-            self.command(Role::Freezer, "THAWED")?;
+            self.write_command(CgroupFileRole::Freezer, "THAWED")?;
         }
         Ok(())
     }
@@ -40,10 +41,10 @@ impl GroupFiles {
 pub(super) fn kill_each(procs: &File) {
     let myself = std::process::id().cast_signed();
     let mut doomed: Vec<i32> = Vec::new();
-    let end = Instant::now() + PATIENCE;
+    let end = Instant::now() + KILL_TIMEOUT;
     loop {
         let mut found_new = false;
-        for pid in pids(procs).unwrap_or_default() {
+        for pid in read_pids(procs).unwrap_or_default() {
             if pid != myself && !doomed.contains(&pid) {
                 found_new = true;
                 doomed.push(pid);
@@ -61,7 +62,7 @@ pub(super) fn kill_each(procs: &File) {
 }
 
 /// A process of a PID namespace that we cannot see is shown as 0.
-pub(super) fn pids(procs: &File) -> io::Result<Vec<i32>> {
+pub(super) fn read_pids(procs: &File) -> io::Result<Vec<i32>> {
     let mut text = Vec::new();
     let mut buffer = [0; 4096];
     loop {

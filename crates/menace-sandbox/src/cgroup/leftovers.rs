@@ -1,8 +1,9 @@
 //! Names of groups, and what a killed Menace left behind.
 //!
-//! A name tells its owner: `menace-<pid>-<start of pid in clock ticks>-<n>`. A group is a leftover when
-//! that process is gone *and* nobody holds the lock on its directory: the first alone would be wrong
-//! for a Menace in another PID namespace, the second alone between `mkdir` and the lock.
+//! A name contains its owner: `menace-<pid>-<start of pid in clock ticks>-<n>`. A group is a
+//! leftover when that process is gone *and* no process holds the lock on its directory: the first
+//! alone would be wrong for a Menace in another PID namespace, the second alone between `mkdir` and
+//! the lock.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions};
@@ -10,20 +11,20 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::mounted::{self, Mount};
-use super::{Controller, Error, Result, Version, group, kill, v1};
+use super::mounts::{self, CgroupMount};
+use super::{CgroupController, CgroupError, CgroupResult, CgroupVersion, group, kill, v1};
 
 /// Deeper than any manager of services nests.
-const DEEPEST: usize = 16;
+const MAX_SEARCH_DEPTH: usize = 16;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Owner {
+struct CgroupOwner {
     pid: u32,
     started_ticks: u64,
 }
 
-impl Owner {
-    fn of_name(name: &str) -> Option<Self> {
+impl CgroupOwner {
+    fn parse_name(name: &str) -> Option<Self> {
         let mut fields = name.strip_prefix("menace-")?.split('-');
         let owner =
             Self { pid: fields.next()?.parse().ok()?, started_ticks: fields.next()?.parse().ok()? };
@@ -32,7 +33,7 @@ impl Owner {
     }
 
     /// From a line of `/proc/<pid>/stat`; a zombie owns nothing any more.
-    fn of_stat(stat: &str) -> Option<Self> {
+    fn parse_stat(stat: &str) -> Option<Self> {
         // The name of the program may hold spaces and parentheses.
         let (pid, rest) = stat.split_once(' ')?;
         let mut fields = rest.rsplit_once(')')?.1.split_ascii_whitespace();
@@ -45,51 +46,52 @@ impl Owner {
     fn is_alive(self) -> bool {
         fs::read_to_string(format!("/proc/{}/stat", self.pid))
             .ok()
-            .and_then(|stat| Self::of_stat(&stat))
+            .and_then(|stat| Self::parse_stat(&stat))
             .is_some_and(|found| found == self)
     }
 }
 
 /// A name that no other group has.
-pub(crate) fn next_name() -> Result<String> {
-    static NEXT: AtomicU64 = AtomicU64::new(0);
+pub(crate) fn next_name() -> CgroupResult<String> {
+    static NEXT_GROUP_NUMBER: AtomicU64 = AtomicU64::new(0);
     // The number as this procfs shows it, which is where others will look.
     let path = Path::new("/proc/self/stat");
-    let stat =
-        fs::read_to_string(path).map_err(|source| Error::Read { path: path.to_owned(), source })?;
-    let owner =
-        Owner::of_stat(&stat).ok_or_else(|| Error::MalformedStat { path: path.to_owned() })?;
-    let n = NEXT.fetch_add(1, Ordering::Relaxed);
+    let stat = fs::read_to_string(path)
+        .map_err(|source| CgroupError::Read { path: path.to_owned(), source })?;
+    let owner = CgroupOwner::parse_stat(&stat)
+        .ok_or_else(|| CgroupError::MalformedStat { path: path.to_owned() })?;
+    let n = NEXT_GROUP_NUMBER.fetch_add(1, Ordering::Relaxed);
     Ok(format!("menace-{}-{}-{n}", owner.pid, owner.started_ticks))
 }
 
-/// Whether the Menace that made up `name` lives, as far as this PID namespace can tell; `None` where it
-/// is no such name.
+/// Whether the Menace that made up `name` lives, as far as this PID namespace can tell; `None`
+/// where it is no such name.
 pub(crate) fn owner_is_alive(name: &str) -> Option<bool> {
-    Owner::of_name(name).map(Owner::is_alive)
+    CgroupOwner::parse_name(name).map(CgroupOwner::is_alive)
 }
 
 /// What [`purge_leftovers`] did.
 #[derive(Debug, Default)]
-pub(crate) struct Purged {
+pub(crate) struct PurgedCgroups {
     /// Groups, each counted once however many directories it had.
     pub(crate) groups: usize,
     /// Directories that could not be removed.
-    pub(crate) failed: Vec<Error>,
+    pub(crate) failed: Vec<CgroupError>,
 }
 
 /// Removes the groups of owners that are not alive any more, with what still runs in them.
-pub(crate) fn purge_leftovers() -> Result<Purged> {
+pub(crate) fn purge_leftovers() -> CgroupResult<PurgedCgroups> {
     let path = Path::new("/proc/self/mountinfo");
-    let mountinfo =
-        fs::read_to_string(path).map_err(|source| Error::Read { path: path.to_owned(), source })?;
-    let mut purged = Purged::default();
+    let mountinfo = fs::read_to_string(path)
+        .map_err(|source| CgroupError::Read { path: path.to_owned(), source })?;
+    let mut purged = PurgedCgroups::default();
     let mut names = BTreeSet::new();
-    for mount in
-        mounted::mounts(&mountinfo).iter().filter(|mount| mount.writable && may_hold_groups(mount))
+    for mount in mounts::parse_mounts(&mountinfo)
+        .iter()
+        .filter(|mount| mount.writable && may_hold_groups(mount))
     {
-        for leftover in below(&mount.point) {
-            match purge(&leftover) {
+        for leftover in find_dead_groups(&mount.mount_point) {
+            match purge_group(&leftover) {
                 Ok(true) => {
                     names.extend(leftover.file_name().map(ToOwned::to_owned));
                 }
@@ -102,16 +104,16 @@ pub(crate) fn purge_leftovers() -> Result<Purged> {
     Ok(purged)
 }
 
-fn may_hold_groups(mount: &Mount) -> bool {
-    mount.version == Version::CgroupV2
-        || Controller::ALL.iter().any(|&one| {
-            let name = v1::kernel_name(one);
+fn may_hold_groups(mount: &CgroupMount) -> bool {
+    mount.version == CgroupVersion::CgroupV2
+        || CgroupController::ALL.iter().any(|&one| {
+            let name = v1::v1_name(one);
             mount.options.iter().any(|option| option == name)
         })
 }
 
-/// Directories that bear the name of an owner who is not alive.
-fn below(top: &Path) -> Vec<PathBuf> {
+/// Directories named after a `menace` process that is not alive.
+fn find_dead_groups(top: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut open = vec![(top.to_owned(), 0)];
     while let Some((directory, depth)) = open.pop() {
@@ -122,10 +124,10 @@ fn below(top: &Path) -> Vec<PathBuf> {
             if !entry.file_type().is_ok_and(|kind| kind.is_dir()) {
                 continue;
             }
-            match entry.file_name().to_str().and_then(Owner::of_name) {
+            match entry.file_name().to_str().and_then(CgroupOwner::parse_name) {
                 Some(owner) if owner.is_alive() => {}
                 Some(_) => found.push(entry.path()),
-                None if depth < DEEPEST => open.push((entry.path(), depth + 1)),
+                None if depth < MAX_SEARCH_DEPTH => open.push((entry.path(), depth + 1)),
                 None => {}
             }
         }
@@ -134,7 +136,7 @@ fn below(top: &Path) -> Vec<PathBuf> {
 }
 
 /// False when the group turns out to be in use, gone, or not ours to remove.
-fn purge(path: &Path) -> Result<bool> {
+fn purge_group(path: &Path) -> CgroupResult<bool> {
     // Held until the directory is gone, so that two purges do not count it twice.
     let Ok(directory) = File::open(path) else {
         return Ok(false);
@@ -147,14 +149,14 @@ fn purge(path: &Path) -> Result<bool> {
     if directory.try_lock().is_err() {
         return Ok(false);
     }
-    group::remove(path, || {
-        kill_inside(path);
+    group::remove_directory(path, || {
+        kill_group_processes(path);
         Ok(())
     })?;
     Ok(true)
 }
 
-fn kill_inside(path: &Path) {
+fn kill_group_processes(path: &Path) {
     let write = |file: &str, value: &str| {
         OpenOptions::new()
             .write(true)
@@ -178,10 +180,10 @@ mod tests {
 
     #[test]
     fn a_name_tells_its_owner() {
-        let owner = Owner { pid: 12, started_ticks: 345 };
-        assert_eq!(Owner::of_name("menace-12-345-0"), Some(owner));
+        let owner = CgroupOwner { pid: 12, started_ticks: 345 };
+        assert_eq!(CgroupOwner::parse_name("menace-12-345-0"), Some(owner));
         for other in ["menace-12-345", "menace-12-345-x", "menace-a-1-2", "menace-1-2-3-4", "x"] {
-            assert_eq!(Owner::of_name(other), None, "{other}");
+            assert_eq!(CgroupOwner::parse_name(other), None, "{other}");
         }
     }
 
@@ -197,15 +199,15 @@ mod tests {
     #[test]
     fn the_start_is_read_past_a_name_with_parentheses() {
         let stat = "7 (a) b) (c) S 1 7 7 0 -1 4194304 1 2 3 4 5 6 7 8 20 0 1 0 98765 1 2";
-        let owner = Owner::of_stat(stat).unwrap();
+        let owner = CgroupOwner::parse_stat(stat).unwrap();
         assert_eq!((owner.pid, owner.started_ticks), (7, 98765));
-        assert_eq!(Owner::of_stat(&stat.replace(") S", ") Z")), None);
+        assert_eq!(CgroupOwner::parse_stat(&stat.replace(") S", ") Z")), None);
     }
 
     #[test]
     fn another_process_of_the_same_number_is_not_the_owner() {
-        let owner = Owner::of_name(&next_name().unwrap()).unwrap();
-        let reused = Owner { started_ticks: owner.started_ticks + 1, ..owner };
+        let owner = CgroupOwner::parse_name(&next_name().unwrap()).unwrap();
+        let reused = CgroupOwner { started_ticks: owner.started_ticks + 1, ..owner };
         assert!(!reused.is_alive());
     }
 }

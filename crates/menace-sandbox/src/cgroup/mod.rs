@@ -1,23 +1,25 @@
-//! One control group per sandbox, made by Menace before the sandbox starts and used by all its calls.
+//! One control group per sandbox, made by Menace before the sandbox starts and used by all its
+//! calls.
 //!
 //! A group is one directory per hierarchy: several in version 1, one in version 2, both on hybrid
-//! machines (controllers in version 1, `cgroup.kill` in version 2). The group is made on the host; its
-//! files are opened there and inherited by PID 1 of the sandbox, which could not open them itself. What
-//! a limit means for a verdict, and what to do where a controller is missing, is left to the caller.
+//! machines (controllers in version 1, `cgroup.kill` in version 2). The group is made on the host;
+//! its files are opened there and inherited by PID 1 of the sandbox, which could not open them
+//! itself. What a limit means for a verdict, and what to do where a controller is missing, is left
+//! to the caller.
 //!
 //! Invariants: a group lies below the cgroup of Menace wherever the kernel allows it, so that outer
-//! limits stay in force; a dropped group leaves neither directory nor process; groups of a Menace that
-//! was killed are removed by [`purge_leftovers`], those of a living one are never touched.
+//! limits stay in force; a dropped group leaves neither directory nor process; groups of a Menace
+//! that was killed are removed by [`purge_leftovers`], those of a living one are never touched.
 
 mod available;
+mod control_file;
 mod counters;
-mod files;
 mod group;
+mod group_files;
 mod kill;
 mod leftovers;
 mod limits;
-mod mounted;
-mod part;
+mod mounts;
 mod v1;
 mod v2;
 
@@ -31,16 +33,16 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-pub(crate) use available::{Available, available};
-pub(crate) use counters::CpuUsage;
-pub(crate) use files::{Attaching, GroupFiles, Handed};
-pub(crate) use group::Group;
-pub(crate) use leftovers::{Purged, next_name, owner_is_alive, purge_leftovers};
+pub(crate) use available::{AvailableCgroups, detect_cgroups};
+pub(crate) use counters::CgroupCpuUsage;
+pub(crate) use group::SandboxCgroup;
+pub(crate) use group_files::{CgroupAttachTask, CgroupFiles, InheritedCgroupFile};
+pub(crate) use leftovers::{PurgedCgroups, next_name, owner_is_alive, purge_leftovers};
 
 /// Which of the two kernel interfaces a file belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Version {
+pub(crate) enum CgroupVersion {
     CgroupV1,
     CgroupV2,
 }
@@ -48,7 +50,7 @@ pub(crate) enum Version {
 /// What a group can do for a sandbox.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Controller {
+pub(crate) enum CgroupController {
     /// Limits memory and counts what the kernel killed for it.
     Memory,
     /// Limits the share of the processors.
@@ -61,7 +63,7 @@ pub(crate) enum Controller {
     Kill,
 }
 
-impl Controller {
+impl CgroupController {
     pub(crate) const ALL: [Self; 5] =
         [Self::Memory, Self::Cpu, Self::Cpuacct, Self::Pids, Self::Kill];
 
@@ -79,7 +81,7 @@ impl Controller {
 
 /// Why Menace, not the guest, failed.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum Error {
+pub(crate) enum CgroupError {
     #[error("failed to read `{path}`")]
     Read { path: PathBuf, source: io::Error },
     #[error("failed to create the control group `{path}`")]
@@ -99,13 +101,14 @@ pub(crate) enum Error {
     #[error("cannot understand `{path}`")]
     MalformedStat { path: PathBuf },
     #[error(
-        "cannot limit memory to {limit} bytes: the group holds {usage} bytes that cannot be reclaimed"
+        "cannot limit memory to {limit} bytes: the group holds {usage} bytes that cannot be \
+         reclaimed"
     )]
-    InUse { limit: u64, usage: u64 },
+    MemoryInUse { limit: u64, usage: u64 },
     #[error("a processor share must be a positive number of cores, not {cores}")]
-    Share { cores: f64 },
+    InvalidCpuShare { cores: f64 },
     #[error("the control group cannot do this: {what} is not available on this machine")]
     Unavailable { what: &'static str },
 }
 
-pub(crate) type Result<T, E = Error> = std::result::Result<T, E>;
+pub(crate) type CgroupResult<T, E = CgroupError> = std::result::Result<T, E>;

@@ -1,5 +1,6 @@
-//! Groups of the kernel that runs the tests. The test machine runs them as root and has the controllers:
-//! as root a missing one fails the test, otherwise the test says that it proved nothing.
+//! Groups of the kernel that runs the tests. The test machine runs them as root and has the
+//! controllers: as root a missing one fails the test, otherwise the test says that it proved
+//! nothing.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -15,11 +16,11 @@ use super::*;
 const MIB: u64 = 1 << 20;
 const SIGKILL: i32 = 9;
 
-fn group() -> Option<Group> {
+fn group() -> Option<SandboxCgroup> {
     let is_root = fs::metadata("/proc/self").unwrap().uid() == 0;
-    let available = available();
-    for controller in Controller::ALL {
-        let why = available.why_not(controller);
+    let available = detect_cgroups();
+    for controller in CgroupController::ALL {
+        let why = available.explain_missing(controller);
         if !is_root && why.is_some() {
             not_tested(&format!("control groups, not being root: {why:?}"));
             return None;
@@ -27,7 +28,7 @@ fn group() -> Option<Group> {
         assert!(available.version(controller).is_some(), "{why:?}");
     }
     let name = next_name().unwrap();
-    Some(Group::create(&available, &name).unwrap().unwrap())
+    Some(SandboxCgroup::create(&available, &name).unwrap().unwrap())
 }
 
 #[expect(clippy::print_stderr, reason = "a test that proves nothing must say so")]
@@ -36,20 +37,20 @@ fn not_tested(what: &str) {
 }
 
 /// Only version 2 before Linux 6.12 has no peak that can be reset.
-fn has_peak(files: &GroupFiles) -> bool {
-    let has = files.reset_peak().unwrap();
+fn has_peak(files: &CgroupFiles) -> bool {
+    let has = files.reset_peak_memory().unwrap();
     if !has {
-        assert_eq!(files.version(Controller::Memory), Some(Version::CgroupV2));
+        assert_eq!(files.version(CgroupController::Memory), Some(CgroupVersion::CgroupV2));
         not_tested("the peak, which this kernel cannot reset");
     }
     has
 }
 
 /// A Python that starts, waits to be attached, then runs `code`.
-struct Guest(Child);
+struct CgroupGuest(Child);
 
-impl Guest {
-    fn start(files: &GroupFiles, code: &str) -> Self {
+impl CgroupGuest {
+    fn start(files: &CgroupFiles, code: &str) -> Self {
         let code = format!("import sys; print(flush=True); sys.stdin.readline()\n{code}");
         let mut child = Command::new("/usr/bin/python3")
             .args(["-I", "-S", "-c", &code])
@@ -66,7 +67,7 @@ impl Guest {
         Self(child)
     }
 
-    fn end(mut self) -> (ExitStatus, String) {
+    fn wait_with_output(mut self) -> (ExitStatus, String) {
         let mut output = String::new();
         let mut stdout = self.0.stdout.take().unwrap();
         stdout.read_to_string(&mut output).unwrap();
@@ -83,11 +84,11 @@ fn a_guest_that_takes_more_than_its_memory_is_killed_and_counted() {
     let files = group.files();
     let has_peak = has_peak(files);
     assert_eq!(files.oom_kills().unwrap(), 0);
-    let (status, _) = Guest::start(files, ALLOCATE_200_MB).end();
+    let (status, _) = CgroupGuest::start(files, ALLOCATE_200_MB).wait_with_output();
     assert_eq!(status.signal(), Some(SIGKILL));
     assert_eq!(files.oom_kills().unwrap(), 1);
     if has_peak {
-        let peak = files.peak().unwrap().unwrap();
+        let peak = files.peak_memory().unwrap().unwrap();
         assert!((60 * MIB..=64 * MIB).contains(&peak), "{peak}");
     }
 }
@@ -98,7 +99,7 @@ fn a_raised_limit_lets_the_same_guest_live_and_a_lowered_one_kills_it_again() {
     let limits = [Some(64), Some(400), Some(32), None, Some(48)];
     for limit in limits.map(|mib: Option<u64>| mib.map(|mib| mib * MIB)) {
         group.files_mut().set_memory_limit(limit).unwrap();
-        let (status, _) = Guest::start(group.files(), ALLOCATE_200_MB).end();
+        let (status, _) = CgroupGuest::start(group.files(), ALLOCATE_200_MB).wait_with_output();
         let fits = limit.is_none_or(|limit| limit > 300 * MIB);
         assert_eq!(status.success(), fits, "{limit:?}");
     }
@@ -106,19 +107,19 @@ fn a_raised_limit_lets_the_same_guest_live_and_a_lowered_one_kills_it_again() {
 }
 
 #[test]
-fn a_limit_below_what_is_held_is_refused_and_kills_nobody() {
+fn a_limit_below_the_usage_is_refused_and_kills_no_process() {
     let Some(mut group) = group() else { return };
     let code = "b = bytearray(80 << 20)\nfor i in range(0, len(b), 4096): b[i] = 1\n\
                 print(flush=True); sys.stdin.readline()";
-    let mut guest = Guest::start(group.files(), code);
+    let mut guest = CgroupGuest::start(group.files(), code);
     let mut ready = [0];
     guest.0.stdout.as_mut().unwrap().read_exact(&mut ready).unwrap();
     let refused = group.files_mut().set_memory_limit(Some(16 * MIB)).unwrap_err();
-    assert!(matches!(refused, Error::InUse { .. }), "{refused:?}");
+    assert!(matches!(refused, CgroupError::MemoryInUse { .. }), "{refused:?}");
     group.files_mut().set_memory_limit(Some(200 * MIB)).unwrap();
     assert_eq!(group.files().oom_kills().unwrap(), 0);
     drop(guest.0.stdin.take());
-    assert!(guest.end().0.success());
+    assert!(guest.wait_with_output().0.success());
 }
 
 #[test]
@@ -130,11 +131,11 @@ fn the_second_call_of_a_group_starts_with_a_peak_of_its_own() {
     if !has_peak(files) {
         return;
     }
-    Guest::start(files, &allocate(100)).end();
-    let first = files.peak().unwrap().unwrap();
-    assert!(files.reset_peak().unwrap());
-    Guest::start(files, &allocate(20)).end();
-    let second = files.peak().unwrap().unwrap();
+    CgroupGuest::start(files, &allocate(100)).wait_with_output();
+    let first = files.peak_memory().unwrap().unwrap();
+    assert!(files.reset_peak_memory().unwrap());
+    CgroupGuest::start(files, &allocate(20)).wait_with_output();
+    let second = files.peak_memory().unwrap().unwrap();
     assert!(first > 100 * MIB, "{first}");
     assert!((20 * MIB..70 * MIB).contains(&second), "{second}");
 }
@@ -150,14 +151,14 @@ fn files_that_are_read_are_used_but_not_held() {
          f = open({file:?}, 'rb', buffering=0)\nwhile f.read(1 << 20): pass\n\
          print(flush=True); sys.stdin.readline()"
     );
-    let mut guest = Guest::start(group.files(), &code);
+    let mut guest = CgroupGuest::start(group.files(), &code);
     guest.0.stdout.as_mut().unwrap().read_exact(&mut [0]).unwrap();
     let (used, held) =
-        (group.files().memory_usage().unwrap(), group.files().memory_held().unwrap());
+        (group.files().memory_usage().unwrap(), group.files().process_memory().unwrap());
     assert!(used > 110 * MIB, "{used}");
     assert!((18 * MIB..60 * MIB).contains(&held), "{held}");
     drop(guest.0.stdin.take());
-    assert!(guest.end().0.success());
+    assert!(guest.wait_with_output().0.success());
 }
 
 #[test]
@@ -166,8 +167,9 @@ fn forks_beyond_the_limit_fail_and_are_counted() {
     group.files_mut().set_pids_limit(Some(5)).unwrap();
     let code = "import os, time\nn = 0\nwhile n < 20:\n  try: pid = os.fork()\n  \
                 except OSError: break\n  if pid == 0: time.sleep(60); os._exit(0)\n  n += 1\n\
-                print(n, flush=True)\nos.killpg(0, 9) if os.getpgrp() == os.getpid() else os._exit(0)";
-    let mut guest = Guest::start(group.files(), code);
+                print(n, flush=True)\n\
+                os.killpg(0, 9) if os.getpgrp() == os.getpid() else os._exit(0)";
+    let mut guest = CgroupGuest::start(group.files(), code);
     let mut forks = [0];
     guest.0.stdout.as_mut().unwrap().read_exact(&mut forks).unwrap();
     assert_eq!(&forks, b"4");
@@ -183,21 +185,22 @@ fn forks_beyond_the_limit_fail_and_are_counted() {
 #[test]
 fn a_processor_share_slows_a_spinner_and_the_usage_tells() {
     let Some(mut group) = group() else { return };
-    let spin = "import time\nend = time.process_time() + 0.3\nwhile time.process_time() < end: sum(range(20000))";
+    let spin = "import time\nend = time.process_time() + 0.3\n\
+                while time.process_time() < end: sum(range(20000))";
     let mut walls = Vec::new();
     for share in [None, Some(0.25)] {
         group.files_mut().set_cpu_share(share).unwrap();
         let before = group.files().cpu_usage().unwrap();
         let start = Instant::now();
-        let (status, _) = Guest::start(group.files(), spin).end();
+        let (status, _) = CgroupGuest::start(group.files(), spin).wait_with_output();
         assert!(status.success());
         walls.push(start.elapsed());
         let spent = group.files().cpu_usage().unwrap().since(before);
         assert!((290_000_000..900_000_000).contains(&spent.total_ns), "{spent:?}");
         assert!(spent.user_ns > spent.system_ns, "{spent:?}");
     }
-    // 0.3 s at a quarter of a core are 1.2 s, less the first and the last period; a busy machine can
-    // only make it longer.
+    // 0.3 s at a quarter of a core are 1.2 s, less the first and the last period; a busy machine
+    // can only make it longer.
     assert!(walls[1] > Duration::from_millis(950), "{walls:?}");
 }
 
@@ -212,10 +215,11 @@ fn very_small_and_very_large_shares_are_accepted() {
 #[test]
 fn everything_in_a_group_dies_with_it_however_it_was_started() {
     let Some(group) = group() else { return };
-    let daemon = "import os, signal, time\nsignal.signal(15, signal.SIG_IGN)\nif os.fork(): os._exit(0)\n\
+    let daemon = "import os, signal, time\nsignal.signal(15, signal.SIG_IGN)\n\
+                  if os.fork(): os._exit(0)\n\
                   os.setsid()\nif os.fork(): os._exit(0)\nprint(os.getpid(), flush=True)\n\
                   os.close(1); os.close(0)\nwhile True: time.sleep(60)";
-    let (_, pid) = Guest::start(group.files(), daemon).end();
+    let (_, pid) = CgroupGuest::start(group.files(), daemon).wait_with_output();
     let process = Path::new("/proc").join(pid.trim());
     assert!(process.exists());
     group.files().kill_all().unwrap();
@@ -238,7 +242,7 @@ fn is_running(process: &Path) -> bool {
 #[test]
 fn a_process_that_inherits_the_descriptors_attaches_itself() {
     let Some(group) = group() else { return };
-    for (path, procs) in group.paths().zip(group.files().procs()) {
+    for (path, procs) in group.paths().zip(group.files().procs_files()) {
         let output = Command::new("/bin/sh")
             .args(["-c", "echo 0 >&0; cat /proc/$$/cgroup"])
             .stdin(procs.try_clone().unwrap())
@@ -258,19 +262,19 @@ fn without_cgroup_kill_the_freezer_or_a_loop_kills() {
         return;
     }
     drop(group);
-    for controllers in [vec![Controller::Kill], vec![]] {
-        let place = available::Place {
-            version: Version::CgroupV1,
+    for controllers in [vec![CgroupController::Kill], vec![]] {
+        let place = available::CgroupLocation {
+            version: CgroupVersion::CgroupV1,
             base: base.to_owned(),
             controllers,
             to_enable: vec![],
         };
-        let only_freezer = Available { places: vec![place], why_not: vec![] };
-        let group = Group::create(&only_freezer, &name).unwrap().unwrap();
+        let only_freezer = AvailableCgroups { locations: vec![place], missing: vec![] };
+        let group = SandboxCgroup::create(&only_freezer, &name).unwrap().unwrap();
         let code = "import os, time\nwhile True:\n  if os.fork() == 0: os._exit(0)\n  os.wait()";
-        let guest = Guest::start(group.files(), code);
+        let guest = CgroupGuest::start(group.files(), code);
         group.files().kill_all().unwrap();
-        assert_eq!(guest.end().0.signal(), Some(SIGKILL));
+        assert_eq!(guest.wait_with_output().0.signal(), Some(SIGKILL));
         group.remove().unwrap();
     }
 }
@@ -320,10 +324,10 @@ fn a_group_that_cannot_be_made_whole_leaves_nothing() {
     let Some(group) = group() else { return };
     let name = group.paths().next().unwrap().file_name().unwrap();
     let name = format!("{}0", name.to_str().unwrap());
-    let mut available = available();
-    let last = available.places.last_mut().unwrap();
+    let mut available = detect_cgroups();
+    let last = available.locations.last_mut().unwrap();
     last.base = "/sys/fs/cgroup/nowhere".into();
-    assert!(Group::create(&available, &name).is_err());
-    let first = &available.places[0].base;
+    assert!(SandboxCgroup::create(&available, &name).is_err());
+    let first = &available.locations[0].base;
     assert!(!first.join(&name).exists());
 }

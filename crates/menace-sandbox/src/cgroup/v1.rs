@@ -2,57 +2,90 @@
 
 use std::path::Path;
 
-use super::available::Place;
-use super::mounted::{self, Membership, Mount};
-use super::part::{Entry, Role};
-use super::{Controller, Version};
+use super::available::CgroupLocation;
+use super::control_file::{CgroupFileEntry, CgroupFileRole};
+use super::mounts::{self, CgroupMembership, CgroupMount};
+use super::{CgroupController, CgroupVersion};
 
-pub(super) const FILES: &[Entry] = &[
-    Entry::new(Controller::Memory, Role::MemoryLimit, "memory.limit_in_bytes"),
-    Entry::new(Controller::Memory, Role::SwapLimit, "memory.memsw.limit_in_bytes"),
-    Entry::read_only(Controller::Memory, Role::MemoryUsage, "memory.usage_in_bytes"),
-    Entry::new(Controller::Memory, Role::MemoryPeak, "memory.max_usage_in_bytes"),
-    Entry::read_only(Controller::Memory, Role::MemoryStat, "memory.stat"),
-    Entry::read_only(Controller::Memory, Role::OomEvents, "memory.oom_control"),
-    Entry::new(Controller::Cpu, Role::CpuPeriod, "cpu.cfs_period_us"),
-    Entry::new(Controller::Cpu, Role::CpuQuota, "cpu.cfs_quota_us"),
-    Entry::read_only(Controller::Cpuacct, Role::CpuTotal, "cpuacct.usage"),
-    Entry::read_only(Controller::Cpuacct, Role::CpuUser, "cpuacct.usage_user"),
-    Entry::read_only(Controller::Cpuacct, Role::CpuSystem, "cpuacct.usage_sys"),
-    Entry::new(Controller::Pids, Role::PidsLimit, "pids.max"),
-    Entry::read_only(Controller::Pids, Role::PidsUsage, "pids.current"),
-    Entry::read_only(Controller::Pids, Role::PidsEvents, "pids.events"),
-    Entry::new(Controller::Kill, Role::Freezer, "freezer.state"),
+pub(super) const CGROUP_V1_FILES: &[CgroupFileEntry] = &[
+    CgroupFileEntry::new(
+        CgroupController::Memory,
+        CgroupFileRole::MemoryLimit,
+        "memory.limit_in_bytes",
+    ),
+    CgroupFileEntry::new(
+        CgroupController::Memory,
+        CgroupFileRole::SwapLimit,
+        "memory.memsw.limit_in_bytes",
+    ),
+    CgroupFileEntry::read_only(
+        CgroupController::Memory,
+        CgroupFileRole::MemoryUsage,
+        "memory.usage_in_bytes",
+    ),
+    CgroupFileEntry::new(
+        CgroupController::Memory,
+        CgroupFileRole::MemoryPeak,
+        "memory.max_usage_in_bytes",
+    ),
+    CgroupFileEntry::read_only(CgroupController::Memory, CgroupFileRole::MemoryStat, "memory.stat"),
+    CgroupFileEntry::read_only(
+        CgroupController::Memory,
+        CgroupFileRole::OomEvents,
+        "memory.oom_control",
+    ),
+    CgroupFileEntry::new(CgroupController::Cpu, CgroupFileRole::CpuPeriod, "cpu.cfs_period_us"),
+    CgroupFileEntry::new(CgroupController::Cpu, CgroupFileRole::CpuQuota, "cpu.cfs_quota_us"),
+    CgroupFileEntry::read_only(
+        CgroupController::Cpuacct,
+        CgroupFileRole::CpuTotal,
+        "cpuacct.usage",
+    ),
+    CgroupFileEntry::read_only(
+        CgroupController::Cpuacct,
+        CgroupFileRole::CpuUser,
+        "cpuacct.usage_user",
+    ),
+    CgroupFileEntry::read_only(
+        CgroupController::Cpuacct,
+        CgroupFileRole::CpuSystem,
+        "cpuacct.usage_sys",
+    ),
+    CgroupFileEntry::new(CgroupController::Pids, CgroupFileRole::PidsLimit, "pids.max"),
+    CgroupFileEntry::read_only(CgroupController::Pids, CgroupFileRole::PidsUsage, "pids.current"),
+    CgroupFileEntry::read_only(CgroupController::Pids, CgroupFileRole::PidsEvents, "pids.events"),
+    CgroupFileEntry::new(CgroupController::Kill, CgroupFileRole::Freezer, "freezer.state"),
 ];
 
 /// The kernel's name of a controller in version 1.
-pub(super) fn kernel_name(controller: Controller) -> &'static str {
+pub(super) fn v1_name(controller: CgroupController) -> &'static str {
     match controller {
-        Controller::Kill => "freezer",
+        CgroupController::Kill => "freezer",
         other => other.name(),
     }
 }
 
 /// Where a group with `controller` would be made, or why nowhere. `None`: the controller is not in
 /// version 1 at all.
-pub(super) fn place(
-    controller: Controller,
-    members: &[Membership],
-    mounts: &[Mount],
+pub(super) fn find_location(
+    controller: CgroupController,
+    members: &[CgroupMembership],
+    mounts: &[CgroupMount],
     may_create: &mut dyn FnMut(&Path) -> Result<(), String>,
-) -> Option<Result<Place, String>> {
-    let name = kernel_name(controller);
-    let member = mounted::member_of(members, name)?;
+) -> Option<Result<CgroupLocation, String>> {
+    let name = v1_name(controller);
+    let member = mounts::find_membership(members, name)?;
     let serving = mounts.iter().filter(|mount| {
-        mount.version == Version::CgroupV1 && mount.options.iter().any(|option| option == name)
+        mount.version == CgroupVersion::CgroupV1
+            && mount.options.iter().any(|option| option == name)
     });
-    let Some((base, _)) = mounted::directory(serving, &member.path) else {
+    let Some((base, _)) = mounts::find_directory(serving, &member.path) else {
         return Some(Err(format!(
             "the controller {name} belongs to a version 1 hierarchy that is not mounted here"
         )));
     };
-    Some(may_create(&base).map(|()| Place {
-        version: Version::CgroupV1,
+    Some(may_create(&base).map(|()| CgroupLocation {
+        version: CgroupVersion::CgroupV1,
         base,
         controllers: vec![controller],
         to_enable: Vec::new(),

@@ -1,56 +1,69 @@
 //! Version 2: one directory, in a place whose controllers may be handed to children.
 //!
-//! A cgroup that holds processes may not hand controllers to its children (only the root may), so the
-//! group usually stands beside Menace's own cgroup, below the nearest ancestor that hands them on.
+//! A cgroup that holds processes may not hand controllers to its children (only the root may), so
+//! the group usually stands beside Menace's own cgroup, below the nearest ancestor that hands them
+//! on.
 
 use std::fs::{self, OpenOptions};
 use std::path::{Path, PathBuf};
 
-use super::available::Place;
-use super::mounted::words;
-use super::part::{Entry, Role};
-use super::{Controller, Version};
+use super::available::CgroupLocation;
+use super::control_file::{CgroupFileEntry, CgroupFileRole};
+use super::mounts::split_words;
+use super::{CgroupController, CgroupVersion};
 
-pub(super) const FILES: &[Entry] = &[
-    Entry::new(Controller::Memory, Role::MemoryLimit, "memory.max"),
-    Entry::new(Controller::Memory, Role::SwapLimit, "memory.swap.max"),
-    Entry::read_only(Controller::Memory, Role::MemoryUsage, "memory.current"),
-    Entry::new(Controller::Memory, Role::MemoryPeak, "memory.peak"),
-    Entry::read_only(Controller::Memory, Role::MemoryStat, "memory.stat"),
-    Entry::write_only(Controller::Memory, Role::MemoryReclaim, "memory.reclaim"),
-    Entry::read_only(Controller::Memory, Role::OomEvents, "memory.events"),
-    Entry::new(Controller::Cpu, Role::CpuQuota, "cpu.max"),
-    Entry::read_only(Controller::Cpuacct, Role::CpuTotal, "cpu.stat"),
-    Entry::new(Controller::Pids, Role::PidsLimit, "pids.max"),
-    Entry::read_only(Controller::Pids, Role::PidsUsage, "pids.current"),
-    Entry::read_only(Controller::Pids, Role::PidsEvents, "pids.events"),
-    Entry::write_only(Controller::Kill, Role::Kill, "cgroup.kill"),
+pub(super) const CGROUP_V2_FILES: &[CgroupFileEntry] = &[
+    CgroupFileEntry::new(CgroupController::Memory, CgroupFileRole::MemoryLimit, "memory.max"),
+    CgroupFileEntry::new(CgroupController::Memory, CgroupFileRole::SwapLimit, "memory.swap.max"),
+    CgroupFileEntry::read_only(
+        CgroupController::Memory,
+        CgroupFileRole::MemoryUsage,
+        "memory.current",
+    ),
+    CgroupFileEntry::new(CgroupController::Memory, CgroupFileRole::MemoryPeak, "memory.peak"),
+    CgroupFileEntry::read_only(CgroupController::Memory, CgroupFileRole::MemoryStat, "memory.stat"),
+    CgroupFileEntry::write_only(
+        CgroupController::Memory,
+        CgroupFileRole::MemoryReclaim,
+        "memory.reclaim",
+    ),
+    CgroupFileEntry::read_only(
+        CgroupController::Memory,
+        CgroupFileRole::OomEvents,
+        "memory.events",
+    ),
+    CgroupFileEntry::new(CgroupController::Cpu, CgroupFileRole::CpuQuota, "cpu.max"),
+    CgroupFileEntry::read_only(CgroupController::Cpuacct, CgroupFileRole::CpuTotal, "cpu.stat"),
+    CgroupFileEntry::new(CgroupController::Pids, CgroupFileRole::PidsLimit, "pids.max"),
+    CgroupFileEntry::read_only(CgroupController::Pids, CgroupFileRole::PidsUsage, "pids.current"),
+    CgroupFileEntry::read_only(CgroupController::Pids, CgroupFileRole::PidsEvents, "pids.events"),
+    CgroupFileEntry::write_only(CgroupController::Kill, CgroupFileRole::Kill, "cgroup.kill"),
 ];
 
 /// What has to be handed to the group; `cpu.stat` and `cgroup.kill` come with every directory.
-pub(super) const HANDED_ON: [Controller; 3] =
-    [Controller::Memory, Controller::Cpu, Controller::Pids];
+pub(super) const DELEGATED_CONTROLLERS: [CgroupController; 3] =
+    [CgroupController::Memory, CgroupController::Cpu, CgroupController::Pids];
 
 /// How a user gets a cgroup of their own from systemd.
-pub(super) const DELEGATED: &str = "systemd-run --user --scope -p Delegate=yes menace …";
+pub(super) const DELEGATION_COMMAND: &str = "systemd-run --user --scope -p Delegate=yes menace …";
 
 /// One directory on the way from Menace's own cgroup up to the mount point.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Level {
+pub(super) struct CgroupLevel {
     pub(super) path: PathBuf,
     /// `cgroup.controllers`: what could be handed on.
     pub(super) controllers: Vec<String>,
     /// `cgroup.subtree_control`: what is handed on.
     pub(super) enabled: Vec<String>,
     /// Whether processes are in it.
-    pub(super) occupied: bool,
+    pub(super) has_processes: bool,
     /// Whether it is the root of the hierarchy, which may hold processes and still hand on.
-    pub(super) root: bool,
+    pub(super) is_root: bool,
     /// Whether `cgroup.subtree_control` may be written by us.
     pub(super) writable: bool,
 }
 
-impl Level {
+impl CgroupLevel {
     /// `None` for a threaded cgroup, which cannot have a group below it.
     fn read(path: &Path) -> Option<Self> {
         let text = |file: &str| fs::read_to_string(path.join(file)).unwrap_or_default();
@@ -60,11 +73,11 @@ impl Level {
         }
         Some(Self {
             path: path.to_owned(),
-            controllers: words(&text("cgroup.controllers")),
-            enabled: words(&text("cgroup.subtree_control")),
-            occupied: !text("cgroup.procs").trim().is_empty(),
+            controllers: split_words(&text("cgroup.controllers")),
+            enabled: split_words(&text("cgroup.subtree_control")),
+            has_processes: !text("cgroup.procs").trim().is_empty(),
             // The root of the hierarchy has no type; the root of a namespace has one.
-            root: kind.is_err(),
+            is_root: kind.is_err(),
             writable: OpenOptions::new()
                 .write(true)
                 .open(path.join("cgroup.subtree_control"))
@@ -72,53 +85,54 @@ impl Level {
         })
     }
 
-    fn hands_on(&self, controller: Controller) -> bool {
+    fn delegates(&self, controller: CgroupController) -> bool {
         self.enabled.iter().any(|name| name == controller.name())
     }
 
-    fn could_hand_on(&self, controller: Controller) -> bool {
+    fn can_delegate(&self, controller: CgroupController) -> bool {
         self.writable
-            && (self.root || !self.occupied)
+            && (self.is_root || !self.has_processes)
             && self.controllers.iter().any(|name| name == controller.name())
     }
 
-    fn usable(&self, wanted: &[Controller]) -> Vec<Controller> {
+    fn usable_controllers(&self, wanted: &[CgroupController]) -> Vec<CgroupController> {
         wanted
             .iter()
             .copied()
-            .filter(|&one| self.hands_on(one) || self.could_hand_on(one))
+            .filter(|&one| self.delegates(one) || self.can_delegate(one))
             .collect()
     }
 }
 
 /// The levels from `own` up to the mount point, nearest first.
-pub(super) fn levels(own: &Path, mount_point: &Path) -> Vec<Level> {
+pub(super) fn read_levels(own: &Path, mount_point: &Path) -> Vec<CgroupLevel> {
     own.ancestors()
         .take_while(|path| path.starts_with(mount_point))
-        .filter_map(Level::read)
+        .filter_map(CgroupLevel::read)
         .collect()
 }
 
-/// The best place for a group: most of the `wanted` controllers first, then nearest to our own cgroup.
-pub(super) fn choose(
-    levels: &[Level],
-    wanted: &[Controller],
+/// The best place for a group: most of the `wanted` controllers first, then nearest to our own
+/// cgroup.
+pub(super) fn choose_location(
+    levels: &[CgroupLevel],
+    wanted: &[CgroupController],
     may_create: &mut dyn FnMut(&Path) -> Result<(), String>,
-) -> Result<Place, String> {
-    let mut order: Vec<(&Level, Vec<Controller>)> =
-        levels.iter().map(|level| (level, level.usable(wanted))).collect();
+) -> Result<CgroupLocation, String> {
+    let mut order: Vec<(&CgroupLevel, Vec<CgroupController>)> =
+        levels.iter().map(|level| (level, level.usable_controllers(wanted))).collect();
     order.sort_by_key(|(_, usable)| std::cmp::Reverse(usable.len()));
     let mut why = None;
     for (level, controllers) in order {
         match may_create(&level.path) {
             Ok(()) => {
-                return Ok(Place {
-                    version: Version::CgroupV2,
+                return Ok(CgroupLocation {
+                    version: CgroupVersion::CgroupV2,
                     base: level.path.clone(),
                     to_enable: controllers
                         .iter()
                         .copied()
-                        .filter(|&one| !level.hands_on(one))
+                        .filter(|&one| !level.delegates(one))
                         .collect(),
                     controllers,
                 });
@@ -130,9 +144,9 @@ pub(super) fn choose(
 }
 
 /// Why the chosen place does not have `controller`.
-pub(super) fn why_missing(levels: &[Level], controller: Controller) -> String {
+pub(super) fn explain_missing(levels: &[CgroupLevel], controller: CgroupController) -> String {
     let name = controller.name();
-    let has = |level: &&Level| level.controllers.iter().any(|one| one == name);
+    let has = |level: &&CgroupLevel| level.controllers.iter().any(|one| one == name);
     let Some(nearest) = levels.iter().find(has) else {
         return format!(
             "no cgroup from our own upwards has the controller {name}: \
@@ -140,20 +154,24 @@ pub(super) fn why_missing(levels: &[Level], controller: Controller) -> String {
         );
     };
     let path = nearest.path.display();
-    if nearest.occupied && !nearest.root {
+    if nearest.has_processes && !nearest.is_root {
         format!(
-            "`{path}` holds processes and so cannot hand {name} on: run menace as `{DELEGATED}`"
+            "`{path}` holds processes and so cannot hand {name} on: \
+             run menace as `{DELEGATION_COMMAND}`"
         )
     } else {
         format!(
             "{name} is not handed on by `{path}`, and we may not change that: run menace as root, \
-             or as `{DELEGATED}`"
+             or as `{DELEGATION_COMMAND}`"
         )
     }
 }
 
 /// Hands `controllers` to the children of `base`; returns those that were refused, with the reason.
-pub(super) fn enable(base: &Path, controllers: &[Controller]) -> Vec<(Controller, String)> {
+pub(super) fn enable_controllers(
+    base: &Path,
+    controllers: &[CgroupController],
+) -> Vec<(CgroupController, String)> {
     let file = base.join("cgroup.subtree_control");
     controllers
         .iter()
@@ -168,25 +186,25 @@ pub(super) fn enable(base: &Path, controllers: &[Controller]) -> Vec<(Controller
 mod tests {
     use super::*;
 
-    const ALL: &[Controller] = &HANDED_ON;
+    const ALL_DELEGATED: &[CgroupController] = &DELEGATED_CONTROLLERS;
 
-    fn level(path: &str, controllers: &str, enabled: &str) -> Level {
-        Level {
+    fn level(path: &str, controllers: &str, enabled: &str) -> CgroupLevel {
+        CgroupLevel {
             path: path.into(),
-            controllers: words(controllers),
-            enabled: words(enabled),
-            occupied: false,
-            root: false,
+            controllers: split_words(controllers),
+            enabled: split_words(enabled),
+            has_processes: false,
+            is_root: false,
             writable: true,
         }
     }
 
-    fn occupied(level: Level) -> Level {
-        Level { occupied: true, ..level }
+    fn occupied(level: CgroupLevel) -> CgroupLevel {
+        CgroupLevel { has_processes: true, ..level }
     }
 
     #[expect(clippy::unnecessary_wraps, reason = "the form that is asked for")]
-    fn yes(_: &Path) -> Result<(), String> {
+    fn allow_create(_: &Path) -> Result<(), String> {
         Ok(())
     }
 
@@ -197,9 +215,9 @@ mod tests {
             level("/app", "cpu memory pids", "cpu memory pids"),
             level("/", "cpu memory pids", "cpu memory pids"),
         ];
-        let place = choose(&levels, ALL, &mut yes).unwrap();
+        let place = choose_location(&levels, ALL_DELEGATED, &mut allow_create).unwrap();
         assert_eq!(place.base, PathBuf::from("/app"));
-        assert_eq!(place.controllers, ALL);
+        assert_eq!(place.controllers, ALL_DELEGATED);
         assert_eq!(place.to_enable, []);
     }
 
@@ -209,24 +227,24 @@ mod tests {
             occupied(level("/app/a.scope", "memory pids", "")),
             level("/app", "cpu memory pids", "memory pids"),
         ];
-        let place = choose(&levels, ALL, &mut yes).unwrap();
-        assert_eq!(place.to_enable, [Controller::Cpu]);
+        let place = choose_location(&levels, ALL_DELEGATED, &mut allow_create).unwrap();
+        assert_eq!(place.to_enable, [CgroupController::Cpu]);
     }
 
     #[test]
     fn the_root_hands_on_although_processes_are_in_it() {
         let mut root = occupied(level("/", "cpu memory pids", ""));
-        root.root = true;
-        let place = choose(&[root], ALL, &mut yes).unwrap();
-        assert_eq!(place.to_enable, ALL);
+        root.is_root = true;
+        let place = choose_location(&[root], ALL_DELEGATED, &mut allow_create).unwrap();
+        assert_eq!(place.to_enable, ALL_DELEGATED);
     }
 
     #[test]
     fn the_root_of_a_container_holds_processes_and_hands_nothing_on() {
         let levels = [occupied(level("/", "cpu memory pids", ""))];
-        let place = choose(&levels, ALL, &mut yes).unwrap();
+        let place = choose_location(&levels, ALL_DELEGATED, &mut allow_create).unwrap();
         assert_eq!(place.controllers, []);
-        let why = why_missing(&levels, Controller::Memory);
+        let why = explain_missing(&levels, CgroupController::Memory);
         assert!(why.contains("holds processes"), "{why}");
     }
 
@@ -240,9 +258,9 @@ mod tests {
             Some("/a") => Ok(()),
             _ => Err("no".to_owned()),
         };
-        let place = choose(&levels, &[Controller::Memory], &mut only_a).unwrap();
+        let place = choose_location(&levels, &[CgroupController::Memory], &mut only_a).unwrap();
         assert_eq!(place.base, PathBuf::from("/a"));
-        let refused = choose(&levels[..1], ALL, &mut only_a).unwrap_err();
+        let refused = choose_location(&levels[..1], ALL_DELEGATED, &mut only_a).unwrap_err();
         assert_eq!(refused, "no");
     }
 
@@ -250,16 +268,16 @@ mod tests {
     fn without_the_right_to_write_only_what_is_handed_on_counts() {
         let mut slice = level("/a", "cpu memory pids", "pids");
         slice.writable = false;
-        let place = choose(&[slice.clone()], ALL, &mut yes).unwrap();
-        assert_eq!(place.controllers, [Controller::Pids]);
-        let why = why_missing(&[slice], Controller::Memory);
+        let place = choose_location(&[slice.clone()], ALL_DELEGATED, &mut allow_create).unwrap();
+        assert_eq!(place.controllers, [CgroupController::Pids]);
+        let why = explain_missing(&[slice], CgroupController::Memory);
         assert!(why.contains("as root"), "{why}");
     }
 
     #[test]
     fn on_a_hybrid_machine_the_own_cgroup_is_the_place() {
         let levels = [occupied(level("/own", "", "")), level("/", "hugetlb", "")];
-        let place = choose(&levels, &[], &mut yes).unwrap();
+        let place = choose_location(&levels, &[], &mut allow_create).unwrap();
         assert_eq!(place.base, PathBuf::from("/own"));
     }
 
@@ -269,10 +287,11 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let file = directory.path().join("cgroup.subtree_control");
         fs::write(&file, "").unwrap();
-        assert_eq!(enable(directory.path(), &[Controller::Pids]), []);
+        assert_eq!(enable_controllers(directory.path(), &[CgroupController::Pids]), []);
         assert_eq!(fs::read_to_string(&file).unwrap(), "+pids");
-        let refused = enable(&directory.path().join("missing"), &[Controller::Cpu]);
-        assert_eq!(refused[0].0, Controller::Cpu);
+        let refused =
+            enable_controllers(&directory.path().join("missing"), &[CgroupController::Cpu]);
+        assert_eq!(refused[0].0, CgroupController::Cpu);
     }
 
     /// No kernel here: a tree of plain files stands in for a hierarchy.
@@ -285,10 +304,10 @@ mod tests {
         fs::write(own.join("cgroup.type"), "domain\n").unwrap();
         fs::write(mount.path().join("cgroup.controllers"), "cpu pids\n").unwrap();
         fs::write(mount.path().join("cgroup.subtree_control"), "pids\n").unwrap();
-        let levels = levels(&own, mount.path());
+        let levels = read_levels(&own, mount.path());
         assert_eq!(levels.len(), 3);
-        assert!(levels[0].occupied && !levels[0].root && !levels[0].writable);
-        assert!(levels[2].root && levels[2].writable);
+        assert!(levels[0].has_processes && !levels[0].is_root && !levels[0].writable);
+        assert!(levels[2].is_root && levels[2].writable);
         assert_eq!(levels[2].controllers, ["cpu", "pids"]);
         assert_eq!(levels[2].enabled, ["pids"]);
     }
@@ -301,7 +320,7 @@ mod tests {
         fs::create_dir(&own).unwrap();
         for kind in ["threaded\n", "domain invalid\n"] {
             fs::write(own.join("cgroup.type"), kind).unwrap();
-            let levels = levels(&own, mount.path());
+            let levels = read_levels(&own, mount.path());
             assert_eq!(levels.len(), 1);
             assert_eq!(levels[0].path, mount.path());
         }

@@ -1,23 +1,23 @@
-//! Writes a refused call down the way a programmer would.
+//! Formats a denied system call for reports, as a programmer would write the call.
 //!
-//! Strings and addresses are read from the guest's memory: they are for people, may be lies, and are
-//! cut and escaped.
+//! Strings and addresses are read from the guest's memory: they are for people, may be lies, and
+//! are cut and escaped.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 use nix::sys::signal::Signal;
 
-use super::notify::Notice;
-use super::rules::SOCKET_TYPE;
+use super::notify::SyscallNotification;
+use super::rules::SOCKET_TYPE_MASK;
 use super::sys;
 
 /// Longest string that is shown.
-const LONGEST: usize = 256;
-const PAGE: u64 = 4096;
+const MAX_STRING_BYTES: usize = 256;
+const PAGE_BYTES: u64 = 4096;
 
 /// How an argument is shown.
 #[derive(Debug, Clone, Copy)]
-enum As {
+enum ArgumentFormat {
     Text,
     Number,
     Hex,
@@ -29,9 +29,9 @@ enum As {
     /// A socket address, its length in the next argument.
     Address,
 }
-use As::{Address, Family, Hex, Namespaces, Number, SocketType, Text, Trace};
+use ArgumentFormat::{Address, Family, Hex, Namespaces, Number, SocketType, Text, Trace};
 
-const NAMESPACES: &[(libc::c_int, &str)] = &[
+const CLONE_FLAG_NAMES: &[(libc::c_int, &str)] = &[
     (libc::CLONE_NEWNS, "NEWNS"),
     (libc::CLONE_NEWCGROUP, "NEWCGROUP"),
     (libc::CLONE_NEWUTS, "NEWUTS"),
@@ -41,7 +41,7 @@ const NAMESPACES: &[(libc::c_int, &str)] = &[
     (libc::CLONE_NEWNET, "NEWNET"),
     (libc::CLONE_PARENT, "PARENT"),
 ];
-const FAMILIES: &[(libc::c_int, &str)] = &[
+const SOCKET_FAMILY_NAMES: &[(libc::c_int, &str)] = &[
     (libc::AF_UNIX, "AF_UNIX"),
     (libc::AF_INET, "AF_INET"),
     (libc::AF_INET6, "AF_INET6"),
@@ -54,14 +54,14 @@ const FAMILIES: &[(libc::c_int, &str)] = &[
     (libc::AF_XDP, "AF_XDP"),
     (libc::AF_KEY, "AF_KEY"),
 ];
-const SOCKET_TYPES: &[(libc::c_int, &str)] = &[
+const SOCKET_TYPE_NAMES: &[(libc::c_int, &str)] = &[
     (libc::SOCK_STREAM, "SOCK_STREAM"),
     (libc::SOCK_DGRAM, "SOCK_DGRAM"),
     (libc::SOCK_RAW, "SOCK_RAW"),
     (libc::SOCK_RDM, "SOCK_RDM"),
     (libc::SOCK_SEQPACKET, "SOCK_SEQPACKET"),
 ];
-const TRACES: &[(libc::c_int, &str)] = &[
+const PTRACE_REQUEST_NAMES: &[(libc::c_int, &str)] = &[
     (0, "TRACEME"),
     (1, "PEEKTEXT"),
     (2, "PEEKDATA"),
@@ -72,7 +72,7 @@ const TRACES: &[(libc::c_int, &str)] = &[
 ];
 
 /// What is worth showing of a call's arguments.
-fn shown(name: &str) -> &'static [As] {
+fn argument_formats(name: &str) -> &'static [ArgumentFormat] {
     match name {
         "mount" => &[Text, Text, Text, Hex],
         "umount2" => &[Text, Hex],
@@ -85,8 +85,10 @@ fn shown(name: &str) -> &'static [As] {
         "unshare" | "clone" => &[Namespaces],
         "setns" => &[Number, Namespaces],
         "ptrace" => &[Trace, Number],
-        "kill" | "tkill" | "rt_sigqueueinfo" | "pidfd_send_signal" => &[Number, As::Signal],
-        "tgkill" | "rt_tgsigqueueinfo" => &[Number, Number, As::Signal],
+        "kill" | "tkill" | "rt_sigqueueinfo" | "pidfd_send_signal" => {
+            &[Number, ArgumentFormat::Signal]
+        }
+        "tgkill" | "rt_tgsigqueueinfo" => &[Number, Number, ArgumentFormat::Signal],
         "process_vm_readv" | "process_vm_writev" | "process_madvise" | "process_mrelease"
         | "kcmp" | "prlimit64" | "sched_setaffinity" | "sched_setscheduler" | "sched_setparam"
         | "sched_setattr" | "prctl" | "syslog" | "seccomp" | "bpf" | "keyctl" => &[Number],
@@ -100,65 +102,70 @@ fn shown(name: &str) -> &'static [As] {
 }
 
 /// The call with those of its arguments that say something.
-pub(super) fn call(name: &str, notice: &Notice) -> String {
-    let shown = shown(name).iter().enumerate();
-    let arguments: Vec<_> = shown.map(|(index, how)| argument(notice, index, *how)).collect();
+pub(super) fn describe_call(name: &str, notice: &SyscallNotification) -> String {
+    let shown = argument_formats(name).iter().enumerate();
+    let arguments: Vec<_> =
+        shown.map(|(index, how)| describe_argument(notice, index, *how)).collect();
     format!("{name}({})", arguments.join(", "))
 }
 
-fn argument(notice: &Notice, index: usize, how: As) -> String {
+fn describe_argument(notice: &SyscallNotification, index: usize, how: ArgumentFormat) -> String {
     let value = notice.arguments[index];
     let number = value as i32;
     match how {
-        Text => text(notice.pid, value),
+        Text => describe_string(notice.pid, value),
         Number => number.to_string(),
         Hex => format!("{value:#x}"),
-        As::Signal => Signal::try_from(number)
+        ArgumentFormat::Signal => Signal::try_from(number)
             .map_or_else(|_| number.to_string(), |signal| signal.as_str().to_owned()),
-        Namespaces => flags(number),
-        Family => name_of(FAMILIES, number),
-        SocketType => name_of(SOCKET_TYPES, number & SOCKET_TYPE as i32),
-        Trace => name_of(TRACES, number),
+        Namespaces => describe_clone_flags(number),
+        Family => constant_name(SOCKET_FAMILY_NAMES, number),
+        SocketType => constant_name(SOCKET_TYPE_NAMES, number & SOCKET_TYPE_MASK as i32),
+        Trace => constant_name(PTRACE_REQUEST_NAMES, number),
         Address => {
             let length = notice.arguments.get(index + 1).copied().unwrap_or(0);
-            let bytes = memory(notice.pid, value, usize::try_from(length).unwrap_or(0).min(128));
-            address(&bytes).unwrap_or_else(|| "?".to_owned())
+            let bytes =
+                read_guest_memory(notice.pid, value, usize::try_from(length).unwrap_or(0).min(128));
+            describe_address(&bytes).unwrap_or_else(|| "?".to_owned())
         }
     }
 }
 
-fn name_of(names: &[(libc::c_int, &str)], value: libc::c_int) -> String {
+fn constant_name(names: &[(libc::c_int, &str)], value: libc::c_int) -> String {
     let known = names.iter().find(|(number, _)| *number == value);
     known.map_or_else(|| value.to_string(), |(_, name)| (*name).to_owned())
 }
 
-fn flags(value: libc::c_int) -> String {
-    let set: Vec<_> =
-        NAMESPACES.iter().filter(|(flag, _)| value & flag != 0).map(|(_, name)| *name).collect();
+fn describe_clone_flags(value: libc::c_int) -> String {
+    let set: Vec<_> = CLONE_FLAG_NAMES
+        .iter()
+        .filter(|(flag, _)| value & flag != 0)
+        .map(|(_, name)| *name)
+        .collect();
     if set.is_empty() { format!("{value:#x}") } else { set.join("|") }
 }
 
-fn text(pid: u32, pointer: u64) -> String {
+fn describe_string(pid: u32, pointer: u64) -> String {
     if pointer == 0 {
         return "NULL".to_owned();
     }
-    let bytes = memory(pid, pointer, LONGEST + 1);
+    let bytes = read_guest_memory(pid, pointer, MAX_STRING_BYTES + 1);
     let end = bytes.iter().position(|byte| *byte == 0);
-    let cut = if end.is_none() && bytes.len() > LONGEST { "…" } else { "" };
+    let cut = if end.is_none() && bytes.len() > MAX_STRING_BYTES { "…" } else { "" };
     if bytes.is_empty() {
         return "?".to_owned();
     }
-    let shown = String::from_utf8_lossy(&bytes[..end.unwrap_or(bytes.len().min(LONGEST))]);
+    let shown = String::from_utf8_lossy(&bytes[..end.unwrap_or(bytes.len().min(MAX_STRING_BYTES))]);
     format!("\"{}\"{cut}", shown.escape_debug())
 }
 
 /// As much as can be read, page by page, because a string may end where the next page is missing.
-pub(super) fn memory(pid: u32, pointer: u64, length: usize) -> Vec<u8> {
+pub(super) fn read_guest_memory(pid: u32, pointer: u64, length: usize) -> Vec<u8> {
     let mut bytes = vec![0; length];
     let mut read = 0;
     while read < length {
         let Some(from) = pointer.checked_add(read as u64) else { break };
-        let to_page_end = usize::try_from(PAGE - from % PAGE).unwrap_or(length);
+        let to_page_end = usize::try_from(PAGE_BYTES - from % PAGE_BYTES).unwrap_or(length);
         let until = length.min(read + to_page_end);
         match sys::read_memory(pid, from, &mut bytes[read..until]) {
             Ok(0) | Err(_) => break,
@@ -169,7 +176,7 @@ pub(super) fn memory(pid: u32, pointer: u64, length: usize) -> Vec<u8> {
     bytes
 }
 
-fn address(bytes: &[u8]) -> Option<String> {
+fn describe_address(bytes: &[u8]) -> Option<String> {
     let (family, rest) = bytes.split_first_chunk::<2>()?;
     match i32::from(u16::from_ne_bytes(*family)) {
         libc::AF_INET => {
@@ -190,6 +197,6 @@ fn address(bytes: &[u8]) -> Option<String> {
             let name = name.split(|byte| *byte == 0).next().unwrap_or_default();
             Some(format!("\"{sigil}{}\"", String::from_utf8_lossy(name).escape_debug()))
         }
-        other => Some(name_of(FAMILIES, other)),
+        other => Some(constant_name(SOCKET_FAMILY_NAMES, other)),
     }
 }

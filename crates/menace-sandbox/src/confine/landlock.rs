@@ -1,9 +1,10 @@
 //! Restricts what this process can reach by name: files, TCP ports, abstract sockets, other
 //! processes.
 //!
-//! Rules belong to directories, not to mounts: one that is given for a directory also holds for file
-//! systems that are mounted below it later. Changing modes, owners, times and attributes is not
-//! covered by Landlock, nor is asking whether a file exists; see [`super::syscalls::METADATA`].
+//! Rules belong to directories, not to mounts: one that is given for a directory also holds for
+//! file systems that are mounted below it later. Changing modes, owners, times and attributes is
+//! not covered by Landlock, nor is asking whether a file exists; see
+//! [`super::syscalls::METADATA_SYSCALLS`].
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -15,15 +16,15 @@ use landlock::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::policy::Policy;
+use super::policy::ConfinementPolicy;
 use super::sys;
 
 /// The newest interface whose rights this module knows; more than the kernel has is left out.
-const NEWEST: ABI = ABI::V9;
+const NEWEST_ABI: ABI = ABI::V9;
 const ABI_WITH_TCP: u32 = 4;
 const ABI_WITH_SCOPES: u32 = 6;
 /// What changed with each interface, for saying what an older kernel cannot do.
-const SINCE: &[(u32, &str)] = &[
+const FEATURES_SINCE_ABI: &[(u32, &str)] = &[
     (2, "moving files between directories"),
     (3, "truncating files by path"),
     (ABI_WITH_TCP, "TCP"),
@@ -33,7 +34,7 @@ const SINCE: &[(u32, &str)] = &[
 
 /// Where the guest may go. Each path stands for all that is beneath it.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Places {
+pub(crate) struct AllowedPaths {
     /// Reading, listing, starting programs.
     pub read: Vec<PathBuf>,
     /// Everything but making device nodes.
@@ -44,15 +45,15 @@ pub(crate) struct Places {
 
 /// What Landlock does here.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Landlocked {
+pub(crate) struct LandlockStatus {
     /// The kernel's interface; 0 when it has none.
     pub abi: u32,
     /// Files are restricted.
-    pub files: bool,
+    pub restricts_files: bool,
     /// TCP is refused.
-    pub tcp: bool,
+    pub restricts_tcp: bool,
     /// Signals cannot leave, and abstract Unix sockets outside cannot be reached.
-    pub scoped: bool,
+    pub is_scoped: bool,
     /// What this kernel's Landlock cannot restrict.
     pub unenforced: Vec<String>,
 }
@@ -64,40 +65,47 @@ pub(crate) enum LandlockError {
     #[error("failed to open `{path}` for a Landlock rule")]
     Place { path: PathBuf, source: io::Error },
     #[error("Landlock is not available, and without namespaces nothing else protects the files")]
-    Needed,
+    Required,
     #[error("Landlock restricts nothing although the kernel offers it")]
     NotEnforced,
 }
 
 /// The interface of this kernel; 0 without Landlock.
-pub(crate) fn abi() -> u32 {
+pub(crate) fn kernel_abi() -> u32 {
     sys::landlock_abi().unwrap_or(0)
 }
 
 /// Restricts this thread and all that it will start. Needs `no_new_privs`.
 ///
 /// A kernel without Landlock is an error only where nothing else protects the files.
-pub(crate) fn restrict(policy: Policy, places: &Places) -> Result<Landlocked, LandlockError> {
-    let abi = abi();
+pub(crate) fn restrict(
+    policy: ConfinementPolicy,
+    places: &AllowedPaths,
+) -> Result<LandlockStatus, LandlockError> {
+    let abi = kernel_abi();
     if abi == 0 {
         if !policy.namespaces {
-            return Err(LandlockError::Needed);
+            return Err(LandlockError::Required);
         }
         let all = "files, TCP, signals and abstract sockets (no Landlock in this kernel)";
-        return Ok(Landlocked { unenforced: vec![all.to_owned()], ..Landlocked::default() });
+        return Ok(LandlockStatus {
+            unenforced: vec![all.to_owned()],
+            ..LandlockStatus::default()
+        });
     }
-    let landlocked = Landlocked {
+    let landlocked = LandlockStatus {
         abi,
-        files: policy.strange_files_forbidden(),
-        tcp: !policy.network() && abi >= ABI_WITH_TCP,
-        scoped: abi >= ABI_WITH_SCOPES,
-        unenforced: unenforced(abi),
+        restricts_files: policy.restricts_files(),
+        restricts_tcp: !policy.allows_network() && abi >= ABI_WITH_TCP,
+        is_scoped: abi >= ABI_WITH_SCOPES,
+        unenforced: list_unenforced(abi),
     };
-    if !(landlocked.files || landlocked.tcp || landlocked.scoped) {
+    if !(landlocked.restricts_files || landlocked.restricts_tcp || landlocked.is_scoped) {
         return Ok(landlocked);
     }
-    let created = ruleset(&landlocked)?.create()?;
-    let created = if landlocked.files { add_places(created, policy, places)? } else { created };
+    let created = build_ruleset(&landlocked)?.create()?;
+    let created =
+        if landlocked.restricts_files { add_path_rules(created, policy, places)? } else { created };
     let status = created.restrict_self()?;
     if status.ruleset == RulesetStatus::NotEnforced {
         return Err(LandlockError::NotEnforced);
@@ -105,37 +113,39 @@ pub(crate) fn restrict(policy: Policy, places: &Places) -> Result<Landlocked, La
     Ok(landlocked)
 }
 
-fn unenforced(abi: u32) -> Vec<String> {
-    let beyond = SINCE.iter().filter(|(since, _)| *since > abi);
+fn list_unenforced(abi: u32) -> Vec<String> {
+    let beyond = FEATURES_SINCE_ABI.iter().filter(|(since, _)| *since > abi);
     beyond.map(|(since, what)| format!("{what} (Landlock {since}; here {abi})")).collect()
 }
 
-fn ruleset(wanted: &Landlocked) -> Result<Ruleset, RulesetError> {
+fn build_ruleset(wanted: &LandlockStatus) -> Result<Ruleset, RulesetError> {
     let mut ruleset = Ruleset::default().set_compatibility(CompatLevel::BestEffort);
-    if wanted.files {
-        ruleset = ruleset.handle_access(AccessFs::from_all(NEWEST))?;
+    if wanted.restricts_files {
+        ruleset = ruleset.handle_access(AccessFs::from_all(NEWEST_ABI))?;
     }
-    if wanted.tcp {
-        ruleset = ruleset.handle_access(AccessNet::from_all(NEWEST))?;
+    if wanted.restricts_tcp {
+        ruleset = ruleset.handle_access(AccessNet::from_all(NEWEST_ABI))?;
     }
-    if wanted.scoped {
-        ruleset = ruleset.scope(Scope::from_all(NEWEST))?;
+    if wanted.is_scoped {
+        ruleset = ruleset.scope(Scope::from_all(NEWEST_ABI))?;
     }
     Ok(ruleset)
 }
 
-fn add_places(
+fn add_path_rules(
     mut created: RulesetCreated,
-    policy: Policy,
-    places: &Places,
+    policy: ConfinementPolicy,
+    places: &AllowedPaths,
 ) -> Result<RulesetCreated, LandlockError> {
-    let Places { read, write, devices } = places;
-    for (paths, rights) in [(read, reading()), (write, writing(policy)), (devices, using_devices())]
+    let AllowedPaths { read, write, devices } = places;
+    for (paths, rights) in
+        [(read, read_rights()), (write, write_rights(policy)), (devices, device_rights())]
     {
         for path in paths {
             // Nothing is allowed in a place that does not exist.
-            let Some((place, is_directory)) = open(path)? else { continue };
-            let rights = if is_directory { rights } else { rights & AccessFs::from_file(NEWEST) };
+            let Some((place, is_directory)) = open_path(path)? else { continue };
+            let rights =
+                if is_directory { rights } else { rights & AccessFs::from_file(NEWEST_ABI) };
             created = created.add_rule(PathBeneath::new(place, rights))?;
         }
     }
@@ -143,7 +153,7 @@ fn add_places(
 }
 
 /// The place, and whether it is a directory; nothing when it does not exist.
-fn open(path: &Path) -> Result<Option<(PathFd, bool)>, LandlockError> {
+fn open_path(path: &Path) -> Result<Option<(PathFd, bool)>, LandlockError> {
     let failed = |source| LandlockError::Place { path: path.to_owned(), source };
     match path.metadata() {
         Ok(metadata) => {
@@ -155,19 +165,19 @@ fn open(path: &Path) -> Result<Option<(PathFd, bool)>, LandlockError> {
     }
 }
 
-fn reading() -> BitFlags<AccessFs> {
-    AccessFs::from_read(NEWEST)
+fn read_rights() -> BitFlags<AccessFs> {
+    AccessFs::from_read(NEWEST_ABI)
 }
 
-/// Who may not start programs need not be able to start what they have written.
-fn writing(policy: Policy) -> BitFlags<AccessFs> {
+/// Where the policy denies programs, files that the guest wrote cannot be executed, either.
+fn write_rights(policy: ConfinementPolicy) -> BitFlags<AccessFs> {
     let mut without = make_bitflags!(AccessFs::{MakeChar | MakeBlock});
-    if !policy.programs() {
+    if !policy.allows_programs() {
         without |= AccessFs::Execute;
     }
-    AccessFs::from_all(NEWEST) & !without
+    AccessFs::from_all(NEWEST_ABI) & !without
 }
 
-fn using_devices() -> BitFlags<AccessFs> {
+fn device_rights() -> BitFlags<AccessFs> {
     make_bitflags!(AccessFs::{ReadFile | ReadDir | WriteFile | Truncate | IoctlDev})
 }

@@ -8,34 +8,35 @@
 //! descend from it, and a call that is on no list is never made.
 
 mod describe;
-pub(crate) mod interpose;
+pub(crate) mod interposition;
 mod landlock;
 mod notify;
+mod path_access;
 mod policy;
 mod privileges;
 mod program;
-mod reach;
 mod rules;
 mod seccomp;
+mod supervisor;
 pub(crate) mod sys;
 mod syscalls;
 #[cfg(test)]
 pub(crate) mod tests;
-mod warden;
 
 use std::io;
 use std::os::fd::OwnedFd;
 
-pub use interpose::Interpose;
-pub(crate) use landlock::{LandlockError, Landlocked, Places, abi as landlock_abi};
-pub(crate) use notify::{Answer, Listener, Notice};
-pub(crate) use policy::{Level, Policy};
+pub(crate) use landlock::{
+    AllowedPaths, LandlockError, LandlockStatus, kernel_abi as landlock_abi,
+};
+pub(crate) use notify::{NotifyListener, SyscallNotification, SyscallResponse};
+pub(crate) use path_access::{GuestPaths, PathAccessRecorder};
+pub(crate) use policy::ConfinementPolicy;
 pub(crate) use privileges::PrivilegeError;
-pub(crate) use reach::{Home, Reach};
 pub(crate) use seccomp::SeccompError;
-pub(crate) use warden::Warden;
+pub(crate) use supervisor::SyscallSupervisor;
 #[cfg(test)]
-pub(crate) use {syscalls::Kind, warden::Attempt};
+pub(crate) use {supervisor::SyscallAttempt, syscalls::ViolationKind};
 
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ConfineError {
@@ -53,15 +54,23 @@ pub(crate) enum ConfineError {
 ///
 /// To be called by a process with a single thread and a session of its own, right before it becomes
 /// the interpreter.
-pub(crate) fn confine(policy: Policy, places: &Places) -> Result<Landlocked, ConfineError> {
-    privileges::no_new_privs().map_err(ConfineError::NewPrivileges)?;
+pub(crate) fn confine(
+    policy: ConfinementPolicy,
+    places: &AllowedPaths,
+) -> Result<LandlockStatus, ConfineError> {
+    privileges::set_no_new_privs().map_err(ConfineError::NewPrivileges)?;
     privileges::drop_capabilities()?;
     Ok(landlock::restrict(policy, places)?)
 }
 
-/// The filters, after all else. The listener is for the parent, which must answer it through a [`Listener`]
-/// and a [`Warden`]. Until it has it, every question waits for ever, and a question can be as little as to ask
-/// for memory or to give it back: nothing but handing it over may be done. From level 4 on, becoming the interpreter is one, too.
-pub(crate) fn filter(policy: Policy, landlocked: &Landlocked) -> Result<OwnedFd, ConfineError> {
+/// Installs the filters, after everything else. The parent must answer the listener through a
+/// [`NotifyListener`] and a [`SyscallSupervisor`]. Until it has received the listener, every
+/// notification waits for ever, and even allocating or freeing memory may be one: this process may
+/// do nothing but hand the listener over. From level 4 on, the exec of Python is a notification,
+/// too.
+pub(crate) fn install_filter(
+    policy: ConfinementPolicy,
+    landlocked: &LandlockStatus,
+) -> Result<OwnedFd, ConfineError> {
     Ok(seccomp::install(policy, landlocked)?)
 }

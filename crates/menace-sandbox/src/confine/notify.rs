@@ -1,7 +1,7 @@
 //! The listener's end of the filters: takes questions, sends answers.
 //!
-//! Whoever asks waits until it is answered or dies. A question whose asker is dead by the time of the
-//! answer is no error.
+//! The process that made a notified system call waits until it is answered, or dies. A notification
+//! whose process is dead by the time of the answer is no error.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -9,13 +9,13 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
+use super::supervisor::{SyscallAttempt, SyscallSupervisor};
 use super::sys;
-use super::warden::{Attempt, Warden};
 
 /// One system call that the filters have not decided.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(test, derive(Default))]
-pub(crate) struct Notice {
+pub(crate) struct SyscallNotification {
     id: u64,
     /// The asking *thread*, as numbered in the listener's pid namespace.
     pub pid: u32,
@@ -27,7 +27,7 @@ pub(crate) struct Notice {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Answer {
+pub(crate) enum SyscallResponse {
     /// The call fails with this error.
     Refuse(Errno),
     /// The call is made.
@@ -40,48 +40,52 @@ pub(crate) enum Answer {
 
 /// Where the filters' questions arrive.
 ///
-/// Poll its descriptor: readable means a question, hung up means that every confined process is gone.
+/// Poll its descriptor: readable means a question, hung up means that every confined process is
+/// gone.
 #[derive(Debug)]
-pub(crate) struct Listener(OwnedFd);
+pub(crate) struct NotifyListener(OwnedFd);
 
-impl Listener {
+impl NotifyListener {
     pub(crate) fn new(fd: OwnedFd) -> Self {
         // Older kernels do not know it: it takes longer there, and that is all.
-        let _ = sys::take_turns(fd.as_fd());
+        let _ = sys::set_sync_wakeup(fd.as_fd());
         Self(fd)
     }
 
     /// Answers one question, if there is any, and returns what should be recorded of it.
     ///
-    /// Never waits. A guest can ask as fast as it likes: look after deadlines between two questions,
-    /// and keep no more of the attempts than are of use.
-    pub(crate) fn attend(&self, warden: &mut Warden) -> io::Result<Option<Attempt>> {
-        let Some(notice) = self.next()? else { return Ok(None) };
-        self.decide(&notice, warden)
+    /// Never waits. A guest can ask as fast as it likes: look after deadlines between two
+    /// questions, and keep no more of the attempts than are of use.
+    pub(crate) fn answer_next(
+        &self,
+        supervisor: &mut SyscallSupervisor,
+    ) -> io::Result<Option<SyscallAttempt>> {
+        let Some(notice) = self.next_notification()? else { return Ok(None) };
+        self.answer_with(&notice, supervisor)
     }
 
     /// Answers this question, and returns what should be recorded of it.
-    pub(crate) fn decide(
+    pub(crate) fn answer_with(
         &self,
-        notice: &Notice,
-        warden: &mut Warden,
-    ) -> io::Result<Option<Attempt>> {
-        let (answer, attempt) = warden.judge(notice);
+        notice: &SyscallNotification,
+        supervisor: &mut SyscallSupervisor,
+    ) -> io::Result<Option<SyscallAttempt>> {
+        let (answer, attempt) = supervisor.decide(notice);
         // A dead asker's number may be another's by now, and the description that other's memory.
-        let attempt = attempt.filter(|_| sys::still_waits(self.as_fd(), notice.id));
-        self.answer(notice, answer)?;
+        let attempt = attempt.filter(|_| sys::is_notification_valid(self.as_fd(), notice.id));
+        self.respond(notice, answer)?;
         Ok(attempt)
     }
 
-    /// The next question; none when nobody asks.
-    pub(crate) fn next(&self) -> io::Result<Option<Notice>> {
+    /// The next notification; none when no system call waits.
+    pub(crate) fn next_notification(&self) -> io::Result<Option<SyscallNotification>> {
         let mut fds = [PollFd::new(self.as_fd(), PollFlags::POLLIN)];
         poll(&mut fds, PollTimeout::ZERO)?;
         if !fds[0].revents().is_some_and(|events| events.contains(PollFlags::POLLIN)) {
             return Ok(None);
         }
-        match sys::receive(self.as_fd()) {
-            Ok(raw) => Ok(Some(Notice {
+        match sys::receive_notification(self.as_fd()) {
+            Ok(raw) => Ok(Some(SyscallNotification {
                 id: raw.id,
                 pid: raw.pid,
                 number: i64::from(raw.data.nr),
@@ -89,32 +93,36 @@ impl Listener {
                 architecture: raw.data.arch,
             })),
             // The asker died or was interrupted before we looked.
-            Err(error) if is(&error, &[libc::ENOENT, libc::EINTR]) => Ok(None),
+            Err(error) if is_errno(&error, &[libc::ENOENT, libc::EINTR]) => Ok(None),
             Err(error) => Err(error),
         }
     }
 
-    pub(crate) fn answer(&self, notice: &Notice, answer: Answer) -> io::Result<()> {
+    pub(crate) fn respond(
+        &self,
+        notice: &SyscallNotification,
+        answer: SyscallResponse,
+    ) -> io::Result<()> {
         let (val, error, flags) = match answer {
-            Answer::Refuse(errno) => (0, -(errno as i32), 0),
-            Answer::Allow => (0, 0, libc::SECCOMP_USER_NOTIF_FLAG_CONTINUE as u32),
-            Answer::Pretend => (0, 0, 0),
-            Answer::Return(result) => (result, 0, 0),
+            SyscallResponse::Refuse(errno) => (0, -(errno as i32), 0),
+            SyscallResponse::Allow => (0, 0, libc::SECCOMP_USER_NOTIF_FLAG_CONTINUE as u32),
+            SyscallResponse::Pretend => (0, 0, 0),
+            SyscallResponse::Return(result) => (result, 0, 0),
         };
         let response = libc::seccomp_notif_resp { id: notice.id, val, error, flags };
-        match sys::respond(self.as_fd(), response) {
-            Err(error) if is(&error, &[libc::ENOENT]) => Ok(()),
+        match sys::send_response(self.as_fd(), response) {
+            Err(error) if is_errno(&error, &[libc::ENOENT]) => Ok(()),
             other => other,
         }
     }
 }
 
-impl AsFd for Listener {
+impl AsFd for NotifyListener {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.0.as_fd()
     }
 }
 
-fn is(error: &io::Error, numbers: &[i32]) -> bool {
+fn is_errno(error: &io::Error, numbers: &[i32]) -> bool {
     error.raw_os_error().is_some_and(|number| numbers.contains(&number))
 }

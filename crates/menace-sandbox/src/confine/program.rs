@@ -1,9 +1,9 @@
 //! Turns decisions into a BPF program.
 //!
 //! A binary search over ranges of call numbers, so that the program stays short: the kernel runs it
-//! once for each call there is when it is installed, to find those that never need it again. (A chain
-//! of comparisons, as libraries build it, takes four times as long to install.) Conditions on arguments
-//! are compiled by `seccompiler`.
+//! once for each call there is when it is installed, to find those that never need it again. (A
+//! chain of comparisons, as libraries build it, takes four times as long to install.) Conditions on
+//! arguments are compiled by `seccompiler`.
 
 use std::collections::BTreeMap;
 
@@ -11,54 +11,54 @@ use seccompiler::{BpfProgram, SeccompRule, sock_filter};
 
 /// `AUDIT_ARCH_…` of this program's calls.
 #[cfg(target_arch = "x86_64")]
-pub(super) const NATIVE: u32 = 0xc000_003e;
+pub(super) const NATIVE_AUDIT_ARCH: u32 = 0xc000_003e;
 #[cfg(target_arch = "aarch64")]
-pub(super) const NATIVE: u32 = 0xc000_00b7;
+pub(super) const NATIVE_AUDIT_ARCH: u32 = 0xc000_00b7;
 
 /// From here on numbers are those of `x86_64`'s x32 calls.
-pub(super) const X32: u32 = 0x4000_0000;
+pub(super) const X32_SYSCALL_BIT: u32 = 0x4000_0000;
 
-const LOAD: u16 = (libc::BPF_LD | libc::BPF_W | libc::BPF_ABS) as u16;
-const IF_EQUAL: u16 = (libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K) as u16;
-const IF_AT_LEAST: u16 = (libc::BPF_JMP | libc::BPF_JGE | libc::BPF_K) as u16;
-const SKIP: u16 = (libc::BPF_JMP | libc::BPF_JA) as u16;
-const RETURN: u16 = (libc::BPF_RET | libc::BPF_K) as u16;
+const BPF_LOAD: u16 = (libc::BPF_LD | libc::BPF_W | libc::BPF_ABS) as u16;
+const BPF_JUMP_IF_EQUAL: u16 = (libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K) as u16;
+const BPF_JUMP_IF_AT_LEAST: u16 = (libc::BPF_JMP | libc::BPF_JGE | libc::BPF_K) as u16;
+const BPF_JUMP: u16 = (libc::BPF_JMP | libc::BPF_JA) as u16;
+const BPF_RETURN: u16 = (libc::BPF_RET | libc::BPF_K) as u16;
 
 /// Where `struct seccomp_data` has the number and the architecture of a call.
-const NUMBER: u32 = 0;
-const ARCHITECTURE: u32 = 4;
+const NUMBER_OFFSET: u32 = 0;
+const ARCHITECTURE_OFFSET: u32 = 4;
 
 /// What becomes of a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Decision {
+pub(super) enum FilterDecision {
     Allow,
     /// The listener decides.
-    Ask,
+    Notify,
     /// As if the kernel had no such call.
     Absent,
     /// Allowed when one of these rules holds; else the listener decides.
-    When(Vec<SeccompRule>),
+    AllowIf(Vec<SeccompRule>),
 }
 
-/// The program for these decisions. Calls that are not named are absent, calls of other architectures
-/// are asked about.
-pub(super) fn compile(decisions: BTreeMap<u32, Decision>) -> BpfProgram {
+/// The program for these decisions. Calls that are not named are absent, calls of other
+/// architectures are asked about.
+pub(super) fn compile(decisions: BTreeMap<u32, FilterDecision>) -> BpfProgram {
     let mut program = vec![
-        line(LOAD, ARCHITECTURE),
-        sock_filter { code: IF_EQUAL, jt: 1, jf: 0, k: NATIVE },
-        line(RETURN, libc::SECCOMP_RET_USER_NOTIF),
-        line(LOAD, NUMBER),
+        instruction(BPF_LOAD, ARCHITECTURE_OFFSET),
+        sock_filter { code: BPF_JUMP_IF_EQUAL, jt: 1, jf: 0, k: NATIVE_AUDIT_ARCH },
+        instruction(BPF_RETURN, libc::SECCOMP_RET_USER_NOTIF),
+        instruction(BPF_LOAD, NUMBER_OFFSET),
     ];
-    program.extend(search(&ranges(decisions)));
+    program.extend(compile_search(&build_ranges(decisions)));
     program
 }
 
 /// A range's first number, and the decision up to the next range.
-type Range = (u32, Decision);
+type DecisionRange = (u32, FilterDecision);
 
-fn ranges(decisions: BTreeMap<u32, Decision>) -> Vec<Range> {
-    let mut ranges: Vec<Range> = vec![(0, Decision::Absent)];
-    let mut start = |from: u32, decision: Decision| {
+fn build_ranges(decisions: BTreeMap<u32, FilterDecision>) -> Vec<DecisionRange> {
+    let mut ranges: Vec<DecisionRange> = vec![(0, FilterDecision::Absent)];
+    let mut start = |from: u32, decision: FilterDecision| {
         ranges.pop_if(|(first, _)| *first == from);
         if ranges.last().is_none_or(|(_, last)| *last != decision) {
             ranges.push((from, decision));
@@ -66,23 +66,23 @@ fn ranges(decisions: BTreeMap<u32, Decision>) -> Vec<Range> {
     };
     for (number, decision) in decisions {
         start(number, decision);
-        start(number + 1, Decision::Absent);
+        start(number + 1, FilterDecision::Absent);
     }
-    start(X32, Decision::Ask);
+    start(X32_SYSCALL_BIT, FilterDecision::Notify);
     ranges
 }
 
-fn search(ranges: &[Range]) -> BpfProgram {
+fn compile_search(ranges: &[DecisionRange]) -> BpfProgram {
     if let [(_, decision)] = ranges {
-        return leaf(decision);
+        return compile_decision(decision);
     }
     let (lower, upper) = ranges.split_at(ranges.len() / 2);
-    let (middle, lower, upper) = (upper[0].0, search(lower), search(upper));
+    let (middle, lower, upper) = (upper[0].0, compile_search(lower), compile_search(upper));
     let mut program = match u8::try_from(lower.len()) {
-        Ok(over) => vec![sock_filter { code: IF_AT_LEAST, jt: over, jf: 0, k: middle }],
+        Ok(over) => vec![sock_filter { code: BPF_JUMP_IF_AT_LEAST, jt: over, jf: 0, k: middle }],
         Err(_) => vec![
-            sock_filter { code: IF_AT_LEAST, jt: 0, jf: 1, k: middle },
-            line(SKIP, lower.len() as u32),
+            sock_filter { code: BPF_JUMP_IF_AT_LEAST, jt: 0, jf: 1, k: middle },
+            instruction(BPF_JUMP, lower.len() as u32),
         ],
     };
     program.extend(lower);
@@ -90,27 +90,27 @@ fn search(ranges: &[Range]) -> BpfProgram {
     program
 }
 
-fn leaf(decision: &Decision) -> BpfProgram {
+fn compile_decision(decision: &FilterDecision) -> BpfProgram {
     match decision {
-        Decision::Allow => vec![line(RETURN, libc::SECCOMP_RET_ALLOW)],
-        Decision::Ask => vec![line(RETURN, libc::SECCOMP_RET_USER_NOTIF)],
-        Decision::Absent => {
-            vec![line(RETURN, libc::SECCOMP_RET_ERRNO | libc::ENOSYS.cast_unsigned())]
+        FilterDecision::Allow => vec![instruction(BPF_RETURN, libc::SECCOMP_RET_ALLOW)],
+        FilterDecision::Notify => vec![instruction(BPF_RETURN, libc::SECCOMP_RET_USER_NOTIF)],
+        FilterDecision::Absent => {
+            vec![instruction(BPF_RETURN, libc::SECCOMP_RET_ERRNO | libc::ENOSYS.cast_unsigned())]
         }
-        Decision::When(rules) => {
+        FilterDecision::AllowIf(rules) => {
             let mut program = BpfProgram::new();
             for rule in rules {
                 // A rule that does not hold jumps over the line after it.
                 program.extend(BpfProgram::from(rule.clone()));
-                program.push(line(RETURN, libc::SECCOMP_RET_ALLOW));
+                program.push(instruction(BPF_RETURN, libc::SECCOMP_RET_ALLOW));
             }
-            program.push(line(RETURN, libc::SECCOMP_RET_USER_NOTIF));
+            program.push(instruction(BPF_RETURN, libc::SECCOMP_RET_USER_NOTIF));
             program
         }
     }
 }
 
-fn line(code: u16, k: u32) -> sock_filter {
+fn instruction(code: u16, k: u32) -> sock_filter {
     sock_filter { code, jt: 0, jf: 0, k }
 }
 
@@ -125,12 +125,12 @@ mod tests {
             let sock_filter { code, jt, jf, k } = program[at];
             at += 1;
             match code {
-                LOAD if k == NUMBER => loaded = number,
-                LOAD => loaded = architecture,
-                IF_EQUAL => at += usize::from(if loaded == k { jt } else { jf }),
-                IF_AT_LEAST => at += usize::from(if loaded >= k { jt } else { jf }),
-                SKIP => at += k as usize,
-                RETURN => return k,
+                BPF_LOAD if k == NUMBER_OFFSET => loaded = number,
+                BPF_LOAD => loaded = architecture,
+                BPF_JUMP_IF_EQUAL => at += usize::from(if loaded == k { jt } else { jf }),
+                BPF_JUMP_IF_AT_LEAST => at += usize::from(if loaded >= k { jt } else { jf }),
+                BPF_JUMP => at += k as usize,
+                BPF_RETURN => return k,
                 other => panic!("{other}"),
             }
         }
@@ -141,29 +141,29 @@ mod tests {
         let absent = libc::SECCOMP_RET_ERRNO | libc::ENOSYS.cast_unsigned();
         // Enough of them for jumps that do not fit into eight bits.
         let of = |number: u32| match number % 5 {
-            0 => Decision::Allow,
-            1 => Decision::Ask,
-            _ => Decision::Absent,
+            0 => FilterDecision::Allow,
+            1 => FilterDecision::Notify,
+            _ => FilterDecision::Absent,
         };
         let program = compile((0..1000).filter(|n| n % 5 != 4).map(|n| (n, of(n))).collect());
         for number in 0..1100 {
             let expected = match of(number) {
-                Decision::Allow if number < 1000 => libc::SECCOMP_RET_ALLOW,
-                Decision::Ask if number < 1000 => libc::SECCOMP_RET_USER_NOTIF,
+                FilterDecision::Allow if number < 1000 => libc::SECCOMP_RET_ALLOW,
+                FilterDecision::Notify if number < 1000 => libc::SECCOMP_RET_USER_NOTIF,
                 _ => absent,
             };
-            assert_eq!(run(&program, NATIVE, number), expected, "{number}");
+            assert_eq!(run(&program, NATIVE_AUDIT_ARCH, number), expected, "{number}");
         }
-        assert_eq!(run(&program, NATIVE, X32), libc::SECCOMP_RET_USER_NOTIF);
-        assert_eq!(run(&program, NATIVE, u32::MAX), libc::SECCOMP_RET_USER_NOTIF);
-        assert_eq!(run(&program, NATIVE ^ 1, 0), libc::SECCOMP_RET_USER_NOTIF);
+        assert_eq!(run(&program, NATIVE_AUDIT_ARCH, X32_SYSCALL_BIT), libc::SECCOMP_RET_USER_NOTIF);
+        assert_eq!(run(&program, NATIVE_AUDIT_ARCH, u32::MAX), libc::SECCOMP_RET_USER_NOTIF);
+        assert_eq!(run(&program, NATIVE_AUDIT_ARCH ^ 1, 0), libc::SECCOMP_RET_USER_NOTIF);
     }
 
     #[test]
     fn neighbours_with_one_decision_share_a_range() {
-        let allow = |number| (number, Decision::Allow);
-        let ranges = ranges([3, 4, 5, 9].into_iter().map(allow).collect());
+        let allow = |number| (number, FilterDecision::Allow);
+        let ranges = build_ranges([3, 4, 5, 9].into_iter().map(allow).collect());
         let starts: Vec<_> = ranges.iter().map(|(first, _)| *first).collect();
-        assert_eq!(starts, [0, 3, 6, 9, 10, X32]);
+        assert_eq!(starts, [0, 3, 6, 9, 10, X32_SYSCALL_BIT]);
     }
 }

@@ -1,18 +1,18 @@
 //! The conditions under which checked calls are allowed, as rules for the filter.
 //!
 //! A call is allowed when all conditions of one of its rules hold. Filters see numbers only, never
-//! what a pointer leads to; whatever would need that is refused or left to [`super::warden`].
+//! what a pointer leads to; whatever would need that is refused or left to [`super::supervisor`].
 
 use libc::c_ulong;
 use seccompiler::SeccompCmpArgLen::Dword;
 use seccompiler::SeccompCmpOp::{Eq, Ge, Le, MaskedEq, Ne};
 use seccompiler::{BackendError, SeccompCmpOp, SeccompCondition, SeccompRule};
 
-use super::policy::Policy;
+use super::policy::ConfinementPolicy;
 
 /// The namespace flags of `clone`, and `CLONE_PARENT`, with which a process would slip out of its
 /// parent's sight. (`CLONE_NEWTIME` cannot be asked for through `clone`.)
-pub(super) const CLONE_FORBIDDEN: u64 = (libc::CLONE_NEWNS
+pub(super) const FORBIDDEN_CLONE_FLAGS: u64 = (libc::CLONE_NEWNS
     | libc::CLONE_NEWCGROUP
     | libc::CLONE_NEWUTS
     | libc::CLONE_NEWIPC
@@ -20,30 +20,31 @@ pub(super) const CLONE_FORBIDDEN: u64 = (libc::CLONE_NEWNS
     | libc::CLONE_NEWPID
     | libc::CLONE_NEWNET
     | libc::CLONE_PARENT) as u64;
-const CLONE_THREAD: u64 = libc::CLONE_THREAD as u64;
+const CLONE_THREAD_FLAG: u64 = libc::CLONE_THREAD as u64;
 
 /// `SOCK_CLOEXEC` and `SOCK_NONBLOCK` share the argument with the type.
-pub(super) const SOCKET_TYPE: u64 = 0xf;
+pub(super) const SOCKET_TYPE_MASK: u64 = 0xf;
 
-/// Requests that put words into a terminal's mouth, take over its console or load a line discipline.
-const IOCTLS_FORBIDDEN: &[c_ulong] =
+/// Requests that put words into a terminal's mouth, take over its console or load a line
+/// discipline.
+const FORBIDDEN_IOCTLS: &[c_ulong] =
     &[libc::TIOCSTI as c_ulong, TIOCLINUX, libc::TIOCCONS as c_ulong, TIOCSETD];
 const TIOCLINUX: c_ulong = 0x541c;
 const TIOCSETD: c_ulong = 0x5423;
 /// Requests that aim a descriptor's signal at a process.
-const IOCTLS_SETTING_OWNER: &[c_ulong] = &[0x8901, 0x8902];
+const OWNER_SETTING_IOCTLS: &[c_ulong] = &[0x8901, 0x8902];
 
 /// Requests to terminals, pipes and sockets are of one type, in these bits.
-const IOCTL_TYPE: u64 = 0xff00;
-const IOCTL_TYPE_OF_TERMINALS: u64 = 0x5400;
-/// Requests to files that ordinary programs make and that change none which is not open for writing:
-/// flags, attributes, extents, block size; sharing data with another file.
-const IOCTLS_OF_FILES: &[u64] =
+const IOCTL_TYPE_MASK: u64 = 0xff00;
+const TERMINAL_IOCTL_TYPE: u64 = 0x5400;
+/// Requests to files that ordinary programs make and that change none which is not open for
+/// writing: flags, attributes, extents, block size; sharing data with another file.
+const ALLOWED_FILE_IOCTLS: &[u64] =
     &[0x8008_6601, 0x801c_581f, 0xc020_660b, 0x2, 0x4004_9409, 0x4020_940d];
 
 /// A lease stops the host from opening its own file; `fcntl` can also aim signals at processes.
-const FCNTLS_FORBIDDEN: &[c_ulong] = &[libc::F_SETLEASE as c_ulong];
-const FCNTLS_SETTING_OWNER: &[c_ulong] =
+const FORBIDDEN_FCNTLS: &[c_ulong] = &[libc::F_SETLEASE as c_ulong];
+const OWNER_SETTING_FCNTLS: &[c_ulong] =
     &[libc::F_SETOWN as c_ulong, F_SETSIG, F_SETOWN_EX, libc::F_NOTIFY as c_ulong];
 const F_SETSIG: c_ulong = 10;
 const F_SETOWN_EX: c_ulong = 15;
@@ -54,7 +55,7 @@ const PR_SET_VMA: c_ulong = 0x5356_4d41;
 const PR_SET_PTRACER: c_ulong = 0x5961_6d61;
 const PR_GET_AUXV: c_ulong = 0x4155_5856;
 /// What ordinary programs ask `prctl` for.
-const PRCTLS_ORDINARY: &[c_ulong] = &[
+const ORDINARY_PRCTLS: &[c_ulong] = &[
     libc::PR_GET_PDEATHSIG as c_ulong,
     libc::PR_GET_DUMPABLE as c_ulong,
     libc::PR_SET_DUMPABLE as c_ulong,
@@ -92,7 +93,7 @@ const PRCTLS_ORDINARY: &[c_ulong] = &[
     PR_GET_AUXV,
 ];
 /// What even the loosest level refuses: filters of the guest's own would hide what it tries.
-const PRCTLS_FORBIDDEN: &[c_ulong] =
+const FORBIDDEN_PRCTLS: &[c_ulong] =
     &[libc::PR_SET_SECCOMP as c_ulong, libc::PR_SET_MM as c_ulong, PR_SET_SPECULATION_CTRL];
 
 pub(super) const PRIO_PROCESS: u64 = 0;
@@ -103,95 +104,99 @@ const SECCOMP_QUERIES: &[u64] =
     &[libc::SECCOMP_GET_ACTION_AVAIL as u64, libc::SECCOMP_GET_NOTIF_SIZES as u64];
 
 /// From here on, descriptors are the harness's.
-const OURS: u64 = 900;
+const FIRST_HARNESS_FD: u64 = 900;
 
 /// Rules of one call: it is allowed when one of them holds. None at all means never.
-pub(super) type Rules = Vec<SeccompRule>;
-type Result<T> = std::result::Result<T, BackendError>;
+pub(super) type SyscallRules = Vec<SeccompRule>;
+type SyscallRulesResult<T> = std::result::Result<T, BackendError>;
 
-fn rule(conditions: &[(u8, SeccompCmpOp, u64)]) -> Result<SeccompRule> {
+fn build_rule(conditions: &[(u8, SeccompCmpOp, u64)]) -> SyscallRulesResult<SeccompRule> {
     let conditions = conditions
         .iter()
         .map(|(argument, operator, value)| {
             SeccompCondition::new(*argument, Dword, operator.clone(), *value)
         })
-        .collect::<Result<_>>()?;
+        .collect::<SyscallRulesResult<_>>()?;
     SeccompRule::new(conditions)
 }
 
 /// On standard input and output, and on what the harness uses.
-pub(super) fn descriptor_of_ours() -> Result<Rules> {
-    Ok(vec![rule(&[(0, Le, 2)])?, rule(&[(0, Ge, OURS)])?])
+pub(super) fn harness_descriptor_rules() -> SyscallRulesResult<SyscallRules> {
+    Ok(vec![build_rule(&[(0, Le, 2)])?, build_rule(&[(0, Ge, FIRST_HARNESS_FD)])?])
 }
 
-/// A flag that the kernel does not know and passes over: the harness opens files of a call's own with it
-/// (`reopening.py`), which is nobody's attempt and meets no fault. Who borrows it is not told on, and gets
-/// no further.
-pub(super) const UNASKED: u64 = 1 << 30;
+/// A flag that the kernel does not know and ignores: the harness opens the files of a call with it
+/// (`state/reopen.py`). Such a call is no attempt and meets no fault. Guest code that uses the flag
+/// is not reported, and reaches no other files by it.
+pub(super) const HARNESS_OPEN_FLAG: u64 = 1 << 30;
 
 /// With `O_DIRECTORY` among the flags, or by the harness.
-pub(super) fn opening_unasked(flags: u8) -> Result<Rules> {
-    let directory = number(libc::O_DIRECTORY);
-    let mut rules = vec![rule(&[(flags, MaskedEq(directory), directory)])?];
-    rules.extend(opening_by_harness(flags)?);
+pub(super) fn unrecorded_open_rules(flags: u8) -> SyscallRulesResult<SyscallRules> {
+    let directory = int_argument(libc::O_DIRECTORY);
+    let mut rules = vec![build_rule(&[(flags, MaskedEq(directory), directory)])?];
+    rules.extend(harness_open_rules(flags)?);
     Ok(rules)
 }
 
 /// The flags are this argument.
-pub(super) fn opening_by_harness(flags: u8) -> Result<Rules> {
-    Ok(vec![rule(&[(flags, MaskedEq(UNASKED), UNASKED)])?])
+pub(super) fn harness_open_rules(flags: u8) -> SyscallRulesResult<SyscallRules> {
+    Ok(vec![build_rule(&[(flags, MaskedEq(HARNESS_OPEN_FLAG), HARNESS_OPEN_FLAG)])?])
 }
 
 /// Mapping a file takes no memory of its own.
-pub(super) fn mapping_of_file() -> Result<Rules> {
+pub(super) fn file_mapping_rules() -> SyscallRulesResult<SyscallRules> {
     let anonymous = libc::MAP_ANONYMOUS as u64;
-    Ok(vec![rule(&[(3, MaskedEq(anonymous), 0)])?])
+    Ok(vec![build_rule(&[(3, MaskedEq(anonymous), 0)])?])
 }
 
 /// Allowed unless the argument is one of these.
-fn unless(argument: u8, values: &[u64]) -> Result<Rules> {
+fn allow_unless(argument: u8, values: &[u64]) -> SyscallRulesResult<SyscallRules> {
     let conditions: Vec<_> = values.iter().map(|value| (argument, Ne, *value)).collect();
-    Ok(vec![rule(&conditions)?])
+    Ok(vec![build_rule(&conditions)?])
 }
 
 /// Allowed when the argument is one of these.
-fn only(argument: u8, values: &[u64]) -> Result<Rules> {
-    values.iter().map(|value| rule(&[(argument, Eq, *value)])).collect()
+fn allow_only(argument: u8, values: &[u64]) -> SyscallRulesResult<SyscallRules> {
+    values.iter().map(|value| build_rule(&[(argument, Eq, *value)])).collect()
 }
 
 /// `clone`: threads always; processes unless the policy forbids them; namespaces never.
-pub(super) fn clone(policy: Policy) -> Result<Rules> {
-    Ok(vec![if policy.processes() {
-        rule(&[(0, MaskedEq(CLONE_FORBIDDEN), 0)])?
+pub(super) fn clone_rules(policy: ConfinementPolicy) -> SyscallRulesResult<SyscallRules> {
+    Ok(vec![if policy.allows_processes() {
+        build_rule(&[(0, MaskedEq(FORBIDDEN_CLONE_FLAGS), 0)])?
     } else {
-        rule(&[(0, MaskedEq(CLONE_FORBIDDEN | CLONE_THREAD), CLONE_THREAD)])?
+        build_rule(&[(0, MaskedEq(FORBIDDEN_CLONE_FLAGS | CLONE_THREAD_FLAG), CLONE_THREAD_FLAG)])?
     }])
 }
 
 /// Without a network there are none at all. Unix sockets can be connected by path to whatever is in
 /// sight, which must be nothing of the host's.
-pub(super) fn socket(policy: Policy) -> Result<Rules> {
-    let mut rules = Rules::new();
-    if !policy.network() {
+pub(super) fn socket_rules(policy: ConfinementPolicy) -> SyscallRulesResult<SyscallRules> {
+    let mut rules = SyscallRules::new();
+    if !policy.allows_network() {
         return Ok(rules);
     }
-    if policy.unix_sockets() {
+    if policy.allows_unix_sockets() {
         for kind in [libc::SOCK_STREAM, libc::SOCK_DGRAM, libc::SOCK_SEQPACKET] {
-            rules.push(rule(&[family(libc::AF_UNIX), type_is(kind)])?);
+            rules.push(build_rule(&[family_is(libc::AF_UNIX), type_is(kind)])?);
         }
     }
     // The C library asks the routing table before it resolves a name.
-    rules.push(rule(&[family(libc::AF_NETLINK), (2, Eq, libc::NETLINK_ROUTE as u64)])?);
+    rules.push(build_rule(&[family_is(libc::AF_NETLINK), (2, Eq, libc::NETLINK_ROUTE as u64)])?);
     for name in [libc::AF_INET, libc::AF_INET6] {
         for (kind, own) in
             [(libc::SOCK_STREAM, libc::IPPROTO_TCP), (libc::SOCK_DGRAM, libc::IPPROTO_UDP)]
         {
-            if policy.rare_calls() {
-                rules.push(rule(&[family(name), type_is(kind)])?);
+            if policy.allows_rare_syscalls() {
+                rules.push(build_rule(&[family_is(name), type_is(kind)])?);
             } else {
                 // Other protocols would have the kernel load modules for them.
                 for protocol in [0, own] {
-                    rules.push(rule(&[family(name), type_is(kind), (2, Eq, number(protocol))])?);
+                    rules.push(build_rule(&[
+                        family_is(name),
+                        type_is(kind),
+                        (2, Eq, int_argument(protocol)),
+                    ])?);
                 }
             }
         }
@@ -199,142 +204,162 @@ pub(super) fn socket(policy: Policy) -> Result<Rules> {
     Ok(rules)
 }
 
-/// Pairs talk to each other only, except that a datagram socket can be pointed at any other address:
-/// where there are no others there are none of those.
-pub(super) fn socketpair(policy: Policy) -> Result<Rules> {
+/// Pairs talk to each other only, except that a datagram socket can be pointed at any other
+/// address: where there are no others there are none of those.
+pub(super) fn socketpair_rules(policy: ConfinementPolicy) -> SyscallRulesResult<SyscallRules> {
     let mut rules = vec![
-        rule(&[family(libc::AF_UNIX), type_is(libc::SOCK_STREAM)])?,
-        rule(&[family(libc::AF_UNIX), type_is(libc::SOCK_SEQPACKET)])?,
+        build_rule(&[family_is(libc::AF_UNIX), type_is(libc::SOCK_STREAM)])?,
+        build_rule(&[family_is(libc::AF_UNIX), type_is(libc::SOCK_SEQPACKET)])?,
     ];
-    if policy.unix_sockets() {
-        rules.push(rule(&[family(libc::AF_UNIX), type_is(libc::SOCK_DGRAM)])?);
+    if policy.allows_unix_sockets() {
+        rules.push(build_rule(&[family_is(libc::AF_UNIX), type_is(libc::SOCK_DGRAM)])?);
     }
     Ok(rules)
 }
 
-fn family(family: libc::c_int) -> (u8, SeccompCmpOp, u64) {
-    (0, Eq, number(family))
+fn family_is(family: libc::c_int) -> (u8, SeccompCmpOp, u64) {
+    (0, Eq, int_argument(family))
 }
 
 fn type_is(kind: libc::c_int) -> (u8, SeccompCmpOp, u64) {
-    (1, MaskedEq(SOCKET_TYPE), number(kind))
+    (1, MaskedEq(SOCKET_TYPE_MASK), int_argument(kind))
 }
 
 /// The processes that keep the sandbox alive, which the guest must not aim at: the first process of
 /// the pid namespace, Menace, and the warm interpreter.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Keepers {
+pub(super) struct TrustedPids {
     pub(super) menace: u32,
     pub(super) interpreter: u32,
 }
 
-impl Keepers {
-    pub(super) fn contain(self, pid: u32) -> bool {
-        self.all().contains(&pid)
+impl TrustedPids {
+    pub(super) fn contains(self, pid: u32) -> bool {
+        self.all_pids().contains(&pid)
     }
 
-    fn all(self) -> [u32; 3] {
+    fn all_pids(self) -> [u32; 3] {
         [1, self.menace, self.interpreter]
     }
 }
 
 /// `kill` and its family; the target is the first argument. When the kernel does not keep signals
-/// inside the sandbox, every one is for the warden.
-pub(super) fn signal(keepers: Keepers, kept_inside: bool) -> Result<Rules> {
+/// inside the sandbox, the supervisor decides on each.
+pub(super) fn signal_rules(
+    trusted: TrustedPids,
+    kept_inside: bool,
+) -> SyscallRulesResult<SyscallRules> {
     if !kept_inside {
-        return Ok(Rules::new());
+        return Ok(SyscallRules::new());
     }
-    let processes = keepers.all().map(u64::from);
-    let groups = keepers.all().map(|pid| number(pid.wrapping_neg().cast_signed()));
-    unless(0, &[&processes[..], &groups[..]].concat())
+    let processes = trusted.all_pids().map(u64::from);
+    let groups = trusted.all_pids().map(|pid| int_argument(pid.wrapping_neg().cast_signed()));
+    allow_unless(0, &[&processes[..], &groups[..]].concat())
 }
 
 /// `prlimit64`, `sched_set…`: 0 is oneself. Only a pid namespace keeps these inside; without one,
-/// anything else is for the warden.
-pub(super) fn limit(policy: Policy, keepers: Keepers) -> Result<Rules> {
-    if policy.namespaces { unless(0, &keepers.all().map(u64::from)) } else { only(0, &[0]) }
+/// the supervisor decides on anything else.
+pub(super) fn limit_rules(
+    policy: ConfinementPolicy,
+    trusted: TrustedPids,
+) -> SyscallRulesResult<SyscallRules> {
+    if policy.namespaces {
+        allow_unless(0, &trusted.all_pids().map(u64::from))
+    } else {
+        allow_only(0, &[0])
+    }
 }
 
-/// `setpriority`: which, who.
-pub(super) fn priority(policy: Policy, keepers: Keepers) -> Result<Rules> {
-    of_process(PRIO_PROCESS, policy, keepers)
+/// `setpriority(which, id)`.
+pub(super) fn priority_rules(
+    policy: ConfinementPolicy,
+    trusted: TrustedPids,
+) -> SyscallRulesResult<SyscallRules> {
+    process_priority_rules(PRIO_PROCESS, policy, trusted)
 }
 
-/// `ioprio_set`: which, who.
-pub(super) fn io_priority(policy: Policy, keepers: Keepers) -> Result<Rules> {
-    of_process(IOPRIO_WHO_PROCESS, policy, keepers)
+/// `ioprio_set(which, id)`.
+pub(super) fn io_priority_rules(
+    policy: ConfinementPolicy,
+    trusted: TrustedPids,
+) -> SyscallRulesResult<SyscallRules> {
+    process_priority_rules(IOPRIO_WHO_PROCESS, policy, trusted)
 }
 
-fn of_process(which: u64, policy: Policy, keepers: Keepers) -> Result<Rules> {
+fn process_priority_rules(
+    which: u64,
+    policy: ConfinementPolicy,
+    trusted: TrustedPids,
+) -> SyscallRulesResult<SyscallRules> {
     let mut conditions = vec![(0, Eq, which)];
     if policy.namespaces {
-        conditions.extend(keepers.all().map(|pid| (1, Ne, u64::from(pid))));
+        conditions.extend(trusted.all_pids().map(|pid| (1, Ne, u64::from(pid))));
     } else {
         conditions.push((1, Eq, 0));
     }
-    Ok(vec![rule(&conditions)?])
+    Ok(vec![build_rule(&conditions)?])
 }
 
 /// A C `int` as the filters see it.
-fn number(value: libc::c_int) -> u64 {
+fn int_argument(value: libc::c_int) -> u64 {
     u64::from(value.cast_unsigned())
 }
 
 /// Flags, attributes and more of a file can be changed through a descriptor that only reads, and
 /// Landlock lets it happen: without namespaces only what is known is allowed.
-pub(super) fn ioctl(policy: Policy) -> Result<Rules> {
-    let forbidden = [IOCTLS_FORBIDDEN, IOCTLS_SETTING_OWNER].concat();
+pub(super) fn ioctl_rules(policy: ConfinementPolicy) -> SyscallRulesResult<SyscallRules> {
+    let forbidden = [FORBIDDEN_IOCTLS, OWNER_SETTING_IOCTLS].concat();
     if policy.namespaces {
-        return unless(1, &forbidden);
+        return allow_unless(1, &forbidden);
     }
-    let mut of_terminals = vec![(1, MaskedEq(IOCTL_TYPE), IOCTL_TYPE_OF_TERMINALS)];
+    let mut of_terminals = vec![(1, MaskedEq(IOCTL_TYPE_MASK), TERMINAL_IOCTL_TYPE)];
     of_terminals.extend(forbidden.into_iter().map(|request| (1, Ne, request)));
-    let mut rules = only(1, IOCTLS_OF_FILES)?;
-    rules.push(rule(&of_terminals)?);
+    let mut rules = allow_only(1, ALLOWED_FILE_IOCTLS)?;
+    rules.push(build_rule(&of_terminals)?);
     Ok(rules)
 }
 
 /// Whether no policy allows this request.
 pub(super) fn is_forbidden_ioctl(request: u64) -> bool {
     let request = request & 0xffff_ffff;
-    IOCTLS_FORBIDDEN.contains(&request) || IOCTLS_SETTING_OWNER.contains(&request)
+    FORBIDDEN_IOCTLS.contains(&request) || OWNER_SETTING_IOCTLS.contains(&request)
 }
 
-pub(super) fn fcntl() -> Result<Rules> {
-    unless(1, &[FCNTLS_FORBIDDEN, FCNTLS_SETTING_OWNER].concat())
+pub(super) fn fcntl_rules() -> SyscallRulesResult<SyscallRules> {
+    allow_unless(1, &[FORBIDDEN_FCNTLS, OWNER_SETTING_FCNTLS].concat())
 }
 
-pub(super) fn prctl(policy: Policy) -> Result<Rules> {
-    const DEATH_SIGNAL: u64 = libc::PR_SET_PDEATHSIG as u64;
+pub(super) fn prctl_rules(policy: ConfinementPolicy) -> SyscallRulesResult<SyscallRules> {
+    const PDEATHSIG_OPTION: u64 = libc::PR_SET_PDEATHSIG as u64;
     // Without namespaces the signal at the parent's death is what ends the guest when Menace is
     // killed: it may be set, but not cleared.
     let death = if policy.namespaces {
-        rule(&[(0, Eq, DEATH_SIGNAL)])?
+        build_rule(&[(0, Eq, PDEATHSIG_OPTION)])?
     } else {
-        rule(&[(0, Eq, DEATH_SIGNAL), (1, Eq, libc::SIGKILL as u64)])?
+        build_rule(&[(0, Eq, PDEATHSIG_OPTION), (1, Eq, libc::SIGKILL as u64)])?
     };
-    let mut rules = if policy.rare_calls() {
-        unless(0, &[PRCTLS_FORBIDDEN, &[DEATH_SIGNAL]].concat())?
+    let mut rules = if policy.allows_rare_syscalls() {
+        allow_unless(0, &[FORBIDDEN_PRCTLS, &[PDEATHSIG_OPTION]].concat())?
     } else {
-        only(0, PRCTLS_ORDINARY)?
+        allow_only(0, ORDINARY_PRCTLS)?
     };
     rules.push(death);
     Ok(rules)
 }
 
-pub(super) fn personality() -> Result<Rules> {
-    only(0, &[0, PERSONALITY_QUERY])
+pub(super) fn personality_rules() -> SyscallRulesResult<SyscallRules> {
+    allow_only(0, &[0, PERSONALITY_QUERY])
 }
 
 /// Asking what the kernel can do is fine; a filter of the guest's own would hide what it tries.
-pub(super) fn seccomp() -> Result<Rules> {
-    only(0, SECCOMP_QUERIES)
+pub(super) fn seccomp_rules() -> SyscallRulesResult<SyscallRules> {
+    allow_only(0, SECCOMP_QUERIES)
 }
 
 /// `mknod` and `mknodat`: anything but devices. The argument is the mode.
-pub(super) fn node(mode: u8) -> Result<Rules> {
+pub(super) fn mknod_rules(mode: u8) -> SyscallRulesResult<SyscallRules> {
     [0, libc::S_IFREG, libc::S_IFIFO, libc::S_IFSOCK]
         .iter()
-        .map(|kind| rule(&[(mode, MaskedEq(u64::from(libc::S_IFMT)), u64::from(*kind))]))
+        .map(|kind| build_rule(&[(mode, MaskedEq(u64::from(libc::S_IFMT)), u64::from(*kind))]))
         .collect()
 }

@@ -1,7 +1,7 @@
 //! Decides about every system call and installs the decisions as a filter.
 //!
-//! Most calls are allowed or refused by number, some by their arguments; what is not clear is left to
-//! a listener, which [`super::warden`] answers.
+//! Most calls are allowed or refused by number, some by their arguments; what is not clear is left
+//! to a listener, which [`super::supervisor`] answers.
 //!
 //! Invariant: a call that no list names is never made. Calls that are allowed whatever their
 //! arguments stay in the kernel's bitmap, so that they cost nothing.
@@ -13,11 +13,12 @@ use std::os::fd::OwnedFd;
 
 use seccompiler::BackendError;
 
-use super::landlock::Landlocked;
-use super::policy::Policy;
-use super::program::{self, Decision};
-use super::rules::{self, Keepers, Rules};
-use super::{reach, sys, syscalls};
+use super::interposition;
+use super::landlock::LandlockStatus;
+use super::policy::ConfinementPolicy;
+use super::program::{self, FilterDecision};
+use super::rules::{self, SyscallRules, TrustedPids};
+use super::{path_access, sys, syscalls};
 
 /// `truncate` by path is restricted from this Landlock interface on.
 const ABI_WITH_TRUNCATE: u32 = 3;
@@ -33,36 +34,47 @@ pub(crate) enum SeccompError {
 /// Confines this thread and all that it will start. Needs `no_new_privs`.
 ///
 /// The caller must be the warm interpreter's process, just before it becomes that program, and hand
-/// the listener to its parent, who must answer: the guest waits whenever it asks.
-pub(crate) fn install(policy: Policy, landlocked: &Landlocked) -> Result<OwnedFd, SeccompError> {
-    let keepers = Keepers { menace: parent(), interpreter: std::process::id() };
-    // Not even to be freed: giving memory back to the kernel may be a question, which nobody hears yet.
-    let program = ManuallyDrop::new(program::compile(decide(policy, landlocked, keepers)?));
+/// the listener to its parent, which must answer: the guest waits for each answer.
+pub(crate) fn install(
+    policy: ConfinementPolicy,
+    landlocked: &LandlockStatus,
+) -> Result<OwnedFd, SeccompError> {
+    let trusted = TrustedPids { menace: parent_pid(), interpreter: std::process::id() };
+    // Not even to be freed: giving memory back to the kernel may be notified, and no process
+    // answers yet.
+    let program =
+        ManuallyDrop::new(program::compile(build_decisions(policy, landlocked, trusted)?));
     Ok(sys::install_filter(&program)?)
 }
 
-fn parent() -> u32 {
+fn parent_pid() -> u32 {
     u32::try_from(nix::unistd::getppid().as_raw()).unwrap_or(1)
 }
 
 /// The decision about each call that has a name.
-fn decide(
-    policy: Policy,
-    landlocked: &Landlocked,
-    keepers: Keepers,
-) -> Result<BTreeMap<u32, Decision>, BackendError> {
+fn build_decisions(
+    policy: ConfinementPolicy,
+    landlocked: &LandlockStatus,
+    trusted: TrustedPids,
+) -> Result<BTreeMap<u32, FilterDecision>, BackendError> {
     let mut decisions: BTreeMap<_, _> =
-        syscalls::every().map(|(call, _)| (call.number, Decision::Ask)).collect();
-    decisions.extend(syscalls::ABSENT.iter().map(|call| (call.number, Decision::Absent)));
-    let always = always(policy, landlocked);
-    decisions.extend(always.into_iter().flatten().map(|call| (call.number, Decision::Allow)));
-    let sometimes = sometimes(policy, landlocked, keepers)?;
-    decisions.extend(sometimes.into_iter().map(|(number, rules)| (number, Decision::When(rules))));
-    let watched = if policy.watches_files { reach::calls()? } else { Vec::new() };
-    // Of a call that is wanted by both, the one that lets it fail has to hear of more.
-    for (number, rules) in policy.interpose.calls()?.into_iter().chain(watched) {
-        if decisions.get(&number) == Some(&Decision::Allow) {
-            decisions.insert(number, Decision::When(rules));
+        syscalls::all_syscalls().map(|(call, _)| (call.number, FilterDecision::Notify)).collect();
+    decisions
+        .extend(syscalls::ABSENT_SYSCALLS.iter().map(|call| (call.number, FilterDecision::Absent)));
+    let always = unconditional_syscalls(policy, landlocked);
+    decisions.extend(always.into_iter().flatten().map(|call| (call.number, FilterDecision::Allow)));
+    let sometimes = conditional_syscalls(policy, landlocked, trusted)?;
+    decisions.extend(
+        sometimes.into_iter().map(|(number, rules)| (number, FilterDecision::AllowIf(rules))),
+    );
+    let watched =
+        if policy.records_path_access { path_access::watched_syscalls()? } else { Vec::new() };
+    // For a call on both lists, the rules of the interposition notify of more.
+    for (number, rules) in
+        interposition::interposed_syscalls(policy.interposition)?.into_iter().chain(watched)
+    {
+        if decisions.get(&number) == Some(&FilterDecision::Allow) {
+            decisions.insert(number, FilterDecision::AllowIf(rules));
         }
     }
     let numbered = decisions.into_iter();
@@ -70,62 +82,80 @@ fn decide(
 }
 
 /// Calls that the policy allows and that are asked about all the same.
-pub(super) fn interposed(policy: Policy, landlocked: &Landlocked) -> Vec<i64> {
-    if policy.interpose.nothing() {
+pub(super) fn interposed_syscalls(
+    policy: ConfinementPolicy,
+    landlocked: &LandlockStatus,
+) -> Vec<i64> {
+    if policy.interposition.is_empty() {
         return Vec::new();
     }
-    allowed(policy.interpose.calls().unwrap_or_default(), policy, landlocked)
+    filter_allowed(
+        interposition::interposed_syscalls(policy.interposition).unwrap_or_default(),
+        policy,
+        landlocked,
+    )
 }
 
 /// Calls that are asked about only to know which files they are for.
-pub(super) fn watched(policy: Policy, landlocked: &Landlocked) -> Vec<i64> {
-    if !policy.watches_files {
+pub(super) fn watched_syscalls(policy: ConfinementPolicy, landlocked: &LandlockStatus) -> Vec<i64> {
+    if !policy.records_path_access {
         return Vec::new();
     }
-    allowed(reach::calls().unwrap_or_default(), policy, landlocked)
+    filter_allowed(path_access::watched_syscalls().unwrap_or_default(), policy, landlocked)
 }
 
 /// Those of the calls that the policy would allow unasked.
-fn allowed(calls: Vec<(i64, Rules)>, policy: Policy, landlocked: &Landlocked) -> Vec<i64> {
-    let always = always(policy, landlocked);
+fn filter_allowed(
+    calls: Vec<(i64, SyscallRules)>,
+    policy: ConfinementPolicy,
+    landlocked: &LandlockStatus,
+) -> Vec<i64> {
+    let always = unconditional_syscalls(policy, landlocked);
     let allowed = |number: i64| always.iter().any(|calls| calls.iter().any(|c| c.number == number));
     calls.into_iter().map(|(number, _)| number).filter(|number| allowed(*number)).collect()
 }
 
 /// Calls that are allowed whatever their arguments.
-fn always(policy: Policy, landlocked: &Landlocked) -> Vec<&'static [syscalls::Call]> {
-    let mut always = syscalls::ORDINARY.to_vec();
-    if policy.rare_calls() {
-        always.extend(syscalls::RARE);
+fn unconditional_syscalls(
+    policy: ConfinementPolicy,
+    landlocked: &LandlockStatus,
+) -> Vec<&'static [syscalls::SyscallEntry]> {
+    let mut always = syscalls::ORDINARY_SYSCALLS.to_vec();
+    if policy.allows_rare_syscalls() {
+        always.extend(syscalls::RARE_SYSCALLS);
     }
     if policy.namespaces {
-        always.extend(syscalls::METADATA);
-        always.push(&[syscalls::CONNECT, syscalls::BIND, syscalls::WATCH]);
+        always.extend(syscalls::METADATA_SYSCALLS);
+        always.push(&[
+            syscalls::CONNECT_SYSCALL,
+            syscalls::BIND_SYSCALL,
+            syscalls::INOTIFY_ADD_WATCH_SYSCALL,
+        ]);
     }
     if policy.namespaces || landlocked.abi >= ABI_WITH_TRUNCATE {
-        always.push(&[syscalls::TRUNCATE]);
+        always.push(&[syscalls::TRUNCATE_SYSCALL]);
     }
-    if policy.programs() {
-        always.push(syscalls::PROGRAMS);
+    if policy.allows_programs() {
+        always.push(syscalls::EXEC_SYSCALLS);
     }
-    if policy.processes() {
-        always.push(syscalls::FORKS);
+    if policy.allows_processes() {
+        always.push(syscalls::FORK_SYSCALLS);
     }
     always
 }
 
 /// Calls that are allowed when one of their rules holds.
-fn sometimes(
-    policy: Policy,
-    landlocked: &Landlocked,
-    keepers: Keepers,
-) -> Result<Vec<(i64, Rules)>, BackendError> {
-    let signal = rules::signal(keepers, policy.namespaces || landlocked.scoped)?;
-    let limit = rules::limit(policy, keepers)?;
+fn conditional_syscalls(
+    policy: ConfinementPolicy,
+    landlocked: &LandlockStatus,
+    trusted: TrustedPids,
+) -> Result<Vec<(i64, SyscallRules)>, BackendError> {
+    let signal = rules::signal_rules(trusted, policy.namespaces || landlocked.is_scoped)?;
+    let limit = rules::limit_rules(policy, trusted)?;
     Ok(vec![
-        (libc::SYS_clone, rules::clone(policy)?),
-        (libc::SYS_socket, rules::socket(policy)?),
-        (libc::SYS_socketpair, rules::socketpair(policy)?),
+        (libc::SYS_clone, rules::clone_rules(policy)?),
+        (libc::SYS_socket, rules::socket_rules(policy)?),
+        (libc::SYS_socketpair, rules::socketpair_rules(policy)?),
         (libc::SYS_kill, signal.clone()),
         (libc::SYS_tkill, signal.clone()),
         (libc::SYS_tgkill, signal.clone()),
@@ -136,16 +166,16 @@ fn sometimes(
         (libc::SYS_sched_setscheduler, limit.clone()),
         (libc::SYS_sched_setparam, limit.clone()),
         (libc::SYS_sched_setattr, limit),
-        (libc::SYS_setpriority, rules::priority(policy, keepers)?),
-        (libc::SYS_ioprio_set, rules::io_priority(policy, keepers)?),
-        (libc::SYS_ioctl, rules::ioctl(policy)?),
-        (libc::SYS_fcntl, rules::fcntl()?),
-        (libc::SYS_prctl, rules::prctl(policy)?),
-        (libc::SYS_personality, rules::personality()?),
-        (libc::SYS_seccomp, rules::seccomp()?),
+        (libc::SYS_setpriority, rules::priority_rules(policy, trusted)?),
+        (libc::SYS_ioprio_set, rules::io_priority_rules(policy, trusted)?),
+        (libc::SYS_ioctl, rules::ioctl_rules(policy)?),
+        (libc::SYS_fcntl, rules::fcntl_rules()?),
+        (libc::SYS_prctl, rules::prctl_rules(policy)?),
+        (libc::SYS_personality, rules::personality_rules()?),
+        (libc::SYS_seccomp, rules::seccomp_rules()?),
         #[cfg(target_arch = "x86_64")]
-        (libc::SYS_mknod, rules::node(1)?),
-        (libc::SYS_mknodat, rules::node(2)?),
+        (libc::SYS_mknod, rules::mknod_rules(1)?),
+        (libc::SYS_mknodat, rules::mknod_rules(2)?),
     ])
 }
 
@@ -154,31 +184,32 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
-    use crate::confine::{Interpose, Level};
+    use menace_model::SecurityLevel;
+    use menace_model::SyscallInterposition;
 
-    const KEEPERS: Keepers = Keepers { menace: 1, interpreter: 2 };
+    const TRUSTED_PIDS: TrustedPids = TrustedPids { menace: 1, interpreter: 2 };
 
-    fn policies(level: u8) -> impl Iterator<Item = Policy> {
-        let level = Level::try_from(level).unwrap();
+    fn policies(level: u8) -> impl Iterator<Item = ConfinementPolicy> {
+        let level = SecurityLevel::try_from(level).unwrap();
         [(false, false), (false, true), (true, false), (true, true)].into_iter().map(
-            move |(safe_mode, namespaces)| Policy {
+            move |(safe_mode, namespaces)| ConfinementPolicy {
                 level,
                 safe_mode,
                 namespaces,
-                host_lets_in: false,
-                watches_files: false,
-                interpose: Interpose::default(),
+                host_sockets_visible: false,
+                records_path_access: false,
+                interposition: SyscallInterposition::default(),
             },
         )
     }
 
     /// What may be allowed at all.
-    fn open(policy: Policy) -> BTreeSet<u32> {
-        let decisions = decide(policy, &Landlocked::default(), KEEPERS).unwrap();
-        let closed = |decision: &Decision| match decision {
-            Decision::Allow => false,
-            Decision::Ask | Decision::Absent => true,
-            Decision::When(rules) => rules.is_empty(),
+    fn allowed_numbers(policy: ConfinementPolicy) -> BTreeSet<u32> {
+        let decisions = build_decisions(policy, &LandlockStatus::default(), TRUSTED_PIDS).unwrap();
+        let closed = |decision: &FilterDecision| match decision {
+            FilterDecision::Allow => false,
+            FilterDecision::Notify | FilterDecision::Absent => true,
+            FilterDecision::AllowIf(rules) => rules.is_empty(),
         };
         decisions.into_iter().filter(|(_, d)| !closed(d)).map(|(number, _)| number).collect()
     }
@@ -187,7 +218,7 @@ mod tests {
     fn each_level_opens_no_call_that_the_level_below_closes() {
         for level in 1..5 {
             for (lower, higher) in policies(level).zip(policies(level + 1)) {
-                assert!(open(higher).is_subset(&open(lower)), "{lower:?}");
+                assert!(allowed_numbers(higher).is_subset(&allowed_numbers(lower)), "{lower:?}");
             }
         }
     }
@@ -195,9 +226,11 @@ mod tests {
     #[test]
     fn the_lowest_tier_opens_no_call_that_is_closed_inside_namespaces() {
         for policy in (1..=5).flat_map(policies) {
-            let (outside, inside) =
-                (Policy { namespaces: false, ..policy }, Policy { namespaces: true, ..policy });
-            assert!(open(outside).is_subset(&open(inside)), "{policy:?}");
+            let (outside, inside) = (
+                ConfinementPolicy { namespaces: false, ..policy },
+                ConfinementPolicy { namespaces: true, ..policy },
+            );
+            assert!(allowed_numbers(outside).is_subset(&allowed_numbers(inside)), "{policy:?}");
         }
     }
 
@@ -205,7 +238,8 @@ mod tests {
     #[test]
     fn programs_are_short() {
         for policy in (1..=5).flat_map(policies) {
-            let decisions = decide(policy, &Landlocked::default(), KEEPERS).unwrap();
+            let decisions =
+                build_decisions(policy, &LandlockStatus::default(), TRUSTED_PIDS).unwrap();
             let program = program::compile(decisions);
             assert!(program.len() < 900, "{}", program.len());
         }

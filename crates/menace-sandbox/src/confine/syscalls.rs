@@ -1,20 +1,20 @@
 //! Every system call of the kernel by name, in groups.
 //!
-//! What a group means for whom is said by [`super::seccomp`]; this module only sorts. Each call is in
-//! exactly one group. The lists go up to Linux 6.18; a call that is newer is not known, and a guest
-//! that asks for it is told that the kernel has no such call.
+//! Which group a policy allows is up to [`super::seccomp`]; this module only sorts. Each call is
+//! in exactly one group. The lists go up to Linux 6.18; a call that is newer is not known, and a
+//! guest that makes it gets `ENOSYS`.
 
 /// A system call's name and number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Call {
+pub(super) struct SyscallEntry {
     pub(super) name: &'static str,
     pub(super) number: i64,
 }
 
-/// What somebody tried, in a word; the `what` of an attempt.
+/// The kind of an attempt, in a word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Kind {
+pub(crate) enum ViolationKind {
     /// A socket that the policy does not want.
     Network,
     /// A signal, limit or priority for a process that is none of the guest's.
@@ -44,7 +44,7 @@ pub(crate) enum Kind {
     Foreign,
 }
 
-impl Kind {
+impl ViolationKind {
     pub(crate) fn as_str(self) -> &'static str {
         match self {
             Self::Network => "network",
@@ -69,17 +69,17 @@ impl Kind {
 /// (from 424 on all architectures share their numbers).
 macro_rules! calls {
     (@one $constant:ident) => {
-        Call { name: strip(stringify!($constant)), number: libc::$constant }
+        SyscallEntry { name: strip_sys_prefix(stringify!($constant)), number: libc::$constant }
     };
     ($($constant:ident)* $(; $($number:literal $name:ident)*)?) => {
         &[
             $(calls!(@one $constant),)*
-            $($(Call { name: stringify!($name), number: $number },)*)?
+            $($(SyscallEntry { name: stringify!($name), number: $number },)*)?
         ]
     };
 }
 
-const fn strip(constant: &'static str) -> &'static str {
+const fn strip_sys_prefix(constant: &'static str) -> &'static str {
     match constant.as_bytes() {
         [b'S', b'Y', b'S', b'_', ..] => constant.split_at(4).1,
         _ => constant,
@@ -87,7 +87,7 @@ const fn strip(constant: &'static str) -> &'static str {
 }
 
 /// Needed by ordinary programs; harmless inside the sandbox whatever the arguments.
-pub(super) const ORDINARY: &[&[Call]] = &[
+pub(super) const ORDINARY_SYSCALLS: &[&[SyscallEntry]] = &[
     // Reading, writing, waiting.
     calls![
         SYS_read SYS_write SYS_readv SYS_writev SYS_pread64 SYS_pwrite64 SYS_preadv SYS_pwritev
@@ -122,7 +122,7 @@ pub(super) const ORDINARY: &[&[Call]] = &[
         SYS_sched_get_priority_min SYS_sched_rr_get_interval SYS_getpriority SYS_ioprio_get
         SYS_getcpu; 454 futex_wake 455 futex_wait 456 futex_requeue
     ],
-    // Who, what, when.
+    // Identity, usage and time.
     calls![
         SYS_getpid SYS_gettid SYS_getppid SYS_getpgid SYS_getsid SYS_setpgid SYS_setsid
         SYS_getuid SYS_geteuid SYS_getgid SYS_getegid SYS_getresuid SYS_getresgid SYS_getgroups
@@ -144,125 +144,128 @@ pub(super) const ORDINARY: &[&[Call]] = &[
         SYS_recvmmsg SYS_shutdown SYS_getsockname SYS_getpeername SYS_setsockopt SYS_getsockopt
         SYS_listen
     ],
-    ORDINARY_OF_ARCHITECTURE,
+    ARCH_ORDINARY_SYSCALLS,
 ];
 
 #[cfg(target_arch = "x86_64")]
-const ORDINARY_OF_ARCHITECTURE: &[Call] = calls![
+const ARCH_ORDINARY_SYSCALLS: &[SyscallEntry] = calls![
     SYS_open SYS_creat SYS_access SYS_stat SYS_lstat SYS_getdents SYS_mkdir SYS_rmdir SYS_unlink
     SYS_symlink SYS_link SYS_rename SYS_renameat SYS_readlink SYS_dup2 SYS_pipe SYS_poll SYS_select
     SYS_epoll_create SYS_epoll_wait SYS_eventfd SYS_signalfd SYS_inotify_init SYS_alarm SYS_pause
     SYS_time SYS_getpgrp SYS_getrlimit SYS_setrlimit SYS_arch_prctl SYS_sync_file_range
 ];
 #[cfg(target_arch = "aarch64")]
-const ORDINARY_OF_ARCHITECTURE: &[Call] =
+const ARCH_ORDINARY_SYSCALLS: &[SyscallEntry] =
     calls![; 38 renameat 84 sync_file_range 163 getrlimit 164 setrlimit];
 
 /// Changes of owner, mode, times and attributes. Landlock does not cover them, so without a mount
 /// namespace they are pretended only.
-pub(super) const METADATA: &[&[Call]] = &[
+pub(super) const METADATA_SYSCALLS: &[&[SyscallEntry]] = &[
     calls![
         SYS_fchmod SYS_fchmodat SYS_fchown SYS_fchownat SYS_utimensat SYS_setxattr SYS_lsetxattr
         SYS_fsetxattr SYS_removexattr SYS_lremovexattr SYS_fremovexattr;
         452 fchmodat2 463 setxattrat 466 removexattrat 469 file_setattr
     ],
-    METADATA_OF_ARCHITECTURE,
+    ARCH_METADATA_SYSCALLS,
 ];
 
 #[cfg(target_arch = "x86_64")]
-const METADATA_OF_ARCHITECTURE: &[Call] =
+const ARCH_METADATA_SYSCALLS: &[SyscallEntry] =
     calls![SYS_chmod SYS_chown SYS_lchown SYS_utime SYS_utimes SYS_futimesat];
 #[cfg(target_arch = "aarch64")]
-const METADATA_OF_ARCHITECTURE: &[Call] = &[];
+const ARCH_METADATA_SYSCALLS: &[SyscallEntry] = &[];
 
 /// Writing all of the machine's files back: nothing of the guest is worth keeping, the host would
 /// feel it, and a process that does it cannot be killed. Pretended.
-pub(super) const SYNC: &[Call] = calls![SYS_sync SYS_syncfs];
+pub(super) const SYNC_SYSCALLS: &[SyscallEntry] = calls![SYS_sync SYS_syncfs];
 
 /// Harmless, but used by few: closed from level 3 on to leave the kernel less to get wrong.
-pub(super) const RARE: &[&[Call]] = &[
+pub(super) const RARE_SYSCALLS: &[&[SyscallEntry]] = &[
     calls![
         SYS_io_setup SYS_io_destroy SYS_io_submit SYS_io_cancel SYS_io_getevents
         SYS_remap_file_pages SYS_vmsplice; 457 statmount 458 listmount 459 lsm_get_self_attr
         461 lsm_list_modules 468 file_getattr
     ],
-    RARE_OF_ARCHITECTURE,
+    ARCH_RARE_SYSCALLS,
 ];
 
 #[cfg(target_arch = "x86_64")]
-const RARE_OF_ARCHITECTURE: &[Call] =
+const ARCH_RARE_SYSCALLS: &[SyscallEntry] =
     calls![SYS_get_thread_area SYS_set_thread_area SYS_ustat SYS_sysfs; 333 io_pgetevents];
 #[cfg(target_arch = "aarch64")]
-const RARE_OF_ARCHITECTURE: &[Call] = calls![; 292 io_pgetevents];
+const ARCH_RARE_SYSCALLS: &[SyscallEntry] = calls![; 292 io_pgetevents];
 
-/// Asked for by ordinary programs that do well without: told that the kernel lacks them, unrecorded.
+/// Made by ordinary programs that do well without them: answered with `ENOSYS`, unrecorded.
 /// `clone3` is here because its flags are in memory, where no filter can look; the C library then
 /// takes `clone`.
-pub(super) const ABSENT: &[Call] = calls![
+pub(super) const ABSENT_SYSCALLS: &[SyscallEntry] = calls![
     SYS_clone3 SYS_get_mempolicy SYS_set_mempolicy SYS_mbind SYS_migrate_pages SYS_move_pages
     SYS_set_mempolicy_home_node
 ];
 
 /// Starting a program.
-pub(super) const PROGRAMS: &[Call] = calls![SYS_execve SYS_execveat];
+pub(super) const EXEC_SYSCALLS: &[SyscallEntry] = calls![SYS_execve SYS_execveat];
 
 /// Starting a process; `clone` can start threads as well and is checked.
 #[cfg(target_arch = "x86_64")]
-pub(super) const FORKS: &[Call] = calls![SYS_fork SYS_vfork];
+pub(super) const FORK_SYSCALLS: &[SyscallEntry] = calls![SYS_fork SYS_vfork];
 #[cfg(target_arch = "aarch64")]
-pub(super) const FORKS: &[Call] = &[];
+pub(super) const FORK_SYSCALLS: &[SyscallEntry] = &[];
 
 /// Calls that lead outside when no namespace is around.
-pub(super) const CONNECT: Call = calls!(@one SYS_connect);
-pub(super) const BIND: Call = calls!(@one SYS_bind);
-pub(super) const WATCH: Call = calls!(@one SYS_inotify_add_watch);
-pub(super) const TRUNCATE: Call = calls!(@one SYS_truncate);
+pub(super) const CONNECT_SYSCALL: SyscallEntry = calls!(@one SYS_connect);
+pub(super) const BIND_SYSCALL: SyscallEntry = calls!(@one SYS_bind);
+pub(super) const INOTIFY_ADD_WATCH_SYSCALL: SyscallEntry = calls!(@one SYS_inotify_add_watch);
+pub(super) const TRUNCATE_SYSCALL: SyscallEntry = calls!(@one SYS_truncate);
 
 /// Allowed depending on the arguments or on the policy; the conditions are in [`super::rules`].
-pub(super) const CHECKED: &[(Kind, &[Call])] = &[
-    (Kind::Process, calls![SYS_clone]),
-    (Kind::Process, FORKS),
-    (Kind::Program, PROGRAMS),
-    (Kind::Network, &[calls!(@one SYS_socket), calls!(@one SYS_socketpair), CONNECT, BIND]),
+pub(super) const CHECKED_SYSCALLS: &[(ViolationKind, &[SyscallEntry])] = &[
+    (ViolationKind::Process, calls![SYS_clone]),
+    (ViolationKind::Process, FORK_SYSCALLS),
+    (ViolationKind::Program, EXEC_SYSCALLS),
     (
-        Kind::Signal,
+        ViolationKind::Network,
+        &[calls!(@one SYS_socket), calls!(@one SYS_socketpair), CONNECT_SYSCALL, BIND_SYSCALL],
+    ),
+    (
+        ViolationKind::Signal,
         calls![
             SYS_kill SYS_tkill SYS_tgkill SYS_rt_sigqueueinfo SYS_rt_tgsigqueueinfo
             SYS_pidfd_send_signal SYS_prlimit64 SYS_sched_setaffinity SYS_sched_setscheduler
             SYS_sched_setparam SYS_sched_setattr SYS_setpriority SYS_ioprio_set
         ],
     ),
-    (Kind::Kernel, calls![SYS_ioctl SYS_prctl SYS_personality SYS_seccomp]),
-    (Kind::File, calls![SYS_fcntl SYS_mknodat]),
-    (Kind::File, &[TRUNCATE, WATCH]),
-    (Kind::File, CHECKED_FILES),
+    (ViolationKind::Kernel, calls![SYS_ioctl SYS_prctl SYS_personality SYS_seccomp]),
+    (ViolationKind::File, calls![SYS_fcntl SYS_mknodat]),
+    (ViolationKind::File, &[TRUNCATE_SYSCALL, INOTIFY_ADD_WATCH_SYSCALL]),
+    (ViolationKind::File, CHECKED_FILE_SYSCALLS),
 ];
 
 #[cfg(target_arch = "x86_64")]
-const CHECKED_FILES: &[Call] = calls![SYS_mknod];
+const CHECKED_FILE_SYSCALLS: &[SyscallEntry] = calls![SYS_mknod];
 #[cfg(target_arch = "aarch64")]
-const CHECKED_FILES: &[Call] = &[];
+const CHECKED_FILE_SYSCALLS: &[SyscallEntry] = &[];
 
-/// Never allowed, at no level. (`uprobe` and `uretprobe` are missing: the kernel shows them to no
-/// filter, and kills who makes them.)
-pub(super) const NEVER: &[(Kind, &[Call])] = &[
+/// Denied at every security level. `uprobe` and `uretprobe` are missing: no filter sees them, and
+/// the kernel kills a process that calls them.
+pub(super) const FORBIDDEN_SYSCALLS: &[(ViolationKind, &[SyscallEntry])] = &[
     (
-        Kind::Trace,
+        ViolationKind::Trace,
         calls![
             SYS_ptrace SYS_process_vm_readv SYS_process_vm_writev SYS_process_madvise
             SYS_process_mrelease SYS_pidfd_getfd SYS_kcmp
         ],
     ),
     (
-        Kind::Mount,
+        ViolationKind::Mount,
         calls![
             SYS_mount SYS_umount2 SYS_pivot_root SYS_chroot SYS_open_tree SYS_move_mount
             SYS_fsopen SYS_fsconfig SYS_fsmount SYS_fspick SYS_mount_setattr; 467 open_tree_attr
         ],
     ),
-    (Kind::Namespace, calls![SYS_unshare SYS_setns]),
+    (ViolationKind::Namespace, calls![SYS_unshare SYS_setns]),
     (
-        Kind::Machine,
+        ViolationKind::Machine,
         calls![
             SYS_reboot SYS_kexec_load SYS_kexec_file_load SYS_init_module SYS_finit_module
             SYS_delete_module SYS_swapon SYS_swapoff SYS_acct SYS_quotactl SYS_quotactl_fd
@@ -271,16 +274,16 @@ pub(super) const NEVER: &[(Kind, &[Call])] = &[
         ],
     ),
     (
-        Kind::Kernel,
+        ViolationKind::Kernel,
         calls![
             SYS_bpf SYS_perf_event_open SYS_io_uring_setup SYS_io_uring_enter
             SYS_io_uring_register SYS_userfaultfd SYS_memfd_secret SYS_lookup_dcookie;
             460 lsm_set_self_attr
         ],
     ),
-    (Kind::Keys, calls![SYS_add_key SYS_request_key SYS_keyctl]),
+    (ViolationKind::Keys, calls![SYS_add_key SYS_request_key SYS_keyctl]),
     (
-        Kind::Ipc,
+        ViolationKind::Ipc,
         calls![
             SYS_shmget SYS_shmat SYS_shmdt SYS_shmctl SYS_semget SYS_semop SYS_semtimedop
             SYS_semctl SYS_msgget SYS_msgsnd SYS_msgrcv SYS_msgctl SYS_mq_open SYS_mq_unlink
@@ -288,35 +291,41 @@ pub(super) const NEVER: &[(Kind, &[Call])] = &[
         ],
     ),
     (
-        Kind::File,
+        ViolationKind::File,
         calls![SYS_open_by_handle_at SYS_name_to_handle_at SYS_fanotify_init SYS_fanotify_mark],
     ),
-    (Kind::Kernel, NEVER_OF_ARCHITECTURE),
+    (ViolationKind::Kernel, ARCH_FORBIDDEN_SYSCALLS),
 ];
 
 #[cfg(target_arch = "x86_64")]
-const NEVER_OF_ARCHITECTURE: &[Call] = calls![
+const ARCH_FORBIDDEN_SYSCALLS: &[SyscallEntry] = calls![
     SYS_iopl SYS_ioperm SYS_modify_ldt SYS_uselib SYS__sysctl
     SYS_getpmsg SYS_putpmsg SYS_afs_syscall SYS_tuxcall
     SYS_security SYS_vserver SYS_epoll_ctl_old SYS_epoll_wait_old; 174 create_module
     177 get_kernel_syms 178 query_module
 ];
 #[cfg(target_arch = "aarch64")]
-const NEVER_OF_ARCHITECTURE: &[Call] = &[];
+const ARCH_FORBIDDEN_SYSCALLS: &[SyscallEntry] = &[];
 
 /// A call's name and what making it counts as when it is refused; nothing for numbers unknown.
-pub(super) fn look_up(number: i64) -> Option<(&'static str, Kind)> {
-    every().find(|(call, _)| call.number == number).map(|(call, kind)| (call.name, kind))
+pub(super) fn look_up(number: i64) -> Option<(&'static str, ViolationKind)> {
+    all_syscalls().find(|(call, _)| call.number == number).map(|(call, kind)| (call.name, kind))
 }
 
 /// All calls, each with its kind.
-pub(super) fn every() -> impl Iterator<Item = (Call, Kind)> {
-    let kinds = NEVER.iter().chain(CHECKED);
+pub(super) fn all_syscalls() -> impl Iterator<Item = (SyscallEntry, ViolationKind)> {
+    let kinds = FORBIDDEN_SYSCALLS.iter().chain(CHECKED_SYSCALLS);
     let sorted = kinds.flat_map(|(kind, calls)| calls.iter().map(|call| (*call, *kind)));
-    let rare = RARE.iter().copied().flatten().map(|call| (*call, Kind::Rare));
-    let files = METADATA.iter().copied().flatten().chain(SYNC).map(|call| (*call, Kind::File));
-    let absent = ABSENT.iter().map(|call| (*call, Kind::Rare));
+    let rare = RARE_SYSCALLS.iter().copied().flatten().map(|call| (*call, ViolationKind::Rare));
+    let files = METADATA_SYSCALLS
+        .iter()
+        .copied()
+        .flatten()
+        .chain(SYNC_SYSCALLS)
+        .map(|call| (*call, ViolationKind::File));
+    let absent = ABSENT_SYSCALLS.iter().map(|call| (*call, ViolationKind::Rare));
     // Never refused, so that this kind is never seen.
-    let ordinary = ORDINARY.iter().copied().flatten().map(|call| (*call, Kind::Rare));
+    let ordinary =
+        ORDINARY_SYSCALLS.iter().copied().flatten().map(|call| (*call, ViolationKind::Rare));
     sorted.chain(rare).chain(files).chain(absent).chain(ordinary)
 }

@@ -1,51 +1,61 @@
-//! A disk that is full, slow, or fails to read.
+//! The `disk` fault: a disk that is full, slow, or fails to read.
 
 use std::time::Duration;
 
 use nix::errno::Errno;
 
-use super::Struck;
-use super::files::Touch;
-use super::instead;
-use super::schedule::Schedule;
-use crate::confine::{Answer, Notice};
+use super::InjectedFault;
+use super::file_access::FileAccess;
+use super::schedule::FaultSchedule;
+use super::substitute_write;
+use crate::confine::{SyscallNotification, SyscallResponse};
 
-/// Of those that strike by chance, so many are only slow.
-const SLOW: f64 = 0.5;
-const DELAY_MS: (i64, i64) = (2, 50);
+/// Of those that are injected by chance, so many are only slow.
+const SLOW_SHARE: f64 = 0.5;
+const SLOW_DELAY_MS: (i64, i64) = (2, 50);
 
-pub(super) fn strike(notice: &Notice, touch: &Touch, schedule: &mut Schedule) -> Option<Struck> {
-    if schedule.is_aimed() {
+pub(super) fn inject(
+    notice: &SyscallNotification,
+    touch: &FileAccess,
+    schedule: &mut FaultSchedule,
+) -> Option<InjectedFault> {
+    if schedule.is_single_target() {
         // A single failing read tells little: what is aimed at are changes. A full disk still lets
         // go of files, and gives them other names.
-        let is_full = schedule.struck > 0;
-        if touch.reads() || is_full && !touch.takes_space() {
+        let is_full = schedule.injected > 0;
+        if touch.is_read() || is_full && !touch.needs_disk_space() {
             return None;
         }
-        let strikes = schedule.strikes_for_good();
-        return strikes.then(|| cut_off(notice, touch, is_full).unwrap_or_else(|| failure(touch)));
+        let injects = schedule.should_inject_persistent();
+        return injects.then(|| {
+            inject_partial_write(notice, touch, is_full).unwrap_or_else(|| disk_error(touch))
+        });
     }
-    if !schedule.strikes() {
+    if !schedule.should_inject() {
         return None;
     }
-    let random = schedule.random();
-    if random.chance(SLOW) {
-        let delay = random.between(DELAY_MS.0, DELAY_MS.1).unsigned_abs();
-        return Some(Struck::Delay(Duration::from_millis(delay)));
+    let random = schedule.rng();
+    if random.chance(SLOW_SHARE) {
+        let delay = random.next_between(SLOW_DELAY_MS.0, SLOW_DELAY_MS.1).unsigned_abs();
+        return Some(InjectedFault::Delay(Duration::from_millis(delay)));
     }
-    Some(failure(touch))
+    Some(disk_error(touch))
 }
 
 /// The disk is full in the middle of a write: half of it still fits.
-fn cut_off(notice: &Notice, touch: &Touch, is_full: bool) -> Option<Struck> {
-    if is_full || !touch.writes_data() {
+fn inject_partial_write(
+    notice: &SyscallNotification,
+    touch: &FileAccess,
+    is_full: bool,
+) -> Option<InjectedFault> {
+    if is_full || !touch.is_data_write() {
         return None;
     }
-    let written = instead::write(notice, |data| data.truncate(data.len() / 2))?;
-    Some(Struck::Answer(Answer::Return(written)))
+    let written = substitute_write::write_for_guest(notice, |data| data.truncate(data.len() / 2))?;
+    Some(InjectedFault::Answer(SyscallResponse::Return(written)))
 }
 
-fn failure(touch: &Touch) -> Struck {
-    let broken = touch.reads() || touch.is_sync();
-    Struck::Answer(Answer::Refuse(if broken { Errno::EIO } else { Errno::ENOSPC }))
+fn disk_error(touch: &FileAccess) -> InjectedFault {
+    let broken = touch.is_read() || touch.is_sync();
+    InjectedFault::Answer(SyscallResponse::Refuse(if broken { Errno::EIO } else { Errno::ENOSPC }))
 }

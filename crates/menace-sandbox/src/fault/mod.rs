@@ -1,35 +1,38 @@
 //! Faults below Python: system calls of the guest that fail, wait, or do something else than asked.
 //!
-//! They strike only while the section runs, and only what belongs to the guest: its files, its
-//! memory, its sockets. Deciding what is allowed at all stays with `confine`.
-//! Invariant: everything comes from the call's seed and the guest's own doings, never from the clock,
-//! but for the moments in which a processor is taken away or a call is ended.
+//! They are injected only while the section runs, and only into what belongs to the guest: its
+//! files, its memory, its sockets. Deciding what is allowed at all stays with `confine`. Invariant:
+//! everything comes from the call's seed and the guest's own doings, never from the clock, but for
+//! the moments in which a processor is taken away or a call is ended.
 
 mod corruption;
+mod cpu_pauses;
 mod disk;
-mod early;
-mod files;
-mod instead;
+mod early_kill;
+mod file_access;
 mod memory;
-mod pauses;
 mod schedule;
 mod sockets;
+mod substitute_write;
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use menace_model::{Conditions, Fault, FaultMode, Felt, Limit, Mechanism, Seed, When};
+use menace_model::{
+    CallConditions, FaultMode, FaultSpec, FaultStats, FaultTrigger, Limit, LimitMechanism, Seed,
+    SyscallInterposition,
+};
 
-use crate::confine::{Answer, Interpose, Notice};
-use early::Early;
-use files::Touch;
-use pauses::Pauses;
-use schedule::Schedule;
+use crate::confine::{SyscallNotification, SyscallResponse};
+use cpu_pauses::CpuPauses;
+use early_kill::EarlyKill;
+use file_access::FileAccess;
+use schedule::FaultSchedule;
 
-/// What becomes of a system call that a fault has struck.
+/// What becomes of a system call that a fault was injected into.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Struck {
-    Answer(Answer),
+pub(crate) enum InjectedFault {
+    Answer(SyscallResponse),
     /// It is made, later.
     Delay(Duration),
     /// The process does not live to see it.
@@ -38,210 +41,214 @@ pub(crate) enum Struck {
 
 /// The faults of one call.
 #[derive(Debug, Default)]
-pub(crate) struct Faults {
-    active: Vec<Active>,
-    pauses: Option<Pauses>,
-    early: Option<Early>,
+pub(crate) struct FaultInjector {
+    active: Vec<ActiveFault>,
+    pauses: Option<CpuPauses>,
+    early_kill: Option<EarlyKill>,
     /// Where files are the guest's.
-    places: Vec<PathBuf>,
+    guest_dirs: Vec<PathBuf>,
     /// All that is done to files is asked about. Opening them always is, for another reason.
-    sees_files: bool,
-    started: Option<Instant>,
+    intercepts_files: bool,
+    started_at: Option<Instant>,
 }
 
 #[derive(Debug)]
-struct Active {
+struct ActiveFault {
     mode: FaultMode,
-    schedule: Schedule,
-    first: Option<String>,
-    last: Option<Instant>,
+    schedule: FaultSchedule,
+    first_injected: Option<String>,
+    last_injected_at: Option<Instant>,
 }
 
-impl Faults {
+impl FaultInjector {
     /// For files below these places.
-    pub(crate) fn new(places: Vec<PathBuf>) -> Self {
-        Self { places, ..Self::default() }
+    pub(crate) fn new(guest_dirs: Vec<PathBuf>) -> Self {
+        Self { guest_dirs, ..Self::default() }
     }
 
-    /// The faults of the call that begins, and that may take so long. What [`account`] says not to
-    /// strike does not.
-    pub(crate) fn begin(
+    /// Starts the faults of a call with this timeout. Faults that [`list_mechanisms`] reports as
+    /// unenforced are not injected.
+    pub(crate) fn begin_call(
         &mut self,
-        conditions: &Conditions,
-        means: Means,
+        conditions: &CallConditions,
+        support: FaultSupport,
         seed: u64,
         timeout: Duration,
     ) {
-        let seed = Seed(seed).of("faults");
-        let faults = || conditions.faults.iter().filter(|fault| means.suffice(fault));
+        let seed = Seed(seed).derive("faults");
+        let faults = || conditions.faults.iter().filter(|fault| support.supports(fault));
         self.active = faults()
-            .filter(|fault| is_ours(fault.mode))
-            .map(|fault| Active {
+            .filter(|fault| is_syscall_fault(fault.mode))
+            .map(|fault| ActiveFault {
                 mode: fault.mode,
-                schedule: Schedule::new(fault.when, seed.of(fault.mode.as_str())),
-                first: None,
-                last: None,
+                schedule: FaultSchedule::new(fault.trigger, seed.derive(fault.mode.as_str())),
+                first_injected: None,
+                last_injected_at: None,
             })
             .collect();
-        // Only what is written at all can be spoilt.
+        // Only what is written at all can be corrupted.
         self.active.sort_by_key(|active| active.mode == FaultMode::DiskCorruption);
-        let when = |mode| faults().find(|it| it.mode == mode).map(|it| it.when);
+        let when = |mode| faults().find(|it| it.mode == mode).map(|it| it.trigger);
         let now = Instant::now();
         self.pauses =
-            when(FaultMode::CpuSpike).map(|when| Pauses::new(when, seed.of("pauses"), now));
-        self.early =
-            when(FaultMode::Timeout).map(|when| Early::new(when, seed.of("early"), now, timeout));
-        self.sees_files = means.interpose.files;
-        self.started = Some(now);
+            when(FaultMode::CpuSpike).map(|when| CpuPauses::new(when, seed.derive("pauses"), now));
+        self.early_kill = when(FaultMode::Timeout)
+            .map(|when| EarlyKill::new(when, seed.derive("early"), now, timeout));
+        self.intercepts_files = support.interposition.files;
+        self.started_at = Some(now);
     }
 
-    /// The call is over: nothing strikes any more.
-    pub(crate) fn end(&mut self) -> Vec<Felt> {
-        let started = self.started.take();
+    /// The call is over: no fault is injected any more.
+    pub(crate) fn end_call(&mut self) -> Vec<FaultStats> {
+        let started = self.started_at.take();
         let ms = |at: Instant| {
             started.map(|started| at.saturating_duration_since(started).as_secs_f64() * 1e3)
         };
-        let mut felt: Vec<Felt> = self
+        let mut stats: Vec<FaultStats> = self
             .active
             .drain(..)
-            .map(|active| Felt {
+            .map(|active| FaultStats {
                 mode: active.mode,
-                offered: active.schedule.offered,
-                struck: active.schedule.struck,
-                first: active.first,
-                last_ms: active.last.and_then(ms),
+                opportunities: active.schedule.opportunities,
+                injected: active.schedule.injected,
+                first_injected: active.first_injected,
+                last_injected_ms: active.last_injected_at.and_then(ms),
             })
             .collect();
-        felt.extend(self.pauses.take().map(|pauses| pauses.felt(ms)));
-        felt.extend(self.early.take().map(|early| early.felt(ms)));
-        felt
+        stats.extend(self.pauses.take().map(|pauses| pauses.into_fault_stats(ms)));
+        stats.extend(self.early_kill.take().map(|early| early.into_fault_stats(ms)));
+        stats
     }
 
-    pub(crate) fn are_active(&self) -> bool {
-        !self.active.is_empty() || self.early.is_some()
+    pub(crate) fn has_active(&self) -> bool {
+        !self.active.is_empty() || self.early_kill.is_some()
     }
 
     /// When the processor is to be taken away or given back, or the call to be killed.
-    pub(crate) fn due(&self) -> Option<Instant> {
-        let pause = self.pauses.as_ref().map(Pauses::due);
-        pause.into_iter().chain(self.early.as_ref().and_then(Early::due)).min()
+    pub(crate) fn next_deadline(&self) -> Option<Instant> {
+        let pause = self.pauses.as_ref().map(CpuPauses::next_toggle);
+        pause.into_iter().chain(self.early_kill.as_ref().and_then(EarlyKill::next_check)).min()
     }
 
     /// Whether the call is to be killed now.
-    pub(crate) fn ends(&mut self, now: Instant, section_runs: bool) -> bool {
-        self.early.as_mut().is_some_and(|early| early.is_due(now, section_runs))
+    pub(crate) fn should_kill(&mut self, now: Instant, section_runs: bool) -> bool {
+        self.early_kill.as_mut().is_some_and(|early| early.is_due(now, section_runs))
     }
 
-    /// Whether everybody stands still for now.
-    pub(crate) fn are_paused(&self) -> bool {
-        self.pauses.as_ref().is_some_and(Pauses::is_on)
+    /// Whether all processes of the call are stopped at the moment.
+    pub(crate) fn is_paused(&self) -> bool {
+        self.pauses.as_ref().is_some_and(CpuPauses::is_paused)
     }
 
-    /// Whether everybody has to stop or to go on from now.
-    pub(crate) fn turn(&mut self, now: Instant) -> Option<bool> {
-        self.pauses.as_mut().and_then(|pauses| pauses.turn(now))
+    /// Whether the processes of the call have to stop or to continue now.
+    pub(crate) fn toggle_pause_if_due(&mut self, now: Instant) -> Option<bool> {
+        self.pauses.as_mut().and_then(|pauses| pauses.toggle_if_due(now))
     }
 
-    /// What a fault makes of this system call; nothing when none strikes. The first one that does has
-    /// left the others nothing to strike at.
-    pub(crate) fn strike(&mut self, notice: &Notice) -> Option<Struck> {
-        let touch = Touch::of(notice, &self.places);
-        if let (Some(early), Some(touch)) = (&mut self.early, &touch)
-            && self.sees_files
-            && touch.changes()
-            && early.at_change(|| touch.to_string())
+    /// What a fault makes of this system call; nothing when none is injected. At most one fault is
+    /// injected into a system call.
+    pub(crate) fn inject(&mut self, notice: &SyscallNotification) -> Option<InjectedFault> {
+        let touch = FileAccess::from_notification(notice, &self.guest_dirs);
+        if let (Some(early), Some(touch)) = (&mut self.early_kill, &touch)
+            && self.intercepts_files
+            && touch.modifies_disk()
+            && early.kills_at_change(|| touch.to_string())
         {
-            return Some(Struck::Kill);
+            return Some(InjectedFault::Kill);
         }
-        self.active.iter_mut().find_map(|active| active.strike(notice, touch.as_ref()))
+        self.active.iter_mut().find_map(|active| active.inject(notice, touch.as_ref()))
     }
 }
 
-impl Active {
-    fn strike(&mut self, notice: &Notice, touch: Option<&Touch>) -> Option<Struck> {
+impl ActiveFault {
+    fn inject(
+        &mut self,
+        notice: &SyscallNotification,
+        touch: Option<&FileAccess>,
+    ) -> Option<InjectedFault> {
         let schedule = &mut self.schedule;
-        let (what, struck) = match (self.mode, touch) {
+        let (what, injected) = match (self.mode, touch) {
             (FaultMode::Disk, Some(touch)) => {
-                (touch.to_string(), disk::strike(notice, touch, schedule)?)
+                (touch.to_string(), disk::inject(notice, touch, schedule)?)
             }
-            (FaultMode::DiskCorruption, Some(touch)) if touch.copies() => {
-                return Some(corruption::REFUSED_COPY);
+            (FaultMode::DiskCorruption, Some(touch)) if touch.is_copy() => {
+                return Some(corruption::REFUSE_KERNEL_COPY);
             }
-            (FaultMode::DiskCorruption, Some(touch)) if touch.writes_data() => {
-                (touch.to_string(), corruption::strike(notice, schedule)?)
+            (FaultMode::DiskCorruption, Some(touch)) if touch.is_data_write() => {
+                (touch.to_string(), corruption::inject(notice, schedule)?)
             }
             (FaultMode::Memory, None) => {
-                let (what, answer) = memory::demand(notice)?;
+                let (what, answer) = memory::allocation_request(notice)?;
                 // The C library tries another way when the first one fails.
-                let strikes = schedule.strikes_for_good();
-                (what, strikes.then_some(Struck::Answer(answer))?)
+                let injects = schedule.should_inject_persistent();
+                (what, injects.then_some(InjectedFault::Answer(answer))?)
             }
             (FaultMode::Network, None) => {
-                let talk = sockets::Talk::of(notice)?;
-                (talk.to_string(), sockets::strike(talk, schedule)?)
+                let talk = sockets::SocketOperation::from_notification(notice)?;
+                (talk.to_string(), sockets::inject(talk, schedule)?)
             }
             _ => return None,
         };
-        self.first.get_or_insert(what);
-        self.last = Some(Instant::now());
-        Some(struck)
+        self.first_injected.get_or_insert(what);
+        self.last_injected_at = Some(Instant::now());
+        Some(injected)
     }
 }
 
-/// Faults that strike system calls one by one; the others are the clock's, the network's, the limits'
-/// and the harness's.
-fn is_ours(mode: FaultMode) -> bool {
+/// Faults that are injected into single system calls; timers, the network, the limits and the
+/// harness inject the others.
+fn is_syscall_fault(mode: FaultMode) -> bool {
     matches!(
         mode,
         FaultMode::Disk | FaultMode::DiskCorruption | FaultMode::Network | FaultMode::Memory
     )
 }
 
-fn mechanism(fault: &Fault) -> Option<Mechanism> {
+fn required_mechanism(fault: &FaultSpec) -> Option<LimitMechanism> {
     match fault.mode {
         FaultMode::Disk | FaultMode::DiskCorruption | FaultMode::Network | FaultMode::Memory => {
-            Some(Mechanism::SystemCalls)
+            Some(LimitMechanism::SystemCalls)
         }
-        FaultMode::Timeout if matches!(fault.when, When::Nth(_)) => Some(Mechanism::SystemCalls),
-        FaultMode::Timeout => Some(Mechanism::Monitor),
-        FaultMode::CpuSpike => Some(Mechanism::Freezer),
-        FaultMode::SchemaDrift | FaultMode::FlakyUpstream => Some(Mechanism::Harness),
+        FaultMode::Timeout if matches!(fault.trigger, FaultTrigger::Nth(_)) => {
+            Some(LimitMechanism::SystemCalls)
+        }
+        FaultMode::Timeout => Some(LimitMechanism::Monitor),
+        FaultMode::CpuSpike => Some(LimitMechanism::Freezer),
+        FaultMode::SchemaDrift | FaultMode::FlakyUpstream => Some(LimitMechanism::Harness),
         // Held as a figure of the link, and as a share of the processor.
         FaultMode::NetworkPartition | FaultMode::Cpu => None,
     }
 }
 
-/// What there is to make faults strike.
+/// What there is to inject faults with.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Means {
-    pub interpose: Interpose,
+pub(crate) struct FaultSupport {
+    pub interposition: SyscallInterposition,
     /// System calls can be asked about.
-    pub listens: bool,
+    pub has_listener: bool,
     /// Guests have a network.
     pub network: bool,
 }
 
-impl Means {
+impl FaultSupport {
     /// Whether there is all that this fault needs.
-    fn suffice(self, fault: &Fault) -> bool {
-        let wanted = Interpose::of(&Conditions { faults: vec![*fault], ..Conditions::default() });
-        let asked = |wants: bool, has: bool| !wants || has;
-        mechanism(fault) != Some(Mechanism::SystemCalls)
-            || self.listens
-                && asked(wanted.files, self.interpose.files)
-                && asked(wanted.memory, self.interpose.memory)
-                && asked(wanted.sockets, self.interpose.sockets && self.network)
+    fn supports(self, fault: &FaultSpec) -> bool {
+        let sockets = self.interposition.sockets && self.network;
+        let interposition = SyscallInterposition { sockets, ..self.interposition };
+        required_mechanism(fault) != Some(LimitMechanism::SystemCalls)
+            || self.has_listener
+                && interposition.covers(SyscallInterposition::for_faults(&[*fault]))
     }
 }
 
-/// What makes each fault strike here, or that nothing can.
-pub(crate) fn account(
-    faults: &[Fault],
-    means: Means,
-) -> impl Iterator<Item = (Limit, Option<Mechanism>)> {
+/// The mechanism that injects each fault here, if there is one.
+pub(crate) fn list_mechanisms(
+    faults: &[FaultSpec],
+    support: FaultSupport,
+) -> impl Iterator<Item = (Limit, Option<LimitMechanism>)> {
     faults.iter().filter_map(move |fault| {
-        let mechanism = mechanism(fault)?;
-        Some((Limit::from(fault.mode), means.suffice(fault).then_some(mechanism)))
+        let mechanism = required_mechanism(fault)?;
+        Some((Limit::from(fault.mode), support.supports(fault).then_some(mechanism)))
     })
 }
 
@@ -250,8 +257,8 @@ mod tests {
     use super::*;
 
     /// As this very process would ask before it creates a file.
-    fn creating() -> Notice {
-        let mut notice = Notice::default();
+    fn creating_notification() -> SyscallNotification {
+        let mut notice = SyscallNotification::default();
         (notice.pid, notice.number) = (std::process::id(), libc::SYS_openat);
         let path = c"/own/new";
         let flags = u64::from((libc::O_CREAT | libc::O_WRONLY).cast_unsigned());
@@ -260,29 +267,32 @@ mod tests {
     }
 
     /// What becomes of the first files that a call creates.
-    fn strikes(fault: Fault, files: bool) -> (Vec<Option<Struck>>, Vec<Felt>) {
-        let interpose = Interpose { files, ..Interpose::default() };
-        let means = Means { interpose, listens: true, network: true };
-        let conditions = Conditions { faults: vec![fault], ..Conditions::default() };
-        let mut faults = Faults::new(vec!["/own".into()]);
-        faults.begin(&conditions, means, 1, Duration::from_mins(1));
-        let struck = (0..2).map(|_| faults.strike(&creating())).collect();
-        (struck, faults.end())
+    fn run_with_fault(
+        fault: FaultSpec,
+        files: bool,
+    ) -> (Vec<Option<InjectedFault>>, Vec<FaultStats>) {
+        let interpose = SyscallInterposition { files, ..SyscallInterposition::default() };
+        let means = FaultSupport { interposition: interpose, has_listener: true, network: true };
+        let conditions = CallConditions { faults: vec![fault], ..CallConditions::default() };
+        let mut faults = FaultInjector::new(vec!["/own".into()]);
+        faults.begin_call(&conditions, means, 1, Duration::from_mins(1));
+        let injected = (0..2).map(|_| faults.inject(&creating_notification())).collect();
+        (injected, faults.end_call())
     }
 
     #[test]
-    fn what_is_asked_about_for_another_reason_is_not_struck() {
+    fn system_calls_notified_for_another_reason_get_no_fault() {
         for (mode, when) in [
-            (FaultMode::Disk, When::Rate(1.0)),
-            (FaultMode::Timeout, When::Nth(1)),
-            (FaultMode::Timeout, When::Rate(1.0)),
+            (FaultMode::Disk, FaultTrigger::Rate(1.0)),
+            (FaultMode::Timeout, FaultTrigger::Nth(1)),
+            (FaultMode::Timeout, FaultTrigger::Rate(1.0)),
         ] {
-            let fault = Fault { mode, when };
-            let (struck, felt) = strikes(fault, true);
-            assert!(struck.iter().any(Option::is_some), "{fault:?}: {felt:?}");
-            let (struck, felt) = strikes(fault, false);
-            assert_eq!(struck, [None, None], "{fault:?}");
-            assert!(felt.iter().all(|felt| felt.struck == 0), "{fault:?}: {felt:?}");
+            let fault = FaultSpec { mode, trigger: when };
+            let (injected, stats) = run_with_fault(fault, true);
+            assert!(injected.iter().any(Option::is_some), "{fault:?}: {stats:?}");
+            let (injected, stats) = run_with_fault(fault, false);
+            assert_eq!(injected, [None, None], "{fault:?}");
+            assert!(stats.iter().all(|stats| stats.injected == 0), "{fault:?}: {stats:?}");
         }
     }
 }

@@ -1,34 +1,34 @@
-//! Connections that fail.
+//! The `network` fault: connections that fail.
 
 use std::fmt;
 
-use menace_model::Random;
+use menace_model::SeededRng;
 use nix::errno::Errno;
 
-use super::Struck;
-use super::schedule::Schedule;
-use crate::confine::{Answer, Notice};
+use super::InjectedFault;
+use super::schedule::FaultSchedule;
+use crate::confine::{SyscallNotification, SyscallResponse};
 
 /// A system call that talks to others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Talk {
+pub(super) enum SocketOperation {
     Connect,
     Send,
     Receive,
 }
 
-impl Talk {
-    pub(super) fn of(notice: &Notice) -> Option<Self> {
+impl SocketOperation {
+    pub(super) fn from_notification(notice: &SyscallNotification) -> Option<Self> {
         let talk = match notice.number {
             libc::SYS_connect => Self::Connect,
             libc::SYS_sendto | libc::SYS_sendmsg | libc::SYS_sendmmsg => Self::Send,
             libc::SYS_recvfrom | libc::SYS_recvmsg | libc::SYS_recvmmsg => Self::Receive,
             _ => return None,
         };
-        is_internet(notice).then_some(talk)
+        is_internet_socket(notice).then_some(talk)
     }
 
-    fn errors(self) -> &'static [Errno] {
+    fn possible_errors(self) -> &'static [Errno] {
         match self {
             Self::Connect => {
                 &[Errno::ECONNREFUSED, Errno::ETIMEDOUT, Errno::ENETUNREACH, Errno::EHOSTUNREACH]
@@ -39,7 +39,7 @@ impl Talk {
     }
 }
 
-impl fmt::Display for Talk {
+impl fmt::Display for SocketOperation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Connect => "connecting",
@@ -49,16 +49,18 @@ impl fmt::Display for Talk {
     }
 }
 
-pub(super) fn strike(talk: Talk, schedule: &mut Schedule) -> Option<Struck> {
-    schedule.strikes().then(|| Struck::Answer(Answer::Refuse(error(talk, schedule.random()))))
+pub(super) fn inject(talk: SocketOperation, schedule: &mut FaultSchedule) -> Option<InjectedFault> {
+    schedule
+        .should_inject()
+        .then(|| InjectedFault::Answer(SyscallResponse::Refuse(pick_error(talk, schedule.rng()))))
 }
 
-fn error(talk: Talk, random: &mut Random) -> Errno {
-    random.pick(talk.errors()).copied().unwrap_or(Errno::ECONNRESET)
+fn pick_error(talk: SocketOperation, random: &mut SeededRng) -> Errno {
+    random.pick(talk.possible_errors()).copied().unwrap_or(Errno::ECONNRESET)
 }
 
 /// Sockets between processes of the sandbox are none of the network's.
-fn is_internet(notice: &Notice) -> bool {
+fn is_internet_socket(notice: &SyscallNotification) -> bool {
     let fd = notice.arguments[0] as u32;
     let Ok(socket) = std::fs::read_link(format!("/proc/{}/fd/{fd}", notice.pid)) else {
         return false;

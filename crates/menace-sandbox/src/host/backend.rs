@@ -1,37 +1,46 @@
-//! What every way to run calls in isolation has in common.
+//! The trait of all backends: each makes sessions that run calls in isolation.
 
 use std::fmt;
 
-use menace_model::{Call, Outcome};
+use menace_model::{Call, Outcome, SandboxSpec};
 
-use super::options::WarmSpec;
 use crate::{SandboxError, Tier};
 
 /// A way to run calls in isolation. Every backend passes the contract suite in `tests/contract`.
-pub trait Backend: fmt::Debug + Send + Sync {
+pub trait SandboxBackend: fmt::Debug + Send + Sync {
     /// How strong its isolation is.
     fn tier(&self) -> Tier;
 
-    /// Does it cost next to nothing to see which lines a call reaches?
-    fn watches_for_free(&self) -> bool {
+    /// Whether recording the lines that a call reaches costs next to nothing.
+    fn has_cheap_coverage(&self) -> bool {
         false
     }
 
-    /// Says what will be needed soon, so that it can be made ready while other calls run.
-    fn anticipate(&self, _spec: &WarmSpec) {}
+    /// Announces a spec that will be needed soon, so that a sandbox starts while other calls run.
+    fn prewarm(&self, _spec: &SandboxSpec) {}
 
-    /// Prepares to call sections of one module again and again. Cheap: what costs happens with the
-    /// first call.
-    fn warm(&self, spec: &WarmSpec) -> Result<Box<dyn Warm>, SandboxError>;
+    /// Prepares to call sections of one module repeatedly. Cheap: the sandbox is started by the
+    /// first call, and ended when the session is dropped.
+    fn open_session(&self, spec: &SandboxSpec) -> Result<Box<dyn WarmSession>, SandboxError>;
 
-    /// The same, with no more than one sandbox: for who keeps the processors busy anyway.
-    fn warm_alone(&self, spec: &WarmSpec) -> Result<Box<dyn Warm>, SandboxError> {
-        self.warm(spec)
+    /// The same for a worker among others that keep the processors busy: with no more than one
+    /// sandbox, which may become idle when the session is dropped, for the next one with this spec.
+    fn open_pooled_session(
+        &self,
+        spec: &SandboxSpec,
+    ) -> Result<Box<dyn WarmSession>, SandboxError> {
+        self.open_session(spec)
     }
+
+    /// Allows the sandboxes of so many pooled sessions to stay idle after the sessions ended.
+    fn reserve_idle(&self, _sessions: usize) {}
+
+    /// Takes back what [`Self::reserve_idle`] allowed, and ends the sandboxes beyond it.
+    fn release_idle(&self, _sessions: usize) {}
 }
 
 /// A module that is ready to be called.
-pub trait Warm: fmt::Debug + Send {
+pub trait WarmSession: fmt::Debug + Send {
     /// Runs one call. When it returns, no process of the call is alive, and nothing that it did is
     /// visible to the next. An error means that Menace failed, never that the guest did.
     fn run(&mut self, call: &Call) -> Result<Outcome, SandboxError>;

@@ -10,15 +10,15 @@ use std::path::{Path, PathBuf};
 
 use super::leftovers;
 use crate::cgroup;
-use crate::wire::messages::Probe;
+use crate::wire::messages::EscapeProbe;
 
 /// The name goes on as that of a control group, which tells whose it is.
-const PREFIX: &str = "canary-of-";
-const SONG: &[u8] = b"tweet";
+const CANARY_PREFIX: &str = "canary-of-";
+const CANARY_CONTENT: &[u8] = b"tweet";
 
 /// Exists while a sandbox is being probed.
 #[derive(Debug)]
-pub(crate) struct Canary {
+pub(crate) struct HostCanary {
     file: PathBuf,
     /// Tells other Menaces that it is alive.
     _lock: File,
@@ -28,13 +28,13 @@ pub(crate) struct Canary {
     unix: UnixListener,
 }
 
-impl Canary {
+impl HostCanary {
     pub(crate) fn new(below: &Path) -> io::Result<Self> {
-        Self::of(below, &cgroup::next_name().map_err(io::Error::other)?)
+        Self::create(below, &cgroup::next_name().map_err(io::Error::other)?)
     }
 
-    fn of(below: &Path, owner: &str) -> io::Result<Self> {
-        let name = format!("{PREFIX}{owner}");
+    fn create(below: &Path, owner: &str) -> io::Result<Self> {
+        let name = format!("{CANARY_PREFIX}{owner}");
         let tcp = TcpListener::bind("127.0.0.1:0")?;
         let udp = UdpSocket::bind(tcp.local_addr()?)?;
         let unix = UnixListener::bind_addr(&SocketAddr::from_abstract_name(&name)?)?;
@@ -42,16 +42,16 @@ impl Canary {
         udp.set_nonblocking(true)?;
         unix.set_nonblocking(true)?;
         let file = below.join(&name);
-        // Never through a link that somebody put there.
+        // Never through a link that another user put there.
         let made = OpenOptions::new().write(true).create_new(true).open(&file)?;
-        let sung = |mut made: File| made.write_all(SONG).map(|()| made);
-        let lock = leftovers::locked(made).and_then(sung);
+        let write_content = |mut made: File| made.write_all(CANARY_CONTENT).map(|()| made);
+        let lock = leftovers::lock_shared(made).and_then(write_content);
         let lock = lock.inspect_err(|_| drop(fs::remove_file(&file)))?;
         Ok(Self { file, _lock: lock, tcp, udp, name, unix })
     }
 
-    pub(crate) fn probe(&self) -> io::Result<Probe> {
-        Ok(Probe {
+    pub(crate) fn probe(&self) -> io::Result<EscapeProbe> {
+        Ok(EscapeProbe {
             canary: self.file.clone(),
             port: self.tcp.local_addr()?.port(),
             socket: self.name.clone(),
@@ -60,29 +60,30 @@ impl Canary {
 
     /// Nothing arrived: the second half of the proof, from the outside.
     pub(crate) fn is_untouched(&self) -> io::Result<bool> {
-        Ok(fs::read(&self.file)? == SONG
+        Ok(fs::read(&self.file)? == CANARY_CONTENT
             && self.tcp.accept().is_err()
             && self.udp.recv(&mut [0; 8]).is_err()
             && self.unix.accept().is_err())
     }
 }
 
-impl Drop for Canary {
+impl Drop for HostCanary {
     fn drop(&mut self) {
         let _ = fs::remove_file(&self.file);
     }
 }
 
 /// Removes the files of canaries whose owner is dead; says how many.
-pub(crate) fn purge(below: &Path) -> usize {
+pub(crate) fn purge_canaries(below: &Path) -> usize {
     let own = nix::unistd::geteuid().as_raw();
     let entries = fs::read_dir(below).into_iter().flatten().flatten();
     let removed = entries.filter(|entry| {
         let (name, path) = (entry.file_name(), entry.path());
-        // Anybody can make a file of that name in a place for temporary files.
+        // Any user can make a file of that name in a place for temporary files.
         let is_ours = entry.metadata().is_ok_and(|it| it.is_file() && it.uid() == own);
-        let owner = name.to_str().and_then(|name| name.strip_prefix(PREFIX)).filter(|_| is_ours);
-        let lock = owner.and_then(|owner| leftovers::abandoned(&path, owner));
+        let owner =
+            name.to_str().and_then(|name| name.strip_prefix(CANARY_PREFIX)).filter(|_| is_ours);
+        let lock = owner.and_then(|owner| leftovers::lock_abandoned(&path, owner));
         lock.is_some_and(|_lock| fs::remove_file(&path).is_ok())
     });
     removed.count()
@@ -95,9 +96,9 @@ mod tests {
 
     use super::*;
 
-    fn touched(touch: impl FnOnce(&Probe)) -> bool {
+    fn is_touched(touch: impl FnOnce(&EscapeProbe)) -> bool {
         let directory = tempfile::tempdir().unwrap();
-        let canary = Canary::new(directory.path()).unwrap();
+        let canary = HostCanary::new(directory.path()).unwrap();
         assert!(canary.is_untouched().unwrap());
         touch(&canary.probe().unwrap());
         !canary.is_untouched().unwrap()
@@ -105,14 +106,14 @@ mod tests {
 
     #[test]
     fn whatever_arrives_is_noticed() {
-        assert!(!touched(|_| {}));
-        assert!(touched(|probe| fs::write(&probe.canary, "touched").unwrap()));
-        assert!(touched(|probe| drop(TcpStream::connect(("127.0.0.1", probe.port)).unwrap())));
-        assert!(touched(|probe| {
+        assert!(!is_touched(|_| {}));
+        assert!(is_touched(|probe| fs::write(&probe.canary, "touched").unwrap()));
+        assert!(is_touched(|probe| drop(TcpStream::connect(("127.0.0.1", probe.port)).unwrap())));
+        assert!(is_touched(|probe| {
             let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
             socket.send_to(b"?", ("127.0.0.1", probe.port)).unwrap();
         }));
-        assert!(touched(|probe| {
+        assert!(is_touched(|probe| {
             let name = SocketAddr::from_abstract_name(&probe.socket).unwrap();
             drop(UnixStream::connect_addr(&name).unwrap());
         }));
@@ -121,7 +122,7 @@ mod tests {
     #[test]
     fn a_canary_that_is_gone_is_an_error() {
         let directory = tempfile::tempdir().unwrap();
-        let canary = Canary::new(directory.path()).unwrap();
+        let canary = HostCanary::new(directory.path()).unwrap();
         fs::remove_file(&canary.file).unwrap();
         assert!(canary.is_untouched().is_err());
     }
@@ -130,23 +131,23 @@ mod tests {
     fn only_what_a_dead_owner_left_is_purged() {
         let directory = tempfile::tempdir().unwrap();
         let at = |name: &str| directory.path().join(name);
-        let alive = Canary::new(directory.path()).unwrap();
+        let alive = HostCanary::new(directory.path()).unwrap();
         let dead = at("canary-of-menace-4194305-1-0");
         let others = ["canary-of-", "canary-of-me", "menace-4194305-1-0"].map(at);
         for file in others.iter().chain([&dead]) {
-            fs::write(file, SONG).unwrap();
+            fs::write(file, CANARY_CONTENT).unwrap();
         }
         fs::create_dir(at("canary-of-menace-4194305-1-1")).unwrap();
-        assert_eq!(purge(directory.path()), 1);
+        assert_eq!(purge_canaries(directory.path()), 1);
         assert!(!dead.exists() && alive.file.exists());
         assert!(others.iter().all(|file| file.exists()));
-        // Of another container: the process is none of this machine's, but somebody holds the lock.
-        let elsewhere = Canary::of(directory.path(), "menace-4194305-1-2").unwrap();
-        assert_eq!(purge(directory.path()), 0);
+        // Of another container: no process of this machine, but the lock is held.
+        let elsewhere = HostCanary::create(directory.path(), "menace-4194305-1-2").unwrap();
+        assert_eq!(purge_canaries(directory.path()), 0);
         assert!(elsewhere.is_untouched().unwrap());
         let file = alive.file.clone();
         drop(alive);
         assert!(!file.exists());
-        assert_eq!(purge(&at("nowhere")), 0);
+        assert_eq!(purge_canaries(&at("nowhere")), 0);
     }
 }

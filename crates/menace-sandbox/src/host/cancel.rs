@@ -1,4 +1,4 @@
-//! Ends everything at once, from any thread.
+//! The cancel token: ends all sandboxes at once, from any thread.
 
 use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
@@ -6,37 +6,37 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// Shared by whoever may end a run and the sandboxes that it would end.
+/// Shared by the code that may end a run and the sandboxes that it would end.
 #[derive(Debug, Clone, Default)]
-pub struct Cancel(Arc<Inner>);
+pub struct CancelToken(Arc<CancelState>);
 
 #[derive(Debug, Default)]
-struct Inner {
+struct CancelState {
     cancelled: AtomicBool,
-    next: AtomicU64,
+    next_number: AtomicU64,
     /// Connections to living sandboxes; closing one ends its sandbox.
-    alive: Mutex<Vec<(u64, UnixStream)>>,
+    connections: Mutex<Vec<(u64, UnixStream)>>,
     /// How many directories of sandboxes there are.
     directories: Mutex<usize>,
-    removed: Condvar,
+    directory_removed: Condvar,
 }
 
 /// Counts a directory as there until it is dropped.
 #[derive(Debug)]
-pub(crate) struct Kept(Cancel);
+pub(crate) struct CountedDirectory(CancelToken);
 
 /// Keeps a connection registered until it is dropped.
 #[derive(Debug)]
-pub(crate) struct Registered {
+pub(crate) struct RegisteredConnection {
     number: u64,
-    cancel: Cancel,
+    cancel: CancelToken,
 }
 
-impl Cancel {
+impl CancelToken {
     /// Ends every sandbox; those that are asked for later are refused.
     pub fn cancel(&self) {
         self.0.cancelled.store(true, Ordering::SeqCst);
-        for (_, stream) in self.alive().iter() {
+        for (_, stream) in self.connections().iter() {
             let _ = stream.shutdown(Shutdown::Both);
         }
     }
@@ -45,48 +45,53 @@ impl Cancel {
         self.0.cancelled.load(Ordering::SeqCst)
     }
 
-    pub(crate) fn register(&self, stream: &UnixStream) -> std::io::Result<Registered> {
-        let number = self.0.next.fetch_add(1, Ordering::Relaxed);
+    pub(crate) fn register(&self, stream: &UnixStream) -> std::io::Result<RegisteredConnection> {
+        let number = self.0.next_number.fetch_add(1, Ordering::Relaxed);
         let stream = stream.try_clone()?;
-        let mut alive = self.alive();
+        let mut alive = self.connections();
         if self.is_cancelled() {
             let _ = stream.shutdown(Shutdown::Both);
         }
         alive.push((number, stream));
-        Ok(Registered { number, cancel: self.clone() })
+        Ok(RegisteredConnection { number, cancel: self.clone() })
     }
 
-    /// Waits until every directory of a sandbox is removed, but no longer than this; whether they are.
-    pub fn wait_until_removed(&self, patience: Duration) -> bool {
+    /// Waits until every directory of a sandbox is removed, but no longer than this; whether they
+    /// are.
+    pub fn wait_until_directories_removed(&self, timeout: Duration) -> bool {
         let some_are_left = |count: &mut usize| *count > 0;
-        let waited = self.0.removed.wait_timeout_while(self.kept(), patience, some_are_left);
+        let waited = self.0.directory_removed.wait_timeout_while(
+            self.directory_count(),
+            timeout,
+            some_are_left,
+        );
         *waited.unwrap_or_else(PoisonError::into_inner).0 == 0
     }
 
-    pub(crate) fn keep_directory(&self) -> Kept {
-        *self.kept() += 1;
-        Kept(self.clone())
+    pub(crate) fn count_directory(&self) -> CountedDirectory {
+        *self.directory_count() += 1;
+        CountedDirectory(self.clone())
     }
 
-    fn kept(&self) -> MutexGuard<'_, usize> {
+    fn directory_count(&self) -> MutexGuard<'_, usize> {
         self.0.directories.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn alive(&self) -> MutexGuard<'_, Vec<(u64, UnixStream)>> {
-        self.0.alive.lock().unwrap_or_else(PoisonError::into_inner)
+    fn connections(&self) -> MutexGuard<'_, Vec<(u64, UnixStream)>> {
+        self.0.connections.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Drop for Kept {
+impl Drop for CountedDirectory {
     fn drop(&mut self) {
-        *self.0.kept() -= 1;
-        self.0.0.removed.notify_all();
+        *self.0.directory_count() -= 1;
+        self.0.0.directory_removed.notify_all();
     }
 }
 
-impl Drop for Registered {
+impl Drop for RegisteredConnection {
     fn drop(&mut self) {
-        self.cancel.alive().retain(|(number, _)| *number != self.number);
+        self.cancel.connections().retain(|(number, _)| *number != self.number);
     }
 }
 
@@ -96,12 +101,14 @@ mod tests {
 
     #[test]
     fn directories_are_waited_for_until_the_last_is_removed() {
-        let cancel = Cancel::default();
-        assert!(cancel.wait_until_removed(Duration::ZERO));
-        let (one, other) = (cancel.keep_directory(), cancel.keep_directory());
+        let cancel = CancelToken::default();
+        assert!(cancel.wait_until_directories_removed(Duration::ZERO));
+        let (one, other) = (cancel.count_directory(), cancel.count_directory());
         drop(one);
-        assert!(!cancel.wait_until_removed(Duration::ZERO));
-        let waiting = std::thread::spawn(move || cancel.wait_until_removed(Duration::from_mins(1)));
+        assert!(!cancel.wait_until_directories_removed(Duration::ZERO));
+        let waiting = std::thread::spawn(move || {
+            cancel.wait_until_directories_removed(Duration::from_mins(1))
+        });
         drop(other);
         assert!(waiting.join().unwrap());
     }

@@ -1,7 +1,7 @@
-//! What a Menace that was killed could not remove: the next one does.
+//! Removes what a killed Menace could not: workspaces and processes.
 //!
-//! As with control groups, something is left over when its name tells of a process that is gone *and*
-//! nobody holds its lock: a Menace in another container may share the directory, but not the numbers.
+//! As with control groups, something is left over when the process in its name is gone *and* its
+//! lock is free: a Menace in another container may share the directory, but not the numbers.
 
 use std::fs::{self, File};
 use std::io;
@@ -15,25 +15,25 @@ use nix::unistd::Pid;
 use crate::discard::discard;
 use crate::init::paths;
 
-/// How often those who are left are looked for.
-const ROUNDS: usize = 10;
+/// How often `/proc` is searched for processes that are left over.
+const MAX_KILL_ROUNDS: usize = 10;
 
 /// Workspaces carry the name of the sandbox's control group, which tells whose they are.
-const PREFIX: &str = "work-of-";
+const WORKSPACE_PREFIX: &str = "work-of-";
 
 /// A directory for one sandbox that has no mounts.
-pub(crate) fn workspace(below: &Path, owner: &str) -> PathBuf {
-    below.join(format!("{PREFIX}{owner}"))
+pub(crate) fn workspace_path(below: &Path, owner: &str) -> PathBuf {
+    below.join(format!("{WORKSPACE_PREFIX}{owner}"))
 }
 
 /// Held as long as the owner lives.
-pub(crate) fn locked(file: File) -> io::Result<File> {
+pub(crate) fn lock_shared(file: File) -> io::Result<File> {
     file.lock_shared().map(|()| file)
 }
 
 /// The lock of something that its owner left behind, to be held until it is removed. `owner` is the
 /// name that it carries.
-pub(crate) fn abandoned(path: &Path, owner: &str) -> Option<File> {
+pub(crate) fn lock_abandoned(path: &Path, owner: &str) -> Option<File> {
     if crate::cgroup::owner_is_alive(owner) != Some(false) {
         return None;
     }
@@ -47,14 +47,14 @@ pub(crate) fn purge_workspaces(below: &Path, guest: u32) -> usize {
     let mut removed = 0;
     for entry in entries.flatten() {
         let name = entry.file_name();
-        let Some(owner) = name.to_str().and_then(|name| name.strip_prefix(PREFIX)) else {
+        let Some(owner) = name.to_str().and_then(|name| name.strip_prefix(WORKSPACE_PREFIX)) else {
             continue;
         };
-        // Anybody can make a directory of that name in a place for temporary files.
+        // Any user can make a directory of that name in a place for temporary files.
         let is_ours = entry.metadata().is_ok_and(|found| {
             found.is_dir() && (found.uid() == own || own == 0 && found.uid() == guest)
         });
-        if is_ours && let Some(_lock) = abandoned(&entry.path(), owner) {
+        if is_ours && let Some(_lock) = lock_abandoned(&entry.path(), owner) {
             remove_workspace(&entry.path());
             removed += 1;
         }
@@ -64,20 +64,21 @@ pub(crate) fn purge_workspaces(below: &Path, guest: u32) -> usize {
 
 /// Removes a workspace; what cannot be removed now is tried again by the next Menace.
 pub(crate) fn remove_workspace(path: &Path) {
-    end_processes(path);
+    kill_workspace_processes(path);
     if let Err(error) = discard(path) {
         tracing::warn!("cannot remove `{}`: {error}", path.display());
     }
 }
 
-/// An init ends its guests itself. One that was killed could not, and without namespaces nobody
-/// else did: they are known by the environment that they were given.
-fn end_processes(workspace: &Path) {
-    let given = [("HOME", paths::HOME), ("TMPDIR", paths::TMP)].map(|(name, inner)| {
-        let value = workspace.join("sandbox/box").join(inner);
-        [name.as_bytes(), b"=", value.as_os_str().as_bytes()].concat()
-    });
-    for _ in 0..ROUNDS {
+/// An init ends its guests itself. One that was killed could not, and without namespaces the kernel
+/// did not either: the guests are known by the environment that init gave them.
+fn kill_workspace_processes(workspace: &Path) {
+    let given =
+        [("HOME", paths::HOME_SUBDIR), ("TMPDIR", paths::TMP_SUBDIR)].map(|(name, inner)| {
+            let value = workspace.join("sandbox/box").join(inner);
+            [name.as_bytes(), b"=", value.as_os_str().as_bytes()].concat()
+        });
+    for _ in 0..MAX_KILL_ROUNDS {
         let mut found = false;
         for entry in fs::read_dir("/proc").into_iter().flatten().flatten() {
             let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse().ok()) else {
@@ -97,17 +98,18 @@ fn end_processes(workspace: &Path) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::cancel::Cancel;
-    use super::super::workspace::Workspace;
+    use super::super::cancel::CancelToken;
+    use super::super::workspace::SandboxWorkspace;
     use super::*;
 
     /// As another container sees it: the process is none of this machine's.
     #[test]
-    fn a_workspace_is_purged_only_once_nobody_holds_its_lock() {
+    fn a_workspace_is_purged_only_once_its_lock_is_free() {
         let below = tempfile::tempdir().unwrap();
         let own = nix::unistd::geteuid().as_raw();
         let dead = "menace-4194305-1-0";
-        let workspace = Workspace::make(below.path(), dead, None, &Cancel::default()).unwrap();
+        let workspace =
+            SandboxWorkspace::create(below.path(), dead, None, &CancelToken::default()).unwrap();
         let path = workspace.path().to_owned();
         assert_eq!(purge_workspaces(below.path(), own), 0);
         assert!(path.exists());

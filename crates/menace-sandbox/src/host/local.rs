@@ -5,134 +5,123 @@ use std::num::NonZero;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::backend::{Backend, Warm};
-use super::canary::{self, Canary};
+use menace_model::{CallConfinement, SandboxSpec, SyscallInterposition};
+
+use super::backend::{SandboxBackend, WarmSession};
+use super::canary::{self, HostCanary};
 use super::leftovers;
-use super::nursery::Nursery;
-use super::options::{Options, WarmSpec};
-use super::owners::Owners;
-use super::sandbox::Sandbox;
-use super::session::Session;
-use super::workspace::Workspace;
-use crate::cgroup::{self, Available, Group, Purged};
-use crate::confine::Interpose;
-use crate::error::explain;
-use crate::harness::Packed;
-use crate::machine::Machine;
-use crate::wire::messages::{Identity, InitConfig};
+use super::options::BackendOptions;
+use super::owner_mappings::OwnerMappings;
+use super::pool::SandboxPool;
+use super::sandbox::SandboxHandle;
+use super::session::LocalSession;
+use super::workspace::SandboxWorkspace;
+use crate::cgroup::{self, AvailableCgroups, PurgedCgroups, SandboxCgroup};
+use crate::harness::PackedHarness;
+use crate::machine::MachineCapabilities;
+use crate::wire::messages::{InitConfig, UserIdentity};
 use crate::{SandboxError, Tier};
+use menace_model::format_error_chain;
 
-/// Who the guest is outside of the sandbox when Menace is root: nobody that owns anything.
-const GUEST: Identity = Identity { uid: 1_299_475_790, gid: 1_299_475_790 };
+/// The user of the guest outside of the sandbox when Menace is root: one that owns nothing.
+const GUEST_IDENTITY: UserIdentity = UserIdentity { uid: 1_299_475_790, gid: 1_299_475_790 };
 
-/// However many processors there are: a few have made up for those that start together.
-const MOST_SPARES: usize = 4;
+/// However many processors there are: a few spares are enough for sessions that start together.
+const MAX_SPARES: usize = 4;
 
 /// Runs calls on this machine.
 #[derive(Debug)]
 pub struct LocalBackend {
-    source: Arc<Source>,
-}
-
-/// Where sandboxes come from.
-#[derive(Debug)]
-pub(crate) struct Source {
-    starter: Arc<Starter>,
-    nursery: Nursery,
-}
-
-/// Makes sandboxes.
-#[derive(Debug)]
-pub(crate) struct Starter {
-    options: Options,
     tier: Tier,
-    groups: Available,
+    pool: Arc<SandboxPool>,
+}
+
+/// Starts sandboxes.
+#[derive(Debug)]
+pub(crate) struct SandboxStarter {
+    options: BackendOptions,
+    tier: Tier,
+    available_cgroups: AvailableCgroups,
     /// When Menace is root and there are mounts.
-    owners: Option<Owners>,
-    harness: Packed,
+    owners: Option<OwnerMappings>,
+    harness: PackedHarness,
     /// Policies whose sandbox has proved itself.
-    proved: Mutex<Vec<(u8, bool, Interpose)>>,
+    proven_policies: Mutex<Vec<(CallConfinement, SyscallInterposition)>>,
 }
 
 impl LocalBackend {
     /// Finds out what the machine can do and removes what an earlier Menace left behind.
-    pub fn new(options: Options) -> Result<Self, SandboxError> {
+    pub fn new(options: BackendOptions) -> Result<Self, SandboxError> {
         let repo = options
             .repo
             .canonicalize()
             .map_err(|source| SandboxError::Repository { path: options.repo.clone(), source })?;
-        let options = Options { repo, ..options };
-        let machine = Machine::look(&options.init);
+        let options = BackendOptions { repo, ..options };
+        let machine = MachineCapabilities::detect(&options.init);
         let tier = match options.tier {
-            Some(wanted) => machine.check(wanted)?,
-            None => machine.best(options.unsafe_no_isolation)?,
+            Some(wanted) => machine.check_tier(wanted)?,
+            None => machine.strongest_tier(options.unsafe_no_isolation)?,
         };
-        if options.purge {
-            purge(&options.workspaces);
+        if options.purge_leftovers {
+            purge_leftovers(&options.workspaces);
         }
-        let groups = cgroup::available();
+        let groups = cgroup::detect_cgroups();
         let has_owners = machine.root && tier.has_namespaces();
         let owners = has_owners
-            .then(|| Owners::new(&options.repo, GUEST))
+            .then(|| OwnerMappings::new(&options.repo, GUEST_IDENTITY))
             .transpose()
-            .map_err(SandboxError::start)?;
-        let harness = Packed::new(&options.interpreter).map_err(SandboxError::start)?;
+            .map_err(SandboxError::start_error)?;
+        let harness =
+            PackedHarness::new(&options.interpreter).map_err(SandboxError::start_error)?;
         let proved = Mutex::new(Vec::new());
-        let starter = Starter { options, tier, groups, owners, harness, proved };
+        let starter = SandboxStarter {
+            options,
+            tier,
+            available_cgroups: groups,
+            owners,
+            harness,
+            proven_policies: proved,
+        };
         // Where there are no mounts, each has a copy of the repository, which grows old.
-        let spares = if tier.has_namespaces() { processors().min(MOST_SPARES) } else { 0 };
-        let source = Source { starter: Arc::new(starter), nursery: Nursery::new(spares) };
-        Ok(Self { source: Arc::new(source) })
+        let spares = if tier.has_namespaces() { available_processors().min(MAX_SPARES) } else { 0 };
+        Ok(Self { tier, pool: Arc::new(SandboxPool::new(starter, spares)) })
     }
 
-    pub fn options(&self) -> &Options {
-        self.source.options()
-    }
-}
-
-impl Source {
-    pub(crate) fn options(&self) -> &Options {
-        &self.starter.options
-    }
-
-    pub(crate) fn starter(&self) -> Arc<Starter> {
-        Arc::clone(&self.starter)
-    }
-
-    /// A sandbox with nothing imported: one that was started ahead, or a new one.
-    pub(crate) fn start(&self, spec: &WarmSpec) -> Result<Sandbox, SandboxError> {
-        let waiting = self.nursery.take(spec).and_then(|mut sandbox| {
-            // One that something ended while it was waiting is as good as none.
-            sandbox.lead(&spec.import_roots).is_ok().then_some(sandbox)
-        });
-        let sandbox = waiting.map_or_else(|| self.starter.start(spec), Ok)?;
-        self.nursery.refill(&self.starter, spec);
-        Ok(sandbox)
+    pub fn options(&self) -> &BackendOptions {
+        self.pool.options()
     }
 }
 
-impl Starter {
+impl SandboxStarter {
+    pub(crate) fn options(&self) -> &BackendOptions {
+        &self.options
+    }
+
     /// Starts a sandbox with nothing imported.
-    pub(crate) fn start(&self, spec: &WarmSpec) -> Result<Sandbox, SandboxError> {
-        let mut sandbox = self.start_blank(spec)?;
-        sandbox.lead(&spec.import_roots)?;
+    pub(crate) fn start(&self, spec: &SandboxSpec) -> Result<SandboxHandle, SandboxError> {
+        let mut sandbox = self.start_without_import_path(spec)?;
+        sandbox.set_import_path(&spec.import_roots)?;
         Ok(sandbox)
     }
 
-    /// The same, for any module: what there is to import is still to be told.
-    pub(crate) fn start_blank(&self, spec: &WarmSpec) -> Result<Sandbox, SandboxError> {
+    /// The same for any module: the import path is sent later.
+    pub(crate) fn start_without_import_path(
+        &self,
+        spec: &SandboxSpec,
+    ) -> Result<SandboxHandle, SandboxError> {
         // Each of these makes another filter.
-        let policy = (spec.security_level, spec.safe_mode, spec.interpose);
+        let policy = (spec.confinement, spec.interposition);
         // Held while the first sandbox of a policy proves itself: the others wait for the proof.
-        let mut proved = self.proved.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut proved = self.proven_policies.lock().unwrap_or_else(PoisonError::into_inner);
         if proved.contains(&policy) || self.tier == Tier::Unsafe {
             drop(proved);
-            return self.start_with(spec, None);
+            return self.start_with_canary(spec, None);
         }
-        let canary = Canary::new(&self.options.workspaces).map_err(SandboxError::start)?;
-        let sandbox = self.start_with(spec, Some(&canary))?;
-        if !canary.is_untouched().map_err(SandboxError::start)? {
-            return Err(SandboxError::Refused(
+        let canary =
+            HostCanary::new(&self.options.workspaces).map_err(SandboxError::start_error)?;
+        let sandbox = self.start_with_canary(spec, Some(&canary))?;
+        if !canary.is_untouched().map_err(SandboxError::start_error)? {
+            return Err(SandboxError::BuildFailed(
                 "the sandbox does not hold: something came out of it".to_owned(),
             ));
         }
@@ -140,108 +129,115 @@ impl Starter {
         Ok(sandbox)
     }
 
-    fn start_with(
+    fn start_with_canary(
         &self,
-        spec: &WarmSpec,
-        canary: Option<&Canary>,
-    ) -> Result<Sandbox, SandboxError> {
-        let name =
-            cgroup::next_name().map_err(|error| SandboxError::start(io::Error::other(error)))?;
+        spec: &SandboxSpec,
+        canary: Option<&HostCanary>,
+    ) -> Result<SandboxHandle, SandboxError> {
+        let name = cgroup::next_name()
+            .map_err(|error| SandboxError::start_error(io::Error::other(error)))?;
         let group = match self.tier {
             Tier::Unsafe => None,
-            _ => Group::create(&self.groups, &name)
+            _ => SandboxCgroup::create(&self.available_cgroups, &name)
                 .inspect_err(|error| tracing::warn!("no control group: {error}"))
                 .ok()
                 .flatten(),
         };
-        for (controller, why) in group.iter().flat_map(Group::missing) {
+        for (controller, why) in group.iter().flat_map(SandboxCgroup::missing_controllers) {
             tracing::debug!("no {} in the control group: {why}", controller.name());
         }
         let interpreter = &self.options.interpreter;
-        let drop_to = nix::unistd::geteuid().is_root().then_some(GUEST);
+        let drop_to = nix::unistd::geteuid().is_root().then_some(GUEST_IDENTITY);
         let workspace = (!self.tier.has_namespaces())
             .then(|| {
-                let Options { workspaces, cancel, .. } = &self.options;
-                Workspace::make(workspaces, &name, drop_to, cancel)
+                let BackendOptions { workspaces, cancel, .. } = &self.options;
+                SandboxWorkspace::create(workspaces, &name, drop_to, cancel)
             })
             .transpose()
-            .map_err(SandboxError::start)?;
+            .map_err(SandboxError::start_error)?;
         let executable = &interpreter.executable;
         let config = InitConfig {
             tier: self.tier,
-            drop_to,
+            switch_to: drop_to,
             repo: self.options.repo.clone(),
             python: executable.strip_prefix(&self.options.repo).unwrap_or(executable).to_owned(),
             needs: interpreter.needs.clone(),
             harness: self.harness.contents.clone(),
-            level: spec.security_level,
-            safe_mode: spec.safe_mode,
-            seed: spec.seed,
-            hash_seed: spec.hash_seed,
-            freeze_time: spec.freeze_time,
-            extra_env: spec.environment.clone(),
-            group: group.as_ref().map(|group| group.files().handed()),
+            spec: spec.clone(),
+            cgroup_files: group.as_ref().map(|group| group.files().inheritable()),
             workspace: workspace.as_ref().map(|workspace| workspace.path().to_owned()),
-            probe: canary.map(Canary::probe).transpose().map_err(SandboxError::start)?,
-            open_files: spec.limits.open_files,
-            processes: spec.limits.processes,
-            interpose: spec.interpose,
+            escape_probe: canary
+                .map(HostCanary::probe)
+                .transpose()
+                .map_err(SandboxError::start_error)?,
         };
-        let Options { init, cancel, .. } = &self.options;
+        let BackendOptions { init, cancel, .. } = &self.options;
         let handed = std::iter::once(self.harness.descriptor())
-            .chain(config.group.iter().flatten().map(|handed| handed.fd))
-            .chain(self.owners.as_ref().map(Owners::descriptors).into_iter().flatten());
+            .chain(config.cgroup_files.iter().flatten().map(|handed| handed.fd))
+            .chain(self.owners.as_ref().map(OwnerMappings::descriptors).into_iter().flatten());
         let handed: Vec<_> = handed.collect();
-        Sandbox::start(init, &config, &handed, group, workspace, cancel)
+        SandboxHandle::start(init, &config, &handed, group, workspace, cancel)
     }
 }
 
-fn processors() -> usize {
+fn available_processors() -> usize {
     std::thread::available_parallelism().map_or(1, NonZero::get)
 }
 
 /// Removes what a Menace that was killed could not.
-fn purge(workspaces: &Path) {
-    let (groups, complaints) = told(cgroup::purge_leftovers());
-    for complaint in complaints {
-        tracing::warn!("cannot remove what a run that was killed left behind: {complaint}");
+fn purge_leftovers(workspaces: &Path) {
+    let (groups, errors) = summarize_purge(cgroup::purge_leftovers());
+    for error in errors {
+        tracing::warn!("cannot remove what a run that was killed left behind: {error}");
     }
-    let removed =
-        groups + leftovers::purge_workspaces(workspaces, GUEST.uid) + canary::purge(workspaces);
+    let removed = groups
+        + leftovers::purge_workspaces(workspaces, GUEST_IDENTITY.uid)
+        + canary::purge_canaries(workspaces);
     if removed > 0 {
         tracing::info!("removed {removed} leftovers of runs that were killed");
     }
 }
 
 /// How many groups are gone, and what went wrong with the others.
-fn told(purged: cgroup::Result<Purged>) -> (usize, Vec<String>) {
+fn summarize_purge(purged: cgroup::CgroupResult<PurgedCgroups>) -> (usize, Vec<String>) {
     match purged {
-        Ok(Purged { groups, failed }) => {
-            (groups, failed.iter().map(|error| explain(error)).collect())
+        Ok(PurgedCgroups { groups, failed }) => {
+            (groups, failed.iter().map(|error| format_error_chain(error)).collect())
         }
-        Err(error) => (0, vec![explain(&error)]),
+        Err(error) => (0, vec![format_error_chain(&error)]),
     }
 }
 
-impl Backend for LocalBackend {
+impl SandboxBackend for LocalBackend {
     fn tier(&self) -> Tier {
-        self.source.starter.tier
+        self.tier
     }
 
-    fn watches_for_free(&self) -> bool {
+    fn has_cheap_coverage(&self) -> bool {
         self.options().interpreter.has_monitoring()
     }
 
-    fn anticipate(&self, spec: &WarmSpec) {
-        self.source.nursery.raise(&self.source.starter, spec);
+    fn prewarm(&self, spec: &SandboxSpec) {
+        self.pool.prewarm(spec);
     }
 
-    fn warm(&self, spec: &WarmSpec) -> Result<Box<dyn Warm>, SandboxError> {
-        Ok(Box::new(Session::new(Arc::clone(&self.source), spec.clone(), false)))
+    fn open_session(&self, spec: &SandboxSpec) -> Result<Box<dyn WarmSession>, SandboxError> {
+        Ok(Box::new(LocalSession::new(Arc::clone(&self.pool), spec.clone())))
     }
 
-    fn warm_alone(&self, spec: &WarmSpec) -> Result<Box<dyn Warm>, SandboxError> {
-        Ok(Box::new(Session::new(Arc::clone(&self.source), spec.clone(), true)))
+    fn open_pooled_session(
+        &self,
+        spec: &SandboxSpec,
+    ) -> Result<Box<dyn WarmSession>, SandboxError> {
+        Ok(Box::new(LocalSession::new_pooled(Arc::clone(&self.pool), spec.clone())))
+    }
+
+    fn reserve_idle(&self, sessions: usize) {
+        self.pool.reserve_idle(sessions);
+    }
+
+    fn release_idle(&self, sessions: usize) {
+        self.pool.release_idle(sessions);
     }
 }
 
@@ -250,17 +246,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_group_that_cannot_be_removed_is_told_with_its_place_and_reason() {
-        let denied = |path: &str| cgroup::Error::Remove {
+    fn a_group_that_cannot_be_removed_is_reported_with_path_and_reason() {
+        let denied = |path: &str| cgroup::CgroupError::Remove {
             path: path.into(),
             source: io::ErrorKind::PermissionDenied.into(),
         };
         let failed = vec![denied("/groups/one"), denied("/groups/other")];
-        let (groups, complaints) = told(Ok(Purged { groups: 3, failed }));
-        assert_eq!((groups, complaints.len()), (3, 2));
-        assert!(complaints[1].contains("`/groups/other`"), "{complaints:?}");
-        assert!(complaints[1].contains("permission denied"), "{complaints:?}");
-        let (groups, complaints) = told(Err(denied("/proc/self/mountinfo")));
-        assert_eq!((groups, complaints.len()), (0, 1));
+        let (groups, errors) = summarize_purge(Ok(PurgedCgroups { groups: 3, failed }));
+        assert_eq!((groups, errors.len()), (3, 2));
+        assert!(errors[1].contains("`/groups/other`"), "{errors:?}");
+        assert!(errors[1].contains("permission denied"), "{errors:?}");
+        let (groups, errors) = summarize_purge(Err(denied("/proc/self/mountinfo")));
+        assert_eq!((groups, errors.len()), (0, 1));
     }
 }

@@ -1,28 +1,28 @@
-//! The outside of a sandbox: starts it, asks it for calls, and says what came of them.
+//! The host side of a sandbox: starts it, sends calls, and turns reports into outcomes.
 
 mod backend;
 mod canary;
 mod cancel;
+mod fixture_files;
+mod hang_location;
+mod harness_report;
+mod import_usage;
 mod leftovers;
 mod local;
-mod nursery;
 mod options;
-mod owners;
-mod planted;
+mod owner_mappings;
 mod pool;
 mod report;
 mod request;
 mod sandbox;
+mod scheduler;
 mod session;
 mod steps;
-mod told;
 mod verdict;
-mod whereabouts;
-mod widened;
 mod workspace;
 
-pub use backend::{Backend, Warm};
-pub use cancel::Cancel;
+pub use backend::{SandboxBackend, WarmSession};
+pub use cancel::CancelToken;
 pub use local::LocalBackend;
-pub use options::{Options, WarmSpec};
-pub use pool::{Job, Pool};
+pub use options::BackendOptions;
+pub use scheduler::{CallJob, CallScheduler};

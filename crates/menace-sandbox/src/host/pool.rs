@@ -1,169 +1,245 @@
-//! Keeps as many sandboxes busy as there are workers.
+//! The sandboxes of a backend that no session uses at the moment, found by their [`SandboxSpec`].
 //!
-//! A worker stays with a module as long as there are calls of it, since its interpreter is warm; what it
-//! leaves stays warm for a while, for whoever comes back to that module, also in a later run.
+//! A spare has imported nothing yet, so its key is the spec before the import. Spares are started
+//! in the background: those that were announced, and one more for each spec that was requested
+//! repeatedly and had none in time. Idle sandboxes come from sessions that ended, with their
+//! module imported.
 
 use std::collections::VecDeque;
-use std::sync::{Mutex, MutexGuard, PoisonError, mpsc};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
 
-use menace_model::{Call, Outcome};
+use menace_model::SandboxSpec;
 
-use super::backend::{Backend, Warm};
-use super::cancel::Cancel;
-use super::options::WarmSpec;
+use super::local::SandboxStarter;
+use super::options::BackendOptions;
+use super::sandbox::SandboxHandle;
+use super::session::ModuleSandboxes;
 use crate::SandboxError;
 
-/// One call and the interpreter that it wants.
-#[derive(Debug, Clone)]
-pub struct Job {
-    pub spec: WarmSpec,
-    pub call: Call,
-}
+/// Of all specs together, at most this many times `max_spares` are kept.
+const TOTAL_SPARES_FACTOR: usize = 3;
+/// The most specs whose demand is remembered.
+const MAX_REMEMBERED_SPECS: usize = 32;
 
-/// The most calls of a module that one worker takes at once: the others can help with the rest.
-const LARGEST_BATCH: usize = 32;
-/// How many batches each worker should get at least, so that they end at about the same time.
-const BATCHES_PER_WORKER: usize = 4;
-
-/// Sandboxes that nobody uses, for each worker: a module has about so many ways to be called in.
-const IDLE_PER_WORKER: usize = 4;
-
-/// Runs calls on several sandboxes at once.
 #[derive(Debug)]
-pub struct Pool<'a> {
-    backend: &'a dyn Backend,
-    workers: usize,
-    /// The one that was used last comes last.
-    idle: Mutex<VecDeque<Ready>>,
+pub(crate) struct SandboxPool {
+    starter: Arc<SandboxStarter>,
+    state: Mutex<PoolState>,
 }
 
-/// An interpreter that has made calls, and can make more.
 #[derive(Debug)]
-struct Ready {
-    spec: WarmSpec,
-    warm: Box<dyn Warm>,
+struct PoolState {
+    /// The one that was started first comes first.
+    spares: Vec<SpareSandbox>,
+    demand: SpareDemand,
+    /// The ones that were used last come last.
+    idle: VecDeque<IdleSandboxes>,
+    max_idle: usize,
 }
 
-/// Consecutive calls that can share an interpreter.
+/// A sandbox that is being started, or has been.
 #[derive(Debug)]
-struct Batch {
-    spec: WarmSpec,
-    calls: Vec<(usize, Call)>,
+struct SpareSandbox {
+    spec: SandboxSpec,
+    start: JoinHandle<Option<SandboxHandle>>,
 }
 
-impl<'a> Pool<'a> {
-    pub fn new(backend: &'a dyn Backend, workers: usize) -> Self {
-        Self { backend, workers: workers.max(1), idle: Mutex::new(VecDeque::new()) }
+#[derive(Debug)]
+struct IdleSandboxes {
+    spec: SandboxSpec,
+    sandboxes: ModuleSandboxes,
+}
+
+impl SandboxPool {
+    /// `max_spares`: the most spares of one kind that are kept without an announcement.
+    pub(crate) fn new(starter: SandboxStarter, max_spares: usize) -> Self {
+        let state = PoolState {
+            spares: Vec::new(),
+            demand: SpareDemand { max_spares, specs: Vec::new() },
+            idle: VecDeque::new(),
+            max_idle: 0,
+        };
+        Self { starter: Arc::new(starter), state: Mutex::new(state) }
     }
 
-    /// Runs all jobs; `done` hears of each by its position, in the order in which they end. No job is
-    /// begun once `cancel` is, and no sandbox is kept then.
-    pub fn run(
-        &self,
-        cancel: &Cancel,
-        jobs: impl IntoIterator<Item = Job>,
-        mut done: impl FnMut(usize, Result<Outcome, SandboxError>),
-    ) {
-        let jobs: Vec<Job> = jobs.into_iter().collect();
-        let fair = jobs.len() / (self.workers * BATCHES_PER_WORKER);
-        let queue = Mutex::new(batches(jobs, fair.clamp(1, LARGEST_BATCH)));
-        let (sender, results) = mpsc::channel();
-        std::thread::scope(|scope| {
-            for _ in 0..self.workers {
-                let (sender, queue) = (sender.clone(), &queue);
-                scope.spawn(move || self.work(cancel, queue, &sender));
-            }
-            drop(sender);
-            for (index, result) in results {
-                done(index, result);
-            }
+    pub(crate) fn options(&self) -> &BackendOptions {
+        self.starter.options()
+    }
+
+    pub(crate) fn starter(&self) -> Arc<SandboxStarter> {
+        Arc::clone(&self.starter)
+    }
+
+    /// Starts a spare for this spec, unless a sandbox for it is there or on its way.
+    pub(crate) fn prewarm(&self, spec: &SandboxSpec) {
+        let mut state = self.state();
+        if !state.idle.iter().any(|idle| idle.spec == *spec) {
+            state.start_spares(&self.starter, &spec.before_import(), 1);
+        }
+    }
+
+    /// A sandbox with nothing imported: a spare, or a new one.
+    pub(crate) fn start(&self, spec: &SandboxSpec) -> Result<SandboxHandle, SandboxError> {
+        let key = spec.before_import();
+        let spare = self.take_spare(&key).and_then(|mut sandbox| {
+            // Fails for a spare that was killed while it waited.
+            sandbox.set_import_path(&spec.import_roots).is_ok().then_some(sandbox)
         });
-        if cancel.is_cancelled() {
-            self.idle().clear();
-        }
+        let sandbox = spare.map_or_else(|| self.starter.start(spec), Ok)?;
+        let mut state = self.state();
+        let spares = state.demand.spares(&key);
+        state.start_spares(&self.starter, &key, spares);
+        drop(state);
+        Ok(sandbox)
     }
 
-    fn work(
-        &self,
-        cancel: &Cancel,
-        queue: &Mutex<VecDeque<Batch>>,
-        results: &mpsc::Sender<(usize, Result<Outcome, SandboxError>)>,
-    ) {
-        let mut ready: Option<Ready> = None;
-        while let Some(batch) = next(queue, ready.as_ref().map(|ready| &ready.spec)) {
-            if ready.as_ref().is_none_or(|ready| ready.spec != batch.spec) {
-                self.put_back(ready.take());
-                ready = self.take(&batch.spec);
-            }
-            if let Some(spec) = upcoming(queue, &batch.spec)
-                && !self.idle().iter().any(|idle| idle.spec == spec)
-            {
-                self.backend.anticipate(&spec);
-            }
-            for (index, call) in &batch.calls {
-                if cancel.is_cancelled() {
-                    return;
-                }
-                let result = match &mut ready {
-                    Some(ready) => ready.warm.run(call),
-                    None => self.backend.warm_alone(&batch.spec).and_then(|warm| {
-                        ready.insert(Ready { spec: batch.spec.clone(), warm }).warm.run(call)
-                    }),
-                };
-                if result.is_err() {
-                    ready = None;
-                }
-                if results.send((*index, result)).is_err() {
-                    return;
-                }
-            }
-        }
-        self.put_back(ready);
+    /// A spare of this kind; waits for one that is being started.
+    fn take_spare(&self, key: &SandboxSpec) -> Option<SandboxHandle> {
+        let mut state = self.state();
+        let mut suitable = state.spares.iter().enumerate().filter(|(_, spare)| spare.spec == *key);
+        let first = suitable.clone().next();
+        let at = suitable.find(|(_, spare)| spare.start.is_finished()).or(first).map(|(at, _)| at);
+        let spare = at.map(|at| state.spares.remove(at));
+        let in_time = spare.as_ref().is_some_and(|spare| spare.start.is_finished());
+        state.demand.record_request(key, in_time);
+        drop(state);
+        spare?.start.join().ok().flatten()
     }
 
-    fn idle(&self) -> MutexGuard<'_, VecDeque<Ready>> {
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    /// The sandboxes of an earlier session with this spec.
+    pub(crate) fn take_idle(&self, spec: &SandboxSpec) -> Option<ModuleSandboxes> {
+        let mut state = self.state();
+        let at = state.idle.iter().rposition(|idle| idle.spec == *spec)?;
+        state.idle.remove(at).map(|idle| idle.sandboxes)
     }
 
-    fn take(&self, spec: &WarmSpec) -> Option<Ready> {
-        let mut idle = self.idle();
-        let at = idle.iter().rposition(|ready| ready.spec == *spec)?;
-        idle.remove(at)
+    pub(crate) fn put_idle(&self, spec: SandboxSpec, sandboxes: ModuleSandboxes) {
+        let mut state = self.state();
+        state.idle.push_back(IdleSandboxes { spec, sandboxes });
+        end_idle(state);
     }
 
-    fn put_back(&self, ready: Option<Ready>) {
-        let mut idle = self.idle();
-        idle.extend(ready);
-        let spare = idle.len().saturating_sub(self.workers * IDLE_PER_WORKER);
-        let ended: Vec<Ready> = idle.drain(..spare).collect();
-        drop(idle);
-        // Ending one takes a while.
-        drop(ended);
+    pub(crate) fn reserve_idle(&self, sessions: usize) {
+        self.state().max_idle += sessions;
+    }
+
+    pub(crate) fn release_idle(&self, sessions: usize) {
+        let mut state = self.state();
+        state.max_idle = state.max_idle.saturating_sub(sessions);
+        end_idle(state);
+    }
+
+    fn state(&self) -> MutexGuard<'_, PoolState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// The next batch of the module that is warm already, else the next of all.
-fn next(queue: &Mutex<VecDeque<Batch>>, warm: Option<&WarmSpec>) -> Option<Batch> {
-    let mut queue = queue.lock().unwrap_or_else(PoisonError::into_inner);
-    let same = warm.and_then(|warm| queue.iter().position(|batch| batch.spec == *warm));
-    queue.remove(same.unwrap_or(0))
+/// Ends the idle sandboxes beyond the maximum, without the lock: ending one takes a while.
+fn end_idle(mut state: MutexGuard<'_, PoolState>) {
+    let beyond = state.idle.len().saturating_sub(state.max_idle);
+    let ended: Vec<IdleSandboxes> = state.idle.drain(..beyond).collect();
+    drop(state);
+    drop(ended);
 }
 
-/// What will be wanted once the batches of this module are done.
-fn upcoming(queue: &Mutex<VecDeque<Batch>>, now: &WarmSpec) -> Option<WarmSpec> {
-    let queue = queue.lock().unwrap_or_else(PoisonError::into_inner);
-    queue.iter().find(|batch| batch.spec != *now).map(|batch| batch.spec.clone())
-}
-
-fn batches(jobs: Vec<Job>, largest: usize) -> VecDeque<Batch> {
-    let mut batches: VecDeque<Batch> = VecDeque::new();
-    for (index, Job { spec, call }) in jobs.into_iter().enumerate() {
-        match batches.back_mut() {
-            Some(last) if last.spec == spec && last.calls.len() < largest => {
-                last.calls.push((index, call));
-            }
-            _ => batches.push_back(Batch { spec, calls: vec![(index, call)] }),
+impl PoolState {
+    /// Until so many spares of this kind are waiting.
+    fn start_spares(&mut self, starter: &Arc<SandboxStarter>, key: &SandboxSpec, wanted: usize) {
+        let waiting = self.spares.iter().filter(|spare| spare.spec == *key).count();
+        for _ in waiting..wanted {
+            let evicted = self.evict_other(key);
+            let starter = Arc::clone(starter);
+            let spec = key.clone();
+            let start = std::thread::Builder::new().spawn(move || {
+                let sandbox = starter.start_without_import_path(&spec).ok();
+                drop(evicted.map(|spare| spare.start.join()));
+                sandbox
+            });
+            // An error of the start is reported when the session starts a sandbox itself.
+            let Ok(start) = start else { return };
+            self.spares.push(SpareSandbox { spec: key.clone(), start });
         }
     }
-    batches
+
+    /// The oldest spare of another kind, when there are too many spares.
+    fn evict_other(&mut self, key: &SandboxSpec) -> Option<SpareSandbox> {
+        if self.spares.len() < TOTAL_SPARES_FACTOR * self.demand.max_spares.max(1) {
+            return None;
+        }
+        let at = self.spares.iter().position(|spare| spare.spec != *key)?;
+        let spare = self.spares.remove(at);
+        self.demand.forget(&spare.spec);
+        Some(spare)
+    }
+}
+
+impl Drop for SandboxPool {
+    fn drop(&mut self) {
+        for spare in self.state().spares.drain(..) {
+            drop(spare.start.join());
+        }
+    }
+}
+
+/// Which specs were requested, and how many spares each of them should have.
+#[derive(Debug)]
+struct SpareDemand {
+    max_spares: usize,
+    /// The one that was requested last comes last.
+    specs: Vec<(SandboxSpec, usize)>,
+}
+
+impl SpareDemand {
+    /// The first request of a spec adds no spare: there may never be a second one.
+    fn record_request(&mut self, key: &SandboxSpec, in_time: bool) {
+        let spares = match self.specs.iter().position(|(known, _)| known == key) {
+            Some(at) => {
+                let (_, spares) = self.specs.remove(at);
+                if in_time { spares } else { (spares + 1).min(self.max_spares) }
+            }
+            None => 0,
+        };
+        if self.specs.len() == MAX_REMEMBERED_SPECS {
+            self.specs.remove(0);
+        }
+        self.specs.push((key.clone(), spares));
+    }
+
+    fn spares(&self, key: &SandboxSpec) -> usize {
+        self.specs.iter().find(|(known, _)| known == key).map_or(0, |(_, spares)| *spares)
+    }
+
+    fn forget(&mut self, key: &SandboxSpec) {
+        self.specs.retain(|(known, _)| known != key);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spec(level: u8) -> SandboxSpec {
+        let mut spec = SandboxSpec::new(None);
+        spec.confinement.security_level = level.try_into().unwrap();
+        spec
+    }
+
+    #[test]
+    fn a_spec_that_was_requested_repeatedly_and_in_vain_gets_spares() {
+        let mut demand = SpareDemand { max_spares: 2, specs: Vec::new() };
+        let mut after = |level, in_time| {
+            demand.record_request(&spec(level), in_time);
+            demand.spares(&spec(level))
+        };
+        assert_eq!(after(3, false), 0, "the first request may be the last");
+        assert_eq!(after(3, true), 0, "it was announced");
+        assert_eq!(after(3, false), 1);
+        assert_eq!(after(5, false), 0, "another spec");
+        assert_eq!(after(3, true), 1, "one is enough");
+        assert_eq!(after(3, false), 2);
+        assert_eq!(after(3, false), 2, "no more than the maximum");
+        demand.forget(&spec(3));
+        assert_eq!(demand.spares(&spec(3)), 0);
+    }
 }

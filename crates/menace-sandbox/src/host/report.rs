@@ -7,26 +7,27 @@ use std::path::Path;
 use std::sync::OnceLock;
 
 use menace_model::{
-    Call, Changed, FaultMode, Frame, Intent, Left, Limits, Outcome, Output, Raised, Returned,
-    RuntimeMetrics, Stage, Stood, Violation,
+    Call, CallLimits, CallResult, CallStage, FaultMode, HangLocation, InputIntent, LeakedResources,
+    Outcome, PolicyViolation, RaisedException, ReturnedValue, RuntimeMetrics, StackFrame,
+    StateChanges, StreamOutput,
 };
 use nix::unistd::{SysconfVar, sysconf};
 
-use super::verdict::{self, Said};
-use super::{planted, steps, told, whereabouts};
-use crate::wire::marshal::Item;
-use crate::wire::messages::{Captured, Report};
+use super::verdict::{self, GuestResult};
+use super::{fixture_files, hang_location, harness_report, steps};
+use crate::wire::marshal::MarshalValue;
+use crate::wire::messages::{CapturedStream, InitReport};
 use crate::wire::values;
 
 /// Longest chain of causes, deepest group of exceptions.
-const CHAIN: usize = 8;
-const MOST_NOTES: usize = 32;
+const MAX_EXCEPTION_DEPTH: usize = 8;
+const MAX_NOTES: usize = 32;
 /// When so much more processor time was seen than the harness says, other processes took it.
-const PROCESSES_OF_ITS_OWN: u64 = 20_000_000;
+const CHILD_CPU_TOLERANCE_NS: u64 = 20_000_000;
 
 /// What is needed to understand a report.
 #[derive(Debug)]
-pub(crate) struct Context<'a> {
+pub(crate) struct ReportContext<'a> {
     /// The repository as the guest sees it.
     repo_inside: &'a str,
     /// The repository on the host.
@@ -37,153 +38,173 @@ pub(crate) struct Context<'a> {
     pub(crate) processes: u64,
 }
 
-impl<'a> Context<'a> {
+impl<'a> ReportContext<'a> {
     pub(crate) fn new(repo_inside: &'a str, repo: &'a Path, call: &'a Call) -> Self {
         let processes = call.limits.processes;
         Self { repo_inside, repo, call, during_import: false, processes }
     }
 
     /// For the report of an import that was held to limits of its own.
-    pub(crate) fn of_import(self, limits: &Limits) -> Self {
+    pub(crate) fn for_import(self, limits: &CallLimits) -> Self {
         Self { during_import: true, processes: limits.processes, ..self }
     }
 }
 
-pub(crate) fn outcome(report: &Report, context: &Context<'_>) -> Outcome {
+pub(crate) fn build_outcome(report: &InitReport, context: &ReportContext<'_>) -> Outcome {
     let mut notes = Vec::new();
-    let said = if report.phase >= 2 {
-        Item::read(&report.mailbox)
+    let guest_report = if report.phase >= 2 {
+        MarshalValue::parse(&report.mailbox)
             .inspect_err(|error| {
-                notes.push(format!("the guest spoilt its own report: {error}"));
+                notes.push(format!("the guest corrupted its own report: {error}"));
             })
-            .unwrap_or(Item::None)
+            .unwrap_or(MarshalValue::None)
     } else {
-        Item::None
+        MarshalValue::None
     };
-    let exception = said.get("exception").and_then(|item| raised(item, context, 0));
-    let value = said.get("value").and_then(|item| returned(item, &said));
-    let stage = stage(&said, context);
-    let what = what(&said, exception.as_ref(), stage, context.call.intent, report, context);
-    // An import that spoilt its sandbox did not work, whatever it says of itself.
-    let spoilt = context.during_import && report.spent.is_some() && what == Said::Returned;
-    let what = if spoilt { Said::Nothing } else { what };
-    let violations = violations(report, &said, context);
-    let (verdict, mut reason) = verdict::judge(report, what, violations.len());
-    if let (Said::Unreachable, Some(exception)) = (what, &exception) {
+    let exception = guest_report.get("exception").and_then(|item| read_exception(item, context, 0));
+    let value = guest_report.get("value").and_then(|item| read_returned(item, &guest_report));
+    let stage = read_stage(&guest_report, context);
+    let result = read_guest_result(
+        &guest_report,
+        exception.as_ref(),
+        stage,
+        context.call.intent,
+        report,
+        context,
+    );
+    // An import that made its sandbox unusable failed, whatever it reports itself.
+    let is_unusable = context.during_import
+        && report.unusable_reason.is_some()
+        && result == GuestResult::Returned;
+    let result = if is_unusable { GuestResult::NoReport } else { result };
+    let violations = collect_violations(report, &guest_report, context);
+    let (verdict, mut reason) = verdict::decide_verdict(report, result, violations.len());
+    if let (GuestResult::Unreachable, Some(exception)) = (result, &exception) {
         reason = Some(exception.message.clone());
     }
-    let exit = verdict::exit_of(report.status);
-    // Some are told off for what they did once they have ended by themselves.
-    if report.killed.is_some() && exit.signal.is_some() && what != Said::Nothing {
+    let exit = verdict::parse_wait_status(report.status);
+    // Some limits are checked only after the call has ended by itself.
+    if report.killed.is_some() && exit.signal.is_some() && result != GuestResult::NoReport {
         notes.push("it was stopped while its result was being described".to_owned());
     }
-    if !report.pretended.is_empty() {
+    if !report.pretended_syscalls.is_empty() {
         notes.push(format!(
-            "it could not change modes, owners, times or attributes of files, though it was told \
-             that it did: {}",
-            report.pretended.join(", ")
+            "it could not change modes, owners, times or attributes of files, though the system \
+             calls succeeded: {}",
+            report.pretended_syscalls.join(", ")
         ));
     }
-    notes.extend(said.get("notes").map(Item::texts).unwrap_or_default());
-    notes.truncate(MOST_NOTES);
-    let stood = match what {
-        Said::Nothing => whereabouts::stood(&report.whereabouts, context),
+    notes.extend(guest_report.get("notes").map(MarshalValue::texts).unwrap_or_default());
+    notes.truncate(MAX_NOTES);
+    let hang_location = match result {
+        GuestResult::NoReport => hang_location::locate_hang(&report.stack_dumps, context),
         // A generator that has no end.
-        Said::Returned => said
+        GuestResult::Returned => guest_report
             .get("paused_at")
-            .and_then(|item| told::place(item, context))
-            .map(|frame| Stood { frames: vec![frame], among: Vec::new() }),
+            .and_then(|item| harness_report::read_frame(item, context))
+            .map(|frame| HangLocation { frames: vec![frame], loop_frames: Vec::new() }),
         _ => None,
     };
     let mut files = report.files.clone();
-    planted::settle(&mut files, &said, context.call);
+    fixture_files::remove_fixture_changes(&mut files, &guest_report, context.call);
     let mut outcome = Outcome {
-        reason,
-        value,
-        exception,
         exit,
-        stdout: output(&report.stdout),
-        stderr: output(&report.stderr),
-        runtime_metrics: metrics(report, &said),
+        stdout: build_output(&report.stdout),
+        stderr: build_output(&report.stderr),
+        runtime_metrics: build_metrics(report, &guest_report),
         files,
-        left: left(report, &said),
-        changed: changed(&said, context),
+        leaked: read_leaked(report, &guest_report),
+        state_changes: read_state_changes(&guest_report, context),
         violations,
         enforced_by: report.enforced_by.clone(),
         unenforced: report.unenforced.clone(),
-        felt: report.felt.clone(),
-        stood,
+        fault_stats: report.fault_stats.clone(),
+        hang_location,
         notes,
-        ..Outcome::of(verdict, stage)
+        ..Outcome::of_result(CallResult {
+            reason,
+            value,
+            exception,
+            ..CallResult::new(verdict, stage)
+        })
     };
     if !context.during_import {
-        told::add(&mut outcome, &said, context);
-        steps::add(&mut outcome, report, context);
+        harness_report::add_conditions(&mut outcome, &guest_report, context);
+        steps::add_step_reports(&mut outcome, report, context);
     }
     outcome
 }
 
 /// What the guest says of itself amounts to.
-pub(super) fn what(
-    said: &Item,
-    exception: Option<&Raised>,
-    stage: Stage,
-    intent: Intent,
-    report: &Report,
-    context: &Context<'_>,
-) -> Said {
+pub(super) fn read_guest_result(
+    guest_report: &MarshalValue,
+    exception: Option<&RaisedException>,
+    stage: CallStage,
+    intent: InputIntent,
+    report: &InitReport,
+    context: &ReportContext<'_>,
+) -> GuestResult {
     let limits = &context.call.limits;
-    let word = said.get("kind").and_then(Item::as_text).unwrap_or_default();
+    let word = guest_report.get("kind").and_then(MarshalValue::as_text).unwrap_or_default();
     match word.as_str() {
-        "returned" => Said::Returned,
-        "raised" => Said::Raised {
+        "returned" => GuestResult::Returned,
+        "raised" => GuestResult::Raised {
             memory: limits.memory_bytes.is_some()
-                && !injected(report, FaultMode::Memory)
-                && holds(exception, is_memory),
+                && !was_injected(report, FaultMode::Memory)
+                && any_in_chain(exception, is_memory_error),
             disk: limits.disk_bytes.is_some()
-                && !injected(report, FaultMode::Disk)
-                && holds(exception, is_disk),
-            refused: exception.is_some_and(|exception| is_refusal(exception, said, stage, intent)),
+                && !was_injected(report, FaultMode::Disk)
+                && any_in_chain(exception, is_disk_error),
+            refused: exception
+                .is_some_and(|exception| is_refusal(exception, guest_report, stage, intent)),
         },
-        "exited" => Said::Exited,
-        "unreachable" => Said::Unreachable,
-        _ => Said::Nothing,
+        "exited" => GuestResult::Exited,
+        "unreachable" => GuestResult::Unreachable,
+        _ => GuestResult::NoReport,
     }
 }
 
-pub(super) fn stage(said: &Item, context: &Context<'_>) -> Stage {
-    match said.get("stage").and_then(Item::as_text).as_deref() {
-        _ if context.during_import => Stage::Import,
-        Some("import") => Stage::Import,
-        Some("resolve") => Stage::Resolve,
-        Some("construct") => Stage::Construct,
-        Some("arguments") => Stage::Arguments,
-        Some("consume") => Stage::Consume,
-        _ => Stage::Call,
+pub(super) fn read_stage(guest_report: &MarshalValue, context: &ReportContext<'_>) -> CallStage {
+    match guest_report.get("stage").and_then(MarshalValue::as_text).as_deref() {
+        _ if context.during_import => CallStage::Import,
+        Some("import") => CallStage::Import,
+        Some("resolve") => CallStage::Resolve,
+        Some("construct") => CallStage::Construct,
+        Some("arguments") => CallStage::Arguments,
+        Some("consume") => CallStage::Consume,
+        _ => CallStage::Call,
     }
 }
 
 /// The section said no to an input that was bad on purpose, and meant it.
-fn is_refusal(exception: &Raised, said: &Item, stage: Stage, intent: Intent) -> bool {
-    let own_class = said
+fn is_refusal(
+    exception: &RaisedException,
+    guest_report: &MarshalValue,
+    stage: CallStage,
+    intent: InputIntent,
+) -> bool {
+    let own_class = guest_report
         .get("exception")
         .and_then(|item| item.get("own_class"))
-        .and_then(Item::as_bool)
+        .and_then(MarshalValue::as_bool)
         .unwrap_or(false);
-    intent.is_bad_on_purpose()
-        && matches!(stage, Stage::Call | Stage::Consume)
+    intent.may_be_refused()
+        && matches!(stage, CallStage::Call | CallStage::Consume)
         && exception.explicit
-        && verdict::is_fit_for_bad_argument(exception, own_class)
+        && verdict::is_bad_argument_exception(exception, own_class)
 }
 
-fn metrics(report: &Report, said: &Item) -> RuntimeMetrics {
-    let told = |key: &str| {
-        said.get(key).and_then(Item::as_int).and_then(|value| u64::try_from(value).ok())
+fn build_metrics(report: &InitReport, guest_report: &MarshalValue) -> RuntimeMetrics {
+    let reported = |key: &str| {
+        guest_report
+            .get(key)
+            .and_then(MarshalValue::as_int)
+            .and_then(|value| u64::try_from(value).ok())
     };
     let millis = |nanos: u64| nanos as f64 / 1e6;
     // The guest cannot have taken longer than the whole call did.
-    let wall = told("wall_ns").map_or(report.total_ns, |wall| wall.min(report.total_ns));
-    let (user, system) = processor_time(report, told("user_ns").zip(told("system_ns")));
+    let wall = reported("wall_ns").map_or(report.total_ns, |wall| wall.min(report.total_ns));
+    let (user, system) = processor_time(report, reported("user_ns").zip(reported("system_ns")));
     RuntimeMetrics {
         wall_ms: millis(wall),
         user_cpu_ms: millis(user),
@@ -197,141 +218,152 @@ fn metrics(report: &Report, said: &Item) -> RuntimeMetrics {
 
 /// User and system time in nanoseconds.
 ///
-/// What was seen from outside covers all processes and all that they did; the harness knows what the
-/// call alone took, but `told` is the guest's word, and counts only where it can be true.
-fn processor_time(report: &Report, told: Option<(u64, u64)>) -> (u64, u64) {
-    let most = report.total_ns.saturating_mul(processors());
-    let seen = report.user_ns.saturating_add(report.system_ns);
+/// What was seen from outside covers all processes and all that they did; the harness knows what
+/// the call alone took, but `reported` is the guest's word, and counts only where it can be true.
+fn processor_time(report: &InitReport, reported: Option<(u64, u64)>) -> (u64, u64) {
+    let most = report.total_ns.saturating_mul(count_processors());
+    let measured = report.user_ns.saturating_add(report.system_ns);
     // Of an import nothing was seen where there is no control group.
-    let bound = if seen == 0 { most } else { seen.min(most) };
+    let bound = if measured == 0 { most } else { measured.min(most) };
     let fits = |(user, system): &(u64, u64)| {
         let own = user.saturating_add(*system);
-        own <= bound && seen <= own.saturating_mul(2).saturating_add(PROCESSES_OF_ITS_OWN)
+        own <= bound && measured <= own.saturating_mul(2).saturating_add(CHILD_CPU_TOLERANCE_NS)
     };
-    told.filter(fits).unwrap_or((report.user_ns.min(most), report.system_ns.min(most)))
+    reported.filter(fits).unwrap_or((report.user_ns.min(most), report.system_ns.min(most)))
 }
 
 /// How many processors can be busy at once.
-pub(super) fn processors() -> u64 {
-    static COUNT: OnceLock<u64> = OnceLock::new();
-    *COUNT.get_or_init(|| {
+pub(super) fn count_processors() -> u64 {
+    static PROCESSOR_COUNT: OnceLock<u64> = OnceLock::new();
+    *PROCESSOR_COUNT.get_or_init(|| {
         let configured = sysconf(SysconfVar::_NPROCESSORS_CONF).ok().flatten();
         configured.and_then(|count| u64::try_from(count).ok()).unwrap_or(1)
     })
 }
 
-fn output(captured: &Captured) -> Output {
-    Output {
+fn build_output(captured: &CapturedStream) -> StreamOutput {
+    StreamOutput {
         text: String::from_utf8_lossy(&captured.bytes).into_owned(),
-        bytes: captured.total,
-        truncated: captured.total > captured.bytes.len() as u64,
+        bytes: captured.total_bytes,
+        truncated: captured.total_bytes > captured.bytes.len() as u64,
     }
 }
 
-fn left(report: &Report, said: &Item) -> Left {
-    let descriptors = said.get("descriptors_left").map(Item::items).unwrap_or_default();
+fn read_leaked(report: &InitReport, guest_report: &MarshalValue) -> LeakedResources {
+    let descriptors =
+        guest_report.get("descriptors_left").map(MarshalValue::items).unwrap_or_default();
     let described = descriptors.iter().filter_map(|item| match item.items() {
         [number, what] => Some(format!("{} {}", number.as_int()?, what.as_text()?)),
         _ => None,
     });
-    Left {
-        threads: said.get("threads_left").map(Item::texts).unwrap_or_default(),
-        processes: report.processes_left.clone(),
+    LeakedResources {
+        threads: guest_report.get("threads_left").map(MarshalValue::texts).unwrap_or_default(),
+        processes: report.leaked_processes.clone(),
         descriptors: described.collect(),
     }
 }
 
-fn changed(said: &Item, context: &Context<'_>) -> Changed {
-    let Some(changed) = said.get("changed") else { return Changed::default() };
+fn read_state_changes(guest_report: &MarshalValue, context: &ReportContext<'_>) -> StateChanges {
+    let Some(changed) = guest_report.get("changed") else { return StateChanges::default() };
     let numbers = |key: &str| -> Vec<i64> {
         changed
             .get(key)
-            .map(Item::items)
+            .map(MarshalValue::items)
             .unwrap_or_default()
             .iter()
-            .filter_map(Item::as_int)
+            .filter_map(MarshalValue::as_int)
             .collect()
     };
-    Changed {
-        environment: changed.get("environ").map(Item::texts).unwrap_or_default(),
+    StateChanges {
+        environment: changed.get("environ").map(MarshalValue::texts).unwrap_or_default(),
         working_directory: changed
             .get("cwd")
-            .and_then(Item::as_text)
-            .map(|path| shown(&path, context).0),
+            .and_then(MarshalValue::as_text)
+            .map(|path| display_path(&path, context).0),
         modules_loaded: changed
             .get("modules")
-            .and_then(Item::as_int)
+            .and_then(MarshalValue::as_int)
             .and_then(|count| u64::try_from(count).ok())
             .unwrap_or(0),
         signals: numbers("signals").into_iter().filter_map(|n| i32::try_from(n).ok()).collect(),
-        recursion_limit: changed.get("recursion_limit").and_then(Item::as_int),
-        defaults: changed.get("defaults").map(Item::texts).unwrap_or_default(),
+        recursion_limit: changed.get("recursion_limit").and_then(MarshalValue::as_int),
+        defaults: changed.get("defaults").map(MarshalValue::texts).unwrap_or_default(),
     }
 }
 
-pub(super) fn returned(item: &Item, said: &Item) -> Option<Returned> {
-    let count = |item: Option<&Item>| {
-        item.and_then(Item::as_int).and_then(|count| u64::try_from(count).ok())
+pub(super) fn read_returned(
+    item: &MarshalValue,
+    guest_report: &MarshalValue,
+) -> Option<ReturnedValue> {
+    let count = |item: Option<&MarshalValue>| {
+        item.and_then(MarshalValue::as_int).and_then(|count| u64::try_from(count).ok())
     };
-    Some(Returned {
+    Some(ReturnedValue {
         kind: item.get("type")?.as_text()?,
-        repr: item.get("repr").and_then(Item::as_text).unwrap_or_default(),
-        truncated: item.get("truncated").and_then(Item::as_bool).unwrap_or(false),
+        repr: item.get("repr").and_then(MarshalValue::as_text).unwrap_or_default(),
+        truncated: item.get("truncated").and_then(MarshalValue::as_bool).unwrap_or(false),
         length: count(item.get("length")),
-        hash: item.get("hash").and_then(Item::as_text),
+        hash: item.get("hash").and_then(MarshalValue::as_text),
         value: item
             .get("value")
-            .filter(|value| **value != Item::None || is_none(item))
-            .and_then(values::read),
-        items: count(said.get("items")),
-        more: said.get("more").and_then(Item::as_bool).unwrap_or(false),
+            .filter(|value| **value != MarshalValue::None || is_none_value(item))
+            .and_then(values::parse_value),
+        items: count(guest_report.get("items")),
+        more: guest_report.get("more").and_then(MarshalValue::as_bool).unwrap_or(false),
     })
 }
 
 /// `None` as a value, and not for want of one.
-fn is_none(item: &Item) -> bool {
-    item.get("type").and_then(Item::as_text).as_deref() == Some("NoneType")
+fn is_none_value(item: &MarshalValue) -> bool {
+    item.get("type").and_then(MarshalValue::as_text).as_deref() == Some("NoneType")
 }
 
-pub(super) fn raised(item: &Item, context: &Context<'_>, depth: usize) -> Option<Raised> {
-    if depth > CHAIN {
+pub(super) fn read_exception(
+    item: &MarshalValue,
+    context: &ReportContext<'_>,
+    depth: usize,
+) -> Option<RaisedException> {
+    if depth > MAX_EXCEPTION_DEPTH {
         return None;
     }
     let kind = item.get("type")?.as_text()?;
     let cause = [item.get("cause"), item.get("context")]
         .into_iter()
         .flatten()
-        .find_map(|cause| raised(cause, context, depth + 1));
-    let group = item.get("group").map(Item::items).unwrap_or_default();
-    let frames = item.get("frames").map(Item::items).unwrap_or_default().iter();
-    let frames: Vec<Frame> = frames.filter_map(|item| frame(item, context)).collect();
-    let by_statement = item.get("explicit").and_then(Item::as_bool).unwrap_or(false);
-    Some(Raised {
+        .find_map(|cause| read_exception(cause, context, depth + 1));
+    let group = item.get("group").map(MarshalValue::items).unwrap_or_default();
+    let frames = item.get("frames").map(MarshalValue::items).unwrap_or_default().iter();
+    let frames: Vec<StackFrame> = frames.filter_map(|item| read_frame(item, context)).collect();
+    let by_statement = item.get("explicit").and_then(MarshalValue::as_bool).unwrap_or(false);
+    Some(RaisedException {
         kind,
-        message: item.get("message").and_then(Item::as_text).unwrap_or_default(),
-        bases: item.get("bases").map(Item::texts).unwrap_or_default(),
+        message: item.get("message").and_then(MarshalValue::as_text).unwrap_or_default(),
+        bases: item.get("bases").map(MarshalValue::texts).unwrap_or_default(),
         // What a library raises, the section has only stumbled over.
-        explicit: by_statement && frames.last().is_some_and(|frame| frame.own),
+        explicit: by_statement && frames.last().is_some_and(|frame| frame.in_repository),
         frames,
-        errno: item.get("errno").and_then(Item::as_int).and_then(|errno| i32::try_from(errno).ok()),
+        errno: item
+            .get("errno")
+            .and_then(MarshalValue::as_int)
+            .and_then(|errno| i32::try_from(errno).ok()),
         cause: cause.map(Box::new),
-        group: group.iter().filter_map(|item| raised(item, context, depth + 1)).collect(),
-        notes: item.get("notes").map(Item::texts).unwrap_or_default(),
+        group: group.iter().filter_map(|item| read_exception(item, context, depth + 1)).collect(),
+        notes: item.get("notes").map(MarshalValue::texts).unwrap_or_default(),
     })
 }
 
-fn frame(item: &Item, context: &Context<'_>) -> Option<Frame> {
-    let (file, own) = shown(&item.get("file")?.as_text()?, context);
-    Some(Frame {
+fn read_frame(item: &MarshalValue, context: &ReportContext<'_>) -> Option<StackFrame> {
+    let (file, own) = display_path(&item.get("file")?.as_text()?, context);
+    Some(StackFrame {
         file,
         line: u32::try_from(item.get("line")?.as_int()?).ok()?,
         function: item.get("function")?.as_text()?,
-        own,
+        in_repository: own,
     })
 }
 
 /// A path for people: relative when it is the repository's.
-pub(super) fn shown(path: &str, context: &Context<'_>) -> (String, bool) {
+pub(super) fn display_path(path: &str, context: &ReportContext<'_>) -> (String, bool) {
     let inside = [Path::new(context.repo_inside), context.repo]
         .into_iter()
         .find_map(|repo| Path::new(path).strip_prefix(repo).ok());
@@ -342,7 +374,7 @@ pub(super) fn shown(path: &str, context: &Context<'_>) -> (String, bool) {
 }
 
 /// Looks through an exception and its causes.
-fn holds(exception: Option<&Raised>, is: fn(&Raised) -> bool) -> bool {
+fn any_in_chain(exception: Option<&RaisedException>, is: fn(&RaisedException) -> bool) -> bool {
     let mut next = exception;
     while let Some(exception) = next {
         if is(exception) {
@@ -354,43 +386,54 @@ fn holds(exception: Option<&Raised>, is: fn(&Raised) -> bool) -> bool {
 }
 
 /// What a fault made fail is no limit that was hit.
-fn injected(report: &Report, mode: FaultMode) -> bool {
-    report.felt.iter().any(|felt| felt.mode == mode && felt.struck > 0)
+fn was_injected(report: &InitReport, mode: FaultMode) -> bool {
+    report.fault_stats.iter().any(|stats| stats.mode == mode && stats.injected > 0)
 }
 
-fn is_memory(exception: &Raised) -> bool {
+fn is_memory_error(exception: &RaisedException) -> bool {
     exception.kind == "MemoryError" || exception.errno == Some(libc::ENOMEM)
 }
 
-fn is_disk(exception: &Raised) -> bool {
+fn is_disk_error(exception: &RaisedException) -> bool {
     matches!(exception.errno, Some(libc::ENOSPC | libc::EDQUOT | libc::EFBIG))
 }
 
 /// What the kernel stopped, and what the guest's own interpreter saw it try.
-fn violations(report: &Report, said: &Item, context: &Context<'_>) -> Vec<Violation> {
+fn collect_violations(
+    report: &InitReport,
+    guest_report: &MarshalValue,
+    context: &ReportContext<'_>,
+) -> Vec<PolicyViolation> {
     let mut violations = report.attempts.clone();
     if report.process_limit_hits > 0 {
-        violations.push(Violation {
-            what: "processes".to_owned(),
+        violations.push(PolicyViolation {
+            kind: "processes".to_owned(),
             detail: format!("more than {} processes", context.processes),
         });
     }
-    let told: Vec<Item> =
-        report.told_attempts.iter().filter_map(|told| Item::read(told).ok()).collect();
-    let reported = said.get("attempts").map(Item::items).unwrap_or_default();
-    for attempt in reported.iter().chain(&told) {
+    let attempts: Vec<MarshalValue> = report
+        .reported_attempts
+        .iter()
+        .filter_map(|bytes| MarshalValue::parse(bytes).ok())
+        .collect();
+    let reported = guest_report.get("attempts").map(MarshalValue::items).unwrap_or_default();
+    for attempt in reported.iter().chain(&attempts) {
         if let [what, detail] = attempt.items()
             && let (Some(what), Some(detail)) = (what.as_text(), detail.as_text())
-            && is_outside(&what, &detail)
+            && is_outside_access(&what, &detail)
         {
-            violations
-                .push(Violation { what: "file".to_owned(), detail: format!("{what} {detail}") });
+            violations.push(PolicyViolation {
+                kind: "file".to_owned(),
+                detail: format!("{what} {detail}"),
+            });
         }
     }
-    for (what, path) in &report.reached {
-        if is_outside(what, path) && !is_ordinary(what, Path::new(path)) {
-            violations
-                .push(Violation { what: "file".to_owned(), detail: format!("{what} {path}") });
+    for (what, path) in &report.outside_paths {
+        if is_outside_access(what, path) && !is_ordinary_access(what, Path::new(path)) {
+            violations.push(PolicyViolation {
+                kind: "file".to_owned(),
+                detail: format!("{what} {path}"),
+            });
         }
     }
     violations.sort();
@@ -399,23 +442,23 @@ fn violations(report: &Report, said: &Item, context: &Context<'_>) -> Vec<Violat
 }
 
 /// Where the system keeps what programs go by.
-const OF_THE_SYSTEM: [&str; 5] = ["/etc", "/sys", "/dev", "/run", "/var"];
+const SYSTEM_DIRS: [&str; 5] = ["/etc", "/sys", "/dev", "/run", "/var"];
 
-/// What nobody reads of the first process who only wants to know which there are.
-const SECRET: [&str; 9] =
+/// What a program that only lists processes does not read of the first one.
+const PRIVATE_PROC_FILES: [&str; 9] =
     ["environ", "mem", "maps", "smaps", "map_files", "root", "cwd", "fd", "task"];
 
-/// What the C library and other programs do on their own account, whatever they are used for: read what
-/// everybody may know of the machine, walk through directories, open the terminal, keep what they compiled.
-fn is_ordinary(what: &str, path: &Path) -> bool {
+/// What the C library and other programs do on their own account: read public files of the machine,
+/// walk through directories, open the terminal, write compiled files.
+fn is_ordinary_access(what: &str, path: &Path) -> bool {
     if path.parent().is_some_and(|parent| parent.ends_with("__pycache__")) {
         return true;
     }
     if let Ok(rest) = path.strip_prefix("/proc/1") {
-        return !SECRET.iter().any(|secret| rest.starts_with(secret));
+        return !PRIVATE_PROC_FILES.iter().any(|secret| rest.starts_with(secret));
     }
     let Ok(found) = path.metadata() else { return false };
-    let of_the_system = || OF_THE_SYSTEM.iter().any(|place| path.starts_with(place));
+    let of_the_system = || SYSTEM_DIRS.iter().any(|place| path.starts_with(place));
     match what {
         "read" => found.is_dir() || found.mode() & 0o004 != 0 && of_the_system(),
         "write" => found.mode() & 0o002 != 0 && found.file_type().is_char_device(),
@@ -423,12 +466,12 @@ fn is_ordinary(what: &str, path: &Path) -> bool {
     }
 }
 
-/// What anybody may know about the first process, and many programs ask.
-const PUBLIC: [&str; 8] =
+/// What every user may read about the first process, and many programs do.
+const PUBLIC_PROC_FILES: [&str; 8] =
     ["stat", "statm", "status", "cmdline", "comm", "cgroup", "mounts", "mountinfo"];
 
 /// Reading what does not exist outside either is a mistake, not an attempt to get out.
-fn is_outside(what: &str, path: &str) -> bool {
+fn is_outside_access(what: &str, path: &str) -> bool {
     match what {
         // Whether there is a network is the kernel's to decide, and it tells the init.
         "connect" | "sendto" => return false,
@@ -438,7 +481,7 @@ fn is_outside(what: &str, path: &str) -> bool {
         return false;
     }
     if let Some(rest) = path.strip_prefix("/proc/") {
-        let secret = |rest: &str| !PUBLIC.contains(&rest);
+        let secret = |rest: &str| !PUBLIC_PROC_FILES.contains(&rest);
         return rest.strip_prefix("1/").is_some_and(secret);
     }
     let path = Path::new(path);
@@ -454,44 +497,44 @@ fn is_outside(what: &str, path: &str) -> bool {
 mod tests {
     use super::*;
 
-    const SECOND: u64 = 1_000_000_000;
+    const SECOND_NS: u64 = 1_000_000_000;
 
-    fn seen(user_ns: u64, system_ns: u64) -> Report {
-        Report { total_ns: SECOND, user_ns, system_ns, ..Report::default() }
+    fn report_with_cpu(user_ns: u64, system_ns: u64) -> InitReport {
+        InitReport { total_ns: SECOND_NS, user_ns, system_ns, ..InitReport::default() }
     }
 
     #[test]
     fn the_harness_knows_best_what_the_call_alone_took() {
-        assert_eq!(processor_time(&seen(900_000, 300_000), Some((500, 20))), (500, 20));
+        assert_eq!(processor_time(&report_with_cpu(900_000, 300_000), Some((500, 20))), (500, 20));
     }
 
     #[test]
-    fn nobody_takes_more_processor_time_than_was_seen() {
+    fn reported_processor_time_is_at_most_what_was_measured() {
         let forged = Some((i64::MAX.unsigned_abs(), i64::MAX.unsigned_abs()));
-        assert_eq!(processor_time(&seen(900_000, 300_000), forged), (900_000, 300_000));
-        assert_eq!(processor_time(&seen(0, 0), forged), (0, 0));
+        assert_eq!(processor_time(&report_with_cpu(900_000, 300_000), forged), (900_000, 300_000));
+        assert_eq!(processor_time(&report_with_cpu(0, 0), forged), (0, 0));
         assert_eq!(
-            processor_time(&seen(900_000, 300_000), Some((u64::MAX, 1))),
+            processor_time(&report_with_cpu(900_000, 300_000), Some((u64::MAX, 1))),
             (900_000, 300_000)
         );
     }
 
     /// Without a control group, what was seen is the interpreter's word.
     #[test]
-    fn nobody_takes_more_processor_time_than_there_was() {
-        let most = SECOND * processors();
-        assert_eq!(processor_time(&seen(1 << 60, u64::MAX), None), (most, most));
-        assert_eq!(processor_time(&seen(1 << 60, 0), Some((1 << 59, 0))), (most, 0));
+    fn processor_time_is_at_most_wall_time_on_all_processors() {
+        let most = SECOND_NS * count_processors();
+        assert_eq!(processor_time(&report_with_cpu(1 << 60, u64::MAX), None), (most, most));
+        assert_eq!(processor_time(&report_with_cpu(1 << 60, 0), Some((1 << 59, 0))), (most, 0));
     }
 
     #[test]
     fn the_time_of_other_processes_counts() {
-        let of_children = seen(SECOND / 2, 0);
-        assert_eq!(processor_time(&of_children, Some((500, 20))), (SECOND / 2, 0));
+        let of_children = report_with_cpu(SECOND_NS / 2, 0);
+        assert_eq!(processor_time(&of_children, Some((500, 20))), (SECOND_NS / 2, 0));
     }
 
     #[test]
-    fn without_a_control_group_an_import_tells_of_itself() {
-        assert_eq!(processor_time(&seen(0, 0), Some((700_000, 20))), (700_000, 20));
+    fn without_a_control_group_an_import_reports_its_own_time() {
+        assert_eq!(processor_time(&report_with_cpu(0, 0), Some((700_000, 20))), (700_000, 20));
     }
 }

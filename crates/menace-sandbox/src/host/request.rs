@@ -1,63 +1,65 @@
 //! The messages for the harness, written by the host so that the init need not understand them.
 
-use menace_model::{Call, Mock, ModuleRef, Network, Step, Target, Value, When};
+use menace_model::{
+    Call, CallStep, CallTarget, FaultTrigger, MockResponse, ModuleRef, NetworkConditions, Value,
+};
 
-use crate::wire::marshal::Writer;
+use crate::wire::marshal::MarshalWriter;
 use crate::wire::values;
 
 /// `path`: where modules are imported from, relative to the repository.
-pub(crate) fn path(roots: &[String], repo: &str) -> Vec<u8> {
-    let mut out = Writer::default();
+pub(crate) fn encode_path(roots: &[String], repo: &str) -> Vec<u8> {
+    let mut out = MarshalWriter::default();
     out.open_dict();
-    entry(&mut out, "op", "path");
-    out.str("sys_path");
-    out.list(roots.len());
+    write_entry(&mut out, "op", "path");
+    out.write_str("sys_path");
+    out.open_list(roots.len());
     for root in roots {
-        out.str(format!("{repo}/{root}").trim_end_matches('/'));
+        out.write_str(format!("{repo}/{root}").trim_end_matches('/'));
     }
     out.close_dict();
     out.0
 }
 
 /// `import`: the interpreter itself imports the module.
-pub(crate) fn import(module: &ModuleRef, repo: &str, nonce: u64) -> Vec<u8> {
-    let mut out = Writer::default();
+pub(crate) fn encode_import(module: &ModuleRef, repo: &str, nonce: u64) -> Vec<u8> {
+    let mut out = MarshalWriter::default();
     out.open_dict();
-    entry(&mut out, "op", "import");
-    entry(&mut out, "module", &module.name);
-    file(&mut out, module, repo);
-    out.str("nonce");
-    out.unsigned(false, nonce);
-    out.str("caps");
-    out.none();
+    write_entry(&mut out, "op", "import");
+    write_entry(&mut out, "module", &module.name);
+    write_module_path(&mut out, module, repo);
+    out.write_str("nonce");
+    out.write_magnitude(false, nonce);
+    out.write_str("caps");
+    out.write_none();
     out.close_dict();
     out.0
 }
 
 /// The call itself, for a fork of the interpreter, which may fork again or not.
-pub(crate) fn call(call: &Call, repo: &str, nonce: u64, may_fork: bool) -> Vec<u8> {
-    let mut out = Writer::default();
+pub(crate) fn encode_call(call: &Call, repo: &str, nonce: u64, may_fork: bool) -> Vec<u8> {
+    let mut out = MarshalWriter::default();
     out.open_dict();
-    out.str("nonce");
-    out.unsigned(false, nonce);
-    section(&mut out, &call.target, call.receiver.as_ref(), &call.args, &call.kwargs, repo);
-    out.str("seed");
-    out.unsigned(false, call.seed);
-    entry(&mut out, "cwd", repo);
-    out.str("caps");
-    out.none();
-    conditions(&mut out, call, may_fork);
+    out.write_str("nonce");
+    out.write_magnitude(false, nonce);
+    write_section(&mut out, &call.target, call.receiver.as_ref(), &call.args, &call.kwargs, repo);
+    out.write_str("seed");
+    out.write_magnitude(false, call.seed);
+    write_entry(&mut out, "cwd", repo);
+    out.write_str("caps");
+    out.write_none();
+    write_conditions(&mut out, call, may_fork);
     let steps = call.steps();
     if !steps.is_empty() {
-        if call.together.is_empty() {
-            out.str("weigh");
-            out.bool(true);
+        if call.shared_steps.is_empty() {
+            out.write_str("measure_memory");
+            out.write_bool(true);
         }
-        out.str("together");
-        out.list(steps.len());
-        for Step { target, receiver, args, kwargs, intent: _ } in steps.iter() {
+        out.write_str("steps");
+        out.open_list(steps.len());
+        for CallStep { target, receiver, args, kwargs, intent: _ } in steps.iter() {
             out.open_dict();
-            section(&mut out, target, receiver.as_ref(), args, kwargs, repo);
+            write_section(&mut out, target, receiver.as_ref(), args, kwargs, repo);
             out.close_dict();
         }
     }
@@ -66,137 +68,137 @@ pub(crate) fn call(call: &Call, repo: &str, nonce: u64, may_fork: bool) -> Vec<u
 }
 
 /// What is called, and with what.
-fn section(
-    out: &mut Writer,
-    target: &Target,
+fn write_section(
+    out: &mut MarshalWriter,
+    target: &CallTarget,
     receiver: Option<&Value>,
     args: &[Value],
     kwargs: &[(String, Value)],
     repo: &str,
 ) {
-    out.str("target");
+    out.write_str("target");
     out.open_dict();
-    entry(out, "module", &target.module.name);
-    file(out, &target.module, repo);
-    entry(out, "qualname", &target.qualname);
-    entry(out, "how", target.how.as_str());
+    write_entry(out, "module", &target.module.name);
+    write_module_path(out, &target.module, repo);
+    write_entry(out, "qualname", &target.qualname);
+    write_entry(out, "how", target.kind.as_str());
     out.close_dict();
-    out.str("receiver");
+    out.write_str("receiver");
     match receiver {
-        Some(receiver) => values::write(out, receiver),
-        None => out.none(),
+        Some(receiver) => values::write_value(out, receiver),
+        None => out.write_none(),
     }
-    out.str("args");
-    out.list(args.len());
+    out.write_str("args");
+    out.open_list(args.len());
     for value in args {
-        values::write(out, value);
+        values::write_value(out, value);
     }
-    out.str("kwargs");
-    out.list(kwargs.len());
+    out.write_str("kwargs");
+    out.open_list(kwargs.len());
     for (name, value) in kwargs {
-        out.list(2);
-        out.str(name);
-        values::write(out, value);
+        out.open_list(2);
+        out.write_str(name);
+        values::write_value(out, value);
     }
-    out.str("plain");
-    out.bool(receiver.is_none() && is_plain(args, kwargs));
+    out.write_str("plain");
+    out.write_bool(receiver.is_none() && are_plain(args, kwargs));
 }
 
-/// What the harness itself has to do with; nothing for a call in peace.
-fn conditions(out: &mut Writer, call: &Call, may_fork: bool) {
+/// The conditions that the harness itself applies; nothing for a baseline call.
+fn write_conditions(out: &mut MarshalWriter, call: &Call, may_fork: bool) {
     let Call { conditions, fixtures, .. } = call;
     if call.coverage {
-        out.str("coverage");
-        out.bool(true);
+        out.write_str("coverage");
+        out.write_bool(true);
     }
     if let Some(burst) = conditions.burst
         && may_fork
         // Runs of one section are compared, and there is not one.
-        && call.together.is_empty()
-        && call.again == 0
+        && call.shared_steps.is_empty()
+        && call.repeats == 0
     {
-        out.str("burst");
-        out.list(3);
-        out.unsigned(false, burst.threads.into());
-        out.unsigned(false, burst.tasks.into());
-        out.unsigned(false, call.limits.timeout_ms);
+        out.write_str("burst");
+        out.open_list(3);
+        out.write_magnitude(false, burst.threads.into());
+        out.write_magnitude(false, burst.tasks.into());
+        out.write_magnitude(false, call.limits.timeout_ms);
     }
     if !fixtures.files.is_empty() {
-        out.str("files");
-        out.list(fixtures.files.len());
+        out.write_str("files");
+        out.open_list(fixtures.files.len());
         for file in &fixtures.files {
-            out.list(2);
-            out.str(&file.path);
-            out.bytes(&file.content);
+            out.open_list(2);
+            out.write_str(&file.path);
+            out.write_bytes(&file.content);
         }
     }
     if !fixtures.environment.is_empty() {
-        out.str("environment");
-        pairs(out, &fixtures.environment);
+        out.write_str("environment");
+        write_pairs(out, &fixtures.environment);
     }
     if !conditions.faults.is_empty() {
-        out.str("faults");
-        out.list(conditions.faults.len());
+        out.write_str("faults");
+        out.open_list(conditions.faults.len());
         for fault in &conditions.faults {
-            out.list(3);
-            out.str(fault.mode.as_str());
-            match fault.when {
-                When::Nth(number) => {
-                    out.str("nth");
-                    out.unsigned(false, number);
+            out.open_list(3);
+            out.write_str(fault.mode.as_str());
+            match fault.trigger {
+                FaultTrigger::Nth(number) => {
+                    out.write_str("nth");
+                    out.write_magnitude(false, number);
                 }
-                When::Rate(share) => {
-                    out.str("rate");
-                    out.float(share);
+                FaultTrigger::Rate(share) => {
+                    out.write_str("rate");
+                    out.write_float(share);
                 }
             }
         }
     }
     if let Some(upstream) = &conditions.upstream {
-        link(out, &conditions.network);
-        out.str("upstream");
+        write_link(out, &conditions.network);
+        out.write_str("upstream");
         out.open_dict();
-        out.str("answer_all");
-        out.bool(upstream.answer_all);
+        out.write_str("answer_all");
+        out.write_bool(upstream.answer_all);
         if let Some(failure) = upstream.failure {
-            entry(out, "failure", failure.as_str());
+            write_entry(out, "failure", failure.as_str());
         }
-        out.str("mocks");
-        out.list(upstream.mocks.len());
+        out.write_str("mocks");
+        out.open_list(upstream.mocks.len());
         for mock in &upstream.mocks {
-            answer(out, mock);
+            write_mock(out, mock);
         }
         out.close_dict();
     }
 }
 
-fn answer(out: &mut Writer, mock: &Mock) {
+fn write_mock(out: &mut MarshalWriter, mock: &MockResponse) {
     out.open_dict();
-    out.str("method");
+    out.write_str("method");
     match &mock.method {
-        Some(method) => out.str(method),
-        None => out.none(),
+        Some(method) => out.write_str(method),
+        None => out.write_none(),
     }
-    entry(out, "url", &mock.url);
-    out.str("status");
-    out.unsigned(false, mock.status.into());
-    out.str("headers");
-    pairs(out, &mock.headers);
-    out.str("body");
-    out.bytes(&mock.body);
-    out.str("delay_ms");
-    out.unsigned(false, mock.delay_ms);
-    out.str("times");
+    write_entry(out, "url", &mock.url);
+    out.write_str("status");
+    out.write_magnitude(false, mock.status.into());
+    out.write_str("headers");
+    write_pairs(out, &mock.headers);
+    out.write_str("body");
+    out.write_bytes(&mock.body);
+    out.write_str("delay_ms");
+    out.write_magnitude(false, mock.delay_ms);
+    out.write_str("times");
     match mock.times {
-        Some(times) => out.unsigned(false, times.into()),
-        None => out.none(),
+        Some(times) => out.write_magnitude(false, times.into()),
+        None => out.write_none(),
     }
     out.close_dict();
 }
 
 /// The link, for answers that never cross it.
-fn link(out: &mut Writer, network: &Network) {
-    out.str("network");
+fn write_link(out: &mut MarshalWriter, network: &NetworkConditions) {
+    out.write_str("network");
     out.open_dict();
     for (name, value) in [
         ("latency_ms", network.latency_ms),
@@ -204,49 +206,49 @@ fn link(out: &mut Writer, network: &Network) {
         ("loss", network.loss),
         ("bits_per_second", network.bits_per_second.unwrap_or(0) as f64),
     ] {
-        out.str(name);
-        out.float(value);
+        out.write_str(name);
+        out.write_float(value);
     }
-    out.str("partition");
-    out.list(network.partition.len());
+    out.write_str("partition");
+    out.open_list(network.partition.len());
     for peer in &network.partition {
-        out.list(2);
+        out.open_list(2);
         match &peer.host {
-            Some(host) => out.str(host),
-            None => out.none(),
+            Some(host) => out.write_str(host),
+            None => out.write_none(),
         }
         match peer.port {
-            Some(port) => out.unsigned(false, port.into()),
-            None => out.none(),
+            Some(port) => out.write_magnitude(false, port.into()),
+            None => out.write_none(),
         }
     }
     out.close_dict();
 }
 
-fn pairs(out: &mut Writer, pairs: &[(String, String)]) {
-    out.list(pairs.len());
+fn write_pairs(out: &mut MarshalWriter, pairs: &[(String, String)]) {
+    out.open_list(pairs.len());
     for (name, value) in pairs {
-        out.list(2);
-        out.str(name);
-        out.str(value);
+        out.open_list(2);
+        out.write_str(name);
+        out.write_str(value);
     }
 }
 
-fn entry(out: &mut Writer, key: &str, text: &str) {
-    out.str(key);
-    out.str(text);
+fn write_entry(out: &mut MarshalWriter, key: &str, text: &str) {
+    out.write_str(key);
+    out.write_str(text);
 }
 
-fn file(out: &mut Writer, module: &ModuleRef, repo: &str) {
-    out.str("path");
+fn write_module_path(out: &mut MarshalWriter, module: &ModuleRef, repo: &str) {
+    out.write_str("path");
     match &module.path {
-        Some(path) => out.str(&format!("{repo}/{path}")),
-        None => out.none(),
+        Some(path) => out.write_str(&format!("{repo}/{path}")),
+        None => out.write_none(),
     }
 }
 
 /// Nothing has to be built from a description: the harness can take the arguments as they are.
-fn is_plain(args: &[Value], kwargs: &[(String, Value)]) -> bool {
+fn are_plain(args: &[Value], kwargs: &[(String, Value)]) -> bool {
     let plain = |value: &Value| {
         matches!(
             value,

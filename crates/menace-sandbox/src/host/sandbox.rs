@@ -9,55 +9,56 @@ use std::os::unix::net::UnixStream;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use menace_model::{Call, Conditions, How, Limits, ModuleRef};
+use menace_model::{Call, CallConditions, CallLimits, ModuleRef, TargetKind};
 
-use super::cancel::{Cancel, Registered};
+use super::cancel::{CancelToken, RegisteredConnection};
 use super::request;
-use super::workspace::Workspace;
+use super::workspace::SandboxWorkspace;
 use crate::SandboxError;
-use crate::cgroup::Group;
-use crate::confine::Level;
+use crate::cgroup::SandboxCgroup;
 use crate::wire::channel;
-use crate::wire::messages::{FromInit, InitConfig, Ready, Report, Request, ToInit};
+use crate::wire::messages::{
+    FromInitMessage, InitConfig, InitReport, InitRequest, SandboxReady, ToInitMessage,
+};
 
 /// How long a sandbox may take to die once its connection is closed, before it is killed.
-const DYING: Duration = Duration::from_millis(500);
+const EXIT_TIMEOUT: Duration = Duration::from_millis(500);
 /// The same when the user wants an end: what it has on disk must be removed in time, too.
-const DYING_AT_ONCE: Duration = Duration::from_millis(100);
+const CANCELLED_EXIT_TIMEOUT: Duration = Duration::from_millis(100);
 /// How long after its deadline a call must have been reported.
-const LOST: Duration = Duration::from_secs(30);
+const REPORT_GRACE: Duration = Duration::from_secs(30);
 /// Beside the threads of a burst: the process that they are in, and one of the harness's own.
-const FOR_BURST: u64 = 2;
+const BURST_EXTRA_PROCESSES: u64 = 2;
 
 #[derive(Debug)]
-pub(crate) struct Sandbox {
+pub(crate) struct SandboxHandle {
     stream: UnixStream,
     process: Child,
-    pub(crate) ready: Ready,
+    pub(crate) ready: SandboxReady,
     /// Calls may have processes of their own.
     may_fork: bool,
     next_nonce: u64,
-    cancel: Cancel,
-    _registered: Registered,
+    cancel: CancelToken,
+    _registered: RegisteredConnection,
     // Removed after the processes in it are gone: the order of these fields matters.
-    _group: Option<Group>,
-    workspace: Option<Workspace>,
+    _group: Option<SandboxCgroup>,
+    workspace: Option<SandboxWorkspace>,
 }
 
-impl Sandbox {
+impl SandboxHandle {
     pub(crate) fn start(
         init: &std::path::Path,
         config: &InitConfig,
-        handed: &[RawFd],
-        group: Option<Group>,
-        workspace: Option<Workspace>,
-        cancel: &Cancel,
+        descriptors: &[RawFd],
+        group: Option<SandboxCgroup>,
+        workspace: Option<SandboxWorkspace>,
+        cancel: &CancelToken,
     ) -> Result<Self, SandboxError> {
-        let start = SandboxError::start;
+        let start = SandboxError::start_error;
         let (stream, theirs) = UnixStream::pair().map_err(start)?;
         let registered = cancel.register(&stream).map_err(start)?;
         let process = Command::new(init)
-            .arg(crate::init::ARGUMENT)
+            .arg(crate::init::INIT_ARGUMENT)
             .env_clear()
             .current_dir("/")
             .stdin(Stdio::from(OwnedFd::from(theirs)))
@@ -67,19 +68,21 @@ impl Sandbox {
         let mut sandbox = Self {
             stream,
             process,
-            ready: Ready::default(),
-            may_fork: Level::try_from(config.level).is_ok_and(Level::allows_processes),
+            ready: SandboxReady::default(),
+            may_fork: config.spec.confinement.security_level.allows_processes(),
             next_nonce: 1,
             cancel: cancel.clone(),
             _registered: registered,
             _group: group,
             workspace,
         };
-        let sent = channel::send_with(&sandbox.stream, config, handed);
-        match sandbox.hear() {
-            Ok(FromInit::Ready(ready)) => sandbox.ready = ready,
-            Ok(FromInit::Failed(why)) => return Err(SandboxError::Refused(why)),
-            Ok(FromInit::Report(_)) => return Err(SandboxError::Protocol("a report too early")),
+        let sent = channel::send_with_descriptors(&sandbox.stream, config, descriptors);
+        match sandbox.receive() {
+            Ok(FromInitMessage::Ready(ready)) => sandbox.ready = ready,
+            Ok(FromInitMessage::Failed(why)) => return Err(SandboxError::BuildFailed(why)),
+            Ok(FromInitMessage::Report(_)) => {
+                return Err(SandboxError::Protocol("a report too early"));
+            }
             Err(error @ SandboxError::Cancelled) => return Err(error),
             Err(error) => return Err(sent.err().map_or(error, start)),
         }
@@ -87,61 +90,67 @@ impl Sandbox {
     }
 
     /// Says where modules are imported from; before anything is.
-    pub(crate) fn lead(&mut self, import_roots: &[String]) -> Result<(), SandboxError> {
-        let body = request::path(import_roots, &self.ready.repo);
-        channel::send(&self.stream, &ToInit::Tell(body)).map_err(|error| self.lost(error))
+    pub(crate) fn set_import_path(&mut self, import_roots: &[String]) -> Result<(), SandboxError> {
+        let body = request::encode_path(import_roots, &self.ready.repo);
+        channel::send(&self.stream, &ToInitMessage::Forward(body))
+            .map_err(|error| self.connection_error(error))
     }
 
     pub(crate) fn import(
         &mut self,
         module: &ModuleRef,
-        limits: &Limits,
-    ) -> Result<Report, SandboxError> {
-        let nonce = self.nonce();
-        let body = request::import(module, &self.ready.repo, nonce);
-        let request = Request {
+        limits: &CallLimits,
+    ) -> Result<InitReport, SandboxError> {
+        let nonce = self.next_nonce();
+        let body = request::encode_import(module, &self.ready.repo, nonce);
+        let request = InitRequest {
             nonce,
             limits: limits.clone(),
-            conditions: Conditions::default(),
+            conditions: CallConditions::default(),
             seed: 0,
-            takes_turns: false,
+            alternates_sandboxes: false,
             body,
         };
-        self.ask(request, ToInit::Import)
+        self.request(request, ToInitMessage::Import)
     }
 
-    pub(crate) fn call(&mut self, call: &Call, takes_turns: bool) -> Result<Report, SandboxError> {
-        debug_assert!(call.target.how == How::Module || !call.target.qualname.is_empty());
-        let nonce = self.nonce();
-        let body = request::call(call, &self.ready.repo, nonce, self.may_fork);
-        let request = Request {
+    pub(crate) fn call(
+        &mut self,
+        call: &Call,
+        alternates_sandboxes: bool,
+    ) -> Result<InitReport, SandboxError> {
+        debug_assert!(call.target.kind == TargetKind::Module || !call.target.qualname.is_empty());
+        let nonce = self.next_nonce();
+        let body = request::encode_call(call, &self.ready.repo, nonce, self.may_fork);
+        let request = InitRequest {
             nonce,
-            limits: limits_of(call),
+            limits: effective_limits(call),
             conditions: call.conditions.clone(),
             seed: call.seed,
-            takes_turns,
+            alternates_sandboxes,
             body,
         };
-        self.ask(request, ToInit::Call)
+        self.request(request, ToInitMessage::Call)
     }
 
-    fn nonce(&mut self) -> u64 {
+    fn next_nonce(&mut self) -> u64 {
         self.next_nonce += 1;
         self.next_nonce
     }
 
-    fn ask(
+    fn request(
         &mut self,
-        asked: Request,
-        message: impl FnOnce(Request) -> ToInit,
-    ) -> Result<Report, SandboxError> {
-        let nonce = asked.nonce;
-        // The init keeps the deadline; should it fail to, nobody waits for ever.
-        let patience = Duration::from_millis(asked.limits.timeout_ms) + LOST;
-        self.stream.set_read_timeout(Some(patience)).map_err(SandboxError::start)?;
-        channel::send(&self.stream, &message(asked)).map_err(|error| self.lost(error))?;
-        match self.hear()? {
-            FromInit::Report(mut report) => {
+        request: InitRequest,
+        message: impl FnOnce(InitRequest) -> ToInitMessage,
+    ) -> Result<InitReport, SandboxError> {
+        let nonce = request.nonce;
+        // Init keeps the deadline; should it fail to, the host does not wait for ever.
+        let timeout = Duration::from_millis(request.limits.timeout_ms) + REPORT_GRACE;
+        self.stream.set_read_timeout(Some(timeout)).map_err(SandboxError::start_error)?;
+        channel::send(&self.stream, &message(request))
+            .map_err(|error| self.connection_error(error))?;
+        match self.receive()? {
+            FromInitMessage::Report(mut report) => {
                 // A report that answers another call is no report of this one.
                 if report.mailbox_nonce != nonce {
                     report.phase = report.phase.min(1);
@@ -150,30 +159,30 @@ impl Sandbox {
                 }
                 Ok(*report)
             }
-            FromInit::Failed(why) => Err(SandboxError::Refused(why)),
-            FromInit::Ready(_) => Err(SandboxError::Protocol("a greeting too late")),
+            FromInitMessage::Failed(why) => Err(SandboxError::BuildFailed(why)),
+            FromInitMessage::Ready(_) => Err(SandboxError::Protocol("a greeting too late")),
         }
     }
 
-    fn hear(&self) -> Result<FromInit, SandboxError> {
-        channel::receive(&self.stream).map_err(|error| self.lost(error))
+    fn receive(&self) -> Result<FromInitMessage, SandboxError> {
+        channel::receive(&self.stream).map_err(|error| self.connection_error(error))
     }
 
-    fn lost(&self, source: io::Error) -> SandboxError {
+    fn connection_error(&self, source: io::Error) -> SandboxError {
         if self.cancel.is_cancelled() {
             SandboxError::Cancelled
         } else {
-            SandboxError::Lost(source)
+            SandboxError::ConnectionLost(source)
         }
     }
 }
 
-impl Sandbox {
+impl SandboxHandle {
     /// For an init that does not leave by itself.
     fn kill(&mut self) {
         match i32::try_from(self.process.id()) {
             // Without namespaces, what is below it would outlive it.
-            Ok(init) if self.workspace.is_some() => crate::init::end_with_descendants(init),
+            Ok(init) if self.workspace.is_some() => crate::init::kill_with_descendants(init),
             _ => drop(self.process.kill()),
         }
         let _ = self.process.wait();
@@ -181,21 +190,22 @@ impl Sandbox {
 }
 
 /// Threads that Menace itself adds are not the section's.
-fn limits_of(call: &Call) -> Limits {
+fn effective_limits(call: &Call) -> CallLimits {
     let mut limits = call.limits.clone();
     if let Some(burst) = call.conditions.burst {
-        limits.processes += u64::from(burst.threads) + FOR_BURST;
+        limits.processes += u64::from(burst.threads) + BURST_EXTRA_PROCESSES;
     }
     limits
 }
 
-impl Drop for Sandbox {
+impl Drop for SandboxHandle {
     fn drop(&mut self) {
         let _ = self.stream.shutdown(Shutdown::Both);
-        let asked = Instant::now();
-        let patience = if self.cancel.is_cancelled() { DYING_AT_ONCE } else { DYING };
+        let closed_at = Instant::now();
+        let timeout =
+            if self.cancel.is_cancelled() { CANCELLED_EXIT_TIMEOUT } else { EXIT_TIMEOUT };
         while matches!(self.process.try_wait(), Ok(None)) {
-            if asked.elapsed() > patience {
+            if closed_at.elapsed() > timeout {
                 self.kill();
                 break;
             }

@@ -1,208 +1,241 @@
-//! Calls of one module, whatever happens to the sandbox in between.
+//! A session: calls of one module, with a new sandbox when the current one is unusable.
 //!
-//! A sandbox that a call has spoilt is replaced. When the import leaves something that a fork
+//! A sandbox that a call made unusable is replaced. When the import leaves something that a fork
 //! cannot copy (a thread, a socket), each call gets a fresh import.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
-use menace_model::{Call, How, Outcome};
+use menace_model::{Call, Outcome, SandboxSpec, TargetKind};
 
-use super::backend::Warm;
-use super::local::Source;
-use super::options::WarmSpec;
-use super::report::{self, Context};
-use super::sandbox::Sandbox;
-use super::widened::Took;
+use super::backend::WarmSession;
+use super::import_usage::ImportUsage;
+use super::pool::SandboxPool;
+use super::report::{self, ReportContext};
+use super::sandbox::SandboxHandle;
 use crate::SandboxError;
-use crate::wire::messages::Report;
+use crate::wire::messages::InitReport;
 
 /// From this many calls on a second sandbox pays: it makes itself ready while the first one works.
 const CALLS_BEFORE_SECOND: u32 = 8;
 
 #[derive(Debug)]
-pub(crate) struct Session {
-    source: Arc<Source>,
-    spec: WarmSpec,
-    /// With the module imported; they take turns.
-    warm: VecDeque<Sandbox>,
-    second: Second,
-    /// With nothing imported, for calls of a module's top level.
-    blank: Option<Sandbox>,
-    /// How the import failed; it would fail again.
-    broken: Option<Box<(Report, String)>>,
-    /// Why no two calls may share an import.
-    keeps: Vec<String>,
-    /// What the import tried that is forbidden, and survived.
-    tried: Vec<String>,
-    /// What the import took, which may be more than a call may.
-    took: Took,
+pub(crate) struct LocalSession {
+    pool: Arc<SandboxPool>,
+    spec: SandboxSpec,
+    sandboxes: ModuleSandboxes,
+    second: SecondSandbox,
+    /// The sandboxes go back to the pool.
+    is_pooled: bool,
     /// A sandbox was lost, and this is the second try.
-    lost: bool,
+    is_retry: bool,
+}
+
+/// The sandboxes of one module, and what importing it came to.
+#[derive(Debug, Default)]
+pub(crate) struct ModuleSandboxes {
+    /// With the module imported; they take turns.
+    warm: VecDeque<SandboxHandle>,
+    /// With nothing imported, for calls of a module's top level.
+    unimported: Option<SandboxHandle>,
+    /// How the import failed; it would fail again.
+    import_failure: Option<Box<(InitReport, String)>>,
+    /// Why no two calls may share an import.
+    unforkable_state: Vec<String>,
+    /// Forbidden system calls that the import made, and survived.
+    import_violations: Vec<String>,
+    /// What the import used, which may be more than a call may.
+    import_usage: ImportUsage,
 }
 
 /// The sandbox that takes turns with the first one.
 #[derive(Debug)]
-enum Second {
+enum SecondSandbox {
     /// After so many more calls.
-    Later(u32),
-    OnItsWay(JoinHandle<Option<Sandbox>>),
-    Tried,
+    AfterCalls(u32),
+    Starting(JoinHandle<Option<SandboxHandle>>),
+    Done,
 }
 
-impl Session {
-    /// `alone`: with one sandbox, whatever comes.
-    pub(crate) fn new(source: Arc<Source>, spec: WarmSpec, alone: bool) -> Self {
+impl LocalSession {
+    pub(crate) fn new(pool: Arc<SandboxPool>, spec: SandboxSpec) -> Self {
         Self {
-            source,
+            pool,
             spec,
-            warm: VecDeque::new(),
-            second: if alone { Second::Tried } else { Second::Later(CALLS_BEFORE_SECOND) },
-            blank: None,
-            broken: None,
-            keeps: Vec::new(),
-            tried: Vec::new(),
-            took: Took::default(),
-            lost: false,
+            sandboxes: ModuleSandboxes::default(),
+            second: SecondSandbox::AfterCalls(CALLS_BEFORE_SECOND),
+            is_pooled: false,
+            is_retry: false,
         }
     }
 
+    /// Begins with what an earlier session left in the pool. Never has a second sandbox.
+    pub(crate) fn new_pooled(pool: Arc<SandboxPool>, spec: SandboxSpec) -> Self {
+        let sandboxes = pool.take_idle(&spec).unwrap_or_default();
+        let second = SecondSandbox::Done;
+        Self { pool, spec, sandboxes, second, is_pooled: true, is_retry: false }
+    }
+
     /// Makes sure that there is a sandbox with the module imported; false when it cannot be.
-    fn heat(&mut self, call: &Call) -> Result<bool, SandboxError> {
-        if self.broken.is_some() {
+    fn ensure_imported(&mut self, call: &Call) -> Result<bool, SandboxError> {
+        if self.sandboxes.import_failure.is_some() {
             return Ok(false);
         }
         let Some(module) = &self.spec.module else { return Ok(true) };
-        if !self.warm.is_empty() {
-            self.think_of_second();
+        if !self.sandboxes.warm.is_empty() {
+            self.poll_second_sandbox();
             return Ok(true);
         }
-        let mut sandbox = self.source.start(&self.spec)?;
+        let mut sandbox = self.pool.start(&self.spec)?;
         let mut report = match sandbox.import(module, &self.spec.limits) {
-            Err(error) if error.is_before_the_import() => {
+            Err(error) if error.failed_before_import() => {
                 tracing::debug!("a sandbox was gone before it was needed: {error}");
-                sandbox = self.source.starter().start(&self.spec)?;
+                sandbox = self.pool.starter().start(&self.spec)?;
                 sandbox.import(module, &self.spec.limits)?
             }
             other => other?,
         };
-        if report.spent.is_some() {
-            self.broken = Some(Box::new((report, sandbox.ready.repo.clone())));
+        if report.unusable_reason.is_some() {
+            self.sandboxes.import_failure = Some(Box::new((report, sandbox.ready.repo.clone())));
             return Ok(false);
         }
-        self.keeps = std::mem::take(&mut report.keeps);
-        let context = Context::new(&sandbox.ready.repo, &self.source.options().repo, call)
-            .of_import(&self.spec.limits);
-        let import = report::outcome(&report, &context);
-        self.tried = import.violations.iter().map(|tried| tried.detail.clone()).collect();
-        self.took = Took::of(&import);
-        self.warm.push_back(sandbox);
+        self.sandboxes.unforkable_state = std::mem::take(&mut report.unforkable_state);
+        let context = ReportContext::new(&sandbox.ready.repo, &self.pool.options().repo, call)
+            .for_import(&self.spec.limits);
+        let import = report::build_outcome(&report, &context);
+        self.sandboxes.import_violations =
+            import.violations.iter().map(|tried| tried.detail.clone()).collect();
+        self.sandboxes.import_usage = ImportUsage::from_outcome(&import);
+        self.sandboxes.warm.push_back(sandbox);
         Ok(true)
     }
 
     /// Starts a second sandbox in the background once it pays, and takes it in once it is there.
-    fn think_of_second(&mut self) {
-        self.second = match std::mem::replace(&mut self.second, Second::Tried) {
-            Second::Later(0) => {
-                let (starter, spec) = (self.source.starter(), self.spec.clone());
-                Second::OnItsWay(std::thread::spawn(move || {
+    fn poll_second_sandbox(&mut self) {
+        self.second = match std::mem::replace(&mut self.second, SecondSandbox::Done) {
+            SecondSandbox::AfterCalls(0) => {
+                let (starter, spec) = (self.pool.starter(), self.spec.clone());
+                SecondSandbox::Starting(std::thread::spawn(move || {
                     let mut sandbox = starter.start(&spec).ok()?;
                     let report = sandbox.import(spec.module.as_ref()?, &spec.limits).ok()?;
-                    (report.spent.is_none() && report.keeps.is_empty()).then_some(sandbox)
+                    (report.unusable_reason.is_none() && report.unforkable_state.is_empty())
+                        .then_some(sandbox)
                 }))
             }
-            Second::Later(calls) => Second::Later(calls - 1),
-            Second::OnItsWay(start) if start.is_finished() => {
-                self.warm.extend(start.join().ok().flatten());
-                Second::Tried
+            SecondSandbox::AfterCalls(calls) => SecondSandbox::AfterCalls(calls - 1),
+            SecondSandbox::Starting(start) if start.is_finished() => {
+                self.sandboxes.warm.extend(start.join().ok().flatten());
+                SecondSandbox::Done
             }
             other => other,
         };
     }
 
-    fn run_blank(&mut self, call: &Call) -> Result<Outcome, SandboxError> {
-        let mut sandbox = match self.blank.take() {
+    fn run_without_import(&mut self, call: &Call) -> Result<Outcome, SandboxError> {
+        let mut sandbox = match self.sandboxes.unimported.take() {
             Some(sandbox) => sandbox,
-            None => self.source.start(&self.spec)?,
+            None => self.pool.start(&self.spec)?,
         };
         let report = match sandbox.call(call, false) {
-            Err(error) if error.is_before_the_call() => {
+            Err(error) if error.failed_before_call() => {
                 tracing::debug!("a sandbox was gone before it was needed: {error}");
-                sandbox = self.source.starter().start(&self.spec)?;
+                sandbox = self.pool.starter().start(&self.spec)?;
                 sandbox.call(call, false)?
             }
             other => other?,
         };
-        let context = Context::new(&sandbox.ready.repo, &self.source.options().repo, call);
-        let outcome = report::outcome(&report, &context);
-        if report.spent.is_none() {
-            self.blank = Some(sandbox);
+        let context = ReportContext::new(&sandbox.ready.repo, &self.pool.options().repo, call);
+        let outcome = report::build_outcome(&report, &context);
+        if report.unusable_reason.is_none() {
+            self.sandboxes.unimported = Some(sandbox);
         }
         Ok(outcome)
     }
 }
 
-impl Warm for Session {
+impl WarmSession for LocalSession {
     fn run(&mut self, call: &Call) -> Result<Outcome, SandboxError> {
-        if call.target.how == How::Module || self.spec.module.is_none() {
-            return self.run_blank(call);
+        let result = self.run_call(call);
+        // An error says nothing of what the sandboxes are good for.
+        self.is_pooled &= result.is_ok();
+        result
+    }
+}
+
+impl LocalSession {
+    fn run_call(&mut self, call: &Call) -> Result<Outcome, SandboxError> {
+        if call.target.kind == TargetKind::Module || self.spec.module.is_none() {
+            return self.run_without_import(call);
         }
-        if !self.heat(call)? {
-            let Some(broken) = &self.broken else {
+        if !self.ensure_imported(call)? {
+            let Some(broken) = &self.sandboxes.import_failure else {
                 return Err(SandboxError::Protocol("an import that neither worked nor failed"));
             };
             let (report, repo) = &**broken;
-            let context =
-                Context::new(repo, &self.source.options().repo, call).of_import(&self.spec.limits);
-            let mut outcome = report::outcome(report, &context);
-            Took::of(&outcome).tell(&mut outcome, &self.spec.limits, &call.limits);
+            let context = ReportContext::new(repo, &self.pool.options().repo, call)
+                .for_import(&self.spec.limits);
+            let mut outcome = report::build_outcome(report, &context);
+            ImportUsage::from_outcome(&outcome).add_to_outcome(
+                &mut outcome,
+                &self.spec.limits,
+                &call.limits,
+            );
             for limit in &outcome.unenforced {
                 outcome.enforced_by.remove(limit);
             }
             return Ok(outcome);
         }
-        let Some(mut sandbox) = self.warm.pop_front() else {
+        let Some(mut sandbox) = self.sandboxes.warm.pop_front() else {
             return Err(SandboxError::Protocol("no sandbox after a successful import"));
         };
-        let takes_turns = !self.warm.is_empty();
-        let report = match sandbox.call(call, takes_turns) {
+        let alternates_sandboxes = !self.sandboxes.warm.is_empty();
+        let report = match sandbox.call(call, alternates_sandboxes) {
             Ok(report) => report,
-            Err(error) if self.lost || !error.is_before_the_call() => return Err(error),
+            Err(error) if self.is_retry || !error.failed_before_call() => return Err(error),
             Err(error) => {
-                // What the import or an earlier call left made it fail: once is no reason to give up.
+                // What the import or an earlier call left made it fail: once is no reason to give
+                // up.
                 tracing::debug!("a sandbox was lost and is replaced: {error}");
-                self.lost = true;
-                let again = self.run(call);
-                self.lost = false;
-                return again;
+                self.is_retry = true;
+                let outcome = self.run_call(call);
+                self.is_retry = false;
+                return outcome;
             }
         };
-        let context = Context::new(&sandbox.ready.repo, &self.source.options().repo, call);
-        let mut outcome = report::outcome(&report, &context);
-        let tried =
-            self.tried.iter().map(|what| format!("its import tried what is forbidden: {what}"));
+        let context = ReportContext::new(&sandbox.ready.repo, &self.pool.options().repo, call);
+        let mut outcome = report::build_outcome(&report, &context);
+        let tried = self
+            .sandboxes
+            .import_violations
+            .iter()
+            .map(|what| format!("its import tried what is forbidden: {what}"));
         outcome.notes.extend(tried);
-        self.took.tell(&mut outcome, &self.spec.limits, &call.limits);
+        self.sandboxes.import_usage.add_to_outcome(&mut outcome, &self.spec.limits, &call.limits);
         outcome.notes.extend(sandbox.ready.remarks.iter().cloned());
-        if self.keeps.is_empty() {
-            if report.spent.is_none() {
-                self.warm.push_back(sandbox);
+        if self.sandboxes.unforkable_state.is_empty() {
+            if report.unusable_reason.is_none() {
+                self.sandboxes.warm.push_back(sandbox);
             }
         } else {
             outcome.notes.push(format!(
                 "imported anew for each call, because the import keeps {}",
-                self.keeps.join(", ")
+                self.sandboxes.unforkable_state.join(", ")
             ));
         }
         Ok(outcome)
     }
 }
 
-impl Drop for Session {
+impl Drop for LocalSession {
     fn drop(&mut self) {
-        if let Second::OnItsWay(start) = std::mem::replace(&mut self.second, Second::Tried) {
+        if let SecondSandbox::Starting(start) =
+            std::mem::replace(&mut self.second, SecondSandbox::Done)
+        {
             drop(start.join());
+        }
+        if self.is_pooled {
+            self.pool.put_idle(self.spec.clone(), std::mem::take(&mut self.sandboxes));
         }
     }
 }

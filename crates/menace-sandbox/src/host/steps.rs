@@ -1,4 +1,4 @@
-//! What came of the steps of a call, each told by itself before the next one began.
+//! What came of the steps of a call, each reported before the next one began.
 //!
 //! The guest can write into the same memory: entries are read in order until one does not fit.
 //! Invariant: there are no more reports than steps, and none of a step after the one that ended the
@@ -6,31 +6,37 @@
 
 use std::collections::BTreeMap;
 
-use menace_model::{How, Outcome, Stage, Step, StepReport, Verdict};
+use menace_model::{CallResult, CallStage, CallStep, CallStepReport, Outcome, TargetKind, Verdict};
 
-use super::report::{self, Context};
-use super::verdict::{self, Said};
-use crate::wire::marshal::Item;
-use crate::wire::messages::{Report, Steps};
+use super::report::{self, ReportContext};
+use super::verdict::{self, GuestResult};
+use crate::wire::marshal::MarshalValue;
+use crate::wire::messages::{InitReport, StepProgress};
 
 /// Adds them to the outcome.
-pub(super) fn add(outcome: &mut Outcome, report: &Report, context: &Context<'_>) {
-    let asked = context.call.steps();
-    let Some(steps) = report.steps.as_ref().filter(|_| !asked.is_empty()) else { return };
-    let begun = (steps.begun as usize).min(asked.len());
-    let mut told = told(steps, begun);
-    for (number, step) in asked.iter().take(begun).enumerate() {
-        let Some(item) = told.remove(&number) else { break };
-        outcome.steps.push(reported(&item, step, report, context));
+pub(super) fn add_step_reports(
+    outcome: &mut Outcome,
+    report: &InitReport,
+    context: &ReportContext<'_>,
+) {
+    let steps_requested = context.call.steps();
+    let Some(steps) = report.steps.as_ref().filter(|_| !steps_requested.is_empty()) else { return };
+    let begun = (steps.begun as usize).min(steps_requested.len());
+    let mut entries = parse_entries(steps, begun);
+    for (number, step) in steps_requested.iter().take(begun).enumerate() {
+        let Some(item) = entries.remove(&number) else { break };
+        outcome.steps.push(build_step_report(&item, step, report, context));
     }
     // The whole has a report of its own once all steps have ended.
     if report.phase >= 2 {
         return;
     }
-    let (verdict, reason) = verdict::judge(report, Said::Nothing, 0);
+    let (verdict, reason) = verdict::decide_verdict(report, GuestResult::NoReport, 0);
     if begun > outcome.steps.len() {
-        outcome.steps.push(StepReport { reason, ..StepReport::of(verdict, Stage::Call) });
-    } else if steps.leaving
+        let mut last = CallStepReport::new(verdict, CallStage::Call);
+        last.result.reason = reason;
+        outcome.steps.push(last);
+    } else if steps.releasing_result
         && let Some(last) = outcome.steps.last_mut()
     {
         (last.verdict, last.reason) = (verdict, reason);
@@ -38,14 +44,14 @@ pub(super) fn add(outcome: &mut Outcome, report: &Report, context: &Context<'_>)
 }
 
 /// The last entry of each step.
-fn told(steps: &Steps, begun: usize) -> BTreeMap<usize, Item> {
+fn parse_entries(steps: &StepProgress, begun: usize) -> BTreeMap<usize, MarshalValue> {
     let mut found = BTreeMap::new();
-    let mut rest = &steps.told[..];
+    let mut rest = &steps.entries[..];
     while let Some((length, after)) = rest.split_first_chunk::<4>() {
         let length = u32::from_le_bytes(*length) as usize;
         let Some((entry, after)) = after.split_at_checked(length) else { break };
-        let Ok(item) = Item::read(entry) else { break };
-        let number = item.get("step").and_then(Item::as_int);
+        let Ok(item) = MarshalValue::parse(entry) else { break };
+        let number = item.get("step").and_then(MarshalValue::as_int);
         let Some(number) = number.and_then(|number| usize::try_from(number).ok()) else { break };
         if number >= begun {
             break;
@@ -56,38 +62,48 @@ fn told(steps: &Steps, begun: usize) -> BTreeMap<usize, Item> {
     found
 }
 
-fn reported(item: &Item, step: &Step, report: &Report, context: &Context<'_>) -> StepReport {
-    let stage = report::stage(item, context);
-    let exception = item.get("exception").and_then(|item| report::raised(item, context, 0));
-    let what = report::what(item, exception.as_ref(), stage, step.intent, report, context);
-    let (mut verdict, mut reason) = verdict::by_itself(what)
-        .unwrap_or_else(|| (Verdict::Crashed, Some("its report was spoilt".to_owned())));
-    let failed = !matches!(what, Said::Returned | Said::Nothing);
-    if failed && stage == Stage::Import && step.target.how != How::Module {
+fn build_step_report(
+    item: &MarshalValue,
+    step: &CallStep,
+    report: &InitReport,
+    context: &ReportContext<'_>,
+) -> CallStepReport {
+    let stage = report::read_stage(item, context);
+    let exception = item.get("exception").and_then(|item| report::read_exception(item, context, 0));
+    let what =
+        report::read_guest_result(item, exception.as_ref(), stage, step.intent, report, context);
+    let (mut verdict, mut reason) = verdict::verdict_of_result(what)
+        .unwrap_or_else(|| (Verdict::Crashed, Some("its report was corrupted".to_owned())));
+    let failed = !matches!(what, GuestResult::Returned | GuestResult::NoReport);
+    if failed && stage == CallStage::Import && step.target.kind != TargetKind::Module {
         verdict = Verdict::Unreachable;
         reason = Some(format!("its module `{}` cannot be imported", step.target.module.name));
-    } else if let (Said::Unreachable, Some(exception)) = (what, &exception) {
+    } else if let (GuestResult::Unreachable, Some(exception)) = (what, &exception) {
         reason = Some(exception.message.clone());
     }
     let most = report.total_ns;
     let millis = |key: &str, most: u64| {
-        let nanos =
-            item.get(key).and_then(Item::as_int).and_then(|nanos| u64::try_from(nanos).ok());
+        let nanos = item
+            .get(key)
+            .and_then(MarshalValue::as_int)
+            .and_then(|nanos| u64::try_from(nanos).ok());
         nanos.unwrap_or(0).min(most) as f64 / 1e6
     };
-    let of_processors = most.saturating_mul(report::processors());
-    StepReport {
-        verdict,
-        reason,
-        stage,
-        value: item.get("value").and_then(|value| report::returned(value, item)),
-        exception,
+    let of_processors = most.saturating_mul(report::count_processors());
+    CallStepReport {
+        result: CallResult {
+            verdict,
+            reason,
+            stage,
+            value: item.get("value").and_then(|value| report::read_returned(value, item)),
+            exception,
+        },
         wall_ms: millis("wall_ns", most),
         user_cpu_ms: millis("user_ns", of_processors),
         system_cpu_ms: millis("system_ns", of_processors),
         held_bytes: item
-            .get("held")
-            .and_then(Item::as_int)
+            .get("held_bytes")
+            .and_then(MarshalValue::as_int)
             .and_then(|bytes| u64::try_from(bytes).ok()),
     }
 }
@@ -96,85 +112,85 @@ fn reported(item: &Item, step: &Step, report: &Report, context: &Context<'_>) ->
 mod tests {
     use std::path::Path;
 
-    use menace_model::{Call, ModuleRef, Target};
+    use menace_model::{Call, CallTarget, ModuleRef};
 
     use super::*;
-    use crate::wire::marshal::Writer;
-    use crate::wire::messages::Killed;
+    use crate::wire::marshal::MarshalWriter;
+    use crate::wire::messages::KillReason;
 
     fn call(steps: usize) -> Call {
         let module = ModuleRef { name: "m".to_owned(), path: None };
-        let target = Target { module, qualname: "f".to_owned(), how: How::Function };
-        Call { together: vec![Step::new(target.clone()); steps], ..Call::new(target) }
+        let target = CallTarget { module, qualname: "f".to_owned(), kind: TargetKind::Function };
+        Call { shared_steps: vec![CallStep::new(target.clone()); steps], ..Call::new(target) }
     }
 
     fn entry(number: i64, kind: &str, stage: &str) -> Vec<u8> {
-        let mut out = Writer::default();
+        let mut out = MarshalWriter::default();
         out.open_dict();
-        out.str("step");
-        out.int(number);
+        out.write_str("step");
+        out.write_int(number);
         for (key, word) in [("kind", kind), ("stage", stage)] {
-            out.str(key);
-            out.str(word);
+            out.write_str(key);
+            out.write_str(word);
         }
-        out.str("wall_ns");
-        out.int(i64::MAX);
+        out.write_str("wall_ns");
+        out.write_int(i64::MAX);
         out.close_dict();
         let length = u32::try_from(out.0.len()).unwrap();
         [&length.to_le_bytes()[..], &out.0].concat()
     }
 
-    fn verdicts(steps: usize, report: &Report) -> Vec<Verdict> {
+    fn verdicts(steps: usize, report: &InitReport) -> Vec<Verdict> {
         let call = call(steps);
-        let context = Context::new("/repo", Path::new("/repo"), &call);
-        let mut outcome = Outcome::of(Verdict::Returned, Stage::Call);
-        add(&mut outcome, report, &context);
+        let context = ReportContext::new("/repo", Path::new("/repo"), &call);
+        let mut outcome = Outcome::new(Verdict::Returned, CallStage::Call);
+        add_step_reports(&mut outcome, report, &context);
         assert!(outcome.steps.iter().all(|step| step.wall_ms <= 1.0));
         outcome.steps.iter().map(|step| step.verdict).collect()
     }
 
-    fn report(begun: u32, phase: u8, told: &[Vec<u8>]) -> Report {
-        let steps = Steps { begun, leaving: false, told: told.concat() };
-        Report { phase, total_ns: 1_000_000, steps: Some(steps), ..Report::default() }
+    fn report(begun: u32, phase: u8, entries: &[Vec<u8>]) -> InitReport {
+        let steps = StepProgress { begun, releasing_result: false, entries: entries.concat() };
+        InitReport { phase, total_ns: 1_000_000, steps: Some(steps), ..InitReport::default() }
     }
 
     #[test]
     fn the_last_word_on_a_step_counts() {
-        let told = [entry(0, "raised", "call"), entry(0, "returned", "call")];
-        assert_eq!(verdicts(1, &report(1, 3, &told)), [Verdict::Returned]);
+        let entries = [entry(0, "raised", "call"), entry(0, "returned", "call")];
+        assert_eq!(verdicts(1, &report(1, 3, &entries)), [Verdict::Returned]);
     }
 
     #[test]
     fn a_failed_import_makes_a_step_unreachable() {
-        let told = ["raised", "exited"].map(|kind| entry(0, kind, "import"));
-        for one in told {
+        let entries = ["raised", "exited"].map(|kind| entry(0, kind, "import"));
+        for one in entries {
             assert_eq!(verdicts(1, &report(1, 3, &[one])), [Verdict::Unreachable]);
         }
     }
 
     #[test]
     fn the_step_under_way_has_the_verdict_of_the_end() {
-        let told = [entry(0, "returned", "call")];
-        let mut report = report(2, 1, &told);
+        let entries = [entry(0, "returned", "call")];
+        let mut report = report(2, 1, &entries);
         assert_eq!(verdicts(3, &report), [Verdict::Returned, Verdict::Crashed]);
-        report.killed = Some(Killed::Deadline);
+        report.killed = Some(KillReason::Deadline);
         assert_eq!(verdicts(3, &report), [Verdict::Returned, Verdict::TimedOut]);
     }
 
     #[test]
     fn what_ends_the_process_while_a_result_is_let_go_of_is_that_step() {
-        let told = [entry(0, "returned", "call"), entry(1, "returned", "call")];
-        let mut report = report(2, 1, &told);
+        let entries = [entry(0, "returned", "call"), entry(1, "returned", "call")];
+        let mut report = report(2, 1, &entries);
         assert_eq!(verdicts(3, &report), [Verdict::Returned, Verdict::Returned]);
-        report.steps.as_mut().unwrap().leaving = true;
+        report.steps.as_mut().unwrap().releasing_result = true;
         assert_eq!(verdicts(3, &report), [Verdict::Returned, Verdict::Crashed]);
     }
 
     #[test]
     fn lies_are_left_out() {
-        let told = [entry(0, "returned", "call"), entry(9, "returned", "call")];
-        assert_eq!(verdicts(2, &report(u32::MAX, 3, &told)), [Verdict::Returned]);
-        assert_eq!(verdicts(0, &report(2, 3, &told)), []);
+        let entries = [entry(0, "returned", "call"), entry(9, "returned", "call")];
+        assert_eq!(verdicts(2, &report(u32::MAX, 3, &entries)), [Verdict::Returned]);
+        assert_eq!(verdicts(0, &report(2, 3, &entries)), []);
         let cut = report(2, 3, &[entry(0, "returned", "call")[..9].to_vec()]);
         assert_eq!(verdicts(2, &cut), []);
         let odd = report(1, 3, &[entry(0, "won", "call")]);

@@ -1,262 +1,266 @@
-//! Puts a sandbox together and hands it to [`Sandbox::serve`].
+//! Puts a sandbox together and hands it to [`SandboxInit::serve`].
 
-use std::collections::{BTreeSet, VecDeque};
 use std::fs::File;
 use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 
-use super::copied::Copied;
-use super::layer::Layer;
-use super::limits::Keeper;
-use super::mailbox::Mailbox;
-use super::overlay::Overlay;
-use super::processes::{self, Census};
-use super::streams::Stream;
-use super::supervise::Sandbox;
-use super::whereabouts::Whereabouts;
-use super::zygote::{Confinement, Program, Zygote};
-use super::{During, InitError, paths, probe, root};
+use super::copied_layer::CopiedLayer;
+use super::layer::WritableLayer;
+use super::limits::LimitEnforcer;
+use super::mailbox::ReportMailbox;
+use super::overlay::OverlayLayer;
+use super::processes::{self, ProcessScope};
+use super::stack_sampler::StackSampler;
+use super::streams::OutputStream;
+use super::supervise::{GuestOutput, RunningCall, SandboxInit};
+use super::zygote::{ProcessConfinement, Zygote, ZygoteProgram};
+use super::{InitError, InitErrorContext, paths, probe, root};
 use crate::Tier;
-use crate::cgroup::{Controller, GroupFiles};
-use crate::confine::{Home, Interpose, Level, Places, Policy, Reach};
-use crate::fault::Faults;
-use crate::network::Link;
-use crate::wire::harness::Setup;
-use crate::wire::messages::{InitConfig, Ready};
+use crate::cgroup::{CgroupController, CgroupFiles};
+use crate::confine::{AllowedPaths, ConfinementPolicy, GuestPaths, PathAccessRecorder};
+use crate::fault::FaultInjector;
+use crate::network::NetworkLink;
+use crate::wire::harness::HarnessSetup;
+use crate::wire::messages::{InitConfig, SandboxReady};
 use crate::{harness, sys};
 
 /// Room for what a call's limit does not count: the init, its parent, its thread for a bad network,
 /// the zygote, and the call's first process.
-const OWN_PROCESSES: u64 = 5;
+const RESERVED_PROCESSES: u64 = 5;
 
 /// As PID 1 of fresh namespaces.
 pub(crate) fn serve_namespaced(
     host: &UnixStream,
     config: &InitConfig,
-    trees: &root::Trees,
-    packed: &File,
-    group: Option<GroupFiles>,
+    host_mounts: &root::HostMounts,
+    packed_harness: &File,
+    group: Option<CgroupFiles>,
 ) -> Result<(), InitError> {
-    nix::unistd::sethostname("sandbox").during(|| "cannot set the host name".to_owned())?;
-    let mut policy = policy(config)?;
-    let root = root::enter(config, trees, packed, policy.network())?;
-    policy.host_lets_in = root.lets_in;
+    nix::unistd::sethostname("sandbox").with_context(|| "cannot set the host name".to_owned())?;
+    let mut policy = build_policy(config);
+    let root = root::enter_new_root(config, host_mounts, packed_harness, policy.allows_network())?;
+    policy.host_sockets_visible = root.exposes_sockets;
     let proc_path = PathBuf::from(format!("/proc/self/fd/{}", root.proc.as_raw_fd()));
-    let layer = Layer::Overlay(Overlay::new(config.level < 5));
-    let read = paths::SYSTEM
+    let layer = WritableLayer::Overlay(OverlayLayer::new(
+        config.spec.confinement.security_level.allows_repository_writes(),
+    ));
+    let read = paths::SYSTEM_DIRS
         .iter()
-        .chain(&["/etc", "/proc", paths::HARNESS])
+        .chain(&["/etc", "/proc", paths::HARNESS_DIR])
         .map(PathBuf::from)
         .chain(config.needs.iter().cloned());
-    let places = Places {
+    let places = AllowedPaths {
         read: read.collect(),
-        write: layer.write_places(),
-        devices: paths::DEVICES.iter().map(PathBuf::from).collect(),
+        write: layer.writable_dirs(),
+        devices: paths::DEVICE_PATHS.iter().map(PathBuf::from).collect(),
     };
-    let boot = Boot {
+    let boot = SandboxBoot {
         host,
         config,
         policy,
-        packed,
+        packed_harness,
         group,
         layer,
         places,
-        census: Census::Namespace,
+        process_scope: ProcessScope::Namespace,
         proc: proc_path,
     };
-    boot.serve(Path::new(paths::HARNESS), trees.remarks.clone())
+    boot.serve(Path::new(paths::HARNESS_DIR), host_mounts.remarks.clone())
 }
 
 /// Without namespaces, around a copy of the repository.
 pub(crate) fn serve_copied(
     host: &UnixStream,
     config: &InitConfig,
-    layer: Copied,
-    packed: &File,
-    group: Option<GroupFiles>,
+    layer: CopiedLayer,
+    packed_harness: &File,
+    group: Option<CgroupFiles>,
 ) -> Result<(), InitError> {
     let workspace = config
         .workspace
         .as_ref()
         .ok_or_else(|| InitError::Refused("no workspace was given".to_owned()))?;
     let harness = workspace.join("menace");
-    std::fs::create_dir_all(&harness).during(|| "cannot create the harness".to_owned())?;
-    harness::unpack(packed, &config.harness, &harness)
-        .during(|| "cannot write the harness".to_owned())?;
-    let layer = Layer::Copied(layer);
-    let system = paths::SYSTEM.iter().chain(&paths::ETC).map(PathBuf::from);
+    std::fs::create_dir_all(&harness).with_context(|| "cannot create the harness".to_owned())?;
+    harness::unpack_files(packed_harness, &config.harness, &harness)
+        .with_context(|| "cannot write the harness".to_owned())?;
+    let layer = WritableLayer::Copied(layer);
+    let system = paths::SYSTEM_DIRS.iter().chain(&paths::ETC_PATHS).map(PathBuf::from);
     // At the strictest level the repository can be read only.
-    let (repo, write) = if config.level < 5 {
-        (None, layer.write_places())
+    let (repo, write) = if config.spec.confinement.security_level.allows_repository_writes() {
+        (None, layer.writable_dirs())
     } else {
-        (Some(layer.repo().to_owned()), vec![layer.room().to_owned()])
+        (Some(layer.repo().to_owned()), vec![layer.scratch_dir().to_owned()])
     };
     let system = system.chain([harness.clone()]).chain(repo);
-    let places = Places {
+    let places = AllowedPaths {
         read: system.chain(config.needs.iter().cloned()).collect(),
         write,
-        devices: paths::DEVICES.iter().map(PathBuf::from).collect(),
+        devices: paths::DEVICE_PATHS.iter().map(PathBuf::from).collect(),
     };
-    let boot = Boot {
+    let boot = SandboxBoot {
         host,
         config,
-        policy: policy(config)?,
-        packed,
+        policy: build_policy(config),
+        packed_harness,
         group,
         layer,
         places,
-        census: Census::Descendants,
+        process_scope: ProcessScope::Descendants,
         proc: PathBuf::from("/proc"),
     };
     boot.serve(&harness, Vec::new())
 }
 
-fn policy(config: &InitConfig) -> Result<Policy, InitError> {
-    let level =
-        Level::try_from(config.level).map_err(|error| InitError::Refused(error.to_string()))?;
-    Ok(Policy {
-        level,
-        safe_mode: config.safe_mode,
+fn build_policy(config: &InitConfig) -> ConfinementPolicy {
+    ConfinementPolicy {
+        level: config.spec.confinement.security_level,
+        safe_mode: config.spec.confinement.safe_mode,
         namespaces: config.tier.has_namespaces(),
-        host_lets_in: false,
-        watches_files: config.tier != Tier::Unsafe,
-        interpose: config.interpose,
-    })
+        host_sockets_visible: false,
+        records_path_access: config.tier != Tier::Unsafe,
+        interposition: config.spec.interposition,
+    }
 }
 
-struct Boot<'a> {
+struct SandboxBoot<'a> {
     host: &'a UnixStream,
     config: &'a InitConfig,
-    policy: Policy,
-    packed: &'a File,
-    group: Option<GroupFiles>,
-    layer: Layer,
-    places: Places,
-    census: Census,
+    policy: ConfinementPolicy,
+    packed_harness: &'a File,
+    group: Option<CgroupFiles>,
+    layer: WritableLayer,
+    places: AllowedPaths,
+    process_scope: ProcessScope,
     /// A `/proc` that can be written to.
     proc: PathBuf,
 }
 
-impl Boot<'_> {
+impl SandboxBoot<'_> {
     fn serve(mut self, harness: &Path, mut remarks: Vec<String>) -> Result<(), InitError> {
         let (config, policy) = (self.config, self.policy);
         self.layer.prepare()?;
-        if self.census == Census::Descendants {
-            // From here on there are others, who must be ended first. The host's thread that waits
-            // for this sandbox does not live as long as the sandbox, either.
-            sys::outlive_parent().during(|| "cannot untie the init from its host".to_owned())?;
+        if self.process_scope == ProcessScope::Descendants {
+            // From here on there are other processes, which must be ended first. The host's thread
+            // that waits for this sandbox does not live as long as the sandbox, either.
+            sys::clear_parent_death_signal()
+                .with_context(|| "cannot untie the init from its host".to_owned())?;
         }
         // It may be a program of the repository, where strict levels start nothing else.
-        self.places.read.push(self.python());
-        let proves_itself = config.probe.is_some();
-        if proves_itself {
-            remarks.extend(self.connect()?);
+        self.places.read.push(self.python_path());
+        let is_probed = config.escape_probe.is_some();
+        if is_probed {
+            remarks.extend(self.set_up_network()?);
         }
-        let foreign = self.foreign_processes();
-        if let Some(wanted) = &config.probe
+        let foreign = self.count_foreign_processes();
+        if let Some(wanted) = &config.escape_probe
             && config.tier != Tier::Unsafe
         {
-            self.limit_group(Some(probe::PROCESSES))?;
+            self.limit_group_processes(Some(probe::PROBE_PROCESS_LIMIT))?;
             // It answers for itself, and is asked about nothing but what is forbidden.
-            let plain = Policy { interpose: Interpose::default(), watches_files: false, ..policy };
-            probe::run(wanted, &self.confinement(plain, probe::PROCESSES + foreign))?;
+            let plain = ConfinementPolicy {
+                interposition: menace_model::SyscallInterposition::default(),
+                records_path_access: false,
+                ..policy
+            };
+            probe::run(
+                wanted,
+                &self.build_confinement(plain, probe::PROBE_PROCESS_LIMIT + foreign),
+            )?;
             self.layer.discard()?;
             self.layer.prepare()?;
         }
-        self.limit_group(Some(config.processes + OWN_PROCESSES))?;
-        let mailbox = Mailbox::new().during(|| "cannot make the mailbox".to_owned())?;
-        let out = Stream::new().during(|| "cannot make a pipe".to_owned())?;
-        let err = Stream::new().during(|| "cannot make a pipe".to_owned())?;
-        let whereabouts = Whereabouts::new().during(|| "cannot make a pipe".to_owned())?;
-        let bundle = harness::bundle_of(self.packed, &config.harness)
-            .during(|| "cannot copy the harness".to_owned())?;
-        let program = Program {
-            python: self.python(),
+        self.limit_group_processes(Some(config.spec.limits.processes + RESERVED_PROCESSES))?;
+        let mailbox = ReportMailbox::new().with_context(|| "cannot make the mailbox".to_owned())?;
+        let out = OutputStream::new().with_context(|| "cannot make a pipe".to_owned())?;
+        let err = OutputStream::new().with_context(|| "cannot make a pipe".to_owned())?;
+        let stack_sampler = StackSampler::new().with_context(|| "cannot make a pipe".to_owned())?;
+        let bundle = harness::copy_bundle(self.packed_harness, &config.harness)
+            .with_context(|| "cannot copy the harness".to_owned())?;
+        let program = ZygoteProgram {
+            python: self.python_path(),
             harness: config.harness.main_file(harness),
             bundle: &bundle,
-            environment: self.environment(),
+            environment: self.build_environment(),
             directory: self.layer.repo().to_owned(),
             mailbox: &mailbox,
             out: &out,
             err: &err,
-            whereabouts: &whereabouts,
+            stack_sampler: &stack_sampler,
         };
-        let processes = config.processes + OWN_PROCESSES + foreign;
-        let confinement = self.confinement(policy, processes);
-        let ceilings = confinement.ceilings();
-        let (setup, home) = self.setup();
-        let zygote = Zygote::start(&program, &confinement, Reach::new(home))?;
-        // Once it is read, nobody holds it any more.
+        let processes = config.spec.limits.processes + RESERVED_PROCESSES + foreign;
+        let confinement = self.build_confinement(policy, processes);
+        let ceilings = confinement.compute_ceilings();
+        let (setup, home) = self.build_setup();
+        let zygote = Zygote::start(&program, &confinement, PathAccessRecorder::new(home))?;
+        // Python has read it.
         drop(bundle);
-        if !proves_itself {
+        if !is_probed {
             // Python does not need it while it starts, which takes it a while.
-            remarks.extend(self.connect()?);
+            remarks.extend(self.set_up_network()?);
         }
         let missing = zygote.landlocked.unenforced.iter();
         remarks.extend(missing.map(|what| format!("Landlock does not restrict here: {what}")));
-        let ready = Ready { repo: self.layer.repo().to_string_lossy().into_owned(), remarks };
-        let keeper = Keeper::new(self.group.take(), self.census, zygote.pid, ceilings);
+        let ready =
+            SandboxReady { repo: self.layer.repo().to_string_lossy().into_owned(), remarks };
+        let limit_enforcer =
+            LimitEnforcer::new(self.group.take(), self.process_scope, zygote.pid, ceilings);
         let own_places = ["/tmp", "/var/tmp", "/dev/shm"].iter().map(PathBuf::from);
         let own_places =
-            own_places.chain([self.layer.writable(), self.layer.repo().to_owned()]).collect();
-        let mut sandbox = Sandbox {
+            own_places.chain([self.layer.writable_dir(), self.layer.repo().to_owned()]).collect();
+        let mut sandbox = SandboxInit {
             host: self.host,
-            keeper,
-            layer: self.layer,
             zygote,
-            mailbox,
-            out,
-            err,
-            whereabouts,
-            stands_still: false,
-            census: self.census,
-            attempts: Vec::new(),
-            link: Link::new(policy.network(), self.proc.clone()),
+            layer: self.layer,
+            link: NetworkLink::new(policy.allows_network(), self.proc.clone()),
+            limit_enforcer,
+            faults: FaultInjector::new(own_places),
+            interposition: config.spec.interposition,
+            process_scope: self.process_scope,
             proc: self.proc,
-            kept_mapped: BTreeSet::new(),
-            asked_for_fork: false,
-            faults: Faults::new(own_places),
-            interpose: config.interpose,
-            delayed: Vec::new(),
-            unsent: VecDeque::new(),
-            running: None,
-            stopped_early: false,
+            output: GuestOutput { mailbox, out, err, stack_sampler },
+            running: RunningCall::default(),
         };
-        sandbox.greet(&setup, ready)?;
+        sandbox.start_harness(&setup, ready)?;
         sandbox.serve()
     }
 
     /// The network that a sandbox has of its own. Answers with what is not as it should be.
-    fn connect(&self) -> Result<Option<String>, InitError> {
-        if self.census != Census::Namespace {
+    fn set_up_network(&self) -> Result<Option<String>, InitError> {
+        if self.process_scope != ProcessScope::Namespace {
             return Ok(None);
         }
-        sys::loopback_up().during(|| "cannot bring the loopback interface up".to_owned())?;
-        // Of the connections that a call closed, the kernel would remember the ports, for the next call to
-        // run into.
+        sys::bring_loopback_up()
+            .with_context(|| "cannot bring the loopback interface up".to_owned())?;
+        // The kernel would keep the ports of connections that a call closed, and the next call
+        // could not use them.
         let forget = std::fs::write(self.proc.join("sys/net/ipv4/tcp_max_tw_buckets"), "0");
         Ok(forget
             .err()
             .map(|error| format!("a port that a call used stays taken for a minute: {error}")))
     }
 
-    fn confinement(&self, policy: Policy, processes: u64) -> Confinement<'_> {
-        let counts = |group: &GroupFiles| group.version(Controller::Pids).is_some();
+    fn build_confinement(
+        &self,
+        policy: ConfinementPolicy,
+        processes: u64,
+    ) -> ProcessConfinement<'_> {
+        let counts = |group: &CgroupFiles| group.version(CgroupController::Pids).is_some();
         let group_counts = self.group.as_ref().is_some_and(counts);
-        Confinement {
+        ProcessConfinement {
             policy,
             places: &self.places,
             group: self.group.as_ref(),
-            open_files: self.config.open_files,
+            open_files: self.config.spec.limits.open_files,
             processes: (!group_counts).then_some(processes),
             unsafe_tier: self.config.tier == Tier::Unsafe,
         }
     }
 
-    fn limit_group(&mut self, processes: Option<u64>) -> Result<(), InitError> {
+    fn limit_group_processes(&mut self, processes: Option<u64>) -> Result<(), InitError> {
         match &mut self.group {
-            Some(group) if group.version(Controller::Pids).is_some() => group
+            Some(group) if group.version(CgroupController::Pids).is_some() => group
                 .set_pids_limit(processes)
                 .map_err(|error| InitError::Refused(error.to_string())),
             _ => Ok(()),
@@ -264,25 +268,30 @@ impl Boot<'_> {
     }
 
     /// Without a user namespace, the limit counts every process of the user.
-    fn foreign_processes(&self) -> u64 {
-        if self.census == Census::Namespace {
+    fn count_foreign_processes(&self) -> u64 {
+        if self.process_scope == ProcessScope::Namespace {
             return 0;
         }
-        processes::threads_of(nix::unistd::getuid().as_raw())
+        processes::count_threads_of_user(nix::unistd::getuid().as_raw())
     }
 
     /// What the harness has to know, and where the guest is at home.
-    fn setup(&self) -> (Vec<u8>, Home) {
+    fn build_setup(&self) -> (Vec<u8>, GuestPaths) {
         let repo = self.layer.repo().to_string_lossy().into_owned();
-        let room = self.layer.writable().to_string_lossy().into_owned();
+        let writable_dir = self.layer.writable_dir().to_string_lossy().into_owned();
         let text = |path: &PathBuf| path.to_string_lossy().into_owned();
         // What is read there may be a secret of the host or none: the host decides.
         let undecided = [Path::new("/proc"), Path::new("/etc")];
         let read = self.places.read.iter().filter(|path| !undecided.contains(&path.as_path()));
         let mut roots: Vec<String> = read.map(text).collect();
         let mut write_roots: Vec<String> = self.places.devices.iter().map(text).collect();
-        write_roots.extend([room, "/dev/fd".into(), "/dev/std".into(), "/proc/self".into()]);
-        if self.census == Census::Namespace {
+        write_roots.extend([
+            writable_dir,
+            "/dev/fd".into(),
+            "/dev/std".into(),
+            "/proc/self".into(),
+        ]);
+        if self.process_scope == ProcessScope::Namespace {
             // There, these lead to the call's own layer, and so does the repository's path outside.
             write_roots.extend(["/tmp".into(), "/var/tmp".into(), "/dev/shm".into()]);
             write_roots.push(text(&self.config.repo));
@@ -290,41 +299,45 @@ impl Boot<'_> {
         roots.extend(write_roots.iter().cloned());
         roots.push(text(&self.config.repo));
         let places = |texts: &[String]| texts.iter().map(PathBuf::from).collect();
-        let home = Home { read: places(&roots), write: places(&write_roots) };
-        let setup = Setup {
+        let home = GuestPaths { read: places(&roots), write: places(&write_roots) };
+        let setup = HarnessSetup {
             repo: &repo,
             roots: &roots,
             write_roots: &write_roots,
-            seed: self.config.seed,
-            freeze_time: self.config.freeze_time,
+            seed: self.config.spec.seed,
+            freeze_time: self.config.spec.freeze_time,
         };
-        (setup.body(), home)
+        (setup.encode(), home)
     }
 
     /// As seen from inside; an absolute path stays what it is.
-    fn python(&self) -> PathBuf {
+    fn python_path(&self) -> PathBuf {
         self.layer.repo().join(&self.config.python)
     }
 
     /// Built from scratch: nothing of the host's comes in.
-    fn environment(&self) -> Vec<(String, String)> {
-        let room = self.layer.room();
-        let inside = |inner: &str| room.join(inner).to_string_lossy().into_owned();
-        let data = inside(paths::DATA);
-        let tmp =
-            if self.census == Census::Namespace { "/tmp".to_owned() } else { inside(paths::TMP) };
-        let python = self.python();
+    fn build_environment(&self) -> Vec<(String, String)> {
+        let scratch_dir = self.layer.scratch_dir();
+        let inside = |inner: &str| scratch_dir.join(inner).to_string_lossy().into_owned();
+        let data = inside(paths::DATA_SUBDIR);
+        let tmp = if self.process_scope == ProcessScope::Namespace {
+            "/tmp".to_owned()
+        } else {
+            inside(paths::TMP_SUBDIR)
+        };
+        let python = self.python_path();
         let bin = python.parent().unwrap_or(Path::new("/usr/bin")).display();
         let mut variables: Vec<(String, String)> = [
             ("PATH", format!("{bin}:/usr/local/bin:/usr/bin:/bin")),
-            ("HOME", inside(paths::HOME)),
+            ("HOME", inside(paths::HOME_SUBDIR)),
             ("TMPDIR", tmp),
             ("USER", "sandbox".to_owned()),
             ("LOGNAME", "sandbox".to_owned()),
             ("LANG", "C.UTF-8".to_owned()),
             ("LC_ALL", "C.UTF-8".to_owned()),
             ("TZ", "UTC".to_owned()),
-            ("PYTHONHASHSEED", self.config.hash_seed.to_string()),
+            ("PYTHONHASHSEED", self.config.spec.hash_seed.to_string()),
+            // Settings that name databases point to the scratch directory.
             ("DATABASE_URL", format!("sqlite:///{data}/database.db")),
             ("BOT_DB_PATH", format!("{data}/bot.db")),
             ("BOT_PERFORMANCE_DB", format!("{data}/bot_performance.db")),
@@ -337,7 +350,7 @@ impl Boot<'_> {
         .into_iter()
         .map(|(name, value)| (name.to_owned(), value))
         .collect();
-        variables.extend(self.config.extra_env.iter().cloned());
+        variables.extend(self.config.spec.environment.iter().cloned());
         variables
     }
 }

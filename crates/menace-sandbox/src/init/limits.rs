@@ -1,126 +1,128 @@
 //! Holds a call to its limits, with whatever this machine has, and measures what it used.
 //!
 //! Control groups and the size of the writable layer are the kernel's; what they cannot do, the
-//! init watches itself, every [`TICK`].
+//! init watches itself, every [`MONITOR_INTERVAL`].
 
 use std::io;
 use std::time::{Duration, Instant};
 
-use menace_model::{EnforcedBy, Limit, Limits, Mechanism};
+use menace_model::{CallLimits, Limit, LimitEnforcement, LimitMechanism};
 
-use super::layer::{BLOCK, Layer, Used, WITHOUT_LIMIT, in_blocks};
-use super::peak::Ended;
-use super::processes::{self, Census};
-use super::ration::Ration;
-use crate::cgroup::{Controller, CpuUsage, GroupFiles, Version};
+use super::cpu_throttle::CpuThrottle;
+use super::layer::{
+    BLOCK_BYTES, DEFAULT_DISK_LIMIT_BYTES, LayerChanges, WritableLayer, round_up_to_blocks,
+};
+use super::peak_memory::PeakMemoryEstimate;
+use super::processes::{self, ProcessScope};
+use crate::cgroup::{CgroupController, CgroupCpuUsage, CgroupFiles, CgroupVersion};
 use crate::sys;
-use crate::wire::messages::{Killed, Report};
+use crate::wire::messages::{InitReport, KillReason};
 
 /// How often the monitor looks.
-pub(crate) const TICK: Duration = Duration::from_millis(10);
+pub(crate) const MONITOR_INTERVAL: Duration = Duration::from_millis(10);
 const MIB: u64 = 1 << 20;
-/// How exactly memory can be told: the kernel counts in lots, one per processor, and the interpreter
-/// writes to some of its own pages whatever it runs.
-const GRAIN: u64 = MIB;
+/// How exactly memory can be measured: the kernel counts in lots, one per processor, and the
+/// interpreter writes to some of its own pages whatever it runs.
+const MEMORY_TOLERANCE_BYTES: u64 = MIB;
 /// What the kernel remembers about a file in memory, in bytes of memory.
-const PER_FILE: u64 = 2048;
+const MEMORY_PER_FILE_BYTES: u64 = 2048;
 
 /// What was in use before the call: all later figures are differences.
 #[derive(Debug, Default, Clone, Copy)]
-struct Start {
-    cpu: CpuUsage,
+struct UsageAtStart {
+    cpu: CgroupCpuUsage,
     /// All memory of the group.
     memory: u64,
-    /// What of it processes hold themselves; nothing when nobody wants to know.
-    held: Option<u64>,
+    /// What of it processes hold themselves; none when no limit needs it.
+    held_bytes: Option<u64>,
 }
 
 /// What happened in the group, ever, when last seen.
 #[derive(Debug, Default, Clone, Copy)]
-struct Seen {
+struct CgroupEventCounts {
     oom_kills: u64,
     process_hits: u64,
 }
 
 /// What the zygote was given; a call's own limit cannot be higher.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Ceilings {
+pub(crate) struct LimitCeilings {
     pub open_files: u64,
     /// When no control group counts processes.
     pub processes: Option<u64>,
 }
 
 #[derive(Debug)]
-pub(crate) struct Keeper {
-    group: Option<GroupFiles>,
-    census: Census,
+pub(crate) struct LimitEnforcer {
+    group: Option<CgroupFiles>,
+    process_scope: ProcessScope,
     zygote: i32,
-    ceilings: Ceilings,
+    ceilings: LimitCeilings,
     /// Set while a call or an import is under way.
-    start: Option<Start>,
-    seen: Seen,
+    start: Option<UsageAtStart>,
+    event_counts: CgroupEventCounts,
     /// What the group had at the height of the call and had not at its end.
-    transient: Option<u64>,
-    /// What the group was last told, to tell it again only when it changes.
-    told: Option<Told>,
+    transient_bytes: Option<u64>,
+    /// The limits that the group has, to set them again only when they change.
+    applied_limits: Option<AppliedLimits>,
     /// Data segment of the zygote, once its module is imported.
     zygote_data: u64,
     zygote_memory: u64,
     zygote_resident: u64,
     /// Processor time of the zygote before an import, while one is under way: then what it takes
     /// is what counts.
-    importing: Option<u64>,
+    import_start_cpu_ns: Option<u64>,
     /// Bytes read and written by the zygote and all that it has reaped, when last seen.
     io: (u64, u64),
-    peak_seen: u64,
+    peak_memory_bytes: u64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
-struct Told {
+struct AppliedLimits {
     memory: Option<u64>,
     disk: u64,
     cpu_share: Option<f64>,
     processes: u64,
 }
 
-impl Keeper {
+impl LimitEnforcer {
     pub(crate) fn new(
-        group: Option<GroupFiles>,
-        census: Census,
+        group: Option<CgroupFiles>,
+        process_scope: ProcessScope,
         zygote: i32,
-        ceilings: Ceilings,
+        ceilings: LimitCeilings,
     ) -> Self {
         Self {
             group,
-            census,
+            process_scope,
             zygote,
             ceilings,
             start: None,
-            seen: Seen::default(),
-            transient: None,
-            told: None,
+            event_counts: CgroupEventCounts::default(),
+            transient_bytes: None,
+            applied_limits: None,
             zygote_data: 0,
             zygote_memory: 0,
             zygote_resident: 0,
-            importing: None,
+            import_start_cpu_ns: None,
             io: (0, 0),
-            peak_seen: 0,
+            peak_memory_bytes: 0,
         }
     }
 
     /// The zygote's own size is not the call's: looks at it again.
-    pub(crate) fn weigh_zygote(&mut self) {
+    pub(crate) fn measure_zygote(&mut self) {
         self.zygote_data = processes::data_bytes(self.zygote).unwrap_or(0);
         self.zygote_memory = processes::memory_bytes(self.zygote).unwrap_or(0);
         self.zygote_resident = processes::resident_bytes(self.zygote).unwrap_or(0);
         self.io = processes::io_bytes(self.zygote).unwrap_or(self.io);
-        self.seen = self.look();
-        self.told = None;
+        self.event_counts = self.read_event_counts();
+        self.applied_limits = None;
     }
 
-    fn look(&self) -> Seen {
-        let Some(group) = &self.group else { return Seen::default() };
-        Seen {
+    fn read_event_counts(&self) -> CgroupEventCounts {
+        let Some(group) = &self.group else { return CgroupEventCounts::default() };
+        CgroupEventCounts {
             oom_kills: group.oom_kills().unwrap_or(0),
             process_hits: group.pids_limit_hits().unwrap_or(0),
         }
@@ -128,30 +130,30 @@ impl Keeper {
 
     /// Whether the zygote itself has to keep to the limits: it does while it imports.
     pub(crate) fn watch_zygote(&mut self, watch: bool) {
-        self.importing = watch.then(|| processes::cpu_ns(self.zygote).unwrap_or(0));
+        self.import_start_cpu_ns = watch.then(|| processes::cpu_ns(self.zygote).unwrap_or(0));
     }
 
     /// Before the call may go.
-    pub(crate) fn begin(&mut self, limits: &Limits) -> io::Result<()> {
-        self.peak_seen = 0;
-        self.transient = None;
-        let mut start = Start::default();
+    pub(crate) fn begin_call(&mut self, limits: &CallLimits) -> io::Result<()> {
+        self.peak_memory_bytes = 0;
+        self.transient_bytes = None;
+        let mut start = UsageAtStart::default();
         if let Some(group) = &mut self.group {
-            let told = Told {
+            let applied = AppliedLimits {
                 memory: limits.memory_bytes,
-                disk: in_blocks(limits.disk_bytes.unwrap_or(WITHOUT_LIMIT)),
+                disk: round_up_to_blocks(limits.disk_bytes.unwrap_or(DEFAULT_DISK_LIMIT_BYTES)),
                 cpu_share: limits.cpu_share,
                 processes: limits.processes,
             };
-            if self.told != Some(told) {
-                tell(group, told)?;
-                self.told = Some(told);
+            if self.applied_limits != Some(applied) {
+                apply_group_limits(group, applied)?;
+                self.applied_limits = Some(applied);
             }
-            let _ = group.reset_peak();
+            let _ = group.reset_peak_memory();
             start.cpu = group.cpu_usage().unwrap_or_default();
             start.memory = group.memory_usage().unwrap_or(0);
-            if limits.memory_bytes.is_some() || self.importing.is_some() {
-                start.held = group.memory_held().ok();
+            if limits.memory_bytes.is_some() || self.import_start_cpu_ns.is_some() {
+                start.held_bytes = group.process_memory().ok();
             }
         }
         self.start = Some(start);
@@ -159,76 +161,78 @@ impl Keeper {
     }
 
     /// On the process of the call, before it may go.
-    pub(crate) fn limit_process(&self, pid: i32, limits: &Limits) -> io::Result<()> {
-        let set = |resource, value| sys::set_limit_of(pid, resource, value);
+    pub(crate) fn limit_process(&self, pid: i32, limits: &CallLimits) -> io::Result<()> {
+        let set = |resource, value| sys::set_process_limit(pid, resource, value);
         if let Some(cpu) = limits.cpu_ms {
             // Whole seconds only; the monitor is exact.
-            set(libc::RLIMIT_CPU, cpu.div_ceil(1000) + 1)?;
+            set(sys::Resource::Cpu, cpu.div_ceil(1000) + 1)?;
         }
         if let Some(memory) = limits.memory_bytes {
             // With a control group this is only for a single absurd demand, which then fails with
             // an exception that says where, instead of a kill that says nothing.
-            let slack = if self.counts_memory() { memory.max(256 * MIB) } else { GRAIN };
-            set(libc::RLIMIT_DATA, self.zygote_data + memory + slack)?;
+            let slack =
+                if self.counts_memory() { memory.max(256 * MIB) } else { MEMORY_TOLERANCE_BYTES };
+            set(sys::Resource::Data, self.zygote_data + memory + slack)?;
         }
         if let Some(disk) = limits.disk_bytes {
-            set(libc::RLIMIT_FSIZE, disk)?;
+            set(sys::Resource::Fsize, disk)?;
         }
         if let Some(most) = self.ceilings.processes {
-            // Who is there already is none of the call's: its first process is among them.
-            let all = limits.processes.saturating_add(self.census.counted());
-            set(libc::RLIMIT_NPROC, all.min(most))?;
+            // Existing processes do not count against the call; its first process is one of them.
+            let all = limits.processes.saturating_add(self.process_scope.count_threads());
+            set(sys::Resource::Nproc, all.min(most))?;
         }
-        set(libc::RLIMIT_NOFILE, limits.open_files.min(self.ceilings.open_files))
+        set(sys::Resource::Nofile, limits.open_files.min(self.ceilings.open_files))
     }
 
-    fn has(&self, controller: Controller) -> bool {
+    fn has_controller(&self, controller: CgroupController) -> bool {
         self.group.as_ref().is_some_and(|group| group.version(controller).is_some())
     }
 
     fn counts_memory(&self) -> bool {
-        self.has(Controller::Memory)
+        self.has_controller(CgroupController::Memory)
     }
 
     /// One look of the monitor: what the call has to be killed for.
-    pub(crate) fn exceeded(
+    pub(crate) fn find_exceeded_limit(
         &mut self,
-        limits: &Limits,
-        layer: &Layer,
+        limits: &CallLimits,
+        layer: &WritableLayer,
         until: Instant,
-    ) -> Option<Killed> {
+    ) -> Option<KillReason> {
         if let Some(allowed) = limits.cpu_ms
             && self.cpu_ns() / 1_000_000 > allowed
         {
-            return Some(Killed::Cpu);
+            return Some(KillReason::Cpu);
         }
         if let Some(allowed) = limits.memory_bytes {
             let used = self.memory_now(layer, until);
-            self.peak_seen = self.peak_seen.max(used);
-            if used > allowed.saturating_add(GRAIN) {
-                return Some(Killed::Memory);
+            self.peak_memory_bytes = self.peak_memory_bytes.max(used);
+            if used > allowed.saturating_add(MEMORY_TOLERANCE_BYTES) {
+                return Some(KillReason::Memory);
             }
         }
-        let over = limits.disk_bytes.is_some_and(|allowed| layer.exceeds(allowed, until));
-        over.then_some(Killed::Disk)
+        let over =
+            limits.disk_bytes.is_some_and(|allowed| layer.exceeds_disk_limit(allowed, until));
+        over.then_some(KillReason::Disk)
     }
 
     /// What holds the share of the processors where no control group does.
-    pub(crate) fn ration(&self, limits: &Limits) -> Option<Ration> {
-        let share = limits.cpu_share.filter(|_| !self.has(Controller::Cpu))?;
-        self.importing.is_none().then(|| Ration::new(share, Instant::now()))
+    pub(crate) fn cpu_throttle(&self, limits: &CallLimits) -> Option<CpuThrottle> {
+        let share = limits.cpu_share.filter(|_| !self.has_controller(CgroupController::Cpu))?;
+        self.import_start_cpu_ns.is_none().then(|| CpuThrottle::new(share, Instant::now()))
     }
 
-    /// Whether as many processes and threads are there as may be, where the kernel does not tell that
-    /// it refused more.
-    pub(crate) fn is_full(&self, limits: &Limits) -> bool {
-        if self.has(Controller::Pids) {
+    /// Whether as many processes and threads are there as may be, where the kernel does not tell
+    /// that it refused more.
+    pub(crate) fn is_process_limit_reached(&self, limits: &CallLimits) -> bool {
+        if self.has_controller(CgroupController::Pids) {
             return false;
         }
-        let importing = self.importing.map(|_| self.zygote);
-        let all = self.census.others(self.zygote).into_iter().chain(importing);
+        let importing = self.import_start_cpu_ns.map(|_| self.zygote);
+        let all = self.process_scope.other_pids(self.zygote).into_iter().chain(importing);
         // The first one does not count.
-        processes::threads_in(all) > limits.processes
+        processes::count_threads_in(all) > limits.processes
     }
 
     /// Processor time of the call so far.
@@ -239,51 +243,52 @@ impl Keeper {
             let start = self.start.unwrap_or_default();
             return now.total_ns.saturating_sub(start.cpu.total_ns);
         }
-        let others = self.census.others(self.zygote);
+        let others = self.process_scope.other_pids(self.zygote);
         let own = self
-            .importing
+            .import_start_cpu_ns
             .map_or(0, |before| processes::cpu_ns(self.zygote).unwrap_or(0).saturating_sub(before));
         own + others.into_iter().filter_map(processes::cpu_ns).sum::<u64>()
     }
 
     /// Memory of the call now, without its files.
-    fn memory_now(&self, layer: &Layer, until: Instant) -> u64 {
-        if let (Some(group), Some(Start { held: Some(before), .. })) = (&self.group, self.start)
-            && let Ok(now) = group.memory_held()
+    fn memory_now(&self, layer: &WritableLayer, until: Instant) -> u64 {
+        if let (Some(group), Some(UsageAtStart { held_bytes: Some(before), .. })) =
+            (&self.group, self.start)
+            && let Ok(now) = group.process_memory()
         {
             return now.saturating_sub(before).saturating_sub(layer.bytes_in_memory(until));
         }
         // A fork starts with the zygote's pages, which it shares.
         let own =
             |pid| processes::memory_bytes(pid).map(|used| used.saturating_sub(self.zygote_memory));
-        let zygote = self.importing.map(|_| self.zygote);
-        self.census.others(self.zygote).into_iter().chain(zygote).filter_map(own).sum()
+        let zygote = self.import_start_cpu_ns.map(|_| self.zygote);
+        self.process_scope.other_pids(self.zygote).into_iter().chain(zygote).filter_map(own).sum()
     }
 
     /// Once the processes of the call are gone, before anything else takes memory.
-    pub(crate) fn take_stock(&mut self, layer: &Layer, until: Instant) {
+    pub(crate) fn sample_usage(&mut self, layer: &WritableLayer, until: Instant) {
         let Some(start) = self.start else { return };
-        if self.importing.is_some() {
-            self.peak_seen = self.peak_seen.max(self.memory_now(layer, until));
+        if self.import_start_cpu_ns.is_some() {
+            self.peak_memory_bytes = self.peak_memory_bytes.max(self.memory_now(layer, until));
         }
         let Some(group) = &self.group else { return };
-        if let (Ok(Some(peak)), Ok(now)) = (group.peak(), group.memory_usage()) {
+        if let (Ok(Some(peak)), Ok(now)) = (group.peak_memory(), group.memory_usage()) {
             // Caches and files stay; what the waiting process had is gone with it, but is not the
             // call's: of the two, the larger is known not to be.
-            self.transient = Some(peak.saturating_sub(now.max(start.memory)));
+            self.transient_bytes = Some(peak.saturating_sub(now.max(start.memory)));
         }
     }
 
-    /// What the call used, once its processes are gone; what it has to be told off for, if nobody
-    /// looked at the right moment.
-    pub(crate) fn finish(
+    /// Adds what the call used, once its processes are gone; returns the limit that it exceeded, if
+    /// the monitor missed that.
+    pub(crate) fn finish_call(
         &mut self,
-        report: &mut Report,
-        limits: &Limits,
-        used: &Used,
+        report: &mut InitReport,
+        limits: &CallLimits,
+        used: &LayerChanges,
         max_rss_kib: Option<i64>,
-    ) -> Option<Killed> {
-        // The kernel adds what a process did to the account of who reaps it.
+    ) -> Option<KillReason> {
+        // The kernel adds the I/O of a process to that of the parent which reaps it: the zygote.
         if let Some(now) = processes::io_bytes(self.zygote) {
             let (read, written) = std::mem::replace(&mut self.io, now);
             report.bytes_read = report.bytes_read.max(now.0.saturating_sub(read));
@@ -295,65 +300,73 @@ impl Keeper {
                 let used = now.since(start.cpu);
                 (report.user_ns, report.system_ns) = (used.user_ns, used.system_ns);
             }
-            let (before, now) = (self.seen, self.look());
+            let (before, now) = (self.event_counts, self.read_event_counts());
             report.oom_kills = now.oom_kills.saturating_sub(before.oom_kills);
             report.process_limit_hits += now.process_hits.saturating_sub(before.process_hits);
-            self.seen = now;
+            self.event_counts = now;
         }
-        let told = report.stdout.total + report.stderr.total;
+        let output_bytes = report.stdout.total_bytes + report.stderr.total_bytes;
         let first = max_rss_kib.map_or(0, |rss| rss.unsigned_abs() * 1024);
-        let ended = Ended {
-            transient: self.transient.take(),
-            first_process: first.saturating_sub(self.zygote_resident),
-            removed_files: report.bytes_written.saturating_sub(told + used.written.bytes),
+        let estimate = PeakMemoryEstimate {
+            transient_bytes: self.transient_bytes.take(),
+            first_process_bytes: first.saturating_sub(self.zygote_resident),
+            removed_file_bytes: report
+                .bytes_written
+                .saturating_sub(output_bytes + used.written.bytes),
         };
         // The import's own memory stays, and comes on top.
-        let kept = if self.importing.is_some() { self.peak_seen } else { 0 };
-        let held = self.peak_seen.max(kept + ended.held());
-        report.peak_memory_bytes = held.max(kept + ended.peak());
-        let over = limits.memory_bytes.is_some_and(|allowed| held > allowed.saturating_add(GRAIN));
-        over.then_some(Killed::Memory)
+        let kept = if self.import_start_cpu_ns.is_some() { self.peak_memory_bytes } else { 0 };
+        let held = self.peak_memory_bytes.max(kept + estimate.group_bytes());
+        report.peak_memory_bytes = held.max(kept + estimate.peak_bytes());
+        let over = limits
+            .memory_bytes
+            .is_some_and(|allowed| held > allowed.saturating_add(MEMORY_TOLERANCE_BYTES));
+        over.then_some(KillReason::Memory)
     }
 
     /// What holds each limit that was asked for.
-    pub(crate) fn account(&self, limits: &Limits, layer: &Layer) -> EnforcedBy {
-        let mut by = EnforcedBy::new();
-        let version = |controller: Controller| -> Vec<Mechanism> {
+    pub(crate) fn list_mechanisms(
+        &self,
+        limits: &CallLimits,
+        layer: &WritableLayer,
+    ) -> LimitEnforcement {
+        let mut by = LimitEnforcement::new();
+        let version = |controller: CgroupController| -> Vec<LimitMechanism> {
             let found = self.group.as_ref().and_then(|group| group.version(controller));
             let mechanism = |version| match version {
-                Version::CgroupV1 => Mechanism::CgroupV1,
-                Version::CgroupV2 => Mechanism::CgroupV2,
+                CgroupVersion::CgroupV1 => LimitMechanism::CgroupV1,
+                CgroupVersion::CgroupV2 => LimitMechanism::CgroupV2,
             };
             found.map(mechanism).into_iter().collect()
         };
-        by.insert(Limit::Timeout, vec![Mechanism::Monitor]);
-        by.insert(Limit::Output, vec![Mechanism::Monitor]);
-        by.insert(Limit::OpenFiles, vec![Mechanism::Rlimit]);
+        by.insert(Limit::Timeout, vec![LimitMechanism::Monitor]);
+        by.insert(Limit::Output, vec![LimitMechanism::Monitor]);
+        by.insert(Limit::OpenFiles, vec![LimitMechanism::Rlimit]);
         if limits.cpu_ms.is_some() {
-            by.insert(Limit::Cpu, vec![Mechanism::Rlimit, Mechanism::Monitor]);
+            by.insert(Limit::Cpu, vec![LimitMechanism::Rlimit, LimitMechanism::Monitor]);
         }
         if limits.cpu_share.is_some() {
-            let mut held = version(Controller::Cpu);
+            let mut held = version(CgroupController::Cpu);
             if held.is_empty() {
-                held.push(Mechanism::Freezer);
+                held.push(LimitMechanism::Freezer);
             }
             by.insert(Limit::CpuShare, held);
         }
         if limits.memory_bytes.is_some() {
-            let mut held = version(Controller::Memory);
-            held.extend([Mechanism::Rlimit, Mechanism::Monitor]);
+            let mut held = version(CgroupController::Memory);
+            held.extend([LimitMechanism::Rlimit, LimitMechanism::Monitor]);
             by.insert(Limit::Memory, held);
         }
         if limits.disk_bytes.is_some() {
             let held = match layer {
-                Layer::Overlay(_) => vec![Mechanism::TmpfsSize],
-                Layer::Copied(_) => vec![Mechanism::Rlimit, Mechanism::Monitor],
+                WritableLayer::Overlay(_) => vec![LimitMechanism::TmpfsSize],
+                WritableLayer::Copied(_) => vec![LimitMechanism::Rlimit, LimitMechanism::Monitor],
             };
             by.insert(Limit::Disk, held);
         }
-        let mut held = version(Controller::Pids);
+        let mut held = version(CgroupController::Pids);
         if held.is_empty() {
-            held.push(Mechanism::Rlimit);
+            held.push(LimitMechanism::Rlimit);
         }
         by.insert(Limit::Processes, held);
         by
@@ -361,27 +374,27 @@ impl Keeper {
 }
 
 /// Does anything have to be watched while the call runs?
-pub(crate) fn must_watch(limits: &Limits, layer: &Layer) -> bool {
+pub(crate) fn needs_monitor(limits: &CallLimits, layer: &WritableLayer) -> bool {
     limits.cpu_ms.is_some()
         || limits.memory_bytes.is_some()
-        || matches!(layer, Layer::Copied(_)) && limits.disk_bytes.is_some()
+        || matches!(layer, WritableLayer::Copied(_)) && limits.disk_bytes.is_some()
 }
 
-fn tell(group: &mut GroupFiles, told: Told) -> io::Result<()> {
+fn apply_group_limits(group: &mut CgroupFiles, limits: AppliedLimits) -> io::Result<()> {
     let usage = group.memory_usage().unwrap_or(0);
     // Files of the call live in memory too, and have a limit of their own.
-    let files = told.disk.saturating_add(told.disk / BLOCK * PER_FILE);
-    let hard = told.memory.map(|memory| usage.saturating_add(memory).saturating_add(files));
+    let files = limits.disk.saturating_add(limits.disk / BLOCK_BYTES * MEMORY_PER_FILE_BYTES);
+    let hard = limits.memory.map(|memory| usage.saturating_add(memory).saturating_add(files));
     ignore_missing(group.set_memory_limit(hard))?;
-    ignore_missing(group.set_cpu_share(told.cpu_share))?;
+    ignore_missing(group.set_cpu_share(limits.cpu_share))?;
     // The zygote and the call's first process are there in any case.
-    ignore_missing(group.set_pids_limit(Some(told.processes + 2)))
+    ignore_missing(group.set_pids_limit(Some(limits.processes + 2)))
 }
 
 /// A controller that is not there is reported with the outcome, not here.
-fn ignore_missing(result: crate::cgroup::Result<()>) -> io::Result<()> {
+fn ignore_missing(result: crate::cgroup::CgroupResult<()>) -> io::Result<()> {
     match result {
-        Ok(()) | Err(crate::cgroup::Error::Unavailable { .. }) => Ok(()),
+        Ok(()) | Err(crate::cgroup::CgroupError::Unavailable { .. }) => Ok(()),
         Err(error) => Err(io::Error::other(error)),
     }
 }

@@ -1,4 +1,4 @@
-//! The inside of a sandbox, except for the guest: builds it, then watches over it.
+//! PID 1 of a sandbox: builds the sandbox, starts the guest, supervises it.
 //!
 //! ```text
 //! host ──exec──► start: user, mount, pid, net … namespaces ──fork──► PID 1
@@ -10,44 +10,45 @@
 //!                                              supervise: one import, then calls, one at a time
 //! ```
 //!
-//! PID 1 is Menace: when it goes, the kernel kills everything else in the sandbox; without namespaces
-//! the init does so itself. It goes when the host closes the connection, whatever the reason.
+//! PID 1 is Menace: when it goes, the kernel kills everything else in the sandbox; without
+//! namespaces the init does so itself. It goes when the host closes the connection, whatever the
+//! reason.
 
 mod boot;
-mod content;
-mod copied;
-mod copying;
+mod copied_layer;
+mod cpu_throttle;
+mod file_changes;
+mod file_hash;
 mod layer;
 mod limits;
 mod mailbox;
-mod mapped;
+mod mappings;
 mod overlay;
 pub(crate) mod paths;
-mod peak;
+mod peak_memory;
 mod probe;
 mod processes;
-mod ration;
+mod restorable_tree;
 mod root;
-mod scan;
+mod stack_sampler;
 mod start;
 mod streams;
 mod supervise;
-mod touched;
-mod tree;
-mod whereabouts;
+mod tree_copy;
+mod tree_scan;
 mod zygote;
 
 use std::io::Write;
 use std::os::unix::net::UnixStream;
 
-pub(crate) use processes::end_with_descendants;
+pub(crate) use processes::kill_with_descendants;
 
 use crate::wire::channel;
-use crate::wire::messages::FromInit;
+use crate::wire::messages::FromInitMessage;
 use crate::{network, sys};
 
 /// The first argument that turns this program into the init of a sandbox.
-pub(crate) const ARGUMENT: &str = "__sandbox-init";
+pub(crate) const INIT_ARGUMENT: &str = "__sandbox-init";
 
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum InitError {
@@ -60,32 +61,32 @@ pub(crate) enum InitError {
 }
 
 /// Says what was being done when it failed.
-pub(crate) trait During<T> {
-    fn during(self, what: impl FnOnce() -> String) -> Result<T, InitError>;
+pub(crate) trait InitErrorContext<T> {
+    fn with_context(self, what: impl FnOnce() -> String) -> Result<T, InitError>;
 }
 
-impl<T, E: Into<std::io::Error>> During<T> for Result<T, E> {
-    fn during(self, what: impl FnOnce() -> String) -> Result<T, InitError> {
+impl<T, E: Into<std::io::Error>> InitErrorContext<T> for Result<T, E> {
+    fn with_context(self, what: impl FnOnce() -> String) -> Result<T, InitError> {
         self.map_err(|source| InitError::Step { what: what(), source: source.into() })
     }
 }
 
 /// The second argument when all that is wanted is to know whether namespaces work.
-pub(crate) const TRY_NAMESPACES: &str = "try-namespaces";
+pub(crate) const TRY_NAMESPACES_ARGUMENT: &str = "try-namespaces";
 /// The same for a bad network.
-pub(crate) const TRY_NETWORK: &str = "try-network";
+pub(crate) const TRY_NETWORK_ARGUMENT: &str = "try-network";
 
 /// Was this program started to be an init? Every program that runs sandboxes asks first of all.
-pub fn requested() -> bool {
-    std::env::args_os().nth(1).is_some_and(|argument| argument == ARGUMENT)
+pub fn is_requested() -> bool {
+    std::env::args_os().nth(1).is_some_and(|argument| argument == INIT_ARGUMENT)
 }
 
 /// Ends at once, and says on standard output what failed.
 #[expect(clippy::needless_pass_by_value, reason = "nothing comes after it")]
-fn end_trial(tried: Result<(), InitError>) -> ! {
+fn exit_with_trial_result(tried: Result<(), InitError>) -> ! {
     if let Err(error) = &tried {
         let mut out = std::io::stdout();
-        // Nobody flushes it afterwards; whoever does not listen does not want to know.
+        // Nothing flushes it afterwards; without a reader the error is dropped.
         let _ = out.write_all(error.to_string().as_bytes()).and_then(|()| out.flush());
     }
     sys::exit_now(i32::from(tried.is_err()))
@@ -94,20 +95,22 @@ fn end_trial(tried: Result<(), InitError>) -> ! {
 /// Builds the sandbox that the host describes on standard input, and serves it until it ends.
 pub fn run() -> ! {
     let trial = std::env::args_os().nth(2);
-    if trial.as_ref().is_some_and(|argument| argument == TRY_NAMESPACES) {
-        end_trial(start::try_namespaces(|| Ok(())));
+    if trial.as_ref().is_some_and(|argument| argument == TRY_NAMESPACES_ARGUMENT) {
+        exit_with_trial_result(start::try_namespaces(|| Ok(())));
     }
-    if trial.as_ref().is_some_and(|argument| argument == TRY_NETWORK) {
-        end_trial(start::try_namespaces(|| network::try_out(root::TRIAL_PROC.into())));
+    if trial.as_ref().is_some_and(|argument| argument == TRY_NETWORK_ARGUMENT) {
+        exit_with_trial_result(start::try_namespaces(|| {
+            network::try_shaping(root::TRIAL_PROC_PATH.into())
+        }));
     }
-    let host = UnixStream::from(sys::adopt(0));
+    let host = UnixStream::from(sys::own_descriptor(0));
     // Whatever Menace itself inherited is nothing for a guest.
-    let closed = sys::close_from(3).during(|| "cannot close what was inherited".to_owned());
+    let closed = sys::close_from(3).with_context(|| "cannot close what was inherited".to_owned());
     let code = match closed.and_then(|()| start::start(&host)) {
         Ok(()) => 0,
         Err(error) => {
-            // Nobody may be listening any more; there is nobody else to tell.
-            let _ = channel::send(&host, &FromInit::Failed(error.to_string()));
+            // The host may be gone; there is no other place for the error.
+            let _ = channel::send(&host, &FromInitMessage::Failed(error.to_string()));
             1
         }
     };

@@ -12,69 +12,72 @@ use std::io;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use menace_model::Limits;
+use menace_model::CallLimits;
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use nix::sys::statvfs::{Statvfs, statvfs};
 
-use super::layer::{BLOCK, SPARE_ENTRIES, Used, WITHOUT_LIMIT, Written, in_blocks};
-use super::paths::{self, IMPORTED, SLOTS, Slot};
-use super::touched::{Shown, Upper, Walk};
-use super::{During, InitError};
-use crate::directory::{Directory, Shut};
+use super::file_changes::{DisplayRoot, FileChangeCollector, UpperLayer};
+use super::layer::{
+    BLOCK_BYTES, DEFAULT_DISK_LIMIT_BYTES, LayerChanges, LayerDiskUsage, SPARE_ENTRIES,
+    round_up_to_blocks,
+};
+use super::paths::{self, IMPORT_SLOT, LAYER_SLOTS, LayerSlot};
+use super::{InitError, InitErrorContext};
+use crate::directory::{InaccessiblePolicy, OpenDirectory};
 use crate::sys;
 
-/// In this time nobody can look at so many files that forgetting them takes long.
-const SHORT: Duration = Duration::from_millis(50);
+/// In this time a call cannot open so many files that dropping their cache entries takes long.
+const MAX_SHORT_CALL_TIME: Duration = Duration::from_millis(50);
 /// The most directories that a layer is made of, with what overlayfs adds.
-const OWN_ENTRIES: u64 = 16;
-const FLAGS: MsFlags = MsFlags::MS_NOSUID.union(MsFlags::MS_NODEV);
+const LAYER_OWN_ENTRIES: u64 = 16;
+const LAYER_MOUNT_FLAGS: MsFlags = MsFlags::MS_NOSUID.union(MsFlags::MS_NODEV);
 
 #[derive(Debug)]
-pub(crate) struct Overlay {
+pub(crate) struct OverlayLayer {
     /// What the next layer will have.
     size: u64,
     /// In the guest's sight.
-    current: Option<Made>,
+    current: Option<MountedLayer>,
     /// Made ahead, for the next call.
-    staged: Option<Made>,
+    staged: Option<MountedLayer>,
     /// To be thrown away.
-    used_up: Option<Made>,
-    imported: Imported,
+    discarded: Option<MountedLayer>,
+    imported: ImportChanges,
     /// Inodes and blocks in use before the call starts.
-    at_start: (u64, u64),
+    usage_at_start: (u64, u64),
     /// When the call began.
     began: Instant,
     /// The layer in use can be thrown away in no time.
-    is_light: bool,
+    is_cheap_to_discard: bool,
     writable_repo: bool,
 }
 
 /// A layer that is mounted.
 #[derive(Debug)]
-struct Made {
-    slot: &'static Slot,
+struct MountedLayer {
+    slot: &'static LayerSlot,
     /// What may be written, in bytes.
     size: u64,
 }
 
 /// Where importing the module left something, to be there for each call.
 #[derive(Debug, Default)]
-struct Imported {
+struct ImportChanges {
     in_repo: bool,
-    in_room: bool,
+    in_scratch: bool,
 }
 
-impl Overlay {
+impl OverlayLayer {
     pub(crate) fn new(writable_repo: bool) -> Self {
         Self {
-            size: WITHOUT_LIMIT,
+            size: DEFAULT_DISK_LIMIT_BYTES,
             current: None,
             staged: None,
-            used_up: None,
-            imported: Imported::default(),
-            at_start: (0, 0),
+            discarded: None,
+            imported: ImportChanges::default(),
+            usage_at_start: (0, 0),
             began: Instant::now(),
-            is_light: false,
+            is_cheap_to_discard: false,
             writable_repo,
         }
     }
@@ -87,139 +90,160 @@ impl Overlay {
         self.stage()?;
         if let Some(made) = self.staged.take() {
             let slot = made.slot;
-            relocate([(slot.parked_room, paths::BOX), (slot.parked_repo, paths::REPO)])?;
+            move_mounts([
+                (slot.parked_scratch, paths::SCRATCH_DIR),
+                (slot.parked_repo, paths::REPO_DIR),
+            ])?;
             self.current = Some(made);
         }
         let now = self.statistics()?;
-        self.at_start = (inodes(&now), blocks(&now));
-        self.is_light = false;
+        self.usage_at_start = (used_inodes(&now), used_blocks(&now));
+        self.is_cheap_to_discard = false;
         Ok(())
     }
 
     /// While a call runs there is time: throws the last layer away and makes the next one. Neither
     /// takes longer for anything that a guest did.
-    pub(crate) fn work_ahead(&mut self) -> Result<(), InitError> {
-        self.throw_away()?;
+    pub(crate) fn stage_next(&mut self) -> Result<(), InitError> {
+        self.unmount_discarded()?;
         self.stage()
     }
 
-    fn throw_away(&mut self) -> Result<(), InitError> {
-        self.used_up.take().map_or(Ok(()), |made| unmount(made.slot))
+    fn unmount_discarded(&mut self) -> Result<(), InitError> {
+        self.discarded.take().map_or(Ok(()), |made| unmount(made.slot))
     }
 
     fn stage(&mut self) -> Result<(), InitError> {
         if self.staged.is_some() {
             return Ok(());
         }
-        let taken = [&self.current, &self.used_up].map(|made| made.as_ref().map(|made| made.slot));
-        let Some(slot) = SLOTS.iter().find(|slot| !taken.contains(&Some(*slot))) else {
+        let taken =
+            [&self.current, &self.discarded].map(|made| made.as_ref().map(|made| made.slot));
+        let Some(slot) = LAYER_SLOTS.iter().find(|slot| !taken.contains(&Some(*slot))) else {
             return Err(InitError::Refused("no place is left for a layer".to_owned()));
         };
-        let options = format!("mode=0755,{}", sized(self.size));
-        mount(Some("box"), slot.top, Some("tmpfs"), FLAGS, Some(options.as_str()))
-            .during(|| "cannot mount the writable layer".to_owned())?;
-        self.staged = Some(Made { slot, size: self.size });
-        for directory in [slot.upper, slot.work, slot.room, slot.parked_repo, slot.parked_room] {
-            create(Path::new(directory))?;
+        let options = format!("mode=0755,{}", tmpfs_size_options(self.size));
+        mount(Some("box"), slot.top, Some("tmpfs"), LAYER_MOUNT_FLAGS, Some(options.as_str()))
+            .with_context(|| "cannot mount the writable layer".to_owned())?;
+        self.staged = Some(MountedLayer { slot, size: self.size });
+        for directory in
+            [slot.upper, slot.work, slot.scratch, slot.parked_repo, slot.parked_scratch]
+        {
+            create_dir(Path::new(directory))?;
         }
-        self.mount_room(slot)?;
+        self.mount_scratch(slot)?;
         let lower = if self.imported.in_repo {
-            format!("{}:{}", IMPORTED.upper, paths::LOWER)
+            format!("{}:{}", IMPORT_SLOT.upper, paths::REPO_LOWER_DIR)
         } else {
-            paths::LOWER.to_owned()
+            paths::REPO_LOWER_DIR.to_owned()
         };
         // Always an overlay: through a plain bind, sockets of the host could be connected to.
-        let flags = if self.writable_repo { FLAGS } else { FLAGS | MsFlags::MS_RDONLY };
+        let flags = if self.writable_repo {
+            LAYER_MOUNT_FLAGS
+        } else {
+            LAYER_MOUNT_FLAGS | MsFlags::MS_RDONLY
+        };
         let options =
             format!("lowerdir={lower},upperdir={},workdir={},userxattr", slot.upper, slot.work);
         mount(Some("repo"), slot.parked_repo, Some("overlay"), flags, Some(options.as_str()))
-            .during(|| "cannot mount the repository's layer".to_owned())
+            .with_context(|| "cannot mount the repository's layer".to_owned())
     }
 
-    fn mount_room(&self, slot: &Slot) -> Result<(), InitError> {
-        let mounted = if self.imported.in_room {
-            create(Path::new(slot.room_work))?;
+    fn mount_scratch(&self, slot: &LayerSlot) -> Result<(), InitError> {
+        let mounted = if self.imported.in_scratch {
+            create_dir(Path::new(slot.scratch_work))?;
             let options = format!(
                 "lowerdir={},upperdir={},workdir={},userxattr",
-                IMPORTED.room, slot.room, slot.room_work
+                IMPORT_SLOT.scratch, slot.scratch, slot.scratch_work
             );
-            mount(Some("box"), slot.parked_room, Some("overlay"), FLAGS, Some(options.as_str()))
+            mount(
+                Some("box"),
+                slot.parked_scratch,
+                Some("overlay"),
+                LAYER_MOUNT_FLAGS,
+                Some(options.as_str()),
+            )
         } else {
-            for name in paths::IN_BOX {
-                create(&Path::new(slot.room).join(name))?;
+            for name in paths::SCRATCH_SUBDIRS {
+                create_dir(&Path::new(slot.scratch).join(name))?;
             }
             let bind = MsFlags::MS_BIND;
-            mount(Some(slot.room), slot.parked_room, None::<&str>, bind, None::<&str>)
+            mount(Some(slot.scratch), slot.parked_scratch, None::<&str>, bind, None::<&str>)
         };
-        mounted.during(|| "cannot mount home and temporary directories".to_owned())
+        mounted.with_context(|| "cannot mount home and temporary directories".to_owned())
     }
 
-    pub(crate) fn limit(&mut self, limits: &Limits) -> Result<(), InitError> {
+    pub(crate) fn apply_limits(&mut self, limits: &CallLimits) -> Result<(), InitError> {
         self.began = Instant::now();
-        self.size = in_blocks(limits.disk_bytes.unwrap_or(WITHOUT_LIMIT));
+        self.size = round_up_to_blocks(limits.disk_bytes.unwrap_or(DEFAULT_DISK_LIMIT_BYTES));
         let Some(made) = &mut self.current else { return Ok(()) };
         if made.size == self.size {
             return Ok(());
         }
-        let options = sized(self.size);
-        let flags = MsFlags::MS_REMOUNT | FLAGS;
+        let options = tmpfs_size_options(self.size);
+        let flags = MsFlags::MS_REMOUNT | LAYER_MOUNT_FLAGS;
         mount(None::<&str>, made.slot.top, None::<&str>, flags, Some(options.as_str()))
-            .during(|| format!("cannot limit the writable layer to {} bytes", self.size))?;
+            .with_context(|| format!("cannot limit the writable layer to {} bytes", self.size))?;
         made.size = self.size;
         Ok(())
     }
 
-    pub(crate) fn used(&mut self) -> Used {
+    pub(crate) fn collect_changes(&mut self) -> LayerChanges {
         let (Some(made), Ok(now)) = (&self.current, self.statistics()) else {
-            return Used::default();
+            return LayerChanges::default();
         };
-        let written = self.written(&now);
+        let written = self.measure_written(&now);
         let full = written.exceeds(made.size);
-        self.is_light = written == Written::default() && self.began.elapsed() < SHORT;
+        self.is_cheap_to_discard =
+            written == LayerDiskUsage::default() && self.began.elapsed() < MAX_SHORT_CALL_TIME;
         if self.is_untouched(made.slot, &now) {
-            return Used { full, written, ..Used::default() };
+            return LayerChanges { is_full: full, written, ..LayerChanges::default() };
         }
-        let mut walk = Walk::default();
-        walk.upper(&Upper {
+        let mut collector = FileChangeCollector::default();
+        collector.collect_upper(&UpperLayer {
             top: Path::new(made.slot.upper),
             // With what the import left on top, as it is mounted still.
             before: Path::new(if self.imported.in_repo {
-                IMPORTED.parked_repo
+                IMPORT_SLOT.parked_repo
             } else {
-                paths::LOWER
+                paths::REPO_LOWER_DIR
             }),
             opaque: false,
-            shown: Shown::Repo,
+            display_root: DisplayRoot::Repo,
         });
-        walk.upper(&Upper {
-            top: Path::new(made.slot.room),
-            before: Path::new(if self.imported.in_room { IMPORTED.room } else { paths::EMPTY_BOX }),
-            opaque: !self.imported.in_room,
-            shown: Shown::Room,
+        collector.collect_upper(&UpperLayer {
+            top: Path::new(made.slot.scratch),
+            before: Path::new(if self.imported.in_scratch {
+                IMPORT_SLOT.scratch
+            } else {
+                paths::EMPTY_SCRATCH_DIR
+            }),
+            opaque: !self.imported.in_scratch,
+            display_root: DisplayRoot::Scratch,
         });
-        Used { files: walk.finish(), full, written }
+        LayerChanges { files: collector.finish(), is_full: full, written }
     }
 
-    pub(crate) fn bytes(&self) -> u64 {
-        self.statistics().map_or(0, |now| self.written(&now).bytes)
+    pub(crate) fn written_bytes(&self) -> u64 {
+        self.statistics().map_or(0, |now| self.measure_written(&now).bytes)
     }
 
-    fn written(&self, now: &Statvfs) -> Written {
-        Written {
-            entries: inodes(now).saturating_sub(self.at_start.0),
-            bytes: blocks(now).saturating_sub(self.at_start.1) * BLOCK,
+    fn measure_written(&self, now: &Statvfs) -> LayerDiskUsage {
+        LayerDiskUsage {
+            entries: used_inodes(now).saturating_sub(self.usage_at_start.0),
+            bytes: used_blocks(now).saturating_sub(self.usage_at_start.1) * BLOCK_BYTES,
         }
     }
 
     /// In an upper layer, whatever is done makes something; but directories that were made with the
     /// layer can be taken away for it.
-    fn is_untouched(&self, slot: &Slot, now: &Statvfs) -> bool {
+    fn is_untouched(&self, slot: &LayerSlot, now: &Statvfs) -> bool {
         let is_there = |name: &&str| {
-            let found = fs::symlink_metadata(Path::new(slot.room).join(name));
+            let found = fs::symlink_metadata(Path::new(slot.scratch).join(name));
             found.is_ok_and(|found| found.is_dir())
         };
-        (inodes(now), blocks(now)) == self.at_start
-            && (self.imported.in_room || paths::IN_BOX.iter().all(is_there))
+        (used_inodes(now), used_blocks(now)) == self.usage_at_start
+            && (self.imported.in_scratch || paths::SCRATCH_SUBDIRS.iter().all(is_there))
     }
 
     /// From now on, every layer starts from what the import left in this one.
@@ -227,12 +251,12 @@ impl Overlay {
         let now = self.statistics()?;
         let Some(made) = self.park()? else { return Ok(()) };
         let slot = made.slot;
-        for place in [slot.parked_repo, slot.parked_room] {
-            seal(place)?;
+        for place in [slot.parked_repo, slot.parked_scratch] {
+            make_read_only(place)?;
         }
         if self.is_untouched(slot, &now) {
             // Thrown away while the first call runs.
-            self.used_up = Some(made);
+            self.discarded = Some(made);
             return Ok(());
         }
         // What was made ahead does not have what the import left.
@@ -240,93 +264,98 @@ impl Overlay {
             unmount(made.slot)?;
         }
         self.imported = (|| {
-            let upper = Directory::at(Path::new(slot.upper))?;
-            Ok::<_, io::Error>(Imported {
+            let upper = OpenDirectory::open_path(Path::new(slot.upper))?;
+            Ok::<_, io::Error>(ImportChanges {
                 in_repo: !is_empty(&upper),
-                in_room: !is_empty_room(slot)?,
+                in_scratch: !is_empty_scratch(slot)?,
             })
         })()
-        .during(|| "cannot look at what the import wrote".to_owned())?;
-        relocate([(slot.top, IMPORTED.top)])
+        .with_context(|| "cannot look at what the import wrote".to_owned())?;
+        move_mounts([(slot.top, IMPORT_SLOT.top)])
     }
 
     /// Takes the layer out of the guest's sight.
-    fn park(&mut self) -> Result<Option<Made>, InitError> {
-        self.throw_away()?;
+    fn park(&mut self) -> Result<Option<MountedLayer>, InitError> {
+        self.unmount_discarded()?;
         let made = self.current.take();
-        if let Some(Made { slot, .. }) = &made {
-            relocate([(paths::BOX, slot.parked_room), (paths::REPO, slot.parked_repo)])?;
+        if let Some(MountedLayer { slot, .. }) = &made {
+            move_mounts([
+                (paths::SCRATCH_DIR, slot.parked_scratch),
+                (paths::REPO_DIR, slot.parked_repo),
+            ])?;
         }
         Ok(made)
     }
 
     /// Takes the layer out of the guest's sight, to be thrown away when there is time.
     pub(crate) fn discard(&mut self) -> Result<(), InitError> {
-        self.used_up = self.park()?;
+        self.discarded = self.park()?;
         // What was written takes time to throw away, and so does what the kernel remembers of files
-        // that were looked at; while a call runs nobody has any. And its memory would be the next
+        // that were looked at; while a call runs there is none. And its memory would be the next
         // call's.
-        if self.is_light { Ok(()) } else { self.throw_away() }
+        if self.is_cheap_to_discard { Ok(()) } else { self.unmount_discarded() }
     }
 
     fn statistics(&self) -> Result<Statvfs, InitError> {
         let Some(made) = &self.current else {
             return Err(InitError::Refused("no layer is in place".to_owned()));
         };
-        statvfs(made.slot.top).during(|| "cannot look at the writable layer".to_owned())
+        statvfs(made.slot.top).with_context(|| "cannot look at the writable layer".to_owned())
     }
 }
 
-fn create(directory: &Path) -> Result<(), InitError> {
-    fs::create_dir(directory).during(|| format!("cannot create `{}`", directory.display()))
+fn create_dir(directory: &Path) -> Result<(), InitError> {
+    fs::create_dir(directory).with_context(|| format!("cannot create `{}`", directory.display()))
 }
 
 /// Moves mounts. Cheap, unlike making or unmaking them.
-fn relocate<const N: usize>(moves: [(&str, &str); N]) -> Result<(), InitError> {
+fn move_mounts<const N: usize>(moves: [(&str, &str); N]) -> Result<(), InitError> {
     moves.into_iter().try_for_each(|(from, to)| {
         sys::move_mount(Path::new(from), Path::new(to))
-            .during(|| format!("cannot move the layer from `{from}` to `{to}`"))
+            .with_context(|| format!("cannot move the layer from `{from}` to `{to}`"))
     })
 }
 
 /// With all that is mounted in it.
-fn unmount(slot: &Slot) -> Result<(), InitError> {
-    umount2(slot.top, MntFlags::MNT_DETACH).during(|| format!("cannot unmount `{}`", slot.top))
+fn unmount(slot: &LayerSlot) -> Result<(), InitError> {
+    umount2(slot.top, MntFlags::MNT_DETACH)
+        .with_context(|| format!("cannot unmount `{}`", slot.top))
 }
 
-/// The interpreter has its working directory, and maybe descriptors, in what the import saw: no call
-/// may leave a message in there for the next one.
-fn seal(place: &str) -> Result<(), InitError> {
+/// The interpreter has its working directory, and maybe descriptors, in what the import saw: no
+/// call may leave a message in there for the next one.
+fn make_read_only(place: &str) -> Result<(), InitError> {
     match sys::make_mount_read_only(Path::new(place)) {
         // The import keeps a file open for writing; the harness gives each call one of its own.
         Err(error) if error.kind() == io::ErrorKind::ResourceBusy => Ok(()),
-        result => result.during(|| "cannot seal what the import wrote".to_owned()),
+        result => result.with_context(|| "cannot seal what the import wrote".to_owned()),
     }
 }
 
-fn is_empty(directory: &Directory) -> bool {
+fn is_empty(directory: &OpenDirectory) -> bool {
     directory.names().is_ok_and(|names| names.is_empty())
 }
 
 /// Nothing is in it but what was made with the layer.
-fn is_empty_room(slot: &Slot) -> io::Result<bool> {
-    let room = Directory::at(Path::new(slot.room))?;
-    let is_empty_inside =
-        |name: &&str| room.open(OsStr::new(name), Shut::PassBy).is_ok_and(|inner| is_empty(&inner));
-    let count = room.names()?.len();
-    Ok(count == paths::IN_BOX.len() && paths::IN_BOX.iter().all(is_empty_inside))
+fn is_empty_scratch(slot: &LayerSlot) -> io::Result<bool> {
+    let scratch = OpenDirectory::open_path(Path::new(slot.scratch))?;
+    let is_empty_inside = |name: &&str| {
+        scratch.open(OsStr::new(name), InaccessiblePolicy::Skip).is_ok_and(|inner| is_empty(&inner))
+    };
+    let count = scratch.names()?.len();
+    Ok(count == paths::SCRATCH_SUBDIRS.len() && paths::SCRATCH_SUBDIRS.iter().all(is_empty_inside))
 }
 
-/// With room for a little more than may be written: whoever has it asked for more.
-fn sized(bytes: u64) -> String {
-    let entries = bytes / BLOCK + SPARE_ENTRIES;
-    format!("size={},nr_inodes={}", bytes + BLOCK, entries + OWN_ENTRIES + 1)
+/// With room for a little more than may be written: a full layer shows that more was tried.
+fn tmpfs_size_options(bytes: u64) -> String {
+    let entries = bytes / BLOCK_BYTES + SPARE_ENTRIES;
+    format!("size={},nr_inodes={}", bytes + BLOCK_BYTES, entries + LAYER_OWN_ENTRIES + 1)
 }
 
-fn inodes(now: &Statvfs) -> u64 {
+fn used_inodes(now: &Statvfs) -> u64 {
     now.files() - now.files_free()
 }
 
-fn blocks(now: &Statvfs) -> u64 {
+fn used_blocks(now: &Statvfs) -> u64 {
     now.blocks() - now.blocks_free()
 }

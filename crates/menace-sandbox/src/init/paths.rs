@@ -1,51 +1,53 @@
 //! Where things are inside a sandbox that has mounts of its own.
 
 /// The repository, with the writable layer of the call on top.
-pub(crate) const REPO: &str = "/sandbox/repo";
+pub(crate) const REPO_DIR: &str = "/sandbox/repo";
 /// The rest of what a call may write to: a file system of its own for each call.
-pub(crate) const BOX: &str = "/sandbox/box";
+pub(crate) const SCRATCH_DIR: &str = "/sandbox/box";
 /// Everything that may be written lies below this.
-pub(crate) const WRITABLE: &str = "/sandbox";
+pub(crate) const WRITABLE_DIR: &str = "/sandbox";
 
 /// Where a layer is made, kept and thrown away: a file system in memory, out of the guest's sight.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Slot {
+pub(crate) struct LayerSlot {
     pub top: &'static str,
     /// What overlayfs keeps changes of the repository in.
     pub upper: &'static str,
     pub work: &'static str,
-    /// What becomes [`BOX`], or what overlayfs keeps changes of it in.
-    pub room: &'static str,
-    pub room_work: &'static str,
-    /// Where the mounts of [`REPO`] and [`BOX`] are while they are not in the guest's sight.
+    /// What becomes [`SCRATCH_DIR`], or what overlayfs keeps changes of it in.
+    pub scratch: &'static str,
+    pub scratch_work: &'static str,
+    /// Where the mounts of [`REPO_DIR`] and [`SCRATCH_DIR`] are while they are not in the guest's
+    /// sight.
     pub parked_repo: &'static str,
-    pub parked_room: &'static str,
+    pub parked_scratch: &'static str,
 }
 
 macro_rules! slot {
     ($top:literal) => {
-        Slot {
+        LayerSlot {
             top: $top,
             upper: concat!($top, "/up"),
             work: concat!($top, "/work"),
-            room: concat!($top, "/room"),
-            room_work: concat!($top, "/room-work"),
+            scratch: concat!($top, "/room"),
+            scratch_work: concat!($top, "/room-work"),
             parked_repo: concat!($top, "/at-repo"),
-            parked_room: concat!($top, "/at-box"),
+            parked_scratch: concat!($top, "/at-box"),
         }
     };
 }
 
 /// One for the call under way; meanwhile the other is for the last and then for the next.
-pub(crate) static SLOTS: [Slot; 2] = [slot!("/proc/self/fd/890/a"), slot!("/proc/self/fd/890/b")];
+pub(crate) static LAYER_SLOTS: [LayerSlot; 2] =
+    [slot!("/proc/self/fd/890/a"), slot!("/proc/self/fd/890/b")];
 /// For what importing the module left.
-pub(crate) static IMPORTED: Slot = slot!("/proc/self/fd/890/import");
+pub(crate) static IMPORT_SLOT: LayerSlot = slot!("/proc/self/fd/890/import");
 /// The harness.
-pub(crate) const HARNESS: &str = "/menace";
+pub(crate) const HARNESS_DIR: &str = "/menace";
 /// Where what the guest must not reach is built; covered by an empty directory before it starts.
-pub(crate) const HIDDEN: &str = "/layers";
-pub(crate) const IN_HIDDEN: [&str; 9] = [
-    NOTHING,
+pub(crate) const HIDDEN_DIR: &str = "/layers";
+pub(crate) const HIDDEN_SUBDIRS: [&str; 9] = [
+    EMPTY_SUBDIR,
     "repo",
     "a",
     "b",
@@ -55,27 +57,27 @@ pub(crate) const IN_HIDDEN: [&str; 9] = [
     "empty-box/shm",
     "empty-box/data",
 ];
-/// In [`HIDDEN`]: an overlay that cannot be written to wants two layers.
-pub(crate) const NOTHING: &str = "nothing";
-/// The number under which the init holds [`HIDDEN`] open: the only way to it.
-pub(crate) const HIDDEN_FD: i32 = 890;
+/// In [`HIDDEN_DIR`]: an overlay that cannot be written to wants two layers.
+pub(crate) const EMPTY_SUBDIR: &str = "nothing";
+/// The number under which the init holds [`HIDDEN_DIR`] open: the only way to it.
+pub(crate) const HIDDEN_DIR_FD: i32 = 890;
 /// The repository as it is on the host, read-only.
-pub(crate) const LOWER: &str = "/proc/self/fd/890/repo";
-/// What [`BOX`] is like before anybody has written to it.
-pub(crate) const EMPTY_BOX: &str = "/proc/self/fd/890/empty-box";
-/// Below [`BOX`].
-pub(crate) const HOME: &str = "home";
-pub(crate) const TMP: &str = "tmp";
-pub(crate) const SHM: &str = "shm";
-pub(crate) const DATA: &str = "data";
-pub(crate) const IN_BOX: [&str; 4] = [HOME, TMP, SHM, DATA];
-/// Who the guest is, inside.
-pub(crate) const UID: u32 = 1000;
+pub(crate) const REPO_LOWER_DIR: &str = "/proc/self/fd/890/repo";
+/// What the scratch directory contains before the first call.
+pub(crate) const EMPTY_SCRATCH_DIR: &str = "/proc/self/fd/890/empty-box";
+/// Below [`SCRATCH_DIR`].
+pub(crate) const HOME_SUBDIR: &str = "home";
+pub(crate) const TMP_SUBDIR: &str = "tmp";
+pub(crate) const SHM_SUBDIR: &str = "shm";
+pub(crate) const DATA_SUBDIR: &str = "data";
+pub(crate) const SCRATCH_SUBDIRS: [&str; 4] = [HOME_SUBDIR, TMP_SUBDIR, SHM_SUBDIR, DATA_SUBDIR];
+/// The user id of the guest inside of the sandbox.
+pub(crate) const GUEST_UID: u32 = 1000;
 
 /// Parts of a Linux system that programs need, seen under their own path, read-only.
-pub(crate) const SYSTEM: [&str; 6] = ["/usr", "/lib", "/lib64", "/lib32", "/bin", "/sbin"];
+pub(crate) const SYSTEM_DIRS: [&str; 6] = ["/usr", "/lib", "/lib64", "/lib32", "/bin", "/sbin"];
 /// Of `/etc`, only what says nothing about the host.
-pub(crate) const ETC: [&str; 9] = [
+pub(crate) const ETC_PATHS: [&str; 9] = [
     "/etc/ld.so.cache",
     "/etc/ld.so.conf",
     "/etc/ld.so.conf.d",
@@ -86,5 +88,5 @@ pub(crate) const ETC: [&str; 9] = [
     "/etc/mime.types",
     "/etc/alternatives",
 ];
-pub(crate) const DEVICES: [&str; 5] =
+pub(crate) const DEVICE_PATHS: [&str; 5] =
     ["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"];

@@ -15,36 +15,41 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::wait::waitpid;
 use nix::unistd::ForkResult;
 
-use super::zygote::{COMPLAINT, Confinement, confine_self, is_readable, receive_listener};
-use super::{During, InitError};
-use crate::cgroup::GroupFiles;
-use crate::confine::{Answer, Listener};
-use crate::error::explain;
+use super::zygote::{ERROR_MARK, ProcessConfinement, confine_self, is_readable, receive_listener};
+use super::{InitError, InitErrorContext};
+use crate::cgroup::CgroupFiles;
+use crate::confine::{NotifyListener, SyscallResponse};
 use crate::sys;
-use crate::wire::messages::Probe;
+use crate::wire::messages::EscapeProbe;
+use menace_model::format_error_chain;
 use nix::errno::Errno;
 
 /// The limit on processes while the probe runs; few, so that it is quick.
-pub(crate) const PROCESSES: u64 = 6;
-const PATIENCE: Duration = Duration::from_millis(100);
+pub(crate) const PROBE_PROCESS_LIMIT: u64 = 6;
+const CONNECT_TIMEOUT: Duration = Duration::from_millis(100);
 
 /// Fails unless every attempt to get out failed.
-pub(crate) fn run(probe: &Probe, confinement: &Confinement<'_>) -> Result<(), InitError> {
-    let (boot, theirs) = UnixStream::pair().during(|| "cannot make a socket".to_owned())?;
-    match sys::fork().during(|| "cannot fork".to_owned())? {
+pub(crate) fn run(
+    probe: &EscapeProbe,
+    confinement: &ProcessConfinement<'_>,
+) -> Result<(), InitError> {
+    let (boot, theirs) = UnixStream::pair().with_context(|| "cannot make a socket".to_owned())?;
+    match sys::fork().with_context(|| "cannot fork".to_owned())? {
         ForkResult::Child => {
             let confined =
                 join_group(confinement).and_then(|()| confine_self(confinement, &theirs));
             let said = match confined {
-                Ok(()) => attempts(probe, confinement.processes.unwrap_or(PROCESSES)),
-                Err(error) => format!("{}{error}", char::from(COMPLAINT)),
+                Ok(()) => {
+                    try_to_escape(probe, confinement.processes.unwrap_or(PROBE_PROCESS_LIMIT))
+                }
+                Err(error) => format!("{}{error}", char::from(ERROR_MARK)),
             };
             let _ = (&theirs).write_all(said.as_bytes());
             sys::exit_now(0);
         }
         ForkResult::Parent { child } => {
             drop(theirs);
-            let said = listen(&boot);
+            let said = receive_result(&boot);
             let _ = waitpid(child, None);
             let said = said?;
             if said == "sealed" {
@@ -57,38 +62,39 @@ pub(crate) fn run(probe: &Probe, confinement: &Confinement<'_>) -> Result<(), In
     }
 }
 
-fn join_group(confinement: &Confinement<'_>) -> Result<(), InitError> {
-    let joined = confinement.group.map_or(Ok(()), GroupFiles::attach_self);
-    joined.map_err(|error| InitError::Refused(explain(&error)))
+fn join_group(confinement: &ProcessConfinement<'_>) -> Result<(), InitError> {
+    let joined = confinement.group.map_or(Ok(()), CgroupFiles::attach_self);
+    joined.map_err(|error| InitError::Refused(format_error_chain(&error)))
 }
 
 /// Answers denied system calls until the probe has spoken.
-fn listen(boot: &UnixStream) -> Result<String, InitError> {
+fn receive_result(boot: &UnixStream) -> Result<String, InitError> {
     let (listener, _) = receive_listener(boot)?;
-    let listener = listener.map(Listener::new);
+    let listener = listener.map(NotifyListener::new);
     loop {
         let mut fds = vec![PollFd::new(boot.as_fd(), PollFlags::POLLIN)];
         if let Some(listener) = &listener {
             fds.push(PollFd::new(listener.as_fd(), PollFlags::POLLIN));
         }
-        poll(&mut fds, PollTimeout::NONE).during(|| "cannot wait for the probe".to_owned())?;
+        poll(&mut fds, PollTimeout::NONE)
+            .with_context(|| "cannot wait for the probe".to_owned())?;
         let denied = fds.get(1).is_some_and(is_readable);
         if denied && let Some(listener) = &listener {
-            if let Ok(Some(tried)) = listener.next() {
-                let _ = listener.answer(&tried, Answer::Refuse(Errno::EPERM));
+            if let Ok(Some(tried)) = listener.next_notification() {
+                let _ = listener.respond(&tried, SyscallResponse::Refuse(Errno::EPERM));
             }
             continue;
         }
         let mut said = String::new();
         boot.take(1 << 16)
             .read_to_string(&mut said)
-            .during(|| "cannot hear the probe".to_owned())?;
+            .with_context(|| "cannot read the answer of the probe".to_owned())?;
         return Ok(said);
     }
 }
 
 /// Tries everything; says what worked.
-fn attempts(probe: &Probe, most: u64) -> String {
+fn try_to_escape(probe: &EscapeProbe, max_processes: u64) -> String {
     let mut worked = Vec::new();
     if fs::read(&probe.canary).is_ok() {
         worked.push("a file of the host could be read");
@@ -97,23 +103,23 @@ fn attempts(probe: &Probe, most: u64) -> String {
     // its own file was meant.
     let _ = fs::write(&probe.canary, "touched");
     let address = SocketAddr::from(([127, 0, 0, 1], probe.port));
-    if TcpStream::connect_timeout(&address, PATIENCE).is_ok() {
+    if TcpStream::connect_timeout(&address, CONNECT_TIMEOUT).is_ok() {
         worked.push("a TCP service of the host could be reached");
     }
-    // A datagram can be sent to nobody: the host looks whether it got one.
+    // Sending a datagram always succeeds: the host checks whether it got one.
     let _ = UdpSocket::bind("127.0.0.1:0").and_then(|socket| socket.send_to(b"?", address));
     let abstract_name = std::os::unix::net::SocketAddr::from_abstract_name(&probe.socket);
     if abstract_name.is_ok_and(|name| UnixStream::connect_addr(&name).is_ok()) {
         worked.push("an abstract Unix socket of the host could be reached");
     }
-    if fork_past_the_limit(most) {
+    if can_fork_past_limit(max_processes) {
         worked.push("more processes could be started than allowed");
     }
     if worked.is_empty() { "sealed".to_owned() } else { worked.join(", ") }
 }
 
 /// Others of the same user may come and go meanwhile, where the limit is for all of them.
-fn fork_past_the_limit(most: u64) -> bool {
+fn can_fork_past_limit(max_processes: u64) -> bool {
     let mut children = Vec::new();
     let past = loop {
         match sys::fork() {
@@ -123,7 +129,7 @@ fn fork_past_the_limit(most: u64) -> bool {
             Ok(ForkResult::Parent { child }) => children.push(child),
             Err(_) => break false,
         }
-        if children.len() as u64 > most + 2 {
+        if children.len() as u64 > max_processes + 2 {
             break true;
         }
     };
@@ -144,25 +150,27 @@ mod tests {
 
     use super::*;
     use crate::confine::tests::sys::spawn;
-    use crate::confine::{Level, Places, Policy};
+    use menace_model::SecurityLevel;
+
+    use crate::confine::{AllowedPaths, ConfinementPolicy};
 
     /// Nothing of what it names exists.
-    fn nothing() -> Probe {
-        Probe { canary: "/nowhere/canary".into(), port: 1, socket: "nobody-listens".to_owned() }
+    fn unreachable_probe() -> EscapeProbe {
+        EscapeProbe { canary: "/nowhere/canary".into(), port: 1, socket: "no-listener".to_owned() }
     }
 
     /// What the probe says of a confinement that lets everything through, but for processes.
-    fn said(probe: &Probe, processes: Option<u64>) -> String {
-        let confinement = Confinement {
-            policy: Policy {
-                level: Level::DEFAULT,
+    fn run_unconfined_probe(probe: &EscapeProbe, processes: Option<u64>) -> String {
+        let confinement = ProcessConfinement {
+            policy: ConfinementPolicy {
+                level: SecurityLevel::DEFAULT,
                 safe_mode: false,
                 namespaces: true,
-                host_lets_in: false,
-                watches_files: false,
-                interpose: crate::confine::Interpose::default(),
+                host_sockets_visible: false,
+                records_path_access: false,
+                interposition: menace_model::SyscallInterposition::default(),
             },
-            places: &Places::default(),
+            places: &AllowedPaths::default(),
             group: None,
             open_files: 64,
             processes,
@@ -193,19 +201,19 @@ mod tests {
         text
     }
 
-    fn leak(what: &str) -> String {
+    fn leak_message(what: &str) -> String {
         format!("the sandbox does not hold: {what}. Nothing was run in it")
     }
 
     #[test]
     fn where_nothing_leaks_the_sandbox_holds() {
-        assert_eq!(said(&nothing(), Some(PROCESSES)), "holds");
+        assert_eq!(run_unconfined_probe(&unreachable_probe(), Some(PROBE_PROCESS_LIMIT)), "holds");
     }
 
     #[test]
     fn more_processes_than_allowed_are_found_out() {
-        let expected = leak("more processes could be started than allowed");
-        assert_eq!(said(&nothing(), None), expected);
+        let expected = leak_message("more processes could be started than allowed");
+        assert_eq!(run_unconfined_probe(&unreachable_probe(), None), expected);
     }
 
     #[test]
@@ -218,17 +226,21 @@ mod tests {
         let canary = directory.path().join("canary");
         fs::write(&canary, "tweet").unwrap();
         open(&canary, 0o666);
-        let probe = Probe { canary: canary.clone(), ..nothing() };
-        assert_eq!(said(&probe, Some(PROCESSES)), leak("a file of the host could be read"));
+        let probe = EscapeProbe { canary: canary.clone(), ..unreachable_probe() };
+        assert_eq!(
+            run_unconfined_probe(&probe, Some(PROBE_PROCESS_LIMIT)),
+            leak_message("a file of the host could be read")
+        );
         assert_eq!(fs::read(canary).unwrap(), b"touched");
     }
 
     #[test]
     fn a_tcp_service_that_can_be_reached_is_found_out() {
         let service = TcpListener::bind("127.0.0.1:0").unwrap();
-        let probe = Probe { port: service.local_addr().unwrap().port(), ..nothing() };
-        let expected = leak("a TCP service of the host could be reached");
-        assert_eq!(said(&probe, Some(PROCESSES)), expected);
+        let probe =
+            EscapeProbe { port: service.local_addr().unwrap().port(), ..unreachable_probe() };
+        let expected = leak_message("a TCP service of the host could be reached");
+        assert_eq!(run_unconfined_probe(&probe, Some(PROBE_PROCESS_LIMIT)), expected);
     }
 
     /// Whether it arrives is for the host to tell.
@@ -236,8 +248,9 @@ mod tests {
     fn a_udp_service_is_sent_a_datagram() {
         let service = UdpSocket::bind("127.0.0.1:0").unwrap();
         service.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
-        let probe = Probe { port: service.local_addr().unwrap().port(), ..nothing() };
-        assert_eq!(said(&probe, Some(PROCESSES)), "holds");
+        let probe =
+            EscapeProbe { port: service.local_addr().unwrap().port(), ..unreachable_probe() };
+        assert_eq!(run_unconfined_probe(&probe, Some(PROBE_PROCESS_LIMIT)), "holds");
         assert_eq!(service.recv(&mut [0; 8]).unwrap(), 1);
     }
 
@@ -246,8 +259,8 @@ mod tests {
         let socket = format!("menace-probe-test-{}", std::process::id());
         let name = std::os::unix::net::SocketAddr::from_abstract_name(&socket).unwrap();
         let _service = UnixListener::bind_addr(&name).unwrap();
-        let probe = Probe { socket, ..nothing() };
-        let expected = leak("an abstract Unix socket of the host could be reached");
-        assert_eq!(said(&probe, Some(PROCESSES)), expected);
+        let probe = EscapeProbe { socket, ..unreachable_probe() };
+        let expected = leak_message("an abstract Unix socket of the host could be reached");
+        assert_eq!(run_unconfined_probe(&probe, Some(PROBE_PROCESS_LIMIT)), expected);
     }
 }

@@ -7,55 +7,59 @@ use std::path::{Path, PathBuf};
 
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
 
-use super::{During, InitError, paths};
+use super::{InitError, InitErrorContext, paths};
 use crate::wire::messages::InitConfig;
 use crate::{harness, sys};
 
 /// User namespaces whose owners files are shown with.
 #[derive(Debug)]
-pub(crate) struct Owners {
+pub(crate) struct OwnerNamespaces {
     pub(crate) repo: OwnedFd,
-    /// Nobody that there is.
+    /// A user that does not exist.
     pub(crate) others: OwnedFd,
 }
 
 /// Parts of the host's file system, detached from it.
 #[derive(Debug)]
-pub(crate) struct Trees {
+pub(crate) struct HostMounts {
     repo: OwnedFd,
-    others: Vec<Tree>,
+    others: Vec<HostMount>,
     links: Vec<(PathBuf, PathBuf)>,
     /// What is not as it should be, for people.
     pub(crate) remarks: Vec<String>,
 }
 
 #[derive(Debug)]
-struct Tree {
+struct HostMount {
     path: PathBuf,
     mounts: OwnedFd,
     is_directory: bool,
-    /// Sockets in there could be connected to: whether a mount is read-only does not matter for that.
-    lets_in: bool,
+    /// Sockets in there could be connected to: whether a mount is read-only does not matter for
+    /// that.
+    exposes_sockets: bool,
 }
 
-impl Trees {
+impl HostMounts {
     /// Takes copies of the mounts, read-only, the repository with `owners` mapped.
-    pub(crate) fn take(config: &InitConfig, owners: Option<&Owners>) -> Result<Self, InitError> {
+    pub(crate) fn clone_from_host(
+        config: &InitConfig,
+        owners: Option<&OwnerNamespaces>,
+    ) -> Result<Self, InitError> {
         let mut remarks = Vec::new();
-        let repo = take(&config.repo, false)?;
+        let repo = clone_mounts(&config.repo, false)?;
         if let Some(owners) = owners
-            && let Err(error) = sys::map_owners(repo.as_fd(), owners.repo.as_fd())
+            && let Err(error) = sys::idmap_owners(repo.as_fd(), owners.repo.as_fd())
         {
             remarks.push(format!(
                 "the file system of the repository cannot map owners ({error}): \
-                 the guest sees its files as somebody else's"
+                 the guest sees its files as those of another user"
             ));
         }
-        sys::make_read_only(repo.as_fd(), false)
-            .during(|| "cannot make the repository read-only".to_owned())?;
+        sys::make_tree_read_only(repo.as_fd(), false)
+            .with_context(|| "cannot make the repository read-only".to_owned())?;
         let (mut others, mut links) = (Vec::new(), Vec::new());
-        let system = paths::SYSTEM.iter().chain(&paths::ETC).map(PathBuf::from);
-        let devices = paths::DEVICES.iter().map(PathBuf::from);
+        let system = paths::SYSTEM_DIRS.iter().chain(&paths::ETC_PATHS).map(PathBuf::from);
+        let devices = paths::DEVICE_PATHS.iter().map(PathBuf::from);
         for path in system.chain(devices).chain(config.needs.iter().cloned()) {
             let Ok(found) = fs::symlink_metadata(&path) else { continue };
             if found.file_type().is_symlink() {
@@ -68,79 +72,87 @@ impl Trees {
                 continue;
             }
             let is_directory = found.is_dir();
-            let mounts = take(&path, is_directory)?;
-            let foreign = owners.is_some_and(|owners| {
+            let mounts = clone_mounts(&path, is_directory)?;
+            let has_unmapped_owner = owners.is_some_and(|owners| {
                 is_directory
-                    && sys::show_to_strangers(mounts.as_fd(), owners.others.as_fd()).is_ok()
+                    && sys::idmap_to_unmapped_owner(mounts.as_fd(), owners.others.as_fd()).is_ok()
             });
-            if !foreign {
-                sys::make_read_only(mounts.as_fd(), path.starts_with("/dev"))
-                    .during(|| format!("cannot make `{}` read-only", path.display()))?;
+            if !has_unmapped_owner {
+                sys::make_tree_read_only(mounts.as_fd(), path.starts_with("/dev"))
+                    .with_context(|| format!("cannot make `{}` read-only", path.display()))?;
             }
-            let lets_in = is_directory && !foreign;
-            others.push(Tree { path, mounts, is_directory, lets_in });
+            let exposes_sockets = is_directory && !has_unmapped_owner;
+            others.push(HostMount { path, mounts, is_directory, exposes_sockets });
         }
         Ok(Self { repo, others, links, remarks })
     }
 }
 
-fn take(path: &Path, recursive: bool) -> Result<OwnedFd, InitError> {
-    sys::clone_mounts(path, recursive).during(|| format!("cannot reach `{}`", path.display()))
+fn clone_mounts(path: &Path, recursive: bool) -> Result<OwnedFd, InitError> {
+    sys::clone_mounts(path, recursive).with_context(|| format!("cannot reach `{}`", path.display()))
 }
 
 /// What the rest of the init has to know of the new root.
 #[derive(Debug)]
-pub(crate) struct Root {
+pub(crate) struct SandboxRoot {
     /// A `/proc` that only the holder of the descriptor can write to.
     pub(crate) proc: OwnedFd,
     /// Socket files of the host can be connected to, if the guest can make a socket.
-    pub(crate) lets_in: bool,
+    pub(crate) exposes_sockets: bool,
 }
 
 /// Builds the new root from the trees and moves into it. Nothing of the host is left.
 ///
 /// `with_sockets`: the guest may make some.
-pub(crate) fn enter(
+pub(crate) fn enter_new_root(
     config: &InitConfig,
-    trees: &Trees,
+    host_mounts: &HostMounts,
     harness: &fs::File,
     with_sockets: bool,
-) -> Result<Root, InitError> {
+) -> Result<SandboxRoot, InitError> {
     // Any directory does as a place to build: what is below it is about to be out of sight.
     let root = Path::new("/tmp");
     let base = MsFlags::MS_NOSUID | MsFlags::MS_NODEV;
     mount(Some("root"), root, Some("tmpfs"), base, Some("mode=0755,size=16m"))
-        .during(|| "cannot mount the new root".to_owned())?;
+        .with_context(|| "cannot mount the new root".to_owned())?;
     let inside = |path: &Path| root.join(path.strip_prefix("/").unwrap_or(path));
-    for directory in
-        [paths::REPO, paths::BOX, paths::HARNESS, "/proc", "/etc", "/dev", "/var", "/run"]
-    {
-        create(&inside(Path::new(directory)))?;
+    for directory in [
+        paths::REPO_DIR,
+        paths::SCRATCH_DIR,
+        paths::HARNESS_DIR,
+        "/proc",
+        "/etc",
+        "/dev",
+        "/var",
+        "/run",
+    ] {
+        create_dir(&inside(Path::new(directory)))?;
     }
-    let hidden = inside(Path::new(paths::HIDDEN));
-    for directory in paths::IN_HIDDEN {
-        create(&hidden.join(directory))?;
+    let hidden = inside(Path::new(paths::HIDDEN_DIR));
+    for directory in paths::HIDDEN_SUBDIRS {
+        create_dir(&hidden.join(directory))?;
     }
-    attach(&trees.repo, &hidden.join("repo"), true)?;
-    for (path, target) in &trees.links {
+    attach_mount(&host_mounts.repo, &hidden.join("repo"), true)?;
+    for (path, target) in &host_mounts.links {
         let link = inside(path);
-        create(link.parent().unwrap_or(root))?;
+        create_dir(link.parent().unwrap_or(root))?;
         // A path that was made before, for something below it, wins.
         let _ = symlink(target, link);
     }
-    let mut lets_in = false;
-    for (number, tree) in trees.others.iter().enumerate() {
+    let mut exposes_sockets = false;
+    for (number, tree) in host_mounts.others.iter().enumerate() {
         let target = inside(&tree.path);
-        if with_sockets && tree.lets_in {
-            lets_in |= !attach_covered(tree, &target, &hidden.join(format!("below-{number}")))?;
+        if with_sockets && tree.exposes_sockets {
+            exposes_sockets |=
+                !attach_through_overlay(tree, &target, &hidden.join(format!("below-{number}")))?;
         } else {
-            attach(&tree.mounts, &target, tree.is_directory)?;
+            attach_mount(&tree.mounts, &target, tree.is_directory)?;
         }
     }
     for (link, target) in [
-        ("/tmp", format!("{}/{}", paths::BOX, paths::TMP)),
-        ("/var/tmp", format!("{}/{}", paths::BOX, paths::TMP)),
-        ("/dev/shm", format!("{}/{}", paths::BOX, paths::SHM)),
+        ("/tmp", format!("{}/{}", paths::SCRATCH_DIR, paths::TMP_SUBDIR)),
+        ("/var/tmp", format!("{}/{}", paths::SCRATCH_DIR, paths::TMP_SUBDIR)),
+        ("/dev/shm", format!("{}/{}", paths::SCRATCH_DIR, paths::SHM_SUBDIR)),
         ("/dev/fd", "/proc/self/fd".to_owned()),
         ("/dev/stdin", "/proc/self/fd/0".to_owned()),
         ("/dev/stdout", "/proc/self/fd/1".to_owned()),
@@ -151,29 +163,31 @@ pub(crate) fn enter(
     // Paths that were written down outside (editable installs, for one) lead to the repository.
     let outside = inside(&config.repo);
     if let Some(parent) = outside.parent()
-        && create(parent).is_ok()
+        && create_dir(parent).is_ok()
     {
-        let _ = symlink(paths::REPO, outside);
+        let _ = symlink(paths::REPO_DIR, outside);
     }
     for (file, text) in ETC_FILES {
-        fs::write(inside(Path::new(file)), text).during(|| format!("cannot write `{file}`"))?;
+        fs::write(inside(Path::new(file)), text)
+            .with_context(|| format!("cannot write `{file}`"))?;
     }
-    harness::unpack(harness, &config.harness, &inside(Path::new(paths::HARNESS)))
-        .during(|| "cannot write the harness".to_owned())?;
-    let proc = own_proc(&inside(Path::new("/proc")))?;
+    harness::unpack_files(harness, &config.harness, &inside(Path::new(paths::HARNESS_DIR)))
+        .with_context(|| "cannot write the harness".to_owned())?;
+    let proc = open_writable_proc(&inside(Path::new("/proc")))?;
     // Read-only: through `/proc/<pid>/mem` a call could change the interpreter, and so other calls.
     let flags = base | MsFlags::MS_NOEXEC | MsFlags::MS_RDONLY;
     mount(Some("proc"), &inside(Path::new("/proc")), Some("proc"), flags, None::<&str>)
-        .during(|| "cannot mount /proc".to_owned())?;
-    nix::unistd::chdir(root).during(|| "cannot enter the new root".to_owned())?;
-    nix::unistd::pivot_root(".", ".").during(|| "cannot change the root".to_owned())?;
-    umount2(".", MntFlags::MNT_DETACH).during(|| "cannot let go of the host's root".to_owned())?;
-    nix::unistd::chdir("/").during(|| "cannot enter the new root".to_owned())?;
-    hide()?;
+        .with_context(|| "cannot mount /proc".to_owned())?;
+    nix::unistd::chdir(root).with_context(|| "cannot enter the new root".to_owned())?;
+    nix::unistd::pivot_root(".", ".").with_context(|| "cannot change the root".to_owned())?;
+    umount2(".", MntFlags::MNT_DETACH)
+        .with_context(|| "cannot let go of the host's root".to_owned())?;
+    nix::unistd::chdir("/").with_context(|| "cannot enter the new root".to_owned())?;
+    hide_layers()?;
     let sealed = MsFlags::MS_REMOUNT | MsFlags::MS_BIND | MsFlags::MS_RDONLY | base;
     mount(None::<&str>, "/", None::<&str>, sealed, None::<&str>)
-        .during(|| "cannot seal the new root".to_owned())?;
-    Ok(Root { proc, lets_in })
+        .with_context(|| "cannot seal the new root".to_owned())?;
+    Ok(SandboxRoot { proc, exposes_sockets })
 }
 
 const ETC_FILES: [(&str, &str); 6] = [
@@ -188,30 +202,36 @@ const ETC_FILES: [(&str, &str); 6] = [
     ("/etc/resolv.conf", ""),
 ];
 
-fn create(directory: &Path) -> Result<(), InitError> {
-    fs::create_dir_all(directory).during(|| format!("cannot create `{}`", directory.display()))
+fn create_dir(directory: &Path) -> Result<(), InitError> {
+    fs::create_dir_all(directory)
+        .with_context(|| format!("cannot create `{}`", directory.display()))
 }
 
-fn attach(tree: &OwnedFd, target: &Path, is_directory: bool) -> Result<(), InitError> {
+fn attach_mount(tree: &OwnedFd, target: &Path, is_directory: bool) -> Result<(), InitError> {
     if is_directory {
-        create(target)?;
+        create_dir(target)?;
     } else {
-        create(target.parent().unwrap_or(target))?;
+        create_dir(target.parent().unwrap_or(target))?;
         if !target.exists() {
-            fs::File::create(target).during(|| format!("cannot create `{}`", target.display()))?;
+            fs::File::create(target)
+                .with_context(|| format!("cannot create `{}`", target.display()))?;
         }
     }
     sys::attach_mounts(tree.as_fd(), target)
-        .during(|| format!("cannot attach `{}`", target.display()))
+        .with_context(|| format!("cannot attach `{}`", target.display()))
 }
 
-/// Shows a tree through an overlay: the files are the same, but a socket in there is not the one that
-/// somebody listens at. If that cannot be had, or would show what other mounts in the tree cover in their
-/// place, it is shown as it is, and the answer is false.
-fn attach_covered(tree: &Tree, target: &Path, below: &Path) -> Result<bool, InitError> {
-    create(target)?;
-    attach(&tree.mounts, below, true)?;
-    let empty = below.with_file_name(paths::NOTHING);
+/// Shows a tree through an overlay: the files are the same, but a socket in there is not the one
+/// that a service of the host listens at. If there is no overlay, or it would show what other
+/// mounts in the tree cover, the tree is shown as it is, and the result is false.
+fn attach_through_overlay(
+    tree: &HostMount,
+    target: &Path,
+    below: &Path,
+) -> Result<bool, InitError> {
+    create_dir(target)?;
+    attach_mount(&tree.mounts, below, true)?;
+    let empty = below.with_file_name(paths::EMPTY_SUBDIR);
     let options = format!("lowerdir={}:{},userxattr", below.display(), empty.display());
     let flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_RDONLY;
     if !holds_mounts(below)
@@ -220,11 +240,11 @@ fn attach_covered(tree: &Tree, target: &Path, below: &Path) -> Result<bool, Init
         return Ok(true);
     }
     let moved = sys::move_mount(below, target);
-    moved.during(|| format!("cannot attach `{}`", target.display())).map(|()| false)
+    moved.with_context(|| format!("cannot attach `{}`", target.display())).map(|()| false)
 }
 
-/// Whether anything else is mounted inside of a mount. Who cannot tell has to think so. (Whoever is not
-/// root is refused an overlay by the kernel then.)
+/// Whether anything else is mounted inside of a mount; true when that is not known. (Without root,
+/// the kernel refuses an overlay then.)
 fn holds_mounts(place: &Path) -> bool {
     let Ok(table) = fs::read("/proc/self/mountinfo") else { return true };
     let table = String::from_utf8_lossy(&table);
@@ -232,45 +252,47 @@ fn holds_mounts(place: &Path) -> bool {
     points.any(|point| point != place && point.starts_with(place))
 }
 
-/// Covers [`paths::HIDDEN`]; the init goes on using it through a descriptor.
+/// Covers [`paths::HIDDEN_DIR`]; the init goes on using it through a descriptor.
 ///
 /// Landlock alone would not do: it does not stop a connection to a socket in there, and the lowest
 /// level is without it.
-fn hide() -> Result<(), InitError> {
-    let opened = fs::File::open(paths::HIDDEN).during(|| "cannot open the layers".to_owned())?;
-    sys::place_privately(opened.as_fd(), paths::HIDDEN_FD)
-        .during(|| "cannot keep the layers open".to_owned())?;
+fn hide_layers() -> Result<(), InitError> {
+    let opened =
+        fs::File::open(paths::HIDDEN_DIR).with_context(|| "cannot open the layers".to_owned())?;
+    sys::dup_to_cloexec(opened.as_fd(), paths::HIDDEN_DIR_FD)
+        .with_context(|| "cannot keep the layers open".to_owned())?;
     let flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_RDONLY;
-    mount(Some("none"), paths::HIDDEN, Some("tmpfs"), flags, Some("mode=0555,size=4k"))
-        .during(|| "cannot cover the layers".to_owned())
+    mount(Some("none"), paths::HIDDEN_DIR, Some("tmpfs"), flags, Some("mode=0555,size=4k"))
+        .with_context(|| "cannot cover the layers".to_owned())
 }
 
 /// A `/proc` that can be written to, for the init alone: it is attached nowhere afterwards.
-fn own_proc(place: &Path) -> Result<OwnedFd, InitError> {
+fn open_writable_proc(place: &Path) -> Result<OwnedFd, InitError> {
     let flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC;
     mount(Some("proc"), place, Some("proc"), flags, None::<&str>)
-        .during(|| "cannot mount /proc".to_owned())?;
-    let opened = fs::File::open(place).during(|| "cannot open /proc".to_owned());
-    umount2(place, MntFlags::MNT_DETACH).during(|| "cannot detach /proc".to_owned())?;
+        .with_context(|| "cannot mount /proc".to_owned())?;
+    let opened = fs::File::open(place).with_context(|| "cannot open /proc".to_owned());
+    umount2(place, MntFlags::MNT_DETACH).with_context(|| "cannot detach /proc".to_owned())?;
     opened.map(OwnedFd::from)
 }
 
 /// Where [`try_mounts`] leaves a `/proc` that can be written to.
-pub(crate) const TRIAL_PROC: &str = "/tmp/proc";
+pub(crate) const TRIAL_PROC_PATH: &str = "/tmp/proc";
 
 /// Tries the mounts that a sandbox needs: memory, overlay, processes.
 pub(crate) fn try_mounts() -> Result<(), InitError> {
-    sys::loopback_up().during(|| "cannot bring the loopback interface up".to_owned())?;
+    sys::bring_loopback_up()
+        .with_context(|| "cannot bring the loopback interface up".to_owned())?;
     let root = Path::new("/tmp");
     let flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV;
     mount(Some("root"), root, Some("tmpfs"), flags, Some("mode=0755,size=1m"))
-        .during(|| "cannot mount a file system in memory".to_owned())?;
+        .with_context(|| "cannot mount a file system in memory".to_owned())?;
     for directory in ["lower", "upper", "work", "merged", "proc"] {
-        create(&root.join(directory))?;
+        create_dir(&root.join(directory))?;
     }
     let options = "lowerdir=/tmp/lower,upperdir=/tmp/upper,workdir=/tmp/work,userxattr";
     mount(Some("try"), "/tmp/merged", Some("overlay"), flags, Some(options))
-        .during(|| "cannot mount an overlay".to_owned())?;
-    mount(Some("proc"), TRIAL_PROC, Some("proc"), flags, None::<&str>)
-        .during(|| "cannot mount /proc".to_owned())
+        .with_context(|| "cannot mount an overlay".to_owned())?;
+    mount(Some("proc"), TRIAL_PROC_PATH, Some("proc"), flags, None::<&str>)
+        .with_context(|| "cannot mount /proc".to_owned())
 }

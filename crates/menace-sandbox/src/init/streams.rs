@@ -5,28 +5,28 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use nix::fcntl::{FcntlArg, OFlag, fcntl};
 
-use crate::wire::messages::Captured;
+use crate::wire::messages::CapturedStream;
 
 /// A larger pipe means fewer wake-ups for a guest that prints a lot.
 const PIPE_BYTES: i32 = 1 << 20;
 /// The most reads in a row. A pipe can hold this many packets, and no more.
-const MOST_READS: usize = 1 << 10;
+const MAX_READS_PER_DRAIN: usize = 1 << 10;
 
 #[derive(Debug)]
-pub(crate) struct Stream {
+pub(crate) struct OutputStream {
     reader: OwnedFd,
     writer: OwnedFd,
-    captured: Captured,
-    keep: usize,
+    captured: CapturedStream,
+    max_kept_bytes: usize,
 }
 
-impl Stream {
+impl OutputStream {
     pub(crate) fn new() -> io::Result<Self> {
         let (reader, writer) = nix::unistd::pipe2(OFlag::O_CLOEXEC)?;
         fcntl(&reader, FcntlArg::F_SETFL(OFlag::O_NONBLOCK))?;
         // May be beyond what the user's pipes may take in all: then it stays small.
         let _ = fcntl(&writer, FcntlArg::F_SETPIPE_SZ(PIPE_BYTES));
-        Ok(Self { reader, writer, captured: Captured::default(), keep: 0 })
+        Ok(Self { reader, writer, captured: CapturedStream::default(), max_kept_bytes: 0 })
     }
 
     pub(crate) fn writer(&self) -> BorrowedFd<'_> {
@@ -42,19 +42,19 @@ impl Stream {
         // A guest can switch the pipe it shares with all calls to non-blocking; undo that.
         let _ = fcntl(&self.writer, FcntlArg::F_SETFL(OFlag::empty()));
         self.drain();
-        self.keep = usize::try_from(keep).unwrap_or(usize::MAX);
-        self.captured = Captured::default();
+        self.max_kept_bytes = usize::try_from(keep).unwrap_or(usize::MAX);
+        self.captured = CapturedStream::default();
     }
 
     /// Reads what is there, up to a bound: a guest can write as fast as we read.
     pub(crate) fn drain(&mut self) {
         let mut buffer = [0_u8; 1 << 14];
-        for _ in 0..MOST_READS {
+        for _ in 0..MAX_READS_PER_DRAIN {
             match nix::unistd::read(&self.reader, &mut buffer) {
                 Ok(0) | Err(nix::Error::EAGAIN) => return,
                 Ok(count) => {
-                    self.captured.total += count as u64;
-                    let room = self.keep.saturating_sub(self.captured.bytes.len());
+                    self.captured.total_bytes += count as u64;
+                    let room = self.max_kept_bytes.saturating_sub(self.captured.bytes.len());
                     self.captured.bytes.extend_from_slice(&buffer[..count.min(room)]);
                 }
                 Err(nix::Error::EINTR) => {}
@@ -63,7 +63,7 @@ impl Stream {
         }
     }
 
-    pub(crate) fn take(&mut self) -> Captured {
+    pub(crate) fn take(&mut self) -> CapturedStream {
         self.drain();
         std::mem::take(&mut self.captured)
     }

@@ -1,5 +1,6 @@
 //! Starts the Python interpreter that is forked for each call, confined from its first instruction.
 
+use std::collections::BTreeSet;
 use std::ffi::CString;
 use std::fs::File;
 use std::io::{Read, Write};
@@ -11,35 +12,38 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::resource::{Resource, setrlimit};
 use nix::unistd::ForkResult;
 
-use super::limits::Ceilings;
-use super::mailbox::{self, Mailbox};
-use super::streams::Stream;
-use super::whereabouts::Whereabouts;
-use super::{During, InitError};
-use crate::cgroup::{Attaching, GroupFiles};
-use crate::confine::{self, Landlocked, Listener, Places, Policy, Reach, Warden};
-use crate::error::explain;
+use super::limits::LimitCeilings;
+use super::mailbox::{self, ReportMailbox};
+use super::stack_sampler::StackSampler;
+use super::streams::OutputStream;
+use super::{InitError, InitErrorContext};
+use crate::cgroup::{CgroupAttachTask, CgroupFiles};
+use crate::confine::{
+    self, AllowedPaths, ConfinementPolicy, LandlockStatus, NotifyListener, PathAccessRecorder,
+    SyscallSupervisor,
+};
 use crate::sys;
 use crate::wire::{channel, harness};
+use menace_model::format_error_chain;
 
 /// Above what careless code closes ("everything up to 100").
-const CONTROL: RawFd = 900;
-const GO: RawFd = 901;
-const MAILBOX: RawFd = 902;
-/// Until Python has started. Up here, because nobody answers for it yet when it is first used.
-const BOOT: RawFd = 903;
-const FRAMES: RawFd = 904;
+const CONTROL_FD: RawFd = 900;
+const CALL_FD: RawFd = 901;
+const MAILBOX_FD: RawFd = 902;
+/// Until Python has started. This high, because no supervisor answers yet when it is first used.
+const BOOT_FD: RawFd = 903;
+const STACK_DUMP_FD: RawFd = 904;
 /// What the confined process begins with when something is wrong, and when nothing is.
-pub(super) const COMPLAINT: u8 = b'!';
-const FINE: u8 = b'.';
-const BUNDLE: RawFd = 905;
+pub(super) const ERROR_MARK: u8 = b'!';
+const OK_MARK: u8 = b'.';
+const BUNDLE_FD: RawFd = 905;
 
 /// How a confined process is started.
 #[derive(Debug)]
-pub(crate) struct Confinement<'a> {
-    pub policy: Policy,
-    pub places: &'a Places,
-    pub group: Option<&'a GroupFiles>,
+pub(crate) struct ProcessConfinement<'a> {
+    pub policy: ConfinementPolicy,
+    pub places: &'a AllowedPaths,
+    pub group: Option<&'a CgroupFiles>,
     pub open_files: u64,
     /// When no control group counts processes.
     pub processes: Option<u64>,
@@ -47,11 +51,11 @@ pub(crate) struct Confinement<'a> {
     pub unsafe_tier: bool,
 }
 
-impl Confinement<'_> {
+impl ProcessConfinement<'_> {
     /// What there is of what was asked for.
-    pub(crate) fn ceilings(&self) -> Ceilings {
+    pub(crate) fn compute_ceilings(&self) -> LimitCeilings {
         let at_most = |wanted: u64, resource| wanted.min(hard_limit(resource));
-        Ceilings {
+        LimitCeilings {
             open_files: at_most(self.open_files, Resource::RLIMIT_NOFILE),
             processes: self.processes.map(|most| at_most(most, Resource::RLIMIT_NPROC)),
         }
@@ -61,93 +65,115 @@ impl Confinement<'_> {
 #[derive(Debug)]
 pub(crate) struct Zygote {
     pub pid: i32,
-    pub end: OwnedFd,
+    pub pidfd: OwnedFd,
     pub control: UnixStream,
     /// To the process that was forked for the next call.
-    pub go: UnixStream,
-    pub keeper: Option<DoorKeeper>,
-    pub landlocked: Landlocked,
-    attaching: Option<Attaching>,
+    pub call_socket: UnixStream,
+    pub notify_handler: Option<NotifyHandler>,
+    pub landlocked: LandlockStatus,
+    /// A fork for the next call was requested.
+    pub fork_requested: bool,
+    /// Mappings of code that are private already.
+    pub private_code_mappings: BTreeSet<u64>,
+    attaching: Option<CgroupAttachTask>,
 }
 
-/// Where denied system calls arrive, and who decides about them.
+/// Receives denied system calls and has the syscall supervisor decide on them.
 #[derive(Debug)]
-pub(crate) struct DoorKeeper {
-    pub listener: Listener,
-    pub warden: Warden,
+pub(crate) struct NotifyHandler {
+    pub listener: NotifyListener,
+    pub supervisor: SyscallSupervisor,
 }
 
 /// What is started.
 #[derive(Debug)]
-pub(crate) struct Program<'a> {
+pub(crate) struct ZygoteProgram<'a> {
     pub python: PathBuf,
     pub harness: PathBuf,
     /// What of the harness is not in a file of its own.
     pub bundle: &'a File,
     pub environment: Vec<(String, String)>,
     pub directory: PathBuf,
-    pub mailbox: &'a Mailbox,
-    pub out: &'a Stream,
-    pub err: &'a Stream,
-    pub whereabouts: &'a Whereabouts,
+    pub mailbox: &'a ReportMailbox,
+    pub out: &'a OutputStream,
+    pub err: &'a OutputStream,
+    pub stack_sampler: &'a StackSampler,
 }
 
 impl Zygote {
     pub(crate) fn start(
-        program: &Program<'_>,
-        confinement: &Confinement<'_>,
-        reach: Reach,
+        program: &ZygoteProgram<'_>,
+        confinement: &ProcessConfinement<'_>,
+        reach: PathAccessRecorder,
     ) -> Result<Self, InitError> {
-        let (control, theirs) = UnixStream::pair().during(|| "cannot make a socket".to_owned())?;
-        let (go, go_theirs) = UnixStream::pair().during(|| "cannot make a socket".to_owned())?;
+        let (control, theirs) =
+            UnixStream::pair().with_context(|| "cannot make a socket".to_owned())?;
+        let (call_socket, call_socket_theirs) =
+            UnixStream::pair().with_context(|| "cannot make a socket".to_owned())?;
         let (boot, boot_theirs) =
-            UnixStream::pair().during(|| "cannot make a socket".to_owned())?;
-        let arguments = program.arguments()?;
-        let environment = program.environment()?;
-        match sys::fork().during(|| "cannot fork".to_owned())? {
+            UnixStream::pair().with_context(|| "cannot make a socket".to_owned())?;
+        let arguments = program.build_arguments()?;
+        let environment = program.build_environment()?;
+        match sys::fork().with_context(|| "cannot fork".to_owned())? {
             ForkResult::Child => {
-                let boot_theirs = match sys::place_privately(boot_theirs.as_fd(), BOOT) {
-                    Ok(()) => UnixStream::from(sys::adopt(BOOT)),
+                let boot_theirs = match sys::dup_to_cloexec(boot_theirs.as_fd(), BOOT_FD) {
+                    Ok(()) => UnixStream::from(sys::own_descriptor(BOOT_FD)),
                     Err(_) => boot_theirs,
                 };
                 let Err(error) = (|| -> Result<std::convert::Infallible, InitError> {
-                    program.take_places(&theirs, &go_theirs)?;
+                    program.place_descriptors(&theirs, &call_socket_theirs)?;
                     if !confinement.policy.namespaces {
                         sys::die_with_parent()
-                            .during(|| "cannot tie Python to the init".to_owned())?;
+                            .with_context(|| "cannot tie Python to the init".to_owned())?;
                     }
-                    sys::lie_where_others_lie();
+                    sys::disable_aslr();
                     confine_self(confinement, &boot_theirs)?;
                     nix::unistd::execve(&arguments[0], &arguments, &environment)
-                        .during(|| format!("cannot start `{}`", program.python.display()))
+                        .with_context(|| format!("cannot start `{}`", program.python.display()))
                 })();
-                let complaint = [&[COMPLAINT], error.to_string().as_bytes()].concat();
-                let _ = (&boot_theirs).write_all(&complaint);
+                let error_message = [&[ERROR_MARK], error.to_string().as_bytes()].concat();
+                let _ = (&boot_theirs).write_all(&error_message);
                 sys::exit_now(127);
             }
             ForkResult::Parent { child } => {
-                drop((theirs, go_theirs, boot_theirs));
+                drop((theirs, call_socket_theirs, boot_theirs));
                 let pid = child.as_raw();
                 let attaching = confinement
                     .group
-                    .map(|group| group.begin_to_attach(pid.cast_unsigned()))
+                    .map(|group| group.attach_in_background(pid.cast_unsigned()))
                     .transpose()
-                    .during(|| "cannot take over the control group".to_owned())?;
-                let end = sys::pidfd_open(pid).during(|| "cannot watch Python".to_owned())?;
+                    .with_context(|| "cannot take over the control group".to_owned())?;
+                let pidfd =
+                    sys::pidfd_open(pid).with_context(|| "cannot watch Python".to_owned())?;
                 let (listener, landlocked) = receive_listener(&boot)?;
-                for stream in [&control, &go] {
-                    let patience = Some(harness::PATIENCE);
+                for stream in [&control, &call_socket] {
+                    let timeout = Some(harness::MESSAGE_TIMEOUT);
                     stream
-                        .set_read_timeout(patience)
-                        .and_then(|()| stream.set_write_timeout(patience))
-                        .during(|| "cannot set a timeout".to_owned())?;
+                        .set_read_timeout(timeout)
+                        .and_then(|()| stream.set_write_timeout(timeout))
+                        .with_context(|| "cannot set a timeout".to_owned())?;
                 }
                 let policy = confinement.policy;
-                let keeper = listener.map(|listener| DoorKeeper {
-                    listener: Listener::new(listener),
-                    warden: Warden::new(policy, &landlocked, pid.cast_unsigned(), reach),
+                let notify_handler = listener.map(|listener| NotifyHandler {
+                    listener: NotifyListener::new(listener),
+                    supervisor: SyscallSupervisor::new(
+                        policy,
+                        &landlocked,
+                        pid.cast_unsigned(),
+                        reach,
+                    ),
                 });
-                let mut zygote = Self { pid, end, control, go, keeper, landlocked, attaching };
+                let mut zygote = Self {
+                    pid,
+                    pidfd,
+                    control,
+                    call_socket,
+                    notify_handler,
+                    landlocked,
+                    fork_requested: false,
+                    private_code_mappings: BTreeSet::new(),
+                    attaching,
+                };
                 zygote.wait_for_exec(&boot)?;
                 Ok(zygote)
             }
@@ -156,70 +182,73 @@ impl Zygote {
 
     /// Nothing untrusted may run before: until then, only the interpreter and the harness did.
     pub(crate) fn join_group(&mut self) -> Result<(), InitError> {
-        let attached = self.attaching.take().map_or(Ok(()), Attaching::finish);
-        attached.map_err(|error| InitError::Refused(explain(&error)))
+        let attached = self.attaching.take().map_or(Ok(()), CgroupAttachTask::wait);
+        attached.map_err(|error| InitError::Refused(format_error_chain(&error)))
     }
 
-    /// Starting Python may itself be a question to the warden.
+    /// The exec of Python may itself need a decision of the supervisor.
     fn wait_for_exec(&mut self, boot: &UnixStream) -> Result<(), InitError> {
         loop {
             let mut fds = vec![PollFd::new(boot.as_fd(), PollFlags::POLLIN)];
-            if let Some(keeper) = &self.keeper {
-                fds.push(PollFd::new(keeper.listener.as_fd(), PollFlags::POLLIN));
+            if let Some(handler) = &self.notify_handler {
+                fds.push(PollFd::new(handler.listener.as_fd(), PollFlags::POLLIN));
             }
-            poll(&mut fds, PollTimeout::NONE).during(|| "cannot wait for Python".to_owned())?;
+            poll(&mut fds, PollTimeout::NONE)
+                .with_context(|| "cannot wait for Python".to_owned())?;
             if fds[0].any() == Some(true) {
                 // Closed by a successful exec; otherwise it says what failed.
                 let mut text = String::new();
                 let _ = boot.take(4096).read_to_string(&mut text);
-                return match text.strip_prefix(char::from(COMPLAINT)) {
+                return match text.strip_prefix(char::from(ERROR_MARK)) {
                     Some(error) => Err(InitError::Refused(error.to_owned())),
                     None => Ok(()),
                 };
             }
-            if let Some(keeper) = &mut self.keeper {
-                keeper
+            if let Some(handler) = &mut self.notify_handler {
+                handler
                     .listener
-                    .attend(&mut keeper.warden)
-                    .during(|| "cannot let Python start".to_owned())?;
+                    .answer_next(&mut handler.supervisor)
+                    .with_context(|| "cannot let Python start".to_owned())?;
             }
         }
     }
 }
 
-/// Readable, and not merely hung up: a listener hangs up when nobody is left to ask it.
+/// Readable, and not merely hung up: a listener hangs up when no confined process is left.
 pub(crate) fn is_readable(fd: &PollFd<'_>) -> bool {
     fd.revents().is_some_and(|events| events.contains(PollFlags::POLLIN))
 }
 
 /// The child's side: everything that cannot be taken back, in the order that still allows the next.
 pub(crate) fn confine_self(
-    confinement: &Confinement<'_>,
+    confinement: &ProcessConfinement<'_>,
     boot: &UnixStream,
 ) -> Result<(), InitError> {
     let limit = |resource, value| {
-        setrlimit(resource, value, value).during(|| format!("cannot limit {resource:?}"))
+        setrlimit(resource, value, value).with_context(|| format!("cannot limit {resource:?}"))
     };
     limit(Resource::RLIMIT_CORE, 0)?;
-    let ceilings = confinement.ceilings();
+    let ceilings = confinement.compute_ceilings();
     limit(Resource::RLIMIT_NOFILE, ceilings.open_files)?;
     if let Some(processes) = ceilings.processes {
         limit(Resource::RLIMIT_NPROC, processes)?;
     }
-    let refused = |error| InitError::Refused(explain(&error));
-    let fine = || (&*boot).write_all(&[FINE]);
-    let report = |landlocked: &Landlocked| {
-        fine().and_then(|()| channel::send(boot, landlocked)).during(|| "cannot report".to_owned())
+    let refused = |error| InitError::Refused(format_error_chain(&error));
+    let send_ok = || (&*boot).write_all(&[OK_MARK]);
+    let report = |landlocked: &LandlockStatus| {
+        send_ok()
+            .and_then(|()| channel::send(boot, landlocked))
+            .with_context(|| "cannot report".to_owned())
     };
     if confinement.unsafe_tier {
-        report(&Landlocked::default())?;
-        return fine().during(|| "cannot report".to_owned());
+        report(&LandlockStatus::default())?;
+        return send_ok().with_context(|| "cannot report".to_owned());
     }
     let landlocked = confine::confine(confinement.policy, confinement.places).map_err(refused)?;
     report(&landlocked)?;
-    let listener = confine::filter(confinement.policy, &landlocked).map_err(refused)?;
-    if sys::hand_over(boot.as_fd(), FINE, listener.as_fd()).is_err() {
-        // To say so takes memory, and nobody would answer.
+    let listener = confine::install_filter(confinement.policy, &landlocked).map_err(refused)?;
+    if sys::send_descriptor(boot.as_fd(), OK_MARK, listener.as_fd()).is_err() {
+        // An error message takes memory, and no supervisor would answer.
         sys::exit_now(127);
     }
     Ok(())
@@ -233,21 +262,23 @@ fn hard_limit(resource: Resource) -> u64 {
 /// The listener for denied system calls, and what Landlock holds.
 pub(crate) fn receive_listener(
     boot: &UnixStream,
-) -> Result<(Option<OwnedFd>, Landlocked), InitError> {
+) -> Result<(Option<OwnedFd>, LandlockStatus), InitError> {
     let mut mark = [0_u8];
-    (&*boot).read_exact(&mut mark).during(|| "the confined process said nothing".to_owned())?;
-    complaint(boot, mark[0])?;
+    (&*boot)
+        .read_exact(&mut mark)
+        .with_context(|| "the confined process said nothing".to_owned())?;
+    check_error_mark(boot, mark[0])?;
     let landlocked =
-        channel::receive(boot).during(|| "the confined process said nonsense".to_owned())?;
+        channel::receive(boot).with_context(|| "the confined process said nonsense".to_owned())?;
     let (_, mut descriptors) = channel::receive_descriptors(boot, &mut mark)
-        .during(|| "the confined process handed nothing over".to_owned())?;
-    complaint(boot, mark[0])?;
+        .with_context(|| "the confined process handed nothing over".to_owned())?;
+    check_error_mark(boot, mark[0])?;
     Ok((descriptors.pop(), landlocked))
 }
 
 /// What went wrong over there, if that is what comes.
-fn complaint(boot: &UnixStream, mark: u8) -> Result<(), InitError> {
-    if mark != COMPLAINT {
+fn check_error_mark(boot: &UnixStream, mark: u8) -> Result<(), InitError> {
+    if mark != ERROR_MARK {
         return Ok(());
     }
     let mut text = String::new();
@@ -255,8 +286,8 @@ fn complaint(boot: &UnixStream, mark: u8) -> Result<(), InitError> {
     Err(InitError::Refused(text))
 }
 
-impl Program<'_> {
-    fn arguments(&self) -> Result<Vec<CString>, InitError> {
+impl ZygoteProgram<'_> {
+    fn build_arguments(&self) -> Result<Vec<CString>, InitError> {
         let text = |path: &PathBuf| path.to_string_lossy().into_owned();
         // Not `-I`: it would ignore PYTHONHASHSEED. The environment is ours anyway, and the harness
         // takes its own directory off the path.
@@ -265,42 +296,50 @@ impl Program<'_> {
             "-s".to_owned(),
             "-B".to_owned(),
             text(&self.harness),
-            CONTROL.to_string(),
-            GO.to_string(),
-            MAILBOX.to_string(),
-            mailbox::SIZE.to_string(),
-            FRAMES.to_string(),
-            BUNDLE.to_string(),
+            CONTROL_FD.to_string(),
+            CALL_FD.to_string(),
+            MAILBOX_FD.to_string(),
+            mailbox::MAILBOX_BYTES.to_string(),
+            STACK_DUMP_FD.to_string(),
+            BUNDLE_FD.to_string(),
         ]
         .into_iter()
-        .map(c_string)
+        .map(to_c_string)
         .collect()
     }
 
-    fn environment(&self) -> Result<Vec<CString>, InitError> {
-        self.environment.iter().map(|(name, value)| c_string(format!("{name}={value}"))).collect()
+    fn build_environment(&self) -> Result<Vec<CString>, InitError> {
+        self.environment
+            .iter()
+            .map(|(name, value)| to_c_string(format!("{name}={value}")))
+            .collect()
     }
 
     /// Puts every descriptor where the harness expects it.
-    fn take_places(&self, control: &UnixStream, go: &UnixStream) -> Result<(), InitError> {
-        let null = File::open("/dev/null").during(|| "cannot open /dev/null".to_owned())?;
+    fn place_descriptors(
+        &self,
+        control: &UnixStream,
+        call_socket: &UnixStream,
+    ) -> Result<(), InitError> {
+        let null = File::open("/dev/null").with_context(|| "cannot open /dev/null".to_owned())?;
         for (from, to) in [
             (null.as_fd(), 0),
             (self.out.writer(), 1),
             (self.err.writer(), 2),
-            (control.as_fd(), CONTROL),
-            (go.as_fd(), GO),
-            (self.mailbox.as_fd(), MAILBOX),
-            (self.whereabouts.writer(), FRAMES),
-            (self.bundle.as_fd(), BUNDLE),
+            (control.as_fd(), CONTROL_FD),
+            (call_socket.as_fd(), CALL_FD),
+            (self.mailbox.as_fd(), MAILBOX_FD),
+            (self.stack_sampler.writer(), STACK_DUMP_FD),
+            (self.bundle.as_fd(), BUNDLE_FD),
         ] {
-            sys::place(from, to).during(|| format!("cannot place descriptor {to}"))?;
+            sys::dup_to(from, to).with_context(|| format!("cannot place descriptor {to}"))?;
         }
-        nix::unistd::chdir(&self.directory).during(|| "cannot enter the repository".to_owned())?;
-        nix::unistd::setsid().during(|| "cannot start a session".to_owned()).map(drop)
+        nix::unistd::chdir(&self.directory)
+            .with_context(|| "cannot enter the repository".to_owned())?;
+        nix::unistd::setsid().with_context(|| "cannot start a session".to_owned()).map(drop)
     }
 }
 
-fn c_string(text: String) -> Result<CString, InitError> {
+fn to_c_string(text: String) -> Result<CString, InitError> {
     CString::new(text).map_err(|_| InitError::Refused("an argument has a null byte".to_owned()))
 }

@@ -8,39 +8,43 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::Source;
-use super::find::Found;
-use super::probe::{self, Described};
+use super::HarnessSource;
+use super::find::FoundInterpreter;
+use super::probe::{self, InterpreterDescription};
 
 /// Where the answer of one interpreter is kept.
 #[derive(Debug)]
-pub(super) struct Slot {
+pub(super) struct InterpreterCacheSlot {
     path: PathBuf,
 }
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Kept {
+struct CachedProbeAnswer {
     /// Directories and files with the time of their last change; `None` is one that does not exist.
-    watched: Vec<(PathBuf, Option<Modified>)>,
+    watched: Vec<(PathBuf, Option<ModificationTime>)>,
     answer: String,
 }
 
-impl Slot {
-    /// `None` where the interpreter cannot be told from another by its file.
-    pub(super) fn new(directory: &Path, found: &Found, sources: &[Source]) -> Option<Self> {
+impl InterpreterCacheSlot {
+    /// `None` where the interpreter cannot be distinguished from another by its file.
+    pub(super) fn new(
+        directory: &Path,
+        found: &FoundInterpreter,
+        sources: &[HarnessSource],
+    ) -> Option<Self> {
         let mut hasher = blake3::Hasher::new();
         let mut add = |bytes: &[u8]| {
             hasher.update(&(bytes.len() as u64).to_le_bytes());
             hasher.update(bytes);
         };
-        add(probe::SCRIPT.as_bytes());
-        for path in [&found.executable, &found.real, &found.base] {
+        add(probe::PROBE_SCRIPT.as_bytes());
+        for path in [&found.executable, &found.real_path, &found.base_executable] {
             add(path.as_os_str().as_bytes());
         }
-        for path in [&found.real, &found.base] {
+        for path in [&found.real_path, &found.base_executable] {
             let data = fs::metadata(path).ok()?;
-            let (seconds, nanoseconds) = modified_at(&data);
+            let (seconds, nanoseconds) = mtime(&data);
             add(&seconds.to_le_bytes());
             add(&nanoseconds.to_le_bytes());
             add(&data.len().to_le_bytes());
@@ -58,27 +62,31 @@ impl Slot {
     }
 
     /// The answer, if it is whole and still true.
-    pub(super) fn answer(&self) -> Option<String> {
+    pub(super) fn load(&self) -> Option<String> {
         let text = fs::read_to_string(&self.path).ok()?;
         let (sum, body) = text.split_once('\n')?;
         if sum != blake3::hash(body.as_bytes()).to_hex().as_str() {
             return None;
         }
-        let kept: Kept = serde_json::from_str(body).ok()?;
-        let is_true = kept.watched.iter().all(|(path, changed)| modified(path) == *changed);
-        is_true.then_some(kept.answer)
+        let cached: CachedProbeAnswer = serde_json::from_str(body).ok()?;
+        let is_true = cached.watched.iter().all(|(path, changed)| read_mtime(path) == *changed);
+        is_true.then_some(cached.answer)
     }
 
     /// Keeps an answer; readers see the old file or the new one, never a part.
-    pub(super) fn keep(&self, answer: String, described: &Described) -> io::Result<()> {
+    pub(super) fn store(
+        &self,
+        answer: String,
+        described: &InterpreterDescription,
+    ) -> io::Result<()> {
         let watched = described
             .site_directories
             .iter()
             .chain(&described.pth_files)
             .chain([&described.stdlib, &described.prefix])
-            .map(|path| (path.clone(), modified(path)))
+            .map(|path| (path.clone(), read_mtime(path)))
             .collect();
-        let body = serde_json::to_string(&Kept { watched, answer })?;
+        let body = serde_json::to_string(&CachedProbeAnswer { watched, answer })?;
         let sum = blake3::hash(body.as_bytes()).to_hex();
         if let Some(directory) = self.path.parent() {
             fs::create_dir_all(directory)?;
@@ -93,12 +101,12 @@ impl Slot {
 }
 
 /// Seconds and nanoseconds.
-type Modified = (i64, i64);
+type ModificationTime = (i64, i64);
 
-fn modified(path: &Path) -> Option<Modified> {
-    fs::metadata(path).ok().as_ref().map(modified_at)
+fn read_mtime(path: &Path) -> Option<ModificationTime> {
+    fs::metadata(path).ok().as_ref().map(mtime)
 }
 
-fn modified_at(data: &fs::Metadata) -> Modified {
+fn mtime(data: &fs::Metadata) -> ModificationTime {
     (data.mtime(), data.mtime_nsec())
 }

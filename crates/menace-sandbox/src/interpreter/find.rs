@@ -1,8 +1,8 @@
 //! Finds the Python of a repository without running a line that the repository could have written.
 //!
-//! A virtual environment inside the repository is untrusted: its `python` may be a program of its own,
-//! its `pyvenv.cfg` may name a standard library of its own. So it is only read here. What runs on the
-//! host is the base interpreter that it points to, which must lie outside of the repository.
+//! A virtual environment inside the repository is untrusted: its `python` may be a program of its
+//! own, its `pyvenv.cfg` may name a standard library of its own. So it is only read here. What runs
+//! on the host is the base interpreter that it points to, which must lie outside of the repository.
 
 use std::ffi::OsStr;
 use std::fs::{self, File};
@@ -11,24 +11,24 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use super::{Error, Origin, Search, shim};
+use super::{InterpreterError, InterpreterOrigin, InterpreterSearch, shim};
 
 /// An interpreter that may be asked about itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Found {
+pub(super) struct FoundInterpreter {
     /// As the guest must start it.
     pub(super) executable: PathBuf,
     /// What that is once links are followed.
-    pub(super) real: PathBuf,
+    pub(super) real_path: PathBuf,
     /// What is started on the host to describe it.
-    pub(super) base: PathBuf,
-    pub(super) venv: Option<Venv>,
-    pub(super) origin: Origin,
+    pub(super) base_executable: PathBuf,
+    pub(super) venv: Option<VirtualEnvironment>,
+    pub(super) origin: InterpreterOrigin,
     pub(super) warnings: Vec<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Venv {
+pub(super) struct VirtualEnvironment {
     pub(super) directory: PathBuf,
     pub(super) config: String,
     pub(super) system_site: bool,
@@ -38,32 +38,37 @@ pub(super) struct Venv {
 
 /// An interpreter that is looked at when its turn comes: looking behind a shim takes long.
 #[derive(Debug)]
-pub(super) enum Candidate<'a> {
+pub(super) enum InterpreterCandidate<'a> {
     Flag(&'a Path),
-    Other(PathBuf, Origin),
+    Discovered(PathBuf, InterpreterOrigin),
 }
 
-impl Candidate<'_> {
-    pub(super) fn look(self, search: &Search<'_>) -> Result<Found, Error> {
+impl InterpreterCandidate<'_> {
+    pub(super) fn inspect(
+        self,
+        search: &InterpreterSearch<'_>,
+    ) -> Result<FoundInterpreter, InterpreterError> {
         match self {
-            Self::Flag(flag) => flagged(search, flag),
-            Self::Other(path, origin) => found(search, &path, origin),
+            Self::Flag(flag) => find_flagged(search, flag),
+            Self::Discovered(path, origin) => inspect_executable(search, &path, origin),
         }
     }
 }
 
-/// The candidates, best first; each may turn out to be unfit when it is asked. A broken choice of the
-/// user or of the repository is an error, not a reason to look further.
-pub(super) fn candidates<'a>(search: &Search<'a>) -> Result<Vec<Candidate<'a>>, Error> {
+/// The candidates, best first; each may turn out to be unfit when it is asked. A broken choice of
+/// the user or of the repository is an error, not a reason to look further.
+pub(super) fn list_candidates<'a>(
+    search: &InterpreterSearch<'a>,
+) -> Result<Vec<InterpreterCandidate<'a>>, InterpreterError> {
     if let Some(flag) = search.python {
-        return Ok(vec![Candidate::Flag(flag)]);
+        return Ok(vec![InterpreterCandidate::Flag(flag)]);
     }
     let mut tried = Vec::new();
     for name in [".venv", "venv"] {
         let directory = search.repository.join(name);
         let executable = directory.join("bin/python");
         if directory.join("pyvenv.cfg").is_file() {
-            return Ok(vec![Candidate::Other(executable, Origin::Venv)]);
+            return Ok(vec![InterpreterCandidate::Discovered(executable, InterpreterOrigin::Venv)]);
         }
         tried.push(if directory.is_dir() {
             format!("`{}` (not a virtual environment: it has no pyvenv.cfg)", directory.display())
@@ -71,33 +76,42 @@ pub(super) fn candidates<'a>(search: &Search<'a>) -> Result<Vec<Candidate<'a>>, 
             format!("`{}`", executable.display())
         });
     }
-    let on_path = ["python3", "python"].iter().flat_map(|name| on_path(search, OsStr::new(name)));
-    let on_path: Vec<_> = on_path.map(|path| Candidate::Other(path, Origin::Path)).collect();
+    let on_path =
+        ["python3", "python"].iter().flat_map(|name| find_on_path(search, OsStr::new(name)));
+    let on_path: Vec<_> = on_path
+        .map(|path| InterpreterCandidate::Discovered(path, InterpreterOrigin::Path))
+        .collect();
     if on_path.is_empty() {
         let path = search.path.to_string_lossy();
         tried.push(format!("`python3` and `python` on the PATH ({path})"));
-        return Err(Error::NotFound { tried });
+        return Err(InterpreterError::NotFound { tried });
     }
     Ok(on_path)
 }
 
-fn flagged(search: &Search<'_>, flag: &Path) -> Result<Found, Error> {
-    let missing = || Error::Missing { path: flag.to_owned() };
+fn find_flagged(
+    search: &InterpreterSearch<'_>,
+    flag: &Path,
+) -> Result<FoundInterpreter, InterpreterError> {
+    let missing = || InterpreterError::NoSuchExecutable { path: flag.to_owned() };
     // A bare word is a name on the PATH, as in a shell.
     let path = if flag.as_os_str().as_bytes().contains(&b'/') || flag.is_dir() {
         std::path::absolute(flag).map_err(|_| missing())?
     } else {
-        on_path(search, flag.as_os_str()).next().ok_or_else(missing)?
+        find_on_path(search, flag.as_os_str()).next().ok_or_else(missing)?
     };
     let path = if path.is_dir() { path.join("bin/python") } else { path };
     if !path.exists() {
         return Err(missing());
     }
-    found(search, &path, Origin::Flag)
+    inspect_executable(search, &path, InterpreterOrigin::Flag)
 }
 
 /// Executables of that name; relative entries of the PATH would mean the directory we stand in.
-fn on_path<'a>(search: &'a Search<'_>, name: &'a OsStr) -> impl Iterator<Item = PathBuf> + 'a {
+fn find_on_path<'a>(
+    search: &'a InterpreterSearch<'_>,
+    name: &'a OsStr,
+) -> impl Iterator<Item = PathBuf> + 'a {
     search
         .path
         .as_bytes()
@@ -112,67 +126,89 @@ fn is_executable(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|data| data.is_file() && data.permissions().mode() & 0o111 != 0)
 }
 
-fn found(search: &Search<'_>, executable: &Path, origin: Origin) -> Result<Found, Error> {
+fn inspect_executable(
+    search: &InterpreterSearch<'_>,
+    executable: &Path,
+    origin: InterpreterOrigin,
+) -> Result<FoundInterpreter, InterpreterError> {
     let mut warnings = Vec::new();
-    let mut executable = under_real_name(search, executable);
-    let mut real = resolved(&executable, origin)?;
+    let mut executable = with_real_repository(search, executable);
+    let mut real = resolve_executable(&executable, origin)?;
     if is_shim(&real) {
         refuse_untrusted(search, &executable, &real, origin)?;
-        let answer = shim::executable_behind(search, &executable)?;
+        let answer = shim::resolve_shim(search, &executable)?;
         warnings.extend(answer.warning);
-        executable = under_real_name(search, &answer.executable);
-        real = resolved(&executable, origin)?;
+        executable = with_real_repository(search, &answer.executable);
+        real = resolve_executable(&executable, origin)?;
         if is_shim(&real) {
-            return Err(Error::Shim { shim: executable, answer: real.display().to_string() });
+            return Err(InterpreterError::Shim {
+                shim: executable,
+                answer: real.display().to_string(),
+            });
         }
     }
-    let venv = venv_of(search, &executable)?;
+    let venv = find_venv(search, &executable)?;
     let base = match &venv {
-        Some(venv) => base_of(search, venv, &real)?,
+        Some(venv) => find_base(search, venv, &real)?,
         None => real.clone(),
     };
     refuse_untrusted(search, &executable, &base, origin)?;
-    Ok(Found { executable, real, base, venv, origin, warnings })
+    Ok(FoundInterpreter {
+        executable,
+        real_path: real,
+        base_executable: base,
+        venv,
+        origin,
+        warnings,
+    })
 }
 
-fn resolved(executable: &Path, origin: Origin) -> Result<PathBuf, Error> {
+fn resolve_executable(
+    executable: &Path,
+    origin: InterpreterOrigin,
+) -> Result<PathBuf, InterpreterError> {
     let real = fs::canonicalize(executable).map_err(|source| match origin {
-        Origin::Venv => Error::BrokenVenv {
+        InterpreterOrigin::Venv => InterpreterError::BrokenVenv {
             executable: executable.to_owned(),
             why: format!("its interpreter is missing or points to nowhere ({source})"),
         },
-        Origin::Flag | Origin::Path => Error::Unreadable { path: executable.to_owned(), source },
+        InterpreterOrigin::Flag | InterpreterOrigin::Path => {
+            InterpreterError::Unreadable { path: executable.to_owned(), source }
+        }
     })?;
     if is_executable(&real) {
         Ok(real)
     } else {
-        Err(Error::NotExecutable { path: executable.to_owned() })
+        Err(InterpreterError::NotExecutable { path: executable.to_owned() })
     }
 }
 
 /// What the repository brings along is never run on the host, unless the user names it.
 fn refuse_untrusted(
-    search: &Search<'_>,
+    search: &InterpreterSearch<'_>,
     executable: &Path,
     base: &Path,
-    origin: Origin,
-) -> Result<(), Error> {
+    origin: InterpreterOrigin,
+) -> Result<(), InterpreterError> {
     let is_trusted = match origin {
-        Origin::Flag => true,
-        Origin::Path => !base.starts_with(search.repository),
+        InterpreterOrigin::Flag => true,
+        InterpreterOrigin::Path => !base.starts_with(search.repository),
         // A link of the repository may lead to any program of the host.
-        Origin::Venv => !base.starts_with(search.repository) && is_named_python(base),
+        InterpreterOrigin::Venv => !base.starts_with(search.repository) && is_named_python(base),
     };
     if is_trusted {
         Ok(())
     } else {
-        Err(Error::Untrusted { executable: executable.to_owned(), base: base.to_owned() })
+        Err(InterpreterError::Untrusted {
+            executable: executable.to_owned(),
+            base: base.to_owned(),
+        })
     }
 }
 
 /// A path that leads into the repository, written with the repository's real name: inside of a
 /// sandbox it has another, which takes that one's place. Links beyond that count as they are.
-fn under_real_name(search: &Search<'_>, path: &Path) -> PathBuf {
+fn with_real_repository(search: &InterpreterSearch<'_>, path: &Path) -> PathBuf {
     let is_repository =
         |above: &&Path| fs::canonicalize(above).is_ok_and(|real| real == search.repository);
     let inner = path.ancestors().find(is_repository).and_then(|top| path.strip_prefix(top).ok());
@@ -196,8 +232,11 @@ fn is_named_python(real: &Path) -> bool {
 }
 
 /// `pyvenv.cfg` stands beside the executable or one directory up; that is where Python looks.
-fn venv_of(search: &Search<'_>, executable: &Path) -> Result<Option<Venv>, Error> {
-    const LARGEST_CONFIG: u64 = 64 << 10;
+fn find_venv(
+    search: &InterpreterSearch<'_>,
+    executable: &Path,
+) -> Result<Option<VirtualEnvironment>, InterpreterError> {
+    const MAX_CONFIG_BYTES: u64 = 64 << 10;
     let Some(bin) = executable.parent() else {
         return Ok(None);
     };
@@ -207,12 +246,12 @@ fn venv_of(search: &Search<'_>, executable: &Path) -> Result<Option<Venv>, Error
             continue;
         };
         let mut config = String::new();
-        file.take(LARGEST_CONFIG)
+        file.take(MAX_CONFIG_BYTES)
             .read_to_string(&mut config)
-            .map_err(|source| Error::Unreadable { path, source })?;
+            .map_err(|source| InterpreterError::Unreadable { path, source })?;
         let real = fs::canonicalize(directory).unwrap_or_else(|_| directory.to_owned());
-        return Ok(Some(Venv {
-            system_site: setting(&config, "include-system-site-packages")
+        return Ok(Some(VirtualEnvironment {
+            system_site: config_value(&config, "include-system-site-packages")
                 .is_some_and(|value| value.eq_ignore_ascii_case("true")),
             untrusted: real.starts_with(search.repository),
             directory: directory.to_owned(),
@@ -223,19 +262,25 @@ fn venv_of(search: &Search<'_>, executable: &Path) -> Result<Option<Venv>, Error
 }
 
 /// A value of `pyvenv.cfg`.
-fn setting<'a>(config: &'a str, key: &str) -> Option<&'a str> {
+fn config_value<'a>(config: &'a str, key: &str) -> Option<&'a str> {
     config.lines().find_map(|line| {
         let (name, value) = line.split_once('=')?;
         name.trim().eq_ignore_ascii_case(key).then(|| value.trim())
     })
 }
 
-/// The interpreter that a virtual environment was made from: where its `python` leads, or for a copied
-/// one the program of the same kind in its `home`.
-fn base_of(search: &Search<'_>, venv: &Venv, real: &Path) -> Result<PathBuf, Error> {
-    let broken =
-        |why: String| Error::BrokenVenv { executable: venv.directory.join("bin/python"), why };
-    let home = setting(&venv.config, "home")
+/// The interpreter that a virtual environment was made from: where its `python` leads, or for a
+/// copied one the program of the same kind in its `home`.
+fn find_base(
+    search: &InterpreterSearch<'_>,
+    venv: &VirtualEnvironment,
+    real: &Path,
+) -> Result<PathBuf, InterpreterError> {
+    let broken = |why: String| InterpreterError::BrokenVenv {
+        executable: venv.directory.join("bin/python"),
+        why,
+    };
+    let home = config_value(&venv.config, "home")
         .filter(|home| !home.is_empty())
         .map(PathBuf::from)
         .ok_or_else(|| broken("its pyvenv.cfg names no `home`".to_owned()))?;
@@ -243,7 +288,10 @@ fn base_of(search: &Search<'_>, venv: &Venv, real: &Path) -> Result<PathBuf, Err
         broken(format!("the Python that it was made from is gone (`{}`)", home.display()))
     })?;
     if venv.untrusted && home.starts_with(search.repository) {
-        return Err(Error::Untrusted { executable: venv.directory.join("bin/python"), base: home });
+        return Err(InterpreterError::Untrusted {
+            executable: venv.directory.join("bin/python"),
+            base: home,
+        });
     }
     let directory = fs::canonicalize(&venv.directory).unwrap_or_else(|_| venv.directory.clone());
     if !real.starts_with(&directory) {
@@ -251,7 +299,7 @@ fn base_of(search: &Search<'_>, venv: &Venv, real: &Path) -> Result<PathBuf, Err
     }
     let version = ["version", "version_info"]
         .iter()
-        .find_map(|key| setting(&venv.config, key))
+        .find_map(|key| config_value(&venv.config, key))
         .map(|version| version.splitn(3, '.').take(2).collect::<Vec<_>>().join("."));
     let names = version.map(|version| format!("python{version}"));
     names
@@ -271,9 +319,9 @@ mod tests {
     #[test]
     fn settings_of_a_virtual_environment_are_read_as_python_reads_them() {
         let config = "home = /usr/bin\nInclude-System-Site-Packages=TRUE\nversion = 3.11.2\nx\n";
-        assert_eq!(setting(config, "home"), Some("/usr/bin"));
-        let system = setting(config, "include-system-site-packages");
+        assert_eq!(config_value(config, "home"), Some("/usr/bin"));
+        let system = config_value(config, "include-system-site-packages");
         assert_eq!(system, Some("TRUE"));
-        assert_eq!(setting(config, "prompt"), None);
+        assert_eq!(config_value(config, "prompt"), None);
     }
 }

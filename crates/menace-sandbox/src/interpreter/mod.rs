@@ -1,10 +1,11 @@
 //! The Python that guests run with: the target's own, found, asked about itself, described.
 //!
-//! `--python`, else the repository's virtual environment, else the PATH, past the scripts of version
-//! managers. What to do with the answer (mounts, command lines) is left to the sandbox.
+//! `--python`, else the repository's virtual environment, else the PATH, past the scripts of
+//! version managers. What to do with the answer (mounts, command lines) is left to the sandbox.
 //!
 //! Invariant: nothing that the repository could have written runs on the host, be it a `python`, a
-//! `.pth` file or a standard library that a `pyvenv.cfg` points to; only the user's flag can change that.
+//! `.pth` file or a standard library that a `pyvenv.cfg` points to; only the user's flag can change
+//! that.
 
 mod cache;
 mod find;
@@ -23,15 +24,15 @@ use std::process::ExitStatus;
 
 use serde::Serialize;
 
-use find::Found;
-use probe::Described;
+use find::FoundInterpreter;
+use probe::InterpreterDescription;
 
 /// The newest Python that the tests run with.
-const NEWEST_TESTED: (u8, u8) = (3, 13);
+const NEWEST_TESTED_VERSION: (u8, u8) = (3, 13);
 
 /// Where to look, and what to prepare.
 #[derive(Debug, Clone, Copy)]
-pub struct Search<'a> {
+pub struct InterpreterSearch<'a> {
     /// `--python`: a path, a name on the PATH, or the directory of a virtual environment.
     pub python: Option<&'a Path>,
     pub repository: &'a Path,
@@ -39,23 +40,23 @@ pub struct Search<'a> {
     /// For version managers, which find their files there.
     pub home: Option<&'a Path>,
     /// The guest harness.
-    pub sources: &'a [Source],
+    pub sources: &'a [HarnessSource],
     /// Where answers are remembered; without it every search asks anew.
     pub cache: Option<&'a Path>,
 }
 
 /// A Python file of the guest harness.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Source {
+pub struct HarnessSource {
     /// As tracebacks will show it, with `.py` at the end.
     pub name: String,
     pub text: String,
 }
 
-/// Who chose the interpreter.
+/// What chose the interpreter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Origin {
+pub enum InterpreterOrigin {
     Flag,
     Venv,
     Path,
@@ -63,7 +64,7 @@ pub enum Origin {
 
 /// An interpreter that the guest harness can run on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Interpreter {
+pub struct PythonInterpreter {
     /// As it must be started: of a virtual environment its own path, beside which Python finds
     /// `pyvenv.cfg`. Only inside the sandbox: the repository may have written it.
     pub executable: PathBuf,
@@ -85,61 +86,66 @@ pub struct Interpreter {
     pub cache_tag: String,
     /// The magic number of its byte code, as hexadecimal digits.
     pub magic: String,
-    pub origin: Origin,
+    pub origin: InterpreterOrigin,
     /// What the user should know.
     pub warnings: Vec<String>,
     #[serde(skip)]
     compiled: Vec<(String, Vec<u8>)>,
 }
 
-impl Interpreter {
-    /// It has `sys.monitoring`, which tells of each line once; what there was before slows down all.
+impl PythonInterpreter {
+    /// It has `sys.monitoring`, which reports each line once; what there was before slows down
+    /// all.
     pub fn has_monitoring(&self) -> bool {
         self.version >= (3, 12, 0)
     }
 
     /// Finds the interpreter of a repository and asks it about itself.
-    pub fn find(search: &Search<'_>) -> Result<Self, Error> {
+    pub fn find(search: &InterpreterSearch<'_>) -> Result<Self, InterpreterError> {
         // Under its real name, which tells what lies in it from what does not.
         let real = std::fs::canonicalize(search.repository);
         let repository = real.as_deref().unwrap_or(search.repository);
-        let search = &Search { repository, ..*search };
-        let mut refused: Option<Error> = None;
-        let mut passed_by = Vec::new();
-        for candidate in find::candidates(search)? {
-            match candidate.look(search).and_then(|found| Self::describe(search, found)) {
+        let search = &InterpreterSearch { repository, ..*search };
+        let mut first_error: Option<InterpreterError> = None;
+        let mut skipped = Vec::new();
+        for candidate in find::list_candidates(search)? {
+            match candidate.inspect(search).and_then(|found| Self::describe(search, found)) {
                 Ok(mut interpreter) => {
-                    interpreter.warnings.extend(passed_by);
+                    interpreter.warnings.extend(skipped);
                     return Ok(interpreter);
                 }
                 Err(error) => {
-                    passed_by.push(format!("passed by: {error}"));
-                    refused.get_or_insert(error);
+                    skipped.push(format!("passed by: {error}"));
+                    first_error.get_or_insert(error);
                 }
             }
         }
-        Err(refused.unwrap_or(Error::NotFound { tried: Vec::new() }))
+        Err(first_error.unwrap_or(InterpreterError::NotFound { tried: Vec::new() }))
     }
 
     /// The guest harness, each file as `.pyc` that is never checked against a source.
-    pub fn compiled(&self) -> &[(String, Vec<u8>)] {
+    pub fn compiled_harness(&self) -> &[(String, Vec<u8>)] {
         &self.compiled
     }
 
-    fn describe(search: &Search<'_>, found: Found) -> Result<Self, Error> {
-        let slot =
-            search.cache.and_then(|directory| cache::Slot::new(directory, &found, search.sources));
+    fn describe(
+        search: &InterpreterSearch<'_>,
+        found: FoundInterpreter,
+    ) -> Result<Self, InterpreterError> {
+        let slot = search.cache.and_then(|directory| {
+            cache::InterpreterCacheSlot::new(directory, &found, search.sources)
+        });
         let kept = slot
             .as_ref()
-            .and_then(cache::Slot::answer)
-            .and_then(|answer| probe::understood(&found, &answer).ok());
+            .and_then(cache::InterpreterCacheSlot::load)
+            .and_then(|answer| probe::parse_answer(&found, &answer).ok());
         if let Some(described) = kept {
             return Ok(Self::new(search, found, described));
         }
-        let answer = probe::ask(&found, search.sources)?;
-        let described = probe::understood(&found, &answer)?;
+        let answer = probe::run_probe(&found, search.sources)?;
+        let described = probe::parse_answer(&found, &answer)?;
         let mut warnings = Vec::new();
-        if let Some(Err(error)) = slot.map(|slot| slot.keep(answer, &described)) {
+        if let Some(Err(error)) = slot.map(|slot| slot.store(answer, &described)) {
             warnings.push(format!("the answer of Python could not be kept: {error}"));
         }
         let mut interpreter = Self::new(search, found, described);
@@ -147,12 +153,16 @@ impl Interpreter {
         Ok(interpreter)
     }
 
-    fn new(search: &Search<'_>, found: Found, described: Described) -> Self {
-        let needs = needs::of(&found, &described, search.repository, search.home);
+    fn new(
+        search: &InterpreterSearch<'_>,
+        found: FoundInterpreter,
+        described: InterpreterDescription,
+    ) -> Self {
+        let needs = needs::compute(&found, &described, search.repository, search.home);
         let mut warnings = found.warnings;
         let (major, minor, _) = described.version;
-        if (major, minor) > NEWEST_TESTED {
-            let (tested_major, tested_minor) = NEWEST_TESTED;
+        if (major, minor) > NEWEST_TESTED_VERSION {
+            let (tested_major, tested_minor) = NEWEST_TESTED_VERSION;
             warnings.push(format!(
                 "Python {major}.{minor} is newer than {tested_major}.{tested_minor}, \
                  the newest that Menace was tested with"
@@ -166,7 +176,7 @@ impl Interpreter {
         }
         Self {
             executable: found.executable,
-            real: found.real,
+            real: found.real_path,
             version: described.version,
             implementation: described.implementation,
             prefix: described.prefix,
@@ -191,14 +201,14 @@ impl Interpreter {
 
 /// Why there is no interpreter.
 #[derive(Debug, thiserror::Error)]
-pub enum Error {
+pub enum InterpreterError {
     #[error(
         "found no Python to run the repository with; tried {}. \
          Install python3, or name one with `--python PATH`", .tried.join(", ")
     )]
     NotFound { tried: Vec<String> },
     #[error("there is no Python at `{path}`; `--python` takes the path of an interpreter")]
-    Missing { path: PathBuf },
+    NoSuchExecutable { path: PathBuf },
     #[error("cannot read `{path}`")]
     Unreadable { path: PathBuf, source: io::Error },
     #[error("`{path}` may not be executed; `--python` takes the path of an interpreter")]
@@ -221,24 +231,25 @@ pub enum Error {
     Deadline { program: PathBuf, seconds: f64 },
     #[error(
         "`{program}` failed ({status}): {}; `--python PATH` names a Python that starts",
-        if .complaint.is_empty() { "it gave no reason" } else { .complaint }
+        if .stderr.is_empty() { "it gave no reason" } else { .stderr }
     )]
-    Failed { program: PathBuf, status: ExitStatus, complaint: String },
+    Failed { program: PathBuf, status: ExitStatus, stderr: String },
     #[error("`{program}` wrote more than {limit} bytes")]
-    TooMuch { program: PathBuf, limit: u64 },
+    TooMuchOutput { program: PathBuf, limit: u64 },
     #[error("`{program}` does not answer like a Python: {text:?}")]
-    Garbage { program: PathBuf, text: String, source: Option<serde_json::Error> },
+    UnreadableAnswer { program: PathBuf, text: String, source: Option<serde_json::Error> },
     #[error(
         "`{executable}` is {implementation}; Menace needs CPython. Name one with `--python PATH`"
     )]
     NotCpython { executable: PathBuf, implementation: String },
     #[error(
-        "`{executable}` is Python {version}; Menace needs {}.{} or newer. Name one with `--python PATH`",
-        probe::OLDEST.0, probe::OLDEST.1
+        "`{executable}` is Python {version}; Menace needs {}.{} or newer. \
+         Name one with `--python PATH`",
+        probe::MIN_PYTHON_VERSION.0, probe::MIN_PYTHON_VERSION.1
     )]
     TooOld { executable: PathBuf, version: String },
     #[error("`{executable}` cannot compile `{name}` of the guest harness: {message}")]
-    Harness { executable: PathBuf, name: String, message: String },
+    HarnessUncompilable { executable: PathBuf, name: String, message: String },
     #[error("failed to write the question for Python")]
     Request { source: serde_json::Error },
 }

@@ -3,36 +3,36 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::find::Found;
-use super::probe::Described;
+use super::find::FoundInterpreter;
+use super::probe::InterpreterDescription;
 use crate::init::paths;
 
 /// More links in a row than this is a loop.
-const LONGEST_CHAIN: usize = 40;
+const MAX_LINK_CHAIN: usize = 40;
 
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Needs {
+pub(super) struct InterpreterNeeds {
     pub(super) shown: Vec<PathBuf>,
     /// Asked for, but too broad to show, or asked for by the repository itself.
     pub(super) withheld: Vec<PathBuf>,
 }
 
-pub(super) fn of(
-    found: &Found,
-    described: &Described,
+pub(super) fn compute(
+    found: &FoundInterpreter,
+    described: &InterpreterDescription,
     repository: &Path,
     home: Option<&Path>,
-) -> Needs {
-    // A directory at the top, or one with everything that the user has, is nobody's need.
+) -> InterpreterNeeds {
+    // A directory at the top, or one with all files of the user, is too much to show.
     let is_vast = |path: &Path| {
         path.components().count() <= 2 || home.is_some_and(|home| home.starts_with(path))
     };
     let is_broad = |path: &Path| is_vast(path) || repository.starts_with(path);
-    let mut wanted = links(&found.executable);
-    wanted.push(found.base.clone());
-    for prefix in prefixes(found, described) {
+    let mut wanted = link_chain(&found.executable);
+    wanted.push(found.base_executable.clone());
+    for prefix in python_prefixes(found, described) {
         if is_broad(prefix) {
-            wanted.extend(prefix_parts(described, prefix));
+            wanted.extend(python_paths_below(described, prefix));
         } else {
             wanted.push(prefix.to_owned());
         }
@@ -45,30 +45,35 @@ pub(super) fn of(
     }
 
     let (vast, wanted): (Vec<_>, Vec<_>) = wanted.into_iter().partition(|path| {
-        let names = covering(vec![path.clone()], repository);
+        let names = minimal_paths(vec![path.clone()], repository);
         names.iter().any(|path| is_vast(path) && path.is_dir())
     });
-    let mut needs =
-        Needs { shown: covering(wanted, repository), withheld: covering(vast, repository) };
+    let mut needs = InterpreterNeeds {
+        shown: minimal_paths(wanted, repository),
+        withheld: minimal_paths(vast, repository),
+    };
     let untrusted = found.venv.as_ref().is_some_and(|venv| venv.untrusted);
-    let asked = covering(described.asked.clone(), repository);
+    let asked = minimal_paths(described.asked.clone(), repository);
     let (withheld, shown): (Vec<_>, Vec<_>) = asked
         .into_iter()
         .filter(|path| !is_below_any(path, &needs.shown))
         .partition(|path| untrusted || is_broad(path));
     needs.withheld.extend(withheld);
     needs.shown.extend(shown);
-    needs.shown = covering(needs.shown, repository);
+    needs.shown = minimal_paths(needs.shown, repository);
     needs
 }
 
-fn prefixes<'a>(found: &'a Found, described: &'a Described) -> impl Iterator<Item = &'a Path> {
+fn python_prefixes<'a>(
+    found: &'a FoundInterpreter,
+    described: &'a InterpreterDescription,
+) -> impl Iterator<Item = &'a Path> {
     let venv = found.venv.as_ref().map(|venv| venv.directory.as_path());
     std::iter::once(described.base_prefix.as_path()).chain(venv)
 }
 
 /// Of a prefix that holds other things too, only what belongs to Python.
-fn prefix_parts(described: &Described, prefix: &Path) -> Vec<PathBuf> {
+fn python_paths_below(described: &InterpreterDescription, prefix: &Path) -> Vec<PathBuf> {
     described
         .paths
         .iter()
@@ -79,9 +84,9 @@ fn prefix_parts(described: &Described, prefix: &Path) -> Vec<PathBuf> {
 }
 
 /// The path and every link on its way.
-fn links(path: &Path) -> Vec<PathBuf> {
+fn link_chain(path: &Path) -> Vec<PathBuf> {
     let mut chain = vec![path.to_owned()];
-    while let (Some(last), true) = (chain.last(), chain.len() < LONGEST_CHAIN) {
+    while let (Some(last), true) = (chain.last(), chain.len() < MAX_LINK_CHAIN) {
         let Ok(target) = fs::read_link(last) else {
             break;
         };
@@ -91,17 +96,18 @@ fn links(path: &Path) -> Vec<PathBuf> {
     chain
 }
 
-/// What exists and is not shown anyway, each also under its real name, without what lies in another.
-fn covering(paths: Vec<PathBuf>, repository: &Path) -> Vec<PathBuf> {
+/// What exists and is not shown anyway, each also under its real name, without what lies in
+/// another.
+fn minimal_paths(paths: Vec<PathBuf>, repository: &Path) -> Vec<PathBuf> {
     let mut all: Vec<PathBuf> = paths
         .into_iter()
         .filter_map(|path| {
             let real = fs::canonicalize(&path).ok()?;
-            Some([clean(&path), real])
+            Some([normalize_path(&path), real])
         })
         .flatten()
         .filter(|path| !path.starts_with(repository))
-        .filter(|path| !paths::SYSTEM.iter().any(|system| path.starts_with(system)))
+        .filter(|path| !paths::SYSTEM_DIRS.iter().any(|system| path.starts_with(system)))
         .collect();
     all.sort();
     all.dedup();
@@ -119,7 +125,7 @@ fn is_below_any(path: &Path, others: &[PathBuf]) -> bool {
 }
 
 /// Without `..`, which `/usr/lib/python3/../x` has; links on the way are kept.
-fn clean(path: &Path) -> PathBuf {
+fn normalize_path(path: &Path) -> PathBuf {
     let mut clean = PathBuf::new();
     for part in path.components() {
         match part {
@@ -134,20 +140,24 @@ fn clean(path: &Path) -> PathBuf {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Origin;
+    use super::super::InterpreterOrigin;
     use super::*;
 
     /// What an interpreter of the system needs that says this about itself.
-    fn needs(change: impl FnOnce(&mut Described), repository: &Path, home: &Path) -> Needs {
-        let found = Found {
+    fn compute_paths(
+        change: impl FnOnce(&mut InterpreterDescription),
+        repository: &Path,
+        home: &Path,
+    ) -> InterpreterNeeds {
+        let found = FoundInterpreter {
             executable: "/usr/bin/python3".into(),
-            real: "/usr/bin/python3".into(),
-            base: "/usr/bin/python3".into(),
+            real_path: "/usr/bin/python3".into(),
+            base_executable: "/usr/bin/python3".into(),
             venv: None,
-            origin: Origin::Path,
+            origin: InterpreterOrigin::Path,
             warnings: Vec::new(),
         };
-        let mut described = Described {
+        let mut described = InterpreterDescription {
             version: (3, 12, 0),
             implementation: "cpython".to_owned(),
             prefix: "/usr".into(),
@@ -165,7 +175,7 @@ mod tests {
             compiled: Vec::new(),
         };
         change(&mut described);
-        of(&found, &described, repository, Some(home))
+        compute(&found, &described, repository, Some(home))
     }
 
     #[test]
@@ -180,23 +190,24 @@ mod tests {
         for library in &libraries {
             fs::write(library, "").unwrap();
         }
-        let shown = needs(|it| it.libraries.clone_from(&libraries.to_vec()), &repository, &home);
+        let shown =
+            compute_paths(|it| it.libraries.clone_from(&libraries.to_vec()), &repository, &home);
         let expected = [at("home/ada/lib"), at("home/ada/x.so"), at("home/x.so"), at("lib")];
-        assert_eq!(shown, Needs { shown: expected.to_vec(), withheld: Vec::new() });
+        assert_eq!(shown, InterpreterNeeds { shown: expected.to_vec(), withheld: Vec::new() });
 
         let vast = [home.clone(), at("home"), "/etc".into(), "/".into()];
         for directory in vast {
             for change in [
-                |it: &mut Described, path: PathBuf| it.stdlib = path,
-                |it: &mut Described, path: PathBuf| it.platstdlib = path,
-                |it: &mut Described, path: PathBuf| it.site_directories.push(path),
-                |it: &mut Described, path: PathBuf| it.asked.push(path),
+                |it: &mut InterpreterDescription, path: PathBuf| it.stdlib = path,
+                |it: &mut InterpreterDescription, path: PathBuf| it.platstdlib = path,
+                |it: &mut InterpreterDescription, path: PathBuf| it.site_directories.push(path),
+                |it: &mut InterpreterDescription, path: PathBuf| it.asked.push(path),
             ] {
-                let found = needs(|it| change(it, directory.clone()), &repository, &home);
+                let found = compute_paths(|it| change(it, directory.clone()), &repository, &home);
                 let withheld = vec![directory.clone()];
-                assert_eq!(found, Needs { shown: Vec::new(), withheld });
+                assert_eq!(found, InterpreterNeeds { shown: Vec::new(), withheld });
             }
-            let found = needs(|it| it.base_prefix = directory, &repository, &home);
+            let found = compute_paths(|it| it.base_prefix = directory, &repository, &home);
             assert_eq!(found.shown, Vec::<PathBuf>::new());
         }
     }
@@ -205,8 +216,11 @@ mod tests {
     fn what_the_system_or_the_repository_shows_is_not_listed() {
         let paths = ["/usr/lib", "/lib/../usr/bin", "/etc/hosts", "/etc", "/nowhere/x"];
         let paths = paths.iter().map(PathBuf::from).collect();
-        assert_eq!(covering(paths, Path::new("/repository")), [PathBuf::from("/etc")]);
-        assert_eq!(covering(vec!["/etc/hosts".into()], Path::new("/etc")), Vec::<PathBuf>::new());
+        assert_eq!(minimal_paths(paths, Path::new("/repository")), [PathBuf::from("/etc")]);
+        assert_eq!(
+            minimal_paths(vec!["/etc/hosts".into()], Path::new("/etc")),
+            Vec::<PathBuf>::new()
+        );
     }
 
     #[test]
@@ -216,8 +230,8 @@ mod tests {
         std::os::unix::fs::symlink("b", at("a")).unwrap();
         std::os::unix::fs::symlink(at("c"), at("b")).unwrap();
         fs::write(at("c"), "").unwrap();
-        assert_eq!(links(&at("a")), [at("a"), at("b"), at("c")]);
+        assert_eq!(link_chain(&at("a")), [at("a"), at("b"), at("c")]);
         std::os::unix::fs::symlink("loop", at("loop")).unwrap();
-        assert_eq!(links(&at("loop")).len(), LONGEST_CHAIN);
+        assert_eq!(link_chain(&at("loop")).len(), MAX_LINK_CHAIN);
     }
 }

@@ -1,7 +1,8 @@
 """Describes the interpreter that runs it and compiles the guest harness: JSON in, JSON out.
 
-Menace starts it on the host, with ``-I -S -B``, as the base interpreter even of a virtual environment:
-no line that a repository could have written is executed. ``.pth`` files are read as text, not run.
+Menace starts it on the host, with ``-I -S -B``, as the base interpreter even of a virtual
+environment: no line that a repository could have written is executed. ``.pth`` files are read as
+text, not run.
 
 Keeps to what Python 3.4 can parse, so that an old one can still say how old it is.
 """
@@ -9,7 +10,7 @@ Keeps to what Python 3.4 can parse, so that an old one can still say how old it 
 import sys
 
 
-def site_directories(prefixes):
+def site_directories(prefixes: list) -> list:
     import os
     import site
 
@@ -20,7 +21,7 @@ def site_directories(prefixes):
     return found
 
 
-def lines_of(path):
+def lines_of(path: str) -> list:
     try:
         with open(path, encoding="utf-8-sig", errors="replace") as file:
             return file.read(1 << 20).splitlines()
@@ -28,8 +29,8 @@ def lines_of(path):
         return []
 
 
-def mapped_directories(directory, line):
-    """Where an editable installation keeps its packages: literals of a module that is only parsed."""
+def mapped_directories(directory: str, line: str) -> list:
+    """Where an editable installation keeps its packages, from a module that is only parsed."""
     import ast
     import os
     import re
@@ -53,8 +54,8 @@ def mapped_directories(directory, line):
     return found
 
 
-def site_paths(directories):
-    """What ``site`` would add to ``sys.path``, and which files and directories it looked at for that."""
+def site_paths(directories: list) -> tuple:
+    """What ``site`` would add to ``sys.path``, and the files and directories it read for that."""
     import os
 
     paths, pth_files, asked = [], [], []
@@ -84,7 +85,7 @@ def site_paths(directories):
     return paths, pth_files, [path for path in asked if os.path.exists(path)]
 
 
-def libraries():
+def libraries() -> list:
     """Shared libraries that this interpreter and its usual extension modules are linked with."""
     for name in ("_bz2", "_ctypes", "_decimal", "_hashlib", "_lzma", "_sqlite3", "_ssl", "zlib"):
         try:
@@ -103,7 +104,7 @@ def libraries():
     return sorted(found)
 
 
-def compiled(sources):
+def compiled(sources: list) -> list:
     """``.pyc`` files that are never checked against their source."""
     from importlib import _bootstrap_external, util
 
@@ -116,7 +117,7 @@ def compiled(sources):
     return found
 
 
-def described(request):
+def described(request: dict) -> dict:
     import importlib.util
     import sysconfig
 
@@ -154,7 +155,7 @@ def described(request):
     }
 
 
-def main():
+def main() -> None:
     import json
 
     request = json.loads(sys.stdin.buffer.read().decode("utf-8"))

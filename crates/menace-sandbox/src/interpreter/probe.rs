@@ -6,25 +6,26 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::find::Found;
-use super::run::{self, Limits};
-use super::{Error, Source};
+use super::find::FoundInterpreter;
+use super::run::{self, ProgramLimits};
+use super::{HarnessSource, InterpreterError};
 
-pub(super) const SCRIPT: &str = include_str!("probe.py");
+pub(super) const PROBE_SCRIPT: &str = include_str!("probe.py");
 
-const LIMITS: Limits = Limits { deadline: Duration::from_secs(10), output: 32 << 20 };
+const PROBE_LIMITS: ProgramLimits =
+    ProgramLimits { deadline: Duration::from_secs(10), output_bytes: 32 << 20 };
 
 /// The oldest Python that the guest harness runs on.
-pub(super) const OLDEST: (u8, u8) = (3, 8);
+pub(super) const MIN_PYTHON_VERSION: (u8, u8) = (3, 8);
 
 #[derive(Serialize)]
-struct Request<'a> {
+struct ProbeRequest<'a> {
     sources: Vec<(&'a str, &'a str)>,
-    venv: Option<VenvRequest<'a>>,
+    venv: Option<ProbeVenvRequest<'a>>,
 }
 
 #[derive(Serialize)]
-struct VenvRequest<'a> {
+struct ProbeVenvRequest<'a> {
     directory: &'a Path,
     system_site: bool,
 }
@@ -32,15 +33,15 @@ struct VenvRequest<'a> {
 /// What `probe.py` answers.
 #[derive(Debug, Deserialize)]
 #[serde(tag = "result", rename_all = "snake_case", deny_unknown_fields)]
-enum Answer {
-    Described(Box<Described>),
+enum ProbeAnswer {
+    Described(Box<InterpreterDescription>),
     Uncompilable { name: String, message: String },
 }
 
 /// An interpreter, as it describes itself.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Described {
+pub(super) struct InterpreterDescription {
     pub(super) version: (u8, u8, u8),
     pub(super) implementation: String,
     pub(super) prefix: PathBuf,
@@ -56,15 +57,15 @@ pub(super) struct Described {
     pub(super) soabi: String,
     pub(super) cache_tag: String,
     pub(super) magic: String,
-    pub(super) compiled: Vec<(String, Hex)>,
+    pub(super) compiled: Vec<(String, HexBytes)>,
 }
 
 /// Bytes, written as hexadecimal digits.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
-pub(super) struct Hex(pub(super) Vec<u8>);
+pub(super) struct HexBytes(pub(super) Vec<u8>);
 
-impl TryFrom<String> for Hex {
+impl TryFrom<String> for HexBytes {
     type Error = &'static str;
 
     fn try_from(text: String) -> Result<Self, Self::Error> {
@@ -81,50 +82,67 @@ impl TryFrom<String> for Hex {
 }
 
 /// Runs the probe; the answer as text, to be cached.
-pub(super) fn ask(found: &Found, sources: &[Source]) -> Result<String, Error> {
-    let request = Request {
+pub(super) fn run_probe(
+    found: &FoundInterpreter,
+    sources: &[HarnessSource],
+) -> Result<String, InterpreterError> {
+    let request = ProbeRequest {
         sources: sources
             .iter()
             .map(|source| (source.name.as_str(), source.text.as_str()))
             .collect(),
-        venv: found
-            .venv
-            .as_ref()
-            .map(|venv| VenvRequest { directory: &venv.directory, system_site: venv.system_site }),
+        venv: found.venv.as_ref().map(|venv| ProbeVenvRequest {
+            directory: &venv.directory,
+            system_site: venv.system_site,
+        }),
     };
-    let input = serde_json::to_vec(&request).map_err(|source| Error::Request { source })?;
-    let mut command = Command::new(&found.base);
-    command.args(["-I", "-S", "-B", "-c", SCRIPT]).env_clear().current_dir("/");
-    let answer = run::output(&found.base, &mut command, input, LIMITS).map_err(|error| {
-        match &error {
-            // Python 2 has no isolated mode.
-            Error::Failed { complaint, .. } if complaint.contains("Unknown option: -I") => {
-                Error::TooOld { executable: found.executable.clone(), version: "2".to_owned() }
+    let input =
+        serde_json::to_vec(&request).map_err(|source| InterpreterError::Request { source })?;
+    let mut command = Command::new(&found.base_executable);
+    command.args(["-I", "-S", "-B", "-c", PROBE_SCRIPT]).env_clear().current_dir("/");
+    let answer = run::run_program(&found.base_executable, &mut command, input, PROBE_LIMITS)
+        .map_err(|error| {
+            match &error {
+                // Python 2 has no isolated mode.
+                InterpreterError::Failed { stderr, .. }
+                    if stderr.contains("Unknown option: -I") =>
+                {
+                    InterpreterError::TooOld {
+                        executable: found.executable.clone(),
+                        version: "2".to_owned(),
+                    }
+                }
+                _ => error,
             }
-            _ => error,
-        }
-    })?;
-    String::from_utf8(answer).map_err(|_| garbage(found, "not UTF-8", None))
+        })?;
+    String::from_utf8(answer).map_err(|_| unreadable_answer(found, "not UTF-8", None))
 }
 
 /// Reads an answer and refuses what the guest harness cannot run on.
-pub(super) fn understood(found: &Found, answer: &str) -> Result<Described, Error> {
+pub(super) fn parse_answer(
+    found: &FoundInterpreter,
+    answer: &str,
+) -> Result<InterpreterDescription, InterpreterError> {
     let described = match serde_json::from_str(answer) {
-        Ok(Answer::Described(described)) => *described,
-        Ok(Answer::Uncompilable { name, message }) => {
-            return Err(Error::Harness { executable: found.executable.clone(), name, message });
+        Ok(ProbeAnswer::Described(described)) => *described,
+        Ok(ProbeAnswer::Uncompilable { name, message }) => {
+            return Err(InterpreterError::HarnessUncompilable {
+                executable: found.executable.clone(),
+                name,
+                message,
+            });
         }
-        Err(source) => return Err(garbage(found, answer, Some(source))),
+        Err(source) => return Err(unreadable_answer(found, answer, Some(source))),
     };
     if described.implementation != "cpython" {
-        return Err(Error::NotCpython {
+        return Err(InterpreterError::NotCpython {
             executable: found.executable.clone(),
             implementation: described.implementation,
         });
     }
     let (major, minor, patch) = described.version;
-    if (major, minor) < OLDEST {
-        return Err(Error::TooOld {
+    if (major, minor) < MIN_PYTHON_VERSION {
+        return Err(InterpreterError::TooOld {
             executable: found.executable.clone(),
             version: format!("{major}.{minor}.{patch}"),
         });
@@ -132,40 +150,49 @@ pub(super) fn understood(found: &Found, answer: &str) -> Result<Described, Error
     Ok(described)
 }
 
-fn garbage(found: &Found, text: &str, source: Option<serde_json::Error>) -> Error {
-    Error::Garbage { program: found.base.clone(), text: text.chars().take(80).collect(), source }
+fn unreadable_answer(
+    found: &FoundInterpreter,
+    text: &str,
+    source: Option<serde_json::Error>,
+) -> InterpreterError {
+    InterpreterError::UnreadableAnswer {
+        program: found.base_executable.clone(),
+        text: text.chars().take(80).collect(),
+        source,
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::Origin;
+    use super::super::InterpreterOrigin;
     use super::*;
 
     fn answer(version: [u8; 3], implementation: &str, more: &str) -> String {
         format!(
-            r#"{{"result": "described", "version": {version:?}, "implementation": "{implementation}",
-            "prefix": "/p", "base_prefix": "/p", "stdlib": "/p", "platstdlib": "/p", "paths": [],
+            r#"{{"result": "described", "version": {version:?},
+            "implementation": "{implementation}", "prefix": "/p",
+            "base_prefix": "/p", "stdlib": "/p", "platstdlib": "/p", "paths": [],
             "site_directories": [], "pth_files": [], "asked": [], "libraries": [], "soabi": "",
             "cache_tag": "", "magic": "", "compiled": [["a.pyc", "0a"]]{more}}}"#
         )
     }
 
-    fn read(answer: &str) -> Result<Described, Error> {
-        let found = Found {
+    fn read(answer: &str) -> Result<InterpreterDescription, InterpreterError> {
+        let found = FoundInterpreter {
             executable: "/p/python".into(),
-            real: "/p/python".into(),
-            base: "/p/python".into(),
+            real_path: "/p/python".into(),
+            base_executable: "/p/python".into(),
             venv: None,
-            origin: Origin::Path,
+            origin: InterpreterOrigin::Path,
             warnings: Vec::new(),
         };
-        understood(&found, answer)
+        parse_answer(&found, answer)
     }
 
     #[test]
     fn answers_are_read_strictly() {
         let described = read(&answer([3, 12, 1], "cpython", "")).unwrap();
-        assert_eq!(described.compiled, [("a.pyc".to_owned(), Hex(vec![10]))]);
+        assert_eq!(described.compiled, [("a.pyc".to_owned(), HexBytes(vec![10]))]);
         for answer in [
             answer([3, 12, 1], "cpython", r#", "more": 1"#),
             answer([3, 12, 1], "cpython", "") + "x",
@@ -173,7 +200,7 @@ mod tests {
             String::new(),
         ] {
             let error = read(&answer).unwrap_err();
-            assert!(matches!(error, Error::Garbage { .. }), "{error}");
+            assert!(matches!(error, InterpreterError::UnreadableAnswer { .. }), "{error}");
         }
     }
 
@@ -189,8 +216,8 @@ mod tests {
 
     #[test]
     fn hexadecimal_digits_are_bytes_or_an_error() {
-        assert_eq!(Hex::try_from("00fF7a".to_owned()), Ok(Hex(vec![0, 255, 122])));
-        assert!(Hex::try_from("0".to_owned()).is_err());
-        assert!(Hex::try_from("0g".to_owned()).is_err());
+        assert_eq!(HexBytes::try_from("00fF7a".to_owned()), Ok(HexBytes(vec![0, 255, 122])));
+        assert!(HexBytes::try_from("0".to_owned()).is_err());
+        assert!(HexBytes::try_from("0g".to_owned()).is_err());
     }
 }

@@ -10,7 +10,7 @@ use tempfile::TempDir;
 
 use super::*;
 
-const SYSTEM: &str = "/usr/bin/python3";
+const SYSTEM_PYTHON: &str = "/usr/bin/python3";
 
 #[expect(clippy::disallowed_methods, reason = "where programs are is no setting of Menace")]
 fn home() -> PathBuf {
@@ -19,7 +19,7 @@ fn home() -> PathBuf {
 
 /// A Python of pyenv, which has 3.6 to 3.13 where these are tested.
 ///
-/// Elsewhere the system's Python has to do, but never in CI, where nobody would notice.
+/// Elsewhere the system's Python has to do, but never in CI, where it would go unnoticed.
 #[expect(clippy::disallowed_methods, reason = "where programs are is no setting of Menace")]
 fn pyenv(minor: &str) -> Option<PathBuf> {
     let directory = home().join(".pyenv/versions");
@@ -37,16 +37,16 @@ fn pyenv(minor: &str) -> Option<PathBuf> {
     Some(version.join("bin/python"))
 }
 
-struct World {
+struct InterpreterFixture {
     directory: TempDir,
-    sources: Vec<Source>,
+    sources: Vec<HarnessSource>,
 }
 
-impl World {
+impl InterpreterFixture {
     fn new() -> Self {
         let directory = tempfile::tempdir().unwrap();
         fs::create_dir(directory.path().join("repository")).unwrap();
-        let source = Source {
+        let source = HarnessSource {
             name: "guest.py".to_owned(),
             text: "def answer():\n    return 'é', 42\n".to_owned(),
         };
@@ -57,8 +57,12 @@ impl World {
         fs::canonicalize(self.directory.path()).unwrap().join(name)
     }
 
-    fn find(&self, python: Option<&Path>, path: &str) -> Result<Interpreter, Error> {
-        Interpreter::find(&Search {
+    fn find(
+        &self,
+        python: Option<&Path>,
+        path: &str,
+    ) -> Result<PythonInterpreter, InterpreterError> {
+        PythonInterpreter::find(&InterpreterSearch {
             python,
             repository: &self.at("repository"),
             path: OsStr::new(path),
@@ -103,14 +107,14 @@ fn run(executable: &Path, code: &str) -> String {
 }
 
 /// What the interpreter says about itself when it really runs is what we said without running it.
-fn assert_true(interpreter: &Interpreter) {
-    let told = run(
+fn assert_true(interpreter: &PythonInterpreter) {
+    let output = run(
         &interpreter.executable,
         "import sys, json; print(json.dumps([sys.path, sys.prefix, sys.base_prefix, \
          '%d.%d.%d' % sys.version_info[:3]]))",
     );
     let (paths, prefix, base_prefix, version): (Vec<PathBuf>, PathBuf, PathBuf, String) =
-        serde_json::from_str(&told).unwrap();
+        serde_json::from_str(&output).unwrap();
     assert_eq!(interpreter.paths, paths);
     assert_eq!(interpreter.prefix, prefix);
     assert_eq!(interpreter.base_prefix, base_prefix);
@@ -119,9 +123,9 @@ fn assert_true(interpreter: &Interpreter) {
     assert!(interpreter.stdlib.join("os.py").is_file());
 }
 
-fn assert_compiled(interpreter: &Interpreter) {
+fn assert_compiled(interpreter: &PythonInterpreter) {
     let directory = tempfile::tempdir().unwrap();
-    for (name, content) in interpreter.compiled() {
+    for (name, content) in interpreter.compiled_harness() {
         // Unchecked hash: Python never looks for a source.
         assert_eq!(content[4..8], [1, 0, 0, 0]);
         let magic = u32::from_be_bytes(content[..4].try_into().unwrap());
@@ -140,10 +144,10 @@ fn assert_compiled(interpreter: &Interpreter) {
 fn every_supported_python_is_described_as_it_is_and_compiles_for_itself() {
     for minor in ["3.8", "3.9", "3.10", "3.11", "3.12", "3.13"] {
         let Some(python) = pyenv(minor) else { return };
-        let world = World::new();
+        let world = InterpreterFixture::new();
         let interpreter = world.find(Some(&python), "").unwrap();
         assert_eq!(interpreter.executable, python);
-        assert_eq!(interpreter.origin, Origin::Flag);
+        assert_eq!(interpreter.origin, InterpreterOrigin::Flag);
         assert_eq!(interpreter.implementation, "cpython");
         let tag = format!("cpython-{}", minor.replace('.', ""));
         assert_eq!(interpreter.cache_tag, tag);
@@ -158,10 +162,10 @@ fn every_supported_python_is_described_as_it_is_and_compiles_for_itself() {
 
 #[test]
 fn the_python_of_the_system_needs_nothing_more() {
-    let world = World::new();
+    let world = InterpreterFixture::new();
     let interpreter = world.find(None, "/nowhere:/usr/bin").unwrap();
-    assert_eq!(interpreter.origin, Origin::Path);
-    assert_eq!(interpreter.executable, Path::new(SYSTEM));
+    assert_eq!(interpreter.origin, InterpreterOrigin::Path);
+    assert_eq!(interpreter.executable, Path::new(SYSTEM_PYTHON));
     assert_eq!(interpreter.needs, Vec::<PathBuf>::new());
     assert_true(&interpreter);
     assert_compiled(&interpreter);
@@ -171,10 +175,10 @@ fn the_python_of_the_system_needs_nothing_more() {
 fn the_virtual_environment_of_the_repository_comes_first() {
     for name in [".venv", "venv"] {
         for flags in [&[][..], &["--system-site-packages"], &["--copies"]] {
-            let world = World::new();
-            let venv = world.venv(Path::new(SYSTEM), &format!("repository/{name}"), flags);
+            let world = InterpreterFixture::new();
+            let venv = world.venv(Path::new(SYSTEM_PYTHON), &format!("repository/{name}"), flags);
             let interpreter = world.find(None, "/usr/bin").unwrap();
-            assert_eq!(interpreter.origin, Origin::Venv);
+            assert_eq!(interpreter.origin, InterpreterOrigin::Venv);
             assert_eq!(interpreter.executable, venv.join("bin/python"));
             assert_eq!(interpreter.prefix, venv);
             assert_eq!(interpreter.needs, Vec::<PathBuf>::new());
@@ -189,7 +193,7 @@ fn a_virtual_environment_needs_the_python_that_it_was_made_from() {
     for minor in ["3.8", "3.11", "3.13"] {
         let Some(python) = pyenv(minor) else { return };
         for flags in [&[][..], &["--system-site-packages"], &["--copies"]] {
-            let world = World::new();
+            let world = InterpreterFixture::new();
             world.venv(&python, "repository/.venv", flags);
             let interpreter = world.find(None, "/usr/bin").unwrap();
             let version = python.ancestors().nth(2).unwrap();
@@ -203,8 +207,8 @@ fn a_virtual_environment_needs_the_python_that_it_was_made_from() {
 
 #[test]
 fn a_virtual_environment_outside_of_the_repository_is_needed_itself() {
-    let world = World::new();
-    let venv = world.venv(Path::new(SYSTEM), "environments/one", &[]);
+    let world = InterpreterFixture::new();
+    let venv = world.venv(Path::new(SYSTEM_PYTHON), "environments/one", &[]);
     for flag in [venv.clone(), venv.join("bin/python3")] {
         let interpreter = world.find(Some(&flag), "").unwrap();
         assert_eq!(interpreter.needs, [venv.as_path()]);
@@ -212,23 +216,23 @@ fn a_virtual_environment_outside_of_the_repository_is_needed_itself() {
     }
     symlink(&venv, world.at("repository/.venv")).unwrap();
     let interpreter = world.find(None, "/usr/bin").unwrap();
-    assert_eq!(interpreter.origin, Origin::Venv);
+    assert_eq!(interpreter.origin, InterpreterOrigin::Venv);
     assert_eq!(interpreter.needs, [venv]);
     assert_true(&interpreter);
 }
 
 #[test]
 fn a_directory_named_venv_is_not_enough() {
-    let world = World::new();
+    let world = InterpreterFixture::new();
     world.script("repository/.venv/bin/python", "#!/bin/sh\nexit 1\n");
     let interpreter = world.find(None, "/usr/bin").unwrap();
-    assert_eq!(interpreter.executable, Path::new(SYSTEM));
+    assert_eq!(interpreter.executable, Path::new(SYSTEM_PYTHON));
 }
 
 #[test]
 fn directories_of_pth_files_and_editable_installations_are_needed() {
-    let world = World::new();
-    let venv = world.venv(Path::new(SYSTEM), "environments/one", &[]);
+    let world = InterpreterFixture::new();
+    let venv = world.venv(Path::new(SYSTEM_PYTHON), "environments/one", &[]);
     let site = world.site_packages("environments/one");
     for name in ["plain/library", "editable/source/package"] {
         fs::create_dir_all(world.at(name)).unwrap();
@@ -254,9 +258,9 @@ fn directories_of_pth_files_and_editable_installations_are_needed() {
 fn nothing_that_the_repository_brings_along_runs_on_the_host() {
     let touch = |canary: &Path| format!("open({:?}, 'w')", canary.display().to_string());
 
-    let world = World::new();
+    let world = InterpreterFixture::new();
     let canary = world.at("canary");
-    world.venv(Path::new(SYSTEM), "repository/.venv", &[]);
+    world.venv(Path::new(SYSTEM_PYTHON), "repository/.venv", &[]);
     let site = world.site_packages("repository/.venv");
     fs::create_dir(world.at("secret")).unwrap();
     let evil = format!("import os; {}\n{}\n", touch(&canary), world.at("secret").display());
@@ -273,7 +277,7 @@ fn nothing_that_the_repository_brings_along_runs_on_the_host() {
     let script = format!("#!/bin/sh\ntouch '{}'\n", canary.display());
     world.script("repository/.venv/bin/python", &script);
     let refused = world.find(None, "/usr/bin").unwrap_err();
-    assert!(matches!(refused, Error::Untrusted { .. }), "{refused}");
+    assert!(matches!(refused, InterpreterError::Untrusted { .. }), "{refused}");
 
     // A binary in the place of the interpreter, as in an environment of copies: not asked itself.
     fs::remove_file(&python).unwrap();
@@ -285,11 +289,11 @@ fn nothing_that_the_repository_brings_along_runs_on_the_host() {
     fs::remove_file(&python).unwrap();
     symlink("/bin/sh", &python).unwrap();
     let refused = world.find(None, "/usr/bin").unwrap_err();
-    assert!(matches!(refused, Error::Untrusted { .. }), "{refused}");
+    assert!(matches!(refused, InterpreterError::Untrusted { .. }), "{refused}");
 
     // A standard library of its own.
     fs::remove_file(&python).unwrap();
-    symlink(SYSTEM, &python).unwrap();
+    symlink(SYSTEM_PYTHON, &python).unwrap();
     let version = site.parent().unwrap().file_name().unwrap();
     let library = world.at("repository/evil/lib").join(version);
     fs::create_dir_all(library.join("encodings")).unwrap();
@@ -299,14 +303,14 @@ fn nothing_that_the_repository_brings_along_runs_on_the_host() {
     let config = format!("home = {}\n", world.at("repository/evil/bin").display());
     fs::write(world.at("repository/.venv/pyvenv.cfg"), config).unwrap();
     let refused = world.find(None, "/usr/bin").unwrap_err();
-    assert!(matches!(refused, Error::Untrusted { .. }), "{refused}");
+    assert!(matches!(refused, InterpreterError::Untrusted { .. }), "{refused}");
 
     // A directory of the repository on the PATH, and the directory we stand in.
     fs::remove_dir_all(world.at("repository/.venv")).unwrap();
     world.script("repository/bin/python3", &script);
     let path = format!("{}:.::/usr/bin", world.at("repository/bin").display());
     let interpreter = world.find(None, &path).unwrap();
-    assert_eq!(interpreter.executable, Path::new(SYSTEM));
+    assert_eq!(interpreter.executable, Path::new(SYSTEM_PYTHON));
     assert!(interpreter.warnings[0].contains("passed by"));
 
     assert!(!canary.exists());
@@ -317,13 +321,13 @@ fn a_shim_is_asked_once_and_the_binary_behind_it_is_used() {
     let Some(expected) = pyenv("3.11") else {
         return;
     };
-    let world = World::new();
+    let world = InterpreterFixture::new();
     fs::write(world.at("repository/.python-version"), "3.11.7\n").unwrap();
     let path = format!("{}:/usr/bin:/bin", home().join(".pyenv/shims").display());
     let interpreter = world.find(None, &path).unwrap();
     let names = [expected.clone(), expected.with_file_name("python3")];
     assert!(names.contains(&interpreter.executable), "{interpreter:?}");
-    assert_eq!(interpreter.origin, Origin::Path);
+    assert_eq!(interpreter.origin, InterpreterOrigin::Path);
     assert_eq!(interpreter.warnings, [""; 0]);
     assert_true(&interpreter);
 
@@ -333,32 +337,33 @@ fn a_shim_is_asked_once_and_the_binary_behind_it_is_used() {
 }
 
 #[test]
-fn nobody_looks_behind_a_shim_whose_turn_does_not_come() {
-    let world = World::new();
+fn a_shim_after_the_chosen_interpreter_is_not_resolved() {
+    let world = InterpreterFixture::new();
     let asked = world.at("asked");
-    let shim = format!("#!/bin/sh\necho \"$0\" >> {}\nexec {SYSTEM} \"$@\"\n", asked.display());
+    let shim =
+        format!("#!/bin/sh\necho \"$0\" >> {}\nexec {SYSTEM_PYTHON} \"$@\"\n", asked.display());
     let first = world.script("shims/python3", &shim);
     world.script("shims/python", &shim);
     let path = format!("{}:/bin", world.at("shims").display());
-    assert_eq!(world.find(None, &path).unwrap().executable, Path::new(SYSTEM));
+    assert_eq!(world.find(None, &path).unwrap().executable, Path::new(SYSTEM_PYTHON));
     assert_eq!(fs::read_to_string(asked).unwrap().trim(), first.to_str().unwrap());
 }
 
 #[test]
 fn a_link_to_a_version_manager_is_a_shim_too() {
-    let world = World::new();
-    let manager = format!("#!/bin/sh\nexec {SYSTEM} \"$@\"\n");
+    let world = InterpreterFixture::new();
+    let manager = format!("#!/bin/sh\nexec {SYSTEM_PYTHON} \"$@\"\n");
     let manager = world.script("manager/mise", &manager);
     fs::create_dir(world.at("shims")).unwrap();
     symlink(manager, world.at("shims/python3")).unwrap();
     let path = format!("{}:/bin", world.at("shims").display());
     let interpreter = world.find(None, &path).unwrap();
-    assert_eq!(interpreter.executable, Path::new(SYSTEM));
+    assert_eq!(interpreter.executable, Path::new(SYSTEM_PYTHON));
 }
 
 #[test]
 fn what_is_missing_says_what_was_tried_and_what_to_do() {
-    let world = World::new();
+    let world = InterpreterFixture::new();
     let text = world.find(None, "/nowhere:/nothing").unwrap_err().to_string();
     for part in [".venv/bin/python", "/nowhere:/nothing", "--python PATH"] {
         assert!(text.contains(part), "{text}");
@@ -367,20 +372,20 @@ fn what_is_missing_says_what_was_tried_and_what_to_do() {
     let text = world.find(Some(&missing), "/usr/bin").unwrap_err().to_string();
     assert!(text.contains(missing.to_str().unwrap()), "{text}");
     let error = world.find(Some(Path::new("python9")), "/usr/bin").unwrap_err();
-    assert!(matches!(error, Error::Missing { .. }), "{error}");
+    assert!(matches!(error, InterpreterError::NoSuchExecutable { .. }), "{error}");
 }
 
 #[test]
 fn a_broken_virtual_environment_is_an_error_and_not_passed_by() {
-    let world = World::new();
-    let venv = world.venv(Path::new(SYSTEM), "repository/.venv", &[]);
+    let world = InterpreterFixture::new();
+    let venv = world.venv(Path::new(SYSTEM_PYTHON), "repository/.venv", &[]);
     fs::remove_file(venv.join("bin/python")).unwrap();
     symlink("/nowhere/python3", venv.join("bin/python")).unwrap();
     let text = world.find(None, "/usr/bin").unwrap_err().to_string();
     assert!(text.contains("broken") && text.contains("python3 -m venv"), "{text}");
 
     fs::remove_file(venv.join("bin/python")).unwrap();
-    symlink(SYSTEM, venv.join("bin/python")).unwrap();
+    symlink(SYSTEM_PYTHON, venv.join("bin/python")).unwrap();
     fs::write(venv.join("pyvenv.cfg"), "home = /nowhere/bin\n").unwrap();
     let text = world.find(None, "/usr/bin").unwrap_err().to_string();
     assert!(text.contains("/nowhere/bin"), "{text}");
@@ -388,34 +393,34 @@ fn a_broken_virtual_environment_is_an_error_and_not_passed_by() {
 
 #[test]
 fn programs_that_are_no_python_are_refused_with_their_reason() {
-    let world = World::new();
+    let world = InterpreterFixture::new();
     let failing = world.script("failing/python3", "#!/bin/sh\necho broken >&2\nexit 1\n");
     let text = world.find(Some(&failing), "").unwrap_err().to_string();
     assert!(text.contains("broken"), "{text}");
 
     let babbling = world.script("babbling/python3", "#!/bin/sh\necho hello\n");
     let error = world.find(Some(&babbling), "").unwrap_err();
-    assert!(matches!(error, Error::Shim { .. }), "{error}");
+    assert!(matches!(error, InterpreterError::Shim { .. }), "{error}");
 
     // Binaries, under the name of an interpreter.
     fs::copy("/bin/echo", world.at("python3.11")).unwrap();
     let error = world.find(Some(&world.at("python3.11")), "").unwrap_err();
-    assert!(matches!(error, Error::Garbage { .. }), "{error}");
+    assert!(matches!(error, InterpreterError::UnreadableAnswer { .. }), "{error}");
     fs::copy("/bin/false", world.at("python3.12")).unwrap();
     let error = world.find(Some(&world.at("python3.12")), "").unwrap_err();
-    assert!(matches!(error, Error::Failed { .. }), "{error}");
+    assert!(matches!(error, InterpreterError::Failed { .. }), "{error}");
     assert!(error.to_string().contains("--python PATH"), "{error}");
 
     fs::write(world.at("python3.13"), "not executable").unwrap();
     let error = world.find(Some(&world.at("python3.13")), "").unwrap_err();
-    assert!(matches!(error, Error::NotExecutable { .. }), "{error}");
+    assert!(matches!(error, InterpreterError::NotExecutable { .. }), "{error}");
 }
 
 #[test]
 fn old_pythons_are_refused_with_their_version() {
     for (minor, shown) in [("3.7", "3.7.16"), ("3.6", "3.6.15"), ("2.7", "Python 2")] {
         let Some(python) = pyenv(minor) else { return };
-        let text = World::new().find(Some(&python), "").unwrap_err().to_string();
+        let text = InterpreterFixture::new().find(Some(&python), "").unwrap_err().to_string();
         assert!(text.contains(shown) && text.contains("3.8 or newer"), "{text}");
     }
 }
@@ -424,21 +429,21 @@ fn old_pythons_are_refused_with_their_version() {
 fn an_old_python_on_the_path_is_passed_by_with_a_warning() {
     let Some(old) = pyenv("3.7") else { return };
     let path = format!("{}:/usr/bin", old.parent().unwrap().display());
-    let interpreter = World::new().find(None, &path).unwrap();
-    assert_eq!(interpreter.executable, Path::new(SYSTEM));
+    let interpreter = InterpreterFixture::new().find(None, &path).unwrap();
+    assert_eq!(interpreter.executable, Path::new(SYSTEM_PYTHON));
     assert!(interpreter.warnings[0].contains("3.7.16"), "{interpreter:?}");
 }
 
 #[test]
 fn a_harness_that_does_not_compile_is_our_error() {
-    let mut world = World::new();
+    let mut world = InterpreterFixture::new();
     world.sources[0].text = "def broken(:\n".to_owned();
-    let error = world.find(Some(Path::new(SYSTEM)), "").unwrap_err();
-    assert!(matches!(error, Error::Harness { .. }), "{error}");
+    let error = world.find(Some(Path::new(SYSTEM_PYTHON)), "").unwrap_err();
+    assert!(matches!(error, InterpreterError::HarnessUncompilable { .. }), "{error}");
     assert!(error.to_string().contains("guest.py"), "{error}");
 }
 
-fn cache_file(world: &World) -> PathBuf {
+fn cache_file(world: &InterpreterFixture) -> PathBuf {
     let files: Vec<_> =
         fs::read_dir(world.at("cache")).unwrap().map(|entry| entry.unwrap().path()).collect();
     assert_eq!(files.len(), 1, "{files:?}");
@@ -456,8 +461,8 @@ fn forge(file: &Path, from: &str, to: &str) {
 
 #[test]
 fn an_answer_is_remembered_until_something_changes() {
-    let world = World::new();
-    let venv = world.venv(Path::new(SYSTEM), "environments/one", &[]);
+    let world = InterpreterFixture::new();
+    let venv = world.venv(Path::new(SYSTEM_PYTHON), "environments/one", &[]);
     let find = || world.find(Some(&venv), "").unwrap();
     let asked = find();
     assert_eq!(find(), asked);
@@ -484,11 +489,11 @@ fn an_answer_is_remembered_until_something_changes() {
 
 #[test]
 fn another_harness_is_another_answer() {
-    let mut world = World::new();
-    world.find(Some(Path::new(SYSTEM)), "").unwrap();
+    let mut world = InterpreterFixture::new();
+    world.find(Some(Path::new(SYSTEM_PYTHON)), "").unwrap();
     let first = cache_file(&world);
     world.sources[0].text.push_str("\nmore = 1\n");
-    let interpreter = world.find(Some(Path::new(SYSTEM)), "").unwrap();
+    let interpreter = world.find(Some(Path::new(SYSTEM_PYTHON)), "").unwrap();
     assert_compiled(&interpreter);
     fs::remove_file(first).unwrap();
     cache_file(&world);
@@ -496,8 +501,8 @@ fn another_harness_is_another_answer() {
 
 #[test]
 fn a_cache_that_cannot_be_written_is_a_warning() {
-    let world = World::new();
+    let world = InterpreterFixture::new();
     fs::write(world.at("cache"), "a file").unwrap();
-    let interpreter = world.find(Some(Path::new(SYSTEM)), "").unwrap();
+    let interpreter = world.find(Some(Path::new(SYSTEM_PYTHON)), "").unwrap();
     assert!(interpreter.warnings[0].contains("could not be kept"));
 }

@@ -1,4 +1,5 @@
-//! Runs a program that we do not know: with a deadline, a limited output, an environment from scratch.
+//! Runs a program that we do not know: with a deadline, a limited output, an environment from
+//! scratch.
 
 use std::io::{self, Read, Write};
 use std::os::unix::process::CommandExt;
@@ -11,24 +12,24 @@ use std::time::{Duration, Instant};
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 
-use super::Error;
+use super::InterpreterError;
 
 /// How much of what a failing program complains about is kept.
-const COMPLAINT: u64 = 2000;
+const MAX_STDERR_BYTES: u64 = 2000;
 
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Limits {
+pub(super) struct ProgramLimits {
     pub(super) deadline: Duration,
-    pub(super) output: u64,
+    pub(super) output_bytes: u64,
 }
 
 /// What the program wrote to its standard output, if it succeeded in time.
-pub(super) fn output(
+pub(super) fn run_program(
     program: &Path,
     command: &mut Command,
     input: Vec<u8>,
-    limits: Limits,
-) -> Result<Vec<u8>, Error> {
+    limits: ProgramLimits,
+) -> Result<Vec<u8>, InterpreterError> {
     let end = Instant::now() + limits.deadline;
     let mut child = command
         .stdin(Stdio::piped())
@@ -37,51 +38,54 @@ pub(super) fn output(
         // A group of its own, so that what a wrapper script started dies with it.
         .process_group(0)
         .spawn()
-        .map_err(|source| Error::Start { program: program.to_owned(), source })?;
-    let streams = Streams::of(&mut child, input, limits.output);
-    let ended = streams.collected(end).and_then(|texts| Some((texts, exit_by(&mut child, end)?)));
+        .map_err(|source| InterpreterError::Start { program: program.to_owned(), source })?;
+    let streams = ProgramStreams::spawn_readers(&mut child, input, limits.output_bytes);
+    let ended = streams.collect(end).and_then(|texts| Some((texts, wait_until(&mut child, end)?)));
     let Some(((stdout, stderr), status)) = ended else {
         kill(&mut child);
-        return Err(Error::Deadline {
+        return Err(InterpreterError::Deadline {
             program: program.to_owned(),
             seconds: limits.deadline.as_secs_f64(),
         });
     };
-    if stdout.len() as u64 > limits.output {
-        return Err(Error::TooMuch { program: program.to_owned(), limit: limits.output });
+    if stdout.len() as u64 > limits.output_bytes {
+        return Err(InterpreterError::TooMuchOutput {
+            program: program.to_owned(),
+            limit: limits.output_bytes,
+        });
     }
     if !status.success() {
-        return Err(Error::Failed {
+        return Err(InterpreterError::Failed {
             program: program.to_owned(),
             status,
-            complaint: String::from_utf8_lossy(&stderr).trim().to_owned(),
+            stderr: String::from_utf8_lossy(&stderr).trim().to_owned(),
         });
     }
     Ok(stdout)
 }
 
 /// The ends of the pipes, each in the hands of a thread that ends with the program.
-struct Streams {
+struct ProgramStreams {
     stdout: mpsc::Receiver<Vec<u8>>,
     stderr: mpsc::Receiver<Vec<u8>>,
 }
 
-impl Streams {
-    fn of(child: &mut Child, input: Vec<u8>, limit: u64) -> Self {
+impl ProgramStreams {
+    fn spawn_readers(child: &mut Child, input: Vec<u8>, limit: u64) -> Self {
         if let Some(mut stdin) = child.stdin.take() {
-            // A program that does not read its input is told apart by what it answers.
+            // A program that does not read its input is recognized by its answer.
             thread::spawn(move || stdin.write_all(&input));
         }
         Self {
-            stdout: reading(child.stdout.take(), limit + 1, |_| {}),
+            stdout: read_in_thread(child.stdout.take(), limit + 1, |_| {}),
             // The rest is thrown away, so that the program does not wait for a full pipe.
-            stderr: reading(child.stderr.take(), COMPLAINT, |mut rest| {
+            stderr: read_in_thread(child.stderr.take(), MAX_STDERR_BYTES, |mut rest| {
                 let _ = io::copy(&mut rest, &mut io::sink());
             }),
         }
     }
 
-    fn collected(&self, end: Instant) -> Option<(Vec<u8>, Vec<u8>)> {
+    fn collect(&self, end: Instant) -> Option<(Vec<u8>, Vec<u8>)> {
         let by = |stream: &mpsc::Receiver<Vec<u8>>| {
             stream.recv_timeout(end.saturating_duration_since(Instant::now())).ok()
         };
@@ -89,7 +93,7 @@ impl Streams {
     }
 }
 
-fn reading<S: Read + Send + 'static>(
+fn read_in_thread<S: Read + Send + 'static>(
     stream: Option<S>,
     limit: u64,
     finish: impl FnOnce(S) + Send + 'static,
@@ -106,7 +110,7 @@ fn reading<S: Read + Send + 'static>(
     receive
 }
 
-fn exit_by(child: &mut Child, end: Instant) -> Option<std::process::ExitStatus> {
+fn wait_until(child: &mut Child, end: Instant) -> Option<std::process::ExitStatus> {
     let mut pause = Duration::from_micros(50);
     loop {
         match child.try_wait() {
@@ -130,11 +134,12 @@ fn kill(child: &mut Child) {
 mod tests {
     use super::*;
 
-    fn shell(script: &str, deadline_ms: u64) -> Result<Vec<u8>, Error> {
-        let limits = Limits { deadline: Duration::from_millis(deadline_ms), output: 1000 };
+    fn shell(script: &str, deadline_ms: u64) -> Result<Vec<u8>, InterpreterError> {
+        let limits =
+            ProgramLimits { deadline: Duration::from_millis(deadline_ms), output_bytes: 1000 };
         let mut command = Command::new("/bin/sh");
         command.args(["-c", script]);
-        output(Path::new("/bin/sh"), &mut command, b"input".to_vec(), limits)
+        run_program(Path::new("/bin/sh"), &mut command, b"input".to_vec(), limits)
     }
 
     #[test]
@@ -155,7 +160,7 @@ mod tests {
         let pid = directory.path().join("pid");
         let script = format!("sleep 1000 & echo $! > '{}'; wait", pid.display());
         let error = shell(&script, 300).unwrap_err();
-        assert!(matches!(error, Error::Deadline { .. }), "{error}");
+        assert!(matches!(error, InterpreterError::Deadline { .. }), "{error}");
         let pid = std::fs::read_to_string(pid).unwrap();
         let stat = std::fs::read_to_string(format!("/proc/{}/stat", pid.trim()));
         assert!(!stat.is_ok_and(|stat| stat.contains("(sleep) S")));
@@ -165,15 +170,16 @@ mod tests {
     fn endless_output_is_cut_off_at_once() {
         let start = Instant::now();
         let error = shell("yes", 10_000).unwrap_err();
-        assert!(matches!(error, Error::TooMuch { limit: 1000, .. }), "{error}");
+        assert!(matches!(error, InterpreterError::TooMuchOutput { limit: 1000, .. }), "{error}");
         assert!(start.elapsed() < Duration::from_secs(5));
     }
 
     #[test]
     fn a_program_that_is_none_cannot_be_started() {
-        let limits = Limits { deadline: Duration::from_secs(10), output: 1000 };
+        let limits = ProgramLimits { deadline: Duration::from_secs(10), output_bytes: 1000 };
         let program = Path::new("/nowhere/python");
-        let error = output(program, &mut Command::new(program), Vec::new(), limits).unwrap_err();
+        let error =
+            run_program(program, &mut Command::new(program), Vec::new(), limits).unwrap_err();
         assert!(error.to_string().contains("/nowhere/python"), "{error}");
     }
 }

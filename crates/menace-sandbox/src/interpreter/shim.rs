@@ -6,28 +6,34 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use super::run::{self, Limits};
-use super::{Error, Search};
+use super::run::{self, ProgramLimits};
+use super::{InterpreterError, InterpreterSearch};
 
-const LIMITS: Limits = Limits { deadline: Duration::from_secs(10), output: 16 << 10 };
+const SHIM_LIMITS: ProgramLimits =
+    ProgramLimits { deadline: Duration::from_secs(10), output_bytes: 16 << 10 };
 
-const QUESTION: &str = "import sys; sys.stdout.write(sys.executable)";
+const EXECUTABLE_SCRIPT: &str = "import sys; sys.stdout.write(sys.executable)";
 
 #[derive(Debug)]
-pub(super) struct Answer {
+pub(super) struct ShimAnswer {
     pub(super) executable: PathBuf,
     pub(super) warning: Option<String>,
 }
 
 /// Asks in the repository, whose `.python-version` chooses, as long as that only names a version;
 /// otherwise, or when that version is missing, at the root of the file system.
-pub(super) fn executable_behind(search: &Search<'_>, shim: &Path) -> Result<Answer, Error> {
+pub(super) fn resolve_shim(
+    search: &InterpreterSearch<'_>,
+    shim: &Path,
+) -> Result<ShimAnswer, InterpreterError> {
     let warning = if only_names_versions(search.repository) {
-        match ask(search, shim, search.repository) {
+        match ask_shim(search, shim, search.repository) {
             Ok(executable) => {
-                return Ok(Answer { executable, warning: None });
+                return Ok(ShimAnswer { executable, warning: None });
             }
-            Err(error @ (Error::Deadline { .. } | Error::Start { .. })) => return Err(error),
+            Err(error @ (InterpreterError::Deadline { .. } | InterpreterError::Start { .. })) => {
+                return Err(error);
+            }
             Err(error) => {
                 format!("the Python that the repository asks for cannot be used: {error}")
             }
@@ -37,27 +43,34 @@ pub(super) fn executable_behind(search: &Search<'_>, shim: &Path) -> Result<Answ
          names more than a version"
             .to_owned()
     };
-    ask(search, shim, Path::new("/"))
-        .map(|executable| Answer { executable, warning: Some(warning) })
+    ask_shim(search, shim, Path::new("/"))
+        .map(|executable| ShimAnswer { executable, warning: Some(warning) })
 }
 
-fn ask(search: &Search<'_>, shim: &Path, directory: &Path) -> Result<PathBuf, Error> {
+fn ask_shim(
+    search: &InterpreterSearch<'_>,
+    shim: &Path,
+    directory: &Path,
+) -> Result<PathBuf, InterpreterError> {
     let mut command = Command::new(shim);
     command
-        .args(["-I", "-S", "-B", "-c", QUESTION])
+        .args(["-I", "-S", "-B", "-c", EXECUTABLE_SCRIPT])
         .env_clear()
         .env("PATH", search.path)
         .current_dir(directory);
     if let Some(home) = search.home {
         command.env("HOME", home);
     }
-    let answer = run::output(shim, &mut command, Vec::new(), LIMITS)?;
+    let answer = run::run_program(shim, &mut command, Vec::new(), SHIM_LIMITS)?;
     let answer = String::from_utf8_lossy(&answer);
     let executable = PathBuf::from(answer.trim());
     if executable.is_absolute() && executable.is_file() {
         Ok(executable)
     } else {
-        Err(Error::Shim { shim: shim.to_owned(), answer: answer.chars().take(80).collect() })
+        Err(InterpreterError::Shim {
+            shim: shim.to_owned(),
+            answer: answer.chars().take(80).collect(),
+        })
     }
 }
 

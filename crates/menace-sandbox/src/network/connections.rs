@@ -1,41 +1,48 @@
-//! Ends the TCP connections that nobody holds any more.
+//! Ends the TCP connections that no process holds any more.
 //!
-//! When the processes of a call are gone, the kernel goes on trying to close their connections in
-//! good manners, for up to minutes, and keeps their ports meanwhile.
+//! After the processes of a call are gone, the kernel still closes their connections by handshake.
+//! That takes up to minutes, during which the ports stay in use.
 
 use std::io;
 
 use nix::sys::socket::SockProtocol;
 
-use super::netlink::{DUMP, Messages, REQUEST, Socket, messages};
+use super::netlink::{NLM_DUMP, NLM_REQUEST, NetlinkSocket, NetlinkWriter, parse_messages};
 
 // From linux/sock_diag.h and linux/inet_diag.h.
-const BY_FAMILY: u16 = 20;
-const DESTROY: u16 = 21;
-const EVERY_STATE: u32 = u32::MAX;
+const SOCK_DIAG_BY_FAMILY: u16 = 20;
+const SOCK_DESTROY: u16 = 21;
+const ALL_STATES: u32 = u32::MAX;
 /// Ports, addresses, interface and cookie, which name a socket.
-const NAME: usize = 48;
+const SOCKET_ID_BYTES: usize = 48;
 /// The name is behind family, state, timer and retransmissions.
-const NAME_AT: usize = 4;
+const SOCKET_ID_OFFSET: usize = 4;
 /// What fits into a socket's buffer everywhere.
-const AT_ONCE: usize = 512;
+const MAX_REQUESTS_PER_SEND: usize = 512;
 
-/// Ends all of the network namespace's; a kernel that cannot leaves them to die of old age.
-pub(super) fn end_all() -> io::Result<()> {
-    let mut socket = Socket::open(SockProtocol::NetlinkSockDiag)?;
+/// Destroys all connections of the network namespace. On a kernel without `SOCK_DESTROY` they
+/// remain until they time out.
+pub(super) fn destroy_all() -> io::Result<()> {
+    let mut socket = NetlinkSocket::open(SockProtocol::NetlinkSockDiag)?;
     for family in [libc::AF_INET as u8, libc::AF_INET6 as u8] {
-        let mut question = Messages::default();
-        question.message(BY_FAMILY, REQUEST | DUMP, |body| describe(body, family, &[0; NAME]));
+        let mut question = NetlinkWriter::default();
+        question.write_message(SOCK_DIAG_BY_FAMILY, NLM_REQUEST | NLM_DUMP, |body| {
+            write_socket_id(body, family, &[0; SOCKET_ID_BYTES]);
+        });
         socket.send(&question)?;
-        let mut names: Vec<[u8; NAME]> = Vec::new();
+        let mut names: Vec<[u8; SOCKET_ID_BYTES]> = Vec::new();
         while let Some(bytes) = socket.receive()? {
-            let found = messages(bytes).filter(|message| message.kind == BY_FAMILY);
-            names.extend(found.filter_map(|message| message.body.get(NAME_AT..)?.first_chunk()));
+            let found = parse_messages(bytes).filter(|message| message.kind == SOCK_DIAG_BY_FAMILY);
+            names.extend(
+                found.filter_map(|message| message.body.get(SOCKET_ID_OFFSET..)?.first_chunk()),
+            );
         }
-        for some in names.chunks(AT_ONCE) {
-            let mut end = Messages::default();
+        for some in names.chunks(MAX_REQUESTS_PER_SEND) {
+            let mut end = NetlinkWriter::default();
             for name in some {
-                end.message(DESTROY, REQUEST, |body| describe(body, family, name));
+                end.write_message(SOCK_DESTROY, NLM_REQUEST, |body| {
+                    write_socket_id(body, family, name);
+                });
             }
             socket.send(&end)?;
             // What it says is that some are gone already, or that it cannot.
@@ -45,8 +52,8 @@ pub(super) fn end_all() -> io::Result<()> {
     Ok(())
 }
 
-fn describe(body: &mut Messages, family: u8, name: &[u8]) {
-    body.raw(&[family, libc::IPPROTO_TCP as u8, 0, 0]);
-    body.raw(&EVERY_STATE.to_ne_bytes());
-    body.raw(name);
+fn write_socket_id(body: &mut NetlinkWriter, family: u8, name: &[u8]) {
+    body.write_raw(&[family, libc::IPPROTO_TCP as u8, 0, 0]);
+    body.write_raw(&ALL_STATES.to_ne_bytes());
+    body.write_raw(name);
 }

@@ -7,37 +7,37 @@ use nix::sys::socket::{
     AddressFamily, SockFlag, SockProtocol, SockType, setsockopt, socket, sockopt,
 };
 
-use super::packet::Flow;
+use super::packet::PacketFlow;
 use super::rules;
 
 /// Sockets that take whole packets, headers and all, and mark them so that no rule stops them. They
 /// are not UDP's, but are sent to in the same way.
 #[derive(Debug)]
-pub(super) struct Copier {
-    version_4: UdpSocket,
+pub(super) struct PacketCopier {
+    ipv4: UdpSocket,
     /// Not every kernel has it.
-    version_6: Option<UdpSocket>,
+    ipv6: Option<UdpSocket>,
 }
 
-impl Copier {
+impl PacketCopier {
     pub(super) fn open() -> io::Result<Self> {
-        let version_6 = open(AddressFamily::Inet6).ok();
-        Ok(Self { version_4: open(AddressFamily::Inet)?, version_6 })
+        let version_6 = open_raw_socket(AddressFamily::Inet6).ok();
+        Ok(Self { ipv4: open_raw_socket(AddressFamily::Inet)?, ipv6: version_6 })
     }
 
     pub(super) fn send(&self, packet: &[u8]) -> io::Result<()> {
-        let to = Flow::of(packet).ok_or(io::ErrorKind::InvalidData)?.to.address;
+        let to = PacketFlow::parse(packet).ok_or(io::ErrorKind::InvalidData)?.to.address;
         let socket = match to {
-            IpAddr::V4(_) => &self.version_4,
-            IpAddr::V6(_) => self.version_6.as_ref().ok_or(io::ErrorKind::Unsupported)?,
+            IpAddr::V4(_) => &self.ipv4,
+            IpAddr::V6(_) => self.ipv6.as_ref().ok_or(io::ErrorKind::Unsupported)?,
         };
         socket.send_to(packet, (to, 0)).map(drop)
     }
 }
 
-fn open(family: AddressFamily) -> io::Result<UdpSocket> {
+fn open_raw_socket(family: AddressFamily) -> io::Result<UdpSocket> {
     let flags = SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK;
     let fd = socket(family, SockType::Raw, flags, SockProtocol::Raw)?;
-    setsockopt(&fd, sockopt::Mark, &rules::COPY)?;
+    setsockopt(&fd, sockopt::Mark, &rules::COPY_MARK)?;
     Ok(UdpSocket::from(fd))
 }

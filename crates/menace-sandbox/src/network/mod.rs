@@ -9,11 +9,12 @@
 //!               └── copier: what arrives twice
 //! ```
 //!
-//! Invariant: before the first call that asks for it and after each, the kernel knows nothing of all
-//! this; nothing but the sandbox's own network namespace is ever touched.
+//! Invariant: before the first call that asks for it and after each, the kernel knows nothing of
+//! all this; nothing but the sandbox's own network namespace is ever touched.
 
 mod connections;
 mod copier;
+mod fault_counts;
 mod netlink;
 mod packet;
 mod partition;
@@ -21,8 +22,7 @@ mod pump;
 mod queue;
 mod rules;
 mod shaper;
-mod tally;
-mod trial;
+mod shaping_trial;
 
 use std::fs;
 use std::io;
@@ -30,181 +30,190 @@ use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::thread::JoinHandle;
 
-use menace_model::{Conditions, FaultMode, Felt, Limit, Mechanism, Network, Seed, When};
+use menace_model::{
+    CallConditions, FaultMode, FaultStats, FaultTrigger, Limit, LimitMechanism, NetworkConditions,
+    Seed,
+};
 
-use self::partition::Partition;
-use self::pump::Pump;
-use self::rules::Rules;
-use self::shaper::Shaper;
-use self::tally::Tally;
-use crate::init::{During, InitError};
-use crate::wire::messages::{Report, Request};
+use self::fault_counts::LinkFaultCounts;
+use self::partition::LinkPartition;
+use self::pump::PacketPump;
+use self::rules::NftablesRules;
+use self::shaper::LinkShaper;
+use crate::init::{InitError, InitErrorContext};
+use crate::wire::messages::{InitReport, InitRequest};
 
-pub(crate) use trial::try_out;
+pub(crate) use shaping_trial::try_shaping;
 
 /// The thread has little to remember.
-const STACK: usize = 256 << 10;
+const PUMP_STACK_BYTES: usize = 256 << 10;
 
 /// The network of a sandbox.
 #[derive(Debug)]
-pub(crate) struct Link {
-    /// Guests have one, and it is nobody else's.
-    is_there: bool,
+pub(crate) struct NetworkLink {
+    /// Guests have a network of their own.
+    is_available: bool,
     /// A `/proc` that can be written to.
     proc: PathBuf,
     /// Asleep between calls; there after the first call that wants it.
-    rules: Option<Rules>,
+    rules: Option<NftablesRules>,
     /// It was tried, and cannot be had here.
-    is_hopeless: bool,
-    running: Option<Running>,
+    is_unsupported: bool,
+    running: Option<RunningPump>,
 }
 
 /// What is asked of the link for one call.
 #[derive(Debug, Clone)]
-struct Wanted {
-    network: Network,
-    /// The failure mode: those who were named are cut off, else some by chance.
-    parted: Option<When>,
+struct LinkRequest {
+    network: NetworkConditions,
+    /// The fault that cuts off peers: the named ones, or some by chance.
+    partition_trigger: Option<FaultTrigger>,
     /// The failure mode of the link is among what was asked for.
-    is_failing: bool,
+    has_network_fault: bool,
 }
 
 #[derive(Debug)]
-struct Running {
-    wanted: Wanted,
-    pump: JoinHandle<io::Result<Tally>>,
+struct RunningPump {
+    request: LinkRequest,
+    pump: JoinHandle<io::Result<LinkFaultCounts>>,
     /// The pump stops when this goes.
     stop: UnixStream,
 }
 
-impl Link {
-    pub(crate) fn new(is_there: bool, proc: PathBuf) -> Self {
-        Self { is_there, proc, rules: None, is_hopeless: false, running: None }
+impl NetworkLink {
+    pub(crate) fn new(is_available: bool, proc: PathBuf) -> Self {
+        Self { is_available, proc, rules: None, is_unsupported: false, running: None }
     }
 
     /// Before the call starts: makes its network as bad as it has to be.
-    pub(crate) fn begin(&mut self, request: &Request, report: &mut Report) {
-        let wanted = Wanted::of(&request.conditions);
-        if wanted.is_nothing() {
+    pub(crate) fn begin_call(&mut self, request: &InitRequest, report: &mut InitReport) {
+        let link_request = LinkRequest::from_conditions(&request.conditions);
+        if link_request.is_perfect() {
             return;
         }
-        if !self.is_there || self.is_hopeless {
-            report.unenforced.extend(wanted.names());
-        } else if let Err(error) = self.start(&wanted, Seed(request.seed)) {
+        if !self.is_available || self.is_unsupported {
+            report.unenforced.extend(link_request.limits());
+        } else if let Err(error) = self.start(&link_request, Seed(request.seed)) {
             tracing::debug!("the network cannot be made worse: {error}");
-            self.is_hopeless = true;
-            report.unenforced.extend(wanted.names());
+            self.is_unsupported = true;
+            report.unenforced.extend(link_request.limits());
         }
     }
 
     /// Whether guests have a network at all.
-    pub(crate) fn is_there(&self) -> bool {
-        self.is_there
+    pub(crate) fn is_available(&self) -> bool {
+        self.is_available
     }
 
     /// Once nothing of the call is alive: makes its network as good as it was.
-    pub(crate) fn end(&mut self, report: &mut Report) {
-        let Some(wanted) = self.running.as_ref().map(|running| running.wanted.clone()) else {
+    pub(crate) fn end_call(&mut self, report: &mut InitReport) {
+        let Some(link_request) = self.running.as_ref().map(|running| running.request.clone())
+        else {
             return;
         };
         match self.stop() {
             Ok(Ok(tally)) => {
-                let by = wanted.names().map(|limit| (limit, vec![Mechanism::Nfqueue]));
+                let by = link_request.limits().map(|limit| (limit, vec![LimitMechanism::Nfqueue]));
                 report.enforced_by.extend(by);
-                let [link, partition] = tally.felt();
-                // A slow link is no fault that was asked for: it is told when it struck.
-                if wanted.parted.is_some() || partition.struck > 0 {
-                    add(&mut report.felt, partition);
+                let [link, partition] = tally.into_fault_stats();
+                // A slow link is no requested fault: it is reported only when it had an effect.
+                if link_request.partition_trigger.is_some() || partition.injected > 0 {
+                    merge_fault_stats(&mut report.fault_stats, partition);
                 }
-                if wanted.is_failing && wanted.slows() || link.struck > 0 {
-                    add(&mut report.felt, link);
+                if link_request.has_network_fault && link_request.has_link_faults()
+                    || link.injected > 0
+                {
+                    merge_fault_stats(&mut report.fault_stats, link);
                 }
             }
             Ok(Err(error)) => {
                 tracing::debug!("the network did not stay as bad as it was to be: {error}");
-                report.unenforced.extend(wanted.names());
+                report.unenforced.extend(link_request.limits());
             }
             Err(error) => {
-                report.unenforced.extend(wanted.names());
-                report.spent = Some(format!("its network could not be mended: {error}"));
+                report.unenforced.extend(link_request.limits());
+                report.unusable_reason =
+                    Some(format!("its network could not be restored: {error}"));
             }
         }
     }
 
-    fn start(&mut self, wanted: &Wanted, seed: Seed) -> Result<(), InitError> {
-        let network = &wanted.network;
+    fn start(&mut self, link_request: &LinkRequest, seed: Seed) -> Result<(), InitError> {
+        let network = &link_request.network;
         if self.rules.is_none() {
             // What TCP learns about one call's network is not true of the next one's.
             fs::write(self.proc.join("sys/net/ipv4/tcp_no_metrics_save"), "1")
-                .during(|| "cannot make TCP forget".to_owned())?;
-            let rules = Rules::install().during(|| "cannot send packets to a queue".to_owned())?;
+                .with_context(|| "cannot make TCP forget".to_owned())?;
+            let rules = NftablesRules::install()
+                .with_context(|| "cannot send packets to a queue".to_owned())?;
             self.rules = Some(rules);
         }
-        let partition = match wanted.parted {
-            Some(when) if network.partition.is_empty() => Partition::by_chance(when, seed),
-            _ if network.partition.is_empty() => Partition::default(),
+        let partition = match link_request.partition_trigger {
+            Some(when) if network.partition.is_empty() => LinkPartition::random(when, seed),
+            _ if network.partition.is_empty() => LinkPartition::default(),
             _ => {
                 let hosts = fs::read_to_string("/etc/hosts").unwrap_or_default();
-                Partition::new(&network.partition, &hosts)
+                LinkPartition::new(&network.partition, &hosts)
             }
         };
-        let pump = Pump::new(network, Shaper::new(network, partition, seed))
-            .during(|| "cannot open a queue of packets".to_owned())?;
-        let (stop, stopped) = UnixStream::pair().during(|| "cannot make a socket".to_owned())?;
+        let pump = PacketPump::new(network, LinkShaper::new(network, partition, seed))
+            .with_context(|| "cannot open a queue of packets".to_owned())?;
+        let (stop, stopped) =
+            UnixStream::pair().with_context(|| "cannot make a socket".to_owned())?;
         let pump = std::thread::Builder::new()
             .name("network".to_owned())
-            .stack_size(STACK)
+            .stack_size(PUMP_STACK_BYTES)
             .spawn(move || pump.run(&stopped))
-            .during(|| "cannot start a thread".to_owned())?;
-        self.running = Some(Running { wanted: wanted.clone(), pump, stop });
-        let woken = self.rules.as_mut().map_or(Ok(()), Rules::wake);
+            .with_context(|| "cannot start a thread".to_owned())?;
+        self.running = Some(RunningPump { request: link_request.clone(), pump, stop });
+        let woken = self.rules.as_mut().map_or(Ok(()), NftablesRules::enable);
         woken
             .or_else(|error| self.stop().and(Err(error)))
-            .during(|| "cannot wake the rules".to_owned())
+            .with_context(|| "cannot wake the rules".to_owned())
     }
 
     /// What the pump says; an error when the network is not as it was.
-    fn stop(&mut self) -> io::Result<io::Result<Tally>> {
-        let Some(running) = self.running.take() else { return Ok(Ok(Tally::default())) };
-        let slept = self.rules.as_mut().map_or(Ok(()), Rules::sleep);
+    fn stop(&mut self) -> io::Result<io::Result<LinkFaultCounts>> {
+        let Some(running) = self.running.take() else { return Ok(Ok(LinkFaultCounts::default())) };
+        let slept = self.rules.as_mut().map_or(Ok(()), NftablesRules::disable);
         drop(running.stop);
-        let said = running.pump.join().unwrap_or_else(|_| Err(io::Error::other("it panicked")));
+        let counts = running.pump.join().unwrap_or_else(|_| Err(io::Error::other("it panicked")));
         slept?;
-        if let Err(error) = connections::end_all() {
+        if let Err(error) = connections::destroy_all() {
             tracing::debug!("connections are left to end by themselves: {error}");
         }
-        Ok(said)
+        Ok(counts)
     }
 }
 
-impl Wanted {
-    fn of(conditions: &Conditions) -> Self {
+impl LinkRequest {
+    fn from_conditions(conditions: &CallConditions) -> Self {
         let of_mode = |mode| conditions.faults.iter().find(|it| it.mode == mode);
         Self {
             network: conditions.network.clone(),
-            parted: of_mode(FaultMode::NetworkPartition).map(|fault| fault.when),
-            is_failing: of_mode(FaultMode::Network).is_some(),
+            partition_trigger: of_mode(FaultMode::NetworkPartition).map(|fault| fault.trigger),
+            has_network_fault: of_mode(FaultMode::Network).is_some(),
         }
     }
 
-    fn is_nothing(&self) -> bool {
-        self.network.is_perfect() && self.parted.is_none()
+    fn is_perfect(&self) -> bool {
+        self.network.is_perfect() && self.partition_trigger.is_none()
     }
 
-    /// Those who are not cut off notice something, too.
-    fn slows(&self) -> bool {
-        !Network { partition: Vec::new(), ..self.network.clone() }.is_perfect()
+    /// Whether the link has conditions that peers outside of the partition are subject to, too.
+    fn has_link_faults(&self) -> bool {
+        !NetworkConditions { partition: Vec::new(), ..self.network.clone() }.is_perfect()
     }
 
-    /// What a call was to be troubled with, by name.
-    fn names(&self) -> impl Iterator<Item = Limit> + use<> {
-        let parted = self.parted.map(|_| Limit::FaultNetworkPartition);
-        asked_for(&self.network).chain(parted)
+    /// The faults that a call was to run under, by name.
+    fn limits(&self) -> impl Iterator<Item = Limit> + use<> {
+        let parted = self.partition_trigger.map(|_| Limit::FaultNetworkPartition);
+        imperfect_limits(&self.network).chain(parted)
     }
 }
 
 /// The figures of a link that are not perfect, by name.
-pub(crate) fn asked_for(network: &Network) -> impl Iterator<Item = Limit> + use<> {
+pub(crate) fn imperfect_limits(network: &NetworkConditions) -> impl Iterator<Item = Limit> + use<> {
     let all = [
         (network.latency_ms > 0.0, Limit::NetworkLatency),
         (network.jitter_ms > 0.0, Limit::NetworkJitter),
@@ -217,37 +226,49 @@ pub(crate) fn asked_for(network: &Network) -> impl Iterator<Item = Limit> + use<
 }
 
 /// Others may have to do with the network too.
-pub(crate) fn add(felt: &mut Vec<Felt>, more: Felt) {
-    let Felt { mode, offered, struck, first, last_ms } = more;
-    match felt.iter_mut().find(|felt| felt.mode == mode) {
+pub(crate) fn merge_fault_stats(stats: &mut Vec<FaultStats>, more: FaultStats) {
+    let FaultStats {
+        mode,
+        opportunities: offered,
+        injected,
+        first_injected: first,
+        last_injected_ms: last_ms,
+    } = more;
+    match stats.iter_mut().find(|stats| stats.mode == mode) {
         Some(same) => {
-            same.offered += offered;
-            same.struck += struck;
-            same.first = same.first.take().or(first);
-            let times = same.last_ms.into_iter().chain(last_ms);
-            same.last_ms = times.reduce(f64::max);
+            same.opportunities += offered;
+            same.injected += injected;
+            same.first_injected = same.first_injected.take().or(first);
+            let times = same.last_injected_ms.into_iter().chain(last_ms);
+            same.last_injected_ms = times.reduce(f64::max);
         }
-        None => felt.push(Felt { mode, offered, struck, first, last_ms }),
+        None => stats.push(FaultStats {
+            mode,
+            opportunities: offered,
+            injected,
+            first_injected: first,
+            last_injected_ms: last_ms,
+        }),
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use menace_model::Peer;
+    use menace_model::PartitionPeer;
 
     use super::*;
 
     #[test]
     fn what_is_asked_for_has_a_name() {
-        let everything = Network {
+        let everything = NetworkConditions {
             latency_ms: 1.0,
             jitter_ms: 1.0,
             loss: 0.1,
             duplication: 0.1,
             bits_per_second: Some(1),
-            partition: vec![Peer::default()],
+            partition: vec![PartitionPeer::default()],
         };
-        let names: Vec<&str> = asked_for(&everything).map(Limit::as_str).collect();
+        let names: Vec<&str> = imperfect_limits(&everything).map(Limit::as_str).collect();
         assert_eq!(
             names,
             [
@@ -259,22 +280,25 @@ mod tests {
                 "partition"
             ]
         );
-        assert_eq!(asked_for(&Network::default()).count(), 0);
+        assert_eq!(imperfect_limits(&NetworkConditions::default()).count(), 0);
     }
 
     #[test]
     fn what_others_did_to_the_network_is_added_up() {
-        let felt = |mode, struck, first: Option<&str>, last_ms| Felt {
+        let stats_of = |mode, injected, first: Option<&str>, last_ms| FaultStats {
             mode,
-            offered: 10,
-            struck,
-            first: first.map(str::to_owned),
-            last_ms,
+            opportunities: 10,
+            injected,
+            first_injected: first.map(str::to_owned),
+            last_injected_ms: last_ms,
         };
-        let mut all = vec![felt(FaultMode::Network, 1, None, Some(7.0))];
-        add(&mut all, felt(FaultMode::Network, 2, Some("a packet"), Some(5.0)));
-        add(&mut all, felt(FaultMode::NetworkPartition, 3, None, None));
-        let link = Felt { offered: 20, ..felt(FaultMode::Network, 3, Some("a packet"), Some(7.0)) };
-        assert_eq!(all, [link, felt(FaultMode::NetworkPartition, 3, None, None)]);
+        let mut all = vec![stats_of(FaultMode::Network, 1, None, Some(7.0))];
+        merge_fault_stats(&mut all, stats_of(FaultMode::Network, 2, Some("a packet"), Some(5.0)));
+        merge_fault_stats(&mut all, stats_of(FaultMode::NetworkPartition, 3, None, None));
+        let link = FaultStats {
+            opportunities: 20,
+            ..stats_of(FaultMode::Network, 3, Some("a packet"), Some(7.0))
+        };
+        assert_eq!(all, [link, stats_of(FaultMode::NetworkPartition, 3, None, None)]);
     }
 }

@@ -11,26 +11,26 @@ use nix::sys::socket::{
     setsockopt, socket, sockopt,
 };
 
-pub(super) const REQUEST: u16 = libc::NLM_F_REQUEST as u16;
-pub(super) const ACKNOWLEDGE: u16 = libc::NLM_F_ACK as u16;
-pub(super) const CREATE: u16 = libc::NLM_F_CREATE as u16;
-pub(super) const APPEND: u16 = libc::NLM_F_APPEND as u16;
-pub(super) const DUMP: u16 = libc::NLM_F_DUMP as u16;
+pub(super) const NLM_REQUEST: u16 = libc::NLM_F_REQUEST as u16;
+pub(super) const NLM_ACK: u16 = libc::NLM_F_ACK as u16;
+pub(super) const NLM_CREATE: u16 = libc::NLM_F_CREATE as u16;
+pub(super) const NLM_APPEND: u16 = libc::NLM_F_APPEND as u16;
+pub(super) const NLM_DUMP: u16 = libc::NLM_F_DUMP as u16;
 
-const HEADER: usize = 16;
-const ATTRIBUTE: usize = 4;
-const NESTED: u16 = libc::NLA_F_NESTED as u16;
-const ERROR: u16 = libc::NLMSG_ERROR as u16;
+const NLMSG_HEADER_BYTES: usize = 16;
+const ATTRIBUTE_HEADER_BYTES: usize = 4;
+const NLA_NESTED: u16 = libc::NLA_F_NESTED as u16;
+const NLMSG_ERROR: u16 = libc::NLMSG_ERROR as u16;
 /// Longer than any message that is asked for: a whole packet, and what is said about it.
-const LONGEST: usize = (64 << 10) + (4 << 10);
+const MAX_MESSAGE_BYTES: usize = (64 << 10) + (4 << 10);
 /// What waits in a socket to be read; the kernel gives less where it must.
-const ROOM: usize = 4 << 20;
+const RECEIVE_BUFFER_BYTES: usize = 4 << 20;
 
 /// Messages being written, one after the other.
 #[derive(Debug, Default)]
-pub(super) struct Messages(Vec<u8>);
+pub(super) struct NetlinkWriter(Vec<u8>);
 
-impl Messages {
+impl NetlinkWriter {
     pub(super) fn bytes(&self) -> &[u8] {
         &self.0
     }
@@ -44,12 +44,12 @@ impl Messages {
     }
 
     /// A message of this kind; `body` writes what is in it.
-    pub(super) fn message(&mut self, kind: u16, flags: u16, body: impl FnOnce(&mut Self)) {
+    pub(super) fn write_message(&mut self, kind: u16, flags: u16, body: impl FnOnce(&mut Self)) {
         let start = self.0.len();
         self.0.extend([0; 4]);
         self.0.extend(kind.to_ne_bytes());
         self.0.extend(flags.to_ne_bytes());
-        // Neither sequence number nor sender: answers are not told apart by them.
+        // Neither sequence number nor sender: answers need neither.
         self.0.extend([0; 8]);
         body(self);
         let length = u32::try_from(self.0.len() - start).unwrap_or(u32::MAX);
@@ -57,32 +57,32 @@ impl Messages {
     }
 
     /// Bytes that are no attribute: a family's own header.
-    pub(super) fn raw(&mut self, bytes: &[u8]) {
+    pub(super) fn write_raw(&mut self, bytes: &[u8]) {
         self.0.extend(bytes);
     }
 
-    pub(super) fn attribute(&mut self, kind: u16, bytes: &[u8]) {
-        self.open(kind, |inner| inner.0.extend(bytes));
+    pub(super) fn write_attribute(&mut self, kind: u16, bytes: &[u8]) {
+        self.write_with_length(kind, |inner| inner.0.extend(bytes));
     }
 
-    pub(super) fn text(&mut self, kind: u16, text: &str) {
-        self.open(kind, |inner| {
+    pub(super) fn write_text(&mut self, kind: u16, text: &str) {
+        self.write_with_length(kind, |inner| {
             inner.0.extend(text.as_bytes());
             inner.0.push(0);
         });
     }
 
     /// A number as netfilter writes them.
-    pub(super) fn number(&mut self, kind: u16, number: u32) {
-        self.attribute(kind, &number.to_be_bytes());
+    pub(super) fn write_number(&mut self, kind: u16, number: u32) {
+        self.write_attribute(kind, &number.to_be_bytes());
     }
 
     /// An attribute made of attributes.
-    pub(super) fn nest(&mut self, kind: u16, body: impl FnOnce(&mut Self)) {
-        self.open(kind | NESTED, body);
+    pub(super) fn write_nested(&mut self, kind: u16, body: impl FnOnce(&mut Self)) {
+        self.write_with_length(kind | NLA_NESTED, body);
     }
 
-    fn open(&mut self, kind: u16, body: impl FnOnce(&mut Self)) {
+    fn write_with_length(&mut self, kind: u16, body: impl FnOnce(&mut Self)) {
         let start = self.0.len();
         self.0.extend([0; 2]);
         self.0.extend(kind.to_ne_bytes());
@@ -95,15 +95,15 @@ impl Messages {
 
 /// One message of the kernel's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Received<'a> {
+pub(super) struct NetlinkMessage<'a> {
     pub kind: u16,
     pub body: &'a [u8],
 }
 
-impl Received<'_> {
+impl NetlinkMessage<'_> {
     /// Whether this says how a request went; nothing when it is about something else.
-    fn result(&self) -> Option<io::Result<()>> {
-        if self.kind != ERROR {
+    fn ack_result(&self) -> Option<io::Result<()>> {
+        if self.kind != NLMSG_ERROR {
             return None;
         }
         let code = self.body.first_chunk().map_or(-libc::EBADMSG, |code| i32::from_ne_bytes(*code));
@@ -112,24 +112,24 @@ impl Received<'_> {
 }
 
 /// The messages in what was read at once.
-pub(super) fn messages(mut bytes: &[u8]) -> impl Iterator<Item = Received<'_>> {
+pub(super) fn parse_messages(mut bytes: &[u8]) -> impl Iterator<Item = NetlinkMessage<'_>> {
     std::iter::from_fn(move || {
         let (length, rest) = bytes.split_first_chunk()?;
         let length = (u32::from_ne_bytes(*length) as usize).min(bytes.len());
         let kind = u16::from_ne_bytes(*rest.first_chunk()?);
-        let received = Received { kind, body: bytes.get(HEADER..length)? };
+        let received = NetlinkMessage { kind, body: bytes.get(NLMSG_HEADER_BYTES..length)? };
         bytes = bytes.get(length.next_multiple_of(4)..).unwrap_or_default();
         Some(received)
     })
 }
 
 /// The attributes in a body, after the family's own header.
-pub(super) fn attributes(mut bytes: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
+pub(super) fn parse_attributes(mut bytes: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
     std::iter::from_fn(move || {
         let (length, rest) = bytes.split_first_chunk()?;
         let length = (u16::from_ne_bytes(*length) as usize).min(bytes.len());
-        let kind = u16::from_ne_bytes(*rest.first_chunk()?) & !NESTED;
-        let value = bytes.get(ATTRIBUTE..length)?;
+        let kind = u16::from_ne_bytes(*rest.first_chunk()?) & !NLA_NESTED;
+        let value = bytes.get(ATTRIBUTE_HEADER_BYTES..length)?;
         bytes = bytes.get(length.next_multiple_of(4)..).unwrap_or_default();
         Some((kind, value))
     })
@@ -137,21 +137,21 @@ pub(super) fn attributes(mut bytes: &[u8]) -> impl Iterator<Item = (u16, &[u8])>
 
 /// A connection to one part of the kernel.
 #[derive(Debug)]
-pub(super) struct Socket {
+pub(super) struct NetlinkSocket {
     fd: OwnedFd,
     buffer: Vec<u8>,
 }
 
-impl Socket {
+impl NetlinkSocket {
     pub(super) fn open(protocol: SockProtocol) -> io::Result<Self> {
         let flags = SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK;
         let fd = socket(AddressFamily::Netlink, SockType::Raw, flags, protocol)?;
         bind(fd.as_raw_fd(), &NetlinkAddr::new(0, 0))?;
-        setsockopt(&fd, sockopt::RcvBuf, &ROOM)?;
-        Ok(Self { fd, buffer: vec![0; LONGEST] })
+        setsockopt(&fd, sockopt::RcvBuf, &RECEIVE_BUFFER_BYTES)?;
+        Ok(Self { fd, buffer: vec![0; MAX_MESSAGE_BYTES] })
     }
 
-    pub(super) fn send(&self, messages: &Messages) -> io::Result<()> {
+    pub(super) fn send(&self, messages: &NetlinkWriter) -> io::Result<()> {
         let kernel = NetlinkAddr::new(0, 0);
         sendto(self.fd.as_raw_fd(), messages.bytes(), &kernel, MsgFlags::empty())?;
         Ok(())
@@ -172,12 +172,12 @@ impl Socket {
 
     /// Sends what has to be acknowledged, and waits until it is. The kernel answers while it takes
     /// the request, so that there is nothing to wait for afterwards.
-    pub(super) fn ask(&mut self, request: &Messages) -> io::Result<()> {
+    pub(super) fn request(&mut self, request: &NetlinkWriter) -> io::Result<()> {
         self.send(request)?;
         let mut answer: Option<io::Result<()>> = None;
         // To the end: what is not read would be taken for the answer to the next request.
         while let Some(bytes) = self.receive()? {
-            for result in messages(bytes).filter_map(|message| message.result()) {
+            for result in parse_messages(bytes).filter_map(|message| message.ack_result()) {
                 answer = Some(answer.unwrap_or(Ok(())).and(result));
             }
         }
@@ -185,7 +185,7 @@ impl Socket {
     }
 }
 
-impl AsFd for Socket {
+impl AsFd for NetlinkSocket {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.fd.as_fd()
     }
@@ -195,48 +195,48 @@ impl AsFd for Socket {
 mod tests {
     use super::*;
 
-    fn some() -> Messages {
-        let mut written = Messages::default();
-        written.message(7, REQUEST, |body| {
-            body.raw(&[1, 2, 3, 4]);
-            body.text(1, "abc");
-            body.nest(2, |inner| inner.number(5, 6));
+    fn sample_messages() -> NetlinkWriter {
+        let mut written = NetlinkWriter::default();
+        written.write_message(7, NLM_REQUEST, |body| {
+            body.write_raw(&[1, 2, 3, 4]);
+            body.write_text(1, "abc");
+            body.write_nested(2, |inner| inner.write_number(5, 6));
         });
-        written.message(8, 0, |_| {});
+        written.write_message(8, 0, |_| {});
         written
     }
 
     #[test]
     fn what_was_written_can_be_read() {
-        let written = some();
-        let read: Vec<Received<'_>> = messages(written.bytes()).collect();
+        let written = sample_messages();
+        let read: Vec<NetlinkMessage<'_>> = parse_messages(written.bytes()).collect();
         assert_eq!(read.iter().map(|message| message.kind).collect::<Vec<_>>(), [7, 8]);
-        let inner: Vec<(u16, &[u8])> = attributes(&read[0].body[4..]).collect();
+        let inner: Vec<(u16, &[u8])> = parse_attributes(&read[0].body[4..]).collect();
         assert_eq!(inner[0], (1, &b"abc\0"[..]));
-        assert_eq!(attributes(inner[1].1).collect::<Vec<_>>(), [(5, &[0, 0, 0, 6][..])]);
+        assert_eq!(parse_attributes(inner[1].1).collect::<Vec<_>>(), [(5, &[0, 0, 0, 6][..])]);
         assert_eq!((inner[1].0, inner.len(), read[1].body.len()), (2, 2, 0));
     }
 
     #[test]
     fn whatever_is_cut_off_ends_the_reading() {
-        let written = some();
+        let written = sample_messages();
         for length in 0..written.bytes().len() {
-            for message in messages(&written.bytes()[..length]) {
-                attributes(message.body).for_each(drop);
+            for message in parse_messages(&written.bytes()[..length]) {
+                parse_attributes(message.body).for_each(drop);
             }
         }
         // A length of nothing would go on for ever.
-        assert_eq!(messages(&[0; 64]).count(), 0);
-        assert_eq!(attributes(&[0; 64]).count(), 0);
+        assert_eq!(parse_messages(&[0; 64]).count(), 0);
+        assert_eq!(parse_attributes(&[0; 64]).count(), 0);
     }
 
     #[test]
     fn errors_of_the_kernel_are_errors() {
         let refused = (-libc::EPERM).to_ne_bytes();
-        let message = Received { kind: ERROR, body: &refused };
-        assert_eq!(message.result().unwrap().unwrap_err().raw_os_error(), Some(libc::EPERM));
-        assert!(Received { kind: ERROR, body: &[0; 4] }.result().unwrap().is_ok());
-        assert!(Received { kind: ERROR, body: &[] }.result().unwrap().is_err());
-        assert!(Received { kind: 3, body: &[] }.result().is_none());
+        let message = NetlinkMessage { kind: NLMSG_ERROR, body: &refused };
+        assert_eq!(message.ack_result().unwrap().unwrap_err().raw_os_error(), Some(libc::EPERM));
+        assert!(NetlinkMessage { kind: NLMSG_ERROR, body: &[0; 4] }.ack_result().unwrap().is_ok());
+        assert!(NetlinkMessage { kind: NLMSG_ERROR, body: &[] }.ack_result().unwrap().is_err());
+        assert!(NetlinkMessage { kind: 3, body: &[] }.ack_result().is_none());
     }
 }

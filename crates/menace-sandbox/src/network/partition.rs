@@ -1,94 +1,99 @@
-//! Who is cut off: those who were named, or some of those who are talked to, by chance.
+//! Which peers are cut off: the named ones, or some of those that the call talks to, by chance.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
 
-use menace_model::{Peer, Seed, When};
+use menace_model::{FaultTrigger, PartitionPeer, Seed};
 
-use super::packet::{End, Flow};
+use super::packet::{FlowEndpoint, PacketFlow};
 
 /// From this share on the first of all peers is cut off: many calls talk to no second one.
-const OFTEN: f64 = 0.5;
+const FIRST_PEER_MIN_RATE: f64 = 0.5;
 /// More peers than any call has; those that come later can be reached.
-const PEERS: usize = 1 << 16;
+const MAX_PEERS: usize = 1 << 16;
 
 /// Packets from and to these go nowhere.
 #[derive(Debug, Default)]
-pub(super) struct Partition {
-    named: Vec<Cut>,
-    by_chance: Option<Chance>,
+pub(super) struct LinkPartition {
+    rules: Vec<PartitionRule>,
+    random: Option<RandomPartition>,
 }
 
-/// Cuts off whoever is talked to, or does not.
+/// Cuts off peers by chance.
 #[derive(Debug)]
-struct Chance {
-    when: When,
+struct RandomPartition {
+    trigger: FaultTrigger,
     seed: Seed,
     /// Whether it is cut off.
-    peers: HashMap<End, bool>,
+    peers: HashMap<FlowEndpoint, bool>,
 }
 
 /// What is not given matches all.
 #[derive(Debug, Clone)]
-struct Cut {
+struct PartitionRule {
     addresses: Option<Vec<IpAddr>>,
     port: Option<u16>,
 }
 
-impl Partition {
-    /// `hosts` is a file of names, as in `/etc/hosts`. A name that is not in there can be reached by
-    /// nobody anyway.
-    pub(super) fn new(peers: &[Peer], hosts: &str) -> Self {
-        let cut = |peer: &Peer| Cut {
-            addresses: peer.host.as_deref().map(|host| addresses(host, hosts)),
+impl LinkPartition {
+    /// `hosts` is a file of names, as in `/etc/hosts`. A name that is not in there cannot be
+    /// reached anyway.
+    pub(super) fn new(peers: &[PartitionPeer], hosts: &str) -> Self {
+        let cut = |peer: &PartitionPeer| PartitionRule {
+            addresses: peer.host.as_deref().map(|host| resolve_host(host, hosts)),
             port: peer.port,
         };
-        Self { named: peers.iter().map(cut).collect(), by_chance: None }
+        Self { rules: peers.iter().map(cut).collect(), random: None }
     }
 
-    /// Some of those who are talked to.
-    pub(super) fn by_chance(when: When, seed: Seed) -> Self {
-        let seed = seed.of("partition");
-        Self { named: Vec::new(), by_chance: Some(Chance { when, seed, peers: HashMap::new() }) }
+    /// Cuts off some of the peers that the call talks to.
+    pub(super) fn random(when: FaultTrigger, seed: Seed) -> Self {
+        let seed = seed.derive("partition");
+        Self {
+            rules: Vec::new(),
+            random: Some(RandomPartition { trigger: when, seed, peers: HashMap::new() }),
+        }
     }
 
     /// Whether either end of it is cut off.
-    pub(super) fn severs(&mut self, flow: &Flow) -> bool {
-        self.named.iter().any(|cut| cut.matches(flow.from) || cut.matches(flow.to))
-            || self.by_chance.as_mut().is_some_and(|chance| chance.severs(flow))
+    pub(super) fn is_partitioned(&mut self, flow: &PacketFlow) -> bool {
+        self.rules.iter().any(|cut| cut.matches(flow.from) || cut.matches(flow.to))
+            || self.random.as_mut().is_some_and(|chance| chance.is_partitioned(flow))
     }
 }
 
-impl Chance {
-    /// A peer is whoever is talked to by somebody who is none. Ports are anybody's guess; which peer
-    /// came first is not.
-    fn severs(&mut self, flow: &Flow) -> bool {
+impl RandomPartition {
+    /// A peer is an endpoint that an endpoint that is no peer talks to. Ports differ from run to
+    /// run; the order of peers does not.
+    fn is_partitioned(&mut self, flow: &PacketFlow) -> bool {
         let known = self.peers.get(&flow.from).or_else(|| self.peers.get(&flow.to));
         if let Some(is_cut) = known {
             return *is_cut;
         }
         let number = self.peers.len();
-        let is_cut = number < PEERS
-            && match self.when {
-                When::Nth(nth) => number as u64 + 1 == nth,
-                When::Rate(share) if number == 0 && share >= OFTEN => true,
-                When::Rate(share) => self.seed.nth(number as u64).random().chance(share),
+        let is_cut = number < MAX_PEERS
+            && match self.trigger {
+                FaultTrigger::Nth(nth) => number as u64 + 1 == nth,
+                FaultTrigger::Rate(share) if number == 0 && share >= FIRST_PEER_MIN_RATE => true,
+                FaultTrigger::Rate(share) => {
+                    self.seed.derive_nth(number as u64).rng().chance(share)
+                }
             };
-        if number < PEERS {
+        if number < MAX_PEERS {
             self.peers.insert(flow.to, is_cut);
         }
         is_cut
     }
 }
 
-impl Cut {
-    fn matches(&self, end: End) -> bool {
+impl PartitionRule {
+    fn matches(&self, end: FlowEndpoint) -> bool {
         self.addresses.as_ref().is_none_or(|addresses| addresses.contains(&end.address))
             && self.port.is_none_or(|port| end.port == Some(port))
     }
 }
 
-fn addresses(host: &str, hosts: &str) -> Vec<IpAddr> {
+fn resolve_host(host: &str, hosts: &str) -> Vec<IpAddr> {
     if let Ok(address) = host.parse::<IpAddr>() {
         return vec![address.to_canonical()];
     }
@@ -102,68 +107,70 @@ fn addresses(host: &str, hosts: &str) -> Vec<IpAddr> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::packet::tests::udp;
+    use super::super::packet::tests::udp_packet;
     use super::*;
 
-    const HOSTS: &str = "127.0.0.1 localhost sandbox\n::1 localhost # again\n";
+    const HOSTS_FILE: &str = "127.0.0.1 localhost sandbox\n::1 localhost # again\n";
 
-    fn severs(host: Option<&str>, port: Option<u16>, packet: &[u8]) -> bool {
-        let peer = Peer { host: host.map(str::to_owned), port };
-        Partition::new(&[peer], HOSTS).severs(&Flow::of(packet).unwrap())
+    fn is_partitioned(host: Option<&str>, port: Option<u16>, packet: &[u8]) -> bool {
+        let peer = PartitionPeer { host: host.map(str::to_owned), port };
+        LinkPartition::new(&[peer], HOSTS_FILE).is_partitioned(&PacketFlow::parse(packet).unwrap())
     }
 
     #[test]
     fn a_port_is_cut_off_in_both_directions_and_no_other() {
         let (there, back) =
-            (udp(("127.0.0.1", 9), ("127.0.0.1", 80)), udp(("::1", 80), ("::1", 9)));
-        assert!(severs(None, Some(80), &there) && severs(None, Some(80), &back));
-        assert!(!severs(None, Some(81), &there));
+            (udp_packet(("127.0.0.1", 9), ("127.0.0.1", 80)), udp_packet(("::1", 80), ("::1", 9)));
+        assert!(is_partitioned(None, Some(80), &there) && is_partitioned(None, Some(80), &back));
+        assert!(!is_partitioned(None, Some(81), &there));
     }
 
     #[test]
     fn a_host_is_cut_off_by_address_or_name() {
-        let packet = udp(("127.0.0.1", 9), ("127.0.0.1", 80));
+        let packet = udp_packet(("127.0.0.1", 9), ("127.0.0.1", 80));
         for host in ["127.0.0.1", "localhost", "LocalHost", "sandbox", "::ffff:127.0.0.1"] {
-            assert!(severs(Some(host), None, &packet), "{host}");
-            assert!(!severs(Some(host), Some(81), &packet), "{host}");
+            assert!(is_partitioned(Some(host), None, &packet), "{host}");
+            assert!(!is_partitioned(Some(host), Some(81), &packet), "{host}");
         }
-        assert!(!severs(Some("127.0.0.2"), None, &packet));
-        assert!(!severs(Some("api.example.com"), None, &packet));
-        assert!(severs(Some("localhost"), Some(80), &udp(("::1", 9), ("::1", 80))));
+        assert!(!is_partitioned(Some("127.0.0.2"), None, &packet));
+        assert!(!is_partitioned(Some("api.example.com"), None, &packet));
+        assert!(is_partitioned(Some("localhost"), Some(80), &udp_packet(("::1", 9), ("::1", 80))));
     }
 
     #[test]
     fn the_port_has_to_be_that_of_the_host() {
-        let packet = udp(("127.0.0.1", 80), ("127.0.0.2", 9));
-        assert!(severs(Some("127.0.0.1"), Some(80), &packet));
-        assert!(!severs(Some("127.0.0.2"), Some(80), &packet));
+        let packet = udp_packet(("127.0.0.1", 80), ("127.0.0.2", 9));
+        assert!(is_partitioned(Some("127.0.0.1"), Some(80), &packet));
+        assert!(!is_partitioned(Some("127.0.0.2"), Some(80), &packet));
     }
 
     #[test]
-    fn some_of_those_who_are_talked_to_are_cut_off_by_the_seed() {
+    fn the_seed_decides_which_peers_are_partitioned() {
         let cut = |when, seed| {
-            let mut partition = Partition::by_chance(when, Seed(seed));
+            let mut partition = LinkPartition::random(when, Seed(seed));
             let mut is_cut = |port: u16| {
-                let to = Flow::of(&udp(("127.0.0.1", 9), ("127.0.0.1", port))).unwrap();
-                let back = Flow::of(&udp(("127.0.0.1", port), ("127.0.0.1", 9))).unwrap();
-                let severed = partition.severs(&to);
-                assert_eq!(partition.severs(&back), severed, "both directions");
-                assert_eq!(partition.severs(&to), severed, "and again");
+                let to =
+                    PacketFlow::parse(&udp_packet(("127.0.0.1", 9), ("127.0.0.1", port))).unwrap();
+                let back =
+                    PacketFlow::parse(&udp_packet(("127.0.0.1", port), ("127.0.0.1", 9))).unwrap();
+                let severed = partition.is_partitioned(&to);
+                assert_eq!(partition.is_partitioned(&back), severed, "both directions");
+                assert_eq!(partition.is_partitioned(&to), severed, "and again");
                 severed
             };
             (1000..1100).map(&mut is_cut).collect::<Vec<bool>>()
         };
-        let some = cut(When::Rate(0.3), 1);
+        let some = cut(FaultTrigger::Rate(0.3), 1);
         assert!((15..45).contains(&some.iter().filter(|cut| **cut).count()), "{some:?}");
-        assert_eq!(cut(When::Rate(0.3), 1), some);
-        assert_ne!(cut(When::Rate(0.3), 2), some);
-        assert!((0..20).all(|seed| cut(When::Rate(0.7), seed)[0]));
-        assert_eq!(cut(When::Nth(2), 1).iter().position(|cut| *cut), Some(1));
+        assert_eq!(cut(FaultTrigger::Rate(0.3), 1), some);
+        assert_ne!(cut(FaultTrigger::Rate(0.3), 2), some);
+        assert!((0..20).all(|seed| cut(FaultTrigger::Rate(0.7), seed)[0]));
+        assert_eq!(cut(FaultTrigger::Nth(2), 1).iter().position(|cut| *cut), Some(1));
     }
 
     #[test]
-    fn somebody_of_whom_nothing_is_known_is_everybody() {
-        assert!(severs(None, None, &udp(("::1", 1), ("::1", 2))));
-        assert!(!Partition::default().severs(&Flow::UNKNOWN));
+    fn a_peer_without_host_and_port_matches_every_endpoint() {
+        assert!(is_partitioned(None, None, &udp_packet(("::1", 1), ("::1", 2))));
+        assert!(!LinkPartition::default().is_partitioned(&PacketFlow::UNKNOWN));
     }
 }

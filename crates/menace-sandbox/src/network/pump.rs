@@ -1,4 +1,4 @@
-//! Takes packets out of one queue after the other and lets them go when their time has come.
+//! Takes packets out of both queues and releases each when it is due.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
@@ -7,117 +7,130 @@ use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
-use menace_model::Network;
+use menace_model::NetworkConditions;
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::time::TimeSpec;
 
-use super::copier::Copier;
-use super::packet::{self, Flow};
-use super::queue::{Manner, Queue, Verdict, Waiting};
+use super::copier::PacketCopier;
+use super::fault_counts::LinkFaultCounts;
+use super::packet::{self, PacketFlow};
+use super::queue::{PacketQueue, PacketVerdict, QueueConfig, QueuedPacket};
 use super::rules;
-use super::shaper::{Fate, Shaper};
-use super::tally::Tally;
+use super::shaper::{LinkShaper, PacketFate};
 
 /// What may be on its way at once; more does not fit into the link and gets lost.
-const PARCELS: usize = 1 << 14;
-const BYTES: usize = 16 << 20;
+const MAX_PACKETS_IN_FLIGHT: usize = 1 << 14;
+const MAX_BYTES_IN_FLIGHT: usize = 16 << 20;
 /// How many packets are admitted before others get their turn.
-const TURN: usize = 64;
+const MAX_ADMITTED_PER_TURN: usize = 64;
 
 #[derive(Debug)]
-pub(super) struct Pump {
-    admission: Queue,
-    delivery: Queue,
-    copier: Option<Copier>,
-    road: Road,
-    shaper: Shaper,
-    began: Instant,
-    tally: Tally,
+pub(super) struct PacketPump {
+    admission: PacketQueue,
+    delivery: PacketQueue,
+    copier: Option<PacketCopier>,
+    in_flight: PacketsInFlight,
+    shaper: LinkShaper,
+    started_at: Instant,
+    counts: LinkFaultCounts,
 }
 
-impl Pump {
-    pub(super) fn new(network: &Network, shaper: Shaper) -> io::Result<Self> {
+impl PacketPump {
+    pub(super) fn new(network: &NetworkConditions, shaper: LinkShaper) -> io::Result<Self> {
         let doubles = network.duplication > 0.0;
-        let longest = 2 * PARCELS as u32;
+        let longest = 2 * MAX_PACKETS_IN_FLIGHT as u32;
         Ok(Self {
-            admission: Queue::open(
-                rules::ADMISSION,
-                Manner { seen: 0, longest, whole: true, fails_open: true },
+            admission: PacketQueue::open(
+                rules::ADMISSION_QUEUE,
+                QueueConfig {
+                    copied_bytes: 0,
+                    max_packets: longest,
+                    keep_gso: true,
+                    fails_open: true,
+                },
             )?,
-            delivery: Queue::open(
-                rules::DELIVERY,
-                Manner {
-                    seen: if doubles { u32::from(u16::MAX) } else { packet::SEEN },
-                    longest,
-                    whole: false,
+            delivery: PacketQueue::open(
+                rules::DELIVERY_QUEUE,
+                QueueConfig {
+                    copied_bytes: if doubles {
+                        u32::from(u16::MAX)
+                    } else {
+                        packet::FLOW_PREFIX_BYTES
+                    },
+                    max_packets: longest,
+                    keep_gso: false,
                     fails_open: false,
                 },
             )?,
-            copier: doubles.then(Copier::open).transpose()?,
-            road: Road::default(),
+            copier: doubles.then(PacketCopier::open).transpose()?,
+            in_flight: PacketsInFlight::default(),
             shaper,
-            began: Instant::now(),
-            tally: Tally::default(),
+            started_at: Instant::now(),
+            counts: LinkFaultCounts::default(),
         })
     }
 
     /// Until the other end of `stop` is closed.
-    pub(super) fn run(mut self, stop: &UnixStream) -> io::Result<Tally> {
+    pub(super) fn run(mut self, stop: &UnixStream) -> io::Result<LinkFaultCounts> {
         // To the microsecond instead of to the twentieth of a millisecond.
         nix::sys::prctl::set_timerslack(1)?;
         loop {
-            self.admit()?;
-            self.take_in()?;
-            self.let_go()?;
+            self.admit_packets()?;
+            self.shape_arrivals()?;
+            self.deliver_due()?;
             if self.wait(stop)? {
-                return Ok(self.tally);
+                return Ok(self.counts);
             }
         }
     }
 
     /// One at a time, so that what comes out of it never overfills the other queue.
-    fn admit(&mut self) -> io::Result<()> {
-        for _ in 0..TURN {
-            if !self.admission.receive(|_| Some(Verdict::Accept))? {
+    fn admit_packets(&mut self) -> io::Result<()> {
+        for _ in 0..MAX_ADMITTED_PER_TURN {
+            if !self.admission.receive(|_| Some(PacketVerdict::Accept))? {
                 break;
             }
-            self.admission.speak()?;
-            self.take_in()?;
+            self.admission.send_verdicts()?;
+            self.shape_arrivals()?;
         }
         Ok(())
     }
 
-    fn take_in(&mut self) -> io::Result<()> {
-        let Self { delivery, road, shaper, tally, began, .. } = self;
+    fn shape_arrivals(&mut self) -> io::Result<()> {
+        let Self { delivery, in_flight: road, shaper, counts: tally, started_at: began, .. } = self;
         let now = began.elapsed();
-        let mut judge = |packet: Waiting<'_>| -> Option<Verdict> {
-            let flow = Flow::of(packet.start).unwrap_or(Flow::UNKNOWN);
-            let is_whole = packet.start.len() == packet.bytes;
-            let fate = match shaper.judge(now, &flow, packet.bytes) {
-                Fate::Arrives { .. } if road.is_full() => Fate::Lost,
+        let mut decide = |packet: QueuedPacket<'_>| -> Option<PacketVerdict> {
+            let flow = PacketFlow::parse(packet.prefix).unwrap_or(PacketFlow::UNKNOWN);
+            let is_whole = packet.prefix.len() == packet.total_bytes;
+            let fate = match shaper.shape(now, &flow, packet.total_bytes) {
+                PacketFate::Arrives { .. } if road.is_full() => PacketFate::Lost,
                 // The kernel shows all but the last bytes of the very largest.
-                Fate::Arrives { at, .. } if !is_whole => Fate::Arrives { at, again: None },
+                PacketFate::Arrives { arrives_at: at, .. } if !is_whole => {
+                    PacketFate::Arrives { arrives_at: at, duplicate_at: None }
+                }
                 fate => fate,
             };
-            tally.add(now, &flow, fate);
-            let Fate::Arrives { at, again } = fate else { return Some(Verdict::Drop) };
-            road.put(at, Load::Original(packet.id), packet.bytes);
+            tally.record(now, &flow, fate);
+            let PacketFate::Arrives { arrives_at: at, duplicate_at: again } = fate else {
+                return Some(PacketVerdict::Drop);
+            };
+            road.put(at, PacketPayload::Original(packet.id), packet.total_bytes);
             if let Some(again) = again {
-                road.put(again, Load::Copy(packet.start.to_vec()), packet.bytes);
+                road.put(again, PacketPayload::Copy(packet.prefix.to_vec()), packet.total_bytes);
             }
             None
         };
-        while delivery.receive(&mut judge)? {}
-        delivery.speak()
+        while delivery.receive(&mut decide)? {}
+        delivery.send_verdicts()
     }
 
-    fn let_go(&mut self) -> io::Result<()> {
-        while let Some(load) = self.road.arrived(self.began.elapsed()) {
+    fn deliver_due(&mut self) -> io::Result<()> {
+        while let Some(load) = self.in_flight.pop_arrived(self.started_at.elapsed()) {
             match load {
-                Load::Original(id) => self.delivery.decide(id, Verdict::Accept),
-                Load::Copy(packet) => {
-                    self.delivery.speak()?;
+                PacketPayload::Original(id) => self.delivery.set_verdict(id, PacketVerdict::Accept),
+                PacketPayload::Copy(packet) => {
+                    self.delivery.send_verdicts()?;
                     // The receiver's system may refuse a packet that it took before, which is not
                     // the link's business.
                     if let Some(Err(error)) = self.copier.as_ref().map(|c| c.send(&packet)) {
@@ -126,12 +139,13 @@ impl Pump {
                 }
             }
         }
-        self.delivery.speak()
+        self.delivery.send_verdicts()
     }
 
     /// Until there is something to do; true when it is to stop.
     fn wait(&self, stop: &UnixStream) -> io::Result<bool> {
-        let left = self.road.next().map(|at| at.saturating_sub(self.began.elapsed()));
+        let left =
+            self.in_flight.next_arrival().map(|at| at.saturating_sub(self.started_at.elapsed()));
         let input = PollFlags::POLLIN;
         let mut fds = [
             PollFd::new(stop.as_fd(), input),
@@ -148,111 +162,119 @@ impl Pump {
 
 /// What is on its way, in the order of arrival.
 #[derive(Debug, Default)]
-struct Road {
-    parcels: BinaryHeap<Parcel>,
+struct PacketsInFlight {
+    packets: BinaryHeap<InFlightPacket>,
     bytes: usize,
-    sent: u64,
+    sent_count: u64,
 }
 
 #[derive(Debug)]
-enum Load {
+enum PacketPayload {
     /// A packet that waits in the kernel.
     Original(u32),
     Copy(Vec<u8>),
 }
 
 #[derive(Debug)]
-struct Parcel {
-    at: Duration,
-    /// Who was sent first arrives first.
-    number: u64,
+struct InFlightPacket {
+    arrives_at: Duration,
+    /// Orders packets that are due at the same time.
+    sequence: u64,
     bytes: usize,
-    load: Load,
+    payload: PacketPayload,
 }
 
-impl Road {
+impl PacketsInFlight {
     fn is_full(&self) -> bool {
-        self.parcels.len() >= PARCELS || self.bytes >= BYTES
+        self.packets.len() >= MAX_PACKETS_IN_FLIGHT || self.bytes >= MAX_BYTES_IN_FLIGHT
     }
 
-    fn put(&mut self, at: Duration, load: Load, bytes: usize) {
-        self.sent += 1;
+    fn put(&mut self, at: Duration, load: PacketPayload, bytes: usize) {
+        self.sent_count += 1;
         self.bytes += bytes;
-        self.parcels.push(Parcel { at, number: self.sent, bytes, load });
+        self.packets.push(InFlightPacket {
+            arrives_at: at,
+            sequence: self.sent_count,
+            bytes,
+            payload: load,
+        });
     }
 
     /// When the next one arrives.
-    fn next(&self) -> Option<Duration> {
-        self.parcels.peek().map(|parcel| parcel.at)
+    fn next_arrival(&self) -> Option<Duration> {
+        self.packets.peek().map(|parcel| parcel.arrives_at)
     }
 
     /// The next one, once it is there.
-    fn arrived(&mut self, now: Duration) -> Option<Load> {
-        if self.next()? > now {
+    fn pop_arrived(&mut self, now: Duration) -> Option<PacketPayload> {
+        if self.next_arrival()? > now {
             return None;
         }
-        let parcel = self.parcels.pop()?;
+        let parcel = self.packets.pop()?;
         self.bytes -= parcel.bytes;
-        Some(parcel.load)
+        Some(parcel.payload)
     }
 }
 
-impl Ord for Parcel {
+impl Ord for InFlightPacket {
     /// A heap gives out the greatest: the earliest is.
     fn cmp(&self, other: &Self) -> Ordering {
-        (other.at, other.number).cmp(&(self.at, self.number))
+        (other.arrives_at, other.sequence).cmp(&(self.arrives_at, self.sequence))
     }
 }
 
-impl PartialOrd for Parcel {
+impl PartialOrd for InFlightPacket {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl PartialEq for Parcel {
+impl PartialEq for InFlightPacket {
     fn eq(&self, other: &Self) -> bool {
         self.cmp(other) == Ordering::Equal
     }
 }
 
-impl Eq for Parcel {}
+impl Eq for InFlightPacket {}
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn ids(road: &mut Road, now: u64) -> Vec<u32> {
-        let arrived = || road.arrived(Duration::from_millis(now));
+    fn deliver_ids(road: &mut PacketsInFlight, now: u64) -> Vec<u32> {
+        let arrived = || road.pop_arrived(Duration::from_millis(now));
         let id = |load| match load {
-            Load::Original(id) => id,
-            Load::Copy(_) => u32::MAX,
+            PacketPayload::Original(id) => id,
+            PacketPayload::Copy(_) => u32::MAX,
         };
         std::iter::from_fn(arrived).map(id).collect()
     }
 
     #[test]
-    fn who_is_due_first_arrives_first_and_equals_as_they_were_sent() {
-        let mut road = Road::default();
+    fn packets_arrive_when_due_and_equal_ones_as_sent() {
+        let mut road = PacketsInFlight::default();
         for (at, id) in [(30, 1), (10, 2), (10, 3), (20, 4), (10, 5)] {
-            road.put(Duration::from_millis(at), Load::Original(id), 100);
+            road.put(Duration::from_millis(at), PacketPayload::Original(id), 100);
         }
-        assert_eq!(road.next(), Some(Duration::from_millis(10)));
-        assert_eq!(ids(&mut road, 9), Vec::<u32>::new());
-        assert_eq!(ids(&mut road, 20), [2, 3, 5, 4]);
-        assert_eq!((ids(&mut road, 30), road.bytes, road.next()), (vec![1], 0, None));
+        assert_eq!(road.next_arrival(), Some(Duration::from_millis(10)));
+        assert_eq!(deliver_ids(&mut road, 9), Vec::<u32>::new());
+        assert_eq!(deliver_ids(&mut road, 20), [2, 3, 5, 4]);
+        assert_eq!(
+            (deliver_ids(&mut road, 30), road.bytes, road.next_arrival()),
+            (vec![1], 0, None)
+        );
     }
 
     #[test]
     fn a_road_has_an_end() {
-        let (mut many, mut large) = (Road::default(), Road::default());
-        for id in 0..PARCELS as u32 {
+        let (mut many, mut large) = (PacketsInFlight::default(), PacketsInFlight::default());
+        for id in 0..MAX_PACKETS_IN_FLIGHT as u32 {
             assert!(!many.is_full());
-            many.put(Duration::ZERO, Load::Original(id), 1);
+            many.put(Duration::ZERO, PacketPayload::Original(id), 1);
         }
-        large.put(Duration::ZERO, Load::Original(0), BYTES);
+        large.put(Duration::ZERO, PacketPayload::Original(0), MAX_BYTES_IN_FLIGHT);
         assert!(many.is_full() && large.is_full());
-        ids(&mut large, 0);
+        deliver_ids(&mut large, 0);
         assert!(!large.is_full());
     }
 }

@@ -5,98 +5,105 @@ use std::os::fd::{AsFd, BorrowedFd};
 
 use nix::sys::socket::SockProtocol;
 
-use super::netlink::{ACKNOWLEDGE, Messages, REQUEST, Socket, attributes, messages};
+use super::netlink::{
+    NLM_ACK, NLM_REQUEST, NetlinkSocket, NetlinkWriter, parse_attributes, parse_messages,
+};
 
-const SUBSYSTEM: u16 = libc::NFNL_SUBSYS_QUEUE as u16;
-const BIND: u8 = libc::NFQNL_CFG_CMD_BIND as u8;
-const META: u8 = libc::NFQNL_COPY_META as u8;
-const PACKET: u8 = libc::NFQNL_COPY_PACKET as u8;
+const NFNL_SUBSYSTEM_QUEUE: u16 = libc::NFNL_SUBSYS_QUEUE as u16;
+const CMD_BIND: u8 = libc::NFQNL_CFG_CMD_BIND as u8;
+const COPY_META: u8 = libc::NFQNL_COPY_META as u8;
+const COPY_PACKET: u8 = libc::NFQNL_COPY_PACKET as u8;
 /// The length of the header that all of netfilter's messages have.
-const HEADER: usize = 4;
+const NFGEN_HEADER_BYTES: usize = 4;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub(super) enum PacketVerdict {
     Accept,
     Drop,
 }
 
 /// How a queue is to behave.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Manner {
+pub(super) struct QueueConfig {
     /// How many bytes of each packet are shown.
-    pub seen: u32,
+    pub copied_bytes: u32,
     /// The most packets that may wait.
-    pub longest: u32,
+    pub max_packets: u32,
     /// Packets that TCP makes in one go, to be cut up later, stay in one piece.
-    pub whole: bool,
+    pub keep_gso: bool,
     /// What there is no room for goes on as if there were no queue.
     pub fails_open: bool,
 }
 
 /// A packet that waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Waiting<'a> {
+pub(super) struct QueuedPacket<'a> {
     pub id: u32,
     /// Its beginning.
-    pub start: &'a [u8],
+    pub prefix: &'a [u8],
     /// The length of all of it.
-    pub bytes: usize,
+    pub total_bytes: usize,
 }
 
 /// Open as long as this lives; what waits when it goes is dropped.
 #[derive(Debug)]
-pub(super) struct Queue {
+pub(super) struct PacketQueue {
     number: u16,
-    socket: Socket,
-    verdicts: Messages,
+    socket: NetlinkSocket,
+    verdicts: NetlinkWriter,
 }
 
-impl Queue {
-    pub(super) fn open(number: u16, manner: Manner) -> io::Result<Self> {
+impl PacketQueue {
+    pub(super) fn open(number: u16, queue_config: QueueConfig) -> io::Result<Self> {
         let mut queue = Self {
             number,
-            socket: Socket::open(SockProtocol::NetlinkNetFilter)?,
-            verdicts: Messages::default(),
+            socket: NetlinkSocket::open(SockProtocol::NetlinkNetFilter)?,
+            verdicts: NetlinkWriter::default(),
         };
-        queue.configure(|config| config.attribute(libc::NFQA_CFG_CMD as u16, &[BIND, 0, 0, 0]))?;
         queue.configure(|config| {
-            let mode = if manner.seen == 0 { META } else { PACKET };
+            config.write_attribute(libc::NFQA_CFG_CMD as u16, &[CMD_BIND, 0, 0, 0]);
+        })?;
+        queue.configure(|config| {
+            let mode = if queue_config.copied_bytes == 0 { COPY_META } else { COPY_PACKET };
             let mut parameters = [0; 5];
-            parameters[..4].copy_from_slice(&manner.seen.to_be_bytes());
+            parameters[..4].copy_from_slice(&queue_config.copied_bytes.to_be_bytes());
             parameters[4] = mode;
-            config.attribute(libc::NFQA_CFG_PARAMS as u16, &parameters);
-            config.number(libc::NFQA_CFG_QUEUE_MAXLEN as u16, manner.longest);
+            config.write_attribute(libc::NFQA_CFG_PARAMS as u16, &parameters);
+            config.write_number(libc::NFQA_CFG_QUEUE_MAXLEN as u16, queue_config.max_packets);
             let (gso, open) = (libc::NFQA_CFG_F_GSO, libc::NFQA_CFG_F_FAIL_OPEN);
             let flag = |flag: libc::c_int, set: bool| if set { flag.cast_unsigned() } else { 0 };
-            let flags = flag(gso, manner.whole) | flag(open, manner.fails_open);
-            config.number(libc::NFQA_CFG_MASK as u16, (gso | open).cast_unsigned());
-            config.number(libc::NFQA_CFG_FLAGS as u16, flags);
+            let flags = flag(gso, queue_config.keep_gso) | flag(open, queue_config.fails_open);
+            config.write_number(libc::NFQA_CFG_MASK as u16, (gso | open).cast_unsigned());
+            config.write_number(libc::NFQA_CFG_FLAGS as u16, flags);
         })?;
         Ok(queue)
     }
 
-    fn configure(&mut self, body: impl FnOnce(&mut Messages)) -> io::Result<()> {
-        let mut request = Messages::default();
-        let (kind, number) = (SUBSYSTEM << 8 | libc::NFQNL_MSG_CONFIG as u16, self.number);
-        request.message(kind, REQUEST | ACKNOWLEDGE, |message| {
-            message.raw(&header(number));
+    fn configure(&mut self, body: impl FnOnce(&mut NetlinkWriter)) -> io::Result<()> {
+        let mut request = NetlinkWriter::default();
+        let (kind, number) =
+            (NFNL_SUBSYSTEM_QUEUE << 8 | libc::NFQNL_MSG_CONFIG as u16, self.number);
+        request.write_message(kind, NLM_REQUEST | NLM_ACK, |message| {
+            message.write_raw(&nfgen_header(number));
             body(message);
         });
-        self.socket.ask(&request)
+        self.socket.request(&request)
     }
 
-    /// Shows what arrived, as much as can be read at once; false when nothing did. `judge` says what
-    /// becomes of a packet, or lets it wait.
+    /// Shows what arrived, as much as can be read at once; false when nothing did. `judge` says
+    /// what becomes of a packet, or lets it wait.
     pub(super) fn receive(
         &mut self,
-        mut judge: impl FnMut(Waiting<'_>) -> Option<Verdict>,
+        mut decide: impl FnMut(QueuedPacket<'_>) -> Option<PacketVerdict>,
     ) -> io::Result<bool> {
         let Some(bytes) = self.socket.receive()? else { return Ok(false) };
-        let packets = messages(bytes)
-            .filter(|message| message.kind == SUBSYSTEM << 8 | libc::NFQNL_MSG_PACKET as u16)
-            .filter_map(|message| waiting(message.body));
+        let packets = parse_messages(bytes)
+            .filter(|message| {
+                message.kind == NFNL_SUBSYSTEM_QUEUE << 8 | libc::NFQNL_MSG_PACKET as u16
+            })
+            .filter_map(|message| parse_queued_packet(message.body));
         for packet in packets {
-            if let Some(verdict) = judge(packet) {
+            if let Some(verdict) = decide(packet) {
                 write_verdict(&mut self.verdicts, self.number, packet.id, verdict);
             }
         }
@@ -104,50 +111,50 @@ impl Queue {
     }
 
     /// Decides about a packet that was let wait.
-    pub(super) fn decide(&mut self, id: u32, verdict: Verdict) {
+    pub(super) fn set_verdict(&mut self, id: u32, verdict: PacketVerdict) {
         write_verdict(&mut self.verdicts, self.number, id, verdict);
     }
 
     /// Tells the kernel what was decided; it lets the packets go before this returns.
-    pub(super) fn speak(&mut self) -> io::Result<()> {
+    pub(super) fn send_verdicts(&mut self) -> io::Result<()> {
         if self.verdicts.is_empty() {
             return Ok(());
         }
-        let said = self.socket.send(&self.verdicts);
+        let sent = self.socket.send(&self.verdicts);
         self.verdicts.clear();
-        said
+        sent
     }
 }
 
-impl AsFd for Queue {
+impl AsFd for PacketQueue {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()
     }
 }
 
-fn header(number: u16) -> [u8; HEADER] {
+fn nfgen_header(number: u16) -> [u8; NFGEN_HEADER_BYTES] {
     let [high, low] = number.to_be_bytes();
     [libc::AF_UNSPEC as u8, 0, high, low]
 }
 
-fn write_verdict(messages: &mut Messages, number: u16, id: u32, verdict: Verdict) {
+fn write_verdict(messages: &mut NetlinkWriter, number: u16, id: u32, verdict: PacketVerdict) {
     let code = match verdict {
-        Verdict::Accept => libc::NF_ACCEPT,
-        Verdict::Drop => libc::NF_DROP,
+        PacketVerdict::Accept => libc::NF_ACCEPT,
+        PacketVerdict::Drop => libc::NF_DROP,
     };
     let mut body = [0; 8];
     body[..4].copy_from_slice(&code.to_be_bytes());
     body[4..].copy_from_slice(&id.to_be_bytes());
-    let kind = SUBSYSTEM << 8 | libc::NFQNL_MSG_VERDICT as u16;
-    messages.message(kind, REQUEST, |message| {
-        message.raw(&header(number));
-        message.attribute(libc::NFQA_VERDICT_HDR as u16, &body);
+    let kind = NFNL_SUBSYSTEM_QUEUE << 8 | libc::NFQNL_MSG_VERDICT as u16;
+    messages.write_message(kind, NLM_REQUEST, |message| {
+        message.write_raw(&nfgen_header(number));
+        message.write_attribute(libc::NFQA_VERDICT_HDR as u16, &body);
     });
 }
 
-fn waiting(body: &[u8]) -> Option<Waiting<'_>> {
+fn parse_queued_packet(body: &[u8]) -> Option<QueuedPacket<'_>> {
     let (mut id, mut start, mut bytes) = (None, &[][..], None);
-    for (kind, value) in attributes(body.get(HEADER..)?) {
+    for (kind, value) in parse_attributes(body.get(NFGEN_HEADER_BYTES..)?) {
         let number = || value.first_chunk().map(|number| u32::from_be_bytes(*number));
         match libc::c_int::from(kind) {
             libc::NFQA_PACKET_HDR => id = number(),
@@ -158,16 +165,16 @@ fn waiting(body: &[u8]) -> Option<Waiting<'_>> {
         }
     }
     let bytes = bytes.map_or(start.len(), |bytes| bytes as usize);
-    Some(Waiting { id: id?, start, bytes })
+    Some(QueuedPacket { id: id?, prefix: start, total_bytes: bytes })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn body(write: impl FnOnce(&mut Messages)) -> Vec<u8> {
-        let mut message = Messages::default();
-        message.raw(&header(1));
+    fn body(write: impl FnOnce(&mut NetlinkWriter)) -> Vec<u8> {
+        let mut message = NetlinkWriter::default();
+        message.write_raw(&nfgen_header(1));
         write(&mut message);
         message.bytes().to_vec()
     }
@@ -176,22 +183,31 @@ mod tests {
     fn packets_are_read_whole_or_in_part() {
         let header = [0, 0, 0, 7, 8, 0, 1];
         let all = body(|message| {
-            message.attribute(libc::NFQA_PACKET_HDR as u16, &header);
-            message.attribute(libc::NFQA_PAYLOAD as u16, b"packet");
+            message.write_attribute(libc::NFQA_PACKET_HDR as u16, &header);
+            message.write_attribute(libc::NFQA_PAYLOAD as u16, b"packet");
         });
-        assert_eq!(waiting(&all), Some(Waiting { id: 7, start: b"packet", bytes: 6 }));
+        assert_eq!(
+            parse_queued_packet(&all),
+            Some(QueuedPacket { id: 7, prefix: b"packet", total_bytes: 6 })
+        );
         let part = body(|message| {
-            message.attribute(libc::NFQA_PACKET_HDR as u16, &header);
-            message.number(libc::NFQA_CAP_LEN as u16, 1500);
-            message.attribute(libc::NFQA_PAYLOAD as u16, b"pack");
+            message.write_attribute(libc::NFQA_PACKET_HDR as u16, &header);
+            message.write_number(libc::NFQA_CAP_LEN as u16, 1500);
+            message.write_attribute(libc::NFQA_PAYLOAD as u16, b"pack");
         });
-        assert_eq!(waiting(&part), Some(Waiting { id: 7, start: b"pack", bytes: 1500 }));
+        assert_eq!(
+            parse_queued_packet(&part),
+            Some(QueuedPacket { id: 7, prefix: b"pack", total_bytes: 1500 })
+        );
     }
 
     #[test]
     fn what_has_no_number_is_no_packet() {
-        assert_eq!(waiting(&body(|_| {})), None);
-        assert_eq!(waiting(&body(|m| m.attribute(libc::NFQA_PACKET_HDR as u16, &[1]))), None);
-        assert_eq!(waiting(&[]), None);
+        assert_eq!(parse_queued_packet(&body(|_| {})), None);
+        assert_eq!(
+            parse_queued_packet(&body(|m| m.write_attribute(libc::NFQA_PACKET_HDR as u16, &[1]))),
+            None
+        );
+        assert_eq!(parse_queued_packet(&[]), None);
     }
 }

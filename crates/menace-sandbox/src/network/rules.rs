@@ -5,9 +5,9 @@
 //! ```
 //!
 //! Two, because each does what the other cannot. At the output a packet still counts against what
-//! its sender may have under way, so that nobody sends faster than packets are looked at and none
-//! gets lost unasked. At the input it does not any more, so that a delay looks like a long way and
-//! not like a clogged interface, which TCP would not send past.
+//! its sender may have under way, so that no process sends faster than packets are looked at and
+//! none gets lost unasked. At the input it does not any more, so that a delay looks like a long way
+//! and not like a clogged interface, which TCP would not send past.
 //!
 //! The rules are one nftables table. While it sleeps the kernel calls none of it.
 
@@ -15,78 +15,78 @@ use std::io;
 
 use nix::sys::socket::SockProtocol;
 
-use super::netlink::{ACKNOWLEDGE, APPEND, CREATE, Messages, REQUEST, Socket};
+use super::netlink::{NLM_ACK, NLM_APPEND, NLM_CREATE, NLM_REQUEST, NetlinkSocket, NetlinkWriter};
 
 /// The queue at the output.
-pub(super) const ADMISSION: u16 = 0;
+pub(super) const ADMISSION_QUEUE: u16 = 0;
 /// The queue at the input.
-pub(super) const DELIVERY: u16 = 1;
+pub(super) const DELIVERY_QUEUE: u16 = 1;
 /// Packets with this mark are left alone.
-pub(super) const COPY: u32 = 0x6d65_6e61;
+pub(super) const COPY_MARK: u32 = 0x6d65_6e61;
 /// The largest segment of TCP, as on an Ethernet; loopback's own are as large as 64 KiB, and few of
 /// those make a transfer.
-const SEGMENT: u16 = 1440;
+const MAX_SEGMENT_BYTES: u16 = 1440;
 
-const TABLE: &str = "menace";
-const OUTPUT: &str = "output";
-const INPUT: &str = "input";
+const TABLE_NAME: &str = "menace";
+const OUTPUT_CHAIN: &str = "output";
+const INPUT_CHAIN: &str = "input";
 
-// The numbers of linux/netfilter.h and linux/netfilter/nf_tables.h that the C library's bindings lack.
-// Both versions of IP are one family.
-const FAMILY: u8 = libc::NFPROTO_INET as u8;
-const SUBSYSTEM: u16 = libc::NFNL_SUBSYS_NFTABLES as u16;
-const ASLEEP: u32 = 1;
-const LIST_ELEMENT: u16 = 1;
-const REGISTER: u32 = 8;
+// The numbers of linux/netfilter.h and linux/netfilter/nf_tables.h that the C library's bindings
+// lack. Both versions of IP are one family.
+const NFPROTO_FAMILY: u8 = libc::NFPROTO_INET as u8;
+const NFNL_SUBSYSTEM_NFTABLES: u16 = libc::NFNL_SUBSYS_NFTABLES as u16;
+const TABLE_DORMANT_FLAG: u32 = 1;
+const NFTA_LIST_ELEM: u16 = 1;
+const DATA_REGISTER: u32 = 8;
 const VERDICT_REGISTER: u32 = 0;
-const MARK: u32 = 3;
-const ACCEPT: u32 = libc::NF_ACCEPT as u32;
-const EQUAL: u32 = 0;
-const TCP_OPTION: u32 = 1;
-const MAXIMUM_SEGMENT: u8 = 2;
+const META_MARK_KEY: u32 = 3;
+const VERDICT_ACCEPT: u32 = libc::NF_ACCEPT as u32;
+const CMP_EQUAL: u32 = 0;
+const EXTHDR_TCP_OPTION: u32 = 1;
+const TCP_OPTION_MSS: u8 = 2;
 
 /// How this kernel lets a rule queue a packet.
 #[derive(Debug, Clone, Copy)]
-enum Target {
+enum QueueTarget {
     /// As nftables does itself.
     Native,
     /// Through what iptables has for it.
-    Compatible,
+    IptablesCompat,
 }
 
 /// The table, asleep or awake; it goes with the namespace.
 #[derive(Debug)]
-pub(super) struct Rules(Socket);
+pub(super) struct NftablesRules(NetlinkSocket);
 
-impl Rules {
+impl NftablesRules {
     /// Installs the table, asleep.
     pub(super) fn install() -> io::Result<Self> {
-        let mut socket = Socket::open(SockProtocol::NetlinkNetFilter)?;
-        let native = socket.ask(&table(Target::Native));
+        let mut socket = NetlinkSocket::open(SockProtocol::NetlinkNetFilter)?;
+        let native = socket.request(&build_table(QueueTarget::Native));
         if native.is_err() {
             // The first error tells what a kernel without either lacks.
-            socket.ask(&table(Target::Compatible)).or(native)?;
+            socket.request(&build_table(QueueTarget::IptablesCompat)).or(native)?;
         }
         Ok(Self(socket))
     }
 
-    pub(super) fn wake(&mut self) -> io::Result<()> {
-        self.0.ask(&batch(|batch| describe_table(batch, 0)))
+    pub(super) fn enable(&mut self) -> io::Result<()> {
+        self.0.request(&build_batch(|batch| write_table(batch, 0)))
     }
 
     /// Whatever is in the queues is dropped.
-    pub(super) fn sleep(&mut self) -> io::Result<()> {
-        self.0.ask(&batch(|batch| describe_table(batch, ASLEEP)))
+    pub(super) fn disable(&mut self) -> io::Result<()> {
+        self.0.request(&build_batch(|batch| write_table(batch, TABLE_DORMANT_FLAG)))
     }
 }
 
 /// All or nothing of what `body` says.
-fn batch(body: impl FnOnce(&mut Messages)) -> Messages {
-    let mut batch = Messages::default();
-    let subsystem = SUBSYSTEM.to_be_bytes();
-    let mark = |batch: &mut Messages, kind: libc::c_int| {
-        batch.message(kind.cast_unsigned() as u16, REQUEST, |body| {
-            body.raw(&[0, 0, subsystem[0], subsystem[1]]);
+fn build_batch(body: impl FnOnce(&mut NetlinkWriter)) -> NetlinkWriter {
+    let mut batch = NetlinkWriter::default();
+    let subsystem = NFNL_SUBSYSTEM_NFTABLES.to_be_bytes();
+    let mark = |batch: &mut NetlinkWriter, kind: libc::c_int| {
+        batch.write_message(kind.cast_unsigned() as u16, NLM_REQUEST, |body| {
+            body.write_raw(&[0, 0, subsystem[0], subsystem[1]]);
         });
     };
     mark(&mut batch, libc::NFNL_MSG_BATCH_BEGIN);
@@ -95,105 +95,116 @@ fn batch(body: impl FnOnce(&mut Messages)) -> Messages {
     batch
 }
 
-fn request(batch: &mut Messages, kind: libc::c_int, flags: u16, body: impl FnOnce(&mut Messages)) {
-    let kind = SUBSYSTEM << 8 | kind.cast_unsigned() as u16;
-    batch.message(kind, REQUEST | ACKNOWLEDGE | flags, |message| {
-        message.raw(&[FAMILY, 0, 0, 0]);
+fn write_request(
+    batch: &mut NetlinkWriter,
+    kind: libc::c_int,
+    flags: u16,
+    body: impl FnOnce(&mut NetlinkWriter),
+) {
+    let kind = NFNL_SUBSYSTEM_NFTABLES << 8 | kind.cast_unsigned() as u16;
+    batch.write_message(kind, NLM_REQUEST | NLM_ACK | flags, |message| {
+        message.write_raw(&[NFPROTO_FAMILY, 0, 0, 0]);
         body(message);
     });
 }
 
-fn table(target: Target) -> Messages {
-    batch(|batch| {
-        describe_table(batch, ASLEEP);
-        chain(batch, OUTPUT, libc::NF_INET_LOCAL_OUT);
-        rule(batch, OUTPUT, clamp_segments);
-        rule(batch, OUTPUT, let_copies_pass);
-        rule(batch, OUTPUT, |rule| to_queue(rule, ADMISSION, target));
-        chain(batch, INPUT, libc::NF_INET_LOCAL_IN);
-        rule(batch, INPUT, let_copies_pass);
-        rule(batch, INPUT, |rule| to_queue(rule, DELIVERY, target));
+fn build_table(target: QueueTarget) -> NetlinkWriter {
+    build_batch(|batch| {
+        write_table(batch, TABLE_DORMANT_FLAG);
+        write_chain(batch, OUTPUT_CHAIN, libc::NF_INET_LOCAL_OUT);
+        write_rule(batch, OUTPUT_CHAIN, write_mss_clamp);
+        write_rule(batch, OUTPUT_CHAIN, write_copy_exemption);
+        write_rule(batch, OUTPUT_CHAIN, |rule| write_queue_target(rule, ADMISSION_QUEUE, target));
+        write_chain(batch, INPUT_CHAIN, libc::NF_INET_LOCAL_IN);
+        write_rule(batch, INPUT_CHAIN, write_copy_exemption);
+        write_rule(batch, INPUT_CHAIN, |rule| write_queue_target(rule, DELIVERY_QUEUE, target));
     })
 }
 
-fn describe_table(batch: &mut Messages, flags: u32) {
-    request(batch, libc::NFT_MSG_NEWTABLE, CREATE, |table| {
-        table.text(1, TABLE);
-        table.number(2, flags);
+fn write_table(batch: &mut NetlinkWriter, flags: u32) {
+    write_request(batch, libc::NFT_MSG_NEWTABLE, NLM_CREATE, |table| {
+        table.write_text(1, TABLE_NAME);
+        table.write_number(2, flags);
     });
 }
 
-fn chain(batch: &mut Messages, name: &str, hook: libc::c_int) {
-    request(batch, libc::NFT_MSG_NEWCHAIN, CREATE, |chain| {
-        chain.text(1, TABLE);
-        chain.text(3, name);
-        chain.nest(4, |place| {
-            place.number(1, hook.cast_unsigned());
-            place.number(2, 0);
+fn write_chain(batch: &mut NetlinkWriter, name: &str, hook: libc::c_int) {
+    write_request(batch, libc::NFT_MSG_NEWCHAIN, NLM_CREATE, |chain| {
+        chain.write_text(1, TABLE_NAME);
+        chain.write_text(3, name);
+        chain.write_nested(4, |place| {
+            place.write_number(1, hook.cast_unsigned());
+            place.write_number(2, 0);
         });
-        chain.text(7, "filter");
+        chain.write_text(7, "filter");
     });
 }
 
-fn rule(batch: &mut Messages, chain: &str, expressions: impl FnOnce(&mut Messages)) {
-    request(batch, libc::NFT_MSG_NEWRULE, CREATE | APPEND, |rule| {
-        rule.text(1, TABLE);
-        rule.text(2, chain);
-        rule.nest(4, expressions);
+fn write_rule(
+    batch: &mut NetlinkWriter,
+    chain: &str,
+    expressions: impl FnOnce(&mut NetlinkWriter),
+) {
+    write_request(batch, libc::NFT_MSG_NEWRULE, NLM_CREATE | NLM_APPEND, |rule| {
+        rule.write_text(1, TABLE_NAME);
+        rule.write_text(2, chain);
+        rule.write_nested(4, expressions);
     });
 }
 
-fn expression(rule: &mut Messages, name: &str, data: impl FnOnce(&mut Messages)) {
-    rule.nest(LIST_ELEMENT, |expression| {
-        expression.text(1, name);
-        expression.nest(2, data);
+fn write_expression(rule: &mut NetlinkWriter, name: &str, data: impl FnOnce(&mut NetlinkWriter)) {
+    rule.write_nested(NFTA_LIST_ELEM, |expression| {
+        expression.write_text(1, name);
+        expression.write_nested(2, data);
     });
 }
 
 /// Only ever makes it smaller; packets without the option are not for this rule.
-fn clamp_segments(rule: &mut Messages) {
-    expression(rule, "immediate", |data| {
-        data.number(1, REGISTER);
-        data.nest(2, |value| value.attribute(1, &SEGMENT.to_be_bytes()));
+fn write_mss_clamp(rule: &mut NetlinkWriter) {
+    write_expression(rule, "immediate", |data| {
+        data.write_number(1, DATA_REGISTER);
+        data.write_nested(2, |value| value.write_attribute(1, &MAX_SEGMENT_BYTES.to_be_bytes()));
     });
-    expression(rule, "exthdr", |data| {
-        data.attribute(2, &[MAXIMUM_SEGMENT]);
+    write_expression(rule, "exthdr", |data| {
+        data.write_attribute(2, &[TCP_OPTION_MSS]);
         // Two bytes, behind its kind and its length.
-        data.number(3, 2);
-        data.number(4, 2);
-        data.number(6, TCP_OPTION);
-        data.number(7, REGISTER);
+        data.write_number(3, 2);
+        data.write_number(4, 2);
+        data.write_number(6, EXTHDR_TCP_OPTION);
+        data.write_number(7, DATA_REGISTER);
     });
 }
 
-fn let_copies_pass(rule: &mut Messages) {
-    expression(rule, "meta", |data| {
-        data.number(1, REGISTER);
-        data.number(2, MARK);
+fn write_copy_exemption(rule: &mut NetlinkWriter) {
+    write_expression(rule, "meta", |data| {
+        data.write_number(1, DATA_REGISTER);
+        data.write_number(2, META_MARK_KEY);
     });
-    expression(rule, "cmp", |data| {
-        data.number(1, REGISTER);
-        data.number(2, EQUAL);
-        data.nest(3, |value| value.attribute(1, &COPY.to_ne_bytes()));
+    write_expression(rule, "cmp", |data| {
+        data.write_number(1, DATA_REGISTER);
+        data.write_number(2, CMP_EQUAL);
+        data.write_nested(3, |value| value.write_attribute(1, &COPY_MARK.to_ne_bytes()));
     });
-    expression(rule, "immediate", |data| {
-        data.number(1, VERDICT_REGISTER);
-        data.nest(2, |value| value.nest(2, |verdict| verdict.number(1, ACCEPT)));
+    write_expression(rule, "immediate", |data| {
+        data.write_number(1, VERDICT_REGISTER);
+        data.write_nested(2, |value| {
+            value.write_nested(2, |verdict| verdict.write_number(1, VERDICT_ACCEPT));
+        });
     });
 }
 
-fn to_queue(rule: &mut Messages, queue: u16, target: Target) {
+fn write_queue_target(rule: &mut NetlinkWriter, queue: u16, target: QueueTarget) {
     match target {
-        Target::Native => expression(rule, "queue", |data| {
-            data.attribute(1, &queue.to_be_bytes());
-            data.attribute(2, &1_u16.to_be_bytes());
+        QueueTarget::Native => write_expression(rule, "queue", |data| {
+            data.write_attribute(1, &queue.to_be_bytes());
+            data.write_attribute(2, &1_u16.to_be_bytes());
         }),
-        Target::Compatible => expression(rule, "target", |data| {
-            data.text(1, "NFQUEUE");
-            data.number(2, 3);
+        QueueTarget::IptablesCompat => write_expression(rule, "target", |data| {
+            data.write_text(1, "NFQUEUE");
+            data.write_number(2, 3);
             // The first queue, how many, no flags, and room up to a multiple of eight.
             let info = [queue, 1, 0, 0].map(u16::to_ne_bytes);
-            data.attribute(3, info.as_flattened());
+            data.write_attribute(3, info.as_flattened());
         }),
     }
 }

@@ -1,4 +1,4 @@
-//! What a bad link does to packets: who arrives when, how often, and who never does.
+//! Simulates a bad link: which packets are lost, delayed, duplicated or cut off.
 //!
 //! Pure: packets and times in, times out. Times count from the beginning of the call.
 //!
@@ -8,146 +8,152 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use menace_model::{Network, Random, Seed};
+use menace_model::{NetworkConditions, Seed, SeededRng};
 
-use super::packet::Flow;
-use super::partition::Partition;
+use super::packet::PacketFlow;
+use super::partition::LinkPartition;
 
 /// So many flows have luck of their own; the rest share it.
-const FLOWS: usize = 1 << 16;
+const MAX_TRACKED_FLOWS: usize = 1 << 16;
 /// Longer than any call; keeps sums of times from overflowing.
-const FOREVER: Duration = Duration::from_hours(24 * 365);
+const MAX_DELAY: Duration = Duration::from_hours(24 * 365);
 
 #[derive(Debug)]
-pub(super) struct Shaper {
+pub(super) struct LinkShaper {
     loss: f64,
     duplication: f64,
-    delay: Delay,
-    pipe: Pipe,
-    partition: Partition,
-    flows: Flows,
+    delay: LinkDelay,
+    pipe: LinkBandwidth,
+    partition: LinkPartition,
+    flows: FlowTable,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Fate {
-    /// Between two who cannot reach each other.
-    Severed,
+pub(super) enum PacketFate {
+    /// Its sender and receiver cannot reach each other.
+    Partitioned,
     Lost,
     /// At this time, and perhaps once more at another.
     Arrives {
-        at: Duration,
-        again: Option<Duration>,
+        arrives_at: Duration,
+        duplicate_at: Option<Duration>,
     },
 }
 
-impl Shaper {
-    pub(super) fn new(network: &Network, partition: Partition, seed: Seed) -> Self {
-        let (latency, jitter) = (duration(network.latency_ms), duration(network.jitter_ms));
+impl LinkShaper {
+    pub(super) fn new(network: &NetworkConditions, partition: LinkPartition, seed: Seed) -> Self {
+        let (latency, jitter) =
+            (millis_to_duration(network.latency_ms), millis_to_duration(network.jitter_ms));
         Self {
             loss: network.loss,
             duplication: network.duplication,
-            delay: Delay { latency, jitter },
-            pipe: Pipe { bits_per_second: network.bits_per_second, idle_at: Duration::ZERO },
+            delay: LinkDelay { latency, jitter },
+            pipe: LinkBandwidth {
+                bits_per_second: network.bits_per_second,
+                idle_from: Duration::ZERO,
+            },
             partition,
-            flows: Flows { seed: seed.of("network"), known: HashMap::new() },
+            flows: FlowTable { seed: seed.derive("network"), states: HashMap::new() },
         }
     }
 
     /// Decides about a packet of so many bytes that is sent now.
-    pub(super) fn judge(&mut self, now: Duration, flow: &Flow, bytes: usize) -> Fate {
-        if self.partition.severs(flow) {
-            return Fate::Severed;
+    pub(super) fn shape(&mut self, now: Duration, flow: &PacketFlow, bytes: usize) -> PacketFate {
+        if self.partition.is_partitioned(flow) {
+            return PacketFate::Partitioned;
         }
-        let course = self.flows.course(flow);
+        let course = self.flows.state_of(flow);
         // All are drawn in any case, so that one figure does not change what another one does.
-        let (loss, doubling, delay) = (course.luck.unit(), course.luck.unit(), course.luck.unit());
+        let (loss, duplication, delay) =
+            (course.rng.next_unit(), course.rng.next_unit(), course.rng.next_unit());
         if loss < self.loss {
-            return Fate::Lost;
+            return PacketFate::Lost;
         }
-        let delay = self.delay.of(delay);
+        let delay = self.delay.sample(delay);
         let mut arrival =
-            |not_before: Duration| (self.pipe.transmitted(now, bytes) + delay).max(not_before);
-        let at = arrival(course.last);
-        let again = (doubling < self.duplication).then(|| arrival(at));
-        course.last = again.unwrap_or(at);
-        Fate::Arrives { at, again }
+            |not_before: Duration| (self.pipe.transmit(now, bytes) + delay).max(not_before);
+        let at = arrival(course.last_arrival);
+        let again = (duplication < self.duplication).then(|| arrival(at));
+        course.last_arrival = again.unwrap_or(at);
+        PacketFate::Arrives { arrives_at: at, duplicate_at: again }
     }
 }
 
 /// What is not a time is none.
-fn duration(millis: f64) -> Duration {
-    Duration::try_from_secs_f64(millis / 1000.0).unwrap_or_default().min(FOREVER)
+fn millis_to_duration(millis: f64) -> Duration {
+    Duration::try_from_secs_f64(millis / 1000.0).unwrap_or_default().min(MAX_DELAY)
 }
 
 #[derive(Debug)]
-struct Delay {
+struct LinkDelay {
     latency: Duration,
     jitter: Duration,
 }
 
-impl Delay {
+impl LinkDelay {
     /// From latency less jitter to latency plus jitter, for luck from 0 to 1; never negative.
-    fn of(&self, luck: f64) -> Duration {
+    fn sample(&self, luck: f64) -> Duration {
         (self.latency + self.jitter.mul_f64(2.0 * luck)).saturating_sub(self.jitter)
     }
 }
 
 /// Sends one packet after the other, however many flows there are.
 #[derive(Debug)]
-struct Pipe {
+struct LinkBandwidth {
     bits_per_second: Option<u64>,
     /// When it has sent all that it was given.
-    idle_at: Duration,
+    idle_from: Duration,
 }
 
-impl Pipe {
+impl LinkBandwidth {
     /// When it has sent a packet that it is given now.
-    fn transmitted(&mut self, now: Duration, bytes: usize) -> Duration {
+    fn transmit(&mut self, now: Duration, bytes: usize) -> Duration {
         let takes = self.bits_per_second.map_or(Duration::ZERO, |rate| {
             let nanos = bytes as u128 * 8 * 1_000_000_000 / u128::from(rate.max(1));
-            Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX)).min(FOREVER)
+            Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX)).min(MAX_DELAY)
         });
-        self.idle_at = (self.idle_at.max(now) + takes).min(FOREVER);
-        self.idle_at
+        self.idle_from = (self.idle_from.max(now) + takes).min(MAX_DELAY);
+        self.idle_from
     }
 }
 
 #[derive(Debug)]
-struct Flows {
+struct FlowTable {
     seed: Seed,
-    known: HashMap<Flow, Course>,
+    states: HashMap<PacketFlow, FlowState>,
 }
 
 /// What is known about one flow.
 #[derive(Debug)]
-struct Course {
-    luck: Random,
+struct FlowState {
+    rng: SeededRng,
     /// When its last packet arrives.
-    last: Duration,
+    last_arrival: Duration,
 }
 
-impl Flows {
-    /// Ports are anybody's guess; which flow came first is not. So that is what luck goes by.
-    fn course(&mut self, flow: &Flow) -> &mut Course {
-        let number = self.known.len();
-        let is_one_too_many = number >= FLOWS && !self.known.contains_key(flow);
-        let flow = if is_one_too_many { Flow::UNKNOWN } else { *flow };
-        let seed = self.seed.nth(number as u64);
-        let fresh = || Course { luck: seed.random(), last: Duration::ZERO };
-        self.known.entry(flow).or_insert_with(fresh)
+impl FlowTable {
+    /// Ports differ from run to run; the order of flows does not, so the seed of a flow is its
+    /// number.
+    fn state_of(&mut self, flow: &PacketFlow) -> &mut FlowState {
+        let number = self.states.len();
+        let is_one_too_many = number >= MAX_TRACKED_FLOWS && !self.states.contains_key(flow);
+        let flow = if is_one_too_many { PacketFlow::UNKNOWN } else { *flow };
+        let seed = self.seed.derive_nth(number as u64);
+        let fresh = || FlowState { rng: seed.rng(), last_arrival: Duration::ZERO };
+        self.states.entry(flow).or_insert_with(fresh)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::packet::tests::flow;
+    use super::super::packet::tests::udp_flow;
     use super::*;
 
-    const START: Duration = Duration::ZERO;
+    const CALL_START: Duration = Duration::ZERO;
 
-    fn shaper(network: &Network, seed: u64) -> Shaper {
-        let partition = Partition::new(&network.partition, "");
-        Shaper::new(network, partition, Seed(seed))
+    fn shaper(network: &NetworkConditions, seed: u64) -> LinkShaper {
+        let partition = LinkPartition::new(&network.partition, "");
+        LinkShaper::new(network, partition, Seed(seed))
     }
 
     fn millis(ms: u64) -> Duration {
@@ -155,46 +161,57 @@ mod tests {
     }
 
     /// What happens to packets of a thousand bytes that are all sent at once.
-    fn fates(network: &Network, seed: u64, flow: Flow, count: usize) -> Vec<Fate> {
+    fn shape_packets(
+        network: &NetworkConditions,
+        seed: u64,
+        flow: PacketFlow,
+        count: usize,
+    ) -> Vec<PacketFate> {
         let mut shaper = shaper(network, seed);
-        (0..count).map(|_| shaper.judge(START, &flow, 1000)).collect()
+        (0..count).map(|_| shaper.shape(CALL_START, &flow, 1000)).collect()
     }
 
     /// For each packet, how often it arrives.
-    fn arrivals(fates: &[Fate]) -> Vec<usize> {
-        let count = |fate: &Fate| match fate {
-            Fate::Severed | Fate::Lost => 0,
-            Fate::Arrives { again, .. } => 1 + usize::from(again.is_some()),
+    fn arrived_packets(fates: &[PacketFate]) -> Vec<usize> {
+        let count = |fate: &PacketFate| match fate {
+            PacketFate::Partitioned | PacketFate::Lost => 0,
+            PacketFate::Arrives { duplicate_at: again, .. } => 1 + usize::from(again.is_some()),
         };
         fates.iter().map(count).collect()
     }
 
     #[test]
     fn a_perfect_link_does_nothing() {
-        for fate in fates(&Network::default(), 1, flow(1, 2), 100) {
-            assert_eq!(fate, Fate::Arrives { at: START, again: None });
+        for fate in shape_packets(&NetworkConditions::default(), 1, udp_flow(1, 2), 100) {
+            assert_eq!(fate, PacketFate::Arrives { arrives_at: CALL_START, duplicate_at: None });
         }
     }
 
     #[test]
     fn latency_is_the_same_for_all() {
-        let mut shaper = shaper(&Network { latency_ms: 12.5, ..Network::default() }, 1);
+        let mut shaper =
+            shaper(&NetworkConditions { latency_ms: 12.5, ..NetworkConditions::default() }, 1);
         for now in [0, 1, 40].map(millis) {
-            let fate = shaper.judge(now, &flow(1, 2), 1500);
+            let fate = shaper.shape(now, &udp_flow(1, 2), 1500);
             let at = now + Duration::from_micros(12_500);
-            assert_eq!(fate, Fate::Arrives { at, again: None });
+            assert_eq!(fate, PacketFate::Arrives { arrives_at: at, duplicate_at: None });
         }
     }
 
     #[test]
     fn jitter_goes_both_ways_and_reorders_no_flow() {
-        let network = Network { latency_ms: 50.0, jitter_ms: 20.0, ..Network::default() };
+        let network =
+            NetworkConditions { latency_ms: 50.0, jitter_ms: 20.0, ..NetworkConditions::default() };
         let mut shaper = shaper(&network, 3);
-        let (mut delays, mut last) = (Vec::new(), START);
+        let (mut delays, mut last) = (Vec::new(), CALL_START);
         for number in 0..1000 {
             // Too far apart for the order to matter.
             let now = millis(100 * number);
-            let Fate::Arrives { at, .. } = shaper.judge(now, &flow(1, 2), 100) else { panic!() };
+            let PacketFate::Arrives { arrives_at: at, .. } =
+                shaper.shape(now, &udp_flow(1, 2), 100)
+            else {
+                panic!()
+            };
             delays.push(at.saturating_sub(now).as_secs_f64() * 1000.0);
             assert!(at >= last);
             last = at;
@@ -208,9 +225,9 @@ mod tests {
             [(30., 40.), (40., 50.), (50., 60.), (60., 70.)].map(|r| share(r.0, r.1)),
             [2; 4]
         );
-        let fates = fates(&network, 3, flow(1, 2), 1000);
+        let fates = shape_packets(&network, 3, udp_flow(1, 2), 1000);
         let times = fates.iter().map(|fate| match fate {
-            Fate::Arrives { at, .. } => *at,
+            PacketFate::Arrives { arrives_at: at, .. } => *at,
             other => panic!("{other:?}"),
         });
         assert!(times.is_sorted());
@@ -218,19 +235,25 @@ mod tests {
 
     #[test]
     fn jitter_beyond_the_latency_never_goes_back_in_time() {
-        let network = Network { latency_ms: 1.0, jitter_ms: 20.0, ..Network::default() };
+        let network =
+            NetworkConditions { latency_ms: 1.0, jitter_ms: 20.0, ..NetworkConditions::default() };
         let mut shaper = shaper(&network, 3);
         for number in 0..100 {
             let now = millis(100 * number);
-            let Fate::Arrives { at, .. } = shaper.judge(now, &flow(1, 2), 100) else { panic!() };
+            let PacketFate::Arrives { arrives_at: at, .. } =
+                shaper.shape(now, &udp_flow(1, 2), 100)
+            else {
+                panic!()
+            };
             assert!((now..=now + millis(21)).contains(&at));
         }
     }
 
     #[test]
     fn packets_are_lost_and_doubled_in_their_share_and_by_the_seed() {
-        let network = Network { loss: 0.2, duplication: 0.1, ..Network::default() };
-        let of = |seed| arrivals(&fates(&network, seed, flow(1, 2), 10_000));
+        let network =
+            NetworkConditions { loss: 0.2, duplication: 0.1, ..NetworkConditions::default() };
+        let of = |seed| arrived_packets(&shape_packets(&network, seed, udp_flow(1, 2), 10_000));
         let first = of(1);
         let share = |times: usize| first.iter().filter(|&&count| count == times).count();
         assert!((1900..2100).contains(&share(0)), "{} lost", share(0));
@@ -241,16 +264,16 @@ mod tests {
 
     #[test]
     fn the_ends_of_the_scale_are_meant() {
-        let all_lost = Network { loss: 1.0, ..Network::default() };
-        assert_eq!(arrivals(&fates(&all_lost, 1, flow(1, 2), 100)), [0; 100]);
-        let all_doubled = Network { duplication: 1.0, ..Network::default() };
-        assert_eq!(arrivals(&fates(&all_doubled, 1, flow(1, 2), 100)), [2; 100]);
+        let all_lost = NetworkConditions { loss: 1.0, ..NetworkConditions::default() };
+        assert_eq!(arrived_packets(&shape_packets(&all_lost, 1, udp_flow(1, 2), 100)), [0; 100]);
+        let all_doubled = NetworkConditions { duplication: 1.0, ..NetworkConditions::default() };
+        assert_eq!(arrived_packets(&shape_packets(&all_doubled, 1, udp_flow(1, 2), 100)), [2; 100]);
     }
 
     #[test]
     fn one_figure_does_not_change_what_another_one_does() {
-        let lossy = Network { loss: 0.3, ..Network::default() };
-        let worse = Network {
+        let lossy = NetworkConditions { loss: 0.3, ..NetworkConditions::default() };
+        let worse = NetworkConditions {
             latency_ms: 10.0,
             jitter_ms: 5.0,
             duplication: 0.5,
@@ -258,7 +281,7 @@ mod tests {
             ..lossy.clone()
         };
         let lost = |network| {
-            let arrived = arrivals(&fates(network, 1, flow(1, 2), 1000));
+            let arrived = arrived_packets(&shape_packets(network, 1, udp_flow(1, 2), 1000));
             arrived.iter().map(|&count| count == 0).collect::<Vec<_>>()
         };
         assert_eq!(lost(&lossy), lost(&worse));
@@ -266,13 +289,13 @@ mod tests {
 
     #[test]
     fn luck_goes_by_the_order_of_flows_and_not_by_their_ports() {
-        let network = Network { loss: 0.5, ..Network::default() };
+        let network = NetworkConditions { loss: 0.5, ..NetworkConditions::default() };
         let run = |ports: [u16; 2], turns: &[usize]| {
             let mut shaper = shaper(&network, 1);
             let mut fates = [Vec::new(), Vec::new()];
             for &turn in turns {
-                let fate = shaper.judge(START, &flow(ports[turn], 80), 100);
-                fates[turn].push(fate == Fate::Lost);
+                let fate = shaper.shape(CALL_START, &udp_flow(ports[turn], 80), 100);
+                fates[turn].push(fate == PacketFate::Lost);
             }
             fates
         };
@@ -286,11 +309,14 @@ mod tests {
     #[test]
     fn a_narrow_link_sends_one_after_the_other() {
         // A thousand bytes in eight milliseconds.
-        let network =
-            Network { latency_ms: 5.0, bits_per_second: Some(1_000_000), ..Network::default() };
+        let network = NetworkConditions {
+            latency_ms: 5.0,
+            bits_per_second: Some(1_000_000),
+            ..NetworkConditions::default()
+        };
         let mut shaper = shaper(&network, 1);
-        let mut at = |now, bytes| match shaper.judge(millis(now), &flow(1, 2), bytes) {
-            Fate::Arrives { at, .. } => at,
+        let mut at = |now, bytes| match shaper.shape(millis(now), &udp_flow(1, 2), bytes) {
+            PacketFate::Arrives { arrives_at: at, .. } => at,
             other => panic!("{other:?}"),
         };
         assert_eq!([at(0, 1000), at(0, 1000), at(10, 500)], [13, 21, 25].map(millis));
@@ -300,35 +326,41 @@ mod tests {
 
     #[test]
     fn what_is_sent_twice_takes_twice_as_long() {
-        let network =
-            Network { duplication: 1.0, bits_per_second: Some(1_000_000), ..Network::default() };
-        let of = |ms, again| Fate::Arrives { at: millis(ms), again: Some(millis(again)) };
-        assert_eq!(fates(&network, 1, flow(1, 2), 2), [of(8, 16), of(24, 32)]);
+        let network = NetworkConditions {
+            duplication: 1.0,
+            bits_per_second: Some(1_000_000),
+            ..NetworkConditions::default()
+        };
+        let of = |ms, again| PacketFate::Arrives {
+            arrives_at: millis(ms),
+            duplicate_at: Some(millis(again)),
+        };
+        assert_eq!(shape_packets(&network, 1, udp_flow(1, 2), 2), [of(8, 16), of(24, 32)]);
     }
 
     #[test]
-    fn who_is_cut_off_gets_nothing_and_costs_others_nothing() {
-        let cut = menace_model::Peer { host: None, port: Some(80) };
-        let network = Network {
+    fn a_partitioned_peer_gets_nothing_and_delays_no_other() {
+        let cut = menace_model::PartitionPeer { host: None, port: Some(80) };
+        let network = NetworkConditions {
             loss: 0.5,
             bits_per_second: Some(1000),
             partition: vec![cut],
-            ..Network::default()
+            ..NetworkConditions::default()
         };
         let mut shaper = shaper(&network, 1);
         for _ in 0..100 {
-            assert_eq!(shaper.judge(START, &flow(9, 80), 1000), Fate::Severed);
+            assert_eq!(shaper.shape(CALL_START, &udp_flow(9, 80), 1000), PacketFate::Partitioned);
         }
-        let alone = Network { partition: Vec::new(), ..network };
-        let fate = shaper.judge(START, &flow(9, 81), 1000);
-        assert_eq!(fate, fates(&alone, 1, flow(9, 81), 1)[0]);
+        let alone = NetworkConditions { partition: Vec::new(), ..network };
+        let fate = shaper.shape(CALL_START, &udp_flow(9, 81), 1000);
+        assert_eq!(fate, shape_packets(&alone, 1, udp_flow(9, 81), 1)[0]);
     }
 
     #[test]
     fn absurd_figures_are_survived() {
         for figure in [f64::NAN, f64::INFINITY, -1.0, f64::MAX, 1e12] {
             for rate in [0, 1, u64::MAX] {
-                let network = Network {
+                let network = NetworkConditions {
                     latency_ms: figure,
                     jitter_ms: figure,
                     loss: figure,
@@ -336,19 +368,20 @@ mod tests {
                     bits_per_second: Some(rate),
                     partition: Vec::new(),
                 };
-                let _ = fates(&network, 1, flow(1, 2), 100);
+                let _ = shape_packets(&network, 1, udp_flow(1, 2), 100);
             }
         }
     }
 
     #[test]
     fn however_many_flows_there_are_memory_is_not() {
-        let mut shaper = shaper(&Network { loss: 0.1, ..Network::default() }, 1);
+        let mut shaper =
+            shaper(&NetworkConditions { loss: 0.1, ..NetworkConditions::default() }, 1);
         for from in 0..=u16::MAX {
             for to in [80, 81] {
-                shaper.judge(START, &flow(from, to), 100);
+                shaper.shape(CALL_START, &udp_flow(from, to), 100);
             }
         }
-        assert!(shaper.flows.known.len() <= FLOWS + 1);
+        assert!(shaper.flows.states.len() <= MAX_TRACKED_FLOWS + 1);
     }
 }

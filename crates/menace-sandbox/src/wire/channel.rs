@@ -9,30 +9,30 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 /// The longest frame: a mailbox and the outputs fit, a lie about the length does not.
-const LONGEST: usize = 64 << 20;
+const MAX_FRAME_BYTES: usize = 64 << 20;
 /// The most descriptors that travel with one frame.
-const MOST_DESCRIPTORS: usize = 64;
+const MAX_DESCRIPTORS_PER_FRAME: usize = 64;
 
 pub(crate) fn send(mut stream: &UnixStream, message: &impl Serialize) -> io::Result<()> {
-    let frame = frame(message)?;
+    let frame = encode_frame(message)?;
     stream.write_all(&frame)
 }
 
 pub(crate) fn receive<T: DeserializeOwned>(mut stream: &UnixStream) -> io::Result<T> {
     let mut length = [0_u8; 4];
     stream.read_exact(&mut length)?;
-    let mut body = vec![0_u8; checked(length)?];
+    let mut body = vec![0_u8; check_frame_length(length)?];
     stream.read_exact(&mut body)?;
     decode(&body)
 }
 
 /// Sends a frame together with descriptors.
-pub(crate) fn send_with(
+pub(crate) fn send_with_descriptors(
     mut stream: &UnixStream,
     message: &impl Serialize,
     descriptors: &[RawFd],
 ) -> io::Result<()> {
-    let frame = frame(message)?;
+    let frame = encode_frame(message)?;
     let control = [ControlMessage::ScmRights(descriptors)];
     let control = if descriptors.is_empty() { &control[..0] } else { &control[..] };
     let sent = sendmsg::<()>(
@@ -45,14 +45,14 @@ pub(crate) fn send_with(
     stream.write_all(&frame[sent..])
 }
 
-/// Receives what [`send_with`] sent.
-pub(crate) fn receive_with<T: DeserializeOwned>(
+/// Receives what [`send_with_descriptors`] sent.
+pub(crate) fn receive_with_descriptors<T: DeserializeOwned>(
     mut stream: &UnixStream,
 ) -> io::Result<(T, Vec<OwnedFd>)> {
     let mut length = [0_u8; 4];
     let (got, descriptors) = receive_descriptors(stream, &mut length)?;
     stream.read_exact(&mut length[got..])?;
-    let mut body = vec![0_u8; checked(length)?];
+    let mut body = vec![0_u8; check_frame_length(length)?];
     stream.read_exact(&mut body)?;
     Ok((decode(&body)?, descriptors))
 }
@@ -62,7 +62,7 @@ pub(crate) fn receive_descriptors(
     stream: &UnixStream,
     bytes: &mut [u8],
 ) -> io::Result<(usize, Vec<OwnedFd>)> {
-    let mut space = nix::cmsg_space!([RawFd; MOST_DESCRIPTORS]);
+    let mut space = nix::cmsg_space!([RawFd; MAX_DESCRIPTORS_PER_FRAME]);
     let mut parts = [IoSliceMut::new(bytes)];
     let message = recvmsg::<()>(
         stream.as_raw_fd(),
@@ -73,7 +73,7 @@ pub(crate) fn receive_descriptors(
     let mut descriptors = Vec::new();
     for control in message.cmsgs()? {
         if let ControlMessageOwned::ScmRights(received) = control {
-            descriptors.extend(received.into_iter().map(crate::sys::adopt));
+            descriptors.extend(received.into_iter().map(crate::sys::own_descriptor));
         }
     }
     if message.bytes == 0 {
@@ -82,19 +82,19 @@ pub(crate) fn receive_descriptors(
     Ok((message.bytes, descriptors))
 }
 
-fn frame(message: &impl Serialize) -> io::Result<Vec<u8>> {
+fn encode_frame(message: &impl Serialize) -> io::Result<Vec<u8>> {
     let mut frame = postcard::to_extend(message, vec![0_u8; 4]).map_err(io::Error::other)?;
     let length = frame.len() - 4;
-    if length > LONGEST {
+    if length > MAX_FRAME_BYTES {
         return Err(io::Error::other("a message is too long"));
     }
     frame[..4].copy_from_slice(&(length as u32).to_le_bytes());
     Ok(frame)
 }
 
-fn checked(length: [u8; 4]) -> io::Result<usize> {
+fn check_frame_length(length: [u8; 4]) -> io::Result<usize> {
     let length = u32::from_le_bytes(length) as usize;
-    if length > LONGEST {
+    if length > MAX_FRAME_BYTES {
         return Err(io::Error::other("a message claims to be too long"));
     }
     Ok(length)

@@ -8,30 +8,30 @@ use std::time::{Duration, Instant};
 use nix::errno::Errno;
 use nix::sys::socket::{self, MsgFlags};
 
-use super::marshal::{Item, Writer};
+use super::marshal::{MarshalValue, MarshalWriter};
 
-const MAGIC: [u8; 4] = *b"MNC1";
+const FRAME_MAGIC: [u8; 4] = *b"MNC1";
 /// A zygote that stops in the middle of a message is given up after this.
-pub(crate) const PATIENCE: Duration = Duration::from_millis(100);
-const LONGEST: usize = 16 << 20;
+pub(crate) const MESSAGE_TIMEOUT: Duration = Duration::from_millis(100);
+const MAX_REQUEST_BYTES: usize = 16 << 20;
 /// How much of a result is described.
-const CAPS: [(&str, i64); 5] =
+const DESCRIPTION_CAPS: [(&str, i64); 5] =
     [("repr", 4096), ("items", 1000), ("depth", 40), ("message", 4096), ("frames", 100)];
 
 /// What the harness says.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum FromHarness {
+pub(crate) enum FromHarnessMessage {
     Ready,
-    Imported { ok: bool, keeps: Vec<String> },
+    Imported { ok: bool, unforkable_state: Vec<String> },
     Forked { pid: i32 },
     ForkFailed { errno: i32 },
-    Exited(Exited),
+    Exited(ForkExitStatus),
     Swept,
 }
 
 /// How the process of a call ended, as its parent saw it.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Exited {
+pub(crate) struct ForkExitStatus {
     pub status: i32,
     pub user_s: f64,
     pub system_s: f64,
@@ -39,12 +39,12 @@ pub(crate) struct Exited {
 }
 
 /// A body that is `marshal` already, as it is sent.
-pub(crate) fn frame(body: &[u8]) -> io::Result<Vec<u8>> {
-    if body.len() > LONGEST {
+pub(crate) fn encode_frame(body: &[u8]) -> io::Result<Vec<u8>> {
+    if body.len() > MAX_REQUEST_BYTES {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "the arguments are too long"));
     }
     let mut frame = Vec::with_capacity(body.len() + 8);
-    frame.extend(MAGIC);
+    frame.extend(FRAME_MAGIC);
     frame.extend((body.len() as u32).to_le_bytes());
     frame.extend(body);
     Ok(frame)
@@ -52,11 +52,11 @@ pub(crate) fn frame(body: &[u8]) -> io::Result<Vec<u8>> {
 
 /// Sends a body that is `marshal` already.
 pub(crate) fn send(mut stream: &UnixStream, body: &[u8]) -> io::Result<()> {
-    stream.write_all(&frame(body)?)
+    stream.write_all(&encode_frame(body)?)
 }
 
 /// Sends as much as there is room for, and says how much that was.
-pub(crate) fn send_some(stream: &UnixStream, bytes: &[u8]) -> io::Result<usize> {
+pub(crate) fn try_send(stream: &UnixStream, bytes: &[u8]) -> io::Result<usize> {
     let flags = MsgFlags::MSG_DONTWAIT | MsgFlags::MSG_NOSIGNAL;
     match socket::send(stream.as_raw_fd(), bytes, flags) {
         Err(Errno::EAGAIN | Errno::EINTR) => Ok(0),
@@ -66,22 +66,22 @@ pub(crate) fn send_some(stream: &UnixStream, bytes: &[u8]) -> io::Result<usize> 
 
 /// Receives one message. What is no message is an error: the guest got hold of the socket.
 ///
-/// All of it must be there within [`PATIENCE`], however slowly it trickles in.
-pub(crate) fn receive(stream: &UnixStream) -> io::Result<FromHarness> {
-    let patience = Instant::now() + PATIENCE;
+/// All of it must be there within [`MESSAGE_TIMEOUT`], however slowly it trickles in.
+pub(crate) fn receive(stream: &UnixStream) -> io::Result<FromHarnessMessage> {
+    let deadline = Instant::now() + MESSAGE_TIMEOUT;
     let mut head = [0_u8; 8];
-    read_by(stream, &mut head, patience)?;
+    read_before(stream, &mut head, deadline)?;
     let length = u32::from_le_bytes([head[4], head[5], head[6], head[7]]) as usize;
-    if head[..4] != MAGIC || length > 1 << 20 {
+    if head[..4] != FRAME_MAGIC || length > 1 << 20 {
         return Err(io::Error::new(io::ErrorKind::InvalidData, "no frame of the harness"));
     }
     let mut body = vec![0_u8; length];
-    read_by(stream, &mut body, patience)?;
-    let item = Item::read(&body).map_err(invalid)?;
-    understand(&item).ok_or_else(|| invalid("no message of the harness"))
+    read_before(stream, &mut body, deadline)?;
+    let item = MarshalValue::parse(&body).map_err(invalid_data_error)?;
+    parse_message(&item).ok_or_else(|| invalid_data_error("no message of the harness"))
 }
 
-fn read_by(mut stream: &UnixStream, bytes: &mut [u8], deadline: Instant) -> io::Result<()> {
+fn read_before(mut stream: &UnixStream, bytes: &mut [u8], deadline: Instant) -> io::Result<()> {
     let mut done = 0;
     while done < bytes.len() {
         if Instant::now() >= deadline {
@@ -97,37 +97,40 @@ fn read_by(mut stream: &UnixStream, bytes: &mut [u8], deadline: Instant) -> io::
     Ok(())
 }
 
-fn invalid(why: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> io::Error {
+fn invalid_data_error(why: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, why)
 }
 
-fn understand(item: &Item) -> Option<FromHarness> {
-    let int = |key| item.get(key).and_then(Item::as_int);
+fn parse_message(item: &MarshalValue) -> Option<FromHarnessMessage> {
+    let int = |key| item.get(key).and_then(MarshalValue::as_int);
     let small = |key| int(key).and_then(|value| i32::try_from(value).ok());
     Some(match item.get("op")?.as_text()?.as_str() {
-        "ready" => FromHarness::Ready,
-        "imported" => FromHarness::Imported {
+        "ready" => FromHarnessMessage::Ready,
+        "imported" => FromHarnessMessage::Imported {
             ok: item.get("ok")?.as_bool()?,
-            keeps: item.get("keeps").map(Item::texts).unwrap_or_default(),
+            unforkable_state: item
+                .get("unforkable_state")
+                .map(MarshalValue::texts)
+                .unwrap_or_default(),
         },
         "forked" => match small("pid") {
-            Some(pid) => FromHarness::Forked { pid },
-            None => FromHarness::ForkFailed { errno: small("errno")? },
+            Some(pid) => FromHarnessMessage::Forked { pid },
+            None => FromHarnessMessage::ForkFailed { errno: small("errno")? },
         },
-        "exited" => FromHarness::Exited(Exited {
+        "exited" => FromHarnessMessage::Exited(ForkExitStatus {
             status: small("status")?,
             user_s: item.get("utime")?.as_float()?,
             system_s: item.get("stime")?.as_float()?,
             max_rss_kib: int("maxrss")?,
         }),
-        "swept" => FromHarness::Swept,
+        "swept" => FromHarnessMessage::Swept,
         _ => return None,
     })
 }
 
 /// What the harness needs to know before anything else.
 #[derive(Debug)]
-pub(crate) struct Setup<'a> {
+pub(crate) struct HarnessSetup<'a> {
     pub repo: &'a str,
     pub roots: &'a [String],
     pub write_roots: &'a [String],
@@ -135,35 +138,35 @@ pub(crate) struct Setup<'a> {
     pub freeze_time: Option<f64>,
 }
 
-impl Setup<'_> {
-    pub(crate) fn body(&self) -> Vec<u8> {
-        let mut out = Writer::default();
-        let texts = |out: &mut Writer, key: &str, texts: &[String]| {
-            out.str(key);
-            out.list(texts.len());
+impl HarnessSetup<'_> {
+    pub(crate) fn encode(&self) -> Vec<u8> {
+        let mut out = MarshalWriter::default();
+        let texts = |out: &mut MarshalWriter, key: &str, texts: &[String]| {
+            out.write_str(key);
+            out.open_list(texts.len());
             for text in texts {
-                out.str(text);
+                out.write_str(text);
             }
         };
         out.open_dict();
-        out.str("op");
-        out.str("setup");
-        out.str("repo");
-        out.str(self.repo);
+        out.write_str("op");
+        out.write_str("setup");
+        out.write_str("repo");
+        out.write_str(self.repo);
         texts(&mut out, "roots", self.roots);
         texts(&mut out, "write_roots", self.write_roots);
-        out.str("seed");
-        out.unsigned(false, self.seed);
-        out.str("freeze_time");
+        out.write_str("seed");
+        out.write_magnitude(false, self.seed);
+        out.write_str("freeze_time");
         match self.freeze_time {
-            Some(time) => out.float(time),
-            None => out.none(),
+            Some(time) => out.write_float(time),
+            None => out.write_none(),
         }
-        out.str("caps");
+        out.write_str("caps");
         out.open_dict();
-        for (name, value) in CAPS {
-            out.str(name);
-            out.int(value);
+        for (name, value) in DESCRIPTION_CAPS {
+            out.write_str(name);
+            out.write_int(value);
         }
         out.close_dict();
         out.close_dict();
@@ -171,24 +174,25 @@ impl Setup<'_> {
     }
 }
 
-/// Asks for a fork that waits for its call, and copies its pages meanwhile if there is time.
-pub(crate) fn prepare(there_is_time: bool) -> Vec<u8> {
-    let mut out = Writer::default();
+/// Asks for a fork that waits for its call; with `prewarm_fork` it goes through an empty call
+/// meanwhile, so that the pages it will write to are its own.
+pub(crate) fn encode_prepare(prewarm_fork: bool) -> Vec<u8> {
+    let mut out = MarshalWriter::default();
     out.open_dict();
-    out.str("op");
-    out.str("prepare");
-    out.str("touch");
-    out.bool(there_is_time);
+    out.write_str("op");
+    out.write_str("prepare");
+    out.write_str("touch");
+    out.write_bool(prewarm_fork);
     out.close_dict();
     out.0
 }
 
 /// Asks for a sweep of everything that a call left running.
-pub(crate) fn sweep() -> Vec<u8> {
-    let mut out = Writer::default();
+pub(crate) fn encode_sweep() -> Vec<u8> {
+    let mut out = MarshalWriter::default();
     out.open_dict();
-    out.str("op");
-    out.str("sweep");
+    out.write_str("op");
+    out.write_str("sweep");
     out.close_dict();
     out.0
 }
@@ -198,13 +202,13 @@ mod tests {
     use super::*;
 
     /// A message that would be understood.
-    fn swept(padding: usize) -> Vec<u8> {
-        let mut out = Writer::default();
+    fn swept_message(padding: usize) -> Vec<u8> {
+        let mut out = MarshalWriter::default();
         out.open_dict();
-        out.str("op");
-        out.str("swept");
-        out.str("padding");
-        out.str(&"x".repeat(padding));
+        out.write_str("op");
+        out.write_str("swept");
+        out.write_str("padding");
+        out.write_str(&"x".repeat(padding));
         out.close_dict();
         out.0
     }
@@ -214,10 +218,10 @@ mod tests {
         [&magic[..], &length, body].concat()
     }
 
-    fn received(bytes: Vec<u8>) -> Result<FromHarness, io::ErrorKind> {
+    fn receive_bytes(bytes: Vec<u8>) -> Result<FromHarnessMessage, io::ErrorKind> {
         let (ours, mut theirs) = UnixStream::pair().unwrap();
         let sender = std::thread::spawn(move || {
-            // Nobody reads what is refused by its head.
+            // What is refused by its head is not read.
             let _ = theirs.write_all(&bytes);
         });
         let received = receive(&ours).map_err(|error| error.kind());
@@ -228,32 +232,35 @@ mod tests {
 
     #[test]
     fn only_frames_of_this_version_are_taken() {
-        let body = swept(0);
-        assert_eq!(received(frame(MAGIC, body.len(), &body)), Ok(FromHarness::Swept));
+        let body = swept_message(0);
+        assert_eq!(
+            receive_bytes(frame(FRAME_MAGIC, body.len(), &body)),
+            Ok(FromHarnessMessage::Swept)
+        );
         for magic in [b"MNC0", b"MNC2", b"XNC1", b"1CNM"] {
-            let found = received(frame(*magic, body.len(), &body));
+            let found = receive_bytes(frame(*magic, body.len(), &body));
             assert_eq!(found, Err(io::ErrorKind::InvalidData), "{magic:?}");
         }
     }
 
     #[test]
     fn a_frame_that_is_too_long_is_refused_though_it_could_be_understood() {
-        let overhead = swept(0).len();
+        let overhead = swept_message(0).len();
         for (length, is_taken) in [(1 << 20, true), ((1 << 20) + 1, false)] {
-            let body = swept(length - overhead);
+            let body = swept_message(length - overhead);
             assert_eq!(body.len(), length);
-            let found = received(frame(MAGIC, length, &body));
+            let found = receive_bytes(frame(FRAME_MAGIC, length, &body));
             let refused = Err(io::ErrorKind::InvalidData);
-            assert_eq!(found, if is_taken { Ok(FromHarness::Swept) } else { refused });
+            assert_eq!(found, if is_taken { Ok(FromHarnessMessage::Swept) } else { refused });
         }
     }
 
     #[test]
     fn a_frame_is_as_long_as_it_says() {
-        let body = swept(0);
-        let short = received(frame(MAGIC, body.len() + 1, &body));
+        let body = swept_message(0);
+        let short = receive_bytes(frame(FRAME_MAGIC, body.len() + 1, &body));
         assert_eq!(short, Err(io::ErrorKind::UnexpectedEof));
-        let long = received(frame(MAGIC, body.len() - 1, &body));
+        let long = receive_bytes(frame(FRAME_MAGIC, body.len() - 1, &body));
         assert_eq!(long, Err(io::ErrorKind::InvalidData));
     }
 }

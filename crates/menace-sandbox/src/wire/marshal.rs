@@ -4,20 +4,20 @@
 //! depth and the number of items are bounded, and nothing is evaluated.
 
 /// The deepest nesting that is read; the harness cuts before that.
-const DEPTH: usize = 256;
+const MAX_DEPTH: usize = 256;
 /// The most items that are read in all.
-const ITEMS: usize = 1 << 20;
+const MAX_ITEMS: usize = 1 << 20;
 /// CPython stores integers in digits of this many bits.
 const DIGIT_BITS: u32 = 15;
 
 /// One value as it was read.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Item {
+pub(crate) enum MarshalValue {
     None,
     Bool(bool),
     Int(i64),
     /// An integer beyond 64 bits: sign and magnitude, least significant byte first.
-    Long {
+    BigInt {
         negative: bool,
         magnitude: Vec<u8>,
     },
@@ -26,34 +26,34 @@ pub(crate) enum Item {
     /// UTF-8 that may hold lone surrogates.
     Str(Vec<u8>),
     Bytes(Vec<u8>),
-    List(Vec<Item>),
-    Tuple(Vec<Item>),
-    Dict(Vec<(Item, Item)>),
+    List(Vec<MarshalValue>),
+    Tuple(Vec<MarshalValue>),
+    Dict(Vec<(MarshalValue, MarshalValue)>),
     Ellipsis,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum MarshalError {
     #[error("it ends too early")]
-    Short,
+    UnexpectedEnd,
     #[error("unknown type code {0:#04x} at {1}")]
-    Code(u8, usize),
+    UnknownCode(u8, usize),
     #[error("a length is negative at {0}")]
-    Length(usize),
+    NegativeLength(usize),
     #[error("it is nested too deeply")]
-    Deep,
+    TooDeep,
     #[error("it has too many items")]
-    Many,
+    TooManyItems,
     #[error("there is more after its end")]
-    Long,
+    TrailingBytes,
 }
 
-impl Item {
+impl MarshalValue {
     /// Reads one value that fills `bytes` exactly.
-    pub(crate) fn read(bytes: &[u8]) -> Result<Self, MarshalError> {
-        let mut reader = Reader { bytes, at: 0, items: 0 };
-        let item = reader.item(0)?.ok_or(MarshalError::Code(b'0', 0))?;
-        if reader.at == bytes.len() { Ok(item) } else { Err(MarshalError::Long) }
+    pub(crate) fn parse(bytes: &[u8]) -> Result<Self, MarshalError> {
+        let mut reader = MarshalReader { bytes, at: 0, items: 0 };
+        let item = reader.read_item(0)?.ok_or(MarshalError::UnknownCode(b'0', 0))?;
+        if reader.at == bytes.len() { Ok(item) } else { Err(MarshalError::TrailingBytes) }
     }
 
     /// The entry of a dictionary with this name.
@@ -101,94 +101,97 @@ impl Item {
     }
 }
 
-struct Reader<'a> {
+struct MarshalReader<'a> {
     bytes: &'a [u8],
     at: usize,
     items: usize,
 }
 
-impl<'a> Reader<'a> {
-    fn take(&mut self, count: usize) -> Result<&'a [u8], MarshalError> {
-        let end = self.at.checked_add(count).ok_or(MarshalError::Short)?;
-        let taken = self.bytes.get(self.at..end).ok_or(MarshalError::Short)?;
+impl<'a> MarshalReader<'a> {
+    fn take_bytes(&mut self, count: usize) -> Result<&'a [u8], MarshalError> {
+        let end = self.at.checked_add(count).ok_or(MarshalError::UnexpectedEnd)?;
+        let taken = self.bytes.get(self.at..end).ok_or(MarshalError::UnexpectedEnd)?;
         self.at = end;
         Ok(taken)
     }
 
-    fn array<const N: usize>(&mut self) -> Result<[u8; N], MarshalError> {
-        self.take(N)?.try_into().map_err(|_| MarshalError::Short)
+    fn read_array<const N: usize>(&mut self) -> Result<[u8; N], MarshalError> {
+        self.take_bytes(N)?.try_into().map_err(|_| MarshalError::UnexpectedEnd)
     }
 
-    fn length(&mut self) -> Result<usize, MarshalError> {
+    fn read_length(&mut self) -> Result<usize, MarshalError> {
         let at = self.at;
-        usize::try_from(i32::from_le_bytes(self.array()?)).map_err(|_| MarshalError::Length(at))
+        usize::try_from(i32::from_le_bytes(self.read_array()?))
+            .map_err(|_| MarshalError::NegativeLength(at))
     }
 
-    fn float(&mut self) -> Result<f64, MarshalError> {
-        Ok(f64::from_le_bytes(self.array()?))
+    fn read_float(&mut self) -> Result<f64, MarshalError> {
+        Ok(f64::from_le_bytes(self.read_array()?))
     }
 
     /// The next value; nothing at the code that ends a dictionary.
-    fn item(&mut self, depth: usize) -> Result<Option<Item>, MarshalError> {
-        if depth > DEPTH {
-            return Err(MarshalError::Deep);
+    fn read_item(&mut self, depth: usize) -> Result<Option<MarshalValue>, MarshalError> {
+        if depth > MAX_DEPTH {
+            return Err(MarshalError::TooDeep);
         }
         self.items += 1;
-        if self.items > ITEMS {
-            return Err(MarshalError::Many);
+        if self.items > MAX_ITEMS {
+            return Err(MarshalError::TooManyItems);
         }
         let at = self.at;
-        let item = match self.take(1)?[0] {
+        let item = match self.take_bytes(1)?[0] {
             b'0' => return Ok(None),
-            b'N' => Item::None,
-            b'T' => Item::Bool(true),
-            b'F' => Item::Bool(false),
-            b'.' => Item::Ellipsis,
-            b'i' => Item::Int(i32::from_le_bytes(self.array()?).into()),
-            b'l' => self.long()?,
-            b'g' => Item::Float(self.float()?),
-            b'y' => Item::Complex(self.float()?, self.float()?),
+            b'N' => MarshalValue::None,
+            b'T' => MarshalValue::Bool(true),
+            b'F' => MarshalValue::Bool(false),
+            b'.' => MarshalValue::Ellipsis,
+            b'i' => MarshalValue::Int(i32::from_le_bytes(self.read_array()?).into()),
+            b'l' => self.read_long()?,
+            b'g' => MarshalValue::Float(self.read_float()?),
+            b'y' => MarshalValue::Complex(self.read_float()?, self.read_float()?),
             b'u' | b't' => {
-                let length = self.length()?;
-                Item::Str(self.take(length)?.to_vec())
+                let length = self.read_length()?;
+                MarshalValue::Str(self.take_bytes(length)?.to_vec())
             }
             b's' => {
-                let length = self.length()?;
-                Item::Bytes(self.take(length)?.to_vec())
+                let length = self.read_length()?;
+                MarshalValue::Bytes(self.take_bytes(length)?.to_vec())
             }
-            b'[' => Item::List(self.sequence(depth)?),
-            b'(' => Item::Tuple(self.sequence(depth)?),
+            b'[' => MarshalValue::List(self.read_sequence(depth)?),
+            b'(' => MarshalValue::Tuple(self.read_sequence(depth)?),
             b'{' => {
                 let mut pairs = Vec::new();
-                while let Some(key) = self.item(depth + 1)? {
-                    let value = self.item(depth + 1)?.ok_or(MarshalError::Code(b'0', at))?;
+                while let Some(key) = self.read_item(depth + 1)? {
+                    let value =
+                        self.read_item(depth + 1)?.ok_or(MarshalError::UnknownCode(b'0', at))?;
                     pairs.push((key, value));
                 }
-                Item::Dict(pairs)
+                MarshalValue::Dict(pairs)
             }
-            code => return Err(MarshalError::Code(code, at)),
+            code => return Err(MarshalError::UnknownCode(code, at)),
         };
         Ok(Some(item))
     }
 
-    fn sequence(&mut self, depth: usize) -> Result<Vec<Item>, MarshalError> {
+    fn read_sequence(&mut self, depth: usize) -> Result<Vec<MarshalValue>, MarshalError> {
         let at = self.at;
-        let length = self.length()?;
+        let length = self.read_length()?;
         // Each item takes a byte at least: a longer list is a lie.
         if length > self.bytes.len() - self.at {
-            return Err(MarshalError::Short);
+            return Err(MarshalError::UnexpectedEnd);
         }
         let mut items = Vec::new();
         for _ in 0..length {
-            items.push(self.item(depth + 1)?.ok_or(MarshalError::Code(b'0', at))?);
+            items.push(self.read_item(depth + 1)?.ok_or(MarshalError::UnknownCode(b'0', at))?);
         }
         Ok(items)
     }
 
-    fn long(&mut self) -> Result<Item, MarshalError> {
-        let digits = i32::from_le_bytes(self.array()?);
-        let count = usize::try_from(digits.unsigned_abs()).map_err(|_| MarshalError::Short)?;
-        let bytes = self.take(count.checked_mul(2).ok_or(MarshalError::Short)?)?;
+    fn read_long(&mut self) -> Result<MarshalValue, MarshalError> {
+        let digits = i32::from_le_bytes(self.read_array()?);
+        let count =
+            usize::try_from(digits.unsigned_abs()).map_err(|_| MarshalError::UnexpectedEnd)?;
+        let bytes = self.take_bytes(count.checked_mul(2).ok_or(MarshalError::UnexpectedEnd)?)?;
         let mut magnitude = Vec::with_capacity(count * 2);
         let (mut pending, mut bits) = (0_u32, 0_u32);
         for digit in bytes.chunks_exact(2) {
@@ -211,36 +214,36 @@ impl<'a> Reader<'a> {
             wide[..magnitude.len()].copy_from_slice(&magnitude);
             let value = i128::from_le_bytes(wide);
             if let Ok(small) = i64::try_from(if negative { -value } else { value }) {
-                return Ok(Item::Int(small));
+                return Ok(MarshalValue::Int(small));
             }
         }
-        Ok(Item::Long { negative, magnitude })
+        Ok(MarshalValue::BigInt { negative, magnitude })
     }
 }
 
 /// Writes values; lists and dictionaries are opened with their length, or closed by hand.
 #[derive(Debug, Default)]
-pub(crate) struct Writer(pub Vec<u8>);
+pub(crate) struct MarshalWriter(pub Vec<u8>);
 
-impl Writer {
-    pub(crate) fn none(&mut self) {
+impl MarshalWriter {
+    pub(crate) fn write_none(&mut self) {
         self.0.push(b'N');
     }
 
-    pub(crate) fn bool(&mut self, value: bool) {
+    pub(crate) fn write_bool(&mut self, value: bool) {
         self.0.push(if value { b'T' } else { b'F' });
     }
 
-    pub(crate) fn int(&mut self, value: i64) {
+    pub(crate) fn write_int(&mut self, value: i64) {
         if let Ok(small) = i32::try_from(value) {
             self.0.push(b'i');
             self.0.extend(small.to_le_bytes());
         } else {
-            self.unsigned(value < 0, value.unsigned_abs());
+            self.write_magnitude(value < 0, value.unsigned_abs());
         }
     }
 
-    pub(crate) fn unsigned(&mut self, negative: bool, mut value: u64) {
+    pub(crate) fn write_magnitude(&mut self, negative: bool, mut value: u64) {
         let mut digits = Vec::new();
         while value > 0 {
             digits.push((value & 0x7fff) as u16);
@@ -254,36 +257,36 @@ impl Writer {
         }
     }
 
-    pub(crate) fn float(&mut self, value: f64) {
+    pub(crate) fn write_float(&mut self, value: f64) {
         self.0.push(b'g');
         self.0.extend(value.to_le_bytes());
     }
 
-    pub(crate) fn str(&mut self, text: &str) {
-        self.wtf8(text.as_bytes());
+    pub(crate) fn write_str(&mut self, text: &str) {
+        self.write_wtf8(text.as_bytes());
     }
 
     /// Text that may hold lone surrogates, in UTF-8 extended for them.
-    pub(crate) fn wtf8(&mut self, bytes: &[u8]) {
+    pub(crate) fn write_wtf8(&mut self, bytes: &[u8]) {
         self.0.push(b'u');
-        self.length(bytes.len());
+        self.write_length(bytes.len());
         self.0.extend(bytes);
     }
 
-    pub(crate) fn bytes(&mut self, bytes: &[u8]) {
+    pub(crate) fn write_bytes(&mut self, bytes: &[u8]) {
         self.0.push(b's');
-        self.length(bytes.len());
+        self.write_length(bytes.len());
         self.0.extend(bytes);
     }
 
-    pub(crate) fn list(&mut self, length: usize) {
+    pub(crate) fn open_list(&mut self, length: usize) {
         self.0.push(b'[');
-        self.length(length);
+        self.write_length(length);
     }
 
-    pub(crate) fn tuple(&mut self, length: usize) {
+    pub(crate) fn open_tuple(&mut self, length: usize) {
         self.0.push(b'(');
-        self.length(length);
+        self.write_length(length);
     }
 
     pub(crate) fn open_dict(&mut self) {
@@ -294,7 +297,7 @@ impl Writer {
         self.0.push(b'0');
     }
 
-    fn length(&mut self, length: usize) {
+    fn write_length(&mut self, length: usize) {
         // A frame is far smaller than 2 GiB, which is checked where it is sent.
         self.0.extend(i32::try_from(length).unwrap_or(i32::MAX).to_le_bytes());
     }
@@ -308,49 +311,54 @@ mod tests {
 
     #[test]
     fn what_is_written_is_read_back() {
-        let mut out = Writer::default();
+        let mut out = MarshalWriter::default();
         out.open_dict();
-        out.str("a");
-        out.list(4);
-        out.int(-7);
-        out.int(i64::MIN);
-        out.float(0.5);
-        out.bytes(b"\0\xff");
-        out.str("b");
-        out.none();
+        out.write_str("a");
+        out.open_list(4);
+        out.write_int(-7);
+        out.write_int(i64::MIN);
+        out.write_float(0.5);
+        out.write_bytes(b"\0\xff");
+        out.write_str("b");
+        out.write_none();
         out.close_dict();
-        let item = Item::read(&out.0).unwrap();
+        let item = MarshalValue::parse(&out.0).unwrap();
         let list = item.get("a").unwrap();
         assert_eq!(
             list.items(),
-            [Item::Int(-7), Item::Int(i64::MIN), Item::Float(0.5), Item::Bytes(vec![0, 255])]
+            [
+                MarshalValue::Int(-7),
+                MarshalValue::Int(i64::MIN),
+                MarshalValue::Float(0.5),
+                MarshalValue::Bytes(vec![0, 255])
+            ]
         );
-        assert_eq!(item.get("b"), Some(&Item::None));
+        assert_eq!(item.get("b"), Some(&MarshalValue::None));
         assert_eq!(item.get("c"), None);
     }
 
     #[test]
     fn a_lie_about_a_length_is_an_error_and_no_allocation() {
-        assert_eq!(Item::read(b"[\xff\xff\xff\x7f"), Err(MarshalError::Short));
-        assert_eq!(Item::read(b"s\xff\xff\xff\x7fab"), Err(MarshalError::Short));
-        assert_eq!(Item::read(b"s\xff\xff\xff\xff"), Err(MarshalError::Length(1)));
+        assert_eq!(MarshalValue::parse(b"[\xff\xff\xff\x7f"), Err(MarshalError::UnexpectedEnd));
+        assert_eq!(MarshalValue::parse(b"s\xff\xff\xff\x7fab"), Err(MarshalError::UnexpectedEnd));
+        assert_eq!(MarshalValue::parse(b"s\xff\xff\xff\xff"), Err(MarshalError::NegativeLength(1)));
     }
 
     #[test]
     fn bottomless_nesting_is_an_error() {
         let deep: Vec<u8> = [b'[', 1, 0, 0, 0].repeat(100_000);
-        assert_eq!(Item::read(&deep), Err(MarshalError::Deep));
+        assert_eq!(MarshalValue::parse(&deep), Err(MarshalError::TooDeep));
     }
 
     #[test]
     fn code_objects_are_not_read() {
-        assert_eq!(Item::read(b"c\0\0\0\0"), Err(MarshalError::Code(b'c', 0)));
+        assert_eq!(MarshalValue::parse(b"c\0\0\0\0"), Err(MarshalError::UnknownCode(b'c', 0)));
     }
 
     proptest! {
         #[test]
         fn any_bytes_are_read_or_refused(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
-            let _ = Item::read(&bytes);
+            let _ = MarshalValue::parse(&bytes);
         }
     }
 }

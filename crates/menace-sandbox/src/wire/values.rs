@@ -1,195 +1,200 @@
 //! Python values to and from `marshal`, by the tags of `docs/guest-protocol.md`.
 
-use menace_model::{MethodCall, PyStr, Value};
+use menace_model::{MethodCall, PyString, Value};
 
-use super::marshal::{Item, Writer};
+use super::marshal::{MarshalValue, MarshalWriter};
 
 /// Writes a value as the harness reads it.
-pub(crate) fn write(out: &mut Writer, value: &Value) {
+pub(crate) fn write_value(out: &mut MarshalWriter, value: &Value) {
     match value {
-        Value::None => out.none(),
-        Value::Bool(value) => out.bool(*value),
-        Value::Int(value) => out.int(*value),
-        Value::Float(value) => out.float(*value),
-        Value::Str(text) => out.wtf8(text.as_bytes()),
-        Value::Bytes(bytes) => out.bytes(bytes),
+        Value::None => out.write_none(),
+        Value::Bool(value) => out.write_bool(*value),
+        Value::Int(value) => out.write_int(*value),
+        Value::Float(value) => out.write_float(*value),
+        Value::Str(text) => out.write_wtf8(text.as_bytes()),
+        Value::Bytes(bytes) => out.write_bytes(bytes),
         Value::BigInt(value) => {
-            tagged(out, "i", 1);
+            write_tag(out, "i", 1);
             let sign = if value.is_negative() { "-" } else { "" };
-            out.str(&format!("{sign}{}", value.hex()));
+            out.write_str(&format!("{sign}{}", value.hex()));
         }
         Value::Complex { re, im } => {
-            tagged(out, "c", 2);
-            out.float(*re);
-            out.float(*im);
+            write_tag(out, "c", 2);
+            out.write_float(*re);
+            out.write_float(*im);
         }
         Value::ByteArray(bytes) => {
-            tagged(out, "a", 1);
-            out.bytes(bytes);
+            write_tag(out, "a", 1);
+            out.write_bytes(bytes);
         }
-        Value::Ellipsis => tagged(out, "e", 0),
-        Value::List(items) => sequence(out, "l", items),
-        Value::Tuple(items) => sequence(out, "t", items),
-        Value::Set(items) => sequence(out, "s", items),
-        Value::FrozenSet(items) => sequence(out, "z", items),
+        Value::Ellipsis => write_tag(out, "e", 0),
+        Value::List(items) => write_sequence(out, "l", items),
+        Value::Tuple(items) => write_sequence(out, "t", items),
+        Value::Set(items) => write_sequence(out, "s", items),
+        Value::FrozenSet(items) => write_sequence(out, "z", items),
         Value::Dict(pairs) => {
-            tagged(out, "d", 1);
-            out.list(pairs.len());
+            write_tag(out, "d", 1);
+            out.open_list(pairs.len());
             for (key, value) in pairs {
-                out.list(2);
-                write(out, key);
-                write(out, value);
+                out.open_list(2);
+                write_value(out, key);
+                write_value(out, value);
             }
         }
         Value::Name(name) => {
-            tagged(out, "r", 1);
-            out.str(&name.to_string());
+            write_tag(out, "r", 1);
+            out.write_str(&name.to_string());
         }
         Value::New { class, args, kwargs } => {
-            tagged(out, "n", 3);
-            out.str(&class.to_string());
-            arguments(out, args, kwargs);
+            write_tag(out, "n", 3);
+            out.write_str(&class.to_string());
+            write_arguments(out, args, kwargs);
         }
         Value::Method { on, name, args, kwargs } => {
-            tagged(out, "m", 4);
-            write(out, on);
-            out.str(name);
-            arguments(out, args, kwargs);
+            write_tag(out, "m", 4);
+            write_value(out, on);
+            out.write_str(name);
+            write_arguments(out, args, kwargs);
         }
         Value::Repeat { value, times } => {
-            tagged(out, "x", 2);
-            write(out, value);
-            out.unsigned(false, *times);
+            write_tag(out, "x", 2);
+            write_value(out, value);
+            out.write_magnitude(false, *times);
         }
         Value::Shared { label, value } => {
-            tagged(out, "g", 2);
-            out.int(i64::from(*label));
-            write(out, value);
+            write_tag(out, "g", 2);
+            out.write_int(i64::from(*label));
+            write_value(out, value);
         }
-        Value::Again(label) => {
-            tagged(out, "v", 1);
-            out.int(i64::from(*label));
+        Value::SharedRef(label) => {
+            write_tag(out, "v", 1);
+            out.write_int(i64::from(*label));
         }
         Value::Returns(value) => {
-            tagged(out, "f", 1);
-            write(out, value);
+            write_tag(out, "f", 1);
+            write_value(out, value);
         }
         Value::Raises(value) => {
-            tagged(out, "b", 1);
-            write(out, value);
+            write_tag(out, "b", 1);
+            write_value(out, value);
         }
-        Value::Yields(items) => sequence(out, "y", items),
+        Value::Yields(items) => write_sequence(out, "y", items),
         Value::Argument(number) => {
-            tagged(out, "k", 1);
-            out.int(i64::from(*number));
+            write_tag(out, "k", 1);
+            out.write_int(i64::from(*number));
         }
         Value::Async(value) => {
-            tagged(out, "w", 1);
-            write(out, value);
+            write_tag(out, "w", 1);
+            write_value(out, value);
         }
         Value::Stub { bases, members, args, kwargs } => {
-            tagged(out, "o", 4);
-            out.list(bases.len());
+            write_tag(out, "o", 4);
+            out.open_list(bases.len());
             for base in bases {
-                out.str(&base.to_string());
+                out.write_str(&base.to_string());
             }
-            named(out, members);
-            arguments(out, args, kwargs);
+            write_named(out, members);
+            write_arguments(out, args, kwargs);
         }
         Value::After { value, calls } => {
-            tagged(out, "h", 2);
-            write(out, value);
-            out.list(calls.len());
+            write_tag(out, "h", 2);
+            write_value(out, value);
+            out.open_list(calls.len());
             for MethodCall { name, args, kwargs } in calls {
-                out.list(3);
-                out.str(name);
-                arguments(out, args, kwargs);
+                out.open_list(3);
+                out.write_str(name);
+                write_arguments(out, args, kwargs);
             }
         }
     }
 }
 
 /// Positional arguments as a list, keyword arguments as a list of pairs.
-pub(crate) fn arguments(out: &mut Writer, args: &[Value], kwargs: &[(String, Value)]) {
-    out.list(args.len());
+pub(crate) fn write_arguments(out: &mut MarshalWriter, args: &[Value], kwargs: &[(String, Value)]) {
+    out.open_list(args.len());
     for value in args {
-        write(out, value);
+        write_value(out, value);
     }
-    named(out, kwargs);
+    write_named(out, kwargs);
 }
 
-fn named(out: &mut Writer, values: &[(String, Value)]) {
-    out.list(values.len());
+fn write_named(out: &mut MarshalWriter, values: &[(String, Value)]) {
+    out.open_list(values.len());
     for (name, value) in values {
-        out.list(2);
-        out.str(name);
-        write(out, value);
+        out.open_list(2);
+        out.write_str(name);
+        write_value(out, value);
     }
 }
 
-fn tagged(out: &mut Writer, tag: &str, rest: usize) {
-    out.tuple(rest + 1);
-    out.str(tag);
+fn write_tag(out: &mut MarshalWriter, tag: &str, rest: usize) {
+    out.open_tuple(rest + 1);
+    out.write_str(tag);
 }
 
-fn sequence(out: &mut Writer, tag: &str, items: &[Value]) {
-    tagged(out, tag, 1);
-    out.list(items.len());
+fn write_sequence(out: &mut MarshalWriter, tag: &str, items: &[Value]) {
+    write_tag(out, tag, 1);
+    out.open_list(items.len());
     for item in items {
-        write(out, item);
+        write_value(out, item);
     }
 }
 
 /// Reads the typed copy of a result. Nothing when it is not one: it comes from the guest.
-pub(crate) fn read(item: &Item) -> Option<Value> {
-    nested(item, 0)
+pub(crate) fn parse_value(item: &MarshalValue) -> Option<Value> {
+    parse_nested(item, 0)
 }
 
-fn nested(item: &Item, depth: usize) -> Option<Value> {
+fn parse_nested(item: &MarshalValue, depth: usize) -> Option<Value> {
     if depth > Value::MAX_DEPTH / 2 {
         return None;
     }
     let tuple = match item {
-        Item::None => return Some(Value::None),
-        Item::Bool(value) => return Some(Value::Bool(*value)),
-        Item::Int(value) => return Some(Value::Int(*value)),
-        Item::Long { negative, magnitude } => return big(*negative, magnitude),
-        Item::Float(value) => return Some(Value::Float(*value)),
-        Item::Str(bytes) => return PyStr::from_bytes(bytes.clone()).map(Value::Str),
-        Item::Bytes(bytes) => return Some(Value::Bytes(bytes.clone())),
-        Item::Tuple(items) => items,
-        Item::Complex(..) | Item::List(_) | Item::Dict(_) | Item::Ellipsis => return None,
+        MarshalValue::None => return Some(Value::None),
+        MarshalValue::Bool(value) => return Some(Value::Bool(*value)),
+        MarshalValue::Int(value) => return Some(Value::Int(*value)),
+        MarshalValue::BigInt { negative, magnitude } => return parse_big_int(*negative, magnitude),
+        MarshalValue::Float(value) => return Some(Value::Float(*value)),
+        MarshalValue::Str(bytes) => return PyString::from_bytes(bytes.clone()).map(Value::Str),
+        MarshalValue::Bytes(bytes) => return Some(Value::Bytes(bytes.clone())),
+        MarshalValue::Tuple(items) => items,
+        MarshalValue::Complex(..)
+        | MarshalValue::List(_)
+        | MarshalValue::Dict(_)
+        | MarshalValue::Ellipsis => return None,
     };
     let (tag, rest) = tuple.split_first()?;
-    let all = |items: &[Item]| -> Option<Vec<Value>> {
-        items.iter().map(|item| nested(item, depth + 1)).collect()
+    let all = |items: &[MarshalValue]| -> Option<Vec<Value>> {
+        items.iter().map(|item| parse_nested(item, depth + 1)).collect()
     };
-    let label = |item: &Item| item.as_int().and_then(|label| u32::try_from(label).ok());
+    let label = |item: &MarshalValue| item.as_int().and_then(|label| u32::try_from(label).ok());
     Some(match (tag.as_text()?.as_str(), rest) {
-        ("l", [Item::List(items)]) => Value::List(all(items)?),
-        ("t", [Item::List(items)]) => Value::Tuple(all(items)?),
-        ("s", [Item::List(items)]) => Value::Set(all(items)?),
-        ("z", [Item::List(items)]) => Value::FrozenSet(all(items)?),
-        ("d", [Item::List(pairs)]) => {
-            let pair = |pair: &Item| match pair.items() {
-                [key, value] => Some((nested(key, depth + 1)?, nested(value, depth + 1)?)),
+        ("l", [MarshalValue::List(items)]) => Value::List(all(items)?),
+        ("t", [MarshalValue::List(items)]) => Value::Tuple(all(items)?),
+        ("s", [MarshalValue::List(items)]) => Value::Set(all(items)?),
+        ("z", [MarshalValue::List(items)]) => Value::FrozenSet(all(items)?),
+        ("d", [MarshalValue::List(pairs)]) => {
+            let pair = |pair: &MarshalValue| match pair.items() {
+                [key, value] => {
+                    Some((parse_nested(key, depth + 1)?, parse_nested(value, depth + 1)?))
+                }
                 _ => None,
             };
             Value::Dict(pairs.iter().map(pair).collect::<Option<_>>()?)
         }
-        ("a", [Item::Bytes(bytes)]) => Value::ByteArray(bytes.clone()),
+        ("a", [MarshalValue::Bytes(bytes)]) => Value::ByteArray(bytes.clone()),
         ("c", [re, im]) => Value::Complex { re: re.as_float()?, im: im.as_float()? },
-        ("i", [text]) => from_hex(&text.as_text()?)?,
+        ("i", [text]) => parse_hex_int(&text.as_text()?)?,
         ("e", []) => Value::Ellipsis,
         ("g", [at, value]) => {
-            Value::Shared { label: label(at)?, value: Box::new(nested(value, depth + 1)?) }
+            Value::Shared { label: label(at)?, value: Box::new(parse_nested(value, depth + 1)?) }
         }
-        ("v", [at]) => Value::Again(label(at)?),
+        ("v", [at]) => Value::SharedRef(label(at)?),
         _ => return None,
     })
 }
 
-fn big(negative: bool, magnitude: &[u8]) -> Option<Value> {
+fn parse_big_int(negative: bool, magnitude: &[u8]) -> Option<Value> {
     use std::fmt::Write;
     let mut digits = String::new();
     for byte in magnitude.iter().rev() {
@@ -199,7 +204,7 @@ fn big(negative: bool, magnitude: &[u8]) -> Option<Value> {
 }
 
 /// `-ff` or, as Python writes it, `-0xff`.
-fn from_hex(text: &str) -> Option<Value> {
+fn parse_hex_int(text: &str) -> Option<Value> {
     let (negative, digits) = text.strip_prefix('-').map_or((false, text), |digits| (true, digits));
     Value::integer_from_hex(negative, digits.strip_prefix("0x").unwrap_or(digits))
 }

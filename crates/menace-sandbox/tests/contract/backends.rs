@@ -3,18 +3,19 @@
 //! Facts know `dyn Backend` only. A further kind of backend needs a factory here, the tier that it
 //! stands for, and a module of that tier in `on_every_tier`.
 
-use menace_sandbox::{Backend, LocalBackend, Options, SandboxError, Tier};
+use menace_sandbox::{BackendOptions, LocalBackend, SandboxBackend, SandboxError, Tier};
 
-pub(crate) type Factory = fn(Options) -> Result<Box<dyn Backend>, SandboxError>;
+pub(crate) type BackendFactory =
+    fn(BackendOptions) -> Result<Box<dyn SandboxBackend>, SandboxError>;
 
 /// Makes the backend that has this tier.
-pub(crate) fn of(tier: Tier) -> Factory {
+pub(crate) fn factory_for(tier: Tier) -> BackendFactory {
     match tier {
-        Tier::Root | Tier::UserNamespaces | Tier::Landlock | Tier::Unsafe => local,
+        Tier::Root | Tier::UserNamespaces | Tier::Landlock | Tier::Unsafe => local_backend,
     }
 }
 
-fn local(options: Options) -> Result<Box<dyn Backend>, SandboxError> {
+fn local_backend(options: BackendOptions) -> Result<Box<dyn SandboxBackend>, SandboxError> {
     Ok(Box::new(LocalBackend::new(options)?))
 }
 
@@ -25,36 +26,38 @@ mod sloppy {
     use std::path::PathBuf;
 
     use menace_model::{Call, Outcome};
-    use menace_sandbox::{Backend, Options, SandboxError, Tier, Warm, WarmSpec};
+    use menace_sandbox::{
+        BackendOptions, SandboxBackend, SandboxError, SandboxSpec, Tier, WarmSession,
+    };
 
-    use crate::bench::{Bench, guest};
+    use crate::bench::{ContractBench, guest};
     use crate::process;
 
     /// Leaves a file somewhere after each call.
     #[derive(Debug)]
-    struct Sloppy {
-        inner: Box<dyn Backend>,
+    struct LeakyBackend {
+        inner: Box<dyn SandboxBackend>,
         litter: PathBuf,
     }
 
-    impl Backend for Sloppy {
+    impl SandboxBackend for LeakyBackend {
         fn tier(&self) -> Tier {
             self.inner.tier()
         }
 
-        fn warm(&self, spec: &WarmSpec) -> Result<Box<dyn Warm>, SandboxError> {
-            let inner = self.inner.warm(spec)?;
-            Ok(Box::new(SloppyWarm { inner, litter: self.litter.clone() }))
+        fn open_session(&self, spec: &SandboxSpec) -> Result<Box<dyn WarmSession>, SandboxError> {
+            let inner = self.inner.open_session(spec)?;
+            Ok(Box::new(LeakyWarmSession { inner, litter: self.litter.clone() }))
         }
     }
 
     #[derive(Debug)]
-    struct SloppyWarm {
-        inner: Box<dyn Warm>,
+    struct LeakyWarmSession {
+        inner: Box<dyn WarmSession>,
         litter: PathBuf,
     }
 
-    impl Warm for SloppyWarm {
+    impl WarmSession for LeakyWarmSession {
         fn run(&mut self, call: &Call) -> Result<Outcome, SandboxError> {
             let outcome = self.inner.run(call)?;
             fs::write(&self.litter, "litter").expect("writable");
@@ -62,21 +65,23 @@ mod sloppy {
         }
     }
 
-    fn in_the_repository(options: Options) -> Result<Box<dyn Backend>, SandboxError> {
+    fn in_the_repository(options: BackendOptions) -> Result<Box<dyn SandboxBackend>, SandboxError> {
         let litter = options.repo.join("litter");
-        Ok(Box::new(Sloppy { inner: super::local(options)?, litter }))
+        Ok(Box::new(LeakyBackend { inner: super::local_backend(options)?, litter }))
     }
 
-    fn beside_the_repository(options: Options) -> Result<Box<dyn Backend>, SandboxError> {
+    fn beside_the_repository(
+        options: BackendOptions,
+    ) -> Result<Box<dyn SandboxBackend>, SandboxError> {
         let litter = options.workspaces.join("litter");
-        Ok(Box::new(Sloppy { inner: super::local(options)?, litter }))
+        Ok(Box::new(LeakyBackend { inner: super::local_backend(options)?, litter }))
     }
 
-    fn complaint(factory: super::Factory) -> String {
+    fn panic_message(factory: super::BackendFactory) -> String {
         let tier = Tier::UserNamespaces;
         let tried = catch_unwind(AssertUnwindSafe(|| {
-            let bench = Bench::around(factory, tier, guest!("bad.py"), |_| {});
-            bench.session().still_works();
+            let bench = ContractBench::with_factory(factory, tier, guest!("bad.py"), |_| {});
+            bench.session().assert_still_works();
         }));
         let panic = tried.expect_err("the suite should have noticed");
         panic.downcast_ref::<String>().expect("a message").clone()
@@ -85,10 +90,10 @@ mod sloppy {
     #[test]
     fn a_backend_that_breaks_a_promise_is_found_out() {
         let path = concat!(module_path!(), "::a_backend_that_breaks_a_promise_is_found_out");
-        process::of_its_own(path, || {
-            let said = complaint(in_the_repository);
+        process::in_own_process(path, || {
+            let said = panic_message(in_the_repository);
             assert!(said.contains("the repository of the host was changed"), "{said}");
-            let said = complaint(beside_the_repository);
+            let said = panic_message(beside_the_repository);
             assert!(said.contains("directories were left: [\"litter\"]"), "{said}");
         });
     }

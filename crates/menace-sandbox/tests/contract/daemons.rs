@@ -3,11 +3,11 @@
 use std::time::{Duration, Instant};
 
 use menace_model::Verdict;
-use menace_sandbox::{Cancel, SandboxError, Tier};
+use menace_sandbox::{CancelToken, SandboxError, Tier};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
-use crate::bench::{Bench, ask, guest};
+use crate::bench::{ContractBench, build_call, guest};
 use crate::host;
 
 crate::on_every_tier![
@@ -28,11 +28,11 @@ fn guest(how: &str) -> (String, String) {
 /// Whatever becomes of the import, its daemon is gone when the outcome is there.
 fn no_daemon_is_left_by(tier: Tier, how: &str) {
     let (source, nap) = guest(how);
-    let bench = Bench::new(tier, &source);
+    let bench = ContractBench::new(tier, &source);
     let mut spec = bench.spec();
     spec.limits.timeout_ms = 2000;
     let mut session = bench.session_of(&spec);
-    let outcome = session.run(ask("fine"));
+    let outcome = session.run(build_call("fine"));
     assert_ne!(outcome.verdict, Verdict::Returned, "{outcome:#?}");
     assert_eq!(host::started_with(&nap), Vec::<String>::new());
 }
@@ -63,10 +63,11 @@ fn wait_for(nap: &str) {
 
 fn no_daemon_outlives_an_init_that_hangs(tier: Tier) {
     let (source, nap) = guest("call");
-    let cancel = Cancel::default();
-    let bench = Bench::with_options(tier, &source, |options| options.cancel = cancel.clone());
+    let cancel = CancelToken::default();
+    let bench =
+        ContractBench::with_options(tier, &source, |options| options.cancel = cancel.clone());
     std::thread::scope(|scope| {
-        let leave = ask("leave_and_wait").timeout(60_000);
+        let leave = build_call("leave_and_wait").timeout(60_000);
         let call = scope.spawn(|| bench.session().try_run(leave));
         wait_for(&nap);
         for init in host::children(std::process::id()) {

@@ -11,17 +11,17 @@ use tempfile::TempDir;
 /// What the sandboxes of one bench show on this very machine while they live: processes, and
 /// directories for those that have no mounts. A backend that runs calls elsewhere shows nothing.
 #[derive(Debug)]
-pub(crate) struct Traces {
+pub(crate) struct HostTraces {
     tier: Tier,
     /// In the environment of every guest, to find its processes by.
     marker: String,
     workspaces: TempDir,
 }
 
-impl Traces {
+impl HostTraces {
     pub(crate) fn new(tier: Tier, repo: &Path) -> Self {
         let workspaces = TempDir::with_prefix("work-").expect("a workspace can be made");
-        // The guest is another user, who must get to its copy.
+        // The guest is another user; it needs access to its copy.
         fs::set_permissions(workspaces.path(), fs::Permissions::from_mode(0o711)).expect("ours");
         let marker = format!("menace-test-{}-{}", std::process::id(), repo.display());
         Self { tier, marker, workspaces }
@@ -38,19 +38,19 @@ impl Traces {
     /// Between two calls there are only the processes that idle sandboxes have: the init, with
     /// namespaces its parent, the interpreter, and the one that waits to become the next call.
     pub(crate) fn assert_idle(&self) {
-        let left = all_children();
-        // Another sandbox may come or go meanwhile, so they are counted among those who were found.
+        let processes = all_children();
+        // Another sandbox may start or end meanwhile, so sandboxes are counted in the same list.
         let own = std::process::id();
         let is_sandbox = |pid: &&u32| parent(**pid).is_none_or(|parent| parent == own);
-        let sandboxes = left.iter().filter(is_sandbox).count();
+        let sandboxes = processes.iter().filter(is_sandbox).count();
         let idle = sandboxes * if self.tier.has_namespaces() { 4 } else { 3 };
-        let left: Vec<String> = left.into_iter().map(described).collect();
+        let left: Vec<String> = processes.into_iter().map(describe_process).collect();
         assert!(left.len() <= idle, "processes were left: {left:?}");
     }
 
     /// Nothing is left of any sandbox.
     pub(crate) fn assert_gone(&self) {
-        let left = [processes_of(&self.marker), descendants()].concat();
+        let left = [processes_with_marker(&self.marker), descendants()].concat();
         assert_eq!(left, Vec::<String>::new(), "processes were left");
         let entries = fs::read_dir(self.workspaces.path()).expect("still there").flatten();
         let left: Vec<_> = entries.map(|entry| entry.file_name()).collect();
@@ -58,7 +58,7 @@ impl Traces {
     }
 }
 
-/// Everybody who descends from this process, parents first.
+/// All descendants of this process, parents first.
 pub(crate) fn all_children() -> Vec<u32> {
     let mut found = children(std::process::id());
     let mut at = 0;
@@ -71,11 +71,11 @@ pub(crate) fn all_children() -> Vec<u32> {
 
 /// The same by number, name and state.
 pub(crate) fn descendants() -> Vec<String> {
-    all_children().into_iter().map(described).collect()
+    all_children().into_iter().map(describe_process).collect()
 }
 
-/// By whom they name as their parent: the lists of threads lose a child for a moment when the thread
-/// that started it ends.
+/// Found by the parent that each process names: the lists of threads lose a child for a moment
+/// when the thread that started it ends.
 pub(crate) fn children(pid: u32) -> Vec<u32> {
     let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
     let pids = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
@@ -88,23 +88,23 @@ fn parent(pid: u32) -> Option<u32> {
     stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
 }
 
-fn described(pid: u32) -> String {
+fn describe_process(pid: u32) -> String {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     stat.split(' ').take(3).collect::<Vec<_>>().join(" ")
 }
 
-/// Everybody on this machine who has the text in the environment, whoever is their parent.
-pub(crate) fn processes_of(marker: &str) -> Vec<String> {
+/// All processes of this machine that have the text in the environment, whatever their parent is.
+pub(crate) fn processes_with_marker(marker: &str) -> Vec<String> {
     let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
     let pids = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
     let has = |pid: &u32| {
         let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
         environment.windows(marker.len()).any(|window| window == marker.as_bytes())
     };
-    pids.filter(has).map(described).collect()
+    pids.filter(has).map(describe_process).collect()
 }
 
-/// Everybody on this machine who was started with this argument.
+/// All processes of this machine that were started with this argument.
 pub(crate) fn started_with(argument: &str) -> Vec<String> {
     let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
     let pids = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
@@ -112,7 +112,7 @@ pub(crate) fn started_with(argument: &str) -> Vec<String> {
         let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
         line.split(|byte| *byte == 0).any(|found| found == argument.as_bytes())
     };
-    pids.filter(has).map(described).collect()
+    pids.filter(has).map(describe_process).collect()
 }
 
 pub(crate) fn mounts() -> String {

@@ -1,22 +1,22 @@
-//! What the import left is below each call, whatever it is; what a call does to it is told; and the
-//! layers themselves are nobody's business.
+//! Files of the import are below each call, whatever they are; what a call does to them is
+//! reported; and guests cannot reach the layers themselves.
 
-use menace_model::{FileChange, Value, Verdict};
+use menace_model::{FileChangeKind, Value, Verdict};
 use menace_sandbox::Tier;
 
-use crate::bench::{Bench, Session, ask, guest, items, text};
+use crate::bench::{ContractBench, ContractSession, build_call, guest, items, text};
 
 crate::on_every_tier![
     a_call_does_nothing_to_what_the_import_left,
-    what_is_done_to_what_the_import_left_is_told,
+    changes_of_files_of_the_import_are_reported,
     a_directory_that_is_made_anew_has_lost_what_was_in_it,
-    a_home_that_goes_away_is_told,
+    a_removed_home_is_reported,
     what_is_in_a_small_file_has_a_hash,
     much_that_the_import_left_keeps_no_call_from_its_deadline,
     a_small_disk_has_room_for_many_files_that_the_import_left,
     an_import_may_leave_a_file_with_holes,
     an_import_may_leave_directories_deeper_than_a_path,
-    an_import_may_leave_what_nobody_may_read,
+    an_import_may_leave_unreadable_files,
     the_layer_itself_is_out_of_reach,
     the_strictest_level_has_no_way_around_the_repository,
     nothing_is_left_beside_the_layer,
@@ -26,24 +26,24 @@ crate::on_every_tier![
 
 const GUEST: &str = guest!("layers.py");
 
-type Told = Vec<(String, FileChange, u64)>;
+type TouchedFileRows = Vec<(String, FileChangeKind, u64)>;
 
-fn touched(session: &mut Session<'_>, name: &str) -> Told {
-    let outcome = session.run(ask(name));
+fn touched(session: &mut ContractSession<'_>, name: &str) -> TouchedFileRows {
+    let outcome = session.run(build_call(name));
     assert_eq!(outcome.verdict, Verdict::Returned, "{outcome:#?}");
     let files = outcome.files;
     assert_eq!(files.total, files.touched.len() as u64, "{files:?}");
-    files.touched.into_iter().map(|file| (file.path, file.what, file.bytes)).collect()
+    files.touched.into_iter().map(|file| (file.path, file.change, file.bytes)).collect()
 }
 
-fn told<const N: usize>(expected: [(&str, FileChange, u64); N]) -> Told {
+fn expected_rows<const N: usize>(expected: [(&str, FileChangeKind, u64); N]) -> TouchedFileRows {
     expected.map(|(path, what, bytes)| (path.to_owned(), what, bytes)).into()
 }
 
 fn a_call_does_nothing_to_what_the_import_left(tier: Tier) {
-    let bench = Bench::new(tier, GUEST);
+    let bench = ContractBench::new(tier, GUEST);
     let mut session = bench.session();
-    let before = session.value(ask("look"));
+    let before = session.value(build_call("look"));
     for name in [
         "overwrite",
         "swap",
@@ -52,72 +52,74 @@ fn a_call_does_nothing_to_what_the_import_left(tier: Tier) {
         "remove_home",
         "replace_by_links",
     ] {
-        session.value(ask(name));
-        assert_eq!(session.value(ask("look")), before, "after {name}");
+        session.value(build_call(name));
+        assert_eq!(session.value(build_call("look")), before, "after {name}");
     }
 }
 
-fn what_is_done_to_what_the_import_left_is_told(tier: Tier) {
-    let bench = Bench::new(tier, GUEST);
+fn changes_of_files_of_the_import_are_reported(tier: Tier) {
+    let bench = ContractBench::new(tier, GUEST);
     let mut session = bench.session();
     // The second time is no different.
     for _ in 0..2 {
-        assert_eq!(touched(&mut session, "fine"), told([]));
-        let expected = [("/tmp/one.txt", FileChange::Changed, 8)];
-        assert_eq!(touched(&mut session, "overwrite"), told(expected));
-        let expected =
-            [("/tmp/four.txt", FileChange::Created, 8), ("/tmp/one.txt", FileChange::Deleted, 8)];
-        assert_eq!(touched(&mut session, "swap"), told(expected));
+        assert_eq!(touched(&mut session, "fine"), expected_rows([]));
+        let expected = [("/tmp/one.txt", FileChangeKind::Changed, 8)];
+        assert_eq!(touched(&mut session, "overwrite"), expected_rows(expected));
         let expected = [
-            ("old.txt", FileChange::Created, 10),
-            ("written.txt", FileChange::Changed, 9),
-            ("~/cache/deep/kept.txt", FileChange::Deleted, 8),
+            ("/tmp/four.txt", FileChangeKind::Created, 8),
+            ("/tmp/one.txt", FileChangeKind::Deleted, 8),
         ];
-        assert_eq!(touched(&mut session, "change_what_was_imported"), told(expected));
+        assert_eq!(touched(&mut session, "swap"), expected_rows(expected));
+        let expected = [
+            ("old.txt", FileChangeKind::Created, 10),
+            ("written.txt", FileChangeKind::Changed, 9),
+            ("~/cache/deep/kept.txt", FileChangeKind::Deleted, 8),
+        ];
+        assert_eq!(touched(&mut session, "change_what_was_imported"), expected_rows(expected));
     }
 }
 
 fn a_directory_that_is_made_anew_has_lost_what_was_in_it(tier: Tier) {
-    let bench = Bench::new(tier, GUEST);
+    let bench = ContractBench::new(tier, GUEST);
     let mut session = bench.session();
     let expected = [
-        ("package/__init__.py", FileChange::Deleted, 0),
-        ("package/inner.py", FileChange::Deleted, 33),
-        ("package/new.py", FileChange::Created, 0),
-        ("~/cache/deep", FileChange::Deleted, 0),
-        ("~/cache/deep/kept.txt", FileChange::Deleted, 8),
+        ("package/__init__.py", FileChangeKind::Deleted, 0),
+        ("package/inner.py", FileChangeKind::Deleted, 33),
+        ("package/new.py", FileChangeKind::Created, 0),
+        ("~/cache/deep", FileChangeKind::Deleted, 0),
+        ("~/cache/deep/kept.txt", FileChangeKind::Deleted, 8),
     ];
     for _ in 0..2 {
-        assert_eq!(touched(&mut session, "remake"), told(expected));
+        assert_eq!(touched(&mut session, "remake"), expected_rows(expected));
     }
 }
 
-fn a_home_that_goes_away_is_told(tier: Tier) {
-    let bench = Bench::new(tier, GUEST);
+fn a_removed_home_is_reported(tier: Tier) {
+    let bench = ContractBench::new(tier, GUEST);
     let expected = [
-        ("~", FileChange::Deleted, 0),
-        ("~/cache", FileChange::Deleted, 0),
-        ("~/cache/deep", FileChange::Deleted, 0),
-        ("~/cache/deep/kept.txt", FileChange::Deleted, 8),
+        ("~", FileChangeKind::Deleted, 0),
+        ("~/cache", FileChangeKind::Deleted, 0),
+        ("~/cache/deep", FileChangeKind::Deleted, 0),
+        ("~/cache/deep/kept.txt", FileChangeKind::Deleted, 8),
     ];
-    assert_eq!(touched(&mut bench.session(), "remove_home"), told(expected));
-    let bench = Bench::new(tier, guest!("imports/leave_nothing.py"));
+    assert_eq!(touched(&mut bench.session(), "remove_home"), expected_rows(expected));
+    let bench = ContractBench::new(tier, guest!("imports/leave_nothing.py"));
     let mut session = bench.session();
-    let away = ("/sandbox/box/home-away", FileChange::Created, 0);
+    let away = ("/sandbox/box/home-away", FileChangeKind::Created, 0);
     for _ in 0..2 {
-        assert_eq!(touched(&mut session, "fine"), told([]));
-        let expected = [away, ("~", FileChange::Deleted, 0)];
-        assert_eq!(touched(&mut session, "move_home"), told(expected));
-        let expected = [("~", FileChange::Changed, 0)];
-        assert_eq!(touched(&mut session, "home_to_file"), told(expected));
+        assert_eq!(touched(&mut session, "fine"), expected_rows([]));
+        let expected = [away, ("~", FileChangeKind::Deleted, 0)];
+        assert_eq!(touched(&mut session, "move_home"), expected_rows(expected));
+        let expected = [("~", FileChangeKind::Changed, 0)];
+        assert_eq!(touched(&mut session, "home_to_file"), expected_rows(expected));
     }
 }
 
 fn what_is_in_a_small_file_has_a_hash(tier: Tier) {
-    let bench = Bench::new(tier, GUEST);
+    let bench = ContractBench::new(tier, GUEST);
     let mut session = bench.session();
     let mut hashes = |text: &str| {
-        let files = session.run(ask("write_twice").with([Value::from(text)])).files.touched;
+        let files = session.run(build_call("write_twice").with([Value::from(text)])).files.touched;
         let hash = |path: &str| {
             let file = files.iter().find(|file| file.path == path);
             file.unwrap_or_else(|| panic!("no `{path}` in {files:?}")).hash.clone()
@@ -142,14 +144,14 @@ fn what_is_in_a_small_file_has_a_hash(tier: Tier) {
 }
 
 fn much_that_the_import_left_keeps_no_call_from_its_deadline(tier: Tier) {
-    let bench = Bench::new(tier, guest!("imports/leave_many.py"));
+    let bench = ContractBench::new(tier, guest!("imports/leave_many.py"));
     let mut spec = bench.spec();
     // How long a busy disk takes for the import's files is none of the calls'.
     spec.limits.timeout_ms = 600_000;
     let mut session = bench.session_of(&spec);
     for _ in 0..2 {
-        assert_eq!(session.value(ask("fine")), Value::Int(20_000));
-        let outcome = session.run(ask("loop").timeout(100));
+        assert_eq!(session.value(build_call("fine")), Value::Int(20_000));
+        let outcome = session.run(build_call("loop").timeout(100));
         assert_eq!(outcome.verdict, Verdict::TimedOut, "{outcome:#?}");
         let total = outcome.runtime_metrics.total_ms;
         assert!(total < 350.0, "dead after {total} ms");
@@ -157,21 +159,21 @@ fn much_that_the_import_left_keeps_no_call_from_its_deadline(tier: Tier) {
 }
 
 fn a_small_disk_has_room_for_many_files_that_the_import_left(tier: Tier) {
-    let bench = Bench::new(tier, guest!("imports/leave_few.py"));
+    let bench = ContractBench::new(tier, guest!("imports/leave_few.py"));
     let mut session = bench.session();
     for disk in [64 << 10, 4096, 1] {
-        let left = ask("left").limited(|limits| limits.disk_bytes = Some(disk));
+        let left = build_call("left").limited(|limits| limits.disk_bytes = Some(disk));
         assert_eq!(session.value(left), Value::Int(200), "{disk} bytes");
     }
 }
 
 /// Whatever an import leaves, it is there for each call, as it was.
 fn is_left(tier: Tier, guest: &str) {
-    let bench = Bench::new(tier, guest);
+    let bench = ContractBench::new(tier, guest);
     let mut session = bench.session();
     for _ in 0..2 {
-        assert_eq!(session.value(ask("left")), Value::Bool(true));
-        let outcome = session.run(ask("spoil"));
+        assert_eq!(session.value(build_call("left")), Value::Bool(true));
+        let outcome = session.run(build_call("tamper"));
         assert_eq!(outcome.verdict, Verdict::Returned, "{outcome:#?}");
     }
 }
@@ -184,17 +186,17 @@ fn an_import_may_leave_directories_deeper_than_a_path(tier: Tier) {
     is_left(tier, guest!("imports/leave_deep.py"));
 }
 
-fn an_import_may_leave_what_nobody_may_read(tier: Tier) {
+fn an_import_may_leave_unreadable_files(tier: Tier) {
     is_left(tier, guest!("imports/leave_closed.py"));
 }
 
 fn the_layer_itself_is_out_of_reach(tier: Tier) {
     for guest in [GUEST, guest!("layers_empty.py")] {
-        let bench = Bench::new(tier, guest);
+        let bench = ContractBench::new(tier, guest);
         let mut spec = bench.spec();
         for level in [1, 3] {
-            spec.security_level = level;
-            let around = bench.session_of(&spec).value(ask("look_around"));
+            spec.confinement.security_level = level.try_into().unwrap();
+            let around = bench.session_of(&spec).value(build_call("look_around"));
             let names: Vec<&str> = items(&around).iter().map(text).collect();
             assert_eq!(names, ["data", "home", "shm", "tmp"], "at level {level}");
         }
@@ -202,39 +204,39 @@ fn the_layer_itself_is_out_of_reach(tier: Tier) {
 }
 
 fn the_strictest_level_has_no_way_around_the_repository(tier: Tier) {
-    let bench = Bench::new(tier, guest!("layers_empty.py"));
+    let bench = ContractBench::new(tier, guest!("layers_empty.py"));
     let mut spec = bench.spec();
-    spec.security_level = 5;
+    spec.confinement.security_level = 5u8.try_into().unwrap();
     let mut session = bench.session_of(&spec);
-    let seen = session.value(ask("write_beside"));
+    let seen = session.value(build_call("write_beside"));
     assert!(!items(&seen).contains(&Value::from("smuggled.txt")), "{seen:?}");
 }
 
 fn nothing_is_left_beside_the_layer(tier: Tier) {
-    let bench = Bench::new(tier, guest!("layers_empty.py"));
+    let bench = ContractBench::new(tier, guest!("layers_empty.py"));
     let mut session = bench.session();
     for _ in 0..3 {
-        assert_eq!(session.value(ask("leave_beside")), Value::Bool(false));
+        assert_eq!(session.value(build_call("leave_beside")), Value::Bool(false));
     }
 }
 
 fn links_in_place_of_directories_are_not_followed(tier: Tier) {
     for guest in [GUEST, guest!("layers_empty.py")] {
-        let bench = Bench::new(tier, guest);
-        let outcome = bench.run(ask("replace_by_links"));
+        let bench = ContractBench::new(tier, guest);
+        let outcome = bench.run(build_call("replace_by_links"));
         assert_eq!(outcome.verdict, Verdict::Returned, "{outcome:#?}");
         assert!((2..30).contains(&outcome.files.total), "{:?}", outcome.files);
     }
 }
 
 fn what_the_interpreter_has_open_is_no_letter_box(tier: Tier) {
-    let bench = Bench::new(tier, guest!("imports/directory_kept.py"));
+    let bench = ContractBench::new(tier, guest!("imports/directory_kept.py"));
     let mut spec = bench.spec();
-    spec.security_level = 1;
+    spec.confinement.security_level = 1u8.try_into().unwrap();
     let mut session = bench.session_of(&spec);
     for _ in 0..3 {
-        // It is told on for trying the root directory, where the interpreter stands.
-        let outcome = session.run(ask("letters"));
+        // It is reported for trying the root directory, where the interpreter is.
+        let outcome = session.run(build_call("letters"));
         let found = outcome.value.as_ref().and_then(|value| value.value.as_ref());
         assert_eq!(found, Some(&Value::List(Vec::new())), "{outcome:#?}");
     }

@@ -7,9 +7,11 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use menace_model::{Value, Verdict};
-use menace_sandbox::{Cancel, Job, Options, Pool, SandboxError, Tier, WarmSpec};
+use menace_sandbox::{
+    BackendOptions, CallJob, CallScheduler, CancelToken, SandboxError, SandboxSpec, Tier,
+};
 
-use crate::bench::{Bench, ask, guest, interpreter};
+use crate::bench::{ContractBench, build_call, guest, interpreter};
 use crate::{backends, host, process};
 
 crate::on_every_tier![
@@ -19,18 +21,18 @@ crate::on_every_tier![
     a_cancelled_call_ends_at_once,
     what_is_cancelled_stays_cancelled,
     a_killed_init_is_an_error_and_leaves_nothing,
-    a_pool_returns_every_result_by_its_index,
-    a_second_run_of_a_pool_finds_its_sandboxes_warm,
-    a_pool_makes_as_many_calls_at_once_as_it_has_workers,
-    what_is_anticipated_is_started_and_used,
-    what_was_missed_is_kept_ready,
-    one_that_ends_while_it_waits_is_replaced,
-    one_whose_python_ends_while_it_waits_is_replaced,
-    threads_of_a_sandbox_that_waits_stand_still,
-    a_cancelled_pool_ends_at_once,
+    a_scheduler_returns_every_result_by_its_index,
+    a_second_run_of_a_scheduler_finds_its_sandboxes_warm,
+    a_scheduler_makes_as_many_calls_at_once_as_it_has_workers,
+    a_prewarmed_sandbox_is_started_and_used,
+    a_spec_requested_twice_gets_a_spare,
+    a_sandbox_that_ends_while_it_waits_is_replaced,
+    a_sandbox_whose_python_ends_while_it_waits_is_replaced,
+    threads_of_a_waiting_sandbox_are_stopped,
+    a_cancelled_scheduler_ends_at_once,
     two_sessions_do_not_see_each_other,
     what_a_killed_menace_left_is_removed_by_the_next,
-    who_merely_mentions_a_workspace_is_spared,
+    a_process_that_merely_names_a_workspace_is_spared,
     a_missing_repository_is_an_error,
 ];
 
@@ -44,11 +46,11 @@ fn temporary() -> Vec<String> {
 }
 
 fn an_ended_session_leaves_nothing(tier: Tier) {
-    let bench = Bench::new(tier, GUEST);
+    let bench = ContractBench::new(tier, GUEST);
     let before = (host::mounts(), host::descriptors().len());
     let mut session = bench.session();
-    session.still_works();
-    session.run(ask("loop").timeout(200));
+    session.assert_still_works();
+    session.run(build_call("loop").timeout(200));
     assert_ne!(host::descendants(), Vec::<String>::new());
     drop(session);
     assert_eq!(host::descendants(), Vec::<String>::new());
@@ -60,18 +62,18 @@ fn an_ended_session_leaves_nothing(tier: Tier) {
 /// They would not be in the control group.
 fn a_python_that_starts_processes_of_its_own_is_refused(tier: Tier) {
     let startup = "import subprocess\nsubprocess.Popen(['sleep', '60'], start_new_session=True)\n";
-    let bench = Bench::with_options(tier, GUEST, |options| {
+    let bench = ContractBench::with_options(tier, GUEST, |options| {
         fs::write(options.repo.join("sitecustomize.py"), startup).expect("ours");
     });
     let mut spec = bench.spec();
     // Python is started in the repository.
     spec.environment.push(("PYTHONPATH".to_owned(), ".".to_owned()));
-    let error = bench.session_of(&spec).try_run(ask("fine")).expect_err("it started one");
+    let error = bench.session_of(&spec).try_run(build_call("fine")).expect_err("it started one");
     assert!(error.to_string().contains("`sleep`"), "{error}");
 }
 
 fn a_session_that_was_never_used_costs_nothing(tier: Tier) {
-    let bench = Bench::new(tier, GUEST);
+    let bench = ContractBench::new(tier, GUEST);
     let session = bench.session();
     assert_eq!(host::descendants(), Vec::<String>::new());
     drop(session);
@@ -87,10 +89,10 @@ fn wait_for_a_call() {
 }
 
 fn a_cancelled_call_ends_at_once(tier: Tier) {
-    let cancel = Cancel::default();
-    let bench = Bench::with_options(tier, GUEST, |options| options.cancel = cancel.clone());
+    let cancel = CancelToken::default();
+    let bench = ContractBench::with_options(tier, GUEST, |options| options.cancel = cancel.clone());
     std::thread::scope(|scope| {
-        let sleep = ask("sleep").with([Value::Int(60)]).timeout(60_000);
+        let sleep = build_call("sleep").with([Value::Int(60)]).timeout(60_000);
         let call = scope.spawn(|| {
             let result = bench.session().try_run(sleep);
             (result, Instant::now())
@@ -108,23 +110,23 @@ fn a_cancelled_call_ends_at_once(tier: Tier) {
 }
 
 fn what_is_cancelled_stays_cancelled(tier: Tier) {
-    let cancel = Cancel::default();
-    let bench = Bench::with_options(tier, GUEST, |options| options.cancel = cancel.clone());
+    let cancel = CancelToken::default();
+    let bench = ContractBench::with_options(tier, GUEST, |options| options.cancel = cancel.clone());
     let mut session = bench.session();
-    session.still_works();
+    session.assert_still_works();
     cancel.cancel();
     for _ in 0..2 {
-        let result = session.try_run(ask("fine"));
+        let result = session.try_run(build_call("fine"));
         assert!(matches!(result, Err(SandboxError::Cancelled)), "{result:?}");
     }
-    let result = bench.session().try_run(ask("fine"));
+    let result = bench.session().try_run(build_call("fine"));
     assert!(matches!(result, Err(SandboxError::Cancelled)), "{result:?}");
 }
 
 fn a_killed_init_is_an_error_and_leaves_nothing(tier: Tier) {
-    let bench = Bench::new(tier, GUEST);
+    let bench = ContractBench::new(tier, GUEST);
     std::thread::scope(|scope| {
-        let sleep = ask("sleep").with([Value::Int(60)]).timeout(60_000);
+        let sleep = build_call("sleep").with([Value::Int(60)]).timeout(60_000);
         let call = scope.spawn(|| bench.session().try_run(sleep));
         wait_for_a_call();
         let first = host::children(std::process::id());
@@ -133,36 +135,36 @@ fn a_killed_init_is_an_error_and_leaves_nothing(tier: Tier) {
         let pid = nix::unistd::Pid::from_raw(inits[0].cast_signed());
         nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGKILL).expect("ours to kill");
         let result = call.join().expect("it does not panic");
-        assert!(matches!(result, Err(SandboxError::Lost(_))), "{result:?}");
+        assert!(matches!(result, Err(SandboxError::ConnectionLost(_))), "{result:?}");
     });
     assert_eq!(host::groups().len(), 0, "{:?}", host::groups());
     // The next one is fine.
-    bench.session().still_works();
+    bench.session().assert_still_works();
 }
 
-fn a_pool_returns_every_result_by_its_index(tier: Tier) {
-    let bench = Bench::new(tier, GUEST);
-    let pool = Pool::new(bench.backend(), 2);
+fn a_scheduler_returns_every_result_by_its_index(tier: Tier) {
+    let bench = ContractBench::new(tier, GUEST);
+    let scheduler = CallScheduler::new(bench.backend(), 2);
     let spec = bench.spec();
     let mut strict = bench.spec();
-    strict.security_level = 5;
+    strict.confinement.security_level = 5u8.try_into().unwrap();
     let jobs = (0..40).map(|index| {
         let spec = if index % 20 < 10 { &spec } else { &strict };
         let call = if index % 10 == 3 {
-            ask("loop").timeout(100)
+            build_call("loop").timeout(100)
         } else {
-            ask("allocate").with([Value::Int(index % 4)])
+            build_call("allocate").with([Value::Int(index % 4)])
         };
-        Job { spec: spec.clone(), call: call.0 }
+        CallJob { spec: spec.clone(), call: call.0 }
     });
     let mut results: Vec<Option<Value>> = vec![None; 40];
     let mut seen = 0;
-    pool.run(&Cancel::default(), jobs.collect::<Vec<_>>(), |index, result| {
+    scheduler.run(&CancelToken::default(), jobs.collect::<Vec<_>>(), |index, result| {
         seen += 1;
         let outcome = result.expect("no error of ours");
         results[index] = Some(match outcome.verdict {
             Verdict::TimedOut => Value::None,
-            _ => outcome.value.and_then(|value| value.value).expect("a number"),
+            _ => outcome.result.value.and_then(|value| value.value).expect("a number"),
         });
     });
     assert_eq!(seen, 40);
@@ -173,15 +175,16 @@ fn a_pool_returns_every_result_by_its_index(tier: Tier) {
     }
 }
 
-fn a_second_run_of_a_pool_finds_its_sandboxes_warm(tier: Tier) {
-    let bench = Bench::new(tier, GUEST);
-    let pool = Pool::new(bench.backend(), 1);
+fn a_second_run_of_a_scheduler_finds_its_sandboxes_warm(tier: Tier) {
+    let bench = ContractBench::new(tier, GUEST);
+    let scheduler = CallScheduler::new(bench.backend(), 1);
     let mut strict = bench.spec();
-    strict.security_level = 5;
+    strict.confinement.security_level = 5u8.try_into().unwrap();
     let specs = [bench.spec(), strict];
     let run = || {
-        let jobs = specs.iter().map(|spec| Job { spec: spec.clone(), call: ask("fine").0 });
-        pool.run(&Cancel::default(), jobs.collect::<Vec<_>>(), |_, result| {
+        let jobs =
+            specs.iter().map(|spec| CallJob { spec: spec.clone(), call: build_call("fine").0 });
+        scheduler.run(&CancelToken::default(), jobs.collect::<Vec<_>>(), |_, result| {
             assert_eq!(result.expect("no error of ours").verdict, Verdict::Returned);
         });
         let mut sandboxes = host::children(std::process::id());
@@ -191,7 +194,7 @@ fn a_second_run_of_a_pool_finds_its_sandboxes_warm(tier: Tier) {
     let first = run();
     assert_eq!(first.len(), specs.len(), "{first:?}");
     assert_eq!(run(), first);
-    drop(pool);
+    drop(scheduler);
     assert_eq!(host::descendants(), Vec::<String>::new());
 }
 
@@ -205,7 +208,7 @@ fn sandboxes(count: usize) -> Vec<u32> {
     found
 }
 
-/// Maybe without their owner having heard of it.
+/// Maybe not reaped by their parent yet.
 fn all_have_ended() -> bool {
     host::descendants().iter().all(|process| process.ends_with(" Z"))
 }
@@ -218,40 +221,43 @@ fn until(mut is_so: impl FnMut() -> bool) {
     }
 }
 
-fn a_pool_makes_as_many_calls_at_once_as_it_has_workers(tier: Tier) {
-    let cancel = Cancel::default();
-    let bench = Bench::with_options(tier, GUEST, |options| options.cancel = cancel.clone());
-    let pool = Pool::new(bench.backend(), 3);
-    let sleep = ask("sleep").with([Value::Int(60)]).timeout(60_000);
-    let jobs = vec![Job { spec: bench.spec(), call: sleep.0 }; 3];
+fn a_scheduler_makes_as_many_calls_at_once_as_it_has_workers(tier: Tier) {
+    let cancel = CancelToken::default();
+    let bench = ContractBench::with_options(tier, GUEST, |options| options.cancel = cancel.clone());
+    let scheduler = CallScheduler::new(bench.backend(), 3);
+    let sleep = build_call("sleep").with([Value::Int(60)]).timeout(60_000);
+    let jobs = vec![CallJob { spec: bench.spec(), call: sleep.0 }; 3];
     std::thread::scope(|scope| {
-        scope.spawn(|| pool.run(&cancel, jobs, |_, result| assert!(result.is_err(), "{result:?}")));
-        // None of the calls ends before all of them have begun. A spare one has no process for a call.
+        scope.spawn(|| {
+            scheduler.run(&cancel, jobs, |_, result| assert!(result.is_err(), "{result:?}"));
+        });
+        // None of the calls ends before all of them have begun. A spare one has no process for a
+        // call.
         let processes = if tier.has_namespaces() { 4 } else { 3 };
         until(|| host::all_children().len() >= 3 * processes);
         cancel.cancel();
     });
 }
 
-fn what_is_anticipated_is_started_and_used(tier: Tier) {
-    let bench = Bench::new(tier, GUEST);
+fn a_prewarmed_sandbox_is_started_and_used(tier: Tier) {
+    let bench = ContractBench::new(tier, GUEST);
     // Which module it is for, and where that lies, does not matter before it is imported.
     let import_roots = vec!["elsewhere".to_owned()];
-    bench.backend().anticipate(&WarmSpec { module: None, import_roots, ..bench.spec() });
+    bench.backend().prewarm(&SandboxSpec { module: None, import_roots, ..bench.spec() });
     let started = sandboxes(1);
     let mut session = bench.session();
-    session.still_works();
+    session.assert_still_works();
     assert_eq!(host::children(std::process::id()), started);
 }
 
-fn what_was_missed_is_kept_ready(tier: Tier) {
-    let bench = Bench::new(tier, GUEST);
+fn a_spec_requested_twice_gets_a_spare(tier: Tier) {
+    let bench = ContractBench::new(tier, GUEST);
     let mut one = bench.session();
-    one.still_works();
+    one.assert_still_works();
     let first = sandboxes(1);
-    assert_eq!(first.len(), 1, "whoever makes one call needs no more");
+    assert_eq!(first.len(), 1, "one call needs no more");
     let mut other = bench.session();
-    other.still_works();
+    other.assert_still_works();
     if tier.has_namespaces() {
         // Both have their own, and one waits.
         sandboxes(3);
@@ -261,53 +267,53 @@ fn what_was_missed_is_kept_ready(tier: Tier) {
     }
 }
 
-/// Nobody watches over what `.pth` files started while a sandbox waits to be needed.
-fn threads_of_a_sandbox_that_waits_stand_still(tier: Tier) {
+/// Init does not supervise what `.pth` files started while a sandbox waits.
+fn threads_of_a_waiting_sandbox_are_stopped(tier: Tier) {
     let startup = "import threading, time\n\
                    threading.Thread(target=time.sleep, args=(60,), daemon=True).start()\n";
-    let bench = Bench::with_options(tier, GUEST, |options| {
+    let bench = ContractBench::with_options(tier, GUEST, |options| {
         fs::write(options.repo.join("sitecustomize.py"), startup).expect("ours");
     });
     let mut spec = bench.spec();
     spec.environment.push(("PYTHONPATH".to_owned(), ".".to_owned()));
-    bench.backend().anticipate(&spec);
+    bench.backend().prewarm(&spec);
     until(|| host::descendants().iter().any(|process| process.ends_with(" T")));
-    bench.session_of(&spec).still_works();
+    bench.session_of(&spec).assert_still_works();
 }
 
-fn one_that_ends_while_it_waits_is_replaced(tier: Tier) {
+fn a_sandbox_that_ends_while_it_waits_is_replaced(tier: Tier) {
     ended_while_it_waits(tier, |waiting| waiting[0]);
 }
 
 /// It is no fault of the module's.
-fn one_whose_python_ends_while_it_waits_is_replaced(tier: Tier) {
+fn a_sandbox_whose_python_ends_while_it_waits_is_replaced(tier: Tier) {
     ended_while_it_waits(tier, |waiting| waiting[waiting.len() - 1]);
 }
 
-fn ended_while_it_waits(tier: Tier, whom: impl FnOnce(&[u32]) -> u32) {
-    let bench = Bench::new(tier, GUEST);
-    bench.backend().anticipate(&bench.spec());
+fn ended_while_it_waits(tier: Tier, victim: impl FnOnce(&[u32]) -> u32) {
+    let bench = ContractBench::new(tier, GUEST);
+    bench.backend().prewarm(&bench.spec());
     let processes = if tier.has_namespaces() { 3 } else { 2 };
     until(|| host::all_children().len() == processes);
     // Long enough for it to have said that it is ready, if it ever is.
     std::thread::sleep(Duration::from_millis(300));
-    let pid = nix::unistd::Pid::from_raw(whom(&host::all_children()).cast_signed());
+    let pid = nix::unistd::Pid::from_raw(victim(&host::all_children()).cast_signed());
     nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGKILL).expect("ours to kill");
-    // Nobody waits in vain: the rest of it goes, too.
+    // The rest of the sandbox ends, too.
     until(all_have_ended);
-    bench.session().still_works();
+    bench.session().assert_still_works();
 }
 
-fn a_cancelled_pool_ends_at_once(tier: Tier) {
-    let cancel = Cancel::default();
-    let bench = Bench::with_options(tier, GUEST, |options| options.cancel = cancel.clone());
-    let pool = Pool::new(bench.backend(), 2);
-    let sleep = ask("sleep").with([Value::Int(60)]).timeout(60_000);
-    let jobs: Vec<Job> =
-        (0..70).map(|_| Job { spec: bench.spec(), call: sleep.0.clone() }).collect();
+fn a_cancelled_scheduler_ends_at_once(tier: Tier) {
+    let cancel = CancelToken::default();
+    let bench = ContractBench::with_options(tier, GUEST, |options| options.cancel = cancel.clone());
+    let scheduler = CallScheduler::new(bench.backend(), 2);
+    let sleep = build_call("sleep").with([Value::Int(60)]).timeout(60_000);
+    let jobs: Vec<CallJob> =
+        (0..70).map(|_| CallJob { spec: bench.spec(), call: sleep.0.clone() }).collect();
     std::thread::scope(|scope| {
         let run = scope.spawn(|| {
-            pool.run(&cancel, jobs, |_, result| assert!(result.is_err(), "{result:?}"));
+            scheduler.run(&cancel, jobs, |_, result| assert!(result.is_err(), "{result:?}"));
             Instant::now()
         });
         wait_for_a_call();
@@ -315,7 +321,7 @@ fn a_cancelled_pool_ends_at_once(tier: Tier) {
         cancel.cancel();
         let took = run.join().expect("it does not panic") - cancelled;
         assert!(took < Duration::from_secs(1), "it took {took:?}");
-        // One that nobody has asked for yet ends beside them; its owner hears of that when it goes itself.
+        // A spare ends beside them; its parent reaps it when it ends itself.
         until(all_have_ended);
         let took = cancelled.elapsed();
         assert!(took < Duration::from_secs(1), "it took {took:?}");
@@ -323,18 +329,18 @@ fn a_cancelled_pool_ends_at_once(tier: Tier) {
 }
 
 fn two_sessions_do_not_see_each_other(tier: Tier) {
-    let bench = Bench::new(tier, guest!("pristine.py"));
+    let bench = ContractBench::new(tier, guest!("pristine.py"));
     let mut one = bench.session();
-    let before = one.value(ask("look"));
+    let before = one.value(build_call("look"));
     std::thread::scope(|scope| {
-        let spoil = scope.spawn(|| {
+        let corrupting = scope.spawn(|| {
             let mut other = bench.session();
             for _ in 0..20 {
-                other.try_run(ask("spoil")).expect("an outcome");
+                other.try_run(build_call("tamper")).expect("an outcome");
             }
         });
-        while !spoil.is_finished() {
-            let outcome = one.try_run(ask("look")).expect("an outcome");
+        while !corrupting.is_finished() {
+            let outcome = one.try_run(build_call("look")).expect("an outcome");
             let seen = outcome.value.as_ref().and_then(|value| value.value.as_ref());
             let seen = seen.unwrap_or_else(|| panic!("no answer: {outcome:#?}"));
             let new = differences(&before, seen);
@@ -352,27 +358,27 @@ fn differences(one: &Value, other: &Value) -> Vec<String> {
 
 /// Workspace and canary of a process that never was; the rest of a sandbox goes with its init.
 fn what_a_killed_menace_left_is_removed_by_the_next(tier: Tier) {
-    let bench = Bench::new(tier, GUEST);
+    let bench = ContractBench::new(tier, GUEST);
     let workspaces = &bench.options().workspaces;
     let left = workspaces.join("work-of-menace-4194303-1-0");
     fs::create_dir_all(left.join("sandbox/repo")).expect("writable");
     fs::write(left.join("sandbox/repo/file"), "left").expect("writable");
-    let other = workspaces.join("somebody-elses");
+    let other = workspaces.join("of-another-user");
     fs::create_dir(&other).expect("writable");
     let canary = workspaces.join("canary-of-menace-4194303-1-0");
     fs::write(&canary, "tweet").expect("writable");
-    let unpurged = Options { purge: false, ..bench.options().clone() };
-    backends::of(tier)(unpurged).expect("as before");
-    assert!(left.exists() && canary.exists(), "who did not ask for it does not wait for it");
-    let again = backends::of(tier)(bench.options().clone()).expect("as before");
+    let unpurged = BackendOptions { purge_leftovers: false, ..bench.options().clone() };
+    backends::factory_for(tier)(unpurged).expect("as before");
+    assert!(left.exists() && canary.exists(), "no purge was requested");
+    let again = backends::factory_for(tier)(bench.options().clone()).expect("as before");
     assert_eq!(again.tier(), tier);
     assert!(!left.exists() && !canary.exists() && other.exists());
     fs::remove_dir(other).expect("ours");
 }
 
 /// Guests that lost their init are known by the home or the temporary directory they were given.
-fn who_merely_mentions_a_workspace_is_spared(tier: Tier) {
-    let bench = Bench::new(tier, GUEST);
+fn a_process_that_merely_names_a_workspace_is_spared(tier: Tier) {
+    let bench = ContractBench::new(tier, GUEST);
     let left = bench.options().workspaces.join("work-of-menace-4194303-1-0");
     let room = left.join("sandbox/box");
     fs::create_dir_all(&room).expect("writable");
@@ -386,7 +392,7 @@ fn who_merely_mentions_a_workspace_is_spared(tier: Tier) {
         sleeper("HOME", room.join("home/below")),
         sleeper("HOME", bench.repo().to_owned()),
     ];
-    backends::of(tier)(bench.options().clone()).expect("as before");
+    backends::factory_for(tier)(bench.options().clone()).expect("as before");
     assert!(!left.exists());
     let signals = guests.each_mut().map(|guest| guest.wait().expect("ours").signal());
     let ended = others.each_mut().map(|other| other.try_wait().expect("ours").is_some());
@@ -397,9 +403,9 @@ fn who_merely_mentions_a_workspace_is_spared(tier: Tier) {
 }
 
 fn a_missing_repository_is_an_error(tier: Tier) {
-    let mut options = Options::new("/nonexistent/repository".into(), interpreter());
+    let mut options = BackendOptions::new("/nonexistent/repository".into(), interpreter());
     options.tier = Some(tier);
     options.init = process::init();
-    let refused = backends::of(tier)(options);
+    let refused = backends::factory_for(tier)(options);
     assert!(matches!(refused, Err(SandboxError::Repository { .. })), "{refused:?}");
 }

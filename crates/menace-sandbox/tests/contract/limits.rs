@@ -3,10 +3,10 @@
 use std::fs::File;
 use std::time::Instant;
 
-use menace_model::{Limit, Mechanism, Outcome, Value, Verdict};
+use menace_model::{Limit, LimitMechanism, Outcome, Value, Verdict};
 use menace_sandbox::Tier;
 
-use crate::bench::{Ask, Bench, ask, guest, items};
+use crate::bench::{CallBuilder, ContractBench, build_call, guest, items};
 
 crate::on_every_tier![
     a_call_is_dead_soon_after_its_deadline,
@@ -39,12 +39,12 @@ fn is_enforced(outcome: &Outcome, limit: Limit) -> bool {
 }
 
 fn a_call_is_dead_soon_after_its_deadline(tier: Tier) {
-    let bench = Bench::new(tier, GUEST);
+    let bench = ContractBench::new(tier, GUEST);
     let mut session = bench.session();
-    session.still_works();
+    session.assert_still_works();
     for (name, args) in [("loop", vec![]), ("sleep", vec![Value::Int(60)])] {
         let started = Instant::now();
-        let outcome = session.run(ask(name).with(args).timeout(300));
+        let outcome = session.run(build_call(name).with(args).timeout(300));
         assert_eq!(outcome.verdict, Verdict::TimedOut, "{outcome:#?}");
         let total = outcome.runtime_metrics.total_ms;
         assert!((300.0..550.0).contains(&total), "{name}: dead after {total} ms");
@@ -52,52 +52,53 @@ fn a_call_is_dead_soon_after_its_deadline(tier: Tier) {
         assert!(started.elapsed().as_millis() < 1500, "{name}: {:?}", started.elapsed());
         assert_eq!(outcome.exit.signal, Some(libc::SIGKILL));
     }
-    session.still_works();
+    session.assert_still_works();
 }
 
 fn the_time_that_a_fork_takes_is_the_call_s(tier: Tier) {
-    let bench = Bench::new(tier, guest!("imports/slow_fork.py"));
-    let outcome = bench.run(ask("loop").timeout(1000));
+    let bench = ContractBench::new(tier, guest!("imports/slow_fork.py"));
+    let outcome = bench.run(build_call("loop").timeout(1000));
     assert_eq!(outcome.verdict, Verdict::TimedOut, "{outcome:#?}");
     let total = outcome.runtime_metrics.total_ms;
     assert!((1000.0..1250.0).contains(&total), "dead after {total} ms");
 }
 
 fn processor_time_is_limited(tier: Tier) {
-    let bench = Bench::new(tier, GUEST);
+    let bench = ContractBench::new(tier, GUEST);
     let mut session = bench.session();
-    let outcome = session.run(ask("loop").timeout(8000).limited(|l| l.cpu_ms = Some(200)));
+    let outcome = session.run(build_call("loop").timeout(8000).limited(|l| l.cpu_ms = Some(200)));
     assert_eq!(outcome.verdict, Verdict::TimedOut, "{outcome:#?}");
-    assert!(outcome.reason.is_some_and(|reason| reason.contains("processor time")));
+    assert!(outcome.result.reason.is_some_and(|reason| reason.contains("processor time")));
     assert!(outcome.runtime_metrics.total_ms < 4000.0);
     let used = outcome.runtime_metrics.user_cpu_ms + outcome.runtime_metrics.system_cpu_ms;
     assert!((150.0..1000.0).contains(&used), "it used {used} ms");
     // Waiting costs nothing.
-    let sleep = ask("sleep").with([Value::Float(0.3)]).limited(|l| l.cpu_ms = Some(200));
+    let sleep = build_call("sleep").with([Value::Float(0.3)]).limited(|l| l.cpu_ms = Some(200));
     assert_eq!(session.run(sleep).verdict, Verdict::Returned);
 }
 
 fn processor_time_of_children_that_ended_is_limited(tier: Tier) {
-    let bench = Bench::new(tier, GUEST);
+    let bench = ContractBench::new(tier, GUEST);
     let mut session = bench.session();
     for orphans in [false, true] {
-        let busy = ask("busy_in_children").with([Value::Float(2.0), Value::Bool(orphans)]);
+        let busy = build_call("busy_in_children").with([Value::Float(2.0), Value::Bool(orphans)]);
         let outcome = session.run(busy.timeout(20_000).limited(|l| l.cpu_ms = Some(500)));
         assert_eq!(outcome.verdict, Verdict::TimedOut, "{outcome:#?}");
-        assert!(outcome.reason.is_some_and(|reason| reason.contains("processor time")));
+        assert!(outcome.result.reason.is_some_and(|reason| reason.contains("processor time")));
     }
-    session.still_works();
+    session.assert_still_works();
 }
 
 fn the_share_of_the_processor_is_limited(tier: Tier) {
-    let bench = Bench::new(tier, GUEST);
+    let bench = ContractBench::new(tier, GUEST);
     let mut session = bench.session();
     let mut share = || {
-        let busy = ask("busy").with([Value::Float(2.0)]).limited(|l| l.cpu_share = Some(0.25));
+        let busy =
+            build_call("busy").with([Value::Float(2.0)]).limited(|l| l.cpu_share = Some(0.25));
         let outcome = session.run(busy);
         assert_eq!(outcome.verdict, Verdict::Returned, "{outcome:#?}");
         let by = &outcome.enforced_by[&Limit::CpuShare];
-        let known = [Mechanism::CgroupV1, Mechanism::CgroupV2, Mechanism::Freezer];
+        let known = [LimitMechanism::CgroupV1, LimitMechanism::CgroupV2, LimitMechanism::Freezer];
         assert!(by.len() == 1 && known.contains(&by[0]), "{by:?}");
         let used = outcome.runtime_metrics.user_cpu_ms + outcome.runtime_metrics.system_cpu_ms;
         used / outcome.runtime_metrics.wall_ms
@@ -112,35 +113,37 @@ fn the_share_of_the_processor_is_limited(tier: Tier) {
 }
 
 fn memory_is_limited(tier: Tier) {
-    let bench = Bench::new(tier, GUEST);
+    let bench = ContractBench::new(tier, GUEST);
     let mut session = bench.session();
     for name in ["allocate", "allocate_piece_by_piece"] {
-        let some = |mib| ask(name).with([Value::Int(mib)]);
+        let some = |mib| build_call(name).with([Value::Int(mib)]);
         let limited = |mib| some(mib).limited(|l| l.memory_bytes = Some(64 * MIB));
         assert_eq!(session.run(limited(24)).verdict, Verdict::Returned, "{name}");
         let outcome = session.run(limited(400));
         assert_eq!(outcome.verdict, Verdict::OutOfMemory, "{name}: {outcome:#?}");
         assert!(outcome.runtime_metrics.peak_memory_bytes < 300 * MIB);
     }
-    session.still_works();
+    session.assert_still_works();
 }
 
 fn memory_of_all_processes_counts_together(tier: Tier) {
-    let bench = Bench::new(tier, GUEST);
+    let bench = ContractBench::new(tier, GUEST);
     let mut session = bench.session();
-    let together = ask("allocate_in_processes").with([Value::Int(4), Value::Int(40)]);
+    let together = build_call("allocate_in_processes").with([Value::Int(4), Value::Int(40)]);
     let limited = together.timeout(5000).limited(|l| l.memory_bytes = Some(96 * MIB));
     let outcome = session.run(limited);
     assert_eq!(outcome.verdict, Verdict::OutOfMemory, "{outcome:#?}");
     assert!(outcome.runtime_metrics.total_ms < 4000.0);
-    session.still_works();
+    session.assert_still_works();
 }
 
 fn the_memory_of_a_short_call_is_limited(tier: Tier) {
-    let bench = Bench::new(tier, GUEST);
+    let bench = ContractBench::new(tier, GUEST);
     let mut session = bench.session();
     let allocate = |mib, limit: u64| {
-        ask("allocate").with([Value::Int(mib)]).limited(|l| l.memory_bytes = Some(limit * MIB))
+        build_call("allocate")
+            .with([Value::Int(mib)])
+            .limited(|l| l.memory_bytes = Some(limit * MIB))
     };
     for _ in 0..12 {
         let outcome = session.run(allocate(8, 1));
@@ -151,19 +154,19 @@ fn the_memory_of_a_short_call_is_limited(tier: Tier) {
         }
     }
     // What was in a file that is gone was no memory.
-    let written = ask("write_and_remove").with([Value::from("big.bin"), Value::Int(8)]);
+    let written = build_call("write_and_remove").with([Value::from("big.bin"), Value::Int(8)]);
     let outcome = session.run(written.limited(|limits| limits.memory_bytes = Some(4 * MIB)));
     assert_eq!(outcome.verdict, Verdict::Returned, "{outcome:#?}");
 }
 
 fn files_that_are_read_are_no_memory(tier: Tier) {
-    let bench = Bench::new(tier, GUEST);
+    let bench = ContractBench::new(tier, GUEST);
     let repo = File::open(bench.repo()).expect("ours");
     let modified = repo.metadata().and_then(|found| found.modified()).expect("ours");
-    // Nobody has read it before, so that each page that is cached is the call's.
+    // It was not read before, so that each page that is cached is the call's.
     let path = bench.repo().join("unread.bin");
     File::create(&path).and_then(|file| file.set_len(200 * MIB)).expect("ours");
-    let read = ask("read").with([Value::from("unread.bin")]);
+    let read = build_call("read").with([Value::from("unread.bin")]);
     let outcome = bench.run(read.limited(|limits| limits.memory_bytes = Some(32 * MIB)));
     assert_eq!(outcome.verdict, Verdict::Returned, "{outcome:#?}");
     let peak = outcome.runtime_metrics.peak_memory_bytes;
@@ -174,18 +177,19 @@ fn files_that_are_read_are_no_memory(tier: Tier) {
 }
 
 fn files_that_are_written_are_no_memory(tier: Tier) {
-    let bench = Bench::new(tier, GUEST);
+    let bench = ContractBench::new(tier, GUEST);
     let mut session = bench.session();
-    let mut limited = |ask: Ask, disk: u64| {
+    let mut limited = |ask: CallBuilder, disk: u64| {
         session.run(ask.limited(|limits| {
             limits.memory_bytes = Some(32 * MIB);
             limits.disk_bytes = Some(disk * MIB);
         }))
     };
     // The limit on what is written is this call's, not that of the last one.
-    assert_eq!(limited(ask("fine"), 1).verdict, Verdict::Returned);
+    assert_eq!(limited(build_call("fine"), 1).verdict, Verdict::Returned);
     for name in ["write", "write_and_remove"] {
-        let outcome = limited(ask(name).with([Value::from("big.bin"), Value::Int(160)]), 192);
+        let outcome =
+            limited(build_call(name).with([Value::from("big.bin"), Value::Int(160)]), 192);
         assert_eq!(outcome.verdict, Verdict::Returned, "{name}: {outcome:#?}");
         let peak = outcome.runtime_metrics.peak_memory_bytes;
         assert!(peak < 16 * MIB, "{name}: {peak} bytes");
@@ -193,22 +197,22 @@ fn files_that_are_written_are_no_memory(tier: Tier) {
 }
 
 fn files_of_the_last_call_are_no_memory_of_the_next(tier: Tier) {
-    let bench = Bench::new(tier, GUEST);
+    let bench = ContractBench::new(tier, GUEST);
     let mut session = bench.session();
     for _ in 0..3 {
         let (path, written, allocated) = (Value::from("big.bin"), Value::Int(90), Value::Int(150));
-        let both = ask("write_and_allocate").with([path, written, allocated]);
+        let both = build_call("write_and_allocate").with([path, written, allocated]);
         let outcome = session.run(both.limited(|limits| limits.memory_bytes = Some(128 * MIB)));
         assert_eq!(outcome.verdict, Verdict::OutOfMemory, "{outcome:#?}");
     }
 }
 
 fn what_may_be_written_is_limited(tier: Tier) {
-    let bench = Bench::new(tier, GUEST);
+    let bench = ContractBench::new(tier, GUEST);
     let mut session = bench.session();
     for path in ["big.bin", "/tmp/big.bin"] {
         let path = if tier.has_namespaces() { path } else { path.trim_start_matches("/tmp/") };
-        let write = |mib| ask("write").with([Value::from(path), Value::Int(mib)]);
+        let write = |mib| build_call("write").with([Value::from(path), Value::Int(mib)]);
         let limited = |mib| write(mib).limited(|l| l.disk_bytes = Some(8 * MIB));
         assert_eq!(session.run(limited(4)).verdict, Verdict::Returned, "{path}");
         let outcome = session.run(limited(64));
@@ -216,26 +220,27 @@ fn what_may_be_written_is_limited(tier: Tier) {
         let largest = outcome.files.touched.iter().map(|file| file.bytes).max();
         assert!(largest.is_some_and(|bytes| bytes <= 8 * MIB), "{:?}", outcome.files);
     }
-    session.still_works();
+    session.assert_still_works();
 }
 
 fn many_files_count_together(tier: Tier) {
-    let bench = Bench::new(tier, GUEST);
+    let bench = ContractBench::new(tier, GUEST);
     let mut session = bench.session();
     // Twenty seconds: only the limit can end it before.
-    let write = ask("write_many").with([Value::from("."), Value::Int(1_000_000), Value::Int(256)]);
+    let write =
+        build_call("write_many").with([Value::from("."), Value::Int(1_000_000), Value::Int(256)]);
     let outcome = session.run(write.timeout(20_000).limited(|l| l.disk_bytes = Some(16 * MIB)));
     assert_eq!(outcome.verdict, Verdict::OutOfDisk, "{:?}", outcome.reason);
     assert!(outcome.runtime_metrics.total_ms < 10_000.0);
-    session.still_works();
+    session.assert_still_works();
 }
 
 fn a_small_disk_is_as_small_as_it_was_asked_for(tier: Tier) {
-    let bench = Bench::new(tier, GUEST);
+    let bench = ContractBench::new(tier, GUEST);
     let mut session = bench.session();
     let mut write = |names: &[&str], count: i64, disk: u64| {
         let names = Value::List(names.iter().map(|&name| Value::from(name)).collect());
-        let write = ask("write_bytes").with([names, Value::Int(count)]);
+        let write = build_call("write_bytes").with([names, Value::Int(count)]);
         session.run(write.limited(|limits| limits.disk_bytes = Some(disk)))
     };
     for (names, count, disk, verdict) in [
@@ -251,31 +256,32 @@ fn a_small_disk_is_as_small_as_it_was_asked_for(tier: Tier) {
     }
 }
 
-/// What may be started of many, when eight are allowed. Who imports may start more: the call's own
-/// limit is what counts.
+/// How many processes start when eight are allowed. An import may start more: the limit of the
+/// call counts.
 fn most_of_eight(tier: Tier, outcome: &Outcome) -> i64 {
-    // Where the kernel counts all that the user runs, there is room for some who come and go.
-    let is_the_users = outcome.enforced_by[&Limit::Processes] == [Mechanism::Rlimit];
+    // Where the kernel counts all that the user runs, there is room for some that come and go.
+    let is_the_users = outcome.enforced_by[&Limit::Processes] == [LimitMechanism::Rlimit];
     if is_the_users && !tier.has_namespaces() { 20 } else { 8 }
 }
 
 fn processes_are_limited(tier: Tier) {
-    let bench = Bench::new(tier, GUEST);
+    let bench = ContractBench::new(tier, GUEST);
     let mut session = bench.session();
-    let fork = |count| ask("fork").with([Value::Int(count)]).limited(|l| l.processes = 8);
+    let fork = |count| build_call("fork").with([Value::Int(count)]).limited(|l| l.processes = 8);
     assert_eq!(session.value(fork(3)), Value::Int(3));
     let outcome = session.run(fork(64));
     let started = outcome.value.as_ref().and_then(|value| value.value.clone());
     let most = most_of_eight(tier, &outcome);
     assert!(matches!(started, Some(Value::Int(n)) if (3..=most).contains(&n)), "{outcome:#?}");
     assert_eq!(outcome.verdict, Verdict::Violated, "{outcome:#?}");
-    assert_eq!(outcome.violations[0].what, "processes");
+    assert_eq!(outcome.violations[0].kind, "processes");
 }
 
 fn threads_are_limited(tier: Tier) {
-    let bench = Bench::new(tier, GUEST);
+    let bench = ContractBench::new(tier, GUEST);
     let mut session = bench.session();
-    let threads = |count| ask("threads").with([Value::Int(count)]).limited(|l| l.processes = 8);
+    let threads =
+        |count| build_call("threads").with([Value::Int(count)]).limited(|l| l.processes = 8);
     assert_eq!(session.value(threads(3)), Value::Int(3));
     let outcome = session.run(threads(64));
     let started = outcome.value.as_ref().and_then(|value| value.value.clone());
@@ -284,9 +290,10 @@ fn threads_are_limited(tier: Tier) {
 }
 
 fn open_files_are_limited(tier: Tier) {
-    let bench = Bench::new(tier, GUEST);
+    let bench = ContractBench::new(tier, GUEST);
     let mut session = bench.session();
-    let open = |limit| ask("open_files").with([Value::Int(500)]).limited(|l| l.open_files = limit);
+    let open =
+        |limit| build_call("open_files").with([Value::Int(500)]).limited(|l| l.open_files = limit);
     let few = session.value(open(64));
     let [Value::Int(opened), Value::Int(errno)] = items(&few) else { panic!("{few:?}") };
     assert!((30..=64).contains(opened) && *errno == i64::from(libc::EMFILE), "{few:?}");
@@ -294,8 +301,8 @@ fn open_files_are_limited(tier: Tier) {
 }
 
 fn output_is_cut_and_counted(tier: Tier) {
-    let bench = Bench::new(tier, GUEST);
-    let shout = ask("shout").with([Value::Int(5000)]).limited(|l| l.output_bytes = 1000);
+    let bench = ContractBench::new(tier, GUEST);
+    let shout = build_call("shout").with([Value::Int(5000)]).limited(|l| l.output_bytes = 1000);
     let outcome = bench.run(shout);
     assert_eq!(outcome.verdict, Verdict::Returned, "{outcome:#?}");
     let stdout = (outcome.stdout.text.as_str(), outcome.stdout.bytes, outcome.stdout.truncated);
@@ -305,9 +312,9 @@ fn output_is_cut_and_counted(tier: Tier) {
 }
 
 fn every_limit_is_accounted_for(tier: Tier) {
-    let bench = Bench::new(tier, GUEST);
+    let bench = ContractBench::new(tier, GUEST);
     let mut session = bench.session();
-    let outcome = session.run(ask("fine").limited(|limits| {
+    let outcome = session.run(build_call("fine").limited(|limits| {
         limits.cpu_ms = Some(5000);
         limits.cpu_share = Some(0.5);
     }));
@@ -326,12 +333,12 @@ fn every_limit_is_accounted_for(tier: Tier) {
     }
     assert_eq!(outcome.unenforced, []);
     let disk = &outcome.enforced_by[&Limit::Disk];
-    assert_eq!(disk.contains(&Mechanism::TmpfsSize), tier.has_namespaces(), "{disk:?}");
-    // Nobody can pass these on.
-    let outcome = session.run(ask("fine").limited(|limits| limits.gpus = 1));
+    assert_eq!(disk.contains(&LimitMechanism::TmpfsSize), tier.has_namespaces(), "{disk:?}");
+    // No backend can pass these on.
+    let outcome = session.run(build_call("fine").limited(|limits| limits.gpus = 1));
     assert_eq!((outcome.verdict, outcome.unenforced), (Verdict::Returned, vec![Limit::Gpu]));
-    // What nobody asked for is neither.
-    let outcome = session.run(ask("fine").limited(|limits| {
+    // What was not requested is neither.
+    let outcome = session.run(build_call("fine").limited(|limits| {
         limits.memory_bytes = None;
         limits.disk_bytes = None;
     }));
@@ -341,13 +348,15 @@ fn every_limit_is_accounted_for(tier: Tier) {
 }
 
 fn limits_are_those_of_the_call_and_not_of_the_last_one(tier: Tier) {
-    let bench = Bench::new(tier, GUEST);
+    let bench = ContractBench::new(tier, GUEST);
     let mut session = bench.session();
     let allocate = |limit: u64| {
-        ask("allocate").with([Value::Int(100)]).limited(|l| l.memory_bytes = Some(limit * MIB))
+        build_call("allocate")
+            .with([Value::Int(100)])
+            .limited(|l| l.memory_bytes = Some(limit * MIB))
     };
     let write = |limit: u64| {
-        let write = ask("write").with([Value::from("big.bin"), Value::Int(20)]);
+        let write = build_call("write").with([Value::from("big.bin"), Value::Int(20)]);
         write.limited(|l| l.disk_bytes = Some(limit * MIB))
     };
     for (limit, memory, disk) in [

@@ -11,7 +11,7 @@ use menace_sandbox::Tier;
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use tempfile::TempDir;
 
-use crate::bench::{Bench, ask, guest, text};
+use crate::bench::{ContractBench, build_call, guest, text};
 
 crate::on_every_tier![
     sockets_in_the_repository_cannot_be_connected_to,
@@ -20,8 +20,8 @@ crate::on_every_tier![
     sockets_of_a_calls_own_can_be_connected_to,
     layers_of_other_calls_are_out_of_reach,
     output_of_one_call_stays_with_it,
-    a_descriptor_cannot_be_made_to_signal_the_keepers,
-    a_trickle_on_the_control_socket_holds_nobody_up,
+    a_descriptor_cannot_be_made_to_signal_init_and_zygote,
+    a_trickle_on_the_control_socket_does_not_delay_init,
     a_daemon_of_the_import_is_not_shared_by_calls,
     a_small_disk_has_room_for_what_the_import_wrote,
     a_home_that_the_import_removed_breaks_nothing,
@@ -30,7 +30,7 @@ crate::on_every_tier![
 const GUEST: &str = guest!("loopholes.py");
 
 fn sockets_in_the_repository_cannot_be_connected_to(tier: Tier) {
-    let bench = Bench::new(tier, GUEST);
+    let bench = ContractBench::new(tier, GUEST);
     let repo = std::fs::File::open(bench.repo()).expect("ours");
     let modified = repo.metadata().and_then(|found| found.modified()).expect("ours");
     let listener = UnixListener::bind(bench.repo().join("service.sock")).expect("a socket");
@@ -38,33 +38,35 @@ fn sockets_in_the_repository_cannot_be_connected_to(tier: Tier) {
     let below = bench.repo().to_str().expect("a plain path").to_owned();
     for level in 1..=5 {
         let mut spec = bench.spec();
-        spec.security_level = level;
+        spec.confinement.security_level = level.try_into().unwrap();
         let mut session = bench.session_of(&spec);
         for path in [".", below.as_str(), "/layers/repo", "/sandbox/repo"] {
             let path = format!("{path}/service.sock");
-            let outcome = session.run(ask("connect").with([Value::from(path.as_str())]));
-            let reached =
-                outcome.value.is_some_and(|value| value.value == Some(Value::from("reached")));
+            let outcome = session.run(build_call("connect").with([Value::from(path.as_str())]));
+            let reached = outcome
+                .result
+                .value
+                .is_some_and(|value| value.value == Some(Value::from("reached")));
             assert!(!reached, "{path} at level {level}");
         }
     }
-    assert!(listener.accept().is_err(), "somebody connected");
+    assert!(listener.accept().is_err(), "a connection arrived");
     drop(listener);
     std::fs::remove_file(bench.repo().join("service.sock")).expect("ours");
     // The repository is looked at afterwards, down to its times.
     repo.set_modified(modified).expect("ours");
 }
 
-/// A directory beside the interpreter, with sockets that let everybody in.
-struct Library {
+/// A directory beside the interpreter, with sockets that every user may connect to.
+struct SocketLibrary {
     /// What is mounted there, the innermost first: taken off before the place goes.
-    mounts: Vec<Mounted>,
+    mounts: Vec<TestMount>,
     place: TempDir,
     stream: UnixListener,
     datagram: UnixDatagram,
 }
 
-impl Library {
+impl SocketLibrary {
     fn new() -> Self {
         Self::at(TempDir::with_prefix("library-").expect("writable"))
     }
@@ -81,7 +83,7 @@ impl Library {
         Self { mounts: Vec::new(), place, stream, datagram }
     }
 
-    /// On a file system that cannot be shown with the owners of strangers, which is what stops the guest
+    /// On a file system that cannot be shown with unmapped owners, which is what stops the guest
     /// elsewhere when Menace is root.
     fn on_overlay(layers: &Path) -> Self {
         let place = TempDir::with_prefix("library-").expect("writable");
@@ -91,12 +93,12 @@ impl Library {
             layer.to_str().expect("a plain path").to_owned()
         });
         let options = format!("lowerdir={lower},upperdir={upper},workdir={work}");
-        let mounted = Mounted::new(place.path(), "overlay", Some(&options));
+        let mounted = TestMount::new(place.path(), "overlay", Some(&options));
         Self { mounts: vec![mounted], ..Self::at(place) }
     }
 
-    fn bench(&self, tier: Tier) -> Bench {
-        Bench::with_options(tier, GUEST, |options| {
+    fn bench(&self, tier: Tier) -> ContractBench {
+        ContractBench::with_options(tier, GUEST, |options| {
             options.interpreter.needs.push(self.place.path().to_owned());
         })
     }
@@ -106,13 +108,13 @@ impl Library {
     }
 
     fn assert_untouched(&self, level: u8) {
-        assert!(self.stream.accept().is_err(), "somebody connected at level {level}");
+        assert!(self.stream.accept().is_err(), "a connection arrived at level {level}");
         assert!(self.datagram.recv(&mut [0]).is_err(), "something was sent at level {level}");
     }
 }
 
 fn sockets_beside_the_interpreter_cannot_be_connected_to(tier: Tier) {
-    cannot_be_connected_to(&Library::new(), tier);
+    cannot_be_connected_to(&SocketLibrary::new(), tier);
 }
 
 #[test]
@@ -121,9 +123,9 @@ fn sockets_on_an_overlay_beside_the_interpreter_cannot_be_connected_to() {
         module_path!(),
         "::sockets_on_an_overlay_beside_the_interpreter_cannot_be_connected_to"
     );
-    crate::process::of_its_own(name, || {
+    crate::process::in_own_process(name, || {
         let layers = TempDir::with_prefix("layers-").expect("writable");
-        cannot_be_connected_to(&Library::on_overlay(layers.path()), Tier::Root);
+        cannot_be_connected_to(&SocketLibrary::on_overlay(layers.path()), Tier::Root);
     });
 }
 
@@ -134,19 +136,23 @@ fn what_is_mounted_on_an_overlay_beside_the_interpreter_is_what_a_guest_sees() {
         module_path!(),
         "::what_is_mounted_on_an_overlay_beside_the_interpreter_is_what_a_guest_sees"
     );
-    crate::process::of_its_own(name, || {
+    crate::process::in_own_process(name, || {
         let layers = TempDir::with_prefix("layers-").expect("writable");
-        let mut library = Library::on_overlay(layers.path());
+        let mut library = SocketLibrary::on_overlay(layers.path());
         let inner = library.place.path().join("inner");
         fs::create_dir(&inner).expect("writable");
         fs::write(inner.join("covered"), "").expect("writable");
-        library.mounts.insert(0, Mounted::new(&inner, "tmpfs", None));
+        library.mounts.insert(0, TestMount::new(&inner, "tmpfs", None));
         fs::write(inner.join("mounted"), "").expect("writable");
         let bench = library.bench(Tier::Root);
         let mut session = bench.session();
         for (file, is_there) in [("mounted", true), ("covered", false)] {
             let path = library.socket(&format!("inner/{file}"));
-            assert_eq!(session.value(ask("sees").with([path])), Value::Bool(is_there), "{file}");
+            assert_eq!(
+                session.value(build_call("sees").with([path])),
+                Value::Bool(is_there),
+                "{file}"
+            );
         }
         drop(session);
         cannot_be_connected_to(&library, Tier::Root);
@@ -154,9 +160,9 @@ fn what_is_mounted_on_an_overlay_beside_the_interpreter_is_what_a_guest_sees() {
 }
 
 #[derive(Debug)]
-struct Mounted(PathBuf);
+struct TestMount(PathBuf);
 
-impl Mounted {
+impl TestMount {
     fn new(place: &Path, kind: &str, options: Option<&str>) -> Self {
         mount(Some("library"), place, Some(kind), MsFlags::empty(), options)
             .expect("only root can mount: run this test as root");
@@ -164,22 +170,22 @@ impl Mounted {
     }
 }
 
-impl Drop for Mounted {
+impl Drop for TestMount {
     fn drop(&mut self) {
         umount2(&self.0, MntFlags::MNT_DETACH).expect("it was mounted");
     }
 }
 
-fn cannot_be_connected_to(library: &Library, tier: Tier) {
+fn cannot_be_connected_to(library: &SocketLibrary, tier: Tier) {
     let bench = library.bench(tier);
     for level in 1..=3 {
         let mut spec = bench.spec();
-        spec.security_level = level;
+        spec.confinement.security_level = level.try_into().unwrap();
         let mut session = bench.session_of(&spec);
-        let seen = session.value(ask("sees").with([library.socket("stream.sock")]));
+        let seen = session.value(build_call("sees").with([library.socket("stream.sock")]));
         assert_eq!(seen, Value::Bool(true), "it has to be in sight for this to mean anything");
         for (function, name) in [("connect", "stream.sock"), ("send", "datagram.sock")] {
-            let outcome = session.run(ask(function).with([library.socket(name)]));
+            let outcome = session.run(build_call(function).with([library.socket(name)]));
             let answer = outcome.value.as_ref().and_then(|value| value.value.as_ref());
             assert!(answer.is_some_and(|answer| text(answer) != "reached"), "{outcome:#?}");
         }
@@ -188,8 +194,8 @@ fn cannot_be_connected_to(library: &Library, tier: Tier) {
 }
 
 fn sockets_of_a_calls_own_can_be_connected_to(tier: Tier) {
-    let bench = Bench::new(tier, GUEST);
-    let outcome = bench.run(ask("own_sockets"));
+    let bench = ContractBench::new(tier, GUEST);
+    let outcome = bench.run(build_call("own_sockets"));
     if tier == Tier::Landlock {
         // There is no network at all.
         assert_eq!(outcome.verdict, Verdict::Violated, "{outcome:#?}");
@@ -200,13 +206,14 @@ fn sockets_of_a_calls_own_can_be_connected_to(tier: Tier) {
 }
 
 fn sockets_beside_the_interpreter_cannot_be_connected_to_without_a_network(tier: Tier) {
-    let library = Library::new();
+    let library = SocketLibrary::new();
     let bench = library.bench(tier);
     let path = library.socket("stream.sock");
     for (level, safe_mode) in [(1, true), (2, true), (3, true), (4, false), (5, false), (5, true)] {
         let mut spec = bench.spec();
-        (spec.security_level, spec.safe_mode) = (level, safe_mode);
-        let outcome = bench.session_of(&spec).run(ask("connect").with([path.clone()]));
+        (spec.confinement.security_level, spec.confinement.safe_mode) =
+            (level.try_into().unwrap(), safe_mode);
+        let outcome = bench.session_of(&spec).run(build_call("connect").with([path.clone()]));
         assert_eq!(outcome.verdict, Verdict::Violated, "level {level}: {outcome:#?}");
         let tried = &outcome.violations[0].detail;
         assert!(tried.starts_with("socket(AF_UNIX, SOCK_STREAM"), "level {level}: {tried}");
@@ -215,51 +222,51 @@ fn sockets_beside_the_interpreter_cannot_be_connected_to_without_a_network(tier:
 }
 
 fn layers_of_other_calls_are_out_of_reach(tier: Tier) {
-    let bench = Bench::new(tier, GUEST);
+    let bench = ContractBench::new(tier, GUEST);
     let mut spec = bench.spec();
-    spec.security_level = 1;
+    spec.confinement.security_level = 1u8.try_into().unwrap();
     let mut session = bench.session_of(&spec);
     for _ in 0..3 {
-        let outcome = session.run(ask("plant"));
-        let found = outcome.value.and_then(|value| value.value).expect("an answer");
+        let outcome = session.run(build_call("plant"));
+        let found = outcome.result.value.and_then(|value| value.value).expect("an answer");
         assert_eq!(text(&found), "nothing found, nothing planted");
     }
 }
 
 fn output_of_one_call_stays_with_it(tier: Tier) {
-    let bench = Bench::new(tier, GUEST);
+    let bench = ContractBench::new(tier, GUEST);
     let mut session = bench.session();
     for _ in 0..3 {
-        session.run(ask("packets"));
-        let quiet = session.run(ask("quiet"));
+        session.run(build_call("packets"));
+        let quiet = session.run(build_call("quiet"));
         assert_eq!((quiet.verdict, quiet.stdout.bytes), (Verdict::Returned, 0), "{quiet:#?}");
     }
 }
 
-fn a_descriptor_cannot_be_made_to_signal_the_keepers(tier: Tier) {
-    let bench = Bench::new(tier, GUEST);
+fn a_descriptor_cannot_be_made_to_signal_init_and_zygote(tier: Tier) {
+    let bench = ContractBench::new(tier, GUEST);
     let mut session = bench.session();
-    let outcome = session.run(ask("own_to_parent"));
+    let outcome = session.run(build_call("own_to_parent"));
     assert_eq!(outcome.verdict, Verdict::Violated, "{outcome:#?}");
-    session.still_works();
+    session.assert_still_works();
 }
 
-fn a_trickle_on_the_control_socket_holds_nobody_up(tier: Tier) {
-    let bench = Bench::new(tier, guest!("imports/trickle.py"));
+fn a_trickle_on_the_control_socket_does_not_delay_init(tier: Tier) {
+    let bench = ContractBench::new(tier, guest!("imports/trickle.py"));
     let mut spec = bench.spec();
     spec.limits.timeout_ms = 1000;
     let mut session = bench.session_of(&spec);
     let start = Instant::now();
-    let outcome = session.run(ask("fine"));
+    let outcome = session.run(build_call("fine"));
     assert_ne!(outcome.verdict, Verdict::Returned, "{outcome:#?}");
     assert!(start.elapsed() < Duration::from_secs(8), "{:?}", start.elapsed());
 }
 
 fn a_daemon_of_the_import_is_not_shared_by_calls(tier: Tier) {
-    let bench = Bench::new(tier, guest!("imports/daemon.py"));
+    let bench = ContractBench::new(tier, guest!("imports/daemon.py"));
     let mut session = bench.session();
     for _ in 0..2 {
-        let outcome = session.run(ask("fine"));
+        let outcome = session.run(build_call("fine"));
         assert_eq!(outcome.verdict, Verdict::Returned, "{outcome:#?}");
         let note = outcome.notes.iter().find(|note| note.starts_with("imported anew"));
         assert!(note.is_some(), "{outcome:#?}");
@@ -267,19 +274,20 @@ fn a_daemon_of_the_import_is_not_shared_by_calls(tier: Tier) {
 }
 
 fn a_small_disk_has_room_for_what_the_import_wrote(tier: Tier) {
-    let bench = Bench::new(tier, guest!("imports/cache.py"));
+    let bench = ContractBench::new(tier, guest!("imports/cache.py"));
     let mut session = bench.session();
     for _ in 0..2 {
-        let outcome = session.run(ask("fine").limited(|limits| limits.disk_bytes = Some(1 << 20)));
+        let outcome =
+            session.run(build_call("fine").limited(|limits| limits.disk_bytes = Some(1 << 20)));
         assert_eq!(outcome.verdict, Verdict::Returned, "{outcome:#?}");
     }
 }
 
 fn a_home_that_the_import_removed_breaks_nothing(tier: Tier) {
-    let bench = Bench::new(tier, guest!("imports/no_home.py"));
+    let bench = ContractBench::new(tier, guest!("imports/no_home.py"));
     let mut session = bench.session();
     for _ in 0..3 {
-        let outcome = session.run(ask("fine"));
+        let outcome = session.run(build_call("fine"));
         assert_eq!(outcome.verdict, Verdict::Returned, "{outcome:#?}");
     }
 }

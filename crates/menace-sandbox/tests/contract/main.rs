@@ -1,8 +1,8 @@
 //! What every backend promises, tried out on every tier: each fact is a test of its own.
 //!
-//! `calls::root::a_function_is_called` is the fact `calls::a_function_is_called` on the tier `root`.
-//! The same facts run once more without root, through [`without_root`]. A tier that this machine
-//! lacks fails: nothing is skipped, and a fact that a machine cannot show says so
+//! `calls::root::a_function_is_called` is the fact `calls::a_function_is_called` on the tier
+//! `root`. The same facts run once more without root, through [`without_root`]. A tier that this
+//! machine lacks fails: nothing is skipped, and a fact that a machine cannot show says so
 //! ([`process::not_tested`]).
 
 mod backends;
@@ -10,25 +10,25 @@ mod bad_guests;
 mod bad_objects;
 mod bench;
 mod burst;
+mod call_isolation;
 mod calls;
 mod combined;
 mod coverage;
 mod daemons;
-mod deeds;
 mod descriptors;
 mod drift;
 mod escapes;
 mod extensions;
 mod faults;
 mod fixtures;
-mod handed_on;
+mod hang_location;
 mod host;
+mod import_misbehaviour;
 mod imports;
 mod layers;
 mod lifecycle;
 mod limits;
 mod loopholes;
-mod mending;
 mod network;
 mod outcome;
 mod policy;
@@ -37,15 +37,15 @@ mod process;
 mod proof;
 mod reading;
 mod refusals;
+mod restoring;
 mod seeds;
 mod shaping;
+mod shared_process;
 mod soak;
-mod together;
 mod trials;
 mod unisolated;
 mod upstream;
 mod venv;
-mod whereabouts;
 mod without_root;
 
 /// Makes a test of each fact for each tier.
@@ -54,7 +54,7 @@ macro_rules! on_every_tier {
         mod root {
             $(#[test]
             fn $fact() {
-                crate::process::of_its_own(
+                crate::process::in_own_process(
                     concat!(module_path!(), "::", stringify!($fact)),
                     || super::$fact(menace_sandbox::Tier::Root),
                 );
@@ -64,7 +64,7 @@ macro_rules! on_every_tier {
         mod user_namespaces {
             $(#[test]
             fn $fact() {
-                crate::process::of_its_own(
+                crate::process::in_own_process(
                     concat!(module_path!(), "::", stringify!($fact)),
                     || super::$fact(menace_sandbox::Tier::UserNamespaces),
                 );
@@ -74,7 +74,7 @@ macro_rules! on_every_tier {
         mod landlock {
             $(#[test]
             fn $fact() {
-                crate::process::of_its_own(
+                crate::process::in_own_process(
                     concat!(module_path!(), "::", stringify!($fact)),
                     || super::$fact(menace_sandbox::Tier::Landlock),
                 );

@@ -1,6 +1,6 @@
 //! Short ways to read an outcome; what is not as it has to be is a failure.
 
-use menace_model::{FaultMode, Felt, Limit, Mechanism, Outcome, Value, Verdict};
+use menace_model::{FaultMode, FaultStats, Limit, LimitMechanism, Outcome, Value, Verdict};
 
 use crate::bench::items;
 
@@ -22,21 +22,21 @@ pub(crate) fn numbers(value: &Value) -> Vec<f64> {
     items(value).iter().map(number).collect()
 }
 
-/// What it felt of one kind of fault.
-pub(crate) fn felt(outcome: &Outcome, mode: FaultMode) -> &Felt {
-    let found = outcome.felt.iter().find(|felt| felt.mode == mode);
-    found.unwrap_or_else(|| panic!("nothing of {mode}: {:?}", outcome.felt))
+/// The stats of one kind of fault.
+pub(crate) fn fault_stats(outcome: &Outcome, mode: FaultMode) -> &FaultStats {
+    let found = outcome.fault_stats.iter().find(|stats| stats.mode == mode);
+    found.unwrap_or_else(|| panic!("nothing of {mode}: {:?}", outcome.fault_stats))
 }
 
-/// Opportunities and strikes.
-pub(crate) fn strikes(outcome: &Outcome, mode: FaultMode) -> (u64, u64) {
-    let felt = felt(outcome, mode);
-    assert_eq!(felt.struck > 0, felt.first.is_some(), "{felt:?}");
-    assert_eq!(felt.struck > 0, felt.last_ms.is_some(), "{felt:?}");
-    (felt.offered, felt.struck)
+/// Opportunities and injections.
+pub(crate) fn opportunities_and_injections(outcome: &Outcome, mode: FaultMode) -> (u64, u64) {
+    let stats = fault_stats(outcome, mode);
+    assert_eq!(stats.injected > 0, stats.first_injected.is_some(), "{stats:?}");
+    assert_eq!(stats.injected > 0, stats.last_injected_ms.is_some(), "{stats:?}");
+    (stats.opportunities, stats.injected)
 }
 
-pub(crate) fn is_held_by(outcome: &Outcome, limit: Limit, mechanism: Mechanism) -> bool {
+pub(crate) fn is_enforced_by(outcome: &Outcome, limit: Limit, mechanism: LimitMechanism) -> bool {
     outcome.enforced_by.get(&limit).is_some_and(|by| by.contains(&mechanism))
 }
 
@@ -45,9 +45,9 @@ pub(crate) fn assert_near(measured: f64, asked: f64, what: &str) {
     assert!((asked * 0.8..asked * 1.2).contains(&measured), "{what}: {measured} for {asked}");
 }
 
-/// Nothing was asked for, and nothing is told.
-pub(crate) fn assert_in_peace(outcome: &Outcome) {
-    assert_eq!((outcome.felt.as_slice(), outcome.unenforced.as_slice()), (&[][..], &[][..]));
-    let told = (&outcome.burst, &outcome.upstream, &outcome.coverage);
-    assert_eq!(told, (&None, &None, &None), "{outcome:#?}");
+/// Nothing was requested, and nothing is reported.
+pub(crate) fn assert_fault_free(outcome: &Outcome) {
+    assert_eq!((outcome.fault_stats.as_slice(), outcome.unenforced.as_slice()), (&[][..], &[][..]));
+    let reports = (&outcome.burst, &outcome.upstream, &outcome.coverage);
+    assert_eq!(reports, (&None, &None, &None), "{outcome:#?}");
 }

@@ -1,93 +1,99 @@
 //! Thousands of calls, good and bad, leave memory, descriptors, mounts, groups and processes as
-//! they were. `MENACE_SOAK_SECONDS` makes it longer; it never ends before ten thousand calls. Nor does a
-//! sandbox that lives on grow; `MENACE_SOAK_CALLS` says how many it makes.
+//! they were. `MENACE_SOAK_SECONDS` makes it longer; it never ends before ten thousand calls. Nor
+//! does a sandbox that lives on grow; `MENACE_SOAK_CALLS` says how many it makes.
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::time::{Duration, Instant};
 
 use menace_model::{Value, Verdict};
-use menace_sandbox::{Cancel, Job, Pool, Tier};
+use menace_sandbox::{CallJob, CallScheduler, CancelToken, Tier};
 
-use crate::bench::{Ask, Bench, ask, guest};
+use crate::bench::{CallBuilder, ContractBench, build_call, guest};
 use crate::{host, process};
 
 const GUEST: &str = guest!("limits.py");
-const SECONDS: u64 = 60;
-const FEWEST_CALLS: usize = 10_000;
-const WORKERS: usize = 2;
+const SOAK_SECONDS: u64 = 60;
+const MIN_CALLS: usize = 10_000;
+const SOAK_WORKERS: usize = 2;
 /// Calls of one round: sandboxes are started and dropped between rounds.
-const ROUND: usize = 400;
+const CALLS_PER_ROUND: usize = 400;
 /// What the allocator of this process may keep for itself.
-const MEMORY_TOLERANCE: u64 = 16 << 20;
+const MEMORY_TOLERANCE_BYTES: u64 = 16 << 20;
 
-fn mixed(number: usize) -> Ask {
+fn mixed_call(number: usize) -> CallBuilder {
     match number % 50 {
-        7 => ask("loop").timeout(20),
-        19 => ask("write").with([Value::from("big.bin"), Value::Int(2)]),
-        31 => ask("fork").with([Value::Int(3)]),
-        43 => ask("no_such_function"),
-        _ => ask("fine"),
+        7 => build_call("loop").timeout(20),
+        19 => build_call("write").with([Value::from("big.bin"), Value::Int(2)]),
+        31 => build_call("fork").with([Value::Int(3)]),
+        43 => build_call("no_such_function"),
+        _ => build_call("fine"),
     }
 }
 
-fn round(bench: &Bench) {
-    let pool = Pool::new(bench.backend(), WORKERS);
-    let jobs = (0..ROUND).map(|number| Job { spec: bench.spec(), call: mixed(number).0 });
+fn run_round(bench: &ContractBench) {
+    let scheduler = CallScheduler::new(bench.backend(), SOAK_WORKERS);
+    let jobs = (0..CALLS_PER_ROUND)
+        .map(|number| CallJob { spec: bench.spec(), call: mixed_call(number).0 });
     let mut done = 0;
-    pool.run(&Cancel::default(), jobs.collect::<Vec<_>>(), |_, result| {
+    scheduler.run(&CancelToken::default(), jobs.collect::<Vec<_>>(), |_, result| {
         result.expect("a guest is never an error");
         done += 1;
     });
-    assert_eq!(done, ROUND);
+    assert_eq!(done, CALLS_PER_ROUND);
 }
 
 #[test]
 #[expect(clippy::print_stderr, reason = "a soak is asked how much it did")]
 fn many_calls_leave_everything_as_it_was() {
-    process::of_its_own(concat!(module_path!(), "::many_calls_leave_everything_as_it_was"), || {
-        let seconds = process::variable("MENACE_SOAK_SECONDS");
-        let seconds = seconds.map_or(SECONDS, |seconds| seconds.parse().expect("a number"));
-        let tier = if nix::unistd::geteuid().is_root() { Tier::Root } else { Tier::UserNamespaces };
-        let bench = Bench::new(tier, GUEST);
-        // What happens once (caches, the allocator's arenas) is not a leak.
-        for _ in 0..3 {
-            round(&bench);
-        }
-        let before = at_rest();
-        let memory = host::memory();
-        let started = Instant::now();
-        let mut calls = 0;
-        while started.elapsed() < Duration::from_secs(seconds) || calls < FEWEST_CALLS {
-            round(&bench);
-            calls += ROUND;
-        }
-        let grown = host::memory().saturating_sub(memory);
-        eprintln!(
-            "{calls} calls in {:.1?}, {} kB more than before",
-            started.elapsed(),
-            grown >> 10
-        );
-        assert_eq!(at_rest(), before);
-        assert!(grown < MEMORY_TOLERANCE, "{grown} bytes more than before");
-        drop(bench);
-        assert_eq!(host::descendants(), Vec::<String>::new());
-        assert_eq!(host::groups(), BTreeSet::new());
-    });
+    process::in_own_process(
+        concat!(module_path!(), "::many_calls_leave_everything_as_it_was"),
+        || {
+            let seconds = process::variable("MENACE_SOAK_SECONDS");
+            let seconds =
+                seconds.map_or(SOAK_SECONDS, |seconds| seconds.parse().expect("a number"));
+            let tier =
+                if nix::unistd::geteuid().is_root() { Tier::Root } else { Tier::UserNamespaces };
+            let bench = ContractBench::new(tier, GUEST);
+            // What happens once (caches, the allocator's arenas) is not a leak.
+            for _ in 0..3 {
+                run_round(&bench);
+            }
+            let before = wait_until_idle();
+            let memory = host::memory();
+            let started = Instant::now();
+            let mut calls = 0;
+            while started.elapsed() < Duration::from_secs(seconds) || calls < MIN_CALLS {
+                run_round(&bench);
+                calls += CALLS_PER_ROUND;
+            }
+            let grown = host::memory().saturating_sub(memory);
+            eprintln!(
+                "{calls} calls in {:.1?}, {} kB more than before",
+                started.elapsed(),
+                grown >> 10
+            );
+            assert_eq!(wait_until_idle(), before);
+            assert!(grown < MEMORY_TOLERANCE_BYTES, "{grown} bytes more than before");
+            drop(bench);
+            assert_eq!(host::descendants(), Vec::<String>::new());
+            assert_eq!(host::groups(), BTreeSet::new());
+        },
+    );
 }
 
-/// What there is of this process between two rounds: sandboxes that wait for their turn, each with its group, are
-/// others than before, but as many.
+/// What there is of this process between two rounds: sandboxes that wait for their turn, each with
+/// its group, are others than before, but as many.
 #[derive(Debug, PartialEq, Eq)]
-struct Seen {
+struct HostResources {
     mounts: String,
     groups: usize,
     processes: Vec<String>,
     descriptors: usize,
 }
 
-/// Once nobody is on its way any more.
-fn at_rest() -> Seen {
+/// Once no sandbox is starting or ending any more.
+fn wait_until_idle() -> HostResources {
     let look = || {
         let names = host::descendants().into_iter();
         let mut processes: Vec<String> =
@@ -95,7 +101,7 @@ fn at_rest() -> Seen {
         processes.sort();
         let groups = host::groups().len();
         let descriptors = host::descriptors().len();
-        Seen { mounts: host::mounts(), groups, processes, descriptors }
+        HostResources { mounts: host::mounts(), groups, processes, descriptors }
     };
     let mut last = look();
     for _ in 0..50 {
@@ -110,22 +116,22 @@ fn at_rest() -> Seen {
 }
 
 /// Of one sandbox that lives on.
-const CALLS_OF_ONE: usize = 2000;
+const CALLS_OF_ONE_SANDBOX: usize = 2000;
 /// Until then caches fill.
-const BEFORE: usize = 500;
+const WARMUP_CALLS: usize = 500;
 /// How much more a process of the sandbox may hold: pages that Python writes to here and there.
-const GROWTH_TOLERANCE: u64 = 1 << 20;
+const GROWTH_TOLERANCE_BYTES: u64 = 1 << 20;
 
 /// What a process of the sandbox has.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Held {
+struct ProcessResources {
     pid: u32,
     descriptors: usize,
     mounts: usize,
 }
 
 /// The init, PID 1 and the warm interpreter, with what each holds, and how much memory.
-fn held() -> (Vec<Held>, Vec<u64>) {
+fn sandbox_resources() -> (Vec<ProcessResources>, Vec<u64>) {
     let mut chain = Vec::new();
     let mut parent = std::process::id();
     while chain.len() < 3 {
@@ -140,7 +146,7 @@ fn held() -> (Vec<Held>, Vec<u64>) {
         let pages: Option<u64> = text(*pid, "statm").split(' ').nth(1).and_then(|n| n.parse().ok());
         pages.expect("a number") * 4096
     };
-    let of = |pid: &u32| Held {
+    let of = |pid: &u32| ProcessResources {
         pid: *pid,
         descriptors: fs::read_dir(format!("/proc/{pid}/fd")).expect("it is alive").count(),
         mounts: text(*pid, "mountinfo").lines().count(),
@@ -149,11 +155,11 @@ fn held() -> (Vec<Held>, Vec<u64>) {
 }
 
 /// The same once the sandbox has made itself ready for its next call.
-fn held_at_rest() -> (Vec<Held>, Vec<u64>) {
-    let mut last = held();
+fn sandbox_resources_at_rest() -> (Vec<ProcessResources>, Vec<u64>) {
+    let mut last = sandbox_resources();
     for _ in 0..100 {
         std::thread::sleep(Duration::from_millis(20));
-        let now = held();
+        let now = sandbox_resources();
         if now.0 == last.0 {
             return now;
         }
@@ -165,34 +171,40 @@ fn held_at_rest() -> (Vec<Held>, Vec<u64>) {
 #[test]
 #[expect(clippy::print_stderr, reason = "a soak is asked how much it did")]
 fn a_sandbox_that_lives_on_does_not_grow() {
-    process::of_its_own(concat!(module_path!(), "::a_sandbox_that_lives_on_does_not_grow"), || {
-        let calls = process::variable("MENACE_SOAK_CALLS");
-        let calls = calls.map_or(CALLS_OF_ONE, |calls| calls.parse().expect("a number"));
-        let tier = if nix::unistd::geteuid().is_root() { Tier::Root } else { Tier::UserNamespaces };
-        let bench = Bench::new(tier, GUEST);
-        let mut warm = bench.backend().warm_alone(&bench.spec()).expect("it costs nothing yet");
-        let mut make = |calls: std::ops::Range<usize>| {
-            for number in calls {
-                let call = match number % 50 {
-                    19 => ask("write").with([Value::from("big.bin"), Value::Int(1)]),
-                    31 => ask("fork").with([Value::Int(3)]),
-                    _ => ask("fine"),
-                };
-                let outcome = warm.run(&call.0).expect("a guest is never an error");
-                assert_eq!(outcome.verdict, Verdict::Returned, "{outcome:#?}");
+    process::in_own_process(
+        concat!(module_path!(), "::a_sandbox_that_lives_on_does_not_grow"),
+        || {
+            let calls = process::variable("MENACE_SOAK_CALLS");
+            let calls =
+                calls.map_or(CALLS_OF_ONE_SANDBOX, |calls| calls.parse().expect("a number"));
+            let tier =
+                if nix::unistd::geteuid().is_root() { Tier::Root } else { Tier::UserNamespaces };
+            let bench = ContractBench::new(tier, GUEST);
+            let mut warm =
+                bench.backend().open_pooled_session(&bench.spec()).expect("it costs nothing yet");
+            let mut make = |calls: std::ops::Range<usize>| {
+                for number in calls {
+                    let call = match number % 50 {
+                        19 => build_call("write").with([Value::from("big.bin"), Value::Int(1)]),
+                        31 => build_call("fork").with([Value::Int(3)]),
+                        _ => build_call("fine"),
+                    };
+                    let outcome = warm.run(&call.0).expect("a guest is never an error");
+                    assert_eq!(outcome.verdict, Verdict::Returned, "{outcome:#?}");
+                }
+            };
+            make(0..WARMUP_CALLS);
+            let (before, memory_before) = sandbox_resources_at_rest();
+            let started = Instant::now();
+            make(WARMUP_CALLS..calls.max(WARMUP_CALLS + 1));
+            let took = started.elapsed();
+            let (after, memory_after) = sandbox_resources_at_rest();
+            eprintln!("{calls} calls, {took:.1?}: {memory_before:?} bytes, then {memory_after:?}");
+            assert_eq!(after, before);
+            for (before, after) in memory_before.iter().zip(&memory_after) {
+                let grown = after.saturating_sub(*before);
+                assert!(grown < GROWTH_TOLERANCE_BYTES, "{memory_before:?}, then {memory_after:?}");
             }
-        };
-        make(0..BEFORE);
-        let (before, memory_before) = held_at_rest();
-        let started = Instant::now();
-        make(BEFORE..calls.max(BEFORE + 1));
-        let took = started.elapsed();
-        let (after, memory_after) = held_at_rest();
-        eprintln!("{calls} calls, {took:.1?}: {memory_before:?} bytes, then {memory_after:?}");
-        assert_eq!(after, before);
-        for (before, after) in memory_before.iter().zip(&memory_after) {
-            let grown = after.saturating_sub(*before);
-            assert!(grown < GROWTH_TOLERANCE, "{memory_before:?}, then {memory_after:?}");
-        }
-    });
+        },
+    );
 }

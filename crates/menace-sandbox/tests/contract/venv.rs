@@ -6,9 +6,9 @@ use std::process::Command;
 
 use menace_model::Value;
 use menace_sandbox::Tier;
-use menace_sandbox::interpreter::Origin;
+use menace_sandbox::interpreter::InterpreterOrigin;
 
-use crate::bench::{Bench, ask, found, guest, items, text};
+use crate::bench::{ContractBench, build_call, find_interpreter, guest, items, text};
 
 crate::on_every_tier![
     the_environment_of_the_repository_is_used,
@@ -30,40 +30,40 @@ fn make(directory: &Path, flags: &[&str]) {
     fs::write(library.join("site-packages/only_in_the_environment.py"), "").expect("ours");
 }
 
-fn check(bench: &Bench) {
+fn check(bench: &ContractBench) {
     for level in [3, 4, 5] {
         let mut spec = bench.spec();
-        spec.security_level = level;
+        spec.confinement.security_level = level.try_into().unwrap();
         let mut session = bench.session_of(&spec);
-        let told = session.value(ask("where"));
-        let told: Vec<&str> = items(&told).iter().map(text).collect();
-        let [prefix, executable, package, on_path] = told[..] else { panic!("{told:?}") };
+        let paths = session.value(build_call("where"));
+        let paths: Vec<&str> = items(&paths).iter().map(text).collect();
+        let [prefix, executable, package, on_path] = paths[..] else { panic!("{paths:?}") };
         // It is the copy of the sandbox, not the host's own.
-        assert!(prefix.ends_with("/repo/.venv"), "{told:?}");
-        assert!(!prefix.starts_with(bench.repo().to_str().expect("a plain path")), "{told:?}");
+        assert!(prefix.ends_with("/repo/.venv"), "{paths:?}");
+        assert!(!prefix.starts_with(bench.repo().to_str().expect("a plain path")), "{paths:?}");
         assert_eq!(executable, format!("{prefix}/bin/python"));
         assert_eq!(on_path, executable);
-        assert!(package.starts_with(&format!("{prefix}/lib/")), "{told:?}");
+        assert!(package.starts_with(&format!("{prefix}/lib/")), "{paths:?}");
         if level == 3 {
-            assert_eq!(session.value(ask("prefix_of_a_child")), Value::from(prefix));
+            assert_eq!(session.value(build_call("prefix_of_a_child")), Value::from(prefix));
         }
-        session.still_works();
+        session.assert_still_works();
     }
 }
 
 fn the_environment_of_the_repository_is_used(tier: Tier) {
-    let bench = Bench::with_options(tier, guest!("venv.py"), |options| {
+    let bench = ContractBench::with_options(tier, guest!("venv.py"), |options| {
         make(&options.repo.join(".venv"), &[]);
-        options.interpreter = found(None, &options.repo, None);
-        assert_eq!(options.interpreter.origin, Origin::Venv);
+        options.interpreter = find_interpreter(None, &options.repo, None);
+        assert_eq!(options.interpreter.origin, InterpreterOrigin::Venv);
     });
     check(&bench);
 }
 
 fn an_environment_of_copies_is_used(tier: Tier) {
-    let bench = Bench::with_options(tier, guest!("venv.py"), |options| {
+    let bench = ContractBench::with_options(tier, guest!("venv.py"), |options| {
         make(&options.repo.join(".venv"), &["--copies"]);
-        options.interpreter = found(None, &options.repo, None);
+        options.interpreter = find_interpreter(None, &options.repo, None);
     });
     check(&bench);
 }
@@ -72,10 +72,10 @@ fn an_environment_of_copies_is_used(tier: Tier) {
 fn an_environment_that_is_named_through_a_link_is_used(tier: Tier) {
     let elsewhere = tempfile::tempdir().expect("writable");
     let link = elsewhere.path().join("link");
-    let bench = Bench::with_options(tier, guest!("venv.py"), |options| {
+    let bench = ContractBench::with_options(tier, guest!("venv.py"), |options| {
         make(&options.repo.join(".venv"), &[]);
         std::os::unix::fs::symlink(&options.repo, &link).expect("writable");
-        options.interpreter = found(Some(&link.join(".venv/bin/python")), &link, None);
+        options.interpreter = find_interpreter(Some(&link.join(".venv/bin/python")), &link, None);
         options.repo.clone_from(&link);
     });
     check(&bench);

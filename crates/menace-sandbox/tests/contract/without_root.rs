@@ -10,24 +10,24 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use tempfile::TempDir;
 
-use crate::process::{ALONE, ROOM, init};
+use crate::process::{TEST_ALONE_VAR, TEST_DIR_VAR, init};
 
-/// The first of those who try facts: nobody that exists, who owns nothing but what they are given
-/// here. Without namespaces the kernel counts processes per user, so that each has facts of their own.
-const WITH_NAMESPACES: u32 = 12345;
-const WITHOUT_NAMESPACES: u32 = 22345;
-const USERS: u32 = 2;
+/// The first user that runs facts: one that does not exist and owns only what it gets here. Without
+/// namespaces the kernel counts processes per user, so that each user runs other facts.
+const UID_WITH_NAMESPACES: u32 = 12345;
+const UID_WITHOUT_NAMESPACES: u32 = 22345;
+const USERS_PER_TIER: u32 = 2;
 /// Fewer would mean that the list was lost, not that all is well.
-const FEWEST: usize = 80;
+const MIN_FACTS: usize = 80;
 
 #[test]
 fn every_fact_holds_with_user_namespaces() {
-    every_fact_holds("user_namespaces", WITH_NAMESPACES);
+    every_fact_holds("user_namespaces", UID_WITH_NAMESPACES);
 }
 
 #[test]
 fn every_fact_holds_with_landlock_alone() {
-    every_fact_holds("landlock", WITHOUT_NAMESPACES);
+    every_fact_holds("landlock", UID_WITHOUT_NAMESPACES);
 }
 
 /// Programs and directories that the other user can get at.
@@ -46,7 +46,7 @@ fn room(user: u32) -> TempDir {
     for directory in ["tmp", "interpreters"] {
         let path = room.path().join(directory);
         fs::create_dir(&path).expect("writable");
-        chown(&path, Some(user), Some(user)).expect("only root can become somebody else");
+        chown(&path, Some(user), Some(user)).expect("only root can change its user");
     }
     room
 }
@@ -58,21 +58,21 @@ fn run(user: u32, room: &Path, arguments: &[&str]) -> (bool, String) {
         .env("PATH", "/usr/bin:/bin")
         .env("RUST_BACKTRACE", "0")
         .env("TMPDIR", room.join("tmp"))
-        .env(ROOM, room)
-        .env(ALONE, "1")
+        .env(TEST_DIR_VAR, room)
+        .env(TEST_ALONE_VAR, "1")
         .current_dir("/")
         .uid(user)
         .gid(user)
         .output()
-        .expect("only root can become somebody else: run this test as root");
+        .expect("only root can change its user: run this test as root");
     let said = [output.stdout, output.stderr].concat();
     (output.status.success(), String::from_utf8_lossy(&said).into_owned())
 }
 
 fn every_fact_holds(tier: &str, first: u32) {
-    let rooms: Vec<(u32, TempDir)> =
-        (first..first + USERS).map(|user| (user, room(user))).collect();
-    let (listed, list) = run(first, rooms[0].1.path(), &["--list", "--format", "terse"]);
+    let test_dirs: Vec<(u32, TempDir)> =
+        (first..first + USERS_PER_TIER).map(|user| (user, room(user))).collect();
+    let (listed, list) = run(first, test_dirs[0].1.path(), &["--list", "--format", "terse"]);
     assert!(listed, "{list}");
     let part = format!("::{tier}::");
     let facts: Vec<&str> = list
@@ -80,10 +80,10 @@ fn every_fact_holds(tier: &str, first: u32) {
         .filter_map(|line| line.strip_suffix(": test"))
         .filter(|name| name.contains(&part))
         .collect();
-    assert!(facts.len() >= FEWEST, "only {} facts: {list}", facts.len());
+    assert!(facts.len() >= MIN_FACTS, "only {} facts: {list}", facts.len());
     let (next, failed) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
     std::thread::scope(|scope| {
-        for (user, room) in &rooms {
+        for (user, room) in &test_dirs {
             let (facts, next, failed) = (&facts, &next, &failed);
             scope.spawn(move || {
                 while let Some(fact) = facts.get(next.fetch_add(1, Ordering::Relaxed)) {

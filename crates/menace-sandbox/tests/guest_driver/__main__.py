@@ -8,20 +8,22 @@ Prints a line for each failed case and `N passed, N failed` at the end; the exit
 Each case is one function whose name states a fact; every file in this directory may have some.
 """
 
+from __future__ import annotations
+
 import os
 import sys
 import traceback
 from importlib import import_module
-
-from cases import CASES, LIBRARY_CASES
-from starting import as_init
+from typing import Callable
 
 import slowdown
+from cases import CASES, LIBRARY_CASES
+from starting import as_init
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 
-def failure(function, error):
+def failure(function: Callable[[], None], error: Exception) -> str:
     """One line that says where a case failed, and why."""
     place = [
         f"{os.path.basename(entry.filename)}:{entry.lineno}"
@@ -33,7 +35,7 @@ def failure(function, error):
     return f"{function.__name__}, {' '.join(place[1:])}: {why}"
 
 
-def main():
+def main() -> None:
     """Runs all cases and counts."""
     if "--as-init" in sys.argv:
         as_init()
@@ -54,7 +56,7 @@ def main():
         try:
             function()
             passed += 1
-        except Exception as error:  # noqa: BLE001 (a case may fail in any way)
+        except Exception as error:
             failed += 1
             print(failure(function, error))
     print(f"{passed} passed, {failed} failed")

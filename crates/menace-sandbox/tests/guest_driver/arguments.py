@@ -1,10 +1,12 @@
 """Arguments are built from their description."""
 
+from __future__ import annotations
+
 from cases import case, equal, guest, result_of
 
 
 @case
-def values_of_every_kind_are_built():
+def values_of_every_kind_are_built() -> None:
     cycle = ("g", 1, ("l", [1, ("v", 1)]))
     described = [
         None,
@@ -36,7 +38,7 @@ def values_of_every_kind_are_built():
         full = one.call("m:f", described)
         equal(full["kind"], "returned", full)
         built = eval(full["value"]["repr"])
-        expected = (
+        expected: tuple[object, ...] = (
             None,
             True,
             1.5,
@@ -60,8 +62,8 @@ def values_of_every_kind_are_built():
 
 
 @case
-def deep_arguments_are_built():
-    value = 0
+def deep_arguments_are_built() -> None:
+    value: object = 0
     for _ in range(900):
         value = ("l", [value])
     text = "def f(v):\n    n = 0\n    while v:\n        v = v[0]\n        n += 1\n    return n"
@@ -71,13 +73,13 @@ def deep_arguments_are_built():
 
 
 @case
-def a_callable_argument_does_not_lead_to_the_harness():
+def a_callable_argument_does_not_lead_to_the_harness() -> None:
     full = result_of("def f(fn):\n    return sorted(fn.__globals__)", [("f", 1)])
     equal(full["value"]["value"], ("l", ["__builtins__", "__name__"]))
 
 
 @case
-def callables_raise_yield_and_hand_back():
+def callables_raise_yield_and_hand_back() -> None:
     text = """
         def f(raising, generator, argument):
             try:
@@ -98,7 +100,7 @@ def callables_raise_yield_and_hand_back():
 
 
 @case
-def callables_can_be_awaited():
+def callables_can_be_awaited() -> None:
     text = """
         import inspect
         async def f(returns, raises, yields, named):
@@ -121,7 +123,7 @@ def callables_can_be_awaited():
 
 
 @case
-def stubs_are_instances_of_what_is_asked_for():
+def stubs_are_instances_of_what_is_asked_for() -> None:
     text = """
         import abc
         from typing import Generic, TypeVar
@@ -174,7 +176,7 @@ def stubs_are_instances_of_what_is_asked_for():
 
 
 @case
-def a_stub_without_an_abstract_method_is_no_instance():
+def a_stub_without_an_abstract_method_is_no_instance() -> None:
     text = """
         import abc
         class Shape(abc.ABC):
@@ -191,7 +193,7 @@ def a_stub_without_an_abstract_method_is_no_instance():
 
 
 @case
-def objects_have_a_past():
+def objects_have_a_past() -> None:
     text = "def f(file, stack):\n    return file.closed, stack"
     described = [
         ("h", ("n", "io:StringIO", ["x"], []), [["close", [], []]]),
@@ -199,13 +201,13 @@ def objects_have_a_past():
     ]
     full = result_of(text, described)
     equal(full["value"]["value"], ("t", [True, ("l", [2, 3])]), full["exception"])
-    shared = ("g", 1, ("h", ("l", []), [["append", [1], []]]))
+    shared: tuple[object, ...] = ("g", 1, ("h", ("l", []), [["append", [1], []]]))
     full = result_of("def f(a, b):\n    return a is b, a", [shared, ("v", 1)])
     equal(full["value"]["value"], ("t", [True, ("l", [1])]), full["exception"])
 
 
 @case
-def stubs_do_not_lead_to_the_harness():
+def stubs_do_not_lead_to_the_harness() -> None:
     text = """
         def f(*functions):
             return [sorted(function.__globals__) for function in functions]
@@ -227,7 +229,7 @@ def stubs_do_not_lead_to_the_harness():
 
 
 @case
-def plain_arguments_are_taken_as_they_are():
+def plain_arguments_are_taken_as_they_are() -> None:
     with guest("def f(a, *, b):\n    return [a, b]") as one:
         full = one.call("m:f", [1], kwargs=[["b", "x"]], plain=True)
         equal(full["value"]["value"], ("l", [1, "x"]))

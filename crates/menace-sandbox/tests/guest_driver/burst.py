@@ -1,11 +1,14 @@
-"""Sections that run in company of themselves."""
+"""Concurrency bursts: many runs of one section at once."""
+
+from __future__ import annotations
 
 import os
 import shutil
 import tempfile
+from typing import Any, Sequence
 
 from cases import case, equal, guest, new
-from driving import HARNESS
+from driving import HARNESS, Guest, Report
 
 TEXT = """
     import asyncio, itertools, os, queue, random, threading, time, tempfile, uuid
@@ -154,16 +157,25 @@ TEXT = """
 SOON = 8000
 
 
-def burst(one, name, args=(), threads=6, tasks=12, **more):
+def burst(
+    one: Guest,
+    name: str,
+    args: Sequence[object] = (),
+    threads: int = 6,
+    tasks: int = 12,
+    **more: Any,
+) -> tuple[Report | None, Report]:
     full = one.call("m:" + name, args, burst=[threads, tasks, SOON], **more)
     return full.get("burst"), full
 
 
-def method(one, name, maker="m:Counter", **more):
+def method(
+    one: Guest, name: str, maker: str = "m:Counter", **more: Any
+) -> tuple[Report | None, Report]:
     return burst(one, "Counter." + name, how="method", receiver=new(maker), **more)
 
 
-def is_sound(report, full):
+def is_sound(report: Report | None, full: Report) -> None:
     assert report is not None, full["notes"]
     found = (report["deadlocked"], report["raised"], report["differs"])
     equal(found, (False, [], False))
@@ -171,7 +183,7 @@ def is_sound(report, full):
 
 
 @case
-def lost_updates_are_found_in_results_and_in_what_is_left():
+def lost_updates_are_found_in_results_and_in_what_is_left() -> None:
     with guest(TEXT) as one:
         for name in ("racy", "silent", "class_wide", "sleepy", "sleepy_by_name"):
             for threads in (2, 8):
@@ -185,7 +197,7 @@ def lost_updates_are_found_in_results_and_in_what_is_left():
 
 
 @case
-def the_same_seed_finds_the_same():
+def the_same_seed_finds_the_same() -> None:
     with guest(TEXT) as one:
         for name, more in (("racy", {}), ("sleepy", {}), ("pops", {"maker": "m:filled"})):
             for seed in (1, 2):
@@ -194,7 +206,7 @@ def the_same_seed_finds_the_same():
 
 
 @case
-def sound_sections_are_not_blamed():
+def sound_sections_are_not_reported() -> None:
     with guest(TEXT) as one:
         for name in ("sound", "appends", "per_thread"):
             is_sound(*method(one, name))
@@ -210,21 +222,23 @@ def sound_sections_are_not_blamed():
         ):
             report, full = burst(one, name, args)
             is_sound(report, full)
-            equal((full["kind"], full["threads_left"], full["descriptors_left"]), ("returned", [], []))
+            equal(
+                (full["kind"], full["threads_left"], full["descriptors_left"]), ("returned", [], [])
+            )
         equal(burst(one, "generator", [3])[0]["distinct_results"], 1)
         equal(burst(one, "atomic")[0]["distinct_results"], 6)
 
 
 @case
-def without_proc_locks_are_waited_for_and_deadlocks_are_found():
-    """As without namespaces, where nobody may look into `/proc`."""
+def without_proc_locks_are_waited_for_and_deadlocks_are_found() -> None:
+    """As without namespaces, where `/proc` cannot be read."""
     with tempfile.TemporaryDirectory(prefix="menace-harness-") as directory:
         harness = os.path.join(directory, "guest")
         shutil.copytree(HARNESS, harness)
-        with open(harness + "/blocked.py") as file:
+        with open(harness + "/concurrency/thread_state.py") as file:
             text = file.read()
         assert '"/proc/self/task"' in text
-        with open(harness + "/blocked.py", "w") as file:
+        with open(harness + "/concurrency/thread_state.py", "w") as file:
             file.write(text.replace('"/proc/self/task"', '"/nowhere"'))
         with guest(TEXT, harness=harness) as one:
             for threads in (6, 24):
@@ -236,7 +250,7 @@ def without_proc_locks_are_waited_for_and_deadlocks_are_found():
 
 
 @case
-def exceptions_that_a_run_alone_does_not_raise_are_named():
+def exceptions_that_a_run_alone_does_not_raise_are_named() -> None:
     with guest(TEXT) as one:
         report, full = method(one, "pops", maker="m:filled", threads=8)
         equal(report["raised"], ["IndexError"])
@@ -244,7 +258,7 @@ def exceptions_that_a_run_alone_does_not_raise_are_named():
 
 
 @case
-def deadlocks_are_found_soon_and_the_call_goes_on():
+def deadlocks_are_found_soon_and_the_call_goes_on() -> None:
     with guest(TEXT) as one:
         report, full = burst(one, "locks_in_any_order")
         equal((report["deadlocked"], full["kind"]), (True, "returned"))
@@ -253,7 +267,7 @@ def deadlocks_are_found_soon_and_the_call_goes_on():
 
 
 @case
-def a_section_that_does_not_end_alone_is_not_blamed_for_company():
+def a_hang_without_concurrency_is_not_reported_as_a_deadlock() -> None:
     with guest(TEXT) as one:
         phase, short, full = one.call_and_kill("m:hangs", 6.0, burst=[4, 4, 4000])
         equal((phase, full), (1, None))
@@ -262,7 +276,7 @@ def a_section_that_does_not_end_alone_is_not_blamed_for_company():
 
 
 @case
-def the_call_itself_is_a_run_alone():
+def the_call_itself_is_a_run_alone() -> None:
     with guest(TEXT, files={"n.txt": "4"}) as one:
         report, full = method(one, "racy")
         equal((full["value"]["value"], full["threads_left"]), (1, []))
@@ -278,7 +292,7 @@ def the_call_itself_is_a_run_alone():
 
 
 @case
-def a_process_that_dies_in_company_is_told():
+def a_process_killed_by_a_burst_is_reported() -> None:
     text = """
         import os
         inside = []
@@ -294,7 +308,7 @@ def a_process_that_dies_in_company_is_told():
 
 
 @case
-def tasks_are_run_at_once_too():
+def tasks_are_run_at_once_too() -> None:
     with guest(TEXT) as one:
         report, full = burst(one, "racy_task")
         assert report["differs"], report
@@ -307,7 +321,7 @@ def tasks_are_run_at_once_too():
 
 
 @case
-def tasks_that_wait_for_each_other_are_found():
+def tasks_that_wait_for_each_other_are_found() -> None:
     text = """
         import asyncio
         inside = 0
@@ -326,7 +340,7 @@ def tasks_that_wait_for_each_other_are_found():
 
 
 @case
-def a_burst_and_coverage_go_together():
+def a_burst_and_coverage_go_together() -> None:
     with guest(TEXT) as one:
         full = one.call("m:locks_in_order", burst=[4, 4, SOON], coverage=True)
         assert full["burst"]["finished"] == 4 and full["coverage"][0][0] == "m.py", full

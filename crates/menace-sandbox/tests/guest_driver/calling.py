@@ -1,12 +1,16 @@
 """Functions, methods, properties and modules are found and called."""
 
+from __future__ import annotations
+
+from typing import Any
+
 from cases import case, equal, guest, new, result_of
 from driving import Guest
 from under_test import PYTHON
 
 
 @case
-def a_function_is_called_with_arguments():
+def a_function_is_called_with_arguments() -> None:
     full = result_of("def f(a, b=2, *, c):\n    return a + b + c", [1], kwargs=[["c", 10]])
     equal((full["kind"], full["stage"]), ("returned", "call"))
     equal(full["value"]["value"], 13)
@@ -17,7 +21,7 @@ def a_function_is_called_with_arguments():
 
 
 @case
-def calls_do_not_see_each_other():
+def calls_do_not_see_each_other() -> None:
     with guest("seen = []\ndef f():\n    seen.append(1)\n    return len(seen)") as one:
         for _ in range(3):
             equal(one.call("m:f")["value"]["value"], 1)
@@ -67,10 +71,10 @@ CLASSES = """
 
 
 @case
-def methods_properties_and_nested_classes_are_called():
+def methods_properties_and_nested_classes_are_called() -> None:
     with guest(CLASSES) as one:
 
-        def value(*args, **more):
+        def value(*args: Any, **more: Any) -> object:
             return one.call(*args, **more)["value"]["value"]
 
         equal(value("m:A.m", [5], "method", new("m:A", 9)), ("t", ["A.m", 9, 5]))
@@ -84,14 +88,14 @@ def methods_properties_and_nested_classes_are_called():
 
 
 @case
-def a_method_is_the_named_one_even_on_an_instance_of_a_subclass():
+def a_method_is_the_named_one_even_on_an_instance_of_a_subclass() -> None:
     with guest(CLASSES) as one:
         full = one.call("m:A.m", [5], "method", new("m:Sub", 9))
         equal(full["value"]["value"], ("t", ["A.m", 9, 5]))
 
 
 @case
-def a_name_that_leads_nowhere_is_unreachable():
+def a_name_that_leads_nowhere_is_unreachable() -> None:
     with guest(CLASSES) as one:
         for name, how in (
             ("m:nothing", "function"),
@@ -106,14 +110,14 @@ def a_name_that_leads_nowhere_is_unreachable():
 
 
 @case
-def a_method_without_instance_is_unreachable():
+def a_method_without_instance_is_unreachable() -> None:
     with guest(CLASSES) as one:
         full = one.call("m:A.m", [5], "method")
         equal((full["kind"], full["stage"]), ("unreachable", "construct"))
 
 
 @case
-def a_receiver_that_cannot_be_made_is_told_from_the_call():
+def a_receiver_that_cannot_be_made_is_distinguished_from_the_call() -> None:
     text = """
         class A:
             def __init__(self):
@@ -134,7 +138,7 @@ def a_receiver_that_cannot_be_made_is_told_from_the_call():
 
 
 @case
-def wrong_arguments_are_a_type_error_of_the_call():
+def wrong_arguments_are_a_type_error_of_the_call() -> None:
     full = result_of("def f():\n    pass", [1, 2])
     equal((full["kind"], full["stage"]), ("raised", "call"))
     equal(full["exception"]["type"], "TypeError")
@@ -142,7 +146,7 @@ def wrong_arguments_are_a_type_error_of_the_call():
 
 
 @case
-def a_module_is_imported_in_the_child():
+def a_module_is_imported_in_the_child() -> None:
     files = {"broken.py": "1 / 0\n", "fine.py": "x = 1\n"}
     with Guest(PYTHON, files) as one:
         full = one.call("fine:", how="module")
@@ -154,7 +158,7 @@ def a_module_is_imported_in_the_child():
 
 
 @case
-def a_call_without_a_previous_import_imports_in_the_child():
+def a_call_without_a_previous_import_imports_in_the_child() -> None:
     with Guest(PYTHON, {"late.py": "def f():\n    return 4\n", "bad.py": "1 / 0\n"}) as one:
         equal(one.call("late:f")["value"]["value"], 4)
         full = one.call("bad:f")
@@ -162,7 +166,7 @@ def a_call_without_a_previous_import_imports_in_the_child():
 
 
 @case
-def malformed_calls_are_refused():
+def malformed_calls_are_refused() -> None:
     with guest("def f():\n    return 1") as one:
         one.start_call("m:f")
         del one.message["caps"]

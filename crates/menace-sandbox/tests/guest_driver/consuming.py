@@ -1,10 +1,13 @@
 """Generators, coroutines and context managers are consumed."""
 
+from __future__ import annotations
+
 from cases import case, equal, guest, new, result_of
+from driving import Report
 
 
 @case
-def async_functions_run_to_their_end():
+def async_functions_run_to_their_end() -> None:
     text = "import asyncio\nasync def f(n):\n    await asyncio.sleep(0)\n    return n + 1"
     full = result_of(text, [1])
     equal((full["kind"], full["stage"], full["value"]["value"]), ("returned", "consume", 2))
@@ -12,7 +15,7 @@ def async_functions_run_to_their_end():
 
 
 @case
-def async_functions_of_modules_without_asyncio_run_too():
+def async_functions_of_modules_without_asyncio_run_too() -> None:
     with guest("async def f(n):\n    return n + 1\ndef g():\n    return f(5)") as one:
         for _ in range(2):
             full = one.call("m:f", [1])
@@ -26,7 +29,7 @@ def async_functions_of_modules_without_asyncio_run_too():
 
 
 @case
-def an_async_function_that_raises_leaves_no_descriptors():
+def an_async_function_that_raises_leaves_no_descriptors() -> None:
     full = result_of("async def f():\n    raise KeyError('k')")
     equal((full["kind"], full["stage"]), ("raised", "consume"))
     equal(full["exception"]["message"], "'k'")
@@ -35,7 +38,7 @@ def an_async_function_that_raises_leaves_no_descriptors():
 
 
 @case
-def pending_tasks_are_noted():
+def pending_tasks_are_noted() -> None:
     text = """
         import asyncio
         async def f():
@@ -48,7 +51,7 @@ def pending_tasks_are_noted():
 
 
 @case
-def generators_are_consumed_up_to_the_cap():
+def generators_are_consumed_up_to_the_cap() -> None:
     text = """
         def f(n):
             for i in range(n):
@@ -83,7 +86,7 @@ def generators_are_consumed_up_to_the_cap():
 
 
 @case
-def async_generators_are_consumed_up_to_the_cap():
+def async_generators_are_consumed_up_to_the_cap() -> None:
     text = """
         async def f(n):
             for i in range(n):
@@ -99,7 +102,7 @@ def async_generators_are_consumed_up_to_the_cap():
 
 
 @case
-def managers_from_contextlib_are_entered_and_left_but_files_and_locks_are_not():
+def managers_from_contextlib_are_entered_and_left_but_files_and_locks_are_not() -> None:
     text = """
         import contextlib, threading
         @contextlib.contextmanager
@@ -135,7 +138,7 @@ def managers_from_contextlib_are_entered_and_left_but_files_and_locks_are_not():
 
 
 @case
-def a_manager_that_a_class_makes_is_a_result_and_whoever_enters_it_leaves_it():
+def a_context_manager_made_by_a_class_is_a_result_and_is_exited_once_entered() -> None:
     text = """
         class Manager:
             def __enter__(self):
@@ -163,8 +166,10 @@ def a_manager_that_a_class_makes_is_a_result_and_whoever_enters_it_leaves_it():
     """
     with guest(text) as one:
 
-        def called(name, *args):
-            return one.call("m:" + name, args, how="method", receiver=new("m:" + name.split(".")[0]))
+        def called(name: str, *args: object) -> Report:
+            return one.call(
+                "m:" + name, args, how="method", receiver=new("m:" + name.split(".")[0])
+            )
 
         full = one.call("m:f")
         equal((full["kind"], full["value"]["type"]), ("returned", "m.Manager"))
@@ -176,19 +181,22 @@ def a_manager_that_a_class_makes_is_a_result_and_whoever_enters_it_leaves_it():
         equal(full["exception"]["message"], "'left'")
         equal(called("Closed.__enter__")["exception"]["message"], "closed")
         full = called("Half.__enter__")
-        equal((full["value"]["value"], full["notes"]), ("half", ["it cannot be left: there is no __exit__"]))
+        equal(
+            (full["value"]["value"], full["notes"]),
+            ("half", ["it cannot be left: there is no __exit__"]),
+        )
         full = called("Bad.__exit__", None, None, None)
         equal((full["kind"], full["exception"]["message"]), ("raised", "'left'"))
 
 
 @case
-def a_bare_future_is_not_waited_for():
+def a_bare_future_is_not_waited_for() -> None:
     text = "import asyncio\ndef f():\n    return asyncio.new_event_loop().create_future()"
     equal(result_of(text)["kind"], "returned")
 
 
 @case
-def objects_that_can_be_awaited_are_awaited():
+def objects_that_can_be_awaited_are_awaited() -> None:
     text = """
         class W:
             def __await__(self):

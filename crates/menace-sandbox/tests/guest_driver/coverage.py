@@ -1,10 +1,13 @@
 """Lines and branches of the repository that a call reached."""
 
+from __future__ import annotations
+
 import subprocess
 import textwrap
+from typing import Any, Sequence
 
 from cases import case, equal, guest, new
-from driving import HARNESS
+from driving import HARNESS, Report
 from under_test import PYTHON, VERSION
 
 TEXT = """\
@@ -58,7 +61,7 @@ class A:
 OTHER = "def f():\n    return 1\ndef g():\n    return 2\n"
 
 
-def reached(full, file="m.py"):
+def reached(full: Report, file: str = "m.py") -> tuple[list[int], set[tuple[int, int]]]:
     """The lines and branches of a file."""
     for name, lines, flat in full["coverage"]:
         if name == file:
@@ -67,7 +70,7 @@ def reached(full, file="m.py"):
 
 
 @case
-def lines_and_branches_are_those_that_were_reached():
+def lines_and_branches_are_those_that_were_reached() -> None:
     with guest(TEXT, files={"other.py": OTHER}) as one:
         for argument, lines, there, not_there in (
             (2, [4, 5, 8], (4, 5), (4, 7)),
@@ -92,10 +95,12 @@ def lines_and_branches_are_those_that_were_reached():
 
 
 @case
-def what_is_awaited_iterated_raised_or_called_back_is_reached_too():
+def what_is_awaited_iterated_raised_or_called_back_is_reached_too() -> None:
     with guest(TEXT, files={"other.py": OTHER}) as one:
 
-        def lines(name, args=(), file="m.py", **more):
+        def lines(
+            name: str, args: Sequence[object] = (), file: str = "m.py", **more: Any
+        ) -> list[int]:
             return reached(one.call("m:" + name, args, coverage=True, **more), file)[0]
 
         equal(lines("generator"), [20, 21])
@@ -111,7 +116,7 @@ def what_is_awaited_iterated_raised_or_called_back_is_reached_too():
 
 
 @case
-def the_top_level_of_a_module_is_reached_when_importing_it_is_the_call():
+def the_top_level_of_a_module_is_reached_when_importing_it_is_the_call() -> None:
     files = {"late.py": "import other\nif other.f() > 5:\n    x = 1\n", "other.py": OTHER}
     with guest("", files=files) as one:
         full = one.call("late:", how="module", coverage=True)
@@ -120,7 +125,7 @@ def the_top_level_of_a_module_is_reached_when_importing_it_is_the_call():
 
 
 @case
-def threads_are_watched():
+def threads_are_watched() -> None:
     text = """
         def work():
             x = 1
@@ -136,7 +141,7 @@ def threads_are_watched():
 
 
 @case
-def tracers_of_the_guest_work_and_take_nothing_away():
+def tracers_of_the_guest_work_and_take_nothing_away() -> None:
     text = """
         import sys
         from sys import settrace
@@ -178,7 +183,7 @@ def tracers_of_the_guest_work_and_take_nothing_away():
 
 
 @case
-def a_stack_that_is_used_up_loses_no_more_than_what_comes_after():
+def a_stack_that_is_used_up_loses_no_more_than_what_comes_after() -> None:
     text = """
         def deep(n):
             return deep(n + 1)
@@ -196,7 +201,7 @@ def a_stack_that_is_used_up_loses_no_more_than_what_comes_after():
 
 
 @case
-def monitoring_tools_of_the_guest_are_left_alone():
+def monitoring_tools_of_the_guest_are_left_alone() -> None:
     if VERSION < (3, 12):
         return
     text = """
@@ -219,15 +224,18 @@ def monitoring_tools_of_the_guest_are_left_alone():
 
 
 @case
-def no_more_is_told_than_a_report_holds():
+def no_more_lines_are_reported_than_a_report_holds() -> None:
     lines = "\n".join(f"    x{i} = {i}" for i in range(100))
     functions = "\n".join(f"def f{i}():\n{lines}\n    return [{i}]" for i in range(210))
-    text = functions + """
+    text = (
+        functions
+        + """
 def all(count):
     for i in range(count):
         globals()['f%d' % i]()
     return [count]
 """
+    )
     with guest(text) as one:
         full = one.call("m:all", [150], coverage=True)
         equal((len(reached(full)[0]), full["notes"]), (15_153, []))
@@ -239,11 +247,12 @@ def all(count):
 
 
 @case
-def the_numbers_of_jumps_are_this_interpreters():
+def the_numbers_of_jumps_are_this_interpreters() -> None:
     if VERSION < (3, 12):
         return
     script = (
-        f"import sys; sys.path.insert(0, {HARNESS!r}); import monitoring as m, opcode as o;"
+        f"import sys; sys.path.insert(0, {HARNESS!r});"
+        "from coverage import monitoring as m; import opcode as o;"
         "wrong = [n for n, v in {**m.JUMPS, **m.ENDS}.items() if o.opmap[n] != v];"
         "caches = o._inline_cache_entries;"
         "number = o.opmap['JUMP_BACKWARD'];"
@@ -255,13 +264,13 @@ def the_numbers_of_jumps_are_this_interpreters():
 
 
 @case
-def from_the_second_call_on_the_interpreter_has_loaded_what_it_takes():
+def from_the_second_call_on_the_interpreter_has_loaded_what_it_takes() -> None:
     text = """
         import os, sys
         parent = os.getpid()
         paths = []
         def hook(event, args):
-            if event == 'open' and str(args[0]).endswith('coverage.py'):
+            if event == 'open' and str(args[0]).endswith('coverage/recorder.py'):
                 if os.getpid() != parent:
                     paths.append(args[0])
                 elif refusing:

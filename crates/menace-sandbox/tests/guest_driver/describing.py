@@ -1,17 +1,21 @@
 """What came out is described: `repr`, hash, typed copy."""
 
+from __future__ import annotations
+
 import math
 import time
+from typing import Any, Sequence
 
 from cases import case, equal, guest, result_of
+from driving import Report
 
 
-def value_of(expression, **more):
+def value_of(expression: str, **more: Any) -> Report:
     return result_of("def f():\n    return " + expression, **more)["value"]
 
 
 @case
-def plain_values_come_back_as_they_are():
+def plain_values_come_back_as_they_are() -> None:
     for expression in (
         "None",
         "True",
@@ -42,7 +46,7 @@ def plain_values_come_back_as_they_are():
     assert math.isnan(described["value"]) and described["hash"]
 
 
-def rebuilt(value):
+def rebuilt(value: Any) -> Any:
     """The value of a typed copy, without cycles."""
     if type(value) is not tuple:
         return value
@@ -61,7 +65,7 @@ def rebuilt(value):
 
 
 @case
-def cycles_are_labelled():
+def cycles_are_labelled() -> None:
     text = "def f():\n    a = [1]\n    a.append(a)\n    d = {'a': a}\n    d['d'] = d\n    return d"
     value = result_of(text)["value"]
     equal(value["repr"], "{'a': [1, [...]], 'd': {...}}")
@@ -78,7 +82,7 @@ def cycles_are_labelled():
 
 
 @case
-def the_hash_does_not_depend_on_order_or_address():
+def the_hash_does_not_depend_on_order_or_address() -> None:
     with guest(
         """
         class P:
@@ -104,8 +108,8 @@ def the_hash_does_not_depend_on_order_or_address():
         """
     ) as one:
 
-        def digest(*args):
-            found = one.call(*args)["value"]["hash"]
+        def digest(name: str, args: Sequence[object]) -> str:
+            found = one.call(name, args)["value"]["hash"]
             assert found and len(found) == 32
             return found
 
@@ -127,7 +131,7 @@ def the_hash_does_not_depend_on_order_or_address():
 
 
 @case
-def long_results_are_cut():
+def long_results_are_cut() -> None:
     value = value_of("'x' * 5000", caps={"repr": 100})
     equal(value["repr"], "'" + "x" * 99)
     equal((value["truncated"], value["length"]), (True, 5000))
@@ -138,7 +142,7 @@ def long_results_are_cut():
 
 
 @case
-def enormous_results_are_described_quickly_and_in_little_memory():
+def enormous_results_are_described_quickly_and_in_little_memory() -> None:
     for expression in (
         "'x' * 100_000_000",
         "b'x' * 100_000_000",

@@ -1,5 +1,7 @@
 """Plays the init: starts the guest harness, sends it frames and reads its mailbox."""
 
+from __future__ import annotations
+
 import fcntl
 import marshal
 import mmap
@@ -13,13 +15,16 @@ import subprocess
 import tempfile
 import textwrap
 import time
+from typing import Any, Dict, Mapping, Sequence
 
 HARNESS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "guest")
 SIZE = 1 << 20
 CAPS = {"repr": 2000, "items": 100, "depth": 20, "message": 1000, "frames": 20}
-PATIENCE = 20.0
+RECEIVE_TIMEOUT_SECONDS = 20.0
+# What comes back for a call: values of any type under their names.
+Report = Dict[str, Any]
 # What a call may have beside what every call has.
-CONDITIONS = ("coverage", "burst", "files", "environment", "faults", "network", "upstream", "together")
+CONDITIONS = ("coverage", "burst", "files", "environment", "faults", "network", "upstream", "steps")
 
 
 class Guest:
@@ -27,15 +32,15 @@ class Guest:
 
     def __init__(
         self,
-        python,
-        files=None,
-        module=None,
-        path=None,
-        start=None,
-        harness=HARNESS,
-        bundle=None,
-        **setup,
-    ):
+        python: str,
+        files: Mapping[str, str] | None = None,
+        module: str | None = None,
+        path: str | None = None,
+        start: Sequence[str] | None = None,
+        harness: str = HARNESS,
+        bundle: bytes | None = None,
+        **setup: object,
+    ) -> None:
         self.home = tempfile.mkdtemp(prefix="menace-guest-")
         self.nonce = 0
         for name, text in (files or {}).items():
@@ -50,9 +55,9 @@ class Guest:
         self.box = mmap.mmap(box, SIZE)
         handed = [fcntl.fcntl(fd, fcntl.F_DUPFD, 900) for fd in (theirs.fileno(), go.fileno(), box)]
         self.output, written = os.pipe()
-        self.frames, told = os.pipe()
-        frames = fcntl.fcntl(told, fcntl.F_DUPFD, 900)
-        packed = []
+        self.frames, frames_writer = os.pipe()
+        frames = fcntl.fcntl(frames_writer, fcntl.F_DUPFD, 900)
+        packed: list[int] = []
         if bundle is not None:
             packed.append(os.memfd_create("bundle"))
             os.write(packed[0], bundle)
@@ -68,13 +73,13 @@ class Guest:
             cwd=self.home,
         )
         theirs.close()
-        for fd in [go.detach(), box, written, told, frames, *handed, *packed]:
+        for fd in [go.detach(), box, written, frames_writer, frames, *handed, *packed]:
             os.close(fd)
         os.set_blocking(self.output, False)
         os.set_blocking(self.frames, False)
         self.printed = b""
-        self.imported = None
-        message = {
+        self.imported: Report | None = None
+        message: dict[str, Any] = {
             "op": "setup",
             "repo": self.home,
             "roots": [self.home, "/dev/null"],
@@ -89,23 +94,24 @@ class Guest:
         if module is not None:
             self.import_(module, path)
 
-    def send(self, message):
+    def send(self, message: dict[str, Any]) -> None:
         body = marshal.dumps(message, 2)
         self.socket.sendall(b"MNC1" + len(body).to_bytes(4, "little") + body)
 
-    def receive(self, patience=PATIENCE):
-        header = self._exactly(8, patience)
+    def receive(self, timeout: float = RECEIVE_TIMEOUT_SECONDS) -> Report:
+        header = self._exactly(8, timeout)
         assert header[:4] == b"MNC1", header
-        return marshal.loads(self._exactly(int.from_bytes(header[4:], "little"), patience))
+        return marshal.loads(self._exactly(int.from_bytes(header[4:], "little"), timeout))
 
-    def _exactly(self, count, patience):
+    def _exactly(self, count: int, timeout: float) -> bytes:
         data = b""
-        end = time.monotonic() + patience
+        sources: list[socket.socket | int] = [self.socket, self.output]
+        end = time.monotonic() + timeout
         while len(data) < count:
             left = end - time.monotonic()
-            ready, _, _ = select.select([self.socket, self.output], [], [], max(0, left))
+            ready, _, _ = select.select(sources, [], [], max(0, left))
             if self.output in ready and not self._drain():
-                ready, _, _ = select.select([self.socket], [], [], max(0, left))
+                ready, _, _ = select.select(sources[:1], [], [], max(0, left))
             if self.socket in ready:
                 chunk = self.socket.recv(count - len(data))
                 if not chunk:
@@ -115,7 +121,7 @@ class Guest:
                 raise TimeoutError("no answer: " + self.text())
         return data
 
-    def _drain(self):
+    def _drain(self) -> bool:
         try:
             chunk = os.read(self.output, 1 << 16)
         except BlockingIOError:
@@ -123,18 +129,18 @@ class Guest:
         self.printed += chunk
         return bool(chunk)
 
-    def text(self):
+    def text(self) -> str:
         """All that was printed so far."""
         while select.select([self.output], [], [], 0)[0] and self._drain():
             if not select.select([self.output], [], [], 0)[0]:
                 break
         return self.printed.decode("utf-8", "replace")
 
-    def ask(self, message):
+    def ask(self, message: dict[str, Any]) -> Report:
         self.send(message)
         return self.receive()
 
-    def report(self):
+    def report(self) -> tuple[int, Report | None, Report | None]:
         """The phase, the short and the full report."""
         assert self.box[:4] == b"MNB1", self.box[:4]
         assert int.from_bytes(self.box[16:24], "little") == self.nonce
@@ -147,11 +153,13 @@ class Guest:
             marshal.loads(self.box[65536 : 65536 + full]) if full else None,
         )
 
-    def _clear(self):
+    def _clear(self) -> None:
         self.nonce += 1
         self.box[:64] = b"MNB1\x01" + bytes(11) + self.nonce.to_bytes(8, "little") + bytes(40)
 
-    def import_(self, module, path=None, caps=None):
+    def import_(
+        self, module: str, path: str | None = None, caps: Mapping[str, int] | None = None
+    ) -> Report | None:
         self._clear()
         self.imported = self.ask(
             {
@@ -164,10 +172,17 @@ class Guest:
         )
         return self.report()[2]
 
-    def start_call(self, name, args=(), how="function", receiver=None, **more):
+    def start_call(
+        self,
+        name: str,
+        args: Sequence[object] = (),
+        how: str = "function",
+        receiver: object = None,
+        **more: Any,
+    ) -> Report:
         module, _, qualname = name.partition(":")
         self._clear()
-        self.message = {
+        self.message: dict[str, Any] = {
             "nonce": self.nonce,
             "target": {
                 "module": module,
@@ -194,12 +209,19 @@ class Guest:
             resource.prlimit(forked["pid"], number, (soft, hard))
         return forked
 
-    def let_go(self):
+    def let_go(self) -> None:
         """Gives the process that was forked its call."""
         body = marshal.dumps(self.message, 2)
         self.go.sendall(b"MNC1" + len(body).to_bytes(4, "little") + body)
 
-    def call(self, name, args=(), how="function", receiver=None, **more):
+    def call(
+        self,
+        name: str,
+        args: Sequence[object] = (),
+        how: str = "function",
+        receiver: object = None,
+        **more: Any,
+    ) -> Report:
         """The full report of a call that ends by itself."""
         forked = self.start_call(name, args, how, receiver, **more)
         assert "pid" in forked, forked
@@ -212,7 +234,9 @@ class Guest:
         assert self.exited["status"] == 0, self.exited
         return full
 
-    def call_and_kill(self, name, seconds, args=(), **more):
+    def call_and_kill(
+        self, name: str, seconds: float, args: Sequence[object] = (), **more: Any
+    ) -> tuple[int, Report | None, Report | None]:
         """The mailbox of a call that is killed after a while, if it does not end before."""
         forked = self.start_call(name, args, **more)
         self.let_go()
@@ -223,10 +247,10 @@ class Guest:
             self.exited = self.receive()
         return self.report()
 
-    def close(self):
+    def close(self) -> int:
         self.socket.close()
         try:
-            code = self.process.wait(PATIENCE)
+            code = self.process.wait(RECEIVE_TIMEOUT_SECONDS)
         finally:
             self.process.kill()
             self.process.wait()
@@ -237,8 +261,8 @@ class Guest:
             shutil.rmtree(self.home, ignore_errors=True)
         return code
 
-    def __enter__(self):
+    def __enter__(self) -> Guest:
         return self
 
-    def __exit__(self, *_):
+    def __exit__(self, *_: object) -> None:
         self.close()

@@ -1,5 +1,7 @@
 """Exceptions, exits and exhaustion are described."""
 
+from __future__ import annotations
+
 import subprocess
 
 from cases import case, equal, guest, result_of
@@ -8,7 +10,7 @@ from under_test import PYTHON, VERSION
 
 
 @case
-def exceptions_have_type_message_and_frames():
+def exceptions_have_type_message_and_frames() -> None:
     text = """
         class Mine(LookupError):
             pass
@@ -31,7 +33,7 @@ def exceptions_have_type_message_and_frames():
 
 
 @case
-def causes_and_contexts_are_followed():
+def causes_and_contexts_are_followed() -> None:
     text = """
         def f():
             try:
@@ -76,7 +78,7 @@ def causes_and_contexts_are_followed():
 
 
 @case
-def notes_and_groups_are_reported():
+def notes_and_groups_are_reported() -> None:
     text = """
         def f():
             e = ValueError('v')
@@ -97,7 +99,7 @@ def notes_and_groups_are_reported():
 
 
 @case
-def exits_are_told_from_exceptions():
+def exits_are_distinguished_from_exceptions() -> None:
     with guest(
         "import sys\ndef f(code):\n    sys.exit(code)\ndef k():\n    raise KeyboardInterrupt"
     ) as one:
@@ -110,7 +112,7 @@ def exits_are_told_from_exceptions():
 
 
 @case
-def a_recursion_error_is_reported_with_first_and_last_frames():
+def a_recursion_error_is_reported_with_first_and_last_frames() -> None:
     with guest("def f(n=0):\n    return f(n + 1)\ndef start():\n    f()") as one:
         full = one.call("m:start", caps={"frames": 10})
         error = full["exception"]
@@ -121,7 +123,7 @@ def a_recursion_error_is_reported_with_first_and_last_frames():
 
 
 @case
-def a_tiny_recursion_limit_does_not_break_the_report():
+def a_tiny_recursion_limit_does_not_break_the_report() -> None:
     text = """
         import sys
         def depth():
@@ -139,7 +141,7 @@ def a_tiny_recursion_limit_does_not_break_the_report():
 
 
 @case
-def a_recursion_limit_set_by_the_import_is_kept_for_the_calls():
+def a_recursion_limit_set_by_the_import_is_kept_for_the_calls() -> None:
     with guest(
         "import sys\nsys.setrecursionlimit(333)\ndef f():\n    return sys.getrecursionlimit()"
     ) as one:
@@ -149,7 +151,7 @@ def a_recursion_limit_set_by_the_import_is_kept_for_the_calls():
 
 
 @case
-def running_out_of_memory_is_reported():
+def running_out_of_memory_is_reported() -> None:
     text = """
         def f():
             held = []
@@ -169,13 +171,13 @@ def running_out_of_memory_is_reported():
 
 
 @case
-def enormous_messages_are_cut():
+def enormous_messages_are_cut() -> None:
     full = result_of("def f():\n    raise ValueError('x' * 50_000_000)")
     equal(len(full["exception"]["message"]), CAPS["message"])
 
 
 @case
-def a_report_never_runs_past_its_place():
+def a_report_never_runs_past_its_place() -> None:
     text = """
         def f(n):
             e = None
@@ -201,7 +203,7 @@ def a_report_never_runs_past_its_place():
 
 
 @case
-def an_exception_tells_its_bases_and_whether_its_class_is_the_repositorys():
+def an_exception_tells_its_bases_and_whether_its_class_is_the_repositorys() -> None:
     text = """
         class Mine(LookupError):
             pass
@@ -229,7 +231,7 @@ def an_exception_tells_its_bases_and_whether_its_class_is_the_repositorys():
 
 
 @case
-def an_exception_is_explicit_when_a_raise_statement_of_the_innermost_frame_raised_it():
+def an_exception_is_explicit_when_a_raise_statement_of_the_innermost_frame_raised_it() -> None:
     text = """
         import contextlib
         def plain(n):
@@ -273,12 +275,14 @@ def an_exception_is_explicit_when_a_raise_statement_of_the_innermost_frame_raise
         def wide(n):
             if n:
                 a, b, c = n, n, n
-                %s
+                LINES
                 raise ValueError('far away')
-    """ % ("\n                ".join(f"x{i} = a + {i} * b" for i in range(300)))
+    """
+    lines = (f"x{i} = a + {i} * b" for i in range(300))
+    text = text.replace("LINES", "\n                ".join(lines))
     with guest(text) as one:
 
-        def explicit(name, *args):
+        def explicit(name: str, *args: object) -> bool:
             return one.call("m:" + name, args)["exception"]["explicit"]
 
         for name, args in (("plain", [-1]), ("chained", []), ("inside", []), ("later", [])):
@@ -292,9 +296,10 @@ def an_exception_is_explicit_when_a_raise_statement_of_the_innermost_frame_raise
 
 
 @case
-def the_number_of_the_raise_instruction_is_this_interpreters():
+def the_number_of_the_raise_instruction_is_this_interpreters() -> None:
     script = (
-        f"import sys; sys.path.insert(0, {HARNESS!r}); import failures, opcode;"
+        f"import sys; sys.path.insert(0, {HARNESS!r});"
+        "from describe import exceptions as failures; import opcode;"
         "print(failures.RAISE, opcode.opmap['RAISE_VARARGS'])"
     )
     ours, theirs = subprocess.check_output([PYTHON, "-I", "-B", "-c", script]).split()

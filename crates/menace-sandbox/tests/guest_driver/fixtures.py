@@ -7,7 +7,7 @@ from cases import case, equal, guest
 
 
 @case
-def a_call_finds_its_files_and_the_next_one_does_not_hear_of_them():
+def a_call_finds_its_files_and_the_next_one_does_not() -> None:
     text = """
         import os
         def f(path):
@@ -41,7 +41,7 @@ def a_call_finds_its_files_and_the_next_one_does_not_hear_of_them():
 
 
 @case
-def files_below_tmp_are_put_there_and_others_are_refused():
+def files_below_tmp_are_put_there_and_others_are_refused() -> None:
     name = os.path.join(tempfile.mkdtemp(prefix="menace-fixture-", dir="/tmp"), "in/x.txt")
     with guest("def f(path):\n    return open(path).read()") as one:
         full = one.call("m:f", [name], files=[[name, b"x"]])
@@ -53,7 +53,7 @@ def files_below_tmp_are_put_there_and_others_are_refused():
 
 
 @case
-def variables_are_the_calls_alone_and_not_its_doing():
+def variables_are_the_calls_alone_and_not_its_doing() -> None:
     text = """
         import os, subprocess
         def f():

@@ -81,7 +81,7 @@ WAYS = ("loop", "sleep", "lies", "recurses", "exit", "interrupt", "error", "base
 
 
 @case
-def hostile_results_are_described():
+def hostile_results_are_described() -> None:
     with guest(HOSTILE) as one:
         for name in ("f", "inside", "yields", "meta"):
             for how in WAYS:
@@ -99,7 +99,7 @@ def hostile_results_are_described():
 
 
 @case
-def hostile_exceptions_are_described():
+def hostile_exceptions_are_described() -> None:
     with guest(HOSTILE) as one:
         for name in ("error", "key_error"):
             for how in WAYS:
@@ -115,7 +115,7 @@ def hostile_exceptions_are_described():
 
 
 @case
-def a_hanging_repr_does_not_hide_the_verdict():
+def a_hanging_repr_does_not_hide_the_verdict() -> None:
     with guest(HOSTILE) as one:
         phase, short, full = one.call_and_kill("m:f", 1.0, ["stubborn"])
         equal((phase, full), (2, None))
@@ -125,7 +125,7 @@ def a_hanging_repr_does_not_hide_the_verdict():
 
 
 @case
-def a_crash_in_repr_does_not_hide_the_verdict():
+def a_crash_in_repr_does_not_hide_the_verdict() -> None:
     text = """
         import os
         class C:
@@ -140,7 +140,7 @@ def a_crash_in_repr_does_not_hide_the_verdict():
 
 
 @case
-def the_repr_of_a_foreign_object_is_asked_once():
+def the_repr_of_a_foreign_object_is_asked_once() -> None:
     text = """
         class C:
             def __repr__(self):
@@ -157,7 +157,7 @@ def the_repr_of_a_foreign_object_is_asked_once():
 
 
 @case
-def the_guests_alarm_handler_survives_the_description():
+def the_guests_alarm_handler_survives_the_description() -> None:
     text = """
         import signal
         def f():
@@ -173,7 +173,7 @@ def the_guests_alarm_handler_survives_the_description():
 
 
 @case
-def an_alarm_of_the_guest_does_not_hit_the_harness():
+def an_alarm_of_the_guest_does_not_hit_the_harness() -> None:
     text = """
         import signal, time
         class Late(BaseException):
@@ -198,7 +198,7 @@ def an_alarm_of_the_guest_does_not_hit_the_harness():
 
 
 @case
-def finalizers_do_not_disturb_the_report():
+def finalizers_do_not_disturb_the_report() -> None:
     text = """
         import os
         class C:

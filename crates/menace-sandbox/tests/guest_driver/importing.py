@@ -1,4 +1,4 @@
-"""The module is imported once, and how that went is told."""
+"""The module is imported once, and the result is reported."""
 
 from cases import case, equal, guest
 from driving import Guest
@@ -6,18 +6,18 @@ from under_test import PYTHON
 
 
 @case
-def an_import_is_reported_in_the_mailbox():
+def an_import_is_reported_in_the_mailbox() -> None:
     with guest("x = 1") as one:
         phase, _, full = one.report()
         equal(phase, 3)
         equal((full["kind"], full["stage"], full["exception"]), ("returned", "import", None))
-        assert one.imported["ok"] is True and one.imported["keeps"] == []
+        assert one.imported["ok"] is True and one.imported["unforkable_state"] == []
         assert full["wall_ns"] > 0
         equal(full["descriptors_left"], [])
 
 
 @case
-def a_failing_import_is_data():
+def a_failing_import_is_data() -> None:
     with guest("import os\nraise ValueError('at import')") as one:
         full = one.report()[2]
         assert one.imported["ok"] is False
@@ -28,7 +28,7 @@ def a_failing_import_is_data():
 
 
 @case
-def a_syntax_error_has_its_place():
+def a_syntax_error_has_its_place() -> None:
     with guest("x = 1\ndef f(:\n    pass\n") as one:
         error = one.report()[2]["exception"]
         equal(error["type"], "SyntaxError")
@@ -37,7 +37,7 @@ def a_syntax_error_has_its_place():
 
 
 @case
-def an_import_that_exits_is_exited():
+def an_import_that_exits_is_exited() -> None:
     with guest("import sys\nsys.exit(3)") as one:
         full = one.report()[2]
         equal((full["kind"], full["exception"]["code"]), ("exited", 3))
@@ -45,14 +45,14 @@ def an_import_that_exits_is_exited():
 
 
 @case
-def a_missing_module_is_reported():
+def a_missing_module_is_reported() -> None:
     with Guest(PYTHON) as one:
         full = one.import_("not_there")
         equal((full["kind"], full["exception"]["type"]), ("raised", "ModuleNotFoundError"))
 
 
 @case
-def a_file_without_an_importable_name_is_loaded_from_its_path():
+def a_file_without_an_importable_name_is_loaded_from_its_path() -> None:
     files = {"scripts/my-tool.py": "def f():\n    return __name__\n"}
     with Guest(PYTHON, files) as one:
         path = one.home + "/scripts/my-tool.py"
@@ -62,7 +62,7 @@ def a_file_without_an_importable_name_is_loaded_from_its_path():
 
 
 @case
-def a_script_without_suffix_is_loaded_from_its_path():
+def a_script_without_suffix_is_loaded_from_its_path() -> None:
     with Guest(PYTHON, {"bin/tool": "def f():\n    return 5\n"}) as one:
         path = one.home + "/bin/tool"
         equal(one.import_("bin.tool", path)["kind"], "returned")
@@ -70,7 +70,7 @@ def a_script_without_suffix_is_loaded_from_its_path():
 
 
 @case
-def a_path_that_its_name_leads_to_is_imported_by_name():
+def a_path_that_its_name_leads_to_is_imported_by_name() -> None:
     files = {
         "pkg/__init__.py": "order = ['pkg']\n",
         "pkg/sub.py": "from . import order\norder.append('sub')\ndef f():\n    return order\n",
@@ -82,7 +82,7 @@ def a_path_that_its_name_leads_to_is_imported_by_name():
 
 
 @case
-def a_file_named_like_a_loaded_module_does_not_replace_it():
+def a_file_named_like_a_loaded_module_does_not_replace_it() -> None:
     with Guest(PYTHON, {"os.py": "def f():\n    import os\n    return os.sep\n"}) as one:
         path = one.home + "/os.py"
         equal(one.import_("os", path)["kind"], "returned")
@@ -90,7 +90,7 @@ def a_file_named_like_a_loaded_module_does_not_replace_it():
 
 
 @case
-def the_main_guard_is_not_triggered():
+def the_main_guard_is_not_triggered() -> None:
     text = "ran = False\nif __name__ == '__main__':\n    ran = True\ndef f():\n    return ran\n"
     with Guest(PYTHON, {"__main__.py": text}) as one:
         path = one.home + "/__main__.py"
@@ -99,7 +99,7 @@ def the_main_guard_is_not_triggered():
 
 
 @case
-def an_import_inside_a_package_that_fails_passes_on_the_packages_error():
+def an_import_inside_a_package_that_fails_passes_on_the_packages_error() -> None:
     files = {"pkg/__init__.py": "1 / 0\n", "pkg/sub.py": "x = 1\n"}
     with Guest(PYTHON, files) as one:
         full = one.import_("pkg.sub", one.home + "/pkg/sub.py")
@@ -107,7 +107,7 @@ def an_import_inside_a_package_that_fails_passes_on_the_packages_error():
 
 
 @case
-def prints_of_the_import_appear_once():
+def prints_of_the_import_appear_once() -> None:
     with guest("print('hello from import')\ndef f():\n    print('hello from f')") as one:
         one.call("m:f")
         one.call("m:f")
@@ -116,6 +116,6 @@ def prints_of_the_import_appear_once():
 
 
 @case
-def an_import_that_forks_leaves_one_zygote():
+def an_import_that_forks_leaves_one_zygote() -> None:
     with guest("import os\nos.fork()\ndef f():\n    return 1\n") as one:
         equal(one.call("m:f")["value"]["value"], 1)

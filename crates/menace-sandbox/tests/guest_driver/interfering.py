@@ -7,7 +7,7 @@ from under_test import VERSION
 
 
 @case
-def patched_modules_do_not_change_the_harness():
+def patched_modules_do_not_change_the_harness() -> None:
     text = """
         import builtins, gc, io, os, posix, sys, time, marshal, _signal, _thread, resource
         def boom(*a, **k):
@@ -47,7 +47,7 @@ def patched_modules_do_not_change_the_harness():
 
 
 @case
-def hostile_streams_are_survived():
+def hostile_streams_are_survived() -> None:
     text = """
         import sys
         class Stream:
@@ -80,7 +80,7 @@ def hostile_streams_are_survived():
 
 
 @case
-def the_harness_is_not_to_be_found():
+def the_harness_is_not_to_be_found() -> None:
     text = """
         import sys
         def f():
@@ -98,7 +98,7 @@ def the_harness_is_not_to_be_found():
 
 
 @case
-def closing_all_low_descriptors_does_not_hide_the_report():
+def closing_all_low_descriptors_does_not_hide_the_report() -> None:
     text = """
         import os
         def f():
@@ -114,7 +114,7 @@ def closing_all_low_descriptors_does_not_hide_the_report():
 
 
 @case
-def a_copy_that_the_guest_forked_does_not_report():
+def a_copy_that_the_guest_forked_does_not_report() -> None:
     text = """
         import os, time
         def f():
@@ -138,7 +138,7 @@ def a_copy_that_the_guest_forked_does_not_report():
 
 
 @case
-def a_call_that_dies_leaves_an_empty_report_and_a_status():
+def a_call_that_dies_leaves_an_empty_report_and_a_status() -> None:
     text = """
         import os
         def f():
@@ -157,7 +157,7 @@ def a_call_that_dies_leaves_an_empty_report_and_a_status():
 
 
 @case
-def a_tracing_guest_does_not_trace_the_harness():
+def a_tracing_guest_does_not_trace_the_harness() -> None:
     text = """
         import sys
         def tracer(*a):
@@ -183,7 +183,7 @@ def a_tracing_guest_does_not_trace_the_harness():
 
 
 @case
-def the_guests_garbage_collection_is_as_it_left_it():
+def the_guests_garbage_collection_is_as_it_left_it() -> None:
     with guest("import gc\ndef f():\n    return gc.isenabled()") as one:
         equal(one.call("m:f")["value"]["value"], True)
     with guest("import gc\ngc.disable()\ndef f():\n    return gc.isenabled()") as one:
@@ -191,7 +191,7 @@ def the_guests_garbage_collection_is_as_it_left_it():
 
 
 @case
-def signals_reach_the_guest():
+def signals_reach_the_guest() -> None:
     text = """
         import os, signal
         got = []

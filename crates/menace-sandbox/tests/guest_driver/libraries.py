@@ -1,76 +1,83 @@
-"""Calls out through `requests`, `httpx` and `aiohttp`, for a Python that has them: `--libraries`."""
+"""Requests through `requests`, `httpx` and `aiohttp`, for a Python with them: `--libraries`."""
+
+from __future__ import annotations
+
+from typing import Any, Iterator
 
 from cases import equal, guest, library_case
+from driving import Guest
+
 from upstream import ALL, mock, only, quiet, value
 
-# Each has the same three: one request, one without patience, several over one client. What goes
-# wrong is told by the library's own exception, as its users would see it.
+# Each has the same three functions: one request, two over one client, one without error handling.
+# A failed request is reported as the library's own exception, as its users would see it.
 TEXTS = {
     "requests": """
         import requests
-        def told(answer):
+        def status_and_body(answer):
             return answer.status_code, answer.json()
-        def get(url, patience=5.0):
+        def get(url, timeout=5.0):
             try:
-                return told(requests.get(url, timeout=patience))
+                return status_and_body(requests.get(url, timeout=timeout))
             except requests.RequestException as error:
                 return type(error).__name__, None
         def post_twice(url):
             with requests.Session() as client:
-                return [told(client.post(url, json={'a': 1}, timeout=5.0)) for _ in range(2)]
+                more = {'json': {'a': 1}, 'timeout': 5.0}
+                return [status_and_body(client.post(url, **more)) for _ in range(2)]
         def status(url):
             return requests.get(url, timeout=5.0).status_code
     """,
     "httpx": """
         import httpx, json
-        def told(answer):
+        def status_and_body(answer):
             return answer.status_code, answer.json()
-        def get(url, patience=5.0):
+        def get(url, timeout=5.0):
             try:
-                return told(httpx.get(url, timeout=patience))
+                return status_and_body(httpx.get(url, timeout=timeout))
             except (httpx.HTTPError, json.JSONDecodeError, UnicodeDecodeError) as error:
                 return type(error).__name__, None
         def post_twice(url):
             with httpx.Client(timeout=5.0) as client:
-                return [told(client.post(url, json={'a': 1})) for _ in range(2)]
+                return [status_and_body(client.post(url, json={'a': 1})) for _ in range(2)]
         def status(url):
             return httpx.get(url, timeout=5.0).status_code
     """,
     "httpx.AsyncClient": """
         import httpx, json
-        def told(answer):
+        def status_and_body(answer):
             return answer.status_code, answer.json()
-        async def get(url, patience=5.0):
+        async def get(url, timeout=5.0):
             try:
-                async with httpx.AsyncClient(timeout=patience) as client:
-                    return told(await client.get(url))
+                async with httpx.AsyncClient(timeout=timeout) as client:
+                    return status_and_body(await client.get(url))
             except (httpx.HTTPError, json.JSONDecodeError, UnicodeDecodeError) as error:
                 return type(error).__name__, None
         async def post_twice(url):
             async with httpx.AsyncClient(timeout=5.0) as client:
-                return [told(await client.post(url, json={'a': 1})) for _ in range(2)]
+                return [status_and_body(await client.post(url, json={'a': 1})) for _ in range(2)]
         async def status(url):
             async with httpx.AsyncClient(timeout=5.0) as client:
                 return (await client.get(url)).status_code
     """,
     "aiohttp": """
         import aiohttp, asyncio, json
-        def client(patience=5.0):
-            return aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=patience))
-        async def told(asked):
-            async with asked as answer:
+        def client(timeout=5.0):
+            return aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=timeout))
+        async def status_and_body(request):
+            async with request as answer:
                 return answer.status, await answer.json(content_type=None)
-        async def get(url, patience=5.0):
+        async def get(url, timeout=5.0):
             try:
-                async with client(patience) as session:
-                    return await told(session.get(url))
+                async with client(timeout) as session:
+                    return await status_and_body(session.get(url))
             except asyncio.TimeoutError:
                 return 'TimeoutError', None
             except (aiohttp.ClientError, json.JSONDecodeError, UnicodeDecodeError) as error:
                 return type(error).__name__, None
         async def post_twice(url):
             async with client() as session:
-                return [await told(session.post(url, json={'a': 1})) for _ in range(2)]
+                return [await status_and_body(session.post(url, json={'a': 1})) for _ in range(2)]
         async def status(url):
             async with client() as session:
                 async with session.get(url) as answer:
@@ -79,7 +86,7 @@ TEXTS = {
 }
 
 
-def libraries():
+def libraries() -> Iterator[tuple[str, Guest]]:
     """Each library with a guest that calls out through it."""
     for library, text in TEXTS.items():
         with guest(text) as one:
@@ -87,7 +94,7 @@ def libraries():
 
 
 @library_case
-def libraries_are_given_the_answers_that_were_recorded():
+def libraries_are_given_the_answers_that_were_recorded() -> None:
     mocks = only(
         mock("https://api.example/x*", b'{"a": 1}', method="get"),
         mock("http*://api.example/x", b"[2]", method="post", status=201),
@@ -107,9 +114,9 @@ def libraries_are_given_the_answers_that_were_recorded():
 
 
 @library_case
-def libraries_feel_each_way_in_which_a_service_fails():
+def libraries_report_each_way_in_which_a_service_fails() -> None:
     url = "https://api.example/x"
-    spoilt = ("d", [["error", "menace spoilt answer"]])
+    corrupted = ("d", [["error", "menace corrupted reply"]])
     # What users of each library have to reckon with, and what they get to see.
     expected = {
         "refused": {"ConnectionError", "ConnectError", "ClientConnectorError"},
@@ -125,15 +132,21 @@ def libraries_feel_each_way_in_which_a_service_fails():
     faults = [["flaky_upstream", "rate", 1.0]]
     for library, one in libraries():
         for kind in ("500", "502", "503", *expected):
-            more = dict(upstream={**ALL, "failure": kind}, faults=faults, seed=3)
+            more: dict[str, Any] = {
+                "upstream": {**ALL, "failure": kind},
+                "faults": faults,
+                "seed": 3,
+            }
             full = one.call("m:get", [url], **more)
             status, body = value(full)[1]
             what = f"{library}, {kind}: {status} {body} {full['upstream']}"
             if kind in expected:
                 assert status in expected[kind], what
             else:
-                equal((status, body), (int(kind), spoilt), what)
-            assert full["felt"][0][0] == "flaky_upstream" and full["felt"][0][2] >= 1, what
+                equal((status, body), (int(kind), corrupted), what)
+            assert (
+                full["fault_stats"][0][0] == "flaky_upstream" and full["fault_stats"][0][2] >= 1
+            ), what
             assert kind in {answer for _, answer in full["upstream"]["requests"]}, what
             equal(full["upstream"]["without_timeout"], 0, what)
             again = one.call("m:get", [url], **more)
@@ -143,10 +156,12 @@ def libraries_feel_each_way_in_which_a_service_fails():
 
 
 @library_case
-def libraries_that_wait_without_a_timeout_are_told_on():
-    more = dict(
-        upstream={**ALL, "failure": "silence"}, faults=[["flaky_upstream", "rate", 1.0]], seed=3
-    )
+def requests_of_libraries_without_a_timeout_are_reported() -> None:
+    more: dict[str, Any] = {
+        "upstream": {**ALL, "failure": "silence"},
+        "faults": [["flaky_upstream", "rate", 1.0]],
+        "seed": 3,
+    }
     for library, one in libraries():
         full = one.call("m:get", ["http://api.example/x", None], **more)
         # Some ask once more when they get no answer.
@@ -154,7 +169,7 @@ def libraries_that_wait_without_a_timeout_are_told_on():
 
 
 @library_case
-def libraries_give_up_on_answers_that_take_too_long():
+def libraries_give_up_on_answers_that_take_too_long() -> None:
     slow = only(mock("*", b"{}", delay_ms=20_000))
     for library, one in libraries():
         full = one.call("m:get", ["http://api.example/x", 0.2], upstream=slow)
@@ -162,9 +177,14 @@ def libraries_give_up_on_answers_that_take_too_long():
 
 
 @library_case
-def libraries_reach_nobody_without_answers():
+def libraries_reach_no_host_without_a_mock() -> None:
     for library, one in libraries():
-        full = one.call("m:get", ["http://other.example/x"], upstream=only(mock("http://a.example/")))
+        full = one.call(
+            "m:get", ["http://other.example/x"], upstream=only(mock("http://a.example/"))
+        )
         status = value(full)[1][0]
-        assert status in ("ConnectionError", "ConnectError", "ClientConnectorError"), (library, full)
+        assert status in ("ConnectionError", "ConnectError", "ClientConnectorError"), (
+            library,
+            full,
+        )
         equal(full["upstream"]["requests"], [["tcp other.example:80", "refused"]], library)

@@ -1,5 +1,7 @@
 """What an import left open is each call's own."""
 
+from __future__ import annotations
+
 import os
 
 from cases import case, equal, guest
@@ -7,10 +9,10 @@ from driving import Guest
 from under_test import PYTHON
 
 
-def twice(text):
+def twice(text: str) -> object:
     """What two equal calls of `f` return."""
     with guest(text) as one:
-        equal(one.imported["keeps"], [])
+        equal(one.imported["unforkable_state"], [])
         reports = [one.call("m:f") for _ in range(2)]
     for report in reports:
         equal(report["notes"], [])
@@ -20,7 +22,7 @@ def twice(text):
 
 
 @case
-def each_call_has_its_own_place_in_a_file_left_open_for_writing():
+def each_call_has_its_own_place_in_a_file_left_open_for_writing() -> None:
     text = """
         log = open('log.txt', 'w', buffering=1)
         log.write('import\\n')
@@ -32,7 +34,7 @@ def each_call_has_its_own_place_in_a_file_left_open_for_writing():
 
 
 @case
-def each_call_has_its_own_place_in_a_file_left_open_for_reading():
+def each_call_has_its_own_place_in_a_file_left_open_for_reading() -> None:
     text = """
         import os
         raw = os.open(__file__, os.O_RDONLY)
@@ -46,7 +48,7 @@ def each_call_has_its_own_place_in_a_file_left_open_for_reading():
 
 
 @case
-def flags_that_a_call_sets_are_its_own():
+def flags_that_a_call_sets_are_its_own() -> None:
     text = """
         import fcntl, os
         numbers = [os.open(path, os.O_RDONLY) for path in (__file__, '.', os.devnull)] + [0]
@@ -60,7 +62,7 @@ def flags_that_a_call_sets_are_its_own():
 
 
 @case
-def locks_that_a_call_takes_are_its_own():
+def locks_that_a_call_takes_are_its_own() -> None:
     text = """
         import fcntl
         kept = open(__file__)
@@ -74,7 +76,7 @@ def locks_that_a_call_takes_are_its_own():
 
 
 @case
-def directories_are_each_calls_own():
+def directories_are_each_calls_own() -> None:
     text = """
         import os
         os.mkdir('inner')
@@ -84,7 +86,7 @@ def directories_are_each_calls_own():
             return [sorted(os.listdir(inner)), os.path.samefile(inner, only_a_path)]
     """
     with guest(text) as one:
-        equal(one.imported["keeps"], [])
+        equal(one.imported["unforkable_state"], [])
         equal(one.call("m:f")["value"]["value"], ("l", [("l", []), True]))
         # As if the call had a layer of its own.
         os.rename(one.home + "/inner", one.home + "/old")
@@ -94,7 +96,7 @@ def directories_are_each_calls_own():
 
 
 @case
-def a_file_in_the_place_of_the_output_is_each_calls_own():
+def a_file_in_the_place_of_the_output_is_each_calls_own() -> None:
     text = """
         import os
         os.dup2(os.open('out.txt', os.O_WRONLY | os.O_CREAT), 1)
@@ -106,7 +108,7 @@ def a_file_in_the_place_of_the_output_is_each_calls_own():
 
 
 @case
-def what_programs_inherit_is_still_inherited():
+def what_programs_inherit_is_still_inherited() -> None:
     text = """
         import os, subprocess
         kept = open(__file__)
@@ -119,7 +121,7 @@ def what_programs_inherit_is_still_inherited():
 
 
 @case
-def a_file_that_is_gone_is_closed_and_the_call_says_so():
+def a_file_that_is_gone_is_closed_and_the_call_says_so() -> None:
     text = """
         import os
         kept = open('kept.txt', 'w+')
@@ -137,7 +139,7 @@ def a_file_that_is_gone_is_closed_and_the_call_says_so():
 
 
 @case
-def the_zygote_stands_outside_and_holds_nothing_open():
+def the_zygote_stands_outside_and_holds_nothing_open() -> None:
     text = """
         import os
         kept = [open('kept.txt', 'w'), open(__file__), os.open('.', os.O_RDONLY)]
@@ -152,7 +154,7 @@ def the_zygote_stands_outside_and_holds_nothing_open():
 
 
 @case
-def a_zygote_without_a_module_stands_outside_too():
+def a_zygote_without_a_module_stands_outside_too() -> None:
     text = "import os\ndef f():\n    return os.readlink('/proc/%d/cwd' % os.getppid())\n"
     with Guest(PYTHON, {"m.py": text}) as one:
         equal(one.call("m:f")["value"]["value"], "/")

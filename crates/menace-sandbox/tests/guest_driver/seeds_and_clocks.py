@@ -6,7 +6,7 @@ from cases import case, equal, guest, loaded_anyway, result_of
 
 
 @case
-def random_numbers_depend_on_the_seed_alone():
+def random_numbers_depend_on_the_seed_alone() -> None:
     for text in (
         "import random\ndef f():\n    return random.random()",
         "def f():\n    import random\n    return random.random()",
@@ -24,7 +24,7 @@ def random_numbers_depend_on_the_seed_alone():
 
 
 @case
-def a_module_of_the_guests_called_random_is_left_alone():
+def a_module_of_the_guests_called_random_is_left_alone() -> None:
     if "random" in loaded_anyway():
         return
     files = {"random.py": "calls = []\ndef seed(n):\n    calls.append(n)\n_inst = 5\n"}
@@ -56,7 +56,7 @@ TIMES = """
 
 
 @case
-def frozen_time_stands_still():
+def frozen_time_stands_still() -> None:
     with guest(TIMES, freeze_time=1_000_000_000.5) as one:
         full = one.call("m:f")
         equal(full["kind"], "returned", full["exception"])
@@ -70,6 +70,6 @@ def frozen_time_stands_still():
 
 
 @case
-def time_goes_on_unless_frozen():
+def time_goes_on_unless_frozen() -> None:
     full = result_of("import time\ndef f():\n    return time.time()")
     assert abs(full["value"]["value"] - time.time()) < 60

@@ -1,13 +1,16 @@
 """What a call leaves, changes and tries beside its result."""
 
+from __future__ import annotations
+
 import os
 import time
+from typing import Any, Sequence
 
 from cases import case, equal, guest, new
 
 
 @case
-def leftover_threads_are_named():
+def leftover_threads_are_named() -> None:
     text = """
         import threading, time
         def f():
@@ -33,7 +36,7 @@ def leftover_threads_are_named():
 
 
 @case
-def leftover_descriptors_are_listed():
+def leftover_descriptors_are_listed() -> None:
     text = """
         import os, socket
         def f():
@@ -64,7 +67,7 @@ def leftover_descriptors_are_listed():
 
 
 @case
-def what_instances_and_arguments_hold_is_not_the_sections():
+def what_instances_and_arguments_hold_is_not_the_sections() -> None:
     text = """
         class Store:
             def __init__(self, path):
@@ -87,7 +90,7 @@ def what_instances_and_arguments_hold_is_not_the_sections():
 
 
 @case
-def changes_of_the_process_are_reported():
+def changes_of_the_process_are_reported() -> None:
     text = """
         import os, signal, sys
         os.environ['GONE'] = '1'
@@ -111,22 +114,28 @@ def changes_of_the_process_are_reported():
         equal((changed["signals"], changed["modules"]), ([10], 1))
         os.symlink(one.home, one.home + "/link")
         full = one.call("m:same", cwd=one.home + "/link")
-        nothing = dict(environ=[], cwd=None, modules=0, signals=[], recursion_limit=None)
-        nothing["defaults"] = []
+        nothing = {
+            "environ": [],
+            "cwd": None,
+            "modules": 0,
+            "signals": [],
+            "recursion_limit": None,
+            "defaults": [],
+        }
         equal(full["changed"], nothing)
         equal(full["value"]["value"], os.path.realpath(one.home))
         equal(one.call("m:replaced")["changed"]["environ"], ["os.environ"])
 
 
 @case
-def the_call_leads_a_session_of_its_own_in_its_directory():
+def the_call_leads_a_session_of_its_own_in_its_directory() -> None:
     text = "import os\ndef f():\n    return os.getsid(0) == os.getpid(), os.getcwd()"
     with guest(text) as one:
         equal(one.call("m:f", cwd="/")["value"]["value"], ("t", [True, "/"]))
 
 
 @case
-def files_outside_the_roots_are_attempts():
+def files_outside_the_roots_are_attempts() -> None:
     text = """
         import os, socket
         def f():
@@ -191,7 +200,7 @@ def files_outside_the_roots_are_attempts():
 
 
 @case
-def defaults_that_the_call_changed_are_named():
+def defaults_that_the_call_changed_are_named() -> None:
     text = """
         import functools
         from collections import defaultdict
@@ -238,7 +247,7 @@ def defaults_that_the_call_changed_are_named():
     """
     with guest(text) as one:
 
-        def changed(name, args=(), **more):
+        def changed(name: str, args: Sequence[object] = (), **more: Any) -> list[str]:
             return one.call("m:" + name, args, **more)["changed"]["defaults"]
 
         equal(changed("f", [1]), ["items"])

@@ -1,13 +1,16 @@
 """Measures what watching costs: how much slower calls are with coverage than without."""
 
+from __future__ import annotations
+
 import os
 import shutil
 import statistics
 import subprocess
 import tempfile
+from typing import Any
 
 from cases import guest
-from driving import HARNESS
+from driving import HARNESS, Guest
 from under_test import PYTHON
 
 TEXT = """
@@ -40,20 +43,20 @@ def library(n=20):
 ROUNDS = 15
 
 
-def measure():
+def measure() -> None:
     """Prints the median processor time of each function's call, without and with coverage."""
     with tempfile.TemporaryDirectory() as directory:
         _measure(_compiled(os.path.join(directory, "harness")))
 
 
-def _compiled(directory):
+def _compiled(directory: str) -> str:
     """The harness as a sandbox has it."""
     shutil.copytree(HARNESS, directory)
     subprocess.check_call([PYTHON, "-I", "-m", "compileall", "-q", "-b", directory])
     return directory
 
 
-def _measure(harness):
+def _measure(harness: str) -> None:
     with guest(TEXT, harness=harness) as one:
         for name in ("nothing", "arithmetic", "calls", "library"):
             plain, watched = [], []
@@ -64,7 +67,7 @@ def _measure(harness):
             print(f"{name}: {before:.3f} ms, watched {after:.3f} ms: {after / before:.1f} x")
 
 
-def _took(one, name, **conditions):
+def _took(one: Guest, name: str, **conditions: Any) -> float:
     """User and system time of the whole process, fork to end, in milliseconds."""
     one.call("m:" + name, **conditions)
     return (one.exited["utime"] + one.exited["stime"]) * 1000

@@ -1,5 +1,7 @@
 """The harness starts, ends, and sweeps processes away."""
 
+from __future__ import annotations
+
 import errno
 import marshal
 import os
@@ -8,34 +10,35 @@ import socket
 import subprocess
 import sys
 import tempfile
+from typing import Sequence
 
 from cases import case, equal, guest, loaded_anyway
-from driving import HARNESS, PATIENCE, Guest
+from driving import HARNESS, RECEIVE_TIMEOUT_SECONDS, Guest
 from under_test import PYTHON, VERSION
 
 
 @case
-def the_harness_says_which_python_it_is():
+def the_harness_says_which_python_it_is() -> None:
     with Guest(PYTHON) as one:
         equal(one.ready["op"], "ready")
         assert tuple(one.ready["version"][:2]) == VERSION
 
 
 @case
-def the_harness_ends_when_the_init_is_gone():
+def the_harness_ends_when_the_init_is_gone() -> None:
     one = Guest(PYTHON)
     equal(one.close(), 0)
 
 
 @case
-def nonsense_on_the_wire_ends_the_harness():
+def nonsense_on_the_wire_ends_the_harness() -> None:
     one = Guest(PYTHON)
     one.socket.sendall(b"GET / HTTP/1.1\r\n\r\n")
     equal(one.close(), 71)
 
 
 @case
-def a_frame_of_another_version_ends_the_harness():
+def a_frame_of_another_version_ends_the_harness() -> None:
     body = marshal.dumps({"op": "sweep"}, 2)
     for magic in (b"MNC0", b"MNC2"):
         one = Guest(PYTHON)
@@ -44,14 +47,14 @@ def a_frame_of_another_version_ends_the_harness():
 
 
 @case
-def a_frame_that_is_too_long_ends_the_harness_before_it_is_read():
+def a_frame_that_is_too_long_ends_the_harness_before_it_is_read() -> None:
     one = Guest(PYTHON)
     one.socket.sendall(b"MNC1" + ((16 << 20) + 1).to_bytes(4, "little"))
     equal(one.close(), 71)
 
 
 @case
-def nothing_expensive_is_loaded_at_the_start():
+def nothing_expensive_is_loaded_at_the_start() -> None:
     text = "import sys\nnames = sorted(sys.modules)\ndef f():\n    return names"
     expensive = "json re signal enum traceback inspect ctypes asyncio typing threading random"
     with guest(text) as one:
@@ -61,16 +64,24 @@ def nothing_expensive_is_loaded_at_the_start():
 
 
 @case
-def compiled_files_are_used_when_they_fit():
+def compiled_files_are_used_when_they_fit() -> None:
     copied = tempfile.mkdtemp(prefix="menace-harness-")
     try:
-        for name in os.listdir(HARNESS):
-            if name.endswith(".py"):
-                shutil.copy(os.path.join(HARNESS, name), copied)
+        for directory, _, names in os.walk(HARNESS):
+            for name in names:
+                if name.endswith(".py"):
+                    source = os.path.join(directory, name)
+                    target = os.path.join(copied, os.path.relpath(source, HARNESS))
+                    os.makedirs(os.path.dirname(target), exist_ok=True)
+                    shutil.copy(source, target)
         script = (
             "import py_compile, sys\nfor p in sys.argv[1:]: py_compile.compile(p, cfile=p + 'c')"
         )
-        sources = [os.path.join(copied, name) for name in os.listdir(copied)]
+        sources = [
+            os.path.join(directory, name)
+            for directory, _, names in os.walk(copied)
+            for name in names
+        ]
         subprocess.check_call([PYTHON, "-I", "-c", script, *sources])
         for source in sources:
             if not source.endswith("__main__.py"):
@@ -78,10 +89,11 @@ def compiled_files_are_used_when_they_fit():
                     file.write("1 / 0\n")
         with guest("def f():\n    return 1", harness=copied) as one:
             equal(one.call("m:f")["value"]["value"], 1)
-        with guest("def f():\n    return 3", harness=copied, bundle=bundled(sources)) as one:
+        bundle = make_bundle(copied, sources)
+        with guest("def f():\n    return 3", harness=copied, bundle=bundle) as one:
             equal(one.call("m:f")["value"]["value"], 3)
         for source in sources:
-            name = os.path.basename(source)
+            name = os.path.relpath(source, copied)
             shutil.copy(os.path.join(HARNESS, name), source)
             with open(source + "c", "wb") as file:
                 file.write(b"\0" * 16)
@@ -91,11 +103,12 @@ def compiled_files_are_used_when_they_fit():
         shutil.rmtree(copied)
 
 
-def bundled(sources):
-    """Takes all compiled files but the main one, and puts them into one."""
-    index, contents = {}, b""
+def make_bundle(directory: str, sources: Sequence[str]) -> bytes:
+    """Moves all compiled files but the main one into one file."""
+    index: dict[str, tuple[int, int]] = {}
+    contents = b""
     for source in sources:
-        name = os.path.basename(source) + "c"
+        name = os.path.relpath(source, directory) + "c"
         if name != "__main__.pyc":
             with open(source + "c", "rb") as file:
                 content = file.read()
@@ -105,29 +118,29 @@ def bundled(sources):
     # Numbers take as much room in there, however large they are.
     first = 4 + len(marshal.dumps(index, 2))
     index = {name: (first + start, length) for name, (start, length) in index.items()}
-    index = marshal.dumps(index, 2)
-    return len(index).to_bytes(4, "little") + index + contents
+    packed = marshal.dumps(index, 2)
+    return len(packed).to_bytes(4, "little") + packed + contents
 
 
 @case
-def at_exit_functions_do_not_run():
+def at_exit_functions_do_not_run() -> None:
     text = "import atexit\natexit.register(print, 'at exit')\ndef f():\n    return 1"
     with guest(text) as one:
         one.call("m:f")
         one.socket.shutdown(socket.SHUT_RDWR)
-        one.process.wait(PATIENCE)
+        one.process.wait(RECEIVE_TIMEOUT_SECONDS)
         assert "at exit" not in one.text()
 
 
 @case
-def a_sweep_outside_a_namespace_of_its_own_is_refused():
+def a_sweep_outside_a_namespace_of_its_own_is_refused() -> None:
     with Guest(PYTHON) as one:
         if one.process.pid and os.getpid() != 1:
             equal(one.ask({"op": "sweep"}), {"op": "swept", "errno": errno.EPERM})
 
 
 @case
-def a_sweep_leaves_no_process():
+def a_sweep_leaves_no_process() -> None:
     tool = shutil.which("unshare")
     works = tool and subprocess.call([tool, "-pf", "true"], stderr=subprocess.DEVNULL) == 0
     if not works:
@@ -135,11 +148,11 @@ def a_sweep_leaves_no_process():
     inner = [tool, "-pf", sys.executable, "-B", os.path.dirname(os.path.abspath(__file__))]
     inner += [PYTHON, "--as-init"]
     done = subprocess.Popen(inner, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-    told, _ = done.communicate(timeout=60)
-    assert b"swept clean" in told, told.decode()
+    printed, _ = done.communicate(timeout=60)
+    assert b"swept clean" in printed, printed.decode()
 
 
-def as_init():
+def as_init() -> None:
     """Runs as PID 1 of a namespace: a call leaves a daemon behind and the sweep ends it."""
     text = """
         import os, time
@@ -157,8 +170,8 @@ def as_init():
     while True:
         try:
             pid, _ = os.waitpid(-1, os.WNOHANG)
-        except ChildProcessError:
-            raise AssertionError("the harness itself is gone")
+        except ChildProcessError as error:
+            raise AssertionError("the harness itself is gone") from error
         if pid == 0:
             break
     equal(one.call("m:f")["kind"], "returned")

@@ -1,9 +1,12 @@
 """Answers for code that calls out, without a network."""
 
+from __future__ import annotations
+
 import subprocess
+from typing import Any, Sequence
 
 from cases import case, equal, guest
-from driving import HARNESS
+from driving import HARNESS, Guest, Report
 from under_test import PYTHON
 
 TEXT = """
@@ -120,29 +123,29 @@ TEXT = """
 ALL = {"answer_all": True, "mocks": []}
 
 
-def mock(url, body=b"", **more):
+def mock(url: str, body: bytes = b"", **more: object) -> dict[str, object]:
     """An answer that was recorded."""
     made = {"method": None, "url": url, "status": 200, "headers": [], "body": body}
     return {**made, "delay_ms": 0, "times": None, **more}
 
 
-def only(*mocks):
+def only(*mocks: dict[str, object]) -> dict[str, Any]:
     return {"answer_all": False, "mocks": list(mocks)}
 
 
-def value(full):
+def value(full: Report) -> Any:
     assert full["kind"] == "returned", full["exception"]
     return full["value"]["value"]
 
 
-def quiet(full):
+def quiet(full: Report) -> None:
     """Nothing of the harness's is left or noted."""
     left = (full["threads_left"], full["descriptors_left"], full["notes"], full["attempts"])
     equal(left, ([], [], [], []))
 
 
 @case
-def the_first_recorded_answer_that_fits_is_given():
+def the_first_recorded_answer_that_fits_is_given() -> None:
     mocks = only(
         mock("http://api.example/items/*", b"[1]", times=1),
         mock("http://api.example/items/*", b"[2]"),
@@ -165,7 +168,7 @@ def the_first_recorded_answer_that_fits_is_given():
 
 
 @case
-def nobody_else_can_be_reached_unless_everybody_answers():
+def unmocked_hosts_are_unreachable_unless_all_requests_are_answered() -> None:
     with guest(TEXT) as one:
         mocks = only(mock("http://api.example/x"))
         full = one.call("m:failing", ["http://other.example/"], upstream=mocks)
@@ -176,12 +179,12 @@ def nobody_else_can_be_reached_unless_everybody_answers():
         equal(full["upstream"]["requests"], [["GET http://api.example/y", "refused"]])
         full = one.call("m:get", ["http://other.example/"], upstream=ALL)
         equal(value(full), ("t", [200, "application/json", b"{}"]))
-        # And the next call has nobody at all.
+        # The next call has no upstream at all.
         equal(value(one.call("m:failing", ["http://other.example/"]))[1][0], "gaierror")
 
 
 @case
-def clients_may_keep_connections_and_send_much():
+def clients_may_keep_connections_and_send_much() -> None:
     with guest(TEXT) as one:
         full = one.call("m:keep_alive", ["h.example"], upstream=ALL)
         equal(value(full), ("l", [b"{}"] * 3))
@@ -195,7 +198,7 @@ def clients_may_keep_connections_and_send_much():
 
 
 @case
-def who_speaks_something_else_is_echoed_and_who_waits_is_greeted():
+def other_protocols_are_echoed_and_a_silent_client_gets_a_banner() -> None:
     with guest(TEXT) as one:
         full = one.call("m:raw", ["cache.example", 6379, b"PING\r\n"], upstream=ALL)
         equal(value(full), ("t", [b"PING\r\n", 6379, "AF_INET"]))
@@ -207,7 +210,7 @@ def who_speaks_something_else_is_echoed_and_who_waits_is_greeted():
 
 
 @case
-def tls_is_not_spoken_but_nobody_notices():
+def tls_is_emulated_without_a_handshake() -> None:
     with guest(TEXT) as one:
         full = one.call("m:certificate", ["safe.example"], upstream=ALL)
         real, version, certificate, answer = value(full)[1]
@@ -218,7 +221,7 @@ def tls_is_not_spoken_but_nobody_notices():
 
 
 @case
-def event_loops_are_answered():
+def event_loops_are_answered() -> None:
     with guest(TEXT) as one:
         for port, tls, url in ((80, False, "http://x.example"), (443, True, "https://x.example")):
             full = one.call("m:fetch", ["x.example", port, tls], upstream=ALL)
@@ -228,7 +231,7 @@ def event_loops_are_answered():
 
 
 @case
-def a_server_of_the_guests_own_can_still_be_reached():
+def a_server_of_the_guests_own_can_still_be_reached() -> None:
     with guest(TEXT) as one:
         full = one.call("m:own_server", upstream=ALL)
         equal(value(full), b"own:hello")
@@ -237,7 +240,7 @@ def a_server_of_the_guests_own_can_still_be_reached():
 
 
 @case
-def answers_take_as_long_as_the_link_says():
+def answers_take_as_long_as_the_link_says() -> None:
     network = {"latency_ms": 60.0, "jitter_ms": 0.0, "loss": 0.0, "bits_per_second": 0.0}
     with guest(TEXT) as one:
         full = one.call("m:took", ["h.example"], upstream=ALL, network=dict(network, partition=[]))
@@ -254,13 +257,14 @@ def answers_take_as_long_as_the_link_says():
 
 
 @case
-def packets_to_answers_vary_and_get_lost_as_the_link_says():
+def packets_to_answers_vary_and_get_lost_as_the_link_says() -> None:
     network = {"latency_ms": 100.0, "jitter_ms": 40.0, "loss": 0.25}
 
-    def times(seed):
+    def times(seed: int) -> list[float]:
         script = (
-            f"import sys; sys.path.insert(0, {HARNESS!r}); import link, strikes;"
-            f"one = link.Link({network!r}, strikes.Dice({seed}, 'link'));"
+            f"import sys; sys.path.insert(0, {HARNESS!r});"
+            "from upstream import link; from faults import injection;"
+            f"one = link.Link({network!r}, injection.FaultRandom({seed}, 'link'));"
             "print(*[one.one_way() for _ in range(2000)])"
         )
         printed = subprocess.check_output([PYTHON, "-I", "-B", "-c", script])
@@ -278,7 +282,7 @@ def packets_to_answers_vary_and_get_lost_as_the_link_says():
 
 
 @case
-def who_is_cut_off_cannot_be_reached_and_others_can():
+def partitioned_peers_are_unreachable_and_others_are_reachable() -> None:
     network = {"partition": [["far.example", None], [None, 81]]}
     with guest(TEXT) as one:
         for host, port, expected in (
@@ -292,21 +296,21 @@ def who_is_cut_off_cannot_be_reached_and_others_can():
 
 
 @case
-def an_unstable_service_fails_in_many_ways_and_the_same_way_twice():
+def an_unstable_service_fails_in_many_ways_and_the_same_way_twice() -> None:
     faults = [["flaky_upstream", "rate", 1.0]]
     with guest(TEXT) as one:
         seen = set()
         for seed in range(40):
-            more = dict(upstream=ALL, faults=faults, seed=seed)
+            more: dict[str, Any] = {"upstream": ALL, "faults": faults, "seed": seed}
             full = one.call("m:failing", ["http://api.example/", 5.0], **more)
             status, kind, body = value(full)[1]
             ((what, answer),) = full["upstream"]["requests"]
             seen.add(answer)
-            mode, offered, struck, first, last = full["felt"][0]
-            equal((mode, offered, struck), ("flaky_upstream", 1, 1))
-            assert first == what + ": " + answer and last > 0, full["felt"]
+            mode, offered, injected, first, last = full["fault_stats"][0]
+            equal((mode, offered, injected), ("flaky_upstream", 1, 1))
+            assert first == what + ": " + answer and last > 0, full["fault_stats"]
             if type(body) is bytes:
-                assert b"menace spoilt answer" in body, (answer, body)
+                assert b"menace corrupted reply" in body, (answer, body)
             expected = {
                 "refused": "ConnectionRefusedError",
                 "reset": "ConnectionResetError",
@@ -325,51 +329,56 @@ def an_unstable_service_fails_in_many_ways_and_the_same_way_twice():
 
 
 @case
-def the_fault_strikes_when_it_was_asked_to():
+def a_fault_is_injected_at_its_trigger() -> None:
     with guest(TEXT) as one:
-        more = dict(upstream=ALL, faults=[["flaky_upstream", "nth", 3]], seed=5)
+        faults = [["flaky_upstream", "nth", 3]]
+        more: dict[str, Any] = {"upstream": ALL, "faults": faults, "seed": 5}
         full = one.call("m:again", ["http://api.example/", 5], **more)
         answers = [answer for _, answer in full["upstream"]["requests"]]
         equal([answer == "200" for answer in answers], [True, True, False, True, True])
-        equal(full["felt"][0][1:3], [5, 1])
-        # Without anybody who was asked for, there is still somebody who fails.
-        full = one.call("m:again", ["http://api.example/", 5], faults=more["faults"], seed=5)
-        equal(full["felt"][0][1:3], [5, 1])
-        equal("felt" in one.call("m:again", ["http://api.example/", 1], upstream=ALL), False)
+        equal(full["fault_stats"][0][1:3], [5, 1])
+        # The fault is injected without a mocked upstream, too.
+        full = one.call("m:again", ["http://api.example/", 5], faults=faults, seed=5)
+        equal(full["fault_stats"][0][1:3], [5, 1])
+        equal("fault_stats" in one.call("m:again", ["http://api.example/", 1], upstream=ALL), False)
 
 
 @case
-def faults_of_the_network_strike_answers_too():
+def network_faults_are_injected_into_answers_too() -> None:
     with guest(TEXT) as one:
         for mode, kinds in (
             ("network", {"refused", "reset", "silence"}),
             ("network_partition", {"unreachable"}),
         ):
-            more = dict(upstream=ALL, faults=[[mode, "rate", 1.0]], seed=4)
+            more: dict[str, Any] = {"upstream": ALL, "faults": [[mode, "rate", 1.0]], "seed": 4}
             full = one.call("m:again", ["http://api.example/", 4], **more)
             answers = {answer for _, answer in full["upstream"]["requests"]}
             assert answers <= kinds, (mode, answers)
             # Of peers there is but one.
             count = 4 if mode == "network" else 1
-            equal(full["felt"][0][:3], [mode, count, count])
+            equal(full["fault_stats"][0][:3], [mode, count, count])
             quiet(full)
         # Without answers they are the init's.
         full = one.call("m:failing", ["http://api.example/"], faults=more["faults"])
-        equal("felt" in full, False)
+        equal("fault_stats" in full, False)
 
 
 @case
-def what_fails_more_often_than_not_fails_at_once():
+def what_fails_more_often_than_not_fails_at_once() -> None:
     with guest(TEXT) as one:
         for seed in range(6):
-            more = dict(upstream=ALL, faults=[["flaky_upstream", "rate", 0.5]], seed=seed)
+            more: dict[str, Any] = {
+                "upstream": ALL,
+                "faults": [["flaky_upstream", "rate", 0.5]],
+                "seed": seed,
+            }
             full = one.call("m:again", ["http://api.example/", 12], **more)
-            _, offered, struck, _, _ = full["felt"][0]
-            assert offered == 12 and 1 <= struck < 12, full["felt"]
+            _, offered, injected, _, _ = full["fault_stats"][0]
+            assert offered == 12 and 1 <= injected < 12, full["fault_stats"]
             assert full["upstream"]["requests"][0][1] != "200", full["upstream"]
 
 
-def silent_seed(one, name, args, **more):
+def silent_seed(one: Guest, name: str, args: Sequence[object], **more: Any) -> Report:
     """The first seed whose failure is silence."""
     for seed in range(200):
         full = one.call(
@@ -381,7 +390,7 @@ def silent_seed(one, name, args, **more):
 
 
 @case
-def who_waits_for_ever_is_found_at_once():
+def a_request_without_a_timeout_is_reported_at_once() -> None:
     with guest(TEXT) as one:
         full = silent_seed(one, "failing", ["http://api.example/"], upstream=ALL)
         assert value(full)[1][0] in ("timeout", "TimeoutError"), value(full)
@@ -397,42 +406,46 @@ def who_waits_for_ever_is_found_at_once():
 
 
 @case
-def of_several_faults_each_has_its_turn_to_be_the_first():
+def of_several_faults_each_has_its_turn_to_be_the_first() -> None:
     # As `chaotic_failure` has them at `high`.
     faults = [["network_partition", "rate", 0.7], ["flaky_upstream", "rate", 0.7]]
     mocks = only(mock("*", b"{}", status=401))
     with guest(TEXT) as one:
 
-        def told(seed, faults):
-            call = {"upstream": mocks, "faults": faults, "seed": seed}
+        def injected_and_status(seed: int, faults: Sequence[object]) -> tuple[list[str], int | str]:
+            call: dict[str, Any] = {"upstream": mocks, "faults": faults, "seed": seed}
             full = one.call("m:failing", ["http://api.example/", 0.2], **call)
-            struck = [felt[0] for felt in full["felt"] if felt[2]]
-            return struck, value(full)[1][0]
+            injected = [stats[0] for stats in full["fault_stats"] if stats[2]]
+            return injected, value(full)[1][0]
 
-        found = [told(seed, faults) for seed in range(24)]
-        equal([told(seed, faults) for seed in range(24)], found)
-        answered = [code for struck, code in found if not struck]
+        results = [injected_and_status(seed, faults) for seed in range(24)]
+        equal([injected_and_status(seed, faults) for seed in range(24)], results)
+        answered = [code for injected, code in results if not injected]
         equal(set(answered), {401})
-        alone = [struck[0] for struck, _ in found if struck]
-        equal(len(alone) + len(answered), 24)
-        for share in (alone.count("network_partition"), alone.count("flaky_upstream"), len(answered)):
+        first_modes = [injected[0] for injected, _ in results if injected]
+        equal(len(first_modes) + len(answered), 24)
+        for share in (
+            first_modes.count("network_partition"),
+            first_modes.count("flaky_upstream"),
+            len(answered),
+        ):
             # A third of them each: less happens once in a thousand times.
-            assert share >= 2, (alone, answered)
-        # Who is alone is always felt.
+            assert share >= 2, (first_modes, answered)
+        # A single fault is always injected.
         for fault in faults:
             for seed in range(6):
-                equal(told(seed, [fault])[0], [fault[0]])
+                equal(injected_and_status(seed, [fault])[0], [fault[0]])
         full = one.call("m:failing", ["http://api.example/"], upstream=mocks)
         equal(value(full)[1][0], 401)
 
 
 @case
-def answers_drift_too():
+def answers_drift_too() -> None:
     faults = [["schema_drift", "rate", 1.0]]
     mocks = only(mock("*", b'{"user": {"name": "a"}, "id": 5}'))
     with guest(TEXT) as one:
         full = one.call("m:get", ["http://api.example/"], upstream=mocks, faults=faults)
         assert value(full)[1][2] != mocks["mocks"][0]["body"], value(full)
-        equal(full["felt"][0][:3], ["schema_drift", 1, 1])
+        equal(full["fault_stats"][0][:3], ["schema_drift", 1, 1])
         again = one.call("m:get", ["http://api.example/"], upstream=mocks, faults=faults)
         equal(value(again), value(full))

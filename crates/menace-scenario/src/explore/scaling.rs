@@ -1,139 +1,153 @@
-//! How the time of a section grows with its input.
+//! How the CPU time of a section grows with its input.
 //!
-//! One look at a larger input tells whether there is anything to measure at all; only then is it
-//! measured, and what may be steep is measured once more.
+//! One call with a large input shows whether there is anything to measure. Only then several sizes
+//! are measured, and steep growth is measured once more.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use menace_model::{Outcome, Verdict};
+use menace_model::{Outcome, PyReference, Value, Verdict};
 
-use super::probe::{Probe, Purpose};
-use super::{Finding, grow};
-use crate::input::Input;
-use crate::judge::{Growth, MEASURABLE_MS, Weakness, WeaknessKind, growth, may_be_steep};
+use super::probe::{ExploreProbe, ProbePurpose};
+use crate::input::CallInput;
+use crate::judge::{
+    GrowthSample, MIN_MEASURABLE_CPU_MS, SectionWeakness, WeaknessKind, may_be_steep,
+    steep_growth_exponent,
+};
 
-pub(super) const ROUNDS: usize = 5;
-/// The sizes that are looked at.
-const LARGE: u64 = 1 << 12;
-const LARGER: u64 = 1 << 16;
-/// Of what is measured, the least of so many measurements counts.
-const MEASUREMENTS: usize = 2;
-const LAST_MEASUREMENTS: usize = 3;
-/// What takes so long already is measured with smaller inputs, the rest with larger ones: of a square, three sizes
-/// are to be long enough for a measurement, and none so long that it is stopped on a busy machine.
-const SOME_MS: f64 = 26.0;
-const LONG_MS: f64 = 100.0;
-const TOO_LONG_MS: f64 = 400.0;
+pub(super) const SCALING_ROUNDS: usize = 5;
+/// The sizes of the first calls.
+const LARGE_SIZE: u64 = 1 << 12;
+const LARGER_SIZE: u64 = 1 << 16;
+/// The least of so many measurements counts.
+const MEASUREMENTS_PER_SIZE: usize = 2;
+const LAST_MEASUREMENTS_PER_SIZE: usize = 3;
+/// Inputs that take this long are measured at smaller sizes, the others at larger ones. Of
+/// quadratic growth, three sizes must be long enough for a measurement, and none so long that it
+/// times out on a busy machine.
+const MIN_MEASURED_CPU_MS: f64 = 26.0;
+const LONG_CPU_MS: f64 = 100.0;
+const MAX_MEASURED_CPU_MS: f64 = 400.0;
 
 /// A part of the input, and how it grows.
-type Key = (usize, usize);
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct GrowthKey {
+    /// Position among the positional arguments, then the keyword arguments.
+    part: usize,
+    /// Position among the growth patterns of this part.
+    pattern: usize,
+}
 
 #[derive(Debug, Default)]
-pub(super) struct Scaling {
-    input: Option<Input>,
-    samples: BTreeMap<Key, BTreeMap<u64, f64>>,
-    /// Ways that need not be followed further: too slow already, or refused.
-    ended: BTreeSet<Key>,
-    measured: BTreeSet<Key>,
-    /// What came of the largest that was tried.
-    largest: BTreeMap<Key, (u64, Outcome)>,
+pub(super) struct ScalingStage {
+    input: Option<CallInput>,
+    samples: BTreeMap<GrowthKey, BTreeMap<u64, f64>>,
+    /// Patterns that are not followed further: too slow already, or refused.
+    finished: BTreeSet<GrowthKey>,
+    measured: BTreeSet<GrowthKey>,
+    /// Outcome of the largest size per pattern.
+    largest: BTreeMap<GrowthKey, (u64, Outcome)>,
 }
 
-/// Has it a part that can be made larger?
-pub(super) fn can_grow(input: &Input) -> bool {
-    !grow::parts(input).is_empty()
+/// Has the input a part that can grow?
+pub(super) fn can_grow(input: &CallInput) -> bool {
+    !growth_keys(input).is_empty()
 }
 
-impl Scaling {
-    pub(super) fn plan(&mut self, round: usize, best: Option<&Input>) -> Vec<Probe> {
+impl ScalingStage {
+    pub(super) fn plan_round(
+        &mut self,
+        round: usize,
+        best: Option<&CallInput>,
+    ) -> Vec<ExploreProbe> {
         if self.input.is_none() {
             self.input = best.cloned();
         }
         let keys = self.keys();
         match round {
-            0 => self.looks(&keys, LARGE),
-            1 => self.measurements(&keys, LARGE),
+            0 => self.first_probes(&keys, LARGE_SIZE),
+            1 => self.measurement_probes(&keys, LARGE_SIZE),
             2 => {
-                let rest: Vec<Key> =
+                let rest: Vec<GrowthKey> =
                     keys.into_iter().filter(|key| !self.measured.contains(key)).collect();
-                self.looks(&rest, LARGER)
+                self.first_probes(&rest, LARGER_SIZE)
             }
-            3 => self.measurements(&keys, LARGER),
+            3 => self.measurement_probes(&keys, LARGER_SIZE),
             _ => {
-                let is_suspect = |key: &Key| may_be_steep(&self.growth_of(*key));
-                let steep: Vec<Key> = keys.into_iter().filter(is_suspect).collect();
-                let sizes = |key: &Key| self.decisive(*key);
+                let may_need_measurement =
+                    |key: &GrowthKey| may_be_steep(&self.growth_samples(*key));
+                let steep: Vec<GrowthKey> = keys.into_iter().filter(may_need_measurement).collect();
+                let sizes = |key: &GrowthKey| self.decisive_sizes(*key);
                 let all = steep.iter().flat_map(|key| {
-                    sizes(key).into_iter().filter_map(|size| self.probe(*key, size))
+                    sizes(key).into_iter().filter_map(|size| self.growth_probe(*key, size))
                 });
-                all.flat_map(|probe| std::iter::repeat_n(probe, LAST_MEASUREMENTS)).collect()
+                all.flat_map(|probe| std::iter::repeat_n(probe, LAST_MEASUREMENTS_PER_SIZE))
+                    .collect()
             }
         }
     }
 
-    fn keys(&self) -> Vec<Key> {
-        let parts = self.input.as_ref().map(grow::parts).unwrap_or_default();
-        let keys = parts.into_iter().flat_map(|(part, ways)| (0..ways).map(move |way| (part, way)));
-        keys.filter(|key| !self.ended.contains(key)).collect()
+    fn keys(&self) -> Vec<GrowthKey> {
+        let mut keys = self.input.as_ref().map(growth_keys).unwrap_or_default();
+        keys.retain(|key| !self.finished.contains(key));
+        keys
     }
 
-    fn probe(&self, (part, way): Key, size: u64) -> Option<Probe> {
-        let grown = grow::grown(self.input.as_ref()?, part, way, size)?;
-        Some(Probe::new(grown, Purpose::Scale { part, way, size }, 1))
+    fn growth_probe(&self, key: GrowthKey, size: u64) -> Option<ExploreProbe> {
+        let grown = grow_part(self.input.as_ref()?, key, size)?;
+        Some(ExploreProbe::new(grown, ProbePurpose::Scale { key, size }, 1))
     }
 
-    fn looks(&self, keys: &[Key], size: u64) -> Vec<Probe> {
-        keys.iter().filter_map(|key| self.probe(*key, size)).collect()
+    fn first_probes(&self, keys: &[GrowthKey], size: u64) -> Vec<ExploreProbe> {
+        keys.iter().filter_map(|key| self.growth_probe(*key, size)).collect()
     }
 
-    /// Three sizes of those that took a while at this one.
-    fn measurements(&mut self, keys: &[Key], size: u64) -> Vec<Probe> {
+    /// Three sizes for each pattern that took long enough at this size.
+    fn measurement_probes(&mut self, keys: &[GrowthKey], size: u64) -> Vec<ExploreProbe> {
         let mut probes = Vec::new();
         for key in keys {
             let took = self.samples.get(key).and_then(|samples| samples.get(&size)).copied();
-            let Some(took) = took.filter(|took| *took >= MEASURABLE_MS) else { continue };
+            let Some(took) = took.filter(|took| *took >= MIN_MEASURABLE_CPU_MS) else { continue };
             self.measured.insert(*key);
-            // What was stopped is no measurement; what came to its end is, and the only one at this size.
-            if self.was_stopped(*key, size)
+            // The time of a call that was stopped is no measurement.
+            if self.was_stopped_at(*key, size)
                 && let Some(samples) = self.samples.get_mut(key)
             {
                 samples.remove(&size);
             }
             let first = match took {
-                took if took > TOO_LONG_MS => size / 16,
-                took if took > LONG_MS => size / 4,
-                took if took > SOME_MS => size / 2,
+                took if took > MAX_MEASURED_CPU_MS => size / 16,
+                took if took > LONG_CPU_MS => size / 4,
+                took if took > MIN_MEASURED_CPU_MS => size / 2,
                 _ => size,
             };
             for size in [first, 2 * first, 4 * first] {
-                if let Some(probe) = self.probe(*key, size) {
-                    probes.extend(std::iter::repeat_n(probe, MEASUREMENTS));
+                if let Some(probe) = self.growth_probe(*key, size) {
+                    probes.extend(std::iter::repeat_n(probe, MEASUREMENTS_PER_SIZE));
                 }
             }
         }
         probes
     }
 
-    fn was_stopped(&self, key: Key, size: u64) -> bool {
+    fn was_stopped_at(&self, key: GrowthKey, size: u64) -> bool {
         let at_size = self.largest.get(&key).filter(|(largest, _)| *largest == size);
         at_size.is_some_and(|(_, outcome)| outcome.verdict == Verdict::TimedOut)
     }
 
-    pub(super) fn note(&mut self, probe: &Probe, size: u64, outcome: &Outcome) {
-        let Purpose::Scale { part, way, .. } = probe.purpose else { return };
-        let key = (part, way);
+    pub(super) fn record_outcome(&mut self, probe: &ExploreProbe, size: u64, outcome: &Outcome) {
+        let ProbePurpose::Scale { key, .. } = probe.purpose else { return };
         let metrics = &outcome.runtime_metrics;
         let cpu_ms = metrics.user_cpu_ms + metrics.system_cpu_ms;
         match outcome.verdict {
             Verdict::Returned | Verdict::Refused | Verdict::Raised => {}
-            // So long that it had to be stopped: as good as a measurement of that much.
+            // The time until the timeout counts as a measurement.
             Verdict::TimedOut => {
                 if self.measured.contains(&key) {
-                    self.ended.insert(key);
+                    self.finished.insert(key);
                 }
             }
             _ => {
-                self.ended.insert(key);
+                self.finished.insert(key);
                 return;
             }
         }
@@ -145,97 +159,228 @@ impl Scaling {
         *least = least.min(cpu_ms);
     }
 
-    /// What was too steep, after everything was measured.
-    pub(super) fn findings(&self) -> Vec<Finding> {
+    /// Steep growth, after all sizes were measured, with a call that shows it.
+    pub(super) fn findings(&self) -> Vec<(SectionWeakness, ExploreProbe, &Outcome)> {
         let steep = self.measured.iter().filter(|key| self.is_steep(**key));
         steep.filter_map(|key| self.finding(*key)).collect()
     }
 
-    fn finding(&self, key: Key) -> Option<Finding> {
-        let all = self.growth_of(key);
-        let power = growth(&all)?;
+    fn finding(&self, key: GrowthKey) -> Option<(SectionWeakness, ExploreProbe, &Outcome)> {
+        let all = self.growth_samples(key);
+        let power = steep_growth_exponent(&all)?;
         let (from, to) = (all.first()?, all.last()?);
         let evidence = format!(
             "time grows with the size to the power of {power:.1}: {:.0} ms for {}, {:.0} ms for {}",
             from.cpu_ms, from.size, to.cpu_ms, to.size
         );
-        let weakness = Weakness { kind: WeaknessKind::Slow, evidence, place: None };
-        let outcome = self.largest.get(&key)?.1.clone();
-        Some(Finding { weakness, probe: self.probe(key, to.size)?, outcome })
+        let weakness = SectionWeakness { kind: WeaknessKind::Slow, evidence, place: None };
+        Some((weakness, self.growth_probe(key, to.size)?, &self.largest.get(&key)?.1))
     }
 
-    fn is_steep(&self, key: Key) -> bool {
-        growth(&self.growth_of(key)).is_some()
+    fn is_steep(&self, key: GrowthKey) -> bool {
+        steep_growth_exponent(&self.growth_samples(key)).is_some()
     }
 
-    fn growth_of(&self, key: Key) -> Vec<Growth> {
+    fn growth_samples(&self, key: GrowthKey) -> Vec<GrowthSample> {
         let samples = self.samples.get(&key).into_iter().flatten();
-        samples.map(|(&size, &cpu_ms)| Growth { size, cpu_ms }).collect()
+        samples.map(|(&size, &cpu_ms)| GrowthSample { size, cpu_ms }).collect()
     }
 
-    /// The sizes that decide: the last three.
-    fn decisive(&self, key: Key) -> Vec<u64> {
+    /// The last three sizes decide.
+    fn decisive_sizes(&self, key: GrowthKey) -> Vec<u64> {
         let samples = self.samples.get(&key);
         let sizes = samples.map(|samples| samples.keys().rev().take(3).copied().collect());
         sizes.unwrap_or_default()
     }
 }
 
+/// How a part of an input grows. Which pattern is slow depends on the code: equal items, different
+/// items, a near match that fails at the end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum GrowthPattern {
+    Letters,
+    Words,
+    Digits,
+    AlmostMatching,
+    Brackets,
+    Blanks,
+    Repeated,
+    Numbers,
+    Names,
+    Entries,
+}
+
+const TEXT_PATTERNS: [GrowthPattern; 7] = [
+    GrowthPattern::Letters,
+    GrowthPattern::Words,
+    GrowthPattern::AlmostMatching,
+    GrowthPattern::Digits,
+    GrowthPattern::Brackets,
+    GrowthPattern::Blanks,
+    GrowthPattern::Repeated,
+];
+const NUMBER_PATTERNS: [GrowthPattern; 1] = [GrowthPattern::Numbers];
+const NAME_PATTERNS: [GrowthPattern; 1] = [GrowthPattern::Names];
+const ITEM_PATTERNS: [GrowthPattern; 1] = [GrowthPattern::Repeated];
+const ENTRY_PATTERNS: [GrowthPattern; 1] = [GrowthPattern::Entries];
+
+/// The parts of an input that can grow, once for each of their patterns.
+fn growth_keys(input: &CallInput) -> Vec<GrowthKey> {
+    let values = input.args.iter().chain(input.kwargs.iter().map(|(_, value)| value));
+    let keys = values.enumerate().flat_map(|(part, value)| {
+        (0..growth_patterns(value).len()).map(move |pattern| GrowthKey { part, pattern })
+    });
+    keys.collect()
+}
+
+/// The input with one part grown to about `size` items.
+fn grow_part(input: &CallInput, key: GrowthKey, size: u64) -> Option<CallInput> {
+    let GrowthKey { part, pattern } = key;
+    let mut input = input.clone();
+    let positional_count = input.args.len();
+    let value = match part.checked_sub(positional_count) {
+        None => input.args.get_mut(part)?,
+        Some(keyword) => &mut input.kwargs.get_mut(keyword)?.1,
+    };
+    let pattern = *growth_patterns(value).get(pattern)?;
+    *value = grow_value(value, pattern, size)?;
+    Some(input)
+}
+
+fn growth_patterns(value: &Value) -> &'static [GrowthPattern] {
+    match value {
+        Value::Str(_) => &TEXT_PATTERNS,
+        Value::Bytes(_) => &ITEM_PATTERNS,
+        Value::List(items) | Value::Tuple(items) => match items.first() {
+            None | Some(Value::Int(_) | Value::Float(_)) => &NUMBER_PATTERNS,
+            Some(Value::Str(_)) => &NAME_PATTERNS,
+            Some(_) => &ITEM_PATTERNS,
+        },
+        Value::Dict(_) => &ENTRY_PATTERNS,
+        _ => &[],
+    }
+}
+
+fn grow_value(value: &Value, pattern: GrowthPattern, size: u64) -> Option<Value> {
+    let repeated = |text: &str| repeat_value(Value::from(text), size / text.len().max(1) as u64);
+    Some(match pattern {
+        GrowthPattern::Letters => repeated("a"),
+        GrowthPattern::Words => repeated("ab cd, "),
+        GrowthPattern::Digits => repeated("7"),
+        GrowthPattern::Brackets => repeated("("),
+        GrowthPattern::AlmostMatching => append_mismatch(repeated("a"), "!"),
+        GrowthPattern::Blanks => append_mismatch(repeated(" "), "x"),
+        GrowthPattern::Repeated => repeat_value(value.clone(), (size / length(value)).max(1)),
+        GrowthPattern::Numbers => with_class_of(value, distinct_numbers(size)?)?,
+        GrowthPattern::Names => with_class_of(value, distinct_names(size)?)?,
+        GrowthPattern::Entries => {
+            let pairs =
+                call_class("builtins:zip", vec![distinct_names(size)?, distinct_numbers(size)?])?;
+            call_class("builtins:dict", vec![pairs])?
+        }
+    })
+}
+
+/// The text with an end that does not match.
+fn append_mismatch(text: Value, end: &str) -> Value {
+    Value::Method {
+        on: Box::new(text),
+        name: "__add__".to_owned(),
+        args: vec![Value::from(end)],
+        kwargs: Vec::new(),
+    }
+}
+
+fn length(value: &Value) -> u64 {
+    let length = match value {
+        Value::Str(text) => text.as_bytes().len(),
+        Value::Bytes(bytes) => bytes.len(),
+        Value::List(items) | Value::Tuple(items) => items.len(),
+        _ => 1,
+    };
+    length.max(1) as u64
+}
+
+fn repeat_value(value: Value, times: u64) -> Value {
+    Value::Repeat { value: Box::new(value), times }
+}
+
+fn distinct_numbers(size: u64) -> Option<Value> {
+    call_class("builtins:range", vec![Value::Int(i64::try_from(size).ok()?)])
+}
+
+fn distinct_names(size: u64) -> Option<Value> {
+    let text = Value::Name("builtins:str".parse().ok()?);
+    call_class("builtins:map", vec![text, distinct_numbers(size)?])
+}
+
+fn with_class_of(like: &Value, items: Value) -> Option<Value> {
+    let class = if matches!(like, Value::Tuple(_)) { "builtins:tuple" } else { "builtins:list" };
+    call_class(class, vec![items])
+}
+
+fn call_class(class: &str, args: Vec<Value>) -> Option<Value> {
+    let class: PyReference = class.parse().ok()?;
+    Some(Value::New { class, args, kwargs: Vec::new() })
+}
+
 #[cfg(test)]
 mod tests {
-    use menace_model::{Fixtures, Intent, Stage, Value};
+    use menace_model::{CallFixtures, CallStage, InputIntent, Value};
 
     use super::*;
-    use crate::input::Strategy;
+    use crate::input::InputStrategy;
 
-    /// What is found of a section that takes so long for so many items, and is stopped after a second.
-    fn found(time_ms: impl Fn(f64) -> f64) -> usize {
-        let input = Input {
+    /// Number of findings for a section that takes `time_ms` for a size and is stopped after a
+    /// second.
+    fn count_findings(time_ms: impl Fn(f64) -> f64) -> usize {
+        let input = CallInput {
             receiver: None,
             args: vec![Value::List(vec![Value::Int(1)])],
             kwargs: Vec::new(),
-            fixtures: Fixtures::default(),
-            intent: Intent::Valid,
-            strategy: Strategy::Signature,
+            fixtures: CallFixtures::default(),
+            intent: InputIntent::Valid,
+            strategy: InputStrategy::Signature,
         };
-        let mut scaling = Scaling::default();
-        for round in 0..ROUNDS {
-            for probe in scaling.plan(round, Some(&input)) {
-                let Purpose::Scale { size, .. } = probe.purpose else { panic!("{probe:?}") };
+        let mut scaling = ScalingStage::default();
+        for round in 0..SCALING_ROUNDS {
+            for probe in scaling.plan_round(round, Some(&input)) {
+                let ProbePurpose::Scale { size, .. } = probe.purpose else { panic!("{probe:?}") };
                 let took = time_ms(size as f64);
                 let verdict = if took > 1000.0 { Verdict::TimedOut } else { Verdict::Returned };
-                let mut outcome = Outcome::of(verdict, Stage::Call);
+                let mut outcome = Outcome::new(verdict, CallStage::Call);
                 outcome.runtime_metrics.user_cpu_ms = took.min(1000.0);
-                scaling.note(&probe, size, &outcome);
+                scaling.record_outcome(&probe, size, &outcome);
             }
         }
         scaling.findings().len()
     }
 
-    /// What the largest input takes, on machines that are ever slower.
-    const LARGE_MS: [f64; 15] = [
+    /// CPU time of the largest input, on ever slower machines.
+    const LARGE_SIZE_CPU_MS: [f64; 15] = [
         5.0, 15.0, 25.0, 27.0, 59.0, 70.0, 99.0, 101.0, 200.0, 390.0, 410.0, 530.0, 900.0, 1100.0,
         3000.0,
     ];
 
     fn items(size: f64) -> f64 {
-        size / LARGE as f64
+        size / LARGE_SIZE as f64
     }
 
     #[test]
-    fn a_square_is_found_however_fast_the_machine_is_and_a_line_is_not() {
-        for large_ms in LARGE_MS {
-            assert_eq!(found(|size| large_ms * items(size).powi(2)), 1, "{large_ms} ms");
-            assert_eq!(found(|size| large_ms * items(size)), 0, "{large_ms} ms");
+    fn quadratic_growth_is_found_on_any_machine_and_linear_growth_is_not() {
+        for large_ms in LARGE_SIZE_CPU_MS {
+            assert_eq!(count_findings(|size| large_ms * items(size).powi(2)), 1, "{large_ms} ms");
+            assert_eq!(count_findings(|size| large_ms * items(size)), 0, "{large_ms} ms");
         }
     }
 
     #[test]
-    fn a_machine_that_is_busy_for_a_while_hides_no_square_and_makes_none() {
-        // Who is stopped only because of it leaves too few measurements.
-        let is_stopped_for_it = |ms: f64| ms < 1000.0 && 1.5 * ms > 1000.0;
-        for large_ms in LARGE_MS.into_iter().filter(|ms| !is_stopped_for_it(*ms)) {
-            // Most sizes are measured five times: the first two, of one size, take half as long again.
+    fn a_disturbed_measurement_neither_hides_nor_fakes_quadratic_growth() {
+        // A call that only times out because of the disturbance leaves too few measurements.
+        let times_out_when_disturbed = |ms: f64| ms < 1000.0 && 1.5 * ms > 1000.0;
+        for large_ms in LARGE_SIZE_CPU_MS.into_iter().filter(|ms| !times_out_when_disturbed(*ms)) {
+            // Most sizes are measured five times. The first two measurements of one size take half
+            // as long again.
             let disturbed = |way: i32, at: f64| {
                 let times = std::cell::Cell::new(0);
                 move |size: f64| {
@@ -247,8 +392,8 @@ mod tests {
             };
             for power in 8..=14 {
                 let at = f64::from(1 << power);
-                assert_eq!(found(disturbed(2, at)), 1, "{large_ms} ms, {at} items");
-                assert_eq!(found(disturbed(1, at)), 0, "{large_ms} ms, {at} items");
+                assert_eq!(count_findings(disturbed(2, at)), 1, "{large_ms} ms, {at} items");
+                assert_eq!(count_findings(disturbed(1, at)), 0, "{large_ms} ms, {at} items");
             }
         }
     }

@@ -1,64 +1,66 @@
-//! Data whose schema has changed since the code was written: keys renamed, dropped, of another
-//! type; columns gone. For arguments, and for the text of files and responses.
+//! Schema drift: keys renamed, dropped or of another type, columns dropped. For arguments, and for
+//! the text of files and responses.
 
 use serde_json::Value as Json;
 
-use menace_model::{Random, Reference, Value};
+use menace_model::{PyReference, SeededRng, Value};
 
-/// How much has changed.
+/// How many keys change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Drift {
+pub enum SchemaDrift {
     /// One key of each object.
-    One,
+    OneKey,
     /// Half of the keys.
-    Half,
+    HalfOfKeys,
 }
 
-impl Drift {
-    fn count(self, keys: usize) -> usize {
+impl SchemaDrift {
+    fn changed_key_count(self, keys: usize) -> usize {
         match self {
-            Self::One => 1.min(keys),
-            Self::Half => keys.div_ceil(2),
+            Self::OneKey => 1.min(keys),
+            Self::HalfOfKeys => keys.div_ceil(2),
         }
     }
 }
 
-/// Whether instances of a class are data with fields, as those of a dataclass are.
-pub(crate) type IsRecord<'a> = &'a dyn Fn(&Reference) -> bool;
+/// Whether instances of a class are data with fields, as of a dataclass.
+pub(crate) type IsRecordClass<'a> = &'a dyn Fn(&PyReference) -> bool;
 
-/// The value as it would come from somebody who changed the schema; none when it has none.
-pub fn value(value: &Value, drift: Drift, random: &mut Random) -> Option<Value> {
-    Schema { drift, is_record: &|_| false }.value(value, random)
+/// The value with a drifted schema; none when it has no schema.
+pub fn drift_value(value: &Value, drift: SchemaDrift, random: &mut SeededRng) -> Option<Value> {
+    SchemaMutator { drift, is_record: &|_| false }.drift_value(value, random)
 }
 
-/// The same where it is known which classes are data.
-pub(crate) fn value_with(
+/// The same, with knowledge of the classes that are data.
+pub(crate) fn drift_value_with(
     value: &Value,
-    drift: Drift,
-    is_record: IsRecord<'_>,
-    random: &mut Random,
+    drift: SchemaDrift,
+    is_record: IsRecordClass<'_>,
+    random: &mut SeededRng,
 ) -> Option<Value> {
-    Schema { drift, is_record }.value(value, random)
+    SchemaMutator { drift, is_record }.drift_value(value, random)
 }
 
 #[derive(Clone, Copy)]
-struct Schema<'a> {
-    drift: Drift,
-    is_record: IsRecord<'a>,
+struct SchemaMutator<'a> {
+    drift: SchemaDrift,
+    is_record: IsRecordClass<'a>,
 }
 
-impl Schema<'_> {
-    fn value(self, value: &Value, random: &mut Random) -> Option<Value> {
+impl SchemaMutator<'_> {
+    fn drift_value(self, value: &Value, random: &mut SeededRng) -> Option<Value> {
         match value {
-            Value::Dict(pairs) if !pairs.is_empty() => Some(Value::Dict(self.dict(pairs, random))),
-            Value::List(items) => self.rows(items, random).map(Value::List),
-            Value::Tuple(items) => self.rows(items, random).map(Value::Tuple),
+            Value::Dict(pairs) if !pairs.is_empty() => {
+                Some(Value::Dict(self.drift_dict(pairs, random)))
+            }
+            Value::List(items) => self.drift_rows(items, random).map(Value::List),
+            Value::Tuple(items) => self.drift_rows(items, random).map(Value::Tuple),
             Value::Str(text) => {
-                text_as_written(text.as_str()?, self.drift, random).map(Value::from)
+                drift_exact_text(text.as_str()?, self.drift, random).map(Value::from)
             }
             Value::Bytes(bytes) => {
                 let text = std::str::from_utf8(bytes).ok()?;
-                let text = text_as_written(text, self.drift, random)?;
+                let text = drift_exact_text(text, self.drift, random)?;
                 Some(Value::Bytes(text.into_bytes()))
             }
             Value::New { class, args, kwargs } => {
@@ -66,9 +68,9 @@ impl Schema<'_> {
                 let named = kwargs.iter_mut().map(|(_, value)| value);
                 let mut fields: Vec<&mut Value> = args.iter_mut().chain(named).collect();
                 if (self.is_record)(class) {
-                    self.fields(&mut fields, random)?;
+                    self.drift_fields(&mut fields, random)?;
                 } else {
-                    self.inside(fields, random)?;
+                    self.drift_parts(fields, random)?;
                 }
                 Some(Value::New { class: class.clone(), args, kwargs })
             }
@@ -76,11 +78,11 @@ impl Schema<'_> {
         }
     }
 
-    /// What an object is made of is data, too; none when no part of it has a schema.
-    fn inside(self, parts: Vec<&mut Value>, random: &mut Random) -> Option<()> {
+    /// Drifts the constructor arguments of an object; none when no argument has a schema.
+    fn drift_parts(self, parts: Vec<&mut Value>, random: &mut SeededRng) -> Option<()> {
         let mut changed = None;
         for part in parts {
-            if let Some(new) = self.value(part, random) {
+            if let Some(new) = self.drift_value(part, random) {
                 *part = new;
                 changed = Some(());
             }
@@ -88,41 +90,41 @@ impl Schema<'_> {
         changed
     }
 
-    /// Without a field, or with another name for it, there would be no such object: types change.
-    fn fields(self, fields: &mut [&mut Value], random: &mut Random) -> Option<()> {
+    /// An object needs all of its fields under their names, so only types change.
+    fn drift_fields(self, fields: &mut [&mut Value], random: &mut SeededRng) -> Option<()> {
         let mut order: Vec<usize> = (0..fields.len()).collect();
         random.shuffle(&mut order);
-        let chosen = self.drift.count(fields.len());
+        let chosen = self.drift.changed_key_count(fields.len());
         for (rank, index) in order.into_iter().enumerate() {
             let field = &mut *fields[index];
             if rank < chosen {
-                *field = retyped(field);
-            } else if let Some(inside) = self.value(field, random) {
+                *field = retype_value(field);
+            } else if let Some(inside) = self.drift_value(field, random) {
                 *field = inside;
             }
         }
         (chosen > 0).then_some(())
     }
 
-    fn dict(self, pairs: &[(Value, Value)], random: &mut Random) -> Vec<(Value, Value)> {
+    fn drift_dict(self, pairs: &[(Value, Value)], random: &mut SeededRng) -> Vec<(Value, Value)> {
         let mut order: Vec<usize> = (0..pairs.len()).collect();
         random.shuffle(&mut order);
-        let chosen = &order[..self.drift.count(pairs.len())];
+        let chosen = &order[..self.drift.changed_key_count(pairs.len())];
         let mut changed = Vec::new();
         for (index, (key, old)) in pairs.iter().enumerate() {
             if !chosen.contains(&index) {
-                // What is inside has a schema of its own.
-                let inside = self.value(old, random).filter(|_| self.has_fields(old));
+                // A nested object has a schema of its own.
+                let inside = self.drift_value(old, random).filter(|_| self.has_fields(old));
                 changed.push((key.clone(), inside.unwrap_or_else(|| old.clone())));
                 continue;
             }
-            match (random.below(3), key) {
+            match (random.next_below(3), key) {
                 (0, _) => {}
                 (1, Value::Str(name)) => {
-                    let name = name.as_str().map_or(String::new(), renamed);
+                    let name = name.as_str().map_or(String::new(), rename_key);
                     changed.push((Value::from(name), old.clone()));
                 }
-                _ => changed.push((key.clone(), retyped(old))),
+                _ => changed.push((key.clone(), retype_value(old))),
             }
         }
         changed
@@ -136,19 +138,19 @@ impl Schema<'_> {
         }
     }
 
-    /// Objects or rows: each changes in the same way.
-    fn rows(self, items: &[Value], random: &mut Random) -> Option<Vec<Value>> {
+    /// A list of objects or rows: each changes in the same way.
+    fn drift_rows(self, items: &[Value], random: &mut SeededRng) -> Option<Vec<Value>> {
         if items.is_empty() {
             return None;
         }
-        if items.iter().all(|item| cells(item).is_some()) {
-            return columns(items, random);
+        if items.iter().all(|item| row_cells(item).is_some()) {
+            return drift_columns(items, random);
         }
         if items.iter().any(|item| self.has_fields(item)) {
             let same = random.clone();
             let each = items.iter().map(|item| {
-                // The same numbers for each, so that they still look alike.
-                self.value(item, &mut same.clone()).unwrap_or_else(|| item.clone())
+                // The same random numbers for each item, so that the items stay alike.
+                self.drift_value(item, &mut same.clone()).unwrap_or_else(|| item.clone())
             });
             return Some(each.collect());
         }
@@ -156,33 +158,31 @@ impl Schema<'_> {
     }
 }
 
-/// Of a row.
-fn cells(item: &Value) -> Option<&[Value]> {
+fn row_cells(item: &Value) -> Option<&[Value]> {
     match item {
         Value::List(cells) | Value::Tuple(cells) => Some(cells),
         _ => None,
     }
 }
 
-/// Rows of which one column is gone, of another type or, where the first row says what columns are
-/// called, of another name.
-fn columns(rows: &[Value], random: &mut Random) -> Option<Vec<Value>> {
-    let width = rows.iter().filter_map(cells).map(<[Value]>::len).min().filter(|it| *it > 0)?;
+/// Drops one column, changes its type or, where the first row is a header, its name.
+fn drift_columns(rows: &[Value], random: &mut SeededRng) -> Option<Vec<Value>> {
+    let width = rows.iter().filter_map(row_cells).map(<[Value]>::len).min().filter(|it| *it > 0)?;
     let is_text = |cell: &Value| matches!(cell, Value::Str(_));
-    let are_names = |row: &Value| cells(row).is_some_and(|cells| cells.iter().all(is_text));
+    let are_names = |row: &Value| row_cells(row).is_some_and(|cells| cells.iter().all(is_text));
     let has_header = rows.len() > 1 && are_names(&rows[0]) && !rows[1..].iter().all(are_names);
-    let column = random.below(width as u64) as usize;
-    let way = random.below(if has_header { 3 } else { 2 });
+    let column = random.next_below(width as u64) as usize;
+    let way = random.next_below(if has_header { 3 } else { 2 });
     let changed = rows.iter().enumerate().map(|(number, row)| {
-        let mut cells = cells(row).unwrap_or_default().to_vec();
+        let mut cells = row_cells(row).unwrap_or_default().to_vec();
         let is_header = has_header && number == 0;
         match (way, &cells[column]) {
             (0, _) => {
                 cells.remove(column);
             }
-            (1, cell) if !is_header => cells[column] = retyped(cell),
+            (1, cell) if !is_header => cells[column] = retype_value(cell),
             (2, Value::Str(name)) if is_header => {
-                cells[column] = Value::from(renamed(name.as_str().unwrap_or_default()));
+                cells[column] = Value::from(rename_key(name.as_str().unwrap_or_default()));
             }
             _ => {}
         }
@@ -191,54 +191,54 @@ fn columns(rows: &[Value], random: &mut Random) -> Option<Vec<Value>> {
     Some(changed.collect())
 }
 
-/// JSON or a table, as text; none for anything else.
-pub fn text(text: &str, drift: Drift, random: &mut Random) -> Option<String> {
-    text_as_written(text, drift, random)
+/// Drifts JSON or a table; none for other text.
+pub fn drift_text(text: &str, drift: SchemaDrift, random: &mut SeededRng) -> Option<String> {
+    drift_exact_text(text, drift, random)
 }
 
-fn text_as_written(text: &str, drift: Drift, random: &mut Random) -> Option<String> {
+fn drift_exact_text(text: &str, drift: SchemaDrift, random: &mut SeededRng) -> Option<String> {
     let trimmed = text.trim_start_matches('\u{feff}').trim();
     if trimmed.starts_with(['{', '[']) {
         if let Ok(mut json) = serde_json::from_str::<Json>(trimmed) {
-            return json_drifted(&mut json, drift, random).then(|| json.to_string());
+            return drift_json(&mut json, drift, random).then(|| json.to_string());
         }
-        return lines_of_json(trimmed, drift, random);
+        return drift_json_lines(trimmed, drift, random);
     }
-    table(text, random)
+    drift_table(text, random)
 }
 
-/// One object per line, each with the same change.
-fn lines_of_json(text: &str, drift: Drift, random: &mut Random) -> Option<String> {
+/// JSON lines: each object changes in the same way.
+fn drift_json_lines(text: &str, drift: SchemaDrift, random: &mut SeededRng) -> Option<String> {
     let same = random.clone();
     let mut lines = Vec::new();
     for line in text.lines() {
         let mut json = serde_json::from_str::<Json>(line).ok()?;
-        json_drifted(&mut json, drift, &mut same.clone());
+        drift_json(&mut json, drift, &mut same.clone());
         lines.push(json.to_string());
     }
     (lines.len() > 1).then(|| lines.join("\n") + "\n")
 }
 
-fn json_drifted(json: &mut Json, drift: Drift, random: &mut Random) -> bool {
+fn drift_json(json: &mut Json, drift: SchemaDrift, random: &mut SeededRng) -> bool {
     match json {
         Json::Object(map) if !map.is_empty() => {
             let mut keys: Vec<String> = map.keys().cloned().collect();
             random.shuffle(&mut keys);
-            let count = drift.count(keys.len());
+            let count = drift.changed_key_count(keys.len());
             for key in &keys[count..] {
                 if let Some(inside) = map.get_mut(key) {
-                    json_drifted(inside, drift, random);
+                    drift_json(inside, drift, random);
                 }
             }
             for key in &keys[..count] {
                 let Some(old) = map.remove(key) else { continue };
-                match random.below(3) {
+                match random.next_below(3) {
                     0 => {}
                     1 => {
-                        map.insert(renamed(key), old);
+                        map.insert(rename_key(key), old);
                     }
                     _ => {
-                        map.insert(key.clone(), json_retyped(old));
+                        map.insert(key.clone(), retype_json(old));
                     }
                 }
             }
@@ -246,25 +246,25 @@ fn json_drifted(json: &mut Json, drift: Drift, random: &mut Random) -> bool {
         }
         Json::Array(items) => {
             let same = random.clone();
-            let changed = items.iter_mut().map(|item| json_drifted(item, drift, &mut same.clone()));
+            let changed = items.iter_mut().map(|item| drift_json(item, drift, &mut same.clone()));
             changed.fold(false, |any, one| any | one)
         }
         _ => false,
     }
 }
 
-/// A column less, or under another name, in lines that all have as many cells.
-fn table(text: &str, random: &mut Random) -> Option<String> {
+/// Drops or renames one column of a table in which all lines have as many cells.
+fn drift_table(text: &str, random: &mut SeededRng) -> Option<String> {
     let lines: Vec<&str> = text.lines().filter(|line| !line.is_empty()).collect();
     let header = lines.first()?;
     let separator = [',', '\t', ';', '|'].into_iter().find(|sign| header.contains(*sign))?;
     let rows: Vec<Vec<&str>> =
-        lines.iter().map(|line| split(line, separator)).collect::<Option<_>>()?;
+        lines.iter().map(|line| split_cells(line, separator)).collect::<Option<_>>()?;
     let width = rows[0].len();
     if width < 2 || rows.len() < 2 || rows.iter().any(|cells| cells.len() != width) {
         return None;
     }
-    let column = random.below(width as u64) as usize;
+    let column = random.next_below(width as u64) as usize;
     let rename = random.chance(0.5);
     let mut out = String::new();
     for (number, cells) in rows.iter().enumerate() {
@@ -274,8 +274,8 @@ fn table(text: &str, random: &mut Random) -> Option<String> {
         } else if number == 0 {
             let bare = cells[column].strip_prefix('"').and_then(|cell| cell.strip_suffix('"'));
             cells[column] = match bare {
-                Some(bare) => format!("\"{}\"", renamed(bare)),
-                None => renamed(&cells[column]),
+                Some(bare) => format!("\"{}\"", rename_key(bare)),
+                None => rename_key(&cells[column]),
             };
         }
         out += &cells.join(&separator.to_string());
@@ -284,10 +284,11 @@ fn table(text: &str, random: &mut Random) -> Option<String> {
     Some(out)
 }
 
-/// The cells of a line as they are written, quotation marks and all; none when one of these is left
-/// open.
-fn split(line: &str, separator: char) -> Option<Vec<&str>> {
-    let (mut cells, mut start, mut is_quoted) = (Vec::new(), 0, false);
+/// The cells of a line with their quotation marks; none when a quotation is not closed.
+fn split_cells(line: &str, separator: char) -> Option<Vec<&str>> {
+    let mut cells = Vec::new();
+    let mut start = 0;
+    let mut is_quoted = false;
     for (at, sign) in line.char_indices() {
         if sign == '"' {
             is_quoted = !is_quoted;
@@ -300,8 +301,8 @@ fn split(line: &str, separator: char) -> Option<Vec<&str>> {
     (!is_quoted).then_some(cells)
 }
 
-/// As another team would call it.
-fn renamed(name: &str) -> String {
+/// Another name for a key: other case, synonym or version.
+fn rename_key(name: &str) -> String {
     if let Some((first, rest)) = name.split_once('_') {
         let mut chars = rest.chars();
         let capital = chars.next().map(|first| first.to_uppercase().to_string());
@@ -314,7 +315,7 @@ fn renamed(name: &str) -> String {
     }
 }
 
-fn retyped(value: &Value) -> Value {
+fn retype_value(value: &Value) -> Value {
     match value {
         Value::Int(number) => Value::from(number.to_string()),
         Value::Float(number) => Value::from(number.to_string()),
@@ -330,7 +331,7 @@ fn retyped(value: &Value) -> Value {
     }
 }
 
-fn json_retyped(json: Json) -> Json {
+fn retype_json(json: Json) -> Json {
     match json {
         Json::Number(number) => Json::String(number.to_string()),
         Json::Bool(yes) => Json::String(if yes { "yes" } else { "no" }.to_owned()),
@@ -359,8 +360,8 @@ mod tests {
         let old = read(r#"{"user_id": 1, "name": "Ada", "age": "36", "tags": ["a"]}"#);
         let Value::Dict(before) = &old else { panic!("a dict") };
         for seed in 0..50 {
-            for (drift, expected) in [(Drift::One, 1), (Drift::Half, 2)] {
-                let new = value(&old, drift, &mut Seed(seed).random()).expect("a schema");
+            for (drift, expected) in [(SchemaDrift::OneKey, 1), (SchemaDrift::HalfOfKeys, 2)] {
+                let new = drift_value(&old, drift, &mut Seed(seed).rng()).expect("a schema");
                 let Value::Dict(after) = new else { panic!("a dict") };
                 let kept = before.iter().filter(|pair| after.contains(pair)).count();
                 assert_eq!(before.len() - kept, expected, "{after:?}");
@@ -373,7 +374,9 @@ mod tests {
         let old = read(r#"{"user_id": 1}"#);
         let mut seen = std::collections::HashSet::new();
         for seed in 0..50 {
-            seen.insert(value(&old, Drift::One, &mut Seed(seed).random()).expect("a schema"));
+            seen.insert(
+                drift_value(&old, SchemaDrift::OneKey, &mut Seed(seed).rng()).expect("a schema"),
+            );
         }
         let expected =
             [r"{}", r#"{"userId": 1}"#, r#"{"user_id": "1"}"#].map(read).into_iter().collect();
@@ -381,49 +384,54 @@ mod tests {
     }
 
     #[test]
-    fn text_with_a_schema_drifts_too() {
-        let mut random = Seed(2).random();
-        let json = text(r#"{"a": 1, "b": {"c": 2}}"#, Drift::Half, &mut random).expect("JSON");
+    fn json_and_tables_as_text_drift_too() {
+        let mut random = Seed(2).rng();
+        let json = drift_text(r#"{"a": 1, "b": {"c": 2}}"#, SchemaDrift::HalfOfKeys, &mut random)
+            .expect("JSON");
         assert_ne!(
             serde_json::from_str::<Json>(&json).expect("still JSON"),
             serde_json::json!({"a": 1, "b": {"c": 2}})
         );
-        let lines = text("{\"a\": 1}\n{\"a\": 2}\n", Drift::One, &mut random).expect("lines");
+        let lines = drift_text("{\"a\": 1}\n{\"a\": 2}\n", SchemaDrift::OneKey, &mut random)
+            .expect("lines");
         assert_eq!(lines.lines().count(), 2);
-        let table = text("id,name\n1,Ada\n2,Grace\n", Drift::One, &mut random).expect("a table");
+        let table = drift_text("id,name\n1,Ada\n2,Grace\n", SchemaDrift::OneKey, &mut random)
+            .expect("a table");
         assert!(!table.contains("id,name"), "{table}");
         assert_eq!(table.lines().count(), 3);
-        assert_eq!(text("just words, nothing else", Drift::One, &mut random), None);
+        assert_eq!(drift_text("just words, nothing else", SchemaDrift::OneKey, &mut random), None);
     }
 
     #[test]
-    fn quotation_marks_do_not_save_a_table() {
+    fn tables_with_quoted_cells_drift() {
         let old = "id,\"full name\",note\n1,\"Lovelace, Ada\",\"said \"\"hello, you\"\"\"\n";
         let mut seen = std::collections::BTreeSet::new();
         for seed in 0..40 {
-            seen.insert(text(old, Drift::One, &mut Seed(seed).random()).expect("a table"));
+            seen.insert(
+                drift_text(old, SchemaDrift::OneKey, &mut Seed(seed).rng()).expect("a table"),
+            );
         }
-        // Three columns that go, three that are called something else.
+        // Three columns can be dropped, three renamed.
         assert_eq!(seen.len(), 6, "{seen:?}");
         assert!(seen.contains("id,note\n1,\"said \"\"hello, you\"\"\"\n"), "{seen:?}");
         assert!(seen.contains(&old.replace("\"full name\"", "\"full name_v2\"")), "{seen:?}");
-        assert_eq!(text("a,\"b\n1,2\n", Drift::One, &mut Seed(1).random()), None);
+        assert_eq!(drift_text("a,\"b\n1,2\n", SchemaDrift::OneKey, &mut Seed(1).rng()), None);
     }
 
-    /// Everything that may become of it.
-    fn all(old: &Value, drift: Drift) -> std::collections::HashSet<Value> {
-        let is_record = |class: &Reference| class.qualname() == "Order";
-        let new = |seed| value_with(old, drift, &is_record, &mut Seed(seed).random());
+    /// All results over many seeds.
+    fn all(old: &Value, drift: SchemaDrift) -> std::collections::HashSet<Value> {
+        let is_record = |class: &PyReference| class.qualname() == "Order";
+        let new = |seed| drift_value_with(old, drift, &is_record, &mut Seed(seed).rng());
         (0..60).map(|seed| new(seed).expect("a schema")).collect()
     }
 
     #[test]
-    fn rows_lose_a_column_or_have_it_of_another_type_or_name() {
-        let found = all(&read("[[1, 2], [4, 5]]"), Drift::One);
+    fn a_column_of_rows_is_dropped_retyped_or_renamed() {
+        let found = all(&read("[[1, 2], [4, 5]]"), SchemaDrift::OneKey);
         let expected =
             ["[[2], [5]]", "[[1], [4]]", r#"[["1", 2], ["4", 5]]"#, r#"[[1, "2"], [4, "5"]]"#];
         assert_eq!(found, expected.map(read).into_iter().collect());
-        let found = all(&read(r#"[["id"], [1]]"#), Drift::One);
+        let found = all(&read(r#"[["id"], [1]]"#), SchemaDrift::OneKey);
         let expected = ["[[], []]", r#"[["id"], ["1"]]"#, r#"[["identifier"], [1]]"#];
         assert_eq!(found, expected.map(read).into_iter().collect());
     }
@@ -437,10 +445,10 @@ mod tests {
             read(&json)
         };
         let one = [order("\"7\"", "2"), order("7", "\"2\"")];
-        assert_eq!(all(&order("7", "2"), Drift::One), one.clone().into_iter().collect());
-        // All of a list in the same way, and in other data.
+        assert_eq!(all(&order("7", "2"), SchemaDrift::OneKey), one.clone().into_iter().collect());
+        // All objects of a list change in the same way, also inside of other data.
         let listed = |order: &Value| Value::List(vec![order.clone(), order.clone()]);
-        let found = all(&listed(&order("7", "2")), Drift::One);
+        let found = all(&listed(&order("7", "2")), SchemaDrift::OneKey);
         assert_eq!(found, one.iter().map(listed).collect());
         let keyed = Value::Dict(vec![
             (Value::from("a"), order("7", "2")),
@@ -450,11 +458,12 @@ mod tests {
             Value::Dict(pairs) => pairs.iter().any(|(_, value)| one.contains(value)),
             _ => false,
         };
-        assert!(all(&keyed, Drift::One).iter().any(is_inside));
-        // What is no data is left alone but for the data in it.
+        assert!(all(&keyed, SchemaDrift::OneKey).iter().any(is_inside));
+        // An object that is no data only changes in the data of its arguments.
         let client = r#"{"$call": "shop:Client", "args": [7], "kwargs": {"options": {"a": 1}}}"#;
         let Value::New { args, kwargs, .. } =
-            value(&read(client), Drift::Half, &mut Seed(1).random()).expect("a schema inside")
+            drift_value(&read(client), SchemaDrift::HalfOfKeys, &mut Seed(1).rng())
+                .expect("a schema inside")
         else {
             panic!("an object")
         };
@@ -463,9 +472,13 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_schema_stays() {
+    fn values_without_a_schema_do_not_drift() {
         for json in ["1", "\"text\"", "[1, 2]", "{}", "[]"] {
-            assert_eq!(value(&read(json), Drift::Half, &mut Seed(1).random()), None, "{json}");
+            assert_eq!(
+                drift_value(&read(json), SchemaDrift::HalfOfKeys, &mut Seed(1).rng()),
+                None,
+                "{json}"
+            );
         }
     }
 }

@@ -1,22 +1,23 @@
-//! Calls that no caller should make: arguments missing, too many, of another type, in another
-//! order; objects that were closed; files that are nobody's business.
+//! Misuse: calls with missing, superfluous, mistyped or swapped arguments, on closed objects, with
+//! forbidden files.
 
-use menace_model::{MethodCall, ParamKind, Random, Value};
+use menace_model::{MethodCall, ParamKind, SeededRng, Value};
 
-use super::infer::Guess;
-use super::make::arguments::assembled;
-use super::make::{Given, Slots, new, path_by_name};
-use super::shape::Shape;
+use super::infer::ParamGuess;
+use super::make::arguments::assemble_call;
+use super::make::{ArgumentSlots, CallArguments, construct_by_name, path_kind_by_name};
+use super::shape::ValueShape;
 
-/// Methods after which an object is not to be used.
-const CLOSING: [&str; 8] =
+/// Methods after which an object must not be used.
+const CLOSING_METHODS: [&str; 8] =
     ["close", "shutdown", "stop", "disconnect", "release", "terminate", "dispose", "quit"];
 
-/// Files that belong to nobody who calls a function.
-const FORBIDDEN: [&str; 4] = ["/etc/shadow", "/root/.ssh/id_rsa", "/proc/1/environ", "/etc/passwd"];
+/// Files that a function of the repository has no reason to read.
+const FORBIDDEN_FILES: [&str; 4] =
+    ["/etc/shadow", "/root/.ssh/id_rsa", "/proc/1/environ", "/etc/passwd"];
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Mistake {
+enum MisuseKind {
     Missing,
     Extra,
     UnknownKeyword,
@@ -27,102 +28,112 @@ enum Mistake {
     ForbiddenFile,
 }
 
-/// What the body of the function meets.
-const INSIDE: [Mistake; 5] = [
-    Mistake::WrongType,
-    Mistake::None,
-    Mistake::WrongOrder,
-    Mistake::AfterClose,
-    Mistake::ForbiddenFile,
+/// Mistakes that the body of the function receives.
+const BODY_MISTAKES: [MisuseKind; 5] = [
+    MisuseKind::WrongType,
+    MisuseKind::None,
+    MisuseKind::WrongOrder,
+    MisuseKind::AfterClose,
+    MisuseKind::ForbiddenFile,
 ];
 
-/// What Python refuses before the body runs: whatever else is wrong, nobody sees it.
-const BINDING: [Mistake; 3] = [Mistake::Missing, Mistake::Extra, Mistake::UnknownKeyword];
+/// Mistakes that Python refuses before the body runs: further mistakes would have no effect.
+const BINDING_MISTAKES: [MisuseKind; 3] =
+    [MisuseKind::Missing, MisuseKind::Extra, MisuseKind::UnknownKeyword];
 
-/// How many of all misuses end there.
+/// Share of misuses that Python refuses.
 const BINDING_SHARE: f64 = 0.25;
 
-/// A good input on its way to become a bad one.
-pub(crate) struct Misuse<'a> {
-    pub guesses: &'a [Guess],
-    pub slots: Slots,
+/// A valid input that mistakes are made in.
+pub(crate) struct MisuseBuilder<'a> {
+    pub guesses: &'a [ParamGuess],
+    pub slots: ArgumentSlots,
     pub receiver: Option<Value>,
     /// Public methods of the receiver's class.
     pub methods: Vec<&'a str>,
 }
 
-impl Misuse<'_> {
-    /// Makes so many mistakes; none when the call has nothing that could be done wrong.
-    pub(crate) fn made(
+impl MisuseBuilder<'_> {
+    /// Makes so many mistakes; none when the call allows no mistake.
+    pub(crate) fn build(
         mut self,
         mistakes: usize,
-        random: &mut Random,
-    ) -> Option<(Option<Value>, Given)> {
-        let (mut inside, mut binding) = (INSIDE, BINDING);
+        random: &mut SeededRng,
+    ) -> Option<(Option<Value>, CallArguments)> {
+        let mut inside = BODY_MISTAKES;
+        let mut binding = BINDING_MISTAKES;
         random.shuffle(&mut inside);
         random.shuffle(&mut binding);
         let refused = random.chance(BINDING_SHARE);
         let mut made = Vec::new();
         if !refused {
-            made = self.several(&inside, mistakes, random);
+            made = self.make_several(&inside, mistakes, random);
         }
         if made.is_empty() {
-            made = self.several(&binding, 1, random);
+            made = self.make_several(&binding, 1, random);
         }
         if made.is_empty() {
-            made = self.several(&inside, mistakes, random);
+            made = self.make_several(&inside, mistakes, random);
         }
         if made.is_empty() {
             return None;
         }
-        let (mut args, mut kwargs) = assembled(self.guesses, self.slots);
-        if made.contains(&Mistake::Extra) {
+        let (mut args, mut kwargs) = assemble_call(self.guesses, self.slots);
+        if made.contains(&MisuseKind::Extra) {
             args.push(Value::from("one too many"));
         }
-        if made.contains(&Mistake::UnknownKeyword) {
+        if made.contains(&MisuseKind::UnknownKeyword) {
             kwargs.push(("unheard_of".to_owned(), Value::Int(1)));
         }
         Some((self.receiver, (args, kwargs)))
     }
 
-    /// The first of these that can be made, at most so many.
-    fn several(&mut self, order: &[Mistake], most: usize, random: &mut Random) -> Vec<Mistake> {
+    /// Makes the first possible mistakes of the list, at most `most`.
+    fn make_several(
+        &mut self,
+        order: &[MisuseKind],
+        most: usize,
+        random: &mut SeededRng,
+    ) -> Vec<MisuseKind> {
         let mut made = Vec::new();
         for mistake in order {
-            if made.len() < most && self.make(*mistake, random) {
+            if made.len() < most && self.make_mistake(*mistake, random) {
                 made.push(*mistake);
             }
         }
         made
     }
 
-    /// Extra arguments are only allowed here; they are added to the finished call.
-    fn make(&mut self, mistake: Mistake, random: &mut Random) -> bool {
+    /// Whether the mistake is possible. Extra arguments are added by `build`.
+    fn make_mistake(&mut self, mistake: MisuseKind, random: &mut SeededRng) -> bool {
         let takes = |kind: ParamKind| self.guesses.iter().any(|it| it.kind == kind);
         match mistake {
-            Mistake::Missing => self.leave_out(random),
-            Mistake::WrongType => self.change_type(random),
-            Mistake::None => self.replace(random, |_| Some(Value::None)),
-            Mistake::WrongOrder => self.swap(random),
-            Mistake::AfterClose => self.close(random),
-            Mistake::ForbiddenFile => self.forbidden(random),
-            Mistake::Extra => !takes(ParamKind::VarPositional),
-            Mistake::UnknownKeyword => !takes(ParamKind::VarKeyword),
+            MisuseKind::Missing => self.leave_out(random),
+            MisuseKind::WrongType => self.change_type(random),
+            MisuseKind::None => self.replace(random, |_| Some(Value::None)),
+            MisuseKind::WrongOrder => self.swap(random),
+            MisuseKind::AfterClose => self.close(random),
+            MisuseKind::ForbiddenFile => self.use_forbidden_file(random),
+            MisuseKind::Extra => !takes(ParamKind::VarPositional),
+            MisuseKind::UnknownKeyword => !takes(ParamKind::VarKeyword),
         }
     }
 
-    /// Positions of parameters that are given.
-    fn given(&self) -> Vec<usize> {
-        let given = self.slots.iter().enumerate().filter(|(_, slot)| slot.is_some());
-        let given = given.map(|(index, _)| index);
-        given.filter(|index| !self.guesses[*index].is_variable()).collect()
+    /// Positions of parameters that are passed.
+    fn given_positions(&self) -> Vec<usize> {
+        let filled_slots = self.slots.iter().enumerate().filter(|(_, slot)| slot.is_some());
+        let positions = filled_slots.map(|(index, _)| index);
+        positions.filter(|index| !self.guesses[*index].is_variable()).collect()
     }
 
-    fn leave_out(&mut self, random: &mut Random) -> bool {
-        let required: Vec<usize> =
-            self.given().into_iter().filter(|index| !self.guesses[*index].has_default).collect();
+    fn leave_out(&mut self, random: &mut SeededRng) -> bool {
+        let required: Vec<usize> = self
+            .given_positions()
+            .into_iter()
+            .filter(|index| !self.guesses[*index].has_default)
+            .collect();
         match random.pick(&required) {
-            // The last one: leaving out another would only move the rest.
+            // The last one: without another, the following arguments would only move.
             Some(_) => {
                 let last = required[required.len() - 1];
                 self.slots[last] = None;
@@ -132,9 +143,9 @@ impl Misuse<'_> {
         }
     }
 
-    fn replace(&mut self, random: &mut Random, with: impl Fn(&Value) -> Option<Value>) -> bool {
-        let given = self.given();
-        let Some(index) = random.pick(&given).copied() else { return false };
+    fn replace(&mut self, random: &mut SeededRng, with: impl Fn(&Value) -> Option<Value>) -> bool {
+        let positions = self.given_positions();
+        let Some(index) = random.pick(&positions).copied() else { return false };
         let new = self.slots[index].as_ref().and_then(|old| with(old).filter(|new| new != old));
         let done = new.is_some();
         if done {
@@ -143,7 +154,7 @@ impl Misuse<'_> {
         done
     }
 
-    fn change_type(&mut self, random: &mut Random) -> bool {
+    fn change_type(&mut self, random: &mut SeededRng) -> bool {
         let others = [
             Value::Int(1),
             Value::from("text"),
@@ -152,7 +163,7 @@ impl Misuse<'_> {
             Value::Dict(vec![(Value::from("a"), Value::Int(1))]),
             Value::Bytes(b"bytes".to_vec()),
             Value::Bool(true),
-            new("builtins:object", Vec::new()),
+            construct_by_name("builtins:object", Vec::new()),
             Value::Name(match "builtins:int".parse() {
                 Ok(name) => name,
                 Err(_) => return false,
@@ -162,17 +173,17 @@ impl Misuse<'_> {
         random.shuffle(&mut order);
         self.replace(random, |old| {
             let other = order.iter().map(|index| &others[*index]);
-            other.into_iter().find(|other| !same_type(old, other)).cloned()
+            other.into_iter().find(|other| !is_same_type(old, other)).cloned()
         })
     }
 
-    fn swap(&mut self, random: &mut Random) -> bool {
-        let given = self.given();
-        if given.len() < 2 {
+    fn swap(&mut self, random: &mut SeededRng) -> bool {
+        let positions = self.given_positions();
+        if positions.len() < 2 {
             return false;
         }
-        let first = random.below(given.len() as u64 - 1) as usize;
-        let (one, other) = (given[first], given[first + 1]);
+        let first = random.next_below(positions.len() as u64 - 1) as usize;
+        let (one, other) = (positions[first], positions[first + 1]);
         if self.slots[one] == self.slots[other] {
             return false;
         }
@@ -180,9 +191,9 @@ impl Misuse<'_> {
         true
     }
 
-    /// The receiver, or a file among the arguments, is closed before it is used.
-    fn close(&mut self, random: &mut Random) -> bool {
-        let closing = CLOSING.iter().find(|name| self.methods.contains(name));
+    /// Closes the receiver, or a file among the arguments.
+    fn close(&mut self, random: &mut SeededRng) -> bool {
+        let closing = CLOSING_METHODS.iter().find(|name| self.methods.contains(name));
         let after = |value: Value, name: &str| Value::After {
             value: Box::new(value),
             calls: vec![MethodCall { name: name.to_owned(), args: Vec::new(), kwargs: Vec::new() }],
@@ -201,19 +212,21 @@ impl Misuse<'_> {
         })
     }
 
-    fn forbidden(&mut self, random: &mut Random) -> bool {
-        // Whoever takes a path as text most often only says so with its name.
-        let is_path = |shape: &Shape, name: &str| match shape.bare() {
-            Shape::Path { .. } => true,
-            Shape::Str(role) => path_by_name(*role, name).is_some(),
+    fn use_forbidden_file(&mut self, random: &mut SeededRng) -> bool {
+        // A text parameter is a path if its name says so.
+        let is_path = |shape: &ValueShape, name: &str| match shape.without_bounds() {
+            ValueShape::Path { .. } => true,
+            ValueShape::Str(role) => path_kind_by_name(*role, name).is_some(),
             _ => false,
         };
         let leads_to_a_file = |index: &usize| {
             let guess = &self.guesses[*index];
             guess.shapes.iter().take(2).any(|(shape, _)| is_path(shape, &guess.name))
         };
-        let paths: Vec<usize> = self.given().into_iter().filter(leads_to_a_file).collect();
-        let (Some(index), Some(file)) = (random.pick(&paths).copied(), random.pick(&FORBIDDEN))
+        let paths: Vec<usize> =
+            self.given_positions().into_iter().filter(leads_to_a_file).collect();
+        let (Some(index), Some(file)) =
+            (random.pick(&paths).copied(), random.pick(&FORBIDDEN_FILES))
         else {
             return false;
         };
@@ -222,8 +235,8 @@ impl Misuse<'_> {
     }
 }
 
-/// Would a function that wants the one take the other?
-fn same_type(one: &Value, other: &Value) -> bool {
+/// Would a function that expects the first value accept the second?
+fn is_same_type(one: &Value, other: &Value) -> bool {
     use std::mem::discriminant;
     let number = |value: &Value| matches!(value, Value::Int(_) | Value::Bool(_) | Value::Float(_));
     discriminant(one) == discriminant(other) || (number(one) && number(other))
@@ -234,8 +247,8 @@ mod tests {
     use super::*;
     use menace_model::Seed;
 
-    fn guess(name: &str, shape: Shape) -> Guess {
-        Guess {
+    fn guess(name: &str, shape: ValueShape) -> ParamGuess {
+        ParamGuess {
             name: name.to_owned(),
             kind: ParamKind::PositionalOrKeyword,
             is_needed: false,
@@ -246,23 +259,26 @@ mod tests {
     }
 
     #[test]
-    fn every_mistake_is_made_and_none_is_silent() {
+    fn every_kind_of_mistake_is_made() {
         let guesses = [
-            guess("path", Shape::Path { what: super::super::shape::PathWhat::File, is_text: true }),
-            guess("count", Shape::Int),
+            guess(
+                "path",
+                ValueShape::Path { kind: super::super::shape::PathKind::File, is_text: true },
+            ),
+            guess("count", ValueShape::Int),
         ];
         let right = vec![Some(Value::from("data.txt")), Some(Value::Int(3))];
-        let stream = new("io:StringIO", Vec::new());
+        let stream = construct_by_name("io:StringIO", Vec::new());
         let mut seen = std::collections::BTreeSet::new();
         for seed in 0..300 {
-            let misuse = Misuse {
+            let misuse = MisuseBuilder {
                 guesses: &guesses,
                 slots: right.clone(),
                 receiver: Some(stream.clone()),
                 methods: vec!["close", "read"],
             };
             let (receiver, (args, kwargs)) =
-                misuse.made(1, &mut Seed(seed).random()).expect("something can be done wrong");
+                misuse.build(1, &mut Seed(seed).rng()).expect("a misuse");
             let what = match (&receiver, args.len(), kwargs.len()) {
                 (Some(Value::After { .. }), ..) => "closed",
                 (_, 1, 0) => "missing",
@@ -270,7 +286,10 @@ mod tests {
                 (_, 2, 1) => "keyword",
                 _ if args == [Value::Int(3), Value::from("data.txt")] => "order",
                 _ if args.contains(&Value::None) => "none",
-                _ if args.iter().any(|arg| FORBIDDEN.iter().any(|it| *arg == Value::from(*it))) => {
+                _ if args
+                    .iter()
+                    .any(|arg| FORBIDDEN_FILES.iter().any(|it| *arg == Value::from(*it))) =>
+                {
                     "forbidden"
                 }
                 _ => "type",
@@ -286,14 +305,15 @@ mod tests {
     }
 
     #[test]
-    fn more_mistakes_at_once_when_asked_for_but_none_behind_a_refused_call() {
-        let guesses = [guess("a", Shape::Int), guess("b", Shape::text())];
+    fn several_mistakes_are_made_at_once_except_in_a_refused_call() {
+        let guesses = [guess("a", ValueShape::Int), guess("b", ValueShape::any_text())];
         let right = [Value::Int(1), Value::from("x")];
         let (mut refused, mut several) = (0, 0);
         for seed in 0..200 {
             let slots = right.iter().cloned().map(Some).collect();
-            let misuse = Misuse { guesses: &guesses, slots, receiver: None, methods: Vec::new() };
-            let (_, (args, kwargs)) = misuse.made(8, &mut Seed(seed).random()).expect("mistakes");
+            let misuse =
+                MisuseBuilder { guesses: &guesses, slots, receiver: None, methods: Vec::new() };
+            let (_, (args, kwargs)) = misuse.build(8, &mut Seed(seed).rng()).expect("mistakes");
             if args.len() == 2 && kwargs.is_empty() {
                 let wrong = args.iter().filter(|arg| !right.contains(arg)).count();
                 several += usize::from(wrong == 2);
@@ -309,16 +329,16 @@ mod tests {
 
     #[test]
     fn an_instance_that_cannot_be_closed_stays_as_it_is() {
-        let guesses = [guess("count", Shape::Int)];
-        let instance = new("m:Box", Vec::new());
+        let guesses = [guess("count", ValueShape::Int)];
+        let instance = construct_by_name("m:Box", Vec::new());
         for (seed, mistakes) in (0..50).flat_map(|seed| [(seed, 1), (seed, 8)]) {
-            let misuse = Misuse {
+            let misuse = MisuseBuilder {
                 guesses: &guesses,
                 slots: vec![Some(Value::Int(3))],
                 receiver: Some(instance.clone()),
                 methods: vec!["add"],
             };
-            let (receiver, _) = misuse.made(mistakes, &mut Seed(seed).random()).expect("mistakes");
+            let (receiver, _) = misuse.build(mistakes, &mut Seed(seed).rng()).expect("mistakes");
             assert_eq!(receiver.as_ref(), Some(&instance), "{seed}");
         }
     }
@@ -327,11 +347,11 @@ mod tests {
     fn a_text_with_the_name_of_a_path_leads_to_a_forbidden_file() {
         let is_forbidden = |name: &str| {
             (0..100).any(|seed| {
-                let guesses = [guess(name, Shape::text())];
+                let guesses = [guess(name, ValueShape::any_text())];
                 let slots = vec![Some(Value::from("data.txt"))];
                 let misuse =
-                    Misuse { guesses: &guesses, slots, receiver: None, methods: Vec::new() };
-                let made = misuse.made(1, &mut Seed(seed).random());
+                    MisuseBuilder { guesses: &guesses, slots, receiver: None, methods: Vec::new() };
+                let made = misuse.build(1, &mut Seed(seed).rng());
                 made.is_some_and(|(_, (args, _))| args == [Value::from("/etc/shadow")])
             })
         };

@@ -4,73 +4,71 @@
 //! infer      annotation, default, name, docstring, uses, callers → shapes of parameters
 //!   ▼
 //! make       shape → value: typical, realistic, random
-//! boundary   shape → its edges          hostile   role → what does harm
-//! misuse     a good call → a bad one    drift     data → data of another schema
-//! records, history, templates, synthetic, plugged inputs that somebody wrote down
-//! learn      outcomes → what was missing, instances and calls that worked
+//! boundary   shape → boundary values    hostile   role → hostile values
+//! misuse     valid call → misuse         drift     data → data of another schema
+//! records, history, synthetic           inputs from files, earlier runs and documentation
+//! learn      outcomes → learned hints: needed types, working instances and calls
 //!   ▼
-//! Inputs     which of them, in which order, with which shares
+//! generator  inputs of one section: which sources, in which order, with which shares
 //! ```
 //!
 //! Pure: values are descriptions that the guest builds. Invariant: the same section, settings and
 //! seed give the same inputs.
 
 mod boundary;
-mod dangers;
 pub mod drift;
-mod facts;
+pub mod fixtures;
+mod generator;
 pub mod history;
 mod hostile;
 mod infer;
-mod inputs;
 mod learn;
 mod make;
 mod misuse;
 pub mod mutate;
-mod plugged;
+mod name_topics;
+mod network;
 mod python;
 pub mod records;
+mod repository_facts;
 mod shape;
-mod strategy;
 pub mod synthetic;
-pub mod templates;
 #[cfg(test)]
 mod tests;
-mod topic;
 
-use menace_model::{Call, Fixtures, Intent, Value};
+use menace_model::{Call, CallFixtures, InputIntent, Value};
 
-pub use facts::Facts;
-pub(crate) use facts::Told;
-pub use hostile::Threat;
-pub(crate) use inputs::LARGEST_COUNT;
-pub use inputs::{InputSettings, Inputs, Stream};
-pub use learn::Lessons;
-pub use plugged::{Named, Plugged};
-pub use strategy::Strategy;
-pub use topic::Role;
+pub(crate) use generator::MAX_PLAUSIBLE_COUNT;
+pub use generator::{InputGenerator, InputSettings, InputStream};
+pub use hostile::{INJECTION_MARKER, ThreatIntensity};
+pub use learn::LearnedHints;
+pub use menace_model::InputStrategy;
+pub use name_topics::TextRole;
+pub use network::section_uses_network;
+pub use records::{InputTemplates, NamedArguments, PluginInputs};
+pub use repository_facts::RepositoryFacts;
+pub(crate) use repository_facts::SectionContext;
 
-/// What a section is called with.
+/// The input of a call.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Input {
+pub struct CallInput {
     /// The instance that a method or property is called on.
     pub receiver: Option<Value>,
     pub args: Vec<Value>,
     pub kwargs: Vec<(String, Value)>,
-    pub fixtures: Fixtures,
-    pub intent: Intent,
-    pub strategy: Strategy,
+    pub fixtures: CallFixtures,
+    pub intent: InputIntent,
+    pub strategy: InputStrategy,
 }
 
-impl Input {
+impl CallInput {
     /// All values, in the order in which the guest builds them.
-    pub fn values(&self) -> impl Iterator<Item = &Value> {
+    pub fn all_values(&self) -> impl Iterator<Item = &Value> {
         let kwargs = self.kwargs.iter().map(|(_, value)| value);
         self.receiver.iter().chain(&self.args).chain(kwargs)
     }
 
-    /// Puts the input into a call.
-    pub fn fill(self, call: &mut Call) {
+    pub fn fill_call(self, call: &mut Call) {
         call.receiver = self.receiver;
         call.args = self.args;
         call.kwargs = self.kwargs;

@@ -1,82 +1,90 @@
-//! From Python source of a value, as it stands in code and docstrings, to the value.
+//! Parses Python source of a value, as it is in code and docstrings, into a value.
 //!
-//! Literals, containers and arithmetic of them, and calls of dotted names. Nothing is evaluated
-//! here: what has to be computed becomes a call that the guest makes.
+//! Literals, containers, arithmetic, and calls of dotted names. Nothing is evaluated: an operation
+//! becomes a call that the guest makes.
 
 use ruff_python_ast::{Expr, ExprCall, Number, Operator, UnaryOp};
 use ruff_python_parser::parse_expression;
 
-use menace_model::{Reference, Value};
+use menace_model::{PyReference, Value};
 
-/// Longer text is data, not an example.
-const MAX_TEXT: usize = 4096;
-/// Up to here the parser gets along with the stack that there is.
-const SHORT_TEXT: usize = 256;
-const STACK: usize = 32 << 20;
-const MAX_DEPTH: usize = 40;
+/// Longer source is data, not an example.
+const MAX_SOURCE_BYTES: usize = 4096;
+/// Longer source is parsed on a larger stack.
+const MAX_SMALL_STACK_SOURCE_BYTES: usize = 256;
+const PARSER_STACK_BYTES: usize = 32 << 20;
+const MAX_EXPRESSION_DEPTH: usize = 40;
 
-/// What a dotted name leads to: the module is for the caller to tell.
-pub(crate) type Resolve<'a> = &'a dyn Fn(&str) -> Option<Reference>;
+/// Resolves a dotted name to a module and a qualified name.
+pub(crate) type NameResolver<'a> = &'a dyn Fn(&str) -> Option<PyReference>;
 
-/// The value of an expression, if it is one that can be written down.
-pub(crate) fn value(source: &str, resolve: Resolve<'_>) -> Option<Value> {
-    with_expression(source, |expr| of(expr, resolve, 0))
+/// The value of an expression; none for other expressions.
+pub(crate) fn parse_value(source: &str, resolve: NameResolver<'_>) -> Option<Value> {
+    parse_expression_with(source, |expr| convert_expression(expr, resolve, 0))
 }
 
-/// The arguments of a call, when the source is a call: the dotted name, positional and named.
-pub(crate) struct Called {
+/// A parsed call.
+pub(crate) struct ParsedCall {
     pub function: String,
     pub args: Vec<Value>,
     pub kwargs: Vec<(String, Value)>,
-    /// What a method is called on: `Parser('x')` in `Parser('x').parse('y')`.
-    pub on: Option<Value>,
+    /// The object of a method call: `Parser('x')` in `Parser('x').parse('y')`.
+    pub receiver: Option<Value>,
 }
 
-/// Takes a call apart: `f(1, x=2)`, `Parser('x').parse('y')`.
-pub(crate) fn call(source: &str, resolve: Resolve<'_>) -> Option<Called> {
-    with_expression(source, |expr| {
+/// Parses a call: `f(1, x=2)`, `Parser('x').parse('y')`.
+pub(crate) fn parse_call(source: &str, resolve: NameResolver<'_>) -> Option<ParsedCall> {
+    parse_expression_with(source, |expr| {
         let Expr::Call(call) = expr else { return None };
-        let (args, kwargs) = arguments(call, resolve, 0)?;
-        if let Some(function) = dotted(&call.func) {
-            return Some(Called { function, args, kwargs, on: None });
+        let (args, kwargs) = convert_arguments(call, resolve, 0)?;
+        if let Some(function) = dotted_name(&call.func) {
+            return Some(ParsedCall { function, args, kwargs, receiver: None });
         }
         let Expr::Attribute(attribute) = &*call.func else { return None };
-        let on = of(&attribute.value, resolve, 0)?;
-        Some(Called { function: attribute.attr.to_string(), args, kwargs, on: Some(on) })
+        let on = convert_expression(&attribute.value, resolve, 0)?;
+        Some(ParsedCall { function: attribute.attr.to_string(), args, kwargs, receiver: Some(on) })
     })
 }
 
-/// Parses and looks at an expression, with room on the stack for what is nested.
-pub(crate) fn with_expression<T>(source: &str, look: impl FnOnce(&Expr) -> Option<T>) -> Option<T> {
+/// Parses an expression and calls `look` with it, on a stack that is large enough for nested
+/// source.
+pub(crate) fn parse_expression_with<T>(
+    source: &str,
+    look: impl FnOnce(&Expr) -> Option<T>,
+) -> Option<T> {
     let source = source.trim();
-    if source.len() > MAX_TEXT {
+    if source.len() > MAX_SOURCE_BYTES {
         return None;
     }
     let parse = || look(parse_expression(source).ok()?.expr());
-    if source.len() <= SHORT_TEXT { parse() } else { stacker::grow(STACK, parse) }
+    if source.len() <= MAX_SMALL_STACK_SOURCE_BYTES {
+        parse()
+    } else {
+        stacker::grow(PARSER_STACK_BYTES, parse)
+    }
 }
 
-pub(crate) fn dotted(expr: &Expr) -> Option<String> {
+pub(crate) fn dotted_name(expr: &Expr) -> Option<String> {
     match expr {
         Expr::Name(name) => Some(name.id.to_string()),
         Expr::Attribute(attribute) => {
-            Some(format!("{}.{}", dotted(&attribute.value)?, attribute.attr))
+            Some(format!("{}.{}", dotted_name(&attribute.value)?, attribute.attr))
         }
         _ => None,
     }
 }
 
-/// The value of an expression that is parsed already.
-pub(crate) fn of_expression(expr: &Expr, resolve: Resolve<'_>) -> Option<Value> {
-    of(expr, resolve, 0)
+/// The value of a parsed expression.
+pub(crate) fn value_of_expression(expr: &Expr, resolve: NameResolver<'_>) -> Option<Value> {
+    convert_expression(expr, resolve, 0)
 }
 
-fn of(expr: &Expr, resolve: Resolve<'_>, depth: usize) -> Option<Value> {
-    if depth > MAX_DEPTH {
+fn convert_expression(expr: &Expr, resolve: NameResolver<'_>, depth: usize) -> Option<Value> {
+    if depth > MAX_EXPRESSION_DEPTH {
         return None;
     }
     let all = |items: &[Expr]| -> Option<Vec<Value>> {
-        items.iter().map(|item| of(item, resolve, depth + 1)).collect()
+        items.iter().map(|item| convert_expression(item, resolve, depth + 1)).collect()
     };
     Some(match expr {
         Expr::NoneLiteral(_) => Value::None,
@@ -87,7 +95,7 @@ fn of(expr: &Expr, resolve: Resolve<'_>, depth: usize) -> Option<Value> {
         Expr::NumberLiteral(literal) => match &literal.value {
             Number::Int(number) => match number.as_i64() {
                 Some(number) => Value::Int(number),
-                None => Value::integer(&number.to_string().replace('_', ""))?,
+                None => Value::parse_integer(&number.to_string().replace('_', ""))?,
             },
             Number::Float(number) => Value::Float(*number),
             Number::Complex { real, imag } => Value::Complex { re: *real, im: *imag },
@@ -97,13 +105,13 @@ fn of(expr: &Expr, resolve: Resolve<'_>, depth: usize) -> Option<Value> {
         Expr::Set(set) => Value::Set(all(&set.elts)?),
         Expr::Dict(dict) => {
             let pair = |item: &ruff_python_ast::DictItem| {
-                let key = of(item.key.as_ref()?, resolve, depth + 1)?;
-                Some((key, of(&item.value, resolve, depth + 1)?))
+                let key = convert_expression(item.key.as_ref()?, resolve, depth + 1)?;
+                Some((key, convert_expression(&item.value, resolve, depth + 1)?))
             };
             Value::Dict(dict.items.iter().map(pair).collect::<Option<_>>()?)
         }
         Expr::UnaryOp(unary) => {
-            let operand = of(&unary.operand, resolve, depth + 1)?;
+            let operand = convert_expression(&unary.operand, resolve, depth + 1)?;
             match (unary.op, operand) {
                 (UnaryOp::UAdd, number @ (Value::Int(_) | Value::Float(_))) => number,
                 (UnaryOp::USub, Value::Int(number)) => Value::Int(number.checked_neg()?),
@@ -112,47 +120,51 @@ fn of(expr: &Expr, resolve: Resolve<'_>, depth: usize) -> Option<Value> {
                 (UnaryOp::USub, Value::BigInt(number)) => {
                     Value::integer_from_hex(!number.is_negative(), number.hex())?
                 }
-                (UnaryOp::USub, operand) => operator("neg", vec![operand])?,
-                (UnaryOp::Invert, operand) => operator("invert", vec![operand])?,
+                (UnaryOp::USub, operand) => operator_call("neg", vec![operand])?,
+                (UnaryOp::Invert, operand) => operator_call("invert", vec![operand])?,
                 (UnaryOp::Not | UnaryOp::UAdd, _) => return None,
             }
         }
         Expr::BinOp(binary) => {
-            let left = of(&binary.left, resolve, depth + 1)?;
-            let right = of(&binary.right, resolve, depth + 1)?;
-            computed(binary.op, left, right)?
+            let left = convert_expression(&binary.left, resolve, depth + 1)?;
+            let right = convert_expression(&binary.right, resolve, depth + 1)?;
+            compute_operation(binary.op, left, right)?
         }
-        Expr::Name(_) | Expr::Attribute(_) => Value::Name(resolve(&dotted(expr)?)?),
-        Expr::Call(call) => called(call, resolve, depth)?,
+        Expr::Name(_) | Expr::Attribute(_) => Value::Name(resolve(&dotted_name(expr)?)?),
+        Expr::Call(call) => convert_call(call, resolve, depth)?,
         _ => return None,
     })
 }
 
-fn called(call: &ExprCall, resolve: Resolve<'_>, depth: usize) -> Option<Value> {
-    let (args, kwargs) = arguments(call, resolve, depth + 1)?;
-    if let Some(class) = dotted(&call.func).and_then(|name| resolve(&name)) {
+fn convert_call(call: &ExprCall, resolve: NameResolver<'_>, depth: usize) -> Option<Value> {
+    let (args, kwargs) = convert_arguments(call, resolve, depth + 1)?;
+    if let Some(class) = dotted_name(&call.func).and_then(|name| resolve(&name)) {
         return Some(match (class.to_string().as_str(), &args[..], &kwargs[..]) {
             ("builtins:set", [], []) => Value::Set(Vec::new()),
             _ => Value::New { class, args, kwargs },
         });
     }
     let Expr::Attribute(attribute) = &*call.func else { return None };
-    let on = Box::new(of(&attribute.value, resolve, depth + 1)?);
+    let on = Box::new(convert_expression(&attribute.value, resolve, depth + 1)?);
     Some(Value::Method { on, name: attribute.attr.to_string(), args, kwargs })
 }
 
-type Given = (Vec<Value>, Vec<(String, Value)>);
+type ParsedArguments = (Vec<Value>, Vec<(String, Value)>);
 
-fn arguments(call: &ExprCall, resolve: Resolve<'_>, depth: usize) -> Option<Given> {
-    let args = call.arguments.args.iter().map(|arg| of(arg, resolve, depth + 1));
+fn convert_arguments(
+    call: &ExprCall,
+    resolve: NameResolver<'_>,
+    depth: usize,
+) -> Option<ParsedArguments> {
+    let args = call.arguments.args.iter().map(|arg| convert_expression(arg, resolve, depth + 1));
     let kwargs = call.arguments.keywords.iter().map(|keyword| {
         let name = keyword.arg.as_ref()?.to_string();
-        Some((name, of(&keyword.value, resolve, depth + 1)?))
+        Some((name, convert_expression(&keyword.value, resolve, depth + 1)?))
     });
     Some((args.collect::<Option<_>>()?, kwargs.collect::<Option<_>>()?))
 }
 
-fn computed(op: Operator, left: Value, right: Value) -> Option<Value> {
+fn compute_operation(op: Operator, left: Value, right: Value) -> Option<Value> {
     use Operator::{Add, BitAnd, BitOr, FloorDiv, LShift, Mod, Mult, Pow, Sub};
     if let (Value::Int(left), Value::Int(right)) = (&left, &right) {
         let small = match op {
@@ -196,13 +208,13 @@ fn computed(op: Operator, left: Value, right: Value) -> Option<Value> {
                 Operator::BitXor => "xor",
                 Operator::MatMult => return None,
             };
-            operator(name, vec![left, right])
+            operator_call(name, vec![left, right])
         }
     }
 }
 
-fn operator(name: &str, args: Vec<Value>) -> Option<Value> {
-    let class = Reference::new("operator", name).ok()?;
+fn operator_call(name: &str, args: Vec<Value>) -> Option<Value> {
+    let class = PyReference::new("operator", name).ok()?;
     Some(Value::New { class, args, kwargs: Vec::new() })
 }
 
@@ -213,9 +225,9 @@ mod tests {
     fn read(source: &str) -> Option<String> {
         let resolve = |name: &str| {
             let (module, name) = name.rsplit_once('.').unwrap_or(("builtins", name));
-            Reference::new(module, name).ok()
+            PyReference::new(module, name).ok()
         };
-        value(source, &resolve).map(|value| serde_json::to_string(&value).expect("JSON"))
+        parse_value(source, &resolve).map(|value| serde_json::to_string(&value).expect("JSON"))
     }
 
     #[test]
@@ -255,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_value_of_its_own_is_none() {
+    fn expressions_without_a_value_are_none() {
         for source in ["lambda: 1", "x if y else z", "f'{a}'", "[i for i in x]", "not", "", "a.b("]
         {
             assert_eq!(read(source), None, "{source}");
@@ -267,13 +279,13 @@ mod tests {
 
     #[test]
     fn a_call_comes_apart() {
-        let resolve = |_: &str| Reference::new("m", "Parser").ok();
-        let taken = call("Parser('x').parse('y', strict=True)", &resolve).expect("a call");
+        let resolve = |_: &str| PyReference::new("m", "Parser").ok();
+        let taken = parse_call("Parser('x').parse('y', strict=True)", &resolve).expect("a call");
         assert_eq!(taken.function, "parse");
         assert_eq!(taken.args, [Value::from("y")]);
         assert_eq!(taken.kwargs, [("strict".to_owned(), Value::Bool(true))]);
-        assert!(matches!(taken.on, Some(Value::New { .. })));
-        assert_eq!(call("pkg.f(1)", &resolve).expect("a call").function, "pkg.f");
-        assert!(call("1 + 1", &resolve).is_none());
+        assert!(matches!(taken.receiver, Some(Value::New { .. })));
+        assert_eq!(parse_call("pkg.f(1)", &resolve).expect("a call").function, "pkg.f");
+        assert!(parse_call("1 + 1", &resolve).is_none());
     }
 }

@@ -1,144 +1,144 @@
-//! What a value should be, as far as anybody knows.
+//! The shape of a value: its type, and what else is known about it.
 //!
-//! Annotations, names, docstrings and uses all end in shapes ([`super::infer`]); values are made
-//! from nothing else ([`super::make`]).
+//! Annotations, names, docstrings and uses become shapes ([`super::infer`]); values are made from
+//! shapes only ([`super::make`]).
 
 use menace_model::Value;
 
-use super::topic::Role;
+use super::name_topics::TextRole;
 
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Shape {
-    /// Nobody knows.
+pub(crate) enum ValueShape {
+    /// Unknown.
     Any,
     None,
     Bool,
     Int,
     Float,
-    /// Text; of that role, or of the one that its name tells.
-    Str(Option<Role>),
+    /// Text of the role, or of the role that its name tells.
+    Str(Option<TextRole>),
     Bytes,
-    /// A name in the file system: as text, or as `pathlib.Path`.
+    /// A path: as text, or as `pathlib.Path`.
     Path {
-        what: PathWhat,
+        kind: PathKind,
         is_text: bool,
     },
-    List(Box<Shape>),
-    /// Of exactly these.
-    Tuple(Vec<Shape>),
-    TupleOf(Box<Shape>),
-    Set(Box<Shape>),
-    FrozenSet(Box<Shape>),
-    Dict(Box<Shape>, Box<Shape>),
+    List(Box<ValueShape>),
+    /// A tuple with exactly these items.
+    Tuple(Vec<ValueShape>),
+    TupleOf(Box<ValueShape>),
+    Set(Box<ValueShape>),
+    FrozenSet(Box<ValueShape>),
+    Dict(Box<ValueShape>, Box<ValueShape>),
     /// A dict whose keys are known.
-    Record(Vec<Field>),
-    Iterator(Box<Shape>),
-    AsyncIterator(Box<Shape>),
-    Awaitable(Box<Shape>),
-    /// Something to call, and what it returns.
+    Record(Vec<RecordField>),
+    Iterator(Box<ValueShape>),
+    AsyncIterator(Box<ValueShape>),
+    Awaitable(Box<ValueShape>),
+    /// A callable, and the shape of its result.
     Function {
-        returns: Box<Shape>,
+        returns: Box<ValueShape>,
         is_async: bool,
     },
     ContextManager {
-        gives: Box<Shape>,
+        entered_value: Box<ValueShape>,
         is_async: bool,
     },
-    /// One of these very values.
+    /// One of these values.
     OneOf(Vec<Value>),
     /// One of these shapes, the likeliest first.
-    Union(Vec<Shape>),
+    Union(Vec<ValueShape>),
     /// An instance of a class of the repository, by dotted name.
     Instance(String),
-    /// An instance of a generic class of the repository, and what it is a class of.
-    Applied(Box<Shape>, Vec<Shape>),
-    /// An instance of a class of somebody else's.
-    Known(String),
+    /// An instance of a generic class of the repository, and its type arguments.
+    GenericInstance(Box<ValueShape>, Vec<ValueShape>),
+    /// An instance of a class of a library, by dotted name.
+    LibraryInstance(String),
     /// A class, not an instance of it.
-    Class(Box<Shape>),
-    /// An object that has at least this.
-    Duck(Box<Duck>),
-    /// Like the shape, and about something else than its name tells.
-    About(String, Box<Shape>),
-    /// Like the shape, within bounds.
-    Bounded(Box<Shape>, Bounds),
+    Class(Box<ValueShape>),
+    /// An object that has at least these members.
+    Duck(Box<DuckType>),
+    /// The shape, with examples of another topic than its name tells.
+    WithTopic(String, Box<ValueShape>),
+    /// The shape within bounds.
+    Bounded(Box<ValueShape>, ValueBounds),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum PathWhat {
+pub(crate) enum PathKind {
     File,
     Directory,
-    /// Nothing is there yet.
+    /// A path that does not exist.
     New,
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Field {
+pub(crate) struct RecordField {
     pub name: String,
-    pub shape: Shape,
+    pub shape: ValueShape,
     pub required: bool,
 }
 
-/// What is done with an object of which nothing else is known.
+/// The members that an object of unknown class needs.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub(crate) struct Duck {
-    pub attributes: Vec<(String, Shape)>,
-    /// What they return.
-    pub methods: Vec<(String, Shape)>,
-    pub async_methods: Vec<(String, Shape)>,
-    /// What `x[…]` gives.
-    pub element: Option<Shape>,
-    /// What `for … in x` gives.
-    pub item: Option<Shape>,
+pub(crate) struct DuckType {
+    pub attributes: Vec<(String, ValueShape)>,
+    /// Methods and the shapes of their results.
+    pub methods: Vec<(String, ValueShape)>,
+    pub async_methods: Vec<(String, ValueShape)>,
+    /// Result of `x[…]`.
+    pub element: Option<ValueShape>,
+    /// Items of `for … in x`.
+    pub item: Option<ValueShape>,
     pub has_length: bool,
-    /// What `x(…)` returns.
-    pub returned: Option<Shape>,
-    /// It is entered with `with`.
-    pub entered: bool,
-    /// With `async with`.
-    pub entered_async: bool,
+    /// Result of `x(…)`.
+    pub call_result: Option<ValueShape>,
+    /// It is used with `with`.
+    pub is_context_manager: bool,
+    /// It is used with `async with`.
+    pub is_async_context_manager: bool,
 }
 
 /// `Annotated[int, Gt(0)]`, `Field(max_length=5)`.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub(crate) struct Bounds {
+pub(crate) struct ValueBounds {
     pub low: Option<f64>,
     pub high: Option<f64>,
-    pub shortest: Option<u64>,
-    pub longest: Option<u64>,
+    pub min_length: Option<u64>,
+    pub max_length: Option<u64>,
     pub pattern: Option<String>,
 }
 
-impl Duck {
-    /// The same with these members; what they are nobody knows but by their names.
-    pub(crate) fn with(&self, members: &[String]) -> Self {
+impl DuckType {
+    /// The duck type with further members, whose shapes are unknown.
+    pub(crate) fn with_members(&self, members: &[String]) -> Self {
         let mut duck = self.clone();
         for name in members {
-            let has = |known: &[(String, Shape)]| known.iter().any(|(known, _)| known == name);
+            let has = |known: &[(String, ValueShape)]| known.iter().any(|(known, _)| known == name);
             if !has(&duck.attributes) && !has(&duck.methods) && !has(&duck.async_methods) {
-                duck.attributes.push((name.clone(), Shape::Any));
+                duck.attributes.push((name.clone(), ValueShape::Any));
             }
         }
         duck
     }
 }
 
-impl Shape {
-    pub(crate) fn list(item: Shape) -> Self {
+impl ValueShape {
+    pub(crate) fn list_of(item: ValueShape) -> Self {
         Self::List(Box::new(item))
     }
 
-    pub(crate) fn text() -> Self {
+    pub(crate) fn any_text() -> Self {
         Self::Str(None)
     }
 
-    pub(crate) fn function(returns: Shape) -> Self {
+    pub(crate) fn function_returning(returns: ValueShape) -> Self {
         Self::Function { returns: Box::new(returns), is_async: false }
     }
 
-    /// One of them, without choice when there is only one.
-    pub(crate) fn union(mut shapes: Vec<Shape>) -> Self {
-        let mut unique: Vec<Shape> = Vec::with_capacity(shapes.len());
+    /// A union; the shape itself if there is only one.
+    pub(crate) fn union_of(mut shapes: Vec<ValueShape>) -> Self {
+        let mut unique: Vec<ValueShape> = Vec::with_capacity(shapes.len());
         for shape in shapes.drain(..) {
             match shape {
                 Self::Union(inside) => {
@@ -159,20 +159,20 @@ impl Shape {
         }
     }
 
-    /// The shapes that it may be, the likeliest first.
-    pub(crate) fn alternatives(&self) -> &[Shape] {
+    /// The members of a union, the likeliest first.
+    pub(crate) fn alternatives(&self) -> &[ValueShape] {
         match self {
             Self::Union(shapes) => shapes,
             shape => std::slice::from_ref(shape),
         }
     }
 
-    /// Without what only narrows it.
-    pub(crate) fn bare(&self) -> &Shape {
+    /// The shape without bounds, topic and type arguments.
+    pub(crate) fn without_bounds(&self) -> &ValueShape {
         match self {
-            Self::About(_, shape) | Self::Bounded(shape, _) | Self::Applied(shape, _) => {
-                shape.bare()
-            }
+            Self::WithTopic(_, shape)
+            | Self::Bounded(shape, _)
+            | Self::GenericInstance(shape, _) => shape.without_bounds(),
             shape => shape,
         }
     }

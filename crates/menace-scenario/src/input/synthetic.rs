@@ -1,28 +1,28 @@
-//! Inputs from what was written about a section: examples in its docstring, calls in the
-//! repository and, where there is one, a language model that has read the source.
+//! Inputs from documentation: examples in the docstring, call sites in the repository, and inputs
+//! that a language model writes.
 
 use serde_json::Value as Json;
 
-use menace_model::{Hints, Reference, Section, Seed, Value};
+use menace_model::{PyReference, Section, SectionHints, Seed, Value};
 
 use super::python;
-use super::records::{self, Record, RecordError};
+use super::records::{self, InputRecord, InputRecordError};
 
-/// Increased whenever the prompt changes, so that old answers are not taken for new ones.
+/// Increased whenever the prompt changes, so that stored answers to the former prompt are not used.
 const PROMPT_VERSION: u32 = 1;
 
-/// Something that writes inputs when it is shown a section. Asking belongs to the caller, and so
-/// does keeping the answers.
+/// A language model that writes inputs for a section. Sending the prompt and storing the answer
+/// belong to the caller.
 pub trait StubModel {
-    /// What it is called, as part of the key under which answers are kept.
+    /// Name of the model, part of the cache key.
     fn name(&self) -> &str;
 
-    /// The answer to a prompt; an error in words.
+    /// The answer to a prompt; an error message.
     fn complete(&self, prompt: &str) -> Result<String, String>;
 }
 
-/// What a model is asked for one section, whose source it is shown.
-pub fn prompt(section: &Section, source: &str) -> String {
+/// The prompt for one section and its source.
+pub fn build_prompt(section: &Section, source: &str) -> String {
     let names =
         section.params.iter().map(|param| param.name.as_str()).collect::<Vec<_>>().join(", ");
     format!(
@@ -32,79 +32,79 @@ pub fn prompt(section: &Section, source: &str) -> String {
     )
 }
 
-/// Where the answer to a prompt is kept: equal for equal questions to the same model.
+/// The cache key of an answer: equal for equal prompts to the same model.
 pub fn cache_key(model: &str, prompt: &str) -> String {
-    let seed = Seed(u64::from(PROMPT_VERSION)).of(model);
-    format!("{:016x}{:016x}", seed.of(prompt).0, seed.nth(1).of(prompt).0)
+    let seed = Seed(u64::from(PROMPT_VERSION)).derive(model);
+    format!("{:016x}{:016x}", seed.derive(prompt).0, seed.derive_nth(1).derive(prompt).0)
 }
 
-/// Reads what a model answered: a JSON list of arguments by name, alone or in a fenced block.
-pub fn answer(text: &str) -> Result<Vec<Record>, RecordError> {
+/// Parses an answer: a JSON list of arguments by name, alone or in a fenced block.
+pub fn parse_answer(text: &str) -> Result<Vec<InputRecord>, InputRecordError> {
     let start = text.find('[').unwrap_or(0);
     let end = text.rfind(']').map_or(text.len(), |end| end + 1);
     let json = text.get(start..end).unwrap_or_default();
-    let json: Json = serde_json::from_str(json).map_err(|error| RecordError {
+    let json: Json = serde_json::from_str(json).map_err(|error| InputRecordError {
         place: "answer".to_owned(),
         reason: format!("expected a JSON list of objects: {error}"),
     })?;
-    records::read(&json, "answer")
+    records::read_records(&json, "answer")
 }
 
-/// Asks and reads.
-pub fn ask(
+/// Sends the prompt and parses the answer.
+pub fn ask_model(
     model: &dyn StubModel,
     section: &Section,
     source: &str,
-) -> Result<Vec<Record>, RecordError> {
+) -> Result<Vec<InputRecord>, InputRecordError> {
     let text = model
-        .complete(&prompt(section, source))
-        .map_err(|reason| RecordError { place: model.name().to_owned(), reason })?;
-    answer(&text)
+        .complete(&build_prompt(section, source))
+        .map_err(|reason| InputRecordError { place: model.name().to_owned(), reason })?;
+    parse_answer(&text)
 }
 
-/// A call of the section that somebody wrote down.
+/// A call of the section in a docstring or at a call site.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Example {
+pub(crate) struct DocumentedCall {
     pub receiver: Option<Value>,
     pub args: Vec<Value>,
     pub kwargs: Vec<(String, Value)>,
 }
 
-/// Examples in the docstring (`>>> f(1)`), then calls in the repository.
-pub(crate) fn examples(
+/// Call sites in the repository, then examples in the docstring (`>>> f(1)`).
+pub(crate) fn documented_calls(
     section: &Section,
-    hints: &Hints,
-    resolve: &dyn Fn(&str) -> Option<Reference>,
-) -> Vec<Example> {
+    hints: &SectionHints,
+    resolve: &dyn Fn(&str) -> Option<PyReference>,
+) -> Vec<DocumentedCall> {
     let mut examples = Vec::new();
-    let mut add = |example: Example| {
+    let mut add = |example: DocumentedCall| {
         if !examples.contains(&example) {
             examples.push(example);
         }
     };
-    for site in &hints.sites {
-        let read = |source: &String| python::value(source, resolve);
+    for site in &hints.call_sites {
+        let read = |source: &String| python::parse_value(source, resolve);
         let args: Option<Vec<Value>> = site.args.iter().map(read).collect();
         let kwargs: Option<Vec<_>> =
             site.kwargs.iter().map(|(name, source)| Some((name.clone(), read(source)?))).collect();
         let receiver = site.receiver.as_ref().map(read);
         if let (Some(args), Some(kwargs)) = (args, kwargs) {
-            add(Example { receiver: receiver.flatten(), args, kwargs });
+            add(DocumentedCall { receiver: receiver.flatten(), args, kwargs });
         }
     }
     let name = section.id.qualname().rsplit('.').next().unwrap_or_default();
     let name = name.split('#').next().unwrap_or_default();
-    for source in section.docstring.iter().flat_map(|text| in_docstring(text)) {
-        let Some(call) = python::call(&source, resolve) else { continue };
+    for source in section.docstring.iter().flat_map(|text| docstring_expressions(text)) {
+        let Some(call) = python::parse_call(&source, resolve) else { continue };
         if call.function.rsplit('.').next() == Some(name) {
-            add(Example { receiver: call.on, args: call.args, kwargs: call.kwargs });
+            add(DocumentedCall { receiver: call.receiver, args: call.args, kwargs: call.kwargs });
         }
     }
     examples
 }
 
-/// Expressions behind `>>>`, with what follows on lines with `...`.
-fn in_docstring(text: &str) -> Vec<String> {
+/// Expressions after `>>>`, with their continuation lines (`...`).
+fn docstring_expressions(text: &str) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     let mut open = false;
     for line in text.lines().map(str::trim) {
@@ -143,9 +143,9 @@ fn in_docstring(text: &str) -> Vec<String> {
 mod tests {
     use super::*;
 
-    struct Parrot(&'static str);
+    struct FixedReplyModel(&'static str);
 
-    impl StubModel for Parrot {
+    impl StubModel for FixedReplyModel {
         fn name(&self) -> &'static str {
             "parrot"
         }
@@ -163,32 +163,41 @@ mod tests {
     fn examples_of_docstrings_are_found() {
         let text =
             "Adds.\n\n>>> f(1,\n...   b='x')\n3\n>>> x = f([1])\n>>> print(f(2))\n2\n>>> g(1)\n";
-        assert_eq!(in_docstring(text), ["f(1, b='x')", "f([1])", "f(2)", "g(1)"]);
+        assert_eq!(docstring_expressions(text), ["f(1, b='x')", "f([1])", "f(2)", "g(1)"]);
     }
 
     #[test]
-    fn a_model_is_asked_and_its_answer_checked() {
+    fn the_answer_of_a_model_is_validated() {
         let section: Section = serde_json::from_str(
             r#"{"id": "m.py::f", "kind": "function", "is_async": false, "is_generator": false,
                 "line": 1, "start_line": 1, "end_line": 2, "decorators": [], "docstring": null,
-                "params": [], "returns": null, "complexity": 1, "calls": [], "construction": null}"#,
+                "params": [], "returns": null, "complexity": 1, "calls": [],
+                "construction": null}"#,
         )
         .expect("a section");
         let source = "def f(a): ...";
-        let fine = Parrot("Sure!\n```json\n[{\"a\": 1}, {\"a\": {\"$tuple\": []}}]\n```");
-        assert_eq!(ask(&fine, &section, source).expect("records").len(), 2);
+        let fine = FixedReplyModel("Sure!\n```json\n[{\"a\": 1}, {\"a\": {\"$tuple\": []}}]\n```");
+        assert_eq!(ask_model(&fine, &section, source).expect("records").len(), 2);
         for (model, source, message) in [
-            (Parrot("I cannot do that"), source, "answer: expected a JSON list of objects"),
-            (Parrot("[{\"a\": {\"$eval\": 1}}]"), source, "answer[0].a: unknown tag `$eval`"),
-            (Parrot(""), "", "parrot: no source"),
+            (
+                FixedReplyModel("I cannot do that"),
+                source,
+                "answer: expected a JSON list of objects",
+            ),
+            (
+                FixedReplyModel("[{\"a\": {\"$eval\": 1}}]"),
+                source,
+                "answer[0].a: unknown tag `$eval`",
+            ),
+            (FixedReplyModel(""), "", "parrot: no source"),
         ] {
-            let error = ask(&model, &section, source).expect_err("a problem").to_string();
+            let error = ask_model(&model, &section, source).expect_err("a problem").to_string();
             assert!(error.starts_with(message), "{error}");
         }
     }
 
     #[test]
-    fn answers_are_kept_by_question_and_model() {
+    fn answers_are_stored_by_prompt_and_model() {
         let key = cache_key("a", "question");
         assert_eq!(key.len(), 32);
         assert_eq!(key, cache_key("a", "question"));

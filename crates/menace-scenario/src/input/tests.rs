@@ -1,15 +1,20 @@
-//! What the inputs of whole sections have to have in them.
+//! Inputs of whole sections.
 
-use menace_model::{Classes, Hints, Intent, ParamKind, Section, Seed, TypeNames, Value};
+use menace_model::{
+    ClassIndex, InputIntent, NamedTypeIndex, ParamKind, Section, SectionHints, Seed, Value,
+};
 
-use super::drift::Drift;
-use super::history::History;
+use super::drift::SchemaDrift;
+use super::history::InputHistory;
 use super::infer::annotation;
-use super::make::new;
-use super::templates::Templates;
-use super::{Facts, Input, InputSettings, Inputs, Strategy, Threat, records};
+use super::make::construct_by_name;
+use super::records::InputTemplates;
+use super::{
+    CallInput, InputGenerator, InputSettings, InputStrategy, RepositoryFacts, ThreatIntensity,
+    records,
+};
 
-/// A parameter as it stands in a signature: `text: str`, `*rest`, `**options: int`.
+/// A parameter as in a signature: `text: str`, `*rest`, `**options: int`.
 fn param(source: &str) -> serde_json::Value {
     let (name, kind) = match source.strip_prefix("**") {
         Some(name) => (name, ParamKind::VarKeyword),
@@ -24,7 +29,7 @@ fn param(source: &str) -> serde_json::Value {
     };
     serde_json::json!({
         "name": name, "kind": kind, "annotation": written,
-        "resolved": written.and_then(annotation::written), "default": null
+        "resolved": written.and_then(annotation::parse_annotation), "default": null
     })
 }
 
@@ -39,61 +44,62 @@ fn section(name: &str, params: &[&str]) -> Section {
     .expect("a section")
 }
 
-/// A class whose constructor takes these.
-fn classes(name: &str, kind: &str, params: &[&str]) -> Classes {
+/// A class whose constructor has these parameters.
+fn classes(name: &str, kind: &str, params: &[&str]) -> ClassIndex {
     let params: Vec<_> = params.iter().map(|source| param(source)).collect();
     let step = serde_json::json!({
-        "class": format!("m.{name}"), "constructor": null, "known": true, "params": params,
-        "members": []
+        "class": format!("m.{name}"), "constructor": null, "signature_known": true,
+        "params": params, "members": []
     });
     serde_json::from_value(serde_json::json!({ format!("m.{name}"): {
         "module": "m", "qualname": name, "kind": kind, "bases": [], "fields": [], "members": [],
         "methods": [], "abstract_methods": [],
-        "construction": {"steps": [step], "blocked": null}
+        "construction": {"steps": [step], "blocker": null}
     }}))
     .expect("classes")
 }
 
-struct World {
-    classes: Classes,
-    hints: Hints,
+struct InputsFixture {
+    classes: ClassIndex,
+    hints: SectionHints,
     settings: InputSettings,
 }
 
-impl Default for World {
+impl Default for InputsFixture {
     fn default() -> Self {
-        let classes = Classes::default();
-        Self { classes, hints: Hints::default(), settings: InputSettings::default() }
+        let classes = ClassIndex::default();
+        Self { classes, hints: SectionHints::default(), settings: InputSettings::default() }
     }
 }
 
-impl World {
-    fn with<T>(&self, params: &[&str], asked: impl Fn(&Inputs<'_>) -> T) -> T {
-        let (types, section) = (TypeNames::default(), section("f", params));
+impl InputsFixture {
+    fn with_generator<T>(&self, params: &[&str], with: impl Fn(&InputGenerator<'_>) -> T) -> T {
+        let types = NamedTypeIndex::default();
+        let section = section("f", params);
         // `m.Box` is found from anywhere.
-        let mut facts = Facts::new(&self.classes, &types);
-        facts.add("m", &section, &self.hints);
-        asked(&Inputs::new(&section, &self.hints, &facts, &self.settings))
+        let mut facts = RepositoryFacts::new(&self.classes, &types);
+        facts.add_section("m", &section, &self.hints);
+        with(&InputGenerator::new(&section, &self.hints, &facts, &self.settings))
     }
 
-    fn edges(&self, params: &[&str]) -> Vec<Input> {
-        self.with(params, |inputs| inputs.at_edges(1000, Seed(1)))
+    fn boundary_inputs(&self, params: &[&str]) -> Vec<CallInput> {
+        self.with_generator(params, |inputs| inputs.boundary_inputs(1000, Seed(1)))
     }
 }
 
-/// The only argument at each of its edges.
-fn edges_of(kind: &str) -> Vec<Value> {
-    let edges = World::default().edges(&[&format!("value: {kind}")]);
+/// The boundary values of the only argument.
+fn boundary_values_of(kind: &str) -> Vec<Value> {
+    let edges = InputsFixture::default().boundary_inputs(&[&format!("value: {kind}")]);
     edges.into_iter().map(|input| input.args.into_iter().next().expect("an argument")).collect()
 }
 
-fn huge() -> Value {
-    Value::integer(&format!("1{}", "0".repeat(400))).expect("a number")
+fn huge_value() -> Value {
+    Value::parse_integer(&format!("1{}", "0".repeat(400))).expect("a number")
 }
 
 #[test]
-fn every_edge_of_a_path_is_a_path() {
-    let edges = edges_of("pathlib.Path");
+fn every_boundary_value_of_a_path_is_a_path() {
+    let edges = boundary_values_of("pathlib.Path");
     for edge in &edges {
         let is_path = matches!(edge, Value::New { class, .. } if class.qualname() == "Path");
         assert!(is_path, "{edge:?}");
@@ -102,37 +108,48 @@ fn every_edge_of_a_path_is_a_path() {
 }
 
 #[test]
-fn classes_have_each_parameter_of_their_constructor_at_its_edge() {
+fn each_constructor_argument_has_boundary_values() {
     for kind in ["data_class", "named_tuple", "plain"] {
         let params = ["count: int", "label: str", "*rest: int", "inner: m.Other"];
-        let world = World { classes: classes("Box", kind, &params), ..World::default() };
-        let edges = world.edges(&["value: m.Box"]);
-        let given: Vec<&Vec<Value>> = edges
+        let fixture =
+            InputsFixture { classes: classes("Box", kind, &params), ..InputsFixture::default() };
+        let edges = fixture.boundary_inputs(&["value: m.Box"]);
+        let constructor_args: Vec<&Vec<Value>> = edges
             .iter()
             .filter_map(|input| match &input.args[..] {
                 [Value::New { class, args, .. }] if class.qualname() == "Box" => Some(args),
                 _ => None,
             })
             .collect();
-        assert_eq!(given.len(), edges.len());
-        assert!(given.iter().any(|args| args[0] == huge()), "{given:?}");
-        assert!(given.iter().any(|args| args[1] == Value::from("")), "{given:?}");
-        // Not both at once.
-        assert!(!given.iter().any(|args| args[0] == huge() && args[1] == Value::from("")));
+        assert_eq!(constructor_args.len(), edges.len());
+        assert!(
+            constructor_args.iter().any(|args| args[0] == huge_value()),
+            "{constructor_args:?}"
+        );
+        assert!(
+            constructor_args.iter().any(|args| args[1] == Value::from("")),
+            "{constructor_args:?}"
+        );
+        // Never both at once.
+        assert!(
+            !constructor_args
+                .iter()
+                .any(|args| args[0] == huge_value() && args[1] == Value::from(""))
+        );
         assert!((8..=24).contains(&edges.len()), "{}", edges.len());
     }
 }
 
 #[test]
-fn containers_are_huge_and_have_edges_inside() {
-    let range = || new("builtins:range", vec![Value::Int(1000)]);
+fn containers_are_huge_and_contain_boundary_values() {
+    let range = || construct_by_name("builtins:range", vec![Value::Int(1000)]);
     for (kind, class, around) in [
         ("set[int]", "builtins:set", Value::Set as fn(Vec<Value>) -> Value),
         ("frozenset[int]", "builtins:frozenset", Value::FrozenSet),
     ] {
-        let edges = edges_of(kind);
-        assert!(edges.contains(&new(class, vec![range()])), "{edges:?}");
-        assert!(edges.contains(&around(vec![huge()])), "{edges:?}");
+        let edges = boundary_values_of(kind);
+        assert!(edges.contains(&construct_by_name(class, vec![range()])), "{edges:?}");
+        assert!(edges.contains(&around(vec![huge_value()])), "{edges:?}");
     }
     let is_inside = |edge: &Value, wanted: &Value| match edge {
         Value::Dict(pairs) => pairs.iter().any(|(_, value)| value == wanted),
@@ -140,61 +157,62 @@ fn containers_are_huge_and_have_edges_inside() {
         _ => false,
     };
     for kind in ["dict[str, int]", "tuple[str, int]", "list[int]", "tuple[int, ...]"] {
-        let edges = edges_of(kind);
-        assert!(edges.iter().any(|edge| is_inside(edge, &huge())), "{kind}: {edges:?}");
+        let edges = boundary_values_of(kind);
+        assert!(edges.iter().any(|edge| is_inside(edge, &huge_value())), "{kind}: {edges:?}");
     }
-    assert!(edges_of("dict[str, int]").iter().any(|edge| match edge {
+    assert!(boundary_values_of("dict[str, int]").iter().any(|edge| match edge {
         Value::New { class, .. } => class.qualname() == "dict.fromkeys",
         _ => false,
     }));
     for kind in ["bytearray", "memoryview", "collections.deque"] {
-        assert!(edges_of(kind).len() >= 3, "{kind}");
+        assert!(boundary_values_of(kind).len() >= 3, "{kind}");
     }
 }
 
 #[test]
-fn the_fields_of_a_typed_dict_reach_their_largest() {
+fn fields_of_a_typed_dict_have_boundary_values() {
     let fields: serde_json::Value = serde_json::json!([
-        {"name": "size", "annotation": annotation::written("int"), "required": true},
-        {"name": "label", "annotation": annotation::written("str"), "required": true}
+        {"name": "size", "annotation": annotation::parse_annotation("int"), "required": true},
+        {"name": "label", "annotation": annotation::parse_annotation("str"), "required": true}
     ]);
     let mut classes = serde_json::to_value(classes("Row", "typed_dict", &[])).expect("JSON");
     classes["m.Row"]["fields"] = fields;
     let classes = serde_json::from_value(classes).expect("classes");
-    let edges = World { classes, ..World::default() }.edges(&["value: m.Row"]);
-    let is_huge = |input: &Input| match &input.args[..] {
-        [Value::Dict(pairs)] => pairs.contains(&(Value::from("size"), huge())),
+    let edges =
+        InputsFixture { classes, ..InputsFixture::default() }.boundary_inputs(&["value: m.Row"]);
+    let is_huge = |input: &CallInput| match &input.args[..] {
+        [Value::Dict(pairs)] => pairs.contains(&(Value::from("size"), huge_value())),
         _ => false,
     };
     assert!(edges.iter().any(is_huge), "{edges:?}");
 }
 
 #[test]
-fn an_attack_comes_however_low_the_intensity_is() {
+fn hostile_inputs_come_at_any_intensity_above_zero() {
     let bad = |intensity: f64, params: &[&str], count: usize| {
-        let mut world = World::default();
-        world.settings.strategies = vec![Strategy::Hostile];
-        world.settings.threat = Threat::new(intensity, 1 << 30);
-        world.with(params, |inputs| {
+        let mut fixture = InputsFixture::default();
+        fixture.settings.strategies = vec![InputStrategy::Hostile];
+        fixture.settings.threat = ThreatIntensity::new(intensity, 1 << 30);
+        fixture.with_generator(params, |inputs| {
             let inputs = inputs.take(count, Seed(1));
-            assert_eq!(inputs[0].intent, Intent::Valid);
-            inputs.iter().filter(|input| input.intent == Intent::Hostile).count()
+            assert_eq!(inputs[0].intent, InputIntent::Valid);
+            inputs.iter().filter(|input| input.intent == InputIntent::Hostile).count()
         })
     };
     assert!(bad(0.01, &["flag: str"], 5) >= 1);
-    // Even after all good ones, and among many.
+    // Also after all valid inputs, and among many.
     assert!(bad(0.01, &["flag: bool", "query: str"], 40) >= 1);
     assert_eq!(bad(0.0, &["query: str"], 40), 0);
 }
 
-/// Attacks of a database, told from everything else by what they are written with.
+/// Is the value a SQL injection?
 fn is_sql(value: &impl serde::Serialize) -> bool {
     let text = serde_json::to_string(value).expect("JSON");
     ["OR 1=1", "OR '1'='1", "UNION SELECT", "DROP TABLE"].iter().any(|sign| text.contains(sign))
 }
 
 #[test]
-fn what_does_harm_gets_into_objects_and_sets() {
+fn hostile_texts_are_inserted_into_objects_and_sets() {
     let params = ["size: int", "sql_query: str", "inner: m.Box"];
     let generic = ["size: int", "sql_query: T"];
     let table: [(&str, &[&str], &str); 7] = [
@@ -207,13 +225,15 @@ fn what_does_harm_gets_into_objects_and_sets() {
         ("plain", &params, "sql_query: frozenset[str]"),
     ];
     for (kind, made_of, param) in table {
-        let mut world = World { classes: classes("Box", kind, made_of), ..World::default() };
-        world.settings.strategies = vec![Strategy::Hostile];
-        world.settings.threat = Threat::new(0.7, 1 << 30);
-        let made = world.with(&[param], |inputs| inputs.take(80, Seed(1)));
-        let bad: Vec<&Input> = made.iter().filter(|it| it.intent == Intent::Hostile).collect();
+        let mut fixture =
+            InputsFixture { classes: classes("Box", kind, made_of), ..InputsFixture::default() };
+        fixture.settings.strategies = vec![InputStrategy::Hostile];
+        fixture.settings.threat = ThreatIntensity::new(0.7, 1 << 30);
+        let made = fixture.with_generator(&[param], |inputs| inputs.take(80, Seed(1)));
+        let bad: Vec<&CallInput> =
+            made.iter().filter(|it| it.intent == InputIntent::Hostile).collect();
         assert!(bad.iter().any(|input| is_sql(&input.args)), "{kind} {param}: {bad:?}");
-        // It is made as before, of what it takes.
+        // The object is constructed with all arguments.
         let is_whole = |value: &Value| match value {
             Value::New { class, args, .. } if class.qualname() == "Box" => args.len() >= 2,
             _ => true,
@@ -222,7 +242,7 @@ fn what_does_harm_gets_into_objects_and_sets() {
     }
 }
 
-fn found(value: &Value, at: usize, field: &str, all: &mut Vec<Value>) {
+fn collect_field_values(value: &Value, at: usize, field: &str, all: &mut Vec<Value>) {
     match value {
         Value::New { class, args, kwargs } if class.qualname() == "Box" => {
             all.extend(args.get(at).cloned());
@@ -231,110 +251,119 @@ fn found(value: &Value, at: usize, field: &str, all: &mut Vec<Value>) {
         }
         Value::New { args, .. } | Value::List(args) => {
             for inner in args {
-                found(inner, at, field, all);
+                collect_field_values(inner, at, field, all);
             }
         }
         Value::Dict(pairs) => {
             let named = pairs.iter().filter(|(key, _)| *key == Value::from(field));
             all.extend(named.map(|(_, value)| value.clone()));
             for (_, inner) in pairs {
-                found(inner, at, field, all);
+                collect_field_values(inner, at, field, all);
             }
         }
         _ => {}
     }
 }
 
-/// What is given under this name to whatever has it, in the inputs that attack.
-fn given(world: &World, param: &str, at: usize, field: &str) -> Vec<Value> {
-    let attacks = world.with(&[param], |inputs| inputs.attacks(Seed(1)));
-    assert!(attacks.iter().all(|input| input.intent == Intent::Hostile));
+/// The values of the field `field` in attack inputs.
+fn attacked_field_values(
+    fixture: &InputsFixture,
+    param: &str,
+    at: usize,
+    field: &str,
+) -> Vec<Value> {
+    let attacks = fixture.with_generator(&[param], |inputs| inputs.attack_inputs(Seed(1)));
+    assert!(attacks.iter().all(|input| input.intent == InputIntent::Hostile));
     let mut all = Vec::new();
     for value in attacks.iter().flat_map(|input| &input.args) {
-        found(value, at, field, &mut all);
+        collect_field_values(value, at, field, &mut all);
     }
     all
 }
 
 #[test]
-fn attacks_hit_each_field_of_an_object_with_what_its_name_is_for() {
+fn each_field_of_an_object_is_attacked_by_its_role() {
     let is_traversal = |value: &Value| format!("{value:?}").contains("../etc/passwd");
     let params = ["size: int", "query: str", "path: str"];
     for kind in ["data_class", "named_tuple", "plain"] {
-        let world = World { classes: classes("Box", kind, &params), ..World::default() };
+        let fixture =
+            InputsFixture { classes: classes("Box", kind, &params), ..InputsFixture::default() };
         for param in ["value: m.Box", "values: list[m.Box]", "table: dict[str, m.Box]"] {
-            let queries = given(&world, param, 1, "query");
+            let queries = attacked_field_values(&fixture, param, 1, "query");
             assert!(queries.iter().any(is_sql), "{kind} {param}: {queries:?}");
             assert!(!queries.iter().any(is_traversal), "{kind} {param}: {queries:?}");
-            let paths = given(&world, param, 2, "path");
+            let paths = attacked_field_values(&fixture, param, 2, "path");
             assert!(paths.iter().any(is_traversal), "{kind} {param}: {paths:?}");
             assert!(!paths.iter().any(is_sql), "{kind} {param}: {paths:?}");
-            // One at a time: most are as usual.
+            // One field at a time: most are typical.
             assert!(queries.iter().any(|query| !is_sql(query)), "{queries:?}");
         }
     }
-    // Without anything to harm, and without a threat, there is nothing.
-    let mut world = World { classes: classes("Box", "plain", &params[..1]), ..World::default() };
-    assert_eq!(given(&world, "value: m.Box", 0, "size"), []);
-    world.classes = classes("Box", "plain", &params);
-    world.settings.threat = Threat::new(0.0, 1 << 30);
-    assert_eq!(given(&world, "value: m.Box", 1, "query"), []);
+    // Without a text, and without a threat, there are no attacks.
+    let mut fixture = InputsFixture {
+        classes: classes("Box", "plain", &params[..1]),
+        ..InputsFixture::default()
+    };
+    assert_eq!(attacked_field_values(&fixture, "value: m.Box", 0, "size"), []);
+    fixture.classes = classes("Box", "plain", &params);
+    fixture.settings.threat = ThreatIntensity::new(0.0, 1 << 30);
+    assert_eq!(attacked_field_values(&fixture, "value: m.Box", 1, "query"), []);
 }
 
 #[test]
-fn typed_dictionaries_and_what_objects_are_made_of_are_attacked_too() {
+fn typed_dictionaries_and_nested_objects_are_attacked() {
     let mut all = serde_json::to_value(classes("Outer", "plain", &["inner: m.Box"])).expect("JSON");
     let inner = classes("Box", "data_class", &["size: int", "query: str"]);
     let text = serde_json::json!({"Name": "builtins.str"});
     let typed = serde_json::json!({
         "module": "m", "qualname": "Row", "kind": "typed_dict", "bases": [], "members": [],
         "fields": [{"name": "query", "annotation": text, "required": true, "has_default": false}],
-        "methods": [], "abstract_methods": [], "construction": {"steps": [], "blocked": null}
+        "methods": [], "abstract_methods": [], "construction": {"steps": [], "blocker": null}
     });
     all["m.Box"] = serde_json::to_value(inner).expect("JSON")["m.Box"].clone();
     all["m.Row"] = typed;
     let classes = serde_json::from_value(all).expect("classes");
-    let world = World { classes, ..World::default() };
+    let fixture = InputsFixture { classes, ..InputsFixture::default() };
     for param in ["value: m.Outer", "value: m.Row", "values: list[m.Row]"] {
-        let queries = given(&world, param, 1, "query");
+        let queries = attacked_field_values(&fixture, param, 1, "query");
         assert!(queries.iter().any(is_sql), "{param}: {queries:?}");
     }
 }
 
 #[test]
-fn who_takes_one_of_some_texts_gets_others_as_well() {
-    let mut world = World::default();
-    world.settings.strategies = vec![Strategy::Hostile];
-    world.settings.threat = Threat::new(0.7, 1 << 30);
+fn a_literal_parameter_gets_other_texts_as_well() {
+    let mut fixture = InputsFixture::default();
+    fixture.settings.strategies = vec![InputStrategy::Hostile];
+    fixture.settings.threat = ThreatIntensity::new(0.7, 1 << 30);
     let param = r#"query: typing.Literal["asc", "desc"]"#;
-    let made = world.with(&[param], |inputs| inputs.take(80, Seed(1)));
-    let bad: Vec<&Input> = made.iter().filter(|it| it.intent == Intent::Hostile).collect();
+    let made = fixture.with_generator(&[param], |inputs| inputs.take(80, Seed(1)));
+    let bad: Vec<&CallInput> = made.iter().filter(|it| it.intent == InputIntent::Hostile).collect();
     assert!(bad.iter().any(|input| is_sql(&input.args)), "{made:?}");
 }
 
 #[test]
-fn the_instance_of_a_method_carries_what_does_harm() {
+fn the_receiver_of_a_method_is_attacked() {
     let mut section = serde_json::to_value(section("Box.find", &["count: int"])).expect("JSON");
     section["kind"] = "method".into();
     let section: Section = serde_json::from_value(section).expect("a section");
     let classes = classes("Box", "plain", &["sql_query: str"]);
-    let (types, hints) = (TypeNames::default(), Hints::default());
-    let mut facts = Facts::new(&classes, &types);
-    facts.add("m", &section, &hints);
+    let (types, hints) = (NamedTypeIndex::default(), SectionHints::default());
+    let mut facts = RepositoryFacts::new(&classes, &types);
+    facts.add_section("m", &section, &hints);
     let settings = InputSettings {
-        strategies: vec![Strategy::Hostile],
-        threat: Threat::new(0.7, 1 << 30),
+        strategies: vec![InputStrategy::Hostile],
+        threat: ThreatIntensity::new(0.7, 1 << 30),
         ..InputSettings::default()
     };
-    let made = Inputs::new(&section, &hints, &facts, &settings).take(80, Seed(1));
-    let bad = || made.iter().filter(|input| input.intent == Intent::Hostile);
+    let made = InputGenerator::new(&section, &hints, &facts, &settings).take(80, Seed(1));
+    let bad = || made.iter().filter(|input| input.intent == InputIntent::Hostile);
     assert!(bad().any(|input| is_sql(&input.receiver)), "{made:?}");
-    // Its parameter has its turns as before.
+    // Its parameter is attacked as well.
     let usual = made[0].receiver.as_ref();
     assert!(bad().any(|input| input.receiver.as_ref() == usual), "{made:?}");
     assert!(bad().all(|input| input.receiver.is_some()));
-    // In depth, too, with ordinary arguments.
-    let attacks = Inputs::new(&section, &hints, &facts, &settings).attacks(Seed(1));
+    // Also in the attack inputs, with typical arguments.
+    let attacks = InputGenerator::new(&section, &hints, &facts, &settings).attack_inputs(Seed(1));
     assert!(attacks.iter().any(|input| is_sql(&input.receiver)), "{attacks:?}");
 }
 
@@ -342,124 +371,134 @@ fn the_instance_of_a_method_carries_what_does_harm() {
 fn the_data_of_objects_drifts() {
     for (kind, drifts) in [("data_class", true), ("named_tuple", true), ("plain", false)] {
         let classes = classes("Row", kind, &["size: int", "label: str"]);
-        let world = World { classes, ..World::default() };
+        let fixture = InputsFixture { classes, ..InputsFixture::default() };
         for param in ["row: m.Row", "rows: list[m.Row]"] {
-            let drifted = world.with(&[param], |inputs| {
+            let drifted = fixture.with_generator(&[param], |inputs| {
                 let input = &inputs.take(1, Seed(1))[0];
-                let new = inputs.drifted(input, Drift::One, Seed(1));
+                let new = inputs.drift_input(input, SchemaDrift::OneKey, Seed(1));
                 new.map(|new| (new.args != input.args, new.intent))
             });
-            let expected = drifts.then_some((true, Intent::Drifted));
+            let expected = drifts.then_some((true, InputIntent::Drifted));
             assert_eq!(drifted, expected, "{kind} {param}");
         }
     }
 }
 
-fn keywords(inputs: &[Input], name: &str) -> Vec<Value> {
+fn keywords(inputs: &[CallInput], name: &str) -> Vec<Value> {
     let kwargs = inputs.iter().flat_map(|input| &input.kwargs);
     kwargs.filter(|(key, _)| key == name).map(|(_, value)| value.clone()).collect()
 }
 
-fn used(name: &str, uses: &serde_json::Value) -> Hints {
-    let mut hints = serde_json::to_value(Hints::default()).expect("JSON");
+fn hints_with_uses(name: &str, uses: &serde_json::Value) -> SectionHints {
+    let mut hints = serde_json::to_value(SectionHints::default()).expect("JSON");
     hints["params"] = serde_json::json!([
-        {"name": name, "uses": uses, "documented": null, "passed": []}
+        {"name": name, "uses": uses, "documented_type": null, "passed_literals": []}
     ]);
     serde_json::from_value(hints).expect("hints")
 }
 
 #[test]
-fn keywords_have_the_names_that_are_asked_for() {
-    let hints = used("options", &serde_json::json!([{"key": "size"}, {"key": "text"}]));
-    let mut world = World { hints, ..World::default() };
-    let edges = world.edges(&["text", "**options: int"]);
-    assert!(keywords(&edges, "size").contains(&huge()), "{edges:?}");
-    // It is a parameter of its own.
+fn keywords_have_the_names_that_the_body_uses() {
+    let hints = hints_with_uses("options", &serde_json::json!([{"key": "size"}, {"key": "text"}]));
+    let mut fixture = InputsFixture { hints, ..InputsFixture::default() };
+    let edges = fixture.boundary_inputs(&["text", "**options: int"]);
+    assert!(keywords(&edges, "size").contains(&huge_value()), "{edges:?}");
+    // `text` is a parameter of its own.
     assert!(keywords(&edges, "text").is_empty());
-    for strategy in [Strategy::Signature, Strategy::Smart, Strategy::Random, Strategy::Hostile] {
-        world.settings.strategies = vec![strategy];
-        let made = world.with(&["text", "**options: int"], |inputs| inputs.take(30, Seed(1)));
-        let made: Vec<Input> = made.into_iter().filter(|it| it.strategy == strategy).collect();
+    for strategy in [
+        InputStrategy::Signature,
+        InputStrategy::Smart,
+        InputStrategy::Random,
+        InputStrategy::Hostile,
+    ] {
+        fixture.settings.strategies = vec![strategy];
+        let made =
+            fixture.with_generator(&["text", "**options: int"], |inputs| inputs.take(30, Seed(1)));
+        let made: Vec<CallInput> = made.into_iter().filter(|it| it.strategy == strategy).collect();
         assert!(!keywords(&made, "size").is_empty(), "{strategy:?}");
     }
 }
 
 #[test]
-fn keywords_have_the_names_that_callers_give_or_an_invented_one() {
-    let mut world = World::default();
-    world.hints.sites.push(menace_model::CallSite {
+fn keywords_have_the_names_of_call_sites_or_an_invented_one() {
+    let mut fixture = InputsFixture::default();
+    fixture.hints.call_sites.push(menace_model::CallSite {
         args: Vec::new(),
         kwargs: vec![("colour".to_owned(), "'red'".to_owned())],
         receiver: None,
     });
-    assert!(keywords(&world.edges(&["**options"]), "colour").contains(&Value::from("")));
-    world.hints = Hints::default();
-    let edges = world.edges(&["**options: int"]);
-    assert!(edges.iter().any(|input| input.kwargs.iter().any(|(_, it)| *it == huge())));
-    // To be looked at as a whole is not to be passed on by name.
-    world.hints = used(
+    assert!(
+        keywords(&fixture.boundary_inputs(&["**options"]), "colour").contains(&Value::from(""))
+    );
+    fixture.hints = SectionHints::default();
+    let edges = fixture.boundary_inputs(&["**options: int"]);
+    assert!(edges.iter().any(|input| input.kwargs.iter().any(|(_, it)| *it == huge_value())));
+    // A dict that is passed as a whole is not passed on by name.
+    fixture.hints = hints_with_uses(
         "options",
         &serde_json::json!([
             {"passed_to": {"function": "builtins.dict", "argument": "0"}}
         ]),
     );
-    assert!(!world.edges(&["**options: int"]).is_empty());
-    // Nobody knows what the other function takes.
+    assert!(!fixture.boundary_inputs(&["**options: int"]).is_empty());
+    // The keywords of the other function are unknown.
     let passed = serde_json::json!([{"passed_to": {"function": "m.g", "argument": "**"}}]);
-    world.hints = used("options", &passed);
-    assert!(world.edges(&["**options: int"]).is_empty());
+    fixture.hints = hints_with_uses("options", &passed);
+    assert!(fixture.boundary_inputs(&["**options: int"]).is_empty());
 }
 
 #[test]
 fn a_generator_can_be_sent_to() {
-    let made = World::default()
-        .with(&["steps: typing.Generator[int, str, None]"], |inputs| inputs.take(1, Seed(1)));
+    let made = InputsFixture::default()
+        .with_generator(&["steps: typing.Generator[int, str, None]"], |inputs| {
+            inputs.take(1, Seed(1))
+        });
     let is_generator = |value: &Value| match value {
         Value::Method { on, name, .. } => name == "__call__" && matches!(**on, Value::Yields(_)),
         _ => false,
     };
     assert!(is_generator(&made[0].args[0]), "{made:?}");
-    assert!(edges_of("typing.Generator[int, str, None]").iter().all(is_generator));
+    assert!(boundary_values_of("typing.Generator[int, str, None]").iter().all(is_generator));
 }
 
 #[test]
-fn the_patterns_of_the_source_are_searched_in_what_nearly_matches() {
-    let is_searched = |input: &Input| {
+fn patterns_of_the_source_get_near_matches() {
+    let is_searched = |input: &CallInput| {
         let source = serde_json::to_string(&input.args[0]).expect("JSON");
         source.contains(r#"{"$repeat":"a","times":40}"#) && source.contains('!')
     };
-    let mut world = World::default();
-    world.hints.literals.patterns.push("^k=(a+)+$".to_owned());
-    let attacks = world.with(&["line: str"], |inputs| inputs.attacks(Seed(1)));
+    let mut fixture = InputsFixture::default();
+    fixture.hints.literals.patterns.push("^k=(a+)+$".to_owned());
+    let attacks = fixture.with_generator(&["line: str"], |inputs| inputs.attack_inputs(Seed(1)));
     assert!(attacks.iter().any(is_searched), "{attacks:?}");
-    let hostile = |world: &mut World, intensity| {
-        world.settings.strategies = vec![Strategy::Hostile];
-        world.settings.threat = Threat::new(intensity, 1 << 30);
-        world.with(&["line: str"], |inputs| inputs.take(40, Seed(1)))
+    let hostile = |fixture: &mut InputsFixture, intensity| {
+        fixture.settings.strategies = vec![InputStrategy::Hostile];
+        fixture.settings.threat = ThreatIntensity::new(intensity, 1 << 30);
+        fixture.with_generator(&["line: str"], |inputs| inputs.take(40, Seed(1)))
     };
-    assert!(hostile(&mut world, 1.0).iter().any(is_searched));
-    assert!(!hostile(&mut world, 0.7).iter().any(is_searched));
-    // What a parameter alone is matched with.
-    world.hints = used("line", &serde_json::json!([{"matched": "(a|b)*c"}]));
-    assert!(hostile(&mut world, 1.0).iter().any(is_searched));
+    assert!(hostile(&mut fixture, 1.0).iter().any(is_searched));
+    assert!(!hostile(&mut fixture, 0.7).iter().any(is_searched));
+    // A pattern that only the parameter is matched with.
+    fixture.hints = hints_with_uses("line", &serde_json::json!([{"matched": "(a|b)*c"}]));
+    assert!(hostile(&mut fixture, 1.0).iter().any(is_searched));
 }
 
 #[test]
-fn a_generic_class_is_made_of_what_it_is_a_class_of() {
+fn a_generic_class_is_constructed_with_its_type_arguments() {
     let params = ["label: K", "items: list[V]", "size: V"];
     let mut classes = serde_json::to_value(classes("Box", "plain", &params)).expect("JSON");
-    // As the `K` of `class Box[K, V]` is.
+    // As the `K` of `class Box[K, V]`.
     let resolved = serde_json::to_value(menace_model::TypeExpr::Other("K".to_owned()));
     classes["m.Box"]["construction"]["steps"][0]["params"][0]["resolved"] = resolved.expect("JSON");
     let classes = serde_json::from_value(classes).expect("classes");
-    let world = World { classes, ..World::default() };
-    let made = world.with(&["box: m.Box[str, int]"], |inputs| inputs.take(1, Seed(1)));
+    let fixture = InputsFixture { classes, ..InputsFixture::default() };
+    let made = fixture.with_generator(&["box: m.Box[str, int]"], |inputs| inputs.take(1, Seed(1)));
     let [Value::New { args, .. }] = &made[0].args[..] else { panic!("{made:?}") };
     let [Value::Str(_), Value::List(items), Value::Int(_)] = &args[..] else { panic!("{args:?}") };
     assert!(items.iter().all(|item| matches!(item, Value::Int(_))), "{items:?}");
-    let edges = world.edges(&["box: m.Box[str, int]"]);
-    let is_huge = |input: &Input| match &input.args[..] {
-        [Value::New { args, .. }] => args[2] == huge(),
+    let edges = fixture.boundary_inputs(&["box: m.Box[str, int]"]);
+    let is_huge = |input: &CallInput| match &input.args[..] {
+        [Value::New { args, .. }] => args[2] == huge_value(),
         _ => false,
     };
     assert!(edges.iter().any(is_huge), "{edges:?}");
@@ -473,7 +512,7 @@ fn has_class(edge: &Value, name: &str) -> bool {
     matches!(edge, Value::New { class, .. } if class.to_string() == name)
 }
 
-/// A moment of that year, that knows its zone or does not.
+/// Is it a `datetime` of that year, aware or naive?
 fn is_moment(edge: &Value, year: i64, is_aware: bool) -> bool {
     let Value::New { class, args, kwargs } = edge else { return false };
     let zone = args.iter().chain(kwargs.iter().map(|(_, value)| value));
@@ -482,13 +521,13 @@ fn is_moment(edge: &Value, year: i64, is_aware: bool) -> bool {
 }
 
 #[test]
-fn every_type_is_tried_at_its_edges() {
-    type Is = fn(&Value) -> bool;
-    let table: [(&str, &str, Is); 15] = [
+fn every_type_has_boundary_values() {
+    type EdgePredicate = fn(&Value) -> bool;
+    let table: [(&str, &str, EdgePredicate); 15] = [
         ("float", "no number", |it| matches!(it, Value::Float(number) if number.is_nan())),
         ("float", "infinity", |it| *it == Value::Float(f64::INFINITY)),
         ("float", "the other infinity", |it| *it == Value::Float(f64::NEG_INFINITY)),
-        ("int", "10**400", |it| *it == huge()),
+        ("int", "10**400", |it| *it == huge_value()),
         ("int", "zero", |it| *it == Value::Int(0)),
         ("int", "negative", |it| matches!(it, Value::Int(number) if *number < 0)),
         ("str", "empty", |it| *it == Value::from("")),
@@ -502,10 +541,10 @@ fn every_type_is_tried_at_its_edges() {
         ("dict", "cyclic", |it| matches!(it, Value::Shared { .. })),
     ];
     for (kind, what, is) in table {
-        let edges = edges_of(kind);
+        let edges = boundary_values_of(kind);
         assert!(edges.iter().any(is), "no {kind} that is {what}: {edges:?}");
     }
-    let moments = edges_of("datetime.datetime");
+    let moments = boundary_values_of("datetime.datetime");
     for year in [1, 9999] {
         for is_aware in [false, true] {
             let found = moments.iter().any(|it| is_moment(it, year, is_aware));
@@ -516,60 +555,66 @@ fn every_type_is_tried_at_its_edges() {
 
 #[test]
 fn the_first_of_each_strategy_come_in_the_documented_order() {
-    let line = r#"{"section": "m.py::f", "input": {"args": ["Ada"], "kwargs": {}}, "verdict": "returned"}"#;
+    let line = concat!(
+        r#"{"section": "m.py::f", "verdict": "returned", "#,
+        r#""input": {"args": ["Ada"], "kwargs": {}}}"#
+    );
     let templates = r#"{"name": ["Grace"]}"#;
-    let mut world = World::default();
-    let first = |world: &World| -> Vec<Strategy> {
-        let made = world.with(&["name: str"], |inputs| inputs.take(40, Seed(1)));
-        let mut first: Vec<Strategy> = made.iter().map(|input| input.strategy).collect();
-        first.truncate(first.iter().position(|it| *it == Strategy::Random).expect("all") + 1);
+    let mut fixture = InputsFixture::default();
+    let first = |fixture: &InputsFixture| -> Vec<InputStrategy> {
+        let made = fixture.with_generator(&["name: str"], |inputs| inputs.take(40, Seed(1)));
+        let mut first: Vec<InputStrategy> = made.iter().map(|input| input.strategy).collect();
+        first.truncate(first.iter().position(|it| *it == InputStrategy::Random).expect("all") + 1);
         first.dedup();
         first
     };
-    // Without any that somebody wrote down: the others, in their order.
-    let [_, _, signature, smart, _, hostile, misuse, random] = Strategy::ORDER;
-    assert_eq!(first(&world), [signature, smart, hostile, misuse, random]);
-    world.settings.history = History::read(line, "history").0;
-    world.settings.templates = Templates::read(templates, "templates").expect("templates");
+    // Without stored or documented inputs: the others, in their order.
+    let [_, _, signature, smart, _, hostile, misuse, random] = InputStrategy::DEFAULT_ORDER;
+    assert_eq!(first(&fixture), [signature, smart, hostile, misuse, random]);
+    fixture.settings.history = InputHistory::read(line, "history").0;
+    fixture.settings.templates = InputTemplates::read(templates, "templates").expect("templates");
     let written =
-        records::read(&serde_json::json!([{"name": "Emmy"}]), "a model").expect("records");
+        records::read_records(&serde_json::json!([{"name": "Emmy"}]), "a model").expect("records");
     let id = section("f", &[]).id;
-    world.settings.synthetic = [(id, written)].into();
-    assert_eq!(first(&world), Strategy::ORDER);
-    // However many are bad.
+    fixture.settings.synthetic = [(id, written)].into();
+    assert_eq!(first(&fixture), InputStrategy::DEFAULT_ORDER);
+    // With any share of adversarial inputs.
     for share in [0.1, 0.9] {
-        world.settings.threat = Threat::new(share, 1 << 20);
-        assert_eq!(first(&world), Strategy::ORDER, "{share}");
+        fixture.settings.threat = ThreatIntensity::new(share, 1 << 20);
+        assert_eq!(first(&fixture), InputStrategy::DEFAULT_ORDER, "{share}");
     }
-    // Of those that are wanted, too; and where stubs fit, they are all there is.
-    world.settings.strategies = vec![Strategy::Smart, Strategy::Random, Strategy::Misuse];
-    assert_eq!(first(&world), [smart, misuse, random]);
-    let stubs = records::read(&serde_json::json!([{"name": "given"}]), "SANDBOX_INPUT_STUBS");
-    world.settings.stubs = stubs.expect("records");
-    let made = world.with(&["name: str"], |inputs| inputs.take(60, Seed(1)));
-    assert!(made.len() == 1 && made[0].strategy == Strategy::Stubs, "{made:?}");
+    // Also for chosen strategies. Where stubs fit, there are no other inputs.
+    fixture.settings.strategies =
+        vec![InputStrategy::Smart, InputStrategy::Random, InputStrategy::Misuse];
+    assert_eq!(first(&fixture), [smart, misuse, random]);
+    let stubs =
+        records::read_records(&serde_json::json!([{"name": "given"}]), "SANDBOX_INPUT_STUBS");
+    fixture.settings.stubs = stubs.expect("records");
+    let made = fixture.with_generator(&["name: str"], |inputs| inputs.take(60, Seed(1)));
+    assert!(made.len() == 1 && made[0].strategy == InputStrategy::Stubs, "{made:?}");
 }
 
 #[test]
-fn the_share_of_what_is_bad_is_as_asked_for() {
-    let mut world = World::default();
+fn the_share_of_adversarial_inputs_follows_the_intensity() {
+    let mut fixture = InputsFixture::default();
     for share in [0.2, 0.5, 0.8, 1.0] {
-        world.settings.threat = Threat::new(share, 1 << 20);
-        let made = world.with(&["name: str", "query: str"], |inputs| inputs.take(40, Seed(1)));
-        let bad = made.iter().filter(|input| input.strategy.is_bad()).count();
-        // What was there before is left out, and that is good more often.
+        fixture.settings.threat = ThreatIntensity::new(share, 1 << 20);
+        let made =
+            fixture.with_generator(&["name: str", "query: str"], |inputs| inputs.take(40, Seed(1)));
+        let bad = made.iter().filter(|input| input.strategy.is_adversarial()).count();
+        // Duplicates are left out, and valid inputs are duplicates more often.
         assert!((bad as f64 - 40.0 * share).abs() <= 5.0, "{bad} of 40 for {share}");
     }
 }
 
 #[test]
-fn without_any_intensity_nothing_is_hostile_and_some_is_misuse() {
-    let mut world = World::default();
-    world.settings.threat = Threat::new(0.0, 1 << 20);
-    for strategies in [vec![], vec![Strategy::Misuse]] {
-        world.settings.strategies = strategies;
-        let made = world.with(&["name: str"], |inputs| inputs.take(30, Seed(1)));
+fn zero_intensity_gives_misuse_and_no_hostile_inputs() {
+    let mut fixture = InputsFixture::default();
+    fixture.settings.threat = ThreatIntensity::new(0.0, 1 << 20);
+    for strategies in [vec![], vec![InputStrategy::Misuse]] {
+        fixture.settings.strategies = strategies;
+        let made = fixture.with_generator(&["name: str"], |inputs| inputs.take(30, Seed(1)));
         let count = |strategy| made.iter().filter(|input| input.strategy == strategy).count();
-        assert_eq!((count(Strategy::Hostile), count(Strategy::Misuse)), (0, 1));
+        assert_eq!((count(InputStrategy::Hostile), count(InputStrategy::Misuse)), (0, 1));
     }
 }

@@ -1,16 +1,16 @@
-//! Input that became something else: a command, a query, markup, a way to other files.
+//! Oracle for injection and path traversal: a part of a hostile input was executed or interpreted.
 
-use menace_model::{Call, Intent, Touched, Value};
+use menace_model::{Call, InputIntent, TouchedFile, Value};
 
-use super::{Weakness, WeaknessKind, Witness, is_a};
+use crate::input::INJECTION_MARKER;
 
-/// In the name of every file that a hostile input tries to have created, and in its markup.
-pub const MARKER: &str = "menace_was_here";
-/// A line of `/etc/passwd` as guests see it.
-const PASSWD: &str = "sandbox:x:1000:";
+use super::{JudgeInput, SectionWeakness, WeaknessKind, is_exception_of};
 
-/// What SQLite says of a query that it cannot read; other complaints are about files and locks.
-const MISREAD: [&str; 6] = [
+/// A line of `/etc/passwd` in the sandbox.
+const PASSWD_LINE_START: &str = "sandbox:x:1000:";
+
+/// Messages of SQLite for a malformed query; other messages are about files and locks.
+const SQL_SYNTAX_ERRORS: [&str; 6] = [
     "syntax error",
     "unrecognized token",
     "incomplete input",
@@ -19,61 +19,70 @@ const MISREAD: [&str; 6] = [
     "unterminated",
 ];
 
-/// Parameters that say themselves that any path will do.
-const PATHS: [&str; 9] =
+/// Parameters that take any path by design.
+const PATH_PARAM_NAMES: [&str; 9] =
     ["path", "file", "filename", "filepath", "src", "dst", "source", "target", "directory"];
 
-pub(super) fn judge(witness: &Witness<'_>) -> Option<Weakness> {
-    let Witness { call, outcome, .. } = witness;
-    if call.intent != Intent::Hostile {
+pub(super) fn judge(judge_input: &JudgeInput<'_>) -> Option<SectionWeakness> {
+    let JudgeInput { call, outcome, .. } = judge_input;
+    if call.intent != InputIntent::Hostile {
         return None;
     }
-    let blame = |kind, evidence: &str| Some(Weakness::new(kind, evidence));
-    let made = |file: &Touched| names_marker(&file.path) && !is_given(call, &file.path);
+    let weakness = |kind, evidence: &str| Some(SectionWeakness::new(kind, evidence));
+    let made = |file: &TouchedFile| names_marker(&file.path) && !is_argument_path(call, &file.path);
     if outcome.files.touched.iter().any(made) {
-        return blame(WeaknessKind::Injection, "a part of the input was run: it made a file");
+        return weakness(
+            WeaknessKind::Injection,
+            "a part of the input was executed and created a file",
+        );
     }
     if let Some(exception) = &outcome.exception
-        && is_a(exception, "sqlite3.OperationalError")
-        && MISREAD.iter().any(|words| exception.message.contains(words))
+        && is_exception_of(exception, "sqlite3.OperationalError")
+        && SQL_SYNTAX_ERRORS.iter().any(|words| exception.message.contains(words))
     {
-        let weakness = Weakness::new(WeaknessKind::Injection, "a part of the input became SQL");
-        return Some(weakness.at(exception));
+        let weakness = SectionWeakness::new(
+            WeaknessKind::Injection,
+            "a part of the input was interpreted as SQL",
+        );
+        return Some(weakness.with_place_of(exception));
     }
-    let shown = outcome.value.as_ref().map_or("", |value| value.repr.as_str());
-    if is_markup(shown) {
-        return blame(WeaknessKind::Injection, "a tag of the input is a tag of the result");
+    let result = outcome.value.as_ref().map_or("", |value| value.repr.as_str());
+    if has_markup(result) {
+        return weakness(WeaknessKind::Injection, "a tag of the input is markup in the result");
     }
-    if shown.contains(PASSWD) && climbs(call) && !takes_any_path(witness) {
-        return blame(WeaknessKind::Traversal, "`..` in the input led it out of its directory");
+    if result.contains(PASSWD_LINE_START)
+        && has_parent_traversal(call)
+        && !takes_any_path(judge_input)
+    {
+        return weakness(WeaknessKind::Traversal, "`..` in the input led out of the directory");
     }
     None
 }
 
-/// The file that a command or code of an input makes.
+/// Is it a file that an injected command or code creates?
 fn names_marker(path: &str) -> bool {
-    path.rsplit('/').next().is_some_and(|name| name.starts_with(MARKER))
+    path.rsplit('/').next().is_some_and(|name| name.starts_with(INJECTION_MARKER))
 }
 
-/// Somebody took the input for the name of a file, which is no harm in itself.
-fn is_given(call: &Call, path: &str) -> bool {
-    texts(call).any(|text| {
+/// The input was used as a file name, which is no injection.
+fn is_argument_path(call: &Call, path: &str) -> bool {
+    argument_texts(call).any(|text| {
         let text = text.trim_start_matches("../").trim_start_matches("./");
         path == text || path.strip_suffix(text).is_some_and(|before| before.ends_with('/'))
     })
 }
 
-/// Markup of its own around a tag that came in.
-fn is_markup(shown: &str) -> bool {
-    let Some(at) = shown.find(&format!("<script>{MARKER}")) else { return false };
+/// An injected tag inside of other markup.
+fn has_markup(shown: &str) -> bool {
+    let Some(at) = shown.find(&format!("<script>{INJECTION_MARKER}")) else { return false };
     shown[..at].contains('<') && shown[at..].contains("</")
 }
 
-fn climbs(call: &Call) -> bool {
-    texts(call).any(|text| text.contains("../"))
+fn has_parent_traversal(call: &Call) -> bool {
+    argument_texts(call).any(|text| text.contains("../"))
 }
 
-fn texts(call: &Call) -> impl Iterator<Item = &str> {
+fn argument_texts(call: &Call) -> impl Iterator<Item = &str> {
     let values = call.args.iter().chain(call.kwargs.iter().map(|(_, value)| value));
     values.filter_map(|value| match value {
         Value::Str(text) => text.as_str(),
@@ -81,8 +90,10 @@ fn texts(call: &Call) -> impl Iterator<Item = &str> {
     })
 }
 
-/// A function that reads whatever file it is told to is not to blame for doing so.
-fn takes_any_path(witness: &Witness<'_>) -> bool {
-    let names = witness.call.kwargs.iter().map(|(name, _)| name.as_str());
-    names.chain(witness.params.iter().map(String::as_str)).any(|name| PATHS.contains(&name))
+/// A function that reads any file by design has no traversal.
+fn takes_any_path(judge_input: &JudgeInput<'_>) -> bool {
+    let names = judge_input.call.kwargs.iter().map(|(name, _)| name.as_str());
+    names
+        .chain(judge_input.params.iter().map(String::as_str))
+        .any(|name| PATH_PARAM_NAMES.contains(&name))
 }

@@ -1,96 +1,80 @@
-//! A preset as the sandbox understands it.
+//! From a preset to the limits and conditions of a call.
 
 use std::time::Duration;
 
 use menace_model::{
-    Burst, Conditions, Fault, FaultMode, Limits, Mock, Network, Peer, Seed, Upstream, When,
+    CallConditions, CallConfinement, CallLimits, ConcurrencyBurst, FailureMode, FaultMode,
+    FaultSpec, FaultTrigger, MockResponse, NetworkConditions, PartitionPeer, ScenarioSeverity,
+    SecurityLevel, Seed, UpstreamConfig,
 };
-use menace_settings::{FailureMode, Millis, NetworkPeer, Percent, ScenarioSeverity};
+use menace_settings::{BoundedInteger, MillisDuration, PercentShare};
 
-use crate::input::drift::Drift;
+use crate::input::drift::SchemaDrift;
 
-use super::{Preset, Values, modes};
+use super::{Preset, PresetValues, failure_modes};
 
-const DEFAULT_LEVEL: u8 = 3;
-
-/// What the sandbox around a call must be like: fixed when its interpreter starts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Isolation {
-    /// 1 to 5.
-    pub security_level: u8,
-    pub safe_mode: bool,
-    pub interposed: Interposed,
-}
-
-/// Which system calls Menace has to answer itself.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Interposed {
-    pub files: bool,
-    pub memory: bool,
-    pub sockets: bool,
+/// The level of a setting; were the setting's range ever wider, the strictest one.
+pub(super) fn to_security_level(setting: BoundedInteger<1, 5>) -> SecurityLevel {
+    SecurityLevel::try_from(setting.get() as u8).unwrap_or(SecurityLevel::STRICTEST)
 }
 
 impl Preset {
-    /// What a call is held to and troubled with; what the preset leaves open comes from the seed.
-    pub fn conditions(&self, call_seed: u64) -> (Limits, Conditions) {
+    /// Limits and conditions of a call; ranges are drawn from the seed.
+    pub fn conditions(&self, call_seed: u64) -> (CallLimits, CallConditions) {
         let burst = self.burst();
-        let conditions = Conditions {
+        let conditions = CallConditions {
             network: self.network(Seed(call_seed)),
             faults: self.faults(),
             burst,
             upstream: None,
         };
         let upstream = self.upstream(&conditions);
-        (self.limits(burst), Conditions { upstream, ..conditions })
+        (self.limits(burst), CallConditions { upstream, ..conditions })
     }
 
-    pub fn isolation(&self) -> Isolation {
-        let any = |modes: &[FailureMode]| modes.iter().any(|mode| self.has(*mode));
-        let level = self.values.security_level.map(|level| level.get() as u8);
-        Isolation {
-            security_level: level.unwrap_or(DEFAULT_LEVEL),
+    pub fn confinement(&self) -> CallConfinement {
+        let level = self.values.security_level.map(to_security_level);
+        CallConfinement {
+            security_level: level.unwrap_or(CallConfinement::DEFAULT.security_level),
             safe_mode: self.values.safe_mode == Some(true),
-            interposed: Interposed {
-                files: any(&[FailureMode::Disk, FailureMode::DiskCorruption, FailureMode::Timeout]),
-                memory: any(&[FailureMode::Memory]),
-                sockets: any(&[FailureMode::Network]),
-            },
         }
     }
 
-    /// Whether a mode that it has does something beside its other keys.
-    pub(super) fn acts(&self, mode: FailureMode) -> bool {
-        let of_inputs = modes::implied(mode);
+    /// Has the mode an effect, given the other keys?
+    pub(super) fn mode_has_effect(&self, mode: FailureMode) -> bool {
+        let strategy = failure_modes::implied_strategy(mode);
         let is_idle = match mode {
             FailureMode::ConcurrencySpike => self.burst().is_none(),
-            // The intensity is the share of hostile inputs; of misuse there is always some.
+            // The intensity is the share of hostile inputs; some misuse is always made.
             FailureMode::HostileInput => self.threat_intensity() <= 0.0,
             _ => false,
         };
-        let is_made = of_inputs.is_none_or(|strategy| self.strategies().contains(&strategy));
-        self.has(mode) && is_made && !is_idle
+        let is_made = strategy.is_none_or(|strategy| self.strategies().contains(&strategy));
+        self.has_mode(mode) && is_made && !is_idle
     }
 
-    /// How much the schema of arguments and inputs has changed; the share of files and answers is
-    /// among the faults.
-    pub fn drift(&self) -> Option<Drift> {
-        self.has(FailureMode::SchemaDrift).then(|| match self.hardness() {
-            ScenarioSeverity::Low => Drift::One,
-            ScenarioSeverity::High => Drift::Half,
+    /// The schema drift of arguments. The share of drifted files and answers is among the faults.
+    pub fn drift(&self) -> Option<SchemaDrift> {
+        self.has_mode(FailureMode::Fault(FaultMode::SchemaDrift)).then(|| {
+            match self.effective_severity() {
+                ScenarioSeverity::Low => SchemaDrift::OneKey,
+                ScenarioSeverity::High => SchemaDrift::HalfOfKeys,
+            }
         })
     }
 
-    /// Of an import that many calls share, under whatever preset: a tight limit of one does not fail
-    /// it for all, yet a generous one is meant for it, too.
-    pub fn import_limits(&self) -> Limits {
-        let (of_call, defaults) = (self.limits(self.burst()), Limits::default());
-        Limits {
+    /// Limits of an import that calls under several presets share: never below the defaults, so
+    /// that a tight limit of one preset does not fail the import for all.
+    pub fn import_limits(&self) -> CallLimits {
+        let of_call = self.limits(self.burst());
+        let defaults = CallLimits::default();
+        CallLimits {
             timeout_ms: of_call.timeout_ms.max(defaults.timeout_ms),
             cpu_ms: None,
             cpu_share: None,
             memory_bytes: of_call.memory_bytes.max(defaults.memory_bytes),
             disk_bytes: of_call.disk_bytes.max(defaults.disk_bytes),
-            // These are the ceilings of all calls too.
+            // These limit all calls as well.
             processes: of_call.processes.max(defaults.processes),
             open_files: of_call.open_files.max(defaults.open_files),
             output_bytes: of_call.output_bytes,
@@ -98,12 +82,13 @@ impl Preset {
         }
     }
 
-    /// Of an import for a single call: it is held to what was asked for, as the call is. What nobody
-    /// has set is as in [`Self::import_limits`].
-    pub fn own_import_limits(&self) -> Limits {
-        let Values { timeout, cpu_limit, memory_limit, disk_limit, .. } = &self.values;
-        let (of_call, shared) = (self.limits(self.burst()), self.import_limits());
-        Limits {
+    /// Limits of an import for a single call: those of the preset. Limits that are not set are as
+    /// in [`Self::import_limits`].
+    pub fn isolated_import_limits(&self) -> CallLimits {
+        let PresetValues { timeout, cpu_limit, memory_limit, disk_limit, .. } = &self.values;
+        let of_call = self.limits(self.burst());
+        let shared = self.import_limits();
+        CallLimits {
             timeout_ms: if timeout.is_some() { of_call.timeout_ms } else { shared.timeout_ms },
             cpu_ms: cpu_limit.and(of_call.cpu_ms),
             memory_bytes: memory_limit.map_or(shared.memory_bytes, |_| of_call.memory_bytes),
@@ -112,13 +97,13 @@ impl Preset {
         }
     }
 
-    /// Without a word about it, a fault is meant to be felt.
-    fn hardness(&self) -> ScenarioSeverity {
+    /// Without a severity, faults are as under `high`.
+    fn effective_severity(&self) -> ScenarioSeverity {
         self.severity().unwrap_or(ScenarioSeverity::High)
     }
 
-    fn limits(&self, burst: Option<Burst>) -> Limits {
-        let Values {
+    fn limits(&self, burst: Option<ConcurrencyBurst>) -> CallLimits {
+        let PresetValues {
             timeout,
             cpu_limit,
             memory_limit,
@@ -129,48 +114,57 @@ impl Preset {
             gpu_limit,
             ..
         } = &self.values;
-        let defaults = Limits::default();
-        let processes = process_limit.map_or(defaults.processes, menace_settings::Within::get);
-        Limits {
-            timeout_ms: timeout.map_or(defaults.timeout_ms, |timeout| millis(timeout.get())),
-            cpu_ms: cpu_limit.map(|limit| millis(limit.get())),
+        let defaults = CallLimits::default();
+        let processes =
+            process_limit.map_or(defaults.processes, menace_settings::BoundedInteger::get);
+        CallLimits {
+            timeout_ms: timeout
+                .map_or(defaults.timeout_ms, |timeout| round_up_to_millis(timeout.get())),
+            cpu_ms: cpu_limit.map(|limit| round_up_to_millis(limit.get())),
             cpu_share: self.cpu_share(),
             memory_bytes: memory_limit.map(|limit| limit.get().bytes()).or(defaults.memory_bytes),
             disk_bytes: disk_limit.map(|limit| limit.get().bytes()).or(defaults.disk_bytes),
-            // The burst is Menace's doing, not the section's.
+            // The threads of a burst do not count as the section's.
             processes: processes + burst.map_or(0, |burst| burst.threads.into()),
-            open_files: open_files_limit.map_or(defaults.open_files, menace_settings::Within::get),
+            open_files: open_files_limit
+                .map_or(defaults.open_files, menace_settings::BoundedInteger::get),
             output_bytes: output_limit.map_or(defaults.output_bytes, |limit| limit.get().bytes()),
-            gpus: gpu_limit.map_or(0, menace_settings::Within::get),
+            gpus: gpu_limit.map_or(0, menace_settings::BoundedInteger::get),
         }
     }
 
     fn cpu_share(&self) -> Option<f64> {
-        let given = self.values.cpu_share.map(menace_settings::Processors::count);
-        let left = self.has(FailureMode::Cpu).then(|| modes::cpu_share(self.hardness()));
-        match (given, left) {
+        let preset_share = self.values.cpu_share.map(menace_settings::ProcessorCount::count);
+        let left = self
+            .has_mode(FailureMode::Fault(FaultMode::Cpu))
+            .then(|| failure_modes::reduced_cpu_share(self.effective_severity()));
+        match (preset_share, left) {
             (Some(given), Some(left)) => Some(given.min(left)),
             (given, left) => given.or(left),
         }
     }
 
-    fn network(&self, seed: Seed) -> Network {
-        let Values {
-            network_latency_ms, network_jitter_ms, packet_loss, packet_duplication, ..
+    fn network(&self, seed: Seed) -> NetworkConditions {
+        let PresetValues {
+            network_latency_ms,
+            network_jitter_ms,
+            packet_loss,
+            packet_duplication,
+            ..
         } = &self.values;
-        let ms = |millis: &Option<Millis>| {
+        let ms = |millis: &Option<MillisDuration>| {
             millis.map_or(0.0, |millis| millis.duration().as_secs_f64() * 1000.0)
         };
-        let mut network = Network {
+        let mut network = NetworkConditions {
             latency_ms: ms(network_latency_ms),
             jitter_ms: ms(network_jitter_ms),
-            loss: packet_loss.map_or(0.0, Percent::fraction),
-            duplication: packet_duplication.map_or(0.0, Percent::fraction),
+            loss: packet_loss.map_or(0.0, PercentShare::fraction),
+            duplication: packet_duplication.map_or(0.0, PercentShare::fraction),
             bits_per_second: self.bits_per_second(seed),
-            partition: self.partition().iter().map(peer).collect(),
+            partition: self.partition().to_vec(),
         };
-        if self.has(FailureMode::Network) {
-            let (bits, loss) = modes::bad_link(self.hardness());
+        if self.has_mode(FailureMode::Fault(FaultMode::Network)) {
+            let (bits, loss) = failure_modes::degraded_link(self.effective_severity());
             network.loss = network.loss.max(loss);
             network.bits_per_second =
                 Some(network.bits_per_second.map_or(bits, |given| given.min(bits)));
@@ -178,55 +172,61 @@ impl Preset {
         network
     }
 
-    /// From the range, by the seed; never above the limit.
+    /// A rate of the range, drawn from the seed; never above the limit.
     fn bits_per_second(&self, seed: Seed) -> Option<u64> {
-        let Values { bandwidth_limit, min_bandwidth, max_bandwidth, .. } = &self.values;
+        let PresetValues { bandwidth_limit, min_bandwidth, max_bandwidth, .. } = &self.values;
         let limit = bandwidth_limit.map(|rate| rate.get().bits_per_second());
         let min = min_bandwidth.map(|rate| rate.get().bits_per_second());
         let max = max_bandwidth.map(|rate| rate.get().bits_per_second());
         let Some(low) = min.or(max) else { return limit };
         let high = max.or(limit).unwrap_or(low).max(low);
-        let mut random = seed.of("bandwidth").random();
-        let drawn = low + random.below((high - low).saturating_add(1));
+        let mut random = seed.derive("bandwidth").rng();
+        let drawn = low + random.next_below((high - low).saturating_add(1));
         Some(limit.map_or(drawn, |limit| drawn.min(limit)))
     }
 
-    fn partition(&self) -> &[NetworkPeer] {
+    fn partition(&self) -> &[PartitionPeer] {
         self.values.network_partition.as_deref().unwrap_or_default()
     }
 
-    fn faults(&self) -> Vec<Fault> {
-        let mut faults: Vec<Fault> = Vec::new();
+    fn faults(&self) -> Vec<FaultSpec> {
+        let mut faults: Vec<FaultSpec> = Vec::new();
         for mode in self.failure_modes() {
-            let Some((mode, share)) = modes::fault_of(*mode, self.hardness()) else { continue };
-            // Peers that were named are cut off, all of them.
+            let Some((mode, share)) =
+                failure_modes::fault_with_rate(*mode, self.effective_severity())
+            else {
+                continue;
+            };
+            // Named peers are always cut off.
             let is_named = mode == FaultMode::NetworkPartition && !self.partition().is_empty();
-            let when = When::Rate(if is_named { 1.0 } else { share });
+            let when = FaultTrigger::Rate(if is_named { 1.0 } else { share });
             if !faults.iter().any(|fault| fault.mode == mode) {
-                faults.push(Fault { mode, when });
+                faults.push(FaultSpec { mode, trigger: when });
             }
         }
         faults
     }
 
-    fn burst(&self) -> Option<Burst> {
-        if !self.has(FailureMode::ConcurrencySpike) {
+    fn burst(&self) -> Option<ConcurrencyBurst> {
+        if !self.has_mode(FailureMode::ConcurrencySpike) {
             return None;
         }
-        let (threads, tasks) = modes::burst(self.hardness());
-        let threads = self.values.thread_burst.map_or(threads, menace_settings::Within::get) as u32;
-        let tasks = self.values.async_task_burst.map_or(tasks, menace_settings::Within::get) as u32;
-        (threads > 0 || tasks > 0).then_some(Burst { threads, tasks })
+        let (threads, tasks) = failure_modes::default_burst(self.effective_severity());
+        let threads =
+            self.values.thread_burst.map_or(threads, menace_settings::BoundedInteger::get) as u32;
+        let tasks =
+            self.values.async_task_burst.map_or(tasks, menace_settings::BoundedInteger::get) as u32;
+        (threads > 0 || tasks > 0).then_some(ConcurrencyBurst { threads, tasks })
     }
 
-    /// A bad network is felt only by who gets an answer, and in a sandbox nobody else gives one.
-    fn upstream(&self, conditions: &Conditions) -> Option<Upstream> {
-        let of_network =
+    /// Network conditions need an upstream that answers: the sandbox has no other one.
+    fn upstream(&self, conditions: &CallConditions) -> Option<UpstreamConfig> {
+        let network_faults =
             [FaultMode::Network, FaultMode::NetworkPartition, FaultMode::FlakyUpstream];
         let is_bad = !conditions.network.is_perfect()
-            || conditions.faults.iter().any(|fault| of_network.contains(&fault.mode));
-        let mocks: Option<&[Mock]> = self.mocks.as_deref();
-        (is_bad || mocks.is_some()).then(|| Upstream {
+            || conditions.faults.iter().any(|fault| network_faults.contains(&fault.mode));
+        let mocks: Option<&[MockResponse]> = self.mocks.as_deref();
+        (is_bad || mocks.is_some()).then(|| UpstreamConfig {
             mocks: mocks.unwrap_or_default().to_vec(),
             answer_all: true,
             failure: None,
@@ -234,47 +234,45 @@ impl Preset {
     }
 }
 
-/// Rounded up, so that what is above zero stays so.
-fn millis(duration: Duration) -> u64 {
+/// Rounded up, so that a positive duration stays positive.
+fn round_up_to_millis(duration: Duration) -> u64 {
     duration.as_nanos().div_ceil(1_000_000) as u64
-}
-
-fn peer(peer: &NetworkPeer) -> Peer {
-    Peer { host: peer.host().map(str::to_owned), port: peer.port() }
 }
 
 #[cfg(test)]
 mod tests {
-    use crate::preset::read_one;
+    use crate::preset::read_single_preset;
+
+    use menace_model::SyscallInterposition;
 
     use super::*;
 
     fn preset(json: &str) -> Preset {
-        read_one(json, "test").unwrap()
+        read_single_preset(json, "test").unwrap()
     }
 
-    fn conditions(json: &str) -> (Limits, Conditions) {
+    fn conditions(json: &str) -> (CallLimits, CallConditions) {
         preset(json).conditions(7)
     }
 
     #[test]
-    fn an_empty_preset_is_an_untroubled_call_under_the_usual_limits() {
+    fn an_empty_preset_has_no_faults_and_the_default_limits() {
         let (limits, conditions) = conditions("{}");
-        assert_eq!(limits, Limits::default());
-        assert!(conditions.is_untroubled());
-        let isolation = preset("{}").isolation();
-        assert_eq!((isolation.security_level, isolation.safe_mode), (3, false));
-        assert_eq!(isolation.interposed, Interposed::default());
+        assert_eq!(limits, CallLimits::default());
+        assert!(conditions.is_fault_free());
+        let CallConfinement { security_level, safe_mode } = preset("{}").confinement();
+        assert_eq!((security_level.get(), safe_mode), (3, false));
+        assert!(SyscallInterposition::for_faults(&conditions.faults).is_empty());
     }
 
     #[test]
-    fn every_limit_arrives() {
+    fn every_limit_key_sets_its_limit() {
         let (limits, _) = conditions(
             r#"{"CPU_LIMIT": "1", "MEMORY_LIMIT": "512Mi", "DISK_LIMIT": "1Gi", "TIMEOUT": 2.5,
                 "CPU_SHARE": "50%", "PROCESS_LIMIT": 5, "OPEN_FILES_LIMIT": 20,
                 "OUTPUT_LIMIT": "1Ki", "GPU_LIMIT": 2}"#,
         );
-        let expected = Limits {
+        let expected = CallLimits {
             timeout_ms: 2500,
             cpu_ms: Some(1000),
             cpu_share: Some(0.5),
@@ -289,14 +287,14 @@ mod tests {
     }
 
     #[test]
-    fn the_network_arrives_in_plain_units_and_somebody_answers_on_it() {
+    fn network_keys_are_converted_and_an_upstream_answers() {
         let (_, found) = conditions(
             r#"{"NETWORK_LATENCY_MS": 12.5, "NETWORK_JITTER_MS": "2", "PACKET_LOSS": "5%",
                 "PACKET_DUPLICATION": 1, "BANDWIDTH_LIMIT": "1Mbps",
                 "NETWORK_PARTITION": ["db:5432", ":80"]}"#,
         );
-        let peer = |host: Option<&str>, port| Peer { host: host.map(str::to_owned), port };
-        let expected = Network {
+        let peer = |host: Option<&str>, port| PartitionPeer { host: host.map(str::to_owned), port };
+        let expected = NetworkConditions {
             latency_ms: 12.5,
             jitter_ms: 2.0,
             loss: 0.05,
@@ -307,12 +305,12 @@ mod tests {
         assert_eq!(found.network, expected);
         assert_eq!(
             found.upstream,
-            Some(Upstream { mocks: Vec::new(), answer_all: true, failure: None })
+            Some(UpstreamConfig { mocks: Vec::new(), answer_all: true, failure: None })
         );
     }
 
     #[test]
-    fn a_rate_out_of_a_range_comes_from_the_seed_and_stays_below_the_limit() {
+    fn a_bandwidth_range_is_drawn_from_the_seed_and_capped_by_the_limit() {
         let range = r#"{"MIN_BANDWIDTH": "100kbps", "MAX_BANDWIDTH": "900kbps"}"#;
         let rate = |json: &str, seed| preset(json).conditions(seed).1.network.bits_per_second;
         let rates: Vec<u64> = (0..50).filter_map(|seed| rate(range, seed)).collect();
@@ -327,13 +325,17 @@ mod tests {
     }
 
     #[test]
-    fn every_fault_mode_arrives_and_high_strikes_more_often_than_low() {
+    fn every_fault_mode_is_injected_more_often_at_high_than_at_low() {
         for mode in FaultMode::ALL {
             let rate = |severity: &str| {
                 let json =
                     format!(r#"{{"FAILURE_MODES": "{mode}", "SCENARIO_SEVERITY": "{severity}"}}"#);
                 match conditions(&json).1.faults.as_slice() {
-                    [Fault { mode: found, when: When::Rate(share) }] if *found == mode => *share,
+                    [FaultSpec { mode: found, trigger: FaultTrigger::Rate(share) }]
+                        if *found == mode =>
+                    {
+                        *share
+                    }
                     other => panic!("{mode}: {other:?}"),
                 }
             };
@@ -342,18 +344,19 @@ mod tests {
     }
 
     #[test]
-    fn without_a_severity_faults_strike_as_under_high() {
+    fn without_a_severity_faults_are_as_under_high() {
         let (unsaid, high) = (
             conditions(r#"{"FAILURE_MODES": "disk,cpu,network,concurrency_spike"}"#),
             conditions(
-                r#"{"FAILURE_MODES": "disk,cpu,network,concurrency_spike", "SCENARIO_SEVERITY": "high"}"#,
+                r#"{"FAILURE_MODES": "disk,cpu,network,concurrency_spike",
+                    "SCENARIO_SEVERITY": "high"}"#,
             ),
         );
         assert_eq!(unsaid, high);
     }
 
     #[test]
-    fn modes_lower_what_there_is_and_never_raise_it() {
+    fn modes_lower_limits_and_never_raise_them() {
         let low = r#""SCENARIO_SEVERITY": "low""#;
         let (limits, found) = conditions(&format!(r#"{{"FAILURE_MODES": "cpu,network", {low}}}"#));
         assert_eq!(limits.cpu_share, Some(0.5));
@@ -367,23 +370,26 @@ mod tests {
     }
 
     #[test]
-    fn peers_that_are_named_are_cut_off_for_sure() {
+    fn named_peers_are_always_cut_off() {
         let named = r#"{"FAILURE_MODES": "network_partition", "NETWORK_PARTITION": "db"}"#;
-        assert_eq!(conditions(named).1.faults[0].when, When::Rate(1.0));
+        assert_eq!(conditions(named).1.faults[0].trigger, FaultTrigger::Rate(1.0));
         let found = conditions(r#"{"NETWORK_PARTITION": "db"}"#).1;
         assert_eq!((found.network.partition.len(), found.faults.len()), (1, 0));
     }
 
     #[test]
-    fn a_burst_has_its_numbers_and_room_for_its_threads() {
+    fn a_burst_has_its_numbers_and_its_threads_raise_the_process_limit() {
         let (limits, found) = conditions(
             r#"{"FAILURE_MODES": "concurrency_spike", "THREAD_BURST": 200, "ASYNC_TASK_BURST": 3}"#,
         );
-        assert_eq!(found.burst, Some(Burst { threads: 200, tasks: 3 }));
+        assert_eq!(found.burst, Some(ConcurrencyBurst { threads: 200, tasks: 3 }));
         assert_eq!(limits.processes, 264);
         let (limits, found) =
             conditions(r#"{"FAILURE_MODES": "concurrency_spike", "SCENARIO_SEVERITY": "low"}"#);
-        assert_eq!((found.burst, limits.processes), (Some(Burst { threads: 8, tasks: 32 }), 72));
+        assert_eq!(
+            (found.burst, limits.processes),
+            (Some(ConcurrencyBurst { threads: 8, tasks: 32 }), 72)
+        );
         assert_eq!(conditions(r#"{"THREAD_BURST": 9}"#).1.burst, None);
     }
 
@@ -391,21 +397,24 @@ mod tests {
     fn the_sandbox_is_asked_for_what_the_modes_need() {
         let interposed = |mode: &str| {
             let json = format!(r#"{{"FAILURE_MODES": "{mode}"}}"#);
-            let Interposed { files, memory, sockets } = preset(&json).isolation().interposed;
+            let SyscallInterposition { files, memory, sockets } =
+                SyscallInterposition::for_faults(&conditions(&json).1.faults);
             (files, memory, sockets)
         };
         for mode in FailureMode::ALL {
             let expected = match mode {
-                FailureMode::Disk | FailureMode::DiskCorruption | FailureMode::Timeout => {
-                    (true, false, false)
-                }
-                FailureMode::Memory => (false, true, false),
-                FailureMode::Network => (false, false, true),
-                FailureMode::NetworkPartition
-                | FailureMode::FlakyUpstream
-                | FailureMode::SchemaDrift
-                | FailureMode::Cpu
-                | FailureMode::CpuSpike
+                FailureMode::Fault(
+                    FaultMode::Disk | FaultMode::DiskCorruption | FaultMode::Timeout,
+                ) => (true, false, false),
+                FailureMode::Fault(FaultMode::Memory) => (false, true, false),
+                FailureMode::Fault(FaultMode::Network) => (false, false, true),
+                FailureMode::Fault(
+                    FaultMode::NetworkPartition
+                    | FaultMode::FlakyUpstream
+                    | FaultMode::SchemaDrift
+                    | FaultMode::Cpu
+                    | FaultMode::CpuSpike,
+                )
                 | FailureMode::ConcurrencySpike
                 | FailureMode::HostileInput
                 | FailureMode::UserMisuse => (false, false, false),
@@ -415,7 +424,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_are_on_when_asked_for_even_with_none_to_give() {
+    fn an_empty_list_of_mocks_enables_the_upstream() {
         let upstream = |json: &str| conditions(json).1.upstream;
         assert_eq!(upstream(r#"{"SAFE_MODE": 1}"#), None);
         assert!(upstream(r#"{"NETWORK_MOCKS": []}"#).is_some());
@@ -425,13 +434,13 @@ mod tests {
     }
 
     #[test]
-    fn a_tight_limit_does_not_fail_the_import_and_a_wide_one_helps_it() {
+    fn import_limits_are_at_least_the_defaults() {
         let import = preset(
             r#"{"TIMEOUT": "1", "CPU_LIMIT": 1, "CPU_SHARE": 0.1, "MEMORY_LIMIT": "4Gi",
                 "OPEN_FILES_LIMIT": 20, "PROCESS_LIMIT": 500}"#,
         )
         .import_limits();
-        let defaults = Limits::default();
+        let defaults = CallLimits::default();
         assert_eq!(import.timeout_ms, defaults.timeout_ms);
         assert_eq!((import.cpu_ms, import.cpu_share), (None, None));
         assert_eq!(import.memory_bytes, Some(4 << 30));
@@ -439,19 +448,19 @@ mod tests {
     }
 
     #[test]
-    fn the_import_of_a_single_call_is_held_to_what_was_asked_for() {
+    fn the_import_of_a_single_call_has_the_limits_of_the_preset() {
         let tight = preset(
             r#"{"TIMEOUT": "1", "CPU_LIMIT": 0.5, "MEMORY_LIMIT": "64Mi", "DISK_LIMIT": "1Mi"}"#,
         )
-        .own_import_limits();
+        .isolated_import_limits();
         assert_eq!((tight.timeout_ms, tight.cpu_ms), (1000, Some(500)));
         assert_eq!((tight.memory_bytes, tight.disk_bytes), (Some(64 << 20), Some(1 << 20)));
-        assert_eq!(preset("{}").own_import_limits(), preset("{}").import_limits());
+        assert_eq!(preset("{}").isolated_import_limits(), preset("{}").import_limits());
     }
 
     #[test]
-    fn modes_imply_ways_to_make_inputs_unless_the_key_says_otherwise() {
-        use menace_settings::StubStrategy::{Hostile, Misuse, Random};
+    fn modes_imply_input_strategies_unless_the_key_is_set() {
+        use menace_model::InputStrategy::{Hostile, Misuse, Random};
         let strategies = |json: &str| preset(json).strategies();
         let both = r#"{"FAILURE_MODES": "user_misuse,disk,hostile_input"}"#;
         assert_eq!(strategies(both), [Misuse, Hostile]);

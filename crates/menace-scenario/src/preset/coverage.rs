@@ -1,43 +1,43 @@
-//! Every module is put through the canonical scenarios: what is missing is added, and what did not
-//! run after all is named.
+//! Scenario coverage: adds canonical scenarios that are missing for a module, and names those that
+//! did not run.
 
 use std::fmt;
 
-use menace_model::{Burst, Seed};
-use menace_settings::{KeywordProfiles, ScenarioSeverity, Within};
+use menace_model::{ConcurrencyBurst, ScenarioSeverity, Seed};
+use menace_settings::{BoundedInteger, KeywordProfiles};
 
-use crate::Problems;
+use crate::config::ConfigError;
 
 use super::{
-    CANONICAL, KEYS, Preset, PresetOrigin, Profile, Profiles, Values, Wanted, generate,
-    profiles_for,
+    CANONICAL_PROFILES, PRESET_KEYS, Preset, PresetOrigin, PresetProfile, PresetRequest,
+    PresetValues, ProfileCatalog, generate_presets, profiles_for,
 };
 
-/// What a module needs beside the presets that it has: the canonical profiles that these do not
-/// cover, and a preset made of the profiles that its path calls for.
-pub fn missing(
+/// Presets that a module needs beside `presets`: the canonical profiles that these do not cover,
+/// and a preset of the profiles that its path calls for.
+pub fn missing_presets(
     presets: &[Preset],
     module: &str,
-    profiles: &Profiles,
+    profiles: &ProfileCatalog,
     keywords: &KeywordProfiles,
-    settings: &Values,
+    settings: &PresetValues,
     seed: Seed,
-) -> Result<Vec<Preset>, Problems> {
+) -> Result<Vec<Preset>, ConfigError> {
     let mut added = Vec::new();
-    for profile in profiles.all(CANONICAL, "canonical profiles")? {
-        if !presets.iter().any(|preset| covers(preset, profile)) {
-            added.extend(profile.presets_under(settings, PresetOrigin::Injected)?);
+    for profile in profiles.get_all(CANONICAL_PROFILES, "canonical profiles")? {
+        if !presets.iter().any(|preset| covers_profile(preset, profile)) {
+            added.extend(profile.to_presets_with_settings(settings, PresetOrigin::Injected)?);
         }
     }
-    let suggested = profiles.all(profiles_for(module, keywords), "keyword_profiles")?;
+    let suggested = profiles.get_all(profiles_for(module, keywords), "keyword_profiles")?;
     if !suggested.is_empty() {
-        let wanted = Wanted {
+        let wanted = PresetRequest {
             profiles: suggested,
             count: Some(1),
             settings: settings.clone(),
-            ..Wanted::default()
+            ..PresetRequest::default()
         };
-        let made = generate(&wanted, seed.of(module))?;
+        let made = generate_presets(&wanted, seed.derive(module))?;
         added.extend(made.into_iter().map(|one| Preset { origin: PresetOrigin::Keyword, ..one }));
     }
     for preset in &added {
@@ -52,58 +52,60 @@ pub fn missing(
     Ok(added)
 }
 
-/// It does to a call what the profile is about, at least as hard as its lowest level. What it is
-/// called does not matter: a name alone troubles nobody.
-fn covers(preset: &Preset, profile: &Profile) -> bool {
+/// Does the preset have the effect of the profile, at least as severe as its lowest level? The name
+/// of the preset does not matter.
+fn covers_profile(preset: &Preset, profile: &PresetProfile) -> bool {
     profile
         .level(ScenarioSeverity::Low)
-        .is_some_and(|level| reaches(preset, &level.values, profile))
+        .is_some_and(|level| has_effect_of(preset, &level.values, profile))
 }
 
-/// Whether a preset has the effect of these values: their failure modes and their latency, as hard as
-/// they are; for a profile of the user's that has neither, all of its keys.
-fn reaches(preset: &Preset, values: &Values, profile: &Profile) -> bool {
+/// Does the preset have the failure modes and the latency of these values, at least as severe? For
+/// a user's profile with neither: all of its keys.
+fn has_effect_of(preset: &Preset, values: &PresetValues, profile: &PresetProfile) -> bool {
     let own = preset.values();
     let modes = values.failure_modes.as_deref().unwrap_or_default();
     if modes.is_empty() && values.network_latency_ms.is_none() {
-        let is_named = preset.name().split('+').any(|name| profile.is_called(name));
-        return KEYS.iter().all(|key| match (key.json(values), key.json(own)) {
+        let is_named = preset.name().split('+').any(|name| profile.has_name(name));
+        return PRESET_KEYS.iter().all(|key| match (key.value_json(values), key.value_json(own)) {
             (None, _) => true,
-            // A setting may have changed the figure of a preset that was made of the profile.
+            // A setting may have changed a value of a preset that was made of the profile.
             (Some(_), Some(_)) if is_named => true,
             (wanted, found) => wanted == found,
         });
     }
-    modes.iter().all(|mode| preset.acts(*mode)) && is_as_hard(preset, values, profile)
+    modes.iter().all(|mode| preset.mode_has_effect(*mode))
+        && is_at_least_as_severe(preset, values, profile)
 }
 
-/// Latency, intensity and company are not below these. A setting may have lowered what was made of the
-/// profile itself: that is what was asked for.
-fn is_as_hard(preset: &Preset, values: &Values, profile: &Profile) -> bool {
-    let is_of_users = matches!(preset.origin, PresetOrigin::StaticFile | PresetOrigin::Given);
-    if !is_of_users && preset.name().split('+').any(|name| profile.is_called(name)) {
+/// Are latency, intensity and burst not below these values? A setting may have lowered them in a
+/// preset that was made of the profile: that is intended.
+fn is_at_least_as_severe(preset: &Preset, values: &PresetValues, profile: &PresetProfile) -> bool {
+    let is_of_users =
+        matches!(preset.origin, PresetOrigin::StaticFile | PresetOrigin::UserProvided);
+    if !is_of_users && preset.name().split('+').any(|name| profile.has_name(name)) {
         return true;
     }
-    let burst = preset.conditions(0).1.burst.unwrap_or(Burst { threads: 0, tasks: 0 });
-    let is_company = |given: u32, wanted: Option<u64>| u64::from(given) >= wanted.unwrap_or(0);
+    let burst = preset.conditions(0).1.burst.unwrap_or(ConcurrencyBurst { threads: 0, tasks: 0 });
+    let is_burst_enough = |given: u32, wanted: Option<u64>| u64::from(given) >= wanted.unwrap_or(0);
     preset.values().network_latency_ms >= values.network_latency_ms
         && values.threat_intensity.is_none_or(|it| preset.threat_intensity() >= it.fraction())
-        && is_company(burst.threads, values.thread_burst.map(Within::get))
-        && is_company(burst.tasks, values.async_task_burst.map(Within::get))
+        && is_burst_enough(burst.threads, values.thread_burst.map(BoundedInteger::get))
+        && is_burst_enough(burst.tasks, values.async_task_burst.map(BoundedInteger::get))
 }
 
-/// A module that was not put through a canonical scenario.
+/// A module that did not run under a canonical scenario.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Gap {
+pub struct ScenarioGap {
     pub module: String,
     pub scenario: String,
 }
 
-/// What `SANDBOX_FAIL_ON_MISSING_SCENARIOS` makes an error.
+/// The error of `SANDBOX_FAIL_ON_MISSING_SCENARIOS`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct MissingScenarios(pub Vec<Gap>);
+pub struct MissingScenariosError(pub Vec<ScenarioGap>);
 
-impl fmt::Display for MissingScenarios {
+impl fmt::Display for MissingScenariosError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("not every module went through every canonical scenario:")?;
         for gap in &self.0 {
@@ -113,22 +115,25 @@ impl fmt::Display for MissingScenarios {
     }
 }
 
-impl std::error::Error for MissingScenarios {}
+impl std::error::Error for MissingScenariosError {}
 
-/// The gaps between modules that were to be called and what they were called under.
-pub fn gaps<'a>(
+/// Modules and canonical scenarios that they did not run under.
+pub fn find_scenario_gaps<'a>(
     modules: impl IntoIterator<Item = &'a str>,
     ran: &[(&str, &Preset)],
-    profiles: &Profiles,
-) -> Result<Vec<Gap>, Problems> {
-    let canonical = profiles.all(CANONICAL, "canonical profiles")?;
+    profiles: &ProfileCatalog,
+) -> Result<Vec<ScenarioGap>, ConfigError> {
+    let canonical = profiles.get_all(CANONICAL_PROFILES, "canonical profiles")?;
     let mut gaps = Vec::new();
     for module in modules {
         let under: Vec<&Preset> =
             ran.iter().filter(|(name, _)| *name == module).map(|(_, preset)| *preset).collect();
         for profile in &canonical {
-            if !under.iter().any(|preset| covers(preset, profile)) {
-                gaps.push(Gap { module: module.to_owned(), scenario: profile.name.clone() });
+            if !under.iter().any(|preset| covers_profile(preset, profile)) {
+                gaps.push(ScenarioGap {
+                    module: module.to_owned(),
+                    scenario: profile.name.clone(),
+                });
             }
         }
     }
@@ -137,25 +142,25 @@ pub fn gaps<'a>(
 
 #[cfg(test)]
 mod tests {
-    use crate::preset::{read, read_one};
+    use crate::preset::{read_presets, read_single_preset};
 
     use super::*;
 
-    fn added(presets: &str, module: &str) -> Vec<(String, PresetOrigin)> {
-        let presets = read(presets, "test", PresetOrigin::StaticFile).unwrap();
+    fn missing_origins(presets: &str, module: &str) -> Vec<(String, PresetOrigin)> {
+        let presets = read_presets(presets, "test", PresetOrigin::StaticFile).unwrap();
         let keywords = KeywordProfiles::default();
-        let found = missing(
+        let found = missing_presets(
             &presets,
             module,
-            &Profiles::built_in(),
+            &ProfileCatalog::built_in(),
             &keywords,
-            &Values::default(),
+            &PresetValues::default(),
             Seed(1),
         );
         found.unwrap().iter().map(|preset| (preset.name().to_owned(), preset.origin)).collect()
     }
 
-    fn injected(names: &[&str]) -> Vec<(String, PresetOrigin)> {
+    fn injected_origins(names: &[&str]) -> Vec<(String, PresetOrigin)> {
         names
             .iter()
             .flat_map(|name| [(*name).to_owned(), (*name).to_owned()])
@@ -165,29 +170,32 @@ mod tests {
 
     #[test]
     fn canonical_profiles_that_are_missing_are_added_at_both_severities() {
-        assert_eq!(added("[{}]", "shop/core.py"), injected(&CANONICAL));
+        assert_eq!(missing_origins("[{}]", "shop/core.py"), injected_origins(&CANONICAL_PROFILES));
         let some = r#"[{"SCENARIO_NAME": "mine", "FAILURE_MODES": "hostile_input"},
                        {"NETWORK_LATENCY_MS": 100}]"#;
-        assert_eq!(added(some, "shop/core.py"), injected(&["user_misuse", "concurrency_spike"]));
+        assert_eq!(
+            missing_origins(some, "shop/core.py"),
+            injected_origins(&["user_misuse", "concurrency_spike"])
+        );
     }
 
     #[test]
-    fn a_name_without_the_effect_does_not_count() {
+    fn a_name_without_the_effect_is_no_coverage() {
         let named = r#"[{"SCENARIO_NAME": "hostile_input+user_misuse+high_latency_api"},
                         {"SCENARIO_NAME": "concurrency_spike", "FAILURE_MODES": "concurrency_spike",
                          "THREAD_BURST": 0, "ASYNC_TASK_BURST": 0},
                         {"FAILURE_MODES": "hostile_input", "THREAT_INTENSITY": 0},
                         {"FAILURE_MODES": "user_misuse", "SANDBOX_STUB_STRATEGY": "random"}]"#;
-        assert_eq!(added(named, "shop/core.py"), injected(&CANONICAL));
+        assert_eq!(missing_origins(named, "shop/core.py"), injected_origins(&CANONICAL_PROFILES));
     }
 
     #[test]
-    fn a_profile_of_the_users_without_modes_is_covered_by_its_keys() {
-        let mut profiles = Profiles::built_in();
-        profiles.add(r#"{"hostile_input": {"THREAT_INTENSITY": 7}}"#, "mine.json").unwrap();
+    fn a_user_profile_without_modes_is_covered_by_its_keys() {
+        let mut profiles = ProfileCatalog::built_in();
+        profiles.add_file(r#"{"hostile_input": {"THREAT_INTENSITY": 7}}"#, "mine.json").unwrap();
         let is_covered = |json: &str| {
-            let preset = read_one(json, "test").unwrap();
-            let gaps = gaps(["a.py"], &[("a.py", &preset)], &profiles).unwrap();
+            let preset = read_single_preset(json, "test").unwrap();
+            let gaps = find_scenario_gaps(["a.py"], &[("a.py", &preset)], &profiles).unwrap();
             !gaps.iter().any(|gap| gap.scenario == "hostile_input")
         };
         assert!(is_covered(r#"{"THREAT_INTENSITY": 7}"#));
@@ -197,49 +205,55 @@ mod tests {
     }
 
     #[test]
-    fn what_is_weaker_than_low_does_not_count() {
+    fn conditions_weaker_than_low_are_no_coverage() {
         let weak = r#"[{"NETWORK_LATENCY_MS": 99, "FAILURE_MODES": "hostile_input,user_misuse"},
                        {"FAILURE_MODES": "concurrency_spike"}]"#;
-        assert_eq!(added(weak, "shop/core.py"), injected(&["high_latency_api"]));
+        assert_eq!(missing_origins(weak, "shop/core.py"), injected_origins(&["high_latency_api"]));
         let weak = r#"[{"FAILURE_MODES": "hostile_input,user_misuse", "THREAT_INTENSITY": 29},
                        {"FAILURE_MODES": "concurrency_spike", "THREAD_BURST": 7},
                        {"FAILURE_MODES": "concurrency_spike", "ASYNC_TASK_BURST": 1}]"#;
-        assert_eq!(added(weak, "shop/core.py"), injected(&CANONICAL));
+        assert_eq!(missing_origins(weak, "shop/core.py"), injected_origins(&CANONICAL_PROFILES));
         let hard = r#"[{"FAILURE_MODES": "hostile_input,user_misuse", "THREAT_INTENSITY": 30},
                        {"FAILURE_MODES": "concurrency_spike", "THREAD_BURST": 8,
                         "ASYNC_TASK_BURST": 32, "NETWORK_LATENCY_MS": 100}]"#;
-        assert_eq!(added(hard, "shop/core.py"), []);
+        assert_eq!(missing_origins(hard, "shop/core.py"), []);
     }
 
     #[test]
-    fn what_a_setting_made_weaker_is_no_gap() {
+    fn conditions_weakened_by_a_setting_are_no_gap() {
         let settings = r#"{"THREAT_INTENSITY": 5, "THREAD_BURST": 2, "NETWORK_LATENCY_MS": 1}"#;
-        let settings = read_one(settings, "test").unwrap().values().clone();
-        let (profiles, keywords) = (Profiles::built_in(), KeywordProfiles::default());
-        let added = missing(&[], "core.py", &profiles, &keywords, &settings, Seed(1)).unwrap();
+        let settings = read_single_preset(settings, "test").unwrap().values().clone();
+        let (profiles, keywords) = (ProfileCatalog::built_in(), KeywordProfiles::default());
+        let added =
+            missing_presets(&[], "core.py", &profiles, &keywords, &settings, Seed(1)).unwrap();
         let ran: Vec<(&str, &Preset)> = added.iter().map(|one| ("core.py", one)).collect();
-        assert_eq!(gaps(["core.py"], &ran, &profiles), Ok(Vec::new()));
+        assert_eq!(find_scenario_gaps(["core.py"], &ran, &profiles), Ok(Vec::new()));
     }
 
     #[test]
-    fn settings_of_modes_and_inputs_come_on_top_of_what_a_scenario_is_about() {
-        let (profiles, keywords) = (Profiles::built_in(), KeywordProfiles::default());
+    fn modes_and_strategies_of_settings_are_added_to_a_scenario() {
+        let (profiles, keywords) = (ProfileCatalog::built_in(), KeywordProfiles::default());
         for settings in [
             r#"{"FAILURE_MODES": "concurrency_spike"}"#,
             r#"{"SANDBOX_STUB_STRATEGY": "hostile"}"#,
             r#"{"SANDBOX_STUB_STRATEGY": "random", "FAILURE_MODES": "disk,user_misuse"}"#,
         ] {
-            let set = read_one(settings, "test").unwrap().values().clone();
-            let added = missing(&[], "core.py", &profiles, &keywords, &set, Seed(1)).unwrap();
-            assert_eq!(added.len(), 2 * CANONICAL.len());
+            let set = read_single_preset(settings, "test").unwrap().values().clone();
+            let added =
+                missing_presets(&[], "core.py", &profiles, &keywords, &set, Seed(1)).unwrap();
+            assert_eq!(added.len(), 2 * CANONICAL_PROFILES.len());
             let ran: Vec<(&str, &Preset)> = added.iter().map(|one| ("core.py", one)).collect();
-            assert_eq!(gaps(["core.py"], &ran, &profiles), Ok(Vec::new()), "{settings}");
+            assert_eq!(
+                find_scenario_gaps(["core.py"], &ran, &profiles),
+                Ok(Vec::new()),
+                "{settings}"
+            );
             for preset in &added {
                 let profile = profiles.find(preset.name()).unwrap();
                 let own = &profile.level(preset.severity().unwrap()).unwrap().values;
                 let modes = own.failure_modes.iter().chain(&set.failure_modes).flatten();
                 let mut ways = own.stub_strategy.iter().chain(&set.stub_strategy).flatten();
-                assert!(modes.copied().all(|mode| preset.has(mode)), "{settings}: {preset:?}");
+                assert!(modes.copied().all(|mode| preset.has_mode(mode)), "{settings}: {preset:?}");
                 assert!(ways.all(|way| preset.strategies().contains(way)), "{preset:?}");
                 assert_eq!(preset.values().network_latency_ms, own.network_latency_ms);
             }
@@ -247,56 +261,61 @@ mod tests {
     }
 
     #[test]
-    fn a_mode_keeps_its_inputs_where_only_the_settings_name_some() {
-        let mut profiles = Profiles::built_in();
-        profiles.add(r#"{"user_misuse": {"FAILURE_MODES": "user_misuse"}}"#, "mine.json").unwrap();
-        let set = read_one(r#"{"SANDBOX_STUB_STRATEGY": "smart"}"#, "test").unwrap();
+    fn a_mode_keeps_its_strategy_when_settings_name_others() {
+        let mut profiles = ProfileCatalog::built_in();
+        profiles
+            .add_file(r#"{"user_misuse": {"FAILURE_MODES": "user_misuse"}}"#, "mine.json")
+            .unwrap();
+        let set = read_single_preset(r#"{"SANDBOX_STUB_STRATEGY": "smart"}"#, "test").unwrap();
         let keywords = KeywordProfiles::default();
-        let added = missing(&[], "core.py", &profiles, &keywords, set.values(), Seed(1)).unwrap();
+        let added =
+            missing_presets(&[], "core.py", &profiles, &keywords, set.values(), Seed(1)).unwrap();
         let ran: Vec<(&str, &Preset)> = added.iter().map(|one| ("core.py", one)).collect();
-        assert_eq!(gaps(["core.py"], &ran, &profiles), Ok(Vec::new()));
+        assert_eq!(find_scenario_gaps(["core.py"], &ran, &profiles), Ok(Vec::new()));
     }
 
     #[test]
-    fn a_telling_path_gets_a_preset_of_its_own() {
-        let all = added("[{}]", "shop/db/client.py");
+    fn a_path_with_keywords_gets_a_preset() {
+        let all = missing_origins("[{}]", "shop/db/client.py");
         let name = "high_latency_api+concurrency_spike".to_owned();
         assert_eq!(all.last(), Some(&(name, PresetOrigin::Keyword)));
         assert_eq!(all.len(), 9);
     }
 
     #[test]
-    fn settings_hold_for_what_is_added_too() {
-        let settings = read_one(r#"{"CPU_LIMIT": 3}"#, "test").unwrap().values().clone();
+    fn settings_apply_to_added_presets() {
+        let settings = read_single_preset(r#"{"CPU_LIMIT": 3}"#, "test").unwrap().values().clone();
         let keywords = KeywordProfiles::default();
-        let profiles = Profiles::built_in();
-        let found = missing(&[], "db.py", &profiles, &keywords, &settings, Seed(1)).unwrap();
+        let profiles = ProfileCatalog::built_in();
+        let found =
+            missing_presets(&[], "db.py", &profiles, &keywords, &settings, Seed(1)).unwrap();
         assert!(found.iter().all(|preset| preset.values().cpu_limit == settings.cpu_limit));
-        let low = read_one(r#"{"SCENARIO_SEVERITY": "low"}"#, "test").unwrap().values().clone();
-        let found = missing(&[], "core.py", &profiles, &keywords, &low, Seed(1)).unwrap();
+        let low =
+            read_single_preset(r#"{"SCENARIO_SEVERITY": "low"}"#, "test").unwrap().values().clone();
+        let found = missing_presets(&[], "core.py", &profiles, &keywords, &low, Seed(1)).unwrap();
         let threat = |preset: &Preset| preset.threat_intensity();
-        assert_eq!(found.len(), CANONICAL.len(), "one level of each");
+        assert_eq!(found.len(), CANONICAL_PROFILES.len(), "one level of each");
         assert!(found.iter().all(|preset| threat(preset) <= 0.5), "{found:?}");
     }
 
     #[test]
     fn a_module_that_skipped_a_scenario_is_named() {
-        let profiles = Profiles::built_in();
+        let profiles = ProfileCatalog::built_in();
         let canonical: Vec<Preset> = profiles
-            .all(CANONICAL, "test")
+            .get_all(CANONICAL_PROFILES, "test")
             .unwrap()
             .into_iter()
-            .flat_map(|profile| profile.presets(PresetOrigin::Canonical).unwrap())
+            .flat_map(|profile| profile.to_presets(PresetOrigin::Canonical).unwrap())
             .collect();
         let mut ran: Vec<(&str, &Preset)> = canonical.iter().map(|one| ("a.py", one)).collect();
         ran.extend(canonical[..6].iter().map(|one| ("b.py", one)));
-        assert_eq!(gaps(["a.py"], &ran, &profiles), Ok(Vec::new()));
-        let found = gaps(["a.py", "b.py"], &ran, &profiles).unwrap();
-        insta::assert_snapshot!(MissingScenarios(found), @r"
+        assert_eq!(find_scenario_gaps(["a.py"], &ran, &profiles), Ok(Vec::new()));
+        let found = find_scenario_gaps(["a.py", "b.py"], &ran, &profiles).unwrap();
+        insta::assert_snapshot!(MissingScenariosError(found), @r"
         not every module went through every canonical scenario:
           b.py: concurrency_spike
         raise the budget, or unset SANDBOX_FAIL_ON_MISSING_SCENARIOS
         ");
-        assert_eq!(gaps(["c.py"], &ran, &profiles).unwrap().len(), 4);
+        assert_eq!(find_scenario_gaps(["c.py"], &ran, &profiles).unwrap().len(), 4);
     }
 }

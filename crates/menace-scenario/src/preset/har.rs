@@ -1,38 +1,40 @@
-//! Answers that a browser or a proxy has recorded: HTTP archives, version 1.2.
+//! Upstream answers recorded by a browser or a proxy: HTTP archives, version 1.2.
 //!
-//! What was said is played back, not how long it took. Requests that were recorded more than once get
-//! their answers in that order, and the last one from then on.
+//! Answers are replayed without their delays. Repeated requests get their answers in the recorded
+//! order, and the last one from then on.
 
 use serde_json::Value as Json;
 
-use menace_model::Mock;
+use menace_model::{MockResponse, decode_base64};
 
 use super::mocks::{is_header, is_method};
-use crate::notation::bytes_of;
-use crate::{Problem, Problems};
+use crate::config::{ConfigError, ConfigProblem};
 
-const KEY: &str = "log.entries";
-/// The content of an archive is decoded already, however it was sent.
-const OF_TRANSPORT: [&str; 4] =
+const ENTRIES_KEY: &str = "log.entries";
+/// The content of an archive is already decoded.
+const TRANSPORT_HEADERS: [&str; 4] =
     ["content-encoding", "content-length", "transfer-encoding", "connection"];
 
-/// The entries, when this is such an archive.
-pub(super) fn entries(json: &Json) -> Option<&Vec<Json>> {
+/// The entries, if the JSON is an HTTP archive.
+pub(super) fn archive_entries(json: &Json) -> Option<&Vec<Json>> {
     json.get("log")?.get("entries")?.as_array()
 }
 
-/// One answer for each entry that has one; `at` is where the archive stands.
-pub(super) fn mocks(entries: &[Json], at: &str) -> Result<Vec<Mock>, Problems> {
-    let mut problems = Problems::default();
-    let mut mocks: Vec<Mock> = Vec::new();
+/// One answer per entry that has one; `at` is the place of the archive.
+pub(super) fn read_archive_mocks(
+    entries: &[Json],
+    at: &str,
+) -> Result<Vec<MockResponse>, ConfigError> {
+    let mut problems = ConfigError::default();
+    let mut mocks: Vec<MockResponse> = Vec::new();
     for (index, entry) in entries.iter().enumerate() {
-        match mock(entry) {
+        match read_entry(entry) {
             Ok(Some(mock)) => mocks.push(mock),
-            // Nobody answered.
+            // The request had no answer.
             Ok(None) => {}
             Err((field, expected)) => {
-                let key = format!("{KEY}[{index}].{field}");
-                problems.add(Problem::of(at, &key, format!("expected {expected}")));
+                let key = format!("{ENTRIES_KEY}[{index}].{field}");
+                problems.add(ConfigProblem::for_key(at, &key, format!("expected {expected}")));
             }
         }
     }
@@ -41,12 +43,12 @@ pub(super) fn mocks(entries: &[Json], at: &str) -> Result<Vec<Mock>, Problems> {
         let again = later.iter().any(|one| (&one.method, &one.url) == (&mock.method, &mock.url));
         mocks[index].times = again.then_some(1);
     }
-    problems.or(mocks)
+    problems.into_result(mocks)
 }
 
-type Wrong = (&'static str, &'static str);
+type HarEntryError = (&'static str, &'static str);
 
-fn mock(entry: &Json) -> Result<Option<Mock>, Wrong> {
+fn read_entry(entry: &Json) -> Result<Option<MockResponse>, HarEntryError> {
     let (request, response) = (&entry["request"], &entry["response"]);
     let method = request["method"].as_str().filter(|method| is_method(method));
     let method = method.ok_or(("request.method", "a method such as `GET`"))?;
@@ -61,27 +63,27 @@ fn mock(entry: &Json) -> Result<Option<Mock>, Wrong> {
     let text = content["text"].as_str().unwrap_or_default();
     let body = match content["encoding"].as_str() {
         Some("base64") => {
-            bytes_of(text).ok_or(("response.content.text", "bytes in base64, with padding"))?
+            decode_base64(text).ok_or(("response.content.text", "bytes in base64, with padding"))?
         }
         _ => text.as_bytes().to_vec(),
     };
-    Ok(Some(Mock {
+    Ok(Some(MockResponse {
         method: Some(method.to_ascii_uppercase()),
-        // What follows the number sign is never sent.
+        // The fragment is never sent.
         url: url.split('#').next().unwrap_or(url).to_owned(),
         status,
-        headers: headers(&response["headers"]),
+        headers: replayable_headers(&response["headers"]),
         body,
         delay_ms: 0,
         times: None,
     }))
 }
 
-/// Those that can be sent again; an archive has some that never were, such as `:status`.
-fn headers(json: &Json) -> Vec<(String, String)> {
+/// Headers that can be sent again; an archive has others such as `:status`.
+fn replayable_headers(json: &Json) -> Vec<(String, String)> {
     let pair = |header: &Json| {
         let (name, value) = (header["name"].as_str()?, header["value"].as_str()?);
-        let is_ours = OF_TRANSPORT.iter().any(|ours| name.eq_ignore_ascii_case(ours));
+        let is_ours = TRANSPORT_HEADERS.iter().any(|ours| name.eq_ignore_ascii_case(ours));
         (is_header(name, value) && !is_ours).then(|| (name.to_owned(), value.to_owned()))
     };
     json.as_array().into_iter().flatten().filter_map(pair).collect()
@@ -91,10 +93,10 @@ fn headers(json: &Json) -> Vec<(String, String)> {
 mod tests {
     use serde_json::json;
 
-    use super::super::mocks;
+    use super::super::mocks::read_mocks;
 
     #[test]
-    fn an_archive_is_played_back_in_its_order() {
+    fn an_archive_is_replayed_in_its_order() {
         let entry = |url: &str, status: u16, text: &str| {
             json!({
                 "startedDateTime": "2026-01-01T00:00:00Z",
@@ -120,8 +122,8 @@ mod tests {
                 "response": {"status": 200, "content": {"text": "/w==", "encoding": "base64"}},
             },
         ]}});
-        let found = mocks(&archive, "x.har").unwrap();
-        let short = |mock: &menace_model::Mock| {
+        let found = read_mocks(&archive, "x.har").unwrap();
+        let short = |mock: &menace_model::MockResponse| {
             (mock.url.clone(), mock.status, mock.body.clone(), mock.times)
         };
         let url = || "https://a.example/x".to_owned();
@@ -138,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn every_mistake_in_an_archive_is_told_with_its_place() {
+    fn every_error_in_an_archive_is_reported_with_its_place() {
         let archive = json!({"log": {"entries": [
             {"request": {"method": "GET", "url": "nowhere"}, "response": {"status": 200}},
             {"request": {"method": "GET", "url": "http://a/"}, "response": {}},
@@ -148,7 +150,7 @@ mod tests {
                 "response": {"status": 200, "content": {"text": "?", "encoding": "base64"}},
             },
         ]}});
-        insta::assert_snapshot!(mocks(&archive, "x.har").unwrap_err(), @r"
+        insta::assert_snapshot!(read_mocks(&archive, "x.har").unwrap_err(), @r"
         x.har: log.entries[0].request.url: expected a URL
         x.har: log.entries[1].response.status: expected a number
         x.har: log.entries[2].request.method: expected a method such as `GET`

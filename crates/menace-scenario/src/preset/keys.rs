@@ -1,15 +1,175 @@
-//! Every key of a preset: adding one here, beside its setting, is all it takes to add a key.
+//! Every key of a preset: one entry here, beside its setting, adds a key.
 //!
 //! Meaning, type and range are those of the setting of the same name, in `menace-settings`.
 
 use std::time::Duration;
 
+use menace_model::{FailureMode, InputStrategy, PartitionPeer, ScenarioSeverity};
 use menace_settings::{
-    Bandwidth, DurationFrom, FailureMode, JsonRecords, Millis, NetworkPeer, OsType, Percent,
-    Positive, Processors, ScenarioSeverity, Size, SizeUpTo, StubStrategy, VmSettings, Within,
+    BoundedInteger, BoundedSize, ByteSize, GuestOsType, JsonRecords, MillisDuration,
+    MinimumDuration, NetworkBandwidth, ParseRefusal, PercentShare, PositiveAmount, ProcessorCount,
+    SettingDeclaration, SettingType, VmSettings, declarations,
 };
+use serde_json::Value as Json;
 
-use super::key::keys;
+/// A key of a preset; its meaning is that of the setting of the same name.
+#[derive(Debug)]
+pub struct PresetKey {
+    pub name: &'static str,
+    /// The value for calls when the key is not set.
+    pub default: &'static str,
+    /// The values that the generator draws.
+    pub generated: &'static str,
+    /// The mechanism that applies it, in the words of an outcome's `enforced_by` if it is listed
+    /// there.
+    pub held_by: &'static str,
+    pub(super) read: fn(&mut PresetValues, &str) -> Result<(), ParseRefusal>,
+    pub(super) write: fn(&PresetValues) -> Option<Json>,
+}
+
+impl PresetKey {
+    /// The setting of the same name, which overrides the preset.
+    pub fn setting(&self) -> Option<&'static SettingDeclaration> {
+        declarations().find(|declared| declared.name == self.name)
+    }
+
+    /// The value as JSON, if it is set.
+    pub fn value_json(&self, values: &PresetValues) -> Option<Json> {
+        (self.write)(values)
+    }
+
+    /// The value as short text, for tables.
+    pub fn value_text(&self, values: &PresetValues) -> Option<String> {
+        Some(match self.value_json(values)? {
+            Json::String(text) => text,
+            Json::Array(items) if items.iter().all(Json::is_string) => {
+                items.iter().filter_map(Json::as_str).collect::<Vec<_>>().join(", ")
+            }
+            other => other.to_string(),
+        })
+    }
+}
+
+/// How a value is written in a preset: scalars as text, lists as lists.
+pub(super) trait ToPresetJson {
+    fn to_preset_json(&self) -> Json;
+}
+
+macro_rules! written_as_text {
+    ($($kind:ty),+ $(,)?) => {
+        $(impl ToPresetJson for $kind {
+            fn to_preset_json(&self) -> Json {
+                self.show().map_or(Json::Null, Json::String)
+            }
+        })+
+    };
+}
+
+written_as_text! {
+    PositiveAmount<ByteSize>, PositiveAmount<NetworkBandwidth>, ProcessorCount, MillisDuration,
+    GuestOsType, ScenarioSeverity, String, bool,
+}
+
+impl<const LOW: u64, const HIGH: u64> ToPresetJson for BoundedInteger<LOW, HIGH> {
+    fn to_preset_json(&self) -> Json {
+        Json::String(self.get().to_string())
+    }
+}
+
+impl<const BYTES: u64> ToPresetJson for BoundedSize<BYTES> {
+    fn to_preset_json(&self) -> Json {
+        Json::String(self.get().to_string())
+    }
+}
+
+/// In seconds without a unit, which other readers of presets expect.
+impl ToPresetJson for PositiveAmount<std::time::Duration> {
+    fn to_preset_json(&self) -> Json {
+        seconds_json(self.get())
+    }
+}
+
+impl<const MILLIS: u64> ToPresetJson for MinimumDuration<MILLIS> {
+    fn to_preset_json(&self) -> Json {
+        seconds_json(self.get())
+    }
+}
+
+fn seconds_json(duration: std::time::Duration) -> Json {
+    let text = format!("{}.{:09}", duration.as_secs(), duration.subsec_nanos());
+    Json::String(text.trim_end_matches('0').trim_end_matches('.').to_owned())
+}
+
+impl ToPresetJson for PercentShare {
+    fn to_preset_json(&self) -> Json {
+        Json::String(self.percent().to_string())
+    }
+}
+
+impl<T: SettingType> ToPresetJson for Vec<T> {
+    fn to_preset_json(&self) -> Json {
+        self.iter().filter_map(T::show).collect()
+    }
+}
+
+impl ToPresetJson for VmSettings {
+    fn to_preset_json(&self) -> Json {
+        VmSettings::json(self)
+    }
+}
+
+impl ToPresetJson for JsonRecords {
+    fn to_preset_json(&self) -> Json {
+        self.0.clone()
+    }
+}
+
+/// Declares the keys. Each entry has a field, its type, the key, the setting of that name, and its
+/// documentation.
+macro_rules! keys {
+    ($(
+        $field:ident: $kind:ty = $name:literal in $group:ident.$setting:ident {
+            default: $default:literal,
+            generated: $generated:literal,
+            held_by: $held_by:literal,
+        }
+    )+) => {
+        /// What a preset says, key by key; each value is fine by itself.
+        #[derive(Debug, Clone, PartialEq, Default)]
+        pub struct PresetValues {
+            $(#[doc = concat!("`", $name, "`")] pub $field: Option<$kind>,)+
+        }
+
+        impl PresetValues {
+            /// What the settings say about calls.
+            pub fn from_settings(settings: &menace_settings::Settings) -> Self {
+                Self { $($field: settings.$group.$setting.value.clone(),)+ }
+            }
+
+            /// Each value of these, and where there is none, the other's.
+            pub(super) fn or_else_values(self, other: Self) -> Self {
+                Self { $($field: self.$field.or(other.$field),)+ }
+            }
+        }
+
+        /// Every key of a preset, in the order in which they are written.
+        pub static PRESET_KEYS: &[$crate::preset::PresetKey] = &[$($crate::preset::PresetKey {
+            name: $name,
+            default: $default,
+            generated: $generated,
+            held_by: $held_by,
+            read: |values, text| {
+                let context = menace_settings::ParseContext::default();
+                let value = <$kind as menace_settings::SettingType>::parse(text, &context)?;
+                values.$field = Some(value);
+                Ok(())
+            },
+            write: |values| {
+                values.$field.as_ref().map($crate::preset::keys::ToPresetJson::to_preset_json)
+            },
+        }),+];
+    };
+}
 
 keys! {
     scenario_name: String = "SCENARIO_NAME" in presets.scenario_name {
@@ -18,91 +178,95 @@ keys! {
         held_by: "changes nothing: results are filed under it",
     }
     scenario_severity: ScenarioSeverity = "SCENARIO_SEVERITY" in presets.scenario_severity {
-        default: "faults strike as under `high`",
+        default: "faults are as under `high`",
         generated: "either, with failure modes",
         held_by: "the faults",
     }
-    cpu_limit: Positive<Duration> = "CPU_LIMIT" in limits.cpu_limit {
+    cpu_limit: PositiveAmount<Duration> = "CPU_LIMIT" in limits.cpu_limit {
         default: "none",
         generated: "0.5, 1, 2 or 4 s",
         held_by: "`rlimit`, `monitor`",
     }
-    memory_limit: Positive<Size> = "MEMORY_LIMIT" in limits.memory_limit {
+    memory_limit: PositiveAmount<ByteSize> = "MEMORY_LIMIT" in limits.memory_limit {
         default: "`512Mi`",
         generated: "64Mi to 1Gi",
         held_by: "`cgroup_v2` or `cgroup_v1`, `rlimit`, `monitor`",
     }
-    disk_limit: Positive<Size> = "DISK_LIMIT" in limits.disk_limit {
+    disk_limit: PositiveAmount<ByteSize> = "DISK_LIMIT" in limits.disk_limit {
         default: "`256Mi`",
         generated: "16Mi to 512Mi",
         held_by: "`tmpfs_size`; `rlimit` and `monitor` in the `landlock` tier",
     }
-    timeout: DurationFrom<1> = "TIMEOUT" in limits.timeout {
+    timeout: MinimumDuration<1> = "TIMEOUT" in limits.timeout {
         default: "10 s",
         generated: "2, 5, 10 or 30 s",
         held_by: "`monitor`",
     }
-    cpu_share: Processors = "CPU_SHARE" in limits.cpu_share {
+    cpu_share: ProcessorCount = "CPU_SHARE" in limits.cpu_share {
         default: "none",
         generated: "0.25, 0.5 or 1, now and then",
         held_by: "`cgroup_v2` or `cgroup_v1`, else `freezer`",
     }
-    process_limit: Within<0, { 1 << 22 }> = "PROCESS_LIMIT" in limits.process_limit {
+    process_limit: BoundedInteger<0, { 1 << 22 }> = "PROCESS_LIMIT" in limits.process_limit {
         default: "64; threads of a burst come on top",
         generated: "–",
         held_by: "`cgroup_v2` or `cgroup_v1`, else `rlimit`",
     }
-    open_files_limit: Within<16, { 1 << 20 }> = "OPEN_FILES_LIMIT" in limits.open_files_limit {
+    open_files_limit: BoundedInteger<16, { 1 << 20 }> = "OPEN_FILES_LIMIT"
+        in limits.open_files_limit
+    {
         default: "1024",
         generated: "–",
         held_by: "`rlimit`",
     }
-    output_limit: SizeUpTo<{ 16 << 20 }> = "OUTPUT_LIMIT" in limits.output_limit {
+    output_limit: BoundedSize<{ 16 << 20 }> = "OUTPUT_LIMIT" in limits.output_limit {
         default: "`64Ki`",
         generated: "–",
         held_by: "`monitor`",
     }
-    gpu_limit: Within<0, 128> = "GPU_LIMIT" in limits.gpu_limit {
+    gpu_limit: BoundedInteger<0, 128> = "GPU_LIMIT" in limits.gpu_limit {
         default: "none",
-        generated: "0 or 1, with `SANDBOX_DOCKER`",
-        held_by: "containers; told when there are none",
+        generated: "never",
+        held_by: "not implemented yet: needs containers",
     }
-    network_latency_ms: Millis = "NETWORK_LATENCY_MS" in network.latency_ms {
+    network_latency_ms: MillisDuration = "NETWORK_LATENCY_MS" in network.latency_ms {
         default: "0",
         generated: "0, 10, 50, 100, 200 or 500; no network keys at level 4",
         held_by: "`nfqueue`; `harness` for stubbed answers",
     }
-    network_jitter_ms: Millis = "NETWORK_JITTER_MS" in network.jitter_ms {
+    network_jitter_ms: MillisDuration = "NETWORK_JITTER_MS" in network.jitter_ms {
         default: "0",
         generated: "0 to half of the latency",
         held_by: "`nfqueue`; `harness` for stubbed answers",
     }
-    packet_loss: Percent = "PACKET_LOSS" in network.packet_loss {
+    packet_loss: PercentShare = "PACKET_LOSS" in network.packet_loss {
         default: "0",
         generated: "0 to 10",
         held_by: "`nfqueue`; `harness` for stubbed answers",
     }
-    packet_duplication: Percent = "PACKET_DUPLICATION" in network.packet_duplication {
+    packet_duplication: PercentShare = "PACKET_DUPLICATION" in network.packet_duplication {
         default: "0",
         generated: "0 to 5",
         held_by: "`nfqueue`",
     }
-    bandwidth_limit: Positive<Bandwidth> = "BANDWIDTH_LIMIT" in network.bandwidth_limit {
+    bandwidth_limit: PositiveAmount<NetworkBandwidth> = "BANDWIDTH_LIMIT"
+        in network.bandwidth_limit
+    {
         default: "none",
         generated: "64kbps to 100Mbps, or else the range below",
         held_by: "`nfqueue`; `harness` for stubbed answers",
     }
-    min_bandwidth: Positive<Bandwidth> = "MIN_BANDWIDTH" in network.min_bandwidth {
+    min_bandwidth: PositiveAmount<NetworkBandwidth> = "MIN_BANDWIDTH" in network.min_bandwidth {
         default: "none",
         generated: "64kbps to 10Mbps",
         held_by: "as `BANDWIDTH_LIMIT`, which caps it",
     }
-    max_bandwidth: Positive<Bandwidth> = "MAX_BANDWIDTH" in network.max_bandwidth {
+    max_bandwidth: PositiveAmount<NetworkBandwidth> = "MAX_BANDWIDTH" in network.max_bandwidth {
         default: "none",
         generated: "up to ten times the lowest",
         held_by: "as `BANDWIDTH_LIMIT`, which caps it",
     }
-    network_partition: Vec<NetworkPeer> = "NETWORK_PARTITION" in network.partition {
+    network_partition: Vec<PartitionPeer> = "NETWORK_PARTITION" in network.partition {
         default: "by the seed, under `network_partition`",
         generated: "–",
         held_by: "`nfqueue`; `harness` for stubbed answers",
@@ -117,17 +281,17 @@ keys! {
         generated: "–",
         held_by: "seccomp",
     }
-    security_level: Within<1, 5> = "SECURITY_LEVEL" in limits.security_level {
+    security_level: BoundedInteger<1, 5> = "SECURITY_LEVEL" in limits.security_level {
         default: "3",
         generated: "1 to 4",
         held_by: "namespaces, seccomp, Landlock: see [sandbox.md](sandbox.md#security-levels)",
     }
-    threat_intensity: Percent = "THREAT_INTENSITY" in limits.threat_intensity {
+    threat_intensity: PercentShare = "THREAT_INTENSITY" in limits.threat_intensity {
         default: "50",
         generated: "10 to 100, with hostile inputs or misuse",
         held_by: "the inputs",
     }
-    stub_strategy: Vec<StubStrategy> = "SANDBOX_STUB_STRATEGY" in stubs.strategy {
+    stub_strategy: Vec<InputStrategy> = "SANDBOX_STUB_STRATEGY" in stubs.strategy {
         default: "what the failure modes imply, else all",
         generated: "by the failure modes",
         held_by: "the inputs",
@@ -137,36 +301,36 @@ keys! {
         generated: "none, one or two",
         held_by: "see the failure modes",
     }
-    thread_burst: Within<0, 1024> = "THREAD_BURST" in limits.thread_burst {
+    thread_burst: BoundedInteger<0, 1024> = "THREAD_BURST" in limits.thread_burst {
         default: "under `concurrency_spike` 32, at `low` 8",
         generated: "2 to 64",
         held_by: "`harness`",
     }
-    async_task_burst: Within<0, 65536> = "ASYNC_TASK_BURST" in limits.async_task_burst {
+    async_task_burst: BoundedInteger<0, 65536> = "ASYNC_TASK_BURST" in limits.async_task_burst {
         default: "under `concurrency_spike` 128, at `low` 32",
         generated: "8 to 256",
         held_by: "`harness`",
     }
-    os_type: OsType = "OS_TYPE" in limits.os_type {
+    os_type: GuestOsType = "OS_TYPE" in limits.os_type {
         default: "`linux`",
-        generated: "`linux`, and those with an image in `VM_SETTINGS`",
-        held_by: "`linux` is met; others need virtual machines, told when there are none",
+        generated: "`linux`",
+        held_by: "`linux` always; others are not implemented yet: they need virtual machines",
     }
     container_image: String = "CONTAINER_IMAGE" in limits.container_image {
         default: "none",
-        generated: "never: there is no container backend yet",
-        held_by: "containers; told when there are none",
+        generated: "never",
+        held_by: "not implemented yet: needs containers",
     }
     vm_settings: VmSettings = "VM_SETTINGS" in limits.vm_settings {
         default: "none",
-        generated: "never: there is no backend of virtual machines yet",
-        held_by: "virtual machines; told when there are none",
+        generated: "never",
+        held_by: "not implemented yet: needs virtual machines",
     }
 }
 
 /// The key of this name.
-pub fn key(name: &str) -> Option<&'static super::Key> {
-    KEYS.iter().find(|key| key.name == name)
+pub fn find_key(name: &str) -> Option<&'static super::PresetKey> {
+    PRESET_KEYS.iter().find(|key| key.name == name)
 }
 
 #[cfg(test)]
@@ -175,14 +339,14 @@ mod tests {
 
     #[test]
     fn every_key_has_a_setting_and_every_setting_of_calls_has_a_key() {
-        for key in KEYS {
+        for key in PRESET_KEYS {
             assert!(key.setting().is_some(), "{}", key.name);
         }
-        let limits = menace_settings::declared::Limits::DECLARATIONS;
-        let network = menace_settings::declared::Network::DECLARATIONS;
+        let limits = menace_settings::declared::LimitSettings::DECLARATIONS;
+        let network = menace_settings::declared::NetworkSettings::DECLARATIONS;
         for declared in limits.iter().chain(network) {
             let is_place = declared.name == "SANDBOX_NETWORK_RECORDINGS";
-            assert_eq!(key(declared.name).is_none(), is_place, "{}", declared.name);
+            assert_eq!(find_key(declared.name).is_none(), is_place, "{}", declared.name);
         }
     }
 }

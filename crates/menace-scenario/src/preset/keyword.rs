@@ -1,14 +1,14 @@
-//! Which profiles the words in a module's path call for.
+//! Profiles that the words in a module's path call for.
 
 use menace_settings::KeywordProfiles;
 
-/// Shorter stems are too alike: `user` is no form of `use`.
-const SHORTEST_STEM: usize = 4;
+/// Shorter stems are ambiguous: `user` is no form of `use`.
+const MIN_STEM_CHARS: usize = 4;
 
 /// Profiles for a path such as `shop/db/http_client.py`, each once, in the order of the words.
 pub fn profiles_for<'a>(path: &str, keywords: &'a KeywordProfiles) -> Vec<&'a str> {
     let mut found = Vec::new();
-    for word in words(path) {
+    for word in split_path_words(path) {
         let stem = stem(&word);
         for (keyword, profiles) in keywords.iter() {
             if keyword == word || self::stem(keyword) == stem {
@@ -24,7 +24,7 @@ pub fn profiles_for<'a>(path: &str, keywords: &'a KeywordProfiles) -> Vec<&'a st
 }
 
 /// The words of a path, in lower case: `HTTPServer2_api` has `http`, `server` and `api`.
-pub fn words(path: &str) -> Vec<String> {
+pub fn split_path_words(path: &str) -> Vec<String> {
     let path = path.strip_suffix(".py").unwrap_or(path);
     let letters: Vec<char> = path.chars().collect();
     let mut words = vec![String::new()];
@@ -48,12 +48,12 @@ pub fn words(path: &str) -> Vec<String> {
     words
 }
 
-/// What forms of a word share: `parse`, `parser`, `parsers` and `parsing` have `pars`.
+/// The common stem of the forms of a word: `parse`, `parser`, `parsers` and `parsing` have `pars`.
 fn stem(word: &str) -> &str {
     let plural = word.strip_suffix('s').filter(|rest| rest.len() > 1 && !rest.ends_with('s'));
     let word = plural.unwrap_or(word);
     for ending in ["ing", "er", "e"] {
-        if let Some(rest) = word.strip_suffix(ending).filter(|rest| rest.len() >= SHORTEST_STEM) {
+        if let Some(rest) = word.strip_suffix(ending).filter(|rest| rest.len() >= MIN_STEM_CHARS) {
             return rest;
         }
     }
@@ -67,11 +67,11 @@ mod tests {
     #[test]
     fn paths_are_split_into_words() {
         assert_eq!(
-            words("shop/db/HTTPServer2_apiV3.py"),
+            split_path_words("shop/db/HTTPServer2_apiV3.py"),
             ["shop", "db", "http", "server", "api", "v"]
         );
-        assert_eq!(words("src.OAuth-login"), ["src", "o", "auth", "login"]);
-        assert_eq!(words(""), [] as [&str; 0]);
+        assert_eq!(split_path_words("src.OAuth-login"), ["src", "o", "auth", "login"]);
+        assert_eq!(split_path_words(""), [] as [&str; 0]);
     }
 
     #[test]

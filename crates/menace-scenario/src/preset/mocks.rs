@@ -1,76 +1,82 @@
-//! Answers for code that calls out: `NETWORK_MOCKS`, and files of recorded ones.
+//! Stubbed upstream answers: `NETWORK_MOCKS`, and files of recorded ones.
 //!
-//! What browsers and proxies record is read by `har`.
+//! HTTP archives are read by `har`.
 
 use serde_json::Value as Json;
 
-use menace_model::Mock;
+use menace_model::{MockResponse, decode_base64};
 
 use super::har;
-use crate::notation::bytes_of;
-use crate::problem::{did_you_mean, quoted};
-use crate::{Problem, Problems};
+use crate::config::{ConfigError, ConfigProblem};
+use crate::config::{quote_shortened, suggest_similar};
 
-const KEY: &str = "NETWORK_MOCKS";
-const FIELDS: [&str; 9] =
+const MOCKS_KEY: &str = "NETWORK_MOCKS";
+const MOCK_FIELDS: [&str; 9] =
     ["method", "url", "status", "headers", "json", "body", "body_base64", "delay_ms", "times"];
 /// An hour: longer than any call.
-const LONGEST_DELAY_MS: u64 = 3_600_000;
+const MAX_DELAY_MS: u64 = 3_600_000;
 
-/// Reads a list of answers, a single one, or an HTTP archive; `at` is where it stands.
-pub fn mocks(json: &Json, at: &str) -> Result<Vec<Mock>, Problems> {
-    if let Some(entries) = har::entries(json) {
-        return har::mocks(entries, at);
+/// Reads a list of answers, a single one, or an HTTP archive; `at` is its place.
+pub fn read_mocks(json: &Json, at: &str) -> Result<Vec<MockResponse>, ConfigError> {
+    if let Some(entries) = har::archive_entries(json) {
+        return har::read_archive_mocks(entries, at);
     }
     let items = match json {
         Json::Array(items) => items.as_slice(),
         one => std::slice::from_ref(one),
     };
-    let mut problems = Problems::default();
+    let mut problems = ConfigError::default();
     let mut mocks = Vec::new();
     for (index, item) in items.iter().enumerate() {
-        let mut reader = Reader { key: format!("{KEY}[{index}]"), at, problems: &mut problems };
-        mocks.extend(reader.mock(item));
+        let mut reader =
+            MockReader { key: format!("{MOCKS_KEY}[{index}]"), at, problems: &mut problems };
+        mocks.extend(reader.read_mock(item));
     }
-    problems.or(mocks)
+    problems.into_result(mocks)
 }
 
-struct Reader<'a> {
+struct MockReader<'a> {
     key: String,
     at: &'a str,
-    problems: &'a mut Problems,
+    problems: &'a mut ConfigError,
 }
 
-impl Reader<'_> {
+impl MockReader<'_> {
     fn refuse<T>(&mut self, field: &str, reason: impl Into<String>) -> Option<T> {
         let key = if field.is_empty() { self.key.clone() } else { format!("{}.{field}", self.key) };
-        self.problems.add(Problem::of(self.at, &key, reason));
+        self.problems.add(ConfigProblem::for_key(self.at, &key, reason));
         None
     }
 
-    fn expected<T>(&mut self, field: &str, what: &str, found: &Json) -> Option<T> {
-        self.refuse(field, format!("expected {what}, found {}", quoted(&found.to_string())))
+    fn refuse_type<T>(&mut self, field: &str, what: &str, found: &Json) -> Option<T> {
+        self.refuse(
+            field,
+            format!("expected {what}, found {}", quote_shortened(&found.to_string())),
+        )
     }
 
-    /// One answer; nothing after a mistake was told.
-    fn mock(&mut self, json: &Json) -> Option<Mock> {
+    /// One answer; none after a problem was added.
+    fn read_mock(&mut self, json: &Json) -> Option<MockResponse> {
         let Json::Object(map) = json else {
-            return self.expected("", "an object such as `{\"url\": \"*\"}`", json);
+            return self.refuse_type("", "an object such as `{\"url\": \"*\"}`", json);
         };
         let known_before = self.problems.0.len();
-        for name in map.keys().filter(|name| !FIELDS.contains(&name.as_str())) {
-            let other = format!("known are {}", FIELDS.join(", "));
-            self.refuse::<()>(name, format!("unknown key{}", did_you_mean(name, FIELDS, &other)));
+        for name in map.keys().filter(|name| !MOCK_FIELDS.contains(&name.as_str())) {
+            let other = format!("known are {}", MOCK_FIELDS.join(", "));
+            self.refuse::<()>(
+                name,
+                format!("unknown key{}", suggest_similar(name, MOCK_FIELDS, &other)),
+            );
         }
         let given = |name: &str| map.get(name).filter(|value| !value.is_null());
         let url = match given("url") {
             Some(Json::String(url)) if !url.trim().is_empty() => Some(url.trim().to_owned()),
-            Some(other) => self.expected("url", "a URL, with `*` for any text", other),
-            None => self.refuse("url", "it is missing: write whom it answers for, `*` for all"),
+            Some(other) => self.refuse_type("url", "a URL, with `*` for any text", other),
+            None => self.refuse("url", "it is missing: write the URL that it answers, `*` for all"),
         };
         let method = match given("method") {
             Some(Json::String(method)) if is_method(method) => Some(method.to_ascii_uppercase()),
-            Some(other) => self.expected("method", "a method such as `GET`", other),
+            Some(other) => self.refuse_type("method", "a method such as `GET`", other),
             None => None,
         };
         let status = match given("status") {
@@ -78,27 +84,36 @@ impl Reader<'_> {
                 .as_u64()
                 .and_then(|status| u16::try_from(status).ok())
                 .filter(|status| (100..=599).contains(status))
-                .or_else(|| self.expected("status", "a number from 100 to 599", number)),
+                .or_else(|| self.refuse_type("status", "a number from 100 to 599", number)),
             None => Some(200),
         };
-        let mut headers = self.headers(given("headers"));
-        let body = self.body(given("json"), given("body"), given("body_base64"));
+        let mut headers = self.read_headers(given("headers"));
+        let body = self.read_body(given("json"), given("body"), given("body_base64"));
         let has_type = headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("content-type"));
         if given("json").is_some() && !has_type {
             headers.push(("Content-Type".to_owned(), "application/json".to_owned()));
         }
-        let delay_ms = self.count("delay_ms", given("delay_ms"), LONGEST_DELAY_MS).unwrap_or(0);
-        let times = self.count("times", given("times"), u32::MAX.into()).map(|times| times as u32);
+        let delay_ms = self.read_count("delay_ms", given("delay_ms"), MAX_DELAY_MS).unwrap_or(0);
+        let times =
+            self.read_count("times", given("times"), u32::MAX.into()).map(|times| times as u32);
         if self.problems.0.len() > known_before {
             return None;
         }
-        Some(Mock { method, url: url?, status: status?, headers, body: body?, delay_ms, times })
+        Some(MockResponse {
+            method,
+            url: url?,
+            status: status?,
+            headers,
+            body: body?,
+            delay_ms,
+            times,
+        })
     }
 
-    fn headers(&mut self, json: Option<&Json>) -> Vec<(String, String)> {
+    fn read_headers(&mut self, json: Option<&Json>) -> Vec<(String, String)> {
         let Some(json) = json else { return Vec::new() };
         let Json::Object(map) = json else {
-            self.expected::<()>("headers", "an object of names and values", json);
+            self.refuse_type::<()>("headers", "an object of names and values", json);
             return Vec::new();
         };
         let mut headers = Vec::new();
@@ -107,7 +122,7 @@ impl Reader<'_> {
             let text = match value {
                 Json::String(text) => Some(text.clone()),
                 Json::Number(number) => Some(number.to_string()),
-                other => self.expected(&field, "text", other),
+                other => self.refuse_type(&field, "text", other),
             };
             match text {
                 Some(text) if is_header(name, &text) => {
@@ -122,7 +137,7 @@ impl Reader<'_> {
         headers
     }
 
-    fn body(
+    fn read_body(
         &mut self,
         json: Option<&Json>,
         text: Option<&Json>,
@@ -132,20 +147,22 @@ impl Reader<'_> {
             (None, None, None) => Some(Vec::new()),
             (Some(json), None, None) => Some(json.to_string().into_bytes()),
             (None, Some(Json::String(text)), None) => Some(text.clone().into_bytes()),
-            (None, Some(other), None) => self.expected("body", "text", other),
-            (None, None, Some(Json::String(text))) if bytes_of(text).is_some() => bytes_of(text),
+            (None, Some(other), None) => self.refuse_type("body", "text", other),
+            (None, None, Some(Json::String(text))) if decode_base64(text).is_some() => {
+                decode_base64(text)
+            }
             (None, None, Some(other)) => {
-                self.expected("body_base64", "bytes in base64, with padding", other)
+                self.refuse_type("body_base64", "bytes in base64, with padding", other)
             }
             _ => self.refuse("", "give only one of `json`, `body` and `body_base64`"),
         }
     }
 
-    fn count(&mut self, field: &str, json: Option<&Json>, most: u64) -> Option<u64> {
+    fn read_count(&mut self, field: &str, json: Option<&Json>, most: u64) -> Option<u64> {
         let json = json?;
         match json.as_u64().filter(|count| *count <= most) {
             Some(count) => Some(count),
-            None => self.expected(field, &format!("a whole number of at most {most}"), json),
+            None => self.refuse_type(field, &format!("a whole number of at most {most}"), json),
         }
     }
 }
@@ -154,7 +171,7 @@ pub(super) fn is_method(text: &str) -> bool {
     !text.is_empty() && text.chars().all(|c| c.is_ascii_alphabetic())
 }
 
-/// A line break would end the header and begin another.
+/// A line break would begin another header.
 pub(super) fn is_header(name: &str, value: &str) -> bool {
     is_name(name) && !value.contains(['\r', '\n', '\0'])
 }
@@ -172,8 +189,8 @@ mod tests {
 
     #[test]
     fn an_answer_needs_no_more_than_a_url() {
-        let found = mocks(&json!({"url": "https://api.example.com/*"}), "x").unwrap();
-        let plain = Mock {
+        let found = read_mocks(&json!({"url": "https://api.example.com/*"}), "x").unwrap();
+        let plain = MockResponse {
             method: None,
             url: "https://api.example.com/*".to_owned(),
             status: 200,
@@ -183,12 +200,12 @@ mod tests {
             times: None,
         };
         assert_eq!(found, [plain]);
-        assert_eq!(mocks(&json!([]), "x"), Ok(Vec::new()));
+        assert_eq!(read_mocks(&json!([]), "x"), Ok(Vec::new()));
     }
 
     #[test]
-    fn all_of_an_answer_arrives() {
-        let found = mocks(
+    fn all_fields_of_an_answer_are_read() {
+        let found = read_mocks(
             &json!([
                 {"method": "get", "url": "*", "status": 503, "json": {"a": [1]}, "delay_ms": 20,
                  "headers": {"Retry-After": 3}, "times": 2},
@@ -210,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn every_mistake_is_told_with_its_place() {
+    fn every_error_is_reported_with_its_place() {
         let wrong = json!([
             {"method": "GET"},
             {"url": "*", "status": 99, "times": -1, "colour": 1, "headers": {"A": "b\r\nC: d"}},
@@ -218,15 +235,17 @@ mod tests {
             {"url": "*", "body_base64": "?"},
             7,
         ]);
-        insta::assert_snapshot!(mocks(&wrong, "p.json[0]").unwrap_err(), @r#"
-        p.json[0]: NETWORK_MOCKS[0].url: it is missing: write whom it answers for, `*` for all
-        p.json[0]: NETWORK_MOCKS[1].colour: unknown key; known are method, url, status, headers, json, body, body_base64, delay_ms, times
+        insta::assert_snapshot!(read_mocks(&wrong, "p.json[0]").unwrap_err(), @"
+        p.json[0]: NETWORK_MOCKS[0].url: it is missing: write the URL that it answers, `*` for all
+        p.json[0]: NETWORK_MOCKS[1].colour: unknown key; known are method, url, status, \
+            headers, json, body, body_base64, delay_ms, times
         p.json[0]: NETWORK_MOCKS[1].status: expected a number from 100 to 599, found `99`
         p.json[0]: NETWORK_MOCKS[1].headers.A: this is no header that can be sent
         p.json[0]: NETWORK_MOCKS[1].times: expected a whole number of at most 4294967295, found `-1`
         p.json[0]: NETWORK_MOCKS[2]: give only one of `json`, `body` and `body_base64`
-        p.json[0]: NETWORK_MOCKS[3].body_base64: expected bytes in base64, with padding, found `"?"`
-        p.json[0]: NETWORK_MOCKS[4]: expected an object such as `{"url": "*"}`, found `7`
-        "#);
+        p.json[0]: NETWORK_MOCKS[3].body_base64: expected bytes in base64, with padding, \
+            found `\"?\"`
+        p.json[0]: NETWORK_MOCKS[4]: expected an object such as `{\"url\": \"*\"}`, found `7`
+        ");
     }
 }

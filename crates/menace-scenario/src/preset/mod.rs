@@ -1,110 +1,104 @@
-//! Presets: what a call is held to and troubled with, and where such lists of conditions come from.
+//! Presets: limits, faults, network conditions and inputs of calls, and where they come from.
 //!
-//! | room | what is in it |
+//! | module | content |
 //! |---|---|
-//! | `keys` | the table of every key, from which reading, writing and the documentation follow |
-//! | `modes` | the failure modes: what they do, how often at which severity |
-//! | `read` | JSON → presets, with everything that is wrong |
+//! | `keys` | the table of all keys; reading, writing and documentation use it |
+//! | `failure_modes` | what the failure modes do, how often at which severity |
+//! | `read` | JSON → presets, or all problems |
 //! | `conditions` | a preset → limits and conditions of a call |
-//! | `oddity` | keys that change nothing |
+//! | `ineffective` | keys without effect, limits that an outcome does not report |
 //! | `profile`, `profiles`, `profiles.json` | named parts of presets, built-in and the user's |
-//! | `generate` | presets from profiles and chance |
-//! | `keyword`, `coverage` | which profiles a module needs, and which it did not get |
-//! | `choose` | which presets a run has |
+//! | `generate` | presets from profiles and the seed |
+//! | `keyword`, `coverage` | profiles that a module needs, and scenarios that it missed |
+//! | `selection` | which presets a run has |
 //! | `reference` | the tables of `docs/scenarios.md` |
 //!
-//! Invariant: a [`Preset`] holds values in their range that fit together.
+//! Invariant: the values of a [`Preset`] are in their ranges and consistent with each other.
 
-mod choose;
 mod conditions;
 mod coverage;
+mod failure_modes;
 mod generate;
 mod har;
-mod key;
+mod ineffective;
 mod keys;
 mod keyword;
 mod mocks;
-mod modes;
-mod oddity;
-mod origin;
 mod profile;
 mod profiles;
 mod read;
 mod reference;
-mod unanswered;
+mod selection;
 mod values;
 
-use menace_model::Mock;
-use menace_settings::{FailureMode, ScenarioSeverity, StubStrategy};
-use serde::ser::{Serialize, SerializeMap, Serializer};
+use std::fmt;
 
-use crate::input::Threat;
-use crate::{Problem, Problems};
+use menace_model::{FailureMode, InputStrategy, MockResponse, ScenarioSeverity};
+use serde::Serialize;
+use serde::ser::{SerializeMap, Serializer};
 
-pub use choose::{Choice, PresetFile};
-pub use conditions::{Interposed, Isolation};
-pub use coverage::{Gap, MissingScenarios, gaps, missing};
-pub use generate::{Wanted, generate};
-pub use key::Key;
-pub use keys::{KEYS, Values, key};
-pub use keyword::{profiles_for, words};
-pub use mocks::mocks;
-pub use modes::{Effect, MODES, Mode};
-pub use oddity::Oddity;
-pub use origin::PresetOrigin;
-pub use profile::{Category, Level, Profile};
-pub use profiles::{CANONICAL, Profiles, SCENARIOS, TRAJECTORY};
-pub use read::{Placed, read, read_one, read_placed};
-pub use reference::markdown;
-pub use unanswered::unanswered;
+use crate::config::{ConfigError, ConfigProblem};
+use crate::input::ThreatIntensity;
 
-const DEFAULT_THREAT: f64 = 0.5;
-/// What oversized inputs are measured against when no limit is set.
-const DEFAULT_MEMORY: u64 = 512 << 20;
-/// For a preset that nobody named.
-const UNNAMED: &str = "unnamed";
+pub use coverage::{MissingScenariosError, ScenarioGap, find_scenario_gaps, missing_presets};
+pub use failure_modes::{FAILURE_MODES, FailureModeEffect, FailureModeInfo};
+pub use generate::{PresetRequest, generate_presets};
+pub use ineffective::{IneffectiveKey, find_unreported_limits};
+pub use keys::{PRESET_KEYS, PresetKey, PresetValues, find_key};
+pub use keyword::{profiles_for, split_path_words};
+pub use mocks::read_mocks;
+pub use profile::{PresetProfile, ProfileCategory, ProfileLevel};
+pub use profiles::{CANONICAL_PROFILES, ProfileCatalog, TRAJECTORY_STAGES, WORKFLOW_SCENARIOS};
+pub use read::{LocatedPreset, read_located_presets, read_presets, read_single_preset};
+pub use reference::render_markdown;
+pub use selection::{PresetFile, PresetSelection};
 
-/// What a call is put through. Written as a JSON object of its keys.
+const DEFAULT_THREAT_INTENSITY: f64 = 0.5;
+/// Memory that bounds oversized inputs when no limit is set.
+const DEFAULT_MEMORY_BYTES: u64 = 512 << 20;
+const UNNAMED_PRESET: &str = "unnamed";
+
+/// The conditions of calls. Serialized as a JSON object of its keys.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Preset {
-    values: Values,
-    /// Who answers when the section calls out; none when nobody asked for answers.
-    pub mocks: Option<Vec<Mock>>,
+    values: PresetValues,
+    /// Stubbed upstream answers; none when the preset has no `NETWORK_MOCKS`.
+    pub mocks: Option<Vec<MockResponse>>,
     pub origin: PresetOrigin,
 }
 
 impl Preset {
-    /// Checks what only several values together can get wrong; `at` is where they stand.
-    pub fn new(values: Values, origin: PresetOrigin, at: &str) -> Result<Self, Problems> {
-        let mut problems = Problems::default();
+    /// Checks values that depend on each other; `at` is their place in a file.
+    pub fn new(values: PresetValues, origin: PresetOrigin, at: &str) -> Result<Self, ConfigError> {
+        let mut problems = ConfigError::default();
         if let (Some(min), Some(max)) = (values.min_bandwidth, values.max_bandwidth)
             && min > max
         {
             let reason = "it is above MAX_BANDWIDTH: lower it or raise that";
-            problems.add(Problem::of(at, "MIN_BANDWIDTH", reason));
+            problems.add(ConfigProblem::for_key(at, "MIN_BANDWIDTH", reason));
         }
         let mocks = match &values.network_mocks {
-            Some(records) => problems.keep(mocks::mocks(&records.0, at).map(Some)),
+            Some(records) => problems.collect_ok(mocks::read_mocks(&records.0, at).map(Some)),
             None => Some(None),
         };
-        problems.or(mocks.unwrap_or_default()).map(|mocks| Self { values, mocks, origin })
+        problems.into_result(mocks.unwrap_or_default()).map(|mocks| Self { values, mocks, origin })
     }
 
-    /// No conditions at all.
+    /// A preset without conditions.
     pub fn empty(origin: PresetOrigin) -> Self {
-        Self { values: Values::default(), mocks: None, origin }
+        Self { values: PresetValues::default(), mocks: None, origin }
     }
 
-    /// The same, with what the settings say about calls laid over it. A canonical scenario stays what it
-    /// is about: failure modes and ways to make inputs of the settings come on top of its own.
-    pub fn under(&self, settings: &Values) -> Result<Self, Problems> {
+    /// The preset with the settings laid over it. A canonical scenario keeps its failure modes and
+    /// strategies; those of the settings are added.
+    pub fn with_settings(&self, settings: &PresetValues) -> Result<Self, ConfigError> {
         let mut settings = settings.clone();
         if self.origin.is_canonical() {
             let strategies = self.strategies();
-            settings = settings.beside(self.failure_modes(), &strategies);
+            settings = settings.with_modes_and_strategies(self.failure_modes(), &strategies);
         }
-        for key in KEYS {
-            let (own, set) = (key.text(&self.values), key.text(&settings));
+        for key in PRESET_KEYS {
+            let (own, set) = (key.value_text(&self.values), key.value_text(&settings));
             if set.is_some() && set != own {
                 tracing::debug!(
                     target: "menace_scenario::preset",
@@ -116,18 +110,18 @@ impl Preset {
                 );
             }
         }
-        Self::new(settings.over(self.values.clone()), self.origin, "settings")
+        Self::new(settings.layered_over(self.values.clone()), self.origin, "settings")
     }
 
-    pub fn values(&self) -> &Values {
+    pub fn values(&self) -> &PresetValues {
         &self.values
     }
 
     pub fn name(&self) -> &str {
-        self.values.scenario_name.as_deref().unwrap_or(UNNAMED)
+        self.values.scenario_name.as_deref().unwrap_or(UNNAMED_PRESET)
     }
 
-    /// None for what is neither.
+    /// None if the preset has no severity.
     pub fn severity(&self) -> Option<ScenarioSeverity> {
         self.values.scenario_severity
     }
@@ -136,33 +130,39 @@ impl Preset {
         self.values.failure_modes.as_deref().unwrap_or_default()
     }
 
-    pub fn has(&self, mode: FailureMode) -> bool {
+    pub fn has_mode(&self, mode: FailureMode) -> bool {
         self.failure_modes().contains(&mode)
     }
 
-    /// Ways to make inputs, to be taken in turns; none when all are to be used as usual.
-    pub fn strategies(&self) -> Vec<StubStrategy> {
+    /// Input strategies, used in turns; empty for the default ones.
+    pub fn strategies(&self) -> Vec<InputStrategy> {
         match &self.values.stub_strategy {
             Some(strategies) => strategies.clone(),
-            None => self.failure_modes().iter().filter_map(|mode| modes::implied(*mode)).collect(),
+            None => self
+                .failure_modes()
+                .iter()
+                .filter_map(|mode| failure_modes::implied_strategy(*mode))
+                .collect(),
         }
     }
 
     /// How aggressive inputs are, from 0 to 1.
     pub fn threat_intensity(&self) -> f64 {
-        self.values.threat_intensity.map_or(DEFAULT_THREAT, menace_settings::Percent::fraction)
+        self.values
+            .threat_intensity
+            .map_or(DEFAULT_THREAT_INTENSITY, menace_settings::PercentShare::fraction)
     }
 
-    /// How bad its inputs are, and against how much memory.
-    pub fn threat(&self) -> Threat {
-        let memory = self.conditions(0).0.memory_bytes.unwrap_or(DEFAULT_MEMORY);
-        Threat::new(self.threat_intensity(), memory)
+    /// Threat intensity and the memory that bounds oversized inputs.
+    pub fn threat_settings(&self) -> ThreatIntensity {
+        let memory = self.conditions(0).0.memory_bytes.unwrap_or(DEFAULT_MEMORY_BYTES);
+        ThreatIntensity::new(self.threat_intensity(), memory)
     }
 
-    /// Keys that were given and that no sandbox of this kind can meet.
-    pub fn unmet(&self) -> Vec<&'static str> {
-        let Values { gpu_limit, os_type, container_image, vm_settings, .. } = &self.values;
-        let is_elsewhere = os_type.is_some_and(|os| os != menace_settings::OsType::Linux);
+    /// Keys of this preset that no backend implements yet.
+    pub fn unsupported_keys(&self) -> Vec<&'static str> {
+        let PresetValues { gpu_limit, os_type, container_image, vm_settings, .. } = &self.values;
+        let is_elsewhere = os_type.is_some_and(|os| os != menace_settings::GuestOsType::Linux);
         [
             (gpu_limit.is_some_and(|count| count.get() > 0), "GPU_LIMIT"),
             (is_elsewhere, "OS_TYPE"),
@@ -181,14 +181,55 @@ impl Serialize for Preset {
     }
 }
 
-impl Serialize for Values {
+impl Serialize for PresetValues {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
-        for key in KEYS {
-            if let Some(value) = key.json(self) {
+        for key in PRESET_KEYS {
+            if let Some(value) = key.value_json(self) {
                 map.serialize_entry(key.name, &value)?;
             }
         }
         map.end()
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PresetOrigin {
+    StaticFile,
+    /// On the command line, or in `SANDBOX_ENV_PRESETS`.
+    UserProvided,
+    Generated,
+    Canonical,
+    /// A profile without changes.
+    Profile,
+    /// Added because of words in a module's path.
+    Keyword,
+    /// A missing canonical scenario.
+    Injected,
+}
+
+impl PresetOrigin {
+    /// Is it one of the scenarios that every module must go through?
+    pub(super) fn is_canonical(self) -> bool {
+        matches!(self, Self::Canonical | Self::Injected)
+    }
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::StaticFile => "static file",
+            Self::UserProvided => "given",
+            Self::Generated => "generated",
+            Self::Canonical => "canonical",
+            Self::Profile => "profile",
+            Self::Keyword => "keyword",
+            Self::Injected => "injected",
+        }
+    }
+}
+
+impl fmt::Display for PresetOrigin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
     }
 }

@@ -2,27 +2,25 @@
 
 use std::fmt;
 
+use menace_model::ScenarioSeverity;
 use serde_json::Value as Json;
 
-use menace_settings::ScenarioSeverity;
+use crate::config::OrderedPairs;
+use crate::config::{ConfigError, ConfigProblem};
+use crate::config::{quote_shortened, suggest_similar};
 
-use crate::notation::Pairs;
-use crate::problem::{did_you_mean, quoted};
-use crate::{Problem, Problems};
+use super::read::{read_values, repeated_key_problems};
+use super::{Preset, PresetOrigin, PresetValues};
 
-use super::read::{repeated, values};
-use super::{Preset, PresetOrigin, Values};
-
-/// What a profile is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Category {
+pub enum ProfileCategory {
     Baseline,
     Stress,
     Security,
     Concurrency,
 }
 
-impl Category {
+impl ProfileCategory {
     pub const ALL: [Self; 4] = [Self::Baseline, Self::Stress, Self::Security, Self::Concurrency];
 
     pub fn as_str(self) -> &'static str {
@@ -35,90 +33,103 @@ impl Category {
     }
 }
 
-impl fmt::Display for Category {
+impl fmt::Display for ProfileCategory {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.as_str())
     }
 }
 
-/// What a profile says at one severity, or at all.
+/// The values of a profile at one severity, or at all severities.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Level {
+pub struct ProfileLevel {
     pub severity: Option<ScenarioSeverity>,
     /// Without name and severity.
-    pub values: Values,
+    pub values: PresetValues,
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub struct Profile {
+pub struct PresetProfile {
     pub name: String,
     pub aliases: Vec<String>,
-    pub category: Category,
+    pub category: ProfileCategory,
     pub about: Option<String>,
-    /// One, or the severities from low to high.
-    pub levels: Vec<Level>,
+    /// One level, or several from low to high.
+    pub levels: Vec<ProfileLevel>,
     /// The file that defines it; none for the built-in ones.
     pub file: Option<String>,
 }
 
-/// What stands in a profile beside keys.
-const WORDS: [&str; 5] = ["category", "about", "aliases", "low", "high"];
+/// Fields of a profile beside preset keys.
+const PROFILE_FIELDS: [&str; 5] = ["category", "about", "aliases", "low", "high"];
 
-impl Profile {
-    /// Reads one: keys for all severities, and under `low` and `high` what is laid over them.
-    pub(super) fn read(name: &str, pairs: Pairs<Json>, at: &str) -> Result<Self, Problems> {
-        let mut problems = Problems::default();
+impl PresetProfile {
+    /// Reads a profile: keys for all severities, and under `low` and `high` the keys that override
+    /// them.
+    pub(super) fn read_profile(
+        name: &str,
+        pairs: OrderedPairs<Json>,
+        at: &str,
+    ) -> Result<Self, ConfigError> {
+        let mut problems = ConfigError::default();
         if !is_name(name) {
             let reason = "a profile's name has letters, digits, `_`, `-` and `.` only";
-            problems.add(Problem::of(at, name, reason));
+            problems.add(ConfigProblem::for_key(at, name, reason));
         }
         let mut profile = Self {
             name: name.to_owned(),
             aliases: Vec::new(),
-            category: Category::Stress,
+            category: ProfileCategory::Stress,
             about: None,
             levels: Vec::new(),
             file: None,
         };
         let at = format!("{at}[{name}]");
         let (described, keys): (Vec<_>, Vec<_>) =
-            pairs.0.into_iter().partition(|(key, _)| WORDS.contains(&key.as_str()));
-        let described = Pairs(described);
-        problems.0.extend(repeated(&described, &at).0);
-        let common = problems.keep(values(&Pairs(keys), &at)).unwrap_or_default();
+            pairs.0.into_iter().partition(|(key, _)| PROFILE_FIELDS.contains(&key.as_str()));
+        let described = OrderedPairs(described);
+        problems.0.extend(repeated_key_problems(&described, &at).0);
+        let common = problems.collect_ok(read_values(&OrderedPairs(keys), &at)).unwrap_or_default();
         for (word, json) in described.0 {
-            let done = profile.describe(&word, &json, &at);
-            problems.keep(done);
+            let done = profile.read_description(&word, &json, &at);
+            problems.collect_ok(done);
         }
         profile.levels.sort_by_key(|level| level.severity);
         if profile.levels.is_empty() {
-            profile.levels.push(Level { severity: None, values: Values::default() });
+            profile.levels.push(ProfileLevel { severity: None, values: PresetValues::default() });
         }
         for level in &mut profile.levels {
-            level.values = std::mem::take(&mut level.values).over(common.clone());
+            level.values = std::mem::take(&mut level.values).layered_over(common.clone());
         }
-        // Together they must make sense too.
+        // The merged values must be consistent as well.
         if problems.0.is_empty() {
-            for preset in profile.levels.iter().map(|level| profile.preset_at(level, &at)) {
-                problems.keep(preset);
+            for preset in profile.levels.iter().map(|level| profile.preset_at_level(level, &at)) {
+                problems.collect_ok(preset);
             }
         }
-        problems.or(profile)
+        problems.into_result(profile)
     }
 
-    fn describe(&mut self, word: &str, json: &Json, at: &str) -> Result<(), Problems> {
+    fn read_description(&mut self, word: &str, json: &Json, at: &str) -> Result<(), ConfigError> {
         let expected = |what: &str| {
-            let found = quoted(&json.to_string());
-            Problems::from(Problem::of(at, word, format!("expected {what}, found {found}")))
+            let found = quote_shortened(&json.to_string());
+            ConfigError::from(ConfigProblem::for_key(
+                at,
+                word,
+                format!("expected {what}, found {found}"),
+            ))
         };
         match (word, json) {
             ("category", Json::String(text)) => {
-                let known = Category::ALL.map(Category::as_str);
-                let found = Category::ALL.into_iter().find(|one| one.as_str() == text);
+                let known = ProfileCategory::ALL.map(ProfileCategory::as_str);
+                let found = ProfileCategory::ALL.into_iter().find(|one| one.as_str() == text);
                 self.category = found.ok_or_else(|| {
                     let hint =
-                        did_you_mean(text, known, &format!("known are {}", known.join(", ")));
-                    Problems::from(Problem::of(at, word, format!("unknown category{hint}")))
+                        suggest_similar(text, known, &format!("known are {}", known.join(", ")));
+                    ConfigError::from(ConfigProblem::for_key(
+                        at,
+                        word,
+                        format!("unknown category{hint}"),
+                    ))
                 })?;
             }
             ("about", Json::String(text)) => self.about = Some(text.clone()),
@@ -130,10 +141,11 @@ impl Profile {
                     .ok_or_else(|| expected("a list of names"))?;
             }
             ("low" | "high", Json::Object(_)) => {
-                let pairs: Pairs<Json> =
+                let pairs: OrderedPairs<Json> =
                     serde_json::from_value(json.clone()).map_err(|_| expected("an object"))?;
-                let values = values(&pairs, &format!("{at}[{word}]"))?;
-                self.levels.push(Level { severity: word.parse().ok(), values });
+                let values = read_values(&pairs, &format!("{at}[{word}]"))?;
+                self.levels
+                    .push(ProfileLevel { severity: ScenarioSeverity::from_name(word), values });
             }
             ("low" | "high", _) => return Err(expected("an object of keys")),
             ("aliases", _) => return Err(expected("a list of names")),
@@ -142,8 +154,8 @@ impl Profile {
         Ok(())
     }
 
-    /// The level of this severity; where a profile has no levels, what it says at all.
-    pub fn level(&self, severity: ScenarioSeverity) -> Option<&Level> {
+    /// The level of this severity; without it, the level for all severities, else the last.
+    pub fn level(&self, severity: ScenarioSeverity) -> Option<&ProfileLevel> {
         self.levels
             .iter()
             .find(|level| level.severity == Some(severity))
@@ -151,45 +163,45 @@ impl Profile {
             .or_else(|| self.levels.last())
     }
 
-    /// A preset of its own for each level.
-    pub fn presets(&self, origin: PresetOrigin) -> Result<Vec<Preset>, Problems> {
+    /// One preset per level.
+    pub fn to_presets(&self, origin: PresetOrigin) -> Result<Vec<Preset>, ConfigError> {
         self.levels
             .iter()
-            .map(|level| Ok(Preset { origin, ..self.preset_at(level, &self.name)? }))
+            .map(|level| Ok(Preset { origin, ..self.preset_at_level(level, &self.name)? }))
             .collect()
     }
 
-    /// The same, with settings laid over them. Where these say how hard, only that level is taken: the
-    /// figures of another would belie its name.
-    pub(super) fn presets_under(
+    /// The same with settings laid over them. If the settings have a severity, only that level is
+    /// taken.
+    pub(super) fn to_presets_with_settings(
         &self,
-        settings: &Values,
+        settings: &PresetValues,
         origin: PresetOrigin,
-    ) -> Result<Vec<Preset>, Problems> {
-        let levels: Vec<&Level> = match settings.scenario_severity {
+    ) -> Result<Vec<Preset>, ConfigError> {
+        let levels: Vec<&ProfileLevel> = match settings.scenario_severity {
             Some(severity) => self.level(severity).into_iter().collect(),
             None => self.levels.iter().collect(),
         };
-        let preset = |level: &Level| {
-            let own = Preset { origin, ..self.preset_at(level, &self.name)? };
-            own.under(settings)
+        let preset = |level: &ProfileLevel| {
+            let own = Preset { origin, ..self.preset_at_level(level, &self.name)? };
+            own.with_settings(settings)
         };
         levels.into_iter().map(preset).collect()
     }
 
-    fn preset_at(&self, level: &Level, at: &str) -> Result<Preset, Problems> {
-        Preset::new(self.named(level), PresetOrigin::Profile, at)
+    fn preset_at_level(&self, level: &ProfileLevel, at: &str) -> Result<Preset, ConfigError> {
+        Preset::new(self.named_values(level), PresetOrigin::Profile, at)
     }
 
-    /// What it says, with its name and severity.
-    pub(super) fn named(&self, level: &Level) -> Values {
+    /// The values with name and severity.
+    pub(super) fn named_values(&self, level: &ProfileLevel) -> PresetValues {
         let mut values = level.values.clone();
         values.scenario_name.get_or_insert_with(|| self.name.clone());
         values.scenario_severity = values.scenario_severity.or(level.severity);
         values
     }
 
-    pub fn is_called(&self, name: &str) -> bool {
+    pub fn has_name(&self, name: &str) -> bool {
         self.name == name || self.aliases.iter().any(|alias| alias == name)
     }
 }

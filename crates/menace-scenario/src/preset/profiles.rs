@@ -1,46 +1,47 @@
-//! All profiles: the built-in ones and, laid over them, the user's.
+//! The profile catalog: built-in profiles, and those of the user laid over them.
 
 use std::sync::LazyLock;
 
+use menace_model::ScenarioSeverity;
 use serde_json::Value as Json;
 
-use menace_settings::{KeywordProfiles, ScenarioSeverity};
+use menace_settings::KeywordProfiles;
 
-use crate::notation::{Pairs, parse};
-use crate::problem::did_you_mean;
-use crate::{Problem, Problems};
+use crate::config::suggest_similar;
+use crate::config::{ConfigError, ConfigProblem};
+use crate::config::{OrderedPairs, parse_json};
 
-use super::{Level, Preset, PresetOrigin, Profile, Values};
+use super::{Preset, PresetOrigin, PresetProfile, PresetValues, ProfileLevel};
 
-/// The profiles that every module is put through.
-pub const CANONICAL: [&str; 4] =
+/// The profiles that every module runs under.
+pub const CANONICAL_PROFILES: [&str; 4] =
     ["high_latency_api", "hostile_input", "user_misuse", "concurrency_spike"];
 
 /// The scenarios that a workflow is compared in, at `high`.
-pub const SCENARIOS: [&str; 5] =
+pub const WORKFLOW_SCENARIOS: [&str; 5] =
     ["normal", "concurrency_spike", "hostile_input", "schema_drift", "flaky_upstream"];
 
 /// The stages of a workflow's decline, in order, at `high`.
-pub const TRAJECTORY: [&str; 5] =
+pub const TRAJECTORY_STAGES: [&str; 5] =
     ["normal", "high_latency", "resource_strain", "schema_drift", "chaotic_failure"];
 
-static BUILT_IN: LazyLock<Vec<Profile>> = LazyLock::new(|| {
-    read(include_str!("profiles.json"), "profiles.json").expect("a test reads them")
+static BUILT_IN_PROFILES: LazyLock<Vec<PresetProfile>> = LazyLock::new(|| {
+    read_profiles(include_str!("profiles.json"), "profiles.json").expect("a test reads them")
 });
 
 #[derive(Debug, Clone)]
-pub struct Profiles(Vec<Profile>);
+pub struct ProfileCatalog(Vec<PresetProfile>);
 
-impl Profiles {
+impl ProfileCatalog {
     pub fn built_in() -> Self {
-        Self(BUILT_IN.clone())
+        Self(BUILT_IN_PROFILES.clone())
     }
 
-    /// Lays the profiles of a file over these and tells which it replaces.
-    pub fn add(&mut self, text: &str, file: &str) -> Result<Vec<String>, Problems> {
+    /// Adds the profiles of a file and returns the names that it replaces.
+    pub fn add_file(&mut self, text: &str, file: &str) -> Result<Vec<String>, ConfigError> {
         let mut replaced = Vec::new();
-        for profile in read(text, file)? {
-            let profile = Profile { file: Some(file.to_owned()), ..profile };
+        for profile in read_profiles(text, file)? {
+            let profile = PresetProfile { file: Some(file.to_owned()), ..profile };
             if let Some(other) = self.0.iter_mut().find(|other| other.name == profile.name) {
                 replaced.push(profile.name.clone());
                 *other = profile;
@@ -54,61 +55,62 @@ impl Profiles {
         Ok(replaced)
     }
 
-    pub fn iter(&self) -> impl Iterator<Item = &Profile> {
+    pub fn iter(&self) -> impl Iterator<Item = &PresetProfile> {
         self.0.iter()
     }
 
-    /// By its name, or else by another name of it.
-    pub fn find(&self, name: &str) -> Option<&Profile> {
+    /// Finds a profile by its name, else by an alias.
+    pub fn find(&self, name: &str) -> Option<&PresetProfile> {
         let by_name = self.0.iter().find(|profile| profile.name == name);
-        by_name.or_else(|| self.0.iter().find(|profile| profile.is_called(name)))
+        by_name.or_else(|| self.0.iter().find(|profile| profile.has_name(name)))
     }
 
-    /// The same, or who was meant; `at` is where the name stands.
-    pub fn get(&self, name: &str, at: &str) -> Result<&Profile, Problem> {
+    /// Finds a profile, or returns a problem with a suggestion; `at` is the place of the name.
+    pub fn get(&self, name: &str, at: &str) -> Result<&PresetProfile, ConfigProblem> {
         self.find(name).ok_or_else(|| {
             let names =
                 self.0.iter().flat_map(|one| std::iter::once(&one.name).chain(&one.aliases));
-            let hint = did_you_mean(
+            let hint = suggest_similar(
                 name,
                 names.map(String::as_str),
                 "`menace presets list` shows the known ones",
             );
-            Problem::of(at, name, format!("unknown profile{hint}"))
+            ConfigProblem::for_key(at, name, format!("unknown profile{hint}"))
         })
     }
 
-    /// All of them, or everybody who is unknown.
-    pub fn all<'a>(
+    /// Finds all profiles, or returns the problems of all unknown names.
+    pub fn get_all<'a>(
         &self,
         names: impl IntoIterator<Item = &'a str>,
         at: &str,
-    ) -> Result<Vec<&Profile>, Problems> {
-        let mut problems = Problems::default();
-        let found: Vec<Option<&Profile>> = names
+    ) -> Result<Vec<&PresetProfile>, ConfigError> {
+        let mut problems = ConfigError::default();
+        let found: Vec<Option<&PresetProfile>> = names
             .into_iter()
-            .map(|name| problems.keep(self.get(name, at).map_err(Problems::from)))
+            .map(|name| problems.collect_ok(self.get(name, at).map_err(ConfigError::from)))
             .collect();
-        problems.or(found.into_iter().flatten().collect())
+        problems.into_result(found.into_iter().flatten().collect())
     }
 
-    /// What `name`, `name:low` or `one+other:high` stands for; `high` unless said otherwise. A
-    /// severity that is `set` beats the one that is written, as settings do.
-    pub fn preset(
+    /// The preset of `name`, `name:low` or `one+other:high`; `high` by default. The severity of the
+    /// settings, `set`, overrides the written one.
+    pub fn parse_preset(
         &self,
         text: &str,
         set: Option<ScenarioSeverity>,
         at: &str,
-    ) -> Result<Preset, Problems> {
-        let (profiles, written) = self.written(text, at)?;
+    ) -> Result<Preset, ConfigError> {
+        let (profiles, written) = self.parse_names_and_severity(text, at)?;
         let severity = set.or(written).unwrap_or(ScenarioSeverity::High);
-        Preset::new(merged(&profiles, severity), PresetOrigin::Profile, at)
+        Preset::new(merge_profiles(&profiles, severity), PresetOrigin::Profile, at)
     }
 
-    /// The same as one profile, at the severity that is written or at all that there are.
-    pub fn profile(&self, text: &str, at: &str) -> Result<Profile, Problems> {
-        let (profiles, written) = self.written(text, at)?;
-        let first = profiles.first().ok_or_else(|| Problem::new(at, "there is no name in it"))?;
+    /// The same as one profile, at the written severity or at all severities.
+    pub fn parse_profile(&self, text: &str, at: &str) -> Result<PresetProfile, ConfigError> {
+        let (profiles, written) = self.parse_names_and_severity(text, at)?;
+        let first =
+            profiles.first().ok_or_else(|| ConfigProblem::new(at, "there is no name in it"))?;
         if let ([_], None) = (profiles.as_slice(), written) {
             return Ok((*first).clone());
         }
@@ -119,18 +121,18 @@ impl Profiles {
             None if has_levels => vec![ScenarioSeverity::Low, ScenarioSeverity::High],
             None => vec![ScenarioSeverity::High],
         };
-        let level = |severity| Level {
+        let level = |severity| ProfileLevel {
             severity: has_levels.then_some(severity),
-            values: Values {
+            values: PresetValues {
                 scenario_name: None,
                 scenario_severity: None,
-                ..merged(&profiles, severity)
+                ..merge_profiles(&profiles, severity)
             },
         };
         let names: Vec<&str> = profiles.iter().map(|one| one.name.as_str()).collect();
         let about: Vec<&str> = profiles.iter().filter_map(|one| one.about.as_deref()).collect();
         let files: Vec<&str> = profiles.iter().filter_map(|one| one.file.as_deref()).collect();
-        Ok(Profile {
+        Ok(PresetProfile {
             name: names.join("+"),
             aliases: Vec::new(),
             category: first.category,
@@ -140,71 +142,75 @@ impl Profiles {
         })
     }
 
-    fn written(
+    fn parse_names_and_severity(
         &self,
         text: &str,
         at: &str,
-    ) -> Result<(Vec<&Profile>, Option<ScenarioSeverity>), Problems> {
+    ) -> Result<(Vec<&PresetProfile>, Option<ScenarioSeverity>), ConfigError> {
         let (names, severity) = match text.rsplit_once(':') {
             Some((names, severity)) => {
-                let severity = severity
-                    .parse()
-                    .map_err(|_| Problem::of(at, text, "after the colon comes `low` or `high`"))?;
+                let severity = ScenarioSeverity::from_name(severity).ok_or_else(|| {
+                    ConfigProblem::for_key(at, text, "after the colon comes `low` or `high`")
+                })?;
                 (names, Some(severity))
             }
             None => (text, None),
         };
-        Ok((self.all(names.split('+').map(str::trim), at)?, severity))
+        Ok((self.get_all(names.split('+').map(str::trim), at)?, severity))
     }
 
-    /// Profiles of keywords must exist; keywords are settings, these are known only later.
-    pub fn check(&self, keywords: &KeywordProfiles) -> Result<(), Problems> {
-        let mut problems = Problems::default();
+    /// Checks that the profiles of `keyword_profiles` exist.
+    pub fn check_keywords(&self, keywords: &KeywordProfiles) -> Result<(), ConfigError> {
+        let mut problems = ConfigError::default();
         for (word, names) in keywords.iter() {
             let at = format!("keyword_profiles: {word}");
             let names = names.iter().map(String::as_str);
-            problems.keep(self.all(names, &at));
+            problems.collect_ok(self.get_all(names, &at));
         }
-        problems.or(())
+        problems.into_result(())
     }
 }
 
-/// Several profiles at once, in their order.
-pub(super) fn merged(profiles: &[&Profile], severity: ScenarioSeverity) -> Values {
+/// Merges profiles in their order.
+pub(super) fn merge_profiles(
+    profiles: &[&PresetProfile],
+    severity: ScenarioSeverity,
+) -> PresetValues {
     profiles
         .iter()
-        .filter_map(|profile| Some(profile.named(profile.level(severity)?)))
-        .reduce(|earlier, later| later.with(earlier))
+        .filter_map(|profile| Some(profile.named_values(profile.level(severity)?)))
+        .reduce(|earlier, later| later.merged_with(earlier))
         .unwrap_or_default()
 }
 
-fn read(text: &str, file: &str) -> Result<Vec<Profile>, Problems> {
-    let shape: Json = parse(text, file)?;
+fn read_profiles(text: &str, file: &str) -> Result<Vec<PresetProfile>, ConfigError> {
+    let shape: Json = parse_json(text, file)?;
     let is_right = shape.as_object().is_some_and(|map| map.values().all(Json::is_object));
     if !is_right {
         let reason = "expected profiles: a JSON object such as `{\"my_profile\": {\"CPU_LIMIT\": \
                       \"1\"}}`, with `low` and `high` in it if you like";
-        return Err(Problem::new(file, reason).into());
+        return Err(ConfigProblem::new(file, reason).into());
     }
-    let pairs: Pairs<Pairs<Json>> = parse(text, file)?;
-    let twice = |name: &str| Problem::of(file, name, "it is defined twice: remove one of them");
-    let mut problems = Problems(pairs.repeated().into_iter().map(twice).collect());
+    let pairs: OrderedPairs<OrderedPairs<Json>> = parse_json(text, file)?;
+    let twice =
+        |name: &str| ConfigProblem::for_key(file, name, "it is defined twice: remove one of them");
+    let mut problems = ConfigError(pairs.find_repeated_keys().into_iter().map(twice).collect());
     let mut profiles = Vec::new();
     for (name, pairs) in pairs.0 {
-        profiles.extend(problems.keep(Profile::read(&name, pairs, file)));
+        profiles.extend(problems.collect_ok(PresetProfile::read_profile(&name, pairs, file)));
     }
-    problems.or(profiles)
+    problems.into_result(profiles)
 }
 
 #[cfg(test)]
 mod tests {
-    use crate::preset::Category;
+    use crate::preset::ProfileCategory;
 
     use super::*;
 
-    fn with(text: &str) -> (Profiles, Vec<String>) {
-        let mut profiles = Profiles::built_in();
-        let replaced = profiles.add(text, "mine.json").unwrap();
+    fn catalog_with(text: &str) -> (ProfileCatalog, Vec<String>) {
+        let mut profiles = ProfileCatalog::built_in();
+        let replaced = profiles.add_file(text, "mine.json").unwrap();
         (profiles, replaced)
     }
 
@@ -213,12 +219,12 @@ mod tests {
     }
 
     #[test]
-    fn the_documented_profiles_are_there_and_change_something() {
-        let profiles = Profiles::built_in();
-        for name in CANONICAL.iter().chain(&SCENARIOS).chain(&TRAJECTORY) {
-            let presets = profiles.get(name, "test").unwrap().presets(PresetOrigin::Profile);
+    fn the_documented_profiles_exist_and_have_effects() {
+        let profiles = ProfileCatalog::built_in();
+        for name in CANONICAL_PROFILES.iter().chain(&WORKFLOW_SCENARIOS).chain(&TRAJECTORY_STAGES) {
+            let presets = profiles.get(name, "test").unwrap().to_presets(PresetOrigin::Profile);
             for preset in presets.unwrap() {
-                assert_eq!(preset.oddities(), [], "{name}");
+                assert_eq!(preset.find_ineffective_keys(), [], "{name}");
                 assert_eq!(preset.name(), *name);
             }
         }
@@ -233,8 +239,8 @@ mod tests {
 
     #[test]
     fn every_profile_but_the_control_has_both_severities_and_they_differ() {
-        for profile in Profiles::built_in().iter().filter(|one| one.name != "normal") {
-            let presets = profile.presets(PresetOrigin::Profile).unwrap();
+        for profile in ProfileCatalog::built_in().iter().filter(|one| one.name != "normal") {
+            let presets = profile.to_presets(PresetOrigin::Profile).unwrap();
             let [low, high] = presets.as_slice() else { panic!("{}", profile.name) };
             assert_eq!(low.severity(), Some(ScenarioSeverity::Low));
             let differ = low.conditions(0) != high.conditions(0)
@@ -245,106 +251,131 @@ mod tests {
 
     #[test]
     fn several_profiles_make_one_preset() {
-        let preset =
-            Profiles::built_in().preset("hostile_input+user_misuse+baseline:low", None, "x");
-        insta::assert_snapshot!(json(&preset.unwrap()), @r#"{"SCENARIO_NAME":"hostile_input+user_misuse+normal","SCENARIO_SEVERITY":"low","THREAT_INTENSITY":"30","SANDBOX_STUB_STRATEGY":["hostile","misuse"],"FAILURE_MODES":["hostile_input","user_misuse"]}"#);
+        let preset = ProfileCatalog::built_in().parse_preset(
+            "hostile_input+user_misuse+baseline:low",
+            None,
+            "x",
+        );
+        assert_eq!(
+            json(&preset.unwrap()),
+            concat!(
+                r#"{"SCENARIO_NAME":"hostile_input+user_misuse+normal","SCENARIO_SEVERITY":"low","#,
+                r#""THREAT_INTENSITY":"30","SANDBOX_STUB_STRATEGY":["hostile","misuse"],"#,
+                r#""FAILURE_MODES":["hostile_input","user_misuse"]}"#
+            )
+        );
     }
 
     #[test]
-    fn a_severity_that_is_set_beats_the_written_one() {
-        let profiles = Profiles::built_in();
+    fn a_severity_of_the_settings_overrides_the_written_one() {
+        let profiles = ProfileCatalog::built_in();
         let low = Some(ScenarioSeverity::Low);
         for text in ["hostile_input", "hostile_input:high", "hostile_input:low"] {
-            let preset = profiles.preset(text, low, "x").unwrap();
+            let preset = profiles.parse_preset(text, low, "x").unwrap();
             assert_eq!(
                 preset.values().threat_intensity,
-                menace_settings::Percent::new(30.0),
+                menace_settings::PercentShare::new(30.0),
                 "{text}"
             );
         }
     }
 
     #[test]
-    fn what_a_preset_is_written_as_is_a_profile_too() {
-        let profiles = Profiles::built_in();
-        let both = profiles.profile("hostile_input+concurrency_spike", "x").unwrap();
+    fn a_written_preset_can_be_parsed_as_a_profile() {
+        let profiles = ProfileCatalog::built_in();
+        let both = profiles.parse_profile("hostile_input+concurrency_spike", "x").unwrap();
         assert_eq!((both.name.as_str(), both.levels.len()), ("hostile_input+concurrency_spike", 2));
-        let low = profiles.profile("hostile_input:low", "x").unwrap();
+        let low = profiles.parse_profile("hostile_input:low", "x").unwrap();
         let of_whole = profiles.find("hostile_input").unwrap().level(ScenarioSeverity::Low);
         assert_eq!(low.levels.iter().collect::<Vec<_>>(), [of_whole.unwrap()]);
-        assert_eq!(&profiles.profile("baseline", "x").unwrap(), profiles.find("normal").unwrap());
-        assert!(profiles.profile("hostile_input:mid", "x").is_err());
+        assert_eq!(
+            &profiles.parse_profile("baseline", "x").unwrap(),
+            profiles.find("normal").unwrap()
+        );
+        assert!(profiles.parse_profile("hostile_input:mid", "x").is_err());
     }
 
     #[test]
     fn users_define_their_own_flat_or_by_severity() {
-        let (profiles, replaced) = with(
+        let (profiles, replaced) = catalog_with(
             r#"{"mine": {"CPU_LIMIT": 1},
                 "graded": {"category": "security", "DISK_LIMIT": "1Mi", "CPU_LIMIT": 3,
                            "high": {"CPU_LIMIT": 1}, "low": {"CPU_LIMIT": 2}},
                 "hostile_input": {"THREAT_INTENSITY": 1}, "baseline": {"CPU_LIMIT": 9}}"#,
         );
         assert_eq!(replaced, ["hostile_input", "baseline"]);
-        let flat = profiles.preset("mine", None, "x").unwrap();
+        let flat = profiles.parse_preset("mine", None, "x").unwrap();
         assert_eq!(json(&flat), r#"{"SCENARIO_NAME":"mine","CPU_LIMIT":"1"}"#);
         let graded = profiles.find("graded").unwrap();
         assert_eq!(
             (graded.category, graded.file.as_deref()),
-            (Category::Security, Some("mine.json"))
+            (ProfileCategory::Security, Some("mine.json"))
         );
         let presets: Vec<String> =
-            graded.presets(PresetOrigin::Profile).unwrap().iter().map(json).collect();
+            graded.to_presets(PresetOrigin::Profile).unwrap().iter().map(json).collect();
         assert_eq!(
             presets,
             [
-                r#"{"SCENARIO_NAME":"graded","SCENARIO_SEVERITY":"low","CPU_LIMIT":"2","DISK_LIMIT":"1Mi"}"#,
-                r#"{"SCENARIO_NAME":"graded","SCENARIO_SEVERITY":"high","CPU_LIMIT":"1","DISK_LIMIT":"1Mi"}"#,
+                concat!(
+                    r#"{"SCENARIO_NAME":"graded","SCENARIO_SEVERITY":"low","#,
+                    r#""CPU_LIMIT":"2","DISK_LIMIT":"1Mi"}"#
+                ),
+                concat!(
+                    r#"{"SCENARIO_NAME":"graded","SCENARIO_SEVERITY":"high","#,
+                    r#""CPU_LIMIT":"1","DISK_LIMIT":"1Mi"}"#
+                ),
             ]
         );
-        assert!(profiles.preset("baseline", None, "x").unwrap().values().cpu_limit.is_some());
+        assert!(profiles.parse_preset("baseline", None, "x").unwrap().values().cpu_limit.is_some());
     }
 
     #[test]
-    fn mistakes_in_profiles_are_all_told() {
+    fn all_errors_in_profiles_are_reported() {
         let text = r#"{"a b": {}, "x": {"CPU_LIMTI": 1, "low": {"CPU_LIMIT": "many"}, "high": 3},
             "y": {"category": "stres", "aliases": "z", "about": 1},
-            "z": {"MIN_BANDWIDTH": "2Mbps", "MAX_BANDWIDTH": "1Mbps"}, "z": {"low": {}, "low": {}}}"#;
-        let problems = Profiles::built_in().add(text, "mine.json").unwrap_err();
-        insta::assert_snapshot!(problems, @r#"
+            "z": {"MIN_BANDWIDTH": "2Mbps", "MAX_BANDWIDTH": "1Mbps"},
+            "z": {"low": {}, "low": {}}}"#;
+        let problems = ProfileCatalog::built_in().add_file(text, "mine.json").unwrap_err();
+        insta::assert_snapshot!(problems, @"
         mine.json: z: it is defined twice: remove one of them
         mine.json: a b: a profile's name has letters, digits, `_`, `-` and `.` only
         mine.json[x]: CPU_LIMTI: unknown key; did you mean `CPU_LIMIT`?
-        mine.json[x][low]: CPU_LIMIT: expected a duration such as `30` (seconds), `500ms`, `5m` or `7d`, found `many`
+        mine.json[x][low]: CPU_LIMIT: expected a duration such as `30` (seconds), `500ms`, \
+            `5m` or `7d`, found `many`
         mine.json[x]: high: expected an object of keys, found `3`
         mine.json[y]: category: unknown category; did you mean `stress`?
-        mine.json[y]: aliases: expected a list of names, found `"z"`
+        mine.json[y]: aliases: expected a list of names, found `\"z\"`
         mine.json[y]: about: expected text, found `1`
         mine.json[z]: MIN_BANDWIDTH: it is above MAX_BANDWIDTH: lower it or raise that
         mine.json[z]: low: it stands there twice: remove one of them
-        "#);
-        let shape = Profiles::built_in().add("[]", "mine.json").unwrap_err().to_string();
+        ");
+        let shape = ProfileCatalog::built_in().add_file("[]", "mine.json").unwrap_err().to_string();
         assert!(shape.starts_with("mine.json: expected profiles"), "{shape}");
     }
 
     #[test]
     fn unknown_names_come_with_a_suggestion() {
-        let profiles = Profiles::built_in();
-        let wrong = profiles.preset("hostile_inptu+nobody+baselin", None, "--preset").unwrap_err();
+        let profiles = ProfileCatalog::built_in();
+        let wrong = profiles
+            .parse_preset("hostile_inptu+unheard_of+baselin", None, "--preset")
+            .unwrap_err();
         insta::assert_snapshot!(wrong, @r"
         --preset: hostile_inptu: unknown profile; did you mean `hostile_input`?
-        --preset: nobody: unknown profile; `menace presets list` shows the known ones
+        --preset: unheard_of: unknown profile; `menace presets list` shows the known ones
         --preset: baselin: unknown profile; did you mean `baseline`?
         ");
-        let wrong = profiles.preset("normal:medium", None, "--preset").unwrap_err().to_string();
+        let wrong =
+            profiles.parse_preset("normal:medium", None, "--preset").unwrap_err().to_string();
         assert!(wrong.ends_with("after the colon comes `low` or `high`"), "{wrong}");
     }
 
     #[test]
     fn profiles_of_keywords_must_exist() {
-        use menace_settings::{Setting, Surroundings};
-        let read = |text| KeywordProfiles::parse(text, &Surroundings::default()).unwrap();
-        assert_eq!(Profiles::built_in().check(&KeywordProfiles::default()), Ok(()));
-        let wrong = Profiles::built_in().check(&read(r#"{"ledger": ["user_misus"]}"#));
+        use menace_settings::{ParseContext, SettingType};
+        let read = |text| KeywordProfiles::parse(text, &ParseContext::default()).unwrap();
+        assert_eq!(ProfileCatalog::built_in().check_keywords(&KeywordProfiles::default()), Ok(()));
+        let wrong =
+            ProfileCatalog::built_in().check_keywords(&read(r#"{"ledger": ["user_misus"]}"#));
         assert_eq!(
             wrong.unwrap_err().to_string(),
             "keyword_profiles: ledger: user_misus: unknown profile; did you mean `user_misuse`?"

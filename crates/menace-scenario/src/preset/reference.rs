@@ -1,61 +1,60 @@
-//! The tables of `docs/scenarios.md`, out of the tables in the code.
+//! Renders the tables of `docs/scenarios.md` from the tables in the code.
 
-use menace_settings::ScenarioSeverity;
+use super::{FAILURE_MODES, PRESET_KEYS, PresetKey, PresetProfile, ProfileCatalog};
+use menace_model::ScenarioSeverity;
 
-use super::{KEYS, Key, MODES, Profile, Profiles};
-
-const KEY_HEAD: &str = "\
+const KEY_TABLE_HEAD: &str = "\
 | key | type | default | generated | meaning | held by |
 |---|---|---|---|---|---|
 ";
-const MODE_HEAD: &str = "\
+const MODE_TABLE_HEAD: &str = "\
 | failure mode | meaning | at `low` | at `high` | held by |
 |---|---|---|---|---|
 ";
-const PROFILE_HEAD: &str = "\
+const PROFILE_TABLE_HEAD: &str = "\
 | profile | category | what it is | at `low` | at `high` |
 |---|---|---|---|---|
 ";
 
-/// Every key, every failure mode, every built-in profile.
-pub fn markdown() -> String {
-    let keys: String = KEYS.iter().map(key).collect();
-    let modes: String = MODES
+/// Tables of all keys, failure modes and built-in profiles.
+pub fn render_markdown() -> String {
+    let keys: String = PRESET_KEYS.iter().map(render_key_row).collect();
+    let modes: String = FAILURE_MODES
         .iter()
         .map(|mode| {
-            row(&[
-                code(mode.mode.as_str()),
+            render_row(&[
+                render_code(mode.mode.as_str()),
                 mode.meaning.to_owned(),
-                mode.strength(ScenarioSeverity::Low),
-                mode.strength(ScenarioSeverity::High),
+                mode.describe_strength(ScenarioSeverity::Low),
+                mode.describe_strength(ScenarioSeverity::High),
                 mode.held_by.to_owned(),
             ])
         })
         .collect();
-    let profiles: String = Profiles::built_in().iter().map(profile).collect();
+    let profiles: String = ProfileCatalog::built_in().iter().map(render_profile_row).collect();
     format!(
-        "### Keys\n\n{KEY_HEAD}{keys}\n### Failure modes\n\n{MODE_HEAD}{modes}\n\
-         ### Profiles\n\n{PROFILE_HEAD}{profiles}"
+        "### Keys\n\n{KEY_TABLE_HEAD}{keys}\n### Failure modes\n\n{MODE_TABLE_HEAD}{modes}\n\
+         ### Profiles\n\n{PROFILE_TABLE_HEAD}{profiles}"
     )
 }
 
-fn key(key: &Key) -> String {
+fn render_key_row(key: &PresetKey) -> String {
     let declared = key.setting();
-    row(&[
-        code(key.name),
-        declared.map(menace_settings::Declaration::kind).unwrap_or_default(),
+    render_row(&[
+        render_code(key.name),
+        declared.map(menace_settings::SettingDeclaration::kind).unwrap_or_default(),
         key.default.to_owned(),
         key.generated.to_owned(),
-        declared.map(|declared| declared.help().to_owned()).unwrap_or_default(),
+        declared.map(menace_settings::SettingDeclaration::help_with_status).unwrap_or_default(),
         key.held_by.to_owned(),
     ])
 }
 
-fn profile(profile: &Profile) -> String {
+fn render_profile_row(profile: &PresetProfile) -> String {
     let names = std::iter::once(&profile.name).chain(&profile.aliases);
-    let names: Vec<String> = names.map(|name| code(name)).collect();
-    let at = |severity| profile.level(severity).map(|level| said(level, severity));
-    row(&[
+    let names: Vec<String> = names.map(|name| render_code(name)).collect();
+    let at = |severity| profile.level(severity).map(|level| render_level(level, severity));
+    render_row(&[
         names.join(", "),
         profile.category.to_string(),
         profile.about.clone().unwrap_or_default(),
@@ -64,28 +63,28 @@ fn profile(profile: &Profile) -> String {
     ])
 }
 
-/// The keys of a level and what they are set to.
-fn said(level: &super::Level, severity: ScenarioSeverity) -> String {
-    if level.values.changes_nothing() {
+/// The keys of a level and their values.
+fn render_level(level: &super::ProfileLevel, severity: ScenarioSeverity) -> String {
+    if level.values.has_no_effect() {
         return "nothing".to_owned();
     }
     if level.severity.is_some_and(|own| own != severity) {
         return String::new();
     }
-    let said = KEYS.iter().filter_map(|key| {
-        let text = key.text(&level.values)?;
+    let assignments = PRESET_KEYS.iter().filter_map(|key| {
+        let text = key.value_text(&level.values)?;
         let text = if text.len() > 60 { "…" } else { &text };
-        Some(code(&format!("{}={text}", key.name)))
+        Some(render_code(&format!("{}={text}", key.name)))
     });
-    said.collect::<Vec<_>>().join(" ")
+    assignments.collect::<Vec<_>>().join(" ")
 }
 
-fn row(cells: &[String]) -> String {
+fn render_row(cells: &[String]) -> String {
     // A bar would end the cell.
     let cells: Vec<String> = cells.iter().map(|cell| cell.replace('|', "\\|")).collect();
     format!("| {} |\n", cells.join(" | "))
 }
 
-fn code(text: &str) -> String {
+fn render_code(text: &str) -> String {
     format!("`{text}`")
 }

@@ -1,173 +1,173 @@
-//! From a call that fails to a simpler one that fails the same way.
+//! Shrinking: from a failing call to a smaller one that fails the same way.
 //!
-//! Making the calls and saying whether they fail the same way belongs to `menace-loop`. Each
-//! candidate changes one thing of the best call so far: what surrounds it first (faults, company,
-//! files, arguments that may be left out), then its values, the outer ones before the inner ones.
-//! Invariant: every candidate is smaller than the call that it comes from, by an order in which
-//! nothing can get smaller for ever; the seed and the target stay.
+//! Making the calls and comparing their failures belongs to `menace-loop`. Each candidate changes
+//! one part of the best call so far: its context first (faults, concurrency, files, optional
+//! arguments), then its values, the outer ones before the inner ones. Invariant: every candidate is
+//! smaller than the call that it comes from, by a well-founded order; the seed and the target stay.
 
-mod numbers;
-mod places;
-mod simpler;
-mod size;
-mod sizes;
-mod surroundings;
+mod call_context;
+mod complexity;
+mod scalars;
 #[cfg(test)]
 mod tests;
-mod text;
 mod types;
+mod value_candidates;
+mod value_paths;
 
 use std::collections::{HashSet, VecDeque};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use menace_model::{Call, Param, Value};
+use menace_model::{Call, SignatureParam, Value};
 
-pub use size::Size;
-pub use sizes::{at_size, largest_size};
+pub use complexity::{CallComplexity, largest_size, with_size};
 
-use places::Place;
+use value_paths::CallValuePath;
 
-/// Candidates that are tried together: enough for all cores, few enough not to be in vain.
-const BATCH: usize = 8;
+/// Candidates per batch: enough for all cores, few enough that little is wasted when one fails.
+const CANDIDATES_PER_BATCH: usize = 8;
 
 /// Makes a failing call smaller, batch by batch.
 #[derive(Debug)]
-pub struct Shrinker {
-    params: Vec<Param>,
+pub struct CallShrinker {
+    params: Vec<SignatureParam>,
     best: Call,
-    /// The candidates whose fate is awaited.
-    asked: Vec<Call>,
-    /// Calls that may still be asked for.
+    /// The candidates of the last batch.
+    pending_candidates: Vec<Call>,
+    /// Candidates that may still be tried.
     budget: usize,
-    /// What was tried already, and came to nothing.
-    tried: HashSet<u64>,
-    /// Where the pass over the call is; none: its surroundings come next.
-    at: Option<usize>,
-    waiting: VecDeque<Call>,
-    /// Something got smaller in this pass, so that another one is worth it.
-    progress: bool,
+    /// Fingerprints of candidates that were tried.
+    tried_fingerprints: HashSet<u64>,
+    /// Index of the current value path; none while the context is shrunk.
+    current_path: Option<usize>,
+    queued_candidates: VecDeque<Call>,
+    /// The call got smaller in this pass, so that another pass is made.
+    has_progress: bool,
     steps: usize,
-    done: bool,
+    is_done: bool,
 }
 
-impl Shrinker {
-    /// Shrinks values within the declared types of `params`, which are the section's.
-    pub fn new(call: Call, params: &[Param], budget: usize) -> Self {
+impl CallShrinker {
+    /// `params` are the section's: values stay of their declared types.
+    pub fn new(call: Call, params: &[SignatureParam], budget: usize) -> Self {
         let mut shrinker = Self {
             params: params.to_vec(),
-            tried: HashSet::from([fingerprint(&call)]),
+            tried_fingerprints: HashSet::from([fingerprint(&call)]),
             best: call,
-            asked: Vec::new(),
+            pending_candidates: Vec::new(),
             budget,
-            at: None,
-            waiting: VecDeque::new(),
-            progress: false,
+            current_path: None,
+            queued_candidates: VecDeque::new(),
+            has_progress: false,
             steps: 0,
-            done: false,
+            is_done: false,
         };
-        shrinker.fill();
+        shrinker.fill_queue();
         shrinker
     }
 
-    /// The smallest call so far that fails.
+    /// The smallest failing call so far.
     pub fn best(&self) -> &Call {
         &self.best
     }
 
-    /// How often the call got smaller.
+    /// Number of times that the call got smaller.
     pub fn steps(&self) -> usize {
         self.steps
     }
 
-    /// Nothing smaller fails, as far as single steps go; false when the budget was used up before.
+    /// No single step leads to a smaller failing call; false when the budget was used up before.
     pub fn is_minimal(&self) -> bool {
-        self.done
+        self.is_done
     }
 
-    /// Candidates that do not depend on each other; empty when there is nothing left to try.
-    #[expect(clippy::should_implement_trait, reason = "what comes next depends on what is learnt")]
-    pub fn next(&mut self) -> Vec<Call> {
-        self.asked.clear();
-        let size = Size::of(&self.best);
-        while self.asked.len() < BATCH.min(self.budget) && !self.done {
-            let Some(candidate) = self.waiting.pop_front() else {
-                self.advance();
+    /// The next independent candidates; empty when there is nothing left to try.
+    pub fn next_batch(&mut self) -> Vec<Call> {
+        self.pending_candidates.clear();
+        let size = CallComplexity::from_call(&self.best);
+        while self.pending_candidates.len() < CANDIDATES_PER_BATCH.min(self.budget) && !self.is_done
+        {
+            let Some(candidate) = self.queued_candidates.pop_front() else {
+                self.advance_pass();
                 continue;
             };
-            let is_new = || !self.tried.contains(&fingerprint(&candidate));
-            if Size::of(&candidate) < size && has_its_labels(&candidate) && is_new() {
-                self.tried.insert(fingerprint(&candidate));
-                self.asked.push(candidate);
+            let is_new = || !self.tried_fingerprints.contains(&fingerprint(&candidate));
+            if CallComplexity::from_call(&candidate) < size
+                && has_all_labels(&candidate)
+                && is_new()
+            {
+                self.tried_fingerprints.insert(fingerprint(&candidate));
+                self.pending_candidates.push(candidate);
             }
         }
-        self.budget -= self.asked.len();
-        self.asked.clone()
+        self.budget -= self.pending_candidates.len();
+        self.pending_candidates.clone()
     }
 
-    /// Which of the last candidates fail the same way, in their order.
-    pub fn learn(&mut self, fails: &[bool]) {
-        let mut asked = std::mem::take(&mut self.asked).into_iter().zip(fails);
-        let Some((smaller, _)) = asked.find(|(_, fails)| **fails) else { return };
-        // The ones behind it may fail as well, and be one step from what is best now.
-        for (passed_over, _) in asked {
-            self.tried.remove(&fingerprint(&passed_over));
+    /// Records which candidates of the last batch fail the same way, in their order.
+    pub fn record_results(&mut self, fails: &[bool]) {
+        let mut candidates = std::mem::take(&mut self.pending_candidates).into_iter().zip(fails);
+        let Some((smaller, _)) = candidates.find(|(_, fails)| **fails) else { return };
+        // Later candidates may fail as well, and are tried again from the new best call.
+        for (passed_over, _) in candidates {
+            self.tried_fingerprints.remove(&fingerprint(&passed_over));
         }
         self.best = smaller;
         self.steps += 1;
-        // Asking for it may have come to the end of the last pass.
-        self.progress = true;
-        self.done = false;
-        // The same place may have more to give.
-        self.fill();
+        // The last pass may have ended with this batch.
+        self.has_progress = true;
+        self.is_done = false;
+        // The same path may allow further steps.
+        self.fill_queue();
     }
 
-    /// To the next place of the call, to the next pass, or to the end.
-    fn advance(&mut self) {
-        let next = self.at.map_or(0, |at| at + 1);
-        if next < Place::all(&self.best, &self.params).len() {
-            self.at = Some(next);
-        } else if self.progress {
-            self.progress = false;
-            self.at = None;
+    /// Advances to the next value path, to the next pass, or to the end.
+    fn advance_pass(&mut self) {
+        let next = self.current_path.map_or(0, |at| at + 1);
+        if next < CallValuePath::all_paths(&self.best, &self.params).len() {
+            self.current_path = Some(next);
+        } else if self.has_progress {
+            self.has_progress = false;
+            self.current_path = None;
         } else {
-            self.done = true;
+            self.is_done = true;
         }
-        self.fill();
+        self.fill_queue();
     }
 
-    /// All single steps at the place where the pass is.
-    fn fill(&mut self) {
-        self.waiting.clear();
-        if self.done {
+    /// Queues all single steps at the current path.
+    fn fill_queue(&mut self) {
+        self.queued_candidates.clear();
+        if self.is_done {
             return;
         }
-        let Some(at) = self.at else {
-            self.waiting.extend(surroundings::simpler(&self.best, &self.params));
+        let Some(at) = self.current_path else {
+            self.queued_candidates
+                .extend(call_context::context_candidates(&self.best, &self.params));
             return;
         };
-        let places = Place::all(&self.best, &self.params);
+        let places = CallValuePath::all_paths(&self.best, &self.params);
         let Some(place) = places.get(at) else { return };
-        let Some(value) = place.value(&self.best) else { return };
-        for value in simpler::simpler(value, place.declared.as_ref()) {
+        let Some(value) = place.get_value(&self.best) else { return };
+        for value in value_candidates::simpler_values(value, place.declared.as_ref()) {
             let mut candidate = self.best.clone();
-            if place.replace(&mut candidate, value) {
-                self.waiting.push_back(candidate);
+            if place.replace_value(&mut candidate, value) {
+                self.queued_candidates.push_back(candidate);
             }
         }
     }
 }
 
-/// A wrong match would only cost one candidate.
+/// A hash collision only loses one candidate.
 fn fingerprint(call: &Call) -> u64 {
     let mut hasher = DefaultHasher::new();
     (&call.receiver, &call.args, &call.kwargs).hash(&mut hasher);
-    // Neither limits nor conditions have a hash of their own, since they have fractions.
+    // Limits and conditions contain floats and implement no `Hash`.
     format!("{:?}", (&call.limits, &call.conditions, &call.fixtures)).hash(&mut hasher);
     hasher.finish()
 }
 
-/// Nothing that is named was taken away.
-fn has_its_labels(call: &Call) -> bool {
-    let given = call.args.iter().chain(call.kwargs.iter().map(|(_, value)| value));
-    Value::check_labels(call.receiver.iter().chain(given)).is_ok()
+/// Do all label references still have their value?
+fn has_all_labels(call: &Call) -> bool {
+    let arguments = call.args.iter().chain(call.kwargs.iter().map(|(_, value)| value));
+    Value::check_labels(call.receiver.iter().chain(arguments)).is_ok()
 }

@@ -1,10 +1,10 @@
-//! What a declared type says about a value, as far as shrinking has to know.
+//! Which values a declared type admits, as far as shrinking has to know.
 
 use std::mem::discriminant;
 
 use menace_model::{TypeExpr, Value};
 
-const SEQUENCES: [&str; 8] = [
+const SEQUENCE_TYPES: [&str; 8] = [
     "list",
     "List",
     "Sequence",
@@ -14,20 +14,20 @@ const SEQUENCES: [&str; 8] = [
     "Container",
     "Iterator",
 ];
-const SETS: [&str; 6] = ["set", "Set", "frozenset", "FrozenSet", "AbstractSet", "MutableSet"];
-const MAPPINGS: [&str; 6] =
+const SET_TYPES: [&str; 6] = ["set", "Set", "frozenset", "FrozenSet", "AbstractSet", "MutableSet"];
+const MAPPING_TYPES: [&str; 6] =
     ["dict", "Dict", "Mapping", "MutableMapping", "OrderedDict", "DefaultDict"];
-const TUPLES: [&str; 2] = ["tuple", "Tuple"];
+const TUPLE_TYPES: [&str; 2] = ["tuple", "Tuple"];
 
 /// The last part of a dotted name.
-fn last(name: &str) -> &str {
+fn last_name_part(name: &str) -> &str {
     name.rsplit('.').next().unwrap_or(name)
 }
 
-fn base(declared: &TypeExpr) -> &str {
+fn base_name(declared: &TypeExpr) -> &str {
     match declared {
-        TypeExpr::Name(name) => last(name),
-        TypeExpr::Generic { base, .. } => self::base(base),
+        TypeExpr::Name(name) => last_name_part(name),
+        TypeExpr::Generic { base, .. } => self::base_name(base),
         _ => "",
     }
 }
@@ -37,7 +37,7 @@ pub(super) fn is_same_kind(one: &Value, other: &Value) -> bool {
     match (one, other) {
         (Value::Int(_) | Value::BigInt(_), Value::Int(_) | Value::BigInt(_)) => true,
         (Value::New { class, .. }, Value::New { class: other, .. }) => class == other,
-        (Value::Name(_) | Value::Again(_) | Value::Method { .. }, _) => false,
+        (Value::Name(_) | Value::SharedRef(_) | Value::Method { .. }, _) => false,
         _ => discriminant(one) == discriminant(other),
     }
 }
@@ -50,12 +50,12 @@ pub(super) fn admits_none(declared: &TypeExpr) -> bool {
     }
 }
 
-/// Is the value surely of the type?
-pub(super) fn admits(declared: &TypeExpr, value: &Value) -> bool {
+/// Is the value certainly of the type?
+pub(super) fn admits_value(declared: &TypeExpr, value: &Value) -> bool {
     if let TypeExpr::Union(members) = declared {
-        return members.iter().any(|member| admits(member, value));
+        return members.iter().any(|member| admits_value(member, value));
     }
-    let name = base(declared);
+    let name = base_name(declared);
     match value {
         Value::None => admits_none(declared),
         Value::Bool(_) => name == "bool",
@@ -63,93 +63,101 @@ pub(super) fn admits(declared: &TypeExpr, value: &Value) -> bool {
         Value::Float(_) => name == "float",
         Value::Str(_) => name == "str",
         Value::Bytes(_) => name == "bytes",
-        Value::List(items) => SEQUENCES.contains(&name) && all_admitted(declared, items),
+        Value::List(items) => SEQUENCE_TYPES.contains(&name) && admits_all(declared, items),
         Value::Set(items) | Value::FrozenSet(items) => {
-            SETS.contains(&name) && all_admitted(declared, items)
+            SET_TYPES.contains(&name) && admits_all(declared, items)
         }
         Value::Tuple(items) => {
-            TUPLES.contains(&name) && !has_fixed_length(declared) && all_admitted(declared, items)
+            TUPLE_TYPES.contains(&name)
+                && !has_fixed_length(declared)
+                && admits_all(declared, items)
         }
         Value::Dict(pairs) => {
-            let fits = |at: usize, value: &Value| match part(declared, at) {
-                Some(declared) => admits(declared, value),
+            let fits = |at: usize, value: &Value| match type_argument(declared, at) {
+                Some(declared) => admits_value(declared, value),
                 None => true,
             };
-            MAPPINGS.contains(&name)
+            MAPPING_TYPES.contains(&name)
                 && pairs.iter().all(|(key, value)| fits(0, key) && fits(1, value))
         }
         _ => false,
     }
 }
 
-fn all_admitted(declared: &TypeExpr, items: &[Value]) -> bool {
-    match part(declared, 0) {
-        Some(declared) => items.iter().all(|item| admits(declared, item)),
+fn admits_all(declared: &TypeExpr, items: &[Value]) -> bool {
+    match type_argument(declared, 0) {
+        Some(declared) => items.iter().all(|item| admits_value(declared, item)),
         None => true,
     }
 }
 
-fn part(declared: &TypeExpr, at: usize) -> Option<&TypeExpr> {
+fn type_argument(declared: &TypeExpr, at: usize) -> Option<&TypeExpr> {
     match declared {
         TypeExpr::Generic { args, .. } => args.get(at),
         _ => None,
     }
 }
 
-/// `tuple[int, str]`, whose items cannot be taken away.
+/// `tuple[int, str]`, whose items cannot be removed.
 pub(super) fn has_fixed_length(declared: &TypeExpr) -> bool {
     match declared {
         TypeExpr::Generic { args, .. } => {
-            TUPLES.contains(&base(declared)) && !args.contains(&TypeExpr::Ellipsis)
+            TUPLE_TYPES.contains(&base_name(declared)) && !args.contains(&TypeExpr::Ellipsis)
         }
         TypeExpr::Union(members) => members.iter().any(has_fixed_length),
         _ => false,
     }
 }
 
-/// A name that is no mapping's: a dictionary of that type has keys of its own.
-pub(super) fn names_its_keys(declared: &TypeExpr) -> bool {
+/// Is it a dictionary type with keys of its own?
+pub(super) fn is_named_dict_type(declared: &TypeExpr) -> bool {
     match declared {
-        TypeExpr::Union(members) => members.iter().any(names_its_keys),
+        TypeExpr::Union(members) => members.iter().any(is_named_dict_type),
         TypeExpr::Name(name) => {
-            let name = last(name);
-            !MAPPINGS.contains(&name) && !["Any", "object"].contains(&name)
+            let name = last_name_part(name);
+            !MAPPING_TYPES.contains(&name) && !["Any", "object"].contains(&name)
         }
         _ => false,
     }
 }
 
-/// The declared type of the child of a value, by its position.
-pub(super) fn of_child(declared: Option<&TypeExpr>, value: &Value, at: usize) -> Option<TypeExpr> {
+/// The declared type of a child of a value, by its position.
+pub(super) fn child_type(
+    declared: Option<&TypeExpr>,
+    value: &Value,
+    at: usize,
+) -> Option<TypeExpr> {
     let declared = declared?;
     if let TypeExpr::Union(members) = declared {
-        let fitting = members.iter().find(|member| holds(member, value))?;
-        return of_child(Some(fitting), value, at);
+        let fitting = members.iter().find(|member| is_declared_container(member, value))?;
+        return child_type(Some(fitting), value, at);
     }
-    // What is repeated, labelled or called on first is of the type itself.
+    // The inner value of a repetition, a label or preparation calls is of the type itself.
     if matches!(value, Value::Repeat { .. } | Value::Shared { .. })
         || at == 0 && matches!(value, Value::After { .. })
     {
         return Some(declared.clone());
     }
-    if !holds(declared, value) {
+    if !is_declared_container(declared, value) {
         return None;
     }
     match value {
-        Value::Dict(_) => part(declared, at % 2).cloned(),
-        Value::Tuple(_) if has_fixed_length(declared) => part(declared, at).cloned(),
-        _ => part(declared, 0).cloned(),
+        Value::Dict(_) => type_argument(declared, at % 2).cloned(),
+        Value::Tuple(_) if has_fixed_length(declared) => type_argument(declared, at).cloned(),
+        _ => type_argument(declared, 0).cloned(),
     }
 }
 
-/// A container of the kind that is declared.
-fn holds(declared: &TypeExpr, value: &Value) -> bool {
-    let name = base(declared);
+/// Is the value a container of the declared kind?
+fn is_declared_container(declared: &TypeExpr, value: &Value) -> bool {
+    let name = base_name(declared);
     match value {
-        Value::List(_) => SEQUENCES.contains(&name),
-        Value::Tuple(_) => TUPLES.contains(&name) || SEQUENCES.contains(&name),
-        Value::Set(_) | Value::FrozenSet(_) => SETS.contains(&name) || SEQUENCES.contains(&name),
-        Value::Dict(_) => MAPPINGS.contains(&name),
+        Value::List(_) => SEQUENCE_TYPES.contains(&name),
+        Value::Tuple(_) => TUPLE_TYPES.contains(&name) || SEQUENCE_TYPES.contains(&name),
+        Value::Set(_) | Value::FrozenSet(_) => {
+            SET_TYPES.contains(&name) || SEQUENCE_TYPES.contains(&name)
+        }
+        Value::Dict(_) => MAPPING_TYPES.contains(&name),
         _ => false,
     }
 }

@@ -1,8 +1,8 @@
 //! Small letters for pictures: five columns, seven rows. There are no capitals.
 
-const FONT: &str = include_str!("font.txt");
+const FONT_TABLE: &str = include_str!("font.txt");
 /// What stands for a letter that there is none for.
-const BOX: [u8; 7] = [0x1f, 0x11, 0x11, 0x11, 0x11, 0x11, 0x1f];
+const MISSING_GLYPH: [u8; 7] = [0x1f, 0x11, 0x11, 0x11, 0x11, 0x11, 0x1f];
 
 /// The rows of a letter, the leftmost column in the highest of five bits.
 pub(super) fn glyph(letter: char) -> [u8; 7] {
@@ -11,10 +11,10 @@ pub(super) fn glyph(letter: char) -> [u8; 7] {
         return [0; 7];
     }
     // Few letters are drawn, and few times: there is no need for a table.
-    FONT.lines().find_map(|line| rows(line, letter)).unwrap_or(BOX)
+    FONT_TABLE.lines().find_map(|line| parse_glyph_rows(line, letter)).unwrap_or(MISSING_GLYPH)
 }
 
-fn rows(line: &str, letter: char) -> Option<[u8; 7]> {
+fn parse_glyph_rows(line: &str, letter: char) -> Option<[u8; 7]> {
     let mut words = line.split_whitespace();
     if words.next()? != letter.encode_utf8(&mut [0; 4]) {
         return None;
@@ -33,9 +33,9 @@ mod tests {
     #[test]
     fn every_letter_that_charts_use_is_there() {
         for letter in "abcdefghijklmnopqrstuvwxyz0123456789.,:;-_+/()%…=<>".chars() {
-            assert_ne!(glyph(letter), BOX, "{letter}");
+            assert_ne!(glyph(letter), MISSING_GLYPH, "{letter}");
         }
-        assert_eq!(glyph('漢'), BOX);
+        assert_eq!(glyph('漢'), MISSING_GLYPH);
         assert_eq!(glyph('A'), glyph('a'));
     }
 }

@@ -1,55 +1,55 @@
-//! Who imports whom, from left to right: importers before what they import.
+//! Draws the import graph from left to right: a module before the modules that it imports.
 
 use std::collections::BTreeMap;
 
-use super::{Anchor, Drawing, Mark, Role};
-use crate::text::counted;
+use super::{ChartDrawing, DrawingMark, MarkRole, TextAnchor};
+use crate::text::format_count;
 
-const COLUMN: f64 = 200.0;
-const ROW: f64 = 22.0;
+const COLUMN_WIDTH: f64 = 200.0;
+const ROW_HEIGHT: f64 = 22.0;
 /// More cannot be read in one picture.
-const MOST: usize = 120;
+const MAX_GRAPH_NODES: usize = 120;
 
-/// `edges` lead from importer to imported, as places in `nodes`; an orphan is imported by nobody.
-pub fn graph(nodes: &[(String, bool)], edges: &[(usize, usize)]) -> Option<Drawing> {
-    if nodes.is_empty() || nodes.len() > MOST {
+/// `edges` lead from importer to imported, as places in `nodes`; no module imports an orphan.
+pub fn draw_graph(nodes: &[(String, bool)], edges: &[(usize, usize)]) -> Option<ChartDrawing> {
+    if nodes.is_empty() || nodes.len() > MAX_GRAPH_NODES {
         return None;
     }
-    let depth = depths(nodes.len(), edges);
+    let depth = compute_depths(nodes.len(), edges);
     let mut columns: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
     for (node, depth) in depth.iter().enumerate() {
         columns.entry(*depth).or_default().push(node);
     }
     let rows = columns.values().map(Vec::len).max().unwrap_or_default();
-    let width = COLUMN * columns.len() as f64 + 20.0;
+    let width = COLUMN_WIDTH * columns.len() as f64 + 20.0;
     let title = format!(
         "Import graph of {} with {}",
-        counted(nodes.len() as u64, "module"),
-        counted(edges.len() as u64, "import")
+        format_count(nodes.len() as u64, "module"),
+        format_count(edges.len() as u64, "import")
     );
-    let mut drawing = Drawing::new(width, ROW * rows as f64 + 16.0, title);
+    let mut drawing = ChartDrawing::new(width, ROW_HEIGHT * rows as f64 + 16.0, title);
     let mut places = vec![(0.0, 0.0); nodes.len()];
     for (column, members) in columns.values().enumerate() {
         for (row, node) in members.iter().enumerate() {
-            places[*node] = (12.0 + COLUMN * column as f64, 16.0 + ROW * row as f64);
+            places[*node] = (12.0 + COLUMN_WIDTH * column as f64, 16.0 + ROW_HEIGHT * row as f64);
         }
     }
     for (from, to) in edges {
         let (Some(from), Some(to)) = (places.get(*from), places.get(*to)) else { continue };
         let points = vec![(from.0 + 4.0, from.1), (to.0 - 4.0, to.1)];
-        drawing.marks.push(Mark::Line { points, role: Role::Edge });
+        drawing.marks.push(DrawingMark::Line { points, role: MarkRole::Edge });
     }
     for ((name, is_orphan), (x, y)) in nodes.iter().zip(&places) {
-        let role = if *is_orphan { Role::Orphan } else { Role::Node };
+        let role = if *is_orphan { MarkRole::Orphan } else { MarkRole::Node };
         let title = Some(name.clone());
-        drawing.marks.push(Mark::Dot { x: *x, y: *y, radius: 4.0, role, title });
-        drawing.text(x + 9.0, y + 4.0, Anchor::Start, Role::Label, end_of(name, 24));
+        drawing.marks.push(DrawingMark::Dot { x: *x, y: *y, radius: 4.0, role, title });
+        drawing.add_text(x + 9.0, y + 4.0, TextAnchor::Start, MarkRole::Label, keep_end(name, 24));
     }
     Some(drawing)
 }
 
-/// The longest way from somebody whom nobody imports; circles are followed once.
-fn depths(nodes: usize, edges: &[(usize, usize)]) -> Vec<usize> {
+/// The longest path from a module that no other imports; cycles are followed once.
+fn compute_depths(nodes: usize, edges: &[(usize, usize)]) -> Vec<usize> {
     let mut depth = vec![0usize; nodes];
     // As many rounds as the longest way has steps; a circle would never come to rest.
     for _ in 0..nodes.min(12) {
@@ -71,7 +71,7 @@ fn depths(nodes: usize, edges: &[(usize, usize)]) -> Vec<usize> {
     depth
 }
 
-fn end_of(name: &str, most: usize) -> String {
+fn keep_end(name: &str, most: usize) -> String {
     let length = name.chars().count();
     if length <= most {
         return name.to_owned();
@@ -85,11 +85,11 @@ mod tests {
 
     #[test]
     fn importers_come_before_what_they_import() {
-        assert_eq!(depths(3, &[(0, 1), (1, 2), (0, 2)]), [0, 1, 2]);
+        assert_eq!(compute_depths(3, &[(0, 1), (1, 2), (0, 2)]), [0, 1, 2]);
     }
 
     #[test]
     fn circles_come_to_an_end() {
-        assert!(depths(2, &[(0, 1), (1, 0)]).iter().all(|depth| *depth <= 11));
+        assert!(compute_depths(2, &[(0, 1), (1, 0)]).iter().all(|depth| *depth <= 11));
     }
 }

@@ -1,11 +1,11 @@
-//! Charts: what is to be seen becomes marks, and marks become SVG for pages or PNG for others.
+//! Charts: data becomes marks, and marks become SVG for pages or PNG for other programs.
 //!
-//! Invariant: a drawing has no colours, only roles; who writes it out knows what they look like.
+//! Invariant: a drawing has no colours, only roles; the SVG and PNG writers give each its colour.
 
 mod bars;
 mod font;
 mod graph;
-mod heat;
+mod heat_map;
 mod lines;
 mod png;
 mod raster;
@@ -14,17 +14,17 @@ mod spark;
 mod strip;
 mod svg;
 
-pub use bars::bars;
-pub use graph::graph;
-pub use heat::{HeatLine, heat};
-pub use lines::{Band, LineChart, Series};
+pub use bars::draw_bars;
+pub use graph::draw_graph;
+pub use heat_map::{HeatMapLine, draw_heat_map};
+pub use lines::{ChartSeries, ForecastBand, LineChart};
 pub use png::encode;
-pub use spark::spark;
-pub use strip::strip;
+pub use spark::draw_sparkline;
+pub use strip::draw_verdict_strip;
 
 /// What a mark stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Role {
+pub enum MarkRole {
     Grid,
     Axis,
     Label,
@@ -35,7 +35,7 @@ pub enum Role {
     Refused,
     Bad,
     Worse,
-    Quiet,
+    Muted,
     Node,
     Orphan,
     Edge,
@@ -44,73 +44,80 @@ pub enum Role {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Anchor {
+pub enum TextAnchor {
     Start,
     Middle,
     End,
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub enum Mark {
+pub enum DrawingMark {
     Line {
         points: Vec<(f64, f64)>,
-        role: Role,
+        role: MarkRole,
     },
     /// Closed.
     Area {
         points: Vec<(f64, f64)>,
-        role: Role,
+        role: MarkRole,
     },
     Rect {
         x: f64,
         y: f64,
         width: f64,
         height: f64,
-        role: Role,
+        role: MarkRole,
         title: Option<String>,
     },
     Dot {
         x: f64,
         y: f64,
         radius: f64,
-        role: Role,
+        role: MarkRole,
         title: Option<String>,
     },
     Text {
         x: f64,
         y: f64,
         text: String,
-        anchor: Anchor,
-        role: Role,
+        anchor: TextAnchor,
+        role: MarkRole,
     },
 }
 
 /// Marks from back to front, in a space of its own.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Drawing {
+pub struct ChartDrawing {
     pub width: f64,
     pub height: f64,
-    /// What it shows, for those who do not see it.
+    /// What it shows, for screen readers.
     pub title: String,
-    pub marks: Vec<Mark>,
+    pub marks: Vec<DrawingMark>,
 }
 
-impl Drawing {
+impl ChartDrawing {
     pub fn new(width: f64, height: f64, title: impl Into<String>) -> Self {
         Self { width, height, title: title.into(), marks: Vec::new() }
     }
 
     /// Part of a page; text is escaped.
-    pub fn svg(&self) -> String {
-        svg::write(self)
+    pub fn to_svg(&self) -> String {
+        svg::render_svg(self)
     }
 
     /// A picture of twice the size.
-    pub fn png(&self) -> Vec<u8> {
-        raster::paint(self)
+    pub fn to_png(&self) -> Vec<u8> {
+        raster::render_png(self)
     }
 
-    fn text(&mut self, x: f64, y: f64, anchor: Anchor, role: Role, text: impl Into<String>) {
-        self.marks.push(Mark::Text { x, y, text: text.into(), anchor, role });
+    fn add_text(
+        &mut self,
+        x: f64,
+        y: f64,
+        anchor: TextAnchor,
+        role: MarkRole,
+        text: impl Into<String>,
+    ) {
+        self.marks.push(DrawingMark::Text { x, y, text: text.into(), anchor, role });
     }
 }

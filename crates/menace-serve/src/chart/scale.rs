@@ -1,17 +1,17 @@
-//! From values to places, with ticks at round numbers.
+//! Maps values to coordinates, with ticks at round numbers.
 
 /// A span of values on a span of space.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Scale {
+pub(super) struct AxisScale {
     low: f64,
     high: f64,
     from: f64,
     to: f64,
 }
 
-impl Scale {
+impl AxisScale {
     /// Holds all values with some air; a single value gets some around it.
-    pub(super) fn around(values: impl IntoIterator<Item = f64>, from: f64, to: f64) -> Self {
+    pub(super) fn covering(values: impl IntoIterator<Item = f64>, from: f64, to: f64) -> Self {
         let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
         for value in values.into_iter().filter(|value| value.is_finite()) {
             low = low.min(value);
@@ -32,7 +32,7 @@ impl Scale {
         Self { low, high, from, to }
     }
 
-    pub(super) fn at(self, value: f64) -> f64 {
+    pub(super) fn position(self, value: f64) -> f64 {
         let share = (value - self.low) / (self.high - self.low);
         self.from + share * (self.to - self.from)
     }
@@ -55,7 +55,7 @@ impl Scale {
 }
 
 /// A number as short as an axis likes it.
-pub(super) fn short(value: f64) -> String {
+pub(super) fn format_tick(value: f64) -> String {
     let size = value.abs();
     if size >= 1e6 {
         return format!("{:.1}m", value / 1e6);
@@ -76,20 +76,20 @@ mod tests {
 
     #[test]
     fn ticks_are_round_and_inside() {
-        let scale = Scale::exact(0.0, 1.0, 0.0, 100.0);
+        let scale = AxisScale::exact(0.0, 1.0, 0.0, 100.0);
         assert_eq!(
-            scale.ticks(5).iter().map(|tick| short(*tick)).collect::<Vec<_>>(),
+            scale.ticks(5).iter().map(|tick| format_tick(*tick)).collect::<Vec<_>>(),
             ["0", "0.2", "0.4", "0.6", "0.8", "1"]
         );
-        assert!((scale.at(0.25) - 25.0).abs() < 1e-9);
+        assert!((scale.position(0.25) - 25.0).abs() < 1e-9);
     }
 
     #[test]
     fn any_values_have_a_scale() {
         for values in [&[][..], &[0.5], &[f64::NAN, 3.0], &[-1e300, 1e300], &[1e-320, 0.0]] {
-            let scale = Scale::around(values.iter().copied(), 0.0, 10.0);
+            let scale = AxisScale::covering(values.iter().copied(), 0.0, 10.0);
             assert!(scale.ticks(4).len() < 25, "{values:?}");
-            assert!(scale.at(0.1).is_finite() || values.len() == 2, "{values:?}");
+            assert!(scale.position(0.1).is_finite() || values.len() == 2, "{values:?}");
         }
     }
 
@@ -103,7 +103,7 @@ mod tests {
             (2.5e6, "2.5m"),
             (200.0, "200"),
         ] {
-            assert_eq!(short(value), text);
+            assert_eq!(format_tick(value), text);
         }
     }
 }

@@ -1,37 +1,38 @@
-//! How calls ended, in one bar: a part for each verdict.
+//! A bar that is divided into verdicts by their share of the calls.
 
-use super::{Drawing, Mark, Role};
+use super::{ChartDrawing, DrawingMark, MarkRole};
 
 /// How bad a verdict is.
-fn role(verdict: &str) -> Role {
+fn role_of_verdict(verdict: &str) -> MarkRole {
     match verdict {
-        "returned" => Role::Good,
-        "refused" => Role::Refused,
-        "raised" => Role::Bad,
-        "unreachable" => Role::Quiet,
-        _ => Role::Worse,
+        "returned" => MarkRole::Good,
+        "refused" => MarkRole::Refused,
+        "raised" => MarkRole::Bad,
+        "unreachable" => MarkRole::Muted,
+        _ => MarkRole::Worse,
     }
 }
 
-pub fn strip(verdicts: &[(String, u64)]) -> Drawing {
+pub fn draw_verdict_strip(verdicts: &[(String, u64)]) -> ChartDrawing {
     let (width, height) = (720.0, 22.0);
-    let told: Vec<String> = verdicts
+    let labels: Vec<String> = verdicts
         .iter()
         .map(|(verdict, count)| format!("{count} {}", verdict.replace('_', " ")))
         .collect();
-    let mut drawing = Drawing::new(width, height, format!("How calls ended: {}", told.join(", ")));
+    let mut drawing =
+        ChartDrawing::new(width, height, format!("How calls ended: {}", labels.join(", ")));
     let all: u64 = verdicts.iter().map(|(_, count)| count).sum();
     let mut x = 0.0;
-    for ((verdict, count), told) in verdicts.iter().zip(told) {
+    for ((verdict, count), label) in verdicts.iter().zip(labels) {
         let part = width * *count as f64 / all.max(1) as f64;
-        drawing.marks.push(Mark::Rect {
+        drawing.marks.push(DrawingMark::Rect {
             x,
             y: 0.0,
             // Something that happened is seen, however seldom.
             width: if *count > 0 { part.max(1.5) } else { 0.0 },
             height,
-            role: role(verdict),
-            title: Some(told),
+            role: role_of_verdict(verdict),
+            title: Some(label),
         });
         x += part;
     }

@@ -2,26 +2,26 @@
 
 /// Rows below a head.
 #[derive(Debug)]
-pub(super) struct Csv(String);
+pub(super) struct CsvTable(String);
 
-impl Csv {
+impl CsvTable {
     pub(super) fn new(head: &[&str]) -> Self {
         let mut csv = Self(String::new());
-        csv.row(head.iter().map(|&name| name.to_owned()));
+        csv.add_row(head.iter().map(|&name| name.to_owned()));
         csv
     }
 
-    pub(super) fn row(&mut self, cells: impl IntoIterator<Item = String>) {
+    pub(super) fn add_row(&mut self, cells: impl IntoIterator<Item = String>) {
         for (index, cell) in cells.into_iter().enumerate() {
             if index > 0 {
                 self.0.push(',');
             }
-            self.cell(&cell);
+            self.write_cell(&cell);
         }
         self.0.push_str("\r\n");
     }
 
-    fn cell(&mut self, text: &str) {
+    fn write_cell(&mut self, text: &str) {
         // A message such as `=cmd|…` must stay a message when a spreadsheet opens the file.
         let is_number = text.parse::<f64>().is_ok();
         let is_formula = !is_number && text.starts_with(['=', '+', '-', '@', '\t', '\r']);
@@ -36,13 +36,13 @@ impl Csv {
         self.0.push('"');
     }
 
-    pub(super) fn text(self) -> String {
+    pub(super) fn into_text(self) -> String {
         self.0
     }
 }
 
 /// Empty for what there is none of.
-pub(super) fn number(value: Option<f64>) -> String {
+pub(super) fn format_number(value: Option<f64>) -> String {
     value.filter(|value| value.is_finite()).map_or_else(String::new, |value| value.to_string())
 }
 
@@ -52,11 +52,11 @@ mod tests {
 
     #[test]
     fn cells_are_quoted_where_they_must_be() {
-        let mut csv = Csv::new(&["a", "b"]);
-        csv.row(["x,\"y\"\n".to_owned(), "-0.5".to_owned()]);
-        csv.row(["=HYPERLINK(\"x\")".to_owned(), "@sum".to_owned()]);
+        let mut csv = CsvTable::new(&["a", "b"]);
+        csv.add_row(["x,\"y\"\n".to_owned(), "-0.5".to_owned()]);
+        csv.add_row(["=HYPERLINK(\"x\")".to_owned(), "@sum".to_owned()]);
         assert_eq!(
-            csv.text(),
+            csv.into_text(),
             "a,b\r\n\"x,\"\"y\"\"\n\",-0.5\r\n\"'=HYPERLINK(\"\"x\"\")\",\"'@sum\"\r\n"
         );
     }

@@ -1,8 +1,8 @@
-//! What goes on, as server-sent events: whoever listens hears of changes, from whatever process.
+//! The state of active runs as server-sent events, whichever process makes the run.
 //!
-//! The store is looked at, and only while somebody listens: it says cheaply whether anything was
-//! written, and only then calls are counted. Invariant: however many listen, the store is asked once
-//! in a while.
+//! The store is looked at, and only while a client listens: it says cheaply whether anything was
+//! written, and only then calls are counted. Invariant: how often the store is queried does not
+//! depend on the number of clients.
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -21,120 +21,130 @@ use menace_store::{RunId, Store};
 use serde::Serialize;
 use tokio::sync::{Semaphore, mpsc};
 
-use super::App;
-use super::answer::refused;
-use crate::error::Result;
-use crate::library::Library;
-use crate::server::Ending;
+use super::AppState;
+use super::response::plain_error;
+use crate::data_source::DataSource;
+use crate::error::ServeResult;
+use crate::server::ShutdownSignal;
 
 /// Between two looks.
-const EVERY: Duration = Duration::from_millis(500);
+const POLL_INTERVAL: Duration = Duration::from_millis(500);
 /// Looking takes at most this part of the time: a run may have millions of calls to count.
-const SHARE: u32 = 10;
+const MIN_PAUSE_PER_POLL_TIME: u32 = 10;
 
 /// What goes on now.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
-pub(super) struct Now {
+pub(super) struct LiveState {
     /// The run that goes on.
     run: Option<String>,
     /// The last of its cycles that came to its end, counted from 0.
     cycle: Option<u32>,
     calls: u64,
-    /// Made beside those: to confirm, to compare, to measure time.
-    beside: u64,
+    /// Calls in no plan: they confirm, compare or measure time.
+    auxiliary_calls: u64,
     failures: u64,
     verdicts: BTreeMap<String, u64>,
-    at: Option<String>,
+    current_call: Option<String>,
     /// Calls per second since the last look.
-    speed: Option<f64>,
+    calls_per_second: Option<f64>,
     /// The last run that has results.
-    finished: Option<String>,
+    last_finished_run: Option<String>,
 }
 
 #[derive(Debug)]
-pub(super) struct Live {
-    library: Arc<Library>,
-    seen: Mutex<Seen>,
-    places: Arc<Semaphore>,
+pub(super) struct LiveFeed {
+    library: Arc<DataSource>,
+    cache: Mutex<LiveCache>,
+    listener_slots: Arc<Semaphore>,
 }
 
 #[derive(Debug, Default)]
-struct Seen {
-    now: Now,
-    looked: Option<Instant>,
-    took: Duration,
+struct LiveCache {
+    state: LiveState,
+    polled_at: Option<Instant>,
+    poll_duration: Duration,
     /// With the version that was seen last.
-    watched: Option<(Store, Option<i64>)>,
+    watched_store: Option<(Store, Option<i64>)>,
 }
 
-impl Live {
-    pub(super) fn new(library: Arc<Library>, listeners: usize) -> Self {
-        Self { library, seen: Mutex::default(), places: Arc::new(Semaphore::new(listeners)) }
+impl LiveFeed {
+    pub(super) fn new(library: Arc<DataSource>, listeners: usize) -> Self {
+        Self {
+            library,
+            cache: Mutex::default(),
+            listener_slots: Arc::new(Semaphore::new(listeners)),
+        }
     }
 
-    /// What goes on, as somebody saw it a moment ago, or as it is; at the end, nothing but that will do.
-    fn now(&self, is_last: bool) -> Result<Now> {
-        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        let pause = EVERY.max(seen.took * SHARE);
-        if !is_last && seen.looked.is_some_and(|looked| looked.elapsed() < pause) {
-            return Ok(seen.now.clone());
+    /// The state of the active run, at most a moment old; read again when the server ends.
+    fn current_state(&self, is_last: bool) -> ServeResult<LiveState> {
+        let mut cache = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
+        let pause = POLL_INTERVAL.max(cache.poll_duration * MIN_PAUSE_PER_POLL_TIME);
+        if !is_last && cache.polled_at.is_some_and(|looked| looked.elapsed() < pause) {
+            return Ok(cache.state.clone());
         }
         let started = Instant::now();
-        let mut now = self.look(&mut seen)?;
-        now.speed = None;
-        if let Some(before) = seen.looked.filter(|_| now.run.is_some() && now.run == seen.now.run) {
-            let calls = now.calls.saturating_sub(seen.now.calls) as f64;
-            now.speed = Some((calls / before.elapsed().as_secs_f64()).round());
+        let mut now = self.poll_store(&mut cache)?;
+        now.calls_per_second = None;
+        if let Some(before) =
+            cache.polled_at.filter(|_| now.run.is_some() && now.run == cache.state.run)
+        {
+            let calls = now.calls.saturating_sub(cache.state.calls) as f64;
+            now.calls_per_second = Some((calls / before.elapsed().as_secs_f64()).round());
         }
-        seen.took = started.elapsed();
-        seen.looked = Some(started);
-        seen.now = now.clone();
+        cache.poll_duration = started.elapsed();
+        cache.polled_at = Some(started);
+        cache.state = now.clone();
         Ok(now)
     }
 
-    fn look(&self, seen: &mut Seen) -> Result<Now> {
+    fn poll_store(&self, cache: &mut LiveCache) -> ServeResult<LiveState> {
         // Versions compare on one connection only: it is kept.
-        let (store, known) = match seen.watched.take() {
+        let (store, known) = match cache.watched_store.take() {
             Some(watched) => watched,
             None => match self.library.connection()? {
                 Some(store) => (store, None),
-                None => return Ok(Now::default()),
+                None => return Ok(LiveState::default()),
             },
         };
-        let version = store.version()?;
+        let version = store.data_version()?;
         // A process that dies writes nothing.
-        let run = store.going_on()?.pop();
+        let run = store.active_runs()?.pop();
         let is_same =
-            known == Some(version) && run.as_ref().map(|run| &run.0) == seen.now.run.as_ref();
-        let now = if is_same { seen.now.clone() } else { found(&store, run)? };
-        seen.watched = Some((store, Some(version)));
+            known == Some(version) && run.as_ref().map(|run| &run.0) == cache.state.run.as_ref();
+        let now = if is_same { cache.state.clone() } else { read_live_state(&store, run)? };
+        cache.watched_store = Some((store, Some(version)));
         Ok(now)
     }
 }
 
-fn found(store: &Store, run: Option<RunId>) -> Result<Now> {
+fn read_live_state(store: &Store, run: Option<RunId>) -> ServeResult<LiveState> {
     let finished = store.latest_measured_run()?.map(|run| run.id.0);
-    let Some(run) = run else { return Ok(Now { finished, ..Now::default() }) };
-    let live = store.live(&run)?;
+    let Some(run) = run else {
+        return Ok(LiveState { last_finished_run: finished, ..LiveState::default() });
+    };
+    let live = store.live_stats(&run)?;
     let cycle = store.last_measured_cycle(&run)?;
     let RunId(run) = run;
-    Ok(Now {
+    Ok(LiveState {
         run: Some(run),
         cycle,
         calls: live.calls,
-        beside: live.beside,
+        auxiliary_calls: live.auxiliary_calls,
         failures: live.failures,
         verdicts: live.verdicts,
-        at: live.at.map(|(section, scenario)| format!("{section} under {scenario}")),
-        speed: None,
-        finished,
+        current_call: live
+            .current_cell
+            .map(|(section, scenario)| format!("{section} under {scenario}")),
+        calls_per_second: None,
+        last_finished_run: finished,
     })
 }
 
 /// Events as they come out of a channel.
-struct Events(mpsc::Receiver<Event>);
+struct EventStream(mpsc::Receiver<Event>);
 
-impl Stream for Events {
+impl Stream for EventStream {
     type Item = std::result::Result<Event, Infallible>;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
@@ -142,29 +152,32 @@ impl Stream for Events {
     }
 }
 
-/// Tells of changes until nobody listens any more, or the server ends; the last state is told, too.
-pub(super) async fn events(State(app): App, ending: Option<Extension<Ending>>) -> Response {
+/// Sends changes until the client is gone or the server ends; the last state is sent, too.
+pub(super) async fn events(
+    State(app): AppState,
+    ending: Option<Extension<ShutdownSignal>>,
+) -> Response {
     let live = Arc::clone(&app.live);
-    let Ok(place) = Arc::clone(&live.places).try_acquire_owned() else {
-        return refused(StatusCode::SERVICE_UNAVAILABLE, "too many listen already");
+    let Ok(place) = Arc::clone(&live.listener_slots).try_acquire_owned() else {
+        return plain_error(StatusCode::SERVICE_UNAVAILABLE, "too many listen already");
     };
     let (sender, receiver) = mpsc::channel(4);
     tokio::spawn(async move {
         let _place = place;
-        let mut told = None;
+        let mut last_sent = None;
         let mut is_last = false;
         while !sender.is_closed() {
             let live = Arc::clone(&live);
-            let look = move || live.now(is_last);
+            let look = move || live.current_state(is_last);
             let Ok(looked) = tokio::task::spawn_blocking(look).await else { return };
             match looked {
-                Ok(now) if told.as_ref() != Some(&now) => {
+                Ok(now) if last_sent.as_ref() != Some(&now) => {
                     let Ok(data) = serde_json::to_string(&now) else { return };
                     let event = Event::default().event("state").data(data);
                     if sender.send(event).await.is_err() {
                         return;
                     }
-                    told = Some(now);
+                    last_sent = Some(now);
                 }
                 Ok(_) => {}
                 Err(error) => tracing::debug!(%error, "cannot tell what goes on"),
@@ -173,21 +186,21 @@ pub(super) async fn events(State(app): App, ending: Option<Extension<Ending>>) -
                 return;
             }
             if let Some(Extension(mut ending)) = ending.clone() {
-                is_last = tokio::time::timeout(EVERY, ending.come()).await.is_ok();
+                is_last = tokio::time::timeout(POLL_INTERVAL, ending.wait()).await.is_ok();
             } else {
-                tokio::time::sleep(EVERY).await;
+                tokio::time::sleep(POLL_INTERVAL).await;
             }
         }
     });
-    Sse::new(Events(receiver)).keep_alive(KeepAlive::default()).into_response()
+    Sse::new(EventStream(receiver)).keep_alive(KeepAlive::default()).into_response()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::library::Place;
-    use menace_model::{Intent, Outcome, SectionId, Stage, Verdict};
-    use menace_store::{CallRecord, CellKey, NewRun};
+    use crate::data_source::DataLocations;
+    use menace_model::{CallStage, InputIntent, Outcome, SectionId, Verdict};
+    use menace_store::{CallRecord, CellKey, RunStartRecord};
 
     const URL: &str = "sqlite:///menace.db";
 
@@ -196,7 +209,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let (store, _) = Store::open(directory.path(), URL).unwrap();
         let writer = store
-            .start_run(&NewRun {
+            .start_run(&RunStartRecord {
                 id: RunId("r-1".into()),
                 seed: 1,
                 repository: "/repo".into(),
@@ -204,21 +217,24 @@ mod tests {
                 settings: serde_json::json!({}),
             })
             .unwrap();
-        let library = Arc::new(Library::new(Place::below(directory.path(), URL)));
-        let live = Live::new(library, 1);
-        let mut seen = Seen::default();
-        seen.now = live.look(&mut seen).unwrap();
-        assert_eq!((seen.now.run.as_deref(), seen.now.calls), (Some("r-1"), 0));
+        let library =
+            Arc::new(DataSource::new(DataLocations::from_data_dir(directory.path(), URL)));
+        let live = LiveFeed::new(library, 1);
+        let mut seen = LiveCache::default();
+        seen.state = live.poll_store(&mut seen).unwrap();
+        assert_eq!((seen.state.run.as_deref(), seen.state.calls), (Some("r-1"), 0));
         // A number that no count would give.
-        seen.now.calls = 99;
-        assert_eq!(live.look(&mut seen).unwrap().calls, 99);
+        seen.state.calls = 99;
+        assert_eq!(live.poll_store(&mut seen).unwrap().calls, 99);
         let section = SectionId::new("shop/cart.py", "total");
         let cell = CellKey { cycle: 0, section, scenario: "normal".into() };
-        let outcome = Outcome::of(Verdict::Returned, Stage::Call);
-        writer.call(CallRecord::of(cell, 0, Intent::Valid, &outcome)).unwrap();
+        let outcome = Outcome::new(Verdict::Returned, CallStage::Call);
+        writer
+            .record_call(CallRecord::from_outcome(cell, 0, InputIntent::Valid, &outcome))
+            .unwrap();
         writer.flush().unwrap();
-        assert_eq!(live.look(&mut seen).unwrap().calls, 1);
+        assert_eq!(live.poll_store(&mut seen).unwrap().calls, 1);
         drop(writer);
-        assert_eq!(live.look(&mut seen).unwrap().run, None, "its process has let it go");
+        assert_eq!(live.poll_store(&mut seen).unwrap().run, None, "its process has let it go");
     }
 }

@@ -6,53 +6,62 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Redirect, Response};
 use serde::Deserialize;
 
-use super::App;
-use super::answer::html;
-use super::guesses::{Guess, too_many};
-use super::token::{COOKIE, LASTS_S};
+use super::AppState;
+use super::response::html_response;
+use super::token::{SESSION_COOKIE, SESSION_LIFETIME_S};
+use super::token_limiter::{TokenCheck, too_many_attempts};
 use crate::clock::now_ms;
 use crate::page::render;
 
 #[derive(Debug, Default, Deserialize)]
-pub(super) struct Wish {
+pub(super) struct LoginQuery {
     next: Option<String>,
 }
 
 #[derive(Deserialize)]
-pub(super) struct Given {
+pub(super) struct LoginForm {
     token: String,
     next: Option<String>,
 }
 
-pub(super) async fn form(State(app): App, Query(wish): Query<Wish>) -> Response {
+pub(super) async fn login_page(State(app): AppState, Query(query): Query<LoginQuery>) -> Response {
     if app.access.token.is_none() {
         return Redirect::to("/").into_response();
     }
-    page(StatusCode::OK, &own(wish.next), None)
+    render_login_page(StatusCode::OK, &local_path(query.next), None)
 }
 
-pub(super) async fn submit(State(app): App, Form(given): Form<Given>) -> Response {
-    let next = own(given.next);
+pub(super) async fn submit_login(State(app): AppState, Form(form): Form<LoginForm>) -> Response {
+    let next = local_path(form.next);
     let Some(token) = &app.access.token else { return Redirect::to("/").into_response() };
-    match app.access.is_token(token, &given.token).await {
-        Guess::Right => {}
-        Guess::Wrong => {
-            return page(StatusCode::UNAUTHORIZED, &next, Some("That is not the token."));
+    match app.access.check_token(token, &form.token).await {
+        TokenCheck::Right => {}
+        TokenCheck::Wrong => {
+            return render_login_page(
+                StatusCode::UNAUTHORIZED,
+                &next,
+                Some("That is not the token."),
+            );
         }
-        Guess::TooMany => return too_many(),
+        TokenCheck::TooManyAttempts => return too_many_attempts(),
     }
     let secure = if app.access.is_secure { "; Secure" } else { "" };
-    let session = token.session(now_ms() / 1000);
-    let cookie =
-        format!("{COOKIE}={session}; Path=/; HttpOnly; SameSite=Strict; Max-Age={LASTS_S}{secure}");
-    with_cookie(&cookie, &next)
+    let session = token.create_session(now_ms() / 1000);
+    let cookie = format!(
+        "{SESSION_COOKIE}={session}; Path=/; HttpOnly; SameSite=Strict; \
+         Max-Age={SESSION_LIFETIME_S}{secure}"
+    );
+    redirect_with_cookie(&cookie, &next)
 }
 
 pub(super) async fn logout() -> Response {
-    with_cookie(&format!("{COOKIE}=; Path=/; HttpOnly; SameSite=Strict; Max-Age=0"), "/login")
+    redirect_with_cookie(
+        &format!("{SESSION_COOKIE}=; Path=/; HttpOnly; SameSite=Strict; Max-Age=0"),
+        "/login",
+    )
 }
 
-fn with_cookie(cookie: &str, next: &str) -> Response {
+fn redirect_with_cookie(cookie: &str, next: &str) -> Response {
     let mut response = Redirect::to(next).into_response();
     if let Ok(cookie) = HeaderValue::from_str(cookie) {
         response.headers_mut().insert(header::SET_COOKIE, cookie);
@@ -60,15 +69,15 @@ fn with_cookie(cookie: &str, next: &str) -> Response {
     response
 }
 
-fn page(status: StatusCode, next: &str, wrong: Option<&str>) -> Response {
+fn render_login_page(status: StatusCode, next: &str, wrong: Option<&str>) -> Response {
     match render("login.html", minijinja::context! { next, wrong }) {
-        Ok(body) => (status, html(body)).into_response(),
+        Ok(body) => (status, html_response(body)).into_response(),
         Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
     }
 }
 
-/// Only addresses of our own: nobody is sent elsewhere after giving a token.
-fn own(next: Option<String>) -> String {
+/// Only addresses of this dashboard: the login redirects nowhere else.
+fn local_path(next: Option<String>) -> String {
     let is_own = |next: &String| {
         next.starts_with('/')
             && !next.starts_with("//")
@@ -83,12 +92,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nobody_is_sent_elsewhere() {
+    fn a_login_redirects_to_this_site_only() {
         for bad in
             ["//evil.example", "https://evil.example", "/\\evil", "javascript:x", "", "/a\r\nb"]
         {
-            assert_eq!(own(Some(bad.to_owned())), "/", "{bad}");
+            assert_eq!(local_path(Some(bad.to_owned())), "/", "{bad}");
         }
-        assert_eq!(own(Some("/failures?q=x".to_owned())), "/failures?q=x");
+        assert_eq!(local_path(Some("/failures?q=x".to_owned())), "/failures?q=x");
     }
 }

@@ -1,18 +1,18 @@
 //! The dashboard's routes: pages, files, numbers for programs, live events.
 //!
-//! What is said belongs to `view`; who is let in to `guard`.
+//! The contents of pages belong to `view`, authentication to `guard`.
 
-mod answer;
 mod csv;
-mod downloads;
+mod csv_downloads;
 mod events;
 mod guard;
-mod guesses;
+mod json_api;
 mod login;
-mod numbers;
 mod pages;
 mod plots;
+mod response;
 mod token;
+mod token_limiter;
 
 use std::sync::Arc;
 
@@ -20,45 +20,50 @@ use axum::extract::{DefaultBodyLimit, State};
 use axum::response::Response;
 use axum::routing::get;
 use axum::{Router, middleware};
-use menace_settings::Entry;
+use menace_settings::SettingEntry;
 
-use crate::library::Library;
+use crate::data_source::DataSource;
 use crate::{page, prometheus};
 
-use answer::{answered, fixed, json, text};
-use events::Live;
+use events::LiveFeed;
+use response::{json_response, respond_blocking, static_response, text_response};
 
-pub use guard::Access;
-pub use token::Token;
+pub use guard::AccessPolicy;
+pub use token::AccessToken;
 
 /// The largest body of a request: the form of the login.
-const BODY_BYTES: usize = 4 << 10;
+const MAX_BODY_BYTES: usize = 4 << 10;
 
-/// What there is to show, to whom.
+/// The data that the dashboard shows, and its access rules.
 #[derive(Debug)]
-pub struct Dashboard {
-    pub library: Arc<Library>,
+pub struct DashboardServer {
+    pub data_source: Arc<DataSource>,
     /// In effect, with secrets masked.
-    pub settings: Vec<Entry>,
-    pub access: Access,
+    pub settings: Vec<SettingEntry>,
+    pub access: AccessPolicy,
 }
 
 /// What handlers share.
 #[derive(Debug)]
-struct Shared {
-    library: Arc<Library>,
-    settings: Vec<Entry>,
-    access: Access,
-    live: Arc<Live>,
+struct DashboardState {
+    data_source: Arc<DataSource>,
+    settings: Vec<SettingEntry>,
+    access: AccessPolicy,
+    live: Arc<LiveFeed>,
 }
 
-type App = State<Arc<Shared>>;
+type AppState = State<Arc<DashboardState>>;
 
-impl Dashboard {
+impl DashboardServer {
     pub fn routes(self) -> Router {
-        let Self { library, settings, access } = self;
-        let live = Arc::new(Live::new(Arc::clone(&library), access.listeners));
-        let shared = Arc::new(Shared { library, settings, access: access.clone(), live });
+        let Self { data_source: library, settings, access } = self;
+        let live = Arc::new(LiveFeed::new(Arc::clone(&library), access.max_listeners));
+        let shared = Arc::new(DashboardState {
+            data_source: library,
+            settings,
+            access: access.clone(),
+            live,
+        });
         let routes = Router::new()
             .route("/", get(pages::overview))
             .route("/runs", get(pages::runs))
@@ -73,96 +78,104 @@ impl Dashboard {
             .route("/forecasts", get(pages::forecasts))
             .route("/synergy", get(pages::synergy))
             .route("/settings", get(pages::settings))
-            .route("/roi", get(numbers::roi))
-            .route("/roi_data", get(numbers::roi_data))
-            .route("/weights", get(numbers::weights))
-            .route("/metrics/{name}", get(numbers::metric))
-            .route("/metrics", get(numbers::prometheus))
-            .route("/modules.csv", get(downloads::modules))
-            .route("/failures.csv", get(downloads::failures))
-            .route("/runs.csv", get(downloads::runs))
-            .route("/calls.csv", get(downloads::calls))
-            .route("/scenarios.csv", get(downloads::scenarios))
-            .route("/heat.csv", get(downloads::heat))
-            .route("/forecasts.csv", get(downloads::forecasts))
-            .route("/sections.csv", get(downloads::sections))
-            .route("/module_metrics.csv", get(downloads::module_metrics))
-            .route("/section_scenarios.csv", get(downloads::section_scenarios))
-            .route("/forecast_errors.csv", get(downloads::forecast_errors))
-            .route("/decisions.csv", get(downloads::decisions))
-            .route("/outlook.csv", get(downloads::outlook))
-            .route("/compare.csv", get(downloads::compare))
-            .route("/synergy.csv", get(downloads::synergy))
-            .route("/weights.csv", get(downloads::weights))
-            .route("/settings.csv", get(downloads::settings))
+            .route("/roi", get(json_api::roi))
+            .route("/roi_data", get(json_api::roi_data))
+            .route("/weights", get(json_api::weights))
+            .route("/metrics/{name}", get(json_api::metric))
+            .route("/metrics", get(json_api::prometheus))
+            .route("/modules.csv", get(csv_downloads::modules))
+            .route("/failures.csv", get(csv_downloads::failures))
+            .route("/runs.csv", get(csv_downloads::runs))
+            .route("/calls.csv", get(csv_downloads::calls))
+            .route("/scenarios.csv", get(csv_downloads::scenarios))
+            .route("/heat.csv", get(csv_downloads::heat))
+            .route("/forecasts.csv", get(csv_downloads::forecasts))
+            .route("/sections.csv", get(csv_downloads::sections))
+            .route("/module_metrics.csv", get(csv_downloads::module_metrics))
+            .route("/section_scenarios.csv", get(csv_downloads::section_scenarios))
+            .route("/forecast_errors.csv", get(csv_downloads::forecast_errors))
+            .route("/decisions.csv", get(csv_downloads::decisions))
+            .route("/outlook.csv", get(csv_downloads::outlook))
+            .route("/compare.csv", get(csv_downloads::compare))
+            .route("/synergy.csv", get(csv_downloads::synergy))
+            .route("/weights.csv", get(csv_downloads::weights))
+            .route("/settings.csv", get(csv_downloads::settings))
             .route("/plots/{name}", get(plots::plot))
             .route("/events", get(events::events))
-            .route("/login", get(login::form).post(login::submit))
+            .route("/login", get(login::login_page).post(login::submit_login))
             .route("/logout", get(login::logout))
-            .route("/assets/style.css", get(async || fixed("text/css; charset=utf-8", page::STYLE)))
+            .route(
+                "/assets/style.css",
+                get(async || static_response("text/css; charset=utf-8", page::STYLE_SHEET)),
+            )
             .route(
                 "/assets/dashboard.js",
-                get(async || fixed("text/javascript; charset=utf-8", page::SCRIPT)),
+                get(async || {
+                    static_response("text/javascript; charset=utf-8", page::DASHBOARD_SCRIPT)
+                }),
             )
-            .route("/assets/icon.svg", get(async || fixed("image/svg+xml", page::ICON)))
+            .route(
+                "/assets/icon.svg",
+                get(async || static_response("image/svg+xml", page::ICON_SVG)),
+            )
             .route("/health", get(health))
-            .fallback(pages::nothing)
-            .layer(DefaultBodyLimit::max(BODY_BYTES))
+            .fallback(pages::not_found)
+            .layer(DefaultBodyLimit::max(MAX_BODY_BYTES))
             .with_state(shared);
-        guarded(routes, access)
+        add_guards(routes, access)
     }
 }
 
-/// Does what the first who asks would wait for: opens what is there, reads the histories, gets
-/// templates ready.
-pub fn warm(library: &Library) {
-    let warmed = pages::first(library).and_then(|_| prometheus::everything(library));
+/// Does what the first request would wait for: opens databases, reads histories, compiles
+/// templates.
+pub fn warm_up(library: &DataSource) {
+    let warmed = pages::render_first_page(library).and_then(|_| prometheus::collect_all(library));
     if let Err(error) = warmed {
-        // Whoever asks will be told.
+        // The response says so.
         tracing::debug!("{error}");
     }
 }
 
 /// Which gauges a port of its own offers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum MetricsRoutes {
+pub enum MetricsEndpoint {
     Everything,
     SelfTests,
     Synergy,
 }
 
-impl MetricsRoutes {
+impl MetricsEndpoint {
     /// `/metrics` and `/health`, and nothing else.
-    pub fn routes(self, library: Arc<Library>, access: Access) -> Router {
-        let metrics = async move |State(library): State<Arc<Library>>| {
-            answered(move || {
+    pub fn routes(self, library: Arc<DataSource>, access: AccessPolicy) -> Router {
+        let metrics = move |State(library): State<Arc<DataSource>>| async move {
+            respond_blocking(move || {
                 let made = match self {
-                    Self::Everything => prometheus::everything(&library),
-                    Self::SelfTests => prometheus::self_tests(&library),
-                    Self::Synergy => library
-                        .synergy(1)
-                        .and_then(|latest| prometheus::synergy(latest.last(), library.measured())),
+                    Self::Everything => prometheus::collect_all(&library),
+                    Self::SelfTests => prometheus::collect_self_tests(&library),
+                    Self::Synergy => library.synergy(1).and_then(|latest| {
+                        prometheus::collect_synergy(latest.last(), library.metrics_db())
+                    }),
                 };
-                made.map(|made| text(prometheus::CONTENT_TYPE, made))
+                made.map(|made| text_response(prometheus::CONTENT_TYPE, made))
             })
             .await
         };
         let routes = Router::new()
             .route("/metrics", get(metrics))
             .route("/health", get(health))
-            .layer(DefaultBodyLimit::max(BODY_BYTES))
+            .layer(DefaultBodyLimit::max(MAX_BODY_BYTES))
             .with_state(library);
-        guarded(routes, access)
+        add_guards(routes, access)
     }
 }
 
-pub(crate) fn guarded(routes: Router, access: Access) -> Router {
+pub(crate) fn add_guards(routes: Router, access: AccessPolicy) -> Router {
     routes
-        .layer(middleware::from_fn_with_state(access.clone(), guard::in_time))
-        .layer(middleware::from_fn_with_state(access, guard::admitted))
-        .layer(middleware::from_fn(guard::marked))
+        .layer(middleware::from_fn_with_state(access.clone(), guard::enforce_answer_timeout))
+        .layer(middleware::from_fn_with_state(access, guard::require_access))
+        .layer(middleware::from_fn(guard::add_security_headers))
 }
 
 pub(crate) async fn health() -> Response {
-    json(&serde_json::json!({"status": "ok"}))
+    json_response(&serde_json::json!({"status": "ok"}))
 }

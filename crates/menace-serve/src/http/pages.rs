@@ -1,4 +1,4 @@
-//! Pages for people.
+//! The handlers of HTML pages.
 
 use std::sync::Arc;
 
@@ -8,21 +8,21 @@ use axum::response::Response;
 use minijinja::context;
 use serde::Serialize;
 
-use super::answer::{answered, html, json, told, wants_html};
-use super::{App, Shared};
-use crate::error::Result;
-use crate::library::Library;
+use super::response::{error_page, html_response, json_response, respond_blocking, wants_html};
+use super::{AppState, DashboardState};
+use crate::data_source::DataSource;
+use crate::error::ServeResult;
 use crate::page::render;
 use crate::view;
 
 #[derive(Debug, Serialize)]
-pub(super) struct NavEntry {
+pub(super) struct NavigationEntry {
     name: &'static str,
     href: &'static str,
     here: bool,
 }
 
-pub(super) fn nav(here: &str) -> Vec<NavEntry> {
+pub(super) fn navigation(here: &str) -> Vec<NavigationEntry> {
     [
         ("Overview", "/"),
         ("Modules", "/modules"),
@@ -35,153 +35,191 @@ pub(super) fn nav(here: &str) -> Vec<NavEntry> {
         ("Settings", "/settings"),
     ]
     .into_iter()
-    .map(|(name, href)| NavEntry { name, href, here: href == here })
+    .map(|(name, href)| NavigationEntry { name, href, here: href == here })
     .collect()
 }
 
 /// The page that people see first.
-pub(super) fn first(library: &Library) -> Result<String> {
-    let asked = view::wish::Wish::default();
-    laid_out("overview.html", "/", &view::run::overview(library, None, &asked)?, false)
+pub(super) fn render_first_page(library: &DataSource) -> ServeResult<String> {
+    let asked = view::table_query::TableQuery::default();
+    render_with_layout(
+        "overview.html",
+        "/",
+        &view::run::overview_page(library, None, &asked)?,
+        false,
+    )
 }
 
-/// Whoever had to log in can log out.
-fn laid_out(template: &str, here: &str, view: &impl Serialize, guarded: bool) -> Result<String> {
+/// A page shows the link to log out where a token is needed.
+fn render_with_layout(
+    template: &str,
+    here: &str,
+    view: &impl Serialize,
+    guarded: bool,
+) -> ServeResult<String> {
     let view = minijinja::Value::from_serialize(view);
-    render(template, context! { view, nav => nav(here), guarded })
+    render(template, context! { view, nav => navigation(here), guarded })
 }
 
 /// Makes a page of what `make` finds.
-async fn page<V: Serialize>(
-    app: Arc<Shared>,
+async fn respond_with_page<V: Serialize>(
+    app: Arc<DashboardState>,
     template: &'static str,
     here: &'static str,
-    make: impl FnOnce(&Shared) -> Result<V> + Send + 'static,
+    make: impl FnOnce(&DashboardState) -> ServeResult<V> + Send + 'static,
 ) -> Response {
     let guarded = app.access.token.is_some();
-    answered(move || laid_out(template, here, &make(&app)?, guarded).map(html)).await
-}
-
-pub(super) async fn overview(State(app): App, Query(asked): Query<view::wish::Wish>) -> Response {
-    let make = move |app: &Shared| view::run::overview(&app.library, None, &asked);
-    page(app, "overview.html", "/", make).await
-}
-
-pub(super) async fn run(
-    State(app): App,
-    Path(id): Path<String>,
-    Query(asked): Query<view::wish::Wish>,
-) -> Response {
-    let make = move |app: &Shared| view::run::overview(&app.library, Some(&id), &asked);
-    page(app, "overview.html", "/runs", make).await
-}
-
-pub(super) async fn runs(State(app): App, Query(asked): Query<view::runs::Asked>) -> Response {
-    page(app, "runs.html", "/runs", move |app| view::runs::runs(&app.library, &asked)).await
-}
-
-pub(super) async fn compare(
-    State(app): App,
-    Query(asked): Query<view::compare::Asked>,
-) -> Response {
-    page(app, "compare.html", "/compare", move |app| view::compare::compare(&app.library, &asked))
-        .await
-}
-
-pub(super) async fn modules(
-    State(app): App,
-    Query(asked): Query<view::modules::Asked>,
-) -> Response {
-    page(app, "modules.html", "/modules", move |app| view::modules::modules(&app.library, &asked))
-        .await
-}
-
-pub(super) async fn module(State(app): App, Query(asked): Query<view::modules::Asked>) -> Response {
-    page(app, "module.html", "/modules", move |app| view::modules::module(&app.library, &asked))
-        .await
-}
-
-pub(super) async fn section(
-    State(app): App,
-    Query(asked): Query<view::section::Asked>,
-) -> Response {
-    page(app, "section.html", "/modules", move |app| view::section::section(&app.library, &asked))
-        .await
-}
-
-pub(super) async fn failures(
-    State(app): App,
-    Query(asked): Query<view::failures::Asked>,
-) -> Response {
-    page(app, "failures.html", "/failures", move |app| {
-        view::failures::failures(&app.library, &asked)
+    respond_blocking(move || {
+        render_with_layout(template, here, &make(&app)?, guarded).map(html_response)
     })
     .await
 }
 
-pub(super) async fn failure(State(app): App, Path(id): Path<String>) -> Response {
-    page(app, "failure.html", "/failures", move |app| view::failures::failure(&app.library, &id))
-        .await
+pub(super) async fn overview(
+    State(app): AppState,
+    Query(asked): Query<view::table_query::TableQuery>,
+) -> Response {
+    let make = move |app: &DashboardState| view::run::overview_page(&app.data_source, None, &asked);
+    respond_with_page(app, "overview.html", "/", make).await
+}
+
+pub(super) async fn run(
+    State(app): AppState,
+    Path(id): Path<String>,
+    Query(asked): Query<view::table_query::TableQuery>,
+) -> Response {
+    let make =
+        move |app: &DashboardState| view::run::overview_page(&app.data_source, Some(&id), &asked);
+    respond_with_page(app, "overview.html", "/runs", make).await
+}
+
+pub(super) async fn runs(
+    State(app): AppState,
+    Query(asked): Query<view::runs::RunsQuery>,
+) -> Response {
+    respond_with_page(app, "runs.html", "/runs", move |app| {
+        view::runs::runs_page(&app.data_source, &asked)
+    })
+    .await
+}
+
+pub(super) async fn compare(
+    State(app): AppState,
+    Query(asked): Query<view::compare::ComparisonQuery>,
+) -> Response {
+    respond_with_page(app, "compare.html", "/compare", move |app| {
+        view::compare::comparison_page(&app.data_source, &asked)
+    })
+    .await
+}
+
+pub(super) async fn modules(
+    State(app): AppState,
+    Query(asked): Query<view::modules::ModulesQuery>,
+) -> Response {
+    respond_with_page(app, "modules.html", "/modules", move |app| {
+        view::modules::modules_page(&app.data_source, &asked)
+    })
+    .await
+}
+
+pub(super) async fn module(
+    State(app): AppState,
+    Query(asked): Query<view::modules::ModulesQuery>,
+) -> Response {
+    respond_with_page(app, "module.html", "/modules", move |app| {
+        view::modules::module_page(&app.data_source, &asked)
+    })
+    .await
+}
+
+pub(super) async fn section(
+    State(app): AppState,
+    Query(asked): Query<view::section::SectionQuery>,
+) -> Response {
+    respond_with_page(app, "section.html", "/modules", move |app| {
+        view::section::section_page(&app.data_source, &asked)
+    })
+    .await
+}
+
+pub(super) async fn failures(
+    State(app): AppState,
+    Query(asked): Query<view::failures::FailuresQuery>,
+) -> Response {
+    respond_with_page(app, "failures.html", "/failures", move |app| {
+        view::failures::failures_page(&app.data_source, &asked)
+    })
+    .await
+}
+
+pub(super) async fn failure(State(app): AppState, Path(id): Path<String>) -> Response {
+    respond_with_page(app, "failure.html", "/failures", move |app| {
+        view::failures::failure_page(&app.data_source, &id)
+    })
+    .await
 }
 
 /// A page for browsers, numbers for programs: the address is the same in both worlds.
 pub(super) async fn scenarios(
-    State(app): App,
+    State(app): AppState,
     headers: HeaderMap,
-    Query(asked): Query<view::wish::Wish>,
+    Query(asked): Query<view::table_query::TableQuery>,
 ) -> Response {
     if wants_html(&headers) {
-        return page(app, "scenarios.html", "/scenarios", move |app| {
-            view::scenarios::scenarios(&app.library, &asked)
+        return respond_with_page(app, "scenarios.html", "/scenarios", move |app| {
+            view::scenarios::scenarios_page(&app.data_source, &asked)
         })
         .await;
     }
-    answered(move || {
-        let view = view::scenarios::scenarios(&app.library, &asked)?;
+    respond_blocking(move || {
+        let view = view::scenarios::scenarios_page(&app.data_source, &asked)?;
         let rows: Vec<serde_json::Value> = view
             .rows
             .iter()
             .map(|row| {
                 serde_json::json!({
-                    "name": row.name, "roi": row.roi, "roi_delta": row.roi_delta, "metrics": row.metrics,
-                    "synergy": row.synergy,
+                    "name": row.name, "roi": row.roi, "roi_delta": row.roi_delta,
+                    "metrics": row.metrics, "synergy": row.synergy,
                 })
             })
             .collect();
         let run = view.head.map(|head| head.id);
-        Ok(json(&serde_json::json!({"run": run, "worst": view.worst, "scenarios": rows})))
+        Ok(json_response(&serde_json::json!({"run": run, "worst": view.worst, "scenarios": rows})))
     })
     .await
 }
 
 pub(super) async fn forecasts(
-    State(app): App,
-    Query(asked): Query<view::forecasts::Asked>,
+    State(app): AppState,
+    Query(asked): Query<view::forecasts::ForecastsQuery>,
 ) -> Response {
-    page(app, "forecasts.html", "/forecasts", move |app| {
-        view::forecasts::forecasts(&app.library, &asked)
+    respond_with_page(app, "forecasts.html", "/forecasts", move |app| {
+        view::forecasts::forecasts_page(&app.data_source, &asked)
     })
     .await
 }
 
 pub(super) async fn synergy(
-    State(app): App,
-    Query(asked): Query<view::synergy::Asked>,
+    State(app): AppState,
+    Query(asked): Query<view::synergy::SynergyQuery>,
 ) -> Response {
-    page(app, "synergy.html", "/synergy", move |app| view::synergy::synergy(&app.library, &asked))
-        .await
-}
-
-pub(super) async fn settings(
-    State(app): App,
-    Query(asked): Query<view::settings::Asked>,
-) -> Response {
-    page(app, "settings.html", "/settings", move |app| {
-        Ok(view::settings::settings(&app.settings, &asked))
+    respond_with_page(app, "synergy.html", "/synergy", move |app| {
+        view::synergy::synergy_page(&app.data_source, &asked)
     })
     .await
 }
 
-pub(super) async fn nothing() -> Response {
-    told(StatusCode::NOT_FOUND, "There is nothing here", "No page has this address.")
+pub(super) async fn settings(
+    State(app): AppState,
+    Query(asked): Query<view::settings::SettingsQuery>,
+) -> Response {
+    respond_with_page(app, "settings.html", "/settings", move |app| {
+        Ok(view::settings::settings_page(&app.settings, &asked))
+    })
+    .await
+}
+
+pub(super) async fn not_found() -> Response {
+    error_page(StatusCode::NOT_FOUND, "There is nothing here", "No page has this address.")
 }

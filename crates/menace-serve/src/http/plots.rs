@@ -1,20 +1,20 @@
-//! Charts of pages, as pictures.
+//! The handlers of charts as PNG.
 
 use axum::extract::{Path, Query, State};
 use axum::response::Response;
 use serde::Deserialize;
 
-use super::App;
-use super::answer::{answered, text};
-use crate::chart::Drawing;
-use crate::error::Error;
-use crate::view::forecasts::{metric_of, pairs_chart};
-use crate::view::run::{Shown, roi_chart, runs_chart};
+use super::AppState;
+use super::response::{respond_blocking, text_response};
+use crate::chart::ChartDrawing;
+use crate::error::ServeError;
+use crate::view::forecasts::{pairs_chart, requested_metric};
+use crate::view::run::{SelectedRun, roi_chart, runs_chart};
 use crate::view::{modules, section, synergy};
 
 /// What a chart is of.
 #[derive(Debug, Default, Deserialize)]
-pub(super) struct Asked {
+pub(super) struct PlotQuery {
     metric: Option<String>,
     path: Option<String>,
     id: Option<String>,
@@ -23,38 +23,43 @@ pub(super) struct Asked {
 
 /// By the name of a file that is not there.
 pub(super) async fn plot(
-    State(app): App,
+    State(app): AppState,
     Path(name): Path<String>,
-    Query(asked): Query<Asked>,
+    Query(asked): Query<PlotQuery>,
 ) -> Response {
-    answered(move || {
-        let library = &app.library;
-        let metric = metric_of(asked.metric.as_deref());
-        let drawing: Drawing = match &*name {
+    respond_blocking(move || {
+        let library = &app.data_source;
+        let metric = requested_metric(asked.metric.as_deref());
+        let drawing: ChartDrawing = match &*name {
             "predictions.png" => pairs_chart(&*library.history()?, metric).draw(),
             "roi.png" | "metric.png" => roi_chart(library, metric)?.draw(),
-            "runs.png" => library.must(runs_chart)?,
+            "runs.png" => library.query_existing(runs_chart)?,
             "module.png" => {
                 let path = asked.path.unwrap_or_default();
-                library.must(|store| modules::chart(store, &path))?.draw()
+                library.query_existing(|store| modules::module_chart(store, &path))?.draw()
             }
             "section.png" => {
-                let id = section::section_of(asked.id.as_deref())?;
-                library.must(|store| section::chart(store, &id))?.draw()
+                let id = section::parse_section_id(asked.id.as_deref())?;
+                library.query_existing(|store| section::section_chart(store, &id))?.draw()
             }
             "heat.png" => library
-                .must(|store| library.heat(store, &Shown::must(store, asked.run.as_deref())?))?
+                .query_existing(|store| {
+                    library
+                        .heat_map(store, &SelectedRun::find_existing(store, asked.run.as_deref())?)
+                })?
                 .draw(),
             "synergy_latest.png" => synergy::latest_chart(&library.synergy(1)?),
-            "synergy.png" => synergy::chart(&library.synergy(synergy::CYCLES)?).draw(),
+            "synergy.png" => {
+                synergy::synergy_chart(&library.synergy(synergy::MAX_CHART_CYCLES)?).draw()
+            }
             other => {
-                return Err(Error::Nothing(format!(
+                return Err(ServeError::NotFound(format!(
                     "there is no plot `{other}`: predictions.png, roi.png, metric.png, runs.png, \
                      module.png, section.png, heat.png, synergy.png or synergy_latest.png"
                 )));
             }
         };
-        Ok(text("image/png", drawing.png()))
+        Ok(text_response("image/png", drawing.to_png()))
     })
     .await
 }

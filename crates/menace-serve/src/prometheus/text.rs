@@ -6,44 +6,46 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use super::declared::{DECLARED, Kind, is_synergy, place};
+use super::declarations::{
+    METRIC_DECLARATIONS, PrometheusKind, declaration_index, is_synergy_metric,
+};
 
 pub const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 
 /// Samples on their way out.
 #[derive(Debug, Default)]
-pub struct Exposition {
+pub struct MetricsExposition {
     /// By the place in the table, then by the label values.
-    declared: BTreeMap<usize, BTreeMap<Vec<String>, f64>>,
+    samples: BTreeMap<usize, BTreeMap<Vec<String>, f64>>,
 }
 
-impl Exposition {
+impl MetricsExposition {
     /// Nothing happens for a name that is not declared, nor for the wrong number of labels.
     pub fn set(&mut self, name: &str, labels: &[&str], value: f64) {
-        let Some(place) = place(name) else {
+        let Some(place) = declaration_index(name) else {
             tracing::debug!(name, "a gauge that is not declared is left out");
             return;
         };
-        if DECLARED[place].labels.len() != labels.len() {
+        if METRIC_DECLARATIONS[place].labels.len() != labels.len() {
             tracing::debug!(name, "a gauge with other labels is left out");
             return;
         }
         let labels = labels.iter().map(|&label| label.to_owned()).collect();
-        self.declared.entry(place).or_default().insert(labels, value);
+        self.samples.entry(place).or_default().insert(labels, value);
     }
 
     /// A value of the synergy history; what is no metric together is left out.
     pub fn set_synergy(&mut self, name: &str, value: f64) {
-        if is_synergy(name) {
+        if is_synergy_metric(name) {
             self.set(name, &[], value);
         }
     }
 
-    pub fn text(&self) -> String {
+    pub fn to_text(&self) -> String {
         let mut out = String::new();
-        for (place, samples) in &self.declared {
-            let known = &DECLARED[*place];
-            head(&mut out, known.name, known.help, known.kind);
+        for (place, samples) in &self.samples {
+            let known = &METRIC_DECLARATIONS[*place];
+            write_head(&mut out, known.name, known.help, known.kind);
             for (labels, value) in samples {
                 out.push_str(known.name);
                 if !labels.is_empty() {
@@ -51,29 +53,29 @@ impl Exposition {
                         .labels
                         .iter()
                         .zip(labels)
-                        .map(|(name, value)| format!("{name}=\"{}\"", escaped(value)))
+                        .map(|(name, value)| format!("{name}=\"{}\"", escape_label(value)))
                         .collect();
                     // Writing to a string does not fail.
                     let _ = write!(out, "{{{}}}", pairs.join(","));
                 }
-                let _ = writeln!(out, " {}", number(*value));
+                let _ = writeln!(out, " {}", format_number(*value));
             }
         }
         out
     }
 }
 
-fn head(out: &mut String, name: &str, help: &str, kind: Kind) {
+fn write_head(out: &mut String, name: &str, help: &str, kind: PrometheusKind) {
     let help = help.replace('\\', "\\\\").replace('\n', "\\n");
     let _ = writeln!(out, "# HELP {name} {help}");
     let _ = writeln!(out, "# TYPE {name} {}", kind.as_str());
 }
 
-fn escaped(label: &str) -> String {
+fn escape_label(label: &str) -> String {
     label.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }
 
-fn number(value: f64) -> String {
+fn format_number(value: f64) -> String {
     if value.is_nan() {
         "NaN".to_owned()
     } else if value.is_infinite() {
@@ -89,7 +91,7 @@ mod tests {
 
     #[test]
     fn samples_of_a_name_stand_together() {
-        let mut out = Exposition::default();
+        let mut out = MetricsExposition::default();
         out.set("menace_open_failures", &["race"], 1.0);
         out.set("menace_run_roi", &[], 0.5);
         out.set("menace_open_failures", &["leak"], 2.0);
@@ -101,15 +103,16 @@ mod tests {
         out.set_synergy("synergy_of_my_own", 1.0);
         out.set_synergy("synergy_trainer_last_id", 1.0);
         assert_eq!(
-            out.text(),
-            "# HELP menace_open_failures Failures that are still there, by kind.\n\
+            out.to_text(),
+            "# HELP menace_open_failures Open failures, by kind.\n\
              # TYPE menace_open_failures gauge\n\
              menace_open_failures{kind=\"leak\"} 3\n\
              menace_open_failures{kind=\"race\"} 1\n\
-             # HELP menace_run_roi ROI of the last run that came to an end.\n\
+             # HELP menace_run_roi ROI of the last finished run.\n\
              # TYPE menace_run_roi gauge\n\
              menace_run_roi 0.5\n\
-             # HELP synergy_roi What sections are worth together beyond alone: roi.\n\
+             # HELP synergy_roi Synergy, a combined run minus the mean of the individual runs: \
+             roi.\n\
              # TYPE synergy_roi gauge\n\
              synergy_roi -0.25\n"
         );
@@ -117,9 +120,9 @@ mod tests {
 
     #[test]
     fn labels_cannot_break_out() {
-        let mut out = Exposition::default();
+        let mut out = MetricsExposition::default();
         out.set("menace_module_roi", &["a\"} 1\nevil 2\\"], 1.0);
-        let text = out.text();
+        let text = out.to_text();
         assert_eq!(text.lines().count(), 3, "{text}");
         assert!(text.ends_with("{module=\"a\\\"} 1\\nevil 2\\\\\"} 1\n"), "{text}");
     }

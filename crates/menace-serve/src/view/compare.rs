@@ -2,25 +2,24 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use menace_loop::report::{FailureReport, RunReport};
-use menace_store::{Page, Store};
-use menace_track::{Better, metric};
+use menace_store::{FailureReport, PageRange, RunReport, Store};
+use menace_track::{MetricDirection, find_metric};
 use serde::Serialize;
 
-use super::metrics::trend;
-use super::paging::{Column, Here, Sorting, by_number};
-use super::run::settings_of;
-use super::run::{Head, Shown};
-use super::runs::RunRow;
-use crate::error::{Error, Result};
-use crate::library::Library;
-use crate::text::cut;
+use super::metrics::trend_word;
+use super::paging::{PageAddress, SortableColumn, TableSorting, sort_by_number};
+use super::run::displayed_settings;
+use super::run::{RunHead, SelectedRun};
+use super::runs::RunsPageRow;
+use crate::data_source::DataSource;
+use crate::error::{ServeError, ServeResult};
+use crate::text::truncate;
 
 /// Runs to choose from.
-const CHOICES: u32 = 50;
+const MAX_RUN_CHOICES: u32 = 50;
 
 #[derive(Debug, Clone, Default, serde::Deserialize)]
-pub(crate) struct Asked {
+pub(crate) struct ComparisonQuery {
     pub a: Option<String>,
     pub b: Option<String>,
     pub q: Option<String>,
@@ -28,22 +27,22 @@ pub(crate) struct Asked {
     pub dir: Option<String>,
 }
 
-const COLUMNS: &[(&str, &str, bool)] = &[
+const PAIR_COLUMNS: &[(&str, &str, bool)] = &[
     ("name", "Name", false),
     ("a", "First", true),
     ("b", "Second", true),
     ("change", "Change", true),
 ];
 
-impl Asked {
-    /// Those that moved most come first, unless somebody wants another order.
-    fn sorting(&self) -> Sorting {
-        let moved = Sorting { by: "moved", descending: true };
-        Sorting::of(COLUMNS, moved, self.sort.as_deref(), self.dir.as_deref())
+impl ComparisonQuery {
+    /// The largest changes come first, unless the query has another order.
+    fn sorting(&self) -> TableSorting {
+        let moved = TableSorting { by: "moved", descending: true };
+        TableSorting::from_query(PAIR_COLUMNS, moved, self.sort.as_deref(), self.dir.as_deref())
     }
 
-    fn here(&self) -> Here {
-        Here::new("/compare")
+    fn page_address(&self) -> PageAddress {
+        PageAddress::new("/compare")
             .with("a", self.a.as_deref())
             .with("b", self.b.as_deref())
             .with("q", self.q.as_deref())
@@ -55,36 +54,36 @@ impl Asked {
 /// Two runs, or why there are none to compare.
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
-pub(crate) enum Comparison {
-    Made(Box<Compared>),
-    Lacking { lacks: String },
+pub(crate) enum ComparisonPage {
+    Compared(Box<ComparedRuns>),
+    Unavailable { reason: String },
 }
 
 #[derive(Debug, Serialize)]
-pub(crate) struct Compared {
-    pub a: Head,
-    pub b: Head,
-    pub sums: Vec<Pair>,
-    pub modules: Vec<Pair>,
-    pub scenarios: Vec<Pair>,
+pub(crate) struct ComparedRuns {
+    pub a: RunHead,
+    pub b: RunHead,
+    pub sums: Vec<ComparedValue>,
+    pub modules: Vec<ComparedValue>,
+    pub scenarios: Vec<ComparedValue>,
     /// As they were at the end of each run.
-    pub metrics: Vec<Pair>,
-    pub synergy: Vec<Pair>,
+    pub metrics: Vec<ComparedValue>,
+    pub synergy: Vec<ComparedValue>,
     /// Settings of the runs, where they differ.
-    pub settings: Vec<Differing>,
+    pub settings: Vec<ComparedSetting>,
     /// In the second run only, in the first only.
-    pub appeared: Vec<Broken>,
-    pub disappeared: Vec<Broken>,
-    pub choices: Vec<RunRow>,
-    pub columns: Vec<Column>,
+    pub appeared: Vec<ComparedFailure>,
+    pub disappeared: Vec<ComparedFailure>,
+    pub choices: Vec<RunsPageRow>,
+    pub columns: Vec<SortableColumn>,
     pub q: String,
-    pub chosen_kept: Vec<(String, String)>,
-    pub kept: Vec<(String, String)>,
+    pub choice_hidden_fields: Vec<(String, String)>,
+    pub hidden_fields: Vec<(String, String)>,
     pub csv: String,
 }
 
 #[derive(Debug, Serialize)]
-pub(crate) struct Pair {
+pub(crate) struct ComparedValue {
     pub name: String,
     pub a: Option<f64>,
     pub b: Option<f64>,
@@ -94,28 +93,28 @@ pub(crate) struct Pair {
 
 /// What one run had and the other had not, as text.
 #[derive(Debug, Serialize)]
-pub(crate) struct Differing {
+pub(crate) struct ComparedSetting {
     pub name: String,
     pub a: Option<String>,
     pub b: Option<String>,
 }
 
 #[derive(Debug, Serialize)]
-pub(crate) struct Broken {
+pub(crate) struct ComparedFailure {
     pub id: String,
     pub section: String,
     pub kind: String,
     pub message: String,
 }
 
-impl Pair {
-    fn new(name: &str, a: Option<f64>, b: Option<f64>, better: Better) -> Self {
+impl ComparedValue {
+    fn new(name: &str, a: Option<f64>, b: Option<f64>, better: MetricDirection) -> Self {
         let delta = a.zip(b).map(|(a, b)| b - a);
-        Self { name: name.to_owned(), a, b, delta, trend: trend(better, delta) }
+        Self { name: name.to_owned(), a, b, delta, trend: trend_word(better, delta) }
     }
 
     /// `better`, `worse` or nothing.
-    pub(crate) fn word(&self) -> &'static str {
+    pub(crate) fn trend_word(&self) -> &'static str {
         match self.trend {
             "good" => "better",
             "bad" => "worse",
@@ -125,73 +124,88 @@ impl Pair {
 }
 
 /// Which way a metric is better, alone or together.
-fn direction(name: &str) -> Better {
-    let metric = metric(name.strip_prefix("synergy_").unwrap_or(name));
-    metric.map_or(Better::Up, |metric| metric.better)
+fn better_direction(name: &str) -> MetricDirection {
+    let metric = find_metric(name.strip_prefix("synergy_").unwrap_or(name));
+    metric.map_or(MetricDirection::Up, |metric| metric.direction)
 }
 
 /// By default the last two runs that have a summary.
-pub(crate) fn compare(library: &Library, asked: &Asked) -> Result<Comparison> {
+pub(crate) fn comparison_page(
+    library: &DataSource,
+    asked: &ComparisonQuery,
+) -> ServeResult<ComparisonPage> {
     let names_none = [&asked.a, &asked.b].iter().all(|id| id.as_deref().is_none_or(str::is_empty));
-    match side_by_side(library, asked) {
-        // Nobody asked for a run that is not there: it is what is needed that matters.
-        Err(Error::Nothing(lacks)) if names_none => Ok(Comparison::Lacking { lacks }),
+    match compare_runs(library, asked) {
+        // The query named no run: the page says what a comparison needs.
+        Err(ServeError::NotFound(lacks)) if names_none => {
+            Ok(ComparisonPage::Unavailable { reason: lacks })
+        }
         found => found,
     }
 }
 
-fn side_by_side(library: &Library, asked: &Asked) -> Result<Comparison> {
-    library.must(|store| {
-        let b = find(store, asked.b.as_deref())?;
+fn compare_runs(library: &DataSource, asked: &ComparisonQuery) -> ServeResult<ComparisonPage> {
+    library.query_existing(|store| {
+        let b = find_run(store, asked.b.as_deref())?;
         let named = asked.a.clone().filter(|id| !id.is_empty());
         let before = match named {
             named @ Some(_) => named,
-            None => store.run_before(&b.run.id)?.map(|before| before.0),
+            None => store.previous_run(&b.run.id)?.map(|before| before.0),
         };
         let Some(before) = before else {
             let lacks = format!("there is no run before {}", b.run.id);
-            return Ok(Comparison::Lacking { lacks });
+            return Ok(ComparisonPage::Unavailable { reason: lacks });
         };
-        let a = find(store, Some(&before))?;
-        let (one, other) = (report(&a)?, report(&b)?);
-        let here = asked.here();
-        let choices = store.run_lines(Page::first(CHOICES))?;
-        Ok(Comparison::Made(Box::new(Compared {
-            sums: sums(one, other),
-            metrics: worths(asked, &measured(library, &a)?, &measured(library, &b)?, direction),
-            synergy: worths(asked, &by_name(&one.synergy), &by_name(&other.synergy), direction),
-            settings: differing(&a, &b),
-            modules: roi(
+        let a = find_run(store, Some(&before))?;
+        let (one, other) = (existing_report(&a)?, existing_report(&b)?);
+        let here = asked.page_address();
+        let choices = store.list_runs(PageRange::first(MAX_RUN_CHOICES))?;
+        Ok(ComparisonPage::Compared(Box::new(ComparedRuns {
+            sums: compare_sums(one, other),
+            metrics: compare_values(
+                asked,
+                &run_metrics(library, &a)?,
+                &run_metrics(library, &b)?,
+                better_direction,
+            ),
+            synergy: compare_values(
+                asked,
+                &values_by_name(&one.synergy),
+                &values_by_name(&other.synergy),
+                better_direction,
+            ),
+            settings: differing_settings(&a, &b),
+            modules: compare_roi(
                 asked,
                 one.modules.iter().map(|module| (module.path.as_str(), module.roi)),
                 other.modules.iter().map(|module| (module.path.as_str(), module.roi)),
             ),
-            scenarios: roi(
+            scenarios: compare_roi(
                 asked,
                 one.scenarios.iter().map(|scenario| (scenario.name.as_str(), scenario.roi)),
                 other.scenarios.iter().map(|scenario| (scenario.name.as_str(), scenario.roi)),
             ),
-            appeared: only(&other.failures, &one.failures),
-            disappeared: only(&one.failures, &other.failures),
-            a: Head::of(&a.run),
-            b: Head::of(&b.run),
-            choices: choices.into_iter().map(RunRow::of).collect(),
-            columns: asked.sorting().heads(COLUMNS, &here),
+            appeared: failures_only_in(&other.failures, &one.failures),
+            disappeared: failures_only_in(&one.failures, &other.failures),
+            a: RunHead::from_run(&a.run),
+            b: RunHead::from_run(&b.run),
+            choices: choices.into_iter().map(RunsPageRow::from_line).collect(),
+            columns: asked.sorting().column_heads(PAIR_COLUMNS, &here),
             q: asked.q.clone().unwrap_or_default(),
-            chosen_kept: here.kept(&["a", "b"]),
-            kept: here.kept(&["q"]),
-            csv: here.at("/compare.csv").href(),
+            choice_hidden_fields: here.hidden_fields(&["a", "b"]),
+            hidden_fields: here.hidden_fields(&["q"]),
+            csv: here.at_path("/compare.csv").href(),
         })))
     })
 }
 
-fn find(store: &Store, id: Option<&str>) -> Result<Shown> {
-    Shown::must(store, id)
+fn find_run(store: &Store, id: Option<&str>) -> ServeResult<SelectedRun> {
+    SelectedRun::find_existing(store, id)
 }
 
-fn report(shown: &Shown) -> Result<&RunReport> {
+fn existing_report(shown: &SelectedRun) -> ServeResult<&RunReport> {
     shown.report.as_ref().ok_or_else(|| {
-        Error::Nothing(format!(
+        ServeError::NotFound(format!(
             "run {} has not come to its end: it has no sums to compare",
             shown.run.id
         ))
@@ -199,17 +213,17 @@ fn report(shown: &Shown) -> Result<&RunReport> {
 }
 
 /// Values by name.
-type Named<'a> = BTreeMap<&'a str, f64>;
+type NamedValues<'a> = BTreeMap<&'a str, f64>;
 
-fn by_name(values: &BTreeMap<String, f64>) -> Named<'_> {
+fn values_by_name(values: &BTreeMap<String, f64>) -> NamedValues<'_> {
     values.iter().map(|(name, value)| (name.as_str(), *value)).collect()
 }
 
 /// The metrics of a whole run, as its last cycle left them.
-fn measured(library: &Library, shown: &Shown) -> Result<Named<'static>> {
-    let mut found = Named::new();
+fn run_metrics(library: &DataSource, shown: &SelectedRun) -> ServeResult<NamedValues<'static>> {
+    let mut found = NamedValues::new();
     for metric in menace_track::METRICS {
-        let values = library.measured().way_to(metric.name, &shown.run, 1)?;
+        let values = library.metrics_db().values_until(metric.name, &shown.run, 1)?;
         let value = values.last().copied().filter(|value| value.is_finite());
         found.extend(value.map(|value| (metric.name, value)));
     }
@@ -217,19 +231,19 @@ fn measured(library: &Library, shown: &Shown) -> Result<Named<'static>> {
 }
 
 /// What was run: the repository, the seed, the settings.
-fn differing(one: &Shown, other: &Shown) -> Vec<Differing> {
-    let facts = |shown: &Shown| -> BTreeMap<String, String> {
+fn differing_settings(one: &SelectedRun, other: &SelectedRun) -> Vec<ComparedSetting> {
+    let facts = |shown: &SelectedRun| -> BTreeMap<String, String> {
         let run = &shown.run;
         let own = [
             ("repository".to_owned(), run.repository.clone()),
             ("seed".to_owned(), run.seed.to_string()),
         ];
-        settings_of(&run.settings, true).into_iter().chain(own).collect()
+        displayed_settings(&run.settings, true).into_iter().chain(own).collect()
     };
     let (one, other) = (facts(one), facts(other));
     let names: BTreeSet<&String> = one.keys().chain(other.keys()).collect();
     let differ = names.into_iter().filter(|name| one.get(*name) != other.get(*name));
-    let differing = |name: &String| Differing {
+    let differing = |name: &String| ComparedSetting {
         name: name.clone(),
         a: one.get(name).cloned(),
         b: other.get(name).cloned(),
@@ -237,59 +251,79 @@ fn differing(one: &Shown, other: &Shown) -> Vec<Differing> {
     differ.map(differing).collect()
 }
 
-fn sums(one: &RunReport, other: &RunReport) -> Vec<Pair> {
+fn compare_sums(one: &RunReport, other: &RunReport) -> Vec<ComparedValue> {
     let count = |number: usize| Some(number as f64);
     vec![
-        Pair::new("ROI", Some(one.roi), Some(other.roi), Better::Up),
-        Pair::new("failures", count(one.failures.len()), count(other.failures.len()), Better::Down),
-        Pair::new("calls", Some(one.calls as f64), Some(other.calls as f64), Better::Neither),
-        Pair::new("sections", count(one.sections), count(other.sections), Better::Neither),
-        Pair::new(
+        ComparedValue::new("ROI", one.roi, other.roi, MetricDirection::Up),
+        ComparedValue::new(
+            "failures",
+            count(one.failures.len()),
+            count(other.failures.len()),
+            MetricDirection::Down,
+        ),
+        ComparedValue::new(
+            "calls",
+            Some(one.calls as f64),
+            Some(other.calls as f64),
+            MetricDirection::Neither,
+        ),
+        ComparedValue::new(
+            "sections",
+            count(one.sections),
+            count(other.sections),
+            MetricDirection::Neither,
+        ),
+        ComparedValue::new(
             "sections called",
             count(one.coverage.called),
             count(other.coverage.called),
-            Better::Up,
+            MetricDirection::Up,
         ),
-        Pair::new(
+        ComparedValue::new(
             "share of lines reached",
             Some(one.coverage.lines),
             Some(other.coverage.lines),
-            Better::Up,
+            MetricDirection::Up,
         ),
-        Pair::new("seconds", Some(one.elapsed_s), Some(other.elapsed_s), Better::Down),
+        ComparedValue::new(
+            "seconds",
+            Some(one.elapsed_s),
+            Some(other.elapsed_s),
+            MetricDirection::Down,
+        ),
     ]
 }
 
-fn roi<'a>(
-    asked: &Asked,
+fn compare_roi<'a>(
+    asked: &ComparisonQuery,
     one: impl Iterator<Item = (&'a str, f64)>,
     other: impl Iterator<Item = (&'a str, f64)>,
-) -> Vec<Pair> {
-    worths(asked, &one.collect(), &other.collect(), |_| Better::Up)
+) -> Vec<ComparedValue> {
+    compare_values(asked, &one.collect(), &other.collect(), |_| MetricDirection::Up)
 }
 
 /// Those that fit what was asked for, sorted.
-fn worths(
-    asked: &Asked,
-    one: &Named<'_>,
-    other: &Named<'_>,
-    better: fn(&str) -> Better,
-) -> Vec<Pair> {
+fn compare_values(
+    asked: &ComparisonQuery,
+    one: &NamedValues<'_>,
+    other: &NamedValues<'_>,
+    better: fn(&str) -> MetricDirection,
+) -> Vec<ComparedValue> {
     let names: BTreeSet<&str> = one.keys().chain(other.keys()).copied().collect();
     let wanted = asked.q.as_deref().unwrap_or_default().to_lowercase();
-    let mut pairs: Vec<Pair> = names
+    let mut pairs: Vec<ComparedValue> = names
         .into_iter()
         .filter(|name| name.to_lowercase().contains(&wanted))
         .map(|name| {
             let (a, b) = (one.get(name).copied(), other.get(name).copied());
-            Pair::new(name, a, b, better(name))
+            ComparedValue::new(name, a, b, better(name))
         })
         .collect();
-    let Sorting { by, descending } = asked.sorting();
+    let TableSorting { by, descending } = asked.sorting();
     match by {
         "name" if descending => pairs.reverse(),
         "name" => {}
-        by => by_number(&mut pairs, descending, |pair| match by {
+        by => sort_by_number(&mut pairs, descending, |pair| match by {
             "a" => pair.a,
             "b" => pair.b,
             "change" => pair.delta,
@@ -299,15 +333,15 @@ fn worths(
     pairs
 }
 
-fn only(here: &[FailureReport], elsewhere: &[FailureReport]) -> Vec<Broken> {
+fn failures_only_in(here: &[FailureReport], elsewhere: &[FailureReport]) -> Vec<ComparedFailure> {
     let known: BTreeSet<&str> = elsewhere.iter().map(|failure| failure.id.as_str()).collect();
     here.iter()
         .filter(|failure| !known.contains(failure.id.as_str()))
-        .map(|failure| Broken {
+        .map(|failure| ComparedFailure {
             id: failure.id.clone(),
             section: failure.section.as_str().to_owned(),
             kind: failure.kind.clone(),
-            message: cut(&failure.message, 200),
+            message: truncate(&failure.message, 200),
         })
         .collect()
 }

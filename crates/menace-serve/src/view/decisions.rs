@@ -1,41 +1,45 @@
-//! What a run decided, with the evidence for it: one row for each question that was put to the data;
-//! and what it expects.
+//! What a run decided, with the evidence for it: one row for each statistical check; and what it
+//! expects.
 
-use menace_loop::decided::Decided;
-use menace_store::CandidateStatus;
-use menace_track::stats::evidence::{Check, Decision, Evidence, Verdict};
-use menace_track::stats::foresight::{Collapse, Risk};
+use menace_store::{BorderlineStatus, DecisionReport};
+use menace_track::stats::evidence::{
+    DecisionCheck, DecisionEvidence, DecisionVerdict, StatisticalDecision,
+};
+use menace_track::stats::foresight::{CollapsePrediction, CollapseRisk};
 use menace_track::stats::truth::FeatureDrift;
 use serde::Serialize;
 
-use super::paging::{Column, Here, Sorting, by_number};
-use super::wish::Wish;
-use crate::text::counted;
+use super::paging::{PageAddress, SortableColumn, TableSorting, sort_by_number};
+use super::table_query::TableQuery;
+use crate::text::format_count;
 
 /// Rows of each table that a page has room for; files have all.
-pub(crate) const MOST: usize = 40;
+pub(crate) const MAX_ROWS: usize = 40;
 
-/// A table that somebody else's column is sorted by keeps its own order.
-const OWN: Sorting = Sorting { by: "", descending: false };
+/// A table that does not have the sorted column keeps its own order.
+const UNSORTED: TableSorting = TableSorting { by: "", descending: false };
 
-const DECISIONS: &[(&str, &str, bool)] =
+const DECISION_COLUMNS: &[(&str, &str, bool)] =
     &[("question", "Question", false), ("answer", "Answer", false)];
-const OUTLOOK: &[(&str, &str, bool)] =
+const OUTLOOK_COLUMNS: &[(&str, &str, bool)] =
     &[("of", "Of", false), ("what", "What", false), ("value", "Value", true)];
 
-pub(crate) fn decision_heads(asked: &Wish, here: &Here) -> Vec<Column> {
-    asked.sorting(DECISIONS, OWN).heads(DECISIONS, here)
+pub(crate) fn decision_columns(asked: &TableQuery, here: &PageAddress) -> Vec<SortableColumn> {
+    asked.sorting(DECISION_COLUMNS, UNSORTED).column_heads(DECISION_COLUMNS, here)
 }
 
-pub(crate) fn outlook_heads(asked: &Wish, here: &Here) -> Vec<Column> {
-    asked.sorting(OUTLOOK, OWN).heads(OUTLOOK, here)
+pub(crate) fn outlook_columns(asked: &TableQuery, here: &PageAddress) -> Vec<SortableColumn> {
+    asked.sorting(OUTLOOK_COLUMNS, UNSORTED).column_heads(OUTLOOK_COLUMNS, here)
 }
 
 /// Decisions that fit what was asked for, sorted.
-pub(crate) fn found(decided: Option<&Decided>, asked: &Wish) -> Vec<DecisionView> {
-    let mut rows: Vec<_> = decided.into_iter().flat_map(decisions).collect();
-    rows.retain(|row| asked.finds(&[&row.what]));
-    let sorting = asked.sorting(DECISIONS, OWN);
+pub(crate) fn decision_rows(
+    decisions: Option<&DecisionReport>,
+    asked: &TableQuery,
+) -> Vec<DecisionRow> {
+    let mut rows: Vec<_> = decisions.into_iter().flat_map(all_decision_rows).collect();
+    rows.retain(|row| asked.matches_search(&[&row.what]));
+    let sorting = asked.sorting(DECISION_COLUMNS, UNSORTED);
     match sorting.by {
         "question" => rows.sort_by(|one, other| one.what.cmp(&other.what)),
         "answer" => rows.sort_by_key(|row| format!("{:?}", row.verdict)),
@@ -48,15 +52,18 @@ pub(crate) fn found(decided: Option<&Decided>, asked: &Wish) -> Vec<DecisionView
 }
 
 /// The same of what is expected.
-pub(crate) fn expected(decided: Option<&Decided>, asked: &Wish) -> Vec<Expected> {
-    let mut rows: Vec<_> = decided.into_iter().flat_map(outlook).collect();
-    rows.retain(|row| asked.finds(&[&row.of, &row.what, &row.note]));
-    let sorting = asked.sorting(OUTLOOK, OWN);
+pub(crate) fn outlook_rows(
+    decisions: Option<&DecisionReport>,
+    asked: &TableQuery,
+) -> Vec<OutlookRow> {
+    let mut rows: Vec<_> = decisions.into_iter().flat_map(all_outlook_rows).collect();
+    rows.retain(|row| asked.matches_search(&[&row.of, &row.what, &row.note]));
+    let sorting = asked.sorting(OUTLOOK_COLUMNS, UNSORTED);
     let reverse = sorting.descending && sorting.by != "value";
     match sorting.by {
         "of" => rows.sort_by(|one, other| one.of.cmp(&other.of)),
         "what" => rows.sort_by(|one, other| one.what.cmp(&other.what)),
-        "value" => by_number(&mut rows, sorting.descending, |row| row.value),
+        "value" => sort_by_number(&mut rows, sorting.descending, |row| row.value),
         _ => {}
     }
     if reverse {
@@ -66,10 +73,10 @@ pub(crate) fn expected(decided: Option<&Decided>, asked: &Wish) -> Vec<Expected>
 }
 
 #[derive(Debug, Serialize)]
-pub(crate) struct DecisionView {
+pub(crate) struct DecisionRow {
     /// The question: of the run, a module or a metric.
     pub what: String,
-    pub verdict: Verdict,
+    pub verdict: DecisionVerdict,
     pub confidence: f64,
     pub needed: usize,
     pub samples: usize,
@@ -78,7 +85,7 @@ pub(crate) struct DecisionView {
 
 #[derive(Debug, Serialize)]
 pub(crate) struct EvidenceRow {
-    pub check: Check,
+    pub check: DecisionCheck,
     pub statistic: f64,
     pub threshold: f64,
     pub p_value: Option<f64>,
@@ -88,7 +95,7 @@ pub(crate) struct EvidenceRow {
 
 /// What is expected, of the run or of a workflow.
 #[derive(Debug, Serialize)]
-pub(crate) struct Expected {
+pub(crate) struct OutlookRow {
     pub of: String,
     pub what: String,
     pub value: Option<f64>,
@@ -96,74 +103,74 @@ pub(crate) struct Expected {
 }
 
 /// Those of the whole run first, then what endangers workflows, then the rest.
-fn outlook(decided: &Decided) -> Vec<Expected> {
-    let row = |of: &str, what: &str, value: Option<f64>, note: String| Expected {
+fn all_outlook_rows(decisions: &DecisionReport) -> Vec<OutlookRow> {
+    let row = |of: &str, what: &str, value: Option<f64>, note: String| OutlookRow {
         of: of.to_owned(),
         what: what.to_owned(),
         value,
         note,
     };
     let mut rows = Vec::new();
-    let next = decided.forecast.as_ref().and_then(|forecast| forecast.points.first());
+    let next = decisions.forecast.as_ref().and_then(|forecast| forecast.points.first());
     rows.extend(next.map(|point| {
         let note = point.interval.map(|(low, high)| format!("between {low:.3} and {high:.3}"));
         row("the run", "ROI of the next cycle", Some(point.mean), note.unwrap_or_default())
     }));
-    rows.extend(decided.calibrated.map(|one| {
+    rows.extend(decisions.calibrated.map(|one| {
         let note = if one.low_confidence { "not to be trusted much" } else { "" };
         let what = "ROI of the next cycle, calibrated";
         row("the run", what, Some(one.value), note.to_owned())
     }));
-    for (workflow, collapse) in &decided.collapse {
-        rows.push(row(workflow, "collapse", None, heading(collapse)));
+    for (workflow, collapse) in &decisions.collapse {
+        rows.push(row(workflow, "collapse", None, collapse_heading(collapse)));
     }
-    for one in &decided.borderline {
+    for one in &decisions.borderline {
         let became = match one.status {
-            CandidateStatus::Pending => "it waits for a micro-pilot",
-            CandidateStatus::Promoted => "its micro-pilot went well",
-            CandidateStatus::Terminated => "its micro-pilot went badly",
+            BorderlineStatus::Pending => "it waits for a micro-pilot",
+            BorderlineStatus::Promoted => "its micro-pilot went well",
+            BorderlineStatus::Terminated => "its micro-pilot went badly",
         };
         let raroi = one.raroi.last().copied();
         let note = format!("{became}, confidence {:.2}", one.confidence);
         rows.push(row(&one.workflow_id, "RAROI on the border", raroi, note));
     }
-    for (workflow, held_back) in &decided.bottlenecks {
+    for (workflow, held_back) in &decisions.bottlenecks {
         for one in held_back {
             let what = format!("held back by {}", one.what);
             rows.push(row(workflow, &what, Some(one.gain), one.hint.clone()));
         }
     }
-    for (workflow, confidence) in &decided.confidence {
+    for (workflow, confidence) in &decisions.confidence {
         rows.push(row(workflow, "confidence", Some(*confidence), String::new()));
     }
-    for (name, value) in &decided.predictions {
+    for (name, value) in &decisions.predictions {
         rows.push(row("the run", name, Some(*value), String::new()));
     }
     rows
 }
 
-fn heading(collapse: &Collapse) -> String {
-    let Collapse { risk, collapse_in, brittle, samples, .. } = collapse;
+fn collapse_heading(collapse: &CollapsePrediction) -> String {
+    let CollapsePrediction { risk, collapse_in, brittle, samples, .. } = collapse;
     let risk = match risk {
-        Risk::Stable => "stable",
-        Risk::SlowDecay => "slow decay",
-        Risk::Volatile => "volatile",
-        Risk::ImmediateCollapse => "immediate collapse risk",
+        CollapseRisk::Stable => "stable",
+        CollapseRisk::SlowDecay => "slow decay",
+        CollapseRisk::Volatile => "volatile",
+        CollapseRisk::ImmediateCollapse => "immediate collapse risk",
     };
-    let when = collapse_in.map(|cycles| format!(", in {}", counted(cycles as u64, "cycle")));
+    let when = collapse_in.map(|cycles| format!(", in {}", format_count(cycles as u64, "cycle")));
     let brittle = if *brittle { ", brittle" } else { "" };
     let when = when.unwrap_or_default();
-    format!("{risk}{when}{brittle}, from {}", counted(*samples as u64, "cycle"))
+    format!("{risk}{when}{brittle}, from {}", format_count(*samples as u64, "cycle"))
 }
 
-/// Those of the whole run first, then those that somebody should act on.
-fn decisions(decided: &Decided) -> Vec<DecisionView> {
-    let judgement = &decided.judgement;
-    let run = [("gains of the run have faded".to_owned(), &judgement.roi)];
+/// Those of the whole run first, then those to act on.
+fn all_decision_rows(decided: &DecisionReport) -> Vec<DecisionRow> {
+    let judgement = &decided.convergence;
+    let run = [("ROI of the run has converged".to_owned(), &judgement.roi)];
     let synergy = judgement.synergy.metrics.iter();
     let synergy = synergy.map(|(name, one)| (format!("{name} has come to rest"), one));
     let modules = judgement.modules.iter();
-    let modules = modules.map(|(path, one)| (format!("gains of {path} have faded"), one));
+    let modules = modules.map(|(path, one)| (format!("ROI of {path} has converged"), one));
     let entropy = judgement.entropy.iter().flat_map(|(path, one)| {
         let ceiling = (format!("more entropy in {path} does not pay"), &one.ceiling);
         let plateau = one.plateau.as_ref().map(|one| (format!("entropy of {path} is flat"), one));
@@ -173,12 +180,12 @@ fn decisions(decided: &Decided) -> Vec<DecisionView> {
     let border = border.map(|(workflow, one)| (format!("{workflow} holds the border"), one));
     let features: Vec<_> = decided.drifts.iter().map(|one| (one, one.decision())).collect();
     let (moved, still): (Vec<_>, Vec<_>) = features.iter().partition(|(one, _)| one.drifted);
-    let feature = |(one, decision): &'_ (&FeatureDrift, Decision)| {
+    let feature = |(one, decision): &'_ (&FeatureDrift, StatisticalDecision)| {
         let name = one.feature.strip_prefix("predicted_").unwrap_or(&one.feature);
-        view(format!("forecasts of {name} look as in training"), decision)
+        decision_row(format!("forecasts of {name} look as in training"), decision)
     };
-    let acute = run.into_iter().chain(border).map(|(what, one)| view(what, one));
-    let rest = synergy.chain(modules).chain(entropy).map(|(what, one)| view(what, one));
+    let acute = run.into_iter().chain(border).map(|(what, one)| decision_row(what, one));
+    let rest = synergy.chain(modules).chain(entropy).map(|(what, one)| decision_row(what, one));
     acute
         .chain(moved.into_iter().map(feature))
         .chain(rest)
@@ -186,19 +193,19 @@ fn decisions(decided: &Decided) -> Vec<DecisionView> {
         .collect()
 }
 
-fn view(what: String, decision: &Decision) -> DecisionView {
-    let Decision { verdict, confidence, needed, samples, evidence } = decision;
-    DecisionView {
+fn decision_row(what: String, decision: &StatisticalDecision) -> DecisionRow {
+    let StatisticalDecision { verdict, confidence, needed, samples, evidence } = decision;
+    DecisionRow {
         what,
         verdict: *verdict,
         confidence: *confidence,
         needed: *needed,
         samples: *samples,
-        evidence: evidence.iter().map(row).collect(),
+        evidence: evidence.iter().map(evidence_row).collect(),
     }
 }
 
-fn row(evidence: &Evidence) -> EvidenceRow {
-    let Evidence { check, statistic, threshold, p_value, samples, holds } = *evidence;
+fn evidence_row(evidence: &DecisionEvidence) -> EvidenceRow {
+    let DecisionEvidence { check, statistic, threshold, p_value, samples, holds } = *evidence;
     EvidenceRow { check, statistic, threshold, p_value, samples, holds }
 }

@@ -1,23 +1,23 @@
-//! Failures: searched, sorted, and one of them told.
+//! Failures: searched, sorted, and one of them in full.
 
 use std::path::Path;
 
 use menace_model::WeaknessKind;
-use menace_store::{FailureFilter, FailureLine, FailureOrder, Page, RunId};
+use menace_store::{FailureFilter, FailureListRow, FailureSortOrder, PageRange, RunId};
 use serde::Serialize;
 
-use super::paging::{Column, Here, Paging, ROWS, Sorting};
-use super::run::{FailureRow, Shown};
-use crate::clock::moment;
-use crate::error::Result;
-use crate::library::Library;
-use crate::story::{Story, tell};
+use super::paging::{PageAddress, PageNavigation, ROWS_PER_PAGE, SortableColumn, TableSorting};
+use super::run::{FailurePageRow, SelectedRun};
+use crate::clock::format_timestamp;
+use crate::data_source::DataSource;
+use crate::error::ServeResult;
+use crate::failure_detail::{FailureDetail, build_failure_detail};
 
 /// Runs that saw a failure, the latest ones.
-const SIGHTINGS: u32 = 25;
+const MAX_OCCURRENCES: u32 = 25;
 
 #[derive(Debug, Clone, Default, serde::Deserialize)]
-pub(crate) struct Asked {
+pub(crate) struct FailuresQuery {
     pub q: Option<String>,
     pub kind: Option<String>,
     pub scenario: Option<String>,
@@ -29,7 +29,7 @@ pub(crate) struct Asked {
     pub page: Option<u64>,
 }
 
-const COLUMNS: &[(&str, &str, bool)] = &[
+const FAILURE_COLUMNS: &[(&str, &str, bool)] = &[
     ("section", "Section", false),
     ("kind", "Kind", false),
     ("count", "Calls", true),
@@ -38,37 +38,37 @@ const COLUMNS: &[(&str, &str, bool)] = &[
 ];
 
 #[derive(Debug, Serialize)]
-pub(crate) struct Failures {
-    pub columns: Vec<Column>,
-    pub rows: Vec<FailureRow>,
-    pub paging: Paging,
+pub(crate) struct FailuresPage {
+    pub columns: Vec<SortableColumn>,
+    pub rows: Vec<FailurePageRow>,
+    pub paging: PageNavigation,
     pub q: String,
     pub kind: String,
     pub run: String,
     pub gone: bool,
-    pub kept: Vec<(String, String)>,
+    pub hidden_fields: Vec<(String, String)>,
     /// What else is asked for, beside the fields of the form.
-    pub limits: Vec<Limit>,
+    pub active_filters: Vec<ActiveFilter>,
     pub kind_choices: Vec<&'static str>,
     pub csv: String,
 }
 
 #[derive(Debug, Serialize)]
-pub(crate) struct Limit {
+pub(crate) struct ActiveFilter {
     pub what: &'static str,
     pub value: String,
     /// The same page without it.
     pub without: String,
 }
 
-impl Asked {
-    fn sorting(&self) -> Sorting {
-        let latest = Sorting { by: "last", descending: true };
-        Sorting::of(COLUMNS, latest, self.sort.as_deref(), self.dir.as_deref())
+impl FailuresQuery {
+    fn sorting(&self) -> TableSorting {
+        let latest = TableSorting { by: "last", descending: true };
+        TableSorting::from_query(FAILURE_COLUMNS, latest, self.sort.as_deref(), self.dir.as_deref())
     }
 
-    fn here(&self) -> Here {
-        Here::new("/failures")
+    fn page_address(&self) -> PageAddress {
+        PageAddress::new("/failures")
             .with("q", self.q.as_deref())
             .with("kind", self.kind.as_deref())
             .with("scenario", self.scenario.as_deref())
@@ -93,96 +93,108 @@ impl Asked {
 }
 
 /// A page of what was asked for, and how many there are.
-pub(crate) fn lines(
-    library: &Library,
-    asked: &Asked,
-    page: impl FnOnce(u64) -> Page,
-) -> Result<(Vec<FailureLine>, u64, Option<i64>)> {
+pub(crate) fn failure_lines(
+    library: &DataSource,
+    asked: &FailuresQuery,
+    page: impl FnOnce(u64) -> PageRange,
+) -> ServeResult<(Vec<FailureListRow>, u64, Option<i64>)> {
     let sorting = asked.sorting();
     let order = match sorting.by {
-        "section" => FailureOrder::Section,
-        "kind" => FailureOrder::Kind,
-        "count" => FailureOrder::Count,
-        "first" => FailureOrder::First,
-        _ => FailureOrder::Last,
+        "section" => FailureSortOrder::Section,
+        "kind" => FailureSortOrder::Kind,
+        "count" => FailureSortOrder::Count,
+        "first" => FailureSortOrder::FirstSeen,
+        _ => FailureSortOrder::LastSeen,
     };
     // Numbers and moments come with the largest first; names with the first.
     let reverse = match order {
-        FailureOrder::Section | FailureOrder::Kind => sorting.descending,
-        FailureOrder::Count | FailureOrder::First | FailureOrder::Last => !sorting.descending,
+        FailureSortOrder::Section | FailureSortOrder::Kind | FailureSortOrder::Severity => {
+            sorting.descending
+        }
+        FailureSortOrder::Count | FailureSortOrder::FirstSeen | FailureSortOrder::LastSeen => {
+            !sorting.descending
+        }
     };
-    let found = library.ask(|store| {
+    let found = library.query(|store| {
         let run = match asked.run.as_deref().filter(|run| !run.is_empty()) {
-            Some(run) => Some(Shown::must(store, Some(run))?.run),
+            Some(run) => Some(SelectedRun::find_existing(store, Some(run))?.run),
             None => None,
         };
         let since = run.as_ref().map(|run| run.started_ms);
         let filter = asked.filter(run.map(|run| run.id));
         let total = store.failure_count(&filter)?;
-        Ok((store.failure_lines(&filter, order, reverse, page(total))?, total, since))
+        Ok((store.list_failures(&filter, order, reverse, page(total))?, total, since))
     })?;
     Ok(found.unwrap_or_default())
 }
 
-pub(crate) fn failures(library: &Library, asked: &Asked) -> Result<Failures> {
-    let (here, sorting) = (asked.here(), asked.sorting());
-    let (lines, total, since) = lines(library, asked, |total| {
-        let paging = Paging::new(&here, asked.page, total);
-        Page { limit: ROWS, offset: paging.offset() }
+pub(crate) fn failures_page(
+    library: &DataSource,
+    asked: &FailuresQuery,
+) -> ServeResult<FailuresPage> {
+    let (here, sorting) = (asked.page_address(), asked.sorting());
+    let (lines, total, since) = failure_lines(library, asked, |total| {
+        let paging = PageNavigation::new(&here, asked.page, total);
+        PageRange { limit: ROWS_PER_PAGE, offset: paging.offset() }
     })?;
     let text = |text: &Option<String>| text.clone().unwrap_or_default();
-    Ok(Failures {
-        columns: sorting.heads(COLUMNS, &here),
-        rows: lines.into_iter().map(|line| FailureRow::of(line, since)).collect(),
-        paging: Paging::new(&here, asked.page, total),
+    Ok(FailuresPage {
+        columns: sorting.column_heads(FAILURE_COLUMNS, &here),
+        rows: lines.into_iter().map(|line| FailurePageRow::from_line(line, since)).collect(),
+        paging: PageNavigation::new(&here, asked.page, total),
         q: text(&asked.q),
         kind: text(&asked.kind),
         run: text(&asked.run),
         gone: asked.gone.is_some(),
-        kept: here.kept(&["q", "kind", "gone"]),
-        limits: [("run", &asked.run), ("scenario", &asked.scenario), ("place", &asked.place)]
-            .into_iter()
-            .filter_map(|(what, value)| {
-                let value = value.clone().filter(|value| !value.is_empty())?;
-                Some(Limit { what, value, without: here.clone().with(what, None).href() })
-            })
-            .collect(),
+        hidden_fields: here.hidden_fields(&["q", "kind", "gone"]),
+        active_filters: [
+            ("run", &asked.run),
+            ("scenario", &asked.scenario),
+            ("place", &asked.place),
+        ]
+        .into_iter()
+        .filter_map(|(what, value)| {
+            let value = value.clone().filter(|value| !value.is_empty())?;
+            Some(ActiveFilter { what, value, without: here.clone().with(what, None).href() })
+        })
+        .collect(),
         kind_choices: WeaknessKind::ALL.iter().map(|kind| kind.as_str()).collect(),
-        csv: here.at("/failures.csv").href(),
+        csv: here.at_path("/failures.csv").href(),
     })
 }
 
 #[derive(Debug, Serialize)]
-pub(crate) struct OneFailure {
-    pub story: Story,
-    pub sightings: Vec<Seen>,
-    pub sighting_count: u64,
+pub(crate) struct FailurePage {
+    pub detail: FailureDetail,
+    pub occurrences: Vec<FailureOccurrence>,
+    pub occurrence_count: u64,
 }
 
 #[derive(Debug, Serialize)]
-pub(crate) struct Seen {
+pub(crate) struct FailureOccurrence {
     pub run: String,
     pub started: String,
     pub count: u64,
 }
 
-pub(crate) fn failure(library: &Library, id: &str) -> Result<OneFailure> {
-    library.must(|store| {
+pub(crate) fn failure_page(library: &DataSource, id: &str) -> ServeResult<FailurePage> {
+    library.query_existing(|store| {
         let known = store.failure(id)?;
         // The repository of the run that saw it last.
-        let repository = store.run_line(&known.last.run)?.map(|run| run.repository);
-        let (sightings, sighting_count) = store.latest_sightings(&known.failure.id, SIGHTINGS)?;
-        Ok(OneFailure {
-            story: tell(&known, Path::new(&repository.unwrap_or_default())),
-            sightings: sightings
+        let repository = store.run_list_row(&known.last.run)?.map(|run| run.repository);
+        let (sightings, sighting_count) =
+            store.latest_occurrences(&known.failure.id, MAX_OCCURRENCES)?;
+        Ok(FailurePage {
+            detail: build_failure_detail(&known, Path::new(&repository.unwrap_or_default())),
+            occurrences: sightings
                 .into_iter()
-                .map(|seen| Seen {
+                .map(|seen| FailureOccurrence {
                     run: seen.run.0,
-                    started: moment(seen.started_ms),
+                    started: format_timestamp(seen.started_ms),
                     count: seen.count,
                 })
                 .collect(),
-            sighting_count,
+            occurrence_count: sighting_count,
         })
     })
 }

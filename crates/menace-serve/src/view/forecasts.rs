@@ -2,29 +2,29 @@
 
 use std::collections::BTreeSet;
 
-use menace_track::stats::forecast::Method;
+use menace_track::stats::forecast::ForecastMethod;
 use minijinja::Value;
 use serde::Serialize;
 
-use super::paging::{Column, Here, Sorting, by_number};
+use super::paging::{PageAddress, SortableColumn, TableSorting, sort_by_number};
 use super::run::roi_chart;
 use super::svg;
-use crate::chart::{LineChart, Role, Series};
-use crate::error::{Error, Result};
-use crate::history::{History, Tail};
-use crate::library::Library;
+use crate::chart::{ChartSeries, LineChart, MarkRole};
+use crate::data_source::DataSource;
+use crate::error::{ServeError, ServeResult};
+use crate::history::{ListTail, RoiHistoryView};
 
 #[derive(Debug, Clone, Default, serde::Deserialize)]
-pub(crate) struct Asked {
+pub(crate) struct ForecastsQuery {
     pub metric: Option<String>,
     pub q: Option<String>,
     pub sort: Option<String>,
     pub dir: Option<String>,
 }
 
-impl Asked {
-    pub(crate) fn here(&self) -> Here {
-        Here::new("/forecasts")
+impl ForecastsQuery {
+    pub(crate) fn page_address(&self) -> PageAddress {
+        PageAddress::new("/forecasts")
             .with("metric", self.metric.as_deref())
             .with("q", self.q.as_deref())
             .with("sort", self.sort.as_deref())
@@ -32,7 +32,7 @@ impl Asked {
     }
 }
 
-const COLUMNS: &[(&str, &str, bool)] = &[
+const FORECAST_COLUMNS: &[(&str, &str, bool)] = &[
     ("name", "What", false),
     ("latest", "Latest", true),
     ("predicted", "Predicted last", true),
@@ -42,11 +42,11 @@ const COLUMNS: &[(&str, &str, bool)] = &[
 ];
 
 #[derive(Debug, Serialize)]
-pub(crate) struct Forecasts {
+pub(crate) struct ForecastsPage {
     /// Empty for ROI.
     pub metric: String,
     pub name: String,
-    pub columns: Vec<Column>,
+    pub columns: Vec<SortableColumn>,
     pub rows: Vec<ForecastRow>,
     pub trend: Value,
     pub pairs: Value,
@@ -54,10 +54,10 @@ pub(crate) struct Forecasts {
     pub pairs_png: String,
     pub pairs_csv: String,
     pub csv: String,
-    pub next: Option<Next>,
+    pub next: Option<NextForecast>,
     pub error: Option<f64>,
     pub q: String,
-    pub kept: Vec<(String, String)>,
+    pub hidden_fields: Vec<(String, String)>,
 }
 
 #[derive(Debug, Serialize)]
@@ -72,7 +72,7 @@ pub(crate) struct ForecastRow {
 }
 
 #[derive(Debug, Serialize)]
-pub(crate) struct Next {
+pub(crate) struct NextForecast {
     pub mean: f64,
     pub interval: Option<(f64, f64)>,
     pub confidence: f64,
@@ -81,25 +81,44 @@ pub(crate) struct Next {
 }
 
 /// Nothing for ROI.
-pub(crate) fn metric_of(asked: Option<&str>) -> Option<&str> {
-    asked.filter(|metric| !metric.is_empty() && !metric.eq_ignore_ascii_case("roi"))
+pub(crate) fn requested_metric(metric: Option<&str>) -> Option<&str> {
+    metric.filter(|metric| !metric.is_empty() && !metric.eq_ignore_ascii_case("roi"))
 }
 
 /// Predicted and actual, in one chart.
-pub(crate) fn pairs_chart(history: &History, metric: Option<&str>) -> LineChart {
+pub(crate) fn pairs_chart(history: &RoiHistoryView, metric: Option<&str>) -> LineChart {
     let pairs = history.pairs(metric);
     let name = metric.unwrap_or("ROI");
     LineChart::new(format!("{name}: predicted and actual"))
-        .with(Series::from("actual", Role::Actual, pairs.first, &pairs.actual))
-        .with(Series::from("predicted", Role::Predicted, pairs.first, &pairs.predicted))
+        .with_series(ChartSeries::from_values(
+            "actual",
+            MarkRole::Actual,
+            pairs.first,
+            &pairs.actual,
+        ))
+        .with_series(ChartSeries::from_values(
+            "predicted",
+            MarkRole::Predicted,
+            pairs.first,
+            &pairs.predicted,
+        ))
 }
 
 /// Every number that has a history or forecasts and fits what was asked for, sorted.
-pub(crate) fn rows(history: &History, asked: &Asked, here: &Here) -> (Vec<ForecastRow>, Sorting) {
-    let by_name = Sorting { by: "name", descending: false };
-    let sorting = Sorting::of(COLUMNS, by_name, asked.sort.as_deref(), asked.dir.as_deref());
+pub(crate) fn forecast_rows(
+    history: &RoiHistoryView,
+    asked: &ForecastsQuery,
+    here: &PageAddress,
+) -> (Vec<ForecastRow>, TableSorting) {
+    let by_name = TableSorting { by: "name", descending: false };
+    let sorting = TableSorting::from_query(
+        FORECAST_COLUMNS,
+        by_name,
+        asked.sort.as_deref(),
+        asked.dir.as_deref(),
+    );
     let wanted = asked.q.as_deref().unwrap_or_default().to_lowercase();
-    let names: BTreeSet<&String> = history.named().collect();
+    let names: BTreeSet<&String> = history.metric_names().collect();
     let names = std::iter::once(None).chain(names.into_iter().map(Some));
     let mut rows: Vec<ForecastRow> = names
         .map(|name| {
@@ -109,10 +128,10 @@ pub(crate) fn rows(history: &History, asked: &Asked, here: &Here) -> (Vec<Foreca
             ForecastRow {
                 name: shown.to_owned(),
                 href: here.href(),
-                latest: history.series(name.map(String::as_str)).and_then(Tail::last),
+                latest: history.series(name.map(String::as_str)).and_then(ListTail::last),
                 predicted: pairs.predicted.last().copied(),
                 actual: pairs.actual.last().copied(),
-                error: pairs.error(),
+                error: pairs.mean_absolute_error(),
                 count: pairs.first.saturating_sub(1) + pairs.actual.len(),
             }
         })
@@ -121,7 +140,7 @@ pub(crate) fn rows(history: &History, asked: &Asked, here: &Here) -> (Vec<Foreca
     match sorting.by {
         "name" if sorting.descending => rows.reverse(),
         "name" => {}
-        by => by_number(&mut rows, sorting.descending, |row| match by {
+        by => sort_by_number(&mut rows, sorting.descending, |row| match by {
             "latest" => row.latest,
             "predicted" => row.predicted,
             "actual" => row.actual,
@@ -132,51 +151,54 @@ pub(crate) fn rows(history: &History, asked: &Asked, here: &Here) -> (Vec<Foreca
     (rows, sorting)
 }
 
-pub(crate) fn forecasts(library: &Library, asked: &Asked) -> Result<Forecasts> {
+pub(crate) fn forecasts_page(
+    library: &DataSource,
+    asked: &ForecastsQuery,
+) -> ServeResult<ForecastsPage> {
     let history = library.history()?;
-    let metric = metric_of(asked.metric.as_deref());
+    let metric = requested_metric(asked.metric.as_deref());
     if let Some(name) = metric
-        && !history.knows(name)
+        && !history.has_metric(name)
     {
-        return Err(Error::Nothing(format!("no metric `{name}` was ever recorded")));
+        return Err(ServeError::NotFound(format!("no metric `{name}` was ever recorded")));
     }
-    let here = asked.here();
-    let (rows, sorting) = rows(&history, asked, &here);
+    let here = asked.page_address();
+    let (rows, sorting) = forecast_rows(&history, asked, &here);
     let next = library.forecast(metric)?.and_then(|forecast| {
         let point = forecast.points.first()?;
-        Some(Next {
+        Some(NextForecast {
             mean: point.mean,
             interval: point.interval,
             confidence: forecast.confidence,
-            method: method(forecast.method),
+            method: method_name(forecast.method),
             samples: forecast.samples,
         })
     });
-    let of_metric = Here::new("/forecasts").with("metric", metric);
-    Ok(Forecasts {
+    let of_metric = PageAddress::new("/forecasts").with("metric", metric);
+    Ok(ForecastsPage {
         metric: metric.unwrap_or_default().to_owned(),
         name: metric.unwrap_or("ROI").to_owned(),
-        columns: sorting.heads(COLUMNS, &here),
+        columns: sorting.column_heads(FORECAST_COLUMNS, &here),
         rows,
         trend: svg(&roi_chart(library, metric)?.draw()),
         pairs: svg(&pairs_chart(&history, metric).draw()),
-        trend_png: of_metric.at("/plots/metric.png").href(),
-        pairs_png: of_metric.at("/plots/predictions.png").href(),
-        pairs_csv: of_metric.at("/forecasts.csv").href(),
-        csv: here.at("/forecast_errors.csv").href(),
+        trend_png: of_metric.at_path("/plots/metric.png").href(),
+        pairs_png: of_metric.at_path("/plots/predictions.png").href(),
+        pairs_csv: of_metric.at_path("/forecasts.csv").href(),
+        csv: here.at_path("/forecast_errors.csv").href(),
         next,
-        error: history.pairs(metric).error(),
+        error: history.pairs(metric).mean_absolute_error(),
         q: asked.q.clone().unwrap_or_default(),
-        kept: here.kept(&["q"]),
+        hidden_fields: here.hidden_fields(&["q"]),
     })
 }
 
-fn method(method: Method) -> String {
+fn method_name(method: ForecastMethod) -> String {
     match method {
-        Method::Mean => "the mean of few values".to_owned(),
-        Method::Constant => "all values were the same".to_owned(),
-        Method::Line => "a line of least squares".to_owned(),
-        Method::Smoothing => "exponential smoothing".to_owned(),
-        Method::Arima(order) => format!("ARIMA {order:?}"),
+        ForecastMethod::Mean => "the mean of few values".to_owned(),
+        ForecastMethod::Constant => "all values were the same".to_owned(),
+        ForecastMethod::Line => "a line of least squares".to_owned(),
+        ForecastMethod::Smoothing => "exponential smoothing".to_owned(),
+        ForecastMethod::Arima(order) => format!("ARIMA {order:?}"),
     }
 }

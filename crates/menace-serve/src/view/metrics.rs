@@ -1,17 +1,17 @@
 //! The metrics of one run, each with its way there.
 
-use menace_store::Run;
-use menace_track::Better;
+use menace_store::RunRecord;
+use menace_track::MetricDirection;
 use minijinja::Value;
 use serde::Serialize;
 
 use super::svg;
-use crate::chart::spark;
-use crate::error::Result;
-use crate::library::Library;
+use crate::chart::draw_sparkline;
+use crate::data_source::DataSource;
+use crate::error::ServeResult;
 
 /// Values on the way to a run, at most.
-const WAY: u32 = 60;
+const MAX_SPARKLINE_VALUES: u32 = 60;
 
 #[derive(Debug, Serialize)]
 pub(crate) struct MetricTile {
@@ -27,10 +27,10 @@ pub(crate) struct MetricTile {
 }
 
 /// As they were after the last cycle of the run; none when no cycle came to its end.
-pub(crate) fn metric_tiles(library: &Library, run: &Run) -> Result<Vec<MetricTile>> {
+pub(crate) fn metric_tiles(library: &DataSource, run: &RunRecord) -> ServeResult<Vec<MetricTile>> {
     let mut tiles = Vec::new();
     for known in menace_track::METRICS {
-        let values = library.measured().way_to(known.name, run, WAY)?;
+        let values = library.metrics_db().values_until(known.name, run, MAX_SPARKLINE_VALUES)?;
         let Some(value) = values.last().copied().filter(|value| value.is_finite()) else {
             continue;
         };
@@ -41,36 +41,36 @@ pub(crate) fn metric_tiles(library: &Library, run: &Run) -> Result<Vec<MetricTil
             value,
             unit: known.unit,
             definition: known.definition,
-            better: better(known.better),
+            better: direction_word(known.direction),
             delta,
-            trend: trend(known.better, delta),
-            spark: svg(&spark(&values, &format!("{} over cycles", known.name))),
+            trend: trend_word(known.direction, delta),
+            spark: svg(&draw_sparkline(&values, &format!("{} over cycles", known.name))),
         });
     }
     Ok(tiles)
 }
 
-pub(crate) fn better(better: Better) -> &'static str {
+pub(crate) fn direction_word(better: MetricDirection) -> &'static str {
     match better {
-        Better::Up => "more is better",
-        Better::Down => "less is better",
-        Better::Neither => "neither way is better",
+        MetricDirection::Up => "more is better",
+        MetricDirection::Down => "less is better",
+        MetricDirection::Neither => "neither way is better",
     }
 }
 
 /// Whether a change is for the better.
-pub(crate) fn trend(better: Better, delta: Option<f64>) -> &'static str {
+pub(crate) fn trend_word(better: MetricDirection, delta: Option<f64>) -> &'static str {
     match (better, delta) {
-        (_, None) | (Better::Neither, _) => "",
+        (_, None) | (MetricDirection::Neither, _) => "",
         (_, Some(delta)) if delta.abs() < 1e-9 => "",
-        (Better::Up, Some(delta)) => {
+        (MetricDirection::Up, Some(delta)) => {
             if delta > 0.0 {
                 "good"
             } else {
                 "bad"
             }
         }
-        (Better::Down, Some(delta)) => {
+        (MetricDirection::Down, Some(delta)) => {
             if delta < 0.0 {
                 "good"
             } else {

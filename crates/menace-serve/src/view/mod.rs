@@ -6,7 +6,7 @@ pub(crate) mod compare;
 pub(crate) mod decisions;
 pub(crate) mod failures;
 pub(crate) mod forecasts;
-pub(crate) mod heat;
+pub(crate) mod heat_map;
 pub(crate) mod metrics;
 pub(crate) mod modules;
 pub(crate) mod paging;
@@ -16,13 +16,13 @@ pub(crate) mod scenarios;
 pub(crate) mod section;
 pub(crate) mod settings;
 pub(crate) mod synergy;
-pub(crate) mod wish;
+pub(crate) mod table_query;
 
 use minijinja::Value;
 
-use crate::chart::Drawing;
+use crate::chart::ChartDrawing;
 
 /// A chart in a page.
-pub(crate) fn svg(drawing: &Drawing) -> Value {
-    Value::from_safe_string(drawing.svg())
+pub(crate) fn svg(drawing: &ChartDrawing) -> Value {
+    Value::from_safe_string(drawing.to_svg())
 }

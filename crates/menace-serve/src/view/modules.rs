@@ -1,33 +1,33 @@
 //! The modules of a run, and one of them with its sections.
 
 use menace_store::{
-    FailureFilter, FailureOrder, HistoryPoint, ModuleRecord, Page, SectionRecord, Store,
+    FailureFilter, FailureSortOrder, ModuleRecord, PageRange, RoiHistoryPoint, SectionRecord, Store,
 };
 use minijinja::Value;
 use serde::Serialize;
 
-use super::paging::{Column, Here, Paging, ROWS, Sorting};
-use super::run::{FailureRow, Head, Shown};
+use super::paging::{PageAddress, PageNavigation, ROWS_PER_PAGE, SortableColumn, TableSorting};
+use super::run::{FailurePageRow, RunHead, SelectedRun};
 use super::svg;
-use super::wish::{Wish, sort_rows};
-use crate::chart::{LineChart, Role, Series};
-use crate::error::{Error, Result};
-use crate::library::Library;
-use crate::story::named;
+use super::table_query::{TableQuery, sort_rows};
+use crate::chart::{ChartSeries, LineChart, MarkRole};
+use crate::data_source::DataSource;
+use crate::error::{ServeError, ServeResult};
+use crate::failure_detail::section_display_name;
 
 /// Cycles in the chart of one module.
-const CYCLES: u32 = 200;
+const MAX_CHART_CYCLES: u32 = 200;
 
 /// What was asked for in the address.
 #[derive(Debug, Clone, Default, serde::Deserialize)]
-pub(crate) struct Asked {
+pub(crate) struct ModulesQuery {
     #[serde(flatten)]
-    pub wish: Wish,
+    pub table: TableQuery,
     pub page: Option<u64>,
     pub path: Option<String>,
 }
 
-const COLUMNS: &[(&str, &str, bool)] = &[
+const MODULE_COLUMNS: &[(&str, &str, bool)] = &[
     ("path", "Module", false),
     ("roi", "ROI", true),
     ("raroi", "RAROI", true),
@@ -38,18 +38,18 @@ const COLUMNS: &[(&str, &str, bool)] = &[
 ];
 
 #[derive(Debug, Serialize)]
-pub(crate) struct Modules {
-    pub head: Head,
-    pub columns: Vec<Column>,
-    pub rows: Vec<ModuleRow>,
-    pub paging: Paging,
+pub(crate) struct ModulesPage {
+    pub head: RunHead,
+    pub columns: Vec<SortableColumn>,
+    pub rows: Vec<ModulePageRow>,
+    pub paging: PageNavigation,
     pub q: String,
-    pub kept: Vec<(String, String)>,
+    pub hidden_fields: Vec<(String, String)>,
     pub csv: String,
 }
 
 #[derive(Debug, Serialize)]
-pub(crate) struct ModuleRow {
+pub(crate) struct ModulePageRow {
     pub path: String,
     pub roi: Option<f64>,
     pub raroi: Option<f64>,
@@ -60,8 +60,8 @@ pub(crate) struct ModuleRow {
     pub flagged: bool,
 }
 
-impl ModuleRow {
-    fn of(record: ModuleRecord) -> Self {
+impl ModulePageRow {
+    fn from_record(record: ModuleRecord) -> Self {
         let metric =
             |name: &str| record.metrics.get(name).copied().filter(|value| value.is_finite());
         Self {
@@ -90,58 +90,61 @@ impl ModuleRow {
 }
 
 /// All rows that fit what was asked for, sorted.
-pub(crate) fn rows(library: &Library, asked: &Asked) -> Result<(Head, Vec<ModuleRow>, Sorting)> {
-    let (head, modules) = library.must(|store| {
-        let shown = Shown::must(store, asked.wish.run.as_deref())?;
+pub(crate) fn module_rows(
+    library: &DataSource,
+    asked: &ModulesQuery,
+) -> ServeResult<(RunHead, Vec<ModulePageRow>, TableSorting)> {
+    let (head, modules) = library.query_existing(|store| {
+        let shown = SelectedRun::find_existing(store, asked.table.run.as_deref())?;
         let modules = match shown.cycle {
             Some(cycle) => store.modules(&shown.run.id, cycle)?,
             None => Vec::new(),
         };
-        Ok((Head::of(&shown.run), modules))
+        Ok((RunHead::from_run(&shown.run), modules))
     })?;
-    let mut rows: Vec<ModuleRow> = modules
+    let mut rows: Vec<ModulePageRow> = modules
         .into_iter()
-        .filter(|module| asked.wish.finds(&[&module.path]))
-        .map(ModuleRow::of)
+        .filter(|module| asked.table.matches_search(&[&module.path]))
+        .map(ModulePageRow::from_record)
         .collect();
-    let weakest = Sorting { by: "raroi", descending: false };
-    let sorting = asked.wish.sorting(COLUMNS, weakest);
+    let weakest = TableSorting { by: "raroi", descending: false };
+    let sorting = asked.table.sorting(MODULE_COLUMNS, weakest);
     rows.sort_by(|one, other| one.path.cmp(&other.path));
-    sort_rows(&mut rows, "path", sorting, ModuleRow::number);
+    sort_rows(&mut rows, "path", sorting, ModulePageRow::number);
     Ok((head, rows, sorting))
 }
 
-pub(crate) fn modules(library: &Library, asked: &Asked) -> Result<Modules> {
-    let (head, rows, sorting) = rows(library, asked)?;
-    let here = asked.wish.at(Here::new("/modules"));
-    let paging = Paging::new(&here, asked.page, rows.len() as u64);
+pub(crate) fn modules_page(library: &DataSource, asked: &ModulesQuery) -> ServeResult<ModulesPage> {
+    let (head, rows, sorting) = module_rows(library, asked)?;
+    let here = asked.table.add_to_address(PageAddress::new("/modules"));
+    let paging = PageNavigation::new(&here, asked.page, rows.len() as u64);
     let start = paging.offset() as usize;
-    Ok(Modules {
+    Ok(ModulesPage {
         head,
-        columns: sorting.heads(COLUMNS, &here),
-        rows: rows.into_iter().skip(start).take(ROWS as usize).collect(),
+        columns: sorting.column_heads(MODULE_COLUMNS, &here),
+        rows: rows.into_iter().skip(start).take(ROWS_PER_PAGE as usize).collect(),
         paging,
-        q: asked.wish.search(),
-        kept: here.kept(&["q"]),
-        csv: here.at("/modules.csv").href(),
+        q: asked.table.search_text(),
+        hidden_fields: here.hidden_fields(&["q"]),
+        csv: here.at_path("/modules.csv").href(),
     })
 }
 
 #[derive(Debug, Serialize)]
-pub(crate) struct OneModule {
-    pub head: Head,
-    pub module: ModuleRow,
+pub(crate) struct ModulePage {
+    pub head: RunHead,
+    pub module: ModulePageRow,
     pub metrics: Vec<(String, f64)>,
     pub metrics_csv: String,
     pub chart: Value,
     pub png: String,
     pub csv: String,
-    pub columns: Vec<Column>,
-    pub sections: Vec<SectionRow>,
-    pub paging: Paging,
+    pub columns: Vec<SortableColumn>,
+    pub sections: Vec<ModuleSectionRow>,
+    pub paging: PageNavigation,
     pub q: String,
-    pub kept: Vec<(String, String)>,
-    pub failures: Vec<FailureRow>,
+    pub hidden_fields: Vec<(String, String)>,
+    pub failures: Vec<FailurePageRow>,
 }
 
 const SECTION_COLUMNS: &[(&str, &str, bool)] = &[
@@ -153,7 +156,7 @@ const SECTION_COLUMNS: &[(&str, &str, bool)] = &[
 ];
 
 #[derive(Debug, Serialize)]
-pub(crate) struct SectionRow {
+pub(crate) struct ModuleSectionRow {
     pub id: String,
     pub name: String,
     pub roi: Option<f64>,
@@ -163,13 +166,13 @@ pub(crate) struct SectionRow {
     pub unreachable: Option<String>,
 }
 
-impl SectionRow {
-    fn of(record: SectionRecord) -> Self {
+impl ModuleSectionRow {
+    fn from_record(record: SectionRecord) -> Self {
         let metric =
             |name: &str| record.metrics.get(name).copied().filter(|value| value.is_finite());
         Self {
             id: record.section.as_str().to_owned(),
-            name: named(record.section.qualname()),
+            name: section_display_name(record.section.qualname()),
             roi: record.roi,
             raroi: record.raroi,
             reliability: metric("reliability"),
@@ -190,66 +193,81 @@ impl SectionRow {
 }
 
 /// A module over the cycles that had it.
-pub(crate) fn chart(store: &Store, path: &str) -> Result<LineChart> {
-    let points = store.module_history(path, CYCLES)?;
-    let values = |pick: fn(&HistoryPoint) -> Option<f64>| -> Vec<f64> {
+pub(crate) fn module_chart(store: &Store, path: &str) -> ServeResult<LineChart> {
+    let points = store.module_history(path, MAX_CHART_CYCLES)?;
+    let values = |pick: fn(&RoiHistoryPoint) -> Option<f64>| -> Vec<f64> {
         points.iter().map(|point| pick(point).unwrap_or(f64::NAN)).collect()
     };
     Ok(LineChart::new(format!("ROI of {path} over cycles"))
-        .with(Series::from("ROI", Role::Actual, 1, &values(|point| point.roi)))
-        .with(Series::from("RAROI", Role::Predicted, 1, &values(|point| point.raroi))))
+        .with_series(ChartSeries::from_values(
+            "ROI",
+            MarkRole::Actual,
+            1,
+            &values(|point| point.roi),
+        ))
+        .with_series(ChartSeries::from_values(
+            "RAROI",
+            MarkRole::Predicted,
+            1,
+            &values(|point| point.raroi),
+        )))
 }
 
 /// The sections of a module that fit what was asked for, sorted.
-pub(crate) fn sections(
+pub(crate) fn section_rows(
     store: &Store,
-    shown: &Shown,
-    asked: &Asked,
-) -> Result<(Vec<SectionRow>, Sorting)> {
+    shown: &SelectedRun,
+    asked: &ModulesQuery,
+) -> ServeResult<(Vec<ModuleSectionRow>, TableSorting)> {
     let path = asked.path.as_deref().unwrap_or_default();
-    let mut sections: Vec<SectionRow> = store
+    let mut sections: Vec<ModuleSectionRow> = store
         .sections(&shown.run.id, shown.cycle()?)?
         .into_iter()
         .filter(|section| section.section.path() == path)
-        .filter(|section| asked.wish.finds(&[section.section.qualname()]))
-        .map(SectionRow::of)
+        .filter(|section| asked.table.matches_search(&[section.section.qualname()]))
+        .map(ModuleSectionRow::from_record)
         .collect();
-    let weakest = Sorting { by: "roi", descending: false };
-    let sorting = asked.wish.sorting(SECTION_COLUMNS, weakest);
-    sort_rows(&mut sections, "name", sorting, SectionRow::number);
+    let weakest = TableSorting { by: "roi", descending: false };
+    let sorting = asked.table.sorting(SECTION_COLUMNS, weakest);
+    sort_rows(&mut sections, "name", sorting, ModuleSectionRow::number);
     Ok((sections, sorting))
 }
 
-pub(crate) fn module(library: &Library, asked: &Asked) -> Result<OneModule> {
+pub(crate) fn module_page(library: &DataSource, asked: &ModulesQuery) -> ServeResult<ModulePage> {
     let path = asked.path.as_deref().unwrap_or_default();
-    library.must(|store| {
-        let shown = Shown::must(store, asked.wish.run.as_deref())?;
+    library.query_existing(|store| {
+        let shown = SelectedRun::find_existing(store, asked.table.run.as_deref())?;
         let cycle = shown.cycle()?;
         let modules = store.modules(&shown.run.id, cycle)?;
         let record = modules.into_iter().find(|module| module.path == path).ok_or_else(|| {
-            Error::Nothing(format!("run {} has no module `{path}`", shown.run.id))
+            ServeError::NotFound(format!("run {} has no module `{path}`", shown.run.id))
         })?;
-        let (sections, sorting) = sections(store, &shown, asked)?;
-        let here = asked.wish.at(Here::new("/module").with("path", Some(path)));
-        let paging = Paging::new(&here, asked.page, sections.len() as u64);
+        let (sections, sorting) = section_rows(store, &shown, asked)?;
+        let here = asked.table.add_to_address(PageAddress::new("/module").with("path", Some(path)));
+        let paging = PageNavigation::new(&here, asked.page, sections.len() as u64);
         let start = paging.offset() as usize;
         let filter = FailureFilter { place: Some(path.to_owned()), ..FailureFilter::default() };
-        let lines = store.failure_lines(&filter, FailureOrder::Last, false, Page::first(ROWS))?;
+        let lines = store.list_failures(
+            &filter,
+            FailureSortOrder::LastSeen,
+            false,
+            PageRange::first(ROWS_PER_PAGE),
+        )?;
         let metrics = record.metrics.iter().map(|(name, value)| (name.clone(), *value)).collect();
-        Ok(OneModule {
-            head: Head::of(&shown.run),
-            module: ModuleRow::of(record),
+        Ok(ModulePage {
+            head: RunHead::from_run(&shown.run),
+            module: ModulePageRow::from_record(record),
             metrics,
-            metrics_csv: here.at("/module_metrics.csv").href(),
-            chart: svg(&chart(store, path)?.draw()),
-            png: Here::new("/plots/module.png").with("path", Some(path)).href(),
-            csv: here.at("/sections.csv").href(),
-            columns: sorting.heads(SECTION_COLUMNS, &here),
-            sections: sections.into_iter().skip(start).take(ROWS as usize).collect(),
+            metrics_csv: here.at_path("/module_metrics.csv").href(),
+            chart: svg(&module_chart(store, path)?.draw()),
+            png: PageAddress::new("/plots/module.png").with("path", Some(path)).href(),
+            csv: here.at_path("/sections.csv").href(),
+            columns: sorting.column_heads(SECTION_COLUMNS, &here),
+            sections: sections.into_iter().skip(start).take(ROWS_PER_PAGE as usize).collect(),
             paging,
-            q: asked.wish.search(),
-            kept: here.kept(&["q"]),
-            failures: lines.into_iter().map(|line| FailureRow::of(line, None)).collect(),
+            q: asked.table.search_text(),
+            hidden_fields: here.hidden_fields(&["q"]),
+            failures: lines.into_iter().map(|line| FailurePageRow::from_line(line, None)).collect(),
         })
     })
 }

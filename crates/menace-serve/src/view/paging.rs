@@ -2,21 +2,21 @@
 
 use serde::Serialize;
 
-use crate::text::percent;
+use crate::text::percent_encode;
 
 /// Rows of a page.
-pub(crate) const ROWS: u32 = 50;
-/// Whoever asks for more gets this one.
-const LAST: u64 = 1_000_000;
+pub(crate) const ROWS_PER_PAGE: u32 = 50;
+/// A query for a larger number gets this one.
+const MAX_PAGE: u64 = 1_000_000;
 
 /// An address with its query, from which others are made.
 #[derive(Debug, Clone, Serialize)]
-pub(crate) struct Here {
+pub(crate) struct PageAddress {
     path: String,
     query: Vec<(String, String)>,
 }
 
-impl Here {
+impl PageAddress {
     pub(crate) fn new(path: &str) -> Self {
         Self { path: path.to_owned(), query: Vec::new() }
     }
@@ -32,12 +32,12 @@ impl Here {
     }
 
     /// The same values at another path.
-    pub(crate) fn at(&self, path: &str) -> Self {
+    pub(crate) fn at_path(&self, path: &str) -> Self {
         Self { path: path.to_owned(), query: self.query.clone() }
     }
 
     /// What a form keeps beside its own fields. Another search begins on the first page.
-    pub(crate) fn kept(&self, fields: &[&str]) -> Vec<(String, String)> {
+    pub(crate) fn hidden_fields(&self, fields: &[&str]) -> Vec<(String, String)> {
         let others = self.query.iter();
         others.filter(|(name, _)| !fields.contains(&name.as_str())).cloned().collect()
     }
@@ -46,7 +46,7 @@ impl Here {
         let pairs: Vec<String> = self
             .query
             .iter()
-            .map(|(name, value)| format!("{}={}", percent(name), percent(value)))
+            .map(|(name, value)| format!("{}={}", percent_encode(name), percent_encode(value)))
             .collect();
         if pairs.is_empty() {
             self.path.clone()
@@ -57,7 +57,7 @@ impl Here {
 }
 
 #[derive(Debug, Serialize)]
-pub(crate) struct Paging {
+pub(crate) struct PageNavigation {
     pub page: u64,
     pub pages: u64,
     pub total: u64,
@@ -65,10 +65,10 @@ pub(crate) struct Paging {
     pub next: Option<String>,
 }
 
-impl Paging {
-    pub(crate) fn new(here: &Here, asked: Option<u64>, total: u64) -> Self {
-        let pages = total.div_ceil(u64::from(ROWS)).max(1);
-        let page = asked.unwrap_or(1).clamp(1, pages.min(LAST));
+impl PageNavigation {
+    pub(crate) fn new(here: &PageAddress, asked: Option<u64>, total: u64) -> Self {
+        let pages = total.div_ceil(u64::from(ROWS_PER_PAGE)).max(1);
+        let page = asked.unwrap_or(1).clamp(1, pages.min(MAX_PAGE));
         let to = |page: u64| here.clone().with("page", Some(&page.to_string())).href();
         Self {
             page,
@@ -80,31 +80,31 @@ impl Paging {
     }
 
     pub(crate) fn offset(&self) -> u64 {
-        (self.page - 1) * u64::from(ROWS)
+        (self.page - 1) * u64::from(ROWS_PER_PAGE)
     }
 }
 
 /// The head of a column that a table can be sorted by.
 #[derive(Debug, Serialize)]
-pub(crate) struct Column {
+pub(crate) struct SortableColumn {
     pub name: &'static str,
     pub title: &'static str,
     pub numeric: bool,
     pub href: String,
-    /// `ascending`, `descending` or none, as browsers are told.
+    /// `ascending`, `descending` or none, the value of `aria-sort`.
     pub sorted: Option<&'static str>,
 }
 
 /// How a table is sorted: by which column, and which way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Sorting {
+pub(crate) struct TableSorting {
     pub by: &'static str,
     pub descending: bool,
 }
 
-impl Sorting {
+impl TableSorting {
     /// What was asked for, if there is such a column.
-    pub(crate) fn of(
+    pub(crate) fn from_query(
         columns: &[(&'static str, &'static str, bool)],
         default: Self,
         by: Option<&str>,
@@ -117,11 +117,11 @@ impl Sorting {
         }
     }
 
-    pub(crate) fn heads(
+    pub(crate) fn column_heads(
         self,
         columns: &[(&'static str, &'static str, bool)],
-        here: &Here,
-    ) -> Vec<Column> {
+        here: &PageAddress,
+    ) -> Vec<SortableColumn> {
         columns
             .iter()
             .map(|&(name, title, numeric)| {
@@ -130,7 +130,7 @@ impl Sorting {
                 let descending = if is_this { !self.descending } else { numeric };
                 let direction = if descending { "desc" } else { "asc" };
                 let here = here.clone().with("page", None).with("sort", Some(name));
-                Column {
+                SortableColumn {
                     name,
                     title,
                     numeric,
@@ -147,7 +147,7 @@ impl Sorting {
 }
 
 /// Sorts by a key; what has none comes last, whichever way.
-pub(crate) fn by_number<T>(rows: &mut [T], descending: bool, key: impl Fn(&T) -> Option<f64>) {
+pub(crate) fn sort_by_number<T>(rows: &mut [T], descending: bool, key: impl Fn(&T) -> Option<f64>) {
     rows.sort_by(|one, other| match (key(one), key(other)) {
         (Some(one), Some(other)) if descending => other.total_cmp(&one),
         (Some(one), Some(other)) => one.total_cmp(&other),
@@ -161,33 +161,33 @@ mod tests {
 
     #[test]
     fn a_page_that_is_not_there_is_the_last_one() {
-        let here = Here::new("/failures").with("q", Some("a&b"));
-        let paging = Paging::new(&here, Some(99), 120);
+        let here = PageAddress::new("/failures").with("q", Some("a&b"));
+        let paging = PageNavigation::new(&here, Some(99), 120);
         assert_eq!((paging.page, paging.pages, paging.offset()), (3, 3, 100));
         assert_eq!(paging.previous.as_deref(), Some("/failures?q=a%26b&page=2"));
         assert_eq!(paging.next, None);
-        let none = Paging::new(&here, Some(0), 0);
+        let none = PageNavigation::new(&here, Some(0), 0);
         assert_eq!((none.page, none.pages, none.offset()), (1, 1, 0));
     }
 
     #[test]
     fn a_column_is_sorted_the_other_way_by_its_own_link() {
         const COLUMNS: &[(&str, &str, bool)] = &[("name", "Name", false), ("roi", "ROI", true)];
-        let default = Sorting { by: "roi", descending: false };
-        let sorting = Sorting::of(COLUMNS, default, Some("roi"), Some("desc"));
-        let heads = sorting.heads(COLUMNS, &Here::new("/m"));
+        let default = TableSorting { by: "roi", descending: false };
+        let sorting = TableSorting::from_query(COLUMNS, default, Some("roi"), Some("desc"));
+        let heads = sorting.column_heads(COLUMNS, &PageAddress::new("/m"));
         assert_eq!(heads[1].href, "/m?sort=roi&dir=asc");
         assert_eq!(heads[1].sorted, Some("descending"));
         assert_eq!(heads[0].href, "/m?sort=name&dir=asc");
-        assert_eq!(Sorting::of(COLUMNS, default, Some("; DROP"), None), default);
+        assert_eq!(TableSorting::from_query(COLUMNS, default, Some("; DROP"), None), default);
     }
 
     #[test]
     fn what_has_no_number_comes_last() {
         let mut rows = [None, Some(1.0), Some(2.0)];
-        by_number(&mut rows, true, |row| *row);
+        sort_by_number(&mut rows, true, |row| *row);
         assert_eq!(rows, [Some(2.0), Some(1.0), None]);
-        by_number(&mut rows, false, |row| *row);
+        sort_by_number(&mut rows, false, |row| *row);
         assert_eq!(rows, [Some(1.0), Some(2.0), None]);
     }
 }

@@ -1,44 +1,45 @@
 //! One run at a glance: the overview of the dashboard and the body of the report.
 
-use menace_loop::decided::Decided;
-use menace_loop::report::RunReport;
-use menace_model::Verdict;
-use menace_store::{FailureFilter, FailureLine, FailureOrder, Page, Run, RunId, RunStatus, Store};
-use menace_track::stats::forecast::Forecast;
+use menace_model::{Verdict, is_test_path};
+use menace_store::{
+    DecisionReport, FailureFilter, FailureListRow, FailureSortOrder, PageRange, RunId, RunRecord,
+    RunReport, RunStatus, Store,
+};
+use menace_track::stats::forecast::MetricForecast;
 use minijinja::Value;
 use serde::Serialize;
 
-use super::decisions::{self, DecisionView, Expected, MOST};
-use super::heat::Heat;
+use super::decisions::{self, DecisionRow, MAX_ROWS, OutlookRow};
+use super::heat_map::HeatMap;
 use super::metrics::{MetricTile, metric_tiles};
-use super::paging::{Column, Here};
+use super::paging::{PageAddress, SortableColumn};
 use super::svg;
-use super::wish::Wish;
-use crate::chart::{self, Band, LineChart, Role, Series};
-use crate::clock::moment;
-use crate::error::{Error, Result};
-use crate::history::History;
-use crate::library::Library;
-use crate::story::named;
-use crate::text::{counted, cut, milliseconds, percent};
+use super::table_query::TableQuery;
+use crate::chart::{self, ChartSeries, ForecastBand, LineChart, MarkRole};
+use crate::clock::format_timestamp;
+use crate::data_source::DataSource;
+use crate::error::{ServeError, ServeResult};
+use crate::failure_detail::section_display_name;
+use crate::history::RoiHistoryView;
+use crate::text::{format_count, format_milliseconds, percent_encode, truncate};
 
 /// Of modules and failures at a glance.
-const GLANCE: u32 = 8;
+const MAX_OVERVIEW_ROWS: u32 = 8;
 /// Runs in the small chart of the overview.
-const RUNS: u32 = 60;
+const MAX_CHART_RUNS: u32 = 60;
 
 /// A run with what is known of it.
 #[derive(Debug)]
-pub(crate) struct Shown {
-    pub run: Run,
+pub(crate) struct SelectedRun {
+    pub run: RunRecord,
     pub report: Option<RunReport>,
     /// The last cycle that came to its end.
     pub cycle: Option<u32>,
 }
 
-impl Shown {
+impl SelectedRun {
     /// The run that was asked for, else the last one that has results, else the last one.
-    pub(crate) fn find(store: &Store, id: Option<&str>) -> Result<Option<Self>> {
+    pub(crate) fn find(store: &Store, id: Option<&str>) -> ServeResult<Option<Self>> {
         let run = match id.filter(|id| !id.is_empty() && *id != "last") {
             Some(id) => Some(store.run(id)?),
             None => store.latest_measured_run()?.or(store.latest_run()?),
@@ -53,23 +54,23 @@ impl Shown {
         Ok(Some(Self { run, report, cycle }))
     }
 
-    pub(crate) fn must(store: &Store, id: Option<&str>) -> Result<Self> {
-        Self::find(store, id)?.ok_or_else(|| Error::Nothing("there is no run yet".into()))
+    pub(crate) fn find_existing(store: &Store, id: Option<&str>) -> ServeResult<Self> {
+        Self::find(store, id)?.ok_or_else(|| ServeError::NotFound("there is no run yet".into()))
     }
 
-    pub(crate) fn decided(&self) -> Option<&Decided> {
-        self.report.as_ref()?.decided.as_ref()
+    pub(crate) fn decisions(&self) -> Option<&DecisionReport> {
+        self.report.as_ref()?.decisions.as_ref()
     }
 
-    pub(crate) fn cycle(&self) -> Result<u32> {
+    pub(crate) fn cycle(&self) -> ServeResult<u32> {
         self.cycle.ok_or_else(|| {
-            Error::Nothing(format!("no cycle of run {} has come to its end", self.run.id))
+            ServeError::NotFound(format!("no cycle of run {} has come to its end", self.run.id))
         })
     }
 }
 
 #[derive(Debug, Serialize)]
-pub(crate) struct Head {
+pub(crate) struct RunHead {
     pub id: String,
     pub repository: String,
     /// The last part of its path.
@@ -83,15 +84,15 @@ pub(crate) struct Head {
     pub is_running: bool,
 }
 
-impl Head {
-    pub(crate) fn of(run: &Run) -> Self {
+impl RunHead {
+    pub(crate) fn from_run(run: &RunRecord) -> Self {
         let name = run.repository.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
-        let took = run.finished_ms.map(|end| milliseconds((end - run.started_ms) as f64));
+        let took = run.finished_ms.map(|end| format_milliseconds((end - run.started_ms) as f64));
         Self {
             id: run.id.0.clone(),
             repository: run.repository.clone(),
             name: name.to_owned(),
-            started: moment(run.started_ms),
+            started: format_timestamp(run.started_ms),
             status: run.status.as_str().to_owned(),
             status_text: status_text(run.status),
             took,
@@ -111,10 +112,10 @@ pub(crate) fn status_text(status: RunStatus) -> &'static str {
     }
 }
 
-/// The settings of a run by name; what has parts is for programs, unless somebody wants all.
-pub(crate) fn settings_of(settings: &serde_json::Value, all: bool) -> Vec<(String, String)> {
+/// The settings of a run by name; values with parts only if `all`.
+pub(crate) fn displayed_settings(settings: &serde_json::Value, all: bool) -> Vec<(String, String)> {
     let Some(settings) = settings.as_object() else { return Vec::new() };
-    let told = |value: &serde_json::Value| match value {
+    let format_value = |value: &serde_json::Value| match value {
         serde_json::Value::String(text) => text.clone(),
         serde_json::Value::Array(list) if list.iter().all(serde_json::Value::is_string) => {
             list.iter().filter_map(serde_json::Value::as_str).collect::<Vec<_>>().join(", ")
@@ -122,25 +123,25 @@ pub(crate) fn settings_of(settings: &serde_json::Value, all: bool) -> Vec<(Strin
         other => other.to_string(),
     };
     let wanted = settings.iter().filter(|(_, value)| all || !value.is_object());
-    wanted.map(|(name, value)| (name.clone(), cut(&told(value), 300))).collect()
+    wanted.map(|(name, value)| (name.clone(), truncate(&format_value(value), 300))).collect()
 }
 
 /// How calls ended, in the order of verdicts.
 #[derive(Debug, Serialize)]
-pub(crate) struct Verdicts {
+pub(crate) struct VerdictShares {
     pub strip: Value,
-    pub parts: Vec<VerdictPart>,
+    pub parts: Vec<VerdictShare>,
 }
 
 #[derive(Debug, Serialize)]
-pub(crate) struct VerdictPart {
+pub(crate) struct VerdictShare {
     pub verdict: String,
     pub count: u64,
     pub share: f64,
 }
 
-impl Verdicts {
-    pub(crate) fn of(count: impl Fn(Verdict) -> u64) -> Self {
+impl VerdictShares {
+    pub(crate) fn from_counts(count: impl Fn(Verdict) -> u64) -> Self {
         let counted: Vec<(String, u64)> = Verdict::ALL
             .into_iter()
             .map(|verdict| (verdict.as_str().to_owned(), count(verdict)))
@@ -148,10 +149,10 @@ impl Verdicts {
             .collect();
         let all: u64 = counted.iter().map(|(_, count)| count).sum();
         Self {
-            strip: svg(&chart::strip(&counted)),
+            strip: svg(&chart::draw_verdict_strip(&counted)),
             parts: counted
                 .into_iter()
-                .map(|(verdict, count)| VerdictPart {
+                .map(|(verdict, count)| VerdictShare {
                     verdict,
                     count,
                     share: count as f64 / all.max(1) as f64,
@@ -162,7 +163,7 @@ impl Verdicts {
 }
 
 #[derive(Debug, Serialize)]
-pub(crate) struct ModuleLine {
+pub(crate) struct WeakModuleRow {
     pub path: String,
     pub roi: f64,
     pub roi_delta: Option<f64>,
@@ -172,7 +173,7 @@ pub(crate) struct ModuleLine {
 }
 
 #[derive(Debug, Serialize)]
-pub(crate) struct FailureRow {
+pub(crate) struct FailurePageRow {
     pub id: String,
     pub section: String,
     pub module: String,
@@ -189,22 +190,22 @@ pub(crate) struct FailureRow {
     pub is_new: bool,
 }
 
-impl FailureRow {
+impl FailurePageRow {
     /// `since_ms` is when the run in question began: what was not there before is new.
-    pub(crate) fn of(line: FailureLine, since_ms: Option<i64>) -> Self {
+    pub(crate) fn from_line(line: FailureListRow, since_ms: Option<i64>) -> Self {
         Self {
             id: line.id.0,
             module: line.section.path().to_owned(),
-            name: named(line.section.qualname()),
+            name: section_display_name(line.section.qualname()),
             section: line.section.as_str().to_owned(),
             kind: line.kind,
             scenario: line.scenario,
             verdict: line.verdict,
-            message: cut(&line.message, 300),
+            message: truncate(&line.message, 300),
             location: line.location.to_string(),
             count: line.count,
-            first: moment(line.first_ms),
-            last: moment(line.last_ms),
+            first: format_timestamp(line.first_ms),
+            last: format_timestamp(line.last_ms),
             gone: line.gone_ms.is_some(),
             is_new: since_ms.is_some_and(|since| line.first_ms >= since),
         }
@@ -212,40 +213,40 @@ impl FailureRow {
 }
 
 #[derive(Debug, Serialize)]
-pub(crate) struct Overview {
-    pub head: Head,
+pub(crate) struct OverviewPage {
+    pub head: RunHead,
     /// What was run, besides the seed and the repository.
     pub settings: Vec<(String, String)>,
-    pub report: Option<Sums>,
-    pub verdicts: Option<Verdicts>,
+    pub report: Option<RunTotals>,
+    pub verdicts: Option<VerdictShares>,
     pub metrics: Vec<MetricTile>,
-    pub modules: Vec<ModuleLine>,
-    pub failures: Vec<FailureRow>,
+    pub modules: Vec<WeakModuleRow>,
+    pub failures: Vec<FailurePageRow>,
     pub failure_count: u64,
-    pub heat: Heat,
+    pub heat: HeatMap,
     /// Whether there are any to be searched.
-    pub is_decided: bool,
-    pub decisions: Vec<DecisionView>,
-    pub decision_columns: Vec<Column>,
+    pub has_decisions: bool,
+    pub decisions: Vec<DecisionRow>,
+    pub decision_columns: Vec<SortableColumn>,
     pub decisions_csv: String,
-    pub outlook: Vec<Expected>,
-    pub outlook_columns: Vec<Column>,
+    pub outlook: Vec<OutlookRow>,
+    pub outlook_columns: Vec<SortableColumn>,
     pub outlook_csv: String,
     /// What was searched for, and what else the address asks for.
     pub q: String,
-    pub kept: Vec<(String, String)>,
+    pub hidden_fields: Vec<(String, String)>,
     pub path: String,
     pub runs_chart: Value,
     pub total_runs: u64,
     pub total_calls: u64,
     pub kinds: Vec<(String, u64)>,
     /// The one before, to compare with.
-    pub before: Option<String>,
+    pub previous_run: Option<String>,
 }
 
 /// The numbers that sum a run up.
 #[derive(Debug, Serialize)]
-pub(crate) struct Sums {
+pub(crate) struct RunTotals {
     pub calls: u64,
     /// Beside those.
     pub timing_calls: u64,
@@ -253,7 +254,7 @@ pub(crate) struct Sums {
     pub called: usize,
     pub unreachable: usize,
     pub lines: f64,
-    pub roi: f64,
+    pub roi: Option<f64>,
     pub roi_delta: Option<f64>,
     pub failures: usize,
     pub new_failures: usize,
@@ -261,8 +262,8 @@ pub(crate) struct Sums {
     pub warnings: Vec<String>,
 }
 
-impl Sums {
-    pub(crate) fn of(report: &RunReport) -> Self {
+impl RunTotals {
+    pub(crate) fn from_report(report: &RunReport) -> Self {
         Self {
             calls: report.calls,
             timing_calls: report.timing_calls,
@@ -281,66 +282,80 @@ impl Sums {
 }
 
 /// Of a run, or of the last one that has results; `asked` is about its decisions.
-pub(crate) fn overview(
-    library: &Library,
+pub(crate) fn overview_page(
+    library: &DataSource,
     id: Option<&str>,
-    asked: &Wish,
-) -> Result<Option<Overview>> {
-    let path = id.map_or_else(|| "/".to_owned(), |id| format!("/runs/{}", percent(id)));
-    let here = Wish { run: None, ..asked.clone() }.at(Here::new(&path));
-    let made = library.ask(|store| {
-        let Some(shown) = Shown::find(store, id)? else { return Ok(None) };
-        let Shown { run, report, .. } = &shown;
+    asked: &TableQuery,
+) -> ServeResult<Option<OverviewPage>> {
+    let path = id.map_or_else(|| "/".to_owned(), |id| format!("/runs/{}", percent_encode(id)));
+    let here = TableQuery { run: None, ..asked.clone() }.add_to_address(PageAddress::new(&path));
+    let made = library.query(|store| {
+        let Some(shown) = SelectedRun::find(store, id)? else { return Ok(None) };
+        let SelectedRun { run, report, .. } = &shown;
         let run_id = Some(run.id.clone());
         let filter = FailureFilter { run: run_id, gone: true, ..FailureFilter::default() };
-        let lines =
-            store.failure_lines(&filter, FailureOrder::First, false, Page::first(GLANCE))?;
+        let lines = store.list_failures(
+            &filter,
+            FailureSortOrder::Severity,
+            false,
+            PageRange::first(MAX_OVERVIEW_ROWS),
+        )?;
         let totals = store.totals()?;
-        let decided = shown.decided();
+        let decided = shown.decisions();
         // Files have the run in their query, pages in their path.
-        let of_run = Wish { run: Some(run.id.0.clone()), ..asked.clone() };
-        let file = |path: &str| of_run.at(Here::new(path)).href();
-        Ok(Some(Overview {
-            head: Head::of(run),
-            settings: settings_of(&run.settings, false),
-            report: report.as_ref().map(Sums::of),
+        let of_run = TableQuery { run: Some(run.id.0.clone()), ..asked.clone() };
+        let file = |path: &str| of_run.add_to_address(PageAddress::new(path)).href();
+        Ok(Some(OverviewPage {
+            head: RunHead::from_run(run),
+            settings: displayed_settings(&run.settings, false),
+            report: report.as_ref().map(RunTotals::from_report),
             verdicts: report.as_ref().map(|report| {
-                Verdicts::of(|verdict| report.verdicts.get(&verdict).copied().unwrap_or_default())
+                VerdictShares::from_counts(|verdict| {
+                    report.verdicts.get(&verdict).copied().unwrap_or_default()
+                })
             }),
             metrics: metric_tiles(library, run)?,
-            modules: weakest(store, &shown, GLANCE as usize)?,
+            modules: weakest_modules(store, &shown, MAX_OVERVIEW_ROWS as usize)?,
             failures: lines
                 .into_iter()
-                .map(|line| FailureRow::of(line, Some(run.started_ms)))
+                .map(|line| FailurePageRow::from_line(line, Some(run.started_ms)))
                 .collect(),
-            failure_count: store.failures_in(&run.id)?,
-            heat: library.heat(store, &shown)?,
-            is_decided: decided.is_some(),
-            decisions: decisions::found(decided, asked).into_iter().take(MOST).collect(),
-            decision_columns: decisions::decision_heads(asked, &here),
+            failure_count: store.count_failures_of_run(&run.id)?,
+            heat: library.heat_map(store, &shown)?,
+            has_decisions: decided.is_some(),
+            decisions: decisions::decision_rows(decided, asked)
+                .into_iter()
+                .take(MAX_ROWS)
+                .collect(),
+            decision_columns: decisions::decision_columns(asked, &here),
             decisions_csv: file("/decisions.csv"),
-            outlook: decisions::expected(decided, asked).into_iter().take(MOST).collect(),
-            outlook_columns: decisions::outlook_heads(asked, &here),
+            outlook: decisions::outlook_rows(decided, asked).into_iter().take(MAX_ROWS).collect(),
+            outlook_columns: decisions::outlook_columns(asked, &here),
             outlook_csv: file("/outlook.csv"),
-            q: asked.search(),
-            kept: here.kept(&["q"]),
+            q: asked.search_text(),
+            hidden_fields: here.hidden_fields(&["q"]),
             path: path.clone(),
             runs_chart: svg(&runs_chart(store)?),
             total_runs: totals.runs,
             total_calls: totals.calls,
             kinds: store.failure_kinds()?,
-            before: store.run_before(&run.id)?.map(|RunId(id)| id),
+            previous_run: store.previous_run(&run.id)?.map(|RunId(id)| id),
         }))
     })?;
     Ok(made.flatten())
 }
 
-/// The modules of a run, the weakest first.
-pub(crate) fn weakest(store: &Store, shown: &Shown, most: usize) -> Result<Vec<ModuleLine>> {
+/// The modules of a run, the weakest first; test modules of the repository are not ranked.
+pub(crate) fn weakest_modules(
+    store: &Store,
+    shown: &SelectedRun,
+    most: usize,
+) -> ServeResult<Vec<WeakModuleRow>> {
     if let Some(report) = &shown.report {
-        let modules = report.modules.iter().take(most);
+        let modules = report.modules.iter().filter(|module| !is_test_path(&module.path));
         return Ok(modules
-            .map(|module| ModuleLine {
+            .take(most)
+            .map(|module| WeakModuleRow {
                 path: module.path.clone(),
                 roi: module.roi,
                 roi_delta: module.roi_delta,
@@ -351,11 +366,12 @@ pub(crate) fn weakest(store: &Store, shown: &Shown, most: usize) -> Result<Vec<M
             .collect());
     }
     let Some(cycle) = shown.cycle else { return Ok(Vec::new()) };
-    let mut lines: Vec<ModuleLine> = store
+    let mut lines: Vec<WeakModuleRow> = store
         .modules(&shown.run.id, cycle)?
         .into_iter()
+        .filter(|module| !is_test_path(&module.path))
         .filter_map(|module| {
-            Some(ModuleLine {
+            Some(WeakModuleRow {
                 path: module.path,
                 roi: module.roi?,
                 roi_delta: None,
@@ -371,40 +387,54 @@ pub(crate) fn weakest(store: &Store, shown: &Shown, most: usize) -> Result<Vec<M
 }
 
 /// ROI from run to run.
-pub(crate) fn runs_chart(store: &Store) -> Result<chart::Drawing> {
-    let lines = store.run_lines(Page::first(RUNS))?;
+pub(crate) fn runs_chart(store: &Store) -> ServeResult<chart::ChartDrawing> {
+    let lines = store.list_runs(PageRange::first(MAX_CHART_RUNS))?;
     let values: Vec<f64> = lines.iter().rev().filter_map(|line| line.roi).collect();
     let mut chart =
-        LineChart::new(format!("ROI of the last {}", counted(values.len() as u64, "run")))
-            .with(Series::from("ROI at the end of a run", Role::Actual, 1, &values));
+        LineChart::new(format!("ROI of the last {}", format_count(values.len() as u64, "run")))
+            .with_series(ChartSeries::from_values(
+                "ROI at the end of a run",
+                MarkRole::Actual,
+                1,
+                &values,
+            ));
     chart.height = 200.0;
     Ok(chart.draw())
 }
 
 /// ROI or a metric over cycles, what was forecast of it, and where it leads.
-pub(crate) fn roi_chart(library: &Library, metric: Option<&str>) -> Result<LineChart> {
+pub(crate) fn roi_chart(library: &DataSource, metric: Option<&str>) -> ServeResult<LineChart> {
     let forecast = library.forecast(metric)?;
     Ok(trend_chart(&*library.history()?, forecast, metric))
 }
 
 /// ROI as it was at the end of a run, and where it led then.
-pub(crate) fn roi_chart_of(library: &Library, run: &Run) -> Result<LineChart> {
-    let after = usize::try_from(library.measured().cycles_after(run)?).unwrap_or(usize::MAX);
+pub(crate) fn roi_chart_at_run(library: &DataSource, run: &RunRecord) -> ServeResult<LineChart> {
+    let after = usize::try_from(library.metrics_db().cycles_after(run)?).unwrap_or(usize::MAX);
     if after == 0 {
         return roi_chart(library, None);
     }
-    let history = library.history()?.before(after);
+    let history = library.history()?.before_last(after);
     let forecast = history.forecast(None);
     Ok(trend_chart(&history, forecast, None))
 }
 
-fn trend_chart(history: &History, forecast: Option<Forecast>, metric: Option<&str>) -> LineChart {
+fn trend_chart(
+    history: &RoiHistoryView,
+    forecast: Option<MetricForecast>,
+    metric: Option<&str>,
+) -> LineChart {
     let name = metric.unwrap_or("ROI");
     let mut chart = LineChart::new(format!("{name} over cycles"));
     let Some(tail) = history.series(metric) else { return chart };
-    chart = chart.with(Series::from(name, Role::Actual, tail.first(), &tail.values));
+    chart = chart.with_series(ChartSeries::from_values(
+        name,
+        MarkRole::Actual,
+        tail.first_cycle(),
+        &tail.values,
+    ));
     if let (Some(forecast), Some(last)) = (forecast, tail.last()) {
-        let end = tail.before + tail.values.len();
+        let end = tail.skipped_count + tail.values.len();
         let mut ahead = vec![(end as f64, last)];
         let mut band = vec![(end as f64, last, last)];
         for (index, point) in forecast.points.iter().enumerate() {
@@ -419,9 +449,9 @@ fn trend_chart(history: &History, forecast: Option<Forecast>, metric: Option<&st
         } else {
             "forecast".to_owned()
         };
-        chart = chart.with(Series { name, role: Role::Predicted, points: ahead });
+        chart = chart.with_series(ChartSeries { name, role: MarkRole::Predicted, points: ahead });
         if has_band {
-            chart.band = Band(band);
+            chart.band = ForecastBand(band);
         }
     }
     chart

@@ -1,24 +1,24 @@
 //! All runs, page by page.
 
-use menace_store::{Page, RunLine, RunOrder, Store};
+use menace_store::{PageRange, RunListRow, RunSortOrder, Store};
 use serde::Serialize;
 
-use super::paging::{Column, Here, Paging, ROWS, Sorting};
+use super::paging::{PageAddress, PageNavigation, ROWS_PER_PAGE, SortableColumn, TableSorting};
 use super::run::status_text;
-use crate::clock::moment;
-use crate::error::Result;
-use crate::library::Library;
-use crate::text::milliseconds;
+use crate::clock::format_timestamp;
+use crate::data_source::DataSource;
+use crate::error::ServeResult;
+use crate::text::format_milliseconds;
 
 #[derive(Debug, Clone, Default, serde::Deserialize)]
-pub(crate) struct Asked {
+pub(crate) struct RunsQuery {
     pub q: Option<String>,
     pub sort: Option<String>,
     pub dir: Option<String>,
     pub page: Option<u64>,
 }
 
-const COLUMNS: &[(&str, &str, bool)] = &[
+const RUN_COLUMNS: &[(&str, &str, bool)] = &[
     ("started", "Begun (UTC)", false),
     ("took", "Took", true),
     ("calls", "Calls", true),
@@ -28,50 +28,50 @@ const COLUMNS: &[(&str, &str, bool)] = &[
     ("change", "Change", true),
 ];
 
-impl Asked {
-    fn sorting(&self) -> Sorting {
-        let latest = Sorting { by: "started", descending: true };
-        Sorting::of(COLUMNS, latest, self.sort.as_deref(), self.dir.as_deref())
+impl RunsQuery {
+    fn sorting(&self) -> TableSorting {
+        let latest = TableSorting { by: "started", descending: true };
+        TableSorting::from_query(RUN_COLUMNS, latest, self.sort.as_deref(), self.dir.as_deref())
     }
 
-    fn order(&self) -> (RunOrder, bool) {
-        let Sorting { by, descending } = self.sorting();
+    fn order(&self) -> (RunSortOrder, bool) {
+        let TableSorting { by, descending } = self.sorting();
         let order = match by {
-            "took" => RunOrder::Took,
-            "calls" => RunOrder::Calls,
-            "failures" => RunOrder::Failures,
-            "new" => RunOrder::New,
-            "roi" => RunOrder::Roi,
-            "change" => RunOrder::Change,
-            _ => RunOrder::Started,
+            "took" => RunSortOrder::Elapsed,
+            "calls" => RunSortOrder::Calls,
+            "failures" => RunSortOrder::Failures,
+            "new" => RunSortOrder::NewFailures,
+            "roi" => RunSortOrder::Roi,
+            "change" => RunSortOrder::RoiDelta,
+            _ => RunSortOrder::Started,
         };
         (order, descending)
     }
 
-    fn text(&self) -> Option<&str> {
+    fn search_text(&self) -> Option<&str> {
         self.q.as_deref().map(str::trim).filter(|text| !text.is_empty())
     }
 
-    fn here(&self) -> Here {
-        Here::new("/runs")
-            .with("q", self.text())
+    fn page_address(&self) -> PageAddress {
+        PageAddress::new("/runs")
+            .with("q", self.search_text())
             .with("sort", self.sort.as_deref())
             .with("dir", self.dir.as_deref())
     }
 }
 
 #[derive(Debug, Serialize)]
-pub(crate) struct Runs {
-    pub columns: Vec<Column>,
+pub(crate) struct RunsPage {
+    pub columns: Vec<SortableColumn>,
     pub q: String,
-    pub kept: Vec<(String, String)>,
+    pub hidden_fields: Vec<(String, String)>,
     pub csv: String,
-    pub rows: Vec<RunRow>,
-    pub paging: Paging,
+    pub rows: Vec<RunsPageRow>,
+    pub paging: PageNavigation,
 }
 
 #[derive(Debug, Serialize)]
-pub(crate) struct RunRow {
+pub(crate) struct RunsPageRow {
     pub id: String,
     pub started: String,
     pub status: String,
@@ -85,14 +85,14 @@ pub(crate) struct RunRow {
     pub roi_delta: Option<f64>,
 }
 
-impl RunRow {
-    pub(crate) fn of(line: RunLine) -> Self {
+impl RunsPageRow {
+    pub(crate) fn from_line(line: RunListRow) -> Self {
         Self {
             id: line.id.0,
-            started: moment(line.started_ms),
+            started: format_timestamp(line.started_ms),
             status: line.status.as_str().to_owned(),
             status_text: status_text(line.status),
-            took: line.elapsed_s.map(|seconds| milliseconds(1000.0 * seconds)),
+            took: line.elapsed_s.map(|seconds| format_milliseconds(1000.0 * seconds)),
             cycles: line.cycles,
             calls: line.calls,
             failures: line.failures,
@@ -104,29 +104,36 @@ impl RunRow {
 }
 
 /// Those that were asked for, in the order that was asked for.
-pub(crate) fn lines(store: &Store, asked: &Asked, page: Page) -> Result<Vec<RunLine>> {
+pub(crate) fn run_lines(
+    store: &Store,
+    asked: &RunsQuery,
+    page: PageRange,
+) -> ServeResult<Vec<RunListRow>> {
     let (order, descending) = asked.order();
-    Ok(store.sorted_runs(asked.text(), order, descending, page)?)
+    Ok(store.list_sorted_runs(asked.search_text(), order, descending, page)?)
 }
 
-pub(crate) fn runs(library: &Library, asked: &Asked) -> Result<Runs> {
-    let here = asked.here();
-    let found = library.ask(|store| {
-        let total = match asked.text() {
-            Some(text) => store.runs_with(text)?,
+pub(crate) fn runs_page(library: &DataSource, asked: &RunsQuery) -> ServeResult<RunsPage> {
+    let here = asked.page_address();
+    let found = library.query(|store| {
+        let total = match asked.search_text() {
+            Some(text) => store.count_runs_matching(text)?,
             None => store.totals()?.runs,
         };
-        let paging = Paging::new(&here, asked.page, total);
-        let page = Page { limit: ROWS, offset: paging.offset() };
-        Ok((lines(store, asked, page)?.into_iter().map(RunRow::of).collect(), paging))
+        let paging = PageNavigation::new(&here, asked.page, total);
+        let page = PageRange { limit: ROWS_PER_PAGE, offset: paging.offset() };
+        Ok((
+            run_lines(store, asked, page)?.into_iter().map(RunsPageRow::from_line).collect(),
+            paging,
+        ))
     })?;
-    let (rows, paging) = found.unwrap_or_else(|| (Vec::new(), Paging::new(&here, None, 0)));
-    let columns = asked.sorting().heads(COLUMNS, &here);
-    Ok(Runs {
+    let (rows, paging) = found.unwrap_or_else(|| (Vec::new(), PageNavigation::new(&here, None, 0)));
+    let columns = asked.sorting().column_heads(RUN_COLUMNS, &here);
+    Ok(RunsPage {
         columns,
-        q: asked.text().unwrap_or_default().to_owned(),
-        kept: here.kept(&["q"]),
-        csv: here.at("/runs.csv").href(),
+        q: asked.search_text().unwrap_or_default().to_owned(),
+        hidden_fields: here.hidden_fields(&["q"]),
+        csv: here.at_path("/runs.csv").href(),
         rows,
         paging,
     })

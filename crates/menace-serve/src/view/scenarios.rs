@@ -5,18 +5,18 @@ use std::collections::BTreeMap;
 use minijinja::Value;
 use serde::Serialize;
 
-use super::heat::Heat;
-use super::metrics::better;
-use super::paging::{Column, Here, Sorting};
-use super::run::{Head, Shown};
+use super::heat_map::HeatMap;
+use super::metrics::direction_word;
+use super::paging::{PageAddress, SortableColumn, TableSorting};
+use super::run::{RunHead, SelectedRun};
 use super::svg;
-use super::wish::{Wish, sort_rows};
-use crate::chart::spark;
-use crate::error::Result;
-use crate::history::History;
-use crate::library::Library;
+use super::table_query::{TableQuery, sort_rows};
+use crate::chart::draw_sparkline;
+use crate::data_source::DataSource;
+use crate::error::ServeResult;
+use crate::history::RoiHistoryView;
 
-const COLUMNS: &[(&str, &str, bool)] = &[
+const SCENARIO_COLUMNS: &[(&str, &str, bool)] = &[
     ("name", "Scenario", false),
     ("roi", "ROI", true),
     ("delta", "Change", true),
@@ -28,21 +28,21 @@ const COLUMNS: &[(&str, &str, bool)] = &[
 ];
 
 #[derive(Debug, Serialize)]
-pub(crate) struct Scenarios {
-    pub head: Option<Head>,
-    pub columns: Vec<Column>,
-    pub rows: Vec<ScenarioRow>,
+pub(crate) struct ScenariosPage {
+    pub head: Option<RunHead>,
+    pub columns: Vec<SortableColumn>,
+    pub rows: Vec<ScenarioPageRow>,
     pub worst: Option<String>,
     /// The other way round: every metric that was measured, with a value for each scenario.
-    pub metrics: Vec<MetricRow>,
-    pub heat: Heat,
+    pub metrics: Vec<ScenarioMetricRow>,
+    pub heat: HeatMap,
     pub q: String,
-    pub kept: Vec<(String, String)>,
+    pub hidden_fields: Vec<(String, String)>,
     pub csv: String,
 }
 
 #[derive(Debug, Serialize)]
-pub(crate) struct ScenarioRow {
+pub(crate) struct ScenarioPageRow {
     pub name: String,
     pub roi: Option<f64>,
     pub roi_delta: Option<f64>,
@@ -54,78 +54,87 @@ pub(crate) struct ScenarioRow {
 
 /// A metric under each scenario, in the order of those.
 #[derive(Debug, Serialize)]
-pub(crate) struct MetricRow {
+pub(crate) struct ScenarioMetricRow {
     /// Sorts scenarios by it.
-    pub head: Column,
+    pub head: SortableColumn,
     pub better: &'static str,
-    pub values: Vec<Option<MetricValue>>,
+    pub values: Vec<Option<ScenarioMetricValue>>,
 }
 
 #[derive(Debug, Serialize)]
-pub(crate) struct MetricValue {
+pub(crate) struct ScenarioMetricValue {
     pub value: f64,
     /// To its way through cycles; nothing where none was kept.
     pub href: Option<String>,
 }
 
 fn metric_rows(
-    history: &History,
-    rows: &[ScenarioRow],
-    sorting: Sorting,
-    here: &Here,
-) -> Vec<MetricRow> {
+    history: &RoiHistoryView,
+    rows: &[ScenarioPageRow],
+    sorting: TableSorting,
+    here: &PageAddress,
+) -> Vec<ScenarioMetricRow> {
     let has = |name: &str| rows.iter().any(|row| row.metrics.contains_key(name));
     let known = menace_track::METRICS.iter().filter(|metric| has(metric.name));
-    let of = |metric: &'static str, row: &ScenarioRow| {
+    let of = |metric: &'static str, row: &ScenarioPageRow| {
         let value = *row.metrics.get(metric)?;
         let series = format!("{}:{metric}", row.name);
         let is_kept = history.metrics_history.contains_key(&series);
-        let href = is_kept.then(|| Here::new("/forecasts").with("metric", Some(&series)).href());
-        Some(MetricValue { value, href })
+        let href =
+            is_kept.then(|| PageAddress::new("/forecasts").with("metric", Some(&series)).href());
+        Some(ScenarioMetricValue { value, href })
     };
-    let row = |metric: &'static menace_track::Metric| {
-        let head = sorting.heads(&[(metric.name, metric.name, true)], here).pop()?;
+    let row = |metric: &'static menace_track::MetricDefinition| {
+        let head = sorting.column_heads(&[(metric.name, metric.name, true)], here).pop()?;
         let values = rows.iter().map(|row| of(metric.name, row)).collect();
-        Some(MetricRow { head, better: better(metric.better), values })
+        Some(ScenarioMetricRow { head, better: direction_word(metric.direction), values })
     };
     known.filter_map(row).collect()
 }
 
-pub(crate) fn scenarios(library: &Library, asked: &Wish) -> Result<Scenarios> {
+pub(crate) fn scenarios_page(
+    library: &DataSource,
+    asked: &TableQuery,
+) -> ServeResult<ScenariosPage> {
     let history = library.history()?;
-    let here = asked.at(Here::new("/scenarios"));
-    let worst_first = Sorting { by: "roi", descending: false };
+    let here = asked.add_to_address(PageAddress::new("/scenarios"));
+    let worst_first = TableSorting { by: "roi", descending: false };
     let metrics = menace_track::METRICS.iter().map(|metric| (metric.name, metric.name, true));
-    let columns: Vec<_> = COLUMNS.iter().copied().chain(metrics).collect();
+    let columns: Vec<_> = SCENARIO_COLUMNS.iter().copied().chain(metrics).collect();
     let sorting = asked.sorting(&columns, worst_first);
-    let found = library.ask(|store| {
-        let Some(shown) = Shown::find(store, asked.run.as_deref())? else { return Ok(None) };
+    let found = library.query(|store| {
+        let Some(shown) = SelectedRun::find(store, asked.run.as_deref())? else { return Ok(None) };
         let records = match shown.cycle {
             Some(cycle) => store.scenarios(&shown.run.id, cycle)?,
             None => Vec::new(),
         };
-        let mut synergy = library.measured().scenario_synergy(&shown.run)?;
-        if synergy.is_empty() && library.measured().cycles_after(&shown.run)? == 0 {
+        let mut synergy = library.metrics_db().scenario_synergy(&shown.run)?;
+        if synergy.is_empty() && library.metrics_db().cycles_after(&shown.run)? == 0 {
             // Runs of older versions left it in the history only, and that ends with this one.
             let last = history.scenario_synergy.iter();
             synergy = last.map(|(name, entry)| (name.clone(), entry.0.clone())).collect();
         }
-        Ok(Some((Head::of(&shown.run), records, library.heat(store, &shown)?, synergy)))
+        Ok(Some((
+            RunHead::from_run(&shown.run),
+            records,
+            library.heat_map(store, &shown)?,
+            synergy,
+        )))
     })?;
     let (head, records, map, mut synergy) = match found.flatten() {
         Some((head, records, map, synergy)) => (Some(head), records, map, synergy),
-        None => (None, Vec::new(), Heat::default(), BTreeMap::new()),
+        None => (None, Vec::new(), HeatMap::default(), BTreeMap::new()),
     };
-    let mut rows: Vec<ScenarioRow> = records
+    let mut rows: Vec<ScenarioPageRow> = records
         .into_iter()
-        .filter(|record| asked.finds(&[&record.scenario]))
+        .filter(|record| asked.matches_search(&[&record.scenario]))
         .map(|record| {
             let way = history.scenario_roi.get(&record.scenario);
             let values = way.map(|tail| tail.values.as_slice()).unwrap_or_default();
             let title = format!("ROI of {} over cycles", record.scenario);
-            ScenarioRow {
+            ScenarioPageRow {
                 synergy: synergy.remove(&record.scenario).unwrap_or_default(),
-                spark: svg(&spark(values, &title)),
+                spark: svg(&draw_sparkline(values, &title)),
                 name: record.scenario,
                 roi: record.roi,
                 roi_delta: record.roi_delta,
@@ -147,15 +156,15 @@ pub(crate) fn scenarios(library: &Library, asked: &Wish) -> Result<Scenarios> {
         "delta" => row.roi_delta,
         metric => row.metrics.get(metric).or_else(|| row.synergy.get(metric)).copied(),
     });
-    Ok(Scenarios {
+    Ok(ScenariosPage {
         head,
-        columns: sorting.heads(COLUMNS, &here),
+        columns: sorting.column_heads(SCENARIO_COLUMNS, &here),
         metrics: metric_rows(&history, &rows, sorting, &here),
         rows,
         worst,
         heat: map,
-        q: asked.search(),
-        kept: here.kept(&["q"]),
-        csv: here.at("/scenarios.csv").href(),
+        q: asked.search_text(),
+        hidden_fields: here.hidden_fields(&["q"]),
+        csv: here.at_path("/scenarios.csv").href(),
     })
 }

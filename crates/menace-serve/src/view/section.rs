@@ -1,26 +1,26 @@
 //! One section: what each scenario made of it, its calls, its failures.
 
-use menace_loop::failure::python;
 use menace_model::{SectionId, Verdict};
 use menace_store::{
-    BESIDE, CallFilter, CallOrder, CallRecord, FailureFilter, FailureOrder, Page, Store,
+    AUXILIARY_SCENARIO, CallFilter, CallRecord, CallSortOrder, FailureFilter, FailureSortOrder,
+    PageRange, Store,
 };
 use minijinja::Value;
 use serde::Serialize;
 
-use super::paging::{Column, Here, Paging, ROWS, Sorting};
-use super::run::{FailureRow, Head, Shown, VerdictPart, Verdicts};
+use super::paging::{PageAddress, PageNavigation, ROWS_PER_PAGE, SortableColumn, TableSorting};
+use super::run::{FailurePageRow, RunHead, SelectedRun, VerdictShare, VerdictShares};
 use super::svg;
-use crate::chart::{LineChart, Role, Series};
-use crate::error::{Error, Result};
-use crate::library::Library;
-use crate::story::named;
-use crate::text::cut;
+use crate::chart::{ChartSeries, LineChart, MarkRole};
+use crate::data_source::DataSource;
+use crate::error::{ServeError, ServeResult};
+use crate::failure_detail::section_display_name;
+use crate::text::truncate;
 
-const CYCLES: u32 = 200;
+const MAX_CHART_CYCLES: u32 = 200;
 
 #[derive(Debug, Clone, Default, serde::Deserialize)]
-pub(crate) struct Asked {
+pub(crate) struct SectionQuery {
     pub id: Option<String>,
     pub run: Option<String>,
     pub verdict: Option<String>,
@@ -31,44 +31,44 @@ pub(crate) struct Asked {
     pub page: Option<u64>,
 }
 
-const COLUMNS: &[(&str, &str, bool)] =
+const CALL_COLUMNS: &[(&str, &str, bool)] =
     &[("number", "No.", true), ("time", "Time", true), ("memory", "Memory", true)];
 
-impl Asked {
-    /// Those that did not go well come first, unless somebody wants another order.
-    fn sorting(&self) -> Sorting {
-        let bad = Sorting { by: "bad", descending: true };
-        Sorting::of(COLUMNS, bad, self.sort.as_deref(), self.dir.as_deref())
+impl SectionQuery {
+    /// Calls that neither returned nor refused come first, unless the query has another order.
+    fn sorting(&self) -> TableSorting {
+        let bad = TableSorting { by: "bad", descending: true };
+        TableSorting::from_query(CALL_COLUMNS, bad, self.sort.as_deref(), self.dir.as_deref())
     }
 
-    fn order(&self) -> (CallOrder, bool) {
-        let Sorting { by, descending } = self.sorting();
+    fn order(&self) -> (CallSortOrder, bool) {
+        let TableSorting { by, descending } = self.sorting();
         let order = match by {
-            "number" => CallOrder::Number,
-            "time" => CallOrder::Time,
-            "memory" => CallOrder::Memory,
-            _ => CallOrder::Bad,
+            "number" => CallSortOrder::Number,
+            "time" => CallSortOrder::WallTime,
+            "memory" => CallSortOrder::Memory,
+            _ => CallSortOrder::FailedFirst,
         };
         (order, descending)
     }
 }
 
 #[derive(Debug, Serialize)]
-pub(crate) struct OneSection {
-    pub head: Head,
+pub(crate) struct SectionPage {
+    pub head: RunHead,
     pub id: String,
     pub module: String,
     pub name: String,
-    pub cells: Vec<CellRow>,
+    pub cells: Vec<SectionCellRow>,
     pub cells_csv: String,
     pub chart: Value,
     pub png: String,
-    pub failures: Vec<FailureRow>,
-    pub calls: Vec<CallRow>,
-    pub columns: Vec<Column>,
+    pub failures: Vec<FailurePageRow>,
+    pub calls: Vec<SectionCallRow>,
+    pub columns: Vec<SortableColumn>,
     pub q: String,
-    pub kept: Vec<(String, String)>,
-    pub paging: Paging,
+    pub hidden_fields: Vec<(String, String)>,
+    pub paging: PageNavigation,
     pub verdict: String,
     pub scenario: String,
     pub verdict_choices: Vec<&'static str>,
@@ -76,7 +76,7 @@ pub(crate) struct OneSection {
 }
 
 #[derive(Debug, Serialize)]
-pub(crate) struct CellRow {
+pub(crate) struct SectionCellRow {
     pub scenario: String,
     /// What the calls of no scenario are.
     pub note: &'static str,
@@ -84,11 +84,11 @@ pub(crate) struct CellRow {
     pub calls: u64,
     pub roi: Option<f64>,
     pub strip: Value,
-    pub parts: Vec<VerdictPart>,
+    pub parts: Vec<VerdictShare>,
 }
 
 #[derive(Debug, Serialize)]
-pub(crate) struct CallRow {
+pub(crate) struct SectionCallRow {
     pub number: u32,
     pub scenario: String,
     pub intent: String,
@@ -102,8 +102,8 @@ pub(crate) struct CallRow {
     pub input: Option<String>,
 }
 
-impl CallRow {
-    pub(crate) fn of(call: CallRecord) -> Self {
+impl SectionCallRow {
+    pub(crate) fn from_record(call: CallRecord) -> Self {
         Self {
             number: call.number,
             scenario: call.cell.scenario,
@@ -115,72 +115,80 @@ impl CallRow {
             message: call.message,
             place: call.place.map(|place| place.to_string()),
             failure: call.failure.map(|id| id.0),
-            input: call.call.map(|call| cut(&python(&call), 300)),
+            input: call.call.map(|call| truncate(&call.to_python(), 300)),
         }
     }
 }
 
-fn note(scenario: &str) -> &'static str {
+fn scenario_note(scenario: &str) -> &'static str {
     match scenario {
         "depth" => "inputs that learn from what they reach, under no scenario",
-        BESIDE => "to confirm, to compare, to measure time: not among the calls of the run",
+        AUXILIARY_SCENARIO => {
+            "to confirm, to compare, to measure time: not among the calls of the run"
+        }
         _ => "",
     }
 }
 
 /// The id as an address has it.
-pub(crate) fn section_of(id: Option<&str>) -> Result<SectionId> {
+pub(crate) fn parse_section_id(id: Option<&str>) -> ServeResult<SectionId> {
     let id = id.unwrap_or_default();
     match id.rsplit_once("::") {
         Some((path, qualname)) => Ok(SectionId::new(path, qualname)),
-        None => Err(Error::Nothing(format!(
+        None => Err(ServeError::NotFound(format!(
             "`{id}` is no section; those look like `shop/cart.py::add`"
         ))),
     }
 }
 
-pub(crate) fn calls(library: &Library, asked: &Asked, page: Page) -> Result<Vec<CallRow>> {
-    let section = section_of(asked.id.as_deref())?;
-    library.must(|store| {
-        let shown = Shown::must(store, asked.run.as_deref())?;
+pub(crate) fn call_rows(
+    library: &DataSource,
+    asked: &SectionQuery,
+    page: PageRange,
+) -> ServeResult<Vec<SectionCallRow>> {
+    let section = parse_section_id(asked.id.as_deref())?;
+    library.query_existing(|store| {
+        let shown = SelectedRun::find_existing(store, asked.run.as_deref())?;
         let cycle = shown.cycle()?;
-        let calls =
-            store.call_page(&shown.run.id, cycle, &section, &filter(asked), asked.order(), page)?;
-        Ok(calls.into_iter().map(CallRow::of).collect())
+        let calls = store.call_page(
+            &shown.run.id,
+            cycle,
+            &section,
+            &call_filter(asked),
+            asked.order(),
+            page,
+        )?;
+        Ok(calls.into_iter().map(SectionCallRow::from_record).collect())
     })
 }
 
-fn filter(asked: &Asked) -> CallFilter {
+fn call_filter(asked: &SectionQuery) -> CallFilter {
     let given = |text: &Option<String>| text.clone().filter(|text| !text.is_empty());
     let text = given(&asked.q);
     CallFilter { verdict: given(&asked.verdict), scenario: given(&asked.scenario), text }
 }
 
 /// A section over the cycles that had it.
-pub(crate) fn chart(store: &Store, section: &SectionId) -> Result<LineChart> {
-    let points = store.section_history(section.as_str(), CYCLES)?;
+pub(crate) fn section_chart(store: &Store, section: &SectionId) -> ServeResult<LineChart> {
+    let points = store.section_history(section.as_str(), MAX_CHART_CYCLES)?;
     let values: Vec<f64> = points.iter().map(|point| point.roi.unwrap_or(f64::NAN)).collect();
-    Ok(LineChart::new(format!("ROI of {} over cycles", section.as_str())).with(Series::from(
-        "ROI",
-        Role::Actual,
-        1,
-        &values,
-    )))
+    Ok(LineChart::new(format!("ROI of {} over cycles", section.as_str()))
+        .with_series(ChartSeries::from_values("ROI", MarkRole::Actual, 1, &values)))
 }
 
-pub(crate) fn section(library: &Library, asked: &Asked) -> Result<OneSection> {
-    let section = section_of(asked.id.as_deref())?;
-    library.must(|store| {
-        let shown = Shown::must(store, asked.run.as_deref())?;
+pub(crate) fn section_page(library: &DataSource, asked: &SectionQuery) -> ServeResult<SectionPage> {
+    let section = parse_section_id(asked.id.as_deref())?;
+    library.query_existing(|store| {
+        let shown = SelectedRun::find_existing(store, asked.run.as_deref())?;
         let (run, cycle) = (&shown.run.id, shown.cycle()?);
-        let cells = store.cells_of(run, cycle, &section)?;
-        let chart = chart(store, &section)?;
+        let cells = store.cells_of_section(run, cycle, &section)?;
+        let chart = section_chart(store, &section)?;
         if cells.is_empty() && chart.series.is_empty() {
             let what = format!("run {run} has no section `{}`", section.as_str());
-            return Err(Error::Nothing(what));
+            return Err(ServeError::NotFound(what));
         }
-        let filter = filter(asked);
-        let here = Here::new("/section")
+        let filter = call_filter(asked);
+        let here = PageAddress::new("/section")
             .with("id", asked.id.as_deref())
             .with("run", asked.run.as_deref())
             .with("verdict", asked.verdict.as_deref())
@@ -189,28 +197,33 @@ pub(crate) fn section(library: &Library, asked: &Asked) -> Result<OneSection> {
             .with("sort", asked.sort.as_deref())
             .with("dir", asked.dir.as_deref());
         let total = store.call_count(run, cycle, &section, &filter)?;
-        let paging = Paging::new(&here, asked.page, total);
-        let page = Page { limit: ROWS, offset: paging.offset() };
+        let paging = PageNavigation::new(&here, asked.page, total);
+        let page = PageRange { limit: ROWS_PER_PAGE, offset: paging.offset() };
         let made = store.call_page(run, cycle, &section, &filter, asked.order(), page)?;
         let failures = FailureFilter {
             place: Some(section.as_str().to_owned()),
             gone: true,
             ..FailureFilter::default()
         };
-        let lines = store.failure_lines(&failures, FailureOrder::Last, false, Page::first(ROWS))?;
-        Ok(OneSection {
-            head: Head::of(&shown.run),
+        let lines = store.list_failures(
+            &failures,
+            FailureSortOrder::LastSeen,
+            false,
+            PageRange::first(ROWS_PER_PAGE),
+        )?;
+        Ok(SectionPage {
+            head: RunHead::from_run(&shown.run),
             id: section.as_str().to_owned(),
             module: section.path().to_owned(),
-            name: named(section.qualname()),
+            name: section_display_name(section.qualname()),
             cells: cells
                 .into_iter()
                 .map(|cell| {
-                    let Verdicts { strip, parts } = Verdicts::of(|verdict| {
+                    let VerdictShares { strip, parts } = VerdictShares::from_counts(|verdict| {
                         cell.verdicts.get(&verdict).copied().unwrap_or_default()
                     });
-                    CellRow {
-                        note: note(&cell.key.scenario),
+                    SectionCellRow {
+                        note: scenario_note(&cell.key.scenario),
                         scenario: cell.key.scenario,
                         severity: cell.severity,
                         calls: cell.calls.unwrap_or_default(),
@@ -220,19 +233,19 @@ pub(crate) fn section(library: &Library, asked: &Asked) -> Result<OneSection> {
                     }
                 })
                 .collect(),
-            cells_csv: here.at("/section_scenarios.csv").href(),
+            cells_csv: here.at_path("/section_scenarios.csv").href(),
             chart: svg(&chart.draw()),
-            png: Here::new("/plots/section.png").with("id", Some(section.as_str())).href(),
-            failures: lines.into_iter().map(|line| FailureRow::of(line, None)).collect(),
-            calls: made.into_iter().map(CallRow::of).collect(),
-            columns: asked.sorting().heads(COLUMNS, &here),
+            png: PageAddress::new("/plots/section.png").with("id", Some(section.as_str())).href(),
+            failures: lines.into_iter().map(|line| FailurePageRow::from_line(line, None)).collect(),
+            calls: made.into_iter().map(SectionCallRow::from_record).collect(),
+            columns: asked.sorting().column_heads(CALL_COLUMNS, &here),
             q: filter.text.unwrap_or_default(),
-            kept: here.kept(&["q", "verdict", "scenario"]),
+            hidden_fields: here.hidden_fields(&["q", "verdict", "scenario"]),
             paging,
             verdict: filter.verdict.unwrap_or_default(),
             scenario: filter.scenario.unwrap_or_default(),
             verdict_choices: Verdict::ALL.iter().map(|verdict| verdict.as_str()).collect(),
-            csv: here.at("/calls.csv").href(),
+            csv: here.at_path("/calls.csv").href(),
         })
     })
 }

@@ -1,39 +1,39 @@
 //! The settings in effect. Secrets are masked before they come here.
 
-use menace_settings::Entry;
+use menace_settings::SettingEntry;
 use serde::Serialize;
 
-use super::paging::{Column, Here, Sorting};
+use super::paging::{PageAddress, SortableColumn, TableSorting};
 
 #[derive(Debug, Clone, Default, serde::Deserialize)]
-pub(crate) struct Asked {
+pub(crate) struct SettingsQuery {
     pub q: Option<String>,
     pub set: Option<String>,
     pub sort: Option<String>,
     pub dir: Option<String>,
 }
 
-const COLUMNS: &[(&str, &str, bool)] =
+const SETTING_COLUMNS: &[(&str, &str, bool)] =
     &[("name", "Setting", false), ("value", "Value", false), ("from", "From", false)];
 
 #[derive(Debug, Serialize)]
-pub(crate) struct SettingsView {
-    pub groups: Vec<Group>,
-    pub columns: Vec<Column>,
+pub(crate) struct SettingsPage {
+    pub groups: Vec<SettingsGroup>,
+    pub columns: Vec<SortableColumn>,
     pub q: String,
     pub set: bool,
-    pub kept: Vec<(String, String)>,
+    pub hidden_fields: Vec<(String, String)>,
     pub csv: String,
 }
 
 #[derive(Debug, Serialize)]
-pub(crate) struct Group {
+pub(crate) struct SettingsGroup {
     pub name: &'static str,
-    pub entries: Vec<Line>,
+    pub entries: Vec<SettingRow>,
 }
 
 #[derive(Debug, Serialize)]
-pub(crate) struct Line {
+pub(crate) struct SettingRow {
     pub name: &'static str,
     pub value: Option<String>,
     pub origin: String,
@@ -41,9 +41,9 @@ pub(crate) struct Line {
     pub help: &'static str,
 }
 
-pub(crate) fn settings(entries: &[Entry], asked: &Asked) -> SettingsView {
+pub(crate) fn settings_page(entries: &[SettingEntry], asked: &SettingsQuery) -> SettingsPage {
     let wanted = asked.q.as_deref().unwrap_or_default().to_lowercase();
-    let mut groups: Vec<Group> = Vec::new();
+    let mut groups: Vec<SettingsGroup> = Vec::new();
     for entry in entries {
         let is_set = entry.origin.is_explicit();
         let is_found = entry.name.to_lowercase().contains(&wanted)
@@ -51,21 +51,26 @@ pub(crate) fn settings(entries: &[Entry], asked: &Asked) -> SettingsView {
         if !is_found || (asked.set.is_some() && !is_set) {
             continue;
         }
-        let line = Line {
+        let line = SettingRow {
             name: entry.name,
             value: entry.value.clone(),
-            origin: entry.origin.to_string(),
+            origin: entry.origin_text(),
             is_set,
             help: entry.help,
         };
         match groups.iter_mut().find(|group| group.name == entry.group) {
             Some(group) => group.entries.push(line),
-            None => groups.push(Group { name: entry.group, entries: vec![line] }),
+            None => groups.push(SettingsGroup { name: entry.group, entries: vec![line] }),
         }
     }
-    // As they are declared, unless somebody wants another order.
-    let declared = Sorting { by: "", descending: false };
-    let sorting = Sorting::of(COLUMNS, declared, asked.sort.as_deref(), asked.dir.as_deref());
+    // As they are declared, unless the query has another order.
+    let declared = TableSorting { by: "", descending: false };
+    let sorting = TableSorting::from_query(
+        SETTING_COLUMNS,
+        declared,
+        asked.sort.as_deref(),
+        asked.dir.as_deref(),
+    );
     for group in &mut groups {
         match sorting.by {
             "name" => group.entries.sort_by_key(|line| line.name),
@@ -77,17 +82,17 @@ pub(crate) fn settings(entries: &[Entry], asked: &Asked) -> SettingsView {
             group.entries.reverse();
         }
     }
-    let here = Here::new("/settings")
+    let here = PageAddress::new("/settings")
         .with("q", asked.q.as_deref())
         .with("set", asked.set.as_deref())
         .with("sort", asked.sort.as_deref())
         .with("dir", asked.dir.as_deref());
-    SettingsView {
+    SettingsPage {
         groups,
-        columns: sorting.heads(COLUMNS, &here),
+        columns: sorting.column_heads(SETTING_COLUMNS, &here),
         q: asked.q.clone().unwrap_or_default(),
         set: asked.set.is_some(),
-        kept: here.kept(&["q", "set"]),
-        csv: here.at("/settings.csv").href(),
+        hidden_fields: here.hidden_fields(&["q", "set"]),
+        csv: here.at_path("/settings.csv").href(),
     }
 }

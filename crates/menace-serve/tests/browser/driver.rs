@@ -1,4 +1,4 @@
-//! A browser, and what a person does with one: the `WebDriver` protocol, as much of it as is needed.
+//! A browser and its user actions: the `WebDriver` protocol, as much of it as is needed.
 
 use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
@@ -8,16 +8,16 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 /// Until something shows; a busy machine is slow.
-const PATIENCE: Duration = Duration::from_secs(20);
+const WAIT_TIMEOUT: Duration = Duration::from_secs(20);
 
-pub(crate) struct Browser {
+pub(crate) struct BrowserSession {
     driver: Child,
     session: String,
     agent: ureq::Agent,
     _profile: tempfile::TempDir,
 }
 
-impl Browser {
+impl BrowserSession {
     pub(crate) fn open() -> Self {
         let mut driver = Command::new("chromedriver")
             .args(["--port=0", "--allowed-ips=127.0.0.1"])
@@ -82,20 +82,20 @@ impl Browser {
         answer["value"].clone()
     }
 
-    pub(crate) fn go(&self, url: &str) {
+    pub(crate) fn open_url(&self, url: &str) {
         let gone = self.post("/url", json!({"url": url}));
         assert_eq!(gone, Value::Null, "{url}");
     }
 
     /// Runs a script in the page and returns what it returns.
-    pub(crate) fn run(&self, script: &str) -> Value {
+    pub(crate) fn run_script(&self, script: &str) -> Value {
         let answer = self.post("/execute/sync", json!({"script": script, "args": []}));
         assert!(answer.get("error").is_none(), "{script}: {answer}");
         answer
     }
 
     /// The same for a script that ends by calling its last argument.
-    pub(crate) fn run_later(&self, script: &str) -> Value {
+    pub(crate) fn run_async_script(&self, script: &str) -> Value {
         self.post("/execute/async", json!({"script": script, "args": []}))
     }
 
@@ -111,7 +111,7 @@ impl Browser {
             if let Some(id) = self.find(css) {
                 return id;
             }
-            assert!(started.elapsed() < PATIENCE, "no {css} at {}", self.url());
+            assert!(started.elapsed() < WAIT_TIMEOUT, "no {css} at {}", self.url());
             std::thread::sleep(Duration::from_millis(50));
         }
     }
@@ -123,7 +123,7 @@ impl Browser {
     }
 
     /// Types into a field; `\n` is the return key.
-    pub(crate) fn type_in(&self, css: &str, text: &str) {
+    pub(crate) fn type_text(&self, css: &str, text: &str) {
         let id = self.element(css);
         let typed = self
             .post(&format!("/element/{id}/value"), json!({"text": text.replace('\n', "\u{e007}")}));
@@ -146,46 +146,46 @@ impl Browser {
     }
 
     /// Waits until the address has this in it: for pages that run no scripts.
-    pub(crate) fn reach(&self, part: &str) {
+    pub(crate) fn wait_for_url(&self, part: &str) {
         let started = Instant::now();
         while !self.url().contains(part) {
-            assert!(started.elapsed() < PATIENCE, "{part} was not reached from {}", self.url());
+            assert!(started.elapsed() < WAIT_TIMEOUT, "{part} was not reached from {}", self.url());
             std::thread::sleep(Duration::from_millis(50));
         }
     }
 
     /// Waits until a script says so.
-    pub(crate) fn wait(&self, what: &str, script: &str) {
+    pub(crate) fn wait_for_script(&self, what: &str, script: &str) {
         let started = Instant::now();
-        while self.run(script) != Value::Bool(true) {
-            assert!(started.elapsed() < PATIENCE, "{what} did not happen at {}", self.url());
+        while self.run_script(script) != Value::Bool(true) {
+            assert!(started.elapsed() < WAIT_TIMEOUT, "{what} did not happen at {}", self.url());
             std::thread::sleep(Duration::from_millis(50));
         }
     }
 
-    pub(crate) fn dark(&self, dark: bool) {
+    pub(crate) fn set_dark_mode(&self, dark: bool) {
         let value = if dark { "dark" } else { "light" };
         let features = json!([{"name": "prefers-color-scheme", "value": value}]);
-        self.protocol("Emulation.setEmulatedMedia", &json!({"features": features}));
+        self.devtools_command("Emulation.setEmulatedMedia", &json!({"features": features}));
     }
 
     /// From now on pages run none of theirs.
-    pub(crate) fn without_scripts(&self) {
-        self.protocol("Emulation.setScriptExecutionDisabled", &json!({"value": true}));
+    pub(crate) fn disable_scripts(&self) {
+        self.devtools_command("Emulation.setScriptExecutionDisabled", &json!({"value": true}));
     }
 
     /// As wide as this, and as a phone is.
-    pub(crate) fn narrow(&self, width: u32) {
+    pub(crate) fn set_phone_width(&self, width: u32) {
         let size = json!({"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": false});
-        self.protocol("Emulation.setDeviceMetricsOverride", &size);
+        self.devtools_command("Emulation.setDeviceMetricsOverride", &size);
     }
 
-    pub(crate) fn protocol(&self, command: &str, parameters: &Value) -> Value {
+    pub(crate) fn devtools_command(&self, command: &str, parameters: &Value) -> Value {
         self.post("/goog/cdp/execute", json!({"cmd": command, "params": parameters}))
     }
 
     /// What the browser complained about since it was asked last.
-    pub(crate) fn complaints(&self) -> Vec<String> {
+    pub(crate) fn console_errors(&self) -> Vec<String> {
         let entries = self.post("/se/log", json!({"type": "browser"}));
         let entries = entries.as_array().cloned().unwrap_or_default();
         let is_bad =
@@ -198,23 +198,23 @@ impl Browser {
     }
 
     /// Keeps what is to be seen, all of the page.
-    pub(crate) fn picture(&self, name: &str) {
+    pub(crate) fn save_screenshot(&self, name: &str) {
         let size =
             "return [document.documentElement.scrollWidth, document.documentElement.scrollHeight]";
-        let size = self.run(size);
+        let size = self.run_script(size);
         let (width, height) = (size[0].as_f64().unwrap(), size[1].as_f64().unwrap().min(6000.0));
         let clip = json!({"x": 0, "y": 0, "width": width, "height": height, "scale": 1});
         let parameters = json!({"format": "png", "captureBeyondViewport": true, "clip": clip});
-        let taken = self.protocol("Page.captureScreenshot", &parameters);
-        let bytes = base64(taken["data"].as_str().expect("a picture"));
+        let taken = self.devtools_command("Page.captureScreenshot", &parameters);
+        let bytes = decode_base64(taken["data"].as_str().expect("a picture"));
         assert!(bytes.starts_with(b"\x89PNG"));
-        let directory = target().join("screenshots");
+        let directory = target_dir().join("screenshots");
         std::fs::create_dir_all(&directory).unwrap();
         std::fs::write(directory.join(format!("{name}.png")), bytes).unwrap();
     }
 }
 
-impl Drop for Browser {
+impl Drop for BrowserSession {
     fn drop(&mut self) {
         // Closes the browser, too.
         let _ = self.agent.delete(&self.session).call();
@@ -224,18 +224,18 @@ impl Drop for Browser {
 }
 
 /// Where Cargo builds.
-pub(crate) fn target() -> PathBuf {
+pub(crate) fn target_dir() -> PathBuf {
     PathBuf::from(env!("CARGO_TARGET_TMPDIR")).parent().expect("it is below target").to_owned()
 }
 
 /// The accessibility checks of axe-core.
-pub(crate) fn axe() -> String {
-    let path = target().join("tools/axe-core/axe.min.js");
+pub(crate) fn axe_script() -> String {
+    let path = target_dir().join("tools/axe-core/axe.min.js");
     std::fs::read_to_string(&path)
         .unwrap_or_else(|_| panic!("no {}: run `cargo xtask test`", path.display()))
 }
 
-fn base64(text: &str) -> Vec<u8> {
+fn decode_base64(text: &str) -> Vec<u8> {
     let digit = |byte: u8| match byte {
         b'A'..=b'Z' => Some(byte - b'A'),
         b'a'..=b'z' => Some(byte - b'a' + 26),

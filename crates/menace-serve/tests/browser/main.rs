@@ -1,6 +1,6 @@
 //! The dashboard and the report in a real browser: Debian's Chromium, driven over `WebDriver`.
 //!
-//! `cargo xtask test` installs what this needs. Pictures of what was seen go to `target/screenshots`.
+//! `cargo xtask test` installs what this needs. Screenshots go to `target/screenshots`.
 
 #[path = "../it/sample.rs"]
 #[allow(dead_code, unused_imports, reason = "this suite asks through a browser only")]
@@ -10,5 +10,5 @@ mod sample;
 mod large;
 
 mod driver;
-mod looking;
 mod surface;
+mod user_actions;

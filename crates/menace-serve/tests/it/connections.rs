@@ -5,18 +5,23 @@ use std::net::{IpAddr, Ipv4Addr, TcpStream};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use menace_serve::{Access, Address, Error, Limits, Server, Tls};
-use menace_store::{NewRun, RunId, Store};
+use menace_serve::{
+    AccessPolicy, ConnectionLimits, HttpServer, ListenAddress, ServeError, TlsFiles,
+};
+use menace_store::{RunId, RunStartRecord, Store};
 
-use crate::sample::{PLAIN, URL, World, add_worth, guarding, section};
+use crate::sample::{
+    DATABASE_URL, PLAIN_TEXT, SampleData, add_section_score, section_id, token_access,
+};
 
-const ANY: Address = Address { host: IpAddr::V4(Ipv4Addr::LOCALHOST), port: 0 };
+const ANY_LOCAL_PORT: ListenAddress =
+    ListenAddress { host: IpAddr::V4(Ipv4Addr::LOCALHOST), port: 0 };
 
-fn server(world: &World) -> Server {
-    Server::start(ANY, None, world.routes()).unwrap()
+fn start_server(world: &SampleData) -> HttpServer {
+    HttpServer::start(ANY_LOCAL_PORT, None, world.routes()).unwrap()
 }
 
-fn connected(server: &Server) -> TcpStream {
+fn connect(server: &HttpServer) -> TcpStream {
     let stream = TcpStream::connect(server.address()).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
     stream
@@ -24,9 +29,9 @@ fn connected(server: &Server) -> TcpStream {
 
 #[test]
 fn a_head_without_end_is_cut_off() {
-    let world = World::new(PLAIN);
-    let server = server(&world);
-    let mut stream = connected(&server);
+    let world = SampleData::new(PLAIN_TEXT);
+    let server = start_server(&world);
+    let mut stream = connect(&server);
     let mut answer = String::new();
     let started = Instant::now();
     // The other side may hang up while this is still being written, and what it says may be lost.
@@ -40,13 +45,17 @@ fn a_head_without_end_is_cut_off() {
 }
 
 #[test]
-fn whoever_is_silent_loses_the_connection_and_others_do_not_wait() {
-    let world = World::new(PLAIN);
-    let limits = Limits { head: Duration::from_millis(300), ..Limits::default() };
-    let server = Server::limited(ANY, None, world.routes(), limits).unwrap();
+fn a_silent_client_loses_its_connection_and_others_do_not_wait() {
+    let world = SampleData::new(PLAIN_TEXT);
+    let limits = ConnectionLimits {
+        head_timeout: Duration::from_millis(300),
+        ..ConnectionLimits::default()
+    };
+    let server =
+        HttpServer::start_with_limits(ANY_LOCAL_PORT, None, world.routes(), limits).unwrap();
     let silent: Vec<TcpStream> = (0..20)
         .map(|_| {
-            let mut stream = connected(&server);
+            let mut stream = connect(&server);
             stream.write_all(b"GET / HTTP/1.1\r\nHost: local").unwrap();
             stream
         })
@@ -62,10 +71,10 @@ fn whoever_is_silent_loses_the_connection_and_others_do_not_wait() {
 
 #[test]
 fn a_request_that_takes_too_long_is_given_up() {
-    let world = World::new(PLAIN);
-    let access = guarding(false).answering(Duration::from_millis(200));
-    let server = Server::start(ANY, None, world.dashboard(access)).unwrap();
-    let mut stream = connected(&server);
+    let world = SampleData::new(PLAIN_TEXT);
+    let access = token_access(false).with_answer_timeout(Duration::from_millis(200));
+    let server = HttpServer::start(ANY_LOCAL_PORT, None, world.dashboard(access)).unwrap();
+    let mut stream = connect(&server);
     // The body never comes.
     let form = "Content-Type: application/x-www-form-urlencoded\r\nContent-Length: 20";
     write!(stream, "POST /login HTTP/1.1\r\nHost: localhost\r\n{form}\r\n\r\ntoken=").unwrap();
@@ -76,11 +85,11 @@ fn a_request_that_takes_too_long_is_given_up() {
 
 #[test]
 fn there_is_room_for_so_many_listeners() {
-    let world = World::new(PLAIN);
-    let access = Access::new(ANY.host, None, false).unwrap().listened_to_by(2);
-    let server = Server::start(ANY, None, world.dashboard(access)).unwrap();
+    let world = SampleData::new(PLAIN_TEXT);
+    let access = AccessPolicy::new(ANY_LOCAL_PORT.host, None, false).unwrap().with_max_listeners(2);
+    let server = HttpServer::start(ANY_LOCAL_PORT, None, world.dashboard(access)).unwrap();
     let listen = || {
-        let mut stream = connected(&server);
+        let mut stream = connect(&server);
         stream.write_all(b"GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n").unwrap();
         let mut reader = BufReader::new(stream);
         let mut answer = String::new();
@@ -98,18 +107,23 @@ fn there_is_room_for_so_many_listeners() {
 }
 
 #[test]
-fn whoever_does_not_read_loses_the_connection_and_others_are_answered() {
-    let world = World::new(PLAIN);
+fn a_client_that_does_not_read_loses_its_connection_and_others_are_answered() {
+    let world = SampleData::new(PLAIN_TEXT);
     let unread = Duration::from_millis(200);
-    let limits = Limits { connections: 4, unread, ..Limits::default() };
-    let server = Server::limited(ANY, None, world.routes(), limits).unwrap();
+    let limits = ConnectionLimits {
+        max_connections: 4,
+        write_timeout: unread,
+        ..ConnectionLimits::default()
+    };
+    let server =
+        HttpServer::start_with_limits(ANY_LOCAL_PORT, None, world.routes(), limits).unwrap();
     let request = b"GET /assets/style.css HTTP/1.1\r\nHost: localhost\r\n\r\n";
     let asking = request.repeat(2000);
     let greedy: Vec<TcpStream> = (0..6)
         .map(|_| {
-            let mut stream = connected(&server);
+            let mut stream = connect(&server);
             stream.set_nonblocking(true).unwrap();
-            // As much as fits: 24 MB of answers, which nobody takes.
+            // As much as fits: 24 MB of answers, which the client does not read.
             let _ = stream.write(&asking).unwrap();
             stream
         })
@@ -121,21 +135,21 @@ fn whoever_does_not_read_loses_the_connection_and_others_are_answered() {
 }
 
 #[test]
-fn a_port_that_is_taken_is_told() {
-    let world = World::new(PLAIN);
-    let server = server(&world);
-    let taken = Address { port: server.address().port(), ..ANY };
-    let again = Server::start(taken, None, World::empty().routes());
-    assert!(matches!(again, Err(Error::Listen { .. })), "{again:?}");
-    // Whoever tells of it adds the reason.
-    let told = again.err().map(|error| error.to_string()).unwrap_or_default();
-    assert!(told.contains("another port") && !told.contains("os error"), "{told}");
+fn a_port_that_is_taken_is_reported() {
+    let world = SampleData::new(PLAIN_TEXT);
+    let server = start_server(&world);
+    let taken = ListenAddress { port: server.address().port(), ..ANY_LOCAL_PORT };
+    let again = HttpServer::start(taken, None, SampleData::empty().routes());
+    assert!(matches!(again, Err(ServeError::Listen { .. })), "{again:?}");
+    // The command that prints the error adds its source.
+    let message = again.err().map(|error| error.to_string()).unwrap_or_default();
+    assert!(message.contains("another port") && !message.contains("os error"), "{message}");
     drop(server);
-    Server::start(taken, None, World::empty().routes()).expect("the port is free again");
+    HttpServer::start(taken, None, SampleData::empty().routes()).expect("the port is free again");
 }
 
 /// The next event of a stream.
-fn event(lines: &mut impl Iterator<Item = std::io::Result<String>>) -> serde_json::Value {
+fn next_event(lines: &mut impl Iterator<Item = std::io::Result<String>>) -> serde_json::Value {
     let data =
         lines.map(Result::unwrap).find_map(|line| line.strip_prefix("data: ").map(str::to_owned));
     serde_json::from_str(&data.expect("another event")).unwrap()
@@ -143,17 +157,20 @@ fn event(lines: &mut impl Iterator<Item = std::io::Result<String>>) -> serde_jso
 
 #[test]
 fn a_run_of_another_process_is_followed_while_it_goes_on() {
-    let world = World::new(PLAIN);
-    let server = server(&world);
-    let mut stream = connected(&server);
+    let world = SampleData::new(PLAIN_TEXT);
+    let server = start_server(&world);
+    let mut stream = connect(&server);
     stream.write_all(b"GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n").unwrap();
     let mut lines = BufReader::new(stream).lines();
-    let first = event(&mut lines);
-    assert_eq!((&first["run"], &first["finished"]), (&serde_json::Value::Null, &"r-2".into()));
+    let first = next_event(&mut lines);
+    assert_eq!(
+        (&first["run"], &first["last_finished_run"]),
+        (&serde_json::Value::Null, &"r-2".into())
+    );
 
-    let (store, _) = Store::open(&world.data(), URL).unwrap();
+    let (store, _) = Store::open(&world.data_dir(), DATABASE_URL).unwrap();
     let writer = store
-        .start_run(&NewRun {
+        .start_run(&RunStartRecord {
             id: RunId("r-5".into()),
             seed: 1,
             repository: "/repo".into(),
@@ -161,28 +178,30 @@ fn a_run_of_another_process_is_followed_while_it_goes_on() {
             settings: serde_json::json!({}),
         })
         .unwrap();
-    let begun = event(&mut lines);
+    let begun = next_event(&mut lines);
     assert_eq!((&begun["run"], &begun["calls"]), (&"r-5".into(), &0.into()));
     assert_eq!(begun["cycle"], serde_json::Value::Null, "none has come to its end");
     for cycle in [0, 1] {
-        add_worth(&writer, cycle, &section(PLAIN), 0.5, None);
+        add_section_score(&writer, cycle, &section_id(PLAIN_TEXT), 0.5, None);
         writer.flush().unwrap();
-        assert_eq!(event(&mut lines)["cycle"], cycle);
+        assert_eq!(next_event(&mut lines)["cycle"], cycle);
     }
-    writer.failure(&crate::sample::failure("fd44444444", PLAIN), 5_000_001, 1).unwrap();
-    let found = event(&mut lines);
+    writer
+        .record_failure(&crate::sample::sample_failure("fd44444444", PLAIN_TEXT), 5_000_001, 1)
+        .unwrap();
+    let found = next_event(&mut lines);
     assert_eq!(found["failures"], 1);
     drop(writer);
-    let over = event(&mut lines);
+    let over = next_event(&mut lines);
     assert_eq!(over["run"], serde_json::Value::Null, "its process is gone: {over}");
 }
 
 #[test]
 fn events_carry_any_text() {
-    let world = World::new(PLAIN);
-    let server = server(&world);
-    let (store, _) = Store::open(&world.data(), URL).unwrap();
-    let run = NewRun {
+    let world = SampleData::new(PLAIN_TEXT);
+    let server = start_server(&world);
+    let (store, _) = Store::open(&world.data_dir(), DATABASE_URL).unwrap();
+    let run = RunStartRecord {
         id: RunId("r-5".into()),
         seed: 1,
         repository: "/repo".into(),
@@ -194,28 +213,33 @@ fn events_carry_any_text() {
     let section = menace_model::SectionId::new(&format!("{evil}.py"), "f");
     let key = menace_store::CellKey { cycle: 0, section, scenario: evil.into() };
     let outcome =
-        menace_model::Outcome::of(menace_model::Verdict::Returned, menace_model::Stage::Call);
-    let call = menace_store::CallRecord::of(key, 0, menace_model::Intent::Valid, &outcome);
-    writer.call(call).unwrap();
+        menace_model::Outcome::new(menace_model::Verdict::Returned, menace_model::CallStage::Call);
+    let call =
+        menace_store::CallRecord::from_outcome(key, 0, menace_model::InputIntent::Valid, &outcome);
+    writer.record_call(call).unwrap();
     writer.flush().unwrap();
-    let mut stream = connected(&server);
+    let mut stream = connect(&server);
     stream.write_all(b"GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n").unwrap();
-    let told = event(&mut BufReader::new(stream).lines());
-    assert_eq!(told["run"], "r-5");
-    assert_eq!(told["at"], format!("{evil}.py::f under {evil}"), "it is text, all of it");
+    let event = next_event(&mut BufReader::new(stream).lines());
+    assert_eq!(event["run"], "r-5");
+    assert_eq!(
+        event["current_call"],
+        format!("{evil}.py::f under {evil}"),
+        "it is text, all of it"
+    );
 }
 
 #[test]
-fn the_end_of_a_server_is_the_last_that_listeners_hear() {
-    let world = World::new(PLAIN);
-    let server = server(&world);
-    let mut stream = connected(&server);
+fn the_last_event_is_that_of_the_end_of_the_server() {
+    let world = SampleData::new(PLAIN_TEXT);
+    let server = start_server(&world);
+    let mut stream = connect(&server);
     stream.write_all(b"GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n").unwrap();
     let mut lines = BufReader::new(stream).lines();
-    event(&mut lines);
-    let (store, _) = Store::open(&world.data(), URL).unwrap();
+    next_event(&mut lines);
+    let (store, _) = Store::open(&world.data_dir(), DATABASE_URL).unwrap();
     let writer = store
-        .start_run(&NewRun {
+        .start_run(&RunStartRecord {
             id: RunId("r-5".into()),
             seed: 1,
             repository: "/repo".into(),
@@ -223,19 +247,19 @@ fn the_end_of_a_server_is_the_last_that_listeners_hear() {
             settings: serde_json::json!({}),
         })
         .unwrap();
-    assert_eq!(event(&mut lines)["run"], "r-5");
+    assert_eq!(next_event(&mut lines)["run"], "r-5");
     // Both at once: there is no time for another look in between.
     drop(writer);
     let started = Instant::now();
     drop(server);
     assert!(started.elapsed() < Duration::from_secs(5), "{:?}", started.elapsed());
-    assert_eq!(event(&mut lines)["run"], serde_json::Value::Null);
+    assert_eq!(next_event(&mut lines)["run"], serde_json::Value::Null);
     assert_eq!(lines.map_while(Result::ok).find(|line| line.starts_with("data")), None);
 }
 
 /// A certificate for this machine.
-fn certified(world: &World) -> Tls {
-    let (certificate, key) = (world.data().join("cert.pem"), world.data().join("key.pem"));
+fn write_certificate(world: &SampleData) -> TlsFiles {
+    let (certificate, key) = (world.data_dir().join("cert.pem"), world.data_dir().join("key.pem"));
     let made = Command::new("openssl")
         .args([
             "req",
@@ -255,23 +279,32 @@ fn certified(world: &World) -> Tls {
         .output()
         .expect("openssl is there");
     assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
-    Tls { certificate, key }
+    TlsFiles { certificate, key }
 }
 
 #[test]
-fn whoever_does_not_agree_on_tls_loses_the_connection() {
-    let world = World::new(PLAIN);
-    let limits = Limits { handshake: Duration::from_millis(200), ..Limits::default() };
-    let server = Server::limited(ANY, Some(&certified(&world)), world.routes(), limits).unwrap();
-    let mut stream = connected(&server);
+fn a_client_without_a_tls_handshake_loses_its_connection() {
+    let world = SampleData::new(PLAIN_TEXT);
+    let limits = ConnectionLimits {
+        handshake_timeout: Duration::from_millis(200),
+        ..ConnectionLimits::default()
+    };
+    let server = HttpServer::start_with_limits(
+        ANY_LOCAL_PORT,
+        Some(&write_certificate(&world)),
+        world.routes(),
+        limits,
+    )
+    .unwrap();
+    let mut stream = connect(&server);
     stream.read_to_end(&mut Vec::new()).expect("the other side hangs up");
 }
 
 #[test]
 fn tls_is_spoken_where_there_is_a_certificate() {
-    let world = World::new(PLAIN);
-    let tls = certified(&world);
-    let server = Server::start(ANY, Some(&tls), world.routes()).unwrap();
+    let world = SampleData::new(PLAIN_TEXT);
+    let tls = write_certificate(&world);
+    let server = HttpServer::start(ANY_LOCAL_PORT, Some(&tls), world.routes()).unwrap();
     assert!(server.url().starts_with("https://"));
     let asked = Command::new("openssl")
         .args(["s_client", "-quiet", "-verify_return_error", "-CAfile"])
@@ -295,7 +328,7 @@ fn tls_is_spoken_where_there_is_a_certificate() {
         "{answer}"
     );
 
-    let swapped = Tls { certificate: tls.key, key: tls.certificate };
-    let refused = Server::start(ANY, Some(&swapped), world.routes());
-    assert!(matches!(refused, Err(Error::Certificate { .. })), "{refused:?}");
+    let swapped = TlsFiles { certificate: tls.key, key: tls.certificate };
+    let refused = HttpServer::start(ANY_LOCAL_PORT, Some(&swapped), world.routes());
+    assert!(matches!(refused, Err(ServeError::Certificate { .. })), "{refused:?}");
 }

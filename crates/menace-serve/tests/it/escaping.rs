@@ -2,8 +2,10 @@
 
 use axum::http::StatusCode;
 
-use crate::pages::PAGES;
-use crate::sample::{EVIL, PLAIN, Words, World, browse, fetch};
+use crate::pages::PAGE_PATHS;
+use crate::sample::{
+    HOSTILE_TEXT, PLAIN_TEXT, SampleData, SampleText, fetch_as_browser, fetch_as_program,
+};
 
 /// Tags, attributes and schemes that would run something.
 fn assert_harmless(page: &str, path: &str) {
@@ -28,18 +30,19 @@ fn assert_harmless(page: &str, path: &str) {
 
 #[test]
 fn no_page_runs_what_a_guest_said() {
-    let world = World::new(EVIL);
+    let world = SampleData::new(HOSTILE_TEXT);
     let routes = world.routes();
-    let others = PAGES.iter().filter(|path| !path.contains("shop/")).map(|path| (*path).to_owned());
-    let own = EVIL.addresses().map(|address| format!("/{address}"));
+    let others =
+        PAGE_PATHS.iter().filter(|path| !path.contains("shop/")).map(|path| (*path).to_owned());
+    let own = HOSTILE_TEXT.addresses().map(|address| format!("/{address}"));
     for path in others.chain(own) {
-        let page = browse(&routes, &path);
+        let page = fetch_as_browser(&routes, &path);
         assert_eq!(page.status, StatusCode::OK, "{path}: {}", page.text());
         assert_harmless(page.text(), &path);
     }
-    // They are told, as text.
+    // They are shown as text.
     let name = "&lt;img src=x onerror=alert(9)&gt;";
-    for (path, told) in [
+    for (path, expected) in [
         ("/failures/fb22222222", "&lt;script&gt;alert(3)"),
         ("/failures/fb22222222", name),
         ("/forecasts", name),
@@ -47,35 +50,35 @@ fn no_page_runs_what_a_guest_said() {
         ("/synergy", &format!("<th scope=\"row\">{name}")),
         ("/runs/r-1", name),
     ] {
-        let page = browse(&routes, path);
-        assert!(page.text().contains(told), "{path} has no {told}: {}", page.text());
+        let page = fetch_as_browser(&routes, path);
+        assert!(page.text().contains(expected), "{path} has no {expected}: {}", page.text());
     }
 }
 
 #[test]
 fn files_hold_text_and_no_formulas() {
-    let formula = Words {
+    let formula = SampleText {
         module: "=cmd|' /C calc'!A0/shop.py",
         function: "@SUM(1)",
         message: "=HYPERLINK(\"http://x\",\"y\")\r\nr-9,1",
         scenario: "+1+cmd",
         extra: "-2+3+cmd",
-        ..PLAIN
+        ..PLAIN_TEXT
     };
     let [module, section] = formula.addresses();
     let (sections, calls) =
         (module.replace("module?", "/sections.csv?"), section.replace("section?", "/calls.csv?"));
-    let world = World::new(formula);
+    let world = SampleData::new(formula);
     let routes = world.routes();
-    let names = "modules failures runs scenarios forecasts forecast_errors decisions outlook compare \
-                 synergy weights settings";
+    let names = "modules failures runs scenarios forecasts forecast_errors decisions outlook \
+                 compare synergy weights settings";
     let others = names.split_whitespace().map(|name| format!("/{name}.csv"));
     let mut guarded = 0;
     for path in others.chain([sections, calls]) {
-        let file = fetch(&routes, &path);
+        let file = fetch_as_program(&routes, &path);
         assert_eq!(file.status, StatusCode::OK, "{path}: {}", file.text());
         assert_eq!(file.header("x-content-type-options"), "nosniff", "{path}");
-        for cell in cells(file.text()) {
+        for cell in csv_cells(file.text()) {
             let is_number = cell.parse::<f64>().is_ok();
             let bad = ['=', '+', '-', '@', '\t', '\r'];
             assert!(is_number || !cell.starts_with(bad), "{path}: {cell:?}");
@@ -86,7 +89,7 @@ fn files_hold_text_and_no_formulas() {
 }
 
 /// The cells of a file, as a spreadsheet reads them.
-fn cells(text: &str) -> Vec<String> {
+fn csv_cells(text: &str) -> Vec<String> {
     let (mut cells, mut cell, mut is_quoted) = (Vec::new(), String::new(), false);
     let mut chars = text.chars().peekable();
     while let Some(char) = chars.next() {
@@ -107,7 +110,7 @@ fn cells(text: &str) -> Vec<String> {
 
 #[test]
 fn what_an_address_says_is_text_too() {
-    let world = World::new(crate::sample::PLAIN);
+    let world = SampleData::new(crate::sample::PLAIN_TEXT);
     let routes = world.routes();
     let evil = "%22%3E%3Cscript%3Ealert(1)%3C/script%3E";
     for path in [
@@ -125,17 +128,18 @@ fn what_an_address_says_is_text_too() {
         format!("/compare?a={evil}&b={evil}"),
         format!("/{evil}"),
     ] {
-        assert_harmless(browse(&routes, &path).text(), &path);
+        assert_harmless(fetch_as_browser(&routes, &path).text(), &path);
     }
 }
 
 #[test]
 fn the_report_runs_nothing_at_all() {
-    let world = World::new(EVIL);
-    let node = |path: &str, orphan| menace_serve::Node { path: path.into(), orphan };
-    let nodes = vec![node(EVIL.module, true), node("</svg><script>alert(8)</script>", false)];
-    let graph = menace_serve::Graph { nodes, edges: vec![(0, 1)] };
-    let page = menace_serve::report(&world.library(), None, Some(&graph)).unwrap();
+    let world = SampleData::new(HOSTILE_TEXT);
+    let node = |path: &str, orphan| menace_serve::ImportGraphNode { path: path.into(), orphan };
+    let nodes =
+        vec![node(HOSTILE_TEXT.module, true), node("</svg><script>alert(8)</script>", false)];
+    let graph = menace_serve::ImportGraph { nodes, edges: vec![(0, 1)] };
+    let page = menace_serve::render_report(&world.data_source(), None, Some(&graph)).unwrap();
     assert!(page.contains("&lt;script&gt;alert(8)"), "it is drawn, as text");
     assert!(!page.to_lowercase().contains("<script"), "not even our own");
     assert!(page.contains("&lt;script&gt;alert(3)"));
@@ -144,12 +148,12 @@ fn the_report_runs_nothing_at_all() {
 
 #[test]
 fn no_name_leads_out_of_the_repository() {
-    let words = Words { module: "../secret.py", ..crate::sample::PLAIN };
-    let world = World::new(words);
-    std::fs::write(world.data().join("../secret.py"), "password = 'hunter2'\npassword = 2\n")
+    let words = SampleText { module: "../secret.py", ..crate::sample::PLAIN_TEXT };
+    let world = SampleData::new(words);
+    std::fs::write(world.data_dir().join("../secret.py"), "password = 'hunter2'\npassword = 2\n")
         .unwrap();
     let routes = world.routes();
-    let page = browse(&routes, "/failures/fb22222222");
+    let page = fetch_as_browser(&routes, "/failures/fb22222222");
     assert_eq!(page.status, StatusCode::OK);
     assert!(!page.text().contains("password"), "{}", page.text());
     for path in [
@@ -158,6 +162,6 @@ fn no_name_leads_out_of_the_repository() {
         "/plots/..%2fmenace.db",
         "/../menace.db",
     ] {
-        assert_eq!(fetch(&routes, path).status, StatusCode::NOT_FOUND, "{path}");
+        assert_eq!(fetch_as_program(&routes, path).status, StatusCode::NOT_FOUND, "{path}");
     }
 }

@@ -2,28 +2,28 @@
 
 use axum::http::StatusCode;
 
-use crate::sample::{PLAIN, World, browse, fetch};
+use crate::sample::{PLAIN_TEXT, SampleData, fetch_as_browser, fetch_as_program};
 
 /// The page between two marks.
-fn part<'a>(page: &'a str, from: &str, to: &str) -> &'a str {
+fn text_between<'a>(page: &'a str, from: &str, to: &str) -> &'a str {
     let (_, rest) = page.split_once(from).unwrap_or_else(|| panic!("no {from}: {page}"));
     rest.split_once(to).unwrap_or_else(|| panic!("no {to}: {rest}")).0
 }
 
 #[test]
 fn a_scenario_leads_to_its_failures_whatever_their_severity() {
-    let world = World::new(PLAIN);
+    let world = SampleData::new(PLAIN_TEXT);
     let routes = world.routes();
-    let scenarios = browse(&routes, "/scenarios?run=r-1");
+    let scenarios = fetch_as_browser(&routes, "/scenarios?run=r-1");
     let link = "/failures?scenario=hostile_input&amp;run=r-1";
     assert!(scenarios.text().contains(link), "{}", scenarios.text());
-    let page = browse(&routes, &link.replace("&amp;", "&"));
+    let page = fetch_as_browser(&routes, &link.replace("&amp;", "&"));
     assert!(page.text().contains("/failures/fa11111111"), "{}", page.text());
     assert!(!page.text().contains("fb22222222"), "that one is of another run");
     for (scenario, count) in
         [("hostile_input", 2), ("hostile_input:high", 2), ("hostile_input:low", 0), ("hostile", 0)]
     {
-        let page = browse(&routes, &format!("/failures?scenario={scenario}"));
+        let page = fetch_as_browser(&routes, &format!("/failures?scenario={scenario}"));
         let found = page.text().matches("href=\"/failures/f").count();
         assert_eq!(found, count, "{scenario}");
     }
@@ -31,19 +31,20 @@ fn a_scenario_leads_to_its_failures_whatever_their_severity() {
 
 #[test]
 fn failures_say_what_they_are_limited_to_and_how_to_see_the_others() {
-    let world = World::new(PLAIN);
+    let world = SampleData::new(PLAIN_TEXT);
     let routes = world.routes();
-    let page = browse(&routes, "/failures?scenario=hostile_input&run=r-1&sort=kind&dir=asc");
-    let limits = part(page.text(), "class=\"limits\"", "</p>");
+    let page =
+        fetch_as_browser(&routes, "/failures?scenario=hostile_input&run=r-1&sort=kind&dir=asc");
+    let limits = text_between(page.text(), "class=\"limits\"", "</p>");
     assert!(limits.contains(">scenario hostile_input<"), "{limits}");
     assert!(limits.contains("href=\"/failures?run=r-1&amp;sort=kind&amp;dir=asc\""), "{limits}");
     assert!(limits.contains("href=\"/failures?scenario=hostile_input&amp;sort"), "{limits}");
-    assert!(!browse(&routes, "/failures").text().contains("class=\"limits\""));
+    assert!(!fetch_as_browser(&routes, "/failures").text().contains("class=\"limits\""));
 }
 
 #[test]
 fn forms_keep_what_else_was_asked_for() {
-    let world = World::new(PLAIN);
+    let world = SampleData::new(PLAIN_TEXT);
     let routes = world.routes();
     for (path, kept) in [
         ("/runs?sort=roi&dir=desc", "sort=roi dir=desc"),
@@ -67,8 +68,8 @@ fn forms_keep_what_else_was_asked_for() {
             "scenario=hostile_input place=shop/cart.py run=r-1 sort=kind dir=asc",
         ),
     ] {
-        let page = browse(&routes, path);
-        let form = part(page.text(), "<form class=\"filters\"", "</form>");
+        let page = fetch_as_browser(&routes, path);
+        let form = text_between(page.text(), "<form class=\"filters\"", "</form>");
         let hidden: Vec<String> = form
             .split("<input type=\"hidden\" name=\"")
             .skip(1)
@@ -83,15 +84,15 @@ fn forms_keep_what_else_was_asked_for() {
 
 #[test]
 fn sorting_forecasts_keeps_the_search() {
-    let world = World::new(PLAIN);
-    let page = browse(&world.routes(), "/forecasts?metric=security_score&q=sec");
-    let head = part(page.text(), "<table id=\"forecasts\">", "</thead>");
+    let world = SampleData::new(PLAIN_TEXT);
+    let page = fetch_as_browser(&world.routes(), "/forecasts?metric=security_score&q=sec");
+    let head = text_between(page.text(), "<table id=\"forecasts\">", "</thead>");
     let link = "/forecasts?metric=security_score&amp;q=sec&amp;sort=error&amp;dir=desc";
     assert!(head.contains(link), "{head}");
 }
 
 /// A file, what it is asked for, and the first cells of its rows then.
-const FILTERED: &[(&str, &[&str])] = &[
+const FILTERED_CSV_ROWS: &[(&str, &[&str])] = &[
     ("/runs.csv?sort=roi&dir=desc", &["r-1", "r-2"]),
     ("/runs.csv?sort=roi&dir=asc", &["r-2", "r-1"]),
     ("/runs.csv?q=r-2", &["r-2"]),
@@ -102,7 +103,7 @@ const FILTERED: &[(&str, &[&str])] = &[
     ("/module_metrics.csv?path=shop/cart.py&run=r-1", &["reliability", "resilience"]),
     (
         "/section_scenarios.csv?id=shop/cart.py::total",
-        &["beside", "depth", "hostile_input:high", "normal"],
+        &["auxiliary", "depth", "hostile_input:high", "normal"],
     ),
     ("/failures.csv?q=fa11", &["fa11111111"]),
     ("/failures.csv?run=r-2", &["fb22222222"]),
@@ -128,14 +129,14 @@ const FILTERED: &[(&str, &[&str])] = &[
     ("/weights.csv?q=res", &["resilience"]),
     ("/settings.csv?set=1&q=roi_cycles", &["Convergence"]),
     ("/settings.csv?set=1&q=nothing+has+this", &[]),
-    ("/decisions.csv?q=of+the+run", &["gains of the run have faded"]),
+    ("/decisions.csv?q=of+the+run", &["ROI of the run has converged"]),
     (
-        "/decisions.csv?q=gains&sort=question&dir=asc",
-        &["gains of shop/cart.py have faded", "gains of the run have faded"],
+        "/decisions.csv?q=converged&sort=question&dir=asc",
+        &["ROI of shop/cart.py has converged", "ROI of the run has converged"],
     ),
     (
-        "/decisions.csv?q=gains&sort=question&dir=desc",
-        &["gains of the run have faded", "gains of shop/cart.py have faded"],
+        "/decisions.csv?q=converged&sort=question&dir=desc",
+        &["ROI of the run has converged", "ROI of shop/cart.py has converged"],
     ),
     ("/decisions.csv?q=border", &["cart holds the border"; 2]),
     ("/decisions.csv?q=of+resilience", &["forecasts of resilience look as in training"; 2]),
@@ -148,12 +149,12 @@ const FILTERED: &[(&str, &[&str])] = &[
 
 #[test]
 fn files_have_the_filters_of_their_pages() {
-    let world = World::new(PLAIN);
+    let world = SampleData::new(PLAIN_TEXT);
     let weights = r#"{"roi": 1.25, "resilience": 0.5}"#;
-    std::fs::write(world.data().join("synergy_weights.json"), weights).unwrap();
+    std::fs::write(world.data_dir().join("synergy_weights.json"), weights).unwrap();
     let routes = world.routes();
-    for (path, rows) in FILTERED {
-        let file = fetch(&routes, path);
+    for (path, rows) in FILTERED_CSV_ROWS {
+        let file = fetch_as_program(&routes, path);
         assert_eq!(file.status, StatusCode::OK, "{path}: {}", file.text());
         let found: Vec<&str> =
             file.text().lines().skip(1).filter_map(|line| line.split(',').next()).collect();
@@ -163,20 +164,21 @@ fn files_have_the_filters_of_their_pages() {
     let program = include_str!("../../src/http/mod.rs");
     for route in program.split(".route(\"").skip(1) {
         let route = route.split('"').next().unwrap();
-        let is_asked = FILTERED.iter().any(|(path, _)| path.split('?').next() == Some(route));
+        let is_asked =
+            FILTERED_CSV_ROWS.iter().any(|(path, _)| path.split('?').next() == Some(route));
         assert!(!route.contains(".csv") || is_asked, "{route}");
     }
-    let page = browse(&routes, "/runs?q=r-2&sort=roi&dir=desc");
+    let page = fetch_as_browser(&routes, "/runs?q=r-2&sort=roi&dir=desc");
     assert!(page.text().contains("href=\"/runs.csv?q=r-2&amp;sort=roi&amp;dir=desc\""));
 }
 
 #[test]
 fn long_tables_of_comparisons_and_synergy_are_sorted_and_searched() {
-    let world = World::new(PLAIN);
+    let world = SampleData::new(PLAIN_TEXT);
     let routes = world.routes();
     let modules = |query: &str| {
-        let page = browse(&routes, &format!("/compare?a=r-1&b=r-2&{query}"));
-        let table = part(page.text(), "Modules of two runs", "</table>").to_owned();
+        let page = fetch_as_browser(&routes, &format!("/compare?a=r-1&b=r-2&{query}"));
+        let table = text_between(page.text(), "Modules of two runs", "</table>").to_owned();
         (table.find("shop/cart.py"), table.find("shop/till.py"), table)
     };
     let (cart, till, table) = modules("sort=b&dir=desc");
@@ -185,15 +187,17 @@ fn long_tables_of_comparisons_and_synergy_are_sorted_and_searched() {
     let (cart, till, table) = modules("sort=name&dir=asc");
     assert!(cart.unwrap() < till.unwrap(), "{table}");
     assert_eq!(modules("q=TILL").0, None);
-    let synergy = browse(&routes, "/synergy?sort=mean&dir=desc");
-    let head = part(synergy.text(), "<table id=\"synergy\">", "</thead>");
+    let synergy = fetch_as_browser(&routes, "/synergy?sort=mean&dir=desc");
+    let head = text_between(synergy.text(), "<table id=\"synergy\">", "</thead>");
     assert!(head.contains("aria-sort=\"descending\""), "{head}");
-    let nothing = browse(&routes, "/synergy?q=resilience");
-    assert!(!part(nothing.text(), "<table id=\"synergy\">", "</table>").contains("synergy_roi"));
+    let nothing = fetch_as_browser(&routes, "/synergy?q=resilience");
+    assert!(
+        !text_between(nothing.text(), "<table id=\"synergy\">", "</table>").contains("synergy_roi")
+    );
 }
 
 /// The page, and a file that it leads to.
-const OFFERED: &[(&str, &str)] = &[
+const OFFERED_DOWNLOADS: &[(&str, &str)] = &[
     ("/", "/plots/runs.png"),
     ("/", "/plots/heat.png?run=r-2"),
     ("/", "/heat.csv?run=r-2"),
@@ -221,13 +225,13 @@ const OFFERED: &[(&str, &str)] = &[
 
 #[test]
 fn pages_offer_their_charts_and_tables_as_files() {
-    let world = World::new(PLAIN);
+    let world = SampleData::new(PLAIN_TEXT);
     let routes = world.routes();
-    for (path, link) in OFFERED {
-        let page = browse(&routes, path);
+    for (path, link) in OFFERED_DOWNLOADS {
+        let page = fetch_as_browser(&routes, path);
         let href = format!("href=\"{}\"", link.replace('&', "&amp;"));
         assert!(page.text().contains(&href), "{path} has no {href}: {}", page.text());
-        let file = fetch(&routes, link);
+        let file = fetch_as_program(&routes, link);
         assert_eq!(file.status, StatusCode::OK, "{link}");
         if link.contains(".png") {
             assert!(file.bytes.starts_with(b"\x89PNG\r\n\x1a\n"), "{link}");
@@ -235,22 +239,27 @@ fn pages_offer_their_charts_and_tables_as_files() {
             assert!(file.text().lines().count() > 1, "{link}: {}", file.text());
         }
     }
-    let runs = fetch(&routes, "/plots/runs.png");
-    assert_ne!(runs.bytes, fetch(&routes, "/plots/roi.png").bytes, "cycles are no runs");
-    let latest = fetch(&routes, "/plots/synergy_latest.png");
-    assert_ne!(latest.bytes, fetch(&routes, "/plots/synergy.png").bytes, "one cycle is not all");
-    let [one, other] = ["r-1", "r-2"].map(|run| fetch(&routes, &format!("/heat.csv?run={run}")));
+    let runs = fetch_as_program(&routes, "/plots/runs.png");
+    assert_ne!(runs.bytes, fetch_as_program(&routes, "/plots/roi.png").bytes, "cycles are no runs");
+    let latest = fetch_as_program(&routes, "/plots/synergy_latest.png");
+    assert_ne!(
+        latest.bytes,
+        fetch_as_program(&routes, "/plots/synergy.png").bytes,
+        "one cycle is not all"
+    );
+    let [one, other] =
+        ["r-1", "r-2"].map(|run| fetch_as_program(&routes, &format!("/heat.csv?run={run}")));
     assert_eq!(one.text().lines().nth(1), Some("shop/cart.py,normal,0.5,2,1"));
     assert_eq!(other.text().lines().nth(2), Some("shop/cart.py,hostile_input:high,0.25,2,1"));
-    let sections = fetch(&routes, "/sections.csv?path=shop/cart.py");
+    let sections = fetch_as_program(&routes, "/sections.csv?path=shop/cart.py");
     assert_eq!(sections.text().lines().nth(1), Some("shop/cart.py::total,0.25,0.25,0.75,,"));
-    let decisions = fetch(&routes, "/decisions.csv?run=r-2");
+    let decisions = fetch_as_program(&routes, "/decisions.csv?run=r-2");
     assert_eq!(
         decisions.text().lines().nth(1),
-        Some("gains of the run have faded,no,0.5,17,3,equivalence,0.375,0.0625,0.875,false")
+        Some("ROI of the run has converged,no,0.5,17,3,equivalence,0.375,0.0625,0.875,false")
     );
-    let compared = fetch(&routes, "/compare.csv?a=r-1&b=r-2&q=cart");
+    let compared = fetch_as_program(&routes, "/compare.csv?a=r-1&b=r-2&q=cart");
     assert_eq!(compared.text().lines().nth(8), Some("module,shop/cart.py,0.5,0.25,-0.25,worse"));
-    let errors = fetch(&routes, "/forecast_errors.csv?q=security");
+    let errors = fetch_as_program(&routes, "/forecast_errors.csv?q=security");
     assert_eq!(errors.text().lines().nth(1), Some("security_score,0.625,0.75,0.0625,2,0.75"));
 }

@@ -7,14 +7,14 @@ use std::path::Path;
 use std::time::Duration;
 
 use axum::http::{StatusCode, header};
-use menace_serve::prometheus::{DECLARED, Origin};
-use menace_serve::{Access, MetricsRoutes, SynergyExporter};
-use menace_store::{Measurement, Metrics, RunId};
+use menace_serve::prometheus::{METRIC_DECLARATIONS, MetricNameOrigin};
+use menace_serve::{AccessPolicy, MetricsEndpoint, SynergyExporter};
+use menace_store::{MetricMeasurement, MetricsDatabase, RunId};
 
-use crate::sample::{PLAIN, Words, World, fetch};
+use crate::sample::{PLAIN_TEXT, SampleData, SampleText, fetch_as_program};
 
 /// Samples by name and labels; panics on anything that the format does not allow.
-fn parsed(text: &str) -> BTreeMap<(String, BTreeMap<String, String>), f64> {
+fn parse_exposition(text: &str) -> BTreeMap<(String, BTreeMap<String, String>), f64> {
     assert!(text.ends_with('\n'), "the last line has an end");
     let mut samples = BTreeMap::new();
     let mut types: BTreeMap<String, String> = BTreeMap::new();
@@ -35,7 +35,7 @@ fn parsed(text: &str) -> BTreeMap<(String, BTreeMap<String, String>), f64> {
             name.clone_into(&mut current);
         } else {
             assert!(!line.starts_with('#'), "{line}");
-            let (name, labels, value) = sample(line);
+            let (name, labels, value) = parse_sample(line);
             assert_eq!(name, current, "a sample stands below its own type: {line}");
             let number: f64 = value.parse().unwrap_or_else(|_| panic!("no number: {line}"));
             if types[&name] == "counter" {
@@ -47,7 +47,7 @@ fn parsed(text: &str) -> BTreeMap<(String, BTreeMap<String, String>), f64> {
     samples
 }
 
-fn sample(line: &str) -> (String, BTreeMap<String, String>, &str) {
+fn parse_sample(line: &str) -> (String, BTreeMap<String, String>, &str) {
     let end = line.find(['{', ' ']).expect("a value");
     let (name, rest) = line.split_at(end);
     assert!(name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_'), "{line}");
@@ -81,26 +81,29 @@ fn sample(line: &str) -> (String, BTreeMap<String, String>, &str) {
     (name.to_owned(), labels, rest.strip_prefix("} ").expect("labels are closed"))
 }
 
-fn value(samples: &BTreeMap<(String, BTreeMap<String, String>), f64>, name: &str) -> Option<f64> {
+fn sample_value(
+    samples: &BTreeMap<(String, BTreeMap<String, String>), f64>,
+    name: &str,
+) -> Option<f64> {
     samples.get(&(name.to_owned(), BTreeMap::new())).copied()
 }
 
-fn local() -> Access {
-    Access::new(IpAddr::V4(Ipv4Addr::LOCALHOST), None, false).unwrap()
+fn local_access() -> AccessPolicy {
+    AccessPolicy::new(IpAddr::V4(Ipv4Addr::LOCALHOST), None, false).unwrap()
 }
 
 #[test]
 fn a_scrape_is_well_formed_and_says_what_is_stored() {
-    let world = World::new(PLAIN);
+    let world = SampleData::new(PLAIN_TEXT);
     let routes = world.routes();
-    let answer = fetch(&routes, "/metrics");
+    let answer = fetch_as_program(&routes, "/metrics");
     assert_eq!(answer.header(header::CONTENT_TYPE), "text/plain; version=0.0.4; charset=utf-8");
-    let samples = parsed(answer.text());
-    assert_eq!(value(&samples, "menace_runs_total"), Some(2.0));
-    assert_eq!(value(&samples, "menace_calls_total"), Some(18.0));
-    assert_eq!(value(&samples, "menace_run_roi"), Some(0.25));
-    assert_eq!(value(&samples, "menace_runs_going_on"), Some(0.0));
-    assert_eq!(value(&samples, "synergy_roi"), Some(-0.25));
+    let samples = parse_exposition(answer.text());
+    assert_eq!(sample_value(&samples, "menace_runs_total"), Some(2.0));
+    assert_eq!(sample_value(&samples, "menace_calls_total"), Some(18.0));
+    assert_eq!(sample_value(&samples, "menace_run_roi"), Some(0.25));
+    assert_eq!(sample_value(&samples, "menace_runs_going_on"), Some(0.0));
+    assert_eq!(sample_value(&samples, "synergy_roi"), Some(-0.25));
     let with = |name: &str, label: &str, value: &str| {
         samples.get(&(name.to_owned(), [(label.to_owned(), value.to_owned())].into())).copied()
     };
@@ -109,35 +112,36 @@ fn a_scrape_is_well_formed_and_says_what_is_stored() {
     assert_eq!(with("menace_metric", "metric", "security_score"), Some(0.75));
     assert_eq!(with("menace_module_roi", "module", "shop/cart.py"), Some(0.25));
     assert_eq!(with("menace_scenario_roi", "scenario", "hostile_input"), Some(0.25));
-    let declared: BTreeSet<&str> = DECLARED.iter().map(|declared| declared.name).collect();
+    let declared: BTreeSet<&str> =
+        METRIC_DECLARATIONS.iter().map(|declared| declared.name).collect();
     for (name, labels) in samples.keys() {
         assert!(declared.contains(name.as_str()), "{name}");
-        let known = DECLARED.iter().find(|declared| declared.name == name).unwrap();
+        let known = METRIC_DECLARATIONS.iter().find(|declared| declared.name == name).unwrap();
         assert_eq!(labels.len(), known.labels.len(), "{name}");
     }
-    // Nobody produces these yet: they are absent, not 0.
-    assert_eq!(value(&samples, "sandbox_restart_total"), None);
+    // No code records this gauge yet: it is absent, not 0.
+    assert_eq!(sample_value(&samples, "sandbox_restart_total"), None);
 }
 
 #[test]
 fn names_of_guests_do_not_break_the_format() {
-    let words = Words {
+    let words = SampleText {
         module: "a\"} 1\nevil_metric 2\\.py",
         scenario: "x\",y=\"z\n# TYPE evil gauge",
-        ..PLAIN
+        ..PLAIN_TEXT
     };
-    let world = World::new(words);
-    let samples = parsed(fetch(&world.routes(), "/metrics").text());
+    let world = SampleData::new(words);
+    let samples = parse_exposition(fetch_as_program(&world.routes(), "/metrics").text());
     assert!(samples.keys().all(|(name, _)| !name.starts_with("evil")));
     let modules: Vec<_> = samples.keys().filter_map(|(_, labels)| labels.get("module")).collect();
     assert!(modules.iter().any(|module| *module == words.module), "{modules:?}");
 }
 
 #[test]
-fn a_gauge_appears_once_somebody_records_it() {
-    let world = World::new(PLAIN);
-    let (mut metrics, _) = Metrics::open(&world.data().join("metrics.db")).unwrap();
-    let record = |at_ms, name: &str, module: &str, value| Measurement {
+fn a_gauge_appears_once_it_is_recorded() {
+    let world = SampleData::new(PLAIN_TEXT);
+    let (mut metrics, _) = MetricsDatabase::open(&world.data_dir().join("metrics.db")).unwrap();
+    let record = |at_ms, name: &str, module: &str, value| MetricMeasurement {
         at_ms,
         run: RunId("r-2".into()),
         cycle: 0,
@@ -157,56 +161,60 @@ fn a_gauge_appears_once_somebody_records_it() {
             record(2, "not_declared", "", 1.0),
         ])
         .unwrap();
-    let samples = parsed(fetch(&world.routes(), "/metrics").text());
-    assert_eq!(value(&samples, "orphan_modules_tested_total"), Some(5.0), "the latest");
+    let samples = parse_exposition(fetch_as_program(&world.routes(), "/metrics").text());
+    assert_eq!(sample_value(&samples, "orphan_modules_tested_total"), Some(5.0), "the latest");
     let seconds = |image: &str| {
         let image = BTreeMap::from([("image".to_owned(), image.to_owned())]);
         samples.get(&("container_creation_seconds".to_owned(), image)).copied()
     };
     assert_eq!(seconds("python:3.12"), Some(1.5));
     assert_eq!(seconds("python:3.11"), Some(0.5), "the latest of each label");
-    let alone = MetricsRoutes::SelfTests.routes(world.library(), local());
-    let samples = parsed(fetch(&alone, "/metrics").text());
+    let alone = MetricsEndpoint::SelfTests.routes(world.data_source(), local_access());
+    let samples = parse_exposition(fetch_as_program(&alone, "/metrics").text());
     assert_eq!(samples.len(), 1);
-    assert_eq!(value(&samples, "self_test_passed_total"), Some(9.0));
+    assert_eq!(sample_value(&samples, "self_test_passed_total"), Some(9.0));
 }
 
 #[test]
 fn ports_of_their_own_offer_metrics_and_health_only() {
-    let world = World::new(PLAIN);
-    for which in [MetricsRoutes::Everything, MetricsRoutes::SelfTests, MetricsRoutes::Synergy] {
-        let routes = which.routes(world.library(), local());
-        assert_eq!(fetch(&routes, "/health").text(), r#"{"status":"ok"}"#);
-        assert_eq!(fetch(&routes, "/metrics").status, StatusCode::OK);
-        assert_eq!(fetch(&routes, "/failures").status, StatusCode::NOT_FOUND);
+    let world = SampleData::new(PLAIN_TEXT);
+    for which in [MetricsEndpoint::Everything, MetricsEndpoint::SelfTests, MetricsEndpoint::Synergy]
+    {
+        let routes = which.routes(world.data_source(), local_access());
+        assert_eq!(fetch_as_program(&routes, "/health").text(), r#"{"status":"ok"}"#);
+        assert_eq!(fetch_as_program(&routes, "/metrics").status, StatusCode::OK);
+        assert_eq!(fetch_as_program(&routes, "/failures").status, StatusCode::NOT_FOUND);
     }
-    let synergy = MetricsRoutes::Synergy.routes(world.library(), local());
-    let samples = parsed(fetch(&synergy, "/metrics").text());
+    let synergy = MetricsEndpoint::Synergy.routes(world.data_source(), local_access());
+    let samples = parse_exposition(fetch_as_program(&synergy, "/metrics").text());
     assert_eq!(samples.keys().map(|(name, _)| name.as_str()).collect::<Vec<_>>(), ["synergy_roi"]);
 }
 
 #[test]
 fn the_exporter_reads_the_history_again_after_its_interval() {
-    let world = World::new(PLAIN);
-    let path = world.data().join("synergy_history.db");
+    let world = SampleData::new(PLAIN_TEXT);
+    let path = world.data_dir().join("synergy_history.db");
     let append = |value: f64| {
         let (mut history, _) = menace_store::SynergyHistory::open(&path).unwrap();
         history.append(&[BTreeMap::from([("synergy_roi".to_owned(), value)])]).unwrap();
     };
-    let seldom = SynergyExporter::open(&path, Duration::from_hours(1)).unwrap().routes(local());
-    let always = SynergyExporter::open(&path, Duration::ZERO).unwrap().routes(local());
-    let roi = |routes| value(&parsed(fetch(routes, "/metrics").text()), "synergy_roi");
+    let seldom =
+        SynergyExporter::open(&path, Duration::from_hours(1)).unwrap().routes(local_access());
+    let always = SynergyExporter::open(&path, Duration::ZERO).unwrap().routes(local_access());
+    let roi = |routes| {
+        sample_value(&parse_exposition(fetch_as_program(routes, "/metrics").text()), "synergy_roi")
+    };
     assert_eq!((roi(&seldom), roi(&always)), (Some(-0.25), Some(-0.25)));
     append(0.75);
     assert_eq!((roi(&seldom), roi(&always)), (Some(-0.25), Some(0.75)));
-    assert_eq!(fetch(&always, "/health").text(), r#"{"status":"ok"}"#);
+    assert_eq!(fetch_as_program(&always, "/health").text(), r#"{"status":"ok"}"#);
 }
 
 #[test]
 fn the_exporter_tells_what_the_trainer_records_beside_the_history() {
-    let world = World::new(PLAIN);
-    let (mut metrics, _) = Metrics::open(&world.data().join("metrics.db")).unwrap();
-    let trained = Measurement {
+    let world = SampleData::new(PLAIN_TEXT);
+    let (mut metrics, _) = MetricsDatabase::open(&world.data_dir().join("metrics.db")).unwrap();
+    let trained = MetricMeasurement {
         at_ms: 3,
         run: RunId("r-2".into()),
         cycle: 0,
@@ -215,48 +223,52 @@ fn the_exporter_tells_what_the_trainer_records_beside_the_history() {
         name: "synergy_trainer_iterations".into(),
         value: 4.0,
     };
-    let other = Measurement { name: "self_test_passed_total".into(), ..trained.clone() };
+    let other = MetricMeasurement { name: "self_test_passed_total".into(), ..trained.clone() };
     metrics.record(&[trained, other]).unwrap();
-    let path = world.data().join("synergy_history.db");
-    let exporter = SynergyExporter::open(&path, Duration::ZERO).unwrap().routes(local());
-    let samples = parsed(fetch(&exporter, "/metrics").text());
-    assert_eq!(value(&samples, "synergy_trainer_iterations"), Some(4.0));
-    assert_eq!(value(&samples, "synergy_roi"), Some(-0.25));
+    let path = world.data_dir().join("synergy_history.db");
+    let exporter = SynergyExporter::open(&path, Duration::ZERO).unwrap().routes(local_access());
+    let samples = parse_exposition(fetch_as_program(&exporter, "/metrics").text());
+    assert_eq!(sample_value(&samples, "synergy_trainer_iterations"), Some(4.0));
+    assert_eq!(sample_value(&samples, "synergy_roi"), Some(-0.25));
     assert_eq!(samples.len(), 2, "nothing else: {samples:?}");
 }
 
 #[test]
 fn the_exporter_refuses_what_is_no_history_and_leaves_it_alone() {
-    let world = World::empty();
-    let open = |name: &str| SynergyExporter::open(&world.data().join(name), Duration::ZERO);
+    let world = SampleData::empty();
+    let open = |name: &str| SynergyExporter::open(&world.data_dir().join(name), Duration::ZERO);
     let refused = |name: &str| open(name).unwrap_err().to_string();
-    fs::write(world.data().join("notes.txt"), "mine").unwrap();
-    let other = rusqlite::Connection::open(world.data().join("other.db")).unwrap();
+    fs::write(world.data_dir().join("notes.txt"), "mine").unwrap();
+    let other = rusqlite::Connection::open(world.data_dir().join("other.db")).unwrap();
     other.execute_batch("CREATE TABLE users (name TEXT)").unwrap();
     drop(other);
-    let before = files(&world.data());
+    let before = directory_contents(&world.data_dir());
     assert!(refused("none.db").starts_with("there is no synergy history `"));
     assert!(refused("notes.txt").ends_with("is no SQLite database; is it the right file?"));
     assert!(refused("other.db").contains("is no synergy history"));
-    assert_eq!(files(&world.data()), before);
+    assert_eq!(directory_contents(&world.data_dir()), before);
 }
 
 #[test]
-fn a_history_that_is_damaged_later_is_told_and_left_alone() {
-    let world = World::new(PLAIN);
-    let path = world.data().join("synergy_history.db");
-    let exporter = SynergyExporter::open(&path, Duration::ZERO).unwrap().routes(local());
+fn a_history_that_is_damaged_later_is_reported_and_not_changed() {
+    let world = SampleData::new(PLAIN_TEXT);
+    let path = world.data_dir().join("synergy_history.db");
+    let exporter = SynergyExporter::open(&path, Duration::ZERO).unwrap().routes(local_access());
     let dashboard = world.routes();
     fs::write(&path, "damaged").unwrap();
-    fs::write(world.data().join("metrics.db"), "damaged").unwrap();
-    let before = files(&world.data());
-    let answer = fetch(&exporter, "/metrics");
+    fs::write(world.data_dir().join("metrics.db"), "damaged").unwrap();
+    let before = directory_contents(&world.data_dir());
+    let answer = fetch_as_program(&exporter, "/metrics");
     assert_eq!(answer.status, StatusCode::SERVICE_UNAVAILABLE);
     assert!(answer.text().contains("is no SQLite database"), "{}", answer.text());
     for page in ["/synergy", "/metrics"] {
-        assert_eq!(fetch(&dashboard, page).status, StatusCode::INTERNAL_SERVER_ERROR, "{page}");
+        assert_eq!(
+            fetch_as_program(&dashboard, page).status,
+            StatusCode::INTERNAL_SERVER_ERROR,
+            "{page}"
+        );
     }
-    let after = files(&world.data());
+    let after = directory_contents(&world.data_dir());
     let lasting = |files: &BTreeMap<String, Vec<u8>>| {
         let mut files = files.clone();
         // The store's own: see docs/see.md.
@@ -265,12 +277,12 @@ fn a_history_that_is_damaged_later_is_told_and_left_alone() {
     };
     assert_eq!(lasting(&after), lasting(&before));
     fs::remove_file(&path).unwrap();
-    assert_eq!(fetch(&exporter, "/metrics").status, StatusCode::SERVICE_UNAVAILABLE);
+    assert_eq!(fetch_as_program(&exporter, "/metrics").status, StatusCode::SERVICE_UNAVAILABLE);
     assert!(!path.exists());
 }
 
 /// Names with contents.
-fn files(directory: &Path) -> BTreeMap<String, Vec<u8>> {
+fn directory_contents(directory: &Path) -> BTreeMap<String, Vec<u8>> {
     let entries = fs::read_dir(directory).unwrap().flatten().filter(|it| it.path().is_file());
     let read = |entry: fs::DirEntry| {
         (entry.file_name().into_string().unwrap(), fs::read(entry.path()).unwrap())
@@ -278,8 +290,8 @@ fn files(directory: &Path) -> BTreeMap<String, Vec<u8>> {
     entries.map(read).collect()
 }
 
-/// Words of a query that name metrics: not functions, labels or strings.
-fn names(query: &str) -> Vec<String> {
+/// `SampleText` of a query that name metrics: not functions, labels or strings.
+fn metric_names_in(query: &str) -> Vec<String> {
     let mut bare = String::new();
     let mut depth = 0;
     for char in query.chars() {
@@ -305,26 +317,28 @@ fn the_grafana_dashboard_asks_for_what_there_is() {
         let place = &panel["gridPos"];
         assert!(places.insert(place.to_string()), "{} covers another", panel["title"]);
         for target in panel["targets"].as_array().unwrap() {
-            for name in names(target["expr"].as_str().unwrap()) {
-                let is_declared = DECLARED.iter().any(|declared| declared.name == name);
+            for name in metric_names_in(target["expr"].as_str().unwrap()) {
+                let is_declared = METRIC_DECLARATIONS.iter().any(|declared| declared.name == name);
                 assert!(is_declared, "{name} in {}", panel["title"]);
                 asked.insert(name);
             }
         }
     }
-    // What is documented has a panel, but for names that are only older ones of others; of what sections are
-    // worth together, a few are enough.
+    // Documented gauges have a panel, except for older names of the same gauge; of the synergy
+    // gauges, a few are enough.
     let older = ["sandbox_restart_count", "sandbox_last_failure_time"];
-    for gauge in DECLARED.iter().filter(|gauge| gauge.origin == Origin::Documented) {
+    for gauge in
+        METRIC_DECLARATIONS.iter().filter(|gauge| gauge.origin == MetricNameOrigin::Documented)
+    {
         let is_synergy = gauge.name.starts_with("synergy_") && !gauge.name.contains("trainer");
         let is_wanted = !is_synergy && !older.contains(&gauge.name);
         assert!(!is_wanted || asked.contains(gauge.name), "no panel shows {}", gauge.name);
     }
 }
 
-/// Keys with their values and how deep they stand, of YAML that has one key on each line and lists in
-/// brackets only; anything else is refused.
-fn lines_of_yaml(text: &str) -> Vec<(usize, &str, &str)> {
+/// Depth, key and value of each line, of YAML that has one key on each line and lists in brackets
+/// only; anything else is refused.
+fn parse_yaml_lines(text: &str) -> Vec<(usize, &str, &str)> {
     let mut lines = Vec::new();
     for line in text.lines() {
         let bare = line.trim_start();
@@ -347,7 +361,7 @@ fn the_scrape_example_names_ports_that_are_defaults() {
     let text = include_str!("../../../../contrib/prometheus/scrape.yml");
     let mut jobs: BTreeMap<&str, String> = BTreeMap::new();
     let mut job = "";
-    let mut lines = lines_of_yaml(text).into_iter();
+    let mut lines = parse_yaml_lines(text).into_iter();
     assert_eq!(lines.next(), Some((0, "scrape_configs", "")));
     for (depth, key, value) in lines {
         match (depth, key) {

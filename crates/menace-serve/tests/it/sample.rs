@@ -8,50 +8,50 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use menace_loop::decided::Decided;
-use menace_loop::report::{
-    CoverageReport, FailureReport, ModuleRow, RunReport, ScenarioReport, VERSION,
-};
 use menace_model::{
-    Call, Failure, FailureId, Frame, How, Intent, ModuleRef, Outcome, Place, Raised, SectionId,
-    Stage, Target, Value, Verdict, WeaknessKind,
+    Call, CallStage, CallStep, CallTarget, Failure, FailureId, InputIntent, ModuleRef, Outcome,
+    RaisedException, SectionId, SourceLocation, StackFrame, TargetKind, Value, Verdict,
+    WeaknessKind,
 };
-use menace_serve::{Access, Dashboard, Library, Token};
-use menace_settings::{Settings, Sources};
+use menace_serve::{AccessPolicy, AccessToken, DashboardServer, DataSource};
+use menace_settings::{Settings, SettingsSources};
 use menace_store::{
-    CallRecord, Candidate, CandidateStatus, Cell, CellKey, Measurement, Metrics, ModuleRecord,
-    NewRun, RunEnd, RunId, RunStatus, RunWriter, ScenarioRecord, SectionRecord, Store,
-    SynergyHistory,
+    BorderlineCandidate, BorderlineStatus, CallRecord, CellKey, CellRecord, CoverageReport,
+    DecisionReport, FailureReport, MetricMeasurement, MetricsDatabase, ModuleRecord,
+    ModuleScoreReport, REPORT_VERSION, RunEndRecord, RunId, RunReport, RunStartRecord, RunStatus,
+    RunWriter, ScenarioRecord, ScenarioReport, SectionRecord, Store, SynergyHistory,
 };
-use menace_track::stats::evidence::{Check, Decision, Evidence};
-use menace_track::stats::foresight::{Collapse, Outline, Risk};
-use menace_track::stats::truth::{Against, Calibrated, FeatureDrift, Limits};
-use menace_track::{Border, Bottleneck, Rules, Tracker};
+use menace_track::stats::evidence::{DecisionCheck, DecisionEvidence, StatisticalDecision};
+use menace_track::stats::foresight::{CollapsePrediction, CollapseRisk, StabilityTrend};
+use menace_track::stats::truth::{CalibratedPrediction, DriftCriteria, DriftLimits, FeatureDrift};
+use menace_track::{BorderlineThresholds, ConvergenceRules, RoiBottleneck, Tracker};
 use serde_json::json;
 
 #[path = "asking.rs"]
 mod asking;
 
-pub(crate) use asking::{Answer, ask, browse, fetch, get};
+pub(crate) use asking::{
+    TestResponse, fetch_as_browser, fetch_as_program, get_request, send_request,
+};
 
-pub(crate) const URL: &str = "sqlite:///menace.db";
-pub(crate) const TOKEN: &str = "a token of some length";
+pub(crate) const DATABASE_URL: &str = "sqlite:///menace.db";
+pub(crate) const TEST_TOKEN: &str = "a token of some length";
 
 /// The words of one world: friendly, or hostile in every place where a guest has a say.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Words {
+pub(crate) struct SampleText {
     pub module: &'static str,
     pub function: &'static str,
     pub message: &'static str,
     pub input: &'static str,
     pub scenario: &'static str,
     pub output: &'static str,
-    /// Unless it is empty: what is printed as an error, and the name of a metric, of synergy, of a weight and
-    /// of the repository.
+    /// Unless it is empty: what is printed as an error, and the name of a metric, of synergy, of a
+    /// weight and of the repository.
     pub extra: &'static str,
 }
 
-impl Words {
+impl SampleText {
     /// Of the module, and of its section.
     pub(crate) fn addresses(self) -> [String; 2] {
         let percent = |text: &str| {
@@ -66,7 +66,7 @@ impl Words {
     }
 }
 
-pub(crate) const PLAIN: Words = Words {
+pub(crate) const PLAIN_TEXT: SampleText = SampleText {
     module: "shop/cart.py",
     function: "total",
     message: "division by zero",
@@ -76,46 +76,50 @@ pub(crate) const PLAIN: Words = Words {
     extra: "",
 };
 
-/// Markup wherever somebody else has a say.
-pub(crate) const EVIL: Words = Words {
+/// Markup in every text that comes from the tested repository.
+pub(crate) const HOSTILE_TEXT: SampleText = SampleText {
     module: "shop/<script>alert(1)</script>\"'.py",
     function: "<script>alert(2)</script>\"",
-    message: "<script>alert(3)</script><img src=x onerror=alert(4)>\"' onmouseover='x' \u{1b}[31m\u{202e}",
+    message: "<script>alert(3)</script><img src=x onerror=alert(4)>\"' onmouseover='x' \
+              \u{1b}[31m\u{202e}",
     input: "</code><script>alert(5)</script>",
     scenario: "<script>alert(6)</script>",
     output: "</pre><script>alert(7)</script>\0",
     extra: "<img src=x onerror=alert(9)>\"'",
 };
 
-pub(crate) fn section(words: Words) -> SectionId {
+pub(crate) fn section_id(words: SampleText) -> SectionId {
     SectionId::new(words.module, words.function)
 }
 
 /// As cells and failures name a scenario that has a severity.
-fn label(words: Words) -> String {
+fn scenario_label(words: SampleText) -> String {
     format!("{}:high", words.scenario)
 }
 
-fn call(words: Words) -> Call {
+fn sample_call(words: SampleText) -> Call {
     let module = ModuleRef { name: "shop.cart".into(), path: Some(words.module.into()) };
-    let target = Target { module, qualname: words.function.into(), how: How::Function };
-    Call { args: vec![Value::from(words.input)], seed: 7, ..Call::new(target) }
+    let target = CallTarget { module, qualname: words.function.into(), kind: TargetKind::Function };
+    Call {
+        seed: 7,
+        ..Call::of_step(CallStep { args: vec![Value::from(words.input)], ..CallStep::new(target) })
+    }
 }
 
-pub(crate) fn failure(id: &str, words: Words) -> Failure {
-    let mut outcome = Outcome::of(Verdict::Raised, Stage::Call);
+pub(crate) fn sample_failure(id: &str, words: SampleText) -> Failure {
+    let mut outcome = Outcome::new(Verdict::Raised, CallStage::Call);
     outcome.stdout.text = words.output.into();
     outcome.stderr.text = words.extra.into();
-    outcome.exception = Some(Raised {
+    outcome.exception = Some(RaisedException {
         kind: "builtins.ZeroDivisionError".into(),
         message: words.message.into(),
         bases: Vec::new(),
         explicit: false,
-        frames: vec![Frame {
+        frames: vec![StackFrame {
             file: words.module.into(),
             line: 2,
             function: words.function.into(),
-            own: true,
+            in_repository: true,
         }],
         errno: None,
         cause: None,
@@ -124,88 +128,99 @@ pub(crate) fn failure(id: &str, words: Words) -> Failure {
     });
     Failure {
         id: FailureId(id.into()),
-        section: section(words),
+        section: section_id(words),
         kind: WeaknessKind::Unhandled,
-        scenario: label(words),
+        scenario: scenario_label(words),
         verdict: Verdict::Raised,
         exception: Some("builtins.ZeroDivisionError".into()),
         message: words.message.into(),
-        location: Place { file: words.module.into(), line: 2 },
-        call: call(words),
+        location: SourceLocation { file: words.module.into(), line: 2 },
+        call: sample_call(words),
         outcome,
     }
 }
 
 /// A feature that is further away than it may be; whether that is chance is for the p-value to say.
-fn drift(feature: &str, ks_p_value: f64) -> FeatureDrift {
-    let limits = Limits { psi: 0.25, ks: 0.2 };
+fn feature_drift(feature: &str, ks_p_value: f64) -> FeatureDrift {
+    let limits = DriftLimits { psi: 0.25, ks: 0.2 };
     FeatureDrift {
         feature: feature.into(),
         psi: 0.1875,
         psi_p_value: 0.5,
         ks: 0.4375,
         ks_p_value,
-        against: Some(Against { limits, psi_chance: 0.0125, ks_chance: 0.025 }),
+        criteria: Some(DriftCriteria { limits, psi_chance: 0.0125, ks_chance: 0.025 }),
         drifted: ks_p_value <= 0.025,
         samples: 13,
     }
 }
 
-fn decided(words: Words) -> Decided {
-    let mut judgement = Tracker::default().judge(&Rules::default(), []);
-    let evidence = Evidence {
-        check: Check::Equivalence,
+/// A page without the line breaks and indents of its template.
+pub(crate) fn join_lines(page: &str) -> String {
+    page.split_whitespace().collect::<Vec<_>>().join(" ").replace("> <", "><")
+}
+
+fn sample_decisions(words: SampleText) -> DecisionReport {
+    let mut judgement = Tracker::default().decide_convergence(&ConvergenceRules::default(), []);
+    let evidence = DecisionEvidence {
+        check: DecisionCheck::Equivalence,
         statistic: 0.375,
         threshold: 0.0625,
         p_value: Some(0.875),
         samples: 17,
         holds: false,
     };
-    let verdict = menace_track::stats::evidence::Verdict::No;
-    judgement.roi =
-        Decision { verdict, confidence: 0.5, needed: 3, samples: 17, evidence: vec![evidence] };
-    judgement.modules.insert(words.module.into(), Decision::too_few(3, 1));
-    Decided {
-        judgement,
+    let verdict = menace_track::stats::evidence::DecisionVerdict::No;
+    judgement.roi = StatisticalDecision {
+        verdict,
+        confidence: 0.5,
+        needed: 3,
+        samples: 17,
+        evidence: vec![evidence],
+    };
+    judgement.modules.insert(words.module.into(), StatisticalDecision::too_few_samples(3, 1));
+    DecisionReport {
+        convergence: judgement,
         forecast: None,
-        calibrated: Some(Calibrated { value: 0.3125, low_confidence: true }),
-        drifts: vec![drift("predicted_roi", 0.125), drift("resilience", 0.001)],
+        calibrated: Some(CalibratedPrediction { value: 0.3125, low_confidence: true }),
+        drifts: vec![feature_drift("predicted_roi", 0.125), feature_drift("resilience", 0.001)],
         predictions: BTreeMap::from([("pred_resilience".into(), 0.6875)]),
         confidence: BTreeMap::from([("shop".into(), 0.125)]),
         bottlenecks: BTreeMap::from([(
             "shop".into(),
-            vec![Bottleneck { what: "veto".into(), gain: 0.5, hint: "be safe".into() }],
+            vec![RoiBottleneck { what: "veto".into(), gain: 0.5, hint: "be safe".into() }],
         )]),
         collapse: BTreeMap::from([(
             "till".into(),
-            Collapse {
-                risk: Risk::ImmediateCollapse,
+            CollapsePrediction {
+                risk: CollapseRisk::ImmediateCollapse,
                 collapse_in: Some(2),
                 brittle: true,
                 trajectory: Vec::new(),
                 samples: 5,
-                outline: Outline::default(),
+                outline: StabilityTrend::default(),
                 limits: None,
             },
         )]),
-        borderline: vec![Candidate {
+        borderline: vec![BorderlineCandidate {
             workflow_id: "cart".into(),
             raroi: vec![0.1, 0.0625],
             confidence: 0.5,
-            status: CandidateStatus::Promoted,
+            status: BorderlineStatus::Promoted,
             source: None,
         }],
         borderline_evidence: BTreeMap::from([(
             "cart".into(),
-            Border { raroi: 0.1, confidence: 0.25 }.judge(0.0625, Some(0.5)),
+            BorderlineThresholds { raroi: 0.1, confidence: 0.25 }
+                .check_thresholds(0.0625, Some(0.5)),
         )]),
     }
 }
 
-fn summary(id: &str, roi: f64, words: Words, failures: &[Failure]) -> RunReport {
+fn sample_report(id: &str, roi: f64, words: SampleText, failures: &[Failure]) -> RunReport {
     let metrics =
         BTreeMap::from([("reliability".to_owned(), 0.75), ("risk_index".to_owned(), 0.2)]);
-    let module = |path: &str, roi: f64| ModuleRow {
+    let module = |path: &str, roi: f64| ModuleScoreReport {
         path: path.into(),
         roi,
         roi_delta: Some(-0.125),
@@ -215,19 +230,19 @@ fn summary(id: &str, roi: f64, words: Words, failures: &[Failure]) -> RunReport 
         flagged: false,
     };
     RunReport {
-        version: VERSION,
+        version: REPORT_VERSION,
         run_id: id.into(),
-        status: "finished".into(),
+        status: RunStatus::Finished,
         seed: 7,
         elapsed_s: 12.5,
         cycles: 1,
-        decided: Some(decided(words)),
+        decisions: Some(sample_decisions(words)),
         sections: 2,
         calls: 9,
         timing_calls: 1,
         coverage: CoverageReport { called: 2, unreachable: 0, lines: 0.9 },
         verdicts: BTreeMap::from([(Verdict::Returned, 7), (Verdict::Raised, 2)]),
-        roi,
+        roi: Some(roi),
         roi_delta: Some(0.0625),
         scenarios: vec![ScenarioReport {
             name: words.scenario.into(),
@@ -248,12 +263,12 @@ fn summary(id: &str, roi: f64, words: Words, failures: &[Failure]) -> RunReport 
     }
 }
 
-fn numbers() -> BTreeMap<String, f64> {
+fn sample_metrics() -> BTreeMap<String, f64> {
     BTreeMap::from([("reliability".to_owned(), 0.75), ("resilience".to_owned(), 0.5)])
 }
 
 /// What a section was worth in a cycle, and its module.
-pub(crate) fn add_worth(
+pub(crate) fn add_section_score(
     writer: &RunWriter,
     cycle: u32,
     section: &SectionId,
@@ -265,7 +280,7 @@ pub(crate) fn add_worth(
         path: section.path().into(),
         roi: Some(roi),
         raroi: Some(roi),
-        metrics: numbers(),
+        metrics: sample_metrics(),
         flagged: false,
         risk_flags: json!([]),
     };
@@ -275,11 +290,11 @@ pub(crate) fn add_worth(
         signature: None,
         roi: Some(roi),
         raroi: Some(roi),
-        metrics: numbers(),
+        metrics: sample_metrics(),
         unreachable,
     };
-    writer.section(section).unwrap();
-    writer.module(module).unwrap();
+    writer.record_section(section).unwrap();
+    writer.record_module(module).unwrap();
 }
 
 /// Stores a run that came to its end.
@@ -289,12 +304,12 @@ pub(crate) fn add_run(
     id: &str,
     started_ms: i64,
     roi: f64,
-    words: Words,
+    words: SampleText,
     failures: &[Failure],
 ) {
-    let (store, _) = Store::open(data, URL).unwrap();
+    let (store, _) = Store::open(data, DATABASE_URL).unwrap();
     let writer = store
-        .start_run(&NewRun {
+        .start_run(&RunStartRecord {
             id: RunId(id.into()),
             seed: 7,
             repository: repository.display().to_string(),
@@ -302,69 +317,83 @@ pub(crate) fn add_run(
             settings: json!({"profile": words.message}),
         })
         .unwrap();
-    writer.cycles(1).unwrap();
+    writer.record_cycles(1).unwrap();
     for (path, name, offset) in [(words.module, words.function, 0.0), ("shop/till.py", "open", 0.2)]
     {
         let section = SectionId::new(path, name);
-        for (scenario, severity) in [("normal".to_owned(), None), (label(words), Some("high"))] {
+        for (scenario, severity) in
+            [("normal".to_owned(), None), (scenario_label(words), Some("high"))]
+        {
             let key = CellKey { cycle: 0, section: section.clone(), scenario };
             for number in 0..2 {
-                let mut record = CallRecord::of(
+                let mut record = CallRecord::from_outcome(
                     key.clone(),
                     number,
-                    Intent::Valid,
-                    &Outcome::of(Verdict::Returned, Stage::Call),
+                    InputIntent::Valid,
+                    &Outcome::new(Verdict::Returned, CallStage::Call),
                 );
                 if number == 1 && offset == 0.0 {
                     record.verdict = Verdict::Raised;
                     record.exception = Some(words.message.into());
                     record.message = Some(words.message.into());
-                    record = record.in_full(&call(words));
+                    record = record.with_call(&sample_call(words));
                     record.failure = failures.first().map(|failure| failure.id.clone());
                 }
-                writer.call(record).unwrap();
+                writer.record_call(record).unwrap();
             }
             writer
-                .cell(Cell {
+                .record_cell(CellRecord {
                     key,
                     severity: severity.map(str::to_owned),
                     calls: Some(2),
                     verdicts: BTreeMap::from([(Verdict::Returned, 1), (Verdict::Raised, 1)]),
                     roi: Some(roi + offset),
-                    metrics: numbers(),
+                    metrics: sample_metrics(),
                 })
                 .unwrap();
         }
-        // Beyond scenarios: one in depth, which counts, and one beside, which does not.
-        for (scenario, number) in [("depth", 1), ("beside", 2)] {
+        // Beyond scenarios: one in depth, which counts, and an auxiliary one, which does not.
+        for (scenario, number) in [("depth", 1), ("auxiliary", 2)] {
             let key = CellKey { cycle: 0, section: section.clone(), scenario: scenario.into() };
-            let outcome = Outcome::of(Verdict::Returned, Stage::Call);
+            let outcome = Outcome::new(Verdict::Returned, CallStage::Call);
             if offset == 0.0 {
-                writer.call(CallRecord::of(key, number, Intent::Valid, &outcome)).unwrap();
+                writer
+                    .record_call(CallRecord::from_outcome(
+                        key,
+                        number,
+                        InputIntent::Valid,
+                        &outcome,
+                    ))
+                    .unwrap();
             }
         }
         let unreachable = (offset > 0.0).then(|| words.message.to_owned());
-        add_worth(&writer, 0, &section, roi + offset, unreachable);
+        add_section_score(&writer, 0, &section, roi + offset, unreachable);
     }
     for scenario in ["normal", words.scenario] {
         writer
-            .scenario(ScenarioRecord {
+            .record_scenario(ScenarioRecord {
                 cycle: 0,
                 scenario: scenario.into(),
                 severity: None,
                 roi: Some(if scenario == "normal" { roi + 0.1 } else { roi }),
                 roi_delta: None,
-                metrics: numbers(),
+                metrics: sample_metrics(),
             })
             .unwrap();
     }
-    measure(data, id, started_ms, &[("reliability", roi + 0.25), ("security_score", roi)]);
+    record_run_metrics(
+        data,
+        id,
+        started_ms,
+        &[("reliability", roi + 0.25), ("security_score", roi)],
+    );
     for failure in failures {
-        writer.failure(failure, started_ms + 1, 2).unwrap();
+        writer.record_failure(failure, started_ms + 1, 2).unwrap();
     }
-    let summary = summary(id, roi, words, failures);
+    let summary = sample_report(id, roi, words, failures);
     writer
-        .finish(RunEnd {
+        .finish(RunEndRecord {
             status: RunStatus::Finished,
             finished_ms: started_ms + 12_500,
             cycles: 1,
@@ -374,18 +403,24 @@ pub(crate) fn add_run(
 }
 
 /// Keeps metrics of a whole run.
-fn measure(data: &Path, run: &str, at_ms: i64, values: &[(&str, f64)]) {
-    record(data, run, at_ms, "", values);
+fn record_run_metrics(data: &Path, run: &str, at_ms: i64, values: &[(&str, f64)]) {
+    record_metrics(data, run, at_ms, "", values);
 }
 
 /// Keeps what sections were worth together under a scenario.
-pub(crate) fn measure_under(data: &Path, run: &str, at_ms: i64, scenario: &str, roi: f64) {
-    record(data, run, at_ms, scenario, &[("synergy_roi", roi)]);
+pub(crate) fn record_scenario_synergy(
+    data: &Path,
+    run: &str,
+    at_ms: i64,
+    scenario: &str,
+    roi: f64,
+) {
+    record_metrics(data, run, at_ms, scenario, &[("synergy_roi", roi)]);
 }
 
-fn record(data: &Path, run: &str, at_ms: i64, scenario: &str, values: &[(&str, f64)]) {
-    let (mut metrics, _) = Metrics::open(&data.join("metrics.db")).unwrap();
-    let values = values.iter().map(|(name, value)| Measurement {
+fn record_metrics(data: &Path, run: &str, at_ms: i64, scenario: &str, values: &[(&str, f64)]) {
+    let (mut metrics, _) = MetricsDatabase::open(&data.join("metrics.db")).unwrap();
+    let values = values.iter().map(|(name, value)| MetricMeasurement {
         at_ms,
         run: RunId(run.into()),
         cycle: 0,
@@ -398,25 +433,26 @@ fn record(data: &Path, run: &str, at_ms: i64, scenario: &str, values: &[(&str, f
 }
 
 /// A data directory with two runs, and the repository that they ran on.
-pub(crate) struct World {
+pub(crate) struct SampleData {
     directory: tempfile::TempDir,
 }
 
-impl World {
+impl SampleData {
     pub(crate) fn empty() -> Self {
         let world = Self { directory: tempfile::tempdir().unwrap() };
-        fs::create_dir(world.data()).unwrap();
+        fs::create_dir(world.data_dir()).unwrap();
         world
     }
 
-    pub(crate) fn new(words: Words) -> Self {
+    pub(crate) fn new(words: SampleText) -> Self {
         let world = Self::empty();
         let repository = world.directory.path().join(format!("repository{}", words.extra));
         fs::create_dir_all(repository.join("shop")).unwrap();
         fs::write(repository.join("shop/cart.py"), "def total(n):\n    return 1 / n  # here\n")
             .unwrap();
-        let data = world.data();
-        let (first, second) = (failure("fa11111111", words), failure("fb22222222", words));
+        let data = world.data_dir();
+        let (first, second) =
+            (sample_failure("fa11111111", words), sample_failure("fb22222222", words));
         add_run(&data, &repository, "r-1", 1_000_000, 0.5, words, &[first]);
         add_run(&data, &repository, "r-2", 2_000_000, 0.25, words, &[second]);
         let mut history = json!({
@@ -452,36 +488,40 @@ impl World {
         world
     }
 
-    pub(crate) fn data(&self) -> std::path::PathBuf {
+    pub(crate) fn data_dir(&self) -> std::path::PathBuf {
         self.directory.path().join("data")
     }
 
-    pub(crate) fn library(&self) -> Arc<Library> {
-        Arc::new(Library::new(menace_serve::Place::below(&self.data(), URL)))
+    pub(crate) fn data_source(&self) -> Arc<DataSource> {
+        Arc::new(DataSource::new(menace_serve::DataLocations::from_data_dir(
+            &self.data_dir(),
+            DATABASE_URL,
+        )))
     }
 
     pub(crate) fn routes(&self) -> Router {
-        self.dashboard(Access::new(IpAddr::V4(Ipv4Addr::LOCALHOST), None, false).unwrap())
+        self.dashboard(AccessPolicy::new(IpAddr::V4(Ipv4Addr::LOCALHOST), None, false).unwrap())
     }
 
-    pub(crate) fn guarded(&self) -> Router {
-        self.dashboard(guarding(false).pausing(Duration::from_millis(1)))
+    pub(crate) fn guarded_routes(&self) -> Router {
+        self.dashboard(token_access(false).with_wrong_token_pause(Duration::from_millis(1)))
     }
 
-    pub(crate) fn dashboard(&self, access: Access) -> Router {
+    pub(crate) fn dashboard(&self, access: AccessPolicy) -> Router {
         let environment = [
             ("OPENAI_API_KEY".to_owned(), "sk-very-secret".to_owned()),
             ("ROI_CYCLES".to_owned(), "11".to_owned()),
         ];
-        let sources = Sources { environment: environment.into(), ..Sources::default() };
+        let sources =
+            SettingsSources { environment: environment.into(), ..SettingsSources::default() };
         let settings = Settings::resolve(&sources).unwrap();
         let settings = settings.entries().collect();
-        Dashboard { library: self.library(), settings, access }.routes()
+        DashboardServer { data_source: self.data_source(), settings, access }.routes()
     }
 }
 
-/// Whoever has the token, from anywhere.
-pub(crate) fn guarding(is_secure: bool) -> Access {
-    let token = Some(Token::new(TOKEN).unwrap());
-    Access::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), token, is_secure).unwrap()
+/// Lets in clients with the token, from any machine.
+pub(crate) fn token_access(is_secure: bool) -> AccessPolicy {
+    let token = Some(AccessToken::new(TEST_TOKEN).unwrap());
+    AccessPolicy::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), token, is_secure).unwrap()
 }

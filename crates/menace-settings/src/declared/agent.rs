@@ -3,31 +3,31 @@
 use std::path::PathBuf;
 
 use crate::group::group;
-use crate::{Port, Secret};
+use crate::{PortNumber, SecretText};
 
 group! {
     /// The agent service and its clients.
-    pub struct Agent = "Agent" {
+    pub struct AgentSettings = "Agent" {
         /// The port that the agent listens on.
-        port: Port = "MENACE_AGENT_PORT".default("8001");
+        port: PortNumber = "MENACE_AGENT_PORT".default("8001").planned();
 
         /// The secret that clients must present.
-        token: Option<Secret> = "VISUAL_AGENT_TOKEN";
+        token: Option<SecretText> = "VISUAL_AGENT_TOKEN".planned();
 
         /// The next secret: the agent is restarted with it between two runs.
-        token_rotate: Option<Secret> = "VISUAL_AGENT_TOKEN_ROTATE";
+        token_rotate: Option<SecretText> = "VISUAL_AGENT_TOKEN_ROTATE".planned();
 
         /// The certificate for HTTPS. Needs the key as well.
-        ssl_cert: Option<PathBuf> = "VISUAL_AGENT_SSL_CERT";
+        ssl_cert: Option<PathBuf> = "VISUAL_AGENT_SSL_CERT".planned();
 
         /// The private key of that certificate.
-        ssl_key: Option<PathBuf> = "VISUAL_AGENT_SSL_KEY";
+        ssl_key: Option<PathBuf> = "VISUAL_AGENT_SSL_KEY".planned();
 
         /// Start the agent when it is needed and does not run.
-        autostart: bool = "VISUAL_AGENT_AUTOSTART".default("1").recommended("1");
+        autostart: bool = "VISUAL_AGENT_AUTOSTART".default("1").recommended("1").planned();
 
         /// Put interrupted tasks back into the queue at start and repair a damaged queue.
         auto_recover: bool = "VISUAL_AGENT_AUTO_RECOVER".default("1").recommended("1")
-            .inverse_flags(&["--no-auto-recover"]);
+            .inverse_flags(&["--no-auto-recover"]).planned();
     }
 }

@@ -1,4 +1,4 @@
-//! When gains count as faded.
+//! When ROI counts as converged.
 
 use std::num::NonZeroU64;
 
@@ -6,16 +6,16 @@ use crate::Probability;
 use crate::group::group;
 
 group! {
-    /// When gains count as faded.
-    pub struct Convergence = "Convergence" {
+    /// When ROI counts as converged.
+    pub struct ConvergenceSettings = "Convergence" {
         /// The change in ROI below which a run may end early; scaled by how reliable forecasts are.
         roi_tolerance: f64 = "SANDBOX_ROI_TOLERANCE".default("0.01").recommended("0.01");
 
         /// Cycles in a row below the threshold before ROI counts as converged.
         roi_cycles: Option<NonZeroU64> = "ROI_CYCLES".flags(&["--roi-cycles"]);
 
-        /// A fixed threshold for diminishing ROI. Unset, it follows from the history, between the tolerance
-        /// and twice of it.
+        /// A fixed threshold for diminishing ROI. Unset, it follows from the history, between the
+        /// tolerance and twice of it.
         roi_threshold: Option<f64> = "ROI_THRESHOLD";
 
         /// How sure the test must be before a module is flagged.

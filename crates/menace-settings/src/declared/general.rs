@@ -7,11 +7,11 @@ use crate::group::group;
 
 group! {
     /// What is run, how often, and where its data goes.
-    pub struct General = "Runs and data" {
+    pub struct GeneralSettings = "Runs and data" {
         /// The repository whose code is exercised. It is read in place; calls see a copy.
         repo_path: PathBuf = "SANDBOX_REPO_PATH".default(".").flags(&["--repo"]);
 
-        /// The directory for everything that a run keeps: histories, presets, patch records.
+        /// The directory for everything that a run keeps: histories, presets, reports.
         data_dir: PathBuf = "SANDBOX_DATA_DIR".default("sandbox_data")
             .flags(&["--sandbox-data-dir"]);
 
@@ -20,17 +20,15 @@ group! {
             .default("sandbox_settings.yaml").flags(&["--settings-yaml"]);
 
         /// Start with a sandbox run the first time the program is launched.
-        auto_sandbox: bool = "AUTO_SANDBOX".default("1").recommended("1");
+        auto_sandbox: bool = "AUTO_SANDBOX".default("1").recommended("1").planned();
 
-        /// How many cycles a run goes through at most, where this is set and `--runs` is not given. A run that
-        /// is told neither goes through one.
-        cycles: NonZeroU64 = "SANDBOX_CYCLES".default("5").recommended("5");
+        /// How many cycles a run goes through at most, when `--runs` is not given.
+        cycles: NonZeroU64 = "SANDBOX_CYCLES".default("1").recommended("5");
 
         /// How many times the orchestrator starts a run; `0` means until it is stopped.
-        run_cycles: u64 = "RUN_CYCLES".default("0").recommended("0");
+        run_cycles: u64 = "RUN_CYCLES".default("0").recommended("0").planned();
 
-        /// Skip the purge of leftovers at start and reach for containers and virtual machines only
-        /// when they are needed.
+        /// Skip the purge of what killed runs left behind, at the start of a command.
         light_imports: bool = "MENACE_LIGHT_IMPORTS".default("0");
     }
 }

@@ -3,11 +3,11 @@
 use std::path::PathBuf;
 
 use crate::group::group;
-use crate::{LogLevel, Presence};
+use crate::{LogLevel, PresenceSwitch};
 
 group! {
     /// What is logged, how, and where to.
-    pub struct Logging = "Logs" {
+    pub struct LoggingSettings = "Logs" {
         /// The least important messages that are shown.
         level: LogLevel = "SANDBOX_LOG_LEVEL".default("info").flags(&["--log-level"])
             .synonyms(&["LOG_LEVEL"]);
@@ -25,15 +25,16 @@ group! {
 
         /// Copy the logs of the services into the audit trail. Unset, autonomous runs and the
         /// synergy tools do and nothing else does.
-        central: Option<bool> = "SANDBOX_CENTRAL_LOGGING";
+        central: Option<bool> = "SANDBOX_CENTRAL_LOGGING".planned();
 
         /// The file of the audit trail.
-        audit_log_path: PathBuf = "AUDIT_LOG_PATH".default_in_data_dir("sandbox_data/audit.jsonl");
+        audit_log_path: PathBuf = "AUDIT_LOG_PATH".default_in_data_dir("sandbox_data/audit.jsonl")
+            .planned();
 
         /// Kafka brokers as `host:port`; when set, they get the audit trail instead of the file.
-        kafka_hosts: Option<Vec<String>> = "KAFKA_HOSTS";
+        kafka_hosts: Option<Vec<String>> = "KAFKA_HOSTS".planned();
 
         /// Set to anything to print without colour.
-        no_color: Option<Presence> = "NO_COLOR";
+        no_color: Option<PresenceSwitch> = "NO_COLOR";
     }
 }

@@ -6,7 +6,7 @@ use crate::group::group;
 
 group! {
     /// Metrics of the user's own.
-    pub struct Plugins = "Metric plugins" {
+    pub struct PluginSettings = "Metric plugins" {
         /// A directory of Python files, each with a `collect_metrics` function.
         dir: Option<PathBuf> = "SANDBOX_METRICS_PLUGIN_DIR";
 

@@ -4,64 +4,67 @@ use std::num::NonZeroU64;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::Size;
+use crate::ByteSize;
 use crate::group::group;
 
 group! {
     /// Containers, virtual machines and their cleanup.
-    pub struct Pool = "Containers and virtual machines" {
+    pub struct PoolSettings = "Containers and virtual machines" {
         /// Run each preset in a container (Docker or Podman).
-        docker: bool = "SANDBOX_DOCKER".default("0");
+        docker: bool = "SANDBOX_DOCKER".default("0").planned();
 
         /// The label by which pooled containers are recognised.
-        label: String = "SANDBOX_POOL_LABEL".default("menace_sandbox_pool");
+        label: String = "SANDBOX_POOL_LABEL".default("menace_sandbox_pool").planned();
 
         /// A lock file that serialises work on the pool between processes.
-        lock: Option<PathBuf> = "SANDBOX_POOL_LOCK";
+        lock: Option<PathBuf> = "SANDBOX_POOL_LOCK".planned();
 
         /// Failed starts of the same image in a row before a warning.
-        fail_threshold: NonZeroU64 = "SANDBOX_POOL_FAIL_THRESHOLD".default("5");
+        fail_threshold: NonZeroU64 = "SANDBOX_POOL_FAIL_THRESHOLD".default("5").planned();
 
         /// Time between two sweeps of the cleanup.
-        cleanup_interval: Duration = "SANDBOX_POOL_CLEANUP_INTERVAL".default("60");
+        cleanup_interval: Duration = "SANDBOX_POOL_CLEANUP_INTERVAL".default("60").planned();
 
         /// Time between two checks that the cleanup is still alive.
-        worker_check_interval: Duration = "SANDBOX_WORKER_CHECK_INTERVAL".default("30");
+        worker_check_interval: Duration = "SANDBOX_WORKER_CHECK_INTERVAL".default("30").planned();
 
         /// Failed removals in a row before the cleanup reports an error.
-        cleanup_alert_threshold: NonZeroU64 = "SANDBOX_CLEANUP_ALERT_THRESHOLD".default("3");
+        cleanup_alert_threshold: NonZeroU64 = "SANDBOX_CLEANUP_ALERT_THRESHOLD".default("3")
+            .planned();
 
         /// How long a pooled container may sit idle.
-        container_idle_timeout: Duration = "SANDBOX_CONTAINER_IDLE_TIMEOUT".default("300");
+        container_idle_timeout: Duration = "SANDBOX_CONTAINER_IDLE_TIMEOUT".default("300")
+            .planned();
 
         /// How old a container, volume or network of ours may get, labelled or not.
-        container_max_lifetime: Duration = "SANDBOX_CONTAINER_MAX_LIFETIME".default("3600");
+        container_max_lifetime: Duration = "SANDBOX_CONTAINER_MAX_LIFETIME".default("3600")
+            .planned();
 
         /// What a container's directory may hold; `0` for no limit.
-        container_disk_limit: Size = "SANDBOX_CONTAINER_DISK_LIMIT".default("0");
+        container_disk_limit: ByteSize = "SANDBOX_CONTAINER_DISK_LIMIT".default("0").planned();
 
         /// The user that containers run as, as the engine takes it: `1000:1000`.
-        container_user: Option<String> = "SANDBOX_CONTAINER_USER";
+        container_user: Option<String> = "SANDBOX_CONTAINER_USER".planned();
 
         /// How many containers may be alive at once, over all pools.
-        max_container_count: NonZeroU64 = "SANDBOX_MAX_CONTAINER_COUNT".default("10");
+        max_container_count: NonZeroU64 = "SANDBOX_MAX_CONTAINER_COUNT".default("10").planned();
 
         /// How many overlays of virtual machines may exist before the oldest go; `0` for no limit.
-        max_overlay_count: u64 = "SANDBOX_MAX_OVERLAY_COUNT".default("0");
+        max_overlay_count: u64 = "SANDBOX_MAX_OVERLAY_COUNT".default("0").planned();
 
         /// How old a stray overlay gets before it is removed.
-        overlay_max_age: Duration = "SANDBOX_OVERLAY_MAX_AGE".default("7d");
+        overlay_max_age: Duration = "SANDBOX_OVERLAY_MAX_AGE".default("7d").planned();
 
         /// The file that lists running containers, so that a later start can find strays.
         active_containers: PathBuf = "SANDBOX_ACTIVE_CONTAINERS"
-            .default_in_data_dir("sandbox_data/active_containers.json");
+            .default_in_data_dir("sandbox_data/active_containers.json").planned();
 
         /// The file that lists overlays in use.
         active_overlays: PathBuf = "SANDBOX_ACTIVE_OVERLAYS"
-            .default_in_data_dir("sandbox_data/active_overlays.json");
+            .default_in_data_dir("sandbox_data/active_overlays.json").planned();
 
         /// The file that lists overlays whose removal failed and is to be tried again.
         failed_overlays: PathBuf = "SANDBOX_FAILED_OVERLAYS"
-            .default_in_data_dir("sandbox_data/failed_overlays.json");
+            .default_in_data_dir("sandbox_data/failed_overlays.json").planned();
     }
 }

@@ -2,12 +2,14 @@
 
 use std::path::PathBuf;
 
+use menace_model::ScenarioSeverity;
+
 use crate::group::group;
-use crate::{JsonRecords, KeywordProfiles, LearningStrategy, PresetMode, ScenarioSeverity};
+use crate::{JsonRecords, KeywordProfiles, LearningStrategy, PresetMode};
 
 group! {
     /// Where presets come from and how they adapt.
-    pub struct Presets = "Presets" {
+    pub struct PresetSettings = "Presets" {
         /// Presets given directly, as a JSON list; each section runs under every one of them.
         env_presets: Option<JsonRecords> = "SANDBOX_ENV_PRESETS";
 
@@ -23,7 +25,7 @@ group! {
         /// The name under which results are filed, in place of the preset's own.
         scenario_name: Option<String> = "SCENARIO_NAME";
 
-        /// How hard the scenario is: decides how often its faults strike.
+        /// How hard the scenario is: decides how often its faults are injected.
         scenario_severity: Option<ScenarioSeverity> = "SCENARIO_SEVERITY";
 
         /// JSON files with profiles of your own, laid over the built-in ones.
@@ -31,17 +33,18 @@ group! {
 
         /// The file that keeps the learnt policy for adapting presets.
         rl_path: PathBuf = "SANDBOX_PRESET_RL_PATH"
-            .default_in_data_dir("sandbox_data/preset_policy.json");
+            .default_in_data_dir("sandbox_data/preset_policy.json").planned();
 
         /// How that policy learns.
-        rl_strategy: LearningStrategy = "SANDBOX_PRESET_RL_STRATEGY".default("q_learning");
+        rl_strategy: LearningStrategy = "SANDBOX_PRESET_RL_STRATEGY".default("q_learning")
+            .planned();
 
         /// The file that keeps the adaptive agent's state; the agent is used only when it is set.
-        adaptive_agent_path: Option<PathBuf> = "SANDBOX_ADAPTIVE_AGENT_PATH";
+        adaptive_agent_path: Option<PathBuf> = "SANDBOX_ADAPTIVE_AGENT_PATH".planned();
 
         /// How the adaptive agent learns.
         adaptive_agent_strategy: LearningStrategy = "SANDBOX_ADAPTIVE_AGENT_STRATEGY"
-            .default("q_learning");
+            .default("q_learning").planned();
 
         /// Log every decision that changes a preset.
         debug: bool = "PRESET_DEBUG".default("0").flags(&["--preset-debug"]);
@@ -56,7 +59,7 @@ group! {
     }
 }
 
-impl Presets {
+impl PresetSettings {
     /// The profiles by keyword: the user's over the built-in ones.
     pub fn profiles_by_keyword(&self) -> KeywordProfiles {
         self.keyword_profiles.value.clone().unwrap_or_default()

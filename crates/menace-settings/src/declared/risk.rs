@@ -7,12 +7,13 @@ use crate::{MicropilotMode, Probability};
 
 group! {
     /// Risk-adjusted returns and what happens to doubtful workflows.
-    pub struct Risk = "Risk" {
+    pub struct RiskSettings = "Risk" {
         /// The file that says how bad a failure of each kind is.
         impact_severity_config: PathBuf = "IMPACT_SEVERITY_CONFIG"
             .default("config/impact_severity.yaml");
 
-        /// A YAML file with profiles of your own that make metrics into ROI, laid over the built-in ones.
+        /// A YAML file with profiles of your own that make metrics into ROI, laid over the built-in
+        /// ones.
         roi_profiles: PathBuf = "ROI_PROFILES".default("roi_profiles.yaml");
 
         /// The profile that is used.

@@ -7,21 +7,22 @@ use crate::group::group;
 
 group! {
     /// Databases. For the code under test they are replaced by temporary ones.
-    pub struct Store = "Databases" {
+    pub struct StoreSettings = "Databases" {
         /// The main database: SQLite or PostgreSQL.
         database_url: DatabaseUrl = "DATABASE_URL".default("sqlite:///menace.db");
 
         /// The registry of bots.
-        bot_db_path: PathBuf = "BOT_DB_PATH".default("bots.db");
+        bot_db_path: PathBuf = "BOT_DB_PATH".default("bots.db").planned();
 
         /// How bots performed.
-        bot_performance_db: PathBuf = "BOT_PERFORMANCE_DB".default("bot_performance_history.db");
+        bot_performance_db: PathBuf = "BOT_PERFORMANCE_DB".default("bot_performance_history.db")
+            .planned();
 
         /// The log of maintenance work.
-        maintenance_db: PathBuf = "MAINTENANCE_DB".default("maintenance.db");
+        maintenance_db: PathBuf = "MAINTENANCE_DB".default("maintenance.db").planned();
 
-        /// A database with a history of ROI and resources. It has no effect yet: forecasts know the
+        /// A database with a history of ROI and resources, for forecasts. Those of today know the
         /// resources that runs keep in `roi_history.json`.
-        resource_db: Option<PathBuf> = "SANDBOX_RESOURCE_DB";
+        resource_db: Option<PathBuf> = "SANDBOX_RESOURCE_DB".planned();
     }
 }

@@ -2,17 +2,19 @@
 
 use std::path::PathBuf;
 
+use menace_model::InputStrategy;
+
+use crate::JsonRecords;
 use crate::group::group;
-use crate::{JsonRecords, StubStrategy};
 
 group! {
     /// How the inputs of calls are made.
-    pub struct Stubs = "Inputs" {
+    pub struct StubSettings = "Inputs" {
         /// Inputs given directly, as a JSON list of argument objects; nothing else is then tried.
         input_stubs: Option<JsonRecords> = "SANDBOX_INPUT_STUBS";
 
         /// The ways to make inputs, taken in turns. Unset, all are used in their usual order.
-        strategy: Option<Vec<StubStrategy>> = "SANDBOX_STUB_STRATEGY".flags(&["--strategy"]);
+        strategy: Option<Vec<InputStrategy>> = "SANDBOX_STUB_STRATEGY".flags(&["--strategy"]);
 
         /// Inputs that were worth keeping, one JSON object per line.
         history: PathBuf = "SANDBOX_INPUT_HISTORY"

@@ -3,22 +3,22 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::decimal::Decimal;
-use crate::{Refusal, Setting, Surroundings};
+use super::decimal::ExactDecimal;
+use crate::{ParseContext, ParseRefusal, SettingType};
 
 /// Bits per second.
 ///
 /// `5Mbps`, `5mbit` and `5M` are the same; prefixes count in 1000s. The traffic shaper of Linux
 /// takes `kbps` for kilobytes: here a `b` is always a bit, as in every other place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Bandwidth {
+pub struct NetworkBandwidth {
     bits_per_second: u64,
 }
 
-const PREFIXES: [(&str, u64); 4] =
+const BANDWIDTH_PREFIXES: [(&str, u64); 4] =
     [("T", 1_000_000_000_000), ("G", 1_000_000_000), ("M", 1_000_000), ("k", 1_000)];
 
-impl Bandwidth {
+impl NetworkBandwidth {
     pub const fn from_bits_per_second(bits_per_second: u64) -> Self {
         Self { bits_per_second }
     }
@@ -28,11 +28,12 @@ impl Bandwidth {
     }
 }
 
-impl FromStr for Bandwidth {
-    type Err = Refusal;
+impl FromStr for NetworkBandwidth {
+    type Err = ParseRefusal;
 
-    fn from_str(text: &str) -> Result<Self, Refusal> {
-        let (number, unit) = Decimal::split(text.trim()).ok_or_else(Refusal::default)?;
+    fn from_str(text: &str) -> Result<Self, ParseRefusal> {
+        let (number, unit) =
+            ExactDecimal::split_number_and_unit(text.trim()).ok_or_else(ParseRefusal::default)?;
         let unit = unit.to_ascii_lowercase();
         let prefix = ["bit/s", "bits", "bit", "bps"]
             .iter()
@@ -41,29 +42,30 @@ impl FromStr for Bandwidth {
         let factor = if prefix.is_empty() {
             1
         } else {
-            PREFIXES
+            BANDWIDTH_PREFIXES
                 .iter()
                 .find(|(name, _)| name.eq_ignore_ascii_case(prefix))
-                .ok_or_else(Refusal::default)?
+                .ok_or_else(ParseRefusal::default)?
                 .1
         };
-        let bits_per_second =
-            number.times(factor).ok_or_else(|| Refusal::because("it is too large"))?;
+        let bits_per_second = number
+            .multiply_rounded(factor)
+            .ok_or_else(|| ParseRefusal::with_reason("it is too large"))?;
         Ok(Self { bits_per_second })
     }
 }
 
-impl fmt::Display for Bandwidth {
+impl fmt::Display for NetworkBandwidth {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let bits = self.bits_per_second;
-        match PREFIXES.iter().find(|(_, unit)| bits > 0 && bits.is_multiple_of(*unit)) {
+        match BANDWIDTH_PREFIXES.iter().find(|(_, unit)| bits > 0 && bits.is_multiple_of(*unit)) {
             Some((name, unit)) => write!(f, "{}{name}bps", bits / unit),
             None => write!(f, "{bits}bps"),
         }
     }
 }
 
-impl Setting for Bandwidth {
+impl SettingType for NetworkBandwidth {
     fn kind() -> String {
         "bandwidth".into()
     }
@@ -72,7 +74,7 @@ impl Setting for Bandwidth {
         "a bandwidth such as `5Mbps`, `100kbit` or a number of bits per second".into()
     }
 
-    fn parse(text: &str, _: &Surroundings) -> Result<Self, Refusal> {
+    fn parse(text: &str, _: &ParseContext) -> Result<Self, ParseRefusal> {
         text.parse()
     }
 
@@ -98,31 +100,31 @@ mod tests {
             ("64000", 64_000),
             ("9bps", 9),
         ] {
-            assert_eq!(text.parse(), Ok(Bandwidth::from_bits_per_second(bits)), "{text}");
+            assert_eq!(text.parse(), Ok(NetworkBandwidth::from_bits_per_second(bits)), "{text}");
         }
     }
 
     #[test]
     fn nonsense_is_refused() {
         for text in ["fast", "5MiBps", "-1Mbps", "5Mbpsbps", "bps"] {
-            assert!(text.parse::<Bandwidth>().is_err(), "{text}");
+            assert!(text.parse::<NetworkBandwidth>().is_err(), "{text}");
         }
     }
 
     proptest! {
         #[test]
         fn shown_bandwidths_read_back(bits: u64) {
-            laws::reads_back(&Bandwidth::from_bits_per_second(bits));
+            laws::assert_reads_back(&NetworkBandwidth::from_bits_per_second(bits));
         }
 
         #[test]
         fn no_text_panics(text in any::<String>()) {
-            laws::survives::<Bandwidth>(&text);
+            laws::assert_does_not_panic::<NetworkBandwidth>(&text);
         }
 
         #[test]
         fn number_like_text_does_not_panic(text in "[0-9.]{0,40} ?[kMGT]?(bps|bit)?") {
-            laws::survives::<Bandwidth>(&text);
+            laws::assert_does_not_panic::<NetworkBandwidth>(&text);
         }
     }
 }

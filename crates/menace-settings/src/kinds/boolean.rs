@@ -1,8 +1,8 @@
 //! Switches.
 
-use crate::{Refusal, Setting, Surroundings};
+use crate::{ParseContext, ParseRefusal, SettingType};
 
-impl Setting for bool {
+impl SettingType for bool {
     fn kind() -> String {
         "switch".into()
     }
@@ -11,11 +11,11 @@ impl Setting for bool {
         "`1` or `0` (or `true`/`false`, `yes`/`no`, `on`/`off`)".into()
     }
 
-    fn parse(text: &str, _: &Surroundings) -> Result<Self, Refusal> {
+    fn parse(text: &str, _: &ParseContext) -> Result<Self, ParseRefusal> {
         match text.to_ascii_lowercase().as_str() {
             "1" | "true" | "yes" | "on" => Ok(true),
             "0" | "false" | "no" | "off" => Ok(false),
-            _ => Err(Refusal::default()),
+            _ => Err(ParseRefusal::default()),
         }
     }
 
@@ -33,7 +33,7 @@ mod tests {
 
     #[test]
     fn the_usual_words_are_understood() {
-        let around = Surroundings::default();
+        let around = ParseContext::default();
         for text in ["1", "true", "YES", "On"] {
             assert_eq!(bool::parse(text, &around), Ok(true), "{text}");
         }
@@ -46,7 +46,7 @@ mod tests {
     proptest! {
         #[test]
         fn no_text_panics(text in any::<String>()) {
-            laws::survives::<bool>(&text);
+            laws::assert_does_not_panic::<bool>(&text);
         }
     }
 }

@@ -1,4 +1,8 @@
-//! The macro behind settings that take one of a few words.
+//! The macros behind settings that take one of a few words.
+
+use menace_model::suggest_names;
+
+use crate::ParseRefusal;
 
 /// Defines an enum whose variants are words: the first names the variant, the others are accepted.
 macro_rules! choice {
@@ -25,18 +29,13 @@ macro_rules! choice {
         }
 
         impl std::str::FromStr for $name {
-            type Err = $crate::Refusal;
+            type Err = $crate::ParseRefusal;
 
-            fn from_str(text: &str) -> Result<Self, $crate::Refusal> {
-                let typed = text.trim().to_ascii_lowercase().replace('-', "_");
+            fn from_str(text: &str) -> Result<Self, $crate::ParseRefusal> {
+                let typed = $crate::kinds::normalize_word(text);
                 match typed.as_str() {
                     $($word $(| $other)* => Ok(Self::$variant),)+
-                    _ => Err(match $crate::suggest::closest(&typed, [$($word),+]) {
-                        Some(known) => {
-                            $crate::Refusal::because(format!("did you mean `{known}`?"))
-                        }
-                        None => $crate::Refusal::default(),
-                    }),
+                    _ => Err($crate::kinds::refuse_word(&typed, [$($word),+])),
                 }
             }
         }
@@ -53,7 +52,7 @@ macro_rules! choice {
             }
         }
 
-        impl $crate::Setting for $name {
+        impl $crate::SettingType for $name {
             fn kind() -> String {
                 [$(concat!("`", $word, "`")),+].join(", ")
             }
@@ -62,7 +61,7 @@ macro_rules! choice {
                 format!("one of {}", Self::kind())
             }
 
-            fn parse(text: &str, _: &$crate::Surroundings) -> Result<Self, $crate::Refusal> {
+            fn parse(text: &str, _: &$crate::ParseContext) -> Result<Self, $crate::ParseRefusal> {
                 text.parse()
             }
 
@@ -73,4 +72,46 @@ macro_rules! choice {
     };
 }
 
+/// Makes an enum of the model a type of settings: `$all` are the values that users may write, each
+/// by its `as_str`.
+macro_rules! word_setting {
+    ($name:ty, $all:expr) => {
+        impl $crate::SettingType for $name {
+            fn kind() -> String {
+                $all.map(|known| format!("`{known}`")).join(", ")
+            }
+
+            fn expected() -> String {
+                format!("one of {}", Self::kind())
+            }
+
+            fn parse(text: &str, _: &$crate::ParseContext) -> Result<Self, $crate::ParseRefusal> {
+                let typed = $crate::kinds::normalize_word(text);
+                let known = $all.into_iter().find(|known| known.as_str() == typed);
+                known.ok_or_else(|| {
+                    $crate::kinds::refuse_word(&typed, $all.map(|known| known.as_str()))
+                })
+            }
+
+            fn show(&self) -> Option<String> {
+                Some(self.as_str().into())
+            }
+        }
+    };
+}
+
 pub(crate) use choice;
+pub(crate) use word_setting;
+
+/// Words are read in any case, and `-` is as good as `_`.
+pub(crate) fn normalize_word(text: &str) -> String {
+    text.trim().to_ascii_lowercase().replace('-', "_")
+}
+
+/// Names the closest known word, if there is one.
+pub(crate) fn refuse_word(
+    typed: &str,
+    known: impl IntoIterator<Item = &'static str>,
+) -> ParseRefusal {
+    ParseRefusal { reason: suggest_names(typed, known) }
+}

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use crate::{Refusal, Setting, Surroundings};
+use crate::{ParseContext, ParseRefusal, SettingType};
 
 /// Names with counts, in the order of the names.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Counts(BTreeMap<String, u64>);
+pub struct NamedCounts(BTreeMap<String, u64>);
 
-impl Counts {
+impl NamedCounts {
     pub fn get(&self, name: &str) -> Option<u64> {
         self.0.get(name).copied()
     }
@@ -18,7 +18,7 @@ impl Counts {
     }
 }
 
-impl Setting for Counts {
+impl SettingType for NamedCounts {
     fn kind() -> String {
         "counts by name".into()
     }
@@ -27,21 +27,21 @@ impl Setting for Counts {
         "names with whole numbers such as `insight=40,error_fix=20`".into()
     }
 
-    fn parse(text: &str, _: &Surroundings) -> Result<Self, Refusal> {
+    fn parse(text: &str, _: &ParseContext) -> Result<Self, ParseRefusal> {
         if text.starts_with('{') {
             return serde_json::from_str(text)
                 .map(Self)
-                .map_err(|error| Refusal::because(error.to_string()));
+                .map_err(|error| ParseRefusal::with_reason(error.to_string()));
         }
         let mut counts = BTreeMap::new();
         for pair in text.split(',').map(str::trim).filter(|pair| !pair.is_empty()) {
-            let (name, count) = pair.split_once('=').ok_or_else(Refusal::default)?;
+            let (name, count) = pair.split_once('=').ok_or_else(ParseRefusal::default)?;
             let (name, count) = (name.trim(), count.trim().parse());
             let (false, Ok(count)) = (name.is_empty(), count) else {
-                return Err(Refusal::default());
+                return Err(ParseRefusal::default());
             };
             if counts.insert(name.to_owned(), count).is_some() {
-                return Err(Refusal::because(format!("`{name}` is there twice")));
+                return Err(ParseRefusal::with_reason(format!("`{name}` is there twice")));
             }
         }
         Ok(Self(counts))
@@ -68,7 +68,8 @@ mod tests {
 
     #[test]
     fn pairs_are_read() {
-        let counts = Counts::parse("insight=40, error_fix=20", &Surroundings::default()).unwrap();
+        let counts =
+            NamedCounts::parse("insight=40, error_fix=20", &ParseContext::default()).unwrap();
         assert_eq!((counts.get("insight"), counts.get("error_fix")), (Some(40), Some(20)));
         assert_eq!(counts.iter().count(), 2);
     }
@@ -76,7 +77,7 @@ mod tests {
     #[test]
     fn nonsense_is_refused() {
         for text in ["insight", "insight=many", "=4", "a=1,a=2", "{\"a\": -1}"] {
-            assert!(Counts::parse(text, &Surroundings::default()).is_err(), "{text}");
+            assert!(NamedCounts::parse(text, &ParseContext::default()).is_err(), "{text}");
         }
     }
 
@@ -85,12 +86,12 @@ mod tests {
         fn shown_counts_read_back(
             counts in proptest::collection::btree_map("\\PC{0,6}", any::<u64>(), 0..4)
         ) {
-            laws::reads_back(&Counts(counts));
+            laws::assert_reads_back(&NamedCounts(counts));
         }
 
         #[test]
         fn no_text_panics(text in any::<String>()) {
-            laws::survives::<Counts>(&text);
+            laws::assert_does_not_panic::<NamedCounts>(&text);
         }
     }
 }

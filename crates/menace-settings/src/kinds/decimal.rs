@@ -2,14 +2,14 @@
 
 /// `digits` × 10^-`scale`.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Decimal {
+pub(super) struct ExactDecimal {
     digits: u128,
     scale: u32,
 }
 
-impl Decimal {
+impl ExactDecimal {
     /// Splits `text` into a leading number and the unit after it.
-    pub(super) fn split(text: &str) -> Option<(Self, &str)> {
+    pub(super) fn split_number_and_unit(text: &str) -> Option<(Self, &str)> {
         let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
         let (number, unit) = text.split_at(end);
         let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
@@ -22,7 +22,7 @@ impl Decimal {
     }
 
     /// The number times `unit`, rounded to the nearest whole; `None` above 64 bits.
-    pub(super) fn times(self, unit: u64) -> Option<u64> {
+    pub(super) fn multiply_rounded(self, unit: u64) -> Option<u64> {
         let power = 10_u128.checked_pow(self.scale)?;
         let product = self.digits.checked_mul(u128::from(unit))?;
         u64::try_from(product.checked_add(power / 2)? / power).ok()

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use super::decimal::Decimal;
-use crate::{Refusal, Setting, Surroundings};
+use super::decimal::ExactDecimal;
+use crate::{ParseContext, ParseRefusal, SettingType};
 
 /// Units by their nanoseconds, largest first. The first name of each is the one shown.
-const UNITS: [(&[&str], u64); 8] = [
+const DURATION_UNITS: [(&[&str], u64); 8] = [
     (&["w"], 604_800_000_000_000),
     (&["d"], 86_400_000_000_000),
     (&["h"], 3_600_000_000_000),
@@ -18,21 +18,22 @@ const UNITS: [(&[&str], u64); 8] = [
 ];
 
 /// A century. Longer spans are slips, and adding them to a clock could overflow.
-const LONGEST: Duration = Duration::from_hours(100 * 365 * 24);
+const MAX_DURATION: Duration = Duration::from_hours(100 * 365 * 24);
 
 /// Reads `30` (seconds), `500ms`, `1.5s`, `5m`, `2h`, `7d` or `1w`.
-pub fn parse_duration(text: &str) -> Result<Duration, Refusal> {
-    let (number, unit) = Decimal::split(text.trim()).ok_or_else(Refusal::default)?;
+pub fn parse_duration(text: &str) -> Result<Duration, ParseRefusal> {
+    let (number, unit) =
+        ExactDecimal::split_number_and_unit(text.trim()).ok_or_else(ParseRefusal::default)?;
     let unit = if unit.is_empty() { "s" } else { unit };
-    let (_, nanos) = UNITS
+    let (_, nanos) = DURATION_UNITS
         .iter()
         .find(|(names, _)| names.iter().any(|name| name.eq_ignore_ascii_case(unit)))
-        .ok_or_else(Refusal::default)?;
+        .ok_or_else(ParseRefusal::default)?;
     number
-        .times(*nanos)
+        .multiply_rounded(*nanos)
         .map(Duration::from_nanos)
-        .filter(|duration| *duration <= LONGEST)
-        .ok_or_else(|| Refusal::because("it is longer than a century"))
+        .filter(|duration| *duration <= MAX_DURATION)
+        .ok_or_else(|| ParseRefusal::with_reason("it is longer than a century"))
 }
 
 /// Writes the span in its largest whole unit, weeks excepted: `7d`, `90s`, `1500ms`.
@@ -41,7 +42,7 @@ pub fn format_duration(duration: Duration) -> String {
     if nanos == 0 {
         return "0s".into();
     }
-    UNITS
+    DURATION_UNITS
         .iter()
         .skip(1)
         .find(|(_, unit)| nanos.is_multiple_of(u128::from(*unit)))
@@ -49,7 +50,7 @@ pub fn format_duration(duration: Duration) -> String {
         .unwrap_or_default()
 }
 
-impl Setting for Duration {
+impl SettingType for Duration {
     fn kind() -> String {
         "duration".into()
     }
@@ -58,7 +59,7 @@ impl Setting for Duration {
         "a duration such as `30` (seconds), `500ms`, `5m` or `7d`".into()
     }
 
-    fn parse(text: &str, _: &Surroundings) -> Result<Self, Refusal> {
+    fn parse(text: &str, _: &ParseContext) -> Result<Self, ParseRefusal> {
         parse_duration(text)
     }
 
@@ -108,18 +109,18 @@ mod tests {
 
     proptest! {
         #[test]
-        fn shown_durations_read_back(nanos in 0..=LONGEST.as_nanos() as u64) {
-            laws::reads_back(&Duration::from_nanos(nanos));
+        fn shown_durations_read_back(nanos in 0..=MAX_DURATION.as_nanos() as u64) {
+            laws::assert_reads_back(&Duration::from_nanos(nanos));
         }
 
         #[test]
         fn no_text_panics(text in any::<String>()) {
-            laws::survives::<Duration>(&text);
+            laws::assert_does_not_panic::<Duration>(&text);
         }
 
         #[test]
         fn number_like_text_does_not_panic(text in "[0-9.]{0,40} ?[nuµm]?[smhdw]?") {
-            laws::survives::<Duration>(&text);
+            laws::assert_does_not_panic::<Duration>(&text);
         }
     }
 }

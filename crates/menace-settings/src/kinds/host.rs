@@ -2,19 +2,19 @@
 
 use std::net::{IpAddr, Ipv4Addr};
 
-use crate::{Refusal, Setting, Surroundings};
+use crate::{ParseContext, ParseRefusal, SettingType};
 
 /// An address of this machine; `localhost` is the usual one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Host(IpAddr);
+pub struct ListenHost(IpAddr);
 
-impl Host {
+impl ListenHost {
     pub const fn get(self) -> IpAddr {
         self.0
     }
 }
 
-impl Setting for Host {
+impl SettingType for ListenHost {
     fn kind() -> String {
         "address".into()
     }
@@ -23,11 +23,11 @@ impl Setting for Host {
         "an address such as `127.0.0.1`, `0.0.0.0` or `::1`".into()
     }
 
-    fn parse(text: &str, _: &Surroundings) -> Result<Self, Refusal> {
+    fn parse(text: &str, _: &ParseContext) -> Result<Self, ParseRefusal> {
         if text.eq_ignore_ascii_case("localhost") {
             return Ok(Self(IpAddr::V4(Ipv4Addr::LOCALHOST)));
         }
-        text.parse().map(Self).map_err(|_| Refusal::default())
+        text.parse().map(Self).map_err(|_| ParseRefusal::default())
     }
 
     fn show(&self) -> Option<String> {
@@ -44,7 +44,7 @@ mod tests {
 
     #[test]
     fn names_but_localhost_are_refused() {
-        let parse = |text| Host::parse(text, &Surroundings::default());
+        let parse = |text| ListenHost::parse(text, &ParseContext::default());
         for text in ["", "example.org", "127.0.0.1:80", "[::1]", "256.0.0.1"] {
             assert!(parse(text).is_err(), "{text}");
         }
@@ -54,12 +54,12 @@ mod tests {
     proptest! {
         #[test]
         fn shown_addresses_read_back(address in any::<IpAddr>()) {
-            laws::reads_back(&Host(address));
+            laws::assert_reads_back(&ListenHost(address));
         }
 
         #[test]
         fn no_text_panics(text in any::<String>()) {
-            laws::survives::<Host>(&text);
+            laws::assert_does_not_panic::<ListenHost>(&text);
         }
     }
 }

@@ -2,38 +2,38 @@
 
 use std::collections::BTreeMap;
 
-use crate::{Refusal, Setting, Surroundings};
+use crate::{ParseContext, ParseRefusal, SettingType};
 
 /// Profiles by keyword. What a user gives is laid over the built-in words; an empty list takes a
 /// word away. Profile names are not checked here: users may define their own.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeywordProfiles(BTreeMap<String, Vec<String>>);
 
-const LATENCY: &str = "high_latency_api";
-const HOSTILE: &str = "hostile_input";
-const MISUSE: &str = "user_misuse";
-const SPIKE: &str = "concurrency_spike";
+const HIGH_LATENCY_PROFILE: &str = "high_latency_api";
+const HOSTILE_INPUT_PROFILE: &str = "hostile_input";
+const USER_MISUSE_PROFILE: &str = "user_misuse";
+const CONCURRENCY_SPIKE_PROFILE: &str = "concurrency_spike";
 
 /// The built-in words.
-const BUILT_IN: [(&str, &[&str]); 18] = [
-    ("api", &[LATENCY, HOSTILE]),
-    ("async", &[SPIKE]),
-    ("auth", &[MISUSE, HOSTILE]),
-    ("cache", &[LATENCY, SPIKE]),
-    ("client", &[LATENCY]),
-    ("concurrency", &[SPIKE]),
-    ("database", &[LATENCY, SPIKE]),
-    ("db", &[LATENCY, SPIKE]),
-    ("form", &[MISUSE, HOSTILE]),
-    ("http", &[LATENCY, HOSTILE]),
-    ("login", &[MISUSE, HOSTILE]),
-    ("network", &[LATENCY]),
-    ("parser", &[HOSTILE, MISUSE]),
-    ("queue", &[SPIKE]),
-    ("server", &[LATENCY, SPIKE]),
-    ("thread", &[SPIKE]),
-    ("upload", &[HOSTILE, MISUSE]),
-    ("worker", &[SPIKE]),
+const BUILT_IN_KEYWORDS: [(&str, &[&str]); 18] = [
+    ("api", &[HIGH_LATENCY_PROFILE, HOSTILE_INPUT_PROFILE]),
+    ("async", &[CONCURRENCY_SPIKE_PROFILE]),
+    ("auth", &[USER_MISUSE_PROFILE, HOSTILE_INPUT_PROFILE]),
+    ("cache", &[HIGH_LATENCY_PROFILE, CONCURRENCY_SPIKE_PROFILE]),
+    ("client", &[HIGH_LATENCY_PROFILE]),
+    ("concurrency", &[CONCURRENCY_SPIKE_PROFILE]),
+    ("database", &[HIGH_LATENCY_PROFILE, CONCURRENCY_SPIKE_PROFILE]),
+    ("db", &[HIGH_LATENCY_PROFILE, CONCURRENCY_SPIKE_PROFILE]),
+    ("form", &[USER_MISUSE_PROFILE, HOSTILE_INPUT_PROFILE]),
+    ("http", &[HIGH_LATENCY_PROFILE, HOSTILE_INPUT_PROFILE]),
+    ("login", &[USER_MISUSE_PROFILE, HOSTILE_INPUT_PROFILE]),
+    ("network", &[HIGH_LATENCY_PROFILE]),
+    ("parser", &[HOSTILE_INPUT_PROFILE, USER_MISUSE_PROFILE]),
+    ("queue", &[CONCURRENCY_SPIKE_PROFILE]),
+    ("server", &[HIGH_LATENCY_PROFILE, CONCURRENCY_SPIKE_PROFILE]),
+    ("thread", &[CONCURRENCY_SPIKE_PROFILE]),
+    ("upload", &[HOSTILE_INPUT_PROFILE, USER_MISUSE_PROFILE]),
+    ("worker", &[CONCURRENCY_SPIKE_PROFILE]),
 ];
 
 impl KeywordProfiles {
@@ -50,11 +50,16 @@ impl KeywordProfiles {
 impl Default for KeywordProfiles {
     fn default() -> Self {
         let owned = |profiles: &[&str]| profiles.iter().copied().map(Into::into).collect();
-        Self(BUILT_IN.iter().map(|(word, profiles)| ((*word).into(), owned(profiles))).collect())
+        Self(
+            BUILT_IN_KEYWORDS
+                .iter()
+                .map(|(word, profiles)| ((*word).into(), owned(profiles)))
+                .collect(),
+        )
     }
 }
 
-impl Setting for KeywordProfiles {
+impl SettingType for KeywordProfiles {
     fn kind() -> String {
         "lists by keyword".into()
     }
@@ -64,9 +69,9 @@ impl Setting for KeywordProfiles {
             .into()
     }
 
-    fn parse(text: &str, _: &Surroundings) -> Result<Self, Refusal> {
-        let given: BTreeMap<String, Vec<String>> =
-            serde_json::from_str(text).map_err(|error| Refusal::because(error.to_string()))?;
+    fn parse(text: &str, _: &ParseContext) -> Result<Self, ParseRefusal> {
+        let given: BTreeMap<String, Vec<String>> = serde_json::from_str(text)
+            .map_err(|error| ParseRefusal::with_reason(error.to_string()))?;
         let mut merged = Self::default();
         for (keyword, profiles) in given {
             if profiles.is_empty() {
@@ -90,7 +95,7 @@ mod tests {
     #[test]
     fn given_words_are_laid_over_the_built_in_ones() {
         let text = r#"{"Cache": ["high_latency_api"], "ledger": ["user_misuse"], "db": []}"#;
-        let profiles = KeywordProfiles::parse(text, &Surroundings::default()).unwrap();
+        let profiles = KeywordProfiles::parse(text, &ParseContext::default()).unwrap();
         assert_eq!(profiles.get("cache"), Some(&["high_latency_api".to_owned()][..]));
         assert_eq!(profiles.get("ledger"), Some(&["user_misuse".to_owned()][..]));
         assert_eq!(profiles.get("db"), None);
@@ -99,6 +104,6 @@ mod tests {
 
     #[test]
     fn a_word_without_a_list_is_refused() {
-        assert!(KeywordProfiles::parse(r#"{"db": 3}"#, &Surroundings::default()).is_err());
+        assert!(KeywordProfiles::parse(r#"{"db": 3}"#, &ParseContext::default()).is_err());
     }
 }

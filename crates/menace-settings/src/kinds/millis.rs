@@ -3,17 +3,17 @@
 use std::time::Duration;
 
 use super::duration::parse_duration;
-use super::number::finite;
-use crate::{Refusal, Setting, Surroundings};
+use super::number::parse_finite;
+use crate::{ParseContext, ParseRefusal, SettingType};
 
 /// A span of time that is written in milliseconds: `250`, `0.5`. A unit may be added: `2s`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Millis(Duration);
+pub struct MillisDuration(Duration);
 
-/// Ten minutes: who waits longer for a packet has hung up.
-const LONGEST_MS: u64 = 600_000;
+/// Ten minutes: no client waits longer for a packet.
+const MAX_DELAY_MS: u64 = 600_000;
 
-impl Millis {
+impl MillisDuration {
     pub const fn from_millis(millis: u64) -> Self {
         Self(Duration::from_millis(millis))
     }
@@ -23,20 +23,20 @@ impl Millis {
     }
 }
 
-impl Setting for Millis {
+impl SettingType for MillisDuration {
     fn kind() -> String {
-        format!("milliseconds up to {LONGEST_MS}")
+        format!("milliseconds up to {MAX_DELAY_MS}")
     }
 
     fn expected() -> String {
-        format!("a number of milliseconds such as `250`, at most {LONGEST_MS}")
+        format!("a number of milliseconds such as `250`, at most {MAX_DELAY_MS}")
     }
 
-    fn parse(text: &str, _: &Surroundings) -> Result<Self, Refusal> {
-        let bare = finite(text).is_ok();
+    fn parse(text: &str, _: &ParseContext) -> Result<Self, ParseRefusal> {
+        let bare = parse_finite(text).is_ok();
         let duration = parse_duration(&if bare { format!("{text}ms") } else { text.into() })?;
-        if duration > Duration::from_millis(LONGEST_MS) {
-            return Err(Refusal::default());
+        if duration > Duration::from_millis(MAX_DELAY_MS) {
+            return Err(ParseRefusal::default());
         }
         Ok(Self(duration))
     }
@@ -58,10 +58,10 @@ mod tests {
 
     #[test]
     fn a_bare_number_is_milliseconds() {
-        let read = |text| Millis::parse(text, &Surroundings::default());
-        assert_eq!(read("250"), Ok(Millis(Duration::from_millis(250))));
-        assert_eq!(read("0.5"), Ok(Millis(Duration::from_micros(500))));
-        assert_eq!(read("2s"), Ok(Millis(Duration::from_secs(2))));
+        let read = |text| MillisDuration::parse(text, &ParseContext::default());
+        assert_eq!(read("250"), Ok(MillisDuration(Duration::from_millis(250))));
+        assert_eq!(read("0.5"), Ok(MillisDuration(Duration::from_micros(500))));
+        assert_eq!(read("2s"), Ok(MillisDuration(Duration::from_secs(2))));
         assert_eq!(read("600000"), read("10m"));
         for text in ["-1", "600001", "11m", "1e12", "1000000000000"] {
             assert!(read(text).is_err(), "{text}");
@@ -70,19 +70,19 @@ mod tests {
 
     #[test]
     fn it_is_shown_without_needless_zeros() {
-        assert_eq!(Millis(Duration::from_micros(2_500)).show(), Some("2.5".into()));
-        assert_eq!(Millis(Duration::from_millis(100)).show(), Some("100".into()));
+        assert_eq!(MillisDuration(Duration::from_micros(2_500)).show(), Some("2.5".into()));
+        assert_eq!(MillisDuration(Duration::from_millis(100)).show(), Some("100".into()));
     }
 
     proptest! {
         #[test]
-        fn shown_milliseconds_read_back(nanos in 0..=LONGEST_MS * 1_000_000) {
-            laws::reads_back(&Millis(Duration::from_nanos(nanos)));
+        fn shown_milliseconds_read_back(nanos in 0..=MAX_DELAY_MS * 1_000_000) {
+            laws::assert_reads_back(&MillisDuration(Duration::from_nanos(nanos)));
         }
 
         #[test]
         fn no_text_panics(text in any::<String>()) {
-            laws::survives::<Millis>(&text);
+            laws::assert_does_not_panic::<MillisDuration>(&text);
         }
     }
 }

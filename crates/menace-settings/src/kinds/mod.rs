@@ -2,6 +2,7 @@
 
 mod bandwidth;
 mod boolean;
+mod bounded;
 mod choice;
 mod counts;
 mod decimal;
@@ -25,46 +26,44 @@ mod size;
 mod text;
 mod url;
 mod vm_settings;
-mod within;
 
-pub use bandwidth::Bandwidth;
-pub(crate) use choice::choice;
-pub use counts::Counts;
+pub use bandwidth::NetworkBandwidth;
+pub use bounded::{BoundedInteger, BoundedSize, MinimumDuration};
+pub(crate) use choice::{choice, normalize_word, refuse_word, word_setting};
+pub use counts::NamedCounts;
 pub use duration::{format_duration, parse_duration};
-pub use host::Host;
+pub use host::ListenHost;
 pub use json::JsonRecords;
 pub use keyword_profiles::KeywordProfiles;
-pub use millis::Millis;
-pub use peer::NetworkPeer;
-pub use percent::Percent;
-pub use port::Port;
-pub use positive::{Amount, Positive};
-pub use presence::Presence;
+pub use millis::MillisDuration;
+pub use percent::PercentShare;
+pub use port::PortNumber;
+pub use positive::{PositiveAmount, ZeroableAmount};
+pub use presence::PresenceSwitch;
 pub use probability::Probability;
-pub use processors::Processors;
-pub use secret::Secret;
-pub use size::Size;
+pub use processors::ProcessorCount;
+pub use secret::SecretText;
+pub use size::ByteSize;
 pub use url::{DatabaseUrl, HttpUrl, ScoreUrl};
 pub use vm_settings::VmSettings;
-pub use within::{DurationFrom, SizeUpTo, Within};
 
 /// Checks that hold for every type, called from the tests of each.
 #[cfg(test)]
-mod laws {
+pub(crate) mod laws {
     use std::fmt::Debug;
 
-    use crate::{Setting, Surroundings};
+    use crate::{ParseContext, SettingType};
 
     /// Reading what was shown gives the same value.
-    pub(crate) fn reads_back<T: Setting + PartialEq + Debug>(value: &T) {
+    pub(crate) fn assert_reads_back<T: SettingType + PartialEq + Debug>(value: &T) {
         let shown = value.show().expect("a value shows itself");
-        assert_eq!(T::parse(&shown, &Surroundings::default()).as_ref(), Ok(value), "{shown}");
+        assert_eq!(T::parse(&shown, &ParseContext::default()).as_ref(), Ok(value), "{shown}");
     }
 
     /// No text makes reading panic, and what is read can be shown and read again.
-    pub(crate) fn survives<T: Setting + PartialEq + Debug>(text: &str) {
-        if let Ok(value) = T::parse(text, &Surroundings::default()) {
-            reads_back(&value);
+    pub(crate) fn assert_does_not_panic<T: SettingType + PartialEq + Debug>(text: &str) {
+        if let Ok(value) = T::parse(text, &ParseContext::default()) {
+            assert_reads_back(&value);
         }
     }
 }

@@ -2,9 +2,9 @@
 
 use std::num::NonZeroU64;
 
-use crate::{Refusal, Setting, Surroundings};
+use crate::{ParseContext, ParseRefusal, SettingType};
 
-impl Setting for u64 {
+impl SettingType for u64 {
     fn kind() -> String {
         "count".into()
     }
@@ -13,8 +13,8 @@ impl Setting for u64 {
         "a whole number, zero or more".into()
     }
 
-    fn parse(text: &str, _: &Surroundings) -> Result<Self, Refusal> {
-        text.parse().map_err(|_| Refusal::default())
+    fn parse(text: &str, _: &ParseContext) -> Result<Self, ParseRefusal> {
+        text.parse().map_err(|_| ParseRefusal::default())
     }
 
     fn show(&self) -> Option<String> {
@@ -22,7 +22,7 @@ impl Setting for u64 {
     }
 }
 
-impl Setting for NonZeroU64 {
+impl SettingType for NonZeroU64 {
     fn kind() -> String {
         "count above zero".into()
     }
@@ -31,8 +31,8 @@ impl Setting for NonZeroU64 {
         "a whole number of at least 1".into()
     }
 
-    fn parse(text: &str, _: &Surroundings) -> Result<Self, Refusal> {
-        text.parse().map_err(|_| Refusal::default())
+    fn parse(text: &str, _: &ParseContext) -> Result<Self, ParseRefusal> {
+        text.parse().map_err(|_| ParseRefusal::default())
     }
 
     fn show(&self) -> Option<String> {
@@ -40,7 +40,7 @@ impl Setting for NonZeroU64 {
     }
 }
 
-impl Setting for f64 {
+impl SettingType for f64 {
     fn kind() -> String {
         "number".into()
     }
@@ -49,8 +49,8 @@ impl Setting for f64 {
         "a number such as `0.01`".into()
     }
 
-    fn parse(text: &str, _: &Surroundings) -> Result<Self, Refusal> {
-        finite(text)
+    fn parse(text: &str, _: &ParseContext) -> Result<Self, ParseRefusal> {
+        parse_finite(text)
     }
 
     fn show(&self) -> Option<String> {
@@ -59,8 +59,8 @@ impl Setting for f64 {
 }
 
 /// A real number; infinities and NaN are never meant.
-pub(super) fn finite(text: &str) -> Result<f64, Refusal> {
-    text.parse().ok().filter(|number: &f64| number.is_finite()).ok_or_else(Refusal::default)
+pub(super) fn parse_finite(text: &str) -> Result<f64, ParseRefusal> {
+    text.parse().ok().filter(|number: &f64| number.is_finite()).ok_or_else(ParseRefusal::default)
 }
 
 #[cfg(test)]
@@ -72,7 +72,7 @@ mod tests {
 
     #[test]
     fn counts_are_whole_and_not_negative() {
-        let around = Surroundings::default();
+        let around = ParseContext::default();
         assert_eq!(u64::parse("0", &around), Ok(0));
         assert!(u64::parse("-1", &around).is_err());
         assert!(u64::parse("1.5", &around).is_err());
@@ -82,26 +82,26 @@ mod tests {
     #[test]
     fn infinite_numbers_are_refused() {
         for text in ["inf", "NaN", "1e999", "-infinity"] {
-            assert!(f64::parse(text, &Surroundings::default()).is_err(), "{text}");
+            assert!(f64::parse(text, &ParseContext::default()).is_err(), "{text}");
         }
     }
 
     proptest! {
         #[test]
         fn shown_counts_read_back(count: u64) {
-            laws::reads_back(&count);
+            laws::assert_reads_back(&count);
         }
 
         #[test]
         fn shown_numbers_read_back(number in proptest::num::f64::NORMAL) {
-            laws::reads_back(&number);
+            laws::assert_reads_back(&number);
         }
 
         #[test]
         fn no_text_panics(text in any::<String>()) {
-            laws::survives::<u64>(&text);
-            laws::survives::<NonZeroU64>(&text);
-            laws::survives::<f64>(&text);
+            laws::assert_does_not_panic::<u64>(&text);
+            laws::assert_does_not_panic::<NonZeroU64>(&text);
+            laws::assert_does_not_panic::<f64>(&text);
         }
     }
 }

@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
-use crate::{Refusal, Setting, Surroundings};
+use crate::{ParseContext, ParseRefusal, SettingType};
 
-impl Setting for PathBuf {
+impl SettingType for PathBuf {
     fn kind() -> String {
         "path".into()
     }
@@ -14,9 +14,9 @@ impl Setting for PathBuf {
     }
 
     /// Expands a leading `~` or `~/`. Other people's homes (`~name`) are not looked up.
-    fn parse(text: &str, around: &Surroundings) -> Result<Self, Refusal> {
+    fn parse(text: &str, around: &ParseContext) -> Result<Self, ParseRefusal> {
         if text.contains('\0') {
-            return Err(Refusal::because("a path cannot contain a zero byte"));
+            return Err(ParseRefusal::with_reason("a path cannot contain a zero byte"));
         }
         let Some(below) =
             text.strip_prefix('~').filter(|rest| rest.is_empty() || rest.starts_with('/'))
@@ -26,7 +26,7 @@ impl Setting for PathBuf {
         let home = around
             .home
             .as_ref()
-            .ok_or_else(|| Refusal::because("HOME is not set, so `~` has no meaning"))?;
+            .ok_or_else(|| ParseRefusal::with_reason("HOME is not set, so `~` has no meaning"))?;
         Ok(match below.trim_start_matches('/') {
             "" => home.clone(),
             below => home.join(below),
@@ -45,8 +45,8 @@ mod tests {
     use super::super::laws;
     use super::*;
 
-    fn at_home() -> Surroundings {
-        Surroundings { home: Some("/home/ada".into()) }
+    fn context_with_home() -> ParseContext {
+        ParseContext { home: Some("/home/ada".into()) }
     }
 
     #[test]
@@ -58,20 +58,20 @@ mod tests {
             ("~bob/x", "~bob/x"),
             ("data/~", "data/~"),
         ] {
-            assert_eq!(PathBuf::parse(text, &at_home()), Ok(path.into()), "{text}");
+            assert_eq!(PathBuf::parse(text, &context_with_home()), Ok(path.into()), "{text}");
         }
     }
 
     #[test]
     fn a_tilde_without_a_home_is_refused() {
-        assert!(PathBuf::parse("~/x", &Surroundings::default()).is_err());
+        assert!(PathBuf::parse("~/x", &ParseContext::default()).is_err());
     }
 
     proptest! {
         #[test]
         fn no_text_panics(text in any::<String>()) {
-            laws::survives::<PathBuf>(&text);
-            let _ = PathBuf::parse(&text, &at_home());
+            laws::assert_does_not_panic::<PathBuf>(&text);
+            let _ = PathBuf::parse(&text, &context_with_home());
         }
     }
 }

@@ -3,14 +3,14 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::number::finite;
-use crate::{Refusal, Setting, Surroundings};
+use super::number::parse_finite;
+use crate::{ParseContext, ParseRefusal, SettingType};
 
 /// A share between 0 and 100; `5` and `5%` are the same, `0.5` is half a percent.
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd)]
-pub struct Percent(f64);
+pub struct PercentShare(f64);
 
-impl Percent {
+impl PercentShare {
     /// None when it is not between 0 and 100.
     pub fn new(percent: f64) -> Option<Self> {
         (0.0..=100.0).contains(&percent).then_some(Self(percent))
@@ -27,23 +27,23 @@ impl Percent {
     }
 }
 
-impl FromStr for Percent {
-    type Err = Refusal;
+impl FromStr for PercentShare {
+    type Err = ParseRefusal;
 
-    fn from_str(text: &str) -> Result<Self, Refusal> {
+    fn from_str(text: &str) -> Result<Self, ParseRefusal> {
         let text = text.trim();
-        let share = finite(text.strip_suffix('%').unwrap_or(text).trim_end())?;
-        Self::new(share).ok_or_else(Refusal::default)
+        let share = parse_finite(text.strip_suffix('%').unwrap_or(text).trim_end())?;
+        Self::new(share).ok_or_else(ParseRefusal::default)
     }
 }
 
-impl fmt::Display for Percent {
+impl fmt::Display for PercentShare {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}%", self.0)
     }
 }
 
-impl Setting for Percent {
+impl SettingType for PercentShare {
     fn kind() -> String {
         "percentage".into()
     }
@@ -52,7 +52,7 @@ impl Setting for Percent {
         "a percentage between `0` and `100`".into()
     }
 
-    fn parse(text: &str, _: &Surroundings) -> Result<Self, Refusal> {
+    fn parse(text: &str, _: &ParseContext) -> Result<Self, ParseRefusal> {
         text.parse()
     }
 
@@ -70,26 +70,26 @@ mod tests {
 
     #[test]
     fn the_sign_is_optional() {
-        assert_eq!("5".parse(), Ok(Percent(5.0)));
-        assert_eq!("5 %".parse(), Ok(Percent(5.0)));
+        assert_eq!("5".parse(), Ok(PercentShare(5.0)));
+        assert_eq!("5 %".parse(), Ok(PercentShare(5.0)));
     }
 
     #[test]
     fn shares_outside_the_whole_are_refused() {
         for text in ["-1", "101", "NaN", "%", "5%%"] {
-            assert!(text.parse::<Percent>().is_err(), "{text}");
+            assert!(text.parse::<PercentShare>().is_err(), "{text}");
         }
     }
 
     proptest! {
         #[test]
         fn shown_percentages_read_back(share in 0.0..=100.0_f64) {
-            laws::reads_back(&Percent(share));
+            laws::assert_reads_back(&PercentShare(share));
         }
 
         #[test]
         fn no_text_panics(text in any::<String>()) {
-            laws::survives::<Percent>(&text);
+            laws::assert_does_not_panic::<PercentShare>(&text);
         }
     }
 }

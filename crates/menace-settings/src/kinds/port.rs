@@ -2,19 +2,19 @@
 
 use std::num::NonZeroU16;
 
-use crate::{Refusal, Setting, Surroundings};
+use crate::{ParseContext, ParseRefusal, SettingType};
 
 /// A port between 1 and 65535.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Port(NonZeroU16);
+pub struct PortNumber(NonZeroU16);
 
-impl Port {
+impl PortNumber {
     pub const fn get(self) -> u16 {
         self.0.get()
     }
 }
 
-impl Setting for Port {
+impl SettingType for PortNumber {
     fn kind() -> String {
         "port".into()
     }
@@ -23,8 +23,8 @@ impl Setting for Port {
         "a port between `1` and `65535`".into()
     }
 
-    fn parse(text: &str, _: &Surroundings) -> Result<Self, Refusal> {
-        text.parse().map(Self).map_err(|_| Refusal::default())
+    fn parse(text: &str, _: &ParseContext) -> Result<Self, ParseRefusal> {
+        text.parse().map(Self).map_err(|_| ParseRefusal::default())
     }
 
     fn show(&self) -> Option<String> {
@@ -42,19 +42,19 @@ mod tests {
     #[test]
     fn numbers_that_are_no_port_are_refused() {
         for text in ["0", "65536", "-1", "http", "80.0"] {
-            assert!(Port::parse(text, &Surroundings::default()).is_err(), "{text}");
+            assert!(PortNumber::parse(text, &ParseContext::default()).is_err(), "{text}");
         }
     }
 
     proptest! {
         #[test]
         fn shown_ports_read_back(port in any::<NonZeroU16>()) {
-            laws::reads_back(&Port(port));
+            laws::assert_reads_back(&PortNumber(port));
         }
 
         #[test]
         fn no_text_panics(text in any::<String>()) {
-            laws::survives::<Port>(&text);
+            laws::assert_does_not_panic::<PortNumber>(&text);
         }
     }
 }

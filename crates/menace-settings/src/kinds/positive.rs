@@ -1,40 +1,40 @@
-//! Amounts of which there must be some.
+//! Amounts that must be above zero.
 
 use std::time::Duration;
 
-use crate::{Bandwidth, Refusal, Setting, Size, Surroundings};
+use crate::{ByteSize, NetworkBandwidth, ParseContext, ParseRefusal, SettingType};
 
-/// A type that has a nothing.
-pub trait Amount: Setting {
-    fn is_nothing(&self) -> bool;
+/// An amount that can be zero.
+pub trait ZeroableAmount: SettingType {
+    fn is_zero_amount(&self) -> bool;
 }
 
-impl Amount for Duration {
-    fn is_nothing(&self) -> bool {
+impl ZeroableAmount for Duration {
+    fn is_zero_amount(&self) -> bool {
         self.is_zero()
     }
 }
 
-impl Amount for Size {
-    fn is_nothing(&self) -> bool {
+impl ZeroableAmount for ByteSize {
+    fn is_zero_amount(&self) -> bool {
         self.bytes() == 0
     }
 }
 
-impl Amount for Bandwidth {
-    fn is_nothing(&self) -> bool {
+impl ZeroableAmount for NetworkBandwidth {
+    fn is_zero_amount(&self) -> bool {
         self.bits_per_second() == 0
     }
 }
 
 /// An amount above zero.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Positive<T>(T);
+pub struct PositiveAmount<T>(T);
 
-impl<T: Amount> Positive<T> {
+impl<T: ZeroableAmount> PositiveAmount<T> {
     /// None when the amount is nothing.
     pub fn new(amount: T) -> Option<Self> {
-        (!amount.is_nothing()).then_some(Self(amount))
+        (!amount.is_zero_amount()).then_some(Self(amount))
     }
 
     pub fn get(self) -> T {
@@ -42,7 +42,7 @@ impl<T: Amount> Positive<T> {
     }
 }
 
-impl<T: Amount> Setting for Positive<T> {
+impl<T: ZeroableAmount> SettingType for PositiveAmount<T> {
     fn kind() -> String {
         format!("{} above zero", T::kind())
     }
@@ -51,8 +51,9 @@ impl<T: Amount> Setting for Positive<T> {
         T::expected()
     }
 
-    fn parse(text: &str, around: &Surroundings) -> Result<Self, Refusal> {
-        Self::new(T::parse(text, around)?).ok_or_else(|| Refusal::because("it must be above zero"))
+    fn parse(text: &str, around: &ParseContext) -> Result<Self, ParseRefusal> {
+        Self::new(T::parse(text, around)?)
+            .ok_or_else(|| ParseRefusal::with_reason("it must be above zero"))
     }
 
     fn show(&self) -> Option<String> {
@@ -69,20 +70,20 @@ mod tests {
 
     #[test]
     fn nothing_is_refused() {
-        let around = Surroundings::default();
-        let refused = Err(Refusal::because("it must be above zero"));
-        assert_eq!(Positive::<Duration>::parse("0", &around), refused);
-        assert!(Positive::<Size>::parse("0Mi", &around).is_err());
-        assert!(Positive::<Bandwidth>::parse("0", &around).is_err());
-        let size = Positive::<Size>::parse("1Mi", &around).unwrap();
+        let around = ParseContext::default();
+        let refused = Err(ParseRefusal::with_reason("it must be above zero"));
+        assert_eq!(PositiveAmount::<Duration>::parse("0", &around), refused);
+        assert!(PositiveAmount::<ByteSize>::parse("0Mi", &around).is_err());
+        assert!(PositiveAmount::<NetworkBandwidth>::parse("0", &around).is_err());
+        let size = PositiveAmount::<ByteSize>::parse("1Mi", &around).unwrap();
         assert_eq!(size.get().bytes(), 1 << 20);
     }
 
     proptest! {
         #[test]
         fn no_text_panics(text in any::<String>()) {
-            laws::survives::<Positive<Duration>>(&text);
-            laws::survives::<Positive<Size>>(&text);
+            laws::assert_does_not_panic::<PositiveAmount<Duration>>(&text);
+            laws::assert_does_not_panic::<PositiveAmount<ByteSize>>(&text);
         }
     }
 }

@@ -1,12 +1,12 @@
 //! Switches that are on as soon as they are set, whatever they say.
 
-use crate::{Refusal, Setting, Surroundings};
+use crate::{ParseContext, ParseRefusal, SettingType};
 
 /// On when set to anything, as <https://no-color.org> asks: `NO_COLOR=0` still means no colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Presence;
+pub struct PresenceSwitch;
 
-impl Setting for Presence {
+impl SettingType for PresenceSwitch {
     fn kind() -> String {
         "set or not".into()
     }
@@ -15,7 +15,7 @@ impl Setting for Presence {
         "anything".into()
     }
 
-    fn parse(_: &str, _: &Surroundings) -> Result<Self, Refusal> {
+    fn parse(_: &str, _: &ParseContext) -> Result<Self, ParseRefusal> {
         Ok(Self)
     }
 

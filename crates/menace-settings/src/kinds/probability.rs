@@ -1,7 +1,7 @@
 //! Probabilities and confidence levels.
 
-use super::number::finite;
-use crate::{Refusal, Setting, Surroundings};
+use super::number::parse_finite;
+use crate::{ParseContext, ParseRefusal, SettingType};
 
 /// A number between 0 and 1, both included.
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd)]
@@ -13,7 +13,7 @@ impl Probability {
     }
 }
 
-impl Setting for Probability {
+impl SettingType for Probability {
     fn kind() -> String {
         "probability".into()
     }
@@ -22,9 +22,9 @@ impl Setting for Probability {
         "a number between `0` and `1`".into()
     }
 
-    fn parse(text: &str, _: &Surroundings) -> Result<Self, Refusal> {
-        let number = finite(text)?;
-        if (0.0..=1.0).contains(&number) { Ok(Self(number)) } else { Err(Refusal::default()) }
+    fn parse(text: &str, _: &ParseContext) -> Result<Self, ParseRefusal> {
+        let number = parse_finite(text)?;
+        if (0.0..=1.0).contains(&number) { Ok(Self(number)) } else { Err(ParseRefusal::default()) }
     }
 
     fn show(&self) -> Option<String> {
@@ -42,19 +42,19 @@ mod tests {
     #[test]
     fn numbers_outside_zero_to_one_are_refused() {
         for text in ["1.01", "-0.1", "95"] {
-            assert!(Probability::parse(text, &Surroundings::default()).is_err(), "{text}");
+            assert!(Probability::parse(text, &ParseContext::default()).is_err(), "{text}");
         }
     }
 
     proptest! {
         #[test]
         fn shown_probabilities_read_back(number in 0.0..=1.0_f64) {
-            laws::reads_back(&Probability(number));
+            laws::assert_reads_back(&Probability(number));
         }
 
         #[test]
         fn no_text_panics(text in any::<String>()) {
-            laws::survives::<Probability>(&text);
+            laws::assert_does_not_panic::<Probability>(&text);
         }
     }
 }

@@ -1,20 +1,20 @@
 //! How many processors something may use at once.
 
-use crate::{Percent, Refusal, Setting, Surroundings};
+use crate::{ParseContext, ParseRefusal, PercentShare, SettingType};
 
 /// The kernel hands out no less than a millisecond of a tenth of a second.
-const FEWEST: f64 = 0.01;
+const MIN_PROCESSORS: f64 = 0.01;
 /// More than any machine that Linux runs on has.
-const MOST: f64 = 8192.0;
+const MAX_PROCESSORS: f64 = 8192.0;
 
 /// A number of processors: `0.5` and `50%` are half of one, `2` is two.
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd)]
-pub struct Processors(f64);
+pub struct ProcessorCount(f64);
 
-impl Processors {
+impl ProcessorCount {
     /// None when no machine could have so many, or give so little of one.
     pub fn new(count: f64) -> Option<Self> {
-        (FEWEST..=MOST).contains(&count).then_some(Self(count))
+        (MIN_PROCESSORS..=MAX_PROCESSORS).contains(&count).then_some(Self(count))
     }
 
     pub fn count(self) -> f64 {
@@ -22,23 +22,26 @@ impl Processors {
     }
 }
 
-impl Setting for Processors {
+impl SettingType for ProcessorCount {
     fn kind() -> String {
-        format!("processors, {FEWEST} to {MOST}")
+        format!("processors, {MIN_PROCESSORS} to {MAX_PROCESSORS}")
     }
 
     fn expected() -> String {
         "a number of processors such as `0.5`, or a percentage of one such as `50%`".into()
     }
 
-    fn parse(text: &str, around: &Surroundings) -> Result<Self, Refusal> {
+    fn parse(text: &str, around: &ParseContext) -> Result<Self, ParseRefusal> {
         let count = if text.ends_with('%') {
-            Percent::parse(text, around)?.fraction()
+            PercentShare::parse(text, around)?.fraction()
         } else {
             f64::parse(text, around)?
         };
-        Self::new(count)
-            .ok_or_else(|| Refusal::because(format!("it must be from {FEWEST} to {MOST}")))
+        Self::new(count).ok_or_else(|| {
+            ParseRefusal::with_reason(format!(
+                "it must be from {MIN_PROCESSORS} to {MAX_PROCESSORS}"
+            ))
+        })
     }
 
     fn show(&self) -> Option<String> {
@@ -55,10 +58,10 @@ mod tests {
 
     #[test]
     fn shares_and_numbers_are_the_same_thing() {
-        let read = |text| Processors::parse(text, &Surroundings::default());
+        let read = |text| ProcessorCount::parse(text, &ParseContext::default());
         assert_eq!(read("50%"), read("0.5"));
-        assert_eq!(read("2").map(Processors::count), Ok(2.0));
-        assert_eq!(read("1%").map(Processors::count), Ok(0.01));
+        assert_eq!(read("2").map(ProcessorCount::count), Ok(2.0));
+        assert_eq!(read("1%").map(ProcessorCount::count), Ok(0.01));
         for text in ["0", "0%", "0.009", "0.5%", "-1", "many", "inf", "NaN", "8193"] {
             assert!(read(text).is_err(), "{text}");
         }
@@ -67,7 +70,7 @@ mod tests {
     proptest! {
         #[test]
         fn no_text_panics(text in any::<String>()) {
-            laws::survives::<Processors>(&text);
+            laws::assert_does_not_panic::<ProcessorCount>(&text);
         }
     }
 }

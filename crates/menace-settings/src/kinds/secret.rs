@@ -2,28 +2,28 @@
 
 use std::fmt;
 
-use crate::{Refusal, Setting, Surroundings};
+use crate::{ParseContext, ParseRefusal, SettingType};
 
-/// Text that shows itself only to who asks for it by name.
+/// A secret: `Debug` hides it, only [`SecretText::expose`] returns it.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Secret(String);
+pub struct SecretText(String);
 
-const MASK: &str = "********";
+const SECRET_MASK: &str = "********";
 
-impl Secret {
+impl SecretText {
     /// The text itself, for the one place that must send it.
     pub fn expose(&self) -> &str {
         &self.0
     }
 }
 
-impl fmt::Debug for Secret {
+impl fmt::Debug for SecretText {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(MASK)
+        f.write_str(SECRET_MASK)
     }
 }
 
-impl Setting for Secret {
+impl SettingType for SecretText {
     const SECRET: bool = true;
 
     fn kind() -> String {
@@ -34,16 +34,16 @@ impl Setting for Secret {
         "text".into()
     }
 
-    fn parse(text: &str, _: &Surroundings) -> Result<Self, Refusal> {
+    fn parse(text: &str, _: &ParseContext) -> Result<Self, ParseRefusal> {
         Ok(Self(text.into()))
     }
 
     fn show(&self) -> Option<String> {
-        Some(MASK.into())
+        Some(SECRET_MASK.into())
     }
 
     fn quote(_: &str) -> String {
-        MASK.into()
+        SECRET_MASK.into()
     }
 }
 
@@ -53,7 +53,7 @@ mod tests {
 
     #[test]
     fn a_secret_is_in_no_output() {
-        let secret = Secret("sk-123".into());
+        let secret = SecretText("sk-123".into());
         assert_eq!(format!("{secret:?} {:?}", secret.show()), "******** Some(\"********\")");
         assert_eq!(secret.expose(), "sk-123");
     }

@@ -3,8 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::decimal::Decimal;
-use crate::{Refusal, Setting, Surroundings};
+use super::decimal::ExactDecimal;
+use crate::{ParseContext, ParseRefusal, SettingType};
 
 /// A number of bytes.
 ///
@@ -12,11 +12,11 @@ use crate::{Refusal, Setting, Surroundings};
 /// final `B` changes nothing and neither does case. QEMU means 1024s by `2G`, but its memory is a
 /// key of `VM_SETTINGS` and goes to it as written, without passing through this type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Size {
+pub struct ByteSize {
     bytes: u64,
 }
 
-const UNITS: [(&str, u64); 8] = [
+const SIZE_UNITS: [(&str, u64); 8] = [
     ("Ti", 1 << 40),
     ("Gi", 1 << 30),
     ("Mi", 1 << 20),
@@ -27,7 +27,7 @@ const UNITS: [(&str, u64); 8] = [
     ("K", 1_000),
 ];
 
-impl Size {
+impl ByteSize {
     pub const fn from_bytes(bytes: u64) -> Self {
         Self { bytes }
     }
@@ -37,36 +37,40 @@ impl Size {
     }
 }
 
-impl FromStr for Size {
-    type Err = Refusal;
+impl FromStr for ByteSize {
+    type Err = ParseRefusal;
 
-    fn from_str(text: &str) -> Result<Self, Refusal> {
-        let (number, unit) = Decimal::split(text.trim()).ok_or_else(Refusal::default)?;
+    fn from_str(text: &str) -> Result<Self, ParseRefusal> {
+        let (number, unit) =
+            ExactDecimal::split_number_and_unit(text.trim()).ok_or_else(ParseRefusal::default)?;
         let unit = unit.strip_suffix(['b', 'B']).unwrap_or(unit);
         let factor = if unit.is_empty() {
             1
         } else {
-            UNITS
+            SIZE_UNITS
                 .iter()
                 .find(|(name, _)| name.eq_ignore_ascii_case(unit))
-                .ok_or_else(Refusal::default)?
+                .ok_or_else(ParseRefusal::default)?
                 .1
         };
-        let bytes = number.times(factor).ok_or_else(|| Refusal::because("it is too large"))?;
+        let bytes = number
+            .multiply_rounded(factor)
+            .ok_or_else(|| ParseRefusal::with_reason("it is too large"))?;
         Ok(Self { bytes })
     }
 }
 
-impl fmt::Display for Size {
+impl fmt::Display for ByteSize {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match UNITS.iter().find(|(_, unit)| self.bytes > 0 && self.bytes.is_multiple_of(*unit)) {
+        match SIZE_UNITS.iter().find(|(_, unit)| self.bytes > 0 && self.bytes.is_multiple_of(*unit))
+        {
             Some((name, unit)) => write!(f, "{}{name}", self.bytes / unit),
             None => write!(f, "{}", self.bytes),
         }
     }
 }
 
-impl Setting for Size {
+impl SettingType for ByteSize {
     fn kind() -> String {
         "size".into()
     }
@@ -75,7 +79,7 @@ impl Setting for Size {
         "a size such as `512Mi` or `1Gi`".into()
     }
 
-    fn parse(text: &str, _: &Surroundings) -> Result<Self, Refusal> {
+    fn parse(text: &str, _: &ParseContext) -> Result<Self, ParseRefusal> {
         text.parse()
     }
 
@@ -103,7 +107,7 @@ mod tests {
             ("10 mb", 10_000_000),
             ("7B", 7),
         ] {
-            assert_eq!(text.parse(), Ok(Size::from_bytes(bytes)), "{text}");
+            assert_eq!(text.parse(), Ok(ByteSize::from_bytes(bytes)), "{text}");
         }
     }
 
@@ -111,31 +115,31 @@ mod tests {
     fn nonsense_is_refused() {
         for text in ["many", "-1", "1.2.3Mi", "1X", "Mi", "1iB", ".5G", "99999999999999999999999T"]
         {
-            assert!(text.parse::<Size>().is_err(), "{text}");
+            assert!(text.parse::<ByteSize>().is_err(), "{text}");
         }
     }
 
     #[test]
     fn a_size_is_shown_in_its_largest_whole_unit() {
-        assert_eq!(Size::from_bytes(1 << 30).to_string(), "1Gi");
-        assert_eq!(Size::from_bytes(1500).to_string(), "1500");
-        assert_eq!(Size::from_bytes(5_000_000).to_string(), "5M");
+        assert_eq!(ByteSize::from_bytes(1 << 30).to_string(), "1Gi");
+        assert_eq!(ByteSize::from_bytes(1500).to_string(), "1500");
+        assert_eq!(ByteSize::from_bytes(5_000_000).to_string(), "5M");
     }
 
     proptest! {
         #[test]
         fn shown_sizes_read_back(bytes: u64) {
-            laws::reads_back(&Size::from_bytes(bytes));
+            laws::assert_reads_back(&ByteSize::from_bytes(bytes));
         }
 
         #[test]
         fn no_text_panics(text in any::<String>()) {
-            laws::survives::<Size>(&text);
+            laws::assert_does_not_panic::<ByteSize>(&text);
         }
 
         #[test]
         fn number_like_text_does_not_panic(text in "[0-9.]{0,40} ?[KMGTkmgt]?i?B?") {
-            laws::survives::<Size>(&text);
+            laws::assert_does_not_panic::<ByteSize>(&text);
         }
     }
 }

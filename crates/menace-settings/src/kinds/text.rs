@@ -1,8 +1,8 @@
 //! Free text.
 
-use crate::{Refusal, Setting, Surroundings};
+use crate::{ParseContext, ParseRefusal, SettingType};
 
-impl Setting for String {
+impl SettingType for String {
     fn kind() -> String {
         "text".into()
     }
@@ -11,7 +11,7 @@ impl Setting for String {
         "text".into()
     }
 
-    fn parse(text: &str, _: &Surroundings) -> Result<Self, Refusal> {
+    fn parse(text: &str, _: &ParseContext) -> Result<Self, ParseRefusal> {
         Ok(text.into())
     }
 

@@ -1,11 +1,14 @@
 //! Addresses of services. A password in one is masked wherever the address is shown.
 
 use crate::setting::quoted;
-use crate::{Refusal, Setting, Surroundings};
+use crate::{ParseContext, ParseRefusal, SettingType};
 
 /// Defines an address type with the schemes that it takes.
 macro_rules! url_type {
-    ($(#[doc = $doc:literal])+ $name:ident, schemes: [$($scheme:literal),*], example: $example:literal) => {
+    (
+        $(#[doc = $doc:literal])+
+        $name:ident, schemes: [$($scheme:literal),*], example: $example:literal
+    ) => {
         $(#[doc = $doc])+
         #[derive(Clone, PartialEq, Eq)]
         pub struct $name(String);
@@ -25,19 +28,20 @@ macro_rules! url_type {
             }
         }
 
-        impl Setting for $name {
+        impl SettingType for $name {
             fn kind() -> String {
                 "URL".into()
             }
 
             fn expected() -> String {
-                let schemes: Vec<String> = Self::SCHEMES.iter().map(|s| format!("`{s}:`")).collect();
+                let schemes: Vec<String> =
+                    Self::SCHEMES.iter().map(|s| format!("`{s}:`")).collect();
                 let start = if schemes.is_empty() { "" } else { " that starts with " };
                 format!(concat!("a URL such as `", $example, "`{}{}"), start, schemes.join(", "))
             }
 
-            fn parse(text: &str, _: &Surroundings) -> Result<Self, Refusal> {
-                let (scheme, rest) = text.split_once(':').ok_or_else(Refusal::default)?;
+            fn parse(text: &str, _: &ParseContext) -> Result<Self, ParseRefusal> {
+                let (scheme, rest) = text.split_once(':').ok_or_else(ParseRefusal::default)?;
                 // Python writes the driver into the scheme: `postgresql+psycopg://`.
                 let (scheme, _driver) = scheme.split_once('+').unwrap_or((scheme, ""));
                 let known = Self::SCHEMES.iter().any(|known| known.eq_ignore_ascii_case(scheme))
@@ -46,7 +50,11 @@ macro_rules! url_type {
                 // `sqlite::memory:` is the one address without slashes.
                 let placed = rest.strip_prefix("//").is_some_and(|place| !place.is_empty())
                     || (scheme == "sqlite" && rest == ":memory:");
-                if known && clean && placed { Ok(Self(text.into())) } else { Err(Refusal::default()) }
+                if known && clean && placed {
+                    Ok(Self(text.into()))
+                } else {
+                    Err(ParseRefusal::default())
+                }
             }
 
             fn show(&self) -> Option<String> {
@@ -103,8 +111,8 @@ mod tests {
 
     use super::*;
 
-    fn read<T: Setting>(text: &str) -> Result<T, Refusal> {
-        T::parse(text, &Surroundings::default())
+    fn parse_setting<T: SettingType>(text: &str) -> Result<T, ParseRefusal> {
+        T::parse(text, &ParseContext::default())
     }
 
     #[test]
@@ -115,13 +123,13 @@ mod tests {
             "sqlite::memory:",
             "mysql://h/db",
         ] {
-            assert!(read::<DatabaseUrl>(text).is_ok(), "{text}");
+            assert!(parse_setting::<DatabaseUrl>(text).is_ok(), "{text}");
         }
         for text in ["://h/db", "menace.db", "sqlite:", "postgres://", "postgres://a b"] {
-            assert!(read::<DatabaseUrl>(text).is_err(), "{text}");
+            assert!(parse_setting::<DatabaseUrl>(text).is_err(), "{text}");
         }
-        assert!(read::<ScoreUrl>("s3://bucket/prefix").is_ok());
-        assert!(read::<HttpUrl>("ftp://h").is_err());
+        assert!(parse_setting::<ScoreUrl>("s3://bucket/prefix").is_ok());
+        assert!(parse_setting::<HttpUrl>("ftp://h").is_err());
     }
 
     #[test]
@@ -134,7 +142,7 @@ mod tests {
         ] {
             assert_eq!(masked(text), shown);
         }
-        let url = read::<DatabaseUrl>("postgres://ada:hunter2@db/x").unwrap();
+        let url = parse_setting::<DatabaseUrl>("postgres://ada:hunter2@db/x").unwrap();
         assert!(!format!("{url:?}{:?}", url.show()).contains("hunter2"));
         assert!(url.as_str().contains("hunter2"));
         assert!(!DatabaseUrl::quote("postgre://ada:hunter2@db/x").contains("hunter2"));
@@ -143,7 +151,7 @@ mod tests {
     proptest! {
         #[test]
         fn no_text_panics(text in any::<String>()) {
-            let _ = read::<DatabaseUrl>(&text);
+            let _ = parse_setting::<DatabaseUrl>(&text);
             masked(&text);
         }
 

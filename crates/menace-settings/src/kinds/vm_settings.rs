@@ -4,14 +4,14 @@ use std::time::Duration;
 
 use serde_json::{Map, Value as Json};
 
-use crate::{DurationFrom, Positive, Refusal, Setting, Size, Surroundings};
+use crate::{ByteSize, MinimumDuration, ParseContext, ParseRefusal, PositiveAmount, SettingType};
 
-/// Images, memory and timeout of virtual machines. They are kept as written: whoever starts a machine
-/// reads its memory in its own way.
+/// Images, memory and timeout of virtual machines. They are kept as written: the virtual machine
+/// monitor has its own notation for memory.
 #[derive(Debug, Clone, PartialEq)]
 pub struct VmSettings(Map<String, Json>);
 
-const KEYS: [&str; 4] = ["windows_image", "macos_image", "memory", "timeout"];
+const VM_SETTING_KEYS: [&str; 4] = ["windows_image", "macos_image", "memory", "timeout"];
 
 impl VmSettings {
     pub fn get(&self, key: &str) -> Option<&Json> {
@@ -23,23 +23,23 @@ impl VmSettings {
     }
 }
 
-impl Setting for VmSettings {
+impl SettingType for VmSettings {
     fn kind() -> String {
-        format!("JSON object ({})", named(&KEYS))
+        format!("JSON object ({})", list_keys(&VM_SETTING_KEYS))
     }
 
     fn expected() -> String {
         r#"a JSON object such as `{"windows_image": "win.qcow2", "memory": "2G"}`"#.into()
     }
 
-    fn parse(text: &str, _: &Surroundings) -> Result<Self, Refusal> {
+    fn parse(text: &str, _: &ParseContext) -> Result<Self, ParseRefusal> {
         match serde_json::from_str(text) {
             Ok(Json::Object(map)) => {
-                map.iter().try_for_each(|(key, value)| check(key, value))?;
+                map.iter().try_for_each(|(key, value)| check_entry(key, value))?;
                 Ok(Self(map))
             }
-            Ok(_) => Err(Refusal::default()),
-            Err(error) => Err(Refusal::because(error.to_string())),
+            Ok(_) => Err(ParseRefusal::default()),
+            Err(error) => Err(ParseRefusal::with_reason(error.to_string())),
         }
     }
 
@@ -48,29 +48,31 @@ impl Setting for VmSettings {
     }
 }
 
-fn check(key: &str, value: &Json) -> Result<(), Refusal> {
+fn check_entry(key: &str, value: &Json) -> Result<(), ParseRefusal> {
     let text = match value {
         Json::String(text) => text.trim().to_owned(),
         Json::Number(number) => number.to_string(),
         _ => String::new(),
     };
-    let around = Surroundings::default();
+    let around = ParseContext::default();
     let expected = match key {
         "windows_image" | "macos_image" if value.is_string() && !text.is_empty() => return Ok(()),
         "windows_image" | "macos_image" => "the name of an image".to_owned(),
-        "memory" if Positive::<Size>::parse(&text, &around).is_ok() => return Ok(()),
-        "memory" => format!("{} above zero", Size::expected()),
-        "timeout" if DurationFrom::<1>::parse(&text, &around).is_ok() => return Ok(()),
+        "memory" if PositiveAmount::<ByteSize>::parse(&text, &around).is_ok() => return Ok(()),
+        "memory" => format!("{} above zero", ByteSize::expected()),
+        "timeout" if MinimumDuration::<1>::parse(&text, &around).is_ok() => return Ok(()),
         "timeout" => Duration::expected(),
         _ => {
-            let known = named(&KEYS);
-            return Err(Refusal::because(format!("it has no key `{key}`; known are {known}")));
+            let known = list_keys(&VM_SETTING_KEYS);
+            return Err(ParseRefusal::with_reason(format!(
+                "it has no key `{key}`; known are {known}"
+            )));
         }
     };
-    Err(Refusal::because(format!("`{key}` is {expected}, not `{value}`")))
+    Err(ParseRefusal::with_reason(format!("`{key}` is {expected}, not `{value}`")))
 }
 
-fn named(keys: &[&str]) -> String {
+fn list_keys(keys: &[&str]) -> String {
     keys.iter().map(|key| format!("`{key}`")).collect::<Vec<_>>().join(", ")
 }
 
@@ -83,21 +85,21 @@ mod tests {
 
     #[test]
     fn known_keys_with_values_that_make_sense_are_taken() {
-        let around = Surroundings::default();
+        let around = ParseContext::default();
         for text in [
             "{}",
             r#"{"memory": "2G"}"#,
             r#"{"windows_image": "w.qcow2", "macos_image": "m", "memory": 2048, "timeout": "5m"}"#,
         ] {
-            laws::reads_back(&VmSettings::parse(text, &around).unwrap());
+            laws::assert_reads_back(&VmSettings::parse(text, &around).unwrap());
         }
     }
 
     #[test]
     fn anything_else_is_refused_with_its_reason() {
         let why = |text: &str| {
-            let refusal = VmSettings::parse(text, &Surroundings::default()).unwrap_err();
-            refusal.why.unwrap_or_default()
+            let refusal = VmSettings::parse(text, &ParseContext::default()).unwrap_err();
+            refusal.reason.unwrap_or_default()
         };
         for (text, says) in [
             ("[]", ""),
@@ -117,7 +119,7 @@ mod tests {
     proptest! {
         #[test]
         fn no_text_panics(text in any::<String>()) {
-            laws::survives::<VmSettings>(&text);
+            laws::assert_does_not_panic::<VmSettings>(&text);
         }
     }
 }

@@ -3,31 +3,31 @@
 //! Bandit ranks some rules by what it sees in the code; the ranks here are then those of the common
 //! case. They serve where a tool reports the number only, as Ruff does.
 
-use menace_model::Confidence::{High as Sure, Low as Unsure, Medium as Likely};
-use menace_model::Severity::{High, Low, Medium};
-use menace_model::{Confidence, Severity};
+use menace_model::FindingConfidence::{High as Sure, Low as Unsure, Medium as Likely};
+use menace_model::FindingSeverity::{High, Low, Medium};
+use menace_model::{FindingConfidence, FindingSeverity};
 
 /// One numbered rule.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Rule {
+pub(super) struct SecurityRule {
     pub(super) id: &'static str,
     /// What `# nosec` may say instead of the number.
     pub(super) name: &'static str,
-    pub(super) severity: Severity,
-    pub(super) confidence: Confidence,
+    pub(super) severity: FindingSeverity,
+    pub(super) confidence: FindingConfidence,
 }
 
 const fn rule(
     id: &'static str,
     name: &'static str,
-    severity: Severity,
-    confidence: Confidence,
-) -> Rule {
-    Rule { id, name, severity, confidence }
+    severity: FindingSeverity,
+    confidence: FindingConfidence,
+) -> SecurityRule {
+    SecurityRule { id, name, severity, confidence }
 }
 
 /// Sorted by number.
-const RULES: &[Rule] = &[
+const SECURITY_RULES: &[SecurityRule] = &[
     rule("B101", "assert_used", Low, Sure),
     rule("B102", "exec_used", Medium, Sure),
     rule("B103", "set_bad_file_permissions", High, Sure),
@@ -112,14 +112,14 @@ const RULES: &[Rule] = &[
 ];
 
 /// The rule of that number.
-pub(super) fn by_id(id: &str) -> Option<&'static Rule> {
-    let at = RULES.binary_search_by(|rule| rule.id.cmp(id)).ok()?;
-    RULES.get(at)
+pub(super) fn find_by_id(id: &str) -> Option<&'static SecurityRule> {
+    let at = SECURITY_RULES.binary_search_by(|rule| rule.id.cmp(id)).ok()?;
+    SECURITY_RULES.get(at)
 }
 
 /// The rule that a `# nosec` comment means by a number or a name.
-pub(super) fn by_mention(word: &str) -> Option<&'static Rule> {
-    by_id(word).or_else(|| RULES.iter().find(|rule| rule.name == word))
+pub(super) fn find_by_mention(word: &str) -> Option<&'static SecurityRule> {
+    find_by_id(word).or_else(|| SECURITY_RULES.iter().find(|rule| rule.name == word))
 }
 
 #[cfg(test)]
@@ -128,9 +128,9 @@ mod tests {
 
     #[test]
     fn rules_are_sorted_and_found_by_number_and_name() {
-        assert!(RULES.is_sorted_by(|a, b| a.id < b.id));
-        assert_eq!(by_mention("B602").map(|rule| rule.severity), Some(High));
-        assert_eq!(by_mention("assert_used").map(|rule| rule.id), Some("B101"));
-        assert!(by_mention("b101").is_none());
+        assert!(SECURITY_RULES.is_sorted_by(|a, b| a.id < b.id));
+        assert_eq!(find_by_mention("B602").map(|rule| rule.severity), Some(High));
+        assert_eq!(find_by_mention("assert_used").map(|rule| rule.id), Some("B101"));
+        assert!(find_by_mention("b101").is_none());
     }
 }

@@ -2,36 +2,36 @@
 //!
 //! Invariant: both are finite, within [0, 1], and never rise when a finding is added.
 
-use menace_model::{Confidence, Finding, Lint, Severity};
+use menace_model::{FindingConfidence, FindingSeverity, LintWarning, StaticFinding};
 
 /// The weighted findings per 100 lines that halve the score: one of high severity, surely found.
-const HALVING_DENSITY: f64 = 9.0;
+const HALVING_FINDING_DENSITY: f64 = 9.0;
 /// How many ordinary lints one lint that is a bug counts for.
-const BUG_WEIGHT: f64 = 5.0;
+const BUG_LINT_WEIGHT: f64 = 5.0;
 
 /// `security_score`: how free the source is of dangerous constructs.
 ///
 /// No unit; from 0 (exclusive) to 1; higher is better. With *d* the sum of severity (1, 3, 9) times
-/// confidence (0.3, 0.6, 1.0) per 100 source lines it is 1 / (1 + d / 9). Only findings with a number
-/// of Bandit's count. Without findings it is 1, whatever the number of lines.
-pub fn security_score(findings: &[Finding], source_lines: u32) -> f64 {
-    let weight: f64 = findings.iter().filter(|one| one.is_bandit_class()).map(weight).sum();
+/// confidence (0.3, 0.6, 1.0) per 100 source lines it is 1 / (1 + d / 9). Only findings with a
+/// number of Bandit's count. Without findings it is 1, whatever the number of lines.
+pub fn security_score(findings: &[StaticFinding], source_lines: u32) -> f64 {
+    let weight: f64 = findings.iter().filter(|one| one.is_bandit_rule()).map(finding_weight).sum();
     // Findings in a file without a line of code (a text that only hides its direction) count as
     // if there were one.
     let hundreds = f64::from(source_lines.max(1)) / 100.0;
-    1.0 / (1.0 + weight / hundreds / HALVING_DENSITY)
+    1.0 / (1.0 + weight / hundreds / HALVING_FINDING_DENSITY)
 }
 
-fn weight(finding: &Finding) -> f64 {
+fn finding_weight(finding: &StaticFinding) -> f64 {
     let severity = match finding.severity {
-        Severity::Low => 1.0,
-        Severity::Medium => 3.0,
-        Severity::High => 9.0,
+        FindingSeverity::Low => 1.0,
+        FindingSeverity::Medium => 3.0,
+        FindingSeverity::High => 9.0,
     };
     let confidence = match finding.confidence {
-        Confidence::Low => 0.3,
-        Confidence::Medium => 0.6,
-        Confidence::High => 1.0,
+        FindingConfidence::Low => 0.3,
+        FindingConfidence::Medium => 0.6,
+        FindingConfidence::High => 1.0,
     };
     severity * confidence
 }
@@ -40,9 +40,9 @@ fn weight(finding: &Finding) -> f64 {
 ///
 /// No unit; from 0 to 1; higher is better: 1 − (5 · bugs + others) / statements, no less than 0.
 /// Without lints it is 1, and with lints but no statements 0.
-pub fn code_quality(lints: &[Lint], statements: u32) -> f64 {
+pub fn code_quality(lints: &[LintWarning], statements: u32) -> f64 {
     let objections: f64 =
-        lints.iter().map(|lint| if is_bug(&lint.code) { BUG_WEIGHT } else { 1.0 }).sum();
+        lints.iter().map(|lint| if is_bug(&lint.code) { BUG_LINT_WEIGHT } else { 1.0 }).sum();
     if objections == 0.0 {
         return 1.0;
     }
@@ -55,8 +55,8 @@ pub fn code_quality(lints: &[Lint], statements: u32) -> f64 {
 /// defined (`F82…`) and wrong raises (`F9…`). `F811` and `F841`, a name defined or assigned without
 /// use, are not among them.
 fn is_bug(code: &str) -> bool {
-    const BUGS: [&str; 7] = ["E9", "F50", "F52", "F6", "F7", "F82", "F9"];
-    code == "invalid-syntax" || BUGS.iter().any(|bug| code.starts_with(bug))
+    const BUG_CODE_PREFIXES: [&str; 7] = ["E9", "F50", "F52", "F6", "F7", "F82", "F9"];
+    code == "invalid-syntax" || BUG_CODE_PREFIXES.iter().any(|bug| code.starts_with(bug))
 }
 
 #[cfg(test)]
@@ -65,17 +65,21 @@ mod tests {
 
     use super::*;
 
-    fn finding(rule: &str, severity: Severity, confidence: Confidence) -> Finding {
-        Finding { rule: rule.into(), severity, confidence, line: 1, message: String::new() }
+    fn finding(
+        rule: &str,
+        severity: FindingSeverity,
+        confidence: FindingConfidence,
+    ) -> StaticFinding {
+        StaticFinding { rule: rule.into(), severity, confidence, line: 1, message: String::new() }
     }
 
-    fn lint(code: &str) -> Lint {
-        Lint { code: code.into(), line: 1, message: String::new() }
+    fn lint(code: &str) -> LintWarning {
+        LintWarning { code: code.into(), line: 1, message: String::new() }
     }
 
     #[test]
     fn one_sure_high_finding_in_a_hundred_lines_halves_the_score() {
-        let one = [finding("B602", Severity::High, Confidence::High)];
+        let one = [finding("B602", FindingSeverity::High, FindingConfidence::High)];
         assert!((security_score(&one, 100) - 0.5).abs() < 1e-12);
     }
 
@@ -87,7 +91,7 @@ mod tests {
 
     #[test]
     fn own_rules_leave_the_score_alone() {
-        let own = [finding("M903", Severity::Low, Confidence::High)];
+        let own = [finding("M903", FindingSeverity::Low, FindingConfidence::High)];
         assert!((security_score(&own, 10) - 1.0).abs() < f64::EPSILON);
     }
 
@@ -98,11 +102,17 @@ mod tests {
         assert!(code_quality(&[lint("E999"), lint("F632")], 4).abs() < f64::EPSILON);
     }
 
-    fn findings() -> impl Strategy<Value = Vec<Finding>> {
-        let severity =
-            prop_oneof![Just(Severity::Low), Just(Severity::Medium), Just(Severity::High)];
-        let confidence =
-            prop_oneof![Just(Confidence::Low), Just(Confidence::Medium), Just(Confidence::High)];
+    fn findings() -> impl Strategy<Value = Vec<StaticFinding>> {
+        let severity = prop_oneof![
+            Just(FindingSeverity::Low),
+            Just(FindingSeverity::Medium),
+            Just(FindingSeverity::High)
+        ];
+        let confidence = prop_oneof![
+            Just(FindingConfidence::Low),
+            Just(FindingConfidence::Medium),
+            Just(FindingConfidence::High)
+        ];
         let rule = prop_oneof![Just("B101"), Just("M901")];
         let one = (rule, severity, confidence).prop_map(|(rule, s, c)| finding(rule, s, c));
         proptest::collection::vec(one, 0..40)
@@ -137,7 +147,7 @@ mod tests {
             keep in 0..40_usize,
             statements in any::<u32>(),
         ) {
-            let all: Vec<Lint> = codes.iter().map(|code| lint(code)).collect();
+            let all: Vec<LintWarning> = codes.iter().map(|code| lint(code)).collect();
             let some = &all[..keep.min(all.len())];
             let (fewer, more) = (code_quality(some, statements), code_quality(&all, statements));
             prop_assert!(more <= fewer);

@@ -11,22 +11,22 @@ use rustc_hash::FxHashMap;
 use super::{line_of, rules};
 
 #[derive(Debug, Default)]
-pub(super) struct Suppressions {
+pub(super) struct SuppressionComments {
     /// Rules by line; an empty list means all of them.
     nosec: FxHashMap<u32, Vec<&'static str>>,
-    noqa: FxHashMap<u32, Noqa>,
+    noqa: FxHashMap<u32, NoqaSelection>,
     /// `# ruff: noqa` and `# flake8: noqa` speak for the whole file.
-    file: Option<Noqa>,
+    file: Option<NoqaSelection>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Noqa {
+enum NoqaSelection {
     Everything,
     Codes(Vec<String>),
 }
 
-impl Noqa {
-    fn names(&self, code: &str) -> bool {
+impl NoqaSelection {
+    fn covers(&self, code: &str) -> bool {
         matches!(self, Self::Codes(codes) if codes.iter().any(|named| code.starts_with(&**named)))
     }
 
@@ -39,16 +39,16 @@ impl Noqa {
     }
 }
 
-impl Suppressions {
-    pub(super) fn read(tokens: &Tokens, source: &str, lines: &LineIndex) -> Self {
+impl SuppressionComments {
+    pub(super) fn parse(tokens: &Tokens, source: &str, lines: &LineIndex) -> Self {
         let mut found = Self::default();
         for token in tokens.iter().filter(|token| token.kind() == TokenKind::Comment) {
             let comment = &source[token.range()];
             let line = || line_of(lines, token.start());
-            if let Some(rules) = nosec(comment) {
+            if let Some(rules) = parse_nosec(comment) {
                 found.nosec.insert(line(), rules);
             }
-            if let Some((noqa, whole_file)) = noqa(comment) {
+            if let Some((noqa, whole_file)) = parse_noqa(comment) {
                 if whole_file {
                     match &mut found.file {
                         Some(file) => file.merge(noqa),
@@ -64,14 +64,14 @@ impl Suppressions {
 
     /// Whether the finding of `rule` at `line`, about a construct from `first` to `last`, is
     /// taken back.
-    pub(super) fn hide_finding(&self, rule: &str, line: u32, first: u32, last: u32) -> bool {
+    pub(super) fn hides_finding(&self, rule: &str, line: u32, first: u32, last: u32) -> bool {
         self.nosec_hides(rule, line, first, last)
             || rule.strip_prefix('B').is_some_and(|number| {
                 let code = format!("S{number}");
-                self.file.as_ref().is_some_and(|noqa| noqa.names(&code))
+                self.file.as_ref().is_some_and(|noqa| noqa.covers(&code))
                     || [line, last]
                         .iter()
-                        .any(|at| self.noqa.get(at).is_some_and(|noqa| noqa.names(&code)))
+                        .any(|at| self.noqa.get(at).is_some_and(|noqa| noqa.covers(&code)))
             })
     }
 
@@ -90,30 +90,31 @@ impl Suppressions {
         named.peek().is_none() || named.any(|id| *id == rule)
     }
 
-    pub(super) fn hide_lint(&self, code: &str, first: u32, last: u32) -> bool {
-        let hides = |noqa: &Noqa| *noqa == Noqa::Everything || noqa.names(code);
+    pub(super) fn hides_lint(&self, code: &str, first: u32, last: u32) -> bool {
+        let hides = |noqa: &NoqaSelection| *noqa == NoqaSelection::Everything || noqa.covers(code);
         self.file.as_ref().is_some_and(hides)
             || [first, last].iter().any(|at| self.noqa.get(at).is_some_and(hides))
     }
 }
 
 /// The rules named by a `# nosec` comment, empty when it names none that exist.
-fn nosec(comment: &str) -> Option<Vec<&'static str>> {
+fn parse_nosec(comment: &str) -> Option<Vec<&'static str>> {
     let named = comment.match_indices('#').find_map(|(at, _)| {
         let word = comment[at + 1..].trim_start();
         let rest = word.strip_prefix("nosec")?;
         let rest = rest.strip_prefix(':').unwrap_or(rest).trim_start();
         rest.split('#').next()
     })?;
-    let mut ids: Vec<&'static str> =
-        mentions(named).filter_map(|word| rules::by_mention(word).map(|rule| rule.id)).collect();
+    let mut ids: Vec<&'static str> = mentioned_words(named)
+        .filter_map(|word| rules::find_by_mention(word).map(|rule| rule.id))
+        .collect();
     ids.dedup();
     Some(ids)
 }
 
 /// The words Bandit reads from the comment. Of a list without blanks (`B101,B102`) it takes the
 /// last word only, and so do we: the same comment must mean the same to both.
-fn mentions(text: &str) -> impl Iterator<Item = &str> {
+fn mentioned_words(text: &str) -> impl Iterator<Item = &str> {
     let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
     text.split(move |c: char| !is_word(c) && c != ',')
         .flat_map(|list| list.split(",,"))
@@ -122,7 +123,7 @@ fn mentions(text: &str) -> impl Iterator<Item = &str> {
 }
 
 /// What a `# noqa` comment hides, and whether it speaks for the whole file.
-fn noqa(comment: &str) -> Option<(Noqa, bool)> {
+fn parse_noqa(comment: &str) -> Option<(NoqaSelection, bool)> {
     let at = comment.as_bytes().windows(4).position(|word| word.eq_ignore_ascii_case(b"noqa"))?;
     let before = comment[..at].trim_end();
     let whole_file = before.ends_with("ruff:") || before.ends_with("flake8:");
@@ -131,7 +132,7 @@ fn noqa(comment: &str) -> Option<(Noqa, bool)> {
     }
     let rest = comment[at + 4..].trim_start();
     let Some(list) = rest.strip_prefix(':') else {
-        return Some((Noqa::Everything, whole_file));
+        return Some((NoqaSelection::Everything, whole_file));
     };
     let is_code = |word: &&str| {
         word.starts_with(|c: char| c.is_ascii_uppercase())
@@ -143,7 +144,8 @@ fn noqa(comment: &str) -> Option<(Noqa, bool)> {
         .take_while(is_code)
         .map(str::to_owned)
         .collect();
-    let noqa = if codes.is_empty() { Noqa::Everything } else { Noqa::Codes(codes) };
+    let noqa =
+        if codes.is_empty() { NoqaSelection::Everything } else { NoqaSelection::Codes(codes) };
     Some((noqa, whole_file))
 }
 
@@ -153,20 +155,20 @@ mod tests {
 
     #[test]
     fn nosec_names_rules_as_bandit_reads_them() {
-        assert_eq!(nosec("# nosec"), Some(vec![]));
-        assert_eq!(nosec("# nosec: B101, B602 # why"), Some(vec!["B101", "B602"]));
-        assert_eq!(nosec("# nosec B101,B602"), Some(vec!["B602"]));
-        assert_eq!(nosec("# fine #nosec assert_used"), Some(vec!["B101"]));
-        assert_eq!(nosec("# nosec because I say so"), Some(vec![]));
-        assert_eq!(nosec("# no secret"), None);
+        assert_eq!(parse_nosec("# nosec"), Some(vec![]));
+        assert_eq!(parse_nosec("# nosec: B101, B602 # why"), Some(vec!["B101", "B602"]));
+        assert_eq!(parse_nosec("# nosec B101,B602"), Some(vec!["B602"]));
+        assert_eq!(parse_nosec("# fine #nosec assert_used"), Some(vec!["B101"]));
+        assert_eq!(parse_nosec("# nosec because I say so"), Some(vec![]));
+        assert_eq!(parse_nosec("# no secret"), None);
     }
 
     #[test]
     fn noqa_names_codes_or_everything() {
-        assert_eq!(noqa("# noqa"), Some((Noqa::Everything, false)));
-        let codes = Noqa::Codes(vec!["F401".into(), "S602".into()]);
-        assert_eq!(noqa("# noqa: F401, S602 too old"), Some((codes, false)));
-        assert_eq!(noqa("# ruff: noqa"), Some((Noqa::Everything, true)));
-        assert_eq!(noqa("# see noqa"), None);
+        assert_eq!(parse_noqa("# noqa"), Some((NoqaSelection::Everything, false)));
+        let codes = NoqaSelection::Codes(vec!["F401".into(), "S602".into()]);
+        assert_eq!(parse_noqa("# noqa: F401, S602 too old"), Some((codes, false)));
+        assert_eq!(parse_noqa("# ruff: noqa"), Some((NoqaSelection::Everything, true)));
+        assert_eq!(parse_noqa("# see noqa"), None);
     }
 }

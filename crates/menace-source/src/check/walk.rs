@@ -6,15 +6,15 @@
 use ruff_python_ast::{
     Comprehension, ElifElseClause, ExceptHandler, ExceptHandlerExceptHandler, Expr, FStringPart,
     InterpolatedElement, InterpolatedStringElement, InterpolatedStringFormatSpec, Keyword,
-    MatchCase, Parameter, Parameters, Pattern, Stmt, TypeParam, WithItem,
+    MatchCase, Parameter, Parameters, Pattern, Stmt, TypeParam, TypeParams, WithItem,
 };
 use ruff_text_size::{Ranged, TextRange};
 
-use crate::stack::grown;
+use crate::stack::with_growing_stack;
 
 /// A node of the tree, as fine as Python's own `ast` module divides it.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Node<'a> {
+pub(super) enum SyntaxNode<'a> {
     Stmt(&'a Stmt),
     Expr(&'a Expr),
     /// An `elif` or `else` of an `if`.
@@ -34,7 +34,7 @@ pub(super) enum Node<'a> {
     FormatSpec(&'a InterpolatedStringFormatSpec),
 }
 
-impl Ranged for Node<'_> {
+impl Ranged for SyntaxNode<'_> {
     fn range(&self) -> TextRange {
         match self {
             // Python's own tree starts a definition at `def`, not at its decorators.
@@ -59,10 +59,10 @@ impl Ranged for Node<'_> {
 }
 
 /// Takes the children of a node, in order.
-trait Children<'a> {
-    fn push(&mut self, node: Node<'a>);
+trait ChildSink<'a> {
+    fn push(&mut self, node: SyntaxNode<'a>);
 
-    fn extend(&mut self, nodes: impl IntoIterator<Item = Node<'a>>) {
+    fn extend(&mut self, nodes: impl IntoIterator<Item = SyntaxNode<'a>>) {
         for node in nodes {
             self.push(node);
         }
@@ -70,18 +70,18 @@ trait Children<'a> {
 }
 
 /// Visits each child, and its children, as soon as it is pushed.
-struct Walk<'a, E> {
-    above: Vec<Node<'a>>,
+struct SyntaxTreeWalk<'a, E> {
+    ancestors: Vec<SyntaxNode<'a>>,
     enter: E,
 }
 
-impl<'a, E: FnMut(Node<'a>, &[Node<'a>])> Children<'a> for Walk<'a, E> {
-    fn push(&mut self, node: Node<'a>) {
-        (self.enter)(node, &self.above);
+impl<'a, E: FnMut(SyntaxNode<'a>, &[SyntaxNode<'a>])> ChildSink<'a> for SyntaxTreeWalk<'a, E> {
+    fn push(&mut self, node: SyntaxNode<'a>) {
+        (self.enter)(node, &self.ancestors);
         // Nothing is below a leaf; most nodes are leaves.
         if matches!(
             node,
-            Node::Expr(
+            SyntaxNode::Expr(
                 Expr::Name(_)
                     | Expr::StringLiteral(_)
                     | Expr::BytesLiteral(_)
@@ -93,162 +93,157 @@ impl<'a, E: FnMut(Node<'a>, &[Node<'a>])> Children<'a> for Walk<'a, E> {
         ) {
             return;
         }
-        self.above.push(node);
-        grown(|| children(node, self));
-        self.above.pop();
+        self.ancestors.push(node);
+        with_growing_stack(|| push_children(node, self));
+        self.ancestors.pop();
     }
 }
 
 /// Calls `enter` for every node below `body` with the nodes above it, outermost first.
-pub(super) fn walk<'a>(body: &'a [Stmt], enter: impl FnMut(Node<'a>, &[Node<'a>])) {
-    Walk { above: Vec::new(), enter }.extend(body.iter().map(Node::Stmt));
+pub(super) fn walk_tree<'a>(
+    body: &'a [Stmt],
+    enter: impl FnMut(SyntaxNode<'a>, &[SyntaxNode<'a>]),
+) {
+    SyntaxTreeWalk { ancestors: Vec::new(), enter }.extend(body.iter().map(SyntaxNode::Stmt));
 }
 
-impl<'a> Children<'a> for Vec<Node<'a>> {
-    fn push(&mut self, node: Node<'a>) {
+impl<'a> ChildSink<'a> for Vec<SyntaxNode<'a>> {
+    fn push(&mut self, node: SyntaxNode<'a>) {
         Vec::push(self, node);
     }
 }
 
 /// Every node of the expression, breadth first, as Python's `ast.walk` goes.
-pub(super) fn breadth_first(root: &Expr) -> impl Iterator<Item = Node<'_>> {
-    let mut seen = vec![Node::Expr(root)];
+pub(super) fn walk_breadth_first(root: &Expr) -> impl Iterator<Item = SyntaxNode<'_>> {
+    let mut seen = vec![SyntaxNode::Expr(root)];
     let mut next = 0;
     std::iter::from_fn(move || {
         let node = *seen.get(next)?;
         next += 1;
-        children(node, &mut seen);
+        push_children(node, &mut seen);
         Some(node)
     })
 }
 
 /// The children in the order of the fields of Python's `ast`, which is the order in which Bandit
 /// learns about imports.
-fn children<'a>(node: Node<'a>, out: &mut impl Children<'a>) {
+fn push_children<'a>(node: SyntaxNode<'a>, out: &mut impl ChildSink<'a>) {
     match node {
-        Node::Stmt(stmt) => statement(stmt, out),
-        Node::Expr(expr) => expression(expr, out),
-        Node::Clause(clause) => {
-            exprs(&clause.test, out);
-            stmts(&clause.body, out);
+        SyntaxNode::Stmt(stmt) => push_statement_children(stmt, out),
+        SyntaxNode::Expr(expr) => push_expression_children(expr, out),
+        SyntaxNode::Clause(clause) => {
+            push_expressions(&clause.test, out);
+            push_statements(&clause.body, out);
         }
-        Node::Handler(handler) => {
-            exprs(handler.type_.as_deref(), out);
-            stmts(&handler.body, out);
+        SyntaxNode::Handler(handler) => {
+            push_expressions(handler.type_.as_deref(), out);
+            push_statements(&handler.body, out);
         }
-        Node::Case(case) => {
-            out.push(Node::Pattern(&case.pattern));
-            exprs(case.guard.as_deref(), out);
-            stmts(&case.body, out);
+        SyntaxNode::Case(case) => {
+            out.push(SyntaxNode::Pattern(&case.pattern));
+            push_expressions(case.guard.as_deref(), out);
+            push_statements(&case.body, out);
         }
-        Node::Pattern(node) => pattern(node, out),
-        Node::WithItem(item) => {
-            out.push(Node::Expr(&item.context_expr));
-            exprs(item.optional_vars.as_deref(), out);
+        SyntaxNode::Pattern(node) => push_pattern_children(node, out),
+        SyntaxNode::WithItem(item) => {
+            out.push(SyntaxNode::Expr(&item.context_expr));
+            push_expressions(item.optional_vars.as_deref(), out);
         }
-        Node::Parameters(params) => parameters(params, out),
-        Node::Parameter(param) => exprs(param.annotation.as_deref(), out),
-        Node::TypeParam(param) => {
+        SyntaxNode::Parameters(params) => push_parameters(params, out),
+        SyntaxNode::Parameter(param) => push_expressions(param.annotation.as_deref(), out),
+        SyntaxNode::TypeParam(param) => {
             if let TypeParam::TypeVar(var) = param {
-                exprs(var.bound.as_deref(), out);
+                push_expressions(var.bound.as_deref(), out);
             }
-            exprs(param.default(), out);
+            push_expressions(param.default(), out);
         }
-        Node::Keyword(keyword) => out.push(Node::Expr(&keyword.value)),
-        Node::Comprehension(part) => {
-            out.push(Node::Expr(&part.target));
-            out.push(Node::Expr(&part.iter));
-            exprs(&part.ifs, out);
+        SyntaxNode::Keyword(keyword) => out.push(SyntaxNode::Expr(&keyword.value)),
+        SyntaxNode::Comprehension(part) => {
+            push_expressions([&part.target, &part.iter], out);
+            push_expressions(&part.ifs, out);
         }
-        Node::Interpolation(element) => {
-            out.push(Node::Expr(&element.expression));
-            if let Some(spec) = &element.format_spec {
-                out.push(Node::FormatSpec(spec));
-            }
+        SyntaxNode::Interpolation(element) => {
+            out.push(SyntaxNode::Expr(&element.expression));
+            out.extend(element.format_spec.as_deref().map(SyntaxNode::FormatSpec));
         }
-        Node::FormatSpec(spec) => interpolations(&spec.elements, out),
+        SyntaxNode::FormatSpec(spec) => push_interpolations(&spec.elements, out),
     }
 }
 
-fn statement<'a>(stmt: &'a Stmt, out: &mut impl Children<'a>) {
+fn push_statement_children<'a>(stmt: &'a Stmt, out: &mut impl ChildSink<'a>) {
     match stmt {
         Stmt::FunctionDef(def) => {
-            out.push(Node::Parameters(&def.parameters));
-            stmts(&def.body, out);
-            exprs(def.decorator_list.iter().map(|decorator| &decorator.expression), out);
-            exprs(def.returns.as_deref(), out);
-            type_params(def.type_params.as_deref(), out);
+            out.push(SyntaxNode::Parameters(&def.parameters));
+            push_statements(&def.body, out);
+            push_expressions(def.decorator_list.iter().map(|decorator| &decorator.expression), out);
+            push_expressions(def.returns.as_deref(), out);
+            push_type_params(def.type_params.as_deref(), out);
         }
         Stmt::ClassDef(def) => {
             if let Some(arguments) = &def.arguments {
-                exprs(&*arguments.args, out);
-                out.extend(arguments.keywords.iter().map(Node::Keyword));
+                push_expressions(&*arguments.args, out);
+                out.extend(arguments.keywords.iter().map(SyntaxNode::Keyword));
             }
-            stmts(&def.body, out);
-            exprs(def.decorator_list.iter().map(|decorator| &decorator.expression), out);
-            type_params(def.type_params.as_deref(), out);
+            push_statements(&def.body, out);
+            push_expressions(def.decorator_list.iter().map(|decorator| &decorator.expression), out);
+            push_type_params(def.type_params.as_deref(), out);
         }
-        Stmt::Return(node) => exprs(node.value.as_deref(), out),
-        Stmt::Delete(node) => exprs(&node.targets, out),
+        Stmt::Return(node) => push_expressions(node.value.as_deref(), out),
+        Stmt::Delete(node) => push_expressions(&node.targets, out),
         Stmt::TypeAlias(node) => {
-            out.push(Node::Expr(&node.name));
-            type_params(node.type_params.as_deref(), out);
-            out.push(Node::Expr(&node.value));
+            out.push(SyntaxNode::Expr(&node.name));
+            push_type_params(node.type_params.as_deref(), out);
+            out.push(SyntaxNode::Expr(&node.value));
         }
         Stmt::Assign(node) => {
-            exprs(&node.targets, out);
-            out.push(Node::Expr(&node.value));
+            push_expressions(&node.targets, out);
+            out.push(SyntaxNode::Expr(&node.value));
         }
-        Stmt::AugAssign(node) => {
-            out.push(Node::Expr(&node.target));
-            out.push(Node::Expr(&node.value));
-        }
+        Stmt::AugAssign(node) => push_expressions([&*node.target, &node.value], out),
         Stmt::AnnAssign(node) => {
-            out.push(Node::Expr(&node.target));
-            out.push(Node::Expr(&node.annotation));
-            exprs(node.value.as_deref(), out);
+            push_expressions([&*node.target, &node.annotation], out);
+            push_expressions(node.value.as_deref(), out);
         }
         Stmt::For(node) => {
-            out.push(Node::Expr(&node.target));
-            out.push(Node::Expr(&node.iter));
-            stmts(&node.body, out);
-            stmts(&node.orelse, out);
+            push_expressions([&*node.target, &node.iter], out);
+            push_statements(&node.body, out);
+            push_statements(&node.orelse, out);
         }
         Stmt::While(node) => {
-            out.push(Node::Expr(&node.test));
-            stmts(&node.body, out);
-            stmts(&node.orelse, out);
+            out.push(SyntaxNode::Expr(&node.test));
+            push_statements(&node.body, out);
+            push_statements(&node.orelse, out);
         }
         Stmt::If(node) => {
-            out.push(Node::Expr(&node.test));
-            stmts(&node.body, out);
-            out.extend(node.elif_else_clauses.iter().map(Node::Clause));
+            out.push(SyntaxNode::Expr(&node.test));
+            push_statements(&node.body, out);
+            out.extend(node.elif_else_clauses.iter().map(SyntaxNode::Clause));
         }
         Stmt::With(node) => {
-            out.extend(node.items.iter().map(Node::WithItem));
-            stmts(&node.body, out);
+            out.extend(node.items.iter().map(SyntaxNode::WithItem));
+            push_statements(&node.body, out);
         }
         Stmt::Match(node) => {
-            out.push(Node::Expr(&node.subject));
-            out.extend(node.cases.iter().map(Node::Case));
+            out.push(SyntaxNode::Expr(&node.subject));
+            out.extend(node.cases.iter().map(SyntaxNode::Case));
         }
         Stmt::Raise(node) => {
-            exprs(node.exc.as_deref(), out);
-            exprs(node.cause.as_deref(), out);
+            push_expressions(node.exc.as_deref(), out);
+            push_expressions(node.cause.as_deref(), out);
         }
         Stmt::Try(node) => {
-            stmts(&node.body, out);
+            push_statements(&node.body, out);
             for ExceptHandler::ExceptHandler(handler) in &node.handlers {
-                out.push(Node::Handler(handler));
+                out.push(SyntaxNode::Handler(handler));
             }
-            stmts(&node.orelse, out);
-            stmts(&node.finalbody, out);
+            push_statements(&node.orelse, out);
+            push_statements(&node.finalbody, out);
         }
         Stmt::Assert(node) => {
-            out.push(Node::Expr(&node.test));
-            exprs(node.msg.as_deref(), out);
+            out.push(SyntaxNode::Expr(&node.test));
+            push_expressions(node.msg.as_deref(), out);
         }
-        Stmt::Expr(node) => out.push(Node::Expr(&node.value)),
+        Stmt::Expr(node) => out.push(SyntaxNode::Expr(&node.value)),
         Stmt::Import(_)
         | Stmt::ImportFrom(_)
         | Stmt::Global(_)
@@ -260,74 +255,62 @@ fn statement<'a>(stmt: &'a Stmt, out: &mut impl Children<'a>) {
     }
 }
 
-fn expression<'a>(expr: &'a Expr, out: &mut impl Children<'a>) {
+fn push_expression_children<'a>(expr: &'a Expr, out: &mut impl ChildSink<'a>) {
     match expr {
-        Expr::BoolOp(node) => exprs(&node.values, out),
-        Expr::Named(node) => exprs([&*node.target, &node.value], out),
-        Expr::BinOp(node) => exprs([&*node.left, &node.right], out),
-        Expr::UnaryOp(node) => out.push(Node::Expr(&node.operand)),
+        Expr::BoolOp(node) => push_expressions(&node.values, out),
+        Expr::Named(node) => push_expressions([&*node.target, &node.value], out),
+        Expr::BinOp(node) => push_expressions([&*node.left, &node.right], out),
+        Expr::UnaryOp(node) => out.push(SyntaxNode::Expr(&node.operand)),
         Expr::Lambda(node) => {
-            if let Some(params) = &node.parameters {
-                out.push(Node::Parameters(params));
-            }
-            out.push(Node::Expr(&node.body));
+            out.extend(node.parameters.as_deref().map(SyntaxNode::Parameters));
+            out.push(SyntaxNode::Expr(&node.body));
         }
-        Expr::If(node) => exprs([&*node.test, &node.body, &node.orelse], out),
+        Expr::If(node) => push_expressions([&*node.test, &node.body, &node.orelse], out),
         Expr::Dict(node) => {
-            exprs(node.items.iter().filter_map(|item| item.key.as_ref()), out);
-            exprs(node.items.iter().map(|item| &item.value), out);
+            push_expressions(node.items.iter().filter_map(|item| item.key.as_ref()), out);
+            push_expressions(node.items.iter().map(|item| &item.value), out);
         }
-        Expr::Set(node) => exprs(&node.elts, out),
-        Expr::ListComp(node) => {
-            out.push(Node::Expr(&node.elt));
-            comprehensions(&node.generators, out);
-        }
-        Expr::SetComp(node) => {
-            out.push(Node::Expr(&node.elt));
-            comprehensions(&node.generators, out);
-        }
+        Expr::Set(node) => push_expressions(&node.elts, out),
+        Expr::ListComp(node) => push_comprehension(&node.elt, &node.generators, out),
+        Expr::SetComp(node) => push_comprehension(&node.elt, &node.generators, out),
         Expr::DictComp(node) => {
-            exprs(node.key.as_deref(), out);
-            out.push(Node::Expr(&node.value));
-            comprehensions(&node.generators, out);
+            push_expressions(node.key.as_deref(), out);
+            push_comprehension(&node.value, &node.generators, out);
         }
-        Expr::Generator(node) => {
-            out.push(Node::Expr(&node.elt));
-            comprehensions(&node.generators, out);
-        }
-        Expr::Await(node) => out.push(Node::Expr(&node.value)),
-        Expr::Yield(node) => exprs(node.value.as_deref(), out),
-        Expr::YieldFrom(node) => out.push(Node::Expr(&node.value)),
+        Expr::Generator(node) => push_comprehension(&node.elt, &node.generators, out),
+        Expr::Await(node) => out.push(SyntaxNode::Expr(&node.value)),
+        Expr::Yield(node) => push_expressions(node.value.as_deref(), out),
+        Expr::YieldFrom(node) => out.push(SyntaxNode::Expr(&node.value)),
         Expr::Compare(node) => {
-            out.push(Node::Expr(&node.left));
-            exprs(&*node.comparators, out);
+            out.push(SyntaxNode::Expr(&node.left));
+            push_expressions(&*node.comparators, out);
         }
         Expr::Call(node) => {
-            out.push(Node::Expr(&node.func));
-            exprs(&*node.arguments.args, out);
-            out.extend(node.arguments.keywords.iter().map(Node::Keyword));
+            out.push(SyntaxNode::Expr(&node.func));
+            push_expressions(&*node.arguments.args, out);
+            out.extend(node.arguments.keywords.iter().map(SyntaxNode::Keyword));
         }
         Expr::FString(node) => {
             for part in &node.value {
                 if let FStringPart::FString(part) = part {
-                    interpolations(&part.elements, out);
+                    push_interpolations(&part.elements, out);
                 }
             }
         }
         Expr::TString(node) => {
             for part in node.value.as_slice() {
-                interpolations(&part.elements, out);
+                push_interpolations(&part.elements, out);
             }
         }
-        Expr::Attribute(node) => out.push(Node::Expr(&node.value)),
-        Expr::Subscript(node) => exprs([&*node.value, &node.slice], out),
-        Expr::Starred(node) => out.push(Node::Expr(&node.value)),
-        Expr::List(node) => exprs(&node.elts, out),
-        Expr::Tuple(node) => exprs(&node.elts, out),
+        Expr::Attribute(node) => out.push(SyntaxNode::Expr(&node.value)),
+        Expr::Subscript(node) => push_expressions([&*node.value, &node.slice], out),
+        Expr::Starred(node) => out.push(SyntaxNode::Expr(&node.value)),
+        Expr::List(node) => push_expressions(&node.elts, out),
+        Expr::Tuple(node) => push_expressions(&node.elts, out),
         Expr::Slice(node) => {
-            exprs(node.lower.as_deref(), out);
-            exprs(node.upper.as_deref(), out);
-            exprs(node.step.as_deref(), out);
+            push_expressions(node.lower.as_deref(), out);
+            push_expressions(node.upper.as_deref(), out);
+            push_expressions(node.step.as_deref(), out);
         }
         Expr::Name(_)
         | Expr::StringLiteral(_)
@@ -340,62 +323,67 @@ fn expression<'a>(expr: &'a Expr, out: &mut impl Children<'a>) {
     }
 }
 
-fn pattern<'a>(pattern: &'a Pattern, out: &mut impl Children<'a>) {
+fn push_pattern_children<'a>(pattern: &'a Pattern, out: &mut impl ChildSink<'a>) {
     match pattern {
-        Pattern::MatchValue(node) => out.push(Node::Expr(&node.value)),
-        Pattern::MatchSequence(node) => patterns(&node.patterns, out),
+        Pattern::MatchValue(node) => out.push(SyntaxNode::Expr(&node.value)),
+        Pattern::MatchSequence(node) => push_patterns(&node.patterns, out),
         Pattern::MatchMapping(node) => {
-            exprs(&node.keys, out);
-            patterns(&node.patterns, out);
+            push_expressions(&node.keys, out);
+            push_patterns(&node.patterns, out);
         }
         Pattern::MatchClass(node) => {
-            out.push(Node::Expr(&node.cls));
-            patterns(&node.arguments.patterns, out);
-            patterns(node.arguments.keywords.iter().map(|keyword| &keyword.pattern), out);
+            out.push(SyntaxNode::Expr(&node.cls));
+            push_patterns(&node.arguments.patterns, out);
+            push_patterns(node.arguments.keywords.iter().map(|keyword| &keyword.pattern), out);
         }
-        Pattern::MatchAs(node) => patterns(node.pattern.as_deref(), out),
-        Pattern::MatchOr(node) => patterns(&node.patterns, out),
+        Pattern::MatchAs(node) => push_patterns(node.pattern.as_deref(), out),
+        Pattern::MatchOr(node) => push_patterns(&node.patterns, out),
         Pattern::MatchSingleton(_) | Pattern::MatchStar(_) => {}
     }
 }
 
-fn parameters<'a>(params: &'a Parameters, out: &mut impl Children<'a>) {
+fn push_parameters<'a>(params: &'a Parameters, out: &mut impl ChildSink<'a>) {
     let positional = params.posonlyargs.iter().chain(&params.args);
-    out.extend(positional.clone().map(|param| Node::Parameter(&param.parameter)));
-    out.extend(params.vararg.as_deref().map(Node::Parameter));
-    out.extend(params.kwonlyargs.iter().map(|param| Node::Parameter(&param.parameter)));
-    exprs(params.kwonlyargs.iter().filter_map(|param| param.default()), out);
-    out.extend(params.kwarg.as_deref().map(Node::Parameter));
-    exprs(positional.filter_map(|param| param.default()), out);
+    out.extend(positional.clone().map(|param| SyntaxNode::Parameter(&param.parameter)));
+    out.extend(params.vararg.as_deref().map(SyntaxNode::Parameter));
+    out.extend(params.kwonlyargs.iter().map(|param| SyntaxNode::Parameter(&param.parameter)));
+    push_expressions(params.kwonlyargs.iter().filter_map(|param| param.default()), out);
+    out.extend(params.kwarg.as_deref().map(SyntaxNode::Parameter));
+    push_expressions(positional.filter_map(|param| param.default()), out);
 }
 
-fn type_params<'a>(params: Option<&'a ruff_python_ast::TypeParams>, out: &mut impl Children<'a>) {
-    out.extend(params.into_iter().flatten().map(Node::TypeParam));
+fn push_type_params<'a>(params: Option<&'a TypeParams>, out: &mut impl ChildSink<'a>) {
+    out.extend(params.into_iter().flatten().map(SyntaxNode::TypeParam));
 }
 
-fn interpolations<'a>(
+fn push_interpolations<'a>(
     elements: impl IntoIterator<Item = &'a InterpolatedStringElement>,
-    out: &mut impl Children<'a>,
+    out: &mut impl ChildSink<'a>,
 ) {
     for element in elements {
         if let InterpolatedStringElement::Interpolation(element) = element {
-            out.push(Node::Interpolation(element));
+            out.push(SyntaxNode::Interpolation(element));
         }
     }
 }
 
-fn stmts<'a>(body: &'a [Stmt], out: &mut impl Children<'a>) {
-    out.extend(body.iter().map(Node::Stmt));
+fn push_statements<'a>(body: &'a [Stmt], out: &mut impl ChildSink<'a>) {
+    out.extend(body.iter().map(SyntaxNode::Stmt));
 }
 
-fn exprs<'a>(list: impl IntoIterator<Item = &'a Expr>, out: &mut impl Children<'a>) {
-    out.extend(list.into_iter().map(Node::Expr));
+fn push_expressions<'a>(list: impl IntoIterator<Item = &'a Expr>, out: &mut impl ChildSink<'a>) {
+    out.extend(list.into_iter().map(SyntaxNode::Expr));
 }
 
-fn comprehensions<'a>(parts: &'a [Comprehension], out: &mut impl Children<'a>) {
-    out.extend(parts.iter().map(Node::Comprehension));
+fn push_comprehension<'a>(
+    element: &'a Expr,
+    parts: &'a [Comprehension],
+    out: &mut impl ChildSink<'a>,
+) {
+    out.push(SyntaxNode::Expr(element));
+    out.extend(parts.iter().map(SyntaxNode::Comprehension));
 }
 
-fn patterns<'a>(list: impl IntoIterator<Item = &'a Pattern>, out: &mut impl Children<'a>) {
-    out.extend(list.into_iter().map(Node::Pattern));
+fn push_patterns<'a>(list: impl IntoIterator<Item = &'a Pattern>, out: &mut impl ChildSink<'a>) {
+    out.extend(list.into_iter().map(SyntaxNode::Pattern));
 }

@@ -5,15 +5,15 @@ use rustc_hash::FxHashMap;
 
 use menace_model::TypeExpr;
 
-use super::annotation::type_expr;
+use super::annotation::convert_annotation;
 use super::reference::is_typing;
-use super::scope::Scopes;
+use super::scope::ScopeStack;
 
 /// What each alias stands for: `X = Y`, `X = Optional[Y]`, `X: TypeAlias = …`, `type X = …`.
-pub(crate) fn aliases(
+pub(crate) fn collect_aliases(
     source: &str,
     body: &[Stmt],
-    scopes: &Scopes<'_>,
+    scopes: &ScopeStack<'_>,
 ) -> FxHashMap<String, TypeExpr> {
     let mut found = FxHashMap::default();
     for stmt in body {
@@ -32,13 +32,13 @@ pub(crate) fn aliases(
             _ => continue,
         };
         if let Expr::Name(name) = target {
-            found.insert(name.id.to_string(), type_expr(source, value, scopes));
+            found.insert(name.id.to_string(), convert_annotation(source, value, scopes));
         }
     }
     found
 }
 
-fn is_type_alias(annotation: &Expr, scopes: &Scopes<'_>) -> bool {
+fn is_type_alias(annotation: &Expr, scopes: &ScopeStack<'_>) -> bool {
     scopes.resolve_expr(annotation).is_some_and(|reference| is_typing(&reference, "TypeAlias"))
 }
 
@@ -52,7 +52,7 @@ fn may_be_type(value: &Expr) -> bool {
 }
 
 /// The names in `__all__`; none when there is no such list, or not one that can be read.
-pub(crate) fn exports(body: &[Stmt]) -> Option<Vec<String>> {
+pub(crate) fn collect_exports(body: &[Stmt]) -> Option<Vec<String>> {
     let mut all: Option<Vec<String>> = None;
     for stmt in body {
         let (target, value, adds) = match stmt {
@@ -68,7 +68,7 @@ pub(crate) fn exports(body: &[Stmt]) -> Option<Vec<String>> {
         if !matches!(target, Expr::Name(name) if name.id.as_str() == "__all__") {
             continue;
         }
-        let names = strings(value)?;
+        let names = string_items(value)?;
         match &mut all {
             Some(all) if adds => all.extend(names),
             _ => all = Some(names),
@@ -77,7 +77,7 @@ pub(crate) fn exports(body: &[Stmt]) -> Option<Vec<String>> {
     all
 }
 
-fn strings(list: &Expr) -> Option<Vec<String>> {
+fn string_items(list: &Expr) -> Option<Vec<String>> {
     let items = match list {
         Expr::List(list) => &list.elts,
         Expr::Tuple(tuple) => &tuple.elts,

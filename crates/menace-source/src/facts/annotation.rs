@@ -10,32 +10,32 @@ use rustc_hash::{FxBuildHasher, FxHashSet};
 use menace_model::TypeExpr;
 
 use super::reference::is_typing;
-use super::scope::Scopes;
+use super::scope::ScopeStack;
 
-/// Strings in strings in strings: nobody writes more, and each level shrinks anyway.
-const MAX_QUOTES: u8 = 4;
+/// Strings in strings in strings: real code has no more levels.
+const MAX_QUOTED_NESTING: u8 = 4;
 
 /// Turns an annotation into a tree whose names are [references](super::reference).
-pub(crate) fn type_expr(source: &str, expr: &Expr, scopes: &Scopes<'_>) -> TypeExpr {
-    Converter { source, scopes, quotes: 0 }.convert(expr)
+pub(crate) fn convert_annotation(source: &str, expr: &Expr, scopes: &ScopeStack<'_>) -> TypeExpr {
+    AnnotationConverter { source, scopes, quoted_nesting: 0 }.convert(expr)
 }
 
-struct Converter<'s, 'a> {
+struct AnnotationConverter<'s, 'a> {
     source: &'s str,
-    scopes: &'s Scopes<'a>,
-    quotes: u8,
+    scopes: &'s ScopeStack<'a>,
+    quoted_nesting: u8,
 }
 
-impl Converter<'_, '_> {
+impl AnnotationConverter<'_, '_> {
     fn convert(&self, expr: &Expr) -> TypeExpr {
         match expr {
             Expr::NoneLiteral(_) => TypeExpr::None,
             Expr::EllipsisLiteral(_) => TypeExpr::Ellipsis,
             Expr::Name(_) | Expr::Attribute(_) => match self.scopes.resolve_expr(expr) {
                 Some(reference) => TypeExpr::Name(reference),
-                None => self.as_written(expr),
+                None => self.source_type(expr),
             },
-            Expr::StringLiteral(string) => self.quoted(string.value.to_str(), expr),
+            Expr::StringLiteral(string) => self.convert_quoted(string.value.to_str(), expr),
             Expr::BinOp(operation) if operation.op == Operator::BitOr => {
                 // `a | b | c` leans to the left: walk down that side instead of recursing.
                 let mut sides = vec![self.convert(&operation.right)];
@@ -47,12 +47,14 @@ impl Converter<'_, '_> {
                     left = &inner.left;
                 }
                 sides.push(self.convert(left));
-                union(sides.into_iter().rev())
+                build_union(sides.into_iter().rev())
             }
-            Expr::Subscript(subscript) => self.subscript(&subscript.value, &subscript.slice),
+            Expr::Subscript(subscript) => {
+                self.convert_subscript(&subscript.value, &subscript.slice)
+            }
             Expr::List(list) => TypeExpr::List(self.convert_all(&list.elts)),
             Expr::Starred(starred) => TypeExpr::Unpack(Box::new(self.convert(&starred.value))),
-            _ => self.as_written(expr),
+            _ => self.source_type(expr),
         }
     }
 
@@ -60,7 +62,7 @@ impl Converter<'_, '_> {
         exprs.iter().map(|expr| self.convert(expr)).collect()
     }
 
-    fn subscript(&self, base: &Expr, slice: &Expr) -> TypeExpr {
+    fn convert_subscript(&self, base: &Expr, slice: &Expr) -> TypeExpr {
         let base = self.convert(base);
         let items = match slice {
             Expr::Tuple(tuple) => &tuple.elts[..],
@@ -73,12 +75,12 @@ impl Converter<'_, '_> {
         }
         if typing("Optional") || typing("Union") {
             let none = typing("Optional").then_some(TypeExpr::None);
-            return union(self.convert_all(items).into_iter().chain(none));
+            return build_union(self.convert_all(items).into_iter().chain(none));
         }
         let args = if typing("Annotated") {
             // Only the first argument is a type; a string after it is no forward reference.
             let (kind, metadata) = items.split_first().map_or((None, items), |(a, b)| (Some(a), b));
-            let metadata = metadata.iter().map(|item| self.as_written(item));
+            let metadata = metadata.iter().map(|item| self.source_type(item));
             kind.map(|kind| self.convert(kind)).into_iter().chain(metadata).collect()
         } else {
             self.convert_all(items)
@@ -86,15 +88,18 @@ impl Converter<'_, '_> {
         TypeExpr::Generic { base: Box::new(base), args }
     }
 
-    fn quoted(&self, text: &str, expr: &Expr) -> TypeExpr {
-        let parsed =
-            (self.quotes < MAX_QUOTES).then(|| parse_expression(text.trim()).ok()).flatten();
+    fn convert_quoted(&self, text: &str, expr: &Expr) -> TypeExpr {
+        let parsed = (self.quoted_nesting < MAX_QUOTED_NESTING)
+            .then(|| parse_expression(text.trim()).ok())
+            .flatten();
         match parsed {
-            Some(parsed) => {
-                Converter { source: text.trim(), scopes: self.scopes, quotes: self.quotes + 1 }
-                    .convert(parsed.expr())
+            Some(parsed) => AnnotationConverter {
+                source: text.trim(),
+                scopes: self.scopes,
+                quoted_nesting: self.quoted_nesting + 1,
             }
-            None => self.as_written(expr),
+            .convert(parsed.expr()),
+            None => self.source_type(expr),
         }
     }
 
@@ -102,13 +107,13 @@ impl Converter<'_, '_> {
         self.source[expr.range()].to_owned()
     }
 
-    fn as_written(&self, expr: &Expr) -> TypeExpr {
+    fn source_type(&self, expr: &Expr) -> TypeExpr {
         TypeExpr::Other(self.text(expr))
     }
 }
 
 /// Flattens unions in unions and drops what is there already.
-fn union(items: impl IntoIterator<Item = TypeExpr>) -> TypeExpr {
+fn build_union(items: impl IntoIterator<Item = TypeExpr>) -> TypeExpr {
     let mut flat: Vec<TypeExpr> = Vec::new();
     let mut seen = FxHashSet::default();
     for item in items {
@@ -125,15 +130,19 @@ fn union(items: impl IntoIterator<Item = TypeExpr>) -> TypeExpr {
 mod tests {
     use ruff_python_parser::parse_module;
 
-    use super::super::scope::{Scope, ScopeKind};
+    use super::super::scope::{NameScope, NameScopeKind};
     use super::*;
 
     fn convert(imports: &str, annotation: &str) -> String {
         let module = parse_module(imports).unwrap();
-        let scopes =
-            Scopes(vec![Scope::of_body(ScopeKind::Module, String::new(), module.suite(), false)]);
+        let scopes = ScopeStack(vec![NameScope::from_body(
+            NameScopeKind::Module,
+            String::new(),
+            module.suite(),
+            false,
+        )]);
         let parsed = parse_expression(annotation).unwrap();
-        type_expr(annotation, parsed.expr(), &scopes).to_string()
+        convert_annotation(annotation, parsed.expr(), &scopes).to_string()
     }
 
     #[test]

@@ -9,19 +9,21 @@ use ruff_python_ast::{self as ast, ExceptHandler, Expr, Stmt};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
-use menace_model::Param;
+use menace_model::SignatureParam;
 
-use super::imports::{TypeChecking, type_checking_test};
-use super::reference::Reference;
-use super::scope::Scopes;
-pub(crate) use base::tuple_params;
-use field::{Annotated, Candidate, annotated, default_of, unannotated};
+use super::imports::{TypeCheckingTest, parse_type_checking_test};
+use super::reference::NameReference;
+use super::scope::ScopeStack;
+pub(crate) use base::named_tuple_params;
+use field::{
+    AnnotatedAssignment, FieldCandidate, default_decorator_field, read_annotated, read_unannotated,
+};
 
 /// One field of a class body, as a generated constructor would take it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Field {
+pub(crate) struct FieldFacts {
     /// The field under its own name, which is the one that a subclass overrides.
-    pub param: Param,
+    pub param: SignatureParam,
     /// The name that the constructor has for it, when that is another.
     pub alias: Option<String>,
     /// `field(init=False)`: not a parameter.
@@ -30,7 +32,7 @@ pub(crate) struct Field {
 
 /// How a decorator generates the constructor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Generated {
+pub(crate) struct GeneratedConstructor {
     /// `@dataclass(init=False)` generates none.
     pub init: bool,
     /// By attrs, which moves an overridden field to the end.
@@ -43,7 +45,7 @@ pub(crate) enum BaseFacts {
     /// A reference to a class.
     Named(String),
     /// `namedtuple("P", "x y")`, written as a base: what its constructor takes.
-    Tuple(Vec<Param>),
+    Tuple(Vec<SignatureParam>),
     /// Any other expression.
     Unknown,
 }
@@ -56,7 +58,7 @@ impl BaseFacts {
         }
     }
 
-    pub(crate) fn tuple(&self) -> Option<&[Param]> {
+    pub(crate) fn tuple(&self) -> Option<&[SignatureParam]> {
         match self {
             Self::Tuple(params) => Some(params),
             Self::Named(_) | Self::Unknown => None,
@@ -71,10 +73,10 @@ pub(crate) struct ClassFacts {
     pub local_to: Option<String>,
     pub bases: Vec<BaseFacts>,
     pub metaclass: Option<String>,
-    pub generated: Option<Generated>,
+    pub generated: Option<GeneratedConstructor>,
     /// `class C(TypedDict, total=False)`: its keys may be missing.
     pub partial: bool,
-    pub fields: Vec<Field>,
+    pub fields: Vec<FieldFacts>,
     /// Names assigned in the body: the members, when it turns out to be an enumeration.
     pub members: Vec<String>,
     /// Names of the functions in the body.
@@ -83,19 +85,19 @@ pub(crate) struct ClassFacts {
 }
 
 /// Reads a class; its scope must not have been entered yet.
-pub(crate) fn class_facts(
+pub(crate) fn read_class(
     source: &str,
     class: &ast::StmtClassDef,
     qualname: String,
     local_to: Option<String>,
-    scopes: &Scopes<'_>,
+    scopes: &ScopeStack<'_>,
 ) -> ClassFacts {
     let mut decorators = class.decorator_list.iter().map(|decorator| &decorator.expression);
-    let generator = decorators.find_map(|expr| generator(expr, scopes));
+    let generator = decorators.find_map(|expr| read_generator(expr, scopes));
     let (bases, metaclass) = match &class.arguments {
         None => (Vec::new(), None),
         Some(arguments) => (
-            arguments.args.iter().map(|base| base::base_facts(source, base, scopes)).collect(),
+            arguments.args.iter().map(|base| base::read_base(source, base, scopes)).collect(),
             arguments
                 .find_keyword("metaclass")
                 .and_then(|keyword| scopes.resolve_expr(&keyword.value)),
@@ -107,96 +109,103 @@ pub(crate) fn class_facts(
         bases,
         metaclass,
         generated: generator.map(|generator| generator.generated),
-        partial: class.arguments.as_deref().is_some_and(is_partial),
+        partial: class.arguments.as_deref().is_some_and(is_partial_typed_dict),
         fields: Vec::new(),
         members: Vec::new(),
         methods: Vec::new(),
         abstract_methods: Vec::new(),
     };
     let keyword_only = generator.is_some_and(|generator| generator.keyword_only);
-    let mut body = Body { source, scopes, facts, candidates: Vec::new(), keyword_only };
-    body.read(&class.body);
-    let Body { mut facts, candidates, .. } = body;
-    facts.fields = fields(candidates, generator.map_or(Takes::Annotated, |each| each.takes));
+    let mut body = ClassBodyReader { source, scopes, facts, candidates: Vec::new(), keyword_only };
+    body.read_body(&class.body);
+    let ClassBodyReader { mut facts, candidates, .. } = body;
+    facts.fields = select_fields(
+        candidates,
+        generator.map_or(FieldSelection::Annotated, |each| each.field_selection),
+    );
     facts
 }
 
-pub(crate) fn is_partial(arguments: &ast::Arguments) -> bool {
+pub(crate) fn is_partial_typed_dict(arguments: &ast::Arguments) -> bool {
     let total = arguments.find_keyword("total").map(|keyword| &keyword.value);
     total.and_then(Expr::as_boolean_literal_expr).is_some_and(|literal| !literal.value)
 }
 
 /// What the statements of a class body add up to.
-struct Body<'b, 's> {
+struct ClassBodyReader<'b, 's> {
     source: &'b str,
-    scopes: &'b Scopes<'s>,
+    scopes: &'b ScopeStack<'s>,
     facts: ClassFacts,
-    candidates: Vec<Candidate>,
+    candidates: Vec<FieldCandidate>,
     keyword_only: bool,
 }
 
-impl Body<'_, '_> {
+impl ClassBodyReader<'_, '_> {
     /// Descends into every block that runs in the class's own scope.
-    fn read(&mut self, body: &[Stmt]) {
+    fn read_body(&mut self, body: &[Stmt]) {
         for stmt in body {
-            self.statement(stmt);
+            self.read_statement(stmt);
         }
     }
 
-    fn statement(&mut self, stmt: &Stmt) {
+    fn read_statement(&mut self, stmt: &Stmt) {
         match stmt {
-            Stmt::FunctionDef(function) => self.function(function),
+            Stmt::FunctionDef(function) => self.read_function(function),
             Stmt::Assign(assign) => {
                 for target in &assign.targets {
                     add_names(target, &mut self.facts.members);
                 }
-                let field = unannotated(self.source, assign, self.keyword_only, self.scopes);
+                let field = read_unannotated(self.source, assign, self.keyword_only, self.scopes);
                 self.candidates.extend(field);
             }
             Stmt::AnnAssign(assign) => {
-                match annotated(self.source, assign, self.keyword_only, self.scopes) {
-                    Annotated::Field(field) => {
+                match read_annotated(self.source, assign, self.keyword_only, self.scopes) {
+                    AnnotatedAssignment::Field(field) => {
                         // Enumerations do not mind the annotation of a member.
                         if assign.value.is_some() {
                             add_names(&assign.target, &mut self.facts.members);
                         }
                         self.candidates.push(field);
                     }
-                    Annotated::KeywordOnlyFromHere => self.keyword_only = true,
-                    Annotated::Nothing => add_names(&assign.target, &mut self.facts.members),
+                    AnnotatedAssignment::KeywordOnlyFromHere => self.keyword_only = true,
+                    AnnotatedAssignment::ClassVariable => {
+                        add_names(&assign.target, &mut self.facts.members);
+                    }
                 }
             }
             Stmt::If(statement) => {
                 // What only type checkers see does not exist when the constructor is called.
-                if type_checking_test(&statement.test, &|_| false) != Some(TypeChecking::Positive) {
-                    self.read(&statement.body);
+                if parse_type_checking_test(&statement.test, &|_| false)
+                    != Some(TypeCheckingTest::Positive)
+                {
+                    self.read_body(&statement.body);
                 }
                 for clause in &statement.elif_else_clauses {
-                    self.read(&clause.body);
+                    self.read_body(&clause.body);
                 }
             }
             Stmt::Try(statement) => {
-                self.read(&statement.body);
+                self.read_body(&statement.body);
                 for ExceptHandler::ExceptHandler(handler) in &statement.handlers {
-                    self.read(&handler.body);
+                    self.read_body(&handler.body);
                 }
-                self.read(&statement.orelse);
-                self.read(&statement.finalbody);
+                self.read_body(&statement.orelse);
+                self.read_body(&statement.finalbody);
             }
-            Stmt::With(statement) => self.read(&statement.body),
+            Stmt::With(statement) => self.read_body(&statement.body),
             _ => {}
         }
     }
 
-    fn function(&mut self, function: &ast::StmtFunctionDef) {
+    fn read_function(&mut self, function: &ast::StmtFunctionDef) {
         let name = function.name.to_string();
         if function.decorator_list.iter().any(|decorator| is_abstract(decorator, self.scopes)) {
             self.facts.abstract_methods.push(name.clone());
         }
         // attrs: `@x.default` above a method gives the field `x` its default.
-        for field in function.decorator_list.iter().filter_map(default_of) {
+        for field in function.decorator_list.iter().filter_map(default_decorator_field) {
             let field = self.candidates.iter_mut().find(|each| each.field.param.name == field);
-            if let Some(Candidate { field, by_attrs: true, .. }) = field {
+            if let Some(FieldCandidate { field, by_attrs: true, .. }) = field {
                 field.param.default = Some(format!("self.{name}()"));
             }
         }
@@ -215,9 +224,9 @@ fn add_names(target: &Expr, names: &mut Vec<String>) {
     }
 }
 
-fn is_abstract(decorator: &ast::Decorator, scopes: &Scopes<'_>) -> bool {
+fn is_abstract(decorator: &ast::Decorator, scopes: &ScopeStack<'_>) -> bool {
     scopes.resolve_expr(&decorator.expression).is_some_and(|reference| {
-        Reference::parse(&reference).is_some_and(|Reference { module, attributes }| {
+        NameReference::parse(&reference).is_some_and(|NameReference { module, attributes }| {
             module == "abc" && attributes.starts_with("abstract")
         })
     })
@@ -225,15 +234,15 @@ fn is_abstract(decorator: &ast::Decorator, scopes: &Scopes<'_>) -> bool {
 
 /// A decorator that generates a constructor from the fields.
 #[derive(Debug, Clone, Copy)]
-struct Generator {
-    generated: Generated,
+struct ConstructorGenerator {
+    generated: GeneratedConstructor,
     keyword_only: bool,
-    takes: Takes,
+    field_selection: FieldSelection,
 }
 
 /// Which assignments a generator takes for fields.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Takes {
+enum FieldSelection {
     Annotated,
     /// attrs: everything annotated.
     AttrsAnnotated,
@@ -243,52 +252,54 @@ enum Takes {
     AttrsEither,
 }
 
-fn generator(decorator: &Expr, scopes: &Scopes<'_>) -> Option<Generator> {
+fn read_generator(decorator: &Expr, scopes: &ScopeStack<'_>) -> Option<ConstructorGenerator> {
     let (callee, arguments) = match decorator {
         Expr::Call(call) => (&*call.func, Some(&call.arguments)),
         other => (other, None),
     };
     let reference = scopes.resolve_expr(callee)?;
-    let Reference { module, attributes } = Reference::parse(&reference)?;
+    let NameReference { module, attributes } = NameReference::parse(&reference)?;
     let option = |name: &str| {
         let value = &arguments?.find_keyword(name)?.value;
         value.as_boolean_literal_expr().map(|literal| literal.value)
     };
-    let unless_told = match (module, attributes) {
-        ("dataclasses" | "pydantic.dataclasses", "dataclass") => Takes::Annotated,
-        ("attr" | "attrs", "s" | "attrs" | "attributes") => Takes::AttrsCalls,
-        ("attr" | "attrs", "dataclass") => Takes::AttrsAnnotated,
-        ("attr" | "attrs", "define" | "mutable" | "frozen") => Takes::AttrsEither,
+    let by_default = match (module, attributes) {
+        ("dataclasses" | "pydantic.dataclasses", "dataclass") => FieldSelection::Annotated,
+        ("attr" | "attrs", "s" | "attrs" | "attributes") => FieldSelection::AttrsCalls,
+        ("attr" | "attrs", "dataclass") => FieldSelection::AttrsAnnotated,
+        ("attr" | "attrs", "define" | "mutable" | "frozen") => FieldSelection::AttrsEither,
         _ => return None,
     };
-    let attrs = unless_told != Takes::Annotated;
+    let attrs = by_default != FieldSelection::Annotated;
     let takes = match option("auto_attribs") {
-        Some(true) if attrs => Takes::AttrsAnnotated,
-        Some(false) if attrs => Takes::AttrsCalls,
-        _ => unless_told,
+        Some(true) if attrs => FieldSelection::AttrsAnnotated,
+        Some(false) if attrs => FieldSelection::AttrsCalls,
+        _ => by_default,
     };
-    Some(Generator {
-        generated: Generated { init: option("init").unwrap_or(true), attrs },
+    Some(ConstructorGenerator {
+        generated: GeneratedConstructor { init: option("init").unwrap_or(true), attrs },
         keyword_only: option("kw_only").unwrap_or(false),
-        takes,
+        field_selection: takes,
     })
 }
 
 /// The fields among the candidates; of two with one name, the later counts, in the first's place.
-fn fields(candidates: Vec<Candidate>, takes: Takes) -> Vec<Field> {
+fn select_fields(candidates: Vec<FieldCandidate>, takes: FieldSelection) -> Vec<FieldFacts> {
     let calls = match takes {
-        Takes::AttrsCalls => true,
-        Takes::AttrsEither => candidates.iter().any(|each| each.by_attrs && !each.annotated),
-        Takes::Annotated | Takes::AttrsAnnotated => false,
+        FieldSelection::AttrsCalls => true,
+        FieldSelection::AttrsEither => {
+            candidates.iter().any(|each| each.by_attrs && !each.annotated)
+        }
+        FieldSelection::Annotated | FieldSelection::AttrsAnnotated => false,
     };
-    let mut fields: Vec<Field> = Vec::new();
+    let mut fields: Vec<FieldFacts> = Vec::new();
     let mut places: FxHashMap<String, usize> = FxHashMap::default();
-    for Candidate { mut field, annotated, by_attrs } in candidates {
+    for FieldCandidate { mut field, annotated, by_attrs } in candidates {
         if !(if calls { by_attrs } else { annotated }) {
             continue;
         }
         let name = &field.param.name;
-        if takes != Takes::Annotated && field.alias.is_none() && name.starts_with('_') {
+        if takes != FieldSelection::Annotated && field.alias.is_none() && name.starts_with('_') {
             field.alias = Some(name.trim_start_matches('_').to_owned());
         }
         if let Some(&earlier) = places.get(name) {

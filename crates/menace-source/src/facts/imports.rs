@@ -3,30 +3,30 @@
 use ruff_python_ast::{self as ast, Expr};
 use serde::{Deserialize, Serialize};
 
-use menace_model::ImportHow;
+use menace_model::ImportKind;
 
 /// One import statement or call, before linking.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct RawImport {
+pub(crate) struct UnlinkedImport {
     /// Module as written, leading dots included.
     pub module: String,
     /// Names of a `from` import; empty for `import m` and for calls.
     pub names: Vec<String>,
     pub line: u32,
-    pub how: ImportHow,
+    pub how: ImportKind,
     pub conditional: bool,
     pub type_checking: bool,
     pub deferred: bool,
 }
 
 /// The module that `importlib.import_module(…)` or `__import__(…)` names, when it is a literal.
-pub(crate) fn literal_target(how: ImportHow, arguments: &ast::Arguments) -> Option<String> {
+pub(crate) fn literal_import_target(how: ImportKind, arguments: &ast::Arguments) -> Option<String> {
     let text = |expr: &Expr| match expr {
         Expr::StringLiteral(string) => Some(string.value.to_str().to_owned()),
         _ => None,
     };
     let module = text(arguments.find_argument_value("name", 0)?)?;
-    if how == ImportHow::DunderImport {
+    if how == ImportKind::DunderImport {
         let level = match arguments.find_argument_value("level", 4) {
             None => 0,
             Some(Expr::NumberLiteral(number)) => match &number.value {
@@ -57,7 +57,7 @@ pub(crate) fn literal_target(how: ImportHow, arguments: &ast::Arguments) -> Opti
 
 /// Which way a test on `TYPE_CHECKING` goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum TypeChecking {
+pub(crate) enum TypeCheckingTest {
     /// `if TYPE_CHECKING:`
     Positive,
     /// `if not TYPE_CHECKING:`
@@ -65,30 +65,32 @@ pub(crate) enum TypeChecking {
 }
 
 /// `typing` is asked whether a name is `typing.TYPE_CHECKING` under another name.
-pub(crate) fn type_checking_test(
+pub(crate) fn parse_type_checking_test(
     test: &Expr,
     typing: &impl Fn(&Expr) -> bool,
-) -> Option<TypeChecking> {
+) -> Option<TypeCheckingTest> {
     match test {
         Expr::Name(name)
             if matches!(name.id.as_str(), "TYPE_CHECKING" | "MYPY") || typing(test) =>
         {
-            Some(TypeChecking::Positive)
+            Some(TypeCheckingTest::Positive)
         }
         Expr::Attribute(attribute) if attribute.attr.as_str() == "TYPE_CHECKING" => {
-            Some(TypeChecking::Positive)
+            Some(TypeCheckingTest::Positive)
         }
         // What never runs is there for type checkers.
-        Expr::BooleanLiteral(literal) if !literal.value => Some(TypeChecking::Positive),
+        Expr::BooleanLiteral(literal) if !literal.value => Some(TypeCheckingTest::Positive),
         Expr::BoolOp(operation) if operation.op == ast::BoolOp::And => operation
             .values
             .iter()
-            .any(|value| type_checking_test(value, typing) == Some(TypeChecking::Positive))
-            .then_some(TypeChecking::Positive),
+            .any(|value| {
+                parse_type_checking_test(value, typing) == Some(TypeCheckingTest::Positive)
+            })
+            .then_some(TypeCheckingTest::Positive),
         Expr::UnaryOp(unary) if unary.op == ast::UnaryOp::Not => {
-            type_checking_test(&unary.operand, typing).map(|inner| match inner {
-                TypeChecking::Positive => TypeChecking::Negative,
-                TypeChecking::Negative => TypeChecking::Positive,
+            parse_type_checking_test(&unary.operand, typing).map(|inner| match inner {
+                TypeCheckingTest::Positive => TypeCheckingTest::Negative,
+                TypeCheckingTest::Negative => TypeCheckingTest::Positive,
             })
         }
         _ => None,

@@ -1,7 +1,7 @@
 //! What one file says on its own, before anything is known about the others.
 //!
 //! Facts depend on path and content alone, which is what makes them cacheable. Names stay
-//! [references](reference) until `link` knows every module.
+//! [references](mod@reference) until `link` knows every module.
 
 mod aliases;
 mod annotation;
@@ -15,23 +15,25 @@ mod signature;
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
-use menace_model::{Finding, Lint, Numbers, Section, TypeExpr};
+use menace_model::{CodeMetrics, LintWarning, Section, StaticFinding, TypeExpr};
 
-pub(crate) use annotation::type_expr;
-pub(crate) use class::{BaseFacts, ClassFacts, Field, is_partial, tuple_params};
+pub(crate) use annotation::convert_annotation;
+pub(crate) use class::{
+    BaseFacts, ClassFacts, FieldFacts, is_partial_typed_dict, named_tuple_params,
+};
 pub(crate) use extract::extract;
-pub(crate) use imports::RawImport;
-pub(crate) use reference::{Reference, is_typing};
-pub(crate) use scope::{Scope, ScopeKind, Scopes, root_name};
-pub(crate) use signature::kind;
+pub(crate) use imports::UnlinkedImport;
+pub(crate) use reference::{NameReference, is_typing};
+pub(crate) use scope::{NameScope, NameScopeKind, ScopeStack, root_name};
+pub(crate) use signature::section_kind;
 
 /// Everything that follows from one file alone.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct FileFacts {
     pub sections: Vec<Section>,
     pub classes: Vec<ClassFacts>,
-    pub imports: Vec<RawImport>,
-    /// Names of the top level that come from elsewhere, as [references](reference).
+    pub imports: Vec<UnlinkedImport>,
+    /// Names of the top level that come from elsewhere, as [references](mod@reference).
     pub imported_names: FxHashMap<String, String>,
     /// Modules of `from m import *`, as written, leading dots included.
     pub star_imports: Vec<String>,
@@ -41,15 +43,15 @@ pub(crate) struct FileFacts {
     pub exports: Option<Vec<String>>,
     /// Names of the top level that stand for a type: `Pair = tuple[int, int]`.
     pub aliases: FxHashMap<String, TypeExpr>,
-    pub numbers: Numbers,
-    pub findings: Vec<Finding>,
-    pub lints: Vec<Lint>,
-    pub error: Option<FileError>,
+    pub numbers: CodeMetrics,
+    pub findings: Vec<StaticFinding>,
+    pub lints: Vec<LintWarning>,
+    pub error: Option<SourceFileError>,
 }
 
 /// Why a file could not be understood.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct FileError {
+pub(crate) struct SourceFileError {
     pub line: Option<u32>,
     pub reason: String,
 }

@@ -11,20 +11,20 @@
 
 /// The two halves of a reference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Reference<'a> {
+pub(crate) struct NameReference<'a> {
     /// Module as imported, leading dots included; empty for the file itself.
     pub module: &'a str,
     /// Dotted attributes inside of the module; may be empty.
     pub attributes: &'a str,
 }
 
-impl<'a> Reference<'a> {
+impl<'a> NameReference<'a> {
     /// Splits a reference; `None` for a name without a binding in its file.
     pub(crate) fn parse(text: &'a str) -> Option<Self> {
         text.split_once(':').map(|(module, attributes)| Self { module, attributes })
     }
 
-    pub(crate) fn to(module: &str, attributes: &str) -> String {
+    pub(crate) fn format_reference(module: &str, attributes: &str) -> String {
         let mut text = String::with_capacity(module.len() + attributes.len() + 1);
         text.push_str(module);
         text.push(':');
@@ -35,8 +35,8 @@ impl<'a> Reference<'a> {
 
 /// Is `text` the name `attribute` of the typing module, however it was imported?
 pub(crate) fn is_typing(text: &str, attribute: &str) -> bool {
-    match Reference::parse(text) {
-        Some(Reference { module: "typing" | "typing_extensions", attributes }) => {
+    match NameReference::parse(text) {
+        Some(NameReference { module: "typing" | "typing_extensions", attributes }) => {
             attributes == attribute
         }
         Some(_) => false,

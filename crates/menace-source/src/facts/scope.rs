@@ -10,11 +10,11 @@ use ruff_python_ast::{
 };
 use rustc_hash::FxHashMap;
 
-use super::reference::Reference;
+use super::reference::NameReference;
 
 /// What a name stands for inside of its scope.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Bound {
+pub(crate) enum NameBinding {
     /// A reference to something imported.
     Import(String),
     /// A function or class defined in this scope.
@@ -24,31 +24,36 @@ pub(crate) enum Bound {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum ScopeKind {
+pub(crate) enum NameScopeKind {
     Module,
     Class,
     Function,
 }
 
 #[derive(Debug)]
-pub(crate) struct Scope<'a> {
-    pub kind: ScopeKind,
+pub(crate) struct NameScope<'a> {
+    pub kind: NameScopeKind,
     /// Prefix of what is defined here: `Class.`, `f.<locals>.`, or empty.
     pub prefix: String,
-    pub names: FxHashMap<&'a str, Bound>,
+    pub names: FxHashMap<&'a str, NameBinding>,
     /// Names that `global` takes out of this scope.
     globals: Vec<&'a str>,
-    /// What a name stood for before a definition took it: the base of `class A(A)`.
-    shadowed: FxHashMap<&'a str, Bound>,
+    /// What a name meant before a definition replaced it: the base of `class A(A)`.
+    shadowed: FxHashMap<&'a str, NameBinding>,
     /// Below `if`, `try` and the like: a second binding is an alternative there.
     conditional: bool,
     /// Look into every expression: a `:=` may hide anywhere.
-    walrus: bool,
+    has_walrus: bool,
 }
 
-impl<'a> Scope<'a> {
+impl<'a> NameScope<'a> {
     /// `walrus`: does the file contain a `:=` at all? Most do not, which spares looking.
-    pub(crate) fn of_body(kind: ScopeKind, prefix: String, body: &'a [Stmt], walrus: bool) -> Self {
+    pub(crate) fn from_body(
+        kind: NameScopeKind,
+        prefix: String,
+        body: &'a [Stmt],
+        walrus: bool,
+    ) -> Self {
         let mut scope = Self {
             kind,
             prefix,
@@ -56,7 +61,7 @@ impl<'a> Scope<'a> {
             globals: Vec::new(),
             shadowed: FxHashMap::default(),
             conditional: false,
-            walrus,
+            has_walrus: walrus,
         };
         scope.visit_body(body);
         for name in std::mem::take(&mut scope.globals) {
@@ -65,45 +70,45 @@ impl<'a> Scope<'a> {
         scope
     }
 
-    pub(crate) fn of_function(
+    pub(crate) fn from_function(
         prefix: String,
         parameters: &'a Parameters,
         body: &'a [Stmt],
         walrus: bool,
     ) -> Self {
-        let mut scope = Self::of_body(ScopeKind::Function, prefix, body, walrus);
+        let mut scope = Self::from_body(NameScopeKind::Function, prefix, body, walrus);
         for parameter in parameters {
-            scope.names.insert(parameter.name().as_str(), Bound::Variable);
+            scope.names.insert(parameter.name().as_str(), NameBinding::Variable);
         }
         scope
     }
 
     /// The scope of the type parameters of `def f[T]` or `class C[T]`.
-    pub(crate) fn of_type_params(parameters: &'a ast::TypeParams) -> Self {
-        let mut scope = Self::of_body(ScopeKind::Function, String::new(), &[], false);
+    pub(crate) fn from_type_params(parameters: &'a ast::TypeParams) -> Self {
+        let mut scope = Self::from_body(NameScopeKind::Function, String::new(), &[], false);
         for parameter in parameters {
-            scope.names.insert(parameter.name().as_str(), Bound::Variable);
+            scope.names.insert(parameter.name().as_str(), NameBinding::Variable);
         }
         scope
     }
 
-    /// What `name` stood for before it was defined here.
-    pub(crate) fn before(&self, name: &str) -> Option<&Bound> {
+    /// What `name` meant before it was defined here.
+    pub(crate) fn shadowed_binding(&self, name: &str) -> Option<&NameBinding> {
         self.shadowed.get(name)
     }
 
     /// The last binding counts, as it does in Python, with two exceptions: `x = wrap(x)` leaves
     /// what x is for, and of alternatives (`try: import fast` … `except: fast = None`) the first
     /// one does.
-    fn bind(&mut self, name: &'a str, bound: Bound) {
+    fn bind(&mut self, name: &'a str, bound: NameBinding) {
         let conditional = self.conditional;
         match self.names.get_mut(name) {
             None => {
                 self.names.insert(name, bound);
             }
             Some(existing) => {
-                let keep =
-                    bound == Bound::Variable || (conditional && *existing != Bound::Variable);
+                let keep = bound == NameBinding::Variable
+                    || (conditional && *existing != NameBinding::Variable);
                 if !keep {
                     let before = std::mem::replace(existing, bound);
                     self.shadowed.insert(name, before);
@@ -115,43 +120,49 @@ impl<'a> Scope<'a> {
     fn bind_import(&mut self, import: &'a StmtImport) {
         for alias in &import.names {
             if let Some(asname) = &alias.asname {
-                self.bind(asname, Bound::Import(Reference::to(&alias.name, "")));
+                self.bind(
+                    asname,
+                    NameBinding::Import(NameReference::format_reference(&alias.name, "")),
+                );
             } else {
                 // `import a.b` binds `a`.
                 let first = alias.name.split('.').next().unwrap_or_default();
-                self.bind(first, Bound::Import(Reference::to(first, "")));
+                self.bind(first, NameBinding::Import(NameReference::format_reference(first, "")));
             }
         }
     }
 
     fn bind_import_from(&mut self, import: &'a StmtImportFrom) {
-        let module = written_module(import);
+        let module = module_as_written(import);
         for alias in &import.names {
             if alias.name.as_str() != "*" {
                 let name = alias.asname.as_ref().unwrap_or(&alias.name);
-                self.bind(name, Bound::Import(Reference::to(&module, &alias.name)));
+                self.bind(
+                    name,
+                    NameBinding::Import(NameReference::format_reference(&module, &alias.name)),
+                );
             }
         }
     }
 }
 
 /// The module of a `from` import as written: `..package.module`.
-pub(crate) fn written_module(import: &StmtImportFrom) -> String {
+pub(crate) fn module_as_written(import: &StmtImportFrom) -> String {
     let dots = ".".repeat(import.level as usize);
     dots + import.module.as_ref().map_or("", |module| module.as_str())
 }
 
 /// Collects bindings; does not descend into scopes of their own.
-impl<'a> Visitor<'a> for Scope<'a> {
+impl<'a> Visitor<'a> for NameScope<'a> {
     fn visit_stmt(&mut self, stmt: &'a Stmt) {
         match stmt {
             Stmt::FunctionDef(function) => {
-                self.bind(&function.name, Bound::Definition);
+                self.bind(&function.name, NameBinding::Definition);
                 for decorator in &function.decorator_list {
                     self.visit_decorator(decorator);
                 }
             }
-            Stmt::ClassDef(class) => self.bind(&class.name, Bound::Definition),
+            Stmt::ClassDef(class) => self.bind(&class.name, NameBinding::Definition),
             Stmt::Import(import) => self.bind_import(import),
             Stmt::ImportFrom(import) => self.bind_import_from(import),
             Stmt::Global(ast::StmtGlobal { names, .. })
@@ -171,7 +182,7 @@ impl<'a> Visitor<'a> for Scope<'a> {
         match expr {
             Expr::Name(name) => {
                 if matches!(name.ctx, ExprContext::Store | ExprContext::Del) {
-                    self.bind(&name.id, Bound::Variable);
+                    self.bind(&name.id, NameBinding::Variable);
                 }
             }
             Expr::Tuple(ast::ExprTuple { ctx: ExprContext::Store, .. })
@@ -182,12 +193,12 @@ impl<'a> Visitor<'a> for Scope<'a> {
             Expr::Lambda(_) => {}
             // The targets are the comprehension's own, a `:=` in it binds out here.
             Expr::ListComp(_) | Expr::SetComp(_) | Expr::DictComp(_) | Expr::Generator(_) => {
-                if self.walrus {
-                    Walrus(self).visit_expr(expr);
+                if self.has_walrus {
+                    WalrusBinder(self).visit_expr(expr);
                 }
             }
             _ => {
-                if self.walrus {
+                if self.has_walrus {
                     visitor::walk_expr(self, expr);
                 }
             }
@@ -199,7 +210,7 @@ impl<'a> Visitor<'a> for Scope<'a> {
     fn visit_except_handler(&mut self, handler: &'a ExceptHandler) {
         let ExceptHandler::ExceptHandler(inner) = handler;
         if let Some(name) = &inner.name {
-            self.bind(name, Bound::Variable);
+            self.bind(name, NameBinding::Variable);
         }
         visitor::walk_except_handler(self, handler);
     }
@@ -212,16 +223,16 @@ impl<'a> Visitor<'a> for Scope<'a> {
             _ => None,
         };
         if let Some(name) = captured {
-            self.bind(name, Bound::Variable);
+            self.bind(name, NameBinding::Variable);
         }
         visitor::walk_pattern(self, pattern);
     }
 }
 
 /// Binds what `:=` assigns inside of a comprehension, and nothing else.
-struct Walrus<'s, 'a>(&'s mut Scope<'a>);
+struct WalrusBinder<'s, 'a>(&'s mut NameScope<'a>);
 
-impl<'a> Visitor<'a> for Walrus<'_, 'a> {
+impl<'a> Visitor<'a> for WalrusBinder<'_, 'a> {
     fn visit_expr(&mut self, expr: &'a Expr) {
         match expr {
             Expr::Named(named) => self.0.visit_expr(&named.target),
@@ -234,19 +245,19 @@ impl<'a> Visitor<'a> for Walrus<'_, 'a> {
 
 /// The scopes around one point of a file, outermost first.
 #[derive(Debug)]
-pub(crate) struct Scopes<'a>(pub Vec<Scope<'a>>);
+pub(crate) struct ScopeStack<'a>(pub Vec<NameScope<'a>>);
 
-impl<'a> Scopes<'a> {
-    pub(crate) fn innermost(&self) -> &Scope<'a> {
+impl<'a> ScopeStack<'a> {
+    pub(crate) fn innermost(&self) -> &NameScope<'a> {
         self.0.last().expect("the module's scope is never left")
     }
 
     /// The scope that binds a name as it is seen from here, and to what.
-    fn binding(&self, name: &str) -> Option<(usize, &Bound)> {
+    fn find_binding(&self, name: &str) -> Option<(usize, &NameBinding)> {
         let innermost = self.0.len() - 1;
         self.0.iter().enumerate().rev().find_map(|(depth, scope)| {
             // The names of a class are not seen by the functions in it.
-            if scope.kind == ScopeKind::Class && depth != innermost {
+            if scope.kind == NameScopeKind::Class && depth != innermost {
                 return None;
             }
             scope.names.get(name).map(|bound| (depth, bound))
@@ -255,17 +266,18 @@ impl<'a> Scopes<'a> {
 
     /// How many scopes are around the one that binds a name.
     pub(crate) fn depth_of(&self, name: &str) -> Option<usize> {
-        self.binding(name).map(|(depth, _)| depth)
+        self.find_binding(name).map(|(depth, _)| depth)
     }
 
-    fn look_up(&self, root: &str) -> Found<'_, 'a> {
-        match self.binding(root) {
-            None => Found::Unbound,
-            Some((_, Bound::Import(reference))) => Found::Import(reference),
+    fn look_up(&self, root: &str) -> NameLookup<'_, 'a> {
+        match self.find_binding(root) {
+            None => NameLookup::Unbound,
+            Some((_, NameBinding::Import(reference))) => NameLookup::Import(reference),
             Some((depth, bound)) => {
                 let scope = &self.0[depth];
-                let is_local = *bound == Bound::Variable && scope.kind == ScopeKind::Function;
-                if is_local { Found::Local } else { Found::Own(scope) }
+                let is_local =
+                    *bound == NameBinding::Variable && scope.kind == NameScopeKind::Function;
+                if is_local { NameLookup::Local } else { NameLookup::DefinedInFile(scope) }
             }
         }
     }
@@ -276,13 +288,13 @@ impl<'a> Scopes<'a> {
     pub(crate) fn resolve_expr(&self, expr: &Expr) -> Option<String> {
         let root = root_name(expr)?;
         match self.look_up(root) {
-            Found::Local => None,
-            Found::Import(reference) => Some(with_attributes(reference.to_owned(), expr)),
-            Found::Own(scope) => {
-                let own = Reference::to("", &format!("{}{root}", scope.prefix));
-                Some(with_attributes(own, expr))
+            NameLookup::Local => None,
+            NameLookup::Import(reference) => Some(append_attributes(reference.to_owned(), expr)),
+            NameLookup::DefinedInFile(scope) => {
+                let own = NameReference::format_reference("", &format!("{}{root}", scope.prefix));
+                Some(append_attributes(own, expr))
             }
-            Found::Unbound => Some(with_attributes(root.to_owned(), expr)),
+            NameLookup::Unbound => Some(append_attributes(root.to_owned(), expr)),
         }
     }
 
@@ -292,21 +304,21 @@ impl<'a> Scopes<'a> {
     pub(crate) fn resolve_imported(&self, callee: &Expr, stars: bool) -> Option<String> {
         let root = root_name(callee)?;
         match self.look_up(root) {
-            Found::Import(reference) => Some(with_attributes(reference.to_owned(), callee)),
+            NameLookup::Import(reference) => Some(append_attributes(reference.to_owned(), callee)),
             // After a star import, any unknown name may come from there.
-            Found::Unbound if root == "__import__" || stars => {
-                Some(with_attributes(root.to_owned(), callee))
+            NameLookup::Unbound if root == "__import__" || stars => {
+                Some(append_attributes(root.to_owned(), callee))
             }
-            Found::Unbound | Found::Own(_) | Found::Local => None,
+            NameLookup::Unbound | NameLookup::DefinedInFile(_) | NameLookup::Local => None,
         }
     }
 }
 
 /// Where a name is bound.
-enum Found<'s, 'a> {
+enum NameLookup<'s, 'a> {
     Import(&'s str),
     /// Defined in this scope of the file.
-    Own(&'s Scope<'a>),
+    DefinedInFile(&'s NameScope<'a>),
     /// A variable of a function.
     Local,
     Unbound,
@@ -324,9 +336,9 @@ pub(crate) fn root_name(mut expr: &Expr) -> Option<&str> {
 }
 
 /// Appends `.b.c` of `a.b.c` to a reference.
-fn with_attributes(mut reference: String, expr: &Expr) -> String {
+fn append_attributes(mut reference: String, expr: &Expr) -> String {
     if let Expr::Attribute(attribute) = expr {
-        reference = with_attributes(reference, &attribute.value);
+        reference = append_attributes(reference, &attribute.value);
         if !reference.ends_with(':') {
             reference.push('.');
         }
@@ -343,8 +355,9 @@ mod tests {
 
     fn resolve(source: &str, name: &str) -> Option<String> {
         let parsed = parse_module(source).unwrap();
-        let scope = Scope::of_body(ScopeKind::Module, String::new(), parsed.suite(), true);
-        Scopes(vec![scope]).resolve_expr(parse_expression(name).unwrap().expr())
+        let scope =
+            NameScope::from_body(NameScopeKind::Module, String::new(), parsed.suite(), true);
+        ScopeStack(vec![scope]).resolve_expr(parse_expression(name).unwrap().expr())
     }
 
     #[test]
@@ -375,8 +388,9 @@ mod tests {
         assert_eq!(resolve("from json import x\nfrom pickle import x", "x").unwrap(), "pickle:x");
         assert_eq!(resolve("from .base import A\nclass A(A): pass", "A").unwrap(), ":A");
         let parsed = parse_module("from .base import A\nclass A(A): pass").unwrap();
-        let scope = Scope::of_body(ScopeKind::Module, String::new(), parsed.suite(), false);
-        assert_eq!(scope.before("A"), Some(&Bound::Import(".base:A".into())));
+        let scope =
+            NameScope::from_body(NameScopeKind::Module, String::new(), parsed.suite(), false);
+        assert_eq!(scope.shadowed_binding("A"), Some(&NameBinding::Import(".base:A".into())));
     }
 
     #[test]
@@ -386,10 +400,14 @@ mod tests {
         let body = parsed.suite();
         let scopes_of = |index: usize| {
             let function = body[index].as_function_def_stmt().unwrap();
-            let module = Scope::of_body(ScopeKind::Module, String::new(), body, false);
-            let inner =
-                Scope::of_function(String::new(), &function.parameters, &function.body, false);
-            Scopes(vec![module, inner])
+            let module = NameScope::from_body(NameScopeKind::Module, String::new(), body, false);
+            let inner = NameScope::from_function(
+                String::new(),
+                &function.parameters,
+                &function.body,
+                false,
+            );
+            ScopeStack(vec![module, inner])
         };
         let name = parse_expression("np.x").unwrap();
         assert_eq!(scopes_of(1).resolve_expr(name.expr()), None);
@@ -417,8 +435,12 @@ mod tests {
             let parsed = parse_module(&source).unwrap();
             let function = parsed.suite()[0].as_function_def_stmt().unwrap();
             let walrus = assignment.contains(":=");
-            let scope =
-                Scope::of_function(String::new(), &function.parameters, &function.body, walrus);
+            let scope = NameScope::from_function(
+                String::new(),
+                &function.parameters,
+                &function.body,
+                walrus,
+            );
             assert!(scope.names.contains_key("np"), "{assignment}");
         }
     }
@@ -426,7 +448,8 @@ mod tests {
     #[test]
     fn reading_a_name_binds_nothing() {
         let parsed = parse_module("f(np, [np for a in np], lambda np: np)\nnp.x = np[0]").unwrap();
-        let scope = Scope::of_body(ScopeKind::Module, String::new(), parsed.suite(), true);
+        let scope =
+            NameScope::from_body(NameScopeKind::Module, String::new(), parsed.suite(), true);
         assert!(scope.names.is_empty(), "{:?}", scope.names);
     }
 }

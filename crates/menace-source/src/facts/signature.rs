@@ -3,21 +3,21 @@
 use ruff_python_ast::{self as ast, Expr, Parameters};
 use ruff_text_size::Ranged;
 
-use menace_model::{Param, ParamKind, SectionKind};
+use menace_model::{ParamKind, SectionKind, SignatureParam};
 
-use super::annotation::type_expr;
-use super::scope::{ScopeKind, Scopes};
+use super::annotation::convert_annotation;
+use super::scope::{NameScopeKind, ScopeStack};
 
 /// How the function is reached and, for a property, which accessor it is.
-pub(crate) fn kind(
+pub(crate) fn section_kind(
     function: &ast::StmtFunctionDef,
-    around: ScopeKind,
+    around: NameScopeKind,
     decorators: &[String],
 ) -> (SectionKind, Option<&'static str>) {
     match around {
-        ScopeKind::Module => return (SectionKind::Function, None),
-        ScopeKind::Function => return (SectionKind::Nested, None),
-        ScopeKind::Class => {}
+        NameScopeKind::Module => return (SectionKind::Function, None),
+        NameScopeKind::Function => return (SectionKind::Nested, None),
+        NameScopeKind::Class => {}
     }
     for decorator in &function.decorator_list {
         if let Expr::Attribute(attribute) = &decorator.expression
@@ -49,23 +49,23 @@ pub(crate) fn kind(
 }
 
 /// The parameters that a caller supplies: the receiver is not one of them.
-pub(crate) fn params(
+pub(crate) fn caller_params(
     source: &str,
     parameters: &Parameters,
     kind: SectionKind,
-    scopes: &Scopes<'_>,
-) -> Vec<Param> {
+    scopes: &ScopeStack<'_>,
+) -> Vec<SignatureParam> {
     let param = |parameter: &ast::Parameter, kind, default: Option<&Expr>| {
         let annotation = parameter.annotation.as_deref();
-        Param {
+        SignatureParam {
             name: parameter.name.to_string(),
             kind,
             annotation: annotation.map(|expr| source[expr.range()].to_owned()),
-            resolved: annotation.map(|expr| type_expr(source, expr, scopes)),
+            resolved: annotation.map(|expr| convert_annotation(source, expr, scopes)),
             default: default.map(|expr| source[expr.range()].to_owned()),
         }
     };
-    let mut positional: Vec<Param> = parameters
+    let mut positional: Vec<SignatureParam> = parameters
         .posonlyargs
         .iter()
         .map(|each| param(&each.parameter, ParamKind::PositionalOnly, each.default()))

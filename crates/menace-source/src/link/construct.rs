@@ -3,10 +3,10 @@
 //! Invariant: whatever the repository looks like, the work grows with its number of classes, not
 //! with the number of ways through them.
 
+mod class_index;
+mod constructor_call;
 mod foreign;
 mod hierarchy;
-mod step;
-mod table;
 #[cfg(test)]
 mod tests;
 
@@ -15,55 +15,55 @@ use std::sync::{Arc, OnceLock};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use menace_model::{
-    Blocked, Construction, ConstructorCall, Param, ParamKind, Section, SectionId, SectionKind,
-    TypeExpr,
+    ConstructionBlocker, ConstructionPlan, ConstructorCall, ParamKind, Section, SectionId,
+    SectionKind, SignatureParam, TypeExpr,
 };
 
-use super::resolve::Resolver;
-pub(crate) use hierarchy::Closer;
-use hierarchy::{ClassId, Hierarchy};
+use super::resolve::ReferenceResolver;
+pub(crate) use hierarchy::SurveyedClasses;
+use hierarchy::{ClassHierarchy, ClassId};
 
 /// Constructors that need each other more deeply than this are not worth a plan.
-const MAX_STEPS_DEEP: usize = 32;
+const MAX_CONSTRUCTION_DEPTH: usize = 32;
 
 /// Neither is a plan with more calls.
-const MAX_STEPS: usize = 256;
+const MAX_CONSTRUCTION_STEPS: usize = 256;
 
 /// All classes of the repository and how each is called.
 #[derive(Debug)]
-pub(crate) struct Classes<'f> {
-    hierarchy: Hierarchy<'f>,
+pub(crate) struct RepositoryClasses<'f> {
+    hierarchy: ClassHierarchy<'f>,
     /// The sections of each module, resolved.
     sections: Vec<&'f [Section]>,
     /// The sections called `__init__` and `__new__`, by module and name; the last definition.
     constructors: FxHashMap<(usize, &'f str), &'f Section>,
-    /// The call of each class, once somebody has asked for it.
-    steps: Vec<OnceLock<ConstructorCall>>,
+    /// The constructor call of each class, computed on first use.
+    constructor_calls: Vec<OnceLock<ConstructorCall>>,
 }
 
-impl<'f> Classes<'f> {
+impl<'f> RepositoryClasses<'f> {
     pub(crate) fn new(
-        resolver: Resolver<'f>,
+        resolver: ReferenceResolver<'f>,
         sections: Vec<&'f [Section]>,
-        closer: Option<Closer<'f>>,
+        surveyed: Option<SurveyedClasses<'f>>,
     ) -> Self {
-        let hierarchy = Hierarchy::new(resolver, closer);
+        let hierarchy = ClassHierarchy::new(resolver, surveyed);
         let constructors = sections
             .iter()
             .enumerate()
             .flat_map(|(module, sections)| sections.iter().map(move |each| (module, each)))
             .filter_map(|(module, section)| {
-                let python_name = without_number(section.id.qualname());
+                let python_name = strip_definition_number(section.id.qualname());
                 let is_constructor =
                     python_name.ends_with(".__init__") || python_name.ends_with(".__new__");
                 is_constructor.then_some(((module, python_name), section))
             })
             .collect();
-        let steps = (0..hierarchy.len()).map(|_| OnceLock::new()).collect();
-        Self { hierarchy, sections, constructors, steps }
+        let constructor_calls = (0..hierarchy.len()).map(|_| OnceLock::new()).collect();
+        Self { hierarchy, sections, constructors, constructor_calls }
     }
 
-    pub(crate) fn resolver(&self) -> &Resolver<'f> {
+    pub(crate) fn resolver(&self) -> &ReferenceResolver<'f> {
         &self.hierarchy.resolver
     }
 
@@ -71,20 +71,21 @@ impl<'f> Classes<'f> {
     /// in which Python looks for a method.
     pub(crate) fn ancestors(&self, module: usize, qualname: &str) -> Vec<(usize, &'f str)> {
         let Some(id) = self.hierarchy.find(module, qualname) else { return Vec::new() };
-        let own = self.hierarchy.ancestry(id);
-        own.own()
+        let own = self.hierarchy.compute_ancestry(id);
+        own.own_classes()
             .map(|id| (self.hierarchy.module(id), self.hierarchy.facts(id).qualname.as_str()))
             .collect()
     }
 
     /// For each section of a module, what it needs before it can be called.
-    pub(crate) fn constructions(&self, module: usize) -> Vec<Option<Arc<Construction>>> {
-        let mut known: FxHashMap<ClassId, Arc<Construction>> = FxHashMap::default();
+    pub(crate) fn plan_constructions(&self, module: usize) -> Vec<Option<Arc<ConstructionPlan>>> {
+        let mut known: FxHashMap<ClassId, Arc<ConstructionPlan>> = FxHashMap::default();
         self.sections[module]
             .iter()
             .map(|section| {
                 let id = self.class_to_construct(module, section)?;
-                let construction = known.entry(id).or_insert_with(|| Arc::new(self.construct(id)));
+                let construction =
+                    known.entry(id).or_insert_with(|| Arc::new(self.plan_construction(id)));
                 Some(construction.clone())
             })
             .collect()
@@ -106,100 +107,106 @@ impl<'f> Classes<'f> {
         (!class_is_enough || self.hierarchy.facts(id).local_to.is_some()).then_some(id)
     }
 
-    fn construct(&self, id: ClassId) -> Construction {
-        let mut plan = Plan::default();
+    fn plan_construction(&self, id: ClassId) -> ConstructionPlan {
+        let mut plan = ConstructionBuilder::default();
         let blocked = self.add_steps(id, &mut plan).err();
-        Construction { steps: plan.steps, blocked }
+        ConstructionPlan { steps: plan.steps, blocker: blocked }
     }
 
-    fn add_steps(&self, id: ClassId, plan: &mut Plan) -> Result<(), Blocked> {
+    fn add_steps(
+        &self,
+        id: ClassId,
+        plan: &mut ConstructionBuilder,
+    ) -> Result<(), ConstructionBlocker> {
         if let Some(function) = &self.hierarchy.facts(id).local_to {
             let path = self.hierarchy.resolver.names.path(self.hierarchy.module(id));
-            return Err(Blocked::Local { function: SectionId::new(path, function) });
+            return Err(ConstructionBlocker::Local { function: SectionId::new(path, function) });
         }
-        let id = self.hierarchy.concrete(id)?;
-        if plan.done.contains(&id) {
+        let id = self.hierarchy.concrete_class(id)?;
+        if plan.constructed.contains(&id) {
             return Ok(());
         }
-        if plan.under_way.contains(&id) {
-            return Err(Blocked::Recursive);
+        if plan.in_progress.contains(&id) {
+            return Err(ConstructionBlocker::Recursive);
         }
-        if plan.under_way.len() >= MAX_STEPS_DEEP || plan.steps.len() >= MAX_STEPS {
-            return Err(Blocked::TooDeep);
+        if plan.in_progress.len() >= MAX_CONSTRUCTION_DEPTH
+            || plan.steps.len() >= MAX_CONSTRUCTION_STEPS
+        {
+            return Err(ConstructionBlocker::TooDeep);
         }
-        let step = self.step(id);
-        plan.under_way.push(id);
+        let step = self.constructor_call(id);
+        plan.in_progress.push(id);
         let module = self.hierarchy.module(id);
         for param in step.params.iter().filter(|param| is_required(param)) {
             if let Some(needed) =
-                param.resolved.as_ref().and_then(|kind| self.class_needed(module, kind))
+                param.resolved.as_ref().and_then(|kind| self.required_class(module, kind))
             {
                 self.add_steps(needed, plan)?;
             }
         }
-        plan.under_way.pop();
-        plan.done.insert(id);
+        plan.in_progress.pop();
+        plan.constructed.insert(id);
         plan.steps.push(step.clone());
         Ok(())
     }
 
-    fn step(&self, id: ClassId) -> &ConstructorCall {
-        self.steps[id].get_or_init(|| self.find_step(id))
+    fn constructor_call(&self, id: ClassId) -> &ConstructorCall {
+        self.constructor_calls[id].get_or_init(|| self.find_constructor_call(id))
     }
 
-    /// The class of the repository that a value of this type, found in the module `from`, must be an
-    /// instance of. Two projects in one repository may have modules of the same name.
-    fn class_needed(&self, from: usize, kind: &TypeExpr) -> Option<ClassId> {
+    /// The class of the repository that a value of this type, found in the module `from`, must be
+    /// an instance of. Two projects in one repository may have modules of the same name.
+    fn required_class(&self, from: usize, kind: &TypeExpr) -> Option<ClassId> {
         match kind {
-            TypeExpr::Name(name) => self.class_named(from, name),
+            TypeExpr::Name(name) => self.find_class(from, name),
             TypeExpr::Generic { base, args } => match &**base {
                 TypeExpr::Name(name) if name.ends_with(".Annotated") => {
-                    args.first().and_then(|kind| self.class_needed(from, kind))
+                    args.first().and_then(|kind| self.required_class(from, kind))
                 }
-                base => self.class_needed(from, base),
+                base => self.required_class(from, base),
             },
             // None, or anything simple, will do.
             TypeExpr::Union(items) => {
                 let needed: Option<Vec<ClassId>> =
-                    items.iter().map(|item| self.class_needed(from, item)).collect();
+                    items.iter().map(|item| self.required_class(from, item)).collect();
                 needed?.first().copied()
             }
             _ => None,
         }
     }
 
-    fn class_named(&self, from: usize, name: &str) -> Option<ClassId> {
-        let (module, attributes) = self.hierarchy.resolver.names.split(from, name)?;
+    fn find_class(&self, from: usize, name: &str) -> Option<ClassId> {
+        let (module, attributes) = self.hierarchy.resolver.names.split_module_prefix(from, name)?;
         self.hierarchy.find(module, attributes)
     }
 }
 
 /// A construction while it is being put together; every class in it is concrete.
 #[derive(Debug, Default)]
-struct Plan {
+struct ConstructionBuilder {
     steps: Vec<ConstructorCall>,
-    done: FxHashSet<ClassId>,
-    under_way: Vec<ClassId>,
+    constructed: FxHashSet<ClassId>,
+    in_progress: Vec<ClassId>,
 }
 
-fn is_required(param: &Param) -> bool {
+fn is_required(param: &SignatureParam) -> bool {
     param.default.is_none()
         && !matches!(param.kind, ParamKind::VarPositional | ParamKind::VarKeyword)
 }
 
 /// The name without the `#2` of a second definition.
-pub(crate) fn without_number(qualname: &str) -> &str {
+pub(crate) fn strip_definition_number(qualname: &str) -> &str {
     qualname.split('#').next().unwrap_or(qualname)
 }
 
 /// `Outer.Inner` and `method` of `Outer.Inner.method#2`.
 fn class_of_method(qualname: &str) -> Option<(&str, &str)> {
-    without_number(qualname).rsplit_once('.')
+    strip_definition_number(qualname).rsplit_once('.')
 }
 
 /// As for a method, but `Class.name.setter` is of `Class`.
 fn class_of_property(qualname: &str) -> Option<(&str, &str)> {
-    let plain = without_number(qualname);
+    let plain = strip_definition_number(qualname);
     let accessors = [".setter", ".deleter", ".getter"];
     let accessor = accessors.iter().find_map(|accessor| plain.strip_suffix(accessor));
     class_of_method(accessor.unwrap_or(plain))

@@ -1,28 +1,28 @@
-//! The import graph: who imports whom, how, and in which circles.
+//! The import graph: which module imports which, in which way, and the import cycles.
 
 use petgraph::algo::kosaraju_scc;
 use petgraph::graph::DiGraph;
 use rustc_hash::FxHashSet;
 
-use menace_model::Import;
+use menace_model::ModuleImport;
 
-use super::Names;
-use super::resolve::Resolver;
-use crate::facts::{RawImport, Reference};
+use super::ModuleNames;
+use super::resolve::ReferenceResolver;
+use crate::facts::{NameReference, UnlinkedImport};
 
 /// The imports of one module, each leading to one module.
-pub(crate) fn imports(resolver: &Resolver<'_>, module: usize) -> Vec<Import> {
+pub(crate) fn resolve_imports(resolver: &ReferenceResolver<'_>, index: usize) -> Vec<ModuleImport> {
     let mut found = Vec::new();
-    for raw in &resolver.facts[module].imports {
-        let Some(absolute) = resolver.names.absolute(module, &raw.module) else {
-            found.push(import(raw, raw.module.clone(), None, None));
+    for raw in &resolver.facts[index].imports {
+        let Some(absolute) = resolver.names.absolute_name(index, &raw.module) else {
+            found.push(build_import(raw, raw.module.clone(), None, None));
             continue;
         };
         if raw.names.is_empty() {
-            let target = resolver.names.find(module, &absolute);
-            found.push(import(raw, absolute, path(resolver, target), None));
+            let target = resolver.names.find_module(index, &absolute);
+            found.push(build_import(raw, absolute, module_path(resolver, target), None));
         } else {
-            from_imports(resolver, module, raw, &absolute, &mut found);
+            resolve_from_import(resolver, index, raw, &absolute, &mut found);
         }
     }
     let mut seen = FxHashSet::default();
@@ -31,75 +31,80 @@ pub(crate) fn imports(resolver: &Resolver<'_>, module: usize) -> Vec<Import> {
             import.module.clone(),
             import.line,
             import.path.clone(),
-            import.through.clone(),
+            import.reexported_by.clone(),
         ))
     });
     found
 }
 
 /// `from package import name`: a submodule, a name of the package, or one it passes on.
-fn from_imports(
-    resolver: &Resolver<'_>,
+fn resolve_from_import(
+    resolver: &ReferenceResolver<'_>,
     module: usize,
-    raw: &RawImport,
+    raw: &UnlinkedImport,
     package: &str,
-    found: &mut Vec<Import>,
+    found: &mut Vec<ModuleImport>,
 ) {
     let names = resolver.names;
-    let package_module = names.find(module, package);
+    let package_module = names.find_module(module, package);
     for name in &raw.names {
         let full = if package.is_empty() { name.clone() } else { format!("{package}.{name}") };
         let shadowed = package_module
             .is_some_and(|target| resolver.facts[target].defined_names.binary_search(name).is_ok());
-        if !shadowed && let Some(submodule) = names.find(module, &full) {
-            found.push(import(raw, full, path(resolver, Some(submodule)), None));
+        if !shadowed && let Some(submodule) = names.find_module(module, &full) {
+            found.push(build_import(raw, full, module_path(resolver, Some(submodule)), None));
             continue;
         }
-        found.push(import(raw, package.to_owned(), path(resolver, package_module), None));
+        found.push(build_import(
+            raw,
+            package.to_owned(),
+            module_path(resolver, package_module),
+            None,
+        ));
         let Some(package_module) = package_module.filter(|_| name != "*") else { continue };
-        let origin = resolver.resolve(module, &Reference::to(&raw.module, name));
+        let origin = resolver.resolve(module, &NameReference::format_reference(&raw.module, name));
         if let Some(origin) = origin.module
             && origin != package_module
         {
             let through = Some(names.name(package_module).to_owned());
-            let path = path(resolver, Some(origin));
-            found.push(import(raw, names.name(origin).to_owned(), path, through));
+            let path = module_path(resolver, Some(origin));
+            found.push(build_import(raw, names.name(origin).to_owned(), path, through));
         }
     }
 }
 
-fn path(resolver: &Resolver<'_>, module: Option<usize>) -> Option<String> {
+fn module_path(resolver: &ReferenceResolver<'_>, module: Option<usize>) -> Option<String> {
     module.map(|module| resolver.names.path(module).to_owned())
 }
 
-fn import(
-    raw: &RawImport,
+fn build_import(
+    raw: &UnlinkedImport,
     module: String,
     path: Option<String>,
     through: Option<String>,
-) -> Import {
-    Import {
+) -> ModuleImport {
+    ModuleImport {
         module,
         path,
-        through,
+        reexported_by: through,
         line: raw.line,
-        how: raw.how,
+        kind: raw.how,
         conditional: raw.conditional,
         type_checking: raw.type_checking,
         deferred: raw.deferred,
     }
 }
 
-fn edges<'i>(
-    names: &'i Names,
-    imports: &'i [Vec<Import>],
-    counts: impl Fn(&Import) -> bool + Copy + 'i,
+fn import_edges<'i>(
+    names: &'i ModuleNames,
+    imports: &'i [Vec<ModuleImport>],
+    counts: impl Fn(&ModuleImport) -> bool + Copy + 'i,
 ) -> impl Iterator<Item = (usize, usize)> + 'i {
     imports.iter().enumerate().flat_map(move |(from, imports)| {
         imports
             .iter()
             .filter(move |import| counts(import))
-            .filter_map(|import| names.at(import.path.as_deref()?))
+            .filter_map(|import| names.module_at(import.path.as_deref()?))
             .map(move |to| (from, to))
             .filter(|(from, to)| from != to)
     })
@@ -109,7 +114,10 @@ fn edges<'i>(
 ///
 /// Importing `a.b.c` runs the `__init__` of `a` and `a.b` as well, so their importers count too,
 /// unless they are inside of the package themselves.
-pub(crate) fn importers(names: &Names, imports: &[Vec<Import>]) -> Vec<Vec<String>> {
+pub(crate) fn collect_importers(
+    names: &ModuleNames,
+    imports: &[Vec<ModuleImport>],
+) -> Vec<Vec<String>> {
     let mut importers: Vec<Vec<usize>> = vec![Vec::new(); imports.len()];
     let mut add = |from: usize, to: usize| {
         // Edges come module by module: a repeated one is the last one.
@@ -117,9 +125,9 @@ pub(crate) fn importers(names: &Names, imports: &[Vec<Import>]) -> Vec<Vec<Strin
             importers[to].push(from);
         }
     };
-    for (from, to) in edges(names, imports, |import| !import.type_checking) {
+    for (from, to) in import_edges(names, imports, |import| !import.type_checking) {
         add(from, to);
-        for package in names.packages_around(to) {
+        for package in names.enclosing_packages(to) {
             if !names.is_inside(from, package) {
                 add(from, package);
             }
@@ -130,15 +138,16 @@ pub(crate) fn importers(names: &Names, imports: &[Vec<Import>]) -> Vec<Vec<Strin
 }
 
 /// Groups of modules that import each other while they are being imported, smallest path first.
-pub(crate) fn cycles(names: &Names, imports: &[Vec<Import>]) -> Vec<Vec<String>> {
+pub(crate) fn find_cycles(names: &ModuleNames, imports: &[Vec<ModuleImport>]) -> Vec<Vec<String>> {
     // A re-export is imported by the package that passes it on, not by its user.
-    let at_import =
-        |import: &Import| !import.type_checking && !import.deferred && import.through.is_none();
+    let at_import = |import: &ModuleImport| {
+        !import.type_checking && !import.deferred && import.reexported_by.is_none()
+    };
     let mut graph = DiGraph::<(), (), usize>::with_capacity(imports.len(), imports.len());
     for _ in imports {
         graph.add_node(());
     }
-    for (from, to) in edges(names, imports, at_import) {
+    for (from, to) in import_edges(names, imports, at_import) {
         graph.update_edge(from.into(), to.into(), ());
     }
     let mut cycles: Vec<Vec<String>> = kosaraju_scc(&graph)

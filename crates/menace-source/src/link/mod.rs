@@ -11,39 +11,41 @@ use rayon::prelude::*;
 
 use menace_model::{CallEdge, ModuleError, ModuleReport, Section};
 
-use crate::facts::{FileFacts, Reference};
-pub(crate) use construct::{Classes, Closer, without_number};
-pub(crate) use names::Names;
-pub(crate) use resolve::{Resolved, Resolver};
+use crate::facts::{FileFacts, NameReference};
+pub(crate) use construct::{RepositoryClasses, SurveyedClasses, strip_definition_number};
+pub(crate) use names::ModuleNames;
+pub(crate) use resolve::{ReferenceResolver, ResolvedName};
 
 /// All modules, linked, and the import cycles among them.
 #[derive(Debug)]
-pub(crate) struct Linked {
+pub(crate) struct LinkedModules {
     pub modules: Vec<ModuleReport>,
     /// Paths of modules that import each other while being imported.
     pub cycles: Vec<Vec<String>>,
-    /// What is left of the facts: what names and classes mean, for whoever asks later.
+    /// What remains of the facts after linking: the meaning of names and classes, for later
+    /// queries.
     pub facts: Vec<FileFacts>,
 }
 
 /// Links files; `names` and `facts` go together, in the order of paths.
-pub(crate) fn link(names: &Names, mut facts: Vec<FileFacts>) -> Linked {
+pub(crate) fn link(names: &ModuleNames, mut facts: Vec<FileFacts>) -> LinkedModules {
     let mut sections: Vec<Vec<Section>> =
         facts.iter_mut().map(|facts| std::mem::take(&mut facts.sections)).collect();
-    let resolver = Resolver::new(names, &facts);
+    let resolver = ReferenceResolver::new(names, &facts);
     sections.par_iter_mut().enumerate().for_each(|(module, sections)| {
         for section in sections {
             resolve_section(&resolver, module, section);
         }
     });
-    let classes = Classes::new(resolver, sections.iter().map(Vec::as_slice).collect(), None);
+    let classes =
+        RepositoryClasses::new(resolver, sections.iter().map(Vec::as_slice).collect(), None);
     let modules = (0..facts.len()).into_par_iter();
     let constructions: Vec<_> =
-        modules.clone().map(|module| classes.constructions(module)).collect();
+        modules.clone().map(|module| classes.plan_constructions(module)).collect();
     let mut imports: Vec<_> =
-        modules.map(|module| graph::imports(classes.resolver(), module)).collect();
-    let importers = graph::importers(names, &imports);
-    let cycles = graph::cycles(names, &imports);
+        modules.map(|module| graph::resolve_imports(classes.resolver(), module)).collect();
+    let importers = graph::collect_importers(names, &imports);
+    let cycles = graph::find_cycles(names, &imports);
     for (section, construction) in
         sections.iter_mut().flatten().zip(constructions.into_iter().flatten())
     {
@@ -73,10 +75,10 @@ pub(crate) fn link(names: &Names, mut facts: Vec<FileFacts>) -> Linked {
             }
         })
         .collect();
-    Linked { modules, cycles, facts }
+    LinkedModules { modules, cycles, facts }
 }
 
-fn resolve_section(resolver: &Resolver<'_>, module: usize, section: &mut Section) {
+fn resolve_section(resolver: &ReferenceResolver<'_>, module: usize, section: &mut Section) {
     for param in &mut section.params {
         resolver.resolve_type(module, param.resolved.as_mut());
     }
@@ -87,7 +89,7 @@ fn resolve_section(resolver: &Resolver<'_>, module: usize, section: &mut Section
     section.calls.retain_mut(|call| {
         let callee = resolver.resolve(module, &call.target);
         // A name without a binding that no star import brings is a builtin.
-        let known = callee.module.is_some() || Reference::parse(&call.target).is_some();
+        let known = callee.module.is_some() || NameReference::parse(&call.target).is_some();
         let path = callee.module.map(|target| resolver.names.path(target).to_owned());
         *call = CallEdge { target: callee.name, path, line: call.line };
         known

@@ -7,19 +7,19 @@ use std::borrow::Cow;
 use menace_model::TypeExpr;
 use rustc_hash::FxHashSet;
 
-use crate::facts::{FileFacts, Reference};
-use crate::link::Names;
+use crate::facts::{FileFacts, NameReference};
+use crate::link::ModuleNames;
 
-/// Re-exports of re-exports; nobody has as many.
-const MAX_HOPS: usize = 1_000;
+/// The longest chain of re-exports that is followed.
+const MAX_REEXPORT_HOPS: usize = 1_000;
 /// Modules that star imports are looked for in, from one module.
-const MAX_STARS: usize = 256;
+const MAX_STAR_IMPORT_MODULES: usize = 256;
 /// Aliases of aliases of types.
-const MAX_ALIASES: u8 = 8;
+const MAX_ALIAS_DEPTH: u8 = 8;
 
 /// Where a reference leads.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Resolved {
+pub(crate) struct ResolvedName {
     /// Dotted name, as seen from the module that defines it.
     pub name: String,
     /// That module, when it belongs to the repository.
@@ -30,22 +30,22 @@ pub(crate) struct Resolved {
 
 /// A module that star imports bring the names of, and the `__all__` they have to pass.
 #[derive(Debug, Clone, Copy)]
-struct Star {
+struct StarImport {
     module: usize,
-    gate: Option<usize>,
+    filtering_module: Option<usize>,
 }
 
 #[derive(Debug)]
-pub(crate) struct Resolver<'f> {
-    pub names: &'f Names,
+pub(crate) struct ReferenceResolver<'f> {
+    pub names: &'f ModuleNames,
     pub facts: &'f [FileFacts],
     /// For each module, all modules that star imports reach from it, nearest first.
-    stars: Vec<Vec<Star>>,
+    reachable_star_imports: Vec<Vec<StarImport>>,
 }
 
 /// One step of following a reference.
-enum Step {
-    Done(Resolved),
+enum ResolutionStep {
+    Done(ResolvedName),
     /// The module passes the name on: go on with this reference of its own.
     Next {
         module: usize,
@@ -53,26 +53,27 @@ enum Step {
     },
 }
 
-impl<'f> Resolver<'f> {
-    pub(crate) fn new(names: &'f Names, facts: &'f [FileFacts]) -> Self {
-        let mut resolver = Self { names, facts, stars: Vec::new() };
-        resolver.stars = (0..facts.len()).map(|module| resolver.reach_stars(module)).collect();
+impl<'f> ReferenceResolver<'f> {
+    pub(crate) fn new(names: &'f ModuleNames, facts: &'f [FileFacts]) -> Self {
+        let mut resolver = Self { names, facts, reachable_star_imports: Vec::new() };
+        resolver.reachable_star_imports =
+            (0..facts.len()).map(|module| resolver.collect_star_imports(module)).collect();
         resolver
     }
 
     /// Resolves a reference found in the file `from`.
-    pub(crate) fn resolve(&self, from: usize, text: &str) -> Resolved {
+    pub(crate) fn resolve(&self, from: usize, text: &str) -> ResolvedName {
         let mut module = from;
         let mut text = Cow::Borrowed(text);
         // Brent's way to notice a circle: compare with a place that moves ever more rarely.
         let mut anchor: Option<(usize, String)> = None;
         let mut moves_at = 1;
         for hop in 1.. {
-            match self.step(module, &text) {
-                Step::Done(resolved) => return resolved,
-                Step::Next { module: next, reference } => {
+            match self.resolve_step(module, &text) {
+                ResolutionStep::Done(resolved) => return resolved,
+                ResolutionStep::Next { module: next, reference } => {
                     let seen = |at: &(usize, String)| at.0 == next && at.1 == reference;
-                    if hop > MAX_HOPS || anchor.as_ref().is_some_and(seen) {
+                    if hop > MAX_REEXPORT_HOPS || anchor.as_ref().is_some_and(seen) {
                         break;
                     }
                     if hop == moves_at {
@@ -84,9 +85,9 @@ impl<'f> Resolver<'f> {
                 }
             }
         }
-        // A circle: nobody defines it.
-        let attributes = Reference::parse(&text).map_or(&*text, |parts| parts.attributes);
-        self.defined(module, attributes)
+        // A circle: there is no definition.
+        let attributes = NameReference::parse(&text).map_or(&*text, |parts| parts.attributes);
+        self.resolved_in_module(module, attributes)
     }
 
     /// Resolves every name in a type found in the file `from`, and puts what aliases stand for
@@ -104,12 +105,12 @@ impl<'f> Resolver<'f> {
                 let alias = resolved
                     .module
                     .and_then(|module| self.facts[module].aliases.get(&resolved.attributes))
-                    .filter(|_| depth < MAX_ALIASES);
+                    .filter(|_| depth < MAX_ALIAS_DEPTH);
                 match (alias, resolved.module) {
                     (Some(alias), Some(module)) => {
-                        let mut meant = alias.clone();
-                        self.resolve_type_at(module, &mut meant, depth + 1);
-                        *kind = meant;
+                        let mut resolved_alias = alias.clone();
+                        self.resolve_type_at(module, &mut resolved_alias, depth + 1);
+                        *kind = resolved_alias;
                     }
                     _ => *name = resolved.name,
                 }
@@ -130,75 +131,78 @@ impl<'f> Resolver<'f> {
         }
     }
 
-    fn step(&self, from: usize, text: &str) -> Step {
-        let Some(Reference { module, attributes }) = Reference::parse(text) else {
-            return self.through_stars(from, text).unwrap_or_else(|| external(text.to_owned()));
+    fn resolve_step(&self, from: usize, text: &str) -> ResolutionStep {
+        let Some(NameReference { module, attributes }) = NameReference::parse(text) else {
+            return self
+                .resolve_through_stars(from, text)
+                .unwrap_or_else(|| external_name(text.to_owned()));
         };
         if module.is_empty() {
-            return Step::Done(self.defined(from, attributes));
+            return ResolutionStep::Done(self.resolved_in_module(from, attributes));
         }
-        let Some(absolute) = self.names.absolute(from, module) else {
-            return external(format!("{module}.{attributes}"));
+        let Some(absolute) = self.names.absolute_name(from, module) else {
+            return external_name(format!("{module}.{attributes}"));
         };
         let full = match (absolute.is_empty(), attributes.is_empty()) {
             (_, true) => absolute,
             (true, false) => attributes.to_owned(),
             (false, false) => format!("{absolute}.{attributes}"),
         };
-        match self.names.split(from, &full) {
-            None => external(full),
+        match self.names.split_module_prefix(from, &full) {
+            None => external_name(full),
             Some((target, rest)) => self
-                .attribute_of(target, rest)
-                .or_else(|| self.through_stars(target, rest))
-                .unwrap_or_else(|| Step::Done(self.defined(target, rest))),
+                .resolve_attribute(target, rest)
+                .or_else(|| self.resolve_through_stars(target, rest))
+                .unwrap_or_else(|| ResolutionStep::Done(self.resolved_in_module(target, rest))),
         }
     }
 
     /// What the dotted name `attributes` of a module stands for, if the module knows it itself.
-    fn attribute_of(&self, module: usize, attributes: &str) -> Option<Step> {
+    fn resolve_attribute(&self, module: usize, attributes: &str) -> Option<ResolutionStep> {
         let (first, rest) = attributes.split_once('.').unwrap_or((attributes, ""));
         if first.is_empty() || self.defines(module, first) {
-            return Some(Step::Done(self.defined(module, attributes)));
+            return Some(ResolutionStep::Done(self.resolved_in_module(module, attributes)));
         }
         let mut reference = self.facts[module].imported_names.get(first)?.clone();
         if !rest.is_empty() {
             reference.push_str(if reference.ends_with(':') { "" } else { "." });
             reference.push_str(rest);
         }
-        Some(Step::Next { module, reference })
+        Some(ResolutionStep::Next { module, reference })
     }
 
-    fn through_stars(&self, module: usize, attributes: &str) -> Option<Step> {
+    fn resolve_through_stars(&self, module: usize, attributes: &str) -> Option<ResolutionStep> {
         let first = attributes.split('.').next()?;
-        self.stars[module].iter().find_map(|star| {
-            let passes = star.gate.is_none_or(|gate| self.exports(gate, first));
+        self.reachable_star_imports[module].iter().find_map(|star| {
+            let passes = star.filtering_module.is_none_or(|gate| self.exports(gate, first));
             (passes && self.exports(star.module, first))
-                .then(|| self.attribute_of(star.module, attributes))?
+                .then(|| self.resolve_attribute(star.module, attributes))?
         })
     }
 
     /// Breadth first, so that nearer modules win, each module once.
-    fn reach_stars(&self, from: usize) -> Vec<Star> {
-        let mut reached: Vec<Star> = Vec::new();
+    fn collect_star_imports(&self, from: usize) -> Vec<StarImport> {
+        let mut reached: Vec<StarImport> = Vec::new();
         let mut seen = FxHashSet::from_iter([from]);
         let mut next = 0;
         let mut module = from;
-        let mut gate = None;
+        let mut filtering_module = None;
         loop {
             for written in &self.facts[module].star_imports {
-                let target = self.names.absolute(module, written);
-                let target = target.and_then(|name| self.names.find(module, &name));
+                let target = self.names.absolute_name(module, written);
+                let target = target.and_then(|name| self.names.find_module(module, &name));
                 if let Some(target) = target.filter(|&target| seen.insert(target)) {
-                    reached.push(Star { module: target, gate });
+                    reached.push(StarImport { module: target, filtering_module });
                 }
             }
-            let Some(&star) = reached.get(next).filter(|_| reached.len() < MAX_STARS) else {
+            let Some(&star) = reached.get(next).filter(|_| reached.len() < MAX_STAR_IMPORT_MODULES)
+            else {
                 return reached;
             };
             next += 1;
             module = star.module;
             let restricts = self.facts[module].exports.is_some();
-            gate = star.gate.or_else(|| restricts.then_some(module));
+            filtering_module = star.filtering_module.or_else(|| restricts.then_some(module));
         }
     }
 
@@ -214,14 +218,14 @@ impl<'f> Resolver<'f> {
         self.facts[module].defined_names.binary_search_by(|each| each.as_str().cmp(name)).is_ok()
     }
 
-    fn defined(&self, module: usize, attributes: &str) -> Resolved {
+    fn resolved_in_module(&self, module: usize, attributes: &str) -> ResolvedName {
         let own = self.names.name(module);
         let name =
             if attributes.is_empty() { own.to_owned() } else { format!("{own}.{attributes}") };
-        Resolved { name, module: Some(module), attributes: attributes.to_owned() }
+        ResolvedName { name, module: Some(module), attributes: attributes.to_owned() }
     }
 }
 
-fn external(name: String) -> Step {
-    Step::Done(Resolved { name, module: None, attributes: String::new() })
+fn external_name(name: String) -> ResolutionStep {
+    ResolutionStep::Done(ResolvedName { name, module: None, attributes: String::new() })
 }

@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 
 use ruff_python_ast::Stmt;
 
-/// Fields that tell of a parameter, of which `:param int x:` may hold a type.
-const PARAM_FIELDS: &[&str] =
+/// Fields that describe a parameter, of which `:param int x:` may hold a type.
+const DOCSTRING_PARAM_FIELDS: &[&str] =
     &["param", "parameter", "arg", "argument", "key", "keyword", "kwarg", "kwparam"];
 
 /// Headings of lists of parameters.
-const HEADINGS: &[&str] = &[
+const PARAM_LIST_HEADINGS: &[&str] = &[
     "args",
     "arguments",
     "parameters",
@@ -23,13 +23,13 @@ const HEADINGS: &[&str] = &[
     "other arguments",
 ];
 
-pub(super) fn of(body: &[Stmt]) -> Option<&str> {
+pub(super) fn find_docstring(body: &[Stmt]) -> Option<&str> {
     let statement = body.first()?.as_expr_stmt()?;
     statement.value.as_string_literal_expr().map(|string| string.value.to_str())
 }
 
 /// What a docstring says the type of each parameter is; the first word counts.
-pub(super) fn types(docstring: &str) -> BTreeMap<String, String> {
+pub(super) fn parse_types(docstring: &str) -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
     let lines: Vec<&str> = docstring.lines().collect();
     let mut add = |name: &str, kind: &str| {
@@ -39,7 +39,7 @@ pub(super) fn types(docstring: &str) -> BTreeMap<String, String> {
         }
     };
     for line in &lines {
-        if let Some((name, kind)) = field(line) {
+        if let Some((name, kind)) = parse_field(line) {
             add(name, kind);
         }
     }
@@ -48,26 +48,26 @@ pub(super) fn types(docstring: &str) -> BTreeMap<String, String> {
         let heading = lines[at].trim();
         let plain = heading.trim_end_matches(':').to_lowercase();
         at += 1;
-        if !HEADINGS.contains(&plain.as_str()) {
+        if !PARAM_LIST_HEADINGS.contains(&plain.as_str()) {
             continue;
         }
         let underlined = lines.get(at).is_some_and(|line| {
             let line = line.trim();
             line.len() >= 3 && line.bytes().all(|byte| byte == b'-')
         });
-        let around = indentation(lines[at - 1]);
+        let heading_indent = indentation(lines[at - 1]);
         let list = &lines[at + usize::from(underlined)..];
         if underlined {
-            numpy(list, around, &mut add);
+            parse_numpy_list(list, heading_indent, &mut add);
         } else if heading.ends_with(':') {
-            google(list, around, &mut add);
+            parse_google_list(list, heading_indent, &mut add);
         }
     }
     found
 }
 
 /// `:param int x: …`, `:type x: int`, and the same with `@`.
-fn field(line: &str) -> Option<(&str, &str)> {
+fn parse_field(line: &str) -> Option<(&str, &str)> {
     let line = line.trim();
     let (head, rest) = line.strip_prefix([':', '@'])?.split_once(':')?;
     let (field, argument) = head.trim().split_once(char::is_whitespace)?;
@@ -75,20 +75,24 @@ fn field(line: &str) -> Option<(&str, &str)> {
     if field == "type" {
         return Some((argument, rest));
     }
-    PARAM_FIELDS.contains(&field).then_some(())?;
+    DOCSTRING_PARAM_FIELDS.contains(&field).then_some(())?;
     let (kind, name) = argument.rsplit_once(char::is_whitespace)?;
     Some((name, kind))
 }
 
 /// `name (type): description`, indented below its heading.
-fn google<'d>(lines: &[&'d str], around: usize, add: &mut impl FnMut(&'d str, &'d str)) {
+fn parse_google_list<'d>(
+    lines: &[&'d str],
+    heading_indent: usize,
+    add: &mut impl FnMut(&'d str, &'d str),
+) {
     let mut items = None;
     for line in lines {
         if line.trim().is_empty() {
             continue;
         }
         let indent = indentation(line);
-        if indent <= around {
+        if indent <= heading_indent {
             return;
         }
         // What is indented further goes on with the description.
@@ -96,14 +100,14 @@ fn google<'d>(lines: &[&'d str], around: usize, add: &mut impl FnMut(&'d str, &'
             continue;
         }
         let Some((name, rest)) = line.trim().split_once('(') else { continue };
-        if let Some(kind) = bracketed(rest) {
+        if let Some(kind) = bracketed_type(rest) {
             add(name, kind);
         }
     }
 }
 
 /// What stands before the bracket that closes, when a colon follows it.
-fn bracketed(rest: &str) -> Option<&str> {
+fn bracketed_type(rest: &str) -> Option<&str> {
     let mut depth = 1_usize;
     for (at, byte) in rest.bytes().enumerate() {
         match byte {
@@ -119,14 +123,14 @@ fn bracketed(rest: &str) -> Option<&str> {
 }
 
 /// `name : type` or `a, b : type`, at the depth of its heading.
-fn numpy<'d>(lines: &[&'d str], around: usize, add: &mut impl FnMut(&'d str, &'d str)) {
+fn parse_numpy_list<'d>(lines: &[&'d str], indent: usize, add: &mut impl FnMut(&'d str, &'d str)) {
     for (index, line) in lines.iter().enumerate() {
-        if line.trim().is_empty() || indentation(line) > around {
+        if line.trim().is_empty() || indentation(line) > indent {
             continue;
         }
         let next = lines.get(index + 1).map_or("", |next| next.trim());
         let is_heading = next.len() >= 3 && next.bytes().all(|byte| byte == b'-');
-        if is_heading || indentation(line) < around {
+        if is_heading || indentation(line) < indent {
             return;
         }
         if let Some((names, kind)) = line.split_once(" :").or_else(|| line.split_once(": ")) {

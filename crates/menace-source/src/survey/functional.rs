@@ -3,61 +3,61 @@
 use ruff_python_ast::{self as ast, Expr, ModModule, Stmt};
 use ruff_text_size::Ranged;
 
-use menace_model::{Param, ParamKind, TypeExpr};
+use menace_model::{ParamKind, SignatureParam, TypeExpr};
 
 use crate::facts::{
-    BaseFacts, ClassFacts, Field, Reference, Scope, ScopeKind, Scopes, is_partial, tuple_params,
-    type_expr,
+    BaseFacts, ClassFacts, FieldFacts, NameReference, NameScope, NameScopeKind, ScopeStack,
+    convert_annotation, is_partial_typed_dict, named_tuple_params,
 };
 
-/// What the top level of a file makes; names are [references](crate::facts::Reference).
+/// What the top level of a file makes; names are [references](NameReference).
 #[derive(Debug, Default)]
-pub(super) struct Functional {
+pub(super) struct FunctionalDefinitions {
     pub classes: Vec<ClassFacts>,
     pub types: Vec<(String, TypeExpr)>,
 }
 
-pub(super) fn functional(source: &str, tree: &ModModule) -> Functional {
-    let mut made = Functional::default();
+pub(super) fn collect_functional(source: &str, tree: &ModModule) -> FunctionalDefinitions {
+    let mut made = FunctionalDefinitions::default();
     let calls: Vec<(&str, &ast::ExprCall)> = tree.body.iter().filter_map(assigned_call).collect();
     if calls.is_empty() {
         return made;
     }
-    let scope = Scope::of_body(ScopeKind::Module, String::new(), &tree.body, false);
-    let scopes = Scopes(vec![scope]);
+    let scope = NameScope::from_body(NameScopeKind::Module, String::new(), &tree.body, false);
+    let scopes = ScopeStack(vec![scope]);
     for (name, call) in calls {
         let Some(reference) = scopes.resolve_expr(&call.func) else { continue };
-        let Some(Reference { module, attributes }) = Reference::parse(&reference) else { continue };
+        let Some(NameReference { module, attributes }) = NameReference::parse(&reference) else {
+            continue;
+        };
         let class = match (module, attributes) {
             ("collections", "namedtuple") | ("typing" | "typing_extensions", "NamedTuple") => {
-                tuple_params(source, call, &scopes).map(|params| ClassFacts {
+                named_tuple_params(source, call, &scopes).map(|params| ClassFacts {
                     bases: vec![BaseFacts::Tuple(params)],
                     ..ClassFacts::default()
                 })
             }
-            ("enum", "Enum" | "IntEnum" | "StrEnum" | "Flag" | "IntFlag") => {
-                members(call).map(|members| ClassFacts {
+            ("enum", "Enum" | "IntEnum" | "StrEnum" | "Flag" | "IntFlag") => enum_members(call)
+                .map(|members| ClassFacts {
                     bases: vec![BaseFacts::Named(reference.clone())],
                     members,
                     ..ClassFacts::default()
-                })
-            }
-            ("typing" | "typing_extensions", "TypedDict") => {
-                keys(source, call, &scopes).map(|fields| ClassFacts {
+                }),
+            ("typing" | "typing_extensions", "TypedDict") => typed_dict_keys(source, call, &scopes)
+                .map(|fields| ClassFacts {
                     bases: vec![BaseFacts::Named(reference.clone())],
-                    partial: is_partial(&call.arguments),
+                    partial: is_partial_typed_dict(&call.arguments),
                     fields,
                     ..ClassFacts::default()
-                })
-            }
+                }),
             ("typing" | "typing_extensions", "NewType") => {
                 let base = call.arguments.find_argument_value("tp", 1);
-                let base = base.map(|base| type_expr(source, base, &scopes));
+                let base = base.map(|base| convert_annotation(source, base, &scopes));
                 made.types.extend(base.map(|base| (name.to_owned(), base)));
                 None
             }
             ("typing" | "typing_extensions", "TypeVar") => {
-                made.types.push((name.to_owned(), bound(source, call, &scopes)));
+                made.types.push((name.to_owned(), type_var_bound(source, call, &scopes)));
                 None
             }
             _ => None,
@@ -80,12 +80,13 @@ fn assigned_call(stmt: &Stmt) -> Option<(&str, &ast::ExprCall)> {
 }
 
 /// What a type variable may be.
-fn bound(source: &str, call: &ast::ExprCall, scopes: &Scopes<'_>) -> TypeExpr {
+fn type_var_bound(source: &str, call: &ast::ExprCall, scopes: &ScopeStack<'_>) -> TypeExpr {
     if let Some(bound) = call.arguments.find_keyword("bound") {
-        return type_expr(source, &bound.value, scopes);
+        return convert_annotation(source, &bound.value, scopes);
     }
     let choices = call.arguments.args.iter().skip(1);
-    let choices: Vec<TypeExpr> = choices.map(|each| type_expr(source, each, scopes)).collect();
+    let choices: Vec<TypeExpr> =
+        choices.map(|each| convert_annotation(source, each, scopes)).collect();
     if choices.is_empty() {
         TypeExpr::Name("typing:Any".to_owned())
     } else {
@@ -94,7 +95,7 @@ fn bound(source: &str, call: &ast::ExprCall, scopes: &Scopes<'_>) -> TypeExpr {
 }
 
 /// The members in `Enum("Color", "RED GREEN")` and its variants.
-fn members(call: &ast::ExprCall) -> Option<Vec<String>> {
+fn enum_members(call: &ast::ExprCall) -> Option<Vec<String>> {
     let text = |expr: &Expr| Some(expr.as_string_literal_expr()?.value.to_str().to_owned());
     let first = |pair: &Expr| match pair {
         Expr::Tuple(pair) => text(pair.elts.first()?),
@@ -114,17 +115,21 @@ fn members(call: &ast::ExprCall) -> Option<Vec<String>> {
 }
 
 /// The keys in `TypedDict("Movie", {"name": str})`.
-fn keys(source: &str, call: &ast::ExprCall, scopes: &Scopes<'_>) -> Option<Vec<Field>> {
+fn typed_dict_keys(
+    source: &str,
+    call: &ast::ExprCall,
+    scopes: &ScopeStack<'_>,
+) -> Option<Vec<FieldFacts>> {
     let Expr::Dict(dict) = call.arguments.find_argument_value("fields", 1)? else { return None };
     let field = |item: &ast::DictItem| {
-        let param = Param {
+        let param = SignatureParam {
             name: item.key.as_ref()?.as_string_literal_expr()?.value.to_str().to_owned(),
             kind: ParamKind::PositionalOrKeyword,
             annotation: Some(source[item.value.range()].to_owned()),
-            resolved: Some(type_expr(source, &item.value, scopes)),
+            resolved: Some(convert_annotation(source, &item.value, scopes)),
             default: None,
         };
-        Some(Field { param, alias: None, in_init: true })
+        Some(FieldFacts { param, alias: None, in_init: true })
     };
     dict.items.iter().map(field).collect()
 }

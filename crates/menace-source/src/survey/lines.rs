@@ -11,15 +11,15 @@ use ruff_text_size::Ranged;
 use menace_model::{Section, SectionKind};
 
 /// For each section, in their order, in ascending order.
-pub(super) fn of_sections(
+pub(super) fn section_lines(
     tree: &ModModule,
     lines: &LineIndex,
     sections: &[Section],
 ) -> Vec<Vec<u32>> {
-    let mut collector = Collector {
+    let mut collector = SectionLineCollector {
         lines,
         sections,
-        around: sections.iter().position(|section| section.kind == SectionKind::Module),
+        enclosing_section: sections.iter().position(|section| section.kind == SectionKind::Module),
         found: vec![Vec::new(); sections.len()],
     };
     collector.visit_body(&tree.body);
@@ -30,21 +30,21 @@ pub(super) fn of_sections(
     collector.found
 }
 
-struct Collector<'a> {
+struct SectionLineCollector<'a> {
     lines: &'a LineIndex,
     sections: &'a [Section],
     /// The section that the statement belongs to.
-    around: Option<usize>,
+    enclosing_section: Option<usize>,
     found: Vec<Vec<u32>>,
 }
 
-impl Collector<'_> {
+impl SectionLineCollector<'_> {
     fn line(&self, stmt: &Stmt) -> u32 {
         self.lines.line_index(stmt.start()).get() as u32
     }
 }
 
-impl<'a> StatementVisitor<'a> for Collector<'_> {
+impl<'a> StatementVisitor<'a> for SectionLineCollector<'_> {
     fn visit_stmt(&mut self, stmt: &'a Stmt) {
         let line = self.line(stmt);
         let is_silent = match stmt {
@@ -56,18 +56,18 @@ impl<'a> StatementVisitor<'a> for Collector<'_> {
             Stmt::AnnAssign(assign) => assign.value.is_none(),
             _ => false,
         };
-        if let (Some(around), false) = (self.around, is_silent) {
+        if let (Some(around), false) = (self.enclosing_section, is_silent) {
             self.found[around].push(line);
         }
         if !matches!(stmt, Stmt::FunctionDef(_)) {
             walk_stmt(self, stmt);
             return;
         }
-        let outer = self.around;
+        let outer = self.enclosing_section;
         let starts_here =
             |section: &Section| section.kind != SectionKind::Module && section.start_line == line;
-        self.around = self.sections.iter().position(starts_here);
+        self.enclosing_section = self.sections.iter().position(starts_here);
         walk_stmt(self, stmt);
-        self.around = outer;
+        self.enclosing_section = outer;
     }
 }

@@ -4,15 +4,15 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use menace_source::check::external::{Scan, Search, Tool, scan};
-use menace_source::check::{Checked, Module, Wanted, check};
+use menace_source::check::external::{ScanResults, ScannerSearch, ScannerTool, scan};
+use menace_source::check::{CheckResults, CheckSelection, ParsedModule, check_module};
 use ruff_python_parser::parse_module;
 use ruff_source_file::LineIndex;
 
 use crate::test_venv;
 
 /// Packages and modules of the standard library: old and new code, by many hands.
-const LIBRARY: [&str; 24] = [
+const LIBRARY_PATHS: [&str; 24] = [
     "asyncio",
     "concurrent",
     "ctypes",
@@ -39,58 +39,58 @@ const LIBRARY: [&str; 24] = [
     "smtplib.py",
 ];
 
-pub(crate) fn workspace() -> PathBuf {
+pub(crate) fn workspace_root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
 }
 
 /// Scans with one tool of the venv and nothing else on the search path.
-pub(crate) fn scan_with(tool: &str, root: &Path, files: &[PathBuf]) -> Scan {
+pub(crate) fn scan_with(tool: &str, root: &Path, files: &[PathBuf]) -> ScanResults {
     let alone = tempfile::tempdir().unwrap();
     std::os::unix::fs::symlink(
-        test_venv::directory().join("bin").join(tool),
+        test_venv::venv_directory().join("bin").join(tool),
         alone.path().join(tool),
     )
     .unwrap();
-    let search = Search {
+    let search = ScannerSearch {
         path: alone.path().as_os_str(),
         timeout: Duration::from_mins(5),
-        tools: Tool::ALL,
+        tools: ScannerTool::ALL,
     };
     scan(&search, root, files)
 }
 
 /// Our own checks; `None` when the file cannot be read or parsed.
-pub(crate) fn check_file(path: &Path, wanted: Wanted) -> Option<Checked> {
+pub(crate) fn check_file(path: &Path, selection: CheckSelection) -> Option<CheckResults> {
     let source = std::fs::read_to_string(path).ok()?;
     let parsed = parse_module(&source).ok()?;
-    let module = Module {
+    let module = ParsedModule {
         tree: parsed.syntax(),
         tokens: parsed.tokens(),
         source: &source,
         lines: &LineIndex::from_source_text(&source),
         is_package_init: path.ends_with("__init__.py"),
     };
-    Some(check(&module, wanted))
+    Some(check_module(&module, selection))
 }
 
 /// The fixture project and its files, relative to it.
-pub(crate) fn fixture() -> (PathBuf, Vec<PathBuf>) {
-    let root = workspace().join("fixtures/insecure");
+pub(crate) fn fixture_files() -> (PathBuf, Vec<PathBuf>) {
+    let root = workspace_root().join("fixtures/insecure");
     let files = python_files(&root, &root);
     (root, files)
 }
 
 /// The standard library and the chosen files, relative to it.
-pub(crate) fn library() -> (PathBuf, Vec<PathBuf>) {
+pub(crate) fn library_files() -> (PathBuf, Vec<PathBuf>) {
     let code = "import sysconfig; print(sysconfig.get_path('stdlib'))";
-    let output = Command::new(test_venv::directory().join("bin/python"))
+    let output = Command::new(test_venv::venv_directory().join("bin/python"))
         .args(["-I", "-c", code])
         .output()
         .unwrap();
     let root = PathBuf::from(String::from_utf8(output.stdout).unwrap().trim());
     let root = root.canonicalize().unwrap();
     let files: Vec<PathBuf> =
-        LIBRARY.iter().flat_map(|name| python_files(&root, &root.join(name))).collect();
+        LIBRARY_PATHS.iter().flat_map(|name| python_files(&root, &root.join(name))).collect();
     assert!(files.len() > 200, "only {} files in {}", files.len(), root.display());
     (root, files)
 }

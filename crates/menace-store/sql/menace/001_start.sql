@@ -1,8 +1,8 @@
--- Runs, what was called in them, what it was worth, and what broke.
--- Moments are milliseconds since 1970, in UTC.
+-- Runs, their calls, their scores and their failures.
+-- Times are milliseconds since 1970, in UTC.
 
 -- Text that many rows share: sections, scenarios, verdicts, types of exceptions, files, signatures.
--- Rows refer to it by key. Names are never removed, so that a key stays good for ever.
+-- Rows refer to it by key. Names are never removed, so that a key stays valid.
 CREATE TABLE names (
     key  INTEGER PRIMARY KEY,
     text TEXT NOT NULL UNIQUE
@@ -24,10 +24,10 @@ CREATE TABLE runs (
 
 CREATE INDEX runs_by_start ON runs (started_ms, key);
 CREATE INDEX runs_of_repository ON runs (repository, started_ms, key);
--- Every start asks for these; there are hardly ever more than one or two.
+-- Every start of the program reads these; there is hardly ever more than one.
 CREATE INDEX runs_going_on ON runs (key) WHERE status = 'running';
 
--- All calls of a section under one scenario in one cycle. The numbers come when the cycle is over.
+-- All calls of a section under one scenario in one cycle. The numbers are written at its end.
 CREATE TABLE cells (
     key      INTEGER PRIMARY KEY,
     run      INTEGER NOT NULL REFERENCES runs (key) ON DELETE CASCADE,
@@ -60,7 +60,7 @@ CREATE TABLE calls (
     PRIMARY KEY (cell, number)
 ) STRICT, WITHOUT ROWID;
 
--- What it takes to make a call again, for those that somebody may want to see again.
+-- Everything that is needed to repeat a call, for the calls that are worth repeating.
 CREATE TABLE calls_in_full (
     cell   INTEGER NOT NULL REFERENCES cells (key) ON DELETE CASCADE,
     number INTEGER NOT NULL,
@@ -112,7 +112,7 @@ CREATE TABLE scenarios (
     UNIQUE (run, cycle, scenario)
 ) STRICT;
 
--- A failure outlives the runs that saw it, so these are named, not referred to.
+-- A failure outlives the runs that saw it: runs are stored as text, not as references.
 CREATE TABLE failures (
     key       INTEGER PRIMARY KEY,
     id        TEXT NOT NULL UNIQUE,
@@ -132,7 +132,7 @@ CREATE TABLE failures (
     last_ms   INTEGER NOT NULL,
     count     INTEGER NOT NULL,
     shrunk    TEXT,
-    -- Since when it has not been there any more.
+    -- When a run first did not see it any more.
     gone_ms   INTEGER
 ) STRICT;
 

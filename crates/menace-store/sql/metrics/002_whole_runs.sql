@@ -1,2 +1,2 @@
--- What belongs to a run as a whole is a small part of all: finding it takes no walk over modules and scenarios.
+-- Values of whole runs are a small part of all: this index finds them without a scan of the others.
 CREATE INDEX metrics_of_whole_runs ON metrics (name, ts) WHERE scenario = '' AND module = '';

@@ -1,4 +1,4 @@
--- Cycles that came after a run, of those that measured this for whole runs; a thousand are as good as more.
+-- Cycles after a run that measured this metric for the whole run; counted up to a thousand.
 SELECT count(*)
 FROM (
     SELECT 1
@@ -8,7 +8,8 @@ FROM (
         AND ts > coalesce(
             (
                 SELECT max(ts) FROM metrics
-                WHERE name = ?1 AND scenario = '' AND module = '' AND ts BETWEEN ?3 AND ?4 AND run = ?2
+                WHERE name = ?1 AND scenario = '' AND module = '' AND ts BETWEEN ?3 AND ?4
+                    AND run = ?2
             ),
             ?3
         )

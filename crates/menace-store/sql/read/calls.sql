@@ -1,6 +1,6 @@
 SELECT
-    cells.cycle, scenario.text, calls.number, intent.text, verdict.text, wall_us, cpu_us, memory_bytes,
-    exception.text, message, file.text, line, failure.text, calls_in_full.call
+    cells.cycle, scenario.text, calls.number, intent.text, verdict.text, wall_us, cpu_us,
+    memory_bytes, exception.text, message, file.text, line, failure.text, calls_in_full.call
 FROM cells
 JOIN calls ON calls.cell = cells.key
 LEFT JOIN calls_in_full ON calls_in_full.cell = calls.cell AND calls_in_full.number = calls.number

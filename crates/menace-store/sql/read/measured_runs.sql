@@ -1,4 +1,4 @@
--- The latest run in which a cycle came to its end.
+-- The latest run that has a finished cycle.
 SELECT id, seed, repository, started_ms, finished_ms, status, settings, cycles, summary
 FROM runs
 WHERE EXISTS (SELECT 1 FROM sections WHERE sections.run = runs.key)

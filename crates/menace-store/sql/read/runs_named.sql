@@ -1,4 +1,4 @@
--- The exact name alone where there is one, else all that start so.
+-- The run with exactly this id first, then those whose ids start with it.
 SELECT id, seed, repository, started_ms, finished_ms, status, settings, cycles, summary
 FROM runs
 WHERE id >= ?1 AND id < ?1 || char(0x10ffff)

@@ -2,26 +2,26 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{Error, Result};
+use super::{StoreError, StoreResult};
 
 /// `sqlite:///menace.db` is relative to `data_dir`, `sqlite:////srv/menace.db` is not.
-pub(crate) fn file_of(data_dir: &Path, url: &str) -> Result<PathBuf> {
+pub(crate) fn resolve_database_file(data_dir: &Path, url: &str) -> StoreResult<PathBuf> {
     let (scheme, rest) = url.split_once(':').unwrap_or((url, ""));
     // Python writes the driver into the scheme: `sqlite+pysqlite:///`.
     let scheme = scheme.split_once('+').map_or(scheme, |(scheme, _driver)| scheme);
     match &*scheme.to_ascii_lowercase() {
         "sqlite" => {}
-        "postgres" | "postgresql" => return Err(Error::PostgresNotYet),
-        _ => return Err(Error::UnknownScheme { scheme: scheme.to_owned() }),
+        "postgres" | "postgresql" => return Err(StoreError::PostgresUnsupported),
+        _ => return Err(StoreError::UnknownScheme { scheme: scheme.to_owned() }),
     }
     if rest.contains('?') {
-        return Err(Error::Parameters);
+        return Err(StoreError::UrlParameters);
     }
     // Two slashes start the place, a third one ends an empty name of a host.
     let place = rest.strip_prefix("//").unwrap_or(rest);
     let file = place.strip_prefix('/').unwrap_or(place);
     if file.is_empty() || file.ends_with('/') || file == ":memory:" {
-        return Err(Error::NoFile);
+        return Err(StoreError::UrlWithoutFile);
     }
     Ok(data_dir.join(file))
 }
@@ -39,12 +39,16 @@ mod tests {
             ("SQLite+pysqlite:///menace.db", "/data/menace.db"),
             ("sqlite:////srv/menace.db", "/srv/menace.db"),
         ] {
-            assert_eq!(file_of(Path::new("/data"), url).unwrap(), Path::new(file), "{url}");
+            assert_eq!(
+                resolve_database_file(Path::new("/data"), url).unwrap(),
+                Path::new(file),
+                "{url}"
+            );
         }
     }
 
     #[test]
-    fn what_is_no_sqlite_file_is_refused_without_telling_passwords() {
+    fn an_address_that_is_no_sqlite_file_is_refused_without_its_password() {
         let refused: Vec<String> = [
             "postgres://ada:hunter2@db/x",
             "postgresql+psycopg://ada:hunter2@db/x",
@@ -54,7 +58,7 @@ mod tests {
             "sqlite:///",
             "sqlite:///menace.db?mode=ro",
         ]
-        .map(|url| file_of(Path::new("/data"), url).unwrap_err().to_string())
+        .map(|url| resolve_database_file(Path::new("/data"), url).unwrap_err().to_string())
         .into();
         insta::assert_snapshot!(refused.join("\n"), @"
     PostgreSQL is not supported yet; set DATABASE_URL to a SQLite file, such as sqlite:///menace.db

@@ -8,16 +8,16 @@ use rusqlite::ErrorCode;
 
 use crate::files;
 
-pub type Result<T> = std::result::Result<T, Error>;
+pub type StoreResult<T> = std::result::Result<T, StoreError>;
 
 #[derive(Debug, thiserror::Error)]
-pub enum Error {
+pub enum StoreError {
     #[error(transparent)]
-    File(#[from] files::Error),
+    File(#[from] files::StoreFileError),
     #[error(
         "PostgreSQL is not supported yet; set DATABASE_URL to a SQLite file, such as sqlite:///menace.db"
     )]
-    PostgresNotYet,
+    PostgresUnsupported,
     #[error(
         "DATABASE_URL names a database of the kind `{scheme}`, which cannot be used; \
          set it to a SQLite file, such as sqlite:///menace.db"
@@ -26,31 +26,31 @@ pub enum Error {
     #[error(
         "DATABASE_URL names no file that lasts; set it to a SQLite file, such as sqlite:///menace.db"
     )]
-    NoFile,
+    UrlWithoutFile,
     #[error("DATABASE_URL has parameters after `?`, and none is known; leave them out")]
-    Parameters,
+    UrlParameters,
     #[error(
         "`{}` was written by a newer version (its schema is {found}, this one knows {known}); \
          update Menace, or set SANDBOX_DATA_DIR to another directory", path.display()
     )]
-    Newer { path: PathBuf, found: i64, known: usize },
+    NewerSchema { path: PathBuf, found: i64, known: usize },
     #[error(
         "`{}` belongs to another program; set DATABASE_URL to a file of Menace's own, \
          such as sqlite:///menace.db", path.display()
     )]
-    Foreign { path: PathBuf },
+    ForeignDatabase { path: PathBuf },
     #[error("`{}` is no SQLite database; is it the right file?", path.display())]
-    NoDatabase { path: PathBuf },
+    NotSqlite { path: PathBuf },
     #[error(
         "`{}` is no synergy history; give the `synergy_history.db` of a data directory",
         path.display()
     )]
     NoSynergyHistory { path: PathBuf },
     #[error(
-        "`{}` was left in the middle of a change, and looking may not mend it; \
+        "`{}` was left in the middle of a change, and reading cannot repair it; \
          the next `menace run` does", path.display()
     )]
-    HalfWritten { path: PathBuf },
+    HotJournal { path: PathBuf },
     #[error(
         "`{}` is damaged ({why}); move it away to start anew, \
          or save what can be read with `sqlite3 OLD .recover | sqlite3 NEW`", path.display()
@@ -79,35 +79,37 @@ pub enum Error {
     #[error("cannot use the database `{}`", path.display())]
     Sql { path: PathBuf, source: rusqlite::Error },
     #[error("{what} cannot be written as JSON")]
-    Unwritable { what: String, source: serde_json::Error },
-    #[error("`{}` holds {what} that cannot be understood ({why}); was it changed by hand?", path.display())]
+    NotSerializable { what: String, source: serde_json::Error },
+    #[error("`{}` holds {what} that cannot be understood ({why}); was it changed by \
+        hand?", path.display())]
     Unreadable { path: PathBuf, what: String, why: String },
     #[error("`{id}` is no name for a run: letters, digits, `-` and `_`, 64 at most")]
     BadRunId { id: String },
     #[error("there is a run `{id}` already")]
     RunExists { id: String },
     #[error("there is no {what} `{id}`; {list}")]
-    NoSuch { what: &'static str, id: String, list: Cow<'static, str> },
+    NotFound { what: &'static str, id: String, list: Cow<'static, str> },
     #[error("`{id}` may be any of {}; give more of it", candidates.join(", "))]
     Ambiguous { id: String, candidates: Vec<String> },
     #[error("{lost} rows of run `{run}` could not be stored")]
-    Writing { run: String, lost: u64, source: Arc<Error> },
+    RowsNotStored { run: String, lost: u64, source: Arc<StoreError> },
     #[error("the thread that stores run `{run}` ended before its time; {lost} rows are lost")]
-    WriterGone { run: String, lost: u64 },
+    WriterThreadEnded { run: String, lost: u64 },
 }
 
-impl Error {
-    /// Whoever only wants to read can go on.
-    pub(crate) fn is_for_want_of_writing(&self) -> bool {
-        matches!(self, Self::NotWritable { .. } | Self::File(files::Error::NotWritable { .. }))
+impl StoreError {
+    /// Reading is still possible.
+    pub(crate) fn is_not_writable(&self) -> bool {
+        use files::StoreFileError;
+        matches!(self, Self::NotWritable { .. } | Self::File(StoreFileError::NotWritable { .. }))
     }
 
-    pub(crate) fn of(path: &Path, source: rusqlite::Error) -> Self {
+    pub(crate) fn from_sqlite(path: &Path, source: rusqlite::Error) -> Self {
         let path = path.to_owned();
         if let Some(error) = source.sqlite_error()
             && error.extended_code == rusqlite::ffi::SQLITE_READONLY_ROLLBACK
         {
-            return Self::HalfWritten { path };
+            return Self::HotJournal { path };
         }
         match source.sqlite_error_code() {
             Some(ErrorCode::DiskFull) => Self::Full { path, source },
@@ -123,5 +125,16 @@ impl Error {
             Some(ErrorCode::SystemIoFailure) => Self::Disk { path, source },
             _ => Self::Sql { path, source },
         }
+    }
+}
+
+/// Names the database in which a statement failed.
+pub(crate) trait InDatabase<T> {
+    fn in_database(self, path: &Path) -> StoreResult<T>;
+}
+
+impl<T> InDatabase<T> for rusqlite::Result<T> {
+    fn in_database(self, path: &Path) -> StoreResult<T> {
+        self.map_err(|source| StoreError::from_sqlite(path, source))
     }
 }

@@ -6,40 +6,48 @@ use std::path::Path;
 
 use rusqlite::{Connection, TransactionBehavior};
 
-use super::{Error, Kind, Result};
+use super::{DatabaseSpec, InDatabase, StoreError, StoreResult};
 
-pub(super) fn run(path: &Path, connection: &mut Connection, kind: &Kind) -> Result<()> {
+pub(super) fn apply_migrations(
+    path: &Path,
+    connection: &mut Connection,
+    kind: &DatabaseSpec,
+) -> StoreResult<()> {
     let known = kind.migrations.len();
-    let done = refuse_newer(path, connection, kind)?;
+    let done = check_schema_version(path, connection, kind)?;
     if done == known {
         return Ok(());
     }
-    apply(connection, kind, done).map_err(|source| Error::of(path, source))?;
-    tracing::debug!(path = %path.display(), from = done, to = known, "brought the schema up to date");
+    apply_pending(connection, kind, done).in_database(path)?;
+    tracing::debug!(path = %path.display(), from = done, to = known, "brought the schema up to \
+        date");
     Ok(())
 }
 
 /// How many steps were done, if this version of the program knows them.
-pub(super) fn refuse_newer(path: &Path, connection: &Connection, kind: &Kind) -> Result<usize> {
+pub(super) fn check_schema_version(
+    path: &Path,
+    connection: &Connection,
+    kind: &DatabaseSpec,
+) -> StoreResult<usize> {
     let known = kind.migrations.len();
-    let found = version(connection).map_err(|source| Error::of(path, source))?;
-    usize::try_from(found).ok().filter(|&done| done <= known).ok_or_else(|| Error::Newer {
-        path: path.to_owned(),
-        found,
-        known,
-    })
+    let found = read_schema_version(connection).in_database(path)?;
+    usize::try_from(found)
+        .ok()
+        .filter(|&done| done <= known)
+        .ok_or_else(|| StoreError::NewerSchema { path: path.to_owned(), found, known })
 }
 
-fn version(connection: &Connection) -> rusqlite::Result<i64> {
+fn read_schema_version(connection: &Connection) -> rusqlite::Result<i64> {
     connection.pragma_query_value(None, "user_version", |row| row.get(0))
 }
 
-fn apply(connection: &mut Connection, kind: &Kind, done: usize) -> rusqlite::Result<()> {
-    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+fn apply_pending(db: &mut Connection, kind: &DatabaseSpec, done: usize) -> rusqlite::Result<()> {
+    let transaction = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
     for migration in &kind.migrations[done..] {
         transaction.execute_batch(migration)?;
     }
-    if let Some(application) = kind.application {
+    if let Some(application) = kind.application_id {
         transaction.pragma_update(None, "application_id", application)?;
     }
     let version = u32::try_from(kind.migrations.len()).unwrap_or(u32::MAX);
@@ -50,32 +58,38 @@ fn apply(connection: &mut Connection, kind: &Kind, done: usize) -> rusqlite::Res
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::database::Journal;
+    use crate::database::JournalMode;
 
-    const FIRST: &str = "CREATE TABLE fruit (name TEXT); INSERT INTO fruit VALUES ('apple')";
-    const SECOND: &str = "ALTER TABLE fruit ADD COLUMN colour TEXT DEFAULT 'red'";
-    const THIRD: &str = "UPDATE fruit SET colour = 'green'";
+    const FIRST_MIGRATION: &str =
+        "CREATE TABLE fruit (name TEXT); INSERT INTO fruit VALUES ('apple')";
+    const SECOND_MIGRATION: &str = "ALTER TABLE fruit ADD COLUMN colour TEXT DEFAULT 'red'";
+    const THIRD_MIGRATION: &str = "UPDATE fruit SET colour = 'green'";
 
-    const fn kind(migrations: &'static [&'static str]) -> Kind {
-        Kind { migrations, application: Some(1), journal: Journal::Rollback }
+    const fn spec_with_migrations(migrations: &'static [&'static str]) -> DatabaseSpec {
+        DatabaseSpec { migrations, application_id: Some(1), journal_mode: JournalMode::Rollback }
     }
 
-    const STEPS: [Kind; 4] =
-        [kind(&[]), kind(&[FIRST]), kind(&[FIRST, SECOND]), kind(&[FIRST, SECOND, THIRD])];
+    const SCHEMA_VERSIONS: [DatabaseSpec; 4] = [
+        spec_with_migrations(&[]),
+        spec_with_migrations(&[FIRST_MIGRATION]),
+        spec_with_migrations(&[FIRST_MIGRATION, SECOND_MIGRATION]),
+        spec_with_migrations(&[FIRST_MIGRATION, SECOND_MIGRATION, THIRD_MIGRATION]),
+    ];
 
-    fn colour(connection: &Connection) -> String {
+    fn read_colour(connection: &Connection) -> String {
         connection.query_row("SELECT colour FROM fruit", [], |row| row.get(0)).unwrap()
     }
 
     #[test]
     fn every_older_version_ends_where_a_new_one_does() {
-        for older in &STEPS {
+        for older in &SCHEMA_VERSIONS {
             let mut connection = Connection::open_in_memory().unwrap();
-            run(Path::new("fruit.db"), &mut connection, older).unwrap();
+            apply_migrations(Path::new("fruit.db"), &mut connection, older).unwrap();
             for _ in 0..2 {
-                run(Path::new("fruit.db"), &mut connection, &STEPS[3]).unwrap();
-                assert_eq!(version(&connection).unwrap(), 3);
-                assert_eq!(colour(&connection), "green");
+                apply_migrations(Path::new("fruit.db"), &mut connection, &SCHEMA_VERSIONS[3])
+                    .unwrap();
+                assert_eq!(read_schema_version(&connection).unwrap(), 3);
+                assert_eq!(read_colour(&connection), "green");
             }
         }
     }
@@ -83,12 +97,16 @@ mod tests {
     #[test]
     fn a_step_that_fails_takes_the_others_back() {
         let mut connection = Connection::open_in_memory().unwrap();
-        run(Path::new("fruit.db"), &mut connection, &STEPS[1]).unwrap();
-        let broken = kind(&[FIRST, SECOND, "UPDATE vegetables SET colour = 'green'"]);
-        run(Path::new("fruit.db"), &mut connection, &broken).unwrap_err();
-        assert_eq!(version(&connection).unwrap(), 1);
-        run(Path::new("fruit.db"), &mut connection, &STEPS[2]).unwrap();
-        assert_eq!(colour(&connection), "red");
+        apply_migrations(Path::new("fruit.db"), &mut connection, &SCHEMA_VERSIONS[1]).unwrap();
+        let broken = spec_with_migrations(&[
+            FIRST_MIGRATION,
+            SECOND_MIGRATION,
+            "UPDATE vegetables SET colour = 'green'",
+        ]);
+        apply_migrations(Path::new("fruit.db"), &mut connection, &broken).unwrap_err();
+        assert_eq!(read_schema_version(&connection).unwrap(), 1);
+        apply_migrations(Path::new("fruit.db"), &mut connection, &SCHEMA_VERSIONS[2]).unwrap();
+        assert_eq!(read_colour(&connection), "red");
     }
 
     #[test]
@@ -96,8 +114,10 @@ mod tests {
         for found in [4, -1] {
             let mut connection = Connection::open_in_memory().unwrap();
             connection.pragma_update(None, "user_version", found).unwrap();
-            let error = run(Path::new("fruit.db"), &mut connection, &STEPS[3]).unwrap_err();
-            assert!(matches!(error, Error::Newer { .. }), "{error}");
+            let error =
+                apply_migrations(Path::new("fruit.db"), &mut connection, &SCHEMA_VERSIONS[3])
+                    .unwrap_err();
+            assert!(matches!(error, StoreError::NewerSchema { .. }), "{error}");
         }
     }
 }

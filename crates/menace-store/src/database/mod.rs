@@ -15,33 +15,35 @@ use std::time::Duration;
 
 use rusqlite::{Connection, OpenFlags};
 
-pub(crate) use address::file_of;
-pub use error::{Error, Result};
+pub(crate) use address::resolve_database_file;
+pub(crate) use error::InDatabase;
+pub use error::{StoreError, StoreResult};
 
-use crate::Notice;
-use crate::files::{self, BACKUP, Lock, beside, move_aside};
+use crate::StoreNotice;
+use crate::files::{self, BACKUP_SUFFIX, FileLock, append_to_file_name, move_aside};
 
-/// What lies beside a database while it is in use, or after its user was killed; and its last good copy.
-const COMPANIONS: [&str; 4] = ["-wal", "-shm", "-journal", BACKUP];
+/// What lies beside a database while it is in use, or after its user was killed; and its last good
+/// copy.
+const SIDECAR_SUFFIXES: [&str; 4] = ["-wal", "-shm", "-journal", BACKUP_SUFFIX];
 /// How every database begins.
-const MAGIC: &[u8] = b"SQLite format 3\0";
+const SQLITE_MAGIC: &[u8] = b"SQLite format 3\0";
 /// How long others may take; transactions are short, opening a large database is not.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
+pub(crate) const LOCK_TIMEOUT: Duration = Duration::from_secs(30);
 /// Looking at every page takes less than 20 ms up to here.
-const SMALL_BYTES: u64 = 16 << 20;
+const MAX_CHECKED_BYTES: u64 = 16 << 20;
 
 /// What a database is for.
 #[derive(Debug)]
-pub(crate) struct Kind {
+pub(crate) struct DatabaseSpec {
     /// In the order in which they were written; their number is the version.
     pub(crate) migrations: &'static [&'static str],
     /// Tells ours from those of other programs; nothing where others may have made it.
-    pub(crate) application: Option<i32>,
-    pub(crate) journal: Journal,
+    pub(crate) application_id: Option<i32>,
+    pub(crate) journal_mode: JournalMode,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Journal {
+pub(crate) enum JournalMode {
     /// Readers and a writer do not wait for each other.
     Wal,
     /// One file that can be copied at any time, and read where nothing can be written.
@@ -50,31 +52,32 @@ pub(crate) enum Journal {
 
 /// Opens `path`, and says what became of it. `home` is where files are ours to move.
 ///
-/// The caller holds the lock on `path`: nobody else creates it or moves it meanwhile.
+/// The caller holds the lock on `path`: no other process creates or moves it meanwhile.
 pub(crate) fn open(
     path: &Path,
-    kind: &Kind,
+    kind: &DatabaseSpec,
     home: &Path,
-    _lock: &Lock,
-) -> Result<(Connection, Vec<Notice>)> {
+    _lock: &FileLock,
+) -> StoreResult<(Connection, Vec<StoreNotice>)> {
     let mut notices = Vec::new();
-    if let Some(notice) = emptied(path)? {
+    if let Some(notice) = handle_empty_file(path)? {
         notices.push(notice);
     }
-    let damage = match prepared(path, kind) {
+    let damage = match open_and_migrate(path, kind) {
         Ok(connection) => return Ok((connection, notices)),
-        Err(Error::Damaged { why, .. }) if path.starts_with(home) => why,
+        Err(StoreError::Damaged { why, .. }) if path.starts_with(home) => why,
         Err(error) => return Err(error),
     };
-    let to = move_aside(path, "corrupt", &COMPANIONS)?;
-    notices.push(Notice::MovedAside { path: path.to_owned(), to, why: damage });
-    Ok((prepared(path, kind)?, notices))
+    let to = move_aside(path, "corrupt", &SIDECAR_SUFFIXES)?;
+    notices.push(StoreNotice::MovedAside { path: path.to_owned(), to, why: damage });
+    Ok((open_and_migrate(path, kind)?, notices))
 }
 
 /// Keeps what is in a database now as its last good copy. The caller holds the lock on `path`.
-pub(crate) fn back_up(path: &Path, connection: &Connection, _lock: &Lock) -> Result<()> {
-    let (copy, draft) = (beside(path, BACKUP), beside(path, ".bak.new"));
-    let failed = |source| files::Error::of("write", &copy, source);
+pub(crate) fn back_up(path: &Path, connection: &Connection, _lock: &FileLock) -> StoreResult<()> {
+    let (copy, draft) =
+        (append_to_file_name(path, BACKUP_SUFFIX), append_to_file_name(path, ".bak.new"));
+    let failed = |source| files::StoreFileError::from_io("write", &copy, source);
     // SQLite refuses to write over what a killed one has left.
     match fs::remove_file(&draft) {
         Err(source) if source.kind() != std::io::ErrorKind::NotFound => {
@@ -83,109 +86,120 @@ pub(crate) fn back_up(path: &Path, connection: &Connection, _lock: &Lock) -> Res
         _ => {}
     }
     // Not a copy of the file: closing that would take the locks of other connections away.
-    connection
-        .execute("VACUUM INTO ?1", [draft.to_string_lossy()])
-        .map_err(|source| Error::of(path, source))?;
+    connection.execute("VACUUM INTO ?1", [draft.to_string_lossy()]).in_database(path)?;
     let written = fs::File::open(&draft).and_then(|file| file.sync_all());
     written.and_then(|()| fs::rename(&draft, &copy)).map_err(failed)?;
     Ok(())
 }
 
-/// Puts the last good copy in the place of a database that is damaged, or was started anew after damage.
-pub(crate) fn recover(path: &Path, kind: &Kind, _lock: &Lock) -> Result<Vec<Notice>> {
+/// Puts the last good copy in the place of a database that is damaged, or was started anew after
+/// damage.
+pub(crate) fn recover(
+    path: &Path,
+    kind: &DatabaseSpec,
+    _lock: &FileLock,
+) -> StoreResult<Vec<StoreNotice>> {
     let check = |path: &Path| {
         // SQLite takes it for a new database.
         if fs::metadata(path).is_ok_and(|metadata| metadata.len() == 0) {
             return Ok(Some("it is empty".to_owned()));
         }
-        match prepared(path, kind) {
+        match open_and_migrate(path, kind) {
             Ok(_) => Ok(None),
-            Err(Error::Damaged { why, .. }) => Ok(Some(why)),
+            Err(StoreError::Damaged { why, .. }) => Ok(Some(why)),
             Err(error) => Err(error),
         }
     };
-    files::restore(path, &COMPANIONS, &check)
+    files::restore(path, &SIDECAR_SUFFIXES, &check)
 }
 
-/// The same for those who only want to look: what is damaged stays where it is.
-pub(crate) fn open_in_place(path: &Path, kind: &Kind, _lock: &Lock) -> Result<Connection> {
-    prepared(path, kind)
+/// The same for reading: a damaged database stays where it is.
+pub(crate) fn open_in_place(
+    path: &Path,
+    kind: &DatabaseSpec,
+    _lock: &FileLock,
+) -> StoreResult<Connection> {
+    open_and_migrate(path, kind)
 }
 
 /// One more connection to a database that is open already.
-pub(crate) fn connect(path: &Path, kind: &Kind) -> Result<Connection> {
+pub(crate) fn connect(path: &Path, kind: &DatabaseSpec) -> StoreResult<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
         | OpenFlags::SQLITE_OPEN_CREATE
         | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let connection =
-        Connection::open_with_flags(path, flags).map_err(|source| Error::of(path, source))?;
-    configure(&connection, kind).map_err(|source| Error::of(path, source))?;
+    let connection = Connection::open_with_flags(path, flags).in_database(path)?;
+    configure(&connection, kind).in_database(path)?;
     Ok(connection)
 }
 
-/// A database to read while others may write to it: nothing is created, moved or brought up to date.
+/// A database to read while others may write to it: nothing is created, moved or brought up to
+/// date.
 ///
-/// Nothing where it has no content: somebody may be about to fill it.
-pub(crate) fn read_only(path: &Path, kind: &Kind) -> Result<Option<(Connection, Option<Notice>)>> {
-    let unreadable = |source| files::Error::of("read", path, source);
+/// `None` for an empty file: another process may be about to fill it.
+pub(crate) fn open_read_only(
+    path: &Path,
+    kind: &DatabaseSpec,
+) -> StoreResult<Option<(Connection, Option<StoreNotice>)>> {
+    let unreadable = |source| files::StoreFileError::from_io("read", path, source);
     let mut head = Vec::new();
     let file = fs::File::open(path).map_err(unreadable)?;
-    file.take(MAGIC.len() as u64).read_to_end(&mut head).map_err(unreadable)?;
+    file.take(SQLITE_MAGIC.len() as u64).read_to_end(&mut head).map_err(unreadable)?;
     if head.is_empty() {
         return Ok(None);
     }
-    if head != MAGIC {
-        return Err(Error::NoDatabase { path: path.to_owned() });
+    if head != SQLITE_MAGIC {
+        return Err(StoreError::NotSqlite { path: path.to_owned() });
     }
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let live = || -> rusqlite::Result<Connection> {
         let connection = Connection::open_with_flags(path, flags)?;
-        connection.busy_timeout(PATIENCE)?;
+        connection.busy_timeout(LOCK_TIMEOUT)?;
         connection.pragma_update(None, "temp_store", "MEMORY")?;
         // Opening reads nothing; this does.
-        tables(&connection)?;
+        count_tables(&connection)?;
         Ok(connection)
     };
-    let (connection, notice) = match live().map_err(|source| Error::of(path, source)) {
+    let (connection, notice) = match live().in_database(path) {
         Ok(connection) => (connection, None),
-        Err(error) if error.is_for_want_of_writing() => look(path)?,
+        Err(error) if error.is_not_writable() => open_immutable(path)?,
         Err(error) => return Err(error),
     };
-    check(path, &connection)?;
-    let failed = |source| Error::of(path, source);
-    if tables(&connection).map_err(failed)? == 0 {
+    check_integrity(path, &connection)?;
+    if count_tables(&connection).in_database(path)? == 0 {
         return Ok(None);
     }
-    migrations::refuse_newer(path, &connection, kind)?;
-    let application: i32 =
-        connection.pragma_query_value(None, "application_id", |row| row.get(0)).map_err(failed)?;
-    if kind.application.is_some_and(|ours| ours != application) {
-        return Err(Error::Foreign { path: path.to_owned() });
+    migrations::check_schema_version(path, &connection, kind)?;
+    let application: i32 = connection
+        .pragma_query_value(None, "application_id", |row| row.get(0))
+        .in_database(path)?;
+    if kind.application_id.is_some_and(|ours| ours != application) {
+        return Err(StoreError::ForeignDatabase { path: path.to_owned() });
     }
     Ok(Some((connection, notice)))
 }
 
-fn tables(connection: &Connection) -> rusqlite::Result<i64> {
+fn count_tables(connection: &Connection) -> rusqlite::Result<i64> {
     connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))
 }
 
 /// A database that nothing may be written beside, as it is on the disk.
-pub(crate) fn look(path: &Path) -> Result<(Connection, Option<Notice>)> {
-    let whole = path.canonicalize().map_err(|source| files::Error::of("read", path, source))?;
+pub(crate) fn open_immutable(path: &Path) -> StoreResult<(Connection, Option<StoreNotice>)> {
+    let whole = path
+        .canonicalize()
+        .map_err(|source| files::StoreFileError::from_io("read", path, source))?;
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
         | OpenFlags::SQLITE_OPEN_NO_MUTEX
         | OpenFlags::SQLITE_OPEN_URI;
     // Without this, SQLite would have to make a file beside it.
-    let address = format!("file:{}?immutable=1", escaped(&whole));
-    let connection =
-        Connection::open_with_flags(address, flags).map_err(|source| Error::of(path, source))?;
-    let log = fs::metadata(beside(path, "-wal")).map_or(0, |metadata| metadata.len());
-    let notice = (log > 0).then(|| Notice::LogUnread { path: path.to_owned() });
+    let address = format!("file:{}?immutable=1", escape_uri_path(&whole));
+    let connection = Connection::open_with_flags(address, flags).in_database(path)?;
+    let log = fs::metadata(append_to_file_name(path, "-wal")).map_or(0, |metadata| metadata.len());
+    let notice = (log > 0).then(|| StoreNotice::WalNotRead { path: path.to_owned() });
     Ok((connection, notice))
 }
 
 /// As a part of an address.
-fn escaped(path: &Path) -> String {
+fn escape_uri_path(path: &Path) -> String {
     let mut text = String::new();
     for &byte in path.as_os_str().as_encoded_bytes() {
         if byte.is_ascii_alphanumeric() || b"/-_.~".contains(&byte) {
@@ -197,14 +211,14 @@ fn escaped(path: &Path) -> String {
     text
 }
 
-fn configure(connection: &Connection, kind: &Kind) -> rusqlite::Result<()> {
-    connection.busy_timeout(PATIENCE)?;
+fn configure(connection: &Connection, kind: &DatabaseSpec) -> rusqlite::Result<()> {
+    connection.busy_timeout(LOCK_TIMEOUT)?;
     connection.set_prepared_statement_cache_capacity(64);
     connection.pragma_update(None, "foreign_keys", true)?;
     // Sorting must not need space on another disk, nor leave what it sorts there.
     connection.pragma_update(None, "temp_store", "MEMORY")?;
-    match kind.journal {
-        Journal::Wal => {
+    match kind.journal_mode {
+        JournalMode::Wal => {
             let mode: String =
                 connection.query_row("PRAGMA journal_mode = WAL", [], |row| row.get(0))?;
             if mode != "wal" {
@@ -214,22 +228,22 @@ fn configure(connection: &Connection, kind: &Kind) -> rusqlite::Result<()> {
             connection.pragma_update(None, "synchronous", "NORMAL")?;
             connection.pragma_update(None, "journal_size_limit", 64 << 20)?;
         }
-        Journal::Rollback => connection.pragma_update(None, "synchronous", "FULL")?,
+        JournalMode::Rollback => connection.pragma_update(None, "synchronous", "FULL")?,
     }
     Ok(())
 }
 
-fn prepared(path: &Path, kind: &Kind) -> Result<Connection> {
-    refuse_foreign(path, kind)?;
+fn open_and_migrate(path: &Path, kind: &DatabaseSpec) -> StoreResult<Connection> {
+    check_application_id(path, kind)?;
     let mut connection = connect(path, kind)?;
-    check(path, &connection)?;
-    migrations::run(path, &mut connection, kind)?;
+    check_integrity(path, &connection)?;
+    migrations::apply_migrations(path, &mut connection, kind)?;
     Ok(connection)
 }
 
-/// Before anything is written: not even the journal mode of somebody else's database is changed.
-fn refuse_foreign(path: &Path, kind: &Kind) -> Result<()> {
-    let Some(ours) = kind.application else {
+/// Before anything is written: not even the journal mode of another program's database is changed.
+fn check_application_id(path: &Path, kind: &DatabaseSpec) -> StoreResult<()> {
+    let Some(ours) = kind.application_id else {
         return Ok(());
     };
     if fs::metadata(path).map_or(0, |metadata| metadata.len()) == 0 {
@@ -237,51 +251,50 @@ fn refuse_foreign(path: &Path, kind: &Kind) -> Result<()> {
     }
     // Not read-only: what is in a log that was left behind counts, and must be recovered first.
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let seen = || -> rusqlite::Result<(i32, i64)> {
+    let read_identity = || -> rusqlite::Result<(i32, i64)> {
         let connection = Connection::open_with_flags(path, flags)?;
-        connection.busy_timeout(PATIENCE)?;
+        connection.busy_timeout(LOCK_TIMEOUT)?;
         let application =
             connection.pragma_query_value(None, "application_id", |row| row.get(0))?;
-        Ok((application, tables(&connection)?))
+        Ok((application, count_tables(&connection)?))
     };
-    let (application, tables) = seen().map_err(|source| Error::of(path, source))?;
+    let (application, tables) = read_identity().in_database(path)?;
     if application == ours || (application == 0 && tables == 0) {
         Ok(())
     } else {
-        Err(Error::Foreign { path: path.to_owned() })
+        Err(StoreError::ForeignDatabase { path: path.to_owned() })
     }
 }
 
-/// Damage in the middle of a large database shows only when somebody reads there.
-fn check(path: &Path, connection: &Connection) -> Result<()> {
-    if fs::metadata(path).map_or(0, |metadata| metadata.len()) > SMALL_BYTES {
+/// Damage in the middle of a large database shows only when those pages are read.
+fn check_integrity(path: &Path, connection: &Connection) -> StoreResult<()> {
+    if fs::metadata(path).map_or(0, |metadata| metadata.len()) > MAX_CHECKED_BYTES {
         return Ok(());
     }
-    let said: String = connection
-        .query_row("PRAGMA quick_check(1)", [], |row| row.get(0))
-        .map_err(|source| Error::of(path, source))?;
-    if said == "ok" {
+    let check_result: String =
+        connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0)).in_database(path)?;
+    if check_result == "ok" {
         Ok(())
     } else {
         // The first line names the schema only.
-        let why = said.lines().last().unwrap_or_default().to_owned();
-        Err(Error::Damaged { path: path.to_owned(), why })
+        let why = check_result.lines().last().unwrap_or_default().to_owned();
+        Err(StoreError::Damaged { path: path.to_owned(), why })
     }
 }
 
 /// SQLite takes a file without content for a new database, and throws the log beside it away.
-fn emptied(path: &Path) -> Result<Option<Notice>> {
+fn handle_empty_file(path: &Path) -> StoreResult<Option<StoreNotice>> {
     let length = |path: &Path| fs::metadata(path).ok().map(|metadata| metadata.len());
     if length(path) != Some(0) {
         return Ok(None);
     }
-    if length(&beside(path, "-wal")).is_none_or(|bytes| bytes == 0) {
-        if fs::symlink_metadata(beside(path, BACKUP)).is_ok() {
-            move_aside(path, "corrupt", &COMPANIONS)?;
+    if length(&append_to_file_name(path, "-wal")).is_none_or(|bytes| bytes == 0) {
+        if fs::symlink_metadata(append_to_file_name(path, BACKUP_SUFFIX)).is_ok() {
+            move_aside(path, "corrupt", &SIDECAR_SUFFIXES)?;
         }
-        return Ok(Some(Notice::WasEmpty { path: path.to_owned() }));
+        return Ok(Some(StoreNotice::EmptyDatabase { path: path.to_owned() }));
     }
-    let to = move_aside(path, "corrupt", &COMPANIONS)?;
+    let to = move_aside(path, "corrupt", &SIDECAR_SUFFIXES)?;
     let why = "it is empty, but its log is not".into();
-    Ok(Some(Notice::MovedAside { path: path.to_owned(), to, why }))
+    Ok(Some(StoreNotice::MovedAside { path: path.to_owned(), to, why }))
 }

@@ -5,14 +5,16 @@ use std::io::Write;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use super::{Error, Result, beside, create_directory, directory};
+use super::{
+    StoreFileError, StoreFileResult, append_to_file_name, create_parent_directory, parent_directory,
+};
 
 /// Writes `content` to `path`: all of it or, whatever happens, nothing.
 ///
 /// Creates the directory when there is none.
-pub fn write_atomic(path: &Path, content: &[u8]) -> Result<()> {
-    create_directory(path)?;
-    let (draft, mut file) = own_draft(path)?;
+pub fn write_atomic(path: &Path, content: &[u8]) -> StoreFileResult<()> {
+    create_parent_directory(path)?;
+    let (draft, mut file) = lock_draft(path)?;
     let written = file
         .set_len(0)
         .and_then(|()| file.write_all(content))
@@ -21,36 +23,36 @@ pub fn write_atomic(path: &Path, content: &[u8]) -> Result<()> {
     if let Err(source) = written {
         // What was written so far would take space that others need.
         let _ = fs::remove_file(&draft);
-        return Err(Error::of("write", path, source));
+        return Err(StoreFileError::from_io("write", path, source));
     }
     // The new name is safe once the directory is.
-    let directory = directory(path);
+    let directory = parent_directory(path);
     File::open(directory)
         .and_then(|directory| directory.sync_all())
-        .map_err(|source| Error::of("write", directory, source))
+        .map_err(|source| StoreFileError::from_io("write", directory, source))
 }
 
-/// A file beside `path` that nobody else writes to.
+/// A temporary file beside `path` that no other process writes to.
 ///
 /// It has the same name each time, so that the next writer uses up what a killed one left behind.
-fn own_draft(path: &Path) -> Result<(PathBuf, File)> {
-    let draft = beside(path, ".new");
+fn lock_draft(path: &Path) -> StoreFileResult<(PathBuf, File)> {
+    let draft = append_to_file_name(path, ".new");
     loop {
         let file = OpenOptions::new()
             .create(true)
             .truncate(false)
             .write(true)
             .open(&draft)
-            .map_err(|source| Error::of("write", &draft, source))?;
-        file.lock().map_err(|source| Error::of("lock", &draft, source))?;
+            .map_err(|source| StoreFileError::from_io("write", &draft, source))?;
+        file.lock().map_err(|source| StoreFileError::from_io("lock", &draft, source))?;
         // While waiting, the draft may have become the file itself.
-        if is_at(&file, &draft) {
+        if is_same_file(&file, &draft) {
             return Ok((draft, file));
         }
     }
 }
 
-fn is_at(file: &File, path: &Path) -> bool {
+fn is_same_file(file: &File, path: &Path) -> bool {
     let identity = |metadata: &fs::Metadata| (metadata.dev(), metadata.ino());
     match (file.metadata(), fs::metadata(path)) {
         (Ok(open), Ok(there)) => identity(&open) == identity(&there),

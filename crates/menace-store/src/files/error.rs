@@ -4,10 +4,10 @@ use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-pub type Result<T> = std::result::Result<T, Error>;
+pub type StoreFileResult<T> = std::result::Result<T, StoreFileError>;
 
 #[derive(Debug, thiserror::Error)]
-pub enum Error {
+pub enum StoreFileError {
     #[error(
         "cannot {what} `{}`: it may not be written; \
          make it writable, or set SANDBOX_DATA_DIR to a directory that is", path.display()
@@ -31,17 +31,17 @@ pub enum Error {
     )]
     Locked { path: PathBuf, owner: String, waited: Duration },
     #[error("cannot write `{}` as JSON", path.display())]
-    Unwritable { path: PathBuf, source: serde_json::Error },
+    NotSerializable { path: PathBuf, source: serde_json::Error },
 }
 
-impl Error {
+impl StoreFileError {
     /// There is no such file.
     pub(crate) fn is_missing(&self) -> bool {
         matches!(self, Self::Io { source, .. } if source.kind() == ErrorKind::NotFound)
     }
 
-    /// `what` is a verb: "cannot <what> `path`".
-    pub(crate) fn of(what: &'static str, path: &Path, source: io::Error) -> Self {
+    /// `what` is a verb, as in "cannot read `path`".
+    pub(crate) fn from_io(what: &'static str, path: &Path, source: io::Error) -> Self {
         let path = path.to_owned();
         match source.kind() {
             ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem if what != "read" => {

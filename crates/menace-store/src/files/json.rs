@@ -9,69 +9,73 @@ use std::path::Path;
 use serde::Serialize;
 use serde::de::{DeserializeOwned, IgnoredAny};
 
-use super::{BACKUP, Error, Result, beside, move_aside, restore, write_atomic};
-use crate::Notice;
+use super::{
+    BACKUP_SUFFIX, StoreFileError, StoreFileResult, append_to_file_name, move_aside, restore,
+    write_atomic,
+};
+use crate::StoreNotice;
 
 /// The version before goes where a damaged one goes, so that no later one takes its place.
-const COMPANIONS: [&str; 1] = [BACKUP];
+const JSON_SIDECAR_SUFFIXES: [&str; 1] = [BACKUP_SUFFIX];
 
 /// What was found where a file should be.
 #[derive(Debug, PartialEq)]
-pub enum Loaded<T> {
+pub enum LoadedFile<T> {
     Missing,
     /// It was not what it should be, and is out of the way now.
-    Corrupt(Notice),
-    Fine(T),
+    Corrupt(StoreNotice),
+    Valid(T),
 }
 
-/// Reads a file. One that is no such JSON is moved aside to `<name>.corrupt-<n>`, and its last good copy
-/// to `<name>.corrupt-<n>.bak`.
-pub fn load<T: DeserializeOwned>(path: &Path) -> Result<Loaded<T>> {
+/// Reads a file. One that is no such JSON is moved aside to `<name>.corrupt-<n>`, and its last good
+/// copy to `<name>.corrupt-<n>.bak`.
+pub fn load<T: DeserializeOwned>(path: &Path) -> StoreFileResult<LoadedFile<T>> {
     let why = match load_in_place(path) {
-        Ok(Ok(value)) => return Ok(Loaded::Fine(value)),
+        Ok(Ok(value)) => return Ok(LoadedFile::Valid(value)),
         Ok(Err(why)) => why,
-        Err(error) if error.is_missing() => return Ok(Loaded::Missing),
+        Err(error) if error.is_missing() => return Ok(LoadedFile::Missing),
         Err(error) => return Err(error),
     };
-    let to = move_aside(path, "corrupt", &COMPANIONS)?;
-    Ok(Loaded::Corrupt(Notice::MovedAside { path: path.to_owned(), to, why }))
+    let to = move_aside(path, "corrupt", &JSON_SIDECAR_SUFFIXES)?;
+    Ok(LoadedFile::Corrupt(StoreNotice::MovedAside { path: path.to_owned(), to, why }))
 }
 
-/// Writes a file, and keeps what was there, if it was any good, as `<name>.bak`, else moves it aside.
-pub fn save<T: Serialize + ?Sized>(path: &Path, value: &T) -> Result<Option<Notice>> {
+/// Writes a file, and keeps what was there, if it was any good, as `<name>.bak`, else moves it
+/// aside.
+pub fn save<T: Serialize + ?Sized>(path: &Path, value: &T) -> StoreFileResult<Option<StoreNotice>> {
     let mut content = serde_json::to_vec(value)
-        .map_err(|source| Error::Unwritable { path: path.to_owned(), source })?;
+        .map_err(|source| StoreFileError::NotSerializable { path: path.to_owned(), source })?;
     content.push(b'\n');
     let mut notice = None;
     match fs::read(path) {
         Ok(before) if serde_json::from_slice::<IgnoredAny>(&before).is_ok() => {
-            write_atomic(&beside(path, BACKUP), &before)?;
+            write_atomic(&append_to_file_name(path, BACKUP_SUFFIX), &before)?;
         }
         // A damaged one must not take the place of a good backup, nor be overwritten.
         Ok(_) => {
-            let to = move_aside(path, "corrupt", &COMPANIONS)?;
+            let to = move_aside(path, "corrupt", &JSON_SIDECAR_SUFFIXES)?;
             let why = "it is no JSON".into();
-            notice = Some(Notice::MovedAside { path: path.to_owned(), to, why });
+            notice = Some(StoreNotice::MovedAside { path: path.to_owned(), to, why });
         }
         Err(error) if error.kind() == ErrorKind::NotFound => {}
-        Err(source) => return Err(Error::of("read", path, source)),
+        Err(source) => return Err(StoreFileError::from_io("read", path, source)),
     }
     write_atomic(path, &content)?;
     Ok(notice)
 }
 
-/// Reads a file or, when it is missing or damaged, or was started anew after damage, its last good copy,
-/// which takes its place. The notices say which it was.
-pub fn recover<T: DeserializeOwned>(path: &Path) -> Result<(Option<T>, Vec<Notice>)> {
+/// Reads a file or, when it is missing or damaged, or was started anew after damage, its last good
+/// copy, which takes its place. The notices say which it was.
+pub fn recover<T: DeserializeOwned>(path: &Path) -> StoreFileResult<(Option<T>, Vec<StoreNotice>)> {
     let check = |path: &Path| match load_in_place::<T>(path)? {
         Ok(_) => Ok(None),
         Err(why) => Ok(Some(why)),
     };
-    let mut notices = restore::<Error>(path, &COMPANIONS, &check)?;
+    let mut notices = restore::<StoreFileError>(path, &JSON_SIDECAR_SUFFIXES, &check)?;
     match load(path)? {
-        Loaded::Fine(value) => Ok((Some(value), notices)),
-        Loaded::Missing => Ok((None, notices)),
-        Loaded::Corrupt(notice) => {
+        LoadedFile::Valid(value) => Ok((Some(value), notices)),
+        LoadedFile::Missing => Ok((None, notices)),
+        LoadedFile::Corrupt(notice) => {
             notices.push(notice);
             Ok((None, notices))
         }
@@ -79,8 +83,8 @@ pub fn recover<T: DeserializeOwned>(path: &Path) -> Result<(Option<T>, Vec<Notic
 }
 
 /// What is in a file that is there, or why it is no such JSON.
-fn load_in_place<T: DeserializeOwned>(path: &Path) -> Result<std::result::Result<T, String>> {
-    let bytes = fs::read(path).map_err(|source| Error::of("read", path, source))?;
+fn load_in_place<T: DeserializeOwned>(path: &Path) -> StoreFileResult<Result<T, String>> {
+    let bytes = fs::read(path).map_err(|source| StoreFileError::from_io("read", path, source))?;
     Ok(serde_json::from_slice(&bytes).map_err(|error| {
         if bytes.is_empty() { "it is empty".to_owned() } else { error.to_string() }
     }))

@@ -1,6 +1,6 @@
 //! JSON lines: one object per line, added at the end.
 //!
-//! Invariant: a line that was cut off by a kill spoils no other.
+//! Invariant: a line that was cut off by a kill damages no other line.
 
 use std::fs::{self, OpenOptions};
 use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
@@ -9,23 +9,24 @@ use std::path::Path;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::{Error, Result, create_directory};
+use super::{StoreFileError, StoreFileResult, create_parent_directory};
 
 /// Adds one line; creates the file and its directory.
-pub fn append_line<T: Serialize + ?Sized>(path: &Path, value: &T) -> Result<()> {
+pub fn append_line<T: Serialize + ?Sized>(path: &Path, value: &T) -> StoreFileResult<()> {
     let mut line = serde_json::to_vec(value)
-        .map_err(|source| Error::Unwritable { path: path.to_owned(), source })?;
+        .map_err(|source| StoreFileError::NotSerializable { path: path.to_owned(), source })?;
     line.push(b'\n');
-    create_directory(path)?;
+    create_parent_directory(path)?;
     let mut file = OpenOptions::new()
         .create(true)
         .read(true)
         .append(true)
         .open(path)
-        .map_err(|source| Error::of("write", path, source))?;
-    // The file itself is locked: a log may lie anywhere, and a second file beside it would be litter.
-    file.lock().map_err(|source| Error::of("lock", path, source))?;
-    let failed = |source| Error::of("write", path, source);
+        .map_err(|source| StoreFileError::from_io("write", path, source))?;
+    // The file itself is locked: a log may lie anywhere, and a second file beside it would be
+    // litter.
+    file.lock().map_err(|source| StoreFileError::from_io("lock", path, source))?;
+    let failed = |source| StoreFileError::from_io("write", path, source);
     let length = file.seek(SeekFrom::End(0)).map_err(failed)?;
     if length > 0 {
         let mut end = [0];
@@ -38,21 +39,21 @@ pub fn append_line<T: Serialize + ?Sized>(path: &Path, value: &T) -> Result<()> 
 }
 
 /// All lines that can be understood, and the numbers of those that cannot; empty without a file.
-pub fn read_lines<T: DeserializeOwned>(path: &Path) -> Result<(Vec<T>, Vec<usize>)> {
+pub fn read_lines<T: DeserializeOwned>(path: &Path) -> StoreFileResult<(Vec<T>, Vec<usize>)> {
     let bytes = match fs::read(path) {
         Ok(bytes) => bytes,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok((Vec::new(), Vec::new())),
-        Err(source) => return Err(Error::of("read", path, source)),
+        Err(source) => return Err(StoreFileError::from_io("read", path, source)),
     };
-    let (mut values, mut damaged) = (Vec::new(), Vec::new());
+    let (mut values, mut damaged_lines) = (Vec::new(), Vec::new());
     for (place, line) in bytes.split(|byte| *byte == b'\n').enumerate() {
         if line.trim_ascii().is_empty() {
             continue;
         }
         match serde_json::from_slice(line) {
             Ok(value) => values.push(value),
-            Err(_) => damaged.push(place + 1),
+            Err(_) => damaged_lines.push(place + 1),
         }
     }
-    Ok((values, damaged))
+    Ok((values, damaged_lines))
 }

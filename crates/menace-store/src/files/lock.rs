@@ -10,37 +10,45 @@ use std::process;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::{Error, Result, beside, create_directory};
+use super::{StoreFileError, StoreFileResult, append_to_file_name, create_parent_directory};
 
-const PAUSE: Duration = Duration::from_millis(5);
+const LOCK_RETRY_INTERVAL: Duration = Duration::from_millis(5);
 
 /// Held until it is dropped.
 #[derive(Debug)]
-pub struct Lock {
+pub struct FileLock {
     _file: File,
     path: PathBuf,
 }
 
-impl Lock {
-    /// Locks `file`, whether that exists or not; waits for others so long, then says who they are.
-    pub fn acquire(file: &Path, wait: Duration) -> Result<Self> {
-        create_directory(file)?;
-        let path = beside(file, ".lock");
+impl FileLock {
+    /// Locks `file`, which need not exist. After `wait`, the error names the process that holds it.
+    pub fn acquire(file: &Path, wait: Duration) -> StoreFileResult<Self> {
+        create_parent_directory(file)?;
+        let path = append_to_file_name(file, ".lock");
         let mut lock = OpenOptions::new()
             .create(true)
             .truncate(false)
             .write(true)
             .open(&path)
-            .map_err(|source| Error::of("lock", &path, source))?;
+            .map_err(|source| StoreFileError::from_io("lock", &path, source))?;
         let started = Instant::now();
         loop {
             match lock.try_lock() {
                 Ok(()) => break,
-                Err(TryLockError::WouldBlock) if started.elapsed() < wait => thread::sleep(PAUSE),
-                Err(TryLockError::WouldBlock) => {
-                    return Err(Error::Locked { owner: owner(&path), path, waited: wait });
+                Err(TryLockError::WouldBlock) if started.elapsed() < wait => {
+                    thread::sleep(LOCK_RETRY_INTERVAL);
                 }
-                Err(TryLockError::Error(source)) => return Err(Error::of("lock", &path, source)),
+                Err(TryLockError::WouldBlock) => {
+                    return Err(StoreFileError::Locked {
+                        owner: read_owner_pid(&path),
+                        path,
+                        waited: wait,
+                    });
+                }
+                Err(TryLockError::Error(source)) => {
+                    return Err(StoreFileError::from_io("lock", &path, source));
+                }
             }
         }
         // Only for the message that others may show: on a full disk the lock holds all the same.
@@ -56,7 +64,7 @@ impl Lock {
     }
 }
 
-fn owner(path: &Path) -> String {
+fn read_owner_pid(path: &Path) -> String {
     let text = fs::read_to_string(path).unwrap_or_default();
     // Whatever is in there is shown: nothing but a number will do.
     match text.trim().parse::<u32>() {

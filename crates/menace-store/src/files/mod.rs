@@ -3,45 +3,46 @@
 //! What is in them belongs to others. Invariant: at every instant a reader finds the old content or
 //! the new one, and nothing that was there is lost but by a newer version of it.
 
-mod aside;
 mod atomic;
 mod error;
 mod json;
 mod lines;
 mod lock;
+mod quarantine;
 mod restore;
 
 use std::path::{Path, PathBuf};
 
 pub use atomic::write_atomic;
-pub use error::{Error, Result};
-pub use json::{Loaded, load, recover, save};
+pub use error::{StoreFileError, StoreFileResult};
+pub use json::{LoadedFile, load, recover, save};
 pub use lines::{append_line, read_lines};
-pub use lock::Lock;
-pub use restore::has_copy;
+pub use lock::FileLock;
+pub use restore::has_restorable_copy;
 
-pub(crate) use aside::move_aside;
+pub(crate) use quarantine::move_aside;
 pub(crate) use restore::restore;
 
 /// What the last good version of a file is called, added to its name.
-pub(crate) const BACKUP: &str = ".bak";
+pub(crate) const BACKUP_SUFFIX: &str = ".bak";
 
 /// `path` with something added to its name.
-pub(crate) fn beside(path: &Path, suffix: &str) -> PathBuf {
+pub(crate) fn append_to_file_name(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(suffix);
     path.with_file_name(name)
 }
 
 /// The directory of a file; `.` for a bare name.
-pub(crate) fn directory(path: &Path) -> &Path {
+pub(crate) fn parent_directory(path: &Path) -> &Path {
     path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 /// Creates the directory of `path`, with all above it.
-pub(crate) fn create_directory(path: &Path) -> Result<()> {
-    let directory = directory(path);
-    std::fs::create_dir_all(directory).map_err(|source| Error::of("create", directory, source))
+pub(crate) fn create_parent_directory(path: &Path) -> StoreFileResult<()> {
+    let directory = parent_directory(path);
+    std::fs::create_dir_all(directory)
+        .map_err(|source| StoreFileError::from_io("create", directory, source))
 }
 
 #[cfg(test)]

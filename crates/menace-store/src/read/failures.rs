@@ -1,48 +1,65 @@
 //! Failures: all, those of a run, one by name.
 
-use menace_model::{Failure, FailureId, Place};
+use menace_model::{Failure, FailureId, SourceLocation};
 use rusqlite::Row;
 
-use super::rows::{Columns, Misread};
-use super::{NAMED, the_one};
-use crate::database::Result;
-use crate::store::no_such_failure;
-use crate::{KnownFailure, RunId, Seen, Sighting, Store};
+use super::rows::{ColumnReader, RowResult};
+use super::{MAX_NAMED_CANDIDATES, select_unique};
+use crate::database::StoreResult;
+use crate::store::failure_not_found;
+use crate::{FailureObservation, FailureRecord, RunId, RunOccurrences, Store};
+
+const NEWEST_FIRST: &str = "ORDER BY failures.first_ms DESC, failures.id";
+const LAST_SEEN_FIRST: &str = "ORDER BY failures.last_ms DESC, failures.id";
+const BY_ID_PREFIX: &str = "WHERE failures.id >= ?1 AND failures.id < ?1 || char(0x10ffff) \
+                            ORDER BY failures.id <> ?1, failures.id LIMIT ?2";
 
 impl Store {
-    /// Of all runs, the one that was seen last comes first.
-    pub fn failures(&self) -> Result<Vec<KnownFailure>> {
-        self.ask(include_str!("../../sql/read/failures.sql"), [], failure)
+    /// The failures of all runs; the one that was seen last comes first.
+    pub fn failures(&self) -> StoreResult<Vec<FailureRecord>> {
+        self.query(&failures_sql("failures", "NULL", LAST_SEEN_FIRST), [], read_failure)
     }
 
-    /// Of one run, new ones first.
-    pub fn failures_of_run(&self, run: &RunId) -> Result<Vec<KnownFailure>> {
-        self.ask(include_str!("../../sql/read/failures_of_run.sql"), [&run.0], failure)
+    /// The failures of one run, the newest first.
+    pub fn failures_of_run(&self, run: &RunId) -> StoreResult<Vec<FailureRecord>> {
+        let tables = "sightings JOIN failures ON failures.key = sightings.failure";
+        let of_run = "WHERE sightings.run = (SELECT key FROM runs WHERE id = ?1)";
+        let which = format!("{of_run} {NEWEST_FIRST}");
+        self.query(&failures_sql(tables, "sightings.count", &which), [&run.0], read_failure)
     }
 
-    /// The failure of that name, or the only one whose name starts so.
-    pub fn failure(&self, id: &str) -> Result<KnownFailure> {
-        let sql = include_str!("../../sql/read/failures_named.sql");
-        let found = self.ask(sql, (id, NAMED + 1), failure)?;
-        the_one(id, found, |known| &known.failure.id.0, no_such_failure)
+    /// The failure with this id, or the only one whose id starts with it.
+    pub fn failure(&self, id: &str) -> StoreResult<FailureRecord> {
+        let sql = failures_sql("failures", "NULL", BY_ID_PREFIX);
+        let candidates = self.query(&sql, (id, MAX_NAMED_CANDIDATES + 1), read_failure)?;
+        select_unique(id, candidates, |known| &known.failure.id.0, failure_not_found)
     }
 
     /// The runs that saw a failure, in the order in which they were started.
-    pub fn sightings(&self, failure: &FailureId) -> Result<Vec<Sighting>> {
-        let read = |row: &Row<'_>| {
-            let mut columns = Columns::of(row);
-            Ok(Sighting {
-                run: RunId(columns.get()?),
-                started_ms: columns.get()?,
-                count: columns.unsigned()?,
-            })
-        };
-        self.ask(include_str!("../../sql/read/sightings.sql"), [&failure.0], read)
+    pub fn occurrences_by_run(&self, failure: &FailureId) -> StoreResult<Vec<RunOccurrences>> {
+        let sql = include_str!("../../sql/read/sightings.sql");
+        self.query(sql, [&failure.0], read_occurrences)
     }
 }
 
-fn failure(row: &Row<'_>) -> std::result::Result<KnownFailure, Misread> {
-    let mut columns = Columns::of(row);
+fn failures_sql(tables: &str, count_in_run: &str, which: &str) -> String {
+    include_str!("../../sql/read/failures.sql")
+        .replace("{tables}", tables)
+        .replace("{count_in_run}", count_in_run)
+        .replace("{which}", which)
+}
+
+pub(super) fn read_occurrences(row: &Row<'_>) -> RowResult<RunOccurrences> {
+    let mut columns = ColumnReader::new(row);
+    Ok(RunOccurrences {
+        run: RunId(columns.get()?),
+        started_ms: columns.get()?,
+        count: columns.get_u64()?,
+    })
+}
+
+fn read_failure(row: &Row<'_>) -> RowResult<FailureRecord> {
+    let mut columns = ColumnReader::new(row);
     let failure = Failure {
         id: FailureId(columns.get()?),
         section: columns.section()?,
@@ -51,16 +68,16 @@ fn failure(row: &Row<'_>) -> std::result::Result<KnownFailure, Misread> {
         verdict: columns.verdict()?,
         exception: columns.get()?,
         message: columns.get()?,
-        location: Place { file: columns.get()?, line: columns.get()? },
-        call: columns.json("a call")?,
-        outcome: columns.json("an outcome")?,
+        location: SourceLocation { file: columns.get()?, line: columns.get()? },
+        call: columns.get_json("a call")?,
+        outcome: columns.get_json("an outcome")?,
     };
-    Ok(KnownFailure {
+    Ok(FailureRecord {
         failure,
-        first: Seen { run: RunId(columns.get()?), at_ms: columns.get()? },
-        last: Seen { run: RunId(columns.get()?), at_ms: columns.get()? },
-        count: columns.unsigned()?,
-        shrunk: columns.maybe_json("a call")?,
+        first: FailureObservation { run: RunId(columns.get()?), at_ms: columns.get()? },
+        last: FailureObservation { run: RunId(columns.get()?), at_ms: columns.get()? },
+        count: columns.get_u64()?,
+        shrunk: columns.get_optional_json("a call")?,
         gone_ms: columns.get()?,
         count_in_run: columns.get::<Option<i64>>()?.map(|count| count.max(0).cast_unsigned()),
     })

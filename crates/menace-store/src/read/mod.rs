@@ -1,34 +1,34 @@
-//! Questions to the store. Each takes time that grows with the answer, not with the store.
+//! Queries of the store. The time of each grows with its result, not with the store.
 
 mod calls;
 mod failures;
-mod look;
+mod pages;
 mod rows;
 mod runs;
-mod worth;
+mod scores;
 
 use rusqlite::{Params, Row};
 
-pub use look::{
-    BESIDE, CallFilter, CallOrder, FailureFilter, FailureLine, FailureOrder, HeatSum, HistoryPoint,
-    LiveRun, Page, RunLine, RunOrder, StoreTotals,
+pub use pages::{
+    AUXILIARY_SCENARIO, CallFilter, CallSortOrder, FailureFilter, FailureListRow, FailureSortOrder,
+    HeatmapTotals, LiveRunStats, PageRange, RoiHistoryPoint, RunListRow, RunSortOrder, StoreTotals,
 };
 
 use crate::Store;
-use crate::database::{Error, Result};
-use rows::Misread;
+use crate::database::{StoreError, StoreResult};
+use rows::{ColumnReader, RowError, RowResult};
 
 /// How many candidates a message names when a prefix is not unique.
-const NAMED: u32 = 5;
+const MAX_NAMED_CANDIDATES: u32 = 5;
 
 impl Store {
-    fn ask<T>(
+    fn query<T>(
         &self,
         sql: &str,
         values: impl Params,
-        mut read: impl FnMut(&Row<'_>) -> std::result::Result<T, Misread>,
-    ) -> Result<Vec<T>> {
-        let ask = || -> std::result::Result<Vec<T>, Misread> {
+        mut read: impl FnMut(&Row<'_>) -> RowResult<T>,
+    ) -> StoreResult<Vec<T>> {
+        let run_query = || -> RowResult<Vec<T>> {
             let mut statement = self.connection.prepare_cached(sql)?;
             let mut rows = statement.query(values)?;
             let mut answer = Vec::new();
@@ -37,34 +37,43 @@ impl Store {
             }
             Ok(answer)
         };
-        ask().map_err(|error| match error {
-            Misread::Sql(source) => self.failed(source),
-            Misread::Content { what, why } => {
-                Error::Unreadable { path: self.path.clone(), what: what.to_owned(), why }
+        run_query().map_err(|error| match error {
+            RowError::Sql(source) => StoreError::from_sqlite(&self.path, source),
+            RowError::Content { what, why } => {
+                StoreError::Unreadable { path: self.path.clone(), what: what.to_owned(), why }
             }
         })
+    }
+
+    /// The sum of the numbers that a query returns, which is one number or none.
+    fn query_count(&self, sql: &str, values: impl Params) -> StoreResult<u64> {
+        let counts = self.query(sql, values, |row| ColumnReader::new(row).get_u64())?;
+        Ok(counts.into_iter().sum())
     }
 }
 
 /// The one that is meant by `id`: the one of that name, else the only one that starts so.
 ///
 /// `found` has the exact one first.
-fn the_one<T>(
+fn select_unique<T>(
     id: &str,
     mut found: Vec<T>,
     name: impl Fn(&T) -> &str,
-    none: impl FnOnce(&str) -> Error,
-) -> Result<T> {
+    none: impl FnOnce(&str) -> StoreError,
+) -> StoreResult<T> {
     match &*found {
         [] => Err(none(id)),
         [first, ..] if found.len() == 1 || name(first) == id => Ok(found.swap_remove(0)),
         _ => {
-            let mut candidates: Vec<String> =
-                found.iter().take(NAMED as usize).map(|one| name(one).to_owned()).collect();
-            if found.len() > NAMED as usize {
+            let mut candidates: Vec<String> = found
+                .iter()
+                .take(MAX_NAMED_CANDIDATES as usize)
+                .map(|one| name(one).to_owned())
+                .collect();
+            if found.len() > MAX_NAMED_CANDIDATES as usize {
                 candidates.push("…".into());
             }
-            Err(Error::Ambiguous { id: id.to_owned(), candidates })
+            Err(StoreError::Ambiguous { id: id.to_owned(), candidates })
         }
     }
 }

@@ -1,10 +1,10 @@
-//! A call in few bytes: there may be millions.
+//! The stored form of a call: compact, since there may be millions.
 
-use menace_model::{Call, FailureId, Intent, Outcome, Place, SectionId, Verdict};
+use menace_model::{Call, FailureId, InputIntent, Outcome, SectionId, SourceLocation, Verdict};
 use serde::Serialize;
 
 /// The longest message that is kept of a call, in bytes. A failure keeps all of it.
-const LONGEST_MESSAGE: usize = 200;
+const MAX_MESSAGE_BYTES: usize = 200;
 
 /// A section under one scenario in one cycle of a run.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -20,7 +20,7 @@ pub struct CallRecord {
     pub cell: CellKey,
     /// Within the cell. A call that is given twice is stored once.
     pub number: u32,
-    pub intent: Intent,
+    pub intent: InputIntent,
     pub verdict: Verdict,
     /// To the microsecond.
     pub wall_ms: f64,
@@ -31,7 +31,7 @@ pub struct CallRecord {
     pub exception: Option<String>,
     /// The first line, and not much of it.
     pub message: Option<String>,
-    pub place: Option<Place>,
+    pub place: Option<SourceLocation>,
     pub failure: Option<FailureId>,
     /// All that it takes to make the call again, where that is wanted.
     pub call: Option<Box<Call>>,
@@ -39,11 +39,17 @@ pub struct CallRecord {
 
 impl CallRecord {
     /// What an outcome says in few words.
-    pub fn of(cell: CellKey, number: u32, intent: Intent, outcome: &Outcome) -> Self {
-        let raised = outcome.exception.as_ref();
-        let own = raised.and_then(|raised| raised.frames.iter().rfind(|frame| frame.own));
+    pub fn from_outcome(
+        cell: CellKey,
+        number: u32,
+        intent: InputIntent,
+        outcome: &Outcome,
+    ) -> Self {
+        let exception = outcome.exception.as_ref();
+        let own_frame =
+            exception.and_then(|raised| raised.frames.iter().rfind(|frame| frame.in_repository));
         let metrics = &outcome.runtime_metrics;
-        let message = raised.map(|raised| &raised.message).or(outcome.reason.as_ref());
+        let message = exception.map(|raised| &raised.message).or(outcome.reason.as_ref());
         Self {
             cell,
             number,
@@ -52,9 +58,10 @@ impl CallRecord {
             wall_ms: metrics.wall_ms,
             cpu_ms: metrics.user_cpu_ms + metrics.system_cpu_ms,
             memory_bytes: metrics.peak_memory_bytes,
-            exception: raised.map(|raised| raised.kind.clone()),
-            message: message.map(|message| short(message).to_owned()),
-            place: own.map(|frame| Place { file: frame.file.clone(), line: frame.line }),
+            exception: exception.map(|raised| raised.kind.clone()),
+            message: message.map(|message| truncate_message(message).to_owned()),
+            place: own_frame
+                .map(|frame| SourceLocation { file: frame.file.clone(), line: frame.line }),
             failure: None,
             call: None,
         }
@@ -62,13 +69,13 @@ impl CallRecord {
 
     /// The same, with all that it takes to make the call again.
     #[must_use]
-    pub fn in_full(self, call: &Call) -> Self {
+    pub fn with_call(self, call: &Call) -> Self {
         Self { call: Some(Box::new(call.clone())), ..self }
     }
 }
 
 /// The beginning of the first line.
-pub(crate) fn short(message: &str) -> &str {
+pub(crate) fn truncate_message(message: &str) -> &str {
     let line = message.trim_start().lines().next().unwrap_or_default();
-    &line[..line.floor_char_boundary(LONGEST_MESSAGE)]
+    &line[..line.floor_char_boundary(MAX_MESSAGE_BYTES)]
 }

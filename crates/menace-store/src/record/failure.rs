@@ -6,11 +6,11 @@ use serde::Serialize;
 use super::RunId;
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct KnownFailure {
+pub struct FailureRecord {
     /// As the last run saw it.
     pub failure: Failure,
-    pub first: Seen,
-    pub last: Seen,
+    pub first: FailureObservation,
+    pub last: FailureObservation,
     /// Calls that showed it, in all runs.
     pub count: u64,
     /// Calls that showed it in the run that was asked for.
@@ -22,14 +22,14 @@ pub struct KnownFailure {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Seen {
+pub struct FailureObservation {
     pub run: RunId,
     pub at_ms: i64,
 }
 
 /// How often one run saw a failure.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Sighting {
+pub struct RunOccurrences {
     pub run: RunId,
     /// When the run started.
     pub started_ms: i64,

@@ -1,19 +1,19 @@
-//! What is remembered of a run.
+//! The records of a run: what the store writes and returns.
 //!
 //! Numbers that are not finite are kept as nothing and read as "not a number".
 
 mod call;
 mod failure;
 mod run;
-mod worth;
+mod scores;
 
 use std::collections::BTreeMap;
 
-pub(crate) use call::short;
+pub(crate) use call::truncate_message;
 pub use call::{CallRecord, CellKey};
-pub use failure::{KnownFailure, Seen, Sighting};
-pub use run::{NewRun, Run, RunEnd, RunId, RunStatus};
-pub use worth::{Cell, ModuleRecord, ScenarioRecord, SectionRecord};
+pub use failure::{FailureObservation, FailureRecord, RunOccurrences};
+pub use run::{RunEndRecord, RunId, RunRecord, RunStartRecord, RunStatus};
+pub use scores::{CellRecord, ModuleRecord, ScenarioRecord, SectionRecord};
 
 /// Metrics by name.
-pub type Numbers = BTreeMap<String, f64>;
+pub type MetricMap = BTreeMap<String, f64>;

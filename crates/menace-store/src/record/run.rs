@@ -11,7 +11,7 @@ pub struct RunId(pub String);
 
 impl RunId {
     /// It becomes the name of a file.
-    pub(crate) fn is_good(&self) -> bool {
+    pub(crate) fn is_valid(&self) -> bool {
         let is_fine = |char: char| char.is_ascii_alphanumeric() || char == '-' || char == '_';
         (1..=64).contains(&self.0.len()) && self.0.chars().all(is_fine)
     }
@@ -55,7 +55,7 @@ impl fmt::Display for RunStatus {
 
 /// What is known when a run starts.
 #[derive(Debug, Clone, PartialEq)]
-pub struct NewRun {
+pub struct RunStartRecord {
     pub id: RunId,
     pub seed: u64,
     pub repository: String,
@@ -66,7 +66,7 @@ pub struct NewRun {
 
 /// What is known when it is over.
 #[derive(Debug, Clone, PartialEq)]
-pub struct RunEnd {
+pub struct RunEndRecord {
     pub status: RunStatus,
     pub finished_ms: i64,
     pub cycles: u32,
@@ -74,16 +74,16 @@ pub struct RunEnd {
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Run {
+pub struct RunRecord {
     pub id: RunId,
     pub seed: u64,
     pub repository: String,
     pub started_ms: i64,
-    /// Nothing while it goes on, and for ever when it was interrupted.
+    /// `None` while the run goes on; stays `None` when the run was interrupted.
     pub finished_ms: Option<i64>,
     pub status: RunStatus,
     pub settings: serde_json::Value,
-    /// How many were begun.
+    /// How many cycles were begun.
     pub cycles: u32,
     pub summary: Option<serde_json::Value>,
 }

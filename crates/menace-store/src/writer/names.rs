@@ -9,17 +9,17 @@ use crate::CellKey;
 /// Keys that were committed, or will be with the transaction under way: when that fails, the writer
 /// ends and these go with it.
 #[derive(Debug, Default)]
-pub(super) struct Names {
+pub(super) struct NameKeyCache {
     names: FxHashMap<Box<str>, i64>,
     cells: FxHashMap<(u32, i64, i64), i64>,
 }
 
-impl Names {
-    pub(super) fn key(&mut self, database: &Connection, text: &str) -> Result<i64> {
+impl NameKeyCache {
+    pub(super) fn name_key(&mut self, database: &Connection, text: &str) -> Result<i64> {
         if let Some(&key) = self.names.get(text) {
             return Ok(key);
         }
-        let key = key_in(
+        let key = find_or_insert_key(
             database,
             include_str!("../../sql/read/name.sql"),
             include_str!("../../sql/write/name.sql"),
@@ -29,26 +29,26 @@ impl Names {
         Ok(key)
     }
 
-    pub(super) fn maybe(
+    pub(super) fn optional_name_key(
         &mut self,
         database: &Connection,
         text: Option<&str>,
     ) -> Result<Option<i64>> {
-        text.map(|text| self.key(database, text)).transpose()
+        text.map(|text| self.name_key(database, text)).transpose()
     }
 
-    pub(super) fn section(&mut self, database: &Connection, section: &SectionId) -> Result<i64> {
-        self.key(database, section.as_str())
+    pub(super) fn section_key(&mut self, db: &Connection, section: &SectionId) -> Result<i64> {
+        self.name_key(db, section.as_str())
     }
 
-    pub(super) fn cell(&mut self, database: &Connection, run: i64, cell: &CellKey) -> Result<i64> {
-        let section = self.section(database, &cell.section)?;
-        let scenario = self.key(database, &cell.scenario)?;
+    pub(super) fn cell_key(&mut self, db: &Connection, run: i64, cell: &CellKey) -> Result<i64> {
+        let section = self.section_key(db, &cell.section)?;
+        let scenario = self.name_key(db, &cell.scenario)?;
         if let Some(&key) = self.cells.get(&(cell.cycle, section, scenario)) {
             return Ok(key);
         }
-        let key = key_in(
-            database,
+        let key = find_or_insert_key(
+            db,
             include_str!("../../sql/read/cell_key.sql"),
             include_str!("../../sql/write/cell_key.sql"),
             (run, cell.cycle, section, scenario),
@@ -59,7 +59,7 @@ impl Names {
 }
 
 /// The key of what is there, or else is put there.
-fn key_in(
+fn find_or_insert_key(
     database: &Connection,
     find: &str,
     add: &str,

@@ -1,40 +1,40 @@
-//! Rows, and how they get into the tables.
+//! Writes records as rows.
 
 use std::path::{Path, PathBuf};
 
-use menace_model::{Failure, FailureId, Place};
+use menace_model::{Failure, FailureId, SourceLocation};
 use rusqlite::{Connection, ErrorCode, Result as Sql, Transaction, TransactionBehavior, params};
 use serde::Serialize;
 
-use super::names::Names;
-use crate::database::{Error, Result};
-use crate::record::short;
+use super::names::NameKeyCache;
+use crate::database::{InDatabase, StoreError, StoreResult};
+use crate::record::truncate_message;
 use crate::{
-    CallRecord, Cell, CellKey, ModuleRecord, NewRun, Numbers, RunEnd, RunId, ScenarioRecord,
+    CallRecord, CellKey, CellRecord, MetricMap, ModuleRecord, RunEndRecord, RunId, RunStartRecord,
+    ScenarioRecord, SectionRecord,
 };
-use crate::{SectionRecord, Seen};
 
-/// The scenario without any trouble.
-const IN_PEACE: &str = "normal";
+/// The scenario without faults and with valid inputs.
+const BASELINE_SCENARIO: &str = "normal";
 
-/// What cannot be written as JSON is found by whoever sends it, not by the thread.
+/// A record that cannot be written as JSON is the error of its sender, not of the thread.
 #[derive(Debug)]
-pub(super) enum Row {
+pub(super) enum WriterRow {
     Cycles(u32),
-    Call { record: CallRecord, in_full: Option<String> },
-    Cell(Cell),
+    Call { record: CallRecord, call_json: Option<String> },
+    Cell(CellRecord),
     Section(SectionRecord),
     Module(ModuleRecord),
     Scenario(ScenarioRecord),
-    Failure(Box<FailureRow>),
-    Shown { cell: CellKey, number: u32, failure: FailureId },
-    Gone(FailureId, i64),
-    End(RunEnd),
+    Failure(Box<FailureInsert>),
+    CallFailure { cell: CellKey, number: u32, failure: FailureId },
+    FailureGone(FailureId, i64),
+    End(RunEndRecord),
 }
 
 /// A failure whose call and outcome are written out.
 #[derive(Debug)]
-pub(super) struct FailureRow {
+pub(super) struct FailureInsert {
     id: FailureId,
     section: String,
     kind: &'static str,
@@ -42,21 +42,21 @@ pub(super) struct FailureRow {
     verdict: &'static str,
     exception: Option<String>,
     message: String,
-    location: Place,
+    location: SourceLocation,
     call: String,
     outcome: String,
     at_ms: i64,
     count: i64,
 }
 
-impl Row {
-    pub(super) fn call(mut record: CallRecord) -> Result<Self> {
+impl WriterRow {
+    pub(super) fn from_call(mut record: CallRecord) -> StoreResult<Self> {
         let call = record.call.take();
-        let in_full = call.map(|call| json("a call", &*call)).transpose()?;
-        Ok(Self::Call { record, in_full })
+        let call_json = call.map(|call| to_json("a call", &*call)).transpose()?;
+        Ok(Self::Call { record, call_json })
     }
 
-    pub(super) fn failure(failure: &Failure, at_ms: i64, count: u64) -> Result<Self> {
+    pub(super) fn from_failure(failure: &Failure, at_ms: i64, count: u64) -> StoreResult<Self> {
         let Failure {
             id,
             section,
@@ -69,9 +69,9 @@ impl Row {
             call,
             outcome,
         } = failure;
-        Ok(Self::Failure(Box::new(FailureRow {
-            call: json("the call of a failure", call)?,
-            outcome: json("the outcome of a failure", outcome)?,
+        Ok(Self::Failure(Box::new(FailureInsert {
+            call: to_json("the call of a failure", call)?,
+            outcome: to_json("the outcome of a failure", outcome)?,
             id: id.clone(),
             section: section.as_str().to_owned(),
             kind: kind.as_str(),
@@ -81,25 +81,29 @@ impl Row {
             message: message.clone(),
             location: location.clone(),
             at_ms,
-            count: signed(count),
+            count: to_i64(count),
         })))
     }
 }
 
 /// The tables, from where one run stands.
 #[derive(Debug)]
-pub(super) struct Rows {
+pub(super) struct RunRowWriter {
     path: PathBuf,
     connection: Connection,
     run: RunId,
     key: i64,
-    names: Names,
+    names: NameKeyCache,
 }
 
-impl Rows {
+impl RunRowWriter {
     /// Puts the run itself into its table.
-    pub(super) fn of(path: &Path, connection: Connection, run: &NewRun) -> Result<Self> {
-        let NewRun { id, seed, repository, started_ms, settings } = run;
+    pub(super) fn insert_run(
+        path: &Path,
+        connection: Connection,
+        run: &RunStartRecord,
+    ) -> StoreResult<Self> {
+        let RunStartRecord { id, seed, repository, started_ms, settings } = run;
         let key = connection
             .query_row(
                 include_str!("../../sql/write/run.sql"),
@@ -107,15 +111,15 @@ impl Rows {
                 |row| row.get(0),
             )
             .map_err(|source| match source.sqlite_error_code() {
-                Some(ErrorCode::ConstraintViolation) => Error::RunExists { id: id.0.clone() },
-                _ => Error::of(path, source),
+                Some(ErrorCode::ConstraintViolation) => StoreError::RunExists { id: id.0.clone() },
+                _ => StoreError::from_sqlite(path, source),
             })?;
         let (path, run) = (path.to_owned(), id.clone());
-        Ok(Self { path, connection, run, key, names: Names::default() })
+        Ok(Self { path, connection, run, key, names: NameKeyCache::default() })
     }
 
     /// All of them, or none.
-    pub(super) fn store(&mut self, group: &[Row]) -> Result<()> {
+    pub(super) fn store(&mut self, group: &[WriterRow]) -> StoreResult<()> {
         if group.is_empty() {
             return Ok(());
         }
@@ -123,107 +127,105 @@ impl Rows {
         let mut store_all = || -> Sql<()> {
             let transaction =
                 connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-            let mut inserts = Inserts { to: &transaction, run, key: *key, names };
-            group.iter().try_for_each(|row| inserts.row(row))?;
+            let mut inserts = RowInserter { transaction: &transaction, run, key: *key, names };
+            group.iter().try_for_each(|row| inserts.insert_row(row))?;
             transaction.commit()
         };
-        store_all().map_err(|source| Error::of(path, source))
+        store_all().in_database(path)
     }
 }
 
-struct Inserts<'t, 'c> {
-    to: &'t Transaction<'c>,
+struct RowInserter<'t, 'c> {
+    transaction: &'t Transaction<'c>,
     run: &'t RunId,
     key: i64,
-    names: &'t mut Names,
+    names: &'t mut NameKeyCache,
 }
 
-impl Inserts<'_, '_> {
-    fn row(&mut self, row: &Row) -> Sql<()> {
+impl RowInserter<'_, '_> {
+    fn insert_row(&mut self, row: &WriterRow) -> Sql<()> {
         match row {
-            Row::Cycles(cycles) => {
-                self.put(include_str!("../../sql/write/cycle.sql"), (self.key, cycles))
+            WriterRow::Cycles(cycles) => {
+                self.execute(include_str!("../../sql/write/cycle.sql"), (self.key, cycles))
             }
-            Row::Call { record, in_full } => self.call(record, in_full.as_deref()),
-            Row::Cell(cell) => self.cell(cell),
-            Row::Section(section) => self.section(section),
-            Row::Module(module) => self.module(module),
-            Row::Scenario(scenario) => self.scenario(scenario),
-            Row::Failure(failure) => self.failure(failure),
-            Row::Shown { cell, number, failure } => {
-                let cell = self.names.cell(self.to, self.key, cell)?;
-                let failure = self.name(&failure.0)?;
-                self.put(include_str!("../../sql/write/shown.sql"), (cell, number, failure))
+            WriterRow::Call { record, call_json } => self.insert_call(record, call_json.as_deref()),
+            WriterRow::Cell(cell) => self.insert_cell(cell),
+            WriterRow::Section(section) => self.insert_section(section),
+            WriterRow::Module(module) => self.insert_module(module),
+            WriterRow::Scenario(scenario) => self.insert_scenario(scenario),
+            WriterRow::Failure(failure) => self.insert_failure(failure),
+            WriterRow::CallFailure { cell, number, failure } => {
+                let cell = self.names.cell_key(self.transaction, self.key, cell)?;
+                let failure = self.name_key(&failure.0)?;
+                self.execute(include_str!("../../sql/write/shown.sql"), (cell, number, failure))
             }
-            Row::Gone(id, since_ms) => {
-                self.put(include_str!("../../sql/write/gone.sql"), (&id.0, since_ms))
+            WriterRow::FailureGone(id, since_ms) => {
+                self.execute(include_str!("../../sql/write/gone.sql"), (&id.0, since_ms))
             }
-            Row::End(RunEnd { status, finished_ms, cycles, summary }) => self.put(
+            WriterRow::End(RunEndRecord { status, finished_ms, cycles, summary }) => self.execute(
                 include_str!("../../sql/write/run_end.sql"),
                 (self.key, status.as_str(), finished_ms, cycles, summary.to_string()),
             ),
         }
     }
 
-    fn put(&self, sql: &str, values: impl rusqlite::Params) -> Sql<()> {
-        self.to.prepare_cached(sql)?.execute(values).map(|_| ())
+    fn execute(&self, sql: &str, values: impl rusqlite::Params) -> Sql<()> {
+        self.transaction.prepare_cached(sql)?.execute(values).map(|_| ())
     }
 
-    fn name(&mut self, text: &str) -> Sql<i64> {
-        self.names.key(self.to, text)
+    fn name_key(&mut self, text: &str) -> Sql<i64> {
+        self.names.name_key(self.transaction, text)
     }
 
-    fn maybe(&mut self, text: Option<&str>) -> Sql<Option<i64>> {
-        self.names.maybe(self.to, text)
+    fn optional_name_key(&mut self, text: Option<&str>) -> Sql<Option<i64>> {
+        self.names.optional_name_key(self.transaction, text)
     }
 
-    fn call(&mut self, record: &CallRecord, in_full: Option<&str>) -> Sql<()> {
-        let cell = self.names.cell(self.to, self.key, &record.cell)?;
-        let intent = self.name(record.intent.as_str())?;
-        let verdict = self.name(record.verdict.as_str())?;
-        let exception = self.maybe(record.exception.as_deref())?;
-        let file = self.maybe(record.place.as_ref().map(|place| &*place.file))?;
-        let failure = self.maybe(record.failure.as_ref().map(|failure| &*failure.0))?;
-        self.put(
+    fn insert_call(&mut self, record: &CallRecord, in_full: Option<&str>) -> Sql<()> {
+        let cell = self.names.cell_key(self.transaction, self.key, &record.cell)?;
+        let intent = self.name_key(record.intent.as_str())?;
+        let verdict = self.name_key(record.verdict.as_str())?;
+        let exception = self.optional_name_key(record.exception.as_deref())?;
+        let file = self.optional_name_key(record.place.as_ref().map(|place| &*place.file))?;
+        let failure = self.optional_name_key(record.failure.as_ref().map(|failure| &*failure.0))?;
+        self.execute(
             include_str!("../../sql/write/call.sql"),
             params![
                 cell,
                 record.number,
                 intent,
                 verdict,
-                microseconds(record.wall_ms),
-                microseconds(record.cpu_ms),
-                signed(record.memory_bytes),
+                ms_to_us(record.wall_ms),
+                ms_to_us(record.cpu_ms),
+                to_i64(record.memory_bytes),
                 exception,
-                record.message.as_deref().map(short),
+                record.message.as_deref().map(truncate_message),
                 file,
                 record.place.as_ref().map(|place| place.line),
                 failure,
             ],
         )?;
-        let Some(json) = in_full else {
-            return Ok(());
-        };
+        let Some(json) = in_full else { return Ok(()) };
         let sql = include_str!("../../sql/write/call_in_full.sql");
-        self.put(sql, (cell, record.number, json))
+        self.execute(sql, (cell, record.number, json))
     }
 
-    fn cell(&mut self, cell: &Cell) -> Sql<()> {
-        let Cell { key, severity, calls, verdicts, roi, metrics } = cell;
-        let key = self.names.cell(self.to, self.key, key)?;
-        let severity = self.maybe(severity.as_deref())?;
-        let verdicts = serde_json::to_string(verdicts).map_err(unlikely)?;
-        self.put(
+    fn insert_cell(&mut self, cell: &CellRecord) -> Sql<()> {
+        let CellRecord { key, severity, calls, verdicts, roi, metrics } = cell;
+        let key = self.names.cell_key(self.transaction, self.key, key)?;
+        let severity = self.optional_name_key(severity.as_deref())?;
+        let verdicts = serde_json::to_string(verdicts).map_err(conversion_error)?;
+        self.execute(
             include_str!("../../sql/write/cell.sql"),
-            params![key, severity, calls.map(signed), verdicts, roi, numbers(metrics)?],
+            params![key, severity, calls.map(to_i64), verdicts, roi, metrics_to_json(metrics)?],
         )
     }
 
-    fn section(&mut self, record: &SectionRecord) -> Sql<()> {
+    fn insert_section(&mut self, record: &SectionRecord) -> Sql<()> {
         let SectionRecord { cycle, section, signature, roi, raroi, metrics, unreachable } = record;
-        let section = self.names.section(self.to, section)?;
-        let signature = self.maybe(signature.as_deref())?;
-        self.put(
+        let section = self.names.section_key(self.transaction, section)?;
+        let signature = self.optional_name_key(signature.as_deref())?;
+        self.execute(
             include_str!("../../sql/write/section.sql"),
             params![
                 self.key,
@@ -232,43 +234,44 @@ impl Inserts<'_, '_> {
                 signature,
                 roi,
                 raroi,
-                numbers(metrics)?,
+                metrics_to_json(metrics)?,
                 unreachable
             ],
         )
     }
 
-    fn module(&mut self, record: &ModuleRecord) -> Sql<()> {
+    fn insert_module(&mut self, record: &ModuleRecord) -> Sql<()> {
         let ModuleRecord { cycle, path, roi, raroi, metrics, flagged, risk_flags } = record;
-        let module = self.name(path)?;
-        let (metrics, risk_flags) = (numbers(metrics)?, risk_flags.to_string());
-        self.put(
+        let module = self.name_key(path)?;
+        let (metrics, risk_flags) = (metrics_to_json(metrics)?, risk_flags.to_string());
+        self.execute(
             include_str!("../../sql/write/module.sql"),
             params![self.key, cycle, module, roi, raroi, metrics, flagged, risk_flags],
         )
     }
 
-    fn scenario(&mut self, record: &ScenarioRecord) -> Sql<()> {
+    fn insert_scenario(&mut self, record: &ScenarioRecord) -> Sql<()> {
         let ScenarioRecord { cycle, scenario, severity, roi, roi_delta, metrics } = record;
-        let scenario = self.name(scenario)?;
-        let severity = self.maybe(severity.as_deref())?;
-        self.put(
+        let scenario = self.name_key(scenario)?;
+        let severity = self.optional_name_key(severity.as_deref())?;
+        self.execute(
             include_str!("../../sql/write/scenario.sql"),
-            params![self.key, cycle, scenario, severity, roi, roi_delta, numbers(metrics)?],
+            params![self.key, cycle, scenario, severity, roi, roi_delta, metrics_to_json(metrics)?],
         )
     }
 
-    fn failure(&mut self, failure: &FailureRow) -> Sql<()> {
-        let section = self.name(&failure.section)?;
-        let kind = self.name(failure.kind)?;
-        let scenario = self.name(&failure.scenario)?;
-        let in_peace = self.name(IN_PEACE)?;
-        let verdict = self.name(failure.verdict)?;
-        let exception = self.maybe(failure.exception.as_deref())?;
-        let file = self.name(&failure.location.file)?;
-        let seen = Seen { run: self.run.clone(), at_ms: failure.at_ms };
-        let key: i64 =
-            self.to.prepare_cached(include_str!("../../sql/write/failure.sql"))?.query_row(
+    fn insert_failure(&mut self, failure: &FailureInsert) -> Sql<()> {
+        let section = self.name_key(&failure.section)?;
+        let kind = self.name_key(failure.kind)?;
+        let scenario = self.name_key(&failure.scenario)?;
+        let baseline = self.name_key(BASELINE_SCENARIO)?;
+        let verdict = self.name_key(failure.verdict)?;
+        let exception = self.optional_name_key(failure.exception.as_deref())?;
+        let file = self.name_key(&failure.location.file)?;
+        let key: i64 = self
+            .transaction
+            .prepare_cached(include_str!("../../sql/write/failure.sql"))?
+            .query_row(
                 params![
                     failure.id.0,
                     section,
@@ -281,36 +284,36 @@ impl Inserts<'_, '_> {
                     failure.location.line,
                     failure.call,
                     failure.outcome,
-                    seen.run.0,
-                    seen.at_ms,
+                    self.run.0,
+                    failure.at_ms,
                     failure.count,
-                    in_peace,
+                    baseline,
                 ],
                 |row| row.get(0),
             )?;
-        self.put(include_str!("../../sql/write/sighting.sql"), (self.key, key, failure.count))
+        self.execute(include_str!("../../sql/write/sighting.sql"), (self.key, key, failure.count))
     }
 }
 
-fn json<T: Serialize + ?Sized>(what: &str, value: &T) -> Result<String> {
+fn to_json<T: Serialize + ?Sized>(what: &str, value: &T) -> StoreResult<String> {
     serde_json::to_string(value)
-        .map_err(|source| Error::Unwritable { what: what.to_owned(), source })
+        .map_err(|source| StoreError::NotSerializable { what: what.to_owned(), source })
 }
 
-fn numbers(numbers: &Numbers) -> Sql<String> {
-    serde_json::to_string(numbers).map_err(unlikely)
+fn metrics_to_json(numbers: &MetricMap) -> Sql<String> {
+    serde_json::to_string(numbers).map_err(conversion_error)
 }
 
 /// Maps from names to numbers can always be written.
-fn unlikely(error: serde_json::Error) -> rusqlite::Error {
+fn conversion_error(error: serde_json::Error) -> rusqlite::Error {
     rusqlite::Error::ToSqlConversionFailure(Box::new(error))
 }
 
-fn microseconds(milliseconds: f64) -> i64 {
+fn ms_to_us(milliseconds: f64) -> i64 {
     // What is not a number becomes 0, what is too large the largest.
     (milliseconds * 1e3).round() as i64
 }
 
-fn signed(number: u64) -> i64 {
+fn to_i64(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }

@@ -1,38 +1,42 @@
-//! The thread that stores: gathers what waits, stores it in one transaction, again and again.
+//! The writer thread: collects records and stores them in one transaction at a time.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-use super::rows::{Row, Rows};
-use crate::Error;
+use super::rows::{RunRowWriter, WriterRow};
+use crate::StoreError;
 
-/// The most rows of one transaction: others who write must not wait long.
-const GROUP: usize = 512;
-/// How long a row may wait for company, unless somebody waits for it to be stored: a transaction for
-/// each row costs three times as much.
-const LINGER: Duration = Duration::from_millis(10);
+/// The most rows of one transaction: other writers must not wait long.
+const MAX_ROWS_PER_TRANSACTION: usize = 512;
+/// How long a row may wait for others, unless a caller waits for it to be stored: a transaction
+/// for each row costs three times as much.
+const MAX_ROW_DELAY: Duration = Duration::from_millis(10);
 
 #[derive(Debug)]
-pub(super) enum Message {
-    Row(Box<Row>),
+pub(super) enum WriterMessage {
+    Row(Box<WriterRow>),
     /// Answers once all that came before is stored.
     Flush(SyncSender<()>),
 }
 
 /// What senders may know of the thread.
 #[derive(Debug, Default)]
-pub(super) struct State {
+pub(super) struct WriterState {
     pub(super) stored: AtomicU64,
-    pub(super) failed: OnceLock<Arc<Error>>,
+    pub(super) failed: OnceLock<Arc<StoreError>>,
 }
 
 /// Ends when there are no senders any more, or when something could not be stored: by then
-/// `state` knows why, and senders find nobody to send to.
-pub(super) fn work(mut rows: Rows, receiver: &Receiver<Message>, state: &State) {
+/// `state` holds the reason, and sending fails.
+pub(super) fn run_writer(
+    mut rows: RunRowWriter,
+    receiver: &Receiver<WriterMessage>,
+    state: &WriterState,
+) {
     while let Ok(first) = receiver.recv() {
-        let (group, flush) = gather(first, receiver);
+        let (group, flush) = collect_batch(first, receiver);
         if let Err(error) = rows.store(&group) {
             // Set once: this is the only place, and it ends the thread.
             let _ = state.failed.set(Arc::new(error));
@@ -40,25 +44,28 @@ pub(super) fn work(mut rows: Rows, receiver: &Receiver<Message>, state: &State) 
         }
         state.stored.fetch_add(group.len() as u64, Ordering::AcqRel);
         if let Some(flush) = flush {
-            // Whoever asked may have given up.
+            // The receiver may have given up.
             let _ = flush.send(());
         }
     }
 }
 
-fn gather(first: Message, receiver: &Receiver<Message>) -> (Vec<Row>, Option<SyncSender<()>>) {
-    let until = Instant::now() + LINGER;
+fn collect_batch(
+    first: WriterMessage,
+    receiver: &Receiver<WriterMessage>,
+) -> (Vec<WriterRow>, Option<SyncSender<()>>) {
+    let until = Instant::now() + MAX_ROW_DELAY;
     let mut group = Vec::new();
     let mut next = Ok(first);
     loop {
         match next {
-            Ok(Message::Row(row)) => group.push(*row),
-            Ok(Message::Flush(stored)) => return (group, Some(stored)),
+            Ok(WriterMessage::Row(row)) => group.push(*row),
+            Ok(WriterMessage::Flush(stored)) => return (group, Some(stored)),
             Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {
                 return (group, None);
             }
         }
-        if group.len() >= GROUP {
+        if group.len() >= MAX_ROWS_PER_TRANSACTION {
             return (group, None);
         }
         next = receiver.recv_timeout(until.saturating_duration_since(Instant::now()));

@@ -3,7 +3,7 @@
 use std::fs;
 
 use menace_store::files::{append_line, read_lines};
-use menace_store::{BorderlineBucket, CandidateStatus, Notice, SeenOnBorder};
+use menace_store::{BorderlineBucket, BorderlineMeasurement, BorderlineStatus, StoreNotice};
 use serde_json::{Value, json};
 use tempfile::tempdir;
 
@@ -13,48 +13,60 @@ fn a_workflow_has_one_line_from_pending_to_its_end() {
     let path = directory.path().join("data/borderline_bucket.jsonl");
     let bucket = BorderlineBucket::new(&path);
     assert_eq!(bucket.candidates().unwrap(), (vec![], None));
-    bucket.put("shop/cart.py", seen(-0.1, 0.4)).unwrap();
-    bucket.put("desk.py", seen(0.0, 0.9)).unwrap();
-    bucket.settle("shop/cart.py", seen(0.3, 0.5), CandidateStatus::Promoted).unwrap();
+    bucket.add_measurement("shop/cart.py", measurement(-0.1, 0.4)).unwrap();
+    bucket.add_measurement("desk.py", measurement(0.0, 0.9)).unwrap();
+    bucket
+        .record_pilot_result("shop/cart.py", measurement(0.3, 0.5), BorderlineStatus::Promoted)
+        .unwrap();
     let text = fs::read_to_string(&path).unwrap();
     assert_eq!(
         text,
-        "{\"workflow_id\":\"shop/cart.py\",\"raroi\":[-0.1,0.3],\"confidence\":0.5,\"status\":\"promoted\",\"source\":\"abc\"}\n\
+        "{\"workflow_id\":\"shop/cart.py\",\"raroi\":[-0.1,0.3],\"confidence\":0.5,\
+             \"status\":\"promoted\",\"source\":\"abc\"}\n\
          {\"workflow_id\":\"desk.py\",\"raroi\":[0.0],\"confidence\":0.9,\"status\":\"pending\"}\n"
     );
-    bucket.put("desk.py", seen(f64::NAN, 0.1)).unwrap();
+    bucket.add_measurement("desk.py", measurement(f64::NAN, 0.1)).unwrap();
     let (candidates, _) = bucket.candidates().unwrap();
     assert_eq!((candidates[1].raroi.as_slice(), candidates[1].confidence), ([0.0].as_slice(), 0.1));
 }
 
-fn seen(raroi: f64, confidence: f64) -> SeenOnBorder<'static> {
-    SeenOnBorder { raroi, confidence, source: "abc" }
+fn measurement(raroi: f64, confidence: f64) -> BorderlineMeasurement<'static> {
+    BorderlineMeasurement { raroi, confidence, source_hash: "abc" }
 }
 
 #[test]
-fn who_was_terminated_is_left_alone_until_the_source_changes() {
+fn a_terminated_workflow_stays_terminated_until_its_source_changes() {
     let directory = tempdir().unwrap();
     let bucket = BorderlineBucket::new(&directory.path().join("bucket.jsonl"));
     let only = || bucket.candidates().unwrap().0.remove(0);
-    bucket.put("desk.py", seen(0.1, 0.5)).unwrap();
-    bucket.settle("desk.py", seen(0.0, 0.5), CandidateStatus::Terminated).unwrap();
-    bucket.put("desk.py", seen(-0.5, 0.5)).unwrap();
-    assert_eq!((only().status, only().raroi), (CandidateStatus::Terminated, vec![0.1, 0.0]));
-    bucket.put("desk.py", SeenOnBorder { source: "def", ..seen(-0.5, 0.5) }).unwrap();
-    assert_eq!((only().status, only().raroi), (CandidateStatus::Pending, vec![0.1, 0.0, -0.5]));
+    bucket.add_measurement("desk.py", measurement(0.1, 0.5)).unwrap();
+    bucket
+        .record_pilot_result("desk.py", measurement(0.0, 0.5), BorderlineStatus::Terminated)
+        .unwrap();
+    bucket.add_measurement("desk.py", measurement(-0.5, 0.5)).unwrap();
+    assert_eq!((only().status, only().raroi), (BorderlineStatus::Terminated, vec![0.1, 0.0]));
+    bucket
+        .add_measurement(
+            "desk.py",
+            BorderlineMeasurement { source_hash: "def", ..measurement(-0.5, 0.5) },
+        )
+        .unwrap();
+    assert_eq!((only().status, only().raroi), (BorderlineStatus::Pending, vec![0.1, 0.0, -0.5]));
 }
 
 #[test]
-fn who_was_promoted_is_not_queued_again_until_it_falls_further() {
+fn a_promoted_workflow_is_queued_again_only_when_it_falls_further() {
     let directory = tempdir().unwrap();
     let bucket = BorderlineBucket::new(&directory.path().join("bucket.jsonl"));
     let status = || bucket.candidates().unwrap().0.remove(0).status;
-    bucket.put("desk.py", seen(-0.1, 0.5)).unwrap();
-    bucket.settle("desk.py", seen(0.3, 0.5), CandidateStatus::Promoted).unwrap();
-    bucket.put("desk.py", seen(-0.1, 0.5)).unwrap();
-    assert_eq!(status(), CandidateStatus::Promoted);
-    bucket.put("desk.py", seen(-0.2, 0.5)).unwrap();
-    assert_eq!(status(), CandidateStatus::Pending);
+    bucket.add_measurement("desk.py", measurement(-0.1, 0.5)).unwrap();
+    bucket
+        .record_pilot_result("desk.py", measurement(0.3, 0.5), BorderlineStatus::Promoted)
+        .unwrap();
+    bucket.add_measurement("desk.py", measurement(-0.1, 0.5)).unwrap();
+    assert_eq!(status(), BorderlineStatus::Promoted);
+    bucket.add_measurement("desk.py", measurement(-0.2, 0.5)).unwrap();
+    assert_eq!(status(), BorderlineStatus::Pending);
 }
 
 #[test]
@@ -62,7 +74,7 @@ fn only_the_last_returns_are_kept() {
     let directory = tempdir().unwrap();
     let bucket = BorderlineBucket::new(&directory.path().join("bucket.jsonl"));
     for step in 0..30 {
-        bucket.put("desk.py", seen(f64::from(step), 0.5)).unwrap();
+        bucket.add_measurement("desk.py", measurement(f64::from(step), 0.5)).unwrap();
     }
     let (candidates, _) = bucket.candidates().unwrap();
     assert_eq!(candidates[0].raroi.len(), 10);
@@ -74,19 +86,19 @@ fn a_damaged_bucket_is_kept_aside_and_goes_on_with_its_good_lines() {
     let directory = tempdir().unwrap();
     let path = directory.path().join("bucket.jsonl");
     let bucket = BorderlineBucket::new(&path);
-    bucket.put("desk.py", seen(0.1, 0.5)).unwrap();
+    bucket.add_measurement("desk.py", measurement(0.1, 0.5)).unwrap();
     let good = fs::read_to_string(&path).unwrap();
     fs::write(&path, format!("{good}{{\"workflow_id\":")).unwrap();
-    let notice = bucket.put("shelf.py", seen(0.2, 0.5)).unwrap();
-    assert!(matches!(&notice, Some(Notice::MovedAside { why, .. }) if why.contains("line 2")));
+    let notice = bucket.add_measurement("chair.py", measurement(0.2, 0.5)).unwrap();
+    assert!(matches!(&notice, Some(StoreNotice::MovedAside { why, .. }) if why.contains("line 2")));
     let (candidates, notice) = bucket.candidates().unwrap();
     let names: Vec<&str> = candidates.iter().map(|one| one.workflow_id.as_str()).collect();
-    assert_eq!((names.as_slice(), notice), (["desk.py", "shelf.py"].as_slice(), None));
+    assert_eq!((names.as_slice(), notice), (["desk.py", "chair.py"].as_slice(), None));
     assert!(directory.path().join("bucket.jsonl.corrupt-1").exists());
 }
 
 #[test]
-fn a_line_that_was_cut_off_spoils_no_other() {
+fn a_line_that_was_cut_off_damages_no_other_line() {
     let directory = tempdir().unwrap();
     let path = directory.path().join("logs/threshold_log.jsonl");
     append_line(&path, &json!({"run": 1})).unwrap();

@@ -1,21 +1,21 @@
 //! Failures, and when they are seen.
 
-use menace_model::{Call, FailureId, Place, Value};
-use menace_store::{Error, RunId, RunStatus, Sighting};
+use menace_model::{Call, CallStep, FailureId, SourceLocation, Value};
+use menace_store::{RunId, RunOccurrences, RunStatus, StoreError};
 use tempfile::tempdir;
 
-use crate::sample::{call, end, failure, fresh, run};
+use crate::sample::{call, end, failure, open_empty, run};
 
 #[test]
 fn equal_failures_are_one_with_a_count() {
     let directory = tempdir().unwrap();
-    let store = fresh(directory.path());
+    let store = open_empty(directory.path());
     let first = store.start_run(&run("r-1", 100)).unwrap();
-    first.failure(&failure("fa"), 110, 2).unwrap();
+    first.record_failure(&failure("fa"), 110, 2).unwrap();
     let mut again = failure("fa");
     again.message = "seen once more in the same run".into();
-    first.failure(&again, 120, 3).unwrap();
-    first.failure(&failure("fb"), 130, 1).unwrap();
+    first.record_failure(&again, 120, 3).unwrap();
+    first.record_failure(&failure("fb"), 130, 1).unwrap();
     first.finish(end(RunStatus::Finished, 200)).unwrap();
 
     let known = store.failure("fa").unwrap();
@@ -25,9 +25,9 @@ fn equal_failures_are_one_with_a_count() {
 
     let second = store.start_run(&run("r-2", 300)).unwrap();
     let mut moved = failure("fa");
-    moved.location = Place { file: "shop/cart.py".into(), line: 14 };
+    moved.location = SourceLocation { file: "shop/cart.py".into(), line: 14 };
     moved.call.args = vec![Value::Bool(true)];
-    second.failure(&moved, 310, 1).unwrap();
+    second.record_failure(&moved, 310, 1).unwrap();
     second.finish(end(RunStatus::Finished, 400)).unwrap();
 
     let known = store.failure("fa").unwrap();
@@ -35,13 +35,13 @@ fn equal_failures_are_one_with_a_count() {
     assert_eq!((known.first.run.0.as_str(), known.last.run.0.as_str()), ("r-1", "r-2"));
     assert_eq!(known.count, 6);
     let sighting =
-        |run: &str, started_ms, count| Sighting { run: RunId(run.into()), started_ms, count };
+        |run: &str, started_ms, count| RunOccurrences { run: RunId(run.into()), started_ms, count };
     assert_eq!(
-        store.sightings(&FailureId("fa".into())).unwrap(),
+        store.occurrences_by_run(&FailureId("fa".into())).unwrap(),
         [sighting("r-1", 100, 5), sighting("r-2", 300, 1)]
     );
 
-    let ids = |failures: Vec<menace_store::KnownFailure>| -> Vec<(String, Option<u64>)> {
+    let ids = |failures: Vec<menace_store::FailureRecord>| -> Vec<(String, Option<u64>)> {
         failures.into_iter().map(|known| (known.failure.id.0, known.count_in_run)).collect()
     };
     assert_eq!(ids(store.failures().unwrap()), [("fa".into(), None), ("fb".into(), None)]);
@@ -52,15 +52,15 @@ fn equal_failures_are_one_with_a_count() {
 }
 
 #[test]
-fn a_failure_that_a_run_sees_in_peace_too_is_kept_as_it_was_seen_there() {
+fn a_failure_that_a_run_also_sees_under_the_baseline_is_kept_as_it_was_seen_there() {
     let directory = tempdir().unwrap();
-    let store = fresh(directory.path());
+    let store = open_empty(directory.path());
     let writer = store.start_run(&run("r-1", 100)).unwrap();
-    let mut in_trouble = failure("fa");
-    in_trouble.scenario = "hostile_input:high".into();
-    in_trouble.call.args = vec![Value::Bool(true)];
-    for (seen, at_ms) in [(&in_trouble, 110), (&failure("fa"), 120), (&in_trouble, 130)] {
-        writer.failure(seen, at_ms, 1).unwrap();
+    let mut under_faults = failure("fa");
+    under_faults.scenario = "hostile_input:high".into();
+    under_faults.call.args = vec![Value::Bool(true)];
+    for (seen, at_ms) in [(&under_faults, 110), (&failure("fa"), 120), (&under_faults, 130)] {
+        writer.record_failure(seen, at_ms, 1).unwrap();
     }
     writer.finish(end(RunStatus::Finished, 200)).unwrap();
     let known = store.failure("fa").unwrap();
@@ -70,16 +70,16 @@ fn a_failure_that_a_run_sees_in_peace_too_is_kept_as_it_was_seen_there() {
 #[test]
 fn a_failure_that_is_gone_is_back_when_it_is_seen() {
     let directory = tempdir().unwrap();
-    let store = fresh(directory.path());
+    let store = open_empty(directory.path());
     let id = FailureId("fa".into());
     let writer = store.start_run(&run("r-1", 100)).unwrap();
-    writer.failure(&failure("fa"), 110, 1).unwrap();
-    writer.gone(id.clone(), 120).unwrap();
+    writer.record_failure(&failure("fa"), 110, 1).unwrap();
+    writer.mark_failure_gone(id.clone(), 120).unwrap();
     writer.flush().unwrap();
     assert_eq!(store.failure("fa").unwrap().gone_ms, Some(120));
     store.set_gone(&id, Some(130)).unwrap();
     assert_eq!(store.failure("fa").unwrap().gone_ms, Some(130));
-    writer.failure(&failure("fa"), 140, 1).unwrap();
+    writer.record_failure(&failure("fa"), 140, 1).unwrap();
     writer.finish(end(RunStatus::Finished, 200)).unwrap();
     assert_eq!(store.failure("fa").unwrap().gone_ms, None);
 }
@@ -87,50 +87,54 @@ fn a_failure_that_is_gone_is_back_when_it_is_seen() {
 #[test]
 fn the_smallest_call_is_kept_beside_the_first() {
     let directory = tempdir().unwrap();
-    let store = fresh(directory.path());
+    let store = open_empty(directory.path());
     let writer = store.start_run(&run("r-1", 100)).unwrap();
-    writer.failure(&failure("fa"), 110, 1).unwrap();
+    writer.record_failure(&failure("fa"), 110, 1).unwrap();
     writer.finish(end(RunStatus::Finished, 200)).unwrap();
-    let small = Call { args: Vec::new(), ..call() };
+    let small = Call { step: CallStep { args: Vec::new(), ..call().step }, ..call() };
     store.set_shrunk(&FailureId("fa".into()), &small).unwrap();
     let known = store.failure("f").unwrap();
     assert_eq!(known.shrunk, Some(small));
     assert_eq!(known.failure.call, call());
     let unknown = FailureId("fz".into());
-    assert!(matches!(store.set_gone(&unknown, None), Err(Error::NoSuch { .. })));
-    insta::assert_snapshot!(store.failure("fz").unwrap_err(), @"there is no failure `fz`; `menace failures` lists all");
+    assert!(matches!(store.set_gone(&unknown, None), Err(StoreError::NotFound { .. })));
+    insta::assert_snapshot!(store.failure("fz").unwrap_err(), @"there is no failure `fz`; `menace \
+        failures` lists all");
 }
 
 #[test]
 fn the_smallest_call_is_dropped_with_the_call_that_it_was_made_of() {
     let directory = tempdir().unwrap();
-    let store = fresh(directory.path());
+    let store = open_empty(directory.path());
     let see = |run_id: &str, at_ms, args: Vec<Value>| {
         let writer = store.start_run(&run(run_id, at_ms)).unwrap();
         let mut seen = failure("fa");
         seen.call.args = args;
-        writer.failure(&seen, at_ms, 1).unwrap();
+        writer.record_failure(&seen, at_ms, 1).unwrap();
         // A second sighting in the same run brings no call along.
-        writer.failure(&failure("fa"), at_ms, 1).unwrap();
+        writer.record_failure(&failure("fa"), at_ms, 1).unwrap();
         writer.finish(end(RunStatus::Finished, at_ms + 1)).unwrap();
         store.failure("fa").unwrap().shrunk
     };
     assert_eq!(see("r-1", 100, vec![Value::None]), None);
-    let small = Call { args: Vec::new(), ..call() };
+    let small = Call { step: CallStep { args: Vec::new(), ..call().step }, ..call() };
     store.set_shrunk(&FailureId("fa".into()), &small).unwrap();
     assert_eq!(see("r-2", 200, vec![Value::None]), Some(small));
     assert_eq!(see("r-3", 300, vec![Value::Bool(true)]), None);
 }
 
 #[test]
-fn a_call_that_cannot_be_written_is_the_senders_error_and_nobody_elses() {
+fn a_call_that_cannot_be_written_is_the_error_of_its_sender_only() {
     let directory = tempdir().unwrap();
-    let store = fresh(directory.path());
+    let store = open_empty(directory.path());
     let writer = store.start_run(&run("r-1", 100)).unwrap();
     let mut deep = failure("fa");
     deep.call.args = vec![(0..200).fold(Value::None, |value, _| Value::List(vec![value]))];
-    assert!(matches!(writer.failure(&deep, 110, 1), Err(Error::Unwritable { .. })));
-    writer.failure(&failure("fb"), 110, 1).unwrap();
+    assert!(matches!(
+        writer.record_failure(&deep, 110, 1),
+        Err(StoreError::NotSerializable { .. })
+    ));
+    writer.record_failure(&failure("fb"), 110, 1).unwrap();
     writer.finish(end(RunStatus::Finished, 200)).unwrap();
     assert_eq!(store.failures().unwrap().len(), 1);
 }

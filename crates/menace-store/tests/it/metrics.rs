@@ -1,10 +1,10 @@
 //! `metrics.db`.
 
-use menace_store::{Measurement, Metrics, RunId};
+use menace_store::{MetricMeasurement, MetricsDatabase, RunId};
 use tempfile::tempdir;
 
-fn measurement(name: &str, at_ms: i64, value: f64) -> Measurement {
-    Measurement {
+fn measurement(name: &str, at_ms: i64, value: f64) -> MetricMeasurement {
+    MetricMeasurement {
         at_ms,
         run: RunId("r-1".into()),
         cycle: 2,
@@ -19,7 +19,7 @@ fn measurement(name: &str, at_ms: i64, value: f64) -> Measurement {
 fn values_of_a_metric_come_in_the_order_of_time() {
     let directory = tempdir().unwrap();
     let path = directory.path().join("data/metrics.db");
-    let (mut metrics, notices) = Metrics::open(&path).unwrap();
+    let (mut metrics, notices) = MetricsDatabase::open(&path).unwrap();
     assert_eq!(notices, []);
     assert_eq!(metrics.names().unwrap(), [""; 0]);
     metrics
@@ -32,7 +32,7 @@ fn values_of_a_metric_come_in_the_order_of_time() {
         .unwrap();
     drop(metrics);
 
-    let (metrics, _) = Metrics::open(&path).unwrap();
+    let (metrics, _) = MetricsDatabase::open(&path).unwrap();
     assert_eq!(metrics.names().unwrap(), ["efficiency", "throughput"]);
     assert_eq!(
         metrics.values("throughput", 2).unwrap(),
@@ -45,8 +45,8 @@ fn values_of_a_metric_come_in_the_order_of_time() {
 #[test]
 fn the_way_to_a_run_ends_with_that_run_and_knows_nothing_of_its_parts() {
     let directory = tempdir().unwrap();
-    let (mut metrics, _) = Metrics::open(&directory.path().join("metrics.db")).unwrap();
-    let whole = |run: &str, at_ms: i64, value: f64| Measurement {
+    let (mut metrics, _) = MetricsDatabase::open(&directory.path().join("metrics.db")).unwrap();
+    let whole = |run: &str, at_ms: i64, value: f64| MetricMeasurement {
         run: RunId(run.into()),
         scenario: String::new(),
         module: String::new(),
@@ -63,26 +63,27 @@ fn the_way_to_a_run_ends_with_that_run_and_knows_nothing_of_its_parts() {
         ])
         .unwrap();
     let way = |run: &str, since_ms, limit| -> Vec<f64> {
-        let found =
-            metrics.way_to("throughput", &RunId(run.into()), (since_ms, i64::MAX), limit).unwrap();
+        let found = metrics
+            .history_up_to_run("throughput", &RunId(run.into()), (since_ms, i64::MAX), limit)
+            .unwrap();
         found.into_iter().map(|one| one.value).collect()
     };
     assert_eq!(way("r-1", 2, 9), [10.0, 20.0, 30.0]);
     assert_eq!(way("r-2", 3, 2), [40.0, 50.0]);
     assert_eq!(way("r-7", 0, 9), [0.0; 0]);
     let run = RunId("r-1".into());
-    let until = metrics.way_to("throughput", &run, (2, 2), 9).unwrap();
+    let until = metrics.history_up_to_run("throughput", &run, (2, 2), 9).unwrap();
     assert_eq!(
         until.last().map(|one| one.value),
         Some(20.0),
         "what came after its end is not its own"
     );
-    let own = metrics.in_run("throughput", &run, (2, 3)).unwrap();
+    let own = metrics.values_in_run("throughput", &run, (2, 3)).unwrap();
     assert_eq!(own.last().map(|one| one.value), Some(30.0));
-    assert_eq!(metrics.cycles_after("throughput", &run, (2, 3)).unwrap(), 1);
-    assert_eq!(metrics.cycles_after("throughput", &RunId("r-0".into()), (1, 1)).unwrap(), 4);
+    assert_eq!(metrics.count_cycles_after("throughput", &run, (2, 3)).unwrap(), 1);
+    assert_eq!(metrics.count_cycles_after("throughput", &RunId("r-0".into()), (1, 1)).unwrap(), 4);
     let modules = |limit| -> Vec<(String, f64)> {
-        let latest = metrics.latest("throughput", limit).unwrap().into_iter();
+        let latest = metrics.latest_values("throughput", limit).unwrap().into_iter();
         latest.map(|one| (one.module, one.value)).collect()
     };
     assert_eq!(modules(1), [(String::new(), 50.0)]);

@@ -2,26 +2,26 @@
 
 use std::collections::BTreeMap;
 
-use menace_model::{Intent, Place, Verdict};
+use menace_model::{InputIntent, SourceLocation, Verdict};
 use menace_store::{
-    CallRecord, Cell, CellKey, Error, ModuleRecord, Numbers, RunId, RunStatus, ScenarioRecord,
-    SectionRecord,
+    CallRecord, CellKey, CellRecord, MetricMap, ModuleRecord, RunId, RunStatus, ScenarioRecord,
+    SectionRecord, StoreError,
 };
 use serde_json::json;
 use tempfile::tempdir;
 
-use crate::sample::{call, call_record, cell, end, fresh, open, run, section};
+use crate::sample::{call, call_record, cell, end, open, open_empty, run, section};
 
-fn numbers(values: &[(&str, f64)]) -> Numbers {
+fn numbers(values: &[(&str, f64)]) -> MetricMap {
     values.iter().map(|&(name, value)| (name.to_owned(), value)).collect()
 }
 
 #[test]
 fn a_run_is_read_as_it_was_written() {
     let directory = tempdir().unwrap();
-    let store = fresh(directory.path());
+    let store = open_empty(directory.path());
     let writer = store.start_run(&run("r-1", 1000)).unwrap();
-    writer.cycles(1).unwrap();
+    writer.record_cycles(1).unwrap();
     writer.flush().unwrap();
     let going_on = store.latest_run().unwrap().unwrap();
     assert_eq!((going_on.status, going_on.cycles), (RunStatus::Running, 1));
@@ -37,9 +37,9 @@ fn a_run_is_read_as_it_was_written() {
 #[test]
 fn what_was_measured_is_read_as_it_was_written() {
     let directory = tempdir().unwrap();
-    let store = fresh(directory.path());
+    let store = open_empty(directory.path());
     let writer = store.start_run(&run("r-1", 1000)).unwrap();
-    let cell = Cell {
+    let cell = CellRecord {
         key: cell("total"),
         severity: Some("high".into()),
         calls: Some(3),
@@ -73,10 +73,10 @@ fn what_was_measured_is_read_as_it_was_written() {
         roi_delta: Some(-0.25),
         metrics: numbers(&[("throughput", 1e6)]),
     };
-    writer.cell(cell.clone()).unwrap();
-    writer.section(section.clone()).unwrap();
-    writer.module(module.clone()).unwrap();
-    writer.scenario(scenario.clone()).unwrap();
+    writer.record_cell(cell.clone()).unwrap();
+    writer.record_section(section.clone()).unwrap();
+    writer.record_module(module.clone()).unwrap();
+    writer.record_scenario(scenario.clone()).unwrap();
     writer.finish(end(RunStatus::Finished, 2000)).unwrap();
 
     let id = RunId("r-1".into());
@@ -91,7 +91,7 @@ fn what_was_measured_is_read_as_it_was_written() {
 #[test]
 fn what_is_not_a_number_stays_that_way() {
     let directory = tempdir().unwrap();
-    let store = fresh(directory.path());
+    let store = open_empty(directory.path());
     let writer = store.start_run(&run("r-1", 1000)).unwrap();
     let record = ScenarioRecord {
         cycle: 0,
@@ -101,7 +101,7 @@ fn what_is_not_a_number_stays_that_way() {
         roi_delta: None,
         metrics: numbers(&[("bad", f64::NAN), ("good", 1.0)]),
     };
-    writer.scenario(record).unwrap();
+    writer.record_scenario(record).unwrap();
     writer.finish(end(RunStatus::Finished, 2000)).unwrap();
     let read = store.scenarios(&RunId("r-1".into()), 0).unwrap().pop().unwrap();
     assert_eq!(read.roi, None);
@@ -112,28 +112,28 @@ fn what_is_not_a_number_stays_that_way() {
 #[test]
 fn calls_of_a_section_come_in_order_and_in_pages() {
     let directory = tempdir().unwrap();
-    let store = fresh(directory.path());
+    let store = open_empty(directory.path());
     let writer = store.start_run(&run("r-1", 1000)).unwrap();
     let bad = CallRecord {
         verdict: Verdict::Raised,
-        intent: Intent::Hostile,
+        intent: InputIntent::Hostile,
         exception: Some("builtins.KeyError".into()),
         message: Some("'a'".into()),
-        place: Some(Place { file: "shop/cart.py".into(), line: 3 }),
+        place: Some(SourceLocation { file: "shop/cart.py".into(), line: 3 }),
         ..call_record("total", 2)
     }
-    .in_full(&call());
+    .with_call(&call());
     for record in
         [bad.clone(), call_record("total", 1), call_record("other", 1), call_record("total", 0)]
     {
-        writer.call(record).unwrap();
+        writer.record_call(record).unwrap();
     }
     // The same call once more: it was delivered twice.
-    writer.call(call_record("total", 0)).unwrap();
+    writer.record_call(call_record("total", 0)).unwrap();
     let later = CellKey { cycle: 1, ..cell("total") };
-    writer.call(CallRecord { cell: later, ..call_record("total", 0) }).unwrap();
+    writer.record_call(CallRecord { cell: later, ..call_record("total", 0) }).unwrap();
     let failure = menace_model::FailureId("f0123456789".into());
-    writer.shown(cell("total"), 2, failure.clone()).unwrap();
+    writer.link_call_to_failure(cell("total"), 2, failure.clone()).unwrap();
     writer.finish(end(RunStatus::Finished, 2000)).unwrap();
 
     let id = RunId("r-1".into());
@@ -144,7 +144,7 @@ fn calls_of_a_section_come_in_order_and_in_pages() {
     assert_eq!(store.calls(&id, &section("other"), 0, 1, 0).unwrap(), [call_record("other", 1)]);
     assert_eq!(store.calls(&id, &section("missing"), 0, 10, 0).unwrap(), []);
     assert_eq!(store.calls(&id, &section("total"), 1, 10, 0).unwrap().len(), 1);
-    // Cells are there even before anybody has said what they are worth.
+    // Cells are there before their scores are written.
     let cells = store.cells(&id, 0).unwrap();
     assert_eq!(cells.iter().map(|cell| cell.calls).collect::<Vec<_>>(), [None, None]);
 }
@@ -152,10 +152,10 @@ fn calls_of_a_section_come_in_order_and_in_pages() {
 #[test]
 fn a_long_message_is_cut_between_characters() {
     let directory = tempdir().unwrap();
-    let store = fresh(directory.path());
+    let store = open_empty(directory.path());
     let writer = store.start_run(&run("r-1", 1000)).unwrap();
     let message = Some(format!("{}\nmore", "ä".repeat(500)));
-    writer.call(CallRecord { message, ..call_record("total", 0) }).unwrap();
+    writer.record_call(CallRecord { message, ..call_record("total", 0) }).unwrap();
     writer.finish(end(RunStatus::Finished, 2000)).unwrap();
     let calls = store.calls(&RunId("r-1".into()), &section("total"), 0, 1, 0).unwrap();
     assert_eq!(calls[0].message.as_deref(), Some(&*"ä".repeat(100)));
@@ -164,8 +164,9 @@ fn a_long_message_is_cut_between_characters() {
 #[test]
 fn a_run_is_found_by_the_start_of_its_name() {
     let directory = tempdir().unwrap();
-    let store = fresh(directory.path());
-    insta::assert_snapshot!(store.run("r-1").unwrap_err(), @"there is no run `r-1`; start one with `menace run`");
+    let store = open_empty(directory.path());
+    insta::assert_snapshot!(store.run("r-1").unwrap_err(), @"there is no run `r-1`; start one with \
+        `menace run`");
     for (id, started_ms) in [("r-1", 3), ("r-10", 2), ("r-2", 1)] {
         let writer = store.start_run(&run(id, started_ms)).unwrap();
         writer.finish(end(RunStatus::Finished, 9)).unwrap();
@@ -179,14 +180,16 @@ fn a_run_is_found_by_the_start_of_its_name() {
     assert_eq!(store.run("r-2").unwrap().id.0, "r-2");
     assert_eq!(store.run("r-1").unwrap().id.0, "r-1");
     assert_eq!(store.run("r-10").unwrap().id.0, "r-10");
-    insta::assert_snapshot!(store.run("r-").unwrap_err(), @"`r-` may be any of r-1, r-10, r-2; give more of it");
-    insta::assert_snapshot!(store.run("x%").unwrap_err(), @"there is no run `x%`; the last ones are r-1, r-10, r-2");
+    insta::assert_snapshot!(store.run("r-").unwrap_err(), @"`r-` may be any of r-1, r-10, r-2; \
+        give more of it");
+    insta::assert_snapshot!(store.run("x%").unwrap_err(), @"there is no run `x%`; the last ones \
+        are r-1, r-10, r-2");
 }
 
 #[test]
 fn a_run_that_was_not_measured_does_not_hide_one_that_was() {
     let directory = tempdir().unwrap();
-    let store = fresh(directory.path());
+    let store = open_empty(directory.path());
     assert_eq!(store.latest_measured_run().unwrap(), None);
     let good = store.start_run(&run("r-1", 1)).unwrap();
     for cycle in 0..2 {
@@ -196,15 +199,15 @@ fn a_run_that_was_not_measured_does_not_hide_one_that_was() {
             signature: None,
             roi: None,
             raroi: None,
-            metrics: Numbers::new(),
+            metrics: MetricMap::new(),
             unreachable: None,
         };
-        good.section(record).unwrap();
+        good.record_section(record).unwrap();
     }
-    good.cycles(3).unwrap();
+    good.record_cycles(3).unwrap();
     good.finish(end(RunStatus::Finished, 2)).unwrap();
     let going_on = store.start_run(&run("r-2", 3)).unwrap();
-    going_on.call(call_record("total", 0)).unwrap();
+    going_on.record_call(call_record("total", 0)).unwrap();
     going_on.flush().unwrap();
     assert_eq!(store.latest_run().unwrap().unwrap().id.0, "r-2");
     let measured = store.latest_measured_run().unwrap().unwrap();
@@ -216,14 +219,16 @@ fn a_run_that_was_not_measured_does_not_hide_one_that_was() {
 #[test]
 fn calls_that_did_not_go_well_come_first() {
     let directory = tempdir().unwrap();
-    let store = fresh(directory.path());
+    let store = open_empty(directory.path());
     let writer = store.start_run(&run("r-1", 1)).unwrap();
     for number in 0..250 {
-        writer.call(call_record("total", number)).unwrap();
+        writer.record_call(call_record("total", number)).unwrap();
     }
-    writer.call(CallRecord { verdict: Verdict::Crashed, ..call_record("total", 250) }).unwrap();
+    writer
+        .record_call(CallRecord { verdict: Verdict::Crashed, ..call_record("total", 250) })
+        .unwrap();
     let failure = Some(menace_model::FailureId("fa".into()));
-    writer.call(CallRecord { failure, ..call_record("total", 251) }).unwrap();
+    writer.record_call(CallRecord { failure, ..call_record("total", 251) }).unwrap();
     writer.finish(end(RunStatus::Finished, 2)).unwrap();
     let calls = store.calls(&RunId("r-1".into()), &section("total"), 0, 3, 0).unwrap();
     let numbers: Vec<u32> = calls.iter().map(|call| call.number).collect();
@@ -233,12 +238,12 @@ fn calls_that_did_not_go_well_come_first() {
 #[test]
 fn names_of_runs_are_fit_for_files_and_used_once() {
     let directory = tempdir().unwrap();
-    let store = fresh(directory.path());
+    let store = open_empty(directory.path());
     for bad in ["", "../r", "a/b", "ä", &"r".repeat(65)] {
-        assert!(matches!(store.start_run(&run(bad, 1)), Err(Error::BadRunId { .. })), "{bad}");
+        assert!(matches!(store.start_run(&run(bad, 1)), Err(StoreError::BadRunId { .. })), "{bad}");
     }
     store.start_run(&run("r-1", 1)).unwrap().finish(end(RunStatus::Finished, 2)).unwrap();
-    assert!(matches!(store.start_run(&run("r-1", 1)), Err(Error::RunExists { .. })));
+    assert!(matches!(store.start_run(&run("r-1", 1)), Err(StoreError::RunExists { .. })));
     // The refused one did no harm to the other.
     drop(store);
     let (store, notices) = open(directory.path());

@@ -3,28 +3,30 @@
 use std::path::Path;
 
 use menace_model::{
-    Call, Failure, FailureId, How, Intent, ModuleRef, Outcome, Place, SectionId, Stage, Target,
-    Value, Verdict, WeaknessKind,
+    Call, CallStage, CallStep, CallTarget, Failure, FailureId, InputIntent, ModuleRef, Outcome,
+    SectionId, SourceLocation, TargetKind, Value, Verdict, WeaknessKind,
 };
-use menace_store::{CallRecord, CellKey, NewRun, Notice, RunEnd, RunId, RunStatus, Store};
+use menace_store::{
+    CallRecord, CellKey, RunEndRecord, RunId, RunStartRecord, RunStatus, Store, StoreNotice,
+};
 use rusqlite::Connection;
 use serde_json::json;
 
-pub(crate) const URL: &str = "sqlite:///menace.db";
+pub(crate) const DATABASE_URL: &str = "sqlite:///menace.db";
 
-pub(crate) fn open(directory: &Path) -> (Store, Vec<Notice>) {
-    Store::open(directory, URL).expect("the store opens")
+pub(crate) fn open(directory: &Path) -> (Store, Vec<StoreNotice>) {
+    Store::open(directory, DATABASE_URL).expect("the store opens")
 }
 
 /// A store that nothing has happened to.
-pub(crate) fn fresh(directory: &Path) -> Store {
+pub(crate) fn open_empty(directory: &Path) -> Store {
     let (store, notices) = open(directory);
     assert_eq!(notices, []);
     store
 }
 
-pub(crate) fn run(id: &str, started_ms: i64) -> NewRun {
-    NewRun {
+pub(crate) fn run(id: &str, started_ms: i64) -> RunStartRecord {
+    RunStartRecord {
         id: RunId(id.into()),
         seed: u64::MAX - 1,
         repository: "/repo".into(),
@@ -33,8 +35,8 @@ pub(crate) fn run(id: &str, started_ms: i64) -> NewRun {
     }
 }
 
-pub(crate) fn end(status: RunStatus, finished_ms: i64) -> RunEnd {
-    RunEnd { status, finished_ms, cycles: 1, summary: json!({"calls": 3}) }
+pub(crate) fn end(status: RunStatus, finished_ms: i64) -> RunEndRecord {
+    RunEndRecord { status, finished_ms, cycles: 1, summary: json!({"calls": 3}) }
 }
 
 pub(crate) fn section(name: &str) -> SectionId {
@@ -47,8 +49,8 @@ pub(crate) fn cell(name: &str) -> CellKey {
 
 pub(crate) fn call() -> Call {
     let module = ModuleRef { name: "shop.cart".into(), path: Some("shop/cart.py".into()) };
-    let target = Target { module, qualname: "total".into(), how: How::Function };
-    Call { args: vec![Value::None], seed: 7, ..Call::new(target) }
+    let target = CallTarget { module, qualname: "total".into(), kind: TargetKind::Function };
+    Call { seed: 7, ..Call::of_step(CallStep { args: vec![Value::None], ..CallStep::new(target) }) }
 }
 
 pub(crate) fn call_record(name: &str, number: u32) -> CallRecord {
@@ -56,11 +58,11 @@ pub(crate) fn call_record(name: &str, number: u32) -> CallRecord {
         wall_ms: 0.125,
         cpu_ms: 0.1,
         memory_bytes: 4096,
-        ..CallRecord::of(
+        ..CallRecord::from_outcome(
             cell(name),
             number,
-            Intent::Valid,
-            &Outcome::of(Verdict::Returned, Stage::Call),
+            InputIntent::Valid,
+            &Outcome::new(Verdict::Returned, CallStage::Call),
         )
     }
 }
@@ -74,19 +76,19 @@ pub(crate) fn failure(id: &str) -> Failure {
         verdict: Verdict::Raised,
         exception: Some("builtins.ZeroDivisionError".into()),
         message: "division by zero".into(),
-        location: Place { file: "shop/cart.py".into(), line: 12 },
+        location: SourceLocation { file: "shop/cart.py".into(), line: 12 },
         call: call(),
-        outcome: Outcome::of(Verdict::Raised, Stage::Call),
+        outcome: Outcome::new(Verdict::Raised, CallStage::Call),
     }
 }
 
 /// What another program would see in the database.
-pub(crate) fn number(path: &Path, sql: &str) -> i64 {
+pub(crate) fn query_number(path: &Path, sql: &str) -> i64 {
     let connection = Connection::open(path).expect("a database");
     connection.query_row(sql, [], |row| row.get(0)).expect(sql)
 }
 
-pub(crate) fn integrity(path: &Path) -> String {
+pub(crate) fn check_integrity(path: &Path) -> String {
     let connection = Connection::open(path).expect("a database");
     connection
         .query_row("PRAGMA integrity_check", [], |row| row.get(0))

@@ -2,10 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::tally::Costs;
+use crate::tally::CallCosts;
 
-const GIB: f64 = (1u64 << 30) as f64;
-const NANO: f64 = 1e-9;
+const BYTES_PER_GIB: f64 = (1u64 << 30) as f64;
+const SECONDS_PER_NANOSECOND: f64 = 1e-9;
 const JOULES_PER_KWH: f64 = 3.6e6;
 /// A call waits that long for the processor on a busy machine; it is not its own doing.
 const FREE_WAIT_S: f64 = 0.01;
@@ -13,7 +13,7 @@ const FREE_WAIT_S: f64 = 0.01;
 /// In credits: a second of a processor is one.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Prices {
+pub struct ResourcePrices {
     pub cpu_second: f64,
     /// A GiB of memory for a second.
     pub gib_second: f64,
@@ -26,7 +26,7 @@ pub struct Prices {
     pub successful_call: f64,
 }
 
-impl Default for Prices {
+impl Default for ResourcePrices {
     fn default() -> Self {
         Self {
             cpu_second: 1.0,
@@ -41,14 +41,14 @@ impl Default for Prices {
 
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Budget {
+pub struct CallBudget {
     /// A call that costs as many credits is half as efficient as one that costs nothing.
     pub per_call: f64,
     /// What a busy core takes, where no meter can be read.
     pub watts_per_core: f64,
 }
 
-impl Default for Budget {
+impl Default for CallBudget {
     fn default() -> Self {
         Self { per_call: 0.01, watts_per_core: 10.0 }
     }
@@ -56,7 +56,7 @@ impl Default for Budget {
 
 /// What a typical call took.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Typical {
+pub(super) struct TypicalCallUsage {
     cpu_s: f64,
     pub(super) wall_s: f64,
     wait_s: f64,
@@ -64,21 +64,21 @@ pub(super) struct Typical {
     io_gib: f64,
 }
 
-impl Typical {
+impl TypicalCallUsage {
     /// None when no call was answered.
-    pub(super) fn of(costs: &Costs) -> Option<Self> {
+    pub(super) fn from_costs(costs: &CallCosts) -> Option<Self> {
         // The lower quarter: delays only ever add.
         let least = costs.wall_ns.quantile(25)? as f64 - costs.cpu_ns.quantile(25)? as f64;
         Some(Self {
-            cpu_s: costs.cpu_ns.median()? as f64 * NANO,
-            wall_s: costs.wall_ns.median()? as f64 * NANO,
-            wait_s: (least * NANO - FREE_WAIT_S).max(0.0),
-            memory_gib: costs.memory_bytes.median()? as f64 / GIB,
-            io_gib: costs.io_bytes.median()? as f64 / GIB,
+            cpu_s: costs.cpu_ns.median()? as f64 * SECONDS_PER_NANOSECOND,
+            wall_s: costs.wall_ns.median()? as f64 * SECONDS_PER_NANOSECOND,
+            wait_s: (least * SECONDS_PER_NANOSECOND - FREE_WAIT_S).max(0.0),
+            memory_gib: costs.memory_bytes.median()? as f64 / BYTES_PER_GIB,
+            io_gib: costs.io_bytes.median()? as f64 / BYTES_PER_GIB,
         })
     }
 
-    pub(super) fn cost(&self, prices: &Prices) -> f64 {
+    pub(super) fn cost(&self, prices: &ResourcePrices) -> f64 {
         let busy_s = self.cpu_s + self.wait_s;
         self.cpu_s * prices.cpu_second
             + self.memory_gib * busy_s * prices.gib_second
@@ -87,6 +87,6 @@ impl Typical {
     }
 }
 
-pub(super) fn of_energy(joules: f64, prices: &Prices) -> f64 {
+pub(super) fn energy_cost(joules: f64, prices: &ResourcePrices) -> f64 {
     joules / JOULES_PER_KWH * prices.kwh
 }

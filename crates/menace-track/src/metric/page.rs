@@ -1,19 +1,20 @@
 //! The page `docs/metrics.md`.
 
-use super::{Better, METRICS};
+use super::{METRICS, MetricDirection};
 
-const PAGE: &str = include_str!("page.md");
+const PAGE_TEMPLATE: &str = include_str!("page.md");
 
 /// The whole page.
-pub fn markdown() -> String {
+pub fn render_markdown() -> String {
     let mut table = String::from(
-        "| metric | unit | range | better | smallest scope | definition |\n|---|---|---|---|---|---|",
+        "| metric | unit | range | better | smallest scope | definition |\n\
+         |---|---|---|---|---|---|",
     );
     for metric in METRICS {
-        let better = match metric.better {
-            Better::Up => "up",
-            Better::Down => "down",
-            Better::Neither => "neither",
+        let better = match metric.direction {
+            MetricDirection::Up => "up",
+            MetricDirection::Down => "down",
+            MetricDirection::Neither => "neither",
         };
         let name = format!("`{}`", metric.name);
         let cells = [
@@ -28,16 +29,16 @@ pub fn markdown() -> String {
         table.push_str(&cells.join(" | "));
         table.push_str(" |");
     }
-    PAGE.replace("{table}", &table)
+    PAGE_TEMPLATE.replace("{table}", &table)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::markdown;
+    use super::render_markdown;
 
     #[test]
     fn the_page_in_the_documentation_is_this_one() {
         let written = include_str!("../../../../docs/metrics.md");
-        assert!(written == markdown(), "docs/metrics.md is stale: run `cargo xtask docs`");
+        assert!(written == render_markdown(), "docs/metrics.md is stale: run `cargo xtask docs`");
     }
 }

@@ -1,216 +1,221 @@
 //! The table of all metrics.
 
-use super::{Better, DISCREPANCY_COUNT, Metric, Range, Scope};
+use super::{DISCREPANCY_COUNT, MetricDefinition, MetricDirection, MetricRange, MetricScope};
 
 /// In the order in which people read them: behaviour, cost, code, value.
-pub const METRICS: &[Metric] = &[
-    Metric {
+pub const METRICS: &[MetricDefinition] = &[
+    MetricDefinition {
         name: "reliability",
         unit: "share",
-        range: Range::Share,
-        better: Better::Up,
-        scope: Scope::Cell,
+        range: MetricRange::Share,
+        direction: MetricDirection::Up,
+        scope: MetricScope::Cell,
         definition: "Calls with valid inputs under the baseline that returned, of all of these but \
             those that the section declined: it raised on purpose, and knows better what is valid. \
-            A call for which the section is blamed does not count as returned.",
+            A call that shows a failure of the section does not count as returned.",
     },
-    Metric {
+    MetricDefinition {
         name: "resilience",
         unit: "share",
-        range: Range::Share,
-        better: Better::Up,
-        scope: Scope::Cell,
-        definition: "Share of answered calls (returned, refused or raised on purpose, not blamed) \
-            under faults or bad inputs, divided by the same share under the baseline, at most 1. It is 0 when nothing \
-            is answered under the baseline.",
+        range: MetricRange::Share,
+        direction: MetricDirection::Up,
+        scope: MetricScope::Cell,
+        definition: "Share of answered calls (returned, refused or raised on purpose, no failure) \
+            under faults or bad inputs, divided by the same share under the baseline, at most 1. \
+            It is 0 when nothing is answered under the baseline.",
     },
-    Metric {
+    MetricDefinition {
         name: "antifragility",
         unit: "share",
-        range: Range::Signed,
-        better: Better::Up,
-        scope: Scope::Section,
+        range: MetricRange::Signed,
+        direction: MetricDirection::Up,
+        scope: MetricScope::Section,
         definition: "Resilience at severity `high` minus resilience at `low`, over the scenarios \
             that ran at both.",
     },
-    Metric {
+    MetricDefinition {
         name: "safety_rating",
         unit: "share",
-        range: Range::Share,
-        better: Better::Up,
-        scope: Scope::Cell,
+        range: MetricRange::Share,
+        direction: MetricDirection::Up,
+        scope: MetricScope::Cell,
         definition: "1 − harm / calls. The harm of a call is that of the worst it did: death by a \
-            signal or a blamed crash 1, an exit 0.25, a forbidden connection 0.5, a forbidden file \
+            signal or a crash that is a failure 1, an exit 0.25, a forbidden connection 0.5, a \
+            forbidden file \
             0.75, any other violation 1. A crash that an injected fault made does not count.",
     },
-    Metric {
+    MetricDefinition {
         name: "security_score",
         unit: "score",
-        range: Range::Share,
-        better: Better::Up,
-        scope: Scope::Module,
+        range: MetricRange::Share,
+        direction: MetricDirection::Up,
+        scope: MetricScope::Module,
         definition: "1 / (1 + d / 9), where d is the sum of severity (1, 3, 9) × confidence (⅓, ⅔, \
-            1) of the findings that Bandit has rules for, per 100 logical lines; a module below 100 \
-            lines counts as one of 100.",
+            1) of the findings that Bandit has rules for, per 100 logical lines; a module below \
+            100 lines counts as one of 100.",
     },
-    Metric {
+    MetricDefinition {
         name: "risk_index",
         unit: "share",
-        range: Range::Share,
-        better: Better::Down,
-        scope: Scope::Cell,
+        range: MetricRange::Share,
+        direction: MetricDirection::Down,
+        scope: MetricScope::Cell,
         definition: "Probability of something bad × severity of the module (impact table). The \
             probability is the larger of the share of bad calls and 1 − ½ⁿ for n confirmed \
-            failures. A call is bad when the section is blamed for it or, under the baseline, when \
+            failures. A call is bad when it shows a failure of the section or, under the baseline, \
+            when \
             it crashed or hit a limit.",
     },
-    Metric {
+    MetricDefinition {
         name: "flexibility",
         unit: "share",
-        range: Range::Share,
-        better: Better::Up,
-        scope: Scope::Cell,
+        range: MetricRange::Share,
+        direction: MetricDirection::Up,
+        scope: MetricScope::Cell,
         definition: "Mean, over the kinds of inputs that were tried (valid, boundary, hostile, \
             misuse, drifted), of the share that was answered (returned, refused or raised on \
-            purpose, not blamed).",
+            purpose, no failure).",
     },
-    Metric {
+    MetricDefinition {
         name: "adaptability",
         unit: "share",
-        range: Range::Share,
-        better: Better::Up,
-        scope: Scope::Cell,
+        range: MetricRange::Share,
+        direction: MetricDirection::Up,
+        scope: MetricScope::Cell,
         definition: "Lines of the section that at least one call reached, of the lines that can \
-            run. Of calls in peace all are looked at, of those under another scenario the first: \
-            it is not told of such a scenario alone.",
+            run. All calls under the baseline count, and the first one under each other scenario: \
+            there is no value for such a scenario by itself.",
     },
-    Metric {
+    MetricDefinition {
         name: "recovery_time",
         unit: "s",
-        range: Range::Positive,
-        better: Better::Down,
-        scope: Scope::Cell,
+        range: MetricRange::Positive,
+        direction: MetricDirection::Down,
+        scope: MetricScope::Cell,
         definition: "Median time from the last injected fault to the return of the section, over \
-            the calls that were struck and returned.",
+            the calls that had a fault and returned.",
     },
-    Metric {
+    MetricDefinition {
         name: "efficiency",
         unit: "score",
-        range: Range::Share,
-        better: Better::Up,
-        scope: Scope::Cell,
+        range: MetricRange::Share,
+        direction: MetricDirection::Up,
+        scope: MetricScope::Cell,
         definition: "1 / (1 + cost / budget per call). The cost is that of a typical answered call \
             at the profile's prices: median processor seconds, GiB × seconds, GiB read and \
             written, and what it waits beyond 10 ms. It is 0 when no call was answered.",
     },
-    Metric {
+    MetricDefinition {
         name: "throughput",
         unit: "calls/s",
-        range: Range::Positive,
-        better: Better::Up,
-        scope: Scope::Cell,
+        range: MetricRange::Positive,
+        direction: MetricDirection::Up,
+        scope: MetricScope::Cell,
         definition: "1 / median time of an answered call, as measured inside: what the sandbox \
             adds is not in it. It is 0 when no call was answered.",
     },
-    Metric {
+    MetricDefinition {
         name: "energy_consumption",
         unit: "J/call",
-        range: Range::Positive,
-        better: Better::Down,
-        scope: Scope::Cell,
+        range: MetricRange::Positive,
+        direction: MetricDirection::Down,
+        scope: MetricScope::Cell,
         definition: "Joules per call: processor seconds × watts per core; for the run, what the \
             processor's own meter says, where it can be read.",
     },
-    Metric {
+    MetricDefinition {
         name: "network_latency",
         unit: "ms",
-        range: Range::Positive,
-        better: Better::Down,
-        scope: Scope::Scenario,
+        range: MetricRange::Positive,
+        direction: MetricDirection::Down,
+        scope: MetricScope::Scenario,
         definition: "A round trip inside of the sandbox under the scenario, as measured.",
     },
-    Metric {
+    MetricDefinition {
         name: "concurrency_threads",
         unit: "threads",
-        range: Range::Positive,
-        better: Better::Neither,
-        scope: Scope::Scenario,
-        definition: "Threads that bursts started under the scenario, all calls together. Only where \
+        range: MetricRange::Positive,
+        direction: MetricDirection::Neither,
+        scope: MetricScope::Scenario,
+        definition: "Threads that bursts started under the scenario, all calls together. Only \
+            where \
             there was a burst.",
     },
-    Metric {
+    MetricDefinition {
         name: "concurrency_tasks",
         unit: "tasks",
-        range: Range::Positive,
-        better: Better::Neither,
-        scope: Scope::Scenario,
+        range: MetricRange::Positive,
+        direction: MetricDirection::Neither,
+        scope: MetricScope::Scenario,
         definition: "The same for tasks.",
     },
-    Metric {
+    MetricDefinition {
         name: "maintainability",
         unit: "score",
-        range: Range::Share,
-        better: Better::Up,
-        scope: Scope::Module,
+        range: MetricRange::Share,
+        direction: MetricDirection::Up,
+        scope: MetricScope::Module,
         definition: "Maintainability index / 100, equal to radon's.",
     },
-    Metric {
+    MetricDefinition {
         name: "code_quality",
         unit: "score",
-        range: Range::Share,
-        better: Better::Up,
-        scope: Scope::Module,
+        range: MetricRange::Share,
+        direction: MetricDirection::Up,
+        scope: MetricScope::Module,
         definition: "1 / (1 + 10 × lints / statements).",
     },
-    Metric {
+    MetricDefinition {
         name: "shannon_entropy",
         unit: "bits",
-        range: Range::Positive,
-        better: Better::Neither,
-        scope: Scope::Module,
+        range: MetricRange::Positive,
+        direction: MetricDirection::Neither,
+        scope: MetricScope::Module,
         definition: "Entropy of the distribution of the module's tokens.",
     },
-    Metric {
+    MetricDefinition {
         name: "patch_complexity",
         unit: "points",
-        range: Range::Positive,
-        better: Better::Down,
-        scope: Scope::Module,
-        definition: "Change of logical lines plus change of cyclomatic complexity, each without its \
-            sign, of the last time that the module was found changed since the cycle before; absent \
+        range: MetricRange::Positive,
+        direction: MetricDirection::Down,
+        scope: MetricScope::Module,
+        definition: "Change of logical lines plus change of cyclomatic complexity, each without \
+            its \
+            sign, of the last time that the module was found changed since the cycle before; \
+            absent \
             until there was one.",
     },
-    Metric {
+    MetricDefinition {
         name: "revenue",
         unit: "credits/call",
-        range: Range::Positive,
-        better: Better::Up,
-        scope: Scope::Cell,
+        range: MetricRange::Positive,
+        direction: MetricDirection::Up,
+        scope: MetricScope::Cell,
         definition: "Price of a successful call × share of answered calls.",
     },
-    Metric {
+    MetricDefinition {
         name: "profitability",
         unit: "credits/call",
-        range: Range::Any,
-        better: Better::Up,
-        scope: Scope::Cell,
+        range: MetricRange::Any,
+        direction: MetricDirection::Up,
+        scope: MetricScope::Cell,
         definition: "Revenue minus the cost of a typical call, its energy included.",
     },
-    Metric {
+    MetricDefinition {
         name: "projected_lucrativity",
         unit: "credits/call",
-        range: Range::Any,
-        better: Better::Up,
-        scope: Scope::Run,
+        range: MetricRange::Any,
+        direction: MetricDirection::Up,
+        scope: MetricScope::Run,
         definition: "Forecast of the run's profitability for the next cycle; absent before the \
             fourth.",
     },
-    Metric {
+    MetricDefinition {
         name: DISCREPANCY_COUNT,
         unit: "count",
-        range: Range::Positive,
-        better: Better::Down,
-        scope: Scope::Run,
+        range: MetricRange::Positive,
+        direction: MetricDirection::Down,
+        scope: MetricScope::Run,
         definition: "Irregularities after the cycle: results that differ between equal calls, a \
             metric outside of its own history, a section that came, went or changed signature.",
     },

@@ -1,18 +1,18 @@
-//! What stands between a module and the best RAROI that its profile allows.
+//! Finds the metrics that keep a module from the best RAROI of its profile.
 //!
-//! Invariant: each hint names what it would gain at most, the largest first, and nothing that would gain
-//! nothing.
+//! Invariant: each hint names what it would gain at most, the largest first, and nothing that would
+//! gain nothing.
 
 use serde::{Deserialize, Serialize};
 
-use super::{Risk, Roi};
+use super::{RoiBreakdown, RoiRisk};
 
 /// Gains below this are no bottleneck.
-const LEAST: f64 = 0.005;
+const MIN_BOTTLENECK_GAIN: f64 = 0.005;
 
 /// One thing that holds a module back.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Bottleneck {
+pub struct RoiBottleneck {
     /// A metric of the profile, or `risk`, `stability`, `veto`.
     pub what: String,
     /// By how much ROI or RAROI would rise without it.
@@ -22,11 +22,11 @@ pub struct Bottleneck {
 }
 
 /// What holds a module back, the worst first.
-pub fn bottlenecks(roi: &Roi, risk: &Risk) -> Vec<Bottleneck> {
-    let mut found: Vec<Bottleneck> = Vec::new();
+pub fn find_bottlenecks(roi: &RoiBreakdown, risk: &RoiRisk) -> Vec<RoiBottleneck> {
+    let mut found: Vec<RoiBottleneck> = Vec::new();
     let mut add = |what: &str, gain: f64, hint: String| {
-        if gain.is_finite() && gain >= LEAST {
-            found.push(Bottleneck { what: what.to_owned(), gain, hint });
+        if gain.is_finite() && gain >= MIN_BOTTLENECK_GAIN {
+            found.push(RoiBottleneck { what: what.to_owned(), gain, hint });
         }
     };
     for term in &roi.terms {
@@ -37,7 +37,7 @@ pub fn bottlenecks(roi: &Roi, risk: &Risk) -> Vec<Bottleneck> {
         } else {
             -term.weight * scaled.max(0.0)
         };
-        let hint = format!("{} is {value:.3}: {}", term.metric, remedy(&term.metric));
+        let hint = format!("{} is {value:.3}: {}", term.metric, hint_for_metric(&term.metric));
         add(&term.metric, gain, hint);
     }
     if !roi.vetoes.is_empty() {
@@ -54,7 +54,8 @@ pub fn bottlenecks(roi: &Roi, risk: &Risk) -> Vec<Bottleneck> {
         "risk",
         whole * (1.0 - kept) * stability * safety,
         format!(
-            "a bad call is likely by {:.3} and would weigh {:.3}: mend what `menace failures` lists first",
+            "a bad call has probability {:.3} and severity {:.3}: fix what `menace failures` \
+             lists first",
             risk.rollback_probability, risk.impact_severity
         ),
     );
@@ -69,7 +70,7 @@ pub fn bottlenecks(roi: &Roi, risk: &Risk) -> Vec<Bottleneck> {
     found
 }
 
-fn remedy(metric: &str) -> &'static str {
+fn hint_for_metric(metric: &str) -> &'static str {
     match metric {
         "reliability" => "valid inputs fail; `menace failures` lists them",
         "resilience" | "antifragility" | "recovery_time" => {
@@ -81,7 +82,7 @@ fn remedy(metric: &str) -> &'static str {
         "network_latency" => "calls wait for the network",
         "adaptability" | "flexibility" => "inputs or lines that no scenario could reach",
         "maintainability" | "code_quality" => "the code itself; `menace analyze` has the numbers",
-        "risk_index" => "bad verdicts where they weigh most",
+        "risk_index" => "bad verdicts where they matter most",
         _ => "`menace explain` shows what it is made of",
     }
 }
@@ -89,10 +90,10 @@ fn remedy(metric: &str) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Term;
+    use crate::RoiTerm;
 
-    fn term(metric: &str, scaled: f64, weight: f64) -> Term {
-        Term {
+    fn term(metric: &str, scaled: f64, weight: f64) -> RoiTerm {
+        RoiTerm {
             metric: metric.to_owned(),
             value: Some(scaled),
             scaled: Some(scaled),
@@ -109,9 +110,9 @@ mod tests {
             term("risk_index", 0.5, -0.2),
         ];
         let value = terms.iter().map(|term| term.contribution).sum();
-        let roi = Roi { value, terms, vetoes: Vec::new() };
-        let risk = Risk { stability: 0.9, ..Risk::default() };
-        let found = bottlenecks(&roi, &risk);
+        let roi = RoiBreakdown { value, terms, vetoes: Vec::new() };
+        let risk = RoiRisk { stability: 0.9, ..RoiRisk::default() };
+        let found = find_bottlenecks(&roi, &risk);
         let names: Vec<&str> = found.iter().map(|one| one.what.as_str()).collect();
         assert_eq!(names, ["reliability", "risk_index", "stability"]);
         assert!((found[0].gain - 0.4).abs() < 1e-12 && (found[1].gain - 0.1).abs() < 1e-12);
@@ -122,14 +123,16 @@ mod tests {
     #[test]
     fn a_veto_costs_all_that_it_caps() {
         let terms = vec![term("reliability", 1.0, 1.0)];
-        let roi = Roi { value: 0.0, terms, vetoes: vec!["safety_rating < 0.5".to_owned()] };
-        let found = bottlenecks(&roi, &Risk::default());
+        let roi =
+            RoiBreakdown { value: 0.0, terms, vetoes: vec!["safety_rating < 0.5".to_owned()] };
+        let found = find_bottlenecks(&roi, &RoiRisk::default());
         assert_eq!((found[0].what.as_str(), found[0].gain), ("veto", 1.0));
     }
 
     #[test]
     fn a_perfect_module_has_no_bottleneck() {
-        let roi = Roi { value: 1.0, terms: vec![term("reliability", 1.0, 1.0)], vetoes: vec![] };
-        assert_eq!(bottlenecks(&roi, &Risk::default()), []);
+        let roi =
+            RoiBreakdown { value: 1.0, terms: vec![term("reliability", 1.0, 1.0)], vetoes: vec![] };
+        assert_eq!(find_bottlenecks(&roi, &RoiRisk::default()), []);
     }
 }

@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 use globset::{Glob, GlobMatcher};
 use thiserror::Error;
 
-const SHIPPED: &str = include_str!("impact_severity.yaml");
-const DEFAULT: &str = "default";
+const SHIPPED_IMPACT_YAML: &str = include_str!("impact_severity.yaml");
+const DEFAULT_KEY: &str = "default";
 /// Kinds of workflows, which are asked for in place of a path.
-const KINDS: [&str; 3] = ["experimental", "standard", "critical"];
+const WORKFLOW_KINDS: [&str; 3] = ["experimental", "standard", "critical"];
 
 #[derive(Debug, Error, PartialEq)]
-pub enum ImpactError {
+pub enum ImpactTableError {
     #[error("cannot read the impact table: {0}")]
     Yaml(String),
     #[error("the impact table gives {severity} to `{key}`: it must be from 0 to 1")]
@@ -32,12 +32,12 @@ impl ImpactTable {
     /// The one that comes with Menace.
     pub fn shipped() -> Self {
         let mut table = Self { exact: BTreeMap::new(), globs: BTreeMap::new(), default: 0.5 };
-        table.read(SHIPPED).expect("the shipped table is tested");
+        table.read(SHIPPED_IMPACT_YAML).expect("the shipped table is tested");
         table
     }
 
     /// The shipped one with what a user's `text` says laid over it.
-    pub fn parse(text: &str) -> Result<Self, ImpactError> {
+    pub fn parse(text: &str) -> Result<Self, ImpactTableError> {
         let mut table = Self::shipped();
         table.read(text)?;
         Ok(table)
@@ -46,7 +46,7 @@ impl ImpactTable {
     /// Of a module: its path, its name, the longest glob that fits, or the default.
     pub fn severity(&self, path: &str, name: &str) -> f64 {
         // A kind of workflow says nothing of a module that happens to have its name.
-        let by_name = self.exact.get(name).filter(|_| !KINDS.contains(&name));
+        let by_name = self.exact.get(name).filter(|_| !WORKFLOW_KINDS.contains(&name));
         let exact = self.exact.get(path).or(by_name);
         exact.copied().unwrap_or_else(|| {
             let fitting = self.globs.iter().filter(|(_, (glob, _))| glob.is_match(path));
@@ -55,17 +55,17 @@ impl ImpactTable {
         })
     }
 
-    fn read(&mut self, text: &str) -> Result<(), ImpactError> {
+    fn read(&mut self, text: &str) -> Result<(), ImpactTableError> {
         let entries: BTreeMap<String, f64> =
-            super::yaml(text, BTreeMap::new()).map_err(ImpactError::Yaml)?;
+            super::parse_yaml(text, BTreeMap::new()).map_err(ImpactTableError::Yaml)?;
         for (key, severity) in entries {
             if !(0.0..=1.0).contains(&severity) {
-                return Err(ImpactError::Severity { key, severity });
+                return Err(ImpactTableError::Severity { key, severity });
             }
-            if key == DEFAULT {
+            if key == DEFAULT_KEY {
                 self.default = severity;
             } else if key.contains(['*', '?', '[', '{']) {
-                let glob = Glob::new(&key).map_err(|error| ImpactError::Glob {
+                let glob = Glob::new(&key).map_err(|error| ImpactTableError::Glob {
                     key: key.clone(),
                     reason: error.kind().to_string(),
                 })?;

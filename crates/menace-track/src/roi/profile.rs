@@ -1,34 +1,34 @@
-//! A profile: what each metric weighs, what is vetoed, what things cost.
+//! A profile: the weights of metrics, vetoes and prices.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::profiles::ProfileError;
-use super::veto::Veto;
-use crate::measure::{Budget, Prices};
-use crate::metric::{Better, closest_metric, metric};
+use super::profiles::RoiProfileError;
+use super::veto::RoiVeto;
+use crate::measure::{CallBudget, ResourcePrices};
+use crate::metric::{MetricDirection, closest_metric, find_metric};
 
 /// The weights of a profile may miss 1 by rounding only.
-const ROUNDING: f64 = 1e-6;
+const WEIGHT_SUM_TOLERANCE: f64 = 1e-6;
 
 /// Checked: weights add up, signs are right, every name is known.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Profile {
+pub struct RoiProfile {
     name: String,
-    about: String,
+    description: String,
     weights: BTreeMap<String, f64>,
     scales: BTreeMap<String, f64>,
-    vetoes: Vec<Veto>,
-    prices: Prices,
-    budget: Budget,
+    vetoes: Vec<RoiVeto>,
+    prices: ResourcePrices,
+    budget: CallBudget,
 }
 
 /// As written in the file.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Written {
+pub(super) struct RoiProfileFile {
     #[serde(default)]
     about: String,
     weights: BTreeMap<String, f64>,
@@ -37,24 +37,24 @@ pub(super) struct Written {
     #[serde(default)]
     vetoes: Vec<String>,
     #[serde(default)]
-    prices: Prices,
+    prices: ResourcePrices,
     #[serde(default)]
-    budget: Budget,
+    budget: CallBudget,
 }
 
-impl Profile {
+impl RoiProfile {
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    pub fn about(&self) -> &str {
-        &self.about
+    pub fn description(&self) -> &str {
+        &self.description
     }
 
-    /// As [`Profile::read`] reads it, for those who remember what was weighed with.
-    pub fn written(&self) -> Value {
-        let Self { name: _, about, weights, scales, vetoes, prices, budget } = self;
-        serde_json::json!(Written {
+    /// As [`super::RoiProfiles::parse`] reads it: stored with each run.
+    pub fn to_json(&self) -> Value {
+        let Self { name: _, description: about, weights, scales, vetoes, prices, budget } = self;
+        serde_json::json!(RoiProfileFile {
             about: about.clone(),
             weights: weights.clone(),
             scales: scales.clone(),
@@ -64,10 +64,10 @@ impl Profile {
         })
     }
 
-    pub fn read(name: &str, written: &Value) -> Result<Self, ProfileError> {
-        let written = Written::deserialize(written);
-        let written = written.map_err(|error| ProfileError::Yaml(error.to_string()))?;
-        Self::checked(name, written, &[])
+    pub fn from_json(name: &str, written: &Value) -> Result<Self, RoiProfileError> {
+        let written = RoiProfileFile::deserialize(written);
+        let written = written.map_err(|error| RoiProfileError::Yaml(error.to_string()))?;
+        Self::validate(name, written, &[])
     }
 
     /// In the order of the names.
@@ -75,20 +75,20 @@ impl Profile {
         self.weights.iter().map(|(metric, weight)| (metric.as_str(), *weight))
     }
 
-    pub fn vetoes(&self) -> &[Veto] {
+    pub fn vetoes(&self) -> &[RoiVeto] {
         &self.vetoes
     }
 
-    pub fn prices(&self) -> &Prices {
+    pub fn prices(&self) -> &ResourcePrices {
         &self.prices
     }
 
-    pub fn budget(&self) -> &Budget {
+    pub fn budget(&self) -> &CallBudget {
         &self.budget
     }
 
-    /// The value as it is weighed, between -1 and 1.
-    pub fn scaled(&self, metric: &str, value: f64) -> f64 {
+    /// The value that the weight is applied to, between -1 and 1.
+    pub fn scale_value(&self, metric: &str, value: f64) -> f64 {
         match self.scales.get(metric) {
             Some(half) => value / (value.abs() + half),
             None => value.clamp(-1.0, 1.0),
@@ -96,19 +96,19 @@ impl Profile {
     }
 
     /// `custom` are the names of metrics that plugins measure.
-    pub(super) fn checked(
+    pub(super) fn validate(
         name: &str,
-        written: Written,
+        written: RoiProfileFile,
         custom: &[&str],
-    ) -> Result<Self, ProfileError> {
-        let Written { about, weights, scales, vetoes, prices, budget } = written;
+    ) -> Result<Self, RoiProfileError> {
+        let RoiProfileFile { about, weights, scales, vetoes, prices, budget } = written;
         let profile = || name.to_owned();
         let known = |asked: &str| {
-            if metric(asked).is_some() || custom.contains(&asked) {
+            if find_metric(asked).is_some() || custom.contains(&asked) {
                 return Ok(());
             }
             let suggestion = closest_metric(asked, custom.iter().copied());
-            Err(ProfileError::UnknownMetric {
+            Err(RoiProfileError::UnknownMetric {
                 profile: profile(),
                 metric: asked.to_owned(),
                 suggestion: match suggestion {
@@ -121,27 +121,28 @@ impl Profile {
             known(name)?;
         }
         for (name, weight) in &weights {
-            let better = metric(name).map_or(Better::Neither, |metric| metric.better);
+            let better =
+                find_metric(name).map_or(MetricDirection::Neither, |metric| metric.direction);
             let is_wrong = match better {
-                Better::Up => *weight < 0.0,
-                Better::Down => *weight > 0.0,
-                Better::Neither => false,
+                MetricDirection::Up => *weight < 0.0,
+                MetricDirection::Down => *weight > 0.0,
+                MetricDirection::Neither => false,
             };
             if is_wrong {
-                return Err(ProfileError::Sign {
+                return Err(RoiProfileError::Sign {
                     profile: profile(),
                     metric: name.clone(),
                     weight: *weight,
-                    wanted: if better == Better::Up { "positive" } else { "negative" },
+                    wanted: if better == MetricDirection::Up { "positive" } else { "negative" },
                 });
             }
-            let is_bounded = metric(name).is_some_and(|metric| metric.range.is_bounded());
+            let is_bounded = find_metric(name).is_some_and(|metric| metric.range.is_bounded());
             if !is_bounded && !scales.contains_key(name) {
-                return Err(ProfileError::NoScale { profile: profile(), metric: name.clone() });
+                return Err(RoiProfileError::NoScale { profile: profile(), metric: name.clone() });
             }
         }
         if let Some((metric, half)) = scales.iter().find(|(_, half)| !is_positive(**half)) {
-            return Err(ProfileError::BadScale {
+            return Err(RoiProfileError::BadScale {
                 profile: profile(),
                 metric: metric.clone(),
                 half: *half,
@@ -149,21 +150,22 @@ impl Profile {
         }
         // Whatever is not a number makes the sum none, too.
         let sum: f64 = weights.values().map(|weight| weight.abs()).sum();
-        if (sum - 1.0).abs() > ROUNDING || sum.is_nan() {
-            return Err(ProfileError::Sum { profile: profile(), sum });
+        if (sum - 1.0).abs() > WEIGHT_SUM_TOLERANCE || sum.is_nan() {
+            return Err(RoiProfileError::Sum { profile: profile(), sum });
         }
         let vetoes = vetoes
             .into_iter()
             .map(|text| {
                 let veto = text
-                    .parse::<Veto>()
-                    .map_err(|()| ProfileError::BadVeto { profile: profile(), veto: text })?;
+                    .parse::<RoiVeto>()
+                    .map_err(|()| RoiProfileError::BadVeto { profile: profile(), veto: text })?;
                 known(&veto.metric)?;
                 Ok(veto)
             })
-            .collect::<Result<_, ProfileError>>()?;
-        let Prices { cpu_second, gib_second, io_gib, wait_second, kwh, successful_call } = prices;
-        let Budget { per_call, watts_per_core } = budget;
+            .collect::<Result<_, RoiProfileError>>()?;
+        let ResourcePrices { cpu_second, gib_second, io_gib, wait_second, kwh, successful_call } =
+            prices;
+        let CallBudget { per_call, watts_per_core } = budget;
         let amounts = [
             ("prices.cpu_second", cpu_second),
             ("prices.gib_second", gib_second),
@@ -175,17 +177,17 @@ impl Profile {
         ];
         for (key, amount) in amounts {
             if !amount.is_finite() || amount < 0.0 {
-                return Err(ProfileError::Amount { profile: profile(), key, amount });
+                return Err(RoiProfileError::Amount { profile: profile(), key, amount });
             }
         }
         if !is_positive(per_call) {
-            return Err(ProfileError::Amount {
+            return Err(RoiProfileError::Amount {
                 profile: profile(),
                 key: "budget.per_call",
                 amount: per_call,
             });
         }
-        Ok(Self { name: profile(), about, weights, scales, vetoes, prices, budget })
+        Ok(Self { name: profile(), description: about, weights, scales, vetoes, prices, budget })
     }
 }
 

@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use thiserror::Error;
 
-use super::profile::{Profile, Written};
+use super::profile::{RoiProfile, RoiProfileFile};
 
-const SHIPPED: &str = include_str!("roi_profiles.yaml");
+const SHIPPED_PROFILES_YAML: &str = include_str!("roi_profiles.yaml");
 
 #[derive(Debug, Error, PartialEq)]
-pub enum ProfileError {
+pub enum RoiProfileError {
     #[error("cannot read the profiles: {0}")]
     Yaml(String),
     #[error(
@@ -22,7 +22,9 @@ pub enum ProfileError {
     #[error("profile `{profile}` names `{metric}`, which is no metric: {suggestion}")]
     UnknownMetric { profile: String, metric: String, suggestion: String },
     #[error(
-        "profile `{profile}` weighs `{metric}`, which has no upper end: say under `scales` which value counts half"
+        "profile `{profile}` has a weight for `{metric}`, which has no upper end: say under \
+         `scales` which \
+         value counts half"
     )]
     NoScale { profile: String, metric: String },
     #[error("profile `{profile}` scales `{metric}` by {half}: it must be above 0")]
@@ -36,29 +38,30 @@ pub enum ProfileError {
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub struct Profiles(BTreeMap<String, Profile>);
+pub struct RoiProfiles(BTreeMap<String, RoiProfile>);
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct File {
+struct RoiProfilesFile {
     #[serde(default)]
-    profiles: BTreeMap<String, Written>,
+    profiles: BTreeMap<String, RoiProfileFile>,
 }
 
-impl Profiles {
-    pub const DEFAULT: &'static str = "default";
+impl RoiProfiles {
+    pub const DEFAULT_NAME: &'static str = "default";
 
     /// Those that come with Menace.
     pub fn shipped() -> Self {
-        Self::parse(SHIPPED, &[]).expect("the shipped profiles are tested")
+        Self::parse(SHIPPED_PROFILES_YAML, &[]).expect("the shipped profiles are tested")
     }
 
     /// Reads a `roi_profiles.yaml`; `custom` are the names of metrics that plugins measure.
-    pub fn parse(text: &str, custom: &[&str]) -> Result<Self, ProfileError> {
-        let file: File =
-            super::yaml(text, File { profiles: BTreeMap::new() }).map_err(ProfileError::Yaml)?;
+    pub fn parse(text: &str, custom: &[&str]) -> Result<Self, RoiProfileError> {
+        let file: RoiProfilesFile =
+            super::parse_yaml(text, RoiProfilesFile { profiles: BTreeMap::new() })
+                .map_err(RoiProfileError::Yaml)?;
         let checked = file.profiles.into_iter().map(|(name, written)| {
-            let profile = Profile::checked(&name, written, custom)?;
+            let profile = RoiProfile::validate(&name, written, custom)?;
             Ok((name, profile))
         });
         checked.collect::<Result<_, _>>().map(Self)
@@ -66,19 +69,19 @@ impl Profiles {
 
     /// The same, with those of a user in place of those of the same name.
     #[must_use]
-    pub fn under(mut self, user: Self) -> Self {
+    pub fn with_overrides(mut self, user: Self) -> Self {
         self.0.extend(user.0);
         self
     }
 
-    pub fn get(&self, name: &str) -> Result<&Profile, ProfileError> {
-        self.0.get(name).ok_or_else(|| ProfileError::NoProfile {
+    pub fn get(&self, name: &str) -> Result<&RoiProfile, RoiProfileError> {
+        self.0.get(name).ok_or_else(|| RoiProfileError::NoProfile {
             asked: name.to_owned(),
             known: self.0.keys().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", "),
         })
     }
 
-    pub fn iter(&self) -> impl Iterator<Item = &Profile> {
+    pub fn iter(&self) -> impl Iterator<Item = &RoiProfile> {
         self.0.values()
     }
 }

@@ -1,42 +1,61 @@
-//! RAROI: ROI less what is at risk.
+//! RAROI: ROI adjusted for risk, and how far a forecast of it can be trusted.
 
-use crate::series::{deviation, last};
+use crate::series::{last_values, population_deviation};
 
 /// Deltas that stability is measured on.
-const RECENT: usize = 10;
+const STABILITY_CYCLES: usize = 10;
 
-/// What stands between ROI and RAROI; each from 0 to 1.
+/// The factors between ROI and RAROI; each from 0 to 1.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Risk {
-    /// How likely it is that it has to be taken back.
+pub struct RoiRisk {
+    /// Probability that the change has to be rolled back.
     pub rollback_probability: f64,
     /// How bad that would be.
     pub impact_severity: f64,
-    /// How steady it has been.
+    /// How little ROI has varied.
     pub stability: f64,
     /// Its `safety_rating`.
     pub safety: f64,
 }
 
-impl Default for Risk {
-    /// Nothing is known against it.
+impl Default for RoiRisk {
+    /// No risk is known.
     fn default() -> Self {
         Self { rollback_probability: 0.0, impact_severity: 0.0, stability: 1.0, safety: 1.0 }
     }
 }
 
-impl Risk {
+impl RoiRisk {
     /// 1 − the standard deviation of the last ten deltas; 1 for fewer than two.
-    pub fn stability_of(deltas: &[f64]) -> f64 {
-        let spread = deviation(last(deltas, RECENT)).unwrap_or_default();
+    pub fn compute_stability(deltas: &[f64]) -> f64 {
+        let spread =
+            population_deviation(last_values(deltas, STABILITY_CYCLES)).unwrap_or_default();
         if spread.is_finite() { (1.0 - spread).clamp(0.0, 1.0) } else { 0.0 }
     }
 }
 
 /// `roi · (1 − rollback_probability · impact_severity) · stability · safety`.
-pub fn raroi(roi: f64, risk: &Risk) -> f64 {
-    let Risk { rollback_probability, impact_severity, stability, safety } = *risk;
+pub fn compute_raroi(roi: f64, risk: &RoiRisk) -> f64 {
+    let RoiRisk { rollback_probability, impact_severity, stability, safety } = *risk;
     let part = |value: f64| value.clamp(0.0, 1.0);
     let kept = 1.0 - part(rollback_probability) * part(impact_severity);
     roi * kept * part(stability) * part(safety) + 0.0
+}
+
+/// `1 / (1 + mae + variance)`, in (0, 1]; 0 where either is no finite number.
+pub fn compute_confidence(mae: f64, variance: f64) -> f64 {
+    let doubt = mae.abs() + variance.abs();
+    if doubt.is_finite() { 1.0 / (1.0 + doubt) } else { 0.0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::compute_confidence;
+    use crate::series::assert_close;
+
+    #[test]
+    fn doubt_lowers_confidence() {
+        assert_eq!((compute_confidence(0.0, 0.0), compute_confidence(0.5, 0.5)), (1.0, 0.5));
+        assert_close(compute_confidence(f64::NAN, 0.0), 0.0);
+    }
 }

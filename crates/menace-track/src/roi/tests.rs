@@ -1,23 +1,25 @@
 use super::*;
 use crate::series::assert_close;
 
-fn profile(yaml: &str) -> Result<Profile, ProfileError> {
-    let profiles = Profiles::parse(&format!("profiles:\n  mine:\n    {yaml}\n"), &["cpu_delta"])?;
+fn profile(yaml: &str) -> Result<RoiProfile, RoiProfileError> {
+    let profiles =
+        RoiProfiles::parse(&format!("profiles:\n  mine:\n    {yaml}\n"), &["cpu_delta"])?;
     profiles.get("mine").cloned()
 }
 
-fn metrics(values: &[(&str, f64)]) -> Metrics {
+fn metrics(values: &[(&str, f64)]) -> MetricValues {
     values.iter().copied().collect()
 }
 
 #[test]
 fn roi_is_the_sum_of_its_terms() {
     let profile = profile(
-        "{weights: {reliability: 0.5, throughput: 0.25, risk_index: -0.25}, scales: {throughput: 10}}",
+        "{weights: {reliability: 0.5, throughput: 0.25, risk_index: -0.25}, scales: {throughput: \
+         10}}",
     )
     .unwrap();
     let values = metrics(&[("reliability", 0.8), ("throughput", 30.0), ("risk_index", 0.4)]);
-    let roi = roi(&profile, &values).unwrap();
+    let roi = compute_roi(&profile, &values).unwrap();
     assert_close(roi.value, 0.4 + 0.75 * 0.25 - 0.1);
     let term = &roi.terms[2];
     assert_eq!((term.metric.as_str(), term.value), ("throughput", Some(30.0)));
@@ -29,7 +31,8 @@ fn roi_is_the_sum_of_its_terms() {
 fn what_is_missing_leaves_its_weight_to_the_others() {
     let profile =
         profile("weights: {reliability: 0.5, resilience: 0.3, risk_index: -0.2}").unwrap();
-    let roi = roi(&profile, &metrics(&[("reliability", 1.0), ("risk_index", 0.5)])).unwrap();
+    let roi =
+        compute_roi(&profile, &metrics(&[("reliability", 1.0), ("risk_index", 0.5)])).unwrap();
     assert_close(roi.value, 0.5 / 0.7 - 0.1 / 0.7);
     let missing = roi.terms.iter().find(|term| term.metric == "resilience").unwrap();
     assert_eq!((missing.value, missing.scaled), (None, None));
@@ -39,14 +42,14 @@ fn what_is_missing_leaves_its_weight_to_the_others() {
 #[test]
 fn without_a_known_metric_there_is_no_roi() {
     let profile = profile("weights: {reliability: 1.0}").unwrap();
-    assert_eq!(roi(&profile, &metrics(&[("resilience", 1.0)])), None);
+    assert_eq!(compute_roi(&profile, &metrics(&[("resilience", 1.0)])), None);
 }
 
 #[test]
 fn a_veto_caps_roi_at_zero() {
     let yaml = "{weights: {reliability: 0.5, risk_index: -0.5}, vetoes: [safety_rating < 0.5]}";
     let profile = profile(yaml).unwrap();
-    let of = |values: &[(&str, f64)]| roi(&profile, &metrics(values)).unwrap();
+    let of = |values: &[(&str, f64)]| compute_roi(&profile, &metrics(values)).unwrap();
     let vetoed = of(&[("reliability", 1.0), ("safety_rating", 0.4)]);
     assert_close(vetoed.value, 0.0);
     assert_eq!(vetoed.vetoes, ["safety_rating < 0.5"]);
@@ -58,7 +61,7 @@ fn a_veto_caps_roi_at_zero() {
 #[test]
 fn all_comparisons_are_understood() {
     let one = metrics(&[("reliability", 1.0)]);
-    let applies = |text: &str| text.parse::<Veto>().unwrap().applies(&one);
+    let applies = |text: &str| text.parse::<RoiVeto>().unwrap().applies(&one);
     assert!(applies("reliability <= 1") && applies("reliability>=1"));
     assert!(!applies("reliability < 1") && !applies("reliability > 1"));
     assert!(!applies("resilience < 1"), "what was not measured is not vetoed");
@@ -66,22 +69,22 @@ fn all_comparisons_are_understood() {
 
 #[test]
 fn bad_profiles_are_refused_with_the_way_out() {
-    let told = |yaml: &str| profile(yaml).unwrap_err().to_string();
+    let error_of = |yaml: &str| profile(yaml).unwrap_err().to_string();
     insta::assert_snapshot!(
         [
-            told("weights: {reliability: 0.5, resilience: 0.4}"),
-            told("weights: {relaibility: 1.0}"),
-            told("weights: {colour: 1.0}"),
-            told("weights: {risk_index: 1.0}"),
-            told("weights: {reliability: -1.0}"),
-            told("weights: {throughput: 1.0}"),
-            told("{weights: {throughput: 1.0}, scales: {throughput: 0}}"),
-            told("{weights: {reliability: 1.0}, vetoes: [reliability is low]}"),
-            told("{weights: {reliability: 1.0}, vetoes: [colour < 1]}"),
-            told("{weights: {reliability: 1.0}, prices: {kwh: -1}}"),
-            told("{weights: {reliability: 1.0}, budget: {per_call: 0}}"),
-            told("{weights: {reliability: .nan}}"),
-            Profiles::shipped().get("fast").unwrap_err().to_string(),
+            error_of("weights: {reliability: 0.5, resilience: 0.4}"),
+            error_of("weights: {relaibility: 1.0}"),
+            error_of("weights: {colour: 1.0}"),
+            error_of("weights: {risk_index: 1.0}"),
+            error_of("weights: {reliability: -1.0}"),
+            error_of("weights: {throughput: 1.0}"),
+            error_of("{weights: {throughput: 1.0}, scales: {throughput: 0}}"),
+            error_of("{weights: {reliability: 1.0}, vetoes: [reliability is low]}"),
+            error_of("{weights: {reliability: 1.0}, vetoes: [colour < 1]}"),
+            error_of("{weights: {reliability: 1.0}, prices: {kwh: -1}}"),
+            error_of("{weights: {reliability: 1.0}, budget: {per_call: 0}}"),
+            error_of("{weights: {reliability: .nan}}"),
+            RoiProfiles::shipped().get("fast").unwrap_err().to_string(),
         ]
         .join("\n")
     );
@@ -89,25 +92,25 @@ fn bad_profiles_are_refused_with_the_way_out() {
 
 #[test]
 fn what_is_no_profile_is_refused() {
-    assert!(matches!(Profiles::parse("profiles: 3", &[]), Err(ProfileError::Yaml(_))));
+    assert!(matches!(RoiProfiles::parse("profiles: 3", &[]), Err(RoiProfileError::Yaml(_))));
     assert!(matches!(
         profile("{weights: {reliability: 1.0}, wieghts: {}}"),
-        Err(ProfileError::Yaml(_))
+        Err(RoiProfileError::Yaml(_))
     ));
-    assert!(Profiles::parse("# nothing yet\n", &[]).unwrap().iter().next().is_none());
+    assert!(RoiProfiles::parse("# nothing yet\n", &[]).unwrap().iter().next().is_none());
 }
 
 #[test]
-fn metrics_of_plugins_may_be_weighed() {
+fn metrics_of_plugins_may_have_weights() {
     let profile = profile("{weights: {cpu_delta: -1.0}, scales: {cpu_delta: 50}}").unwrap();
-    assert_close(roi(&profile, &metrics(&[("cpu_delta", 50.0)])).unwrap().value, -0.5);
-    assert_close(roi(&profile, &metrics(&[("cpu_delta", -50.0)])).unwrap().value, 0.5);
+    assert_close(compute_roi(&profile, &metrics(&[("cpu_delta", 50.0)])).unwrap().value, -0.5);
+    assert_close(compute_roi(&profile, &metrics(&[("cpu_delta", -50.0)])).unwrap().value, 0.5);
 }
 
 #[test]
 fn a_users_profile_takes_the_place_of_a_shipped_one() {
-    let user = Profiles::parse("profiles: {default: {weights: {reliability: 1}}}", &[]).unwrap();
-    let profiles = Profiles::shipped().under(user);
+    let user = RoiProfiles::parse("profiles: {default: {weights: {reliability: 1}}}", &[]).unwrap();
+    let profiles = RoiProfiles::shipped().with_overrides(user);
     assert_eq!(profiles.get("default").unwrap().weights().count(), 1);
     assert!(profiles.get("performance").is_ok());
 }
@@ -130,35 +133,38 @@ fn severities_go_from_the_nearest_to_the_default() {
 
 #[test]
 fn bad_severities_are_refused() {
-    let told = |yaml: &str| ImpactTable::parse(yaml).unwrap_err().to_string();
-    assert_eq!(told("a.py: 1.5"), "the impact table gives 1.5 to `a.py`: it must be from 0 to 1");
-    assert!(told("\"a[\": 0.5").starts_with("`a[` of the impact table is no glob"));
-    assert!(told("a.py: high").starts_with("cannot read the impact table"));
+    let error_of = |yaml: &str| ImpactTable::parse(yaml).unwrap_err().to_string();
+    assert_eq!(
+        error_of("a.py: 1.5"),
+        "the impact table gives 1.5 to `a.py`: it must be from 0 to 1"
+    );
+    assert!(error_of("\"a[\": 0.5").starts_with("`a[` of the impact table is no glob"));
+    assert!(error_of("a.py: high").starts_with("cannot read the impact table"));
 }
 
 #[test]
 fn raroi_is_roi_less_the_risk() {
     let risk =
-        Risk { rollback_probability: 0.5, impact_severity: 0.4, stability: 0.9, safety: 0.5 };
-    assert_close(raroi(0.6, &risk), 0.6 * 0.8 * 0.9 * 0.5);
-    assert_close(raroi(0.6, &Risk::default()), 0.6);
+        RoiRisk { rollback_probability: 0.5, impact_severity: 0.4, stability: 0.9, safety: 0.5 };
+    assert_close(compute_raroi(0.6, &risk), 0.6 * 0.8 * 0.9 * 0.5);
+    assert_close(compute_raroi(0.6, &RoiRisk::default()), 0.6);
 }
 
 #[test]
 fn stability_looks_at_the_last_ten_deltas() {
-    assert_close(Risk::stability_of(&[]), 1.0);
-    assert_close(Risk::stability_of(&[0.4]), 1.0);
-    assert_close(Risk::stability_of(&[0.2, -0.2]), 0.8);
+    assert_close(RoiRisk::compute_stability(&[]), 1.0);
+    assert_close(RoiRisk::compute_stability(&[0.4]), 1.0);
+    assert_close(RoiRisk::compute_stability(&[0.2, -0.2]), 0.8);
     let mut calm = vec![5.0];
     calm.extend([0.1; 10]);
-    assert_close(Risk::stability_of(&calm), 1.0);
-    assert_close(Risk::stability_of(&[9.0, -9.0]), 0.0);
+    assert_close(RoiRisk::compute_stability(&calm), 1.0);
+    assert_close(RoiRisk::compute_stability(&[9.0, -9.0]), 0.0);
 }
 
 #[test]
 fn a_profile_that_was_written_down_is_read_as_it_was() {
-    for profile in Profiles::shipped().iter() {
-        let read = Profile::read(profile.name(), &profile.written());
+    for profile in RoiProfiles::shipped().iter() {
+        let read = RoiProfile::from_json(profile.name(), &profile.to_json());
         assert_eq!(read.as_ref(), Ok(profile));
     }
 }

@@ -1,51 +1,52 @@
-//! `safety_rating < 0.5`: what no gain makes up for.
+//! Vetoes such as `safety_rating < 0.5`: conditions that no gain outweighs.
 
 use std::fmt;
 use std::str::FromStr;
 
-use crate::Metrics;
+use crate::MetricValues;
 
 #[derive(Debug, Clone, PartialEq)]
-pub struct Veto {
+pub struct RoiVeto {
     pub metric: String,
-    pub comparison: Comparison,
+    pub comparison: VetoComparison,
     pub bound: f64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Comparison {
+pub enum VetoComparison {
     Below,
     AtMost,
     Above,
     AtLeast,
 }
 
-impl Comparison {
+impl VetoComparison {
     /// Longer signs first: each is looked for in turn.
-    const SIGNS: [(&'static str, Self); 4] =
+    const COMPARISON_SIGNS: [(&'static str, Self); 4] =
         [("<=", Self::AtMost), (">=", Self::AtLeast), ("<", Self::Below), (">", Self::Above)];
 }
 
-impl Veto {
+impl RoiVeto {
     /// What was not measured is not vetoed.
-    pub fn applies(&self, metrics: &Metrics) -> bool {
+    pub fn applies(&self, metrics: &MetricValues) -> bool {
         metrics.get(&self.metric).is_some_and(|value| match self.comparison {
-            Comparison::Below => value < self.bound,
-            Comparison::AtMost => value <= self.bound,
-            Comparison::Above => value > self.bound,
-            Comparison::AtLeast => value >= self.bound,
+            VetoComparison::Below => value < self.bound,
+            VetoComparison::AtMost => value <= self.bound,
+            VetoComparison::Above => value > self.bound,
+            VetoComparison::AtLeast => value >= self.bound,
         })
     }
 }
 
-impl FromStr for Veto {
+impl FromStr for RoiVeto {
     type Err = ();
 
     fn from_str(text: &str) -> Result<Self, ()> {
-        let split = |(sign, comparison): &(&str, Comparison)| {
+        let split = |(sign, comparison): &(&str, VetoComparison)| {
             text.split_once(sign).map(|(metric, bound)| (metric, *comparison, bound))
         };
-        let (metric, comparison, bound) = Comparison::SIGNS.iter().find_map(split).ok_or(())?;
+        let (metric, comparison, bound) =
+            VetoComparison::COMPARISON_SIGNS.iter().find_map(split).ok_or(())?;
         let bound: f64 = bound.trim().parse().map_err(|_| ())?;
         if !bound.is_finite() {
             return Err(());
@@ -54,9 +55,11 @@ impl FromStr for Veto {
     }
 }
 
-impl fmt::Display for Veto {
+impl fmt::Display for RoiVeto {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let sign = Comparison::SIGNS.iter().find(|(_, comparison)| *comparison == self.comparison);
+        let sign = VetoComparison::COMPARISON_SIGNS
+            .iter()
+            .find(|(_, comparison)| *comparison == self.comparison);
         let sign = sign.map_or("", |(sign, _)| sign);
         write!(f, "{} {sign} {}", self.metric, self.bound)
     }

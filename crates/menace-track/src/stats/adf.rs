@@ -6,13 +6,13 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::describe::{constant, present};
+use super::describe::{drop_missing, is_constant};
 use super::distribution::normal_cdf;
-use super::least_squares::{Columns, nested_rests, solve};
+use super::least_squares::{DesignMatrix, nested_residual_sums, solve};
 
 /// The outcome of the test.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct DickeyFuller {
+pub struct DickeyFullerTest {
     /// The t of the level's coefficient: the further below zero, the more the series returns.
     pub statistic: f64,
     /// The probability of such a statistic when there is a unit root.
@@ -26,9 +26,9 @@ pub struct DickeyFuller {
 /// Tests for a unit root; a small p-value speaks for a stationary series.
 ///
 /// Missing values are left out, as if the series had none there.
-pub fn adf(series: &[f64]) -> Option<DickeyFuller> {
-    let series = present(series);
-    if constant(&series) {
+pub fn adf_test(series: &[f64]) -> Option<DickeyFullerTest> {
+    let series = drop_missing(series);
+    if is_constant(&series) {
         return None;
     }
     // Two of what is left after halving go to the constant and the difference.
@@ -39,56 +39,58 @@ pub fn adf(series: &[f64]) -> Option<DickeyFuller> {
     let changes: Vec<f64> = series.windows(2).map(|pair| pair[1] - pair[0]).collect();
 
     // Lags that repeat each other have no regression: fewer of them may.
-    let lags = (0..=most).rev().find_map(|most| best_lag(&series, &changes, most))?;
-    let (matrix, target) = regression(&series, &changes, lags);
+    let lags = (0..=most).rev().find_map(|most| select_lag(&series, &changes, most))?;
+    let (matrix, target) = build_regression(&series, &changes, lags);
     let samples = target.len();
     let freedom = samples.checked_sub(lags + 2).filter(|freedom| *freedom > 0)?;
     let solution = solve(&matrix, &target)?;
     let scale: f64 = target.iter().map(|value| value * value).sum();
-    if solution.rest <= 1e-24 * scale {
+    if solution.residual_sum_of_squares <= 1e-24 * scale {
         return None;
     }
-    let error = (solution.rest / freedom as f64 * solution.spread[1]).sqrt();
+    let error = (solution.residual_sum_of_squares / freedom as f64
+        * solution.inverse_gram_diagonal[1])
+        .sqrt();
     let statistic = solution.coefficients[1] / error;
-    statistic.is_finite().then(|| DickeyFuller {
+    statistic.is_finite().then(|| DickeyFullerTest {
         statistic,
-        p_value: mackinnon(statistic),
+        p_value: mackinnon_p_value(statistic),
         lags,
         samples,
     })
 }
 
 /// The constant, the level and then the lagged differences, over all rows that have them.
-fn regression(series: &[f64], changes: &[f64], lags: usize) -> (Columns, Vec<f64>) {
+fn build_regression(series: &[f64], changes: &[f64], lags: usize) -> (DesignMatrix, Vec<f64>) {
     let rows = changes.len() - lags;
     let mut columns = vec![vec![1.0; rows], series[lags..lags + rows].to_vec()];
     for lag in 1..=lags {
         columns.push(changes[lags - lag..lags - lag + rows].to_vec());
     }
-    (Columns { columns }, changes[lags..].to_vec())
+    (DesignMatrix { columns }, changes[lags..].to_vec())
 }
 
 /// The number of lags with the smallest AIC, all judged on the rows that the longest leaves.
-fn best_lag(series: &[f64], changes: &[f64], most: usize) -> Option<usize> {
-    let (matrix, target) = regression(series, changes, most);
+fn select_lag(series: &[f64], changes: &[f64], most: usize) -> Option<usize> {
+    let (matrix, target) = build_regression(series, changes, most);
     let rows = target.len() as f64;
-    let rests = nested_rests(&matrix, &target)?;
+    let rests = nested_residual_sums(&matrix, &target)?;
     let aic = |lag: usize| rows * (rests[lag + 1] / rows).ln() + 2.0 * lag as f64;
     (0..=most).min_by(|left, right| aic(*left).total_cmp(&aic(*right)))
 }
 
 /// MacKinnon's p-value for one series and a regression with a constant.
-fn mackinnon(statistic: f64) -> f64 {
-    const LARGEST: f64 = 2.74;
-    const SMALLEST: f64 = -18.83;
-    const SEAM: f64 = -1.61;
-    if statistic > LARGEST {
+fn mackinnon_p_value(statistic: f64) -> f64 {
+    const MAX_STATISTIC: f64 = 2.74;
+    const MIN_STATISTIC: f64 = -18.83;
+    const SURFACE_BOUNDARY: f64 = -1.61;
+    if statistic > MAX_STATISTIC {
         return 1.0;
     }
-    if statistic < SMALLEST {
+    if statistic < MIN_STATISTIC {
         return 0.0;
     }
-    let surface = if statistic <= SEAM {
+    let surface = if statistic <= SURFACE_BOUNDARY {
         2.1659 + statistic * (1.4412 + statistic * 0.038_269)
     } else {
         1.7339 + statistic * (0.932_02 + statistic * (-0.127_45 + statistic * -0.010_368))
@@ -102,18 +104,19 @@ mod tests {
 
     #[test]
     fn what_cannot_be_tested_has_no_answer() {
-        assert_eq!(adf(&[]), None);
-        assert_eq!(adf(&[1.0]), None);
-        assert_eq!(adf(&[1.0, 2.0, 1.5]), None);
-        assert_eq!(adf(&[0.1; 50]), None);
+        assert_eq!(adf_test(&[]), None);
+        assert_eq!(adf_test(&[1.0]), None);
+        assert_eq!(adf_test(&[1.0, 2.0, 1.5]), None);
+        assert_eq!(adf_test(&[0.1; 50]), None);
         let line: Vec<f64> = (0..50).map(f64::from).collect();
-        assert_eq!(adf(&line), None);
+        assert_eq!(adf_test(&line), None);
     }
 
     #[test]
     fn p_values_grow_with_the_statistic_and_end_at_zero_and_one() {
-        assert_eq!((mackinnon(-20.0), mackinnon(3.0)), (0.0, 1.0));
-        let steps: Vec<f64> = (-100..10).map(|tenth| mackinnon(f64::from(tenth) / 10.0)).collect();
+        assert_eq!((mackinnon_p_value(-20.0), mackinnon_p_value(3.0)), (0.0, 1.0));
+        let steps: Vec<f64> =
+            (-100..10).map(|tenth| mackinnon_p_value(f64::from(tenth) / 10.0)).collect();
         assert!(steps.windows(2).all(|pair| pair[0] <= pair[1] + 1e-3));
     }
 }

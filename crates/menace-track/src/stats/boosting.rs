@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 /// How many trees, how deep, and how far each of them is followed.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Growth {
+pub struct BoostingParams {
     /// Trees.
     pub trees: usize,
     /// Questions from root to leaf.
@@ -17,7 +17,7 @@ pub struct Growth {
     pub rate: f64,
 }
 
-impl Default for Growth {
+impl Default for BoostingParams {
     fn default() -> Self {
         Self { trees: 100, depth: 2, rate: 0.1 }
     }
@@ -25,43 +25,43 @@ impl Default for Growth {
 
 /// A boosted model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Boosted {
+pub struct BoostedTrees {
     start: f64,
     rate: f64,
-    trees: Vec<Node>,
+    trees: Vec<BoostingNode>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-enum Node {
+enum BoostingNode {
     Leaf(f64),
-    Split { feature: usize, threshold: f64, below: Box<Node>, above: Box<Node> },
+    Split { feature: usize, threshold: f64, below: Box<BoostingNode>, above: Box<BoostingNode> },
 }
 
-impl Node {
-    fn answer(&self, features: &[f64]) -> f64 {
+impl BoostingNode {
+    fn predict(&self, features: &[f64]) -> f64 {
         match self {
             Self::Leaf(value) => *value,
             Self::Split { feature, threshold, below, above } => {
                 // A feature that is missing goes where a large one would.
                 let goes_below = features.get(*feature).is_some_and(|value| value <= threshold);
-                if goes_below { below.answer(features) } else { above.answer(features) }
+                if goes_below { below.predict(features) } else { above.predict(features) }
             }
         }
     }
 }
 
-impl Boosted {
+impl BoostedTrees {
     /// Fits rows of equally many features to targets; without rows, it answers zero.
-    pub fn fit(rows: &[Vec<f64>], targets: &[f64], growth: Growth) -> Self {
+    pub fn fit(rows: &[Vec<f64>], targets: &[f64], growth: BoostingParams) -> Self {
         let start = targets.iter().sum::<f64>() / targets.len().max(1) as f64;
         let mut rest: Vec<f64> = targets.iter().map(|target| target - start).collect();
         let mut trees = Vec::new();
         let all: Vec<usize> = (0..rows.len().min(targets.len())).collect();
         if !all.is_empty() {
             for _ in 0..growth.trees {
-                let tree = grow(rows, &rest, &all, growth.depth);
+                let tree = fit_tree(rows, &rest, &all, growth.depth);
                 for (row, left) in rows.iter().zip(&mut rest) {
-                    *left -= growth.rate * tree.answer(row);
+                    *left -= growth.rate * tree.predict(row);
                 }
                 trees.push(tree);
             }
@@ -71,25 +71,25 @@ impl Boosted {
 
     /// The value for one row of features.
     pub fn predict(&self, features: &[f64]) -> f64 {
-        self.start + self.trees.iter().map(|tree| self.rate * tree.answer(features)).sum::<f64>()
+        self.start + self.trees.iter().map(|tree| self.rate * tree.predict(features)).sum::<f64>()
     }
 }
 
-fn grow(rows: &[Vec<f64>], rest: &[f64], chosen: &[usize], depth: usize) -> Node {
-    let mean = chosen.iter().map(|row| rest[*row]).sum::<f64>() / chosen.len() as f64;
+fn fit_tree(rows: &[Vec<f64>], residuals: &[f64], chosen: &[usize], depth: usize) -> BoostingNode {
+    let mean = chosen.iter().map(|row| residuals[*row]).sum::<f64>() / chosen.len() as f64;
     if depth == 0 || chosen.len() < 2 {
-        return Node::Leaf(mean);
+        return BoostingNode::Leaf(mean);
     }
-    let Some((feature, threshold)) = best_split(rows, rest, chosen) else {
-        return Node::Leaf(mean);
+    let Some((feature, threshold)) = best_split(rows, residuals, chosen) else {
+        return BoostingNode::Leaf(mean);
     };
     let (below, above): (Vec<usize>, Vec<usize>) =
         chosen.iter().partition(|row| rows[**row][feature] <= threshold);
-    Node::Split {
+    BoostingNode::Split {
         feature,
         threshold,
-        below: Box::new(grow(rows, rest, &below, depth - 1)),
-        above: Box::new(grow(rows, rest, &above, depth - 1)),
+        below: Box::new(fit_tree(rows, residuals, &below, depth - 1)),
+        above: Box::new(fit_tree(rows, residuals, &above, depth - 1)),
     }
 }
 
@@ -133,7 +133,7 @@ mod tests {
     fn a_step_is_learnt() {
         let rows: Vec<Vec<f64>> = (0..20_u8).map(|x| vec![f64::from(x), 1.0]).collect();
         let targets: Vec<f64> = (0..20).map(|x| if x < 8 { -1.0 } else { 2.0 }).collect();
-        let model = Boosted::fit(&rows, &targets, Growth::default());
+        let model = BoostedTrees::fit(&rows, &targets, BoostingParams::default());
         assert!((model.predict(&[3.0, 1.0]) + 1.0).abs() < 1e-3);
         assert!((model.predict(&[30.0, 1.0]) - 2.0).abs() < 1e-3);
         assert!(model.predict(&[]).is_finite());
@@ -141,8 +141,9 @@ mod tests {
 
     #[test]
     fn targets_without_variation_need_no_question() {
-        let model = Boosted::fit(&[vec![1.0], vec![2.0]], &[4.0, 4.0], Growth::default());
+        let model =
+            BoostedTrees::fit(&[vec![1.0], vec![2.0]], &[4.0, 4.0], BoostingParams::default());
         assert_eq!(model.predict(&[9.0]), 4.0);
-        assert_eq!(Boosted::fit(&[], &[], Growth::default()).predict(&[1.0]), 0.0);
+        assert_eq!(BoostedTrees::fit(&[], &[], BoostingParams::default()).predict(&[1.0]), 0.0);
     }
 }

@@ -1,4 +1,4 @@
-//! The model that predicts best what it has not seen.
+//! Selects the regression model that predicts held-out rows best.
 //!
 //! Ridge regressions of several penalties and boosted trees are compared on held-out parts. When to
 //! train again belongs to [`super::truth`]. Invariant: the choice depends on the samples and their
@@ -6,31 +6,32 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::boosting::{Boosted, Growth};
-use super::describe::usable;
-use super::ridge::Ridge;
+use super::boosting::{BoostedTrees, BoostingParams};
+use super::describe::is_usable;
+use super::ridge::RidgeRegression;
 
 /// The penalties that are tried.
-pub const PENALTIES: [f64; 4] = [0.01, 0.1, 1.0, 10.0];
+pub const RIDGE_PENALTIES: [f64; 4] = [0.01, 0.1, 1.0, 10.0];
 /// Parts that the samples are split into, each held out once.
-pub const FOLDS: usize = 5;
+pub const CROSS_VALIDATION_FOLDS: usize = 5;
 
 /// Features and the value that was really reached with them.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-pub struct Sample {
+pub struct CalibrationSample {
     /// Equally long rows of usable features.
     pub rows: Vec<Vec<f64>>,
     /// One usable target per row.
     pub targets: Vec<f64>,
 }
 
-impl Sample {
+impl CalibrationSample {
     /// Keeps the rows that have all features and a target; the first such row sets the length.
-    pub fn of(rows: &[Vec<f64>], targets: &[f64]) -> Self {
+    pub fn from_complete_rows(rows: &[Vec<f64>], targets: &[f64]) -> Self {
         let mut sample = Self::default();
         for (row, target) in rows.iter().zip(targets) {
             let width = sample.rows.first().map_or(row.len(), Vec::len);
-            if row.len() == width && usable(*target) && row.iter().all(|value| usable(*value)) {
+            if row.len() == width && is_usable(*target) && row.iter().all(|value| is_usable(*value))
+            {
                 sample.rows.push(row.clone());
                 sample.targets.push(*target);
             }
@@ -38,7 +39,7 @@ impl Sample {
         sample
     }
 
-    fn without(&self, held: &std::ops::Range<usize>) -> Self {
+    fn without_rows(&self, held: &std::ops::Range<usize>) -> Self {
         let kept = (0..self.rows.len()).filter(|row| !held.contains(row));
         let (rows, targets) = kept.map(|row| (self.rows[row].clone(), self.targets[row])).unzip();
         Self { rows, targets }
@@ -48,7 +49,7 @@ impl Sample {
 /// A kind of model.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Kind {
+pub enum CalibrationKind {
     /// Ridge regression on standardised features, with this penalty.
     Ridge(f64),
     /// Boosted trees.
@@ -57,37 +58,37 @@ pub enum Kind {
 
 /// How far one kind was off on held-out rows.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Score {
+pub struct CalibrationScore {
     /// The kind.
-    pub kind: Kind,
+    pub kind: CalibrationKind,
     /// The mean squared error.
     pub error: f64,
 }
 
 /// A trained model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub enum Trained {
+pub enum CalibrationModel {
     /// Ridge regression, with the means and deviations that its features are brought to.
     Ridge {
         /// The regression.
-        model: Ridge,
+        model: RidgeRegression,
         /// The mean and the deviation of each feature.
         scales: Vec<(f64, f64)>,
     },
     /// Boosted trees.
-    Boosted(Boosted),
+    Boosted(BoostedTrees),
 }
 
-impl Trained {
+impl CalibrationModel {
     /// Trains one kind on a sample.
-    pub fn on(kind: Kind, sample: &Sample) -> Self {
+    pub fn train(kind: CalibrationKind, sample: &CalibrationSample) -> Self {
         match kind {
-            Kind::Ridge(penalty) => {
+            CalibrationKind::Ridge(penalty) => {
                 let width = sample.rows.first().map_or(0, Vec::len);
                 let scales: Vec<(f64, f64)> = (0..width)
                     .map(|place| {
                         let column: Vec<f64> = sample.rows.iter().map(|row| row[place]).collect();
-                        let deviation = super::describe::deviation(&column);
+                        let deviation = super::describe::sample_deviation(&column);
                         (
                             super::describe::mean(&column),
                             if deviation > 0.0 { deviation } else { 1.0 },
@@ -95,33 +96,35 @@ impl Trained {
                     })
                     .collect();
                 let rows: Vec<Vec<f64>> =
-                    sample.rows.iter().map(|row| scaled(row, &scales)).collect();
-                Self::Ridge { model: Ridge::fit(&rows, &sample.targets, penalty), scales }
+                    sample.rows.iter().map(|row| standardise(row, &scales)).collect();
+                Self::Ridge { model: RidgeRegression::fit(&rows, &sample.targets, penalty), scales }
             }
-            Kind::Boosted => {
-                Self::Boosted(Boosted::fit(&sample.rows, &sample.targets, Growth::default()))
-            }
+            CalibrationKind::Boosted => Self::Boosted(BoostedTrees::fit(
+                &sample.rows,
+                &sample.targets,
+                BoostingParams::default(),
+            )),
         }
     }
 
     /// The value for one row of features.
     pub fn predict(&self, features: &[f64]) -> f64 {
         match self {
-            Self::Ridge { model, scales } => model.predict(&scaled(features, scales)),
+            Self::Ridge { model, scales } => model.predict(&standardise(features, scales)),
             Self::Boosted(model) => model.predict(features),
         }
     }
 }
 
 /// Features in units of their deviation; what is missing counts as average.
-fn scaled(features: &[f64], scales: &[(f64, f64)]) -> Vec<f64> {
+fn standardise(features: &[f64], scales: &[(f64, f64)]) -> Vec<f64> {
     scales
         .iter()
         .enumerate()
         .map(|(place, (mean, deviation))| {
             features
                 .get(place)
-                .filter(|value| usable(**value))
+                .filter(|value| is_usable(**value))
                 .map_or(0.0, |value| (value - mean) / deviation)
         })
         .collect()
@@ -129,29 +132,30 @@ fn scaled(features: &[f64], scales: &[(f64, f64)]) -> Vec<f64> {
 
 /// The errors of every kind on held-out rows, best first; empty below two rows.
 ///
-/// The rows are cut, in their order, into [`FOLDS`] parts whose sizes differ by one at most.
-pub fn compare(sample: &Sample) -> Vec<Score> {
+/// The rows are cut, in their order, into [`CROSS_VALIDATION_FOLDS`] parts whose sizes differ by
+/// one at most.
+pub fn cross_validate(sample: &CalibrationSample) -> Vec<CalibrationScore> {
     let count = sample.rows.len();
     if count < 2 {
         return Vec::new();
     }
-    let folds = FOLDS.min(count);
-    let mut scores: Vec<Score> = PENALTIES
+    let folds = CROSS_VALIDATION_FOLDS.min(count);
+    let mut scores: Vec<CalibrationScore> = RIDGE_PENALTIES
         .iter()
-        .map(|penalty| Kind::Ridge(*penalty))
-        .chain([Kind::Boosted])
+        .map(|penalty| CalibrationKind::Ridge(*penalty))
+        .chain([CalibrationKind::Boosted])
         .map(|kind| {
             let squares: f64 = (0..folds)
                 .map(|fold| {
                     let held = fold * count / folds..(fold + 1) * count / folds;
-                    let trained = Trained::on(kind, &sample.without(&held));
+                    let trained = CalibrationModel::train(kind, &sample.without_rows(&held));
                     held.map(|row| {
                         (trained.predict(&sample.rows[row]) - sample.targets[row]).powi(2)
                     })
                     .sum::<f64>()
                 })
                 .sum();
-            Score { kind, error: squares / count as f64 }
+            CalibrationScore { kind, error: squares / count as f64 }
         })
         .collect();
     scores.sort_by(|left, right| left.error.total_cmp(&right.error));
@@ -162,26 +166,29 @@ pub fn compare(sample: &Sample) -> Vec<Score> {
 mod tests {
     use super::*;
 
-    fn sample(target: impl Fn(f64, f64) -> f64) -> Sample {
+    fn sample(target: impl Fn(f64, f64) -> f64) -> CalibrationSample {
         let rows: Vec<Vec<f64>> = (0..60_u32)
             .map(|row| vec![f64::from(row * 37 % 61) / 10.0, f64::from(row * 17 % 53) / 10.0])
             .collect();
         let targets: Vec<f64> = rows.iter().map(|row| target(row[0], row[1])).collect();
-        Sample::of(&rows, &targets)
+        CalibrationSample::from_complete_rows(&rows, &targets)
     }
 
     #[test]
     fn a_plane_asks_for_ridge_and_a_step_for_trees() {
-        let plane = compare(&sample(|x, y| 2.0 * x - y));
-        assert!(matches!(plane[0].kind, Kind::Ridge(_)), "{plane:?}");
-        let step = compare(&sample(|x, y| if x > 3.0 && y < 2.0 { 5.0 } else { 0.0 }));
-        assert_eq!(step[0].kind, Kind::Boosted, "{step:?}");
+        let plane = cross_validate(&sample(|x, y| 2.0 * x - y));
+        assert!(matches!(plane[0].kind, CalibrationKind::Ridge(_)), "{plane:?}");
+        let step = cross_validate(&sample(|x, y| if x > 3.0 && y < 2.0 { 5.0 } else { 0.0 }));
+        assert_eq!(step[0].kind, CalibrationKind::Boosted, "{step:?}");
     }
 
     #[test]
     fn rows_that_lack_something_are_left_out() {
         let rows = [vec![1.0, 2.0], vec![1.0], vec![f64::NAN, 2.0], vec![3.0, 4.0]];
-        assert_eq!(Sample::of(&rows, &[1.0, 1.0, 1.0, f64::NAN]).rows, [vec![1.0, 2.0]]);
-        assert!(compare(&Sample::default()).is_empty());
+        assert_eq!(
+            CalibrationSample::from_complete_rows(&rows, &[1.0, 1.0, 1.0, f64::NAN]).rows,
+            [vec![1.0, 2.0]]
+        );
+        assert!(cross_validate(&CalibrationSample::default()).is_empty());
     }
 }

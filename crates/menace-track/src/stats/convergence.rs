@@ -1,20 +1,20 @@
-//! When gains have faded: diminishing returns, and the thresholds that follow the data.
+//! When gains have converged: diminishing returns, and the thresholds that follow the data.
 //!
 //! Which modules to skip belongs to `menace-loop`. Invariant: too short a history ends nothing, and
 //! its thresholds are zero.
 
 use serde::{Deserialize, Serialize};
 
-use super::describe::{Ema, deviation, mean, present, usable};
+use super::describe::{ExponentialAverage, drop_missing, is_usable, mean, sample_deviation};
 use super::distribution::t_cdf;
-use super::evidence::{Check, Decision, Evidence};
+use super::evidence::{DecisionCheck, DecisionEvidence, StatisticalDecision};
 
 /// Values below which a threshold cannot follow from a history.
-pub const FEWEST: usize = 3;
+pub const MIN_HISTORY_SAMPLES: usize = 3;
 
 /// When a module's returns count as diminished.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Diminishing {
+pub struct DiminishingReturnsRule {
     /// The mean gain, up or down, within which nothing is gained (`ROI_THRESHOLD`).
     pub threshold: f64,
     /// The last cycles that are looked at (`ROI_CYCLES`).
@@ -25,9 +25,9 @@ pub struct Diminishing {
     pub confidence: f64,
 }
 
-impl Default for Diminishing {
+impl Default for DiminishingReturnsRule {
     fn default() -> Self {
-        Self { threshold: 0.01, consecutive: FEWEST, epsilon: 1e-3, confidence: 0.95 }
+        Self { threshold: 0.01, consecutive: MIN_HISTORY_SAMPLES, epsilon: 1e-3, confidence: 0.95 }
     }
 }
 
@@ -36,41 +36,37 @@ impl Default for Diminishing {
 /// The mean of the last `consecutive` deltas lies within the threshold, their standard deviation
 /// below epsilon, and both one-sided t tests (Schuirmann 1987) put the true mean inside with the
 /// confidence asked for. At least two deltas are needed.
-pub fn diminishing(deltas: &[f64], rule: Diminishing) -> Decision {
-    let deltas = present(deltas);
+pub fn check_diminishing_returns(
+    deltas: &[f64],
+    rule: DiminishingReturnsRule,
+) -> StatisticalDecision {
+    let deltas = drop_missing(deltas);
     let needed = rule.consecutive.max(2);
     if deltas.len() < needed {
-        return Decision::too_few(needed, deltas.len());
+        return StatisticalDecision::too_few_samples(needed, deltas.len());
     }
     let recent = &deltas[deltas.len() - needed..];
-    let (centre, spread) = (mean(recent), deviation(recent));
-    let p_value = equivalence(centre, spread, needed, rule.threshold);
-    let evidence = |check, statistic, threshold, p_value, holds| Evidence {
-        check,
-        statistic,
-        threshold,
-        p_value,
-        samples: needed,
-        holds,
+    let (centre, spread) = (mean(recent), sample_deviation(recent));
+    let p_value = equivalence_p_value(centre, spread, needed, rule.threshold);
+    let confidence = 1.0 - p_value;
+    let evidence = |check, statistic, threshold, holds| {
+        DecisionEvidence::new(check, statistic, threshold, needed, holds)
     };
+    let is_confident = confidence >= rule.confidence;
+    let is_small = centre.abs() <= rule.threshold;
     let pieces = vec![
-        evidence(Check::Mean, centre.abs(), rule.threshold, None, centre.abs() <= rule.threshold),
-        evidence(Check::Deviation, spread, rule.epsilon, None, spread <= rule.epsilon),
-        evidence(
-            Check::Equivalence,
-            1.0 - p_value,
-            rule.confidence,
-            Some(p_value),
-            1.0 - p_value >= rule.confidence,
-        ),
+        evidence(DecisionCheck::Mean, centre.abs(), rule.threshold, is_small),
+        evidence(DecisionCheck::Deviation, spread, rule.epsilon, spread <= rule.epsilon),
+        evidence(DecisionCheck::Equivalence, confidence, rule.confidence, is_confident)
+            .with_p_value(p_value),
     ];
-    Decision::from(pieces, 1.0 - p_value, needed, deltas.len())
+    StatisticalDecision::from_evidence(pieces, confidence, needed, deltas.len())
 }
 
 /// The p-value of the hypothesis that the true mean is not within ± `threshold`.
-pub(crate) fn equivalence(mean: f64, deviation: f64, samples: usize, threshold: f64) -> f64 {
+pub(crate) fn equivalence_p_value(mean: f64, spread: f64, samples: usize, threshold: f64) -> f64 {
     let room = threshold - mean.abs();
-    let error = deviation / (samples as f64).sqrt();
+    let error = spread / (samples as f64).sqrt();
     if error <= 0.0 || samples < 2 {
         return if room >= 0.0 && samples > 0 { 0.0 } else { 1.0 };
     }
@@ -79,7 +75,7 @@ pub(crate) fn equivalence(mean: f64, deviation: f64, samples: usize, threshold: 
 
 /// A threshold that followed from a history.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Adaptive {
+pub struct AdaptiveThreshold {
     /// The threshold; zero when the history is short.
     pub threshold: f64,
     /// The exponentially weighted mean.
@@ -92,17 +88,17 @@ pub struct Adaptive {
 
 /// How a threshold follows from a history.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Following {
+pub struct AdaptiveThresholdRule {
     /// The newest values that are looked at (`SYNERGY_THRESHOLD_WINDOW`).
     pub window: usize,
-    /// How often each value counts as seen: above 1, newer ones weigh more
+    /// How often each value counts as seen: above 1, newer ones count more
     /// (`SYNERGY_THRESHOLD_WEIGHT`).
     pub weight: f64,
     /// Standard deviations that make the threshold.
     pub factor: f64,
 }
 
-impl Default for Following {
+impl Default for AdaptiveThresholdRule {
     fn default() -> Self {
         Self { window: 10, weight: 1.0, factor: 2.0 }
     }
@@ -112,17 +108,20 @@ impl Default for Following {
 ///
 /// The share of the newest value is α = 1 − (1 − 2/(n + 1))^weight over n values: the usual one for
 /// weight 1.
-pub fn adaptive_threshold(values: &[f64], rule: Following) -> Adaptive {
-    following(values.iter().copied(), rule)
+pub fn compute_adaptive_threshold(past: &[f64], rule: AdaptiveThresholdRule) -> AdaptiveThreshold {
+    threshold_of_newest(past.iter().copied(), rule)
 }
 
 /// Looks at no more than the window, however long the history is.
-fn following(values: impl DoubleEndedIterator<Item = f64>, rule: Following) -> Adaptive {
-    let newest = values.rev().filter(|value| usable(*value)).take(rule.window.max(1));
+fn threshold_of_newest(
+    values: impl DoubleEndedIterator<Item = f64>,
+    rule: AdaptiveThresholdRule,
+) -> AdaptiveThreshold {
+    let newest = values.rev().filter(|value| is_usable(*value)).take(rule.window.max(1));
     let mut recent: Vec<f64> = newest.collect();
     recent.reverse();
-    if recent.len() < FEWEST {
-        return Adaptive {
+    if recent.len() < MIN_HISTORY_SAMPLES {
+        return AdaptiveThreshold {
             threshold: 0.0,
             mean: mean(&recent),
             deviation: 0.0,
@@ -131,10 +130,10 @@ fn following(values: impl DoubleEndedIterator<Item = f64>, rule: Following) -> A
     }
     let weight = if rule.weight.is_finite() { rule.weight.max(0.0) } else { 1.0 };
     let plain = 2.0 / (recent.len() as f64 + 1.0);
-    let mut average = Ema::new(1.0 - (1.0 - plain).powf(weight));
+    let mut average = ExponentialAverage::new(1.0 - (1.0 - plain).powf(weight));
     average.extend(&recent);
     let factor = if rule.factor.is_finite() { rule.factor.max(0.0) } else { 0.0 };
-    Adaptive {
+    AdaptiveThreshold {
         threshold: (factor * average.deviation()).min(f64::MAX),
         mean: average.mean(),
         deviation: average.deviation(),
@@ -145,24 +144,33 @@ fn following(values: impl DoubleEndedIterator<Item = f64>, rule: Following) -> A
 /// The threshold for synergy, from how far predictions were from what came.
 ///
 /// Positions where one of both is missing are left out.
-pub fn adaptive_synergy_threshold(predicted: &[f64], actual: &[f64], rule: Following) -> Adaptive {
-    following(predicted.iter().zip(actual).map(|(said, came)| said - came), rule)
+pub fn compute_synergy_threshold(
+    predicted: &[f64],
+    actual: &[f64],
+    rule: AdaptiveThresholdRule,
+) -> AdaptiveThreshold {
+    threshold_of_newest(predicted.iter().zip(actual).map(|(said, came)| said - came), rule)
 }
 
-/// The same of a history that nobody has predicted: the last value is the plainest prediction of the next.
+/// The same for a history without predictions: the last value is the plainest prediction of
+/// the next.
 ///
-/// It begins where predictions do, so that a history without them is not judged earlier than one with them.
-pub fn adaptive_synergy_threshold_of(values: &[f64], rule: Following) -> Adaptive {
-    let later = values.get(FEWEST..).unwrap_or_default();
-    let before = values.get(FEWEST - 1..).unwrap_or_default();
-    adaptive_synergy_threshold(before, later, rule)
+/// It begins where predictions do, so that a history without them is not judged earlier than one
+/// with them.
+pub fn compute_unpredicted_synergy_threshold(
+    values: &[f64],
+    rule: AdaptiveThresholdRule,
+) -> AdaptiveThreshold {
+    let later = values.get(MIN_HISTORY_SAMPLES..).unwrap_or_default();
+    let before = values.get(MIN_HISTORY_SAMPLES - 1..).unwrap_or_default();
+    compute_synergy_threshold(before, later, rule)
 }
 
 /// The change in ROI below which a run may end, scaled by how reliable forecasts are.
 ///
 /// `base × (1.5 − reliability)`: half of it for forecasts that always came true, half more for
 /// those that never did.
-pub fn roi_tolerance(base: f64, reliability: f64) -> f64 {
+pub fn scale_roi_tolerance(base: f64, reliability: f64) -> f64 {
     let reliability = if reliability.is_finite() { reliability.clamp(0.0, 1.0) } else { 0.0 };
     let base = if base.is_finite() { base.max(0.0) } else { 0.0 };
     base * (1.5 - reliability)
@@ -171,51 +179,58 @@ pub fn roi_tolerance(base: f64, reliability: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stats::evidence::Verdict;
+    use crate::stats::evidence::DecisionVerdict;
 
     #[test]
     fn steady_nothing_is_diminished_and_gains_are_not() {
-        let rule = Diminishing::default();
-        assert!(diminishing(&[0.3, 1e-4, 2e-4, -1e-4], rule).is_yes());
-        assert!(diminishing(&[0.0; 3], rule).is_yes());
-        let gains = diminishing(&[0.3, 0.31, 0.29], rule);
-        assert_eq!(gains.verdict, Verdict::No);
-        assert!(!gains.about(Check::Mean).unwrap().holds);
+        let rule = DiminishingReturnsRule::default();
+        assert!(check_diminishing_returns(&[0.3, 1e-4, 2e-4, -1e-4], rule).is_yes());
+        assert!(check_diminishing_returns(&[0.0; 3], rule).is_yes());
+        let gains = check_diminishing_returns(&[0.3, 0.31, 0.29], rule);
+        assert_eq!(gains.verdict, DecisionVerdict::No);
+        assert!(!gains.evidence_for(DecisionCheck::Mean).unwrap().holds);
     }
 
     #[test]
     fn restless_gains_around_zero_are_not_diminished() {
-        let decision = diminishing(&[0.5, -0.5, 0.001], Diminishing::default());
-        assert!(decision.about(Check::Mean).unwrap().holds);
-        assert!(!decision.about(Check::Deviation).unwrap().holds);
-        assert!(!decision.about(Check::Equivalence).unwrap().holds);
+        let decision =
+            check_diminishing_returns(&[0.5, -0.5, 0.001], DiminishingReturnsRule::default());
+        assert!(decision.evidence_for(DecisionCheck::Mean).unwrap().holds);
+        assert!(!decision.evidence_for(DecisionCheck::Deviation).unwrap().holds);
+        assert!(!decision.evidence_for(DecisionCheck::Equivalence).unwrap().holds);
     }
 
     #[test]
     fn too_few_cycles_end_nothing() {
         for deltas in [&[][..], &[0.0], &[0.0, f64::NAN, 0.0]] {
-            let decision = diminishing(deltas, Diminishing::default());
-            assert_eq!(decision.verdict, Verdict::TooFewSamples);
+            let decision = check_diminishing_returns(deltas, DiminishingReturnsRule::default());
+            assert_eq!(decision.verdict, DecisionVerdict::TooFewSamples);
             assert_eq!(decision.needed, 3);
         }
     }
 
     #[test]
     fn a_short_history_has_no_threshold() {
-        assert_eq!(adaptive_threshold(&[1.0, 2.0], Following::default()).threshold, 0.0);
-        assert_eq!(adaptive_synergy_threshold(&[1.0], &[], Following::default()).threshold, 0.0);
+        assert_eq!(
+            compute_adaptive_threshold(&[1.0, 2.0], AdaptiveThresholdRule::default()).threshold,
+            0.0
+        );
+        assert_eq!(
+            compute_synergy_threshold(&[1.0], &[], AdaptiveThresholdRule::default()).threshold,
+            0.0
+        );
     }
 
     #[test]
-    fn a_history_that_nobody_predicted_is_compared_with_its_last_values() {
-        let rule = Following::default();
+    fn a_history_without_predictions_is_compared_with_its_last_values() {
+        let rule = AdaptiveThresholdRule::default();
         let values = [9.0, 7.0, 0.5, 0.25, 0.75, 0.5, 0.0];
-        let errors = adaptive_threshold(&[0.25, -0.5, 0.25, 0.5], rule);
-        assert_eq!(adaptive_synergy_threshold_of(&values, rule), errors);
+        let errors = compute_adaptive_threshold(&[0.25, -0.5, 0.25, 0.5], rule);
+        assert_eq!(compute_unpredicted_synergy_threshold(&values, rule), errors);
         assert!(errors.threshold > 0.0 && errors.samples == 4);
-        let short = adaptive_synergy_threshold_of(&values[..5], rule);
+        let short = compute_unpredicted_synergy_threshold(&values[..5], rule);
         assert_eq!((short.threshold, short.samples), (0.0, 2), "too short for predictions, too");
-        assert_eq!(adaptive_synergy_threshold_of(&[], rule).threshold, 0.0);
+        assert_eq!(compute_unpredicted_synergy_threshold(&[], rule).threshold, 0.0);
     }
 
     #[test]
@@ -226,7 +241,7 @@ mod tests {
             looked_at.set(looked_at.get() + 1);
             f64::from(step * 7 % 11)
         });
-        let found = following(values, Following::default());
+        let found = threshold_of_newest(values, AdaptiveThresholdRule::default());
         assert_eq!((found.samples, looked_at.get()), (10, 10));
     }
 
@@ -234,7 +249,11 @@ mod tests {
     fn a_heavier_weight_forgets_old_errors_sooner() {
         let errors = [5.0, -5.0, 5.0, 0.0, 0.0, 0.0, 0.0];
         let threshold = |weight| {
-            adaptive_threshold(&errors, Following { weight, ..Following::default() }).threshold
+            compute_adaptive_threshold(
+                &errors,
+                AdaptiveThresholdRule { weight, ..AdaptiveThresholdRule::default() },
+            )
+            .threshold
         };
         assert!(threshold(2.0) < threshold(1.0));
         assert!(threshold(1.0) > 0.0);
@@ -242,8 +261,8 @@ mod tests {
 
     #[test]
     fn reliable_forecasts_lower_the_tolerance() {
-        assert!((roi_tolerance(0.01, 1.0) - 0.005).abs() < 1e-15);
-        assert!((roi_tolerance(0.01, 0.0) - 0.015).abs() < 1e-15);
-        assert!(roi_tolerance(0.01, f64::NAN) > 0.01);
+        assert!((scale_roi_tolerance(0.01, 1.0) - 0.005).abs() < 1e-15);
+        assert!((scale_roi_tolerance(0.01, 0.0) - 0.015).abs() < 1e-15);
+        assert!(scale_roi_tolerance(0.01, f64::NAN) > 0.01);
     }
 }

@@ -1,32 +1,32 @@
 //! Means, deviations and moving averages of a series.
 //!
 //! Choosing windows and thresholds belongs to the decisions. Invariant: a value that is not
-//! [`usable`] counts as missing, so that no answer is NaN and no square overflows.
+//! [`is_usable`] counts as missing, so that no answer is NaN and no square overflows.
 
 /// The largest magnitude that counts as a measurement.
 ///
 /// Squares of it and sums of many such squares stay finite.
-pub const LARGEST: f64 = 1e100;
+pub const MAX_MAGNITUDE: f64 = 1e100;
 
-/// Whether a value is a measurement: finite, and not beyond [`LARGEST`].
-pub fn usable(value: f64) -> bool {
-    value.is_finite() && value.abs() <= LARGEST
+/// Whether a value is a measurement: finite, and not beyond [`MAX_MAGNITUDE`].
+pub fn is_usable(value: f64) -> bool {
+    value.is_finite() && value.abs() <= MAX_MAGNITUDE
 }
 
 /// The measurements of a series, without what is missing.
-pub fn present(series: &[f64]) -> Vec<f64> {
-    series.iter().copied().filter(|value| usable(*value)).collect()
+pub fn drop_missing(series: &[f64]) -> Vec<f64> {
+    series.iter().copied().filter(|value| is_usable(*value)).collect()
 }
 
 /// The arithmetic mean; zero for an empty series.
 pub fn mean(series: &[f64]) -> f64 {
-    let values = present(series);
+    let values = drop_missing(series);
     if values.is_empty() { 0.0 } else { values.iter().sum::<f64>() / values.len() as f64 }
 }
 
 /// The middle value, or the mean of the two in the middle; zero for an empty series.
 pub fn median(series: &[f64]) -> f64 {
-    let mut values = present(series);
+    let mut values = drop_missing(series);
     values.sort_by(f64::total_cmp);
     let half = values.len() / 2;
     match values.len() {
@@ -38,7 +38,7 @@ pub fn median(series: &[f64]) -> f64 {
 
 /// The variance of a sample (divided by n − 1); zero below two values.
 pub fn variance(series: &[f64]) -> f64 {
-    let values = present(series);
+    let values = drop_missing(series);
     if values.len() < 2 {
         return 0.0;
     }
@@ -47,13 +47,13 @@ pub fn variance(series: &[f64]) -> f64 {
 }
 
 /// The standard deviation of a sample (divided by n − 1); zero below two values.
-pub fn deviation(series: &[f64]) -> f64 {
+pub fn sample_deviation(series: &[f64]) -> f64 {
     variance(series).sqrt()
 }
 
 /// Whether all measurements are the same number up to rounding.
-pub fn constant(series: &[f64]) -> bool {
-    let values = present(series);
+pub fn is_constant(series: &[f64]) -> bool {
+    let values = drop_missing(series);
     let low = values.iter().copied().fold(f64::INFINITY, f64::min);
     let high = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     values.len() < 2 || high - low <= 1e-12 * low.abs().max(high.abs())
@@ -62,7 +62,7 @@ pub fn constant(series: &[f64]) -> bool {
 /// The quantile of a sample between two of its values, linearly (type 7 of Hyndman and Fan, which
 /// is what numpy does); zero for an empty series.
 pub fn quantile(series: &[f64], share: f64) -> f64 {
-    let mut values = present(series);
+    let mut values = drop_missing(series);
     values.sort_by(f64::total_cmp);
     quantile_of_sorted(&values, share)
 }
@@ -85,15 +85,15 @@ pub(crate) fn quantile_of_sorted(values: &[f64], share: f64) -> f64 {
 /// the first value and zero: pandas' `ewm(alpha, adjust=False, ignore_na=True)` with `mean()` and
 /// `std(bias=True)`.
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize, serde::Deserialize)]
-pub struct Ema {
+pub struct ExponentialAverage {
     alpha: f64,
     mean: f64,
     variance: f64,
     samples: usize,
 }
 
-impl Ema {
-    /// An average whose newest value weighs `alpha`, in (0, 1].
+impl ExponentialAverage {
+    /// An average in which the newest value has the weight `alpha`, in (0, 1].
     pub fn new(alpha: f64) -> Self {
         let alpha = if alpha.is_finite() { alpha.clamp(f64::EPSILON, 1.0) } else { 1.0 };
         Self { alpha, mean: 0.0, variance: 0.0, samples: 0 }
@@ -106,7 +106,7 @@ impl Ema {
 
     /// Takes in one more value; what is missing changes nothing.
     pub fn push(&mut self, value: f64) {
-        if !usable(value) {
+        if !is_usable(value) {
             return;
         }
         self.samples += 1;
@@ -145,8 +145,8 @@ impl Ema {
 /// The exponential moving average of a series after each of its values.
 ///
 /// A missing value repeats the average before it; before the first measurement it is zero.
-pub fn ema(series: &[f64], span: usize) -> Vec<f64> {
-    let mut average = Ema::with_span(span);
+pub fn ema_series(series: &[f64], span: usize) -> Vec<f64> {
+    let mut average = ExponentialAverage::with_span(span);
     series
         .iter()
         .map(|value| {
@@ -163,20 +163,20 @@ mod tests {
     #[test]
     fn empty_and_single_series_have_answers() {
         assert_eq!(
-            (mean(&[]), median(&[]), deviation(&[]), quantile(&[], 0.5)),
+            (mean(&[]), median(&[]), sample_deviation(&[]), quantile(&[], 0.5)),
             (0.0, 0.0, 0.0, 0.0)
         );
         assert_eq!(
-            (mean(&[3.0]), median(&[3.0]), deviation(&[3.0]), quantile(&[3.0], 0.9)),
+            (mean(&[3.0]), median(&[3.0]), sample_deviation(&[3.0]), quantile(&[3.0], 0.9)),
             (3.0, 3.0, 0.0, 3.0)
         );
-        assert!(constant(&[]) && constant(&[3.0]) && constant(&[3.0, f64::NAN, 3.0]));
-        assert!(!constant(&[3.0, 3.1]));
+        assert!(is_constant(&[]) && is_constant(&[3.0]) && is_constant(&[3.0, f64::NAN, 3.0]));
+        assert!(!is_constant(&[3.0, 3.1]));
     }
 
     #[test]
     fn what_is_missing_changes_no_average() {
-        assert_eq!(ema(&[1.0, f64::NAN, 3.0], 3), [1.0, 1.0, 2.0]);
+        assert_eq!(ema_series(&[1.0, f64::NAN, 3.0], 3), [1.0, 1.0, 2.0]);
         assert!((mean(&[1.0, f64::INFINITY, 3.0]) - 2.0).abs() < 1e-15);
         assert_eq!(median(&[f64::NAN, 1.0, 9.0, 2.0]), 2.0);
     }

@@ -8,7 +8,7 @@ use statrs::distribution::{
 };
 
 /// Degrees of freedom that have an answer; above, Student's t is the normal distribution.
-const FREEDOM: std::ops::RangeInclusive<f64> = 0.1..=1e8;
+const DEGREES_OF_FREEDOM: std::ops::RangeInclusive<f64> = 0.1..=1e8;
 
 /// The share of the normal distribution below `value`.
 pub fn normal_cdf(value: f64) -> f64 {
@@ -22,22 +22,22 @@ pub fn normal_quantile(probability: f64) -> f64 {
 
 /// The share of Student's t with `freedom` degrees below `value`; a half without degrees.
 pub fn t_cdf(value: f64, freedom: f64) -> f64 {
-    if freedom > *FREEDOM.end() {
+    if freedom > *DEGREES_OF_FREEDOM.end() {
         return normal_cdf(value);
     }
-    student(freedom).map_or(0.5, |student| student.cdf(value))
+    students_t(freedom).map_or(0.5, |student| student.cdf(value))
 }
 
 /// The value below which the share `probability` of Student's t lies; zero without degrees.
 pub fn t_quantile(probability: f64, freedom: f64) -> f64 {
-    if freedom > *FREEDOM.end() {
+    if freedom > *DEGREES_OF_FREEDOM.end() {
         return normal_quantile(probability);
     }
-    student(freedom).map_or(0.0, |student| quantile(&student, probability))
+    students_t(freedom).map_or(0.0, |student| quantile(&student, probability))
 }
 
-fn student(freedom: f64) -> Option<StudentsT> {
-    FREEDOM.contains(&freedom).then(|| StudentsT::new(0.0, 1.0, freedom).ok()).flatten()
+fn students_t(freedom: f64) -> Option<StudentsT> {
+    DEGREES_OF_FREEDOM.contains(&freedom).then(|| StudentsT::new(0.0, 1.0, freedom).ok()).flatten()
 }
 
 /// The probability of a t at least as far from zero as `value`.
@@ -47,7 +47,7 @@ pub fn t_two_sided(value: f64, freedom: f64) -> f64 {
 
 /// The probability of an F above `value`; one without degrees.
 pub fn f_above(value: f64, numerator: f64, denominator: f64) -> f64 {
-    if !FREEDOM.contains(&numerator) || !FREEDOM.contains(&denominator) {
+    if !DEGREES_OF_FREEDOM.contains(&numerator) || !DEGREES_OF_FREEDOM.contains(&denominator) {
         return 1.0;
     }
     let value = value.clamp(0.0, 1e200);
@@ -57,7 +57,7 @@ pub fn f_above(value: f64, numerator: f64, denominator: f64) -> f64 {
 
 /// The probability of a chi-squared above `value`; one without degrees.
 pub fn chi_squared_above(value: f64, freedom: f64) -> f64 {
-    if !FREEDOM.contains(&freedom) {
+    if !DEGREES_OF_FREEDOM.contains(&freedom) {
         return 1.0;
     }
     let value = value.clamp(0.0, 1e200);

@@ -1,31 +1,31 @@
-//! Whether a feature is still distributed as it was: PSI and Kolmogorov–Smirnov, and how likely that is
-//! by chance.
+//! Whether a feature is still distributed as it was: PSI and Kolmogorov–Smirnov, and how likely
+//! that is by chance.
 //!
 //! What drift means for a prediction belongs to the truth adapter. Invariant: both measures are
 //! finite and not negative, and zero when there is nothing to compare.
 
 use serde::{Deserialize, Serialize};
 
-use super::describe::{present, quantile_of_sorted};
+use super::describe::{drop_missing, quantile_of_sorted};
 use super::distribution::chi_squared_above;
 
 /// The smallest share that a bin counts as having, so that an empty bin has a logarithm.
-pub const SMALLEST_SHARE: f64 = 1e-6;
+pub const MIN_BIN_SHARE: f64 = 1e-6;
 
 /// Bins cut at the quantiles of a reference sample, and the share of it in each.
 ///
 /// With `bins` bins, the cuts are the quantiles 1/bins … (bins − 1)/bins, equal cuts being one. A
 /// value that equals a cut belongs above it; the outer bins are open.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Bins {
+pub struct QuantileBins {
     cuts: Vec<f64>,
     shares: Vec<f64>,
 }
 
-impl Bins {
+impl QuantileBins {
     /// Cuts a reference sample.
-    pub fn of(reference: &[f64], bins: usize) -> Self {
-        let mut values = present(reference);
+    pub fn from_reference(reference: &[f64], bins: usize) -> Self {
+        let mut values = drop_missing(reference);
         values.sort_by(f64::total_cmp);
         let bins = bins.max(1);
         let mut cuts: Vec<f64> = (1..bins)
@@ -33,7 +33,7 @@ impl Bins {
             .map(|bin| quantile_of_sorted(&values, bin as f64 / bins as f64))
             .collect();
         cuts.dedup();
-        let shares = shares(&cuts, &values);
+        let shares = bin_shares(&cuts, &values);
         Self { cuts, shares }
     }
 
@@ -41,40 +41,41 @@ impl Bins {
     ///
     /// Below 0.1 nothing has moved, above 0.25 it has. Zero for an empty sample or reference.
     pub fn psi(&self, sample: &[f64]) -> f64 {
-        let values = present(sample);
+        let values = drop_missing(sample);
         if values.is_empty() || self.shares.iter().all(|share| *share == 0.0) {
             return 0.0;
         }
-        shares(&self.cuts, &values)
+        bin_shares(&self.cuts, &values)
             .iter()
             .zip(&self.shares)
             .map(|(actual, expected)| {
-                let (actual, expected) = (actual.max(SMALLEST_SHARE), expected.max(SMALLEST_SHARE));
+                let (actual, expected) = (actual.max(MIN_BIN_SHARE), expected.max(MIN_BIN_SHARE));
                 (actual - expected) * (actual / expected).ln()
             })
             .sum()
     }
 }
 
-impl Bins {
-    /// How likely a sample this far from its reference is if nothing has moved: the test of homogeneity
-    /// (Pearson 1900) over the bins, where the reference had `count` values. One without values.
+impl QuantileBins {
+    /// How likely a sample this far from its reference is if nothing has moved: the test of
+    /// homogeneity (Pearson 1900) over the bins, where the reference had `count` values. One
+    /// without values.
     pub fn p_value(&self, count: usize, sample: &[f64]) -> f64 {
-        let values = present(sample);
-        self.homogeneity(count, &shares(&self.cuts, &values), values.len())
+        let values = drop_missing(sample);
+        self.homogeneity_p_value(count, &bin_shares(&self.cuts, &values), values.len())
     }
 
     /// The smallest p-value that so many values can have: all of them in one bin.
-    pub fn least_p_value(&self, count: usize, values: usize) -> f64 {
+    pub fn min_p_value(&self, count: usize, values: usize) -> f64 {
         let all_in = |bin: usize| {
             let mut shares = vec![0.0; self.shares.len()];
             shares[bin] = 1.0;
-            self.homogeneity(count, &shares, values)
+            self.homogeneity_p_value(count, &shares, values)
         };
         (0..self.shares.len()).map(all_in).fold(1.0, f64::min)
     }
 
-    fn homogeneity(&self, count: usize, found_shares: &[f64], found: usize) -> f64 {
+    fn homogeneity_p_value(&self, count: usize, found_shares: &[f64], found: usize) -> f64 {
         let (expected, found) = (count as f64, found as f64);
         let both = expected + found;
         let mut statistic = 0.0;
@@ -95,7 +96,7 @@ impl Bins {
     }
 }
 
-fn shares(cuts: &[f64], values: &[f64]) -> Vec<f64> {
+fn bin_shares(cuts: &[f64], values: &[f64]) -> Vec<f64> {
     let mut counts = vec![0_usize; cuts.len() + 1];
     for value in values {
         counts[cuts.partition_point(|cut| cut <= value)] += 1;
@@ -106,27 +107,27 @@ fn shares(cuts: &[f64], values: &[f64]) -> Vec<f64> {
 
 /// The population stability index of a sample against a reference, with ten bins.
 pub fn psi(reference: &[f64], sample: &[f64]) -> f64 {
-    Bins::of(reference, 10).psi(sample)
+    QuantileBins::from_reference(reference, 10).psi(sample)
 }
 
 /// The Kolmogorov–Smirnov distance of two samples: the largest gap between their empirical
 /// distribution functions. Zero when one is empty.
 pub fn kolmogorov_smirnov(left: &[f64], right: &[f64]) -> f64 {
-    let Gaps { ahead, behind } = Gaps::between(left, right);
+    let EcdfGaps { ahead, behind } = EcdfGaps::between(left, right);
     ahead.max(behind)
 }
 
 /// How far one empirical distribution function is above the other, and how far below.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct Gaps {
+pub struct EcdfGaps {
     ahead: f64,
     behind: f64,
 }
 
-impl Gaps {
+impl EcdfGaps {
     /// None of both when one sample is empty.
     pub fn between(left: &[f64], right: &[f64]) -> Self {
-        let (mut left, mut right) = (present(left), present(right));
+        let (mut left, mut right) = (drop_missing(left), drop_missing(right));
         let mut gaps = Self::default();
         if left.is_empty() || right.is_empty() {
             return gaps;
@@ -154,61 +155,64 @@ impl Gaps {
         self.ahead.max(self.behind)
     }
 
-    /// How likely samples of these sizes are at least that far apart if they come from one distribution.
+    /// How likely samples of these sizes are at least that far apart if they come from one
+    /// distribution.
     ///
-    /// Few values have few distances, and a p-value that counts all samples just as far apart finds less than
-    /// it may. So these are put in an order: the less the gap goes to the other side, too, the further they are
-    /// apart, as what has moved is ahead everywhere. Counted up to a million pairs; above, the limit.
+    /// Few values have few distances, and a p-value that counts all samples just as far apart finds
+    /// less than it may. So these are put in an order: the less the gap goes to the other side,
+    /// too, the further they are apart, as what has moved is ahead everywhere. Counted up to a
+    /// million pairs; above, the limit.
     pub fn p_value(&self, left: usize, right: usize) -> f64 {
-        let Some(pairs) = left.checked_mul(right).filter(|pairs| *pairs <= COUNTED) else {
-            return in_the_limit(self.distance(), left as f64, right as f64);
+        let Some(pairs) = left.checked_mul(right).filter(|pairs| *pairs <= MAX_EXACT_PAIRS) else {
+            return asymptotic_p_value(self.distance(), left as f64, right as f64);
         };
         let (far, near) = (self.distance(), self.ahead.min(self.behind));
-        let (far, near) = (steps(far, pairs), steps(near, pairs));
+        let (far, near) = (distance_steps(far, pairs), distance_steps(near, pairs));
         if pairs == 0 || far == 0 {
             return 1.0;
         }
         if near == far {
-            return 1.0 - within(far - 1, far - 1, left, right);
+            return 1.0 - share_of_paths_within(far - 1, far - 1, left, right);
         }
-        let further = 1.0 - within(far, far, left, right);
+        let further = 1.0 - share_of_paths_within(far, far, left, right);
         // Each side may be the one that is ahead.
-        let same = within(far, near, left, right) - within(far - 1, near, left, right);
+        let same = share_of_paths_within(far, near, left, right)
+            - share_of_paths_within(far - 1, near, left, right);
         (further + 2.0 * same).clamp(0.0, 1.0)
     }
 }
 
 /// Pairs of values up to which the distribution of the distance is counted out.
-const COUNTED: usize = 1_000_000;
+const MAX_EXACT_PAIRS: usize = 1_000_000;
 
-/// How likely two samples of these sizes are at least that far apart if they come from one distribution:
-/// counted (Hodges 1958) up to a million pairs, Kolmogorov's limit (1933) above. One where one of them is
-/// empty.
+/// How likely two samples of these sizes are at least that far apart if they come from one
+/// distribution: counted (Hodges 1958) up to a million pairs, Kolmogorov's limit (1933) above. One
+/// where one of them is empty.
 pub fn kolmogorov_smirnov_p_value(distance: f64, left: usize, right: usize) -> f64 {
-    let Some(pairs) = left.checked_mul(right).filter(|pairs| *pairs <= COUNTED) else {
-        return in_the_limit(sane(distance), left as f64, right as f64);
+    let Some(pairs) = left.checked_mul(right).filter(|pairs| *pairs <= MAX_EXACT_PAIRS) else {
+        return asymptotic_p_value(clamp_distance(distance), left as f64, right as f64);
     };
-    let steps = steps(distance, pairs);
+    let steps = distance_steps(distance, pairs);
     if steps == 0 {
         return 1.0;
     }
-    1.0 - within(steps - 1, steps - 1, left, right)
+    1.0 - share_of_paths_within(steps - 1, steps - 1, left, right)
 }
 
-fn sane(distance: f64) -> f64 {
+fn clamp_distance(distance: f64) -> f64 {
     if distance.is_nan() { 0.0 } else { distance.clamp(0.0, 1.0) }
 }
 
 /// A distance is a whole number of these; what rounding has added to it makes no further one.
-fn steps(distance: f64, pairs: usize) -> usize {
+fn distance_steps(distance: f64, pairs: usize) -> usize {
     #[expect(clippy::cast_sign_loss, reason = "the greater of it and zero")]
-    let steps = (sane(distance) * pairs as f64 - 1e-7).ceil().max(0.0) as usize;
+    let steps = (clamp_distance(distance) * pairs as f64 - 1e-7).ceil().max(0.0) as usize;
     steps
 }
 
-/// All orders of the values of both samples are equally likely, and each is a path through a grid: the
-/// share of those that come no more steps from its diagonal, to the one side and to the other.
-fn within(ahead: usize, behind: usize, left: usize, right: usize) -> f64 {
+/// All orders of the values of both samples are equally likely, and each is a path through a grid:
+/// the share of those that come no more steps from its diagonal, to the one side and to the other.
+fn share_of_paths_within(ahead: usize, behind: usize, left: usize, right: usize) -> f64 {
     let is_near = |i: usize, j: usize| {
         let (i, j) = (i * right, j * left);
         if i >= j { i - j <= ahead } else { j - i <= behind }
@@ -225,9 +229,10 @@ fn within(ahead: usize, behind: usize, left: usize, right: usize) -> f64 {
     near[right].clamp(0.0, 1.0)
 }
 
-fn in_the_limit(distance: f64, left: f64, right: f64) -> f64 {
+fn asymptotic_p_value(distance: f64, left: f64, right: f64) -> f64 {
     let reach = (left * right / (left + right)).sqrt() * distance;
-    // Below, the series converges slowly and the answer is one to more digits than anybody asks for.
+    // Below, the series converges slowly and the answer is one to more digits than are needed
+    // for.
     if reach < 0.3 {
         return 1.0;
     }
@@ -280,20 +285,20 @@ mod tests {
     }
 
     /// Gaps of every order of four and five values.
-    fn orders() -> Vec<Gaps> {
+    fn gaps_of_all_orders() -> Vec<EcdfGaps> {
         let of = |mask: u32, is_left: bool| -> Vec<f64> {
             let wanted = |place: &u32| (mask >> place & 1 == 1) == is_left;
             (0..9).filter(wanted).map(f64::from).collect()
         };
         let masks = (0..1_u32 << 9).filter(|mask| mask.count_ones() == 4);
-        masks.map(|mask| Gaps::between(&of(mask, true), &of(mask, false))).collect()
+        masks.map(|mask| EcdfGaps::between(&of(mask, true), &of(mask, false))).collect()
     }
 
     #[test]
     fn p_values_of_gaps_are_shares_of_all_orders() {
-        let all = orders();
+        let all = gaps_of_all_orders();
         assert_eq!(all.len(), 126);
-        let sides = |gaps: &Gaps| (gaps.distance(), -gaps.ahead.min(gaps.behind));
+        let sides = |gaps: &EcdfGaps| (gaps.distance(), -gaps.ahead.min(gaps.behind));
         for gaps in &all {
             let (distance, other) = sides(gaps);
             let as_far = all.iter().filter(|one| {
@@ -314,24 +319,24 @@ mod tests {
         levels.sort_by(f64::total_cmp);
         levels.dedup_by(|one, other| (*one - *other).abs() < 1e-12);
         assert!(levels.len() > 9, "{levels:?}");
-        assert_eq!(Gaps::default().p_value(0, 5), 1.0);
+        assert_eq!(EcdfGaps::default().p_value(0, 5), 1.0);
     }
 
     #[test]
     fn no_sample_has_a_smaller_p_value_than_one_bin_full() {
         let reference: Vec<f64> = (0..20_u32).map(f64::from).collect();
-        let bins = Bins::of(&reference, 10);
-        let least = bins.least_p_value(20, 10);
+        let bins = QuantileBins::from_reference(&reference, 10);
+        let least = bins.min_p_value(20, 10);
         assert!((bins.p_value(20, &[19.5; 10]) - least).abs() < 1e-12);
         assert!(least > 0.005 && bins.p_value(20, &[18.5, 19.5, 0.0]) > least);
-        assert!(bins.least_p_value(20, 40) < 1e-5, "more values tell more");
-        assert_eq!(bins.least_p_value(20, 0), 1.0);
+        assert!(bins.min_p_value(20, 40) < 1e-5, "more values tell more");
+        assert_eq!(bins.min_p_value(20, 0), 1.0);
     }
 
     #[test]
     fn bins_that_fill_as_they_did_before_prove_nothing() {
         let reference: Vec<f64> = (0..100_u32).map(f64::from).collect();
-        let bins = Bins::of(&reference, 10);
+        let bins = QuantileBins::from_reference(&reference, 10);
         assert!(bins.p_value(100, &reference) > 0.999);
         assert!(bins.p_value(100, &[95.0; 30]) < 1e-6);
         assert!(bins.p_value(100, &[5.0, 45.0, 95.0]) > 0.05, "three values are few");

@@ -1,4 +1,4 @@
-//! What a decision rests on.
+//! The evidence of a decision: values, tests and thresholds.
 //!
 //! Logs, files and pages show it as it is. Invariant: a decision without enough samples says so and
 //! is never a yes.
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 /// One question that was put to the data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Check {
+pub enum DecisionCheck {
     /// Is the mean within the threshold?
     Mean,
     /// Is the standard deviation below its limit?
@@ -37,9 +37,9 @@ pub enum Check {
 
 /// The answer to one question.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Evidence {
+pub struct DecisionEvidence {
     /// The question.
-    pub check: Check,
+    pub check: DecisionCheck,
     /// What was computed.
     pub statistic: f64,
     /// What it was compared with.
@@ -52,10 +52,21 @@ pub struct Evidence {
     pub holds: bool,
 }
 
+impl DecisionEvidence {
+    /// Of a check without a p-value.
+    pub fn new(check: DecisionCheck, value: f64, limit: f64, samples: usize, holds: bool) -> Self {
+        Self { check, statistic: value, threshold: limit, p_value: None, samples, holds }
+    }
+
+    pub(crate) fn with_p_value(self, p_value: f64) -> Self {
+        Self { p_value: Some(p_value), ..self }
+    }
+}
+
 /// How a decision came out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Verdict {
+pub enum DecisionVerdict {
     /// All evidence speaks for it.
     Yes,
     /// Some of it does not.
@@ -66,9 +77,9 @@ pub enum Verdict {
 
 /// A decision and its evidence.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Decision {
+pub struct StatisticalDecision {
     /// How it came out.
-    pub verdict: Verdict,
+    pub verdict: DecisionVerdict,
     /// How sure it is, in [0, 1]; zero without enough samples.
     pub confidence: f64,
     /// Samples that are needed at least.
@@ -76,14 +87,14 @@ pub struct Decision {
     /// Samples that there were.
     pub samples: usize,
     /// What it rests on.
-    pub evidence: Vec<Evidence>,
+    pub evidence: Vec<DecisionEvidence>,
 }
 
-impl Decision {
+impl StatisticalDecision {
     /// Not enough to tell.
-    pub fn too_few(needed: usize, samples: usize) -> Self {
+    pub fn too_few_samples(needed: usize, samples: usize) -> Self {
         Self {
-            verdict: Verdict::TooFewSamples,
+            verdict: DecisionVerdict::TooFewSamples,
             confidence: 0.0,
             needed,
             samples,
@@ -92,19 +103,24 @@ impl Decision {
     }
 
     /// Yes if all the evidence holds.
-    pub fn from(evidence: Vec<Evidence>, confidence: f64, needed: usize, samples: usize) -> Self {
+    pub fn from_evidence(
+        evidence: Vec<DecisionEvidence>,
+        confidence: f64,
+        needed: usize,
+        samples: usize,
+    ) -> Self {
         let all = !evidence.is_empty() && evidence.iter().all(|piece| piece.holds);
-        let verdict = if all { Verdict::Yes } else { Verdict::No };
+        let verdict = if all { DecisionVerdict::Yes } else { DecisionVerdict::No };
         Self { verdict, confidence: confidence.clamp(0.0, 1.0), needed, samples, evidence }
     }
 
     /// Whether the answer is yes.
     pub fn is_yes(&self) -> bool {
-        self.verdict == Verdict::Yes
+        self.verdict == DecisionVerdict::Yes
     }
 
     /// The answer to one question, if it was put.
-    pub fn about(&self, check: Check) -> Option<&Evidence> {
+    pub fn evidence_for(&self, check: DecisionCheck) -> Option<&DecisionEvidence> {
         self.evidence.iter().find(|piece| piece.check == check)
     }
 }

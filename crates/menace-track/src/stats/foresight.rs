@@ -7,15 +7,15 @@ use std::collections::{BTreeMap, VecDeque};
 
 use serde::{Deserialize, Serialize};
 
-use super::describe::{deviation, usable};
-use super::trend::Line;
+use super::describe::{is_usable, sample_deviation};
+use super::trend::TrendLine;
 
 /// Cycles over which a template gives way to what was measured.
-pub const COLD_START: usize = 5;
+pub const COLD_START_CYCLES: usize = 5;
 
 /// One cycle of a workflow, or one stage of a trajectory.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Cycle {
+pub struct ForesightCycle {
     /// The ROI.
     pub roi: f64,
     /// How hard the conditions were, in [0, 1]; entropy, degradation or severity.
@@ -37,20 +37,9 @@ pub struct Cycle {
     pub by_stage: BTreeMap<String, f64>,
 }
 
-/// What one stage of a trajectory came to: the same workflow under harder and harder conditions.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Stage {
-    /// `baseline`, `latency_spike` …
-    pub name: String,
-    pub roi: f64,
-    pub resilience: Option<f64>,
-    /// How hard its conditions were, in [0, 1].
-    pub stress: Option<f64>,
-}
-
 /// Where the line between the classes lies.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Limits {
+pub struct ForesightLimits {
     /// Cycles that are kept.
     pub window: usize,
     /// The standard deviation from which a workflow is volatile.
@@ -67,7 +56,7 @@ pub struct Limits {
     pub large_drop: f64,
 }
 
-impl Default for Limits {
+impl Default for ForesightLimits {
     fn default() -> Self {
         Self {
             window: 10,
@@ -83,7 +72,7 @@ impl Default for Limits {
 
 /// What a workflow is heading for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Risk {
+pub enum CollapseRisk {
     /// It holds its ROI.
     Stable,
     /// It loses a little each cycle.
@@ -98,9 +87,9 @@ pub enum Risk {
 
 /// A prediction of collapse.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Collapse {
+pub struct CollapsePrediction {
     /// The class.
-    pub risk: Risk,
+    pub risk: CollapseRisk,
     /// Cycles until the line reaches the floor; none within the horizon.
     pub collapse_in: Option<usize>,
     /// Whether a small stress has cost a large part of the ROI.
@@ -111,15 +100,15 @@ pub struct Collapse {
     pub samples: usize,
     /// The numbers behind the class; level and still in summaries of older programs.
     #[serde(default)]
-    pub outline: Outline,
+    pub outline: StabilityTrend,
     /// What they were compared with; none in summaries of older programs.
     #[serde(default)]
-    pub limits: Option<Limits>,
+    pub limits: Option<ForesightLimits>,
 }
 
 /// Slope, volatility and stability of the window.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
-pub struct Outline {
+pub struct StabilityTrend {
     /// The change of ROI per cycle.
     pub slope: f64,
     /// The change of that change.
@@ -136,42 +125,43 @@ pub struct Outline {
 
 /// The last cycles of one workflow.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Foresight {
-    limits: Limits,
-    history: VecDeque<Cycle>,
-    seen: usize,
+pub struct ForesightTracker {
+    limits: ForesightLimits,
+    history: VecDeque<ForesightCycle>,
+    #[serde(alias = "seen")]
+    recorded_cycles: usize,
     template: Vec<f64>,
 }
 
-impl Foresight {
+impl ForesightTracker {
     /// An empty history.
-    pub fn new(limits: Limits) -> Self {
-        Self { limits, history: VecDeque::new(), seen: 0, template: Vec::new() }
+    pub fn new(limits: ForesightLimits) -> Self {
+        Self { limits, history: VecDeque::new(), recorded_cycles: 0, template: Vec::new() }
     }
 
     /// An empty history that leans on a template's ROI curve during its first cycles.
-    pub fn with_template(limits: Limits, template: &[f64]) -> Self {
-        let template = template.iter().copied().filter(|value| usable(*value)).collect();
+    pub fn with_template(limits: ForesightLimits, template: &[f64]) -> Self {
+        let template = template.iter().copied().filter(|value| is_usable(*value)).collect();
         Self { template, ..Self::new(limits) }
     }
 
     /// Takes in one cycle; one without a usable ROI is not remembered.
-    pub fn record(&mut self, cycle: Cycle) {
-        if !usable(cycle.roi) {
+    pub fn record(&mut self, cycle: ForesightCycle) {
+        if !is_usable(cycle.roi) {
             return;
         }
-        let known = |value: Option<f64>| value.filter(|value| usable(*value));
-        // The template's share fades from cycle to cycle; where it ends, its last value goes on.
-        let weight = (self.seen + 1) as f64 / COLD_START as f64;
-        let expected = self.template.get(self.seen).or(self.template.last());
+        let known = |value: Option<f64>| value.filter(|value| is_usable(*value));
+        // The template's weight shrinks with each cycle; after its end, its last value is used.
+        let weight = (self.recorded_cycles + 1) as f64 / COLD_START_CYCLES as f64;
+        let expected = self.template.get(self.recorded_cycles).or(self.template.last());
         let roi = match expected {
             Some(expected) if weight < 1.0 => weight * cycle.roi + (1.0 - weight) * expected,
             _ => cycle.roi,
         };
-        self.seen += 1;
+        self.recorded_cycles += 1;
         let mut by_stage = cycle.by_stage;
-        by_stage.retain(|_, value| usable(*value));
-        self.history.push_back(Cycle {
+        by_stage.retain(|_, value| is_usable(*value));
+        self.history.push_back(ForesightCycle {
             roi,
             stress: known(cycle.stress),
             stage: cycle.stage,
@@ -185,58 +175,23 @@ impl Foresight {
         }
     }
 
-    /// Takes in a trajectory, one cycle per stage: how far each falls from the first, and how stable the
-    /// window is after it.
-    pub fn record_trajectory(&mut self, stages: &[Stage]) {
-        let Some(first) = stages.first().map(|stage| stage.roi) else { return };
-        for stage in stages.iter().filter(|stage| usable(stage.roi)) {
-            let degradation = Some(first - stage.roi).filter(|value| usable(*value));
-            let numbers = [
-                ("roi", Some(stage.roi)),
-                ("resilience", stage.resilience),
-                ("degradation", degradation),
-            ];
-            let by_stage = numbers
-                .into_iter()
-                .filter_map(|(what, value)| Some((format!("{}_{what}", stage.name), value?)));
-            self.record(Cycle {
-                roi: stage.roi,
-                stress: stage.stress,
-                stage: Some(stage.name.clone()),
-                resilience: stage.resilience,
-                degradation,
-                stability: None,
-                by_stage: by_stage.collect(),
-            });
-            let stability = self.outline().stability;
-            if let Some(last) = self.history.back_mut() {
-                last.stability = Some(stability);
-            }
-        }
-    }
-
     /// The cycles that are kept, oldest first, blended with the template.
-    pub fn history(&self) -> impl Iterator<Item = &Cycle> {
+    pub fn history(&self) -> impl Iterator<Item = &ForesightCycle> {
         self.history.iter()
     }
 
-    /// Whether what is known still leans on a template.
-    pub fn is_cold(&self) -> bool {
-        !self.template.is_empty() && self.seen < COLD_START
-    }
-
     /// Slope, volatility and stability of the window; level and still when it is empty.
-    pub fn outline(&self) -> Outline {
+    pub fn stability_trend(&self) -> StabilityTrend {
         let values: Vec<f64> = self.history.iter().map(|cycle| cycle.roi).collect();
-        let line = Line::through(&values);
+        let line = TrendLine::fit(&values);
         let slope = line.map_or(0.0, |line| line.slope);
         let around: Vec<f64> =
             values.iter().enumerate().map(|(place, value)| value - slope * place as f64).collect();
-        let volatility = deviation(&around);
+        let volatility = sample_deviation(&around);
         let changes: Vec<f64> = values.windows(2).map(|pair| pair[1] - pair[0]).collect();
-        Outline {
+        StabilityTrend {
             slope,
-            curvature: Line::through(&changes).map_or(0.0, |line| line.slope),
+            curvature: TrendLine::fit(&changes).map_or(0.0, |line| line.slope),
             volatility,
             stability: 1.0 / (1.0 + volatility),
             stable: values.len() >= 3 && slope >= 0.0 && volatility < self.limits.volatility,
@@ -246,13 +201,14 @@ impl Foresight {
 
     /// What the workflow is heading for.
     ///
-    /// A collapse within `imminent` cycles comes first, then volatility, then decay: any slope below
-    /// zero that reaches the floor within the horizon or is more than a hundredth of the volatility.
-    pub fn predict_collapse(&self) -> Collapse {
+    /// A collapse within `imminent` cycles comes first, then volatility, then decay: any slope
+    /// below zero that reaches the floor within the horizon or is more than a hundredth of the
+    /// volatility.
+    pub fn predict_collapse(&self) -> CollapsePrediction {
         let values: Vec<f64> = self.history.iter().map(|cycle| cycle.roi).collect();
-        let outline = self.outline();
-        let trajectory: Vec<f64> = Line::through(&values)
-            .map(|line| (0..self.limits.horizon).map(|step| line.ahead(step)).collect())
+        let outline = self.stability_trend();
+        let trajectory: Vec<f64> = TrendLine::fit(&values)
+            .map(|line| (0..self.limits.horizon).map(|step| line.predict(step)).collect())
             .unwrap_or_default();
         let fallen = values.last().is_some_and(|last| *last <= self.limits.floor);
         let collapse_in = if fallen {
@@ -263,15 +219,15 @@ impl Foresight {
             None
         };
         let risk = if collapse_in.is_some_and(|cycles| cycles <= self.limits.imminent) {
-            Risk::ImmediateCollapse
+            CollapseRisk::ImmediateCollapse
         } else if outline.volatility >= self.limits.volatility {
-            Risk::Volatile
+            CollapseRisk::Volatile
         } else if collapse_in.is_some() || outline.slope < -0.01 * outline.volatility {
-            Risk::SlowDecay
+            CollapseRisk::SlowDecay
         } else {
-            Risk::Stable
+            CollapseRisk::Stable
         };
-        Collapse {
+        CollapsePrediction {
             risk,
             collapse_in,
             brittle: self.is_brittle(),
@@ -299,32 +255,84 @@ impl Foresight {
 mod tests {
     use super::*;
 
-    fn after(values: &[f64]) -> Foresight {
-        let mut foresight = Foresight::new(Limits::default());
+    /// The result of one stage of a trajectory: a workflow under ever harder conditions.
+    #[derive(Debug, Clone, PartialEq)]
+    struct TrajectoryStage {
+        /// `baseline`, `latency_spike` …
+        name: String,
+        roi: f64,
+        resilience: Option<f64>,
+        /// How hard its conditions were, in [0, 1].
+        stress: Option<f64>,
+    }
+
+    impl ForesightTracker {
+        /// Takes in a trajectory, one cycle per stage: how far each falls from the first, and how
+        /// stable the window is after it.
+        fn record_trajectory(&mut self, stages: &[TrajectoryStage]) {
+            let Some(first) = stages.first().map(|stage| stage.roi) else { return };
+            for stage in stages.iter().filter(|stage| is_usable(stage.roi)) {
+                let degradation = Some(first - stage.roi).filter(|value| is_usable(*value));
+                let numbers = [
+                    ("roi", Some(stage.roi)),
+                    ("resilience", stage.resilience),
+                    ("degradation", degradation),
+                ];
+                let by_stage = numbers
+                    .into_iter()
+                    .filter_map(|(what, value)| Some((format!("{}_{what}", stage.name), value?)));
+                self.record(ForesightCycle {
+                    roi: stage.roi,
+                    stress: stage.stress,
+                    stage: Some(stage.name.clone()),
+                    resilience: stage.resilience,
+                    degradation,
+                    stability: None,
+                    by_stage: by_stage.collect(),
+                });
+                let stability = self.stability_trend().stability;
+                if let Some(last) = self.history.back_mut() {
+                    last.stability = Some(stability);
+                }
+            }
+        }
+
+        /// Whether what is known still leans on a template.
+        fn is_cold_start(&self) -> bool {
+            !self.template.is_empty() && self.recorded_cycles < COLD_START_CYCLES
+        }
+    }
+
+    fn foresight_after(values: &[f64]) -> ForesightTracker {
+        let mut foresight = ForesightTracker::new(ForesightLimits::default());
         for roi in values {
-            foresight.record(Cycle { roi: *roi, stress: None, ..Cycle::default() });
+            foresight.record(ForesightCycle {
+                roi: *roi,
+                stress: None,
+                ..ForesightCycle::default()
+            });
         }
         foresight
     }
 
     #[test]
     fn a_trajectory_is_kept_stage_by_stage() {
-        let stage = |name: &str, roi, resilience| Stage {
+        let stage = |name: &str, roi, resilience| TrajectoryStage {
             name: name.to_owned(),
             roi,
             resilience,
             stress: None,
         };
-        let mut foresight = Foresight::new(Limits::default());
+        let mut foresight = ForesightTracker::new(ForesightLimits::default());
         foresight.record_trajectory(&[
             stage("baseline", 0.75, Some(1.0)),
             stage("latency_spike", 0.5, Some(0.75)),
             stage("schema_drift", 0.25, None),
         ]);
         let text = serde_json::to_string(&foresight).unwrap();
-        let again: Foresight = serde_json::from_str(&text).unwrap();
+        let again: ForesightTracker = serde_json::from_str(&text).unwrap();
         assert_eq!(again, foresight);
-        let kept: Vec<&Cycle> = again.history().collect();
+        let kept: Vec<&ForesightCycle> = again.history().collect();
         assert_eq!(kept[1].stage.as_deref(), Some("latency_spike"));
         assert_eq!(kept[1].by_stage.get("latency_spike_roi"), Some(&0.5));
         assert_eq!(kept[1].by_stage.get("latency_spike_resilience"), Some(&0.75));
@@ -332,41 +340,49 @@ mod tests {
         assert_eq!((kept[2].degradation, kept[2].resilience), (Some(0.5), None));
         assert!(kept.iter().all(|cycle| cycle.stability.is_some_and(|it| it > 0.0 && it <= 1.0)));
         assert!(text.contains("\"latency_spike_roi\":0.5"), "{text}");
-        assert_eq!(foresight.predict_collapse().limits, Some(Limits::default()));
+        assert_eq!(foresight.predict_collapse().limits, Some(ForesightLimits::default()));
     }
 
     #[test]
     fn a_history_without_stages_is_read_and_written_as_before() {
         let cycle = r#"{"roi":0.5,"stress":0.1}"#;
-        let read: Cycle = serde_json::from_str(cycle).unwrap();
+        let read: ForesightCycle = serde_json::from_str(cycle).unwrap();
         assert_eq!((read.roi, read.stress, &read.stage), (0.5, Some(0.1), &None));
         assert_eq!(serde_json::to_string(&read).unwrap(), cycle);
     }
 
     #[test]
     fn each_class_has_its_series() {
-        let risk = |values: &[f64]| after(values).predict_collapse().risk;
-        assert_eq!(risk(&[1.0, 1.1, 1.2, 1.3]), Risk::Stable);
-        assert_eq!(risk(&[1.0; 6]), Risk::Stable);
-        assert_eq!(risk(&[5.0, 4.9, 4.8, 4.7]), Risk::SlowDecay);
-        assert_eq!(risk(&[5.0, 9.0, 5.0, 9.0, 5.0, 9.0]), Risk::Volatile);
-        assert_eq!(risk(&[4.0, 3.0, 2.0, 1.0]), Risk::ImmediateCollapse);
-        assert_eq!(risk(&[]), Risk::Stable);
+        let risk = |values: &[f64]| foresight_after(values).predict_collapse().risk;
+        assert_eq!(risk(&[1.0, 1.1, 1.2, 1.3]), CollapseRisk::Stable);
+        assert_eq!(risk(&[1.0; 6]), CollapseRisk::Stable);
+        assert_eq!(risk(&[5.0, 4.9, 4.8, 4.7]), CollapseRisk::SlowDecay);
+        assert_eq!(risk(&[5.0, 9.0, 5.0, 9.0, 5.0, 9.0]), CollapseRisk::Volatile);
+        assert_eq!(risk(&[4.0, 3.0, 2.0, 1.0]), CollapseRisk::ImmediateCollapse);
+        assert_eq!(risk(&[]), CollapseRisk::Stable);
     }
 
     #[test]
     fn a_collapse_is_dated() {
-        assert_eq!(after(&[10.0, 9.0, 8.0, 7.0]).predict_collapse().collapse_in, Some(7));
-        assert_eq!(after(&[1.0, -0.5]).predict_collapse().collapse_in, Some(0));
-        assert_eq!(after(&[1.0, 2.0]).predict_collapse().collapse_in, None);
+        assert_eq!(foresight_after(&[10.0, 9.0, 8.0, 7.0]).predict_collapse().collapse_in, Some(7));
+        assert_eq!(foresight_after(&[1.0, -0.5]).predict_collapse().collapse_in, Some(0));
+        assert_eq!(foresight_after(&[1.0, 2.0]).predict_collapse().collapse_in, None);
     }
 
     #[test]
     fn a_small_stress_that_costs_much_shows_a_brittle_workflow() {
         let brittle = |stress: f64, roi: f64| {
-            let mut foresight = Foresight::new(Limits::default());
-            foresight.record(Cycle { roi: 1.0, stress: Some(0.0), ..Cycle::default() });
-            foresight.record(Cycle { roi, stress: Some(stress), ..Cycle::default() });
+            let mut foresight = ForesightTracker::new(ForesightLimits::default());
+            foresight.record(ForesightCycle {
+                roi: 1.0,
+                stress: Some(0.0),
+                ..ForesightCycle::default()
+            });
+            foresight.record(ForesightCycle {
+                roi,
+                stress: Some(stress),
+                ..ForesightCycle::default()
+            });
             foresight.predict_collapse().brittle
         };
         assert!(brittle(0.05, 0.3));
@@ -375,26 +391,35 @@ mod tests {
     }
 
     #[test]
-    fn a_template_fades_over_five_cycles() {
-        let mut foresight = Foresight::with_template(Limits::default(), &[1.0, 1.0]);
+    fn the_weight_of_a_template_shrinks_over_five_cycles() {
+        let mut foresight =
+            ForesightTracker::with_template(ForesightLimits::default(), &[1.0, 1.0]);
         for _ in 0..5 {
-            assert!(foresight.is_cold());
-            foresight.record(Cycle { roi: 0.0, stress: None, ..Cycle::default() });
+            assert!(foresight.is_cold_start());
+            foresight.record(ForesightCycle {
+                roi: 0.0,
+                stress: None,
+                ..ForesightCycle::default()
+            });
         }
         let values: Vec<f64> = foresight.history().map(|cycle| cycle.roi).collect();
         for (value, expected) in values.iter().zip([0.8, 0.6, 0.4, 0.2, 0.0]) {
             assert!((value - expected).abs() < 1e-12);
         }
-        assert!(!foresight.is_cold());
+        assert!(!foresight.is_cold_start());
     }
 
     #[test]
     fn the_window_forgets_and_json_remembers() {
-        let mut foresight = after(&[1.0; 30]);
-        foresight.record(Cycle { roi: f64::NAN, stress: None, ..Cycle::default() });
+        let mut foresight = foresight_after(&[1.0; 30]);
+        foresight.record(ForesightCycle {
+            roi: f64::NAN,
+            stress: None,
+            ..ForesightCycle::default()
+        });
         assert_eq!(foresight.history().count(), 10);
         let text = serde_json::to_string(&foresight).unwrap();
-        assert_eq!(serde_json::from_str::<Foresight>(&text).unwrap(), foresight);
+        assert_eq!(serde_json::from_str::<ForesightTracker>(&text).unwrap(), foresight);
         assert!(
             serde_json::to_string(&foresight.predict_collapse()).unwrap().contains("\"Stable\"")
         );
@@ -402,7 +427,7 @@ mod tests {
 
     #[test]
     fn too_few_cycles_are_not_stable() {
-        let stable = |values: &[f64]| after(values).predict_collapse().outline.stable;
+        let stable = |values: &[f64]| foresight_after(values).predict_collapse().outline.stable;
         assert!(!stable(&[]) && !stable(&[1.0, 2.0]));
         assert!(stable(&[1.0, 1.1, 1.2]) && !stable(&[1.0, 0.9, 0.8]));
     }

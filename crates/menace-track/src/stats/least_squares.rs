@@ -5,25 +5,25 @@
 
 /// A matrix of columns of equal length.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Columns {
+pub(crate) struct DesignMatrix {
     pub(crate) columns: Vec<Vec<f64>>,
 }
 
 /// The solution, with what tests on it need.
 #[derive(Debug, Clone)]
-pub(crate) struct Solution {
+pub(crate) struct LeastSquaresSolution {
     pub(crate) coefficients: Vec<f64>,
     /// The sum of squared residuals.
-    pub(crate) rest: f64,
+    pub(crate) residual_sum_of_squares: f64,
     /// The diagonal of (XᵀX)⁻¹.
-    pub(crate) spread: Vec<f64>,
+    pub(crate) inverse_gram_diagonal: Vec<f64>,
 }
 
 /// The relative size below which a pivot counts as zero.
 const RANK_TOLERANCE: f64 = 1e-12;
 
 /// Reflects `target` and the columns so that the columns become upper triangular.
-fn triangular(matrix: &Columns, target: &[f64]) -> Option<(Vec<Vec<f64>>, Vec<f64>)> {
+fn triangularise(matrix: &DesignMatrix, target: &[f64]) -> Option<(Vec<Vec<f64>>, Vec<f64>)> {
     let rows = target.len();
     let count = matrix.columns.len();
     if rows < count {
@@ -60,8 +60,8 @@ fn reflect(mirror: &[f64], square: f64, column: &mut [f64]) {
 }
 
 /// The coefficients that bring the columns closest to the target; `None` below full rank.
-pub(crate) fn solve(matrix: &Columns, target: &[f64]) -> Option<Solution> {
-    let (upper, reflected) = triangular(matrix, target)?;
+pub(crate) fn solve(matrix: &DesignMatrix, target: &[f64]) -> Option<LeastSquaresSolution> {
+    let (upper, reflected) = triangularise(matrix, target)?;
     let count = upper.len();
     let mut coefficients = vec![0.0; count];
     for row in (0..count).rev() {
@@ -84,16 +84,18 @@ pub(crate) fn solve(matrix: &Columns, target: &[f64]) -> Option<Solution> {
             spread[row] += inverse[row] * inverse[row];
         }
     }
-    coefficients.iter().chain(&spread).all(|value| value.is_finite()).then_some(Solution {
-        coefficients,
-        rest,
-        spread,
-    })
+    coefficients.iter().chain(&spread).all(|value| value.is_finite()).then_some(
+        LeastSquaresSolution {
+            coefficients,
+            residual_sum_of_squares: rest,
+            inverse_gram_diagonal: spread,
+        },
+    )
 }
 
 /// The sum of squared residuals for the first 1, 2 … all columns, from one decomposition.
-pub(crate) fn nested_rests(matrix: &Columns, target: &[f64]) -> Option<Vec<f64>> {
-    let (upper, reflected) = triangular(matrix, target)?;
+pub(crate) fn nested_residual_sums(matrix: &DesignMatrix, target: &[f64]) -> Option<Vec<f64>> {
+    let (upper, reflected) = triangularise(matrix, target)?;
     let mut rests = vec![0.0; upper.len()];
     let mut rest: f64 = reflected[upper.len()..].iter().map(|value| value * value).sum();
     for count in (0..upper.len()).rev() {
@@ -140,20 +142,21 @@ mod tests {
 
     #[test]
     fn a_line_is_found_again() {
-        let matrix = Columns { columns: vec![vec![1.0; 4], vec![0.0, 1.0, 2.0, 3.0]] };
+        let matrix = DesignMatrix { columns: vec![vec![1.0; 4], vec![0.0, 1.0, 2.0, 3.0]] };
         let solution = solve(&matrix, &[1.0, 3.0, 5.0, 7.0]).unwrap();
         assert!((solution.coefficients[0] - 1.0).abs() < 1e-12);
         assert!((solution.coefficients[1] - 2.0).abs() < 1e-12);
-        assert!(solution.rest < 1e-24);
+        assert!(solution.residual_sum_of_squares < 1e-24);
         // (XᵀX)⁻¹ of this matrix has 0.7 and 0.2 on its diagonal.
         assert!(
-            (solution.spread[0] - 0.7).abs() < 1e-12 && (solution.spread[1] - 0.2).abs() < 1e-12
+            (solution.inverse_gram_diagonal[0] - 0.7).abs() < 1e-12
+                && (solution.inverse_gram_diagonal[1] - 0.2).abs() < 1e-12
         );
     }
 
     #[test]
     fn columns_that_depend_on_each_other_have_no_answer() {
-        let matrix = Columns { columns: vec![vec![1.0; 3], vec![2.0; 3]] };
+        let matrix = DesignMatrix { columns: vec![vec![1.0; 3], vec![2.0; 3]] };
         assert!(solve(&matrix, &[1.0, 2.0, 3.0]).is_none());
         assert!(
             solve_square(vec![vec![1.0, 2.0], vec![2.0, 4.0]], vec![1.0, 2.0])
@@ -163,10 +166,12 @@ mod tests {
 
     #[test]
     fn residuals_shrink_with_every_column() {
-        let matrix = Columns { columns: vec![vec![1.0; 4], vec![0.0, 1.0, 2.0, 3.5]] };
+        let matrix = DesignMatrix { columns: vec![vec![1.0; 4], vec![0.0, 1.0, 2.0, 3.5]] };
         let target = [1.0, 3.0, 5.5, 7.0];
-        let rests = nested_rests(&matrix, &target).unwrap();
-        assert!((rests[1] - solve(&matrix, &target).unwrap().rest).abs() < 1e-12);
+        let rests = nested_residual_sums(&matrix, &target).unwrap();
+        assert!(
+            (rests[1] - solve(&matrix, &target).unwrap().residual_sum_of_squares).abs() < 1e-12
+        );
         assert!(rests[0] > rests[1]);
     }
 }

@@ -5,13 +5,13 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::describe::{mean, median, present};
+use super::describe::{drop_missing, mean, median};
 use super::distribution::f_above;
 
 /// What the values of a group are compared with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Center {
+pub enum LeveneCenter {
     /// Robust against outliers and skew (Brown and Forsythe 1974).
     #[default]
     Median,
@@ -21,7 +21,7 @@ pub enum Center {
 
 /// The outcome of the test.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Levene {
+pub struct LeveneTest {
     /// W, which follows F with (groups − 1, samples − groups) degrees when variances are equal.
     pub statistic: f64,
     /// The probability of a W at least as large when variances are equal.
@@ -35,9 +35,9 @@ pub struct Levene {
 /// `None` when fewer than two groups have values, or there are no more values than groups. Groups
 /// that do not vary at all have statistic 0 and p-value 1; groups that all vary by a fixed amount,
 /// but by different ones, have the largest statistic and p-value 0.
-pub fn levene(groups: &[&[f64]], center: Center) -> Option<Levene> {
+pub fn levene_test(groups: &[&[f64]], center: LeveneCenter) -> Option<LeveneTest> {
     let groups: Vec<Vec<f64>> =
-        groups.iter().map(|group| present(group)).filter(|group| !group.is_empty()).collect();
+        groups.iter().map(|group| drop_missing(group)).filter(|group| !group.is_empty()).collect();
     let samples: usize = groups.iter().map(Vec::len).sum();
     if groups.len() < 2 || samples <= groups.len() {
         return None;
@@ -46,8 +46,8 @@ pub fn levene(groups: &[&[f64]], center: Center) -> Option<Levene> {
         .iter()
         .map(|group| {
             let middle = match center {
-                Center::Median => median(group),
-                Center::Mean => mean(group),
+                LeveneCenter::Median => median(group),
+                LeveneCenter::Mean => mean(group),
             };
             group.iter().map(|value| (value - middle).abs()).collect()
         })
@@ -77,7 +77,7 @@ pub fn levene(groups: &[&[f64]], center: Center) -> Option<Levene> {
         let statistic = (denominator / numerator * (between / within)).min(f64::MAX);
         (statistic, f_above(statistic, numerator, denominator))
     };
-    Some(Levene { statistic, p_value, samples })
+    Some(LeveneTest { statistic, p_value, samples })
 }
 
 #[cfg(test)]
@@ -86,15 +86,15 @@ mod tests {
 
     #[test]
     fn too_few_values_have_no_answer() {
-        assert_eq!(levene(&[], Center::Median), None);
-        assert_eq!(levene(&[&[1.0, 2.0]], Center::Median), None);
-        assert_eq!(levene(&[&[1.0], &[2.0]], Center::Median), None);
-        assert_eq!(levene(&[&[1.0, 2.0], &[f64::NAN]], Center::Mean), None);
+        assert_eq!(levene_test(&[], LeveneCenter::Median), None);
+        assert_eq!(levene_test(&[&[1.0, 2.0]], LeveneCenter::Median), None);
+        assert_eq!(levene_test(&[&[1.0], &[2.0]], LeveneCenter::Median), None);
+        assert_eq!(levene_test(&[&[1.0, 2.0], &[f64::NAN]], LeveneCenter::Mean), None);
     }
 
     #[test]
     fn constant_groups_vary_alike() {
-        let answer = levene(&[&[0.1; 5], &[0.7; 5]], Center::Median).unwrap();
+        let answer = levene_test(&[&[0.1; 5], &[0.7; 5]], LeveneCenter::Median).unwrap();
         assert_eq!((answer.statistic, answer.p_value, answer.samples), (0.0, 1.0, 10));
     }
 
@@ -102,6 +102,6 @@ mod tests {
     fn a_calm_and_a_wild_group_differ() {
         let calm = [1.0, 1.1, 0.9, 1.0, 1.05, 0.95, 1.0, 1.02];
         let wild = [1.0, 9.0, -7.0, 4.0, -3.0, 6.0, -5.0, 2.0];
-        assert!(levene(&[&calm, &wild], Center::Median).unwrap().p_value < 0.01);
+        assert!(levene_test(&[&calm, &wild], LeveneCenter::Median).unwrap().p_value < 0.01);
     }
 }

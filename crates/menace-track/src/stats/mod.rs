@@ -2,8 +2,8 @@
 //!
 //! Each method equals what statsmodels, scipy, scikit-learn or numpy compute, which the fixtures in
 //! `tests/reference` show; `docs/statistics.md` names sources and limits. Collecting the series
-//! belongs to the rest of this crate. Invariant: no panic and no NaN, whatever goes in; a question that
-//! the data cannot answer has the answer `None` or says that there are too few samples.
+//! belongs to the rest of this crate. Invariant: no panic and no NaN, whatever goes in; a question
+//! that the data cannot answer has the answer `None` or says that there are too few samples.
 
 // Formulas index rows and columns and call their terms by the letters of the literature.
 #![allow(clippy::needless_range_loop, clippy::many_single_char_names)]

@@ -9,18 +9,18 @@ use super::least_squares::solve_square;
 
 /// A linear model with penalised coefficients (Hoerl and Kennard 1970).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Ridge {
+pub struct RidgeRegression {
     /// The value when all features are zero.
     pub intercept: f64,
     /// The change per unit of each feature.
     pub coefficients: Vec<f64>,
 }
 
-impl Ridge {
+impl RidgeRegression {
     /// Fits rows of features to targets, with the penalty `alpha` > 0.
     ///
     /// The targets' mean, with no slopes, where the system has no solution; zero without rows.
-    /// Rows must be equally long; [`super::calibration::Sample`] sees to that.
+    /// Rows must be equally long; [`super::calibration::CalibrationSample`] sees to that.
     pub fn fit(rows: &[Vec<f64>], targets: &[f64], alpha: f64) -> Self {
         let width = rows.first().map_or(0, Vec::len);
         let count = rows.len().max(1) as f64;
@@ -62,14 +62,14 @@ mod tests {
     fn a_small_penalty_finds_the_line_and_a_large_one_the_mean() {
         let rows: Vec<Vec<f64>> = (0..5_u8).map(|x| vec![f64::from(x)]).collect();
         let targets = [1.0, 3.0, 5.0, 7.0, 9.0];
-        let close = Ridge::fit(&rows, &targets, 1e-9);
+        let close = RidgeRegression::fit(&rows, &targets, 1e-9);
         assert!((close.predict(&[10.0]) - 21.0).abs() < 1e-6);
-        let far = Ridge::fit(&rows, &targets, 1e12);
+        let far = RidgeRegression::fit(&rows, &targets, 1e12);
         assert!((far.predict(&[10.0]) - 5.0).abs() < 1e-6);
     }
 
     #[test]
     fn nothing_predicts_zero() {
-        assert_eq!(Ridge::fit(&[], &[], 1.0).predict(&[3.0]), 0.0);
+        assert_eq!(RidgeRegression::fit(&[], &[], 1.0).predict(&[3.0]), 0.0);
     }
 }

@@ -5,11 +5,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::describe::usable;
+use super::describe::is_usable;
 
 /// A smoothed series.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Smoothed {
+pub struct ExponentialSmoothing {
     /// How far the level follows each new value.
     pub alpha: f64,
     /// The level after the last value: the forecast of all that follow.
@@ -20,13 +20,13 @@ pub struct Smoothed {
     pub samples: usize,
 }
 
-impl Smoothed {
+impl ExponentialSmoothing {
     /// Smooths with a given share; `None` without values. A missing value leaves the level alone.
-    pub fn with(series: &[f64], alpha: f64) -> Option<Self> {
+    pub fn with_alpha(series: &[f64], alpha: f64) -> Option<Self> {
         let alpha = if alpha.is_finite() { alpha.clamp(0.0, 1.0) } else { 1.0 };
         let mut level = None;
         let (mut squares, mut samples) = (0.0, 0);
-        for value in series.iter().copied().filter(|value| usable(*value)) {
+        for value in series.iter().copied().filter(|value| is_usable(*value)) {
             samples += 1;
             level = Some(match level {
                 None => value,
@@ -42,9 +42,9 @@ impl Smoothed {
     }
 
     /// Smooths with the share that has the smallest errors.
-    pub fn best(series: &[f64]) -> Option<Self> {
+    pub fn fit(series: &[f64]) -> Option<Self> {
         let errors =
-            |alpha: f64| Self::with(series, alpha).map_or(0.0, |smoothed| smoothed.deviation);
+            |alpha: f64| Self::with_alpha(series, alpha).map_or(0.0, |smoothed| smoothed.deviation);
         let coarse = (0..=100_u32)
             .map(|percent| f64::from(percent) / 100.0)
             .min_by(|left, right| errors(*left).total_cmp(&errors(*right)))?;
@@ -57,11 +57,11 @@ impl Smoothed {
                 low += third;
             }
         }
-        Self::with(series, f64::midpoint(low, high))
+        Self::with_alpha(series, f64::midpoint(low, high))
     }
 
     /// The standard error of the value `step` steps on (0 is the next one).
-    pub fn error(&self, step: usize) -> f64 {
+    pub fn standard_error(&self, step: usize) -> f64 {
         self.deviation * (1.0 + step as f64 * self.alpha * self.alpha).sqrt()
     }
 }
@@ -73,15 +73,15 @@ mod tests {
     #[test]
     fn a_jump_is_followed_and_noise_is_not() {
         let jump: Vec<f64> = (0..40).map(|place| if place < 20 { 0.0 } else { 1.0 }).collect();
-        assert!(Smoothed::best(&jump).unwrap().alpha > 0.9);
+        assert!(ExponentialSmoothing::fit(&jump).unwrap().alpha > 0.9);
         let noise: Vec<f64> = (0..41).map(|place| f64::from(place % 2)).collect();
-        assert!(Smoothed::best(&noise).unwrap().alpha < 0.2);
+        assert!(ExponentialSmoothing::fit(&noise).unwrap().alpha < 0.2);
     }
 
     #[test]
     fn empty_and_single_series_have_answers() {
-        assert_eq!(Smoothed::best(&[]), None);
-        let single = Smoothed::best(&[2.0]).unwrap();
-        assert_eq!((single.level, single.error(5)), (2.0, 0.0));
+        assert_eq!(ExponentialSmoothing::fit(&[]), None);
+        let single = ExponentialSmoothing::fit(&[2.0]).unwrap();
+        assert_eq!((single.level, single.standard_error(5)), (2.0, 0.0));
     }
 }

@@ -1,7 +1,7 @@
 //! Cold-start templates: the ROI curve that a new workflow is expected to have.
 //!
-//! Reading the file belongs to `menace-loop`, blending to [`super::foresight`]. Invariant: every curve has at
-//! least one usable number and every pattern leads to a curve.
+//! Reading the file belongs to `menace-loop`, blending to [`super::foresight`]. Invariant: every
+//! curve has at least one usable number and every pattern leads to a curve.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use globset::{Glob, GlobMatcher};
 use serde::Deserialize;
 use thiserror::Error;
 
-use super::describe::usable;
+use super::describe::is_usable;
 
 /// Why a file is no list of templates.
 #[derive(Debug, Error)]
@@ -41,7 +41,7 @@ pub enum TemplateError {
 /// As written in the file.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-struct Written {
+struct TemplatesFile {
     /// Curves by name, one ROI per cycle.
     trajectories: BTreeMap<String, Vec<f64>>,
     /// Which workflows begin with which curve.
@@ -50,19 +50,19 @@ struct Written {
 
 /// Curves, and which workflows begin with them.
 #[derive(Debug, Clone, Default)]
-pub struct Templates {
+pub struct ColdStartTemplates {
     curves: BTreeMap<String, Vec<f64>>,
     profiles: Vec<(GlobMatcher, String)>,
 }
 
-impl Templates {
+impl ColdStartTemplates {
     /// Reads YAML.
     pub fn parse(text: &str) -> Result<Self, TemplateError> {
-        let written: Written =
-            crate::roi::yaml(text, Written::default()).map_err(TemplateError::Shape)?;
-        let Written { trajectories, profiles } = written;
+        let written: TemplatesFile =
+            crate::roi::parse_yaml(text, TemplatesFile::default()).map_err(TemplateError::Shape)?;
+        let TemplatesFile { trajectories, profiles } = written;
         for (name, curve) in &trajectories {
-            if curve.is_empty() || !curve.iter().all(|value| usable(*value)) {
+            if curve.is_empty() || !curve.iter().all(|value| is_usable(*value)) {
                 return Err(TemplateError::Empty(name.clone()));
             }
         }
@@ -80,9 +80,9 @@ impl Templates {
         Ok(Self { curves: trajectories, profiles: matchers })
     }
 
-    /// The curve of a workflow: of the first pattern, by name, that its path matches; else `default`, if
-    /// there is one.
-    pub fn of(&self, workflow: &str) -> Option<&[f64]> {
+    /// The curve of a workflow: of the first pattern, by name, that its path matches; else
+    /// `default`, if there is one.
+    pub fn curve_for(&self, workflow: &str) -> Option<&[f64]> {
         let chosen = self.profiles.iter().find(|(pattern, _)| pattern.is_match(workflow));
         let name = chosen.map_or("default", |(_, name)| name.as_str());
         self.curves.get(name).map(Vec::as_slice)
@@ -93,7 +93,7 @@ impl Templates {
 mod tests {
     use super::*;
 
-    const FILE: &str = "
+    const TEMPLATES_YAML: &str = "
 trajectories:
   default: [0.1, 0.2]
   slow: [0.0, 0.05, 0.1]
@@ -103,15 +103,15 @@ profiles:
 
     #[test]
     fn a_workflow_begins_with_the_curve_of_its_pattern() {
-        let templates = Templates::parse(FILE).unwrap();
-        assert_eq!(templates.of("shop/cart.py"), Some(&[0.0, 0.05, 0.1][..]));
-        assert_eq!(templates.of("desk.py"), Some(&[0.1, 0.2][..]));
-        assert_eq!(Templates::parse("").unwrap().of("desk.py"), None);
+        let templates = ColdStartTemplates::parse(TEMPLATES_YAML).unwrap();
+        assert_eq!(templates.curve_for("shop/cart.py"), Some(&[0.0, 0.05, 0.1][..]));
+        assert_eq!(templates.curve_for("desk.py"), Some(&[0.1, 0.2][..]));
+        assert_eq!(ColdStartTemplates::parse("").unwrap().curve_for("desk.py"), None);
     }
 
     #[test]
     fn mistakes_are_named() {
-        let error = |text: &str| Templates::parse(text).unwrap_err().to_string();
+        let error = |text: &str| ColdStartTemplates::parse(text).unwrap_err().to_string();
         assert!(error("trajectories: {a: []}").contains("`a`"));
         assert!(error("trajectories: {a: [.nan]}").contains("`a`"));
         assert!(error("profiles: {'*.py': fast}").contains("`fast`"));

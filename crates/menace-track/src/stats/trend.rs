@@ -5,12 +5,12 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::describe::usable;
+use super::describe::is_usable;
 use super::distribution::t_quantile;
 
 /// The line of least squares over the index 0, 1, 2 …
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Line {
+pub struct TrendLine {
     /// The value at index zero.
     pub intercept: f64,
     /// The change per step.
@@ -24,13 +24,13 @@ pub struct Line {
     width: f64,
 }
 
-impl Line {
+impl TrendLine {
     /// Draws the line; `None` without values. One value gives a level line.
-    pub fn through(series: &[f64]) -> Option<Self> {
+    pub fn fit(series: &[f64]) -> Option<Self> {
         let points: Vec<(f64, f64)> = series
             .iter()
             .enumerate()
-            .filter(|(_, value)| usable(**value))
+            .filter(|(_, value)| is_usable(**value))
             .map(|(place, value)| (place as f64, *value))
             .collect();
         if points.is_empty() {
@@ -58,14 +58,14 @@ impl Line {
     }
 
     /// The value `step` steps after the series (0 is the next one).
-    pub fn ahead(&self, step: usize) -> f64 {
+    pub fn predict(&self, step: usize) -> f64 {
         self.intercept + self.slope * (self.length + step) as f64
     }
 
     /// Half the width of the band that holds that value with the given confidence.
     ///
-    /// `None` below three values, from which no band can be told.
-    pub fn margin(&self, step: usize, confidence: f64) -> Option<f64> {
+    /// `None` below three values, which are too few for a band.
+    pub fn interval_half_width(&self, step: usize, confidence: f64) -> Option<f64> {
         let freedom = self.samples.checked_sub(2).filter(|freedom| *freedom > 0)? as f64;
         let distance = (self.length + step) as f64 - self.centre;
         let error = (1.0 + 1.0 / self.samples as f64 + distance * distance / self.width).sqrt();
@@ -81,17 +81,17 @@ mod tests {
 
     #[test]
     fn a_line_goes_on() {
-        let line = Line::through(&[1.0, f64::NAN, 5.0, 7.0]).unwrap();
+        let line = TrendLine::fit(&[1.0, f64::NAN, 5.0, 7.0]).unwrap();
         assert!((line.slope - 2.0).abs() < 1e-12);
-        assert!((line.ahead(0) - 9.0).abs() < 1e-12);
-        assert!(line.margin(0, 0.95).unwrap() < 1e-9);
+        assert!((line.predict(0) - 9.0).abs() < 1e-12);
+        assert!(line.interval_half_width(0, 0.95).unwrap() < 1e-9);
     }
 
     #[test]
     fn few_values_have_a_line_without_a_band() {
-        assert_eq!(Line::through(&[]), None);
-        let level = Line::through(&[4.0]).unwrap();
-        assert_eq!((level.ahead(3), level.margin(0, 0.95)), (4.0, None));
-        assert_eq!(Line::through(&[4.0, 5.0]).unwrap().margin(0, 0.95), None);
+        assert_eq!(TrendLine::fit(&[]), None);
+        let level = TrendLine::fit(&[4.0]).unwrap();
+        assert_eq!((level.predict(3), level.interval_half_width(0, 0.95)), (4.0, None));
+        assert_eq!(TrendLine::fit(&[4.0, 5.0]).unwrap().interval_half_width(0, 0.95), None);
     }
 }

@@ -1,4 +1,5 @@
-//! The truth adapter: predictions brought closer to what really happened, and when not to trust them.
+//! The truth adapter: predictions brought closer to what really happened, and when not to trust
+//! them.
 //!
 //! Reading and writing its file belongs to `menace-store`; the time is given. Invariant: a model
 //! never predicts without saying whether the features still look like those it was trained on.
@@ -6,23 +7,25 @@
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use super::calibration::{Sample, Score, Trained, compare};
-use super::describe::usable;
-use super::drift::{Bins, Gaps};
-use super::evidence::{Check, Decision, Evidence};
+use super::calibration::{CalibrationModel, CalibrationSample, CalibrationScore, cross_validate};
+use super::describe::is_usable;
+use super::drift::{EcdfGaps, QuantileBins};
+use super::evidence::{DecisionCheck, DecisionEvidence, StatisticalDecision};
 
 /// The shape of the file. A file of another version is trained anew.
-pub const VERSION: u32 = 1;
+pub const TRUTH_MODEL_VERSION: u32 = 1;
 /// Rows below which no model is trained.
-pub const FEWEST_ROWS: usize = 10;
+pub const MIN_CALIBRATION_ROWS: usize = 10;
 /// How likely a drift may be found where there is none, with both measures together.
-pub const CHANCE: f64 = 0.05;
+pub const MAX_FALSE_DRIFT_RATE: f64 = 0.05;
 
 /// Why there is no adapter.
 #[derive(Debug, Error)]
 pub enum TruthError {
     /// Too few complete rows.
-    #[error("calibration needs {FEWEST_ROWS} complete rows, found {found}: run more cycles")]
+    #[error(
+        "calibration needs {MIN_CALIBRATION_ROWS} complete rows, found {found}: run more cycles"
+    )]
     TooFew {
         /// Complete rows.
         found: usize,
@@ -35,7 +38,8 @@ pub enum TruthError {
     Corrupt(#[from] serde_json::Error),
     /// The model is of another version.
     #[error(
-        "the calibration model has version {found}, expected {VERSION}: it will be trained anew"
+        "the calibration model has version {found}, expected {TRUTH_MODEL_VERSION}: it will be \
+         trained anew"
     )]
     Version {
         /// What the file says.
@@ -48,14 +52,14 @@ pub enum TruthError {
 
 /// How far a feature may move before it counts as drifted.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Limits {
+pub struct DriftLimits {
     /// The population stability index.
     pub psi: f64,
     /// The Kolmogorov–Smirnov distance.
     pub ks: f64,
 }
 
-impl Default for Limits {
+impl Default for DriftLimits {
     fn default() -> Self {
         Self { psi: 0.25, ks: 0.2 }
     }
@@ -75,8 +79,8 @@ pub struct FeatureDrift {
     /// How likely samples that far apart are by chance.
     pub ks_p_value: f64,
     /// What both were compared with; none in files of older programs.
-    #[serde(default)]
-    pub against: Option<Against>,
+    #[serde(alias = "against", default)]
+    pub criteria: Option<DriftCriteria>,
     /// Whether one of them is above its limit, and not by chance.
     pub drifted: bool,
     /// Values that were looked at.
@@ -84,37 +88,53 @@ pub struct FeatureDrift {
 }
 
 impl FeatureDrift {
-    /// Whether it still looks as it did in the training, with what that rests on: a yes unless one measure is
-    /// above its limit and chance does not explain it.
-    pub fn decision(&self) -> Decision {
+    /// Whether it still looks as it did in the training, with what that rests on: a yes unless one
+    /// measure is above its limit and chance does not explain it.
+    pub fn decision(&self) -> StatisticalDecision {
         if self.samples == 0 {
-            return Decision::too_few(FEWEST_ROWS, 0);
+            return StatisticalDecision::too_few_samples(MIN_CALIBRATION_ROWS, 0);
         }
-        let usual = Against { limits: Limits::default(), psi_chance: CHANCE, ks_chance: CHANCE };
-        let Against { limits, psi_chance, ks_chance } = self.against.unwrap_or(usual);
+        let usual = DriftCriteria {
+            limits: DriftLimits::default(),
+            psi_chance: MAX_FALSE_DRIFT_RATE,
+            ks_chance: MAX_FALSE_DRIFT_RATE,
+        };
+        let DriftCriteria { limits, psi_chance, ks_chance } = self.criteria.unwrap_or(usual);
         let measures = [
-            (Check::PopulationStability, self.psi, limits.psi, self.psi_p_value, psi_chance),
-            (Check::Distance, self.ks, limits.ks, self.ks_p_value, ks_chance),
+            (
+                DecisionCheck::PopulationStability,
+                self.psi,
+                limits.psi,
+                self.psi_p_value,
+                psi_chance,
+            ),
+            (DecisionCheck::Distance, self.ks, limits.ks, self.ks_p_value, ks_chance),
         ];
-        let evidence = measures.map(|(check, statistic, threshold, p_value, chance)| Evidence {
-            check,
-            statistic,
-            threshold,
-            p_value: Some(p_value),
-            samples: self.samples,
-            holds: statistic <= threshold || p_value > chance,
-        });
+        let evidence =
+            measures.map(|(check, statistic, threshold, p_value, chance)| DecisionEvidence {
+                check,
+                statistic,
+                threshold,
+                p_value: Some(p_value),
+                samples: self.samples,
+                holds: statistic <= threshold || p_value > chance,
+            });
         let least = self.psi_p_value.min(self.ks_p_value);
         let confidence = if self.drifted { 1.0 - least } else { least };
-        Decision::from(evidence.to_vec(), confidence, FEWEST_ROWS, self.samples)
+        StatisticalDecision::from_evidence(
+            evidence.to_vec(),
+            confidence,
+            MIN_CALIBRATION_ROWS,
+            self.samples,
+        )
     }
 }
 
 /// What makes a drift.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Against {
+pub struct DriftCriteria {
     /// Above them, a feature has moved.
-    pub limits: Limits,
+    pub limits: DriftLimits,
     /// At or below it, PSI is not so by chance; zero where so few values cannot tell.
     pub psi_chance: f64,
     /// The same of the distance.
@@ -123,7 +143,7 @@ pub struct Against {
 
 /// What is known about a model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Metadata {
+pub struct TruthModelMetadata {
     /// When it was trained, as given.
     pub trained_at: String,
     /// Which sections the rows are about; empty for everything.
@@ -134,7 +154,7 @@ pub struct Metadata {
     /// Rows it was trained on.
     pub samples: usize,
     /// The errors on held-out rows, the chosen kind first.
-    pub scores: Vec<Score>,
+    pub scores: Vec<CalibrationScore>,
     /// The share of the targets' variance that held-out predictions explain; at most 1.
     pub explained: f64,
     /// Features that had drifted when last compared.
@@ -150,7 +170,7 @@ pub struct Metadata {
 
 /// A prediction.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Calibrated {
+pub struct CalibratedPrediction {
     /// The value.
     pub value: f64,
     /// Whether to distrust it.
@@ -159,39 +179,41 @@ pub struct Calibrated {
 
 /// A trained model with a memory of its features.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "Unchecked")]
+#[serde(try_from = "UncheckedTruthAdapter")]
 pub struct TruthAdapter {
     version: u32,
-    limits: Limits,
-    model: Trained,
-    features: Vec<Reference>,
-    metadata: Metadata,
+    limits: DriftLimits,
+    model: CalibrationModel,
+    features: Vec<FeatureReference>,
+    metadata: TruthModelMetadata,
 }
 
 /// As a file has it.
 #[derive(Debug, Deserialize)]
-struct Unchecked {
+struct UncheckedTruthAdapter {
     version: u32,
-    limits: Limits,
-    model: Trained,
-    features: Vec<Reference>,
-    metadata: Metadata,
+    limits: DriftLimits,
+    model: CalibrationModel,
+    features: Vec<FeatureReference>,
+    metadata: TruthModelMetadata,
 }
 
-impl TryFrom<Unchecked> for TruthAdapter {
+impl TryFrom<UncheckedTruthAdapter> for TruthAdapter {
     type Error = TruthError;
 
-    fn try_from(unchecked: Unchecked) -> Result<Self, TruthError> {
-        let Unchecked { version, limits, model, features, metadata } = unchecked;
-        if version != VERSION {
+    fn try_from(unchecked: UncheckedTruthAdapter) -> Result<Self, TruthError> {
+        let UncheckedTruthAdapter { version, limits, model, features, metadata } = unchecked;
+        if version != TRUTH_MODEL_VERSION {
             return Err(TruthError::Version { found: version });
         }
         let width = match &model {
-            Trained::Ridge { model, scales } if model.coefficients.len() == scales.len() => {
+            CalibrationModel::Ridge { model, scales }
+                if model.coefficients.len() == scales.len() =>
+            {
                 Some(scales.len())
             }
-            Trained::Ridge { .. } => None,
-            Trained::Boosted(_) => Some(features.len()),
+            CalibrationModel::Ridge { .. } => None,
+            CalibrationModel::Boosted(_) => Some(features.len()),
         };
         if width != Some(features.len()) || features.is_empty() {
             return Err(TruthError::Inconsistent);
@@ -201,10 +223,10 @@ impl TryFrom<Unchecked> for TruthAdapter {
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-struct Reference {
+struct FeatureReference {
     name: String,
     values: Vec<f64>,
-    bins: Bins,
+    bins: QuantileBins,
 }
 
 impl TruthAdapter {
@@ -213,7 +235,7 @@ impl TruthAdapter {
         names: &[String],
         rows: &[Vec<f64>],
         targets: &[f64],
-        limits: Limits,
+        limits: DriftLimits,
         now: &str,
     ) -> Result<Self, TruthError> {
         if names.is_empty() {
@@ -226,12 +248,12 @@ impl TruthAdapter {
             .map(|(row, target)| (row.clone(), *target))
             .collect();
         let (rows, targets): (Vec<Vec<f64>>, Vec<f64>) = complete.into_iter().unzip();
-        let sample = Sample::of(&rows, &targets);
+        let sample = CalibrationSample::from_complete_rows(&rows, &targets);
         let found = sample.rows.len();
-        if found < FEWEST_ROWS {
+        if found < MIN_CALIBRATION_ROWS {
             return Err(TruthError::TooFew { found });
         }
-        let scores = compare(&sample);
+        let scores = cross_validate(&sample);
         let best = scores.first().copied().ok_or(TruthError::TooFew { found })?;
         let spread = super::describe::variance(&sample.targets) * (found - 1) as f64 / found as f64;
         let explained = if spread > 0.0 { 1.0 - best.error / spread } else { 0.0 };
@@ -240,15 +262,19 @@ impl TruthAdapter {
             .enumerate()
             .map(|(place, name)| {
                 let values: Vec<f64> = sample.rows.iter().map(|row| row[place]).collect();
-                Reference { name: name.clone(), bins: Bins::of(&values, 10), values }
+                FeatureReference {
+                    name: name.clone(),
+                    bins: QuantileBins::from_reference(&values, 10),
+                    values,
+                }
             })
             .collect();
         Ok(Self {
-            version: VERSION,
+            version: TRUTH_MODEL_VERSION,
             limits,
-            model: Trained::on(best.kind, &sample),
+            model: CalibrationModel::train(best.kind, &sample),
             features,
-            metadata: Metadata {
+            metadata: TruthModelMetadata {
                 trained_at: now.to_owned(),
                 selection: String::new(),
                 checked_at: None,
@@ -266,19 +292,20 @@ impl TruthAdapter {
 
     /// Notes which sections the rows are about.
     #[must_use]
-    pub fn about(mut self, selection: &str) -> Self {
+    pub fn with_selection(mut self, selection: &str) -> Self {
         selection.clone_into(&mut self.metadata.selection);
         self
     }
 
     /// Compares new rows with those of the training, and remembers what came out.
     ///
-    /// A feature has drifted when it is above a limit and chance does not explain that: small samples of
-    /// the same are often far apart. Of all that are found, a share of [`CHANCE`] may still be by chance
-    /// (Benjamini, Hochberg 1995), half of it with each measure. Where so few values fill the bins that no
-    /// PSI of a single feature could be told from chance, only the distance is asked, and has all of it.
-    /// Without new rows nothing changes but the time.
-    pub fn check(&mut self, rows: &[Vec<f64>], now: &str) -> Vec<FeatureDrift> {
+    /// A feature has drifted when it is above a limit and chance does not explain that: small
+    /// samples of the same are often far apart. Of all that are found, a share of
+    /// [`MAX_FALSE_DRIFT_RATE`] may still be by chance (Benjamini, Hochberg 1995), half of it with
+    /// each measure. Where so few values fill the bins that no PSI of a single feature could be
+    /// distinguished from chance, only the distance is asked, and has all of it. Without new rows
+    /// nothing changes but the time.
+    pub fn check_drift(&mut self, rows: &[Vec<f64>], now: &str) -> Vec<FeatureDrift> {
         let mut drifts: Vec<FeatureDrift> = self
             .features
             .iter()
@@ -287,9 +314,9 @@ impl TruthAdapter {
                 let values: Vec<f64> = rows
                     .iter()
                     .filter_map(|row| row.get(place).copied())
-                    .filter(|v| usable(*v))
+                    .filter(|v| is_usable(*v))
                     .collect();
-                let gaps = Gaps::between(&reference.values, &values);
+                let gaps = EcdfGaps::between(&reference.values, &values);
                 let count = reference.values.len();
                 FeatureDrift {
                     feature: reference.name.clone(),
@@ -297,28 +324,28 @@ impl TruthAdapter {
                     psi_p_value: reference.bins.p_value(count, &values),
                     ks: gaps.distance(),
                     ks_p_value: gaps.p_value(count, values.len()),
-                    against: None,
+                    criteria: None,
                     drifted: false,
                     samples: values.len(),
                 }
             })
             .collect();
-        let single = CHANCE / 2.0 / drifts.len().max(1) as f64;
+        let single = MAX_FALSE_DRIFT_RATE / 2.0 / drifts.len().max(1) as f64;
         let bins_tell = self.features.iter().zip(&drifts).any(|(reference, one)| {
-            reference.bins.least_p_value(reference.values.len(), one.samples) <= single
+            reference.bins.min_p_value(reference.values.len(), one.samples) <= single
         });
-        let psi_share = if bins_tell { CHANCE / 2.0 } else { 0.0 };
+        let psi_share = if bins_tell { MAX_FALSE_DRIFT_RATE / 2.0 } else { 0.0 };
         let psi = drifts.iter().map(|one| one.psi_p_value);
         let ks = drifts.iter().map(|one| one.ks_p_value);
-        let against = Against {
+        let criteria = DriftCriteria {
             limits: self.limits,
-            psi_chance: largest_discovery(psi, psi_share),
-            ks_chance: largest_discovery(ks, CHANCE - psi_share),
+            psi_chance: max_discovery_p_value(psi, psi_share),
+            ks_chance: max_discovery_p_value(ks, MAX_FALSE_DRIFT_RATE - psi_share),
         };
         for one in &mut drifts {
-            one.drifted = (one.psi > self.limits.psi && one.psi_p_value <= against.psi_chance)
-                || (one.ks > self.limits.ks && one.ks_p_value <= against.ks_chance);
-            one.against = Some(against);
+            one.drifted = (one.psi > self.limits.psi && one.psi_p_value <= criteria.psi_chance)
+                || (one.ks > self.limits.ks && one.ks_p_value <= criteria.ks_chance);
+            one.criteria = Some(criteria);
         }
         self.metadata.checked_at = Some(now.to_owned());
         if drifts.iter().any(|drift| drift.samples > 0) {
@@ -338,12 +365,12 @@ impl TruthAdapter {
     /// The calibrated value for one row of features.
     ///
     /// A row that lacks a feature gets an answer that is not to be trusted.
-    pub fn predict(&self, features: &[f64]) -> Calibrated {
+    pub fn predict(&self, features: &[f64]) -> CalibratedPrediction {
         let complete =
-            features.len() == self.features.len() && features.iter().all(|value| usable(*value));
+            features.len() == self.features.len() && features.iter().all(|value| is_usable(*value));
         let value = self.model.predict(features);
         let value = if value.is_finite() { value } else { 0.0 };
-        Calibrated { value, low_confidence: self.metadata.low_confidence || !complete }
+        CalibratedPrediction { value, low_confidence: self.metadata.low_confidence || !complete }
     }
 
     /// What it was trained on, in the order of a row.
@@ -352,7 +379,7 @@ impl TruthAdapter {
     }
 
     /// What is known about the model.
-    pub fn metadata(&self) -> &Metadata {
+    pub fn metadata(&self) -> &TruthModelMetadata {
         &self.metadata
     }
 
@@ -364,19 +391,19 @@ impl TruthAdapter {
     /// Reads a model back; refuses what is corrupt or of another version.
     pub fn from_json(text: &str) -> Result<Self, TruthError> {
         #[derive(Deserialize)]
-        struct Versioned {
+        struct TruthVersionHeader {
             version: u32,
         }
-        let Versioned { version } = serde_json::from_str(text)?;
-        if version != VERSION {
+        let TruthVersionHeader { version } = serde_json::from_str(text)?;
+        if version != TRUTH_MODEL_VERSION {
             return Err(TruthError::Version { found: version });
         }
-        Self::try_from(serde_json::from_str::<Unchecked>(text)?)
+        Self::try_from(serde_json::from_str::<UncheckedTruthAdapter>(text)?)
     }
 }
 
 /// The p-value up to which all are discoveries, if such a share of them may be none.
-fn largest_discovery(p_values: impl Iterator<Item = f64>, share: f64) -> f64 {
+fn max_discovery_p_value(p_values: impl Iterator<Item = f64>, share: f64) -> f64 {
     let mut sorted: Vec<f64> = p_values.collect();
     sorted.sort_by(f64::total_cmp);
     let count = sorted.len().max(1) as f64;
@@ -393,7 +420,7 @@ mod tests {
     #[test]
     fn many_small_p_values_are_discoveries_together_and_one_has_to_be_smaller() {
         let largest_discovery =
-            |p_values: &[f64]| largest_discovery(p_values.iter().copied(), 0.05);
+            |p_values: &[f64]| max_discovery_p_value(p_values.iter().copied(), 0.05);
         assert!((largest_discovery(&[0.9, 0.5, 0.2, 0.02]) - 0.0125).abs() < 1e-12);
         assert!((largest_discovery(&[0.03, 0.01, 0.02, 0.9]) - 0.0375).abs() < 1e-12);
         assert!((largest_discovery(&[]) - 0.05).abs() < 1e-12);
@@ -408,17 +435,17 @@ mod tests {
     fn adapter() -> TruthAdapter {
         let targets: Vec<f64> = rows(0.0).iter().map(|row| row[0] * 2.0 + row[1]).collect();
         let names = ["cpu".to_owned(), "memory".to_owned()];
-        TruthAdapter::train(&names, &rows(0.0), &targets, Limits::default(), "day 1").unwrap()
+        TruthAdapter::train(&names, &rows(0.0), &targets, DriftLimits::default(), "day 1").unwrap()
     }
 
     #[test]
     fn a_moved_feature_lowers_confidence_and_asks_for_training() {
         let mut adapter = adapter();
-        assert!(adapter.check(&rows(0.0), "day 2").iter().all(|drift| !drift.drifted));
+        assert!(adapter.check_drift(&rows(0.0), "day 2").iter().all(|drift| !drift.drifted));
         assert!(!adapter.predict(&[1.0, 2.0]).low_confidence);
-        let drifts = adapter.check(&rows(3.0), "day 3");
+        let drifts = adapter.check_drift(&rows(3.0), "day 3");
         assert!(drifts[0].drifted && !drifts[1].drifted);
-        let against = drifts[0].against.unwrap();
+        let against = drifts[0].criteria.unwrap();
         assert!(drifts[0].ks > against.limits.ks && drifts[0].ks_p_value <= against.ks_chance);
         assert!(adapter.predict(&[1.0, 2.0]).low_confidence);
         let metadata = adapter.metadata();
@@ -428,7 +455,7 @@ mod tests {
         );
         let [moved, still] = [drifts[0].decision(), drifts[1].decision()];
         assert!(!moved.is_yes() && still.is_yes());
-        let distance = moved.about(Check::Distance).unwrap();
+        let distance = moved.evidence_for(DecisionCheck::Distance).unwrap();
         assert_eq!((distance.statistic, distance.threshold), (drifts[0].ks, 0.2));
         assert_eq!((distance.p_value, distance.samples), (Some(drifts[0].ks_p_value), 50));
         assert!(!distance.holds && still.evidence.iter().all(|piece| piece.holds));
@@ -453,9 +480,9 @@ mod tests {
             };
             let (before, after) = (rows(20), rows(10));
             let targets: Vec<f64> = before.iter().map(|row| row[0]).collect();
-            let train = TruthAdapter::train(&names, &before, &targets, Limits::default(), "");
+            let train = TruthAdapter::train(&names, &before, &targets, DriftLimits::default(), "");
             let mut adapter = train.unwrap();
-            let drifts = adapter.check(&after, "");
+            let drifts = adapter.check_drift(&after, "");
             for one in &drifts {
                 assert_eq!(one.decision().is_yes(), !one.drifted, "{one:?}");
             }
@@ -463,7 +490,7 @@ mod tests {
             alarms += usize::from(adapter.metadata().retrain);
             let moved: Vec<Vec<f64>> =
                 after.iter().map(|row| row.iter().map(|value| value + 1.0).collect()).collect();
-            adapter.check(&moved, "");
+            adapter.check_drift(&moved, "");
             found += usize::from(adapter.metadata().retrain);
         }
         assert_eq!((above, found), (50, 50));
@@ -492,10 +519,15 @@ mod tests {
 
     #[test]
     fn too_few_rows_are_refused() {
-        let error =
-            TruthAdapter::train(&["a".to_owned()], &[vec![1.0]], &[1.0], Limits::default(), "");
+        let error = TruthAdapter::train(
+            &["a".to_owned()],
+            &[vec![1.0]],
+            &[1.0],
+            DriftLimits::default(),
+            "",
+        );
         assert!(matches!(error, Err(TruthError::TooFew { found: 1 })));
-        let error = TruthAdapter::train(&[], &[], &[], Limits::default(), "");
+        let error = TruthAdapter::train(&[], &[], &[], DriftLimits::default(), "");
         assert!(matches!(error, Err(TruthError::NoFeatures)));
     }
 }

@@ -2,18 +2,18 @@
 
 use serde::{Deserialize, Serialize};
 
-/// No file that anybody wrote is longer; a guest may claim otherwise.
-const LAST_LINE: u32 = 1_000_000;
+/// No real file is longer; a guest may claim otherwise.
+const MAX_LINE_NUMBER: u32 = 1_000_000;
 
 /// Ranges with both ends included, in ascending order, with gaps between them.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct Lines(Vec<(u32, u32)>);
+pub struct LineRanges(Vec<(u32, u32)>);
 
-impl Lines {
+impl LineRanges {
     /// Adds lines in whatever order.
     pub fn add(&mut self, lines: &[u32]) {
-        let possible = lines.iter().filter(|line| **line <= LAST_LINE);
+        let possible = lines.iter().filter(|line| **line <= MAX_LINE_NUMBER);
         self.join(possible.map(|line| (*line, *line)));
     }
 
@@ -52,7 +52,7 @@ impl Lines {
     }
 }
 
-impl FromIterator<u32> for Lines {
+impl FromIterator<u32> for LineRanges {
     fn from_iter<I: IntoIterator<Item = u32>>(lines: I) -> Self {
         let mut set = Self::default();
         set.add(&lines.into_iter().collect::<Vec<_>>());
@@ -70,7 +70,7 @@ mod tests {
 
     #[test]
     fn impossible_lines_take_no_memory() {
-        let lines: Lines = [1, u32::MAX].into_iter().collect();
+        let lines: LineRanges = [1, u32::MAX].into_iter().collect();
         assert_eq!(lines.len(), 1);
     }
 
@@ -80,7 +80,7 @@ mod tests {
             one in prop::collection::vec(0..60u32, 0..30),
             two in prop::collection::vec(0..60u32, 0..30),
         ) {
-            let mut lines: Lines = one.iter().copied().collect();
+            let mut lines: LineRanges = one.iter().copied().collect();
             lines.merge(&two.iter().copied().collect());
             let set: BTreeSet<u32> = one.into_iter().chain(two).collect();
             prop_assert_eq!(lines.len(), set.len() as u64);

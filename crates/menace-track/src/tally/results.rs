@@ -1,78 +1,79 @@
 //! Whether equal calls have equal results.
 //!
-//! Equal are calls with the same input and the same seed, in peace: a fault may strike elsewhere the
-//! next time. Limits say nothing about results, so calls that hit one are left out.
+//! Equal are calls with the same input and the same seed, without faults: a fault may be injected
+//! elsewhere the next time. Limits say nothing about results, so calls that hit one are left out.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-use menace_model::{Call, Outcome, Seed, Verdict};
+use menace_model::{Call, CallStep, Outcome, Seed, Verdict};
 use serde::{Deserialize, Serialize};
 
 /// So many different calls are watched, those with the smallest numbers.
-const WATCHED: usize = 256;
+const MAX_TRACKED_CALLS: usize = 256;
 
 /// By call: the smallest and the largest of its results, as numbers.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
-pub(super) struct Results(BTreeMap<u64, (u64, u64)>);
+pub(super) struct ResultHashes(BTreeMap<u64, (u64, u64)>);
 
-impl Results {
+impl ResultHashes {
     pub(super) fn add(&mut self, call: &Call, outcome: &Outcome) {
-        if !call.conditions.is_untroubled() {
+        if !call.conditions.is_fault_free() {
             return;
         }
-        if let Some(result) = result(outcome) {
-            self.note(input(call), (result, result));
-            self.bound();
+        if let Some(result) = hash_result(outcome) {
+            self.record_result(hash_input(call), (result, result));
+            self.limit_tracked_calls();
         }
     }
 
     pub(super) fn merge(&mut self, other: &Self) {
         for (call, ends) in &other.0 {
-            self.note(*call, *ends);
+            self.record_result(*call, *ends);
         }
-        self.bound();
+        self.limit_tracked_calls();
     }
 
-    pub(super) fn unequal(&self) -> u64 {
+    pub(super) fn count_unequal(&self) -> u64 {
         self.0.values().filter(|(least, most)| least != most).count() as u64
     }
 
-    fn note(&mut self, call: u64, (least, most): (u64, u64)) {
+    fn record_result(&mut self, call: u64, (least, most): (u64, u64)) {
         let own = self.0.entry(call).or_insert((least, most));
         *own = (own.0.min(least), own.1.max(most));
     }
 
-    fn bound(&mut self) {
-        while self.0.len() > WATCHED {
+    fn limit_tracked_calls(&mut self) {
+        while self.0.len() > MAX_TRACKED_CALLS {
             self.0.pop_last();
         }
     }
 }
 
-fn result(outcome: &Outcome) -> Option<u64> {
+fn hash_result(outcome: &Outcome) -> Option<u64> {
     let text = match outcome.verdict {
         Verdict::Returned => outcome.value.as_ref()?.hash.as_ref()?,
         // Messages name addresses and times.
         Verdict::Raised | Verdict::Refused => &outcome.exception.as_ref()?.kind,
         _ => return None,
     };
-    Some(Seed(outcome.verdict as u64).of(text).0)
+    Some(Seed(outcome.verdict as u64).derive(text).0)
 }
 
-fn input(call: &Call) -> u64 {
-    let Call { target, receiver, args, kwargs, seed, fixtures, .. } = call;
-    let mut digest = Digest(Seed(*seed).of("call").0);
-    // Values that JSON cannot hold would only make the number less telling.
+fn hash_input(call: &Call) -> u64 {
+    let Call { step, seed, fixtures, .. } = call;
+    let CallStep { target, receiver, args, kwargs, .. } = step;
+    let mut digest = FnvDigest(Seed(*seed).derive("call").0);
+    // Values that JSON cannot hold would only make the number less exact.
     let _ = serde_json::to_writer(&mut digest, &(target, receiver, args, kwargs, fixtures));
     digest.0
 }
 
 /// FNV-1a of what is written to it.
-struct Digest(u64);
+struct FnvDigest(u64);
 
-impl Write for Digest {
+impl Write for FnvDigest {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         for byte in bytes {
             self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);

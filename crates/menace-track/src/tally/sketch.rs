@@ -7,19 +7,19 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 /// Bits of a number that decide its bucket, after the first.
-const BITS: u32 = 5;
-const STEPS: u16 = 1 << BITS;
+const BUCKET_BITS: u32 = 5;
+const BUCKETS_PER_POWER_OF_TWO: u16 = 1 << BUCKET_BITS;
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Sketch {
+pub struct QuantileSketch {
     buckets: BTreeMap<u16, u64>,
     sum: u64,
     max: u64,
 }
 
-impl Sketch {
+impl QuantileSketch {
     pub fn add(&mut self, value: u64) {
-        *self.buckets.entry(bucket(value)).or_default() += 1;
+        *self.buckets.entry(bucket_index(value)).or_default() += 1;
         self.sum = self.sum.saturating_add(value);
         self.max = self.max.max(value);
     }
@@ -55,21 +55,21 @@ impl Sketch {
         let mut seen = 0;
         self.buckets.iter().find_map(|(bucket, count)| {
             seen += u128::from(*count);
-            (seen >= rank).then(|| middle(*bucket).min(self.max))
+            (seen >= rank).then(|| bucket_midpoint(*bucket).min(self.max))
         })
     }
 }
 
-fn bucket(value: u64) -> u16 {
-    let shift = (u64::BITS - value.leading_zeros()).saturating_sub(BITS + 1);
+fn bucket_index(value: u64) -> u16 {
+    let shift = (u64::BITS - value.leading_zeros()).saturating_sub(BUCKET_BITS + 1);
     // The first bits are below 64 and the shift is below 59.
-    STEPS * shift as u16 + (value >> shift) as u16
+    BUCKETS_PER_POWER_OF_TWO * shift as u16 + (value >> shift) as u16
 }
 
 /// The middle of what falls into a bucket.
-fn middle(bucket: u16) -> u64 {
-    let shift = (bucket / STEPS).saturating_sub(1);
-    let first = u64::from(bucket - STEPS * shift);
+fn bucket_midpoint(bucket: u16) -> u64 {
+    let shift = (bucket / BUCKETS_PER_POWER_OF_TWO).saturating_sub(1);
+    let first = u64::from(bucket - BUCKETS_PER_POWER_OF_TWO * shift);
     (first << shift) + ((1 << shift) >> 1)
 }
 
@@ -81,7 +81,7 @@ mod tests {
 
     #[test]
     fn small_numbers_are_kept_exactly() {
-        let mut sketch = Sketch::default();
+        let mut sketch = QuantileSketch::default();
         for value in [3, 9, 27] {
             sketch.add(value);
         }
@@ -92,20 +92,20 @@ mod tests {
 
     #[test]
     fn nothing_has_no_median() {
-        assert_eq!(Sketch::default().median(), None);
+        assert_eq!(QuantileSketch::default().median(), None);
     }
 
     proptest! {
         #[test]
         fn a_bucket_is_near_its_numbers(value: u64) {
-            let near = middle(bucket(value));
+            let near = bucket_midpoint(bucket_index(value));
             prop_assert!(near.abs_diff(value) <= value / 32);
         }
 
         #[test]
         fn larger_numbers_have_no_smaller_bucket(one: u64, two: u64) {
             let (small, large) = (one.min(two), one.max(two));
-            prop_assert!(bucket(small) <= bucket(large));
+            prop_assert!(bucket_index(small) <= bucket_index(large));
         }
     }
 }

@@ -1,23 +1,24 @@
 use menace_model::{
-    Call, Coverage, Fault, FaultMode, Felt, FileCoverage, How, Intent, ModuleRef, Outcome, Raised,
-    Returned, Stage, Target, Value, Verdict, Violation, When,
+    Call, CallCoverage, CallResult, CallStage, CallStep, CallTarget, FaultMode, FaultSpec,
+    FaultStats, FaultTrigger, FileCoverage, InputIntent, ModuleRef, Outcome, PolicyViolation,
+    RaisedException, ReturnedValue, TargetKind, Value, Verdict,
 };
 use proptest::prelude::*;
 
 use super::*;
 
-fn call(intent: Intent) -> Call {
+fn call(intent: InputIntent) -> Call {
     let module = ModuleRef { name: "shop".to_owned(), path: None };
-    let target = Target { module, qualname: "pay".to_owned(), how: How::Function };
-    Call { intent, ..Call::new(target) }
+    let target = CallTarget { module, qualname: "pay".to_owned(), kind: TargetKind::Function };
+    Call::of_step(CallStep { intent, ..CallStep::new(target) })
 }
 
 fn outcome(verdict: Verdict) -> Outcome {
-    Outcome::of(verdict, Stage::Call)
+    Outcome::new(verdict, CallStage::Call)
 }
 
 fn returned(hash: &str) -> Outcome {
-    let value = Returned {
+    let value = ReturnedValue {
         kind: "int".to_owned(),
         repr: String::new(),
         truncated: false,
@@ -27,11 +28,14 @@ fn returned(hash: &str) -> Outcome {
         items: None,
         more: false,
     };
-    Outcome { value: Some(value), ..outcome(Verdict::Returned) }
+    Outcome {
+        result: CallResult { value: Some(value), ..outcome(Verdict::Returned).result },
+        ..outcome(Verdict::Returned)
+    }
 }
 
-fn raised(kind: &str) -> Raised {
-    Raised {
+fn raised(kind: &str) -> RaisedException {
+    RaisedException {
         kind: kind.to_owned(),
         message: String::new(),
         bases: Vec::new(),
@@ -44,96 +48,102 @@ fn raised(kind: &str) -> Raised {
     }
 }
 
-fn felt(struck: u64, last_ms: Option<f64>) -> Felt {
-    Felt { mode: FaultMode::Disk, offered: 4, struck, first: None, last_ms }
+fn fault_stats(injected: u64, last_ms: Option<f64>) -> FaultStats {
+    FaultStats {
+        mode: FaultMode::Disk,
+        opportunities: 4,
+        injected,
+        first_injected: None,
+        last_injected_ms: last_ms,
+    }
 }
 
-fn tally(calls: &[(Intent, Outcome, bool)]) -> Tally {
-    let mut tally = Tally::default();
-    for (intent, outcome, blamed) in calls {
-        tally.add(&call(*intent), outcome, *blamed);
+fn tally(calls: &[(InputIntent, Outcome, bool)]) -> CallTally {
+    let mut tally = CallTally::default();
+    for (intent, outcome, attributed) in calls {
+        tally.add(&call(*intent), outcome, *attributed);
     }
     tally
 }
 
 #[test]
 fn calls_that_never_came_to_the_section_are_not_asked() {
-    let on_the_way = Outcome::of(Verdict::Raised, Stage::Construct);
+    let on_the_way = Outcome::new(Verdict::Raised, CallStage::Construct);
     let tally = tally(&[
-        (Intent::Valid, outcome(Verdict::Unreachable), false),
-        (Intent::Valid, on_the_way.clone(), false),
-        (Intent::Valid, on_the_way, true),
-        (Intent::Valid, Outcome::of(Verdict::Raised, Stage::Import), false),
-        (Intent::Valid, outcome(Verdict::Returned), false),
+        (InputIntent::Valid, outcome(Verdict::Unreachable), false),
+        (InputIntent::Valid, on_the_way.clone(), false),
+        (InputIntent::Valid, on_the_way, true),
+        (InputIntent::Valid, Outcome::new(Verdict::Raised, CallStage::Import), false),
+        (InputIntent::Valid, outcome(Verdict::Returned), false),
     ]);
-    assert_eq!((tally.calls, tally.asked(), tally.answered()), (5, 3, 1));
-    assert_eq!(tally.with(Verdict::Raised), 3);
+    assert_eq!((tally.calls, tally.reached_calls(), tally.answered_calls()), (5, 3, 1));
+    assert_eq!(tally.count_of_verdict(Verdict::Raised), 3);
 }
 
 #[test]
-fn a_blamed_return_is_no_answer() {
+fn an_attributed_return_is_no_answer() {
     let tally = tally(&[
-        (Intent::Valid, outcome(Verdict::Returned), true),
-        (Intent::Hostile, outcome(Verdict::Refused), false),
+        (InputIntent::Valid, outcome(Verdict::Returned), true),
+        (InputIntent::Hostile, outcome(Verdict::Refused), false),
     ]);
-    assert_eq!((tally.blamed, tally.answered()), (1, 1));
-    assert_eq!(tally.inputs[&Intent::Valid].returned, 0);
+    assert_eq!((tally.attributed, tally.answered_calls()), (1, 1));
+    assert_eq!(tally.inputs[&InputIntent::Valid].returned, 0);
 }
 
 #[test]
-fn a_limit_hurts_unless_a_fault_struck_or_somebody_is_blamed() {
-    let mut struck = outcome(Verdict::TimedOut);
-    struck.felt = vec![felt(1, Some(2.0))];
+fn a_limit_counts_unless_a_fault_was_injected_or_the_call_is_attributed() {
+    let mut faulted = outcome(Verdict::TimedOut);
+    faulted.fault_stats = vec![fault_stats(1, Some(2.0))];
     let tally = tally(&[
-        (Intent::Valid, outcome(Verdict::OutOfMemory), false),
-        (Intent::Valid, outcome(Verdict::OutOfMemory), true),
-        (Intent::Valid, struck, false),
-        (Intent::Valid, outcome(Verdict::Raised), false),
+        (InputIntent::Valid, outcome(Verdict::OutOfMemory), false),
+        (InputIntent::Valid, outcome(Verdict::OutOfMemory), true),
+        (InputIntent::Valid, faulted, false),
+        (InputIntent::Valid, outcome(Verdict::Raised), false),
     ]);
-    assert_eq!((tally.hurt, tally.blamed, tally.struck_calls), (1, 1, 1));
+    assert_eq!((tally.unattributed_crashes, tally.attributed, tally.faulted_calls), (1, 1, 1));
 }
 
 #[test]
 fn harm_is_that_of_the_worst() {
     let mut violated = outcome(Verdict::Violated);
     violated.violations = ["network", "file"]
-        .map(|what| Violation { what: what.to_owned(), detail: String::new() })
+        .map(|what| PolicyViolation { kind: what.to_owned(), detail: String::new() })
         .to_vec();
     let mut killed = outcome(Verdict::Crashed);
     killed.exit.signal = Some(11);
-    let mut struck = killed.clone();
-    struck.felt = vec![felt(2, None)];
-    assert_eq!(harm(&violated, false, false), 750);
-    assert_eq!(harm(&killed, false, false), 1000);
-    assert_eq!(harm(&struck, false, true), 0);
-    assert_eq!(harm(&outcome(Verdict::Crashed), false, false), 250);
-    assert_eq!(harm(&outcome(Verdict::Raised), true, false), 0);
+    let mut faulted = killed.clone();
+    faulted.fault_stats = vec![fault_stats(2, None)];
+    assert_eq!(harm_permille(&violated, false, false), 750);
+    assert_eq!(harm_permille(&killed, false, false), 1000);
+    assert_eq!(harm_permille(&faulted, false, true), 0);
+    assert_eq!(harm_permille(&outcome(Verdict::Crashed), false, false), 250);
+    assert_eq!(harm_permille(&outcome(Verdict::Raised), true, false), 0);
 }
 
 #[test]
-fn recovery_is_from_the_last_strike_to_the_return() {
+fn recovery_is_from_the_last_injected_fault_to_the_return() {
     let mut recovered = outcome(Verdict::Returned);
-    recovered.felt = vec![felt(1, Some(3.0)), felt(1, Some(5.0))];
+    recovered.fault_stats = vec![fault_stats(1, Some(3.0)), fault_stats(1, Some(5.0))];
     recovered.runtime_metrics.wall_ms = 5.00005;
     let mut lost = recovered.clone();
     lost.verdict = Verdict::Raised;
-    let tally = tally(&[(Intent::Valid, recovered, false), (Intent::Valid, lost, false)]);
+    let tally = tally(&[(InputIntent::Valid, recovered, false), (InputIntent::Valid, lost, false)]);
     assert_eq!(tally.recovery.count(), 1);
     assert!(tally.recovery.max().abs_diff(50) <= 1);
-    assert_eq!((tally.offered, tally.struck), (16, 4));
+    assert_eq!((tally.fault_opportunities, tally.injected_faults), (16, 4));
 }
 
 #[test]
 fn costs_are_of_answered_calls_and_of_slow_ones_only_in_need() {
     let mut slow = outcome(Verdict::Returned);
     slow.runtime_metrics.user_cpu_ms = 1.0;
-    let mut tally = Tally::default();
-    let traced = Call { coverage: true, ..call(Intent::Valid) };
+    let mut tally = CallTally::default();
+    let traced = Call { coverage: true, ..call(InputIntent::Valid) };
     tally.add(&traced, &slow, false);
     assert_eq!(tally.costs().cpu_ns.count(), 1);
     slow.runtime_metrics.user_cpu_ms = 0.00001;
-    tally.add(&call(Intent::Valid), &slow, false);
-    tally.add(&call(Intent::Valid), &outcome(Verdict::Raised), false);
+    tally.add(&call(InputIntent::Valid), &slow, false);
+    tally.add(&call(InputIntent::Valid), &outcome(Verdict::Raised), false);
     assert_eq!(tally.costs().cpu_ns.count(), 1);
     assert_eq!(tally.costs().cpu_ns.median(), Some(10));
     assert_eq!(tally.cpu_ns, 1_000_010);
@@ -142,68 +152,83 @@ fn costs_are_of_answered_calls_and_of_slow_ones_only_in_need() {
 #[test]
 fn equal_calls_with_different_results_are_noticed() {
     let same = tally(&[
-        (Intent::Valid, returned("a"), false),
-        (Intent::Valid, returned("a"), false),
-        (Intent::Valid, outcome(Verdict::TimedOut), false),
+        (InputIntent::Valid, returned("a"), false),
+        (InputIntent::Valid, returned("a"), false),
+        (InputIntent::Valid, outcome(Verdict::TimedOut), false),
     ]);
     assert_eq!(same.unequal_results(), 0);
     let mut other = same.clone();
     let exception = Some(raised("KeyError"));
-    let raised = Outcome { exception, ..outcome(Verdict::Raised) };
-    other.add(&call(Intent::Valid), &raised, false);
+    let raised = Outcome {
+        result: CallResult { exception, ..outcome(Verdict::Raised).result },
+        ..outcome(Verdict::Raised)
+    };
+    other.add(&call(InputIntent::Valid), &raised, false);
     assert_eq!(other.unequal_results(), 1);
 }
 
 #[test]
-fn other_inputs_other_seeds_and_trouble_may_lead_elsewhere() {
-    let mut tally = tally(&[(Intent::Valid, returned("a"), false)]);
-    let fault = Fault { mode: FaultMode::Disk, when: When::Nth(1) };
-    let mut troubled = call(Intent::Valid);
-    troubled.conditions.faults.push(fault);
-    tally.add(&troubled, &returned("b"), false);
-    tally.add(&Call { seed: 7, ..call(Intent::Valid) }, &returned("c"), false);
-    tally.add(&Call { args: vec![Value::None], ..call(Intent::Valid) }, &returned("d"), false);
+fn other_inputs_other_seeds_and_faults_may_give_other_results() {
+    let mut tally = tally(&[(InputIntent::Valid, returned("a"), false)]);
+    let fault = FaultSpec { mode: FaultMode::Disk, trigger: FaultTrigger::Nth(1) };
+    let mut faulted = call(InputIntent::Valid);
+    faulted.conditions.faults.push(fault);
+    tally.add(&faulted, &returned("b"), false);
+    tally.add(&Call { seed: 7, ..call(InputIntent::Valid) }, &returned("c"), false);
+    tally.add(
+        &Call {
+            step: CallStep { args: vec![Value::None], ..call(InputIntent::Valid).step },
+            ..call(InputIntent::Valid)
+        },
+        &returned("d"),
+        false,
+    );
     assert_eq!(tally.unequal_results(), 0);
 }
 
 #[test]
 fn guests_cannot_make_a_tally_grow_for_ever() {
-    let mut tally = Tally::default();
+    let mut tally = CallTally::default();
     for number in 0..3000_u64 {
         let file = FileCoverage {
             file: format!("{number}.py"),
             lines: vec![1, u32::MAX],
             branches: Vec::new(),
         };
-        let coverage = Some(Coverage { files: vec![file] });
+        let coverage = Some(CallCoverage { files: vec![file] });
         let outcome = Outcome { coverage, ..returned("a") };
-        tally.add(&Call { seed: number, ..call(Intent::Valid) }, &outcome, false);
+        tally.add(&Call { seed: number, ..call(InputIntent::Valid) }, &outcome, false);
     }
-    assert_eq!(tally.covered.len(), MAX_FILES);
+    assert_eq!(tally.covered.len(), MAX_COVERED_FILES);
     let size = serde_json::to_string(&tally).unwrap().len();
     assert!(size < 100_000, "{size} bytes");
 }
 
-fn any_call() -> impl Strategy<Value = (Intent, Outcome, bool)> {
-    let intents =
-        [Intent::Valid, Intent::Boundary, Intent::Hostile, Intent::Misuse, Intent::Drifted];
+fn any_call() -> impl Strategy<Value = (InputIntent, Outcome, bool)> {
+    let intents = [
+        InputIntent::Valid,
+        InputIntent::Boundary,
+        InputIntent::Hostile,
+        InputIntent::Misuse,
+        InputIntent::Drifted,
+    ];
     let verdict = prop::sample::select(Verdict::ALL.to_vec());
     let times = (0.0..1e6, 0.0..1e9, any::<u64>());
     let faults = (0..3_u64, prop::option::of(0.0..100.0));
     let lines = prop::option::of(prop::collection::vec(0..200_u32, 0..20));
     let intent = prop::sample::select(intents.to_vec());
     (intent, verdict, times, faults, lines, any::<bool>()).prop_map(
-        |(intent, verdict, (cpu, wall, bytes), (struck, last), lines, blamed)| {
+        |(intent, verdict, (cpu, wall, bytes), (faulted, last), lines, attributed)| {
             let mut outcome = outcome(verdict);
             outcome.runtime_metrics.user_cpu_ms = cpu;
             outcome.runtime_metrics.wall_ms = wall;
             outcome.runtime_metrics.peak_memory_bytes = bytes;
             outcome.runtime_metrics.bytes_read = bytes;
-            outcome.felt = vec![felt(struck, last)];
-            outcome.coverage = lines.map(|lines| Coverage {
+            outcome.fault_stats = vec![fault_stats(faulted, last)];
+            outcome.coverage = lines.map(|lines| CallCoverage {
                 files: vec![FileCoverage { file: "a.py".to_owned(), lines, branches: vec![] }],
             });
-            (intent, outcome, blamed)
+            (intent, outcome, attributed)
         },
     )
 }
@@ -227,6 +252,6 @@ proptest! {
     fn a_tally_comes_back_from_json(calls in prop::collection::vec(any_call(), 0..20)) {
         let tally = tally(&calls);
         let json = serde_json::to_string(&tally).unwrap();
-        prop_assert_eq!(serde_json::from_str::<Tally>(&json).unwrap(), tally);
+        prop_assert_eq!(serde_json::from_str::<CallTally>(&json).unwrap(), tally);
     }
 }

@@ -5,15 +5,15 @@
 use serde::{Deserialize, Serialize};
 
 use super::Tracker;
-use crate::stats::entropy::Patch;
+use crate::stats::entropy::PatchDelta;
 use crate::{CycleReport, ModuleFacts};
 
 /// Patches of a module that are remembered.
-const REMEMBERED: usize = 50;
+const MAX_PATCHES_PER_MODULE: usize = 50;
 
 /// A module as it was measured last.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Shape {
+pub struct ModuleShape {
     /// Shannon entropy of its tokens, in bits.
     pub entropy: f64,
     /// Cyclomatic complexity of the whole module.
@@ -29,19 +29,19 @@ pub struct Shape {
 }
 
 impl Tracker {
-    /// Compares modules with how they were in the last cycle that measured them; whoever has another entropy
-    /// or complexity was patched in between.
-    pub fn note_patches(&mut self, modules: &[ModuleFacts], report: &CycleReport) {
+    /// Compares modules with how they were in the last cycle that measured them; a module that has
+    /// another entropy or complexity was patched in between.
+    pub fn record_patches(&mut self, modules: &[ModuleFacts], report: &CycleReport) {
         for module in modules {
             let scored = report.modules.get(&module.path);
-            let Some(roi) = scored.and_then(crate::Scored::value) else { continue };
-            let shape = self.shape(module, roi);
-            self.note_shape(&module.path, shape);
+            let Some(roi) = scored.and_then(crate::ScoredMetrics::roi_value) else { continue };
+            let shape = self.measure_shape(module, roi);
+            self.record_shape(&module.path, shape);
         }
     }
 
-    /// How much the last patch of a module has changed: logical lines and complexity, each without its sign.
-    /// None before the first.
+    /// How much the last patch of a module has changed: logical lines and complexity, each without
+    /// its sign. None before the first.
     pub fn patch_complexity(&self, module: &ModuleFacts) -> Option<f64> {
         let before = self.history.module_shapes.get(&module.path)?;
         let complexity = f64::from(module.numbers.complexity);
@@ -54,8 +54,8 @@ impl Tracker {
         Some(size + change.abs())
     }
 
-    fn shape(&self, module: &ModuleFacts, roi: f64) -> Shape {
-        Shape {
+    fn measure_shape(&self, module: &ModuleFacts, roi: f64) -> ModuleShape {
+        ModuleShape {
             entropy: module.numbers.entropy,
             complexity: f64::from(module.numbers.complexity),
             roi,
@@ -64,10 +64,10 @@ impl Tracker {
         }
     }
 
-    fn note_shape(&mut self, module: &str, shape: Shape) {
+    fn record_shape(&mut self, module: &str, shape: ModuleShape) {
         let history = &mut self.history;
         let Some(before) = history.module_shapes.insert(module.to_owned(), shape) else { return };
-        let patch = Patch {
+        let patch = PatchDelta {
             roi_delta: shape.roi - before.roi,
             entropy_delta: shape.entropy - before.entropy,
             complexity_delta: shape.complexity - before.complexity,
@@ -75,16 +75,19 @@ impl Tracker {
         if patch.entropy_delta == 0.0 && patch.complexity_delta == 0.0 {
             return;
         }
-        push(history.module_patches.entry(module.to_owned()).or_default(), patch);
+        push_bounded(history.module_patches.entry(module.to_owned()).or_default(), patch);
         if let Some(ratio) = patch.entropy_ratio() {
-            push(history.module_entropy_deltas.entry(module.to_owned()).or_default(), ratio);
+            push_bounded(
+                history.module_entropy_deltas.entry(module.to_owned()).or_default(),
+                ratio,
+            );
         }
     }
 }
 
-fn push<T>(values: &mut Vec<T>, value: T) {
+fn push_bounded<T>(values: &mut Vec<T>, value: T) {
     values.push(value);
-    let surplus = values.len().saturating_sub(REMEMBERED);
+    let surplus = values.len().saturating_sub(MAX_PATCHES_PER_MODULE);
     values.drain(..surplus);
 }
 
@@ -92,8 +95,8 @@ fn push<T>(values: &mut Vec<T>, value: T) {
 mod tests {
     use super::*;
 
-    fn shape(entropy: f64, complexity: f64, roi: f64) -> Shape {
-        Shape { entropy, complexity, roi, lines: None, patch_complexity: None }
+    fn shape(entropy: f64, complexity: f64, roi: f64) -> ModuleShape {
+        ModuleShape { entropy, complexity, roi, lines: None, patch_complexity: None }
     }
 
     #[test]
@@ -101,7 +104,11 @@ mod tests {
         let mut module = ModuleFacts {
             path: "m.py".to_owned(),
             name: "m".to_owned(),
-            numbers: menace_model::Numbers { entropy: 4.0, complexity: 10, ..Default::default() },
+            numbers: menace_model::CodeMetrics {
+                entropy: 4.0,
+                complexity: 10,
+                ..Default::default()
+            },
             findings: Vec::new(),
             lints: 0,
             fan_in: 0,
@@ -113,8 +120,8 @@ mod tests {
         let mut tracker = Tracker::default();
         assert_eq!(tracker.patch_complexity(&module), None, "nothing is known of it");
         let note = |tracker: &mut Tracker, module: &ModuleFacts| {
-            let shape = tracker.shape(module, 0.1);
-            tracker.note_shape("m.py", shape);
+            let shape = tracker.measure_shape(module, 0.1);
+            tracker.record_shape("m.py", shape);
         };
         note(&mut tracker, &module);
         assert_eq!(tracker.patch_complexity(&module), None, "it did not change");
@@ -129,17 +136,17 @@ mod tests {
     #[test]
     fn only_what_changed_was_patched() {
         let mut tracker = Tracker::default();
-        tracker.note_shape("m.py", shape(4.0, 10.0, 0.1));
-        tracker.note_shape("m.py", shape(4.0, 10.0, 0.2));
+        tracker.record_shape("m.py", shape(4.0, 10.0, 0.1));
+        tracker.record_shape("m.py", shape(4.0, 10.0, 0.2));
         assert!(tracker.history().module_patches.is_empty());
-        tracker.note_shape("m.py", shape(4.5, 12.0, 0.3));
+        tracker.record_shape("m.py", shape(4.5, 12.0, 0.3));
         let patches = &tracker.history().module_patches["m.py"];
         assert_eq!(patches.len(), 1);
         // Against the last cycle, not against the first.
         assert!((patches[0].roi_delta - 0.1).abs() < 1e-12);
         assert_eq!(tracker.history().module_entropy_deltas["m.py"], [0.25]);
         // Only the complexity stayed: a patch, but no ratio.
-        tracker.note_shape("m.py", shape(5.0, 12.0, 0.3));
+        tracker.record_shape("m.py", shape(5.0, 12.0, 0.3));
         assert_eq!(tracker.history().module_patches["m.py"].len(), 2);
         assert_eq!(tracker.history().module_entropy_deltas["m.py"].len(), 1);
     }

@@ -1,21 +1,21 @@
 use super::*;
-use crate::metric::synergy_metric;
+use crate::metric::synergy_metric_name;
 use crate::series::assert_close;
-use crate::stats::evidence::Verdict;
-use crate::{Measured, ModuleFacts, Profile, Profiles, Synergy, score};
-use menace_model::{Numbers, SectionId};
+use crate::stats::evidence::DecisionVerdict;
+use crate::{CycleMetrics, ModuleFacts, RoiProfile, RoiProfiles, SynergyDelta, score_cycle};
+use menace_model::{CodeMetrics, SectionId};
 use serde_json::json;
 
-fn profile() -> Profile {
+fn profile() -> RoiProfile {
     let text = "profiles: {mine: {weights: {reliability: 0.5, risk_index: -0.5}}}";
-    Profiles::parse(text, &[]).unwrap().get("mine").unwrap().clone()
+    RoiProfiles::parse(text, &[]).unwrap().get("mine").unwrap().clone()
 }
 
 fn facts() -> ModuleFacts {
     ModuleFacts {
         path: "shop.py".to_owned(),
         name: "shop".to_owned(),
-        numbers: Numbers::default(),
+        numbers: CodeMetrics::default(),
         findings: Vec::new(),
         lints: 0,
         fan_in: 0,
@@ -25,10 +25,10 @@ fn facts() -> ModuleFacts {
     }
 }
 
-fn measured(reliability: f64, risk: f64) -> Measured {
-    let metrics: Metrics =
+fn cycle_metrics(reliability: f64, risk: f64) -> CycleMetrics {
+    let metrics: MetricValues =
         [("reliability", reliability), ("risk_index", risk)].into_iter().collect();
-    let mut measured = Measured { run: metrics.clone(), ..Measured::default() };
+    let mut measured = CycleMetrics { run: metrics.clone(), ..CycleMetrics::default() };
     measured.modules.insert("shop.py".to_owned(), metrics.clone());
     measured.sections.insert(SectionId::new("shop.py", "pay"), metrics.clone());
     measured.scenarios.insert("hostile_input".to_owned(), metrics);
@@ -36,10 +36,11 @@ fn measured(reliability: f64, risk: f64) -> Measured {
 }
 
 /// A tracker that saw a cycle of each reliability.
-fn after(cycles: &[f64]) -> Tracker {
+fn tracker_after(cycles: &[f64]) -> Tracker {
     let mut tracker = Tracker::default();
     for reliability in cycles {
-        let report = score(&measured(*reliability, 0.0), &[facts()], &profile(), &tracker);
+        let report =
+            score_cycle(&cycle_metrics(*reliability, 0.0), &[facts()], &profile(), &tracker);
         tracker.update(&report);
     }
     tracker
@@ -47,7 +48,7 @@ fn after(cycles: &[f64]) -> Tracker {
 
 #[test]
 fn deltas_are_against_the_cycle_before() {
-    let tracker = after(&[0.4, 0.8, 0.6]);
+    let tracker = tracker_after(&[0.4, 0.8, 0.6]);
     let history = tracker.history();
     assert_eq!(history.cycles, 3);
     assert_eq!(history.roi_history.len(), 3);
@@ -67,12 +68,12 @@ fn deltas_are_against_the_cycle_before() {
 
 #[test]
 fn raroi_knows_risk_and_restlessness() {
-    let calm = after(&[1.0]);
-    let report = score(&measured(1.0, 0.25), &[facts()], &profile(), &calm);
+    let calm = tracker_after(&[1.0]);
+    let report = score_cycle(&cycle_metrics(1.0, 0.25), &[facts()], &profile(), &calm);
     let module = &report.modules["shop.py"];
     let roi = 0.5 - 0.125;
     // The first delta alone is steady; a risk index is probability times severity already.
-    assert_close(module.value().unwrap(), roi);
+    assert_close(module.roi_value().unwrap(), roi);
     assert_close(module.raroi.unwrap(), roi * 0.75);
     assert_close(report.run.raroi.unwrap(), roi * 0.75);
     assert_eq!(report.worst_scenario(), Some("hostile_input"));
@@ -80,27 +81,35 @@ fn raroi_knows_risk_and_restlessness() {
 
 #[test]
 fn returns_diminish_when_deltas_are_small_and_steady() {
-    let rule = Diminishing { threshold: 0.01, consecutive: 3, epsilon: 0.005, confidence: 0.9 };
-    let decided = |cycles: &[f64], rule: Diminishing| {
-        let decisions = after(cycles).diminishing(rule, ["shop.py", "new.py"]);
-        assert_eq!(decisions["new.py"].verdict, Verdict::TooFewSamples);
+    let rule =
+        DiminishingReturnsRule { threshold: 0.01, consecutive: 3, epsilon: 0.005, confidence: 0.9 };
+    let decided = |cycles: &[f64], rule: DiminishingReturnsRule| {
+        let decisions =
+            tracker_after(cycles).check_diminishing_returns(rule, ["shop.py", "new.py"]);
+        assert_eq!(decisions["new.py"].verdict, DecisionVerdict::TooFewSamples);
         decisions["shop.py"].verdict
     };
-    assert_eq!(decided(&[0.1, 0.8, 0.801, 0.802, 0.803], rule), Verdict::Yes);
-    assert_eq!(decided(&[0.801, 0.802, 0.803], rule), Verdict::TooFewSamples);
-    assert_eq!(decided(&[0.8, 0.7, 0.8, 0.7, 0.8], rule), Verdict::No, "it swings");
-    assert_eq!(decided(&[0.1, 0.3, 0.5, 0.7], rule), Verdict::No, "it still grows");
-    let wide = Diminishing { threshold: 0.1, ..rule };
-    assert_eq!(decided(&[0.8, 0.7, 0.8, 0.7], wide), Verdict::No, "the mean alone does not decide");
+    assert_eq!(decided(&[0.1, 0.8, 0.801, 0.802, 0.803], rule), DecisionVerdict::Yes);
+    assert_eq!(decided(&[0.801, 0.802, 0.803], rule), DecisionVerdict::TooFewSamples);
+    assert_eq!(decided(&[0.8, 0.7, 0.8, 0.7, 0.8], rule), DecisionVerdict::No, "it swings");
+    assert_eq!(decided(&[0.1, 0.3, 0.5, 0.7], rule), DecisionVerdict::No, "it still grows");
+    let wide = DiminishingReturnsRule { threshold: 0.1, ..rule };
+    assert_eq!(
+        decided(&[0.8, 0.7, 0.8, 0.7], wide),
+        DecisionVerdict::No,
+        "the mean alone does not decide"
+    );
 }
 
 #[test]
 fn synergy_is_attributed_and_ranked() {
-    let mut tracker = after(&[0.5]);
-    let mut report = score(&measured(0.5, 0.0), &[facts()], &profile(), &tracker);
-    let metrics: Metrics =
-        [(SYNERGY_ROI.to_owned(), 0.25), (synergy_metric("revenue"), 1.0)].into_iter().collect();
-    let synergy = Synergy { metrics, modules: ["shop.py".to_owned()].into() };
+    let mut tracker = tracker_after(&[0.5]);
+    let mut report = score_cycle(&cycle_metrics(0.5, 0.0), &[facts()], &profile(), &tracker);
+    let metrics: MetricValues =
+        [(SYNERGY_ROI.to_owned(), 0.25), (synergy_metric_name("revenue"), 1.0)]
+            .into_iter()
+            .collect();
+    let synergy = SynergyDelta { metrics, modules: ["shop.py".to_owned()].into() };
     report.scenario_synergy.insert("hostile_input".to_owned(), synergy.clone());
     report.synergy = Some(synergy);
     tracker.update(&report);
@@ -116,7 +125,7 @@ fn synergy_is_attributed_and_ranked() {
 
 #[test]
 fn modules_are_ranked_by_raroi() {
-    let history: History = serde_json::from_value(json!({
+    let history: RoiHistory = serde_json::from_value(json!({
         "module_roi": {"a.py": [0.9], "b.py": [0.5]},
         "module_raroi": {"a.py": [0.1], "b.py": [0.4]},
         "module_deltas": {"old.py": [0.1, 0.1]},
@@ -147,11 +156,11 @@ fn forecasts_are_compared_with_what_came() {
 fn reliability_is_measured_against_saying_that_all_stays_as_it_is() {
     // The first pair has its value before it in the history.
     let of = |predicted: &[f64], window| {
-        Tracker::new(History {
+        Tracker::new(RoiHistory {
             roi_history: vec![0.1, 0.3, 0.2, 0.4],
             predicted_roi: predicted.to_vec(),
             actual_roi: vec![0.3, 0.2, 0.4],
-            ..History::default()
+            ..RoiHistory::default()
         })
         .reliability(None, window)
         .unwrap()
@@ -161,7 +170,8 @@ fn reliability_is_measured_against_saying_that_all_stays_as_it_is() {
     assert_close(of(&[0.0, 0.0, 0.0], None), 0.5 / 1.4);
     assert_close(of(&[0.0, 0.0, 0.4], Some(1)), 1.0);
     let still = |predicted: f64| {
-        let mut tracker = Tracker::new(History { roi_history: vec![0.5], ..History::default() });
+        let mut tracker =
+            Tracker::new(RoiHistory { roi_history: vec![0.5], ..RoiHistory::default() });
         tracker.record_prediction(predicted, 0.5);
         tracker.history.roi_history.push(0.5);
         tracker.reliability(None, None)
@@ -171,8 +181,8 @@ fn reliability_is_measured_against_saying_that_all_stays_as_it_is() {
 
 #[test]
 fn a_projection_follows_the_recent_values() {
-    assert_eq!(after(&[0.1, 0.2]).projected("reliability"), None);
-    assert_close(after(&[0.1, 0.2, 0.3]).projected("reliability").unwrap(), 0.4);
+    assert_eq!(tracker_after(&[0.1, 0.2]).project_metric("reliability"), None);
+    assert_close(tracker_after(&[0.1, 0.2, 0.3]).project_metric("reliability").unwrap(), 0.4);
 }
 
 #[test]
@@ -183,17 +193,17 @@ fn a_history_comes_back_with_what_it_does_not_know() {
         "module_entropy_deltas": {"m.py": [0.5]},
         "version": 7,
     });
-    let history: History = serde_json::from_value(written.clone()).unwrap();
+    let history: RoiHistory = serde_json::from_value(written.clone()).unwrap();
     assert_eq!(history.roi_history, [0.2, 0.4, 0.5]);
     let back = serde_json::to_value(&history).unwrap();
     for (key, value) in written.as_object().unwrap() {
         assert_eq!(&back[key], value, "{key}");
     }
-    assert_eq!(serde_json::from_value::<History>(back).unwrap(), history);
+    assert_eq!(serde_json::from_value::<RoiHistory>(back).unwrap(), history);
 }
 
 #[test]
 fn the_keys_of_the_file_stay() {
-    let tracker = after(&[0.5, 0.75]);
+    let tracker = tracker_after(&[0.5, 0.75]);
     insta::assert_json_snapshot!(tracker.history());
 }

@@ -1,25 +1,26 @@
-//! How far the returns of one workflow can be trusted. A workflow is a module, with all its sections.
+//! How far the returns of one workflow can be trusted. A workflow is a module, with all its
+//! sections.
 
 use super::Tracker;
-use crate::roi::confidence;
-use crate::series::{deviation, last, mean};
+use crate::roi::compute_confidence;
+use crate::series::{last_values, mean, population_deviation};
 
 /// Cycles that confidence rests on.
-const RECENT: usize = 10;
+const CONFIDENCE_CYCLES: usize = 10;
 
 impl Tracker {
-    /// `1 / (1 + mae + variance)` over the last ten cycles: the mean error of its forecasts and the variance
-    /// of its ROI. None before the first forecast of it could be compared.
+    /// `1 / (1 + mae + variance)` over the last ten cycles: the mean error of its forecasts and the
+    /// variance of its ROI. None before the first forecast of it could be compared.
     pub fn workflow_confidence(&self, workflow: &str) -> Option<f64> {
         let errors = self.history.module_errors.get(workflow)?;
         let values = self.history.module_roi.get(workflow)?;
-        let error = mean(last(errors, RECENT))?;
-        let spread = deviation(last(values, RECENT))?;
-        Some(confidence(error, spread * spread))
+        let error = mean(last_values(errors, CONFIDENCE_CYCLES))?;
+        let spread = population_deviation(last_values(values, CONFIDENCE_CYCLES))?;
+        Some(compute_confidence(error, spread * spread))
     }
 
     /// The same with one more measurement of its ROI, which is compared with the last one.
-    pub fn confidence_with(&self, workflow: &str, roi: f64) -> f64 {
+    pub fn workflow_confidence_with(&self, workflow: &str, roi: f64) -> f64 {
         let of = |histories: &std::collections::BTreeMap<String, Vec<f64>>| {
             histories.get(workflow).cloned().unwrap_or_default()
         };
@@ -27,21 +28,22 @@ impl Tracker {
         let mut errors = of(&self.history.module_errors);
         errors.extend(values.last().map(|before| (roi - before).abs()));
         values.push(roi);
-        let error = mean(last(&errors, RECENT)).unwrap_or_default();
-        let spread = deviation(last(&values, RECENT)).unwrap_or_default();
-        confidence(error, spread * spread)
+        let error = mean(last_values(&errors, CONFIDENCE_CYCLES)).unwrap_or_default();
+        let spread =
+            population_deviation(last_values(&values, CONFIDENCE_CYCLES)).unwrap_or_default();
+        compute_confidence(error, spread * spread)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::History;
+    use crate::RoiHistory;
     use crate::series::assert_close;
 
     #[test]
     fn confidence_falls_with_errors_and_with_unrest() {
-        let mut history = History::default();
+        let mut history = RoiHistory::default();
         history.module_roi.insert("calm.py".to_owned(), vec![0.5; 5]);
         history.module_errors.insert("calm.py".to_owned(), vec![0.0; 2]);
         history.module_roi.insert("wild.py".to_owned(), vec![0.0, 1.0, 0.0, 1.0]);
@@ -52,8 +54,8 @@ mod tests {
         // An error of 0.75, a variance of 0.25.
         assert_eq!(tracker.workflow_confidence("wild.py"), Some(0.5));
         assert_eq!(tracker.workflow_confidence("new.py"), None);
-        assert_close(tracker.confidence_with("new.py", 0.5), 1.0);
+        assert_close(tracker.workflow_confidence_with("new.py", 0.5), 1.0);
         // An error of 0.5, a variance of 1/16.
-        assert_close(tracker.confidence_with("new.py", 1.0), 1.0 / 1.5625);
+        assert_close(tracker.workflow_confidence_with("new.py", 1.0), 1.0 / 1.5625);
     }
 }

@@ -1,13 +1,15 @@
 //! Orders, forecasts and their errors.
 
-use menace_track::stats::arima::{Fit, Given, Grid, Order, fit, log_likelihood_at, select};
-use menace_track::stats::describe::deviation;
+use menace_track::stats::arima::{
+    ArimaFit, ArimaOrder, ArimaOrderGrid, ArimaParams, fit, log_likelihood_at, select_order,
+};
+use menace_track::stats::describe::sample_deviation;
 use serde::Deserialize;
 
-use crate::{close, read, series};
+use crate::{assert_close, read_fixture, read_series};
 
 #[derive(Deserialize)]
-struct Arima {
+struct ArimaFixture {
     index: usize,
     aic: Vec<(usize, usize, usize, f64)>,
     chosen: [usize; 3],
@@ -15,11 +17,11 @@ struct Arima {
     log_likelihood: f64,
     params: Vec<f64>,
     default: Vec<[f64; 2]>,
-    fixed: Fixed,
+    fixed: FixedOrderFixture,
 }
 
 #[derive(Deserialize)]
-struct Fixed {
+struct FixedOrderFixture {
     order: [usize; 3],
     /// What the series was multiplied with.
     unit: f64,
@@ -28,21 +30,21 @@ struct Fixed {
     params: Vec<f64>,
 }
 
-fn arima() -> Vec<Arima> {
-    let known: Vec<Arima> = read(include_str!("arima.json"));
+fn read_arima_fixtures() -> Vec<ArimaFixture> {
+    let known: Vec<ArimaFixture> = read_fixture(include_str!("arima.json"));
     assert!(known.len() >= 200, "{} series", known.len());
     known
 }
 
-fn order([p, d, q]: [usize; 3]) -> Order {
-    Order::new(p, d, q)
+fn order([p, d, q]: [usize; 3]) -> ArimaOrder {
+    ArimaOrder::new(p, d, q)
 }
 
 /// The largest relative distance of two forecasts, of their means and of their standard errors.
 ///
-/// A mean below a thousandth of its own standard error is zero for all that is known: its distance is
-/// taken against that thousandth.
-fn distance(ours: &[(f64, f64)], theirs: &[[f64; 2]]) -> f64 {
+/// A mean below a thousandth of its own standard error is zero for all that is known: its distance
+/// is taken against that thousandth.
+fn forecast_distance(ours: &[(f64, f64)], theirs: &[[f64; 2]]) -> f64 {
     ours.iter()
         .zip(theirs)
         .map(|((mean, error), [their_mean, their_error])| {
@@ -54,20 +56,21 @@ fn distance(ours: &[(f64, f64)], theirs: &[[f64; 2]]) -> f64 {
 
 #[test]
 fn the_order_chosen_equals_the_one_statsmodels_chooses() {
-    let series = series();
+    let series = read_series();
     let (mut equal, mut wrong) = (0, Vec::new());
-    let known = arima();
+    let known = read_arima_fixtures();
     for item in &known {
         let values = series[item.index].values();
-        let scale = deviation(&values);
+        let scale = sample_deviation(&values);
         let scaled: Vec<f64> = values.iter().map(|value| value / scale).collect();
-        let chosen = select(&scaled, &[], Grid::default()).expect("a model fits");
+        let chosen = select_order(&scaled, &[], ArimaOrderGrid::default()).expect("a model fits");
         if chosen.fit.order == order(item.chosen) {
             equal += 1;
         } else {
-            let aic = |wanted: Order| {
+            let aic = |wanted: ArimaOrder| {
                 let ours = chosen.candidates.iter().find(|candidate| candidate.order == wanted);
-                let theirs = item.aic.iter().find(|(p, d, q, _)| Order::new(*p, *d, *q) == wanted);
+                let theirs =
+                    item.aic.iter().find(|(p, d, q, _)| ArimaOrder::new(*p, *d, *q) == wanted);
                 (ours.map(|candidate| candidate.aic), theirs.map(|(_, _, _, aic)| *aic))
             };
             let (ours, theirs) = (chosen.fit.order, order(item.chosen));
@@ -87,7 +90,7 @@ fn the_order_chosen_equals_the_one_statsmodels_chooses() {
 
 /// Compares forecasts of the same order.
 #[derive(Default)]
-struct Comparison {
+struct ForecastComparison {
     compared: usize,
     /// Where statsmodels ended on a lower hill, of all its starts.
     higher: Vec<String>,
@@ -95,32 +98,32 @@ struct Comparison {
 }
 
 /// What both found for one series.
-struct Both<'a> {
+struct ForecastPair<'a> {
     about: String,
     series: &'a [f64],
-    ours: &'a Fit,
+    ours: &'a ArimaFit,
     forecast: &'a [(f64, f64)],
     theirs: &'a [[f64; 2]],
     params: &'a [f64],
     log_likelihood: f64,
 }
 
-impl Comparison {
-    /// Forecasts are equal, from a likelihood that is not lower; or they come from two hills of one likelihood,
-    /// of which ours is the higher.
-    fn add(&mut self, both: &Both<'_>) {
+impl ForecastComparison {
+    /// Forecasts are equal, from a likelihood that is not lower; or they come from two hills of one
+    /// likelihood, of which ours is the higher.
+    fn add(&mut self, both: &ForecastPair<'_>) {
         self.compared += 1;
-        let off = distance(both.forecast, both.theirs);
+        let off = forecast_distance(both.forecast, both.theirs);
         let gain = both.ours.log_likelihood - both.log_likelihood;
         let text = format!("{}: off by {off:.2e}, log-likelihood higher by {gain:.3e}", both.about);
         if off <= 1e-3 && gain > -1e-4 {
             return;
         }
         // The same likelihood on both sides, or there would be nothing to compare.
-        let Order { p, d, q } = both.ours.order;
+        let ArimaOrder { p, d, q } = both.ours.order;
         let constant = usize::from(d == 0);
         let lags = &both.params[constant..];
-        let given = Given {
+        let given = ArimaParams {
             coefficients: &both.params[..constant],
             ar: &lags[..p],
             ma: &lags[p..p + q],
@@ -148,11 +151,11 @@ impl Comparison {
 
 #[test]
 fn forecasts_equal_statsmodels_for_the_same_order() {
-    let series = series();
-    let (mut comparison, mut beyond_default) = (Comparison::default(), 0);
-    for item in arima() {
+    let series = read_series();
+    let (mut comparison, mut beyond_default) = (ForecastComparison::default(), 0);
+    for item in read_arima_fixtures() {
         let values = series[item.index].values();
-        let scale = deviation(&values);
+        let scale = sample_deviation(&values);
         let scaled: Vec<f64> = values.iter().map(|value| value / scale).collect();
         let ours = fit(&scaled, &[], order(item.chosen)).expect("the model fits");
         let forecast: Vec<(f64, f64)> = ours
@@ -160,7 +163,7 @@ fn forecasts_equal_statsmodels_for_the_same_order() {
             .into_iter()
             .map(|(mean, error)| (mean * scale, error * scale))
             .collect();
-        comparison.add(&Both {
+        comparison.add(&ForecastPair {
             about: format!("{} {} {}", item.index, series[item.index].kind, ours.order),
             series: &scaled,
             ours: &ours,
@@ -169,7 +172,7 @@ fn forecasts_equal_statsmodels_for_the_same_order() {
             params: &item.params,
             log_likelihood: item.log_likelihood,
         });
-        beyond_default += usize::from(distance(&forecast, &item.default) > 1e-3);
+        beyond_default += usize::from(forecast_distance(&forecast, &item.default) > 1e-3);
     }
     println!("{beyond_default} differ from statsmodels' default, which stops early");
     comparison.finish(0);
@@ -177,14 +180,15 @@ fn forecasts_equal_statsmodels_for_the_same_order() {
 
 #[test]
 fn any_order_on_a_series_as_it_is_equals_statsmodels() {
-    let series = series();
-    let mut comparison = Comparison::default();
-    for item in arima() {
-        let Fixed { order: wanted, unit, forecast, log_likelihood, params } = &item.fixed;
+    let series = read_series();
+    let mut comparison = ForecastComparison::default();
+    for item in read_arima_fixtures() {
+        let FixedOrderFixture { order: wanted, unit, forecast, log_likelihood, params } =
+            &item.fixed;
         let values = series[item.index].values();
         let values: Vec<f64> = values.iter().map(|value| value * unit).collect();
         let ours = fit(&values, &[], order(*wanted)).expect("the model fits");
-        comparison.add(&Both {
+        comparison.add(&ForecastPair {
             about: format!("{} {} {}", item.index, series[item.index].kind, ours.order),
             series: &values,
             ours: &ours,
@@ -198,7 +202,7 @@ fn any_order_on_a_series_as_it_is_equals_statsmodels() {
 }
 
 #[derive(Deserialize)]
-struct Resources {
+struct ResourcesFixture {
     order: [usize; 3],
     y: Vec<f64>,
     x: Vec<Vec<f64>>,
@@ -208,14 +212,14 @@ struct Resources {
 
 #[test]
 fn forecasts_with_resources_equal_statsmodels() {
-    let known: Vec<Resources> = read(include_str!("resources.json"));
+    let known: Vec<ResourcesFixture> = read_fixture(include_str!("resources.json"));
     for item in known {
         let length = item.y.len();
         let (past, future): (Vec<_>, Vec<_>) =
             item.x.iter().map(|x| (x[..length].to_vec(), x[length..].to_vec())).unzip();
         let ours = fit(&item.y, &past, order(item.order)).expect("the model fits");
-        close(ours.log_likelihood, item.log_likelihood, 1e-6, &format!("{}", ours.order));
-        let off = distance(&ours.forecast(item.forecast.len(), &future), &item.forecast);
+        assert_close(ours.log_likelihood, item.log_likelihood, 1e-6, &format!("{}", ours.order));
+        let off = forecast_distance(&ours.forecast(item.forecast.len(), &future), &item.forecast);
         assert!(off <= 1e-3, "{}: {off}", ours.order);
     }
 }

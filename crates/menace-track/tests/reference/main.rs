@@ -10,8 +10,8 @@
 //! | `arima` | orders, forecasts, resources |
 
 mod arima;
-mod decided;
-mod described;
+mod decisions;
+mod descriptions;
 mod regressions;
 
 use std::collections::BTreeMap;
@@ -21,31 +21,31 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 #[derive(Deserialize)]
-struct Series {
+struct SeriesFixture {
     kind: String,
     y: Vec<Option<f64>>,
 }
 
-impl Series {
+impl SeriesFixture {
     fn values(&self) -> Vec<f64> {
         self.y.iter().map(|value| value.unwrap_or(f64::NAN)).collect()
     }
 
-    fn present(&self) -> Vec<f64> {
+    fn present_values(&self) -> Vec<f64> {
         self.y.iter().copied().flatten().collect()
     }
 }
 
-fn read<T: DeserializeOwned>(text: &str) -> T {
+fn read_fixture<T: DeserializeOwned>(text: &str) -> T {
     serde_json::from_str(text).expect("the fixture is JSON of the expected shape")
 }
 
-fn series() -> Vec<Series> {
-    read(include_str!("series.json"))
+fn read_series() -> Vec<SeriesFixture> {
+    read_fixture(include_str!("series.json"))
 }
 
 #[track_caller]
-fn close(ours: f64, theirs: f64, tolerance: f64, about: &str) {
+fn assert_close(ours: f64, theirs: f64, tolerance: f64, about: &str) {
     let limit = tolerance * theirs.abs().max(1.0);
     assert!((ours - theirs).abs() <= limit, "{about}: {ours} instead of {theirs}");
 }
@@ -53,7 +53,7 @@ fn close(ours: f64, theirs: f64, tolerance: f64, about: &str) {
 #[test]
 fn the_fixtures_hold_two_hundred_series_of_many_kinds() {
     let mut kinds: BTreeMap<String, usize> = BTreeMap::new();
-    for item in series() {
+    for item in read_series() {
         *kinds.entry(item.kind).or_default() += 1;
     }
     assert!(kinds.values().sum::<usize>() >= 200 && kinds.len() >= 20, "{kinds:?}");
@@ -63,7 +63,7 @@ fn the_fixtures_hold_two_hundred_series_of_many_kinds() {
 }
 
 #[derive(Deserialize)]
-struct Distributions {
+struct DistributionFixture {
     t_quantile: Vec<[f64; 3]>,
     t_cdf: Vec<[f64; 3]>,
     normal_quantile: Vec<[f64; 2]>,
@@ -74,23 +74,38 @@ struct Distributions {
 
 #[test]
 fn distributions_equal_scipy() {
-    let known: Distributions = read(include_str!("distributions.json"));
+    let known: DistributionFixture = read_fixture(include_str!("distributions.json"));
     for [p, freedom, value] in known.t_quantile {
-        close(dist::t_quantile(p, freedom), value, 1e-9, &format!("t quantile {p} {freedom}"));
+        assert_close(
+            dist::t_quantile(p, freedom),
+            value,
+            1e-9,
+            &format!("t quantile {p} {freedom}"),
+        );
     }
     for [x, freedom, value] in known.t_cdf {
-        close(dist::t_cdf(x, freedom), value, 1e-9, &format!("t {x} {freedom}"));
+        assert_close(dist::t_cdf(x, freedom), value, 1e-9, &format!("t {x} {freedom}"));
     }
     for [p, value] in known.normal_quantile {
-        close(dist::normal_quantile(p), value, 1e-9, &format!("normal quantile {p}"));
+        assert_close(dist::normal_quantile(p), value, 1e-9, &format!("normal quantile {p}"));
     }
     for [x, value] in known.normal_cdf {
-        close(dist::normal_cdf(x), value, 1e-9, &format!("normal {x}"));
+        assert_close(dist::normal_cdf(x), value, 1e-9, &format!("normal {x}"));
     }
     for [x, above, below, value] in known.f_above {
-        close(dist::f_above(x, above, below), value, 1e-9, &format!("F {x} {above} {below}"));
+        assert_close(
+            dist::f_above(x, above, below),
+            value,
+            1e-9,
+            &format!("F {x} {above} {below}"),
+        );
     }
     for [x, freedom, value] in known.chi_squared_above {
-        close(dist::chi_squared_above(x, freedom), value, 1e-9, &format!("chi² {x} {freedom}"));
+        assert_close(
+            dist::chi_squared_above(x, freedom),
+            value,
+            1e-9,
+            &format!("chi² {x} {freedom}"),
+        );
     }
 }

@@ -7,6 +7,8 @@ writes the JSON files beside this script. The same versions give the same files.
 series as arguments, only their ARIMA models are made again.
 """
 
+from __future__ import annotations
+
 import itertools
 import json
 import math
@@ -15,6 +17,7 @@ import sys
 import warnings
 from multiprocessing import Pool
 from pathlib import Path
+from typing import Any, Dict, Sequence, Tuple
 
 for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ[name] = "1"
@@ -37,11 +40,25 @@ ARIMA_FROM = 12
 TIE = 1e-3
 HORIZON = 5
 
+# What is written for one series: values of any type under their names.
+Item = Dict[str, Any]
+# Autoregressive terms, differences and moving averages.
+Order = Tuple[int, int, int]
+# A model and the parameters that it was fitted with.
+Fitted = Tuple[ARIMA, np.ndarray]
+
 
 # --- series ---------------------------------------------------------------------------------------
 
 
-def arma(rng, n, ar=(), ma=(), scale=1.0, burn=100):
+def arma(
+    rng: np.random.Generator,
+    n: int,
+    ar: Sequence[float] = (),
+    ma: Sequence[float] = (),
+    scale: float = 1.0,
+    burn: int = 100,
+) -> np.ndarray:
     shocks = rng.normal(0, scale, n + burn)
     out = np.zeros(n + burn)
     for t in range(n + burn):
@@ -55,7 +72,7 @@ def arma(rng, n, ar=(), ma=(), scale=1.0, burn=100):
     return out[burn:]
 
 
-def kinds(rng, n):
+def kinds(rng: np.random.Generator, n: int) -> dict[str, np.ndarray]:
     """One series of each kind."""
     t = np.arange(n)
     noise = rng.normal(0, 1, n)
@@ -80,7 +97,7 @@ def kinds(rng, n):
         "walk_ma": np.cumsum(arma(rng, n, ma=(-0.5,))),
         "trending": 0.2 * t + noise,
         "curved": 0.01 * t**2 + noise,
-        "fading": 5 * np.exp(-t / (n / 3)) + 0.2 * noise,
+        "decaying": 5 * np.exp(-t / (n / 3)) + 0.2 * noise,
         "seasonal": 2 * np.sin(2 * np.pi * t / 6) + 0.5 * noise,
         "seasonal_trend": 0.1 * t + 2 * np.sin(2 * np.pi * t / 7) + 0.5 * noise,
         "shifted": np.where(t < n // 2, 0, 3) + 0.7 * noise,
@@ -95,8 +112,8 @@ def kinds(rng, n):
     }
 
 
-def series():
-    made = []
+def series() -> list[Item]:
+    made: list[Item] = []
     for seed, n in enumerate([14, 20, 26, 33, 40, 50, 64, 80]):
         rng = np.random.default_rng(1000 + seed)
         made += [{"kind": kind, "y": y} for kind, y in kinds(rng, n).items()]
@@ -120,7 +137,7 @@ def series():
 TIGHT = {"maxiter": 500, "pgtol": 1e-9, "factr": 10.0}
 
 
-def starts(model, y, order):
+def starts(model: ARIMA, y: np.ndarray, order: Order) -> list[np.ndarray]:
     """Statsmodels' own start, then partial autocorrelations of all signs, the likeliest first."""
     p, d, q = order
     own = model.start_params
@@ -140,10 +157,10 @@ def starts(model, y, order):
     return [own] + [np.array(start) for _, start in sorted(likely, reverse=True)]
 
 
-def fit(y, order, exog=None, most=5):
+def fit(y: np.ndarray, order: Order, exog: np.ndarray | None = None, most: int = 5) -> Fitted:
     """Statsmodels' highest likelihood from several starts, of which each search is one of its own.
 
-    Its default, one start and loose settings, ends before the maximum or on a lower hill now and then.
+    Its default, one start and loose settings, sometimes ends before the maximum or on a lower one.
     """
     model = ARIMA(y, exog=exog, order=order)
     best, highest = None, -math.inf
@@ -161,7 +178,7 @@ def fit(y, order, exog=None, most=5):
     return model, best
 
 
-def tightened(fitted):
+def tightened(fitted: Fitted) -> Fitted:
     """Goes on to the maximum, where the default stops early."""
     model, params = fitted
     for _ in range(2):
@@ -171,7 +188,7 @@ def tightened(fitted):
     return model, params
 
 
-def polished(fitted):
+def polished(fitted: Fitted) -> Fitted:
     """The top of the hill: statsmodels' likelihood, climbed with its slower but surer methods."""
     model, params = fitted
     simplex = {"method": "nm", "maxiter": 4000, "maxfun": 4000, "xtol": 1e-10, "ftol": 1e-12}
@@ -185,7 +202,7 @@ def polished(fitted):
     return model, params
 
 
-def judged(fitted, y, burn=2):
+def judged(fitted: Fitted, y: np.ndarray, burn: int = 2) -> tuple[float, float]:
     model, params = fitted
     likelihood = float(np.sum(model.loglikeobs(params)[burn:]))
     k = len(params)
@@ -193,13 +210,13 @@ def judged(fitted, y, burn=2):
     return 2 * k - 2 * likelihood, k * math.log(n) - 2 * likelihood
 
 
-def ahead(fitted, exog=None):
+def ahead(fitted: Fitted, exog: np.ndarray | None = None) -> list[list[float]]:
     model, params = fitted
     made = model.filter(params, cov_type="none").get_forecast(HORIZON, exog=exog)
     return [[float(m), float(s)] for m, s in zip(made.predicted_mean, made.se_mean)]
 
 
-def arima(job):
+def arima(job: tuple[int, np.ndarray]) -> Item | None:
     index, y = job
     warnings.simplefilter("ignore")
     present = y[~np.isnan(y)]
@@ -209,7 +226,7 @@ def arima(job):
     scaled = y / scale
     orders, fits = {}, {}
 
-    def judge(order, tight):
+    def judge(order: Order, tight: bool) -> None:
         try:
             fitted = tightened(fit(scaled, order, most=99)) if tight else fit(scaled, order)
             aic, bic = judged(fitted, scaled)
@@ -231,8 +248,8 @@ def arima(job):
     chosen = min(tied, key=lambda order: orders[order][1])
     model = ARIMA(scaled, order=chosen)
     default = (model, model.fit(return_params=True))
-    # Another order, on the series as it is. Beside values of a thousandth, a start of variance 1e6 costs
-    # statsmodels the digits that are to be compared: such a series is taken in thousandths.
+    # Another order, on the series as it is. For values near 0.001, a start of variance 1e6 costs
+    # statsmodels the digits that are compared: such a series is scaled by a thousand.
     fixed, unit = GRID[index % len(GRID)], 1000.0 if scale < 0.01 else 1.0
     raw = tightened(fit(y * unit, fixed, most=99))
     if not np.all(np.isfinite(ahead(raw))):
@@ -249,7 +266,7 @@ def arima(job):
     return polish((item, y))
 
 
-def polish(job):
+def polish(job: tuple[Item, np.ndarray]) -> Item:
     """Goes on from the parameters of an item, and forecasts with those that it ends with."""
     item, y = job
     warnings.simplefilter("ignore")
@@ -265,7 +282,7 @@ def polish(job):
     return item
 
 
-def regressors(job):
+def regressors(job: tuple[int, Order]) -> Item:
     """ARIMA with resources beside the series."""
     seed, order = job
     warnings.simplefilter("ignore")
@@ -289,20 +306,26 @@ def regressors(job):
 # --- tests and descriptions -----------------------------------------------------------------------
 
 
-def psi(reference, sample, bins=10):
+def counted(values: np.ndarray, cuts: np.ndarray) -> np.ndarray:
+    """How many values lie in each of the bins between these cuts."""
+    return np.bincount(np.searchsorted(cuts, values, side="right"), minlength=len(cuts) + 1)
+
+
+def psi(reference: np.ndarray, sample: np.ndarray, bins: int = 10) -> float:
     cuts = np.unique(np.quantile(reference, np.arange(1, bins) / bins))
-    share = lambda v: np.maximum(
-        np.bincount(np.searchsorted(cuts, v, side="right"), minlength=len(cuts) + 1) / len(v), 1e-6
-    )
+
+    def share(v: np.ndarray) -> np.ndarray:
+        return np.maximum(counted(v, cuts) / len(v), 1e-6)
+
     actual, expected = share(sample), share(reference)
     return float(np.sum((actual - expected) * np.log(actual / expected)))
 
 
-def described(item):
+def described(item: Item) -> dict[str, object]:
     y = item["y"]
     present = y[~np.isnan(y)]
     n = len(present)
-    out = {}
+    out: dict[str, object] = {}
     ewm = pd.Series(present).ewm(alpha=2 / 6, adjust=False)
     out["ema"] = float(ewm.mean().iloc[-1])
     out["ew_std"] = 0.0 if n < 2 else float(ewm.std(bias=True).iloc[-1])
@@ -339,20 +362,20 @@ def described(item):
         band = line.get_prediction(point).conf_int(obs=True, alpha=0.1)
         out["line"] = [[float(m), float(h)] for m, (_, h) in zip(line.predict(point), band)]
     if n >= 3 and not constant:
-        smooth = SimpleExpSmoothing(present, initialization_method="known", initial_level=present[0])
+        first = present[0]
+        smooth = SimpleExpSmoothing(present, initialization_method="known", initial_level=first)
         out["smoothed"] = float(smooth.fit(smoothing_level=0.3, optimized=False).forecast(1)[0])
     return out
 
 
-def counts(reference, sample, bins=10):
+def counts(reference: np.ndarray, sample: np.ndarray, bins: int = 10) -> np.ndarray:
     """How many values of both lie in the bins of `psi`; without the bins that are empty in both."""
     cuts = np.unique(np.quantile(reference, np.arange(1, bins) / bins))
-    count = lambda v: np.bincount(np.searchsorted(cuts, v, side="right"), minlength=len(cuts) + 1)
-    table = np.array([count(reference), count(sample)])
+    table = np.array([counted(reference, cuts), counted(sample, cuts)])
     return table[:, table.sum(axis=0) > 0]
 
 
-def ks_p(first, second):
+def ks_p(first: np.ndarray, second: np.ndarray) -> float:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         try:
@@ -364,17 +387,18 @@ def ks_p(first, second):
             return 1.0
 
 
-def smoothed(present):
-    """The share with the smallest squares: statsmodels' sum of squares, searched everywhere by scipy."""
+def smoothed(present: np.ndarray) -> dict[str, float]:
+    """The share with the smallest sum of squares by statsmodels, searched by scipy."""
     model = SimpleExpSmoothing(present, initialization_method="known", initial_level=present[0])
 
-    def squares(share):
+    def squares(share: float) -> float:
         return float(model.fit(smoothing_level=float(share), optimized=False).sse)
 
     grid = np.linspace(0, 1, 101)
     start = grid[np.argmin([squares(share) for share in grid])]
     bounds = (max(start - 0.01, 0), min(start + 0.01, 1))
-    made = optimize.minimize_scalar(squares, bounds=bounds, method="bounded", options={"xatol": 1e-10})
+    options = {"xatol": 1e-10}
+    made = optimize.minimize_scalar(squares, bounds=bounds, method="bounded", options=options)
     # The search stays inside its bounds: an end may be better.
     share = min([float(made.x), 0.0, 1.0], key=squares)
     own = model.fit()
@@ -386,13 +410,13 @@ def smoothed(present):
     }
 
 
-def decided(item):
+def decided(item: Item) -> dict[str, object]:
     """What decisions rest on: p-values, thresholds, and the share that smoothing chooses."""
     y = item["y"]
     present = y[~np.isnan(y)]
     n = len(present)
     constant = n < 2 or np.ptp(present) == 0
-    out = {"equivalence": [], "adaptive": []}
+    out: dict[str, Any] = {"equivalence": [], "adaptive": []}
     if not constant:
         for count in sorted({min(n, 3), min(n, 10), n}):
             recent = present[n - count :]
@@ -419,16 +443,20 @@ def decided(item):
     return out
 
 
-def limits():
-    """Kolmogorov-Smirnov of more pairs than are counted: the distance, both sizes, and the p-value."""
+def limits() -> list[list[float]]:
+    """Kolmogorov-Smirnov of larger samples: the distance, both sizes and the p-value."""
+
+    def p_value(distance: float, left: int, right: int) -> float:
+        return float(stats.kstwo.sf(distance, round(left * right / (left + right))))
+
     return [
-        [distance, left, right, float(stats.kstwo.sf(distance, round(left * right / (left + right))))]
+        [distance, left, right, p_value(distance, left, right)]
         for left, right in ((2000, 3000), (5000, 5000), (400, 90000))
         for distance in (0.01, 0.03, 0.05, 0.07)
     ]
 
 
-def distributions():
+def distributions() -> dict[str, list[list[float]]]:
     probabilities = [1e-6, 0.001, 0.025, 0.2, 0.5, 0.8, 0.95, 0.975, 0.995, 0.99999]
     degrees = [1, 2, 3, 4, 5, 7, 10, 19, 30, 99, 1000]
     values = [-30.0, -4.0, -1.5, -0.1, 0.0, 0.7, 2.0, 5.0, 12.0]
@@ -449,12 +477,13 @@ def distributions():
     }
 
 
-def regressions():
+def regressions() -> list[Item]:
     out = []
     for seed in range(20):
         rng = np.random.default_rng(9000 + seed)
         n, k = int(rng.integers(8, 60)), int(rng.integers(1, 6))
-        x = (rng.normal(0, 1, (n, k)) * 10.0 ** rng.integers(-2, 3, k) + rng.normal(0, 5, k)).round(6)
+        scaled = rng.normal(0, 1, (n, k)) * 10.0 ** rng.integers(-2, 3, k)
+        x = (scaled + rng.normal(0, 5, k)).round(6)
         y = (np.sin(x[:, 0]) + x @ rng.normal(0, 0.2, k) + 3 + rng.normal(0, 0.1, n)).round(6)
         new = x[:4] + 0.1
         item = {"x": x.tolist(), "y": y.tolist(), "new": new.tolist(), "ridge": []}
@@ -464,19 +493,23 @@ def regressions():
                 [alpha, float(made.intercept_), made.coef_.tolist(), made.predict(new).tolist()]
             )
         boosted = GradientBoostingRegressor(
-            n_estimators=50, max_depth=2, learning_rate=0.1, criterion="squared_error", random_state=0
+            n_estimators=50,
+            max_depth=2,
+            learning_rate=0.1,
+            criterion="squared_error",
+            random_state=0,
         ).fit(x, y)
         item["boosted"] = boosted.predict(x).tolist()
         out.append(item)
     return out
 
 
-def write(name, value):
+def write(name: str, value: object) -> None:
     text = json.dumps(value, separators=(",", ":"), allow_nan=False)
     (HERE / name).write_text(text.replace("},{", "},\n{") + "\n")
 
 
-def main():
+def main() -> None:
     warnings.simplefilter("ignore")
     made = series()
     path = HERE / "arima.json"
@@ -497,7 +530,7 @@ def main():
                 write(path.name, sorted(kept, key=lambda item: item["index"]))
 
 
-def others(made):
+def others(made: list[Item]) -> None:
     plain = [
         {"kind": item["kind"], "y": [None if math.isnan(v) else v for v in item["y"].tolist()]}
         for item in made
@@ -508,7 +541,8 @@ def others(made):
     write("limits.json", limits())
     write("distributions.json", distributions())
     write("regressions.json", regressions())
-    orders = [(0, 0, 0), (1, 0, 0), (1, 0, 1), (2, 0, 0), (0, 1, 0), (1, 1, 0), (0, 1, 1), (1, 1, 1)]
+    orders = [(0, 0, 0), (1, 0, 0), (1, 0, 1), (2, 0, 0)]
+    orders += [(0, 1, 0), (1, 1, 0), (0, 1, 1), (1, 1, 1)]
     write("resources.json", [regressors(job) for job in enumerate(orders)])
 
 

@@ -1,13 +1,13 @@
 //! Models that calibration chooses from.
 
-use menace_track::stats::boosting::{Boosted, Growth};
-use menace_track::stats::ridge::Ridge;
+use menace_track::stats::boosting::{BoostedTrees, BoostingParams};
+use menace_track::stats::ridge::RidgeRegression;
 use serde::Deserialize;
 
-use crate::{close, read};
+use crate::{assert_close, read_fixture};
 
 #[derive(Deserialize)]
-struct Regression {
+struct RegressionFixture {
     x: Vec<Vec<f64>>,
     y: Vec<f64>,
     new: Vec<Vec<f64>>,
@@ -17,22 +17,22 @@ struct Regression {
 
 #[test]
 fn ridge_and_boosting_equal_scikit_learn() {
-    let known: Vec<Regression> = read(include_str!("regressions.json"));
+    let known: Vec<RegressionFixture> = read_fixture(include_str!("regressions.json"));
     for (index, item) in known.iter().enumerate() {
         for (alpha, intercept, coefficients, predictions) in &item.ridge {
-            let ours = Ridge::fit(&item.x, &item.y, *alpha);
-            close(ours.intercept, *intercept, 1e-6, &format!("intercept {index}"));
+            let ours = RidgeRegression::fit(&item.x, &item.y, *alpha);
+            assert_close(ours.intercept, *intercept, 1e-6, &format!("intercept {index}"));
             for (ours, theirs) in ours.coefficients.iter().zip(coefficients) {
-                close(*ours, *theirs, 1e-6, &format!("coefficient {index}"));
+                assert_close(*ours, *theirs, 1e-6, &format!("coefficient {index}"));
             }
             for (row, theirs) in item.new.iter().zip(predictions) {
-                close(ours.predict(row), *theirs, 1e-6, &format!("ridge {index}"));
+                assert_close(ours.predict(row), *theirs, 1e-6, &format!("ridge {index}"));
             }
         }
-        let growth = Growth { trees: 50, depth: 2, rate: 0.1 };
-        let ours = Boosted::fit(&item.x, &item.y, growth);
+        let growth = BoostingParams { trees: 50, depth: 2, rate: 0.1 };
+        let ours = BoostedTrees::fit(&item.x, &item.y, growth);
         for (row, theirs) in item.x.iter().zip(&item.boosted) {
-            close(ours.predict(row), *theirs, 1e-6, &format!("boosting {index}"));
+            assert_close(ours.predict(row), *theirs, 1e-6, &format!("boosting {index}"));
         }
     }
 }

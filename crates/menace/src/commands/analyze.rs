@@ -6,15 +6,15 @@ use clap::Args;
 use globset::{Glob, GlobSet, GlobSetBuilder};
 
 use menace_model::ModuleReport;
-use menace_source::check::external::Tool;
-use menace_source::{Analysis, AnalyzeError, Options, ScannerChoice, analyze};
+use menace_source::check::external::ScannerTool;
+use menace_source::{Analysis, AnalysisOptions, AnalyzeError, ScannerChoice, analyze};
 
-use crate::args::{Format, Global};
+use crate::args::{GlobalArgs, OutputFormat};
 use crate::cache;
-use crate::context::{Context, Flags};
-use crate::exit::Failure;
+use crate::context::{CommandContext, FlagValues};
+use crate::exit::CommandError;
 use crate::render::analysis_json::AnalysisJson;
-use crate::render::progress::Progress;
+use crate::render::progress::DelayedProgressBar;
 use crate::render::{analysis_table, output};
 
 /// Read every Python file of a repository: sections, imports, complexity, dangerous constructs.
@@ -30,7 +30,7 @@ Examples:
 
 A file that cannot be parsed is reported and does not fail the command. A repository that does not
 exist or cannot be read does (exit code 2).")]
-pub(crate) struct Analyze {
+pub(crate) struct AnalyzeCommand {
     /// The repository [default: `SANDBOX_REPO_PATH`, else the working directory].
     #[arg(long, value_name = "DIR")]
     repo: Option<String>,
@@ -39,14 +39,14 @@ pub(crate) struct Analyze {
     #[arg(long, value_name = "GLOB")]
     module: Vec<String>,
 
-    #[arg(long, value_enum, default_value_t = Format::Table)]
-    format: Format,
+    #[arg(long, value_enum, default_value_t = OutputFormat::Table)]
+    format: OutputFormat,
 
     /// Show every module, not only those that are hardest to maintain.
     #[arg(long)]
     all: bool,
 
-    /// Who looks for dangerous constructs: ruff if installed, else bandit, else the built-in check.
+    /// The scanner for dangerous constructs. `auto`: ruff if installed, else bandit, else built-in.
     #[arg(long, value_enum, default_value_t = ScannerArg::Auto)]
     scanner: ScannerArg,
 
@@ -67,13 +67,15 @@ enum ScannerArg {
     Builtin,
 }
 
-impl Analyze {
-    pub(crate) fn run(self, global: &Global) -> Result<(), Failure> {
+impl AnalyzeCommand {
+    pub(crate) fn run(self, global: &GlobalArgs) -> Result<(), CommandError> {
         let flags = self.repo.iter().map(|repo| ("--repo".to_owned(), repo.clone()));
-        let context = Context::new(global, flags.collect::<Flags>())?;
-        let chosen = self.chosen()?;
+        let context = CommandContext::new(global, flags.collect::<FlagValues>())?;
+        let chosen = self.module_globs()?;
         if self.repo.as_deref() == Some("") {
-            return Err(Failure::Request(anyhow::anyhow!("--repo is empty: give it a directory")));
+            return Err(CommandError::Request(anyhow::anyhow!(
+                "--repo is empty: give it a directory"
+            )));
         }
         let analysis = self.analyze(&context)?;
         for warning in &analysis.warnings {
@@ -93,47 +95,50 @@ impl Analyze {
             })
             .collect();
         if modules.is_empty() && !self.module.is_empty() {
-            return Err(Failure::Request(anyhow::anyhow!(
-                "no module matches {}; paths look like `package/module.py`, names like `package.module`",
+            return Err(CommandError::Request(anyhow::anyhow!(
+                "no module matches {}; paths look like `package/module.py`, \
+                 names like `package.module`",
                 self.module.join(", ")
             )));
         }
         match self.format {
-            Format::Json => output::print_json(&AnalysisJson::new(&analysis, &modules)?)?,
-            Format::Table => output::print(&analysis_table::render(&analysis, &modules, self.all))?,
+            OutputFormat::Json => output::print_json(&AnalysisJson::new(&analysis, &modules)?)?,
+            OutputFormat::Table => {
+                output::print(&analysis_table::render(&analysis, &modules, self.all))?;
+            }
         }
         // Taking a large result apart takes longer than letting the system do it.
         std::mem::forget(analysis);
         Ok(())
     }
 
-    fn chosen(&self) -> Result<GlobSet, Failure> {
+    fn module_globs(&self) -> Result<GlobSet, CommandError> {
         let mut globs = GlobSetBuilder::new();
         for glob in &self.module {
-            globs.add(Glob::new(glob).map_err(Failure::request)?);
+            globs.add(Glob::new(glob).map_err(CommandError::request)?);
         }
-        globs.build().map_err(Failure::request)
+        globs.build().map_err(CommandError::request)
     }
 
-    fn analyze(&self, context: &Context) -> Result<Analysis, Failure> {
+    fn analyze(&self, context: &CommandContext) -> Result<Analysis, CommandError> {
         let repo: &PathBuf = &context.settings.general.repo_path;
-        let options = Options {
-            cache: if self.no_cache { None } else { cache::directory(context) },
+        let options = AnalysisOptions {
+            cache: if self.no_cache { None } else { cache::cache_dir(context) },
             scanner: match self.scanner {
                 ScannerArg::Auto => ScannerChoice::Auto,
-                ScannerArg::Ruff => ScannerChoice::Only(Tool::Ruff),
-                ScannerArg::Bandit => ScannerChoice::Only(Tool::Bandit),
+                ScannerArg::Ruff => ScannerChoice::Only(ScannerTool::Ruff),
+                ScannerArg::Bandit => ScannerChoice::Only(ScannerTool::Bandit),
                 ScannerArg::Builtin => ScannerChoice::Builtin,
             },
             search_path: context.search_path.clone().unwrap_or_default().into(),
             jobs: self.jobs.map_or(0, usize::from),
         };
-        let progress = Progress::new("analysing");
+        let progress = DelayedProgressBar::new("analysing");
         analyze(repo, &options, &|done, total| progress.report(done, total)).map_err(|error| {
             match error {
-                AnalyzeError::Threads(_) => Failure::from(error),
-                AnalyzeError::Walk(error) => Failure::request(error),
-                AnalyzeError::Scanner { .. } => Failure::request(error),
+                AnalyzeError::Threads(_) => CommandError::from(error),
+                AnalyzeError::Walk(error) => CommandError::request(error),
+                AnalyzeError::Scanner { .. } => CommandError::request(error),
             }
         })
     }

@@ -7,17 +7,17 @@ use std::sync::Arc;
 use anyhow::anyhow;
 use clap::Args;
 
-use menace_serve::{Library, Place};
+use menace_serve::{DataLocations, DataSource};
 
-use crate::args::Global;
-use crate::context::{Context, Flags};
-use crate::data;
-use crate::exit::Failure;
+use crate::args::GlobalArgs;
+use crate::context::{CommandContext, FlagValues};
+use crate::data_dir;
+use crate::exit::CommandError;
 use crate::render::output;
-use crate::serving::{self, Front};
+use crate::servers::{self, ServerConfig};
 
 /// The documented one.
-pub(super) const PORT: u16 = 8002;
+pub(super) const DEFAULT_DASHBOARD_PORT: u16 = 8002;
 
 /// Show what runs have found in a browser, and follow those that go on.
 ///
@@ -27,7 +27,7 @@ pub(super) const PORT: u16 = 8002;
 Examples:
   menace dashboard                                   # http://127.0.0.1:8002/
   menace dashboard --file sandbox_data/roi_history.json --port 8002
-  DASHBOARD_TOKEN=… menace dashboard --host 0.0.0.0  # for others, who need the token
+  DASHBOARD_TOKEN=… menace dashboard --host 0.0.0.0  # for others, with the token
 
 docs/see.md describes the pages, the addresses for programs, and how to let others in.")]
 pub(crate) struct DashboardCommand {
@@ -45,17 +45,18 @@ pub(crate) struct DashboardCommand {
 }
 
 impl DashboardCommand {
-    pub(crate) fn run(self, global: &Global) -> Result<(), Failure> {
-        let context = Context::new(global, Flags::new())?;
+    pub(crate) fn run(self, global: &GlobalArgs) -> Result<(), CommandError> {
+        let context = CommandContext::new(global, FlagValues::new())?;
         let settings = &context.settings;
-        data::directory(&context)?;
+        data_dir::checked_data_dir(&context)?;
         let library = match &self.file {
-            None => serving::library(settings),
-            Some(file) => beside(file, settings.store.database_url.value.as_str())?,
+            None => servers::open_data_source(settings),
+            Some(file) => data_source_beside(file, settings.store.database_url.value.as_str())?,
         };
-        let port = self.port.or(settings.ports.dashboard.map(menace_settings::Port::get));
-        let front = Front::new(settings, self.host)?;
-        let server = front.dashboard(&library, settings, port.unwrap_or(PORT))?;
+        let port = self.port.or(settings.ports.dashboard.map(menace_settings::PortNumber::get));
+        let front = ServerConfig::new(settings, self.host)?;
+        let server =
+            front.start_dashboard(&library, settings, port.unwrap_or(DEFAULT_DASHBOARD_PORT))?;
         output::print(&format!("The dashboard is at {}\nCtrl-C ends it.\n", server.url()))?;
         server.wait();
         Ok(())
@@ -63,16 +64,17 @@ impl DashboardCommand {
 }
 
 /// What lies in the directory of a history.
-fn beside(file: &Path, url: &str) -> Result<Arc<Library>, Failure> {
+fn data_source_beside(file: &Path, url: &str) -> Result<Arc<DataSource>, CommandError> {
     if !file.is_file() {
-        return Err(Failure::Request(anyhow!(
+        return Err(CommandError::Request(anyhow!(
             "there is no history `{}`: `menace run` writes one, or leave --file out",
             file.display()
         )));
     }
-    menace_serve::check_history(file).map_err(Failure::request)?;
+    menace_serve::check_history(file).map_err(CommandError::request)?;
     let parent = file.parent().filter(|parent| !parent.as_os_str().is_empty());
     let data_dir = parent.unwrap_or(Path::new(".")).to_owned();
-    let place = Place { history: file.to_owned(), ..Place::below(&data_dir, url) };
-    Ok(Arc::new(Library::new(place)))
+    let place =
+        DataLocations { history: file.to_owned(), ..DataLocations::from_data_dir(&data_dir, url) };
+    Ok(Arc::new(DataSource::new(place)))
 }

@@ -1,11 +1,7 @@
 //! `menace exec`: one call of one section, in isolation, and what came of it.
 
 mod drift;
-pub(crate) mod interrupt;
-pub(crate) mod preset;
 mod receiver;
-pub(crate) mod repeat;
-pub(crate) mod target;
 
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -14,30 +10,35 @@ use anyhow::anyhow;
 use clap::Args;
 
 use menace_model::{
-    Call, Conditions, Fixtures, How, Outcome, Seed, Stage, Value, ValueError, Verdict,
+    Call, CallConditions, CallFixtures, CallResult, CallStage, CallStep, Outcome, Seed, TargetKind,
+    Value, ValueError, Verdict,
 };
-use menace_sandbox::interpreter::Interpreter;
-use menace_sandbox::{Backend, Cancel, LocalBackend, Tier, WarmSpec};
-use menace_scenario::fixtures;
+use menace_sandbox::interpreter::PythonInterpreter;
+use menace_sandbox::{
+    CancelToken, LocalBackend, SandboxBackend, SandboxSpec, SyscallInterposition, Tier,
+};
+use menace_scenario::input::fixtures;
 use menace_scenario::preset::Preset;
-use menace_source::{Analysis, AnalyzeError, ScannerChoice};
+use menace_source::ScannerChoice;
 
-use crate::args::{Format, Global};
-use crate::cache;
+use crate::analysis;
+use crate::args::{GlobalArgs, OutputFormat};
+use crate::call_preset;
+use crate::call_target::{self, ResolvedTarget, TargetAccess};
 use crate::commands::presets;
-use crate::context::{Context, Flags};
-use crate::exit::Failure;
-use crate::isolation::{IsolationArgs, failure};
-use crate::render::outcome_json::{DriftedJson, Header, OutcomeJson};
-use crate::render::progress::Progress;
+use crate::context::{CommandContext, FlagValues};
+use crate::exit::CommandError;
+use crate::interrupt;
+use crate::isolation::{IsolationArgs, command_error};
+use crate::render::outcome_json::{DriftedArgumentsJson, OutcomeHeader, OutcomeJson};
 use crate::render::{outcome_table, output, repeat_table};
+use crate::repeat;
 
-use target::{Found, Way};
-
-/// Call one function of a repository in a sandbox and tell what came of it.
+/// Call one function of a repository in a sandbox and print its outcome.
 ///
-/// TARGET is `package.module:function`, `package.module:Class.method`, or `package.module` alone for
-/// what importing it does. The call sees a private copy of the repository and nothing of the host.
+/// TARGET is `package.module:function`, `package.module:Class.method`, or `package.module` alone
+/// for what importing it does. The call sees a private copy of the repository and nothing of the
+/// host.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -49,7 +50,7 @@ Examples:
 
 How values are written is in docs/values.md, presets in docs/scenarios.md, what the outcome means in
 docs/exec.md. The exit code is 0 whatever the call did: that is what the verdict is for.")]
-pub(crate) struct Exec {
+pub(crate) struct ExecCommand {
     /// What to call: `package.module:function`, `package.module:Class.method` or `package.module`.
     #[arg(value_name = "TARGET")]
     target: String,
@@ -70,12 +71,12 @@ pub(crate) struct Exec {
     #[arg(long, value_name = "JSON")]
     receiver: Option<String>,
 
-    /// Limits and conditions: a JSON object with `CPU_LIMIT`, `FAILURE_MODES` …, or a profile such as
-    /// `flaky_upstream`, `hostile_input:low`, `high_latency+resource_strain`.
+    /// Limits and conditions: a JSON object with `CPU_LIMIT`, `FAILURE_MODES` …, or a profile such
+    /// as `flaky_upstream`, `hostile_input:low`, `high_latency+resource_strain`.
     #[arg(long, value_name = "JSON|NAME", default_value = "{}", hide_default_value = true)]
     preset: String,
 
-    /// Who answers when the code calls out: a JSON file as for `NETWORK_MOCKS`.
+    /// Replies of upstream services: a JSON file as for `NETWORK_MOCKS`.
     #[arg(long, value_name = "FILE")]
     network_mocks: Option<PathBuf>,
 
@@ -91,34 +92,39 @@ pub(crate) struct Exec {
     #[arg(long)]
     safe_mode: bool,
 
-    /// Tell which lines the call reached, which slows it down.
+    /// Report which lines the call reached, which slows it down.
     #[arg(long)]
     coverage: bool,
 
-    /// Let the clock stand still at this time, in seconds since 1970; `seed`: at one that the seed
-    /// gives.
+    /// Freeze the clock of the call at this time, in seconds since 1970; `seed` derives it from the
+    /// seed.
     #[arg(long, value_name = "SECONDS", allow_negative_numbers = true)]
-    freeze_time: Option<Frozen>,
+    freeze_time: Option<FreezeTimeArg>,
 
     /// Make the same call so many times and sum up.
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 1,
+        value_parser = clap::value_parser!(u32).range(1..)
+    )]
     repeat: u32,
 
     #[command(flatten)]
     isolation: IsolationArgs,
 
-    #[arg(long, value_enum, default_value_t = Format::Table)]
-    format: Format,
+    #[arg(long, value_enum, default_value_t = OutputFormat::Table)]
+    format: OutputFormat,
 }
 
 /// When the clock stands still.
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Frozen {
+enum FreezeTimeArg {
     At(f64),
     BySeed,
 }
 
-impl FromStr for Frozen {
+impl FromStr for FreezeTimeArg {
     type Err = &'static str;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
@@ -132,7 +138,7 @@ impl FromStr for Frozen {
 
 /// What the user wrote, understood.
 #[derive(Debug)]
-struct Request {
+struct ExecRequest {
     args: Vec<Value>,
     kwargs: Vec<(String, Value)>,
     receiver: Option<Value>,
@@ -143,220 +149,216 @@ struct Request {
 
 /// Everything that it takes to make the call.
 #[derive(Debug)]
-struct Ready<'a> {
+struct PreparedCall<'a> {
     backend: &'a LocalBackend,
-    spec: WarmSpec,
+    spec: SandboxSpec,
     call: Call,
-    header: Header<'a>,
+    header: OutcomeHeader<'a>,
 }
 
-impl Exec {
-    pub(crate) fn run(self, global: &Global) -> Result<(), Failure> {
-        let context = Context::new(global, self.flags())?;
-        let mut request = self.read(&context)?;
-        let cancel = Cancel::default();
-        interrupt::ends(&cancel)?;
+impl ExecCommand {
+    pub(crate) fn run(self, global: &GlobalArgs) -> Result<(), CommandError> {
+        let context = CommandContext::new(global, self.flags())?;
+        let mut request = self.read_request(&context)?;
+        let cancel = CancelToken::default();
+        interrupt::install_handler(&cancel)?;
 
-        let spec = self.spec(&request.preset);
-        let (analysis, made) = self.isolation.backend_beside(&context, &cancel, &spec, || {
-            analyze(&context, cache::directory(&context))
+        let spec = self.spec_before_target(&request.preset);
+        let (analysis, made) = self.isolation.backend_while(&context, &cancel, &spec, || {
+            analysis::analyze(&context, ScannerChoice::Builtin)
         });
         let analysis = analysis?;
-        let found = target::find(&analysis, &self.target).map_err(Failure::Request)?;
-        if let Way::Closed(why) = &found.way {
-            return self.print(self.header(&found, None), &unreachable(why));
+        let found =
+            call_target::resolve_target(&analysis, &self.target).map_err(CommandError::Request)?;
+        if let TargetAccess::Unreachable(why) = &found.access {
+            return self.print(self.header(&found, None), &unreachable_outcome(why));
         }
         self.refuse_arguments(&found, &request)?;
-        let receiver = match (request.receiver, &found.way) {
-            (Some(given), Way::On(_)) => Some(given),
+        let receiver = match (request.receiver, &found.access) {
+            (Some(given), TargetAccess::NeedsInstance(_)) => Some(given),
             (Some(_), _) => {
-                return Err(Failure::Request(anyhow!(
+                return Err(CommandError::Request(anyhow!(
                     "`{}` is called without an instance: leave --receiver out",
                     self.target
                 )));
             }
-            (None, Way::On(section)) => {
-                Some(receiver::made(&analysis, &found, section).map_err(Failure::Request)?)
-            }
+            (None, TargetAccess::NeedsInstance(section)) => Some(
+                receiver::construct_receiver(&analysis, &found, section)
+                    .map_err(CommandError::Request)?,
+            ),
             (None, _) => None,
         };
         let fixtures = match &request.fixtures {
             Some((text, file)) => {
                 let module = &found.target.module.name;
-                let fixtures = fixtures::read(text, file, module).map_err(Failure::request)?;
+                let fixtures =
+                    fixtures::read_fixtures(text, file, module).map_err(CommandError::request)?;
                 if fixtures.is_empty() {
                     tracing::warn!("{file} has neither files nor variables for `{module}`");
                 }
                 fixtures
             }
-            None => Fixtures::default(),
+            None => CallFixtures::default(),
         };
         let (interpreter, backend) = made?;
         let (limits, conditions) = request.preset.conditions(self.seed);
         let (args, kwargs) = (&mut request.args, &mut request.kwargs);
-        let has_drifted =
-            !found.is_module() && drift::arguments(&request.preset, Seed(self.seed), args, kwargs);
+        let has_drifted = !found.is_module()
+            && drift::drift_arguments(&request.preset, Seed(self.seed), args, kwargs);
         let mut header = self.header(&found, Some((backend.tier(), &interpreter)));
-        header.drifted = has_drifted.then(|| DriftedJson::new(args, kwargs));
-        let ready = Ready {
-            spec: WarmSpec {
+        header.drifted = has_drifted.then(|| DriftedArgumentsJson::new(args, kwargs));
+        let ready = PreparedCall {
+            spec: SandboxSpec {
                 // The import happens in the call itself when that is what is called.
                 module: (!found.is_module()).then(|| found.target.module.clone()),
                 import_roots: found.import_roots.clone(),
                 ..spec
             },
             call: Call {
-                receiver,
-                args: request.args,
-                kwargs: request.kwargs,
                 seed: self.seed,
                 limits,
                 conditions,
                 fixtures,
                 coverage: self.coverage,
-                ..Call::new(found.target.clone())
+                ..Call::of_step(CallStep {
+                    receiver,
+                    args: request.args,
+                    kwargs: request.kwargs,
+                    ..CallStep::new(found.target.clone())
+                })
             },
             header,
             backend: &backend,
         };
-        let done = if self.repeat == 1 { self.once(ready) } else { self.many(ready) };
-        if cancel.is_cancelled() { Err(Failure::Interrupted) } else { done }
+        let done = if self.repeat == 1 { self.run_once(ready) } else { self.run_repeatedly(ready) };
+        if cancel.is_cancelled() { Err(CommandError::Interrupted) } else { done }
     }
 
-    /// What nobody would hand on to anybody.
-    fn refuse_arguments(&self, found: &Found<'_>, request: &Request) -> Result<(), Failure> {
-        let what = match found.target.how {
-            How::Property => "a property",
-            How::Module => "a module, which is imported,",
+    /// Refuses arguments for properties and modules, which take none.
+    fn refuse_arguments(
+        &self,
+        found: &ResolvedTarget<'_>,
+        request: &ExecRequest,
+    ) -> Result<(), CommandError> {
+        let what = match found.target.kind {
+            TargetKind::Property => "a property",
+            TargetKind::Module => "a module, which is imported,",
             _ => return Ok(()),
         };
         if request.args.is_empty() && request.kwargs.is_empty() {
             return Ok(());
         }
-        Err(Failure::Request(anyhow!(
+        Err(CommandError::Request(anyhow!(
             "`{}` is {what} and takes no arguments: leave --args and --kwargs out",
             self.target
         )))
     }
 
-    fn flags(&self) -> Flags {
+    fn flags(&self) -> FlagValues {
         let repo = self.repo.iter().map(|repo| ("--repo".to_owned(), repo.clone()));
         let safe_mode = self.safe_mode.then(|| ("--safe-mode".to_owned(), "1".to_owned()));
         repo.chain(safe_mode).collect()
     }
 
     /// Everything that can be refused without looking at the repository.
-    fn read(&self, context: &Context) -> Result<Request, Failure> {
+    fn read_request(&self, context: &CommandContext) -> Result<ExecRequest, CommandError> {
         if self.repo.as_deref() == Some("") {
-            return Err(Failure::Request(anyhow!("--repo is empty: give it a directory")));
+            return Err(CommandError::Request(anyhow!("--repo is empty: give it a directory")));
         }
         // Messages about arguments begin with `args` or `kwargs`.
-        let args = Value::args_from_json(&self.args).map_err(Failure::request)?;
-        let kwargs = Value::kwargs_from_json(&self.kwargs).map_err(Failure::request)?;
+        let args = Value::args_from_json(&self.args).map_err(CommandError::request)?;
+        let kwargs = Value::kwargs_from_json(&self.kwargs).map_err(CommandError::request)?;
         let receiver = match &self.receiver {
-            Some(text) => Some(
-                Value::from_json(text)
-                    .map_err(|error: ValueError| Failure::Request(anyhow!("receiver: {error}")))?,
-            ),
+            Some(text) => Some(Value::from_json(text).map_err(|error: ValueError| {
+                CommandError::Request(anyhow!("receiver: {error}"))
+            })?),
             None => None,
         };
         let values = receiver.iter().chain(&args).chain(kwargs.iter().map(|(_, value)| value));
-        Value::check_labels(values).map_err(Failure::request)?;
-        let preset = preset::read(&self.preset, self.network_mocks.as_deref(), &context.settings)?;
-        preset::warn(&preset);
+        Value::check_labels(values).map_err(CommandError::request)?;
+        let preset = call_preset::read_preset(
+            &self.preset,
+            self.network_mocks.as_deref(),
+            &context.settings,
+        )?;
+        call_preset::warn(&preset, &context.settings);
         let fixtures = match &self.fixtures {
-            Some(file) => Some((presets::read(file)?, file.display().to_string())),
+            Some(file) => Some((presets::read_user_file(file)?, file.display().to_string())),
             None => None,
         };
-        Ok(Request { args, kwargs, receiver, preset, fixtures })
+        Ok(ExecRequest { args, kwargs, receiver, preset, fixtures })
     }
 
     /// The interpreter that the call wants, before it is known which module that has to import.
-    fn spec(&self, preset: &Preset) -> WarmSpec {
-        let isolation = preset.isolation();
-        WarmSpec {
-            security_level: isolation.security_level,
-            safe_mode: isolation.safe_mode,
+    fn spec_before_target(&self, preset: &Preset) -> SandboxSpec {
+        let (_, conditions) = preset.conditions(self.seed);
+        SandboxSpec {
+            confinement: preset.confinement(),
+            interposition: SyscallInterposition::for_faults(&conditions.faults),
             seed: self.seed,
             hash_seed: (self.seed & u64::from(u32::MAX)) as u32,
             freeze_time: self.freeze_time.map(|at| match at {
-                Frozen::At(seconds) => seconds,
-                Frozen::BySeed => Seed(self.seed).moment(),
+                FreezeTimeArg::At(seconds) => seconds,
+                FreezeTimeArg::BySeed => Seed(self.seed).frozen_timestamp(),
             }),
-            limits: preset.own_import_limits(),
-            interpose: preset::interpose(preset),
-            ..WarmSpec::new(None)
+            limits: preset.isolated_import_limits(),
+            ..SandboxSpec::new(None)
         }
     }
 
-    fn header<'a>(&self, found: &'a Found<'_>, ran: Option<(Tier, &'a Interpreter)>) -> Header<'a> {
-        Header::new(&found.target, found.line, self.seed, ran)
+    fn header<'a>(
+        &self,
+        found: &'a ResolvedTarget<'_>,
+        ran: Option<(Tier, &'a PythonInterpreter)>,
+    ) -> OutcomeHeader<'a> {
+        OutcomeHeader::new(&found.target, found.line, self.seed, ran)
     }
 
-    fn once(&self, ready: Ready<'_>) -> Result<(), Failure> {
-        let Ready { backend, spec, call, header } = ready;
-        let outcome = backend.warm(&spec).and_then(|mut warm| warm.run(&call)).map_err(failure)?;
+    fn run_once(&self, prepared: PreparedCall<'_>) -> Result<(), CommandError> {
+        let PreparedCall { backend, spec, call, header } = prepared;
+        let outcome = backend
+            .open_session(&spec)
+            .and_then(|mut warm| warm.run(&call))
+            .map_err(command_error)?;
         self.warn(&call.conditions, &outcome);
         self.print(header, &outcome)
     }
 
-    fn warn(&self, conditions: &Conditions, outcome: &Outcome) {
-        preset::warn_of_unheld(conditions, outcome);
+    fn warn(&self, conditions: &CallConditions, outcome: &Outcome) {
+        call_preset::warn_of_unenforced(conditions, outcome);
         if self.coverage && outcome.coverage.is_none() {
-            tracing::warn!("no lines were measured: the call told nothing of them");
+            tracing::warn!("no lines were measured: the call reported none");
         }
     }
 
-    fn print(&self, header: Header<'_>, outcome: &Outcome) -> Result<(), Failure> {
+    fn print(&self, header: OutcomeHeader<'_>, outcome: &Outcome) -> Result<(), CommandError> {
         match self.format {
-            Format::Json => output::print_json(&OutcomeJson { header, outcome })?,
-            Format::Table => output::print(&outcome_table::render(&header, outcome))?,
+            OutputFormat::Json => output::print_json(&OutcomeJson { header, outcome })?,
+            OutputFormat::Table => output::print(&outcome_table::render(&header, outcome))?,
         }
         Ok(())
     }
 
-    fn many(&self, ready: Ready<'_>) -> Result<(), Failure> {
-        let Ready { backend, spec, call, header } = ready;
+    fn run_repeatedly(&self, prepared: PreparedCall<'_>) -> Result<(), CommandError> {
+        let PreparedCall { backend, spec, call, header } = prepared;
         let jobs = self.isolation.workers().min(self.repeat as usize);
-        let summary = repeat::run(backend, &spec, &call, self.repeat, jobs).map_err(failure)?;
+        let summary = repeat::run_repeated_calls(backend, &spec, &call, self.repeat, jobs)
+            .map_err(command_error)?;
         for sample in summary.samples.values() {
             self.warn(&call.conditions, sample);
         }
         match self.format {
-            Format::Json => output::print_json(&summary.json(header))?,
-            Format::Table => output::print(&repeat_table::render(&header, &summary))?,
+            OutputFormat::Json => output::print_json(&summary.to_json(header))?,
+            OutputFormat::Table => output::print(&repeat_table::render(&header, &summary))?,
         }
         Ok(())
     }
 }
 
-pub(crate) fn analyze(context: &Context, cache: Option<PathBuf>) -> Result<Analysis, Failure> {
-    analyze_with(context, cache, ScannerChoice::Builtin)
-}
-
-pub(crate) fn analyze_with(
-    context: &Context,
-    cache: Option<PathBuf>,
-    scanner: ScannerChoice,
-) -> Result<Analysis, Failure> {
-    let search_path = context.search_path.clone().unwrap_or_default().into();
-    let options =
-        menace_source::Options { cache, scanner, search_path, ..menace_source::Options::default() };
-    let progress = Progress::new("analysing");
-    let repo = &context.settings.general.repo_path;
-    let analysis =
-        menace_source::analyze(repo, &options, &|done, total| progress.report(done, total))
-            .map_err(|error| match error {
-                AnalyzeError::Walk(error) => Failure::request(error),
-                other => Failure::from(other),
-            })?;
-    for warning in &analysis.warnings {
-        tracing::warn!("{warning}");
-    }
-    Ok(analysis)
-}
-
 /// Nothing was started: there is nothing to call.
-fn unreachable(why: &str) -> Outcome {
-    Outcome { reason: Some(why.to_owned()), ..Outcome::of(Verdict::Unreachable, Stage::Resolve) }
+fn unreachable_outcome(why: &str) -> Outcome {
+    Outcome::of_result(CallResult {
+        reason: Some(why.to_owned()),
+        ..CallResult::new(Verdict::Unreachable, CallStage::Resolve)
+    })
 }

@@ -6,21 +6,23 @@ use anyhow::{Result, anyhow, bail};
 use clap::Args;
 use serde::{Deserialize, Serialize};
 
-use menace_loop::run::Yardstick;
+use menace_loop::run::ScoringConfig;
 use menace_model::{SectionId, Verdict};
-use menace_store::{CallRecord, Cell, Numbers, Run, SectionRecord, Store};
-use menace_track::{Bottleneck, Metrics, Profile, Roi, metric, roi};
+use menace_store::{CallRecord, CellRecord, MetricMap, RunRecord, SectionRecord, Store};
+use menace_track::{
+    MetricValues, RoiBottleneck, RoiBreakdown, RoiProfile, compute_roi, find_metric,
+};
 
-use crate::args::{Format, Global};
-use crate::context::{Context, Flags};
-use crate::data;
-use crate::exit::Failure;
+use crate::args::{GlobalArgs, OutputFormat};
+use crate::context::{CommandContext, FlagValues};
+use crate::data_dir;
+use crate::exit::CommandError;
 use crate::render::{explain_table, output};
 
 /// Calls of a section that are listed.
-const CALLS: u32 = 200;
+const MAX_SECTION_CALLS: u32 = 200;
 /// Calls of each section of a module.
-const CALLS_OF_EACH: u32 = 10;
+const MAX_CALLS_PER_SECTION: u32 = 10;
 
 /// Show how the ROI of a module or section came about: every term, and the calls behind it.
 #[derive(Debug, Args)]
@@ -30,66 +32,67 @@ Examples:
   menace explain shop/cart.py::Cart.add --run r-2026
 
 docs/metrics.md says how each metric is measured.")]
-pub(crate) struct Explain {
-    /// A module such as `shop/cart.py` or `shop.cart`, or a section such as `shop/cart.py::Cart.add` or
-    /// `shop.cart:Cart.add`.
+pub(crate) struct ExplainCommand {
+    /// A module such as `shop/cart.py` or `shop.cart`, or a section such as
+    /// `shop/cart.py::Cart.add` or `shop.cart:Cart.add`.
     #[arg(value_name = "MODULE|SECTION")]
     what: String,
 
-    /// The run, by its id or the beginning of it; `last` for the last one that has results [default:
-    /// last].
+    /// The run, by its id or the beginning of it; `last` for the last one that has results
+    /// [default: last].
     #[arg(long, value_name = "ID")]
     run: Option<String>,
 
-    #[arg(long, value_enum, default_value_t = Format::Table)]
-    format: Format,
+    #[arg(long, value_enum, default_value_t = OutputFormat::Table)]
+    format: OutputFormat,
 }
 
 #[derive(Debug, Serialize)]
-pub(crate) struct Explanation {
+pub(crate) struct RoiExplanation {
     pub what: String,
     pub run: String,
     pub cycle: u32,
     pub profile: String,
-    pub roi: Option<Roi>,
+    pub roi: Option<RoiBreakdown>,
     pub raroi: Option<f64>,
     /// Of a module: how far its returns can be trusted, where the run could tell.
     pub confidence: Option<f64>,
     /// Of a module: what holds it back most, as the run concluded.
-    pub bottlenecks: Vec<Bottleneck>,
+    pub bottlenecks: Vec<RoiBottleneck>,
     /// Of a module: its sections with their ROI, the weakest first.
-    pub sections: Vec<Part>,
+    pub sections: Vec<ExplainedPart>,
     /// Of a section: what each scenario made of it.
-    pub scenarios: Vec<Part>,
-    /// Those that show a failure, others that did not go well, the rest; of a module, some of each section.
+    pub scenarios: Vec<ExplainedPart>,
+    /// Those that show a failure, others that did not go well, the rest; of a module, some of each
+    /// section.
     pub calls: Vec<CallRecord>,
 }
 
 #[derive(Debug, Serialize)]
-pub(crate) struct Part {
+pub(crate) struct ExplainedPart {
     pub name: String,
     pub roi: Option<f64>,
     pub calls: Option<u64>,
-    pub metrics: Numbers,
+    pub metrics: MetricMap,
 }
 
-impl Explain {
-    pub(crate) fn run(self, global: &Global) -> Result<(), Failure> {
-        let context = Context::new(global, Flags::new())?;
-        let store = data::store(&context)?;
-        let run = data::run(&store, self.run.as_deref())?;
-        let profile = profile(&run, &context)?;
+impl ExplainCommand {
+    pub(crate) fn run(self, global: &GlobalArgs) -> Result<(), CommandError> {
+        let context = CommandContext::new(global, FlagValues::new())?;
+        let store = data_dir::open_existing_store(&context)?;
+        let run = data_dir::find_run(&store, self.run.as_deref())?;
+        let profile = run_profile(&run, &context)?;
         // One that was begun may not have come to its end.
-        let measured = store.last_measured_cycle(&run.id).map_err(Failure::request)?;
+        let measured = store.last_measured_cycle(&run.id).map_err(CommandError::request)?;
         let cycle = measured.unwrap_or_else(|| run.cycles.saturating_sub(1));
-        let modules = store.modules(&run.id, cycle).map_err(Failure::request)?;
+        let modules = store.modules(&run.id, cycle).map_err(CommandError::request)?;
         let paths = modules.iter().map(|module| module.path.as_str());
-        let what = meant(&self.what, paths).map_err(Failure::Request)?;
+        let what = resolve_name(&self.what, paths).map_err(CommandError::Request)?;
         let meant = Self { what, ..self };
         let explanation = meant.explain(&store, &run, cycle, &profile)?;
         match meant.format {
-            Format::Json => output::print_json(&explanation)?,
-            Format::Table => output::print(&explain_table::render(&explanation))?,
+            OutputFormat::Json => output::print_json(&explanation)?,
+            OutputFormat::Table => output::print(&explain_table::render(&explanation))?,
         }
         Ok(())
     }
@@ -97,13 +100,13 @@ impl Explain {
     fn explain(
         &self,
         store: &Store,
-        run: &Run,
+        run: &RunRecord,
         cycle: u32,
-        profile: &Profile,
-    ) -> Result<Explanation, Failure> {
-        let sections = store.sections(&run.id, cycle).map_err(Failure::request)?;
-        let modules = store.modules(&run.id, cycle).map_err(Failure::request)?;
-        let mut explanation = Explanation {
+        profile: &RoiProfile,
+    ) -> Result<RoiExplanation, CommandError> {
+        let sections = store.sections(&run.id, cycle).map_err(CommandError::request)?;
+        let modules = store.modules(&run.id, cycle).map_err(CommandError::request)?;
+        let mut explanation = RoiExplanation {
             what: self.what.clone(),
             run: run.id.0.clone(),
             cycle,
@@ -116,14 +119,15 @@ impl Explain {
             scenarios: Vec::new(),
             calls: Vec::new(),
         };
-        let worth = |numbers: &Numbers| {
-            let metrics: Metrics = numbers.iter().map(|(name, value)| (name, *value)).collect();
-            roi(profile, &metrics)
+        let roi_of = |numbers: &MetricMap| {
+            let metrics: MetricValues =
+                numbers.iter().map(|(name, value)| (name, *value)).collect();
+            compute_roi(profile, &metrics)
         };
         if let Some(module) = modules.iter().find(|module| module.path == self.what) {
-            explanation.roi = worth(&module.metrics);
+            explanation.roi = roi_of(&module.metrics);
             explanation.raroi = module.raroi;
-            explanation.conclude(run);
+            explanation.add_conclusions(run);
             let mut own: Vec<SectionRecord> =
                 sections.into_iter().filter(|one| one.section.path() == self.what).collect();
             own.sort_by(|one, other| {
@@ -131,15 +135,15 @@ impl Explain {
                 key(one).total_cmp(&key(other))
             });
             let mut made: BTreeMap<SectionId, u64> = BTreeMap::new();
-            for cell in store.cells(&run.id, cycle).map_err(Failure::request)? {
+            for cell in store.cells(&run.id, cycle).map_err(CommandError::request)? {
                 if let Some(calls) = cell.calls {
                     *made.entry(cell.key.section).or_default() += calls;
                 }
             }
             for one in own {
-                let calls = store.calls(&run.id, &one.section, cycle, CALLS_OF_EACH, 0);
-                explanation.calls.extend(calls.map_err(Failure::request)?);
-                explanation.sections.push(Part {
+                let calls = store.calls(&run.id, &one.section, cycle, MAX_CALLS_PER_SECTION, 0);
+                explanation.calls.extend(calls.map_err(CommandError::request)?);
+                explanation.sections.push(ExplainedPart {
                     name: one.section.qualname().to_owned(),
                     roi: one.roi,
                     calls: made.get(&one.section).copied(),
@@ -151,31 +155,32 @@ impl Explain {
         }
         let Some(section) = sections.into_iter().find(|one| one.section.as_str() == self.what)
         else {
-            return Err(Failure::Request(anyhow!(
+            return Err(CommandError::Request(anyhow!(
                 "run {} has no module or section `{}`; modules look like `shop/cart.py`, sections \
                  like `shop/cart.py::Cart.add`",
                 run.id,
                 self.what
             )));
         };
-        explanation.roi = worth(&section.metrics);
+        explanation.roi = roi_of(&section.metrics);
         explanation.raroi = section.raroi;
-        let cells = store.cells(&run.id, cycle).map_err(Failure::request)?;
+        let cells = store.cells(&run.id, cycle).map_err(CommandError::request)?;
         let own = cells.into_iter().filter(|cell| cell.key.section == section.section);
-        // Calls in depth, and beside, are weighed nowhere.
+        // Calls of the depth phase and auxiliary calls are in no score.
         let own = own.filter(|cell| cell.calls.is_some());
-        explanation.scenarios = own.map(part).collect();
-        let made = store.calls(&run.id, &section.section, cycle, CALLS, 0);
-        explanation.calls = made.map_err(Failure::request)?;
+        explanation.scenarios = own.map(explain_cell).collect();
+        let made = store.calls(&run.id, &section.section, cycle, MAX_SECTION_CALLS, 0);
+        explanation.calls = made.map_err(CommandError::request)?;
         Ok(explanation)
     }
 }
 
-impl Explanation {
+impl RoiExplanation {
     /// Adds what the run concluded; one that was interrupted concluded nothing.
-    fn conclude(&mut self, run: &Run) {
+    fn add_conclusions(&mut self, run: &RunRecord) {
         let concluded = |what: &str| {
-            let decided = run.summary.as_ref()?.get("decided")?;
+            let summary = run.summary.as_ref()?;
+            let decided = summary.get("decisions").or_else(|| summary.get("decided"))?;
             decided.get(what)?.get(&self.what)
         };
         let bottlenecks = concluded("bottlenecks").map(Vec::deserialize);
@@ -184,9 +189,9 @@ impl Explanation {
     }
 }
 
-/// What is asked for as it is kept: `shop.cart` and `shop.cart:Cart.add`, as `menace exec` takes them, are
-/// `shop/cart.py` and `shop/cart.py::Cart.add`.
-fn meant<'a>(what: &str, paths: impl Iterator<Item = &'a str> + Clone) -> Result<String> {
+/// What is asked for as it is kept: `shop.cart` and `shop.cart:Cart.add`, as `menace exec` takes
+/// them, are `shop/cart.py` and `shop/cart.py::Cart.add`.
+fn resolve_name<'a>(what: &str, paths: impl Iterator<Item = &'a str> + Clone) -> Result<String> {
     let (module, section) = match what.split_once(':') {
         Some((module, section)) => (module, Some(section.strip_prefix(':').unwrap_or(section))),
         None => (what, None),
@@ -207,27 +212,32 @@ fn meant<'a>(what: &str, paths: impl Iterator<Item = &'a str> + Clone) -> Result
     Ok(section.map_or_else(|| path.to_owned(), |section| format!("{path}::{section}")))
 }
 
-/// The profile that the run was weighed with, whatever is in the settings today.
-fn profile(run: &Run, context: &Context) -> Result<Profile, Failure> {
+/// The profile that the run was scored with, whatever is in the settings today.
+fn run_profile(run: &RunRecord, context: &CommandContext) -> Result<RoiProfile, CommandError> {
     let (name, written) = (&run.settings["profile"], &run.settings["roi_profile"]);
     if let Some(name) = name.as_str().filter(|_| !written.is_null()) {
-        return Profile::read(name, written).map_err(Failure::request);
+        return RoiProfile::from_json(name, written).map_err(CommandError::request);
     }
-    tracing::warn!("run {} did not keep its profile: it is weighed with today's", run.id);
-    Ok(Yardstick::read(&context.settings).map_err(Failure::request)?.profile)
+    tracing::warn!("run {} did not keep its profile: it is scored with today's", run.id);
+    Ok(ScoringConfig::read(&context.settings).map_err(CommandError::request)?.profile)
 }
 
 fn went_well(call: &CallRecord) -> bool {
     matches!(call.verdict, Verdict::Returned | Verdict::Refused)
 }
 
-fn part(cell: Cell) -> Part {
-    Part { name: cell.key.scenario, roi: cell.roi, calls: cell.calls, metrics: cell.metrics }
+fn explain_cell(cell: CellRecord) -> ExplainedPart {
+    ExplainedPart {
+        name: cell.key.scenario,
+        roi: cell.roi,
+        calls: cell.calls,
+        metrics: cell.metrics,
+    }
 }
 
 /// What a metric means, in its own words.
-pub(crate) fn definition(name: &str) -> Option<&'static str> {
-    metric(name).map(|metric| metric.definition)
+pub(crate) fn metric_definition(name: &str) -> Option<&'static str> {
+    find_metric(name).map(|metric| metric.definition)
 }
 
 #[cfg(test)]
@@ -240,7 +250,7 @@ mod tests {
             let known = ["legacy/shop/cart.py", "one/ink.py", "other/ink.py"];
             known.into_iter().chain(["shop/__init__.py", "shop/cart.py", "src/desk/ink.py"])
         };
-        for (asked, kept) in [
+        for (typed, stored) in [
             ("shop/cart.py", "shop/cart.py"),
             ("shop/cart.py::Cart.add", "shop/cart.py::Cart.add"),
             ("shop.cart", "shop/cart.py"),
@@ -249,9 +259,9 @@ mod tests {
             ("desk.ink:dry", "src/desk/ink.py::dry"),
             ("art", "art"),
         ] {
-            assert_eq!(meant(asked, paths()).unwrap(), kept, "{asked}");
+            assert_eq!(resolve_name(typed, paths()).unwrap(), stored, "{typed}");
         }
-        let error = meant("ink", ["one/ink.py", "other/ink.py"].into_iter()).unwrap_err();
+        let error = resolve_name("ink", ["one/ink.py", "other/ink.py"].into_iter()).unwrap_err();
         assert!(error.to_string().contains("`one/ink.py` or `other/ink.py`"), "{error}");
     }
 }

@@ -6,28 +6,29 @@ use anyhow::Context as _;
 use clap::Args;
 use serde::Serialize;
 
-use menace_loop::pytest::{Export, export};
+use menace_loop::pytest::{TestExport, export};
 use menace_model::Failure as Broken;
-use menace_source::walk::is_exported;
+use menace_source::ScannerChoice;
+use menace_source::file_discovery::is_exported_test;
 
-use crate::args::{Format, Global};
-use crate::cache;
-use crate::commands::exec;
-use crate::context::{Context, Flags};
-use crate::data;
-use crate::exit::Failure;
+use crate::analysis;
+use crate::args::{GlobalArgs, OutputFormat};
+use crate::context::{CommandContext, FlagValues};
+use crate::data_dir;
+use crate::exit::CommandError;
 use crate::render::output;
-use crate::render::units::counted;
+use crate::render::units::format_count;
 
-/// Write pytest files that fail today, and pass once the failure is mended.
+/// Write pytest files that fail today, and pass once the failure is fixed.
 ///
-/// They need nothing but the repository and pytest. Each test has a comment that says why it is there.
+/// They need nothing but the repository and pytest. Each test has a comment that says why it is
+/// there.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   menace export-tests
   menace export-tests f3a91c2e44 --repo . --out tests/menace")]
-pub(crate) struct ExportTests {
+pub(crate) struct ExportTestsCommand {
     /// Only these failures, by their ids or the beginnings of them.
     #[arg(value_name = "ID")]
     ids: Vec<String>,
@@ -41,89 +42,93 @@ pub(crate) struct ExportTests {
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
 
-    #[arg(long, value_enum, default_value_t = Format::Table)]
-    format: Format,
+    #[arg(long, value_enum, default_value_t = OutputFormat::Table)]
+    format: OutputFormat,
 }
 
 #[derive(Debug, Default, Serialize)]
-struct ExportJson {
-    files: Vec<FileJson>,
-    not_exported: Vec<NotExportedJson>,
+struct ExportTestsJson {
+    files: Vec<ExportedFileJson>,
+    not_exported: Vec<NotExportedFailureJson>,
 }
 
 #[derive(Debug, Serialize)]
-struct FileJson {
+struct ExportedFileJson {
     path: String,
     failures: Vec<String>,
 }
 
 #[derive(Debug, Serialize)]
-struct NotExportedJson {
+struct NotExportedFailureJson {
     id: String,
     why: String,
 }
 
-impl ExportTests {
-    pub(crate) fn run(self, global: &Global) -> Result<(), Failure> {
+impl ExportTestsCommand {
+    pub(crate) fn run(self, global: &GlobalArgs) -> Result<(), CommandError> {
         let repo = self.repo.iter().map(|repo| ("--repo".to_owned(), repo.clone()));
-        let first = Context::new(global, repo.collect::<Flags>())?;
-        let store = data::store(&first)?;
+        let first = CommandContext::new(global, repo.collect::<FlagValues>())?;
+        let store = data_dir::open_existing_store(&first)?;
         let mut known = if self.ids.is_empty() {
-            store.failures().map_err(Failure::request)?
+            store.failures().map_err(CommandError::request)?
         } else {
             let ids = self.ids.iter();
-            ids.map(|id| store.failure(id)).collect::<Result<_, _>>().map_err(Failure::request)?
+            ids.map(|id| store.failure(id))
+                .collect::<Result<_, _>>()
+                .map_err(CommandError::request)?
         };
         let all = known.len();
         known.retain(|one| one.gone_ms.is_none() || !self.ids.is_empty());
         let Some(latest) = known.first() else {
-            return self.print(&ExportJson::default(), &nothing(all));
+            return self.print(&ExportTestsJson::default(), &nothing_to_export(all));
         };
-        let repository = data::repository_of(&store, latest)?;
+        let repository = data_dir::failure_repository(&store, latest)?;
         let is_given = first.settings.general.repo_path.is_explicit();
-        let context = data::at_repository(first, global, repository.clone())?;
-        let mut json = ExportJson::default();
+        let context = data_dir::context_for_repository(first, global, repository.clone())?;
+        let mut json = ExportTestsJson::default();
         let mut failures: Vec<Broken> = Vec::new();
         for one in known {
-            let seen_in = data::repository_of(&store, &one)?;
+            let seen_in = data_dir::failure_repository(&store, &one)?;
             if is_given || seen_in == repository {
                 let call = one.shrunk.unwrap_or(one.failure.call);
                 failures.push(Broken { call, ..one.failure });
             } else {
                 let id = one.failure.id.0;
                 let why = format!("it was seen in `{seen_in}`; --repo names that repository");
-                json.not_exported.push(NotExportedJson { id, why });
+                json.not_exported.push(NotExportedFailureJson { id, why });
             }
         }
-        let analysis = exec::analyze(&context, cache::directory(&context))?;
+        let analysis = analysis::analyze(&context, ScannerChoice::Builtin)?;
         let repository = &context.settings.general.repo_path;
         let out = self.out.clone().unwrap_or_else(|| repository.join("tests").join("menace"));
         let home = repository.canonicalize().unwrap_or_else(|_| repository.to_path_buf());
-        let home = (!is_below(&out, &home)).then_some(home.as_path());
-        let Export { files, not_exported } = export(&failures, &analysis, home);
+        let home = (!is_inside(&out, &home)).then_some(home.as_path());
+        let TestExport { files, not_exported } = export(&failures, &analysis, home);
         let cannot =
             || format!("cannot write to `{}`; --out names another directory", out.display());
         if !files.is_empty() {
-            std::fs::create_dir_all(&out).with_context(cannot).map_err(Failure::Request)?;
+            std::fs::create_dir_all(&out).with_context(cannot).map_err(CommandError::Request)?;
         }
         for file in files {
             let path = out.join(&file.name);
-            if path.exists() && !is_exported(&path) {
+            if path.exists() && !is_exported_test(&path) {
                 let why = format!(
-                    "`{}` is not as Menace writes it, so it is yours; --out names another directory",
+                    "`{}` is not as Menace writes it, so it is yours; \
+                     --out names another directory",
                     path.display()
                 );
                 let left = file.failures.into_iter();
-                let left = left.map(|id| NotExportedJson { id: id.0, why: why.clone() });
+                let left = left.map(|id| NotExportedFailureJson { id: id.0, why: why.clone() });
                 json.not_exported.extend(left);
                 continue;
             }
-            std::fs::write(&path, file.text).with_context(cannot).map_err(Failure::Request)?;
+            std::fs::write(&path, file.text).with_context(cannot).map_err(CommandError::Request)?;
             let failures = file.failures.into_iter().map(|id| id.0).collect();
-            json.files.push(FileJson { path: path.display().to_string(), failures });
+            json.files.push(ExportedFileJson { path: path.display().to_string(), failures });
         }
-        let left =
-            not_exported.into_iter().map(|one| NotExportedJson { id: one.id.0, why: one.why });
+        let left = not_exported
+            .into_iter()
+            .map(|one| NotExportedFailureJson { id: one.id.0, why: one.why });
         json.not_exported.extend(left);
         let end = if json.files.is_empty() {
             "Nothing was written.\n".to_owned()
@@ -133,38 +138,38 @@ impl ExportTests {
         self.print(&json, &end)
     }
 
-    fn print(&self, json: &ExportJson, end: &str) -> Result<(), Failure> {
+    fn print(&self, json: &ExportTestsJson, end: &str) -> Result<(), CommandError> {
         match self.format {
-            Format::Json => output::print_json(json)?,
-            Format::Table => output::print(&(told(json) + end))?,
+            OutputFormat::Json => output::print_json(json)?,
+            OutputFormat::Table => output::print(&(format_export(json) + end))?,
         }
         Ok(())
     }
 }
 
 /// Whether a directory that may not be there yet is, or will be, in another.
-fn is_below(path: &Path, home: &Path) -> bool {
+fn is_inside(path: &Path, home: &Path) -> bool {
     let path = std::path::absolute(path).unwrap_or_default();
     let there = path.ancestors().find_map(|above| above.canonicalize().ok());
     there.is_some_and(|above| above.starts_with(home))
 }
 
 /// Why there is nothing to write.
-fn nothing(gone: usize) -> String {
+fn nothing_to_export(gone: usize) -> String {
     match gone {
         0 => "Nothing was written: no run has found a failure.\n".to_owned(),
         _ => format!(
             "Nothing was written: of {}, all are gone. Name one to write it all the same.\n",
-            counted(gone, "failure")
+            format_count(gone, "failure")
         ),
     }
 }
 
-fn told(json: &ExportJson) -> String {
+fn format_export(json: &ExportTestsJson) -> String {
     use std::fmt::Write as _;
     let mut out = String::new();
     for file in &json.files {
-        let _ = writeln!(out, "{}: {}", file.path, counted(file.failures.len(), "test"));
+        let _ = writeln!(out, "{}: {}", file.path, format_count(file.failures.len(), "test"));
     }
     for one in &json.not_exported {
         let _ = writeln!(out, "not written: {}: {}", one.id, one.why);

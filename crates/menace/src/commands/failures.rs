@@ -3,12 +3,12 @@
 use clap::Args;
 use serde::Serialize;
 
-use menace_store::KnownFailure;
+use menace_store::FailureRecord;
 
-use crate::args::{Format, Global};
-use crate::context::{Context, Flags};
-use crate::data;
-use crate::exit::Failure;
+use crate::args::{GlobalArgs, OutputFormat};
+use crate::context::{CommandContext, FlagValues};
+use crate::data_dir;
+use crate::exit::CommandError;
 use crate::render::{failure_table, output};
 
 /// List failures: what broke, where, how often, and since when.
@@ -19,8 +19,8 @@ Examples:
   menace failures --run r-2026    # those of one run, by the beginning of its id
   menace failures --all --format json
 
-`menace show ID` tells the whole story of one.")]
-pub(crate) struct Failures {
+`menace show ID` shows all details of one.")]
+pub(crate) struct FailuresCommand {
     /// Those that this run saw, by its id or the beginning of it; `last` for the last one
     /// that has results.
     #[arg(long, value_name = "ID")]
@@ -30,13 +30,13 @@ pub(crate) struct Failures {
     #[arg(long)]
     all: bool,
 
-    #[arg(long, value_enum, default_value_t = Format::Table)]
-    format: Format,
+    #[arg(long, value_enum, default_value_t = OutputFormat::Table)]
+    format: OutputFormat,
 }
 
 /// A failure as machines read it.
 #[derive(Debug, Serialize)]
-pub(crate) struct FailureJson<'a> {
+pub(crate) struct FailureListJson<'a> {
     id: &'a str,
     section: &'a str,
     kind: &'a str,
@@ -52,8 +52,8 @@ pub(crate) struct FailureJson<'a> {
     gone: bool,
 }
 
-impl<'a> FailureJson<'a> {
-    fn new(known: &'a KnownFailure) -> Self {
+impl<'a> FailureListJson<'a> {
+    fn new(known: &'a FailureRecord) -> Self {
         let failure = &known.failure;
         Self {
             id: &failure.id.0,
@@ -63,7 +63,7 @@ impl<'a> FailureJson<'a> {
             verdict: failure.verdict.as_str(),
             exception: failure.exception.as_deref(),
             message: &failure.message,
-            input: menace_loop::failure::python(known.shrunk.as_ref().unwrap_or(&failure.call)),
+            input: known.shrunk.as_ref().unwrap_or(&failure.call).to_python(),
             location: failure.location.to_string(),
             count: known.count_in_run.unwrap_or(known.count),
             first_run: &known.first.run.0,
@@ -73,36 +73,37 @@ impl<'a> FailureJson<'a> {
     }
 }
 
-impl Failures {
-    pub(crate) fn run(self, global: &Global) -> Result<(), Failure> {
-        let context = Context::new(global, Flags::new())?;
-        let store = data::store(&context)?;
+impl FailuresCommand {
+    pub(crate) fn run(self, global: &GlobalArgs) -> Result<(), CommandError> {
+        let context = CommandContext::new(global, FlagValues::new())?;
+        let store = data_dir::open_existing_store(&context)?;
         let mut failures = match self.run.as_deref() {
             None => store.failures(),
             Some(name) => {
-                let run = data::run(&store, Some(name))?;
+                let run = data_dir::find_run(&store, Some(name))?;
                 store.failures_of_run(&run.id)
             }
         }
-        .map_err(Failure::request)?;
+        .map_err(CommandError::request)?;
         if self.run.is_none() && !self.all {
             failures.retain(|known| known.gone_ms.is_none());
         }
         // Those of one file are read together.
         failures.sort_by(|one, other| {
-            let key = |known: &KnownFailure| {
+            let key = |known: &FailureRecord| {
                 (known.failure.location.clone(), known.failure.kind.as_str())
             };
             key(one).cmp(&key(other)).then_with(|| one.failure.id.cmp(&other.failure.id))
         });
         match self.format {
-            Format::Json => {
-                let all: Vec<FailureJson<'_>> = failures.iter().map(FailureJson::new).collect();
+            OutputFormat::Json => {
+                let all: Vec<FailureListJson<'_>> =
+                    failures.iter().map(FailureListJson::new).collect();
                 output::print_json(&all)?;
             }
-            Format::Table => {
+            OutputFormat::Table => {
                 let data = global.sandbox_data_dir.as_deref();
-                output::print(&failure_table::list(&failures, data))?;
+                output::print(&failure_table::render_list(&failures, data))?;
             }
         }
         Ok(())

@@ -19,30 +19,30 @@ pub(crate) mod settings;
 pub(crate) mod show;
 pub(crate) mod synergy;
 
-use crate::args::{Arguments, Command};
-use crate::exit::Failure;
+use crate::args::{CommandLineArgs, MenaceCommand};
+use crate::exit::CommandError;
 
-pub(crate) fn dispatch(arguments: Arguments) -> Result<(), Failure> {
-    let Arguments { global, command } = arguments;
+pub(crate) fn dispatch(arguments: CommandLineArgs) -> Result<(), CommandError> {
+    let CommandLineArgs { global, command } = arguments;
     match command {
-        Command::Run(command) => command.run(&global),
-        Command::Report(command) => command.run(&global),
-        Command::Dashboard(command) => command.run(&global),
-        Command::Failures(command) => command.run(&global),
-        Command::Show(command) => command.run(&global),
-        Command::Repro(command) => command.run(&global),
-        Command::Shrink(command) => command.run(&global),
-        Command::ExportTests(command) => command.run(&global),
-        Command::Explain(command) => command.run(&global),
-        Command::Rank(command) => command.run(&global),
-        Command::Roi(command) => command.run(&global),
-        Command::Synergy(command) => command.run(&global),
-        Command::Analyze(command) => command.run(&global),
-        Command::Exec(command) => command.run(&global),
-        Command::Inputs(command) => command.run(&global),
-        Command::Presets(command) => command.run(&global),
-        Command::Doctor(command) => command.run(&global),
-        Command::Settings(command) => command.run(&global),
-        Command::Env(command) => command.run(),
+        MenaceCommand::Run(command) => command.run(&global),
+        MenaceCommand::Report(command) => command.run(&global),
+        MenaceCommand::Dashboard(command) => command.run(&global),
+        MenaceCommand::Failures(command) => command.run(&global),
+        MenaceCommand::Show(command) => command.run(&global),
+        MenaceCommand::Repro(command) => command.run(&global),
+        MenaceCommand::Shrink(command) => command.run(&global),
+        MenaceCommand::ExportTests(command) => command.run(&global),
+        MenaceCommand::Explain(command) => command.run(&global),
+        MenaceCommand::Rank(command) => command.run(&global),
+        MenaceCommand::Roi(command) => command.run(&global),
+        MenaceCommand::Synergy(command) => command.run(&global),
+        MenaceCommand::Analyze(command) => command.run(&global),
+        MenaceCommand::Exec(command) => command.run(&global),
+        MenaceCommand::Inputs(command) => command.run(&global),
+        MenaceCommand::Presets(command) => command.run(&global),
+        MenaceCommand::Doctor(command) => command.run(&global),
+        MenaceCommand::Settings(command) => command.run(&global),
+        MenaceCommand::Env(command) => command.run(),
     }
 }

@@ -13,14 +13,14 @@ use clap::{Args, Subcommand};
 
 use serde_json::Value as Json;
 
-use menace_model::Mock;
-use menace_scenario::preset::{self, Profiles};
+use menace_model::MockResponse;
+use menace_scenario::preset::{self, ProfileCatalog};
 use menace_settings::Settings;
 
-use crate::args::Global;
-use crate::exit::Failure;
+use crate::args::GlobalArgs;
+use crate::exit::CommandError;
 
-/// Make, look at and check presets: what calls are held to and troubled with.
+/// Generate, show and check presets: the limits and faults of calls.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -29,14 +29,14 @@ Examples:
   menace presets validate presets.json
 
 docs/scenarios.md explains every key, failure mode and profile.")]
-pub(crate) struct Presets {
+pub(crate) struct PresetsCommand {
     #[command(subcommand)]
-    action: Action,
+    action: PresetsAction,
 }
 
 /// Where presets are logged.
 #[derive(Debug, Args)]
-pub(super) struct LogArgs {
+pub(super) struct PresetLogArgs {
     /// Log how each preset comes about.
     #[arg(long)]
     preset_debug: bool,
@@ -46,7 +46,7 @@ pub(super) struct LogArgs {
     debug_log_file: Option<String>,
 }
 
-impl LogArgs {
+impl PresetLogArgs {
     pub(super) fn flags(&self) -> impl Iterator<Item = (String, String)> {
         let debug = self.preset_debug.then(|| ("--preset-debug".to_owned(), "1".to_owned()));
         let file = self.debug_log_file.clone().map(|file| ("--debug-log-file".to_owned(), file));
@@ -55,32 +55,35 @@ impl LogArgs {
 }
 
 #[derive(Debug, Subcommand)]
-enum Action {
-    Generate(generate::Generate),
-    List(list::List),
-    Show(show::Show),
-    Validate(validate::Validate),
+enum PresetsAction {
+    Generate(generate::GeneratePresetsCommand),
+    List(list::ListPresetsCommand),
+    Show(show::ShowPresetCommand),
+    Validate(validate::ValidatePresetsCommand),
 }
 
-impl Presets {
-    pub(crate) fn run(self, global: &Global) -> Result<(), Failure> {
+impl PresetsCommand {
+    pub(crate) fn run(self, global: &GlobalArgs) -> Result<(), CommandError> {
         match self.action {
-            Action::Generate(command) => command.run(global),
-            Action::List(command) => command.run(global),
-            Action::Show(command) => command.run(global),
-            Action::Validate(command) => command.run(global),
+            PresetsAction::Generate(command) => command.run(global),
+            PresetsAction::List(command) => command.run(global),
+            PresetsAction::Show(command) => command.run(global),
+            PresetsAction::Validate(command) => command.run(global),
         }
     }
 }
 
 /// The built-in profiles and over them those of the user's files.
-pub(super) fn profiles(settings: &Settings, files: &[PathBuf]) -> Result<Profiles, Failure> {
-    let mut profiles = Profiles::built_in();
+pub(crate) fn read_profiles(
+    settings: &Settings,
+    files: &[PathBuf],
+) -> Result<ProfileCatalog, CommandError> {
+    let mut profiles = ProfileCatalog::built_in();
     let of_settings = settings.presets.profiles.iter().flatten();
     for file in of_settings.chain(files) {
-        let text = read(file)?;
+        let text = read_user_file(file)?;
         let name = file.display().to_string();
-        for replaced in profiles.add(&text, &name).map_err(Failure::request)? {
+        for replaced in profiles.add_file(&text, &name).map_err(CommandError::request)? {
             tracing::warn!("{name}: `{replaced}` takes the place of another profile of that name");
         }
     }
@@ -88,24 +91,25 @@ pub(super) fn profiles(settings: &Settings, files: &[PathBuf]) -> Result<Profile
 }
 
 /// A file that the user named.
-pub(super) fn read(file: &Path) -> Result<String, Failure> {
+pub(super) fn read_user_file(file: &Path) -> Result<String, CommandError> {
     fs::read_to_string(file)
         // Some editors begin a file with a mark that is no part of it.
         .map(|text| text.trim_start_matches('\u{feff}').to_owned())
         .with_context(|| format!("cannot read `{}`", file.display()))
-        .map_err(Failure::Request)
+        .map_err(CommandError::Request)
 }
 
 /// Answers that a file holds.
-pub(super) fn answers(file: &Path) -> Result<Vec<Mock>, Failure> {
+pub(crate) fn read_mocks(file: &Path) -> Result<Vec<MockResponse>, CommandError> {
     let name = file.display().to_string();
-    let json: Json = serde_json::from_str(&read(file)?)
-        .map_err(|error| Failure::Request(anyhow::anyhow!("{name}: this is no JSON: {error}")))?;
-    preset::mocks(&json, &name).map_err(Failure::request)
+    let json: Json = serde_json::from_str(&read_user_file(file)?).map_err(|error| {
+        CommandError::Request(anyhow::anyhow!("{name}: this is no JSON: {error}"))
+    })?;
+    preset::read_mocks(&json, &name).map_err(CommandError::request)
 }
 
 /// What others answered once; none when the usual file is not there.
-pub(super) fn recordings(settings: &Settings) -> Result<Vec<Mock>, Failure> {
+pub(crate) fn read_recordings(settings: &Settings) -> Result<Vec<MockResponse>, CommandError> {
     let file = &settings.network.recordings;
-    if file.is_explicit() || file.exists() { answers(file) } else { Ok(Vec::new()) }
+    if file.is_explicit() || file.exists() { read_mocks(file) } else { Ok(Vec::new()) }
 }

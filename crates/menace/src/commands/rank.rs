@@ -7,14 +7,17 @@ use anyhow::anyhow;
 use clap::{Args, Subcommand};
 use serde::Serialize;
 
-use menace_track::{History, Run, SynergyRow, rank_scenario_synergy, rank_scenarios, rank_synergy};
+use menace_model::closest_names;
+use menace_track::{
+    NamedHistory, RoiHistory, SynergyRankRow, rank_scenario_synergy, rank_scenarios, rank_synergy,
+};
 
-use crate::args::{Format, Global};
-use crate::context::{Context, Flags};
-use crate::data;
-use crate::exit::Failure;
+use crate::args::{GlobalArgs, OutputFormat};
+use crate::context::{CommandContext, FlagValues};
+use crate::data_dir;
+use crate::exit::CommandError;
 use crate::render::output;
-use crate::suggest::{did_you_mean, nearest};
+use crate::suggest::did_you_mean;
 
 /// Compare scenarios over several runs.
 ///
@@ -27,49 +30,53 @@ Examples:
   menace rank scenario-synergy run1 run2 --metric revenue --format json")]
 pub(crate) struct RankCommand {
     #[command(subcommand)]
-    action: Action,
+    action: RankAction,
 }
 
 #[derive(Debug, Subcommand)]
-enum Action {
+enum RankAction {
     /// By cumulative ROI, with the last `security_score`.
-    Scenarios(Histories),
+    Scenarios(RankHistoriesArgs),
     /// By what modules were worth together beyond what they were worth alone.
-    Synergy(Synergy),
+    Synergy(RankSynergyArgs),
     /// The same, by scenario.
-    ScenarioSynergy(Synergy),
+    ScenarioSynergy(RankSynergyArgs),
 }
 
 #[derive(Debug, Args)]
-struct Histories {
+struct RankHistoriesArgs {
     /// Histories, or directories that hold one.
     #[arg(value_name = "RUN", required = true)]
     runs: Vec<PathBuf>,
 
-    #[arg(long, value_enum, default_value_t = Format::Table)]
-    format: Format,
+    #[arg(long, value_enum, default_value_t = OutputFormat::Table)]
+    format: OutputFormat,
 }
 
 #[derive(Debug, Args)]
-struct Synergy {
+struct RankSynergyArgs {
     #[command(flatten)]
-    histories: Histories,
+    histories: RankHistoriesArgs,
 
     /// Rank by `synergy_<metric>`.
     #[arg(long, value_name = "METRIC", default_value = "roi")]
     metric: String,
 }
 
-impl Histories {
-    fn read(&self) -> Result<Vec<(String, History)>, Failure> {
-        data::histories(&self.runs)
+impl RankHistoriesArgs {
+    fn read(&self) -> Result<Vec<(String, RoiHistory)>, CommandError> {
+        data_dir::read_histories(&self.runs)
     }
 
-    fn print<T: Serialize + ToString>(&self, rows: &[T], nothing: &str) -> Result<(), Failure> {
+    fn print<T: Serialize + ToString>(
+        &self,
+        rows: &[T],
+        nothing: &str,
+    ) -> Result<(), CommandError> {
         match self.format {
-            Format::Json => output::print_json(&rows)?,
-            Format::Table if rows.is_empty() => output::print(&format!("{nothing}\n"))?,
-            Format::Table => {
+            OutputFormat::Json => output::print_json(&rows)?,
+            OutputFormat::Table if rows.is_empty() => output::print(&format!("{nothing}\n"))?,
+            OutputFormat::Table => {
                 let lines: String = rows.iter().map(|row| row.to_string() + "\n").collect();
                 output::print(&lines)?;
             }
@@ -78,47 +85,51 @@ impl Histories {
     }
 }
 
-fn runs(histories: &[(String, History)]) -> Vec<Run<'_>> {
-    histories.iter().map(|(name, history)| Run { name, history }).collect()
+fn ranked_runs(histories: &[(String, RoiHistory)]) -> Vec<NamedHistory<'_>> {
+    histories.iter().map(|(name, history)| NamedHistory { name, history }).collect()
 }
 
 /// Where others were recorded and this one was not, it has most likely been mistyped.
-fn check<'a>(
-    rows: &[SynergyRow],
+fn check_metric<'a>(
+    rows: &[SynergyRankRow],
     metric: &str,
     known: impl Iterator<Item = &'a str>,
-) -> Result<(), Failure> {
+) -> Result<(), CommandError> {
     let known: BTreeSet<&str> = known.filter_map(|name| name.strip_prefix("synergy_")).collect();
     if !rows.is_empty() || known.is_empty() {
         return Ok(());
     }
     let typed = metric.strip_prefix("synergy_").unwrap_or(metric);
-    let hint = did_you_mean(&nearest(typed, known, 3));
-    Err(Failure::Request(anyhow!("nothing has recorded `synergy_{typed}`{hint}")))
+    let hint = did_you_mean(&closest_names(typed, known));
+    Err(CommandError::Request(anyhow!("nothing has recorded `synergy_{typed}`{hint}")))
 }
 
 impl RankCommand {
-    pub(crate) fn run(self, global: &Global) -> Result<(), Failure> {
-        Context::new(global, Flags::new())?;
+    pub(crate) fn run(self, global: &GlobalArgs) -> Result<(), CommandError> {
+        CommandContext::new(global, FlagValues::new())?;
         match self.action {
-            Action::Scenarios(asked) => {
+            RankAction::Scenarios(asked) => {
                 let histories = asked.read()?;
-                asked.print(&rank_scenarios(&runs(&histories)), "No scenario was recorded.")
+                asked.print(&rank_scenarios(&ranked_runs(&histories)), "No scenario was recorded.")
             }
-            Action::Synergy(Synergy { histories: asked, metric }) => {
+            RankAction::Synergy(RankSynergyArgs { histories: asked, metric }) => {
                 let histories = asked.read()?;
-                let rows = rank_synergy(&runs(&histories), &metric);
+                let rows = rank_synergy(&ranked_runs(&histories), &metric);
                 let known =
                     histories.iter().flat_map(|(_, history)| history.metrics_history.keys());
-                check(&rows, &metric, known.map(String::as_str))?;
+                check_metric(&rows, &metric, known.map(String::as_str))?;
                 asked.print(&rows, "No run has recorded synergy.")
             }
-            Action::ScenarioSynergy(Synergy { histories: asked, metric }) => {
+            RankAction::ScenarioSynergy(RankSynergyArgs { histories: asked, metric }) => {
                 let histories = asked.read()?;
-                let rows = rank_scenario_synergy(&runs(&histories), &metric);
+                let rows = rank_scenario_synergy(&ranked_runs(&histories), &metric);
                 let entries = histories.iter().flat_map(|(_, history)| &history.scenario_synergy);
                 let metrics = entries.flat_map(|(_, entries)| entries);
-                check(&rows, &metric, metrics.flat_map(|one| one.iter().map(|(name, _)| name)))?;
+                check_metric(
+                    &rows,
+                    &metric,
+                    metrics.flat_map(|one| one.iter().map(|(name, _)| name)),
+                )?;
                 asked.print(&rows, "No scenario has recorded synergy.")
             }
         }

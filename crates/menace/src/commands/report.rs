@@ -5,17 +5,17 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use clap::Args;
 
-use menace_serve::{Graph, Library, Node};
+use menace_model::is_test_path;
+use menace_serve::{DataSource, ImportGraph, ImportGraphNode};
 use menace_source::{Analysis, ScannerChoice};
 
-use crate::args::Global;
-use crate::cache;
-use crate::commands::exec;
-use crate::context::{Context, Flags};
-use crate::data;
-use crate::exit::Failure;
+use crate::analysis;
+use crate::args::GlobalArgs;
+use crate::context::{CommandContext, FlagValues};
+use crate::data_dir;
+use crate::exit::CommandError;
 use crate::render::output;
-use crate::serving;
+use crate::servers;
 
 /// Write the report of a run as one HTML file that can be sent to a colleague.
 ///
@@ -27,8 +27,8 @@ Examples:
   menace report                              # of the last run that has results
   menace report --run r-2026 --out monday.html")]
 pub(crate) struct ReportCommand {
-    /// The run, by its id or the beginning of it; `last` for the last one that has results [default:
-    /// last].
+    /// The run, by its id or the beginning of it; `last` for the last one that has results
+    /// [default: last].
     #[arg(long, value_name = "ID")]
     run: Option<String>,
 
@@ -38,41 +38,41 @@ pub(crate) struct ReportCommand {
 }
 
 impl ReportCommand {
-    pub(crate) fn run(self, global: &Global) -> Result<(), Failure> {
-        let context = Context::new(global, Flags::new())?;
-        let library = serving::library(&context.settings);
+    pub(crate) fn run(self, global: &GlobalArgs) -> Result<(), CommandError> {
+        let context = CommandContext::new(global, FlagValues::new())?;
+        let data_source = servers::open_data_source(&context.settings);
         let (id, repository) = {
-            let store = data::store(&context)?;
-            let run = data::run(&store, self.run.as_deref())?;
+            let store = data_dir::open_existing_store(&context)?;
+            let run = data_dir::find_run(&store, self.run.as_deref())?;
             (run.id.0, run.repository)
         };
         let graph = if Path::new(&repository).is_dir() {
-            let context = data::at_repository(context, global, repository)?;
-            let analysis =
-                exec::analyze_with(&context, cache::directory(&context), ScannerChoice::Builtin)?;
-            Some(graph(&analysis))
+            let context = data_dir::context_for_repository(context, global, repository)?;
+            let analysis = analysis::analyze(&context, ScannerChoice::Builtin)?;
+            Some(build_import_graph(&analysis))
         } else {
             None
         };
-        write(&library, &id, graph.as_ref(), &self.out)?;
+        write_report(&data_source, &id, graph.as_ref(), &self.out)?;
         Ok(output::print(&format!("The report of {id} is in {}\n", self.out.display()))?)
     }
 }
 
-pub(crate) fn write(
-    library: &Library,
+pub(crate) fn write_report(
+    data_source: &DataSource,
     run: &str,
-    graph: Option<&Graph>,
+    graph: Option<&ImportGraph>,
     file: &Path,
-) -> Result<(), Failure> {
-    let page = menace_serve::report(library, Some(run), graph).map_err(Failure::request)?;
+) -> Result<(), CommandError> {
+    let page = menace_serve::render_report(data_source, Some(run), graph)
+        .map_err(CommandError::request)?;
     menace_store::files::write_atomic(file, page.as_bytes())
         .with_context(|| format!("cannot write the report to `{}`", file.display()))
-        .map_err(Failure::Request)
+        .map_err(CommandError::Request)
 }
 
-/// Who imports whom at run time.
-pub(crate) fn graph(analysis: &Analysis) -> Graph {
+/// Which module imports which at run time.
+pub(crate) fn build_import_graph(analysis: &Analysis) -> ImportGraph {
     let modules = &analysis.modules;
     let place = |path: &str| modules.iter().position(|module| module.path == path);
     let mut edges: Vec<(usize, usize)> = Vec::new();
@@ -83,21 +83,18 @@ pub(crate) fn graph(analysis: &Analysis) -> Graph {
     edges.retain(|(from, to)| from != to);
     edges.sort_unstable();
     edges.dedup();
-    let nodes = modules.iter().map(|module| Node {
+    let nodes = modules.iter().map(|module| ImportGraphNode {
         orphan: module.imported_by.is_empty() && !is_started_by_name(&module.path),
         path: module.path.clone(),
     });
-    Graph { nodes: nodes.collect(), edges }
+    ImportGraph { nodes: nodes.collect(), edges }
 }
 
-/// Nobody needs to import it: a package's own file, a program, a test, what tools look for.
+/// Modules that run without being imported: a package's own file, a program, a test, a file that
+/// tools look for.
 fn is_started_by_name(path: &str) -> bool {
-    let (directories, name) = path.rsplit_once('/').unwrap_or(("", path));
-    let is_test = name.starts_with("test_")
-        || name.ends_with("_test.py")
-        || directories.split('/').any(|part| part == "tests" || part == "test");
-    is_test
-        || ["__init__.py", "__main__.py", "conftest.py", "setup.py", "noxfile.py"].contains(&name)
+    let (_, name) = path.rsplit_once('/').unwrap_or(("", path));
+    is_test_path(path) || ["__init__.py", "__main__.py", "setup.py", "noxfile.py"].contains(&name)
 }
 
 #[cfg(test)]
@@ -105,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_started_by_its_name_is_no_orphan() {
+    fn a_module_that_runs_without_an_import_is_no_orphan() {
         for path in
             ["a/__init__.py", "setup.py", "tests/x.py", "a/test_b.py", "b_test.py", "a/__main__.py"]
         {

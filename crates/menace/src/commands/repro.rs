@@ -1,32 +1,30 @@
 //! `menace repro` and `menace shrink`: a failure once more, and with less.
 
-use std::time::{SystemTime, UNIX_EPOCH};
-
 use clap::Args;
 use serde::Serialize;
 
-use menace_loop::failure::{Repro, Shrinking, Shrunk, python, repro, shrink};
-use menace_sandbox::Cancel;
-use menace_source::Analysis;
-use menace_store::{KnownFailure, Store};
+use menace_loop::failure::{ReproResult, ShrinkRequest, ShrinkResult, repro, shrink};
+use menace_sandbox::CancelToken;
+use menace_source::{Analysis, ScannerChoice};
+use menace_store::{FailureRecord, Store};
 
-use crate::args::{Format, Global};
-use crate::cache;
-use crate::commands::exec;
-use crate::context::{Context, Flags};
-use crate::data;
-use crate::exit::Failure;
+use crate::analysis;
+use crate::args::{GlobalArgs, OutputFormat};
+use crate::context::{CommandContext, FlagValues};
+use crate::data_dir;
+use crate::exit::CommandError;
+use crate::interrupt;
 use crate::isolation::{self, IsolationArgs};
-use crate::render::sheet::{Sheet, head};
-use crate::render::units::counted;
+use crate::render::labelled_lines::{LabelledLines, truncate};
+use crate::render::units::format_count;
 use crate::render::{failure_table, output};
 
 /// Longer inputs are cut on a terminal.
-const WIDTH: usize = 400;
+const MAX_INPUT_CHARS: usize = 400;
 
-/// What both commands are told.
+/// Arguments of both commands.
 #[derive(Debug, Args)]
-struct Which {
+struct FailureArgs {
     /// The id of the failure, or the beginning of it.
     #[arg(value_name = "ID")]
     id: String,
@@ -38,8 +36,8 @@ struct Which {
     #[command(flatten)]
     isolation: IsolationArgs,
 
-    #[arg(long, value_enum, default_value_t = Format::Table)]
-    format: Format,
+    #[arg(long, value_enum, default_value_t = OutputFormat::Table)]
+    format: OutputFormat,
 }
 
 /// Make the call of a failure again and say whether it still fails.
@@ -49,14 +47,14 @@ Examples:
   menace repro f3a91c2e44
   menace repro f3a9 --repo . --format json
 
-It says `still`, `other` (it fails in another way, which is another failure: this one is gone), `fixed`
-or `vanished` (the section is gone).")]
+It says `still`, `other` (it fails in another way, which is another failure: this one is gone),
+`fixed` or `vanished` (the section is gone).")]
 pub(crate) struct ReproCommand {
     #[command(flatten)]
-    which: Which,
+    failure_args: FailureArgs,
 }
 
-/// Find the smallest input and the least trouble that still show a failure.
+/// Find the smallest input and the fewest faults that still show a failure.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -66,7 +64,7 @@ Examples:
 What is found is kept: `menace show` and `menace export-tests` use it.")]
 pub(crate) struct ShrinkCommand {
     #[command(flatten)]
-    which: Which,
+    failure_args: FailureArgs,
 
     /// Candidates that are tried at most.
     #[arg(long, value_name = "N", default_value_t = 500)]
@@ -74,36 +72,56 @@ pub(crate) struct ShrinkCommand {
 }
 
 /// Everything that it takes to make the call.
-struct Ready {
-    context: Context,
+struct PreparedRepro {
+    context: CommandContext,
     store: Store,
-    known: KnownFailure,
+    known: FailureRecord,
     analysis: Analysis,
-    cancel: Cancel,
+    cancel: CancelToken,
 }
 
-impl Which {
-    fn ready(&self, global: &Global) -> Result<Ready, Failure> {
-        let first = Context::new(global, self.flags())?;
-        let store = data::store(&first)?;
-        let known = store.failure(&self.id).map_err(Failure::request)?;
-        let repository = data::repository_of(&store, &known)?;
-        let context = data::at_repository(first, global, repository)?;
-        let cancel = Cancel::default();
-        exec::interrupt::ends(&cancel)?;
-        let analysis = exec::analyze(&context, cache::directory(&context))?;
-        Ok(Ready { context, store, known, analysis, cancel })
+impl FailureArgs {
+    fn prepare(&self, global: &GlobalArgs) -> Result<PreparedRepro, CommandError> {
+        let first = CommandContext::new(global, self.flags())?;
+        let store = data_dir::open_existing_store(&first)?;
+        let known = store.failure(&self.id).map_err(CommandError::request)?;
+        let repository = data_dir::failure_repository(&store, &known)?;
+        let context = data_dir::context_for_repository(first, global, repository)?;
+        let cancel = CancelToken::default();
+        interrupt::install_handler(&cancel)?;
+        let analysis = analysis::analyze(&context, ScannerChoice::Builtin)?;
+        Ok(PreparedRepro { context, store, known, analysis, cancel })
     }
 
-    fn flags(&self) -> Flags {
+    fn flags(&self) -> FlagValues {
         self.repo.iter().map(|repo| ("--repo".to_owned(), repo.clone())).collect()
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum ReproStatus {
+    Still,
+    Other,
+    Fixed,
+    Vanished,
+}
+
+impl ReproStatus {
+    fn label(self) -> &'static str {
+        match self {
+            Self::Still => "it still fails",
+            Self::Other => "it fails in another way: this failure is gone, that one is another",
+            Self::Fixed => "it does not fail any more",
+            Self::Vanished => "it cannot be called any more",
+        }
     }
 }
 
 #[derive(Debug, Serialize)]
 struct ReproJson<'a> {
     id: &'a str,
-    result: &'static str,
+    result: ReproStatus,
     /// What is seen today, or why nothing can be.
     message: Option<String>,
     verdict: Option<&'static str>,
@@ -111,79 +129,68 @@ struct ReproJson<'a> {
 }
 
 impl ReproCommand {
-    pub(crate) fn run(self, global: &Global) -> Result<(), Failure> {
-        let Ready { context, store, known, analysis, cancel } = self.which.ready(global)?;
-        let interpreter = self.which.isolation.interpreter(&context)?;
-        let backend = self.which.isolation.backend(&context, &interpreter, &cancel)?;
+    pub(crate) fn run(self, global: &GlobalArgs) -> Result<(), CommandError> {
+        let PreparedRepro { context, store, known, analysis, cancel } =
+            self.failure_args.prepare(global)?;
+        let interpreter = self.failure_args.isolation.interpreter(&context)?;
+        let backend = self.failure_args.isolation.backend(&context, &interpreter, &cancel)?;
         let failure = &known.failure;
-        let found = repro(failure, &backend, &analysis).map_err(isolation::failure)?;
+        let found = repro(failure, &backend, &analysis).map_err(isolation::command_error)?;
         if cancel.is_cancelled() {
-            return Err(Failure::Interrupted);
+            return Err(CommandError::Interrupted);
         }
-        let gone = match &found {
-            Repro::Still { .. } => None,
-            // As in a run: what is seen instead is another failure.
-            Repro::Other { .. } | Repro::Fixed { .. } | Repro::Vanished { .. } => Some(now_ms()),
-        };
-        store.set_gone(&failure.id, gone).map_err(Failure::request)?;
-        let (result, message, outcome) = match &found {
-            Repro::Still { outcome } => ("still", Some(failure.message.clone()), Some(outcome)),
-            Repro::Other { weakness, outcome } => {
-                ("other", Some(format!("{}: {}", weakness.kind, weakness.evidence)), Some(outcome))
+        let (result, message, outcome) = match found {
+            ReproResult::Still { outcome } => {
+                (ReproStatus::Still, Some(failure.message.clone()), Some(outcome))
             }
-            Repro::Fixed { outcome } => ("fixed", None, Some(outcome)),
-            Repro::Vanished { why } => ("vanished", Some(why.clone()), None),
+            ReproResult::Other { weakness, outcome } => {
+                let message = format!("{}: {}", weakness.kind, weakness.evidence);
+                (ReproStatus::Other, Some(message), Some(outcome))
+            }
+            ReproResult::Fixed { outcome } => (ReproStatus::Fixed, None, Some(outcome)),
+            ReproResult::Vanished { why } => (ReproStatus::Vanished, Some(why), None),
         };
+        // As in a run: what is seen instead is another failure.
+        let gone = (result != ReproStatus::Still).then(|| jiff::Timestamp::now().as_millisecond());
+        store.set_gone(&failure.id, gone).map_err(CommandError::request)?;
         let json = ReproJson {
             id: &failure.id.0,
             result,
             message,
             verdict: outcome.map(|outcome| outcome.verdict.as_str()),
-            input: python(&failure.call),
+            input: failure.call.to_python(),
         };
-        match self.which.format {
-            Format::Json => output::print_json(&json)?,
-            Format::Table => output::print(&told(&json, &known))?,
+        match self.failure_args.format {
+            OutputFormat::Json => output::print_json(&json)?,
+            OutputFormat::Table => output::print(&format_repro(&json, &known))?,
         }
         Ok(())
     }
 }
 
-/// Milliseconds since 1970.
-fn now_ms() -> i64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
-}
-
-fn told(json: &ReproJson<'_>, known: &KnownFailure) -> String {
+fn format_repro(json: &ReproJson<'_>, known: &FailureRecord) -> String {
     let failure = &known.failure;
-    let mut sheet = Sheet::default();
+    let mut sheet = LabelledLines::default();
     sheet.add("failure", &format!("{} in {}", failure.id, failure.section));
-    sheet.add("call", &head(&json.input, WIDTH));
-    let result = match json.result {
-        "still" => "it still fails",
-        "other" => "it fails in another way: this failure is gone, that one is another",
-        "fixed" => "it does not fail any more",
-        _ => "it cannot be called any more",
-    };
-    sheet.add("result", result);
-    sheet.list("seen", json.verdict);
-    sheet.list("message", json.message.as_deref());
+    sheet.add("call", &truncate(&json.input, MAX_INPUT_CHARS));
+    sheet.add("result", json.result.label());
+    sheet.add_list("seen", json.verdict);
+    sheet.add_list("message", json.message.as_deref());
     sheet.into_text()
 }
 
 /// What was tried, and what came of it.
-fn effort(tried: usize, steps: usize, is_smallest: bool) -> String {
-    let candidates = counted(tried, "candidate");
+fn format_effort(tried: usize, steps: usize, is_smallest: bool) -> String {
+    let candidates = format_count(tried, "candidate");
     match (steps, is_smallest) {
         (0, true) => format!("{candidates}; it was as small as it gets"),
         (0, false) => format!("{candidates}; none was smaller and still showed it"),
-        _ => format!("{candidates}; it became smaller in {}", counted(steps, "step")),
+        _ => format!("{candidates}; it became smaller in {}", format_count(steps, "step")),
     }
 }
 
 #[derive(Debug, Serialize)]
-struct ShrunkJson<'a> {
+struct ShrinkResultJson<'a> {
     id: &'a str,
     before: String,
     after: String,
@@ -193,49 +200,50 @@ struct ShrunkJson<'a> {
 }
 
 impl ShrinkCommand {
-    pub(crate) fn run(self, global: &Global) -> Result<(), Failure> {
-        let Ready { context, store, known, analysis, cancel } = self.which.ready(global)?;
-        let interpreter = self.which.isolation.interpreter(&context)?;
-        let backend = self.which.isolation.backend(&context, &interpreter, &cancel)?;
-        let shrinking = Shrinking {
+    pub(crate) fn run(self, global: &GlobalArgs) -> Result<(), CommandError> {
+        let PreparedRepro { context, store, known, analysis, cancel } =
+            self.failure_args.prepare(global)?;
+        let interpreter = self.failure_args.isolation.interpreter(&context)?;
+        let backend = self.failure_args.isolation.backend(&context, &interpreter, &cancel)?;
+        let shrinking = ShrinkRequest {
             budget: self.attempts,
-            workers: self.which.isolation.workers(),
+            workers: self.failure_args.isolation.workers(),
             cancel: cancel.clone(),
             deadline: None,
         };
         let found = shrink(&known.failure, &backend, &analysis, &shrinking);
         if cancel.is_cancelled() {
-            return Err(Failure::Interrupted);
+            return Err(CommandError::Interrupted);
         }
-        let Shrunk { failure, tried, steps, is_smallest, note } =
-            found.map_err(Failure::request)?;
+        let ShrinkResult { failure, tried, steps, is_smallest, note } =
+            found.map_err(CommandError::request)?;
         if steps > 0 || is_smallest {
-            store.set_shrunk(&failure.id, &failure.call).map_err(Failure::request)?;
+            store.set_shrunk(&failure.id, &failure.call).map_err(CommandError::request)?;
         }
-        let json = ShrunkJson {
+        let json = ShrinkResultJson {
             id: &failure.id.0,
-            before: python(&known.failure.call),
-            after: python(&failure.call),
+            before: known.failure.call.to_python(),
+            after: failure.call.to_python(),
             tried,
             steps,
             note: note.as_deref(),
         };
-        match self.which.format {
-            Format::Json => output::print_json(&json)?,
-            Format::Table => {
-                let mut sheet = Sheet::default();
+        match self.failure_args.format {
+            OutputFormat::Json => output::print_json(&json)?,
+            OutputFormat::Table => {
+                let mut sheet = LabelledLines::default();
                 sheet.add("failure", &format!("{} in {}", failure.id, failure.section));
-                sheet.add("before", &head(&json.before, WIDTH));
-                sheet.add("after", &head(&json.after, WIDTH));
+                sheet.add("before", &truncate(&json.before, MAX_INPUT_CHARS));
+                sheet.add("after", &truncate(&json.after, MAX_INPUT_CHARS));
                 let (before, after) = (&known.failure.call.conditions, &failure.call.conditions);
                 if before != after {
-                    let left = failure_table::conditions(after);
+                    let left = failure_table::describe_conditions(after);
                     let left =
                         if left.is_empty() { vec!["none is needed".to_owned()] } else { left };
-                    sheet.list("trouble", left);
+                    sheet.add_list("faults", left);
                 }
-                sheet.add("tried", &effort(tried, steps, is_smallest));
-                sheet.list("note", json.note);
+                sheet.add("tried", &format_effort(tried, steps, is_smallest));
+                sheet.add_list("note", json.note);
                 output::print(&sheet.into_text())?;
             }
         }
@@ -248,9 +256,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_came_of_shrinking_is_told_in_words() {
-        assert_eq!(effort(1, 0, true), "1 candidate; it was as small as it gets");
-        assert_eq!(effort(9, 0, false), "9 candidates; none was smaller and still showed it");
-        assert_eq!(effort(209, 26, true), "209 candidates; it became smaller in 26 steps");
+    fn the_result_of_shrinking_is_described_in_words() {
+        assert_eq!(format_effort(1, 0, true), "1 candidate; it was as small as it gets");
+        assert_eq!(
+            format_effort(9, 0, false),
+            "9 candidates; none was smaller and still showed it"
+        );
+        assert_eq!(format_effort(209, 26, true), "209 candidates; it became smaller in 26 steps");
     }
 }

@@ -6,20 +6,24 @@ use anyhow::anyhow;
 use clap::{Args, Subcommand};
 use serde::Serialize;
 
-use menace_loop::run::{calibrated, of_last_selection};
-use menace_track::stats::forecast::{Forecast, LINE_FROM, Method, Outlook};
-use menace_track::stats::truth::Calibrated;
-use menace_track::{History, SYNERGY_ROI, Tracker, rank_modules, synergy_metric};
+use menace_loop::run::calibrated;
+use menace_model::closest_names;
+use menace_track::selection::keep_last_selection;
+use menace_track::stats::forecast::{
+    ForecastMethod, ForecastOptions, MIN_LINE_SAMPLES, MetricForecast,
+};
+use menace_track::stats::truth::CalibratedPrediction;
+use menace_track::{RoiHistory, SYNERGY_ROI, Tracker, rank_modules, synergy_metric_name};
 
-use crate::args::{Format, Global};
-use crate::context::{Context, Flags};
-use crate::data;
-use crate::exit::Failure;
+use crate::args::{GlobalArgs, OutputFormat};
+use crate::context::{CommandContext, FlagValues};
+use crate::data_dir;
+use crate::exit::CommandError;
 use crate::render::output;
-use crate::render::units::counted;
-use crate::suggest::{did_you_mean, nearest};
+use crate::render::units::format_count;
+use crate::suggest::did_you_mean;
 
-/// Look at a history: who gained, where it leads, and how far that can be trusted.
+/// Rank, forecast and check the ROI of a history.
 ///
 /// FILE is a `roi_history.json` or the directory that it lies in.
 #[derive(Debug, Args)]
@@ -31,35 +35,36 @@ Examples:
   menace roi predict-metric sandbox_data resilience")]
 pub(crate) struct RoiCommand {
     #[command(subcommand)]
-    action: Action,
+    action: RoiAction,
 }
 
 #[derive(Debug, Subcommand)]
-enum Action {
+enum RoiAction {
     /// Modules by risk-adjusted ROI, best first.
-    Rank(Which),
+    Rank(RoiHistoryArgs),
     /// How close forecasts were to what came: 1 is perfect.
-    Reliability(Reliability),
-    /// Where ROI leads in the next cycle, and the same calibrated by what came of earlier forecasts.
-    Forecast(Ahead),
+    Reliability(ReliabilityArgs),
+    /// Where ROI leads in the next cycle, and the same calibrated by what came of earlier
+    /// forecasts.
+    Forecast(RoiForecastArgs),
     /// Where a metric leads in the next cycle.
-    PredictMetric(PredictMetric),
+    PredictMetric(PredictMetricArgs),
 }
 
 #[derive(Debug, Args)]
-struct Which {
+struct RoiHistoryArgs {
     /// The history, or the directory that it lies in.
     #[arg(value_name = "FILE")]
     file: PathBuf,
 
-    #[arg(long, value_enum, default_value_t = Format::Table)]
-    format: Format,
+    #[arg(long, value_enum, default_value_t = OutputFormat::Table)]
+    format: OutputFormat,
 }
 
 #[derive(Debug, Args)]
-struct Ahead {
+struct RoiForecastArgs {
     #[command(flatten)]
-    which: Which,
+    history_args: RoiHistoryArgs,
 
     /// Of synergy (`synergy_roi`) instead of ROI.
     #[arg(long)]
@@ -67,9 +72,9 @@ struct Ahead {
 }
 
 #[derive(Debug, Args)]
-struct Reliability {
+struct ReliabilityArgs {
     #[command(flatten)]
-    which: Which,
+    history_args: RoiHistoryArgs,
 
     /// Of a metric instead of ROI.
     #[arg(long, value_name = "METRIC")]
@@ -81,106 +86,110 @@ struct Reliability {
 }
 
 #[derive(Debug, Args)]
-struct PredictMetric {
+struct PredictMetricArgs {
     #[command(flatten)]
-    which: Which,
+    history_args: RoiHistoryArgs,
 
-    /// `resilience`, `synergy_roi`, `hostile_input:reliability` …; synergy metrics also without `synergy_`,
-    /// where no other metric has that name.
+    /// `resilience`, `synergy_roi`, `hostile_input:reliability` …; synergy metrics also without
+    /// `synergy_`, where no other metric has that name.
     #[arg(value_name = "METRIC")]
     metric: String,
 }
 
 #[derive(Debug, Serialize)]
-struct Told<'a> {
+struct RoiForecastJson<'a> {
     what: &'a str,
     predicted: f64,
     /// None where there is too little to tell, as is the confidence.
     interval: Option<(f64, f64)>,
     confidence: Option<f64>,
-    method: Method,
+    method: ForecastMethod,
     /// Values that it rests on.
     samples: usize,
     /// Brought closer to what came of earlier forecasts, where there is a model for that.
     #[serde(skip_serializing_if = "Option::is_none")]
-    calibrated: Option<Calibrated>,
+    calibrated: Option<CalibratedPrediction>,
 }
 
 impl RoiCommand {
-    pub(crate) fn run(self, global: &Global) -> Result<(), Failure> {
-        Context::new(global, Flags::new())?;
+    pub(crate) fn run(self, global: &GlobalArgs) -> Result<(), CommandError> {
+        CommandContext::new(global, FlagValues::new())?;
         match self.action {
-            Action::Rank(which) => {
-                let rows = rank_modules(&which.history()?);
+            RoiAction::Rank(which) => {
+                let rows = rank_modules(&which.read_history()?);
                 match which.format {
-                    Format::Json => output::print_json(&rows)?,
-                    Format::Table => {
+                    OutputFormat::Json => output::print_json(&rows)?,
+                    OutputFormat::Table => {
                         let lines: String = rows.iter().map(|row| row.to_string() + "\n").collect();
                         output::print(&lines)?;
                     }
                 }
                 Ok(())
             }
-            Action::Reliability(asked) => asked.print(),
-            Action::Forecast(Ahead { which, synergy }) => {
-                let mut tracker = Tracker::new(of_last_selection(which.history()?));
-                let outlook = Outlook::default();
+            RoiAction::Reliability(asked) => asked.print(),
+            RoiAction::Forecast(RoiForecastArgs { history_args: which, synergy }) => {
+                let mut tracker = Tracker::new(keep_last_selection(which.read_history()?));
+                let outlook = ForecastOptions::default();
                 if synergy {
                     which.print(SYNERGY_ROI, tracker.predict_synergy(outlook).as_ref(), None)
                 } else {
-                    let ahead = tracker.forecast(outlook);
-                    let model = data::calibration(&which.file);
+                    let ahead = tracker.forecast_roi(outlook);
+                    let model = data_dir::read_truth_adapter(&which.file);
                     let known =
                         model.and_then(|it| calibrated(&it, tracker.history(), ahead.as_ref()));
                     which.print("ROI", ahead.as_ref(), known)
                 }
             }
-            Action::PredictMetric(asked) => asked.print(),
+            RoiAction::PredictMetric(asked) => asked.print(),
         }
     }
 }
 
 /// A metric that was never measured has most likely been mistyped.
-fn check(history: &History, metric: &str) -> Result<(), Failure> {
+fn check_metric(history: &RoiHistory, metric: &str) -> Result<(), CommandError> {
     let known = &history.metrics_history;
     if known.contains_key(metric) {
         return Ok(());
     }
-    let hint = did_you_mean(&nearest(metric, known.keys().map(String::as_str), 3));
-    Err(Failure::Request(anyhow!("the history has no metric `{metric}`{hint}")))
+    let hint = did_you_mean(&closest_names(metric, known.keys().map(String::as_str)));
+    Err(CommandError::Request(anyhow!("the history has no metric `{metric}`{hint}")))
 }
 
-impl PredictMetric {
-    fn print(&self) -> Result<(), Failure> {
-        let Self { which, metric } = self;
-        let mut tracker = Tracker::new(of_last_selection(which.history()?));
-        let synergy = synergy_metric(metric);
+impl PredictMetricArgs {
+    fn print(&self) -> Result<(), CommandError> {
+        let Self { history_args: which, metric } = self;
+        let mut tracker = Tracker::new(keep_last_selection(which.read_history()?));
+        let synergy = synergy_metric_name(metric);
         let known = &tracker.history().metrics_history;
         if !known.contains_key(metric) && known.contains_key(&synergy) {
-            let found = tracker.predict_synergy_metric(metric, Outlook::default());
+            let found = tracker.predict_synergy_metric(metric, ForecastOptions::default());
             return which.print(&synergy, found.as_ref(), None);
         }
-        check(tracker.history(), metric)?;
-        which.print(metric, tracker.predict_metric(metric, Outlook::default()).as_ref(), None)
+        check_metric(tracker.history(), metric)?;
+        which.print(
+            metric,
+            tracker.predict_metric(metric, ForecastOptions::default()).as_ref(),
+            None,
+        )
     }
 }
 
-impl Which {
-    fn history(&self) -> Result<History, Failure> {
-        data::history(&self.file)
+impl RoiHistoryArgs {
+    fn read_history(&self) -> Result<RoiHistory, CommandError> {
+        data_dir::read_history(&self.file)
     }
 
     fn print(
         &self,
         what: &str,
-        found: Option<&Forecast>,
-        calibrated: Option<Calibrated>,
-    ) -> Result<(), Failure> {
+        found: Option<&MetricForecast>,
+        calibrated: Option<CalibratedPrediction>,
+    ) -> Result<(), CommandError> {
         let Some((found, next)) = found.and_then(|one| Some((one, one.points.first()?))) else {
             let nothing = anyhow!("the history has no {what} yet: `menace run` makes one");
-            return Err(Failure::Request(nothing));
+            return Err(CommandError::Request(nothing));
         };
-        let told = Told {
+        let json = RoiForecastJson {
             what,
             predicted: next.mean,
             interval: next.interval,
@@ -190,41 +199,43 @@ impl Which {
             calibrated,
         };
         match self.format {
-            Format::Json => output::print_json(&told)?,
-            Format::Table => {
-                let (predicted, samples) = (told.predicted, counted(told.samples, "cycle"));
-                let line = match told.interval {
+            OutputFormat::Json => output::print_json(&json)?,
+            OutputFormat::Table => {
+                let (predicted, samples) = (json.predicted, format_count(json.samples, "cycle"));
+                let line = match json.interval {
                     Some((low, high)) => format!(
                         "{what} forecast: {predicted:.3} ({low:.3} to {high:.3}), from {samples}\n"
                     ),
                     None => format!(
                         "{what}: too little to tell where it leads; the mean of {samples} is \
-                         {predicted:.3}, and {LINE_FROM} are needed\n"
+                         {predicted:.3}, and {MIN_LINE_SAMPLES} are needed\n"
                     ),
                 };
-                output::print(&(line + &calibrated.map(in_words).unwrap_or_default()))?;
+                output::print(&(line + &calibrated.map(format_calibrated).unwrap_or_default()))?;
             }
         }
         Ok(())
     }
 }
 
-fn in_words(Calibrated { value, low_confidence }: Calibrated) -> String {
+fn format_calibrated(
+    CalibratedPrediction { value, low_confidence }: CalibratedPrediction,
+) -> String {
     let doubt = if low_confidence { "; of low confidence" } else { "" };
     format!("  calibrated by what came of earlier forecasts: {value:.3}{doubt}\n")
 }
 
-impl Reliability {
-    fn print(&self) -> Result<(), Failure> {
-        let tracker = Tracker::new(self.which.history()?);
+impl ReliabilityArgs {
+    fn print(&self) -> Result<(), CommandError> {
+        let tracker = Tracker::new(self.history_args.read_history()?);
         let metric = self.metric.as_deref();
         let window = self.window.map(|window| window as usize);
         let what = metric.unwrap_or("ROI");
         let Some(reliability) = tracker.reliability(metric, window) else {
-            metric.map_or(Ok(()), |metric| check(tracker.history(), metric))?;
+            metric.map_or(Ok(()), |metric| check_metric(tracker.history(), metric))?;
             // The first that could be compared is of the cycle after those that a line needs.
-            let cycles = LINE_FROM + 1;
-            return Err(Failure::Request(anyhow!(
+            let cycles = MIN_LINE_SAMPLES + 1;
+            return Err(CommandError::Request(anyhow!(
                 "the history has no forecasts of {what} yet; it takes {cycles} cycles: \
                  `menace run --runs {cycles}`"
             )));
@@ -238,14 +249,16 @@ impl Reliability {
             Some(metric) => tracker.rolling_mae_metric(metric, window),
             None => tracker.rolling_mae(window),
         };
-        match self.which.format {
-            Format::Json => output::print_json(&serde_json::json!({
+        match self.history_args.format {
+            OutputFormat::Json => output::print_json(&serde_json::json!({
                 "what": what,
                 "reliability": reliability,
                 "mae": mae,
                 "samples": compared.min(window.unwrap_or(compared)),
             }))?,
-            Format::Table => output::print(&format!("{what} reliability: {reliability:.3}\n"))?,
+            OutputFormat::Table => {
+                output::print(&format!("{what} reliability: {reliability:.3}\n"))?;
+            }
         }
         Ok(())
     }

@@ -1,12 +1,12 @@
 //! `menace run`: every section under every scenario, and what breaks.
 
 mod convergence;
-mod out;
+mod live_servers;
 mod plugins;
 mod presets;
 mod progress;
-mod seen;
-mod smallest;
+mod report_file;
+mod shrink_failures;
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -14,40 +14,41 @@ use std::time::{Duration, Instant};
 use anyhow::anyhow;
 use clap::{Args, ValueEnum};
 
-use menace_loop::Surveyed;
-use menace_loop::cycle::Wanted as _;
-use menace_loop::inputs::Isolation;
-use menace_loop::report::RunReport;
-use menace_loop::run::{self, Run, RunError, Yardstick};
+use menace_loop::SurveyedAnalysis;
+use menace_loop::cycle::SectionFilter as _;
+use menace_loop::inputs::PluginIsolation;
+use menace_loop::run::{self, RunError, RunRequest, ScoringConfig};
 use menace_model::{SectionKind, Seed};
-use menace_sandbox::{Backend as _, Cancel, WarmSpec};
-use menace_scenario::explore::Budget;
+use menace_sandbox::{CancelToken, SandboxBackend as _, SandboxSpec};
+use menace_scenario::explore::ExploreBudget;
 use menace_scenario::input::InputSettings;
 use menace_settings::{Settings, parse_duration};
 use menace_source::{Analysis, ScannerChoice};
+use menace_store::RunReport;
 
-use crate::args::{Format, Global};
-use crate::cache;
-use crate::commands::exec;
-use crate::commands::presets::LogArgs;
-use crate::context::{Context, Flags};
-use crate::data;
-use crate::exit::{FOUND, Failure};
+use crate::analysis;
+use crate::args::{GlobalArgs, OutputFormat};
+use crate::commands::presets::PresetLogArgs;
+use crate::context::{CommandContext, FlagValues};
+use crate::data_dir;
+use crate::exit::{CommandError, EXIT_FAILURES_FOUND};
+use crate::interrupt;
 use crate::isolation::{self, IsolationArgs};
-use crate::render::units::counted;
+use crate::render::units::format_count;
 use crate::render::{output, run_table};
-use crate::selection::{Selection, SelectionArgs};
-use crate::stubs::{self, About};
+use crate::selection::{SectionSelection, SelectionArgs};
+use crate::stub_inputs::{self, StubTarget};
 
 use convergence::ConvergenceArgs;
-use progress::View;
-use smallest::Means;
+use live_servers::LiveServers;
+use progress::RunProgressBar;
+use shrink_failures::shrink_new_failures;
 
-/// Call every function of a repository under every scenario and tell what breaks, where, under which
-/// condition, how bad it is, and how to see it again.
+/// Call every function of a repository under every scenario and report what breaks, where, under
+/// which condition, how bad it is, and how to reproduce it.
 ///
-/// Each call sees a private copy of the repository and nothing of the host. What is kept goes to the
-/// data directory; the repository is not changed.
+/// Each call sees a private copy of the repository and nothing of the host. Results go to the data
+/// directory; the repository is not changed.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -56,8 +57,8 @@ Examples:
   menace run --repo . --section 'shop.cart:Cart.*' --seed 7 --format json --out run.json
   menace run --repo . --preset-file mine.json --calls-per-cell 20
   menace run --repo . --runs 20 --roi-cycles 4 --forecast-log forecasts.jsonl
-  menace run --repo . --dashboard-port 8002  # look at it while it goes on
-  menace run --repo . --fail-on new          # in CI: exit code 3 for failures that no run saw before
+  menace run --repo . --dashboard-port 8002  # watch it in a browser
+  menace run --repo . --fail-on new          # in CI: exit code 3 for new failures
 
 docs/run.md explains the report, docs/metrics.md the numbers, docs/scenarios.md the scenarios.")]
 pub(crate) struct RunCommand {
@@ -65,8 +66,8 @@ pub(crate) struct RunCommand {
     #[arg(long, value_name = "DIR")]
     repo: Option<String>,
 
-    /// Cycles: the same again, in depth with other inputs, until gains fade [default: `SANDBOX_CYCLES`,
-    /// else 1].
+    /// Cycles: the same plan again, with other inputs in the depth phase, until the numbers have
+    /// converged [default: `SANDBOX_CYCLES`, else 1].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     runs: Option<u32>,
 
@@ -82,69 +83,75 @@ pub(crate) struct RunCommand {
     preset_count: Option<u32>,
 
     #[command(flatten)]
-    logged: LogArgs,
+    log_args: PresetLogArgs,
 
     /// Inputs of a section under each scenario.
-    #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 8,
+        value_parser = clap::value_parser!(u32).range(1..=10_000)
+    )]
     calls_per_cell: u32,
 
     /// When to stop at the latest, such as `30s`, `5m` or `none`.
     #[arg(long, value_name = "TIME", default_value = "10m")]
-    budget: TimeBudget,
+    budget: TimeBudgetArg,
 
-    /// Leave out the exploring of single sections: quicker, and finds less.
+    /// Leave out the depth phase: quicker, and finds less.
     #[arg(long)]
     no_depth: bool,
 
-    /// Seed of everything random. The same seed, code, settings and data directory give the same calls.
+    /// Seed of everything random. The same seed, code, settings and data directory give the same
+    /// calls.
     #[arg(long, value_name = "N", default_value_t = 0)]
     seed: u64,
 
     #[command(flatten)]
     isolation: IsolationArgs,
 
-    /// Begin again with modules that were left out because their gains had faded.
+    /// Call modules again that were left out because they had converged.
     #[arg(long)]
     reset_flags: bool,
 
-    /// Go on from the last good copy of a history that cannot be read.
+    /// Continue from the last good copy of a history that cannot be read.
     #[arg(long)]
     recover: bool,
 
     #[command(flatten)]
     convergence: ConvergenceArgs,
 
-    /// Serve the dashboard on this port while the run goes on [default: `AUTO_DASHBOARD_PORT`, else none].
+    /// Serve the dashboard on this port during the run [default: `AUTO_DASHBOARD_PORT`, else none].
     #[arg(long, value_name = "PORT")]
     dashboard_port: Option<String>,
 
-    /// Offer metrics to Prometheus on this port meanwhile [default: `METRICS_PORT`, else none].
+    /// Serve Prometheus metrics on this port during the run [default: `METRICS_PORT`, else none].
     #[arg(long, value_name = "PORT")]
     metrics_port: Option<String>,
 
-    /// End with exit code 3 for failures: those that no earlier run saw, or any.
+    /// Exit with code 3 for failures: those that no earlier run found, or any.
     #[arg(long, value_enum, value_name = "WHICH")]
-    fail_on: Option<FailOn>,
+    fail_on: Option<FailOnArg>,
 
     /// Write the report as JSON to this file, whatever is printed.
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
 
-    #[arg(long, value_enum, default_value_t = Format::Table)]
-    format: Format,
+    #[arg(long, value_enum, default_value_t = OutputFormat::Table)]
+    format: OutputFormat,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum FailOn {
+enum FailOnArg {
     New,
     Any,
 }
 
 /// `none`, or a span of time.
 #[derive(Debug, Clone, Copy)]
-struct TimeBudget(Option<Duration>);
+struct TimeBudgetArg(Option<Duration>);
 
-impl std::str::FromStr for TimeBudget {
+impl std::str::FromStr for TimeBudgetArg {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
@@ -158,62 +165,39 @@ impl std::str::FromStr for TimeBudget {
 }
 
 impl RunCommand {
-    pub(crate) fn run(self, global: &Global) -> Result<(), Failure> {
+    pub(crate) fn run(self, global: &GlobalArgs) -> Result<(), CommandError> {
         let started = Instant::now();
-        let context = Context::new(global, self.flags())?;
+        let context = CommandContext::new(global, self.flags())?;
         let settings = &context.settings;
         if self.repo.as_deref() == Some("") {
-            return Err(Failure::Request(anyhow!("--repo is empty: give it a directory")));
+            return Err(CommandError::Request(anyhow!("--repo is empty: give it a directory")));
         }
         let selection = self.selection.read()?;
-        let presets = presets::Given::read(settings, &self.preset_file)?;
-        let choice = presets.choice(settings, self.preset_count, Seed(self.seed));
-        // Mistakes are told before anything is called.
-        presets::check(&choice)?;
-        data::directory(&context)?;
+        // Mistakes in arguments and files are reported before the first call.
+        let presets = presets::RunPresetSources::read(settings, &self.preset_file)?;
+        let choice = presets.preset_choice(settings, self.preset_count, Seed(self.seed));
+        presets::check_presets(&choice)?;
+        data_dir::checked_data_dir(&context)?;
         for file in self.out.iter().chain(&self.convergence.forecast_log) {
-            out::check(file)?;
+            report_file::check_writable(file)?;
         }
-        let yardstick = Yardstick::read(settings).map_err(Failure::request)?;
-        let seen = seen::Seen::start(settings)?;
-        let cancel = Cancel::default();
-        exec::interrupt::ends(&cancel)?;
-
-        let analysis = analysis(&context)?;
-        let sections = analysis
-            .modules
-            .iter()
-            .flat_map(|module| module.sections.iter().map(move |section| (module, section)));
-        let is_any_wanted = sections.into_iter().any(|(module, one)| selection.has(module, one));
-        if analysis.modules.is_empty() {
-            let repo = settings.general.repo_path.display();
-            return Err(Failure::Request(anyhow!(
-                "there are no Python files below `{repo}` that .gitignore does not exclude; \
-                 point --repo at a repository with some"
-            )));
-        }
-        if !is_any_wanted {
-            return Err(self.selection.nothing());
-        }
+        let scoring = ScoringConfig::read(settings).map_err(CommandError::request)?;
+        let live_servers = LiveServers::start(settings)?;
+        let cancel = CancelToken::default();
+        interrupt::install_handler(&cancel)?;
+        let analysis = analyze_repository(&context)?;
+        self.check_selection(settings, &analysis, &selection)?;
         let interpreter = self.isolation.interpreter(&context)?;
         let backend = self.isolation.backend(&context, &interpreter, &cancel)?;
-        // What the first import wants, unless settings ask for another level.
-        backend.anticipate(&WarmSpec::new(None));
+        // A spare sandbox for the first import.
+        backend.prewarm(&SandboxSpec::new(None));
         let (major, minor, patch) = interpreter.version;
         let python = format!("{} {major}.{minor}.{patch}", interpreter.implementation);
-        let mut inputs = presets::inputs(settings)?;
-        let wants_stubs =
-            settings.stubs.plugins.value.is_some() || settings.stubs.model.value.is_some();
-        let of_plugins = self.isolation.of_plugins(interpreter, &cancel);
-        if wants_stubs {
-            self.add_stubs(&context, &analysis, &selection, &of_plugins, &mut inputs)?;
-        }
-        let plugins = plugins::find(&context, &of_plugins)?;
-        let deadline = self.budget.0.map(|time| started + time);
-        let mut view = View::new(deadline);
-        let id = run::new_id(Seed(self.seed));
-        let run = Run {
-            id: id.clone(),
+        let isolation = self.isolation.plugin_isolation(interpreter, &cancel);
+        let inputs = self.read_inputs(&context, &analysis, &selection, &isolation)?;
+        let plugins = plugins::find_metric_plugins(&context, &isolation)?;
+        let request = RunRequest {
+            id: run::new_id(Seed(self.seed)),
             analysis: &analysis,
             backend: &backend,
             repository: &settings.general.repo_path,
@@ -222,102 +206,111 @@ impl RunCommand {
             choice: &choice,
             keywords: &settings.presets.profiles_by_keyword(),
             inputs: &inputs,
-            yardstick: &yardstick,
+            scoring: &scoring,
             wanted: &selection,
-            selection: self.selection.words(),
+            selection: self.selection.describe(),
             python,
             plugins: plugins.as_ref(),
             seed: Seed(self.seed),
             cycles: self.cycles(settings),
             calls_per_cell: self.calls_per_cell as usize,
-            depth: (!self.no_depth).then(Budget::default),
+            depth: (!self.no_depth).then(ExploreBudget::default),
             workers: self.isolation.workers(),
-            cancel: cancel.clone(),
-            deadline,
+            cancel,
+            deadline: self.budget.0.map(|time| started + time),
             reset_flags: self.reset_flags,
             recover: self.recover,
             forecast_log: self.convergence.forecast_log.as_deref(),
             process_borderline: self.convergence.process_borderline,
         };
-        let report = run::run(&run, &mut view);
-        let failures = view.failures();
-        drop(view);
-        if cancel.is_cancelled() {
-            // Opening the store marks the run as interrupted.
-            drop(data::store_of(settings)?);
-            let page = seen.report(&id, &analysis);
-            let shown =
-                page.map_or(String::new(), |page| format!(", `{}` shows it", page.display()));
-            tracing::warn!(
-                "interrupted; all calls until now are kept, and {}: `menace failures` lists \
-                 them{shown}",
-                counted(failures, "failure")
-            );
+        let report = run_with_progress(&request, &live_servers)?;
+        if let Ok(Some(store)) = data_dir::open_store(settings) {
+            shrink_new_failures(&request, &store, &report, started.elapsed());
         }
-        let report = report.map_err(failure)?;
-        if cancel.is_cancelled() {
-            return Err(Failure::Interrupted);
-        }
-        let means = Means {
-            backend: &backend,
-            analysis: &analysis,
-            workers: self.isolation.workers(),
-            cancel: &cancel,
-            deadline,
-        };
-        if let Ok(Some(store)) = data::store_of(settings) {
-            smallest::keep(&means, &store, &report, started.elapsed());
-        }
-        let page = seen.report(&id, &analysis);
+        let page = live_servers.write_report(&request.id, &analysis);
         self.print(&report, page.as_deref(), global.sandbox_data_dir.as_deref())?;
-        self.judge(&report)
+        self.check_fail_on(&report)
     }
 
-    /// What plugins and a model give for all sections that are wanted.
+    /// Fails when there is no section to call.
+    fn check_selection(
+        &self,
+        settings: &Settings,
+        analysis: &Analysis,
+        selection: &SectionSelection,
+    ) -> Result<(), CommandError> {
+        if analysis.modules.is_empty() {
+            let repo = settings.general.repo_path.display();
+            return Err(CommandError::Request(anyhow!(
+                "there are no Python files below `{repo}` that .gitignore does not exclude; \
+                 point --repo at a repository with some"
+            )));
+        }
+        let mut modules = analysis.modules.iter();
+        let is_any_wanted = modules
+            .any(|module| module.sections.iter().any(|section| selection.has(module, section)));
+        if is_any_wanted { Ok(()) } else { Err(self.selection.nothing_selected()) }
+    }
+
+    /// Inputs from files, and from plugins and a model where the settings name them.
+    fn read_inputs(
+        &self,
+        context: &CommandContext,
+        analysis: &Analysis,
+        selection: &SectionSelection,
+        isolation: &PluginIsolation,
+    ) -> Result<InputSettings, CommandError> {
+        let stubs = &context.settings.stubs;
+        let mut inputs = presets::read_input_settings(&context.settings)?;
+        if stubs.plugins.value.is_some() || stubs.model.value.is_some() {
+            self.add_stubs(context, analysis, selection, isolation, &mut inputs)?;
+        }
+        Ok(inputs)
+    }
+
+    /// Adds the inputs of plugins and of a model for all selected sections.
     fn add_stubs(
         &self,
-        context: &Context,
+        context: &CommandContext,
         analysis: &Analysis,
-        selection: &Selection,
-        isolation: &Isolation,
+        selection: &SectionSelection,
+        isolation: &PluginIsolation,
         inputs: &mut InputSettings,
-    ) -> Result<(), Failure> {
-        let surveyed = Surveyed::new(analysis).map_err(Failure::request)?;
+    ) -> Result<(), CommandError> {
+        let surveyed = SurveyedAnalysis::new(analysis).map_err(CommandError::request)?;
         let facts = surveyed.facts();
         let sections = surveyed.sections().filter(|(module, section, _)| {
             section.kind != SectionKind::Module && selection.has(module, section)
         });
-        let about: Vec<About<'_>> = sections
-            .map(|(module, section, hints)| About {
+        let targets: Vec<StubTarget<'_>> = sections
+            .map(|(module, section, hints)| StubTarget {
                 target: format!("{}:{}", module.name, section.id.qualname()),
                 section,
                 hints,
             })
             .collect();
-        stubs::ask_model(context, &about, inputs)?;
+        stub_inputs::ask_model(context, &targets, inputs)?;
         let isolation = || Ok(isolation.clone());
-        stubs::plug(context, isolation, &facts, &about, self.seed, inputs)
+        stub_inputs::apply_stub_plugins(context, isolation, &facts, &targets, self.seed, inputs)
     }
 
-    fn flags(&self) -> Flags {
+    fn flags(&self) -> FlagValues {
         let mut flags = self.convergence.flags();
-        flags.extend(self.logged.flags());
-        let given = [
+        flags.extend(self.log_args.flags());
+        let own_flags = [
             ("--repo", &self.repo),
             ("--dashboard-port", &self.dashboard_port),
             ("--metrics-port", &self.metrics_port),
         ];
-        let given = given.into_iter().filter_map(|(name, value)| Some((name, value.clone()?)));
-        flags.extend(given.map(|(name, value)| (name.to_owned(), value)));
+        let own_flags =
+            own_flags.into_iter().filter_map(|(name, value)| Some((name, value.clone()?)));
+        flags.extend(own_flags.map(|(name, value)| (name.to_owned(), value)));
         flags
     }
 
-    /// The default of the setting is for those who improve; a first look takes one.
     fn cycles(&self, settings: &Settings) -> u32 {
-        let cycles = &settings.general.cycles;
-        let said = cycles.is_explicit().then_some(cycles.value);
-        let said = said.map(|cycles| u32::try_from(cycles.get()).unwrap_or(u32::MAX));
-        self.runs.or(said).unwrap_or(1)
+        let cycles = settings.general.cycles.get();
+        self.runs.unwrap_or_else(|| u32::try_from(cycles).unwrap_or(u32::MAX))
     }
 
     fn print(
@@ -325,12 +318,13 @@ impl RunCommand {
         report: &RunReport,
         page: Option<&Path>,
         data: Option<&str>,
-    ) -> Result<(), Failure> {
-        // One that cannot be written must not take the other along.
-        let written = self.out.as_ref().map_or(Ok(()), |file| out::write(file, report));
+    ) -> Result<(), CommandError> {
+        // Printed even when the file cannot be written.
+        let written =
+            self.out.as_ref().map_or(Ok(()), |file| report_file::write_report_json(file, report));
         match self.format {
-            Format::Json => output::print_json(report)?,
-            Format::Table => {
+            OutputFormat::Json => output::print_json(report)?,
+            OutputFormat::Table => {
                 output::print(&run_table::render(report, data))?;
                 if let Some(page) = page {
                     output::print(&format!("  {} shows all of it\n", page.display()))?;
@@ -340,39 +334,72 @@ impl RunCommand {
         written
     }
 
-    fn judge(&self, report: &RunReport) -> Result<(), Failure> {
+    fn check_fail_on(&self, report: &RunReport) -> Result<(), CommandError> {
         let wanted = report.failures.iter().filter(|failure| match self.fail_on {
             None => false,
-            Some(FailOn::New) => failure.new,
-            Some(FailOn::Any) => true,
+            Some(FailOnArg::New) => failure.new,
+            Some(FailOnArg::Any) => true,
         });
         let (count, policy) = match (wanted.count(), self.fail_on) {
             (0, _) | (_, None) => return Ok(()),
-            (count, Some(FailOn::New)) => (counted(count, "new failure"), "new"),
-            (count, Some(FailOn::Any)) => (counted(count, "failure"), "any"),
+            (count, Some(FailOnArg::New)) => (format_count(count, "new failure"), "new"),
+            (count, Some(FailOnArg::Any)) => (format_count(count, "failure"), "any"),
         };
-        // Whoever reads the log of a machine sees a code alone otherwise.
-        tracing::warn!("{count}: --fail-on {policy} ends with exit code {FOUND}");
-        Err(Failure::Found)
+        // A CI log shows only the exit code otherwise.
+        tracing::warn!("{count}: --fail-on {policy} ends with exit code {EXIT_FAILURES_FOUND}");
+        Err(CommandError::FailuresFound)
     }
 }
 
-/// The analysis, with the best scanner that is installed: `security_score` rests on it.
-fn analysis(context: &Context) -> Result<Analysis, Failure> {
-    exec::analyze_with(context, cache::directory(context), ScannerChoice::Auto)
+/// Runs all cycles with a progress bar.
+fn run_with_progress(
+    request: &RunRequest<'_>,
+    live_servers: &LiveServers,
+) -> Result<RunReport, CommandError> {
+    let mut progress = RunProgressBar::new(request.deadline);
+    let report = run::run(request, &mut progress);
+    let failures = progress.failures();
+    drop(progress);
+    if request.cancel.is_cancelled() {
+        report_interruption(request, live_servers, failures)?;
+    }
+    let report = report.map_err(command_error)?;
+    if request.cancel.is_cancelled() { Err(CommandError::Interrupted) } else { Ok(report) }
 }
 
-/// What the user can mend, and what not.
-fn failure(error: RunError) -> Failure {
+/// Warns that the run was interrupted, and names what it has stored.
+fn report_interruption(
+    request: &RunRequest<'_>,
+    live_servers: &LiveServers,
+    failures: usize,
+) -> Result<(), CommandError> {
+    // Opening the store marks the run as interrupted.
+    drop(data_dir::open_store(request.settings)?);
+    let page = live_servers.write_report(&request.id, request.analysis);
+    let page = page.map_or(String::new(), |page| format!(", `{}` shows it", page.display()));
+    tracing::warn!(
+        "interrupted; all calls until now are kept, and {}: `menace failures` lists them{page}",
+        format_count(failures, "failure")
+    );
+    Ok(())
+}
+
+/// Analyses with the best scanner that is installed: `security_score` depends on it.
+fn analyze_repository(context: &CommandContext) -> Result<Analysis, CommandError> {
+    analysis::analyze(context, ScannerChoice::Auto)
+}
+
+/// Tells errors that the user can fix from errors of the run.
+fn command_error(error: RunError) -> CommandError {
     match error {
-        RunError::Sandbox(error) => isolation::failure(error),
-        RunError::Survey(_) => Failure::from(error),
+        RunError::Sandbox(error) => isolation::command_error(error),
+        RunError::Survey(_) => CommandError::from(error),
         RunError::Presets(_)
         | RunError::Store(_)
         | RunError::Files(_)
         | RunError::Missing(_)
         | RunError::Templates(_)
         | RunError::Calibration(_)
-        | RunError::OtherRepository { .. } => Failure::request(error),
+        | RunError::OtherRepository { .. } => CommandError::request(error),
     }
 }

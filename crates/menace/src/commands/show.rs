@@ -2,41 +2,43 @@
 
 use clap::Args;
 
-use crate::args::{Format, Global};
-use crate::context::{Context, Flags};
-use crate::data;
-use crate::exit::Failure;
+use crate::args::{GlobalArgs, OutputFormat};
+use crate::context::{CommandContext, FlagValues};
+use crate::data_dir;
+use crate::exit::CommandError;
 use crate::render::{failure_table, output};
 
-/// Tell the story of a failure: the input, the conditions, the traceback with the source, since when.
+/// Show a failure: the input, the conditions, the traceback with the source, since
+/// when.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   menace show f3a91c2e44
   menace show f3a9 --format json   # with the call and the outcome as they are kept")]
-pub(crate) struct Show {
+pub(crate) struct ShowCommand {
     /// The id of the failure, or the beginning of it.
     #[arg(value_name = "ID")]
     id: String,
 
-    #[arg(long, value_enum, default_value_t = Format::Table)]
-    format: Format,
+    #[arg(long, value_enum, default_value_t = OutputFormat::Table)]
+    format: OutputFormat,
 }
 
-impl Show {
-    pub(crate) fn run(self, global: &Global) -> Result<(), Failure> {
-        let context = Context::new(global, Flags::new())?;
-        let store = data::store(&context)?;
-        let known = store.failure(&self.id).map_err(Failure::request)?;
+impl ShowCommand {
+    pub(crate) fn run(self, global: &GlobalArgs) -> Result<(), CommandError> {
+        let context = CommandContext::new(global, FlagValues::new())?;
+        let store = data_dir::open_existing_store(&context)?;
+        let known = store.failure(&self.id).map_err(CommandError::request)?;
         match self.format {
-            Format::Json => output::print_json(&known)?,
-            Format::Table => {
+            OutputFormat::Json => output::print_json(&known)?,
+            OutputFormat::Table => {
                 // The repository of the run that saw it last, unless it is somewhere else now.
-                let run = store.run(&known.last.run.0).map_err(Failure::request)?;
-                let runs = store.sightings(&known.failure.id).map_err(Failure::request)?;
+                let run = store.run(&known.last.run.0).map_err(CommandError::request)?;
+                let runs =
+                    store.occurrences_by_run(&known.failure.id).map_err(CommandError::request)?;
                 let repository = std::path::PathBuf::from(run.repository);
                 let data = global.sandbox_data_dir.as_deref();
-                output::print(&failure_table::story(&known, &runs, &repository, data))?;
+                output::print(&failure_table::render_detail(&known, &runs, &repository, data))?;
             }
         }
         Ok(())

@@ -8,49 +8,49 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 
 use menace_model::{
-    CallEdge, Construction, Finding, Halstead, Import, Lines, Lint, ModuleError, ModuleReport,
-    ParamKind, Section, SectionKind, Totals,
+    CallEdge, ConstructionPlan, HalsteadCounts, LineCounts, LintWarning, ModuleError, ModuleImport,
+    ModuleReport, ParamKind, RepositoryTotals, Section, SectionKind, StaticFinding,
 };
 use menace_source::Analysis;
-use menace_source::check::external::Scanner;
+use menace_source::check::external::ScannerInfo;
 use menace_source::check::score::{code_quality, security_score};
 
-const VERSION: u32 = 1;
+const ANALYSIS_JSON_VERSION: u32 = 1;
 
 #[derive(Debug, Serialize)]
 pub(crate) struct AnalysisJson<'a> {
     version: u32,
-    scanner: &'a Scanner,
+    scanner: &'a ScannerInfo,
     modules: Vec<Box<RawValue>>,
     cycles: &'a [Vec<String>],
-    totals: Totals,
+    totals: RepositoryTotals,
     warnings: &'a [String],
 }
 
 #[derive(Debug, Serialize)]
-struct ModuleJson<'a> {
+struct AnalyzedModuleJson<'a> {
     path: &'a str,
     name: &'a str,
-    sections: Vec<SectionJson<'a>>,
+    sections: Vec<AnalyzedSectionJson<'a>>,
     /// How instances are built; sections refer to these by their place, as many share one.
     constructions: Vec<ConstructionJson<'a>>,
-    imports: &'a [Import],
+    imports: &'a [ModuleImport],
     imported_by: &'a [String],
     complexity: u32,
     maintainability: f64,
     entropy: f64,
     security_score: f64,
     code_quality: f64,
-    lines: Lines,
+    lines: LineCounts,
     statements: u32,
     halstead: HalsteadJson,
-    findings: &'a [Finding],
-    lints: &'a [Lint],
+    findings: &'a [StaticFinding],
+    lints: &'a [LintWarning],
     error: Option<&'a ModuleError>,
 }
 
 #[derive(Debug, Serialize)]
-struct SectionJson<'a> {
+struct AnalyzedSectionJson<'a> {
     id: &'a str,
     kind: SectionKind,
     #[serde(rename = "async")]
@@ -62,7 +62,7 @@ struct SectionJson<'a> {
     end_line: u32,
     decorators: &'a [String],
     docstring: Option<&'a str>,
-    params: Vec<ParamJson<'a>>,
+    params: Vec<ParameterJson<'a>>,
     returns: Option<String>,
     complexity: u32,
     calls: &'a [CallEdge],
@@ -70,7 +70,7 @@ struct SectionJson<'a> {
 }
 
 #[derive(Debug, Serialize)]
-struct ParamJson<'a> {
+struct ParameterJson<'a> {
     name: &'a str,
     kind: ParamKind,
     annotation: Option<&'a str>,
@@ -82,24 +82,24 @@ struct ParamJson<'a> {
 
 #[derive(Debug, Serialize)]
 struct ConstructionJson<'a> {
-    steps: Vec<StepJson<'a>>,
-    blocked: Option<&'a menace_model::Blocked>,
+    steps: Vec<ConstructionStepJson<'a>>,
+    blocked: Option<&'a menace_model::ConstructionBlocker>,
 }
 
 #[derive(Debug, Serialize)]
-struct StepJson<'a> {
+struct ConstructionStepJson<'a> {
     class: &'a str,
     constructor: Option<&'a str>,
     /// `false`: the signature is outside of the repository, `params` does not tell it.
     known: bool,
-    params: Vec<ParamJson<'a>>,
+    params: Vec<ParameterJson<'a>>,
     members: &'a [String],
 }
 
 #[derive(Debug, Serialize)]
 struct HalsteadJson {
     #[serde(flatten)]
-    counts: Halstead,
+    counts: HalsteadCounts,
     volume: f64,
     difficulty: f64,
     effort: f64,
@@ -111,23 +111,23 @@ impl<'a> AnalysisJson<'a> {
         // Writing the modules down takes as long as linking them: every core takes a share.
         let written: Result<_, serde_json::Error> = modules
             .par_iter()
-            .map(|module| serde_json::value::to_raw_value(&ModuleJson::new(module)))
+            .map(|module| serde_json::value::to_raw_value(&AnalyzedModuleJson::new(module)))
             .collect();
         Ok(Self {
-            version: VERSION,
+            version: ANALYSIS_JSON_VERSION,
             scanner: &analysis.scanner,
             modules: written?,
             cycles: &analysis.cycles,
-            totals: Totals::of(modules.iter().copied()),
+            totals: RepositoryTotals::sum_modules(modules.iter().copied()),
             warnings: &analysis.warnings,
         })
     }
 }
 
-impl<'a> ModuleJson<'a> {
+impl<'a> AnalyzedModuleJson<'a> {
     fn new(module: &'a ModuleReport) -> Self {
         let numbers = &module.numbers;
-        let mut shared: Vec<&Arc<Construction>> = Vec::new();
+        let mut shared: Vec<&Arc<ConstructionPlan>> = Vec::new();
         let mut sections = Vec::with_capacity(module.sections.len());
         for section in &module.sections {
             let place = section.construction.as_ref().map(|construction| {
@@ -138,7 +138,7 @@ impl<'a> ModuleJson<'a> {
                     shared.len() - 1
                 })
             });
-            sections.push(SectionJson::new(section, place));
+            sections.push(AnalyzedSectionJson::new(section, place));
         }
         Self {
             path: &module.path,
@@ -167,7 +167,7 @@ impl<'a> ModuleJson<'a> {
     }
 }
 
-impl<'a> SectionJson<'a> {
+impl<'a> AnalyzedSectionJson<'a> {
     fn new(section: &'a Section, construction: Option<usize>) -> Self {
         Self {
             id: section.id.as_str(),
@@ -179,7 +179,7 @@ impl<'a> SectionJson<'a> {
             end_line: section.end_line,
             decorators: &section.decorators,
             docstring: section.docstring.as_deref(),
-            params: params(&section.params),
+            params: parameters_json(&section.params),
             returns: section.returns.as_ref().map(ToString::to_string),
             complexity: section.complexity,
             calls: &section.calls,
@@ -189,22 +189,22 @@ impl<'a> SectionJson<'a> {
 }
 
 impl<'a> ConstructionJson<'a> {
-    fn new(construction: &'a Construction) -> Self {
-        let steps = construction.steps.iter().map(|step| StepJson {
+    fn new(construction: &'a ConstructionPlan) -> Self {
+        let steps = construction.steps.iter().map(|step| ConstructionStepJson {
             class: &step.class,
             constructor: step.constructor.as_ref().map(menace_model::SectionId::as_str),
-            known: step.known,
-            params: params(&step.params),
+            known: step.signature_known,
+            params: parameters_json(&step.params),
             members: &step.members,
         });
-        Self { steps: steps.collect(), blocked: construction.blocked.as_ref() }
+        Self { steps: steps.collect(), blocked: construction.blocker.as_ref() }
     }
 }
 
-fn params(params: &[menace_model::Param]) -> Vec<ParamJson<'_>> {
+fn parameters_json(params: &[menace_model::SignatureParam]) -> Vec<ParameterJson<'_>> {
     params
         .iter()
-        .map(|param| ParamJson {
+        .map(|param| ParameterJson {
             name: &param.name,
             kind: param.kind,
             annotation: param.annotation.as_deref(),

@@ -6,57 +6,71 @@ use anstyle::{AnsiColor, Style};
 use comfy_table::{Cell, Color};
 
 use menace_model::Limit;
-use menace_sandbox::interpreter::{Interpreter, Origin};
+use menace_sandbox::interpreter::{InterpreterOrigin, PythonInterpreter};
 
-use crate::commands::doctor::{Diagnosis, Proof, PythonFound, missing};
+use crate::commands::doctor::{
+    MachineDiagnosis, PythonDiagnosis, SandboxProof, missing_mechanisms,
+};
 
-use super::sheet::Sheet;
-use super::table::{printable, row, table};
-use super::units::millis;
+use super::labelled_lines::LabelledLines;
+use super::table::{new_row, new_table, replace_control_chars};
+use super::units::format_millis;
 
-pub(crate) fn render(found: &Diagnosis) -> String {
+pub(crate) fn render(found: &MachineDiagnosis) -> String {
     let colour = |colour: AnsiColor| Style::new().bold().fg_color(Some(colour.into()));
     let (green, red) = (colour(AnsiColor::Green), colour(AnsiColor::Red));
-    let mut sheet = Sheet::default();
+    let mut sheet = LabelledLines::default();
     match found.tier {
-        Some(tier) => sheet.styled("tier", green, &format!("{tier}: {}", tier.description())),
-        None => sheet.styled("tier", red, "none: calls are refused unless --unsafe-no-isolation"),
-    }
-    sheet.list("", &found.why);
-    match &found.sandbox {
-        Proof::Proved { total_ms } => {
-            sheet.styled("sandbox", green, &format!("proved; a call took {}", millis(*total_ms)));
+        Some(tier) => sheet.add_styled("tier", green, &format!("{tier}: {}", tier.description())),
+        None => {
+            sheet.add_styled("tier", red, "none: calls are refused unless --unsafe-no-isolation");
         }
-        Proof::Refused { why } => sheet.styled("sandbox", red, &format!("refused: {why}")),
-        Proof::NotTried { why } => sheet.styled("sandbox", red, &format!("not tried: {why}")),
+    }
+    sheet.add_list("", &found.why);
+    match &found.sandbox {
+        SandboxProof::Proved { total_ms } => {
+            sheet.add_styled(
+                "sandbox",
+                green,
+                &format!("proved; a call took {}", format_millis(*total_ms)),
+            );
+        }
+        SandboxProof::Refused { why } => {
+            sheet.add_styled("sandbox", red, &format!("refused: {why}"));
+        }
+        SandboxProof::NotTried { why } => {
+            sheet.add_styled("sandbox", red, &format!("not tried: {why}"));
+        }
     }
     let user = if found.machine.root { "root" } else { "an ordinary user" };
     let kernel = &found.machine.kernel;
     sheet.add("machine", &format!("Linux {kernel}, {} cores, running as {user}", found.cores));
     match &found.python {
-        PythonFound::Found(interpreter) => python(&mut sheet, interpreter),
-        PythonFound::Missing { error } => sheet.styled("python", red, error),
+        PythonDiagnosis::Found(interpreter) => add_python(&mut sheet, interpreter),
+        PythonDiagnosis::Missing { error } => sheet.add_styled("python", red, error),
     }
     let mut out = sheet.into_text();
-    let _ = writeln!(out, "\n{}", mechanisms(found));
-    let advice: Vec<String> = missing(&found.machine)
-        .filter_map(|one| Some(format!("  {}: {}", one.name, printable(one.advice.as_ref()?))))
+    let _ = writeln!(out, "\n{}", mechanisms_table(found));
+    let advice: Vec<String> = missing_mechanisms(&found.machine)
+        .filter_map(|one| {
+            Some(format!("  {}: {}", one.name, replace_control_chars(one.advice.as_ref()?)))
+        })
         .collect();
     if !advice.is_empty() {
         let _ = writeln!(out, "\nWhat to do:\n{}", advice.join("\n"));
     }
-    if let Some(limits) = limits(found) {
+    if let Some(limits) = limits_table(found) {
         let _ = writeln!(out, "\n{limits}");
     }
     out
 }
 
-fn python(sheet: &mut Sheet, interpreter: &Interpreter) {
+fn add_python(sheet: &mut LabelledLines, interpreter: &PythonInterpreter) {
     let (major, minor, micro) = interpreter.version;
     let origin = match interpreter.origin {
-        Origin::Flag => "named with --python",
-        Origin::Venv => "the repository's virtual environment",
-        Origin::Path => "found on the PATH",
+        InterpreterOrigin::Flag => "named with --python",
+        InterpreterOrigin::Venv => "the repository's virtual environment",
+        InterpreterOrigin::Path => "found on the PATH",
     };
     let executable = interpreter.executable.display();
     let implementation = &interpreter.implementation;
@@ -65,37 +79,37 @@ fn python(sheet: &mut Sheet, interpreter: &Interpreter) {
         &format!("{implementation} {major}.{minor}.{micro}, {executable}, {origin}"),
     );
     let needs = interpreter.needs.iter().map(|path| path.display().to_string());
-    sheet.list("  needs", needs);
-    sheet.list("  warning", &interpreter.warnings);
+    sheet.add_list("  needs", needs);
+    sheet.add_list("  warning", &interpreter.warnings);
 }
 
-fn mechanisms(found: &Diagnosis) -> String {
-    let mut table = table(&["Mechanism", "", "Detail"]);
+fn mechanisms_table(found: &MachineDiagnosis) -> String {
+    let mut table = new_table(&["Mechanism", "", "Detail"]);
     for one in &found.machine.mechanisms {
         let (word, colour) = if one.available { ("yes", Color::Green) } else { ("no", Color::Red) };
         let cells = [Cell::new(one.name), Cell::new(word).fg(colour)];
-        table.add_row(cells.into_iter().chain([Cell::new(printable(&one.detail))]));
+        table.add_row(cells.into_iter().chain([Cell::new(replace_control_chars(&one.detail))]));
     }
     table.to_string()
 }
 
-fn limits(found: &Diagnosis) -> Option<String> {
+fn limits_table(found: &MachineDiagnosis) -> Option<String> {
     let held = found.limits.as_ref()?;
-    let mut table = table(&["Limit", "Preset key", "Held by"]);
+    let mut table = new_table(&["Limit", "Preset key", "Held by"]);
     for (limit, by) in held {
         let by: Vec<&str> = by.iter().map(|one| one.as_str()).collect();
-        let cells = [limit.as_str(), key(*limit), &by.join(", ")].map(Cell::new);
-        table.add_row(row(cells));
+        let cells = [limit.as_str(), limit_key(*limit), &by.join(", ")].map(Cell::new);
+        table.add_row(new_row(cells));
     }
     for limit in &found.unenforced {
         let nothing = Cell::new("nothing").fg(Color::Red);
-        let cells = [Cell::new(limit.as_str()), Cell::new(key(*limit)), nothing];
-        table.add_row(row(cells));
+        let cells = [Cell::new(limit.as_str()), Cell::new(limit_key(*limit)), nothing];
+        table.add_row(new_row(cells));
     }
     Some(table.to_string())
 }
 
-fn key(limit: Limit) -> &'static str {
+fn limit_key(limit: Limit) -> &'static str {
     match limit {
         Limit::Timeout => "TIMEOUT",
         Limit::Cpu => "CPU_LIMIT",

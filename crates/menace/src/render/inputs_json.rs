@@ -2,21 +2,21 @@
 
 use serde::Serialize;
 
-use menace_model::{How, Intent, Reference, Section, Target, Value};
-use menace_scenario::input::{Input, Strategy};
+use menace_model::{CallTarget, InputIntent, PyReference, Section, TargetKind, Value};
+use menace_scenario::input::{CallInput, InputStrategy};
 
 #[derive(Debug, Serialize)]
-pub(crate) struct InputsJson<'a> {
+pub(crate) struct InputListJson<'a> {
     pub section: &'a str,
     pub target: String,
     pub seed: u64,
-    pub inputs: Vec<InputJson<'a>>,
+    pub inputs: Vec<GeneratedInputJson<'a>>,
 }
 
 #[derive(Debug, Serialize)]
-pub(crate) struct InputJson<'a> {
-    pub strategy: Strategy,
-    pub intent: Intent,
+pub(crate) struct GeneratedInputJson<'a> {
+    pub strategy: InputStrategy,
+    pub intent: InputIntent,
     pub receiver: Option<&'a Value>,
     pub args: &'a [Value],
     pub kwargs: Vec<(&'a str, &'a Value)>,
@@ -26,16 +26,21 @@ pub(crate) struct InputJson<'a> {
     pub python: String,
 }
 
-impl<'a> InputsJson<'a> {
-    pub(crate) fn new(section: &'a Section, target: &Target, seed: u64, made: &'a [Input]) -> Self {
-        let inputs = made.iter().map(|input| InputJson {
+impl<'a> InputListJson<'a> {
+    pub(crate) fn new(
+        section: &'a Section,
+        target: &CallTarget,
+        seed: u64,
+        made: &'a [CallInput],
+    ) -> Self {
+        let inputs = made.iter().map(|input| GeneratedInputJson {
             strategy: input.strategy,
             intent: input.intent,
             receiver: input.receiver.as_ref(),
             args: &input.args,
             kwargs: input.kwargs.iter().map(|(name, value)| (name.as_str(), value)).collect(),
             files: input.fixtures.files.iter().map(|file| file.path.as_str()).collect(),
-            python: python(target, input),
+            python: call_as_python(target, input),
         });
         Self {
             section: section.id.as_str(),
@@ -46,24 +51,24 @@ impl<'a> InputsJson<'a> {
     }
 }
 
-/// The call as it would be written; names are imported by whoever runs it.
-fn python(target: &Target, input: &Input) -> String {
+/// The call as it would be written; without imports of the names in it.
+fn call_as_python(target: &CallTarget, input: &CallInput) -> String {
     let (args, kwargs) = (input.args.clone(), input.kwargs.clone());
     let name = target.qualname.rsplit('.').next().unwrap_or_default().to_owned();
-    let call = match (&input.receiver, target.how) {
-        (Some(receiver), How::Property) => {
+    let call = match (&input.receiver, target.kind) {
+        (Some(receiver), TargetKind::Property) => {
             return format!("{}.{name}", receiver.to_python().expression);
         }
         (Some(receiver), _) => {
             Some(Value::Method { on: Box::new(receiver.clone()), name, args, kwargs })
         }
-        (None, _) => Reference::new(&target.module.name, &target.qualname)
+        (None, _) => PyReference::new(&target.module.name, &target.qualname)
             .ok()
             .map(|class| Value::New { class, args, kwargs }),
     };
     call.map_or_else(String::new, |call| {
         let source = call.to_python();
-        let mut lines = source.lets;
+        let mut lines = source.statements;
         lines.push(source.expression);
         lines.join("; ")
     })

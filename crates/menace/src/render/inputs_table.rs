@@ -2,21 +2,21 @@
 
 use comfy_table::Cell;
 
-use super::inputs_json::InputsJson;
-use super::sheet::head;
-use super::table::{number, printable, table};
+use super::inputs_json::InputListJson;
+use super::labelled_lines::truncate;
+use super::table::{new_table, number_cell, replace_control_chars};
 
-/// Oversized inputs are longer than anybody reads.
-const CALL_WIDTH: usize = 240;
+/// Longer inputs are truncated.
+const MAX_CALL_CHARS: usize = 240;
 
-pub(crate) fn render(inputs: &InputsJson<'_>) -> String {
-    let mut rows = table(&["", "Way", "Intent", "Call"]);
+pub(crate) fn render(inputs: &InputListJson<'_>) -> String {
+    let mut rows = new_table(&["", "Way", "Intent", "Call"]);
     for (index, input) in inputs.inputs.iter().enumerate() {
         rows.add_row([
-            number(index + 1),
+            number_cell(index + 1),
             Cell::new(input.strategy),
             Cell::new(input.intent),
-            Cell::new(printable(&head(&input.python, CALL_WIDTH))),
+            Cell::new(replace_control_chars(&truncate(&input.python, MAX_CALL_CHARS))),
         ]);
     }
     if inputs.inputs.is_empty() {

@@ -5,36 +5,36 @@ use std::path::Path;
 
 use serde::Serialize;
 
-use menace_model::{How, Outcome, Target, Value, Verdict};
+use menace_model::{CallTarget, Outcome, TargetKind, Value, Verdict};
 use menace_sandbox::Tier;
-use menace_sandbox::interpreter::{Interpreter, Origin};
+use menace_sandbox::interpreter::{InterpreterOrigin, PythonInterpreter};
 
-use crate::commands::exec::repeat::Summary;
+use crate::repeat::RepeatSummary;
 
-const VERSION: u32 = 1;
+const OUTCOME_JSON_VERSION: u32 = 1;
 
 /// What was called, and where.
 #[derive(Debug, Clone, Serialize)]
-pub(crate) struct Header<'a> {
+pub(crate) struct OutcomeHeader<'a> {
     version: u32,
-    pub target: TargetJson<'a>,
+    pub target: CallTargetJson<'a>,
     pub seed: u64,
     /// None when there was nothing to call.
     pub tier: Option<Tier>,
-    pub python: Option<PythonJson<'a>>,
+    pub python: Option<InterpreterJson<'a>>,
     /// What the section was called with, where that is not what was given.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub drifted: Option<DriftedJson>,
+    pub drifted: Option<DriftedArgumentsJson>,
 }
 
 /// Arguments whose schema was changed.
 #[derive(Debug, Clone, Serialize)]
-pub(crate) struct DriftedJson {
+pub(crate) struct DriftedArgumentsJson {
     pub args: Vec<Value>,
     pub kwargs: BTreeMap<String, Value>,
 }
 
-impl DriftedJson {
+impl DriftedArgumentsJson {
     pub(crate) fn new(args: &[Value], kwargs: &[(String, Value)]) -> Self {
         Self { args: args.to_vec(), kwargs: kwargs.iter().cloned().collect() }
     }
@@ -49,25 +49,25 @@ impl DriftedJson {
 }
 
 #[derive(Debug, Clone, Serialize)]
-pub(crate) struct TargetJson<'a> {
+pub(crate) struct CallTargetJson<'a> {
     /// As it can be typed.
     pub name: String,
     module: &'a str,
     pub path: Option<&'a str>,
     qualname: &'a str,
-    pub how: How,
+    pub how: TargetKind,
     pub line: Option<u32>,
 }
 
 #[derive(Debug, Clone, Serialize)]
-pub(crate) struct PythonJson<'a> {
+pub(crate) struct InterpreterJson<'a> {
     pub executable: &'a Path,
     pub version: String,
-    pub origin: Origin,
+    pub origin: InterpreterOrigin,
 }
 
-impl<'a> PythonJson<'a> {
-    pub(crate) fn new(interpreter: &'a Interpreter) -> Self {
+impl<'a> InterpreterJson<'a> {
+    pub(crate) fn new(interpreter: &'a PythonInterpreter) -> Self {
         let (major, minor, micro) = interpreter.version;
         Self {
             executable: &interpreter.executable,
@@ -77,21 +77,21 @@ impl<'a> PythonJson<'a> {
     }
 }
 
-impl<'a> Header<'a> {
+impl<'a> OutcomeHeader<'a> {
     pub(crate) fn new(
-        target: &'a Target,
+        target: &'a CallTarget,
         line: Option<u32>,
         seed: u64,
-        ran: Option<(Tier, &'a Interpreter)>,
+        ran: Option<(Tier, &'a PythonInterpreter)>,
     ) -> Self {
-        let Target { module, qualname, how } = target;
+        let CallTarget { module, qualname, kind: how } = target;
         let name = match qualname.as_str() {
             "" => module.name.clone(),
             qualname => format!("{}:{qualname}", module.name),
         };
         Self {
-            version: VERSION,
-            target: TargetJson {
+            version: OUTCOME_JSON_VERSION,
+            target: CallTargetJson {
                 name,
                 module: &module.name,
                 path: module.path.as_deref(),
@@ -101,7 +101,7 @@ impl<'a> Header<'a> {
             },
             seed,
             tier: ran.map(|(tier, _)| tier),
-            python: ran.map(|(_, interpreter)| PythonJson::new(interpreter)),
+            python: ran.map(|(_, interpreter)| InterpreterJson::new(interpreter)),
             drifted: None,
         }
     }
@@ -110,16 +110,16 @@ impl<'a> Header<'a> {
 #[derive(Debug, Serialize)]
 pub(crate) struct OutcomeJson<'a> {
     #[serde(flatten)]
-    pub header: Header<'a>,
+    pub header: OutcomeHeader<'a>,
     #[serde(flatten)]
     pub outcome: &'a Outcome,
 }
 
 #[derive(Debug, Serialize)]
-pub(crate) struct RepeatJson<'a> {
+pub(crate) struct RepeatedCallsJson<'a> {
     #[serde(flatten)]
-    pub header: Header<'a>,
-    pub outcomes: &'a Summary,
+    pub header: OutcomeHeader<'a>,
+    pub outcomes: &'a RepeatSummary,
     /// One whole outcome per verdict: the first.
     pub samples: &'a BTreeMap<Verdict, Outcome>,
 }

@@ -3,64 +3,65 @@
 use anstyle::{AnsiColor, Style};
 
 use menace_model::{
-    BurstReport, Changed, Coverage, EnforcedBy, Felt, FileChange, Frame, Outcome, Output, Raised,
-    Returned, Stage, Stood, Touched, UpstreamReport, Verdict,
+    BurstReport, CallCoverage, CallStage, FaultStats, FileChangeKind, HangLocation,
+    LimitEnforcement, Outcome, RaisedException, ReturnedValue, StackFrame, StateChanges,
+    StreamOutput, TouchedFile, UpstreamReport, Verdict,
 };
 
-use super::outcome_json::Header;
-use super::sheet::{Sheet, head};
-use super::units::{bytes, counted, millis};
+use super::labelled_lines::{LabelledLines, truncate};
+use super::outcome_json::OutcomeHeader;
+use super::units::{format_bytes, format_count, format_millis};
 
-const LINES_SHOWN: usize = 10;
-const LINE_WIDTH: usize = 160;
-const REPR_WIDTH: usize = 1000;
-const FRAMES_SHOWN: usize = 12;
-const ITEMS_SHOWN: usize = 10;
+const MAX_LINES_SHOWN: usize = 10;
+const MAX_LINE_CHARS: usize = 160;
+const MAX_REPR_CHARS: usize = 1000;
+const MAX_FRAMES_SHOWN: usize = 12;
+const MAX_ITEMS_SHOWN: usize = 10;
 
-pub(crate) fn render(header: &Header<'_>, outcome: &Outcome) -> String {
-    let mut sheet = Sheet::default();
-    sheet.add("target", &place(header));
-    drifted(&mut sheet, header);
-    sheet.styled("verdict", style(outcome.verdict), outcome.verdict.as_str());
+pub(crate) fn render(header: &OutcomeHeader<'_>, outcome: &Outcome) -> String {
+    let mut sheet = LabelledLines::default();
+    sheet.add("target", &target_location(header));
+    add_drifted_arguments(&mut sheet, header);
+    sheet.add_styled("verdict", verdict_style(outcome.verdict), outcome.verdict.as_str());
     if let Some(reason) = &outcome.reason {
         sheet.add("reason", reason);
     }
-    if outcome.stage != Stage::Call && outcome.verdict != Verdict::Returned {
-        sheet.add("stage", stage(outcome.stage));
+    if outcome.stage != CallStage::Call && outcome.verdict != Verdict::Returned {
+        sheet.add("stage", stage_name(outcome.stage));
     }
     if let Some(value) = &outcome.value {
-        returned(&mut sheet, value);
+        add_returned(&mut sheet, value);
     }
     if let Some(exception) = &outcome.exception {
-        raised(&mut sheet, "exception", exception);
+        add_exception(&mut sheet, "exception", exception);
     }
-    if let Some(Stood { frames: common, among }) = &outcome.stood {
-        sheet.add("where it was", &counted(common.len() + among.len(), "line"));
-        frames(&mut sheet, common);
-        frames(&mut sheet, among);
+    if let Some(HangLocation { frames: common, loop_frames: among }) = &outcome.hang_location {
+        sheet.add("where it was", &format_count(common.len() + among.len(), "line"));
+        add_frames(&mut sheet, common);
+        add_frames(&mut sheet, among);
     }
-    stream(&mut sheet, "stdout", &outcome.stdout);
-    stream(&mut sheet, "stderr", &outcome.stderr);
+    add_stream(&mut sheet, "stdout", &outcome.stdout);
+    add_stream(&mut sheet, "stderr", &outcome.stderr);
     if header.tier.is_some() {
-        metrics(&mut sheet, outcome);
+        add_metrics(&mut sheet, outcome);
     }
-    sheet.list("faults", outcome.felt.iter().map(felt));
+    sheet.add_list("faults", outcome.fault_stats.iter().map(describe_fault_stats));
     if let Some(report) = &outcome.upstream {
-        asked(&mut sheet, report);
+        add_upstream_requests(&mut sheet, report);
     }
     if let Some(report) = &outcome.burst {
-        burst(&mut sheet, report);
+        add_burst(&mut sheet, report);
     }
     if let Some(coverage) = &outcome.coverage {
-        sheet.add("coverage", &reached(coverage));
+        sheet.add("coverage", &describe_coverage(coverage));
     }
-    traces(&mut sheet, outcome);
-    conditions(&mut sheet, header, outcome);
-    sheet.list("notes", &outcome.notes);
+    add_side_effects(&mut sheet, outcome);
+    add_conditions(&mut sheet, header, outcome);
+    sheet.add_list("notes", &outcome.notes);
     sheet.into_text()
 }
 
-pub(crate) fn place(header: &Header<'_>) -> String {
+pub(crate) fn target_location(header: &OutcomeHeader<'_>) -> String {
     let target = &header.target;
     let line = target.line.map_or(String::new(), |line| format!(":{line}"));
     match target.path {
@@ -70,13 +71,13 @@ pub(crate) fn place(header: &Header<'_>) -> String {
 }
 
 /// What the section was called with instead of what was given.
-pub(crate) fn drifted(sheet: &mut Sheet, header: &Header<'_>) {
+pub(crate) fn add_drifted_arguments(sheet: &mut LabelledLines, header: &OutcomeHeader<'_>) {
     if let Some(drifted) = &header.drifted {
-        sheet.add("drifted", &head(&drifted.to_python(), REPR_WIDTH));
+        sheet.add("drifted", &truncate(&drifted.to_python(), MAX_REPR_CHARS));
     }
 }
 
-pub(crate) fn style(verdict: Verdict) -> Style {
+pub(crate) fn verdict_style(verdict: Verdict) -> Style {
     let colour = match verdict {
         Verdict::Returned => AnsiColor::Green,
         Verdict::Refused | Verdict::Unreachable => AnsiColor::Yellow,
@@ -90,20 +91,20 @@ pub(crate) fn style(verdict: Verdict) -> Style {
     Style::new().bold().fg_color(Some(colour.into()))
 }
 
-fn stage(stage: Stage) -> &'static str {
+fn stage_name(stage: CallStage) -> &'static str {
     match stage {
-        Stage::Import => "while the module was imported",
-        Stage::Resolve => "while the name was looked up",
-        Stage::Construct => "while the instance was made",
-        Stage::Arguments => "while the arguments were made",
-        Stage::Call => "in the call",
-        Stage::Consume => "while what it returned was used up",
+        CallStage::Import => "while the module was imported",
+        CallStage::Resolve => "while the name was looked up",
+        CallStage::Construct => "while the instance was made",
+        CallStage::Arguments => "while the arguments were made",
+        CallStage::Call => "in the call",
+        CallStage::Consume => "while what it returned was used up",
     }
 }
 
-fn returned(sheet: &mut Sheet, value: &Returned) {
+fn add_returned(sheet: &mut LabelledLines, value: &ReturnedValue) {
     let cut = if value.truncated { " (cut)" } else { "" };
-    sheet.add("value", &format!("{}{cut}", head(&value.repr, REPR_WIDTH)));
+    sheet.add("value", &format!("{}{cut}", truncate(&value.repr, MAX_REPR_CHARS)));
     let length = value.length.map_or(String::new(), |length| format!(", length {length}"));
     let items = match (value.items, value.more) {
         (Some(items), true) => format!(", {items} items taken of more"),
@@ -113,92 +114,104 @@ fn returned(sheet: &mut Sheet, value: &Returned) {
     sheet.add("type", &format!("{}{length}{items}", value.kind));
 }
 
-fn raised(sheet: &mut Sheet, label: &str, exception: &Raised) {
+fn add_exception(sheet: &mut LabelledLines, label: &str, exception: &RaisedException) {
     let mut message = exception.message.lines();
-    let first = head(message.next().unwrap_or_default(), REPR_WIDTH);
+    let first = truncate(message.next().unwrap_or_default(), MAX_REPR_CHARS);
     let bold = Style::new().bold();
     if first.is_empty() {
-        sheet.styled(label, bold, &exception.kind);
+        sheet.add_styled(label, bold, &exception.kind);
     } else {
-        sheet.styled(label, bold, &format!("{}: {first}", exception.kind));
+        sheet.add_styled(label, bold, &format!("{}: {first}", exception.kind));
     }
-    for line in message.take(LINES_SHOWN) {
-        sheet.more(&head(line, LINE_WIDTH));
+    for line in message.take(MAX_LINES_SHOWN) {
+        sheet.add_continuation(&truncate(line, MAX_LINE_CHARS));
     }
-    frames(sheet, &exception.frames);
-    for note in exception.notes.iter().take(ITEMS_SHOWN) {
-        sheet.more(&format!("note: {note}"));
+    add_frames(sheet, &exception.frames);
+    for note in exception.notes.iter().take(MAX_ITEMS_SHOWN) {
+        sheet.add_continuation(&format!("note: {note}"));
     }
-    for inner in exception.group.iter().take(ITEMS_SHOWN) {
-        raised(sheet, "  of group", inner);
+    for inner in exception.group.iter().take(MAX_ITEMS_SHOWN) {
+        add_exception(sheet, "  of group", inner);
     }
     if let Some(cause) = &exception.cause {
-        raised(sheet, "  cause", cause);
+        add_exception(sheet, "  cause", cause);
     }
 }
 
 /// The repository's own frames stand out. Of a long traceback, the ends say most.
-fn frames(sheet: &mut Sheet, frames: &[Frame]) {
+fn add_frames(sheet: &mut LabelledLines, frames: &[StackFrame]) {
     let own = Style::new().fg_color(Some(AnsiColor::Cyan.into()));
     let foreign = Style::new().dimmed();
-    let skipped = frames.len().saturating_sub(FRAMES_SHOWN);
-    let first = if skipped > 0 { FRAMES_SHOWN / 3 } else { frames.len() };
+    let skipped = frames.len().saturating_sub(MAX_FRAMES_SHOWN);
+    let first = if skipped > 0 { MAX_FRAMES_SHOWN / 3 } else { frames.len() };
     for (index, frame) in frames.iter().enumerate() {
         if (first..first + skipped).contains(&index) {
             if index == first {
-                sheet.more(&format!("  … {skipped} frames"));
+                sheet.add_continuation(&format!("  … {skipped} frames"));
             }
             continue;
         }
-        let style = if frame.own { own } else { foreign };
+        let style = if frame.in_repository { own } else { foreign };
         let text = format!("  {}:{} in {}", frame.file, frame.line, frame.function);
-        sheet.styled("", style, &text);
+        sheet.add_styled("", style, &text);
     }
 }
 
-fn stream(sheet: &mut Sheet, label: &str, output: &Output) {
+fn add_stream(sheet: &mut LabelledLines, label: &str, output: &StreamOutput) {
     if output.bytes == 0 {
         return;
     }
     let lines: Vec<&str> = output.text.lines().collect();
-    let shown = lines.iter().take(LINES_SHOWN).map(|line| head(line, LINE_WIDTH));
-    sheet.list(label, shown);
-    let cut =
-        lines.len() > LINES_SHOWN || lines.iter().any(|line| line.chars().count() > LINE_WIDTH);
+    let shown = lines.iter().take(MAX_LINES_SHOWN).map(|line| truncate(line, MAX_LINE_CHARS));
+    sheet.add_list(label, shown);
+    let cut = lines.len() > MAX_LINES_SHOWN
+        || lines.iter().any(|line| line.chars().count() > MAX_LINE_CHARS);
     if output.truncated {
-        sheet.more(&format!("… {} in all, the beginning was kept", bytes(output.bytes)));
+        sheet.add_continuation(&format!(
+            "… {} in all, the beginning was kept",
+            format_bytes(output.bytes)
+        ));
     } else if cut {
-        sheet.more(&format!("… {} in all; --format json shows them", bytes(output.bytes)));
+        sheet.add_continuation(&format!(
+            "… {} in all; --format json shows them",
+            format_bytes(output.bytes)
+        ));
     }
 }
 
-fn metrics(sheet: &mut Sheet, outcome: &Outcome) {
+fn add_metrics(sheet: &mut LabelledLines, outcome: &Outcome) {
     let of = &outcome.runtime_metrics;
     sheet.add(
         "time",
         &format!(
             "{} (cpu {} user, {} system); with the sandbox {}",
-            millis(of.wall_ms),
-            millis(of.user_cpu_ms),
-            millis(of.system_cpu_ms),
-            millis(of.total_ms)
+            format_millis(of.wall_ms),
+            format_millis(of.user_cpu_ms),
+            format_millis(of.system_cpu_ms),
+            format_millis(of.total_ms)
         ),
     );
-    sheet.add("memory", &format!("{} at most", bytes(of.peak_memory_bytes)));
-    let (read, written) = (bytes(of.bytes_read), bytes(of.bytes_written));
+    sheet.add("memory", &format!("{} at most", format_bytes(of.peak_memory_bytes)));
+    let (read, written) = (format_bytes(of.bytes_read), format_bytes(of.bytes_written));
     sheet.add("io", &format!("{read} read, {written} written"));
 }
 
 /// What a fault did to a call, in words.
-pub(super) fn felt(felt: &Felt) -> String {
-    let Felt { mode, offered, struck, first, last_ms } = felt;
-    let first = first.as_ref().map(|first| format!(", first: {}", head(first, LINE_WIDTH)));
-    let last = last_ms.map(|last| format!("; last after {}", millis(last)));
+pub(super) fn describe_fault_stats(stats: &FaultStats) -> String {
+    let FaultStats {
+        mode,
+        opportunities: offered,
+        injected,
+        first_injected: first,
+        last_injected_ms: last_ms,
+    } = stats;
+    let first = first.as_ref().map(|first| format!(", first: {}", truncate(first, MAX_LINE_CHARS)));
+    let last = last_ms.map(|last| format!("; last after {}", format_millis(last)));
     let (first, last) = (first.unwrap_or_default(), last.unwrap_or_default());
-    format!("{mode} struck {struck} of {offered} times{first}{last}")
+    format!("{mode} injected {injected} of {offered} times{first}{last}")
 }
 
-fn burst(sheet: &mut Sheet, report: &BurstReport) {
+fn add_burst(sheet: &mut LabelledLines, report: &BurstReport) {
     let BurstReport {
         threads_spawned,
         tasks_spawned,
@@ -218,88 +231,89 @@ fn burst(sheet: &mut Sheet, report: &BurstReport) {
     );
     let red = Style::new().fg_color(Some(AnsiColor::Red.into()));
     if *deadlocked {
-        sheet.styled("", red, "deadlock: some never came to an end");
-        if let Some(Frame { file, line, .. }) = waits_at {
-            sheet.more(&format!("one of them waits in {file}:{line}"));
+        sheet.add_styled("", red, "deadlock: some never came to an end");
+        if let Some(StackFrame { file, line, .. }) = waits_at {
+            sheet.add_continuation(&format!("one of them waits in {file}:{line}"));
         }
     }
     if *differs {
-        sheet.styled("", red, "some result is not that of a run alone");
+        sheet.add_styled("", red, "some result differs from that of an isolated run");
     }
     if !raised.is_empty() {
-        let shown: Vec<&str> = raised.iter().take(ITEMS_SHOWN).map(String::as_str).collect();
-        sheet.styled("", red, &format!("raised only in company: {}", shown.join(", ")));
+        let shown: Vec<&str> = raised.iter().take(MAX_ITEMS_SHOWN).map(String::as_str).collect();
+        sheet.add_styled("", red, &format!("raised only when concurrent: {}", shown.join(", ")));
     }
 }
 
-/// What the section asked of others, and what it was told.
-fn asked(sheet: &mut Sheet, report: &UpstreamReport) {
+/// Requests of the section to upstreams, and the replies.
+fn add_upstream_requests(sheet: &mut LabelledLines, report: &UpstreamReport) {
     let UpstreamReport { requests, without_timeout } = report;
-    let shown = requests.iter().take(ITEMS_SHOWN);
-    sheet.list("asked", shown.map(|one| format!("{}: {}", one.what, one.answer)));
-    let more = requests.len().saturating_sub(ITEMS_SHOWN);
+    let shown = requests.iter().take(MAX_ITEMS_SHOWN);
+    sheet.add_list("asked", shown.map(|one| format!("{}: {}", one.request, one.answer)));
+    let more = requests.len().saturating_sub(MAX_ITEMS_SHOWN);
     if more > 0 {
-        sheet.more(&format!("… and {more} more"));
+        sheet.add_continuation(&format!("… and {more} more"));
     }
     if *without_timeout > 0 {
         let red = Style::new().fg_color(Some(AnsiColor::Red.into()));
-        let times = counted(*without_timeout as usize, "time");
-        sheet.styled("", red, &format!("waited without a timeout: {times}"));
+        let times = format_count(*without_timeout as usize, "time");
+        sheet.add_styled("", red, &format!("waited without a timeout: {times}"));
     }
 }
 
-fn reached(coverage: &Coverage) -> String {
+fn describe_coverage(coverage: &CallCoverage) -> String {
     let lines: usize = coverage.files.iter().map(|file| file.lines.len()).sum();
     let branches: usize = coverage.files.iter().map(|file| file.branches.len()).sum();
-    let [lines, branches] = [counted(lines, "line"), counted(branches, "branch")];
-    format!("{lines} and {branches} reached in {}", counted(coverage.files.len(), "file"))
+    let [lines, branches] = [format_count(lines, "line"), format_count(branches, "branch")];
+    format!("{lines} and {branches} reached in {}", format_count(coverage.files.len(), "file"))
 }
 
 /// What the call did besides returning.
-fn traces(sheet: &mut Sheet, outcome: &Outcome) {
+fn add_side_effects(sheet: &mut LabelledLines, outcome: &Outcome) {
     let files = &outcome.files;
-    sheet.list("files", files.touched.iter().take(ITEMS_SHOWN).map(touched));
-    let more = files.total.saturating_sub(files.touched.len().min(ITEMS_SHOWN) as u64);
+    sheet.add_list("files", files.touched.iter().take(MAX_ITEMS_SHOWN).map(describe_touched_file));
+    let more = files.total.saturating_sub(files.touched.len().min(MAX_ITEMS_SHOWN) as u64);
     if more > 0 {
-        sheet.more(&format!("… and {more} more"));
+        sheet.add_continuation(&format!("… and {more} more"));
     }
-    let left = &outcome.left;
+    let left = &outcome.leaked;
     let named = |what: &'static str, items: &'_ [String]| -> Vec<String> {
-        items.iter().take(ITEMS_SHOWN).map(|item| format!("{what} {item}")).collect()
+        items.iter().take(MAX_ITEMS_SHOWN).map(|item| format!("{what} {item}")).collect()
     };
     let all = [
         named("thread", &left.threads),
         named("process", &left.processes),
         named("descriptor", &left.descriptors),
     ];
-    sheet.list("left", all.concat());
-    sheet.list("changed", changed(&outcome.changed));
+    sheet.add_list("left", all.concat());
+    sheet.add_list("changed", describe_state_changes(&outcome.state_changes));
     let red = Style::new().fg_color(Some(AnsiColor::Red.into()));
     for violation in &outcome.violations {
-        sheet.styled("violation", red, &format!("{}: {}", violation.what, violation.detail));
+        sheet.add_styled("violation", red, &format!("{}: {}", violation.kind, violation.detail));
     }
 }
 
-fn touched(file: &Touched) -> String {
-    match file.what {
-        FileChange::Created => format!("created {} ({})", file.path, bytes(file.bytes)),
-        FileChange::Changed => format!("changed {} ({})", file.path, bytes(file.bytes)),
-        FileChange::Deleted => format!("deleted {}", file.path),
+fn describe_touched_file(file: &TouchedFile) -> String {
+    match file.change {
+        FileChangeKind::Created => format!("created {} ({})", file.path, format_bytes(file.bytes)),
+        FileChangeKind::Changed => format!("changed {} ({})", file.path, format_bytes(file.bytes)),
+        FileChangeKind::Deleted => format!("deleted {}", file.path),
     }
 }
 
-fn changed(changed: &Changed) -> Vec<String> {
-    let Changed {
+fn describe_state_changes(changes: &StateChanges) -> Vec<String> {
+    let StateChanges {
         environment,
         working_directory,
         modules_loaded: _,
         signals,
         recursion_limit,
         defaults,
-    } = changed;
+    } = changes;
     let mut all = Vec::new();
     if !environment.is_empty() {
-        let shown: Vec<&str> = environment.iter().take(ITEMS_SHOWN).map(String::as_str).collect();
+        let shown: Vec<&str> =
+            environment.iter().take(MAX_ITEMS_SHOWN).map(String::as_str).collect();
         all.push(format!("environment: {}", shown.join(", ")));
     }
     all.extend(working_directory.as_ref().map(|path| format!("working directory: {path}")));
@@ -314,24 +328,24 @@ fn changed(changed: &Changed) -> Vec<String> {
     all
 }
 
-fn conditions(sheet: &mut Sheet, header: &Header<'_>, outcome: &Outcome) {
+fn add_conditions(sheet: &mut LabelledLines, header: &OutcomeHeader<'_>, outcome: &Outcome) {
     if let (Some(tier), Some(python)) = (header.tier, &header.python) {
         sheet.add("isolation", &format!("{tier}: {}", tier.description()));
         let executable = python.executable.display();
         sheet.add("python", &format!("{} ({executable}), seed {}", python.version, header.seed));
     }
     if !outcome.enforced_by.is_empty() {
-        sheet.add("limits", &held(&outcome.enforced_by));
+        sheet.add("limits", &describe_enforcement(&outcome.enforced_by));
     }
     if !outcome.unenforced.is_empty() {
         let names: Vec<&str> = outcome.unenforced.iter().map(|limit| limit.as_str()).collect();
         let yellow = Style::new().fg_color(Some(AnsiColor::Yellow.into()));
-        sheet.styled("not held", yellow, &names.join(", "));
+        sheet.add_styled("not held", yellow, &names.join(", "));
     }
 }
 
-fn held(by: &EnforcedBy) -> String {
-    let one = |mechanisms: &[menace_model::Mechanism]| {
+fn describe_enforcement(by: &LimitEnforcement) -> String {
+    let one = |mechanisms: &[menace_model::LimitMechanism]| {
         mechanisms.iter().map(|one| one.as_str()).collect::<Vec<_>>().join("+")
     };
     let all: Vec<String> = by.iter().map(|(limit, by)| format!("{limit} {}", one(by))).collect();
@@ -340,22 +354,28 @@ fn held(by: &EnforcedBy) -> String {
 
 #[cfg(test)]
 mod tests {
-    use menace_model::{FaultMode, FileCoverage, How, ModuleRef, Target};
+    use menace_model::{CallTarget, FaultMode, FileCoverage, ModuleRef, TargetKind};
 
     use super::*;
 
     #[test]
     fn what_the_call_had_to_cope_with_is_shown() {
         let outcome = Outcome {
-            felt: vec![
-                Felt {
+            fault_stats: vec![
+                FaultStats {
                     mode: FaultMode::Disk,
-                    offered: 5,
-                    struck: 2,
-                    first: Some("write of out.txt: ENOSPC".to_owned()),
-                    last_ms: Some(3.21),
+                    opportunities: 5,
+                    injected: 2,
+                    first_injected: Some("write of out.txt: ENOSPC".to_owned()),
+                    last_injected_ms: Some(3.21),
                 },
-                Felt { mode: FaultMode::Memory, offered: 0, struck: 0, first: None, last_ms: None },
+                FaultStats {
+                    mode: FaultMode::Memory,
+                    opportunities: 0,
+                    injected: 0,
+                    first_injected: None,
+                    last_injected_ms: None,
+                },
             ],
             burst: Some(BurstReport {
                 threads_spawned: 32,
@@ -366,27 +386,27 @@ mod tests {
                 differs: true,
                 ..BurstReport::default()
             }),
-            coverage: Some(Coverage {
+            coverage: Some(CallCoverage {
                 files: vec![FileCoverage {
                     file: "mod.py".to_owned(),
                     lines: vec![1, 2, 4],
                     branches: vec![(2, 4)],
                 }],
             }),
-            ..Outcome::of(Verdict::Returned, Stage::Call)
+            ..Outcome::new(Verdict::Returned, CallStage::Call)
         };
         let module = ModuleRef { name: "mod".to_owned(), path: None };
-        let target = Target { module, qualname: "f".to_owned(), how: How::Function };
-        let text = render(&Header::new(&target, None, 0, None), &outcome);
+        let target = CallTarget { module, qualname: "f".to_owned(), kind: TargetKind::Function };
+        let text = render(&OutcomeHeader::new(&target, None, 0, None), &outcome);
         insta::assert_snapshot!(anstream::adapter::strip_str(&text), @r"
         target      mod:f
         verdict     returned
-        faults      disk struck 2 of 5 times, first: write of out.txt: ENOSPC; last after 3.2 ms
-                    memory struck 0 of 0 times
+        faults      disk injected 2 of 5 times, first: write of out.txt: ENOSPC; last after 3.2 ms
+                    memory injected 0 of 0 times
         burst       32 threads, 0 tasks: 31 finished, 3 different results
                     deadlock: some never came to an end
-                    some result is not that of a run alone
-                    raised only in company: KeyError
+                    some result differs from that of an isolated run
+                    raised only when concurrent: KeyError
         coverage    3 lines and 1 branch reached in 1 file
         ");
     }

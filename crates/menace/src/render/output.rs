@@ -4,23 +4,23 @@ use std::io::{self, BufWriter, ErrorKind, Write};
 
 use serde::Serialize;
 
-/// Prints text; colours are dropped when nobody would see them.
+/// Prints text; colours are dropped where the output is no terminal.
 pub(crate) fn print(text: &str) -> io::Result<()> {
-    forgive(anstream::stdout().lock().write_all(text.as_bytes()))
+    ignore_broken_pipe(anstream::stdout().lock().write_all(text.as_bytes()))
 }
 
-/// Prints one JSON document on one line: whoever wants to read it has `jq`.
+/// Prints one JSON document on one line: `jq` formats it.
 pub(crate) fn print_json(value: &impl Serialize) -> io::Result<()> {
     let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
     let written = serde_json::to_writer(&mut out, value)
         .map_err(io::Error::from)
         .and_then(|()| out.write_all(b"\n"))
         .and_then(|()| out.flush());
-    forgive(written)
+    ignore_broken_pipe(written)
 }
 
 /// `menace … | head` closes the pipe early: the reader has what it wanted.
-fn forgive(result: io::Result<()>) -> io::Result<()> {
+fn ignore_broken_pipe(result: io::Result<()>) -> io::Result<()> {
     match result {
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
         other => other,

@@ -3,51 +3,54 @@
 
 use std::collections::BTreeMap;
 
+use menace_model::ScenarioSeverity;
 use serde::Serialize;
 
-use menace_scenario::Problem;
-use menace_scenario::preset::{KEYS, Mode, Placed, Profile, Profiles, Values};
-use menace_settings::{KeywordProfiles, ScenarioSeverity};
+use menace_scenario::ConfigProblem;
+use menace_scenario::preset::{
+    FailureModeInfo, LocatedPreset, PRESET_KEYS, PresetProfile, PresetValues, ProfileCatalog,
+};
+use menace_settings::KeywordProfiles;
 
-const VERSION: u32 = 1;
+const PRESETS_JSON_VERSION: u32 = 1;
 
 #[derive(Debug, Serialize)]
-pub(crate) struct ListJson<'a> {
+pub(crate) struct ProfileListJson<'a> {
     version: u32,
-    profiles: Vec<ProfileJson<'a>>,
+    profiles: Vec<PresetProfileJson<'a>>,
     keywords: BTreeMap<&'a str, &'a [String]>,
 }
 
-impl<'a> ListJson<'a> {
-    pub(crate) fn new(profiles: &'a Profiles, keywords: &'a KeywordProfiles) -> Self {
+impl<'a> ProfileListJson<'a> {
+    pub(crate) fn new(profiles: &'a ProfileCatalog, keywords: &'a KeywordProfiles) -> Self {
         Self {
-            version: VERSION,
-            profiles: profiles.iter().map(ProfileJson::new).collect(),
+            version: PRESETS_JSON_VERSION,
+            profiles: profiles.iter().map(PresetProfileJson::new).collect(),
             keywords: keywords.iter().collect(),
         }
     }
 }
 
 #[derive(Debug, Serialize)]
-struct ProfileJson<'a> {
+struct PresetProfileJson<'a> {
     name: &'a str,
     aliases: &'a [String],
     category: &'static str,
     about: Option<&'a str>,
     /// None for the built-in ones.
     file: Option<&'a str>,
-    levels: Vec<LevelJson<'a>>,
+    levels: Vec<ProfileLevelJson<'a>>,
 }
 
 #[derive(Debug, Serialize)]
-struct LevelJson<'a> {
+struct ProfileLevelJson<'a> {
     severity: Option<ScenarioSeverity>,
-    preset: &'a Values,
+    preset: &'a PresetValues,
 }
 
-impl<'a> ProfileJson<'a> {
-    fn new(profile: &'a Profile) -> Self {
-        let Profile { name, aliases, category, about, levels, file } = profile;
+impl<'a> PresetProfileJson<'a> {
+    fn new(profile: &'a PresetProfile) -> Self {
+        let PresetProfile { name, aliases, category, about, levels, file } = profile;
         Self {
             name,
             aliases,
@@ -56,30 +59,30 @@ impl<'a> ProfileJson<'a> {
             file: file.as_deref(),
             levels: levels
                 .iter()
-                .map(|level| LevelJson { severity: level.severity, preset: &level.values })
+                .map(|level| ProfileLevelJson { severity: level.severity, preset: &level.values })
                 .collect(),
         }
     }
 }
 
 #[derive(Debug, Serialize)]
-pub(crate) struct ShowJson<'a> {
+pub(crate) struct ProfileDetailJson<'a> {
     version: u32,
-    profile: ProfileJson<'a>,
-    keys: Vec<KeyJson>,
-    failure_modes: Vec<ModeJson>,
+    profile: PresetProfileJson<'a>,
+    keys: Vec<PresetKeyJson>,
+    failure_modes: Vec<FailureModeJson>,
 }
 
 /// A key that the profile sets.
 #[derive(Debug, Serialize)]
-struct KeyJson {
+struct PresetKeyJson {
     name: &'static str,
     meaning: &'static str,
     held_by: &'static str,
 }
 
 #[derive(Debug, Serialize)]
-struct ModeJson {
+struct FailureModeJson {
     name: &'static str,
     meaning: &'static str,
     low: String,
@@ -87,29 +90,29 @@ struct ModeJson {
     held_by: &'static str,
 }
 
-impl<'a> ShowJson<'a> {
-    pub(crate) fn new(profile: &'a Profile) -> Self {
-        let is_set = |key: &&menace_scenario::preset::Key| {
-            profile.levels.iter().any(|level| key.json(&level.values).is_some())
+impl<'a> ProfileDetailJson<'a> {
+    pub(crate) fn new(profile: &'a PresetProfile) -> Self {
+        let is_set = |key: &&menace_scenario::preset::PresetKey| {
+            profile.levels.iter().any(|level| key.value_json(&level.values).is_some())
         };
         Self {
-            version: VERSION,
-            profile: ProfileJson::new(profile),
-            keys: KEYS
+            version: PRESETS_JSON_VERSION,
+            profile: PresetProfileJson::new(profile),
+            keys: PRESET_KEYS
                 .iter()
                 .filter(is_set)
-                .map(|key| KeyJson {
+                .map(|key| PresetKeyJson {
                     name: key.name,
                     meaning: key.setting().map_or("", |setting| setting.help()),
                     held_by: key.held_by,
                 })
                 .collect(),
-            failure_modes: modes(profile)
-                .map(|mode| ModeJson {
+            failure_modes: failure_modes_of(profile)
+                .map(|mode| FailureModeJson {
                     name: mode.mode.as_str(),
                     meaning: mode.meaning,
-                    low: mode.strength(ScenarioSeverity::Low),
-                    high: mode.strength(ScenarioSeverity::High),
+                    low: mode.describe_strength(ScenarioSeverity::Low),
+                    high: mode.describe_strength(ScenarioSeverity::High),
                     held_by: mode.held_by,
                 })
                 .collect(),
@@ -118,40 +121,44 @@ impl<'a> ShowJson<'a> {
 }
 
 /// The failure modes of any of its levels.
-pub(crate) fn modes(profile: &Profile) -> impl Iterator<Item = &'static Mode> {
-    let has = |mode: &&Mode| {
+pub(crate) fn failure_modes_of(
+    profile: &PresetProfile,
+) -> impl Iterator<Item = &'static FailureModeInfo> {
+    let has = |mode: &&FailureModeInfo| {
         let levels = profile.levels.iter();
         levels
             .flat_map(|level| level.values.failure_modes.iter().flatten())
             .any(|m| *m == mode.mode)
     };
-    menace_scenario::preset::MODES.iter().filter(has)
+    menace_scenario::preset::FAILURE_MODES.iter().filter(has)
 }
 
 #[derive(Debug, Serialize)]
-pub(crate) struct ValidateJson<'a> {
+pub(crate) struct PresetCheckJson<'a> {
     version: u32,
     pub file: &'a str,
     presets: usize,
-    errors: &'a [Problem],
-    pub warnings: Vec<Problem>,
+    errors: &'a [ConfigProblem],
+    pub warnings: Vec<ConfigProblem>,
 }
 
-impl<'a> ValidateJson<'a> {
+impl<'a> PresetCheckJson<'a> {
     /// Presets that can be used, with what is odd about them.
-    pub(crate) fn new(file: &'a str, presets: &[Placed]) -> Self {
+    pub(crate) fn new(file: &'a str, presets: &[LocatedPreset]) -> Self {
         let mut warnings = Vec::new();
-        for Placed { at, preset } in presets {
-            warnings.extend(preset.oddities().into_iter().map(|oddity| Problem {
-                at: at.clone(),
-                key: oddity.key.map(str::to_owned),
-                reason: oddity.why.to_owned(),
+        for LocatedPreset { at, preset } in presets {
+            warnings.extend(preset.find_ineffective_keys().into_iter().map(|anomaly| {
+                ConfigProblem {
+                    at: at.clone(),
+                    key: anomaly.key.map(str::to_owned),
+                    reason: anomaly.reason.to_owned(),
+                }
             }));
         }
-        Self { version: VERSION, file, presets: presets.len(), errors: &[], warnings }
+        Self { version: PRESETS_JSON_VERSION, file, presets: presets.len(), errors: &[], warnings }
     }
 
-    pub(crate) fn refused(file: &'a str, errors: &'a [Problem]) -> Self {
-        Self { version: VERSION, file, presets: 0, errors, warnings: Vec::new() }
+    pub(crate) fn from_errors(file: &'a str, errors: &'a [ConfigProblem]) -> Self {
+        Self { version: PRESETS_JSON_VERSION, file, presets: 0, errors, warnings: Vec::new() }
     }
 }

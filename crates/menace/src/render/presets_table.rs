@@ -4,29 +4,34 @@ use std::fmt::Write;
 
 use anstyle::{AnsiColor, Style};
 use comfy_table::Cell;
+use menace_model::ScenarioSeverity;
 
-use menace_scenario::preset::{KEYS, Level, Placed, Preset, Profile, Profiles, Values};
-use menace_settings::{KeywordProfiles, ScenarioSeverity};
+use menace_scenario::preset::{
+    LocatedPreset, PRESET_KEYS, Preset, PresetProfile, PresetValues, ProfileCatalog, ProfileLevel,
+};
+use menace_settings::KeywordProfiles;
 
-use super::presets_json::{ValidateJson, modes};
-use super::sheet::{Sheet, head};
-use super::table::{printable, table};
-use super::units::counted;
+use super::labelled_lines::{LabelledLines, truncate};
+use super::presets_json::{PresetCheckJson, failure_modes_of};
+use super::table::{new_table, replace_control_chars};
+use super::units::format_count;
 
 /// Answers of a service can be long.
-const VALUE_WIDTH: usize = 60;
+const MAX_VALUE_CHARS: usize = 60;
 
 /// Every profile, then the words that call for some.
-pub(crate) fn list(profiles: &Profiles, keywords: &KeywordProfiles) -> String {
-    let mut rows = table(&["Profile", "Category", "Severity", "Sets"]);
+pub(crate) fn render_profile_list(profiles: &ProfileCatalog, keywords: &KeywordProfiles) -> String {
+    let mut rows = new_table(&["Profile", "Category", "Severity", "Sets"]);
     for profile in profiles.iter() {
         let names = std::iter::once(&profile.name).chain(&profile.aliases);
         let names: Vec<&str> = names.map(String::as_str).collect();
         let severities: Vec<&str> =
             profile.levels.iter().filter_map(|level| Some(level.severity?.as_str())).collect();
-        let set = KEYS
+        let set = PRESET_KEYS
             .iter()
-            .filter(|key| profile.levels.iter().any(|level| key.json(&level.values).is_some()))
+            .filter(|key| {
+                profile.levels.iter().any(|level| key.value_json(&level.values).is_some())
+            })
             .map(|key| key.name);
         let cells = [
             names.join(", "),
@@ -34,19 +39,19 @@ pub(crate) fn list(profiles: &Profiles, keywords: &KeywordProfiles) -> String {
             or_dash(severities.join(", ")),
             or_dash(set.collect::<Vec<_>>().join(", ")),
         ];
-        rows.add_row(cells.map(|cell| Cell::new(printable(&cell))));
+        rows.add_row(cells.map(|cell| Cell::new(replace_control_chars(&cell))));
     }
-    let mut words = table(&["Word in a path", "Profiles"]);
+    let mut words = new_table(&["Word in a path", "Profiles"]);
     for (word, names) in keywords.iter() {
-        words.add_row([word, &names.join(", ")].map(|cell| Cell::new(printable(cell))));
+        words.add_row([word, &names.join(", ")].map(|cell| Cell::new(replace_control_chars(cell))));
     }
     format!("{rows}\n\n{words}\n")
 }
 
 /// One profile with everything that is known about its keys.
-pub(crate) fn profile(profile: &Profile) -> String {
-    let mut sheet = Sheet::default();
-    sheet.styled("profile", Style::new().bold(), &profile.name);
+pub(crate) fn render_profile(profile: &PresetProfile) -> String {
+    let mut sheet = LabelledLines::default();
+    sheet.add_styled("profile", Style::new().bold(), &profile.name);
     if !profile.aliases.is_empty() {
         sheet.add("also", &profile.aliases.join(", "));
     }
@@ -56,50 +61,50 @@ pub(crate) fn profile(profile: &Profile) -> String {
     }
     sheet.add("from", profile.file.as_deref().unwrap_or("built in"));
     let mut out = sheet.into_text();
-    let is_set = |level: &Level| !level.values.changes_nothing();
+    let is_set = |level: &ProfileLevel| !level.values.has_no_effect();
     if !profile.levels.iter().any(is_set) {
         out.push_str("\nIt sets nothing.\n");
         return out;
     }
-    let _ = writeln!(out, "\n{}", keys(profile));
-    if modes(profile).next().is_some() {
-        let _ = writeln!(out, "\n{}", failure_modes(profile));
+    let _ = writeln!(out, "\n{}", keys_table(profile));
+    if failure_modes_of(profile).next().is_some() {
+        let _ = writeln!(out, "\n{}", failure_modes_table(profile));
     }
     out
 }
 
-fn keys(profile: &Profile) -> String {
+fn keys_table(profile: &PresetProfile) -> String {
     let severities = profile.levels.iter().map(|level| match level.severity {
         Some(severity) => severity.as_str(),
         None => "Value",
     });
     let head: Vec<&str> =
         std::iter::once("Key").chain(severities).chain(["Meaning", "Held by"]).collect();
-    let mut rows = table(&head);
-    for key in KEYS {
+    let mut rows = new_table(&head);
+    for key in PRESET_KEYS {
         let values: Vec<Option<String>> =
-            profile.levels.iter().map(|level| key.text(&level.values)).collect();
+            profile.levels.iter().map(|level| key.value_text(&level.values)).collect();
         if values.iter().all(Option::is_none) {
             continue;
         }
         let meaning = key.setting().map_or("", |setting| setting.help());
         let cells = std::iter::once(key.name.to_owned())
-            .chain(values.into_iter().map(|value| short(&value.unwrap_or_default())))
-            .chain([plain(meaning), plain(key.held_by)]);
+            .chain(values.into_iter().map(|value| truncate_value(&value.unwrap_or_default())))
+            .chain([strip_code_marks(meaning), strip_code_marks(key.held_by)]);
         rows.add_row(cells.map(Cell::new));
     }
     rows.to_string()
 }
 
-fn failure_modes(profile: &Profile) -> String {
-    let mut rows = table(&["Failure mode", "low", "high", "Meaning", "Held by"]);
-    for mode in modes(profile) {
+fn failure_modes_table(profile: &PresetProfile) -> String {
+    let mut rows = new_table(&["Failure mode", "low", "high", "Meaning", "Held by"]);
+    for mode in failure_modes_of(profile) {
         let cells = [
             mode.mode.as_str().to_owned(),
-            plain(&mode.strength(ScenarioSeverity::Low)),
-            plain(&mode.strength(ScenarioSeverity::High)),
-            plain(mode.meaning),
-            plain(mode.held_by),
+            strip_code_marks(&mode.describe_strength(ScenarioSeverity::Low)),
+            strip_code_marks(&mode.describe_strength(ScenarioSeverity::High)),
+            strip_code_marks(mode.meaning),
+            strip_code_marks(mode.held_by),
         ];
         rows.add_row(cells.map(Cell::new));
     }
@@ -107,52 +112,58 @@ fn failure_modes(profile: &Profile) -> String {
 }
 
 /// A preset in a row.
-pub(crate) fn presets(presets: &[Preset]) -> String {
-    let mut rows = table(&["Scenario", "Severity", "Origin", "Conditions"]);
+pub(crate) fn render_presets(presets: &[Preset]) -> String {
+    let mut rows = new_table(&["Scenario", "Severity", "Origin", "Conditions"]);
     for preset in presets {
         let severity = preset.severity().map_or("–", ScenarioSeverity::as_str);
         let cells = [
-            printable(preset.name()),
+            replace_control_chars(preset.name()),
             severity.to_owned(),
             preset.origin.to_string(),
-            or_dash(said(preset.values())),
+            or_dash(format_values(preset.values())),
         ];
         rows.add_row(cells.map(Cell::new));
     }
     format!("{rows}\n")
 }
 
-fn said(values: &Values) -> String {
+fn format_values(values: &PresetValues) -> String {
     let naming = ["SCENARIO_NAME", "SCENARIO_SEVERITY"];
-    let keys = KEYS.iter().filter(|key| !naming.contains(&key.name));
-    let said = keys.filter_map(|key| Some(format!("{}={}", key.name, short(&key.text(values)?))));
+    let keys = PRESET_KEYS.iter().filter(|key| !naming.contains(&key.name));
+    let said = keys.filter_map(|key| {
+        Some(format!("{}={}", key.name, truncate_value(&key.value_text(values)?)))
+    });
     said.collect::<Vec<_>>().join("  ")
 }
 
 /// What is in a file, and what is odd about it.
-pub(crate) fn validated(found: &ValidateJson<'_>, placed: &[Placed]) -> String {
+pub(crate) fn render_check(found: &PresetCheckJson<'_>, placed: &[LocatedPreset]) -> String {
     let presets: Vec<Preset> = placed.iter().map(|placed| placed.preset.clone()).collect();
-    let mut out = self::presets(&presets);
+    let mut out = self::render_presets(&presets);
     let yellow = Style::new().fg_color(Some(AnsiColor::Yellow.into()));
     out.push('\n');
     for warning in &found.warnings {
-        let _ = writeln!(out, "{yellow}warning{yellow:#}: {}", printable(&warning.to_string()));
+        let _ = writeln!(
+            out,
+            "{yellow}warning{yellow:#}: {}",
+            replace_control_chars(&warning.to_string())
+        );
     }
     let warnings = match found.warnings.len() {
         0 => "nothing odd".to_owned(),
-        some => counted(some, "warning"),
+        some => format_count(some, "warning"),
     };
-    let presets = counted(presets.len(), "preset");
-    let _ = writeln!(out, "{}: {presets}, {warnings}", printable(found.file));
+    let presets = format_count(presets.len(), "preset");
+    let _ = writeln!(out, "{}: {presets}, {warnings}", replace_control_chars(found.file));
     out
 }
 
-fn short(value: &str) -> String {
-    head(&printable(value), VALUE_WIDTH)
+fn truncate_value(value: &str) -> String {
+    truncate(&replace_control_chars(value), MAX_VALUE_CHARS)
 }
 
 /// Tables need no marks for code.
-fn plain(text: &str) -> String {
+fn strip_code_marks(text: &str) -> String {
     let text = match text.split_once("](") {
         // `[sandbox.md](…)` is for pages.
         Some((before, _)) => before.replace('[', "docs/"),

@@ -6,29 +6,29 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-const PATIENCE: Duration = Duration::from_secs(1);
+const SHOW_AFTER: Duration = Duration::from_secs(1);
 
 /// Shows how far the work is, once it is worth showing.
 #[derive(Debug)]
-pub(crate) struct Progress {
+pub(crate) struct DelayedProgressBar {
     what: &'static str,
     started: Instant,
     visible: bool,
     bar: OnceLock<ProgressBar>,
 }
 
-impl Progress {
+impl DelayedProgressBar {
     pub(crate) fn new(what: &'static str) -> Self {
-        Self::since(what, Instant::now(), std::io::stderr().is_terminal())
+        Self::started_at(what, Instant::now(), std::io::stderr().is_terminal())
     }
 
-    fn since(what: &'static str, started: Instant, visible: bool) -> Self {
+    fn started_at(what: &'static str, started: Instant, visible: bool) -> Self {
         Self { what, started, visible, bar: OnceLock::new() }
     }
 
     /// May be called from any thread.
     pub(crate) fn report(&self, done: usize, total: usize) {
-        if !self.visible || self.started.elapsed() < PATIENCE {
+        if !self.visible || self.started.elapsed() < SHOW_AFTER {
             return;
         }
         let bar = self.bar.get_or_init(|| self.start(total));
@@ -42,7 +42,7 @@ impl Progress {
     }
 }
 
-impl Drop for Progress {
+impl Drop for DelayedProgressBar {
     fn drop(&mut self) {
         if let Some(bar) = self.bar.get() {
             bar.finish_and_clear();
@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     fn position(started: Instant, visible: bool) -> Option<u64> {
-        let progress = Progress::since("testing", started, visible);
+        let progress = DelayedProgressBar::started_at("testing", started, visible);
         progress.report(3, 10);
         progress.bar.get().map(ProgressBar::position)
     }
@@ -63,7 +63,7 @@ mod tests {
     #[test]
     fn a_bar_appears_after_a_second_and_on_a_terminal_only() {
         let now = Instant::now();
-        let long_ago = now.checked_sub(PATIENCE * 2).unwrap();
+        let long_ago = now.checked_sub(SHOW_AFTER * 2).unwrap();
         assert_eq!(position(long_ago, true), Some(3));
         assert_eq!(position(now, true), None);
         assert_eq!(position(long_ago, false), None);

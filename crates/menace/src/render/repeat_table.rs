@@ -1,23 +1,23 @@
 //! Many outcomes of the same call for people.
 
-use crate::commands::exec::repeat::Summary;
+use crate::repeat::RepeatSummary;
 
-use super::outcome_json::Header;
-use super::outcome_table::{drifted, place, style};
-use super::sheet::{Sheet, head};
-use super::units::millis;
+use super::labelled_lines::{LabelledLines, truncate};
+use super::outcome_json::OutcomeHeader;
+use super::outcome_table::{add_drifted_arguments, target_location, verdict_style};
+use super::units::format_millis;
 
-const WHY_WIDTH: usize = 120;
-const RESULTS_SHOWN: usize = 5;
+const MAX_REASON_CHARS: usize = 120;
+const MAX_RESULTS_SHOWN: usize = 5;
 
-pub(crate) fn render(header: &Header<'_>, summary: &Summary) -> String {
-    let mut sheet = Sheet::default();
-    sheet.add("target", &place(header));
-    drifted(&mut sheet, header);
+pub(crate) fn render(header: &OutcomeHeader<'_>, summary: &RepeatSummary) -> String {
+    let mut sheet = LabelledLines::default();
+    sheet.add("target", &target_location(header));
+    add_drifted_arguments(&mut sheet, header);
     let workers = if summary.jobs == 1 { "sandbox" } else { "sandboxes" };
     sheet.add("calls", &format!("{} on {} {workers}", summary.calls, summary.jobs));
     for (&verdict, count) in &summary.verdicts {
-        sheet.styled("verdict", style(verdict), &format!("{count} × {verdict}"));
+        sheet.add_styled("verdict", verdict_style(verdict), &format!("{count} × {verdict}"));
         let sample = summary.samples.get(&verdict);
         let exception = sample.and_then(|outcome| outcome.exception.as_ref());
         let why = match exception {
@@ -25,17 +25,18 @@ pub(crate) fn render(header: &Header<'_>, summary: &Summary) -> String {
             None => sample.and_then(|outcome| outcome.reason.clone()),
         };
         if let Some(why) = why {
-            sheet.more(&format!("  {}", head(&why, WHY_WIDTH)));
+            sheet.add_continuation(&format!("  {}", truncate(&why, MAX_REASON_CHARS)));
         }
     }
     let mut results: Vec<(&String, &u32)> = summary.results.iter().collect();
     results.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
-    let shown = results.iter().take(RESULTS_SHOWN);
-    sheet.list("results", shown.map(|(hash, count)| format!("{count} × {hash}")));
-    if results.len() > RESULTS_SHOWN {
-        sheet.more(&format!("… and {} more", results.len() - RESULTS_SHOWN));
+    let shown = results.iter().take(MAX_RESULTS_SHOWN);
+    sheet.add_list("results", shown.map(|(hash, count)| format!("{count} × {hash}")));
+    if results.len() > MAX_RESULTS_SHOWN {
+        sheet.add_continuation(&format!("… and {} more", results.len() - MAX_RESULTS_SHOWN));
     }
-    let (median, p90) = (millis(summary.total_ms.median), millis(summary.total_ms.p90));
+    let (median, p90) =
+        (format_millis(summary.total_ms.median), format_millis(summary.total_ms.p90));
     sheet.add("time", &format!("median {median}, 90 % within {p90}, sandbox included"));
     if let (Some(tier), Some(python)) = (header.tier, &header.python) {
         sheet.add("isolation", &format!("{tier}: {}", tier.description()));

@@ -4,25 +4,26 @@ use std::fmt::Write;
 
 use comfy_table::{Cell, Color};
 
-use menace_settings::Entry;
+use menace_settings::SettingEntry;
 
-use super::table::{printable, row, table};
+use super::labelled_lines::truncate;
+use super::table::{new_row, new_table, replace_control_chars};
 
-const VALUE_WIDTH: usize = 48;
+const MAX_VALUE_CHARS: usize = 48;
 
-pub(crate) fn render(settings: &[Entry]) -> String {
+pub(crate) fn render(settings: &[SettingEntry]) -> String {
     let mut out = String::new();
     for group in settings.chunk_by(|a, b| a.group == b.group) {
-        let mut table = table(&[group[0].group, "Value", "From"]);
+        let mut table = new_table(&[group[0].group, "Value", "From"]);
         for entry in group {
-            let value: String = match &entry.value {
-                Some(value) => printable(value).chars().take(VALUE_WIDTH).collect(),
+            let value = match &entry.value {
+                Some(value) => truncate(&replace_control_chars(value), MAX_VALUE_CHARS),
                 None => "–".to_owned(),
             };
             let name = Cell::new(entry.name);
             let name = if entry.origin.is_explicit() { name.fg(Color::Green) } else { name };
-            let origin = printable(&entry.origin.to_string());
-            table.add_row(row([name, Cell::new(value), Cell::new(origin)]));
+            let origin = replace_control_chars(&entry.origin_text());
+            table.add_row(new_row([name, Cell::new(value), Cell::new(origin)]));
         }
         let _ = writeln!(out, "{table}\n");
     }

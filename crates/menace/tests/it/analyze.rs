@@ -5,7 +5,7 @@ use std::io::Read;
 use std::path::Path;
 use std::process::Stdio;
 
-use crate::program::{Place, Ran};
+use crate::program::{CommandOutput, TestDirectory};
 use serde_json::{Value, json};
 
 fn module<'j>(analysis: &'j Value, path: &str) -> &'j Value {
@@ -20,21 +20,21 @@ fn section<'j>(analysis: &'j Value, id: &str) -> &'j Value {
 
 #[test]
 fn the_table_of_a_small_shop() {
-    let ran = Place::with_fixture("bookshop").run(&["analyze", "--repo", "bookshop"]);
+    let ran = TestDirectory::with_fixture("bookshop").run(&["analyze", "--repo", "bookshop"]);
     assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""));
     insta::assert_snapshot!(ran.out);
 }
 
 #[test]
 fn the_table_names_what_could_not_be_read() {
-    let ran = Place::with_fixture("broken").run(&["analyze", "--repo", "broken"]);
+    let ran = TestDirectory::with_fixture("broken").run(&["analyze", "--repo", "broken"]);
     assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""));
     insta::assert_snapshot!(ran.out);
 }
 
 #[test]
 fn one_module_as_json() {
-    let place = Place::with_fixture("bookshop");
+    let place = TestDirectory::with_fixture("bookshop");
     let ran = place.run(&[
         "analyze",
         "--repo",
@@ -49,7 +49,7 @@ fn one_module_as_json() {
 
 #[test]
 fn the_shape_of_the_json_is_kept() {
-    let place = Place::with_fixture("bookshop");
+    let place = TestDirectory::with_fixture("bookshop");
     let analysis = place.run(&["analyze", "--repo", "bookshop", "--format", "json"]).json();
     assert_eq!(analysis["version"], 1);
     assert_eq!(analysis["totals"]["modules"], 10);
@@ -80,7 +80,7 @@ fn the_shape_of_the_json_is_kept() {
 
 #[test]
 fn types_and_constructors_lead_through_the_packages() {
-    let place = Place::with_fixture("bookshop");
+    let place = TestDirectory::with_fixture("bookshop");
     let analysis = place.run(&["analyze", "--repo", "bookshop", "--format", "json"]).json();
     let checkout = section(&analysis, "bookshop/web/api.py::checkout");
     assert_eq!(checkout["params"][0]["type"], "bookshop.models.Order");
@@ -104,7 +104,7 @@ fn types_and_constructors_lead_through_the_packages() {
 
 #[test]
 fn modules_can_be_chosen_by_path_and_by_name() {
-    let place = Place::with_fixture("bookshop");
+    let place = TestDirectory::with_fixture("bookshop");
     let paths = |globs: &[&str]| -> Vec<String> {
         let mut arguments = vec!["analyze", "--repo", "bookshop", "--format", "json"];
         for glob in globs {
@@ -123,7 +123,7 @@ fn modules_can_be_chosen_by_path_and_by_name() {
 
 #[test]
 fn a_glob_that_matches_nothing_is_an_error() {
-    let place = Place::with_fixture("bookshop");
+    let place = TestDirectory::with_fixture("bookshop");
     let ran = place.run(&["analyze", "--repo", "bookshop", "--module", "nothing/*"]);
     assert_eq!(ran.code, Some(2));
     insta::assert_snapshot!(ran.err);
@@ -131,7 +131,7 @@ fn a_glob_that_matches_nothing_is_an_error() {
 
 #[test]
 fn what_is_no_repository_is_an_error_that_says_so() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     place.write("file.py", "");
     let missing = place.run(&["analyze", "--repo", "nowhere"]);
     let file = place.run(&["analyze", "--repo", "file.py"]);
@@ -139,7 +139,7 @@ fn what_is_no_repository_is_an_error_that_says_so() {
     insta::assert_snapshot!(missing.err + &file.err);
 }
 
-/// Root may read everything, so a test that runs as root has somebody else try.
+/// Root may read everything: a test that runs as root starts Menace as another user.
 #[cfg(unix)]
 #[test]
 fn a_repository_that_may_not_be_read_is_an_error_that_says_so() {
@@ -147,7 +147,7 @@ fn a_repository_that_may_not_be_read_is_an_error_that_says_so() {
     use std::os::unix::process::CommandExt;
     let mode =
         |path: &Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
-    let place = Place::new();
+    let place = TestDirectory::new();
     let secret = place.path().join("secret");
     fs::create_dir(&secret).unwrap();
     mode(place.path(), 0o755);
@@ -163,7 +163,7 @@ fn a_repository_that_may_not_be_read_is_an_error_that_says_so() {
     if is_root {
         command.uid(65534).gid(65534);
     }
-    let ran = Ran::from(command.output().unwrap());
+    let ran = CommandOutput::from(command.output().unwrap());
     mode(&secret, 0o700);
     assert_eq!(ran.code, Some(2), "{ran:?}");
     insta::assert_snapshot!(ran.err);
@@ -171,7 +171,7 @@ fn a_repository_that_may_not_be_read_is_an_error_that_says_so() {
 
 #[test]
 fn an_unreadable_file_does_not_stop_the_others() {
-    let place = Place::with_fixture("broken");
+    let place = TestDirectory::with_fixture("broken");
     let analysis = place.run(&["analyze", "--repo", "broken", "--format", "json"]).json();
     assert_eq!(analysis["totals"]["errors"], 4);
     let error = &module(&analysis, "pkg/null_byte.py")["error"];
@@ -181,7 +181,7 @@ fn an_unreadable_file_does_not_stop_the_others() {
 
 #[test]
 fn nothing_in_the_repository_changes() {
-    let place = Place::with_fixture("bookshop");
+    let place = TestDirectory::with_fixture("bookshop");
     let before = place.files("bookshop");
     place.run(&["analyze", "--repo", "bookshop"]);
     assert_eq!(place.files("bookshop"), before);
@@ -189,7 +189,7 @@ fn nothing_in_the_repository_changes() {
 
 #[test]
 fn from_inside_of_the_repository_nothing_changes_either() {
-    let place = Place::with_fixture("bookshop");
+    let place = TestDirectory::with_fixture("bookshop");
     let before = place.files("bookshop");
     let mut command = place.command(&["analyze"]);
     assert!(command.current_dir(place.path().join("bookshop")).status().unwrap().success());
@@ -197,8 +197,8 @@ fn from_inside_of_the_repository_nothing_changes_either() {
 }
 
 #[test]
-fn a_directory_without_python_and_an_empty_path_are_told() {
-    let place = Place::new();
+fn a_directory_without_python_and_an_empty_path_are_reported() {
+    let place = TestDirectory::new();
     fs::create_dir(place.path().join("empty")).unwrap();
     let ran = place.run(&["analyze", "--repo", "empty"]);
     assert_eq!(ran.code, Some(0));
@@ -210,17 +210,17 @@ fn a_directory_without_python_and_an_empty_path_are_told() {
 
 #[test]
 fn a_database_of_the_project_itself_does_not_matter() {
-    let place = Place::with_fixture("bookshop");
+    let place = TestDirectory::with_fixture("bookshop");
     place.write(".env", "DATABASE_URL=mysql://root@localhost/shop\n");
     assert_eq!(place.run(&["analyze", "--repo", "bookshop"]).code, Some(0));
 }
 
 #[test]
 fn the_cache_is_filled_and_changes_nothing() {
-    let place = Place::with_fixture("bookshop");
+    let place = TestDirectory::with_fixture("bookshop");
     let arguments = ["analyze", "--repo", "bookshop", "--format", "json"];
     let first = place.run(&arguments);
-    assert_eq!(place.files(place.cache()).len(), 1);
+    assert_eq!(place.files(place.cache_dir()).len(), 1);
     assert_eq!(place.run(&arguments).out, first.out);
 
     let path = place.path().join("bookshop/tools/legacy_import.py");
@@ -230,11 +230,11 @@ fn the_cache_is_filled_and_changes_nothing() {
 }
 
 #[test]
-fn a_damaged_cache_is_told_and_rebuilt() {
-    let place = Place::with_fixture("bookshop");
+fn a_damaged_cache_is_reported_and_rebuilt() {
+    let place = TestDirectory::with_fixture("bookshop");
     let arguments = ["analyze", "--repo", "bookshop", "--format", "json"];
     let first = place.run(&arguments).json();
-    let (path, mut content) = place.files(place.cache()).remove(0);
+    let (path, mut content) = place.files(place.cache_dir()).remove(0);
     let middle = content.len() / 2;
     content[middle] ^= 0xff;
     fs::write(&path, &content).unwrap();
@@ -246,14 +246,14 @@ fn a_damaged_cache_is_told_and_rebuilt() {
 
 #[test]
 fn no_cache_leaves_no_trace() {
-    let place = Place::with_fixture("bookshop");
+    let place = TestDirectory::with_fixture("bookshop");
     place.run(&["analyze", "--repo", "bookshop", "--no-cache"]);
-    assert_eq!(place.files(place.cache()), []);
+    assert_eq!(place.files(place.cache_dir()), []);
 }
 
 #[test]
 fn a_reader_that_goes_away_is_no_error() {
-    let place = Place::with_fixture("bookshop");
+    let place = TestDirectory::with_fixture("bookshop");
     let mut command = place.command(&["analyze", "--repo", "bookshop", "--format", "json"]);
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     drop(child.stdout.take());
@@ -265,7 +265,7 @@ fn a_reader_that_goes_away_is_no_error() {
 #[cfg(unix)]
 #[test]
 fn control_characters_of_the_repository_do_not_reach_the_terminal() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     fs::create_dir(place.path().join("repo")).unwrap();
     place.write("repo/\u{1b}[31mred.py", "def f(:\n");
     let ran = place.run(&["analyze", "--repo", "repo"]);
@@ -275,7 +275,7 @@ fn control_characters_of_the_repository_do_not_reach_the_terminal() {
 
 #[test]
 fn the_repository_can_come_from_the_environment() {
-    let place = Place::with_fixture("bookshop");
+    let place = TestDirectory::with_fixture("bookshop");
     let ran =
         place.run_with(&[("SANDBOX_REPO_PATH", "bookshop")], &["analyze", "--format", "json"]);
     assert_eq!(ran.json()["totals"]["modules"], 10);

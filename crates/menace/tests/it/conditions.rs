@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::exec::{exec, outcome, repo};
 
-fn value(found: &Value) -> &Value {
+fn returned_value(found: &Value) -> &Value {
     assert_eq!(found["verdict"], "returned", "{found}");
     &found["value"]["value"]
 }
@@ -19,7 +19,7 @@ fn a_frozen_clock_can_follow_the_seed() {
     );
     let call = |more: &[&str]| {
         let found = outcome(&place, &[&["--repo", "repo", "mod:now"], more].concat());
-        value(&found).clone()
+        returned_value(&found).clone()
     };
     let seeded = |seed: &str| call(&["--freeze-time", "seed", "--seed", seed]);
     assert_eq!(seeded("7"), json!([1_384_637_959.0, 2013]));
@@ -52,19 +52,19 @@ fn processes_open_files_and_output_can_be_limited() {
     };
     // More than by default.
     let many = call("mod:threads", "[100]", r#"{"PROCESS_LIMIT": 150}"#);
-    assert_eq!(value(&many), 100);
+    assert_eq!(returned_value(&many), 100);
     let found = call("mod:threads", "[100]", "{}");
     assert_ne!(found["verdict"], "returned", "{found}");
     let found = call("mod:threads", "[5]", r#"{"PROCESS_LIMIT": 2}"#);
     assert_ne!(found["verdict"], "returned", "{found}");
-    assert_eq!(value(&call("mod:threads", "[1]", r#"{"PROCESS_LIMIT": 2}"#)), 1);
+    assert_eq!(returned_value(&call("mod:threads", "[1]", r#"{"PROCESS_LIMIT": 2}"#)), 1);
 
     let many = call("mod:files", "[2000]", r#"{"OPEN_FILES_LIMIT": 3000}"#);
-    assert_eq!(value(&many), 2000);
+    assert_eq!(returned_value(&many), 2000);
     let found = call("mod:files", "[100]", r#"{"OPEN_FILES_LIMIT": 16}"#);
     assert_eq!(found["exception"]["errno"], 24, "{found}");
     // The smallest that is allowed is enough for a call.
-    assert_eq!(value(&call("mod:files", "[1]", r#"{"OPEN_FILES_LIMIT": 16}"#)), 1);
+    assert_eq!(returned_value(&call("mod:files", "[1]", r#"{"OPEN_FILES_LIMIT": 16}"#)), 1);
 
     let found = call("mod:shout", "[200000]", r#"{"OUTPUT_LIMIT": "100Ki"}"#);
     let kept = found["stdout"]["text"].as_str().unwrap().len();
@@ -87,7 +87,7 @@ fn a_limit_out_of_reach_is_a_mistake_of_the_request() {
     }
     // Far more than the machine has is no limit, and no mistake.
     let found = outcome(&place, &["--repo", "repo", "mod:f", "--preset", r#"{"CPU_SHARE": 8192}"#]);
-    assert_eq!(value(&found), 1);
+    assert_eq!(returned_value(&found), 1);
 }
 
 #[test]
@@ -95,21 +95,24 @@ fn the_largest_limit_of_processes_holds_beside_the_largest_burst() {
     let place = repo("def f(): return 1\n");
     let preset = r#"{"PROCESS_LIMIT": 4194304, "THREAD_BURST": 1024,
         "FAILURE_MODES": "concurrency_spike"}"#;
-    assert_eq!(value(&outcome(&place, &["--repo", "repo", "mod:f", "--preset", preset])), 1);
+    assert_eq!(
+        returned_value(&outcome(&place, &["--repo", "repo", "mod:f", "--preset", preset])),
+        1
+    );
 }
 
 #[test]
-fn a_fault_that_nobody_asked_for_is_not_shown() {
+fn a_fault_that_was_not_requested_is_not_reported() {
     let place = repo("def f(): return 1\n");
-    let felt = |preset: &str| {
-        outcome(&place, &["--repo", "repo", "mod:f", "--preset", preset])["felt"].clone()
+    let fault_stats = |preset: &str| {
+        outcome(&place, &["--repo", "repo", "mod:f", "--preset", preset])["fault_stats"].clone()
     };
     for preset in
         ["high_latency_api", r#"{"BANDWIDTH_LIMIT": "1Mbps"}"#, r#"{"NETWORK_PARTITION": "db"}"#]
     {
-        assert_eq!(felt(preset), json!([]), "{preset}");
+        assert_eq!(fault_stats(preset), json!([]), "{preset}");
     }
-    assert_eq!(felt(r#"{"FAILURE_MODES": "network"}"#)[0]["mode"], "network");
+    assert_eq!(fault_stats(r#"{"FAILURE_MODES": "network"}"#)[0]["mode"], "network");
 }
 
 #[test]
@@ -145,14 +148,14 @@ fn the_virtual_environment_of_the_repository_is_used_on_every_tier() {
     std::fs::write(library.join("site-packages/extra.py"), "NAME = 'extra'\n").unwrap();
     for tier in ["root", "user_namespaces", "landlock"] {
         let found = outcome(&place, &["--repo", "repo", "mod:f", "--tier", tier]);
-        let told = value(&found);
-        assert!(told[0].as_str().unwrap().ends_with("/repo/.venv"), "{tier}: {told}");
-        assert_eq!(told[1], "extra", "{tier}");
+        let returned = returned_value(&found);
+        assert!(returned[0].as_str().unwrap().ends_with("/repo/.venv"), "{tier}: {returned}");
+        assert_eq!(returned[1], "extra", "{tier}");
     }
 }
 
 #[test]
-fn the_schema_of_given_arguments_drifts_by_the_seed_and_that_is_told() {
+fn the_schema_of_given_arguments_drifts_by_the_seed_and_the_drift_is_reported() {
     let place = repo("def f(*args, **kwargs): return [list(args), kwargs]\n");
     let given = json!([[{"id": 1, "name": "a"}, 5], {"row": {"x": 1, "y": 2}}]);
     let call = |preset: &str, seed: &str| {
@@ -162,15 +165,15 @@ fn the_schema_of_given_arguments_drifts_by_the_seed_and_that_is_told() {
         outcome(&place, &[&arguments[..], &["--preset", preset, "--seed", seed]].concat())
     };
     let drifted = call("schema_drift", "1");
-    assert_ne!(value(&drifted), &given);
-    assert_ne!(value(&drifted)[0][0], given[0][0], "one key of each object at least");
-    assert_ne!(value(&drifted)[1]["row"], given[1]["row"]);
-    let told = &drifted["drifted"];
-    assert_eq!(value(&drifted), &json!([told["args"], told["kwargs"]]));
-    assert_eq!(call("schema_drift", "1")["drifted"], *told);
-    assert!((2..9).any(|seed| call("schema_drift", &seed.to_string())["drifted"] != *told));
+    assert_ne!(returned_value(&drifted), &given);
+    assert_ne!(returned_value(&drifted)[0][0], given[0][0], "one key of each object at least");
+    assert_ne!(returned_value(&drifted)[1]["row"], given[1]["row"]);
+    let reported = &drifted["drifted"];
+    assert_eq!(returned_value(&drifted), &json!([reported["args"], reported["kwargs"]]));
+    assert_eq!(call("schema_drift", "1")["drifted"], *reported);
+    assert!((2..9).any(|seed| call("schema_drift", &seed.to_string())["drifted"] != *reported));
     let as_given = call("{}", "1");
-    assert_eq!((value(&as_given), &as_given["drifted"]), (&given, &Value::Null));
+    assert_eq!((returned_value(&as_given), &as_given["drifted"]), (&given, &Value::Null));
 
     let table = ["--repo", "repo", "mod:f", "--args", r#"[{"id": 1}]"#, "--preset", "schema_drift"];
     let ran = exec(&place, &table);

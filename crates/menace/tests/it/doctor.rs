@@ -2,13 +2,13 @@
 
 use serde_json::{Value, json};
 
-use crate::program::{Place, Ran, SANDBOXES};
+use crate::program::{CommandOutput, SANDBOX_VARIABLES, TestDirectory};
 
 #[test]
 fn the_tier_is_proved_and_every_mechanism_has_a_reason() {
-    let place = Place::with_fixture("bookshop");
+    let place = TestDirectory::with_fixture("bookshop");
     let arguments = ["doctor", "--repo", "bookshop", "--format", "json"];
-    let found = place.run_with(&SANDBOXES, &arguments).json();
+    let found = place.run_with(&SANDBOX_VARIABLES, &arguments).json();
     assert_eq!((&found["version"], &found["sandbox"]["state"]), (&json!(1), &json!("proved")));
     assert!(found["tier"].is_string(), "{found}");
     for mechanism in found["mechanisms"].as_array().unwrap() {
@@ -26,16 +26,16 @@ fn the_tier_is_proved_and_every_mechanism_has_a_reason() {
 
 #[test]
 fn it_leaves_no_trace() {
-    let place = Place::with_fixture("bookshop");
+    let place = TestDirectory::with_fixture("bookshop");
     let before = place.files(".");
-    place.run_with(&SANDBOXES, &["doctor", "--repo", "bookshop"]);
+    place.run_with(&SANDBOX_VARIABLES, &["doctor", "--repo", "bookshop"]);
     assert_eq!(place.files("."), before);
 }
 
 #[test]
 fn the_table_answers_the_same_questions() {
-    let place = Place::with_fixture("bookshop");
-    let ran = place.run_with(&SANDBOXES, &["doctor", "--repo", "bookshop"]);
+    let place = TestDirectory::with_fixture("bookshop");
+    let ran = place.run_with(&SANDBOX_VARIABLES, &["doctor", "--repo", "bookshop"]);
     assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""));
     let labels = ["tier ", "sandbox     proved", "machine ", "python ", "Mechanism", "Held by"];
     for label in labels {
@@ -51,8 +51,8 @@ fn the_table_answers_the_same_questions() {
 }
 
 #[test]
-fn a_missing_interpreter_is_told_and_is_no_failure() {
-    let place = Place::with_fixture("bookshop");
+fn a_missing_interpreter_is_reported_and_is_no_failure() {
+    let place = TestDirectory::with_fixture("bookshop");
     let ran = place.run(&["doctor", "--repo", "bookshop"]);
     assert_eq!(ran.code, Some(0), "{}", ran.err);
     assert!(ran.out.contains("found no Python"), "{}", ran.out);
@@ -64,17 +64,17 @@ fn a_missing_interpreter_is_told_and_is_no_failure() {
 
 #[test]
 fn what_is_no_repository_is_an_error() {
-    let ran = Place::new().run(&["doctor", "--repo", "nowhere"]);
+    let ran = TestDirectory::new().run(&["doctor", "--repo", "nowhere"]);
     assert_eq!(ran.code, Some(2));
     assert!(ran.err.contains("`nowhere` is not a directory"), "{}", ran.err);
 }
 
 #[test]
 fn without_root_it_says_why_there_is_no_stronger_tier() {
-    let place = Place::new();
-    let mut command = place.unprivileged(&["doctor", "--format", "json"]);
-    command.envs(SANDBOXES);
-    let found = Ran::from(command.output().unwrap()).json();
+    let place = TestDirectory::new();
+    let mut command = place.unprivileged_command(&["doctor", "--format", "json"]);
+    command.envs(SANDBOX_VARIABLES);
+    let found = CommandOutput::from(command.output().unwrap()).json();
     assert_eq!((&found["root"], &found["sandbox"]["state"]), (&json!(false), &json!("proved")));
     let why = found["why"].as_array().unwrap();
     assert!(why.iter().any(|why| why.as_str().unwrap().contains("it needs root")), "{found}");

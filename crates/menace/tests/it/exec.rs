@@ -5,26 +5,26 @@ use std::fs;
 use serde_json::{Value, json};
 
 use crate::program::PYTHON_PATH;
-use crate::program::{Place, Ran, SANDBOXES};
+use crate::program::{CommandOutput, SANDBOX_VARIABLES, TestDirectory};
 
-pub(crate) fn exec(place: &Place, arguments: &[&str]) -> Ran {
-    place.run_with(&SANDBOXES, &[&["exec"], arguments].concat())
+pub(crate) fn exec(place: &TestDirectory, arguments: &[&str]) -> CommandOutput {
+    place.run_with(&SANDBOX_VARIABLES, &[&["exec"], arguments].concat())
 }
 
-pub(crate) fn outcome(place: &Place, arguments: &[&str]) -> Value {
+pub(crate) fn outcome(place: &TestDirectory, arguments: &[&str]) -> Value {
     exec(place, &[arguments, &["--format", "json"]].concat()).json()
 }
 
 /// A repository of one module.
-pub(crate) fn repo(source: &str) -> Place {
-    let place = Place::new();
+pub(crate) fn repo(source: &str) -> TestDirectory {
+    let place = TestDirectory::new();
     fs::create_dir(place.path().join("repo")).unwrap();
     place.write("repo/mod.py", source);
     place
 }
 
 /// Without what differs from machine to machine and from run to run.
-fn stable(text: &str) -> String {
+fn mask_variable_parts(text: &str) -> String {
     let changing = ["time", "memory", "io", "isolation", "python", "limits"];
     let line = |line: &str| match changing.iter().find(|label| line.starts_with(**label)) {
         Some(label) => format!("{label:<12}[…]\n"),
@@ -33,7 +33,7 @@ fn stable(text: &str) -> String {
     text.lines().map(line).collect()
 }
 
-fn stable_json(mut outcome: Value) -> Value {
+fn mask_variable_json(mut outcome: Value) -> Value {
     for key in ["tier", "python", "runtime_metrics", "enforced_by", "unenforced"] {
         assert!(!outcome[key].is_null(), "{key} of {outcome}");
         outcome[key] = json!("[…]");
@@ -44,31 +44,31 @@ fn stable_json(mut outcome: Value) -> Value {
     outcome
 }
 
-const SHOP: [&str; 2] = ["--repo", "bookshop"];
+const BOOKSHOP_ARGS: [&str; 2] = ["--repo", "bookshop"];
 
 #[test]
 fn a_division_by_zero_is_shown_with_its_place() {
-    let place = Place::with_fixture("bookshop");
+    let place = TestDirectory::with_fixture("bookshop");
     let call = ["bookshop.pricing:discount", "--args", "[[], null]"];
-    let ran = exec(&place, &[&SHOP[..], &call].concat());
+    let ran = exec(&place, &[&BOOKSHOP_ARGS[..], &call].concat());
     assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""));
-    insta::assert_snapshot!(stable(&ran.out));
+    insta::assert_snapshot!(mask_variable_parts(&ran.out));
 }
 
 #[test]
 fn a_result_as_json() {
-    let place = Place::with_fixture("bookshop");
+    let place = TestDirectory::with_fixture("bookshop");
     let call = ["bookshop.pricing:parse_price", "--args", r#"["EUR 12,50"]"#, "--seed", "7"];
-    let found = outcome(&place, &[&SHOP[..], &call].concat());
-    insta::assert_json_snapshot!(stable_json(found));
+    let found = outcome(&place, &[&BOOKSHOP_ARGS[..], &call].concat());
+    insta::assert_json_snapshot!(mask_variable_json(found));
 }
 
 #[test]
 fn every_kind_of_section_can_be_called() {
-    let place = Place::with_fixture("bookshop");
+    let place = TestDirectory::with_fixture("bookshop");
     let book = r#"{"$call": "bookshop.models:Book", "args": ["Emma", "Jane Austen", 10]}"#;
     let repr = |arguments: &[&str]| {
-        let found = outcome(&place, &[&SHOP[..], arguments].concat());
+        let found = outcome(&place, &[&BOOKSHOP_ARGS[..], arguments].concat());
         assert_eq!(found["verdict"], "returned", "{found}");
         let value = found["value"]["repr"].as_str().unwrap_or_default().to_owned();
         (found["target"]["how"].as_str().unwrap().to_owned(), value)
@@ -85,8 +85,8 @@ fn every_kind_of_section_can_be_called() {
     assert_eq!(repr(&["bookshop.models:<module>"]).0, "module");
     assert_eq!(repr(&["bookshop.models"]).0, "module");
     // Tables and failures name sections like this.
-    let as_told = ["bookshop/models.py::Condition.factor"];
-    assert_eq!(repr(&as_told), is("method", "Decimal('1')"));
+    let section_id = ["bookshop/models.py::Condition.factor"];
+    assert_eq!(repr(&section_id), is("method", "Decimal('1')"));
     // Instances that nothing has to be invented for are made.
     assert_eq!(repr(&["bookshop.models:Condition.factor"]), is("method", "Decimal('1')"));
     let async_method = ["bookshop.web.api:Api.handle", "--args", r#"["GET", "/"]"#];
@@ -100,7 +100,7 @@ fn every_kind_of_section_can_be_called() {
 
 #[test]
 fn a_source_directory_is_an_import_root() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     fs::create_dir_all(place.path().join("repo/src/app")).unwrap();
     place.write("repo/src/app/__init__.py", "");
     place.write("repo/src/app/names.py", "NAME = 'app'\n");
@@ -115,7 +115,7 @@ fn a_source_directory_is_an_import_root() {
 
 #[test]
 fn what_only_another_call_can_reach_is_unreachable() {
-    let place = Place::with_fixture("bookshop");
+    let place = TestDirectory::with_fixture("bookshop");
     let ran = exec(&place, &["--repo", "bookshop", "bookshop.pricing:rounding.<locals>.to_step"]);
     assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""));
     insta::assert_snapshot!(ran.out);
@@ -123,7 +123,7 @@ fn what_only_another_call_can_reach_is_unreachable() {
 
 #[test]
 fn bad_requests_say_what_to_do() {
-    let place = Place::with_fixture("bookshop");
+    let place = TestDirectory::with_fixture("bookshop");
     place.write("mocks.json", r#"[{"status": 200}, {"url": "*", "body": 1}]"#);
     place.write("fixtures.json", r#"{"files": {"../a": "x"}}"#);
     let mut said = String::new();
@@ -148,7 +148,7 @@ fn bad_requests_say_what_to_do() {
         &["bookshop.pricing:discount", "--python", "nowhere/python"],
         &["bookshop.pricing:discount", "--repo", "nowhere"],
     ] {
-        let repo = if arguments.contains(&"--repo") { &[][..] } else { &SHOP[..] };
+        let repo = if arguments.contains(&"--repo") { &[][..] } else { &BOOKSHOP_ARGS[..] };
         let ran = exec(&place, &[repo, arguments].concat());
         assert_eq!((ran.code, ran.out.as_str()), (Some(2), ""), "{arguments:?}: {}", ran.err);
         said += &ran.err;
@@ -166,7 +166,7 @@ fn limits_come_from_the_preset_and_a_setting_overrides_it() {
     let preset = r#"{"TIMEOUT": "20"}"#;
     let arguments = ["exec", "--repo", "repo", "mod:spin", "--preset", preset];
     let ran = place.run_with(
-        &[&SANDBOXES[..], &[("TIMEOUT", "200ms")]].concat(),
+        &[&SANDBOX_VARIABLES[..], &[("TIMEOUT", "200ms")]].concat(),
         &[&arguments[..], &["--format", "json"]].concat(),
     );
     let found = ran.json();
@@ -191,14 +191,14 @@ fn the_import_is_held_to_the_limits_of_its_call() {
     let preset = r#"{"MEMORY_LIMIT": "64Mi"}"#;
     let found = outcome(&place, &["--repo", "repo", "mod:f", "--preset", preset]);
     assert_eq!((&found["verdict"], &found["stage"]), (&json!("out_of_memory"), &json!("import")));
-    // Nobody asked for less than the usual.
+    // Without a preset, the default limits suffice.
     let found = outcome(&place, &["--repo", "repo", "mod:f"]);
     assert_eq!(found["verdict"], "returned", "{found}");
 }
 
-/// Whatever this machine can do: either something held a condition, or the user hears of it.
+/// Whatever this machine can do: a condition is enforced, or a warning names it.
 #[test]
-fn every_condition_is_held_or_told() {
+fn every_condition_is_enforced_or_reported() {
     let place = repo("def f(): return 1\n");
     let preset = r#"{"FAILURE_MODES": ["disk", "memory", "cpu_spike", "flaky_upstream"],
         "NETWORK_LATENCY_MS": 20, "PACKET_LOSS": 1}"#;
@@ -215,8 +215,8 @@ fn every_condition_is_held_or_told() {
         "fault_flaky_upstream",
     ] {
         let held = !found["enforced_by"][limit].is_null();
-        let told = ran.err.contains(limit);
-        assert!(held || told, "{limit}: {found}\n{}", ran.err);
+        let is_warned = ran.err.contains(limit);
+        assert!(held || is_warned, "{limit}: {found}\n{}", ran.err);
     }
 }
 
@@ -237,12 +237,12 @@ fn a_profile_is_a_preset_by_its_name() {
 }
 
 #[test]
-fn what_only_inputs_can_feel_is_told() {
+fn conditions_that_only_change_inputs_are_reported_as_without_effect() {
     let place = repo("def f(): return 1\n");
     let ran = exec(&place, &["--repo", "repo", "mod:f", "--preset", "hostile_input"]);
-    let told = " WARN exec calls with the arguments that you give; without effect: hostile_input, \
-                SANDBOX_STUB_STRATEGY\n";
-    assert_eq!((ran.code, ran.err.as_str()), (Some(0), told));
+    let warning = " WARN exec calls with the arguments that you give; without effect: \
+                   hostile_input, SANDBOX_STUB_STRATEGY\n";
+    assert_eq!((ran.code, ran.err.as_str()), (Some(0), warning));
     let preset = r#"{"THREAD_BURST": 2, "GPU_LIMIT": 1}"#;
     let json = ["--format", "json"];
     let ran = exec(&place, &[&["--repo", "repo", "mod:f", "--preset", preset], &json[..]].concat());
@@ -318,17 +318,17 @@ fn repeated_calls_are_summed_up() {
 
 #[test]
 fn the_table_of_repeated_calls() {
-    let place = Place::with_fixture("bookshop");
+    let place = TestDirectory::with_fixture("bookshop");
     let call =
         ["bookshop.pricing:discount", "--args", "[[], null]", "--repeat", "3", "--jobs", "1"];
-    let ran = exec(&place, &[&SHOP[..], &call].concat());
+    let ran = exec(&place, &[&BOOKSHOP_ARGS[..], &call].concat());
     assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""));
-    insta::assert_snapshot!(stable(&ran.out));
+    insta::assert_snapshot!(mask_variable_parts(&ran.out));
 }
 
 /// Answers arrive once, and without namespaces there is no other network.
 #[test]
-fn a_limit_that_nothing_holds_is_told() {
+fn a_limit_that_nothing_enforces_is_reported() {
     let place = repo("def f(): return 1\n");
     let preset = r#"{"PACKET_DUPLICATION": 5}"#;
     let call = ["--repo", "repo", "mod:f", "--preset", preset, "--tier", "landlock"];
@@ -347,9 +347,9 @@ fn a_share_of_the_processors_is_held_without_root() {
          def f():\n    end = time.time() + 1\n    while time.time() < end: pass\n",
     );
     let call = ["exec", "--repo", "repo", "mod:f", "--preset", r#"{"CPU_SHARE": "25%"}"#];
-    let mut command = place.unprivileged(&[&call[..], &["--format", "json"]].concat());
-    command.envs(SANDBOXES);
-    let ran = Ran::from(command.output().unwrap());
+    let mut command = place.unprivileged_command(&[&call[..], &["--format", "json"]].concat());
+    command.envs(SANDBOX_VARIABLES);
+    let ran = CommandOutput::from(command.output().unwrap());
     let found = ran.json();
     assert_eq!(
         (&found["verdict"], &found["tier"]),

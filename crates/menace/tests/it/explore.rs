@@ -1,16 +1,16 @@
-//! Exploring finds what is weak, blames nobody else, and does the same each time.
+//! Exploring finds weaknesses, reports no sound section, and does the same each time.
 
 use std::collections::BTreeMap;
 
 use menace_loop::{Exploration, explore};
 use menace_model::{Seed, Verdict};
-use menace_sandbox::Cancel;
-use menace_scenario::explore::Budget;
+use menace_sandbox::CancelToken;
+use menace_scenario::explore::ExploreBudget;
 use menace_scenario::input::InputSettings;
 
-use crate::trial::Trial;
+use crate::single_module::SingleModuleSandbox;
 
-const MODULE: &str = r#"
+const EXPLORED_MODULE: &str = r#"
 import json
 import os
 import threading
@@ -85,14 +85,16 @@ class Seats:
         return self.free
 "#;
 
-type Verdicts = BTreeMap<(String, usize), Verdict>;
+type ExploredVerdicts = BTreeMap<(String, usize), Verdict>;
 
-fn explored(trial: &Trial) -> (BTreeMap<String, Vec<String>>, Verdicts) {
+fn explore_module(
+    trial: &SingleModuleSandbox,
+) -> (BTreeMap<String, Vec<String>>, ExploredVerdicts) {
     let exploration = Exploration {
         seed: Seed(7),
-        budget: Budget::default(),
+        budget: ExploreBudget::default(),
         workers: 2,
-        cancel: Cancel::default(),
+        cancel: CancelToken::default(),
         inputs: InputSettings::default(),
     };
     let mut verdicts = BTreeMap::new();
@@ -110,9 +112,9 @@ fn explored(trial: &Trial) -> (BTreeMap<String, Vec<String>>, Verdicts) {
 }
 
 #[test]
-fn weaknesses_are_found_and_sound_sections_are_not_blamed() {
-    let trial = Trial::new("desk.py", MODULE);
-    let (found, verdicts) = explored(&trial);
+fn weaknesses_are_found_and_sound_sections_are_not_reported() {
+    let trial = SingleModuleSandbox::new("desk.py", EXPLORED_MODULE);
+    let (found, verdicts) = explore_module(&trial);
     for (section, kind) in [
         ("mean", "unhandled"),
         ("mode", "unhandled"),
@@ -127,7 +129,7 @@ fn weaknesses_are_found_and_sound_sections_are_not_blamed() {
     for section in ["mean_or_refusal", "unique_at_once", "save_whole", "Seats.__init__"] {
         assert_eq!(found[section], Vec::<String>::new(), "{section}");
     }
-    let (found_again, verdicts_again) = explored(&trial);
+    let (found_again, verdicts_again) = explore_module(&trial);
     let timeless = |found: BTreeMap<String, Vec<String>>| -> BTreeMap<String, Vec<String>> {
         let without =
             |kinds: Vec<String>| kinds.into_iter().filter(|kind| kind != "slow").collect();

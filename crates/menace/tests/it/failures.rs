@@ -1,23 +1,27 @@
-//! Failures are seen again, made smaller, and written as tests that fail until they are mended.
+//! Failures are reproduced, shrunk, and written as tests that fail until they are fixed.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use menace_loop::failure::{Lines, Repro, Seen, Shrinking, of, repro, shrink};
+use menace_loop::failure::{
+    FailureEvidence, ReproResult, ShrinkRequest, SourceLineCache, repro, shrink,
+};
 use menace_loop::pytest::export;
 use menace_loop::{Exploration, explore, targets};
-use menace_model::{Call, Failure, FailureId, Section, SectionId, Seed, Value, WeaknessKind};
-use menace_sandbox::{Backend as _, Cancel};
-use menace_scenario::explore::{Budget, Terms};
+use menace_model::{
+    Call, CallStep, Failure, FailureId, Section, SectionId, Seed, Value, WeaknessKind,
+};
+use menace_sandbox::{CancelToken, SandboxBackend as _};
+use menace_scenario::explore::ExploreBudget;
 use menace_scenario::input::InputSettings;
+use menace_scenario::judge::ConfirmedFinding;
 
-use crate::trial::Trial;
+use crate::single_module::SingleModuleSandbox;
 
-const DESK: &str = include_str!("desk.py");
+const DESK_MODULE: &str = include_str!("desk.py");
 
 /// What is found in the fixture, by section.
-const FOUND: [(&str, WeaknessKind); 8] = [
+const EXPECTED_FAILURES: [(&str, WeaknessKind); 8] = [
     ("mean", WeaknessKind::Unhandled),
     ("login", WeaknessKind::Encoding),
     ("collect", WeaknessKind::SharedState),
@@ -28,44 +32,29 @@ const FOUND: [(&str, WeaknessKind); 8] = [
     ("Seats.book", WeaknessKind::Race),
 ];
 
-fn failures(trial: &Trial) -> Vec<Failure> {
+fn find_failures(trial: &SingleModuleSandbox) -> Vec<Failure> {
     let exploration = Exploration {
         seed: Seed(7),
-        budget: Budget::default(),
+        budget: ExploreBudget::default(),
         workers: 2,
-        cancel: Cancel::default(),
+        cancel: CancelToken::default(),
         inputs: InputSettings::default(),
     };
-    let mut calls: BTreeMap<String, Vec<(Call, menace_model::Outcome)>> = BTreeMap::new();
-    let explored = explore(&trial.analysis, &trial.backend, &exploration, &mut |made| {
-        let made_calls = calls.entry(made.section.to_string()).or_default();
-        made_calls.push((made.call.clone(), made.outcome.clone()));
-    });
-    let lines = Lines::new(trial.root());
+    let explored = explore(&trial.analysis, &trial.backend, &exploration, &mut |_| {});
+    let lines = SourceLineCache::new(trial.root());
     let mut failures = Vec::new();
     for one in explored.expect("an exploration") {
-        let (module, section) = section(trial, &one.section);
-        let (qualname, how) = targets::reach(section).expect("a way to call it");
-        for finding in &one.findings {
-            let module = targets::module_ref(module);
-            let target = menace_model::Target { module, qualname: qualname.clone(), how };
-            let call = finding.probe.call(&target, &Terms::default());
-            let same = |(made, _): &&(Call, menace_model::Outcome)| {
-                made.args == call.args
-                    && made.kwargs == call.kwargs
-                    && made.conditions == call.conditions
-            };
-            let (_, outcome) = calls[&one.section.to_string()].iter().find(same).expect("a call");
-            let weakness = &finding.weakness;
-            let seen = Seen { section, weakness, call: &call, outcome, scenario: "normal" };
-            failures.push(of(&seen, &lines));
+        let (_, section) = find_section(trial, &one.section);
+        for ConfirmedFinding { weakness, call, outcome } in &one.findings {
+            let seen = FailureEvidence { section, weakness, call, outcome, scenario: "normal" };
+            failures.push(seen.to_failure(&lines));
         }
     }
     failures
 }
 
-pub(crate) fn section<'a>(
-    trial: &'a Trial,
+pub(crate) fn find_section<'a>(
+    trial: &'a SingleModuleSandbox,
     id: &SectionId,
 ) -> (&'a menace_model::ModuleReport, &'a Section) {
     let mut all = trial
@@ -76,7 +65,7 @@ pub(crate) fn section<'a>(
     all.find(|(_, section)| section.id == *id).expect("the section")
 }
 
-fn failure<'a>(failures: &'a [Failure], name: &str, kind: WeaknessKind) -> &'a Failure {
+fn find_failure<'a>(failures: &'a [Failure], name: &str, kind: WeaknessKind) -> &'a Failure {
     let found = failures.iter().find(|one| one.section.qualname() == name && one.kind == kind);
     found.unwrap_or_else(|| {
         let kinds: Vec<_> = failures.iter().map(|one| (&one.section, one.kind)).collect();
@@ -86,7 +75,7 @@ fn failure<'a>(failures: &'a [Failure], name: &str, kind: WeaknessKind) -> &'a F
 
 /// The interpreter of the environment that `cargo xtask test` has filled.
 #[expect(clippy::disallowed_methods, reason = "only tests ask where the environment is")]
-pub(crate) fn python() -> PathBuf {
+pub(crate) fn venv_python() -> PathBuf {
     let usual = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/test-venv");
     let venv = std::env::var_os("MENACE_TEST_VENV").map_or_else(usual, PathBuf::from);
     let python = venv.join("bin/python");
@@ -95,7 +84,7 @@ pub(crate) fn python() -> PathBuf {
 }
 
 /// Which tests fail, and with what words.
-pub(crate) fn failing(trial: &Trial, failures: &[Failure]) -> Vec<String> {
+pub(crate) fn failing_tests(trial: &SingleModuleSandbox, failures: &[Failure]) -> Vec<String> {
     let exported = export(failures, &trial.analysis, None);
     assert_eq!(exported.not_exported, []);
     let directory = trial.root().join("tests");
@@ -103,7 +92,7 @@ pub(crate) fn failing(trial: &Trial, failures: &[Failure]) -> Vec<String> {
     for file in &exported.files {
         std::fs::write(directory.join(&file.name), &file.text).expect("a file");
     }
-    let output = Command::new(python())
+    let output = Command::new(venv_python())
         .args(["-m", "pytest", "-q", "-rfE", "-p", "no:cacheprovider", "--tb=line", "tests"])
         .current_dir(trial.root())
         .output()
@@ -115,7 +104,7 @@ pub(crate) fn failing(trial: &Trial, failures: &[Failure]) -> Vec<String> {
 }
 
 /// The same call of the sound twin.
-pub(crate) fn of_twin(failure: &Failure) -> Failure {
+pub(crate) fn failure_of_twin(failure: &Failure) -> Failure {
     let mut failure = failure.clone();
     let sound = |name: &str| match name.split_once('.') {
         Some((class, method)) => format!("Sound{class}.{method}"),
@@ -123,8 +112,9 @@ pub(crate) fn of_twin(failure: &Failure) -> Failure {
     };
     failure.section = SectionId::new(failure.section.path(), &sound(failure.section.qualname()));
     failure.call.target.qualname = sound(&failure.call.target.qualname);
-    if let Some(Value::New { class, .. }) = &mut failure.call.receiver {
-        let module = &failure.call.target.module.name;
+    let CallStep { receiver, target, .. } = &mut failure.call.step;
+    if let Some(Value::New { class, .. }) = receiver {
+        let module = &target.module.name;
         *class = format!("{module}:Sound{}", class.qualname()).parse().expect("a reference");
     }
     failure
@@ -132,58 +122,68 @@ pub(crate) fn of_twin(failure: &Failure) -> Failure {
 
 #[test]
 fn exported_tests_fail_on_what_is_weak_and_pass_on_what_is_sound() {
-    let trial = Trial::new("desk.py", DESK);
-    let all = failures(&trial);
-    let weak: Vec<Failure> =
-        FOUND.iter().map(|(name, kind)| failure(&all, name, *kind).clone()).collect();
-    assert_eq!(failing(&trial, &weak).len(), weak.len());
-    let sound: Vec<Failure> = weak.iter().map(of_twin).collect();
-    assert_eq!(failing(&trial, &sound), Vec::<String>::new());
+    let trial = SingleModuleSandbox::new("desk.py", DESK_MODULE);
+    let all = find_failures(&trial);
+    let weak: Vec<Failure> = EXPECTED_FAILURES
+        .iter()
+        .map(|(name, kind)| find_failure(&all, name, *kind).clone())
+        .collect();
+    let failing = failing_tests(&trial, &weak);
+    assert_eq!(failing.len(), weak.len(), "{failing:?}");
+    let sound: Vec<Failure> = weak.iter().map(failure_of_twin).collect();
+    assert_eq!(failing_tests(&trial, &sound), Vec::<String>::new());
 }
 
 #[test]
-fn a_failure_is_seen_again_until_it_is_mended() {
-    let trial = Trial::new("desk.py", DESK);
-    let all = failures(&trial);
-    let mean = failure(&all, "mean", WeaknessKind::Unhandled);
+fn a_failure_is_reproduced_until_it_is_fixed() {
+    let trial = SingleModuleSandbox::new("desk.py", DESK_MODULE);
+    let all = find_failures(&trial);
+    let mean = find_failure(&all, "mean", WeaknessKind::Unhandled);
     let now = repro(mean, &trial.backend, &trial.analysis).expect("a call");
-    assert!(matches!(now, Repro::Still { .. }), "{now:?}");
-    let mended = DESK.replace("return sum(values) / len(values)", "return sum(values) / 1");
-    let mended = Trial::new("desk.py", &mended);
-    let now = repro(mean, &mended.backend, &mended.analysis).expect("a call");
-    assert!(matches!(now, Repro::Fixed { .. }), "{now:?}");
-    let gone = Trial::new("desk.py", &DESK.replace("def mean(", "def average("));
+    assert!(matches!(now, ReproResult::Still { .. }), "{now:?}");
+    let source = DESK_MODULE.replace("return sum(values) / len(values)", "return sum(values) / 1");
+    let fixed = SingleModuleSandbox::new("desk.py", &source);
+    let now = repro(mean, &fixed.backend, &fixed.analysis).expect("a call");
+    assert!(matches!(now, ReproResult::Fixed { .. }), "{now:?}");
+    let gone =
+        SingleModuleSandbox::new("desk.py", &DESK_MODULE.replace("def mean(", "def average("));
     let now = repro(mean, &gone.backend, &gone.analysis).expect("no call");
-    assert!(matches!(now, Repro::Vanished { .. }), "{now:?}");
-    let moved = Trial::new("desk.py", &format!("import re\n\n{DESK}"));
+    assert!(matches!(now, ReproResult::Vanished { .. }), "{now:?}");
+    let moved = SingleModuleSandbox::new("desk.py", &format!("import re\n\n{DESK_MODULE}"));
     let now = repro(mean, &moved.backend, &moved.analysis).expect("a call");
-    assert!(matches!(now, Repro::Still { .. }), "{now:?}");
+    assert!(matches!(now, ReproResult::Still { .. }), "{now:?}");
 }
 
 #[test]
 fn a_failure_shrinks_to_what_matters() {
-    let trial = Trial::new("desk.py", DESK);
-    let (module, section) = section(&trial, &SectionId::new("desk.py", "pick"));
-    let (qualname, how) = targets::reach(section).expect("a way to call it");
-    let target = menace_model::Target { module: targets::module_ref(module), qualname, how };
+    let trial = SingleModuleSandbox::new("desk.py", DESK_MODULE);
+    let (module, section) = find_section(&trial, &SectionId::new("desk.py", "pick"));
+    let (qualname, how) = targets::resolve_target(section).expect("a way to call it");
+    let target =
+        menace_model::CallTarget { module: targets::module_ref(module), qualname, kind: how };
     let mut call = Call::new(target);
     let numbers = [17, 230, 4711, -9, 64].map(Value::Int).to_vec();
     call.args = vec![Value::List(numbers), Value::Int(4242)];
     call.kwargs = vec![("note".to_owned(), Value::from("for Łukasz"))];
-    let spec = targets::warm_spec(&trial.analysis, module);
-    let mut warm = trial.backend.warm(&spec).expect("a sandbox");
+    let spec = targets::module_spec(&trial.analysis, module);
+    let mut warm = trial.backend.open_session(&spec).expect("a sandbox");
     let outcome = warm.run(&call).expect("an outcome");
     drop(warm);
-    let weakness = menace_scenario::judge::Weakness {
+    let weakness = menace_scenario::judge::SectionWeakness {
         kind: WeaknessKind::Unhandled,
         evidence: "IndexError".to_owned(),
         place: None,
     };
-    let seen =
-        Seen { section, weakness: &weakness, call: &call, outcome: &outcome, scenario: "normal" };
-    let large = of(&seen, &Lines::new(trial.root()));
+    let seen = FailureEvidence {
+        section,
+        weakness: &weakness,
+        call: &call,
+        outcome: &outcome,
+        scenario: "normal",
+    };
+    let large = seen.to_failure(&SourceLineCache::new(trial.root()));
     let shrinking =
-        Shrinking { budget: 300, workers: 2, cancel: Cancel::default(), deadline: None };
+        ShrinkRequest { budget: 300, workers: 2, cancel: CancelToken::default(), deadline: None };
     let small = shrink(&large, &trial.backend, &trial.analysis, &shrinking).expect("a failure");
     assert_eq!(small.failure.call.args, [Value::List(Vec::new()), Value::Int(0)]);
     assert_eq!((small.failure.call.kwargs.len(), small.note), (0, None));
@@ -192,11 +192,11 @@ fn a_failure_shrinks_to_what_matters() {
 
 #[test]
 fn what_needs_menace_is_named_and_not_written() {
-    let trial = Trial::new("desk.py", DESK);
-    let section = section(&trial, &SectionId::new("desk.py", "mean")).1;
-    let (qualname, how) = targets::reach(section).expect("a way to call it");
+    let trial = SingleModuleSandbox::new("desk.py", DESK_MODULE);
+    let section = find_section(&trial, &SectionId::new("desk.py", "mean")).1;
+    let (qualname, how) = targets::resolve_target(section).expect("a way to call it");
     let module = targets::module_ref(&trial.analysis.modules[0]);
-    let mut call = Call::new(menace_model::Target { module, qualname, how });
+    let mut call = Call::new(menace_model::CallTarget { module, qualname, kind: how });
     call.conditions.network.latency_ms = 5.0;
     let failure = Failure {
         id: FailureId("f0123456789".to_owned()),
@@ -206,11 +206,11 @@ fn what_needs_menace_is_named_and_not_written() {
         verdict: menace_model::Verdict::Raised,
         exception: None,
         message: String::new(),
-        location: menace_model::Place { file: "desk.py".to_owned(), line: 1 },
+        location: menace_model::SourceLocation { file: "desk.py".to_owned(), line: 1 },
         call,
-        outcome: menace_model::Outcome::of(
+        outcome: menace_model::Outcome::new(
             menace_model::Verdict::Raised,
-            menace_model::Stage::Call,
+            menace_model::CallStage::Call,
         ),
     };
     let exported = export(&[failure], &trial.analysis, None);

@@ -1,4 +1,4 @@
-//! `menace inputs`: where inputs come from, and who may change them.
+//! `menace inputs`: where inputs come from, and which settings change them.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpListener;
@@ -7,9 +7,9 @@ use std::sync::mpsc::{Receiver, channel};
 use serde_json::Value;
 
 use crate::exec::repo;
-use crate::program::{Place, Ran, SANDBOXES};
+use crate::program::{CommandOutput, SANDBOX_VARIABLES, TestDirectory};
 
-const SOURCE: &str = "\
+const INPUTS_MODULE: &str = "\
 def find(isbn: str, count: int = 1) -> str:
     return isbn * count
 def run(cmd):
@@ -17,14 +17,18 @@ def run(cmd):
     return os.system(cmd)
 ";
 
-fn inputs(place: &Place, arguments: &[&str], variables: &[(&str, &str)]) -> Ran {
+fn run_inputs(
+    place: &TestDirectory,
+    arguments: &[&str],
+    variables: &[(&str, &str)],
+) -> CommandOutput {
     let all: Vec<&str> = ["inputs", "--repo", "repo"].iter().chain(arguments).copied().collect();
-    let variables: Vec<(&str, &str)> = SANDBOXES.iter().chain(variables).copied().collect();
+    let variables: Vec<(&str, &str)> = SANDBOX_VARIABLES.iter().chain(variables).copied().collect();
     place.run_with(&variables, &all)
 }
 
 /// The ways and the calls.
-fn listed(ran: &Ran) -> Vec<(String, String)> {
+fn listed_inputs(ran: &CommandOutput) -> Vec<(String, String)> {
     assert_eq!(ran.code, Some(0), "{ran:?}");
     let json: Value = serde_json::from_str(&ran.out).expect("JSON");
     let inputs = json["inputs"].as_array().expect("a list").iter();
@@ -34,37 +38,38 @@ fn listed(ran: &Ran) -> Vec<(String, String)> {
 
 #[test]
 fn inputs_are_shown_with_their_way_the_same_each_time() {
-    let place = repo(SOURCE);
+    let place = repo(INPUTS_MODULE);
     let arguments = ["mod:find", "--count", "20", "--format", "json"];
-    let found = listed(&inputs(&place, &arguments, &[]));
+    let found = listed_inputs(&run_inputs(&place, &arguments, &[]));
     assert_eq!(found.len(), 20);
     for way in ["signature", "smart", "hostile", "misuse", "random"] {
         assert!(found.iter().any(|(strategy, _)| strategy == way), "{way}: {found:?}");
     }
-    assert_eq!(found, listed(&inputs(&place, &arguments, &[])));
+    assert_eq!(found, listed_inputs(&run_inputs(&place, &arguments, &[])));
     let hostile = ["mod:find", "--strategy", "hostile", "--count", "6", "--format", "json"];
-    let hostile = listed(&inputs(&place, &hostile, &[]));
+    let hostile = listed_inputs(&run_inputs(&place, &hostile, &[]));
     assert!(hostile.iter().filter(|(strategy, _)| strategy == "hostile").count() >= 3);
-    let table = inputs(&place, &["mod:find", "--count", "2"], &[]);
+    let table = run_inputs(&place, &["mod:find", "--count", "2"], &[]);
     assert!(table.out.contains("find(") && table.out.contains("signature"), "{table:?}");
 }
 
 #[test]
 fn files_and_variables_give_inputs() {
-    let place = repo(SOURCE);
+    let place = repo(INPUTS_MODULE);
     place.write(
         "templates.json",
         r#"{"isbn": ["978-0"], "mod:find": [{"isbn": "978-9", "count": 3}]}"#,
     );
     place.write(
         "history.jsonl",
-        "{\"section\": \"mod.py::find\", \"input\": {\"args\": [\"old\"]}, \"verdict\": \"returned\"}\nnonsense\n",
+        "{\"section\": \"mod.py::find\", \"input\": {\"args\": [\"old\"]}, \
+         \"verdict\": \"returned\"}\nnonsense\n",
     );
     let files =
         [("SANDBOX_INPUT_TEMPLATES", "templates.json"), ("SANDBOX_INPUT_HISTORY", "history.jsonl")];
     let arguments = ["mod:find", "--count", "40", "--format", "json"];
-    let ran = inputs(&place, &arguments, &files);
-    let found = listed(&ran);
+    let ran = run_inputs(&place, &arguments, &files);
+    let found = listed_inputs(&ran);
     let has =
         |way: &str, call: &str| found.iter().any(|(one, text)| one == way && text.contains(call));
     assert!(has("history", "find('old')"), "{found:?}");
@@ -72,15 +77,15 @@ fn files_and_variables_give_inputs() {
     assert!(ran.err.contains("history.jsonl:2: "), "{}", ran.err);
 
     let stubs = [("SANDBOX_INPUT_STUBS", r#"[{"isbn": "mine"}]"#)];
-    let found = listed(&inputs(&place, &arguments, &stubs));
+    let found = listed_inputs(&run_inputs(&place, &arguments, &stubs));
     assert_eq!(found.len(), 1, "{found:?}");
     assert!(found[0].0 == "stubs" && found[0].1.contains("'mine'"), "{found:?}");
 
-    let missing = inputs(&place, &arguments, &[("SANDBOX_INPUT_TEMPLATES", "none.json")]);
+    let missing = run_inputs(&place, &arguments, &[("SANDBOX_INPUT_TEMPLATES", "none.json")]);
     assert_eq!(missing.code, Some(2));
     assert!(missing.err.contains("none.json") && missing.err.contains("SANDBOX_INPUT_TEMPLATES"));
     assert_eq!(missing.err.matches("No such file").count(), 1, "{}", missing.err);
-    let missing = inputs(&place, &arguments, &[("SANDBOX_STUB_PLUGINS", "none.py")]);
+    let missing = run_inputs(&place, &arguments, &[("SANDBOX_STUB_PLUGINS", "none.py")]);
     assert_eq!(missing.code, Some(2));
     assert!(missing.err.contains("none.py") && missing.err.contains("SANDBOX_STUB_PLUGINS"));
     assert_eq!(missing.err.matches("No such file").count(), 1, "{}", missing.err);
@@ -88,38 +93,48 @@ fn files_and_variables_give_inputs() {
 
 #[test]
 fn plugins_add_to_inputs_and_replace_them_in_a_sandbox_of_their_own() {
-    let place = repo(SOURCE);
+    let place = repo(INPUTS_MODULE);
     std::fs::create_dir(place.path().join("plugins")).expect("a directory");
-    place.write("plugins/adds.py", "def generate_stubs(stubs, context):\n    assert context['target'] == 'mod:find'\n    return stubs + [{'isbn': 'added', 'count': 2}]\n");
+    let adding_plugin = "\
+def generate_stubs(stubs, context):
+    assert context['target'] == 'mod:find'
+    return stubs + [{'isbn': 'added', 'count': 2}]
+";
+    place.write("plugins/adds.py", adding_plugin);
     place.write("plugins/_helper.py", "raise SystemExit\n");
     let arguments = ["mod:find", "--format", "json"];
     let adds = [("SANDBOX_STUB_PLUGINS", "plugins")];
-    let found = listed(&inputs(&place, &arguments, &adds));
+    let found = listed_inputs(&run_inputs(&place, &arguments, &adds));
     assert_eq!(found[0].0, "plugins", "{found:?}");
     assert!(found[0].1.contains("'added', 2"), "{found:?}");
     assert!(found.iter().any(|(way, _)| way == "signature"), "{found:?}");
 
     // Instead of what was shown.
     place.write("only.py", "def generate_stubs(stubs, context):\n    return [{'isbn': 'only'}]\n");
-    let before = listed(&inputs(&place, &arguments, &[]));
-    let after = listed(&inputs(&place, &arguments, &[("SANDBOX_STUB_PLUGINS", "only.py")]));
+    let before = listed_inputs(&run_inputs(&place, &arguments, &[]));
+    let after =
+        listed_inputs(&run_inputs(&place, &arguments, &[("SANDBOX_STUB_PLUGINS", "only.py")]));
     let first = before.iter().find(|(way, _)| way == "signature").expect("one");
     assert!(!after.contains(first), "{first:?} in {after:?}");
 
     // It sees neither the repository nor the host, and its failure costs nothing but itself.
-    place.write(
-        "fails.py",
-        "import os\ndef generate_stubs(stubs, context):\n    open('/tmp/was-here', 'w')\n    assert not os.path.exists('mod.py')\n    return 1 / 0\n",
-    );
-    let ran = inputs(&place, &arguments, &[("SANDBOX_STUB_PLUGINS", "fails.py")]);
+    let failing_plugin = "\
+import os
+def generate_stubs(stubs, context):
+    open('/tmp/was-here', 'w')
+    assert not os.path.exists('mod.py')
+    return 1 / 0
+";
+    place.write("fails.py", failing_plugin);
+    let ran = run_inputs(&place, &arguments, &[("SANDBOX_STUB_PLUGINS", "fails.py")]);
     assert!(ran.err.contains("ZeroDivisionError") && ran.err.contains("fails.py"), "{ran:?}");
-    assert_eq!(listed(&ran), before);
-    let nothing = inputs(&place, &arguments, &[("SANDBOX_STUB_PLUGINS", "none.py")]);
+    assert_eq!(listed_inputs(&ran), before);
+    let nothing = run_inputs(&place, &arguments, &[("SANDBOX_STUB_PLUGINS", "none.py")]);
     assert_eq!(nothing.code, Some(2), "{nothing:?}");
 }
 
 /// A service that gives these answers, one per connection, and tells what it was asked.
-fn service(answers: Vec<String>) -> (String, Receiver<String>) {
+fn start_service(answers: Vec<String>) -> (String, Receiver<String>) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = format!("http://{}/v1", listener.local_addr().expect("an address"));
     let (sender, asked) = channel();
@@ -153,19 +168,20 @@ fn service(answers: Vec<String>) -> (String, Receiver<String>) {
 
 #[test]
 fn a_model_is_asked_once_and_its_answers_are_kept() {
-    let place = repo(SOURCE);
-    let (address, asked) = service(vec!["```json\n[{\"isbn\": \"from-a-model\"}]\n```".to_owned()]);
+    let place = repo(INPUTS_MODULE);
+    let (address, asked) =
+        start_service(vec!["```json\n[{\"isbn\": \"from-a-model\"}]\n```".to_owned()]);
     let variables = [("SANDBOX_STUB_MODEL", "parrot"), ("OPENAI_BASE_URL", address.as_str())];
     let arguments = ["mod:find", "--format", "json"];
-    let first = listed(&inputs(&place, &arguments, &variables));
+    let first = listed_inputs(&run_inputs(&place, &arguments, &variables));
     let is_there =
         |(way, call): &(String, String)| way == "synthetic" && call.contains("from-a-model");
     assert!(first.iter().any(is_there), "{first:?}");
     let question = asked.recv().expect("a question");
     assert!(question.contains("parrot") && question.contains("isbn * count"), "{question}");
-    // Nobody answers any more.
-    let second = inputs(&place, &arguments, &variables);
-    assert_eq!(listed(&second), first);
+    // The service does not answer any more.
+    let second = run_inputs(&place, &arguments, &variables);
+    assert_eq!(listed_inputs(&second), first);
     assert!(second.err.is_empty(), "{}", second.err);
 }
 
@@ -174,7 +190,7 @@ fn under_schema_drift_inputs_come_with_another_schema_too() {
     let place = repo("def total(order: dict[str, int]) -> int:\n    return order['a']\n");
     let intents = |preset: &str| -> Vec<String> {
         let arguments = ["mod:total", "--preset", preset, "--count", "10", "--format", "json"];
-        let json = inputs(&place, &arguments, &[]).json();
+        let json = run_inputs(&place, &arguments, &[]).json();
         let inputs = json["inputs"].as_array().expect("a list").iter();
         inputs.map(|input| input["intent"].as_str().expect("text").to_owned()).collect()
     };

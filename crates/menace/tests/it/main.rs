@@ -1,28 +1,29 @@
 //! The commands as their users meet them: the real binary on copies of the fixtures.
 
 mod analyze;
-mod answers;
 mod cache;
 mod conditions;
 mod convergence;
 mod doctor;
-mod ending;
 mod exec;
+mod exec_cleanup;
 mod explore;
 mod failure_kinds;
 mod failures;
 mod inputs;
 mod isolation;
-mod killed;
-mod looking;
+mod killed_run;
+mod old_data;
 mod presets;
 mod processes;
 mod program;
 mod reach;
 mod run;
 mod scanners;
-mod seeing;
+mod servers;
 mod settings;
-mod stored;
-mod trial;
+mod single_module;
+mod store_contents;
+mod stored_data;
+mod upstream_replies;
 mod validity;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 /// Waits until something is so; false when it did not become so in time.
-pub(crate) fn until(limit: Duration, is_so: impl Fn() -> bool) -> bool {
+pub(crate) fn wait_until(limit: Duration, is_so: impl Fn() -> bool) -> bool {
     let started = Instant::now();
     while !is_so() {
         if started.elapsed() > limit {
@@ -17,7 +17,7 @@ pub(crate) fn until(limit: Duration, is_so: impl Fn() -> bool) -> bool {
 }
 
 /// State and parent of a process.
-fn stat(pid: i32) -> Option<(char, i32)> {
+fn state_and_parent(pid: i32) -> Option<(char, i32)> {
     let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     // The name of the program may hold spaces and parentheses.
     let mut fields = text.rsplit_once(')')?.1.split_whitespace();
@@ -26,7 +26,7 @@ fn stat(pid: i32) -> Option<(char, i32)> {
 
 /// A zombie only waits to be counted.
 pub(crate) fn is_alive(pid: i32) -> bool {
-    stat(pid).is_some_and(|(state, _)| !matches!(state, 'Z' | 'X'))
+    state_and_parent(pid).is_some_and(|(state, _)| !matches!(state, 'Z' | 'X'))
 }
 
 /// Children, their children, and so on.
@@ -34,7 +34,7 @@ pub(crate) fn descendants(pid: i32) -> Vec<i32> {
     let all: Vec<(i32, i32)> = fs::read_dir("/proc")
         .unwrap()
         .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
-        .filter_map(|pid| Some((pid, stat(pid)?.1)))
+        .filter_map(|pid| Some((pid, state_and_parent(pid)?.1)))
         .collect();
     let mut found = vec![pid];
     let mut next = 0;
@@ -46,8 +46,8 @@ pub(crate) fn descendants(pid: i32) -> Vec<i32> {
 }
 
 /// Control groups that a Menace with this number made.
-pub(crate) fn groups_of(pid: u32) -> Vec<PathBuf> {
-    fn look(directory: &Path, prefix: &str, found: &mut Vec<PathBuf>) {
+pub(crate) fn control_groups_of(pid: u32) -> Vec<PathBuf> {
+    fn collect_groups(directory: &Path, prefix: &str, found: &mut Vec<PathBuf>) {
         for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
             if !entry.file_type().is_ok_and(|kind| kind.is_dir()) {
                 continue;
@@ -55,11 +55,11 @@ pub(crate) fn groups_of(pid: u32) -> Vec<PathBuf> {
             if entry.file_name().to_string_lossy().starts_with(prefix) {
                 found.push(entry.path());
             } else {
-                look(&entry.path(), prefix, found);
+                collect_groups(&entry.path(), prefix, found);
             }
         }
     }
     let mut found = Vec::new();
-    look(Path::new("/sys/fs/cgroup"), &format!("menace-{pid}-"), &mut found);
+    collect_groups(Path::new("/sys/fs/cgroup"), &format!("menace-{pid}-"), &mut found);
     found
 }

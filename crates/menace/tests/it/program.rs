@@ -9,20 +9,21 @@ use std::process::{Command, Output};
 /// Where a Python is, on machines that have one.
 pub(crate) const PYTHON_PATH: (&str, &str) = ("PATH", "/usr/local/bin:/usr/bin:/bin");
 
-/// For commands that start sandboxes: a Python, and no purge, which would find what the tests beside
-/// this one have just killed.
-pub(crate) const SANDBOXES: [(&str, &str); 2] = [PYTHON_PATH, ("MENACE_LIGHT_IMPORTS", "1")];
+/// For commands that start sandboxes: a Python, and no purge, which would find what the tests
+/// beside this one have just killed.
+pub(crate) const SANDBOX_VARIABLES: [(&str, &str); 2] =
+    [PYTHON_PATH, ("MENACE_LIGHT_IMPORTS", "1")];
 
 /// A directory of its own for one test: the working directory of what it runs.
-pub(crate) struct Place {
+pub(crate) struct TestDirectory {
     directory: tempfile::TempDir,
     /// The cache and the temporary directory of what it runs.
-    aside: tempfile::TempDir,
+    cache_and_temp: tempfile::TempDir,
 }
 
 /// What a run printed, and how it ended.
 #[derive(Debug)]
-pub(crate) struct Ran {
+pub(crate) struct CommandOutput {
     pub code: Option<i32>,
     pub out: String,
     pub err: String,
@@ -34,35 +35,41 @@ pub(crate) fn is_long() -> bool {
     std::env::var_os("MENACE_LONG_TESTS").is_some()
 }
 
-impl Place {
+impl TestDirectory {
     pub(crate) fn new() -> Self {
-        let place =
-            Self { directory: tempfile::tempdir().unwrap(), aside: tempfile::tempdir().unwrap() };
+        let place = Self {
+            directory: tempfile::tempdir().unwrap(),
+            cache_and_temp: tempfile::tempdir().unwrap(),
+        };
         // Guests and other users have business there.
-        open(place.aside.path(), 0o755);
-        for directory in [place.cache(), place.temporary()] {
+        set_mode(place.cache_and_temp.path(), 0o755);
+        for directory in [place.cache_dir(), place.temp_dir()] {
             fs::create_dir(&directory).unwrap();
-            open(&directory, 0o1777);
+            set_mode(&directory, 0o1777);
         }
         place
     }
 
     /// `XDG_CACHE_HOME`.
-    pub(crate) fn cache(&self) -> PathBuf {
-        self.aside.path().join("cache")
+    pub(crate) fn cache_dir(&self) -> PathBuf {
+        self.cache_and_temp.path().join("cache")
     }
 
     /// `TMPDIR`.
-    pub(crate) fn temporary(&self) -> PathBuf {
-        self.aside.path().join("tmp")
+    pub(crate) fn temp_dir(&self) -> PathBuf {
+        self.cache_and_temp.path().join("tmp")
     }
 
     /// With a copy of a fixture in it.
     pub(crate) fn with_fixture(name: &str) -> Self {
         let place = Self::new();
-        let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures");
-        copy(&fixtures.join(name), &place.path().join(name));
+        place.copy_fixture(name, name);
         place
+    }
+
+    pub(crate) fn copy_fixture(&self, name: &str, to: &str) {
+        let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures");
+        copy_tree(&fixtures.join(name), &self.path().join(to));
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -74,23 +81,23 @@ impl Place {
     }
 
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
-        self.started(Command::new(env!("CARGO_BIN_EXE_menace")), arguments)
+        self.with_environment(Command::new(env!("CARGO_BIN_EXE_menace")), arguments)
     }
 
-    pub(crate) fn started(&self, mut command: Command, arguments: &[&str]) -> Command {
+    pub(crate) fn with_environment(&self, mut command: Command, arguments: &[&str]) -> Command {
         command.args(arguments).current_dir(self.path()).env_clear();
-        command.env("XDG_CACHE_HOME", self.cache()).env("TMPDIR", self.temporary());
+        command.env("XDG_CACHE_HOME", self.cache_dir()).env("TMPDIR", self.temp_dir());
         command
     }
 
-    /// By somebody who is not root: where the tests are, another user.
-    pub(crate) fn unprivileged(&self, arguments: &[&str]) -> Command {
-        open(self.path(), 0o777);
+    /// Runs without root: as another user where the tests run as root.
+    pub(crate) fn unprivileged_command(&self, arguments: &[&str]) -> Command {
+        set_mode(self.path(), 0o777);
         // The build directory may be closed to others.
         let binary = self.path().join("menace");
         fs::copy(env!("CARGO_BIN_EXE_menace"), &binary).unwrap();
-        open(&binary, 0o755);
-        let mut command = self.started(Command::new(binary), arguments);
+        set_mode(&binary, 0o755);
+        let mut command = self.with_environment(Command::new(binary), arguments);
         if nix::unistd::geteuid().is_root() {
             command.uid(65534).gid(65534);
         }
@@ -98,21 +105,21 @@ impl Place {
     }
 
     /// As on a machine that gives no isolation: without system call filters there is no tier.
-    pub(crate) fn without_isolation(&self, arguments: &[&str]) -> Command {
+    pub(crate) fn command_without_isolation(&self, arguments: &[&str]) -> Command {
         assert!(nix::unistd::geteuid().is_root(), "only root can hide things: run this as root");
         let hide = "mount -t tmpfs none /proc/sys/kernel/seccomp && exec \"$0\" \"$@\"";
         let menace = ["--mount", "sh", "-c", hide, env!("CARGO_BIN_EXE_menace")];
-        self.started(Command::new("unshare"), &[&menace, arguments].concat())
+        self.with_environment(Command::new("unshare"), &[&menace, arguments].concat())
     }
 
-    pub(crate) fn run(&self, arguments: &[&str]) -> Ran {
-        Ran::from(self.command(arguments).output().unwrap())
+    pub(crate) fn run(&self, arguments: &[&str]) -> CommandOutput {
+        CommandOutput::from(self.command(arguments).output().unwrap())
     }
 
-    pub(crate) fn run_with(&self, variables: &[(&str, &str)], arguments: &[&str]) -> Ran {
+    pub(crate) fn run_with(&self, variables: &[(&str, &str)], arguments: &[&str]) -> CommandOutput {
         let mut command = self.command(arguments);
         command.envs(variables.iter().copied());
-        Ran::from(command.output().unwrap())
+        CommandOutput::from(command.output().unwrap())
     }
 
     /// Every file below a directory with its content, to see that nothing changed.
@@ -135,7 +142,7 @@ impl Place {
     }
 }
 
-impl From<Output> for Ran {
+impl From<Output> for CommandOutput {
     fn from(output: Output) -> Self {
         Self {
             code: output.status.code(),
@@ -145,7 +152,7 @@ impl From<Output> for Ran {
     }
 }
 
-impl Ran {
+impl CommandOutput {
     /// The output as JSON; the run must have succeeded.
     pub(crate) fn json(&self) -> serde_json::Value {
         assert_eq!(self.code, Some(0), "{}", self.err);
@@ -153,17 +160,17 @@ impl Ran {
     }
 }
 
-fn open(path: &Path, mode: u32) {
+fn set_mode(path: &Path, mode: u32) {
     fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
 }
 
-fn copy(from: &Path, to: &Path) {
+fn copy_tree(from: &Path, to: &Path) {
     fs::create_dir_all(to).unwrap();
     for entry in fs::read_dir(from).unwrap() {
         let entry = entry.unwrap();
         let target = to.join(entry.file_name());
         if entry.file_type().unwrap().is_dir() {
-            copy(&entry.path(), &target);
+            copy_tree(&entry.path(), &target);
         } else {
             fs::copy(entry.path(), target).unwrap();
         }

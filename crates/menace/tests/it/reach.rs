@@ -1,13 +1,13 @@
 //! What is learnt from calls that fail reaches code that guessing does not.
 
-use menace_loop::{Reach, Reached, reach};
+use menace_loop::{ReachOptions, ReachResult, reach};
 use menace_model::{Section, SectionKind, Seed};
-use menace_sandbox::Cancel;
-use menace_scenario::input::{InputSettings, Strategy};
+use menace_sandbox::CancelToken;
+use menace_scenario::input::{InputSettings, InputStrategy};
 
-use crate::trial::Trial;
+use crate::single_module::SingleModuleSandbox;
 
-const MODULE: &str = r#"
+const REACHED_MODULE: &str = r#"
 _KEY = object()
 
 
@@ -17,7 +17,7 @@ class Gauge:
 
     def half(self):
         if self.zq is not _KEY:
-            raise RuntimeError("made by somebody else")
+            raise RuntimeError("made elsewhere")
         return 1
 
 
@@ -38,7 +38,7 @@ class Machine:
         return 1
 
 
-def told(zq):
+def hinted(zq):
     return {2} | getattr(zq, "symmetric_" + "difference")({1})
 
 
@@ -46,22 +46,27 @@ def never():
     raise NotImplementedError
 "#;
 
-const KINDS: &str = include_str!("reach/kinds.py");
+const KINDS_MODULE: &str = include_str!("reach/kinds.py");
 
-fn reached(learn: bool) -> Vec<Reached> {
-    let strategies = vec![Strategy::Signature, Strategy::Smart];
-    reached_of("machines.py", MODULE, strategies, learn)
+fn explore_reached(learn: bool) -> Vec<ReachResult> {
+    let strategies = vec![InputStrategy::Signature, InputStrategy::Smart];
+    explore_reached_of("machines.py", REACHED_MODULE, strategies, learn)
 }
 
-fn reached_of(name: &str, text: &str, strategies: Vec<Strategy>, learn: bool) -> Vec<Reached> {
-    let trial = Trial::new(name, text);
-    let plan = Reach {
+fn explore_reached_of(
+    name: &str,
+    text: &str,
+    strategies: Vec<InputStrategy>,
+    learn: bool,
+) -> Vec<ReachResult> {
+    let trial = SingleModuleSandbox::new(name, text);
+    let plan = ReachOptions {
         seed: Seed(1),
         calls: 40,
         round: 8,
         learn,
         workers: 2,
-        cancel: Cancel::default(),
+        cancel: CancelToken::default(),
         inputs: InputSettings { strategies, ..InputSettings::default() },
     };
     let is_called = |kind: SectionKind| kind != SectionKind::Module;
@@ -71,7 +76,7 @@ fn reached_of(name: &str, text: &str, strategies: Vec<Strategy>, learn: bool) ->
 
 #[test]
 fn a_section_is_reached_by_what_others_taught() {
-    let reached = reached(true);
+    let reached = explore_reached(true);
     let of = |name: &str| {
         let found = reached.iter().find(|one| one.section.qualname() == name);
         found.unwrap_or_else(|| panic!("{name} is a section"))
@@ -81,15 +86,15 @@ fn a_section_is_reached_by_what_others_taught() {
     // It needs a method that no name betrays, and that has returned before.
     assert!(of("Machine.turn").returned, "{:?}", of("Machine.turn"));
     // An exception names what is missing.
-    assert!(of("told").returned, "{:?}", of("told"));
+    assert!(of("hinted").returned, "{:?}", of("hinted"));
     let never = of("never");
     assert!(!never.returned && never.reasons[0].0.contains("NotImplementedError"), "{never:?}");
 }
 
 #[test]
 fn nothing_of_it_is_reached_by_guessing() {
-    for one in reached(false) {
-        let is_hard = ["Gauge.half", "Machine.turn", "told", "never"];
+    for one in explore_reached(false) {
+        let is_hard = ["Gauge.half", "Machine.turn", "hinted", "never"];
         let name = one.section.qualname();
         assert_eq!(!one.returned, is_hard.contains(&name), "{one:?}");
     }
@@ -97,10 +102,10 @@ fn nothing_of_it_is_reached_by_guessing() {
 
 #[test]
 fn every_kind_of_parameter_gets_what_it_asks_for() {
-    let strategies = vec![Strategy::Signature, Strategy::Synthetic];
-    let reached = reached_of("kinds.py", KINDS, strategies, false);
+    let strategies = vec![InputStrategy::Signature, InputStrategy::Synthetic];
+    let reached = explore_reached_of("kinds.py", KINDS_MODULE, strategies, false);
     let functions = reached.iter().filter(|one| !one.section.qualname().contains('.'));
-    let asked: Vec<&Reached> = functions.collect();
+    let asked: Vec<&ReachResult> = functions.collect();
     assert!(asked.len() > 35, "{}", asked.len());
     let missed: Vec<_> = asked.iter().filter(|one| !one.returned).collect();
     assert!(missed.is_empty(), "{missed:#?}");

@@ -2,12 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::program::Place;
+use crate::program::TestDirectory;
 use serde_json::Value;
 
 /// The `bin` of the environment that `cargo xtask test` has filled.
 #[expect(clippy::disallowed_methods, reason = "only tests ask where the environment is")]
-fn tools() -> PathBuf {
+fn tools_bin_dir() -> PathBuf {
     let usual = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/test-venv");
     let tools = std::env::var_os("MENACE_TEST_VENV").map_or_else(usual, PathBuf::from).join("bin");
     assert!(tools.join("ruff").exists(), "no ruff in {}: run `cargo xtask test`", tools.display());
@@ -15,19 +15,19 @@ fn tools() -> PathBuf {
 }
 
 /// A directory with one of the tools in it and nothing else.
-fn alone(place: &Place, tool: &str) -> String {
+fn directory_with_tool(place: &TestDirectory, tool: &str) -> String {
     let directory = place.path().join(format!("only-{tool}"));
     std::fs::create_dir(&directory).unwrap();
-    std::os::unix::fs::symlink(tools().join(tool), directory.join(tool)).unwrap();
+    std::os::unix::fs::symlink(tools_bin_dir().join(tool), directory.join(tool)).unwrap();
     directory.display().to_string()
 }
 
-fn analyze(place: &Place, path: &str, more: &[&str]) -> Value {
+fn run_analyze(place: &TestDirectory, path: &str, more: &[&str]) -> Value {
     let arguments = [&["analyze", "--repo", "bookshop", "--format", "json"], more].concat();
     place.run_with(&[("PATH", path)], &arguments).json()
 }
 
-fn rules(analysis: &Value, path: &str) -> Vec<String> {
+fn finding_rules(analysis: &Value, path: &str) -> Vec<String> {
     let modules = analysis["modules"].as_array().unwrap();
     let module = modules.iter().find(|module| module["path"] == path).unwrap();
     let findings = module["findings"].as_array().unwrap();
@@ -36,64 +36,65 @@ fn rules(analysis: &Value, path: &str) -> Vec<String> {
 
 #[test]
 fn an_installed_ruff_takes_precedence() {
-    let place = Place::with_fixture("bookshop");
-    let analysis = analyze(&place, &tools().display().to_string(), &[]);
+    let place = TestDirectory::with_fixture("bookshop");
+    let analysis = run_analyze(&place, &tools_bin_dir().display().to_string(), &[]);
     assert_eq!(analysis["scanner"]["name"], "ruff");
     assert!(analysis["scanner"]["version"].as_str().unwrap().contains('.'));
     assert_eq!(analysis["warnings"], serde_json::json!([]));
-    assert!(rules(&analysis, "bookshop/web/export.py").contains(&"B602".to_owned()));
+    assert!(finding_rules(&analysis, "bookshop/web/export.py").contains(&"B602".to_owned()));
 }
 
 #[test]
 fn bandit_is_used_when_there_is_no_ruff() {
-    let place = Place::with_fixture("bookshop");
-    let path = alone(&place, "bandit");
-    let analysis = analyze(&place, &path, &[]);
+    let place = TestDirectory::with_fixture("bookshop");
+    let path = directory_with_tool(&place, "bandit");
+    let analysis = run_analyze(&place, &path, &[]);
     assert_eq!(analysis["scanner"]["name"], "bandit", "{}", analysis["warnings"]);
     assert_eq!(
-        rules(&analysis, "bookshop/storage/database.py"),
-        rules(&analyze(&place, "", &[]), "bookshop/storage/database.py")
+        finding_rules(&analysis, "bookshop/storage/database.py"),
+        finding_rules(&run_analyze(&place, "", &[]), "bookshop/storage/database.py")
     );
 }
 
 #[test]
 fn the_tools_leave_nothing_in_the_repository() {
-    let place = Place::with_fixture("bookshop");
+    let place = TestDirectory::with_fixture("bookshop");
     let before = place.files("bookshop");
     for tool in ["ruff", "bandit"] {
-        let path = alone(&place, tool);
-        analyze(&place, &path, &[]);
+        let path = directory_with_tool(&place, tool);
+        run_analyze(&place, &path, &[]);
     }
     assert_eq!(place.files("bookshop"), before);
 }
 
 #[test]
 fn without_tools_the_built_in_check_stands_and_says_so() {
-    let place = Place::with_fixture("bookshop");
-    let builtin = analyze(&place, "", &[]);
+    let place = TestDirectory::with_fixture("bookshop");
+    let builtin = run_analyze(&place, "", &[]);
     assert_eq!(builtin["scanner"]["name"], "builtin");
-    let asked = analyze(&place, &tools().display().to_string(), &["--scanner", "builtin"]);
+    let asked =
+        run_analyze(&place, &tools_bin_dir().display().to_string(), &["--scanner", "builtin"]);
     assert_eq!(asked["modules"], builtin["modules"]);
 }
 
 #[test]
 fn a_tool_that_is_asked_for_and_missing_is_an_error() {
-    let place = Place::with_fixture("bookshop");
+    let place = TestDirectory::with_fixture("bookshop");
     let ran = place.run(&["analyze", "--repo", "bookshop", "--scanner", "ruff"]);
     assert_eq!(ran.code, Some(2));
     insta::assert_snapshot!(ran.err);
 }
 
 #[test]
-fn a_tool_that_is_broken_is_told_and_passed_over() {
-    let place = Place::with_fixture("bookshop");
+fn a_broken_tool_is_reported_and_not_used() {
+    let place = TestDirectory::with_fixture("bookshop");
     let directory = place.path().join("broken-tools");
     std::fs::create_dir(&directory).unwrap();
     let tool = directory.join("ruff");
     std::fs::write(&tool, "#!/bin/sh\necho nonsense\n").unwrap();
     let executable = std::os::unix::fs::PermissionsExt::from_mode(0o755);
     std::fs::set_permissions(&tool, executable).unwrap();
-    let analysis = analyze(&place, &directory.display().to_string(), &[]);
+    let analysis = run_analyze(&place, &directory.display().to_string(), &[]);
     assert_eq!(analysis["scanner"]["name"], "builtin");
     let warning = analysis["warnings"][0].as_str().unwrap();
     assert!(warning.contains("was not used"), "{warning}");
@@ -101,14 +102,14 @@ fn a_tool_that_is_broken_is_told_and_passed_over() {
 
 #[test]
 fn a_tool_that_the_repository_brings_along_is_not_run() {
-    let place = Place::with_fixture("bookshop");
+    let place = TestDirectory::with_fixture("bookshop");
     let directory = place.path().join("bookshop/.venv/bin");
     std::fs::create_dir_all(&directory).unwrap();
     let tool = directory.join("ruff");
     std::fs::write(&tool, "#!/bin/sh\ntouch \"$(dirname \"$0\")/was-run\"\n").unwrap();
     let executable = std::os::unix::fs::PermissionsExt::from_mode(0o755);
     std::fs::set_permissions(&tool, executable).unwrap();
-    let analysis = analyze(&place, &directory.display().to_string(), &[]);
+    let analysis = run_analyze(&place, &directory.display().to_string(), &[]);
     assert_eq!(analysis["scanner"]["name"], "builtin");
     assert!(!directory.join("was-run").exists());
 }

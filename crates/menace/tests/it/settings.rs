@@ -3,10 +3,10 @@
 use std::fs;
 use std::path::Path;
 
-use crate::program::{Place, Ran};
+use crate::program::{CommandOutput, TestDirectory};
 use serde_json::Value;
 
-fn setting(ran: &Ran, name: &str) -> Value {
+fn find_setting(ran: &CommandOutput, name: &str) -> Value {
     let all = ran.json();
     let settings = all["settings"].as_array().unwrap();
     settings.iter().find(|setting| setting["name"] == name).unwrap().clone()
@@ -14,10 +14,10 @@ fn setting(ran: &Ran, name: &str) -> Value {
 
 #[test]
 fn every_source_beats_the_ones_below_it() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let value = |variables: &[(&str, &str)], flags: &[&str]| {
         let arguments = [&["settings", "--format", "json"], flags].concat();
-        let found = setting(&place.run_with(variables, &arguments), "ROI_CYCLES");
+        let found = find_setting(&place.run_with(variables, &arguments), "ROI_CYCLES");
         let value = found["value"].as_str().map(str::to_owned);
         (value, found["origin"].as_object().unwrap()["from"].as_str().unwrap().to_owned())
     };
@@ -34,7 +34,7 @@ fn every_source_beats_the_ones_below_it() {
 
 #[test]
 fn the_table_shows_what_was_set() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     place.write(".env", "MEMORY_LIMIT=512Mi\nOPENAI_API_KEY=sk-secret\n");
     let ran = place.run_with(&[("TIMEOUT", "30")], &["settings", "--set"]);
     assert_eq!(ran.code, Some(0), "{}", ran.err);
@@ -43,8 +43,8 @@ fn the_table_shows_what_was_set() {
 }
 
 #[test]
-fn malformed_values_are_all_told_at_once() {
-    let place = Place::new();
+fn all_malformed_values_are_reported_at_once() {
+    let place = TestDirectory::new();
     place.write(".env", "MEMORY_LIMIT=many\n");
     let ran = place.run_with(&[("METRICS_PORT", "99999")], &["settings"]);
     assert_eq!(ran.code, Some(2));
@@ -53,7 +53,7 @@ fn malformed_values_are_all_told_at_once() {
 
 #[test]
 fn an_unknown_key_comes_with_a_suggestion() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     place.write("sandbox_settings.yaml", "roi_threshold: 0.1\nroi_cycels: 3\n");
     let ran = place.run(&["analyze", "--repo", "."]);
     assert_eq!(ran.code, Some(2));
@@ -61,22 +61,42 @@ fn an_unknown_key_comes_with_a_suggestion() {
 }
 
 #[test]
+fn planned_settings_are_shown_as_not_implemented_and_warned_of_once() {
+    let place = TestDirectory::new();
+    place.write(".env", "RUN_CYCLES=3\nGPU_LIMIT=1\n");
+    let ran = place.run(&["settings", "--set", "--recursive-orphans"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    assert_eq!(
+        ran.err,
+        " WARN not implemented yet, so without effect: RUN_CYCLES (.env line 1), GPU_LIMIT (.env \
+         line 2), SANDBOX_RECURSIVE_ORPHANS (flag --recursive-orphans)\n"
+    );
+    assert_eq!(ran.out.matches("not implemented yet").count(), 3, "{}", ran.out);
+
+    let json = place.run(&["settings", "--format", "json"]);
+    assert_eq!(find_setting(&json, "RUN_CYCLES")["implemented"], false);
+    assert_eq!(find_setting(&json, "ROI_CYCLES")["implemented"], true);
+    assert_eq!(json.json()["warnings"][0]["warning"], "not_implemented");
+    assert_eq!(json.json()["warnings"][0]["settings"][0]["name"], "RUN_CYCLES");
+}
+
+#[test]
 fn the_reference_page_is_current() {
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/settings.md");
-    let ran = Place::new().run(&["settings", "--markdown"]);
+    let ran = TestDirectory::new().run(&["settings", "--markdown"]);
     let written = fs::read_to_string(page).unwrap();
     assert!(written == ran.out, "docs/reference/settings.md is stale: run `cargo xtask docs`");
 }
 
 #[test]
 fn env_init_writes_a_file_that_works_and_never_overwrites_one() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let first = place.run(&["env", "init"]);
     assert_eq!(first.code, Some(0), "{}", first.err);
     let written = fs::read_to_string(place.path().join(".env")).unwrap();
     assert!(written.contains("\nSANDBOX_CYCLES=5\n"), "{written}");
     assert_eq!(
-        setting(&place.run(&["settings", "--format", "json"]), "SANDBOX_CYCLES")["value"],
+        find_setting(&place.run(&["settings", "--format", "json"]), "SANDBOX_CYCLES")["value"],
         "5"
     );
 
@@ -88,16 +108,17 @@ fn env_init_writes_a_file_that_works_and_never_overwrites_one() {
 }
 
 /// A name that is nearly ours makes a warning, which is a log line to look at.
-const ODD: (&str, &str) = ("SANDBOX_ROI_TOLERANC", "1");
+const MISSPELT_VARIABLE: (&str, &str) = ("SANDBOX_ROI_TOLERANC", "1");
 
 #[test]
 fn logs_are_for_people_unless_json_is_asked_for() {
-    let place = Place::new();
-    let human = place.run_with(&[ODD], &["settings", "--set"]);
-    assert!(human.err.contains("did you mean SANDBOX_ROI_TOLERANCE?"), "{}", human.err);
+    let place = TestDirectory::new();
+    let human = place.run_with(&[MISSPELT_VARIABLE], &["settings", "--set"]);
+    assert!(human.err.contains("did you mean `SANDBOX_ROI_TOLERANCE`?"), "{}", human.err);
     assert!(!human.err.contains('\u{1b}'), "no colours without a terminal");
 
-    let json = place.run_with(&[ODD, ("SANDBOX_JSON_LOGS", "1")], &["settings", "--set"]);
+    let json =
+        place.run_with(&[MISSPELT_VARIABLE, ("SANDBOX_JSON_LOGS", "1")], &["settings", "--set"]);
     for line in json.err.lines() {
         let event: Value = serde_json::from_str(line).unwrap();
         assert_eq!(event["level"], "WARN");
@@ -108,32 +129,35 @@ fn logs_are_for_people_unless_json_is_asked_for() {
 
 #[test]
 fn the_level_decides_what_is_logged() {
-    let place = Place::with_fixture("bookshop");
+    let place = TestDirectory::with_fixture("bookshop");
     let lines = |variables: &[(&str, &str)], flags: &[&str]| {
         let arguments = [&["analyze", "--repo", "bookshop", "--no-cache"], flags].concat();
         let ran = place.run_with(variables, &arguments);
         assert_eq!(ran.code, Some(0), "{}", ran.err);
         (ran.err.contains("WARN"), ran.err.contains("DEBUG"))
     };
-    assert_eq!(lines(&[ODD], &[]), (true, false));
-    assert_eq!(lines(&[ODD], &["--log-level", "error"]), (false, false));
-    assert_eq!(lines(&[ODD, ("SANDBOX_LOG_LEVEL", "error")], &[]), (false, false));
-    assert_eq!(lines(&[ODD, ("SANDBOX_DEBUG", "1")], &[]), (true, true));
-    assert_eq!(lines(&[ODD, ("SANDBOX_LOG_LEVEL", "error")], &["--verbose"]), (true, true));
+    assert_eq!(lines(&[MISSPELT_VARIABLE], &[]), (true, false));
+    assert_eq!(lines(&[MISSPELT_VARIABLE], &["--log-level", "error"]), (false, false));
+    assert_eq!(lines(&[MISSPELT_VARIABLE, ("SANDBOX_LOG_LEVEL", "error")], &[]), (false, false));
+    assert_eq!(lines(&[MISSPELT_VARIABLE, ("SANDBOX_DEBUG", "1")], &[]), (true, true));
+    assert_eq!(
+        lines(&[MISSPELT_VARIABLE, ("SANDBOX_LOG_LEVEL", "error")], &["--verbose"]),
+        (true, true)
+    );
 }
 
 #[test]
 fn a_log_file_gets_every_message_too() {
-    let place = Place::new();
-    place.run_with(&[ODD], &["settings", "--log-file", "logs/menace.log"]);
-    place.run_with(&[ODD, ("SANDBOX_LOG_FILE", "logs/menace.log")], &["settings"]);
+    let place = TestDirectory::new();
+    place.run_with(&[MISSPELT_VARIABLE], &["settings", "--log-file", "logs/menace.log"]);
+    place.run_with(&[MISSPELT_VARIABLE, ("SANDBOX_LOG_FILE", "logs/menace.log")], &["settings"]);
     let log = fs::read_to_string(place.path().join("logs/menace.log")).unwrap();
-    assert_eq!(log.matches("did you mean SANDBOX_ROI_TOLERANCE?").count(), 2, "{log}");
+    assert_eq!(log.matches("did you mean `SANDBOX_ROI_TOLERANCE`?").count(), 2, "{log}");
 }
 
 #[test]
 fn the_help_names_commands_and_exit_codes() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     insta::assert_snapshot!(place.run(&["--help"]).out);
     insta::assert_snapshot!(place.run(&["analyze", "--help"]).out);
     insta::assert_snapshot!(place.run(&["exec", "--help"]).out);

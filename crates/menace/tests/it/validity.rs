@@ -1,8 +1,8 @@
-//! The numbers of `menace run` mean something: what is planted in a sound repository lowers them and
-//! is named, what is mended raises them again, and what changes nothing leaves them alone.
+//! The numbers of `menace run` mean something: what is planted in a sound repository lowers them
+//! and is named, fixing it raises them again, and what changes nothing leaves them alone.
 //!
-//! The bugs are in `validity/plants.yaml`. Bugs in different modules are planted at once: no module of
-//! the fixture knows another one. The usual tests plant some of them, `cargo xtask long` all.
+//! The bugs are in `validity/plants.yaml`. Bugs in different modules are planted at once: no module
+//! of the fixture knows another one. The usual tests plant some of them, `cargo xtask long` all.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -10,24 +10,24 @@ use std::path::Path;
 
 use serde::Deserialize;
 
-use crate::program::{Place, SANDBOXES};
+use crate::program::{SANDBOX_VARIABLES, TestDirectory};
 
-const PLANTS: &str = include_str!("validity/plants.yaml");
-const NOTHING: &str = include_str!("validity/nothing.yaml");
-const LEAKS: &str = include_str!("validity/leaks.yaml");
+const PLANTED_BUGS: &str = include_str!("validity/plants.yaml");
+const HARMLESS_CHANGES: &str = include_str!("validity/nothing.yaml");
+const PLANTED_LEAKS: &str = include_str!("validity/leaks.yaml");
 
-/// How far ROI of a module may move when nothing changed: efficiency is made of clocks. Four runs of one
-/// small function with one seed, on a machine with eight times as much to do as it has processors, were
-/// between 0.705 and 0.714; of three of them, only metrics of clocks differed.
-const TOLERANCE: f64 = 0.01;
+/// How far ROI of a module may move when nothing changed: efficiency is made of clocks. Four runs
+/// of one small function with one seed, on a machine with eight times as much to do as it has
+/// processors, were between 0.705 and 0.714; of three of them, only metrics of clocks differed.
+const ROI_TOLERANCE: f64 = 0.01;
 
 /// One plant of so many is enough every day.
-const SOME: usize = 7;
+const PLANTS_PER_TESTED_PLANT: usize = 7;
 
 /// A replacement in one file of the fixture.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Change {
+struct SourceChange {
     name: String,
     file: String,
     section: String,
@@ -42,14 +42,14 @@ struct Change {
 
 /// What is looked at of a report.
 #[derive(Debug, Deserialize)]
-struct Report {
-    modules: Vec<Module>,
-    failures: Vec<Failure>,
+struct ReportExcerpt {
+    modules: Vec<ModuleExcerpt>,
+    failures: Vec<FailureExcerpt>,
     discrepancies: Vec<String>,
 }
 
 #[derive(Debug, Deserialize)]
-struct Module {
+struct ModuleExcerpt {
     path: String,
     roi: f64,
     roi_delta: Option<f64>,
@@ -58,27 +58,28 @@ struct Module {
 }
 
 #[derive(Debug, Deserialize)]
-struct Failure {
+struct FailureExcerpt {
     section: String,
     kind: String,
     location: String,
 }
 
-impl Report {
-    fn module(&self, path: &str) -> &Module {
+impl ReportExcerpt {
+    fn find_module(&self, path: &str) -> &ModuleExcerpt {
         let found = self.modules.iter().find(|module| module.path == path);
         found.unwrap_or_else(|| panic!("no {path} in {self:?}"))
     }
 
-    fn failures_in(&self, path: &str) -> Vec<&Failure> {
-        let is_there = |failure: &&Failure| failure.section.starts_with(&format!("{path}::"));
+    fn failures_in(&self, path: &str) -> Vec<&FailureExcerpt> {
+        let is_there =
+            |failure: &&FailureExcerpt| failure.section.starts_with(&format!("{path}::"));
         self.failures.iter().filter(is_there).collect()
     }
 }
 
-impl Change {
+impl SourceChange {
     /// Changes a copy of the fixture.
-    fn make(&self, place: &Place) {
+    fn apply(&self, place: &TestDirectory) {
         let path = place.path().join("sound").join(&self.file);
         let text = fs::read_to_string(&path).unwrap();
         assert_eq!(text.matches(&self.find).count(), 1, "{}: {}", self.name, self.find);
@@ -86,14 +87,14 @@ impl Change {
     }
 
     /// Undoes it.
-    fn mend(&self, place: &Place) {
-        let sound = Place::with_fixture("sound");
+    fn revert(&self, place: &TestDirectory) {
+        let sound = TestDirectory::with_fixture("sound");
         let file = Path::new("sound").join(&self.file);
         fs::copy(sound.path().join(&file), place.path().join(&file)).unwrap();
     }
 
     /// Where the failure should be, in the changed copy.
-    fn place(&self, place: &Place) -> String {
+    fn expected_location(&self, place: &TestDirectory) -> String {
         let text = fs::read_to_string(place.path().join("sound").join(&self.file)).unwrap();
         let wanted = match &self.line {
             Some(line) => line.clone(),
@@ -104,48 +105,48 @@ impl Change {
         format!("{}:{}", self.file, at + 1)
     }
 
-    fn id(&self) -> String {
+    fn section_id(&self) -> String {
         format!("{}::{}", self.file, self.section)
     }
 }
 
-fn changes(text: &str) -> Vec<Change> {
+fn parse_changes(text: &str) -> Vec<SourceChange> {
     serde_saphyr::from_str(text).expect("a list of changes")
 }
 
 /// Runs these sections of a copy of the fixture.
 ///
-/// Of a module only what is changed: beside eight sound neighbours, the clocks in the mean of all are as
-/// loud as one failure.
-fn run(place: &Place, sections: &BTreeSet<String>) -> Report {
+/// Of a module only what is changed: beside eight sound neighbours, the clocks in the mean of all
+/// are as loud as one failure.
+fn run_sections(place: &TestDirectory, sections: &BTreeSet<String>) -> ReportExcerpt {
     let mut arguments = vec!["run", "--repo", "sound", "--seed", "1", "--budget", "none"];
     arguments.extend(["--jobs", "2", "--format", "json"]);
     for section in sections {
         arguments.extend(["--section", section]);
     }
-    let ran = place.run_with(&SANDBOXES, &arguments);
+    let ran = place.run_with(&SANDBOX_VARIABLES, &arguments);
     serde_json::from_value(ran.json()).expect("a report")
 }
 
 /// The same of a fresh copy with these changes, which knows nothing of earlier runs.
-fn changed(changes: &[&Change], sections: &BTreeSet<String>) -> Report {
-    let place = Place::with_fixture("sound");
+fn run_changed(changes: &[&SourceChange], sections: &BTreeSet<String>) -> ReportExcerpt {
+    let place = TestDirectory::with_fixture("sound");
     for change in changes {
-        change.make(&place);
+        change.apply(&place);
     }
-    run(&place, sections)
+    run_sections(&place, sections)
 }
 
-fn sections(changes: &[&Change]) -> BTreeSet<String> {
-    changes.iter().map(|change| change.id()).collect()
+fn changed_sections(changes: &[&SourceChange]) -> BTreeSet<String> {
+    changes.iter().map(|change| change.section_id()).collect()
 }
 
 /// The first change of every file, then the second ones, and so on.
-fn rounds(changes: &[Change]) -> Vec<Vec<&Change>> {
-    let mut rounds: Vec<Vec<&Change>> = Vec::new();
+fn rounds_by_file(changes: &[SourceChange]) -> Vec<Vec<&SourceChange>> {
+    let mut rounds: Vec<Vec<&SourceChange>> = Vec::new();
     for change in changes {
-        let is_same = |other: &&Change| other.file == change.file;
-        let is_free = |round: &&mut Vec<&Change>| !round.iter().any(is_same);
+        let is_same = |other: &&SourceChange| other.file == change.file;
+        let is_free = |round: &&mut Vec<&SourceChange>| !round.iter().any(is_same);
         match rounds.iter_mut().find(is_free) {
             Some(round) => round.push(change),
             None => rounds.push(vec![change]),
@@ -155,42 +156,43 @@ fn rounds(changes: &[Change]) -> Vec<Vec<&Change>> {
 }
 
 #[test]
-fn a_planted_bug_lowers_the_roi_of_its_module_and_is_named_and_mending_it_raises_it_again() {
-    let mut plants = changes(PLANTS);
+fn a_planted_bug_is_named_and_lowers_the_roi_of_its_module_until_it_is_fixed() {
+    let mut plants = parse_changes(PLANTED_BUGS);
     assert!(plants.len() >= 20, "only {} plants", plants.len());
     if !crate::program::is_long() {
         let mut number = 0;
         plants.retain(|_| {
             number += 1;
-            number % SOME == 0
+            number % PLANTS_PER_TESTED_PLANT == 0
         });
     }
     let mut wrong: Vec<String> = Vec::new();
-    for round in rounds(&plants) {
-        let place = Place::with_fixture("sound");
+    for round in rounds_by_file(&plants) {
+        let place = TestDirectory::with_fixture("sound");
         for plant in &round {
-            plant.make(&place);
+            plant.apply(&place);
         }
-        let planted = run(&place, &sections(&round));
-        let locations: Vec<String> = round.iter().map(|plant| plant.place(&place)).collect();
+        let planted = run_sections(&place, &changed_sections(&round));
+        let locations: Vec<String> =
+            round.iter().map(|plant| plant.expected_location(&place)).collect();
         for plant in &round {
-            plant.mend(&place);
+            plant.revert(&place);
         }
-        let mended = run(&place, &sections(&round));
-        for failure in &mended.failures {
-            wrong.push(format!("blamed in the sound repository: {failure:?}"));
+        let fixed = run_sections(&place, &changed_sections(&round));
+        for failure in &fixed.failures {
+            wrong.push(format!("reported in the sound repository: {failure:?}"));
         }
         for (plant, location) in round.iter().zip(locations) {
-            let Module { roi: after, roi_delta, .. } = mended.module(&plant.file);
-            let before = planted.module(&plant.file).roi;
-            if after - before <= TOLERANCE {
-                wrong.push(format!("{}: ROI is {before:.4}, mended {after:.4}", plant.name));
+            let ModuleExcerpt { roi: after, roi_delta, .. } = fixed.find_module(&plant.file);
+            let before = planted.find_module(&plant.file).roi;
+            if after - before <= ROI_TOLERANCE {
+                wrong.push(format!("{}: ROI is {before:.4}, fixed {after:.4}", plant.name));
             }
             if roi_delta.is_none_or(|delta| (delta - (after - before)).abs() > 1e-9) {
                 wrong.push(format!("{}: from {before} to {after} is {roi_delta:?}", plant.name));
             }
-            let id = plant.id();
-            let is_named = |failure: &&Failure| {
+            let id = plant.section_id();
+            let is_named = |failure: &&FailureExcerpt| {
                 failure.section == id
                     && failure.location == location
                     && plant.kinds.contains(&failure.kind)
@@ -199,10 +201,10 @@ fn a_planted_bug_lowers_the_roi_of_its_module_and_is_named_and_mending_it_raises
             if !failures.iter().any(is_named) {
                 wrong.push(format!("{}: nothing at {location} in {failures:?}", plant.name));
             }
-            // Who calls the planted line is rightly blamed, too.
-            let is_other = |one: &&&Failure| one.section != id && one.location != location;
+            // A failure of a section that calls the planted line is right, too.
+            let is_other = |one: &&&FailureExcerpt| one.section != id && one.location != location;
             for failure in failures.iter().filter(is_other) {
-                wrong.push(format!("{}: blamed instead: {failure:?}", plant.name));
+                wrong.push(format!("{}: reported instead: {failure:?}", plant.name));
             }
         }
     }
@@ -211,21 +213,25 @@ fn a_planted_bug_lowers_the_roi_of_its_module_and_is_named_and_mending_it_raises
 
 #[test]
 fn what_changes_nothing_leaves_the_numbers_alone() {
-    let changes = changes(NOTHING);
-    let all: Vec<&Change> = changes.iter().collect();
-    let before = changed(&[], &sections(&all));
-    let after = changed(&all, &sections(&all));
+    let changes = parse_changes(HARMLESS_CHANGES);
+    let all: Vec<&SourceChange> = changes.iter().collect();
+    let before = run_changed(&[], &changed_sections(&all));
+    let after = run_changed(&all, &changed_sections(&all));
     for change in &changes {
-        let (before, after) = (before.module(&change.file), after.module(&change.file));
+        let (before, after) = (before.find_module(&change.file), after.find_module(&change.file));
         let delta = after.roi - before.roi;
-        assert!(delta.abs() <= TOLERANCE, "{}: {delta:+.4}\n{before:?}\n{after:?}", change.name);
+        assert!(
+            delta.abs() <= ROI_TOLERANCE,
+            "{}: {delta:+.4}\n{before:?}\n{after:?}",
+            change.name
+        );
     }
     assert!(after.failures.is_empty(), "{:?}", after.failures);
 }
 
 #[test]
 fn ten_times_the_time_lowers_efficiency() {
-    let slower = Change {
+    let slower = SourceChange {
         name: "ten times as many rounds".to_owned(),
         file: "ferry/purse.py".to_owned(),
         section: "sealed".to_owned(),
@@ -234,33 +240,35 @@ fn ten_times_the_time_lowers_efficiency() {
         replace: "ROUNDS = 20_000\n".to_owned(),
         line: None,
     };
-    let before = changed(&[], &sections(&[&slower]));
-    let after = changed(&[&slower], &sections(&[&slower]));
-    let efficiency = |report: &Report| report.module(&slower.file).metrics["efficiency"];
+    let before = run_changed(&[], &changed_sections(&[&slower]));
+    let after = run_changed(&[&slower], &changed_sections(&[&slower]));
+    let efficiency =
+        |report: &ReportExcerpt| report.find_module(&slower.file).metrics["efficiency"];
     let (before, after) = (efficiency(&before), efficiency(&after));
     assert!(after < before - 0.01, "efficiency was {before:.4} and is {after:.4}");
 }
 
-/// A failure, a flag or a discrepancy: somebody who reads the report hears of it.
+/// The report names each leak: as a failure, a flag or a discrepancy.
 #[test]
 fn leaks_are_flagged() {
-    let leaks = changes(LEAKS);
-    for round in rounds(&leaks) {
-        let report = changed(&round, &sections(&round));
+    let leaks = parse_changes(PLANTED_LEAKS);
+    for round in rounds_by_file(&leaks) {
+        let report = run_changed(&round, &changed_sections(&round));
         for leak in round {
-            let flags = &report.module(&leak.file).risk_flags;
+            let flags = &report.find_module(&leak.file).risk_flags;
             let failures = report.failures_in(&leak.file);
             let is_flagged = flags.iter().any(|flag| {
                 flag.contains(&leak.section) && leak.kinds.iter().any(|kind| flag.contains(kind))
             });
-            let is_blamed = failures
-                .iter()
-                .any(|failure| failure.section == leak.id() && leak.kinds.contains(&failure.kind));
-            let is_told = report.discrepancies.iter().any(|told| {
-                told.contains(&leak.id()) && leak.kinds.iter().any(|kind| told.contains(kind))
+            let is_failure = failures.iter().any(|failure| {
+                failure.section == leak.section_id() && leak.kinds.contains(&failure.kind)
+            });
+            let is_discrepancy = report.discrepancies.iter().any(|text| {
+                text.contains(&leak.section_id())
+                    && leak.kinds.iter().any(|kind| text.contains(kind))
             });
             assert!(
-                is_flagged || is_blamed || is_told,
+                is_flagged || is_failure || is_discrepancy,
                 "{}: {flags:?} {failures:?} {:?}",
                 leak.name,
                 report.discrepancies

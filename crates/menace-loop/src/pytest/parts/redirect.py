@@ -1,8 +1,8 @@
 import socket
 
 
-def redirect(monkeypatch, address):
-    """Whoever is called, this address answers."""
+def redirect_connections(monkeypatch, address):
+    """Connects every socket to this address."""
     found = [(socket.AF_INET, socket.SOCK_STREAM, 6, "", address)]
     connect = socket.socket.connect
     monkeypatch.setattr(socket, "getaddrinfo", lambda *args, **kwargs: found)

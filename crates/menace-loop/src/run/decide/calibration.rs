@@ -1,46 +1,45 @@
-//! The model of how far forecasts are off: `truth_adapter.json`.
+//! The model of forecast errors: `truth_adapter.json`.
 //!
-//! Training and drift are in `menace-track`. Invariant: a file that is damaged, of another version or about
-//! other features is replaced by a model that was trained anew, and that is told.
+//! Training and drift are in `menace-track`, the file in `models`. Invariant: a model that is
+//! damaged, of another version or about other features is replaced by a newly trained one.
 
-use std::path::Path;
-
-use menace_store::files::{self, Loaded, Lock};
-use menace_track::stats::forecast::Forecast;
+use menace_track::stats::forecast::MetricForecast;
 use menace_track::stats::truth::{
-    Calibrated, FEWEST_ROWS, FeatureDrift, Limits, Metadata, TruthAdapter, TruthError,
+    CalibratedPrediction, DriftLimits, FeatureDrift, MIN_CALIBRATION_ROWS, TruthAdapter,
+    TruthError, TruthModelMetadata,
 };
-use menace_track::{History, Metrics};
+use menace_track::{MetricValues, RoiHistory, selection};
 
-use super::super::{RunError, keep, now_ms, selection};
-use super::logs::timestamp;
-use crate::run::telling::Told;
-
-/// It lies beside the history.
-pub const FILE: &str = "truth_adapter.json";
+/// In the data directory, beside the history.
+pub const CALIBRATION_FILE: &str = "truth_adapter.json";
 /// The first feature; the others are forecasts of metrics.
-const ROI: &str = "predicted_roi";
+const ROI_FEATURE: &str = "predicted_roi";
 
-/// What was expected in each cycle, and what came.
+/// What was predicted for each cycle, and what was measured.
 #[derive(Debug, Default, PartialEq)]
-pub(super) struct Evidence {
+pub(super) struct CalibrationEvidence {
     names: Vec<String>,
     rows: Vec<Vec<f64>>,
     targets: Vec<f64>,
-    /// What is expected of the next cycle.
+    /// The features of the next cycle.
     next: Option<Vec<f64>>,
 }
 
-impl Evidence {
-    /// Of all cycles whose forecasts could be compared. A metric that was not forecast in each of them is no
-    /// feature.
-    pub(super) fn of(history: &History, forecast: Option<&Forecast>, next: &Metrics) -> Self {
+impl CalibrationEvidence {
+    /// All cycles whose forecasts could be compared. A metric is a feature only when it was
+    /// predicted in each of them.
+    pub(super) fn collect(
+        history: &RoiHistory,
+        forecast: Option<&MetricForecast>,
+        next: &MetricValues,
+    ) -> Self {
         let count = history.predicted_roi.len().min(history.actual_roi.len());
         let metrics: Vec<(&String, &Vec<f64>)> = history
             .predicted_metrics
             .iter()
             .filter(|(name, values)| {
-                let is_known = next.get(&menace_track::predict::predicted_metric(name)).is_some();
+                let is_known =
+                    next.get(&menace_track::predict::predicted_metric_name(name)).is_some();
                 values.len() == count && is_known
             })
             .collect();
@@ -49,124 +48,118 @@ impl Evidence {
             std::iter::once(history.predicted_roi[row]).chain(features).collect()
         });
         let ahead = forecast.and_then(|forecast| forecast.points.first()).map(|point| {
-            let features = metrics
-                .iter()
-                .filter_map(|(name, _)| next.get(&menace_track::predict::predicted_metric(name)));
+            let features = metrics.iter().filter_map(|(name, _)| {
+                next.get(&menace_track::predict::predicted_metric_name(name))
+            });
             std::iter::once(point.mean).chain(features).collect()
         });
         Self {
             rows: rows.collect(),
             targets: history.actual_roi[..count].to_vec(),
             next: ahead,
-            names: std::iter::once(ROI.to_owned())
+            names: std::iter::once(ROI_FEATURE.to_owned())
                 .chain(metrics.iter().map(|(name, _)| (*name).clone()))
                 .collect(),
         }
     }
 }
 
-/// What the model says after a cycle.
+/// What the model predicts after a cycle.
 #[derive(Debug, Default, PartialEq)]
-pub(super) struct Calibration {
+pub(super) struct CalibrationState {
     /// The next ROI; none before there are enough cycles.
-    pub next: Option<Calibrated>,
-    /// How far each feature has moved since the training; empty while too few rows are new.
+    pub next: Option<CalibratedPrediction>,
+    /// How far each feature has drifted since the training; empty while too few rows are new.
     pub drifts: Vec<FeatureDrift>,
 }
 
-/// Brings the model up to date and asks it. A model whose features have drifted is asked once more, with
-/// low confidence, and trained anew with the next cycle. One of other sections is replaced.
+/// Trains the model where that is due, and predicts with it. A model whose features have drifted
+/// predicts once more, with low confidence, and is trained again with the next cycle. A model of
+/// another selection is replaced. Returns no model where there are too few cycles for one.
 pub(super) fn calibrate(
-    directory: &Path,
-    evidence: &Evidence,
+    stored: Option<TruthAdapter>,
+    evidence: &CalibrationEvidence,
     selection: &str,
-    told: &mut Told,
-) -> Result<Calibration, RunError> {
-    if evidence.rows.len() < FEWEST_ROWS {
-        return Ok(Calibration::default());
+    now: &str,
+) -> Result<(Option<TruthAdapter>, CalibrationState), TruthError> {
+    if evidence.rows.len() < MIN_CALIBRATION_ROWS {
+        return Ok((None, CalibrationState::default()));
     }
-    let path = directory.join(FILE);
-    let _lock = Lock::acquire(&path, keep::PATIENCE)?;
-    let known = match files::load::<TruthAdapter>(&path)? {
-        Loaded::Fine(adapter) => Some(adapter),
-        Loaded::Missing => None,
-        Loaded::Corrupt(notice) => {
-            told.warn(notice.to_string());
-            None
-        }
-    };
-    let now = timestamp(now_ms());
-    let known = known.filter(|adapter| {
+    let stored = stored.filter(|adapter| {
         let is_same = adapter.metadata().selection == selection;
         is_same && adapter.features().eq(evidence.names.iter().map(String::as_str))
     });
     let mut drifts = Vec::new();
-    let adapter = match known {
+    let adapter = match stored {
         Some(mut adapter) => {
-            let Metadata { samples, retrain: was_told, .. } = *adapter.metadata();
-            // Fewer rows than it was trained on are those of a later time.
+            let TruthModelMetadata { samples, retrain: has_drifted, .. } = *adapter.metadata();
+            // With fewer rows than it was trained on, the history began again: all rows are new.
             let new = evidence.rows.get(samples..).unwrap_or(&evidence.rows);
-            if new.len() >= FEWEST_ROWS && !was_told {
-                drifts = adapter.check(new, &now);
+            if new.len() >= MIN_CALIBRATION_ROWS && !has_drifted {
+                drifts = adapter.check_drift(new, now);
             }
-            // What drifted was told in the cycle that saw it; from now on there is a better model.
-            if was_told || new.len() >= samples {
-                train(evidence, selection, &now)?
+            // The drift was reported in the cycle that detected it.
+            if has_drifted || new.len() >= samples {
+                train(evidence, selection, now)?
             } else {
                 Some(adapter)
             }
         }
-        None => train(evidence, selection, &now)?,
+        None => train(evidence, selection, now)?,
     };
-    let Some(adapter) = adapter else { return Ok(Calibration::default()) };
-    files::save(&path, &adapter)?;
-    let moved: Vec<&FeatureDrift> = drifts.iter().filter(|drift| drift.drifted).collect();
-    if !moved.is_empty() {
-        tracing::debug!(?moved, "the forecasts that calibration rests on have drifted");
+    let Some(adapter) = adapter else { return Ok((None, CalibrationState::default())) };
+    let drifted: Vec<&FeatureDrift> = drifts.iter().filter(|drift| drift.drifted).collect();
+    if !drifted.is_empty() {
+        tracing::debug!(?drifted, "features of the calibration model have drifted");
     }
-    Ok(Calibration { next: evidence.next.as_ref().map(|row| adapter.predict(row)), drifts })
+    let next = evidence.next.as_ref().map(|row| adapter.predict(row));
+    Ok((Some(adapter), CalibrationState { next, drifts }))
 }
 
-/// What a model says of the next ROI, for those who look at a history without going on with it: the cycles
-/// that compare with the last one. None where the model is about other sections or other features.
+/// The next ROI that a model predicts, for commands that only read a history. `history` has the
+/// cycles that compare with the last one. None where the model is of another selection or has other
+/// features.
 pub fn calibrated(
     model: &TruthAdapter,
-    history: &History,
-    forecast: Option<&Forecast>,
-) -> Option<Calibrated> {
-    let Evidence { names, next, .. } = Evidence::of(history, forecast, &history.predictions);
-    let is_about = selection::is_same(history, &model.metadata().selection);
-    let is_same = is_about && model.features().eq(names.iter().map(String::as_str));
+    history: &RoiHistory,
+    forecast: Option<&MetricForecast>,
+) -> Option<CalibratedPrediction> {
+    let CalibrationEvidence { names, next, .. } =
+        CalibrationEvidence::collect(history, forecast, &history.predictions);
+    let is_same_selection = selection::is_same(history, &model.metadata().selection);
+    let is_same = is_same_selection && model.features().eq(names.iter().map(String::as_str));
     next.filter(|_| is_same).map(|row| model.predict(&row))
 }
 
 /// None where there are too few complete rows.
 fn train(
-    evidence: &Evidence,
+    evidence: &CalibrationEvidence,
     selection: &str,
     now: &str,
-) -> Result<Option<TruthAdapter>, RunError> {
-    let Evidence { names, rows, targets, .. } = evidence;
-    match TruthAdapter::train(names, rows, targets, Limits::default(), now) {
-        Ok(adapter) => Ok(Some(adapter.about(selection))),
+) -> Result<Option<TruthAdapter>, TruthError> {
+    let CalibrationEvidence { names, rows, targets, .. } = evidence;
+    match TruthAdapter::train(names, rows, targets, DriftLimits::default(), now) {
+        Ok(adapter) => Ok(Some(adapter.with_selection(selection))),
         Err(TruthError::TooFew { .. } | TruthError::NoFeatures) => Ok(None),
-        Err(error) => Err(RunError::Calibration(error)),
+        Err(error) => Err(error),
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use menace_model::Seed;
-    use menace_track::stats::forecast::{Outlook, forecast};
+    use std::path::Path;
 
-    fn history(cycles: u32) -> History {
+    use super::super::models::ModelFile;
+    use super::*;
+    use menace_track::stats::forecast::{ForecastOptions, forecast};
+
+    fn history(cycles: u32) -> RoiHistory {
         let value = |step: u32| f64::from(step * 7 % 11) / 11.0;
-        let mut history = History {
+        let mut history = RoiHistory {
             predicted_roi: (0..cycles).map(value).collect(),
             // Forecasts are always a tenth too low.
             actual_roi: (0..cycles).map(|step| value(step) + 0.1).collect(),
-            ..History::default()
+            ..RoiHistory::default()
         };
         history
             .predicted_metrics
@@ -175,24 +168,32 @@ mod tests {
         history
     }
 
-    fn evidence(cycles: u32) -> Evidence {
-        let ahead = forecast(&[0.5], Outlook::default());
+    fn state(
+        directory: &Path,
+        evidence: &CalibrationEvidence,
+        selection: &str,
+    ) -> CalibrationState {
+        let (file, _) = ModelFile::load(directory.join(CALIBRATION_FILE)).unwrap();
+        let calibrate = |stored| calibrate(stored, evidence, selection, "2026-11-16T21:35:00Z");
+        let (model, state) = calibrate(file.loaded().cloned()).unwrap();
+        file.replace(model, |stored| Ok(calibrate(stored)?.0)).unwrap();
+        state
+    }
+
+    fn evidence(cycles: u32) -> CalibrationEvidence {
+        let ahead = forecast(&[0.5], ForecastOptions::default());
         let next = [("pred_resilience", 0.4), ("pred_late", 0.5)].into_iter().collect();
-        Evidence::of(&history(cycles), ahead.as_ref(), &next)
+        CalibrationEvidence::collect(&history(cycles), ahead.as_ref(), &next)
     }
 
     /// Features that have drifted, of those that were compared.
-    fn drifted(made: &Calibration) -> (Vec<&str>, usize) {
-        let moved = made.drifts.iter().filter(|drift| drift.drifted);
-        (moved.map(|drift| drift.feature.as_str()).collect(), made.drifts.len())
-    }
-
-    fn told() -> Told {
-        Told::new(Seed(0), std::iter::empty())
+    fn drifted(state: &CalibrationState) -> (Vec<&str>, usize) {
+        let drifted = state.drifts.iter().filter(|drift| drift.drifted);
+        (drifted.map(|drift| drift.feature.as_str()).collect(), state.drifts.len())
     }
 
     #[test]
-    fn only_what_was_always_forecast_is_a_feature() {
+    fn a_metric_is_a_feature_only_if_every_cycle_predicted_it() {
         let evidence = evidence(20);
         assert_eq!(evidence.names, ["predicted_roi", "resilience"]);
         assert_eq!(evidence.next, Some(vec![0.5, 0.4]));
@@ -200,39 +201,39 @@ mod tests {
     }
 
     #[test]
-    fn forecasts_that_are_always_too_low_are_brought_up() {
+    fn forecasts_that_are_always_too_low_are_corrected() {
         let directory = tempfile::tempdir().unwrap();
-        let few = calibrate(directory.path(), &evidence(9), "", &mut told()).unwrap();
-        assert_eq!(few, Calibration::default());
-        assert!(!directory.path().join(FILE).exists());
-        let made = calibrate(directory.path(), &evidence(20), "", &mut told()).unwrap();
+        let few = state(directory.path(), &evidence(9), "");
+        assert_eq!(few, CalibrationState::default());
+        assert!(!directory.path().join(CALIBRATION_FILE).exists());
+        let made = state(directory.path(), &evidence(20), "");
         let made = made.next.unwrap();
         assert!((made.value - 0.6).abs() < 0.03, "{made:?}");
-        let written = std::fs::read_to_string(directory.path().join(FILE)).unwrap();
+        let written = std::fs::read_to_string(directory.path().join(CALIBRATION_FILE)).unwrap();
         let written: serde_json::Value = serde_json::from_str(&written).unwrap();
         assert_eq!(written["version"], 1);
         assert!(written["metadata"]["trained_at"].as_str().unwrap().ends_with('Z'));
     }
 
     #[test]
-    fn a_model_is_kept_until_there_is_much_more_to_learn_from() {
+    fn a_model_is_trained_again_once_the_rows_have_doubled() {
         let directory = tempfile::tempdir().unwrap();
         let samples = || {
-            let text = std::fs::read_to_string(directory.path().join(FILE)).unwrap();
+            let text = std::fs::read_to_string(directory.path().join(CALIBRATION_FILE)).unwrap();
             serde_json::from_str::<TruthAdapter>(&text).unwrap().metadata().samples
         };
-        calibrate(directory.path(), &evidence(20), "", &mut told()).unwrap();
-        calibrate(directory.path(), &evidence(24), "", &mut told()).unwrap();
+        state(directory.path(), &evidence(20), "");
+        state(directory.path(), &evidence(24), "");
         assert_eq!(samples(), 20);
-        calibrate(directory.path(), &evidence(40), "", &mut told()).unwrap();
+        state(directory.path(), &evidence(40), "");
         assert_eq!(samples(), 40);
     }
 
     #[test]
-    fn what_has_drifted_is_told_distrusted_and_then_learnt_anew() {
+    fn drift_is_reported_with_low_confidence_and_then_trained_on() {
         let directory = tempfile::tempdir().unwrap();
         let metadata = || {
-            let text = std::fs::read_to_string(directory.path().join(FILE)).unwrap();
+            let text = std::fs::read_to_string(directory.path().join(CALIBRATION_FILE)).unwrap();
             serde_json::from_str::<TruthAdapter>(&text).unwrap().metadata().clone()
         };
         let moved = |cycles: u32| {
@@ -242,85 +243,85 @@ mod tests {
             }
             evidence
         };
-        let made = calibrate(directory.path(), &evidence(40), "", &mut told()).unwrap();
+        let made = state(directory.path(), &evidence(40), "");
         assert_eq!((made.next.unwrap().low_confidence, made.drifts.len()), (false, 0));
-        let same = calibrate(directory.path(), &evidence(50), "", &mut told()).unwrap();
+        let same = state(directory.path(), &evidence(50), "");
         assert!(!same.next.unwrap().low_confidence);
-        assert_eq!(drifted(&same), (vec![], 2), "both were compared, and that is told, too");
+        assert_eq!(drifted(&same), (vec![], 2), "features without drift are listed, too");
 
-        let seen = calibrate(directory.path(), &moved(50), "", &mut told()).unwrap();
-        assert!(seen.next.unwrap().low_confidence);
-        assert_eq!(drifted(&seen), (vec!["resilience"], 2), "{:?}", seen.drifts);
-        let drift = &seen.drifts[1];
+        let drifting = state(directory.path(), &moved(50), "");
+        assert!(drifting.next.unwrap().low_confidence);
+        assert_eq!(drifted(&drifting), (vec!["resilience"], 2), "{:?}", drifting.drifts);
+        let drift = &drifting.drifts[1];
         assert_eq!((drift.feature.as_str(), drift.samples), ("resilience", 10));
         assert!(drift.ks > 0.2 && drift.ks_p_value < 1e-3, "{drift:?}");
         assert_eq!((metadata().samples, metadata().retrain), (40, true));
         assert_eq!(metadata().drifted, ["resilience"]);
 
-        let after = calibrate(directory.path(), &moved(51), "", &mut told()).unwrap();
+        let after = state(directory.path(), &moved(51), "");
         assert_eq!((after.next.unwrap().low_confidence, after.drifts.len()), (false, 0));
         assert_eq!((metadata().samples, metadata().retrain), (51, false));
     }
 
     #[test]
-    fn what_has_drifted_is_told_also_where_the_model_is_due_to_be_trained_anew() {
+    fn drift_is_reported_in_the_cycle_that_trains_the_model_again() {
         let directory = tempfile::tempdir().unwrap();
-        calibrate(directory.path(), &evidence(20), "", &mut told()).unwrap();
+        state(directory.path(), &evidence(20), "");
         let mut moved = evidence(40);
         for row in moved.rows.iter_mut().skip(20) {
             row[1] += 2.0;
         }
-        let made = calibrate(directory.path(), &moved, "", &mut told()).unwrap();
+        let made = state(directory.path(), &moved, "");
         assert_eq!(drifted(&made), (vec!["resilience"], 2), "{:?}", made.drifts);
-        let again = calibrate(directory.path(), &moved, "", &mut told()).unwrap();
-        assert_eq!(again.drifts.len(), 0, "it was trained anew");
+        let again = state(directory.path(), &moved, "");
+        assert_eq!(again.drifts.len(), 0, "it was trained again");
     }
 
     #[test]
-    fn a_model_of_other_sections_is_not_asked() {
+    fn a_model_of_another_selection_is_replaced() {
         let directory = tempfile::tempdir().unwrap();
         let about = || {
-            let text = std::fs::read_to_string(directory.path().join(FILE)).unwrap();
+            let text = std::fs::read_to_string(directory.path().join(CALIBRATION_FILE)).unwrap();
             let metadata = serde_json::from_str::<TruthAdapter>(&text).unwrap().metadata().clone();
             (metadata.selection, metadata.samples)
         };
-        calibrate(directory.path(), &evidence(20), "", &mut told()).unwrap();
+        state(directory.path(), &evidence(20), "");
         assert_eq!(about(), (String::new(), 20));
-        let some = calibrate(directory.path(), &evidence(12), "module a.py", &mut told()).unwrap();
+        let some = state(directory.path(), &evidence(12), "module a.py");
         assert!(some.next.is_some());
         assert_eq!(about(), ("module a.py".to_owned(), 12));
     }
 
     #[test]
-    fn those_who_look_are_told_what_the_run_was_told_and_nothing_of_other_sections() {
+    fn reading_the_model_gives_what_the_run_reported() {
         let directory = tempfile::tempdir().unwrap();
-        let ahead = forecast(&[0.5], Outlook::default());
-        let said = calibrate(directory.path(), &evidence(20), "", &mut told()).unwrap().next;
-        let text = std::fs::read_to_string(directory.path().join(FILE)).unwrap();
+        let ahead = forecast(&[0.5], ForecastOptions::default());
+        let reported = state(directory.path(), &evidence(20), "").next;
+        let text = std::fs::read_to_string(directory.path().join(CALIBRATION_FILE)).unwrap();
         let model = TruthAdapter::from_json(&text).unwrap();
         let mut history = history(20);
         history.predictions = [("pred_resilience", 0.4), ("pred_late", 0.5)].into_iter().collect();
-        assert!(said.is_some());
-        assert_eq!(calibrated(&model, &history, ahead.as_ref()), said);
-        let other = model.clone().about("module a.py");
+        assert!(reported.is_some());
+        assert_eq!(calibrated(&model, &history, ahead.as_ref()), reported);
+        let other = model.clone().with_selection("module a.py");
         assert_eq!(calibrated(&other, &history, ahead.as_ref()), None);
-        history.predictions = Metrics::default();
+        history.predictions = MetricValues::default();
         assert_eq!(calibrated(&model, &history, ahead.as_ref()), None, "it has a feature less");
     }
 
     #[test]
-    fn a_model_that_cannot_be_used_is_kept_aside_and_trained_anew() {
+    fn a_damaged_model_is_moved_aside_and_replaced() {
         let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join(FILE);
-        calibrate(directory.path(), &evidence(20), "", &mut told()).unwrap();
+        let path = directory.path().join(CALIBRATION_FILE);
+        state(directory.path(), &evidence(20), "");
         let good = std::fs::read_to_string(&path).unwrap();
         let old = good.replacen("\"version\":1", "\"version\":7", 1);
         let halves = good[..good.len() / 2].to_owned();
         for (number, bad) in [halves, old].into_iter().enumerate() {
             std::fs::write(&path, &bad).unwrap();
-            let made = calibrate(directory.path(), &evidence(20), "", &mut told()).unwrap();
+            let made = state(directory.path(), &evidence(20), "");
             assert!(made.next.is_some());
-            let aside = directory.path().join(format!("{FILE}.corrupt-{}", number + 1));
+            let aside = directory.path().join(format!("{CALIBRATION_FILE}.corrupt-{}", number + 1));
             assert_eq!(std::fs::read_to_string(aside).unwrap(), bad);
             let again: TruthAdapter =
                 serde_json::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap();

@@ -1,62 +1,73 @@
-//! `threshold_log.jsonl` and the forecast log: one line per cycle, for people who ask why.
+//! `threshold_log.jsonl` and the forecast log: one line per cycle, with the evidence of each
+//! decision.
 
-use menace_store::RunId;
 use menace_store::files::append_line;
-use menace_track::Judgement;
-use menace_track::stats::evidence::{Decision, Verdict};
+use menace_track::ConvergenceReport;
+use menace_track::stats::evidence::{DecisionVerdict, StatisticalDecision};
 use serde_json::{Value, json};
 
-use super::super::{Run, RunError, date, now_ms};
-use super::Conclusions;
-use super::calibration::Calibration;
+use super::super::RunError;
+use super::{CycleDecisions, DecisionInput};
 
-const THRESHOLDS: &str = "threshold_log.jsonl";
+const THRESHOLDS_FILE: &str = "threshold_log.jsonl";
 
 /// Adds a line to each log.
-pub(super) fn write(
-    run: &Run<'_>,
-    id: &RunId,
-    cycle: u32,
-    concluded: &Conclusions,
-    calibration: &Calibration,
+pub(super) fn append(
+    input: &DecisionInput<'_>,
+    decisions: &CycleDecisions,
 ) -> Result<(), RunError> {
-    let timestamp = timestamp(now_ms());
-    // People count from one.
-    let cycle = cycle + 1;
-    let judged = &concluded.judgement;
-    let next = concluded.forecast.as_ref().and_then(|forecast| forecast.points.first());
-    let line = json!({
+    let timestamp = timestamp(input.at_ms);
+    let line = threshold_line(input, &decisions.convergence, &timestamp);
+    append_line(&input.request.data_dir.join(THRESHOLDS_FILE), &line)?;
+    trace_thresholds(input, decisions);
+    if let Some(file) = input.request.forecast_log {
+        append_line(file, &forecast_line(input, decisions, &timestamp))?;
+    }
+    Ok(())
+}
+
+fn threshold_line(
+    input: &DecisionInput<'_>,
+    convergence: &ConvergenceReport,
+    timestamp: &str,
+) -> Value {
+    json!({
         "timestamp": timestamp,
-        "run": id.0,
-        "cycle": cycle,
-        "roi_threshold": judged.roi_threshold,
-        "roi_threshold_source": judged.roi_threshold_source,
-        "roi_adaptive": judged.roi_adaptive,
-        "roi_tolerance": judged.roi_tolerance,
-        "reliability": judged.reliability,
-        "synergy_threshold": judged.synergy_threshold,
-        "synergy_adaptive": judged.synergy_adaptive,
-        "converged": judged.converged,
-        "roi": judged.roi,
-        "modules": decided(judged),
-        "synergy": judged.synergy,
-        "entropy": judged.entropy,
-        "faded": judged.faded().collect::<Vec<_>>(),
-        "complete": judged.complete().collect::<Vec<_>>(),
-    });
-    append_line(&run.data_dir.join(THRESHOLDS), &line)?;
+        "run": input.request.id.0,
+        "cycle": input.cycle + 1,
+        "roi_threshold": convergence.roi_threshold,
+        "roi_threshold_source": convergence.roi_threshold_source,
+        "roi_adaptive": convergence.roi_adaptive,
+        "roi_tolerance": convergence.roi_tolerance,
+        "reliability": convergence.reliability,
+        "synergy_threshold": convergence.synergy_threshold,
+        "synergy_adaptive": convergence.synergy_adaptive,
+        "converged": convergence.converged,
+        "roi": convergence.roi,
+        "modules": module_decisions(convergence),
+        "synergy": convergence.synergy,
+        "entropy": convergence.entropy,
+        "converged_modules": convergence.converged_modules().collect::<Vec<_>>(),
+        "complete": convergence.entropy_complete_modules().collect::<Vec<_>>(),
+    })
+}
+
+fn trace_thresholds(input: &DecisionInput<'_>, decisions: &CycleDecisions) {
+    let convergence = &decisions.convergence;
+    let next = decisions.forecast.as_ref().and_then(|forecast| forecast.points.first());
     tracing::debug!(
         prediction = next.map(|point| point.mean),
         interval = ?next.and_then(|point| point.interval),
-        roi_threshold = judged.roi_threshold,
-        roi_p_values = ?p_values(&judged.roi),
-        synergy_threshold = judged.synergy_threshold,
-        largest_ema = judged.synergy.largest_average(),
-        synergy_confidence = judged.synergy.confidence,
-        converged = judged.converged,
-        "thresholds of cycle {cycle}"
+        roi_threshold = convergence.roi_threshold,
+        roi_p_values = ?p_values(&convergence.roi),
+        synergy_threshold = convergence.synergy_threshold,
+        largest_ema = convergence.synergy.largest_average(),
+        synergy_confidence = convergence.synergy.confidence,
+        converged = convergence.converged,
+        "thresholds of cycle {}",
+        input.cycle + 1
     );
-    for (metric, decision) in &judged.synergy.metrics {
+    for (metric, decision) in &convergence.synergy.metrics {
         tracing::debug!(
             metric,
             verdict = ?decision.verdict,
@@ -65,13 +76,17 @@ pub(super) fn write(
             "synergy convergence"
         );
     }
-    let Some(file) = run.forecast_log else { return Ok(()) };
-    let forecast = concluded.forecast.as_ref();
-    let line = json!({
+}
+
+fn forecast_line(input: &DecisionInput<'_>, decisions: &CycleDecisions, timestamp: &str) -> Value {
+    let CycleDecisions { convergence, calibration, .. } = decisions;
+    let forecast = decisions.forecast.as_ref();
+    let next = forecast.and_then(|forecast| forecast.points.first());
+    json!({
         "timestamp": timestamp,
-        "run": id.0,
-        "cycle": cycle,
-        "roi": concluded.roi,
+        "run": input.request.id.0,
+        "cycle": input.cycle + 1,
+        "roi": input.score.report.run.roi_value(),
         "forecast": next.map(|point| point.mean),
         "interval": next.and_then(|point| point.interval),
         "confidence": forecast.map(|forecast| forecast.confidence),
@@ -80,42 +95,36 @@ pub(super) fn write(
         "calibrated": calibration.next.map(|calibrated| calibrated.value),
         "low_confidence": calibration.next.map(|calibrated| calibrated.low_confidence),
         "drifts": calibration.drifts,
-        "reliability": judged.reliability,
-        "roi_threshold": judged.roi_threshold,
-        "synergy_threshold": judged.synergy_threshold,
-        "converged": judged.converged,
+        "reliability": convergence.reliability,
+        "roi_threshold": convergence.roi_threshold,
+        "synergy_threshold": convergence.synergy_threshold,
+        "converged": convergence.converged,
         "evidence": {
-            "roi": judged.roi.evidence,
-            "synergy": judged.synergy.metrics,
-            "modules": decided(judged),
-            "entropy": judged.entropy,
+            "roi": convergence.roi.evidence,
+            "synergy": convergence.synergy.metrics,
+            "modules": module_decisions(convergence),
+            "entropy": convergence.entropy,
         },
-        "predictions": concluded.predictions,
-    });
-    append_line(file, &line)?;
-    Ok(())
+        "predictions": input.score.predictions,
+    })
 }
 
-/// Decisions on modules; those that have too short a past are none.
-fn decided(judged: &Judgement) -> serde_json::Map<String, Value> {
-    let modules = judged.modules.iter();
+/// Decisions on modules, except those with too few cycles.
+fn module_decisions(convergence: &ConvergenceReport) -> serde_json::Map<String, Value> {
+    let modules = convergence.modules.iter();
     modules
-        .filter(|(_, decision)| decision.verdict != Verdict::TooFewSamples)
+        .filter(|(_, decision)| decision.verdict != DecisionVerdict::TooFewSamples)
         .map(|(path, decision)| (path.clone(), json!(decision)))
         .collect()
 }
 
-fn p_values(decision: &Decision) -> Vec<f64> {
+fn p_values(decision: &StatisticalDecision) -> Vec<f64> {
     decision.evidence.iter().filter_map(|evidence| evidence.p_value).collect()
 }
 
 /// `2026-11-16T21:35:00Z`.
 pub(super) fn timestamp(ms: i64) -> String {
-    let seconds = ms.div_euclid(1000);
-    let (year, month, day) = date(seconds.div_euclid(86_400));
-    let second = seconds.rem_euclid(86_400);
-    let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
-    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
+    menace_model::format_utc(ms, "%Y-%m-%dT%H:%M:%SZ")
 }
 
 #[cfg(test)]
@@ -123,7 +132,7 @@ mod tests {
     use super::timestamp;
 
     #[test]
-    fn moments_are_written_as_everybody_reads_them() {
+    fn timestamps_are_rfc_3339_in_utc() {
         assert_eq!(timestamp(0), "1970-01-01T00:00:00Z");
         assert_eq!(timestamp(1_794_865_204_999), "2026-11-16T21:40:04Z");
     }

@@ -1,49 +1,39 @@
-//! Workflows on the border: put aside, and tried in small.
+//! Micro-pilot: a short extra cycle for a module on the border of a decision.
 //!
-//! Who is on the border is told by `menace-track`, the file is kept by `menace-store`. A micro-pilot is a
-//! small cycle over one module: every scenario, few calls, no depth. Invariant: a pilot changes no history, and
-//! one that was cut short decides nothing.
+//! The border is defined in `menace-track`, the file of candidates in `menace-store`. A micro-pilot
+//! is a cycle over one module: every scenario, few calls, no depth phase. Invariant: a micro-pilot
+//! changes no history, and one that was cut short decides nothing.
 
 use std::collections::BTreeMap;
 
-use menace_model::{ModuleReport, Section, Seed};
-use menace_scenario::input::Facts;
-use menace_scenario::preset::Values;
+use menace_model::{ModuleReport, Section};
 use menace_settings::MicropilotMode;
-use menace_store::{BorderlineBucket, Candidate, CandidateStatus, SeenOnBorder};
-use menace_track::stats::evidence::Decision;
-use menace_track::{Border, Cycle, Extras, Tracker, measure, score};
+use menace_store::{
+    BorderlineBucket, BorderlineCandidate, BorderlineMeasurement, BorderlineStatus,
+};
+use menace_track::stats::evidence::StatisticalDecision;
+use menace_track::{BorderlineThresholds, ExternalMeasurements, Tracker, score_cycle};
 
-use super::super::keep::{Keep, source_of};
-use super::super::telling::Told;
-use super::super::worth::{Worth, cells, confirmed_in, facts, scenarios};
-use super::super::{Run, RunError};
-use crate::calls::Caller;
-use crate::cycle::{self, Extent, Plan, Wanted, Wish};
-use crate::failure::Lines;
-use crate::survey::Surveyed;
+use super::super::RunError;
+use super::super::engine::CycleEngine;
+use super::super::history::{HistoryStore, source_hash};
+use super::super::measure::CycleParts;
+use super::super::score::CycleScore;
+use super::super::warnings::RunWarning;
+use crate::cycle::{CycleBudget, SectionFilter};
 
-const FILE: &str = "borderline_bucket.jsonl";
+const BORDERLINE_FILE: &str = "borderline_bucket.jsonl";
 /// Inputs of a section under each scenario.
 const CALLS_PER_CELL: usize = 2;
 
-/// What pilots are made with.
-pub(in crate::run) struct Pilots<'p> {
-    pub run: &'p Run<'p>,
-    pub surveyed: &'p Surveyed<'p>,
-    pub facts: &'p Facts<'p>,
-    pub caller: &'p Caller<'p>,
-    pub lines: &'p Lines,
-}
-
-/// One module.
+/// The sections of one module.
 #[derive(Debug)]
-struct Only<'a> {
-    wanted: &'a dyn Wanted,
+struct PilotFilter<'a> {
+    wanted: &'a dyn SectionFilter,
     path: &'a str,
 }
 
-impl Wanted for Only<'_> {
+impl SectionFilter for PilotFilter<'_> {
     fn has_module(&self, module: &ModuleReport) -> bool {
         module.path == self.path && self.wanted.has_module(module)
     }
@@ -57,146 +47,141 @@ impl Wanted for Only<'_> {
     }
 }
 
-/// Who is on the border, and how far each was from it when this run looked last.
+/// The borderline candidates of a run.
 #[derive(Debug, Default)]
-pub(in crate::run) struct Flown {
-    pub candidates: Vec<Candidate>,
-    pub evidence: BTreeMap<String, Decision>,
+pub(in crate::run) struct PilotResults {
+    pub candidates: Vec<BorderlineCandidate>,
+    /// How far each was from the border, by path.
+    pub evidence: BTreeMap<String, StatisticalDecision>,
+    pub warnings: Vec<RunWarning>,
 }
 
-/// What a pilot measured.
 #[derive(Debug, Clone, Copy, PartialEq)]
-struct Measured {
+struct PilotMeasurement {
     raroi: f64,
     confidence: f64,
 }
 
-impl Pilots<'_> {
-    /// Puts aside who is on the border after the last cycle, if there was one, and tries whoever waits where
-    /// that is wanted. Gives all candidates that this run has to do with.
-    pub(in crate::run) fn fly(
-        &self,
-        last: Option<&Worth>,
-        keep: &Keep,
-        told: &mut Told,
-    ) -> Result<Flown, RunError> {
-        let risk = &self.run.settings.risk;
-        let mode = risk.micropilot_mode.value;
-        if mode == MicropilotMode::Off {
-            return Ok(Flown::default());
-        }
-        let border = Border {
+/// Adds the modules that are on the border after the last cycle to the candidates, runs a
+/// micro-pilot for each pending one where that is due, and returns the candidates that this run has
+/// added or tested.
+pub(in crate::run) fn test_borderline_modules(
+    engine: CycleEngine<'_>,
+    history: &HistoryStore,
+    last: Option<&CycleScore>,
+) -> Result<PilotResults, RunError> {
+    let request = engine.request;
+    let risk = &request.settings.risk;
+    let mode = risk.micropilot_mode.value;
+    if mode == MicropilotMode::Off {
+        return Ok(PilotResults::default());
+    }
+    let (history, warnings) = history.read()?;
+    let mut results = PilotResults { warnings, ..PilotResults::default() };
+    let pilot = MicroPilot {
+        engine,
+        border: BorderlineThresholds {
             raroi: risk.borderline_raroi_threshold.value,
             confidence: risk.borderline_confidence_threshold.value.get(),
-        };
-        let bucket = BorderlineBucket::new(&self.run.data_dir.join(FILE));
-        let tracker = Tracker::new(keep.peek(told)?);
-        let mut touched = BTreeMap::new();
-        let measured = last.filter(|last| last.is_whole);
-        for (path, scored) in measured.iter().flat_map(|last| &last.report.modules) {
-            let Some(raroi) = scored.raroi else { continue };
-            let confidence = tracker.workflow_confidence(path);
-            let decision = border.judge(raroi, confidence);
-            if !decision.is_yes() {
-                let confidence = confidence.unwrap_or_default();
-                let source = source_of(self.run.repository, path);
-                let seen = SeenOnBorder { raroi, confidence, source: &source };
-                let notice = bucket.put(path, seen)?;
-                told.notice(notice.as_slice());
-                touched.insert(path.clone(), decision);
-            }
-        }
-        if mode == MicropilotMode::Auto || self.run.process_borderline {
-            self.try_waiting(&bucket, border, &tracker, &mut touched, told)?;
-        }
-        let (mut candidates, notice) = bucket.candidates()?;
-        told.notice(notice.as_slice());
-        candidates.retain(|candidate| touched.contains_key(&candidate.workflow_id));
-        Ok(Flown { candidates, evidence: touched })
+        },
+        bucket: BorderlineBucket::new(&request.data_dir.join(BORDERLINE_FILE)),
+        tracker: Tracker::new(history),
+    };
+    if let Some(last) = last.filter(|last| last.is_whole) {
+        pilot.add_candidates(last, &mut results)?;
     }
+    if mode == MicropilotMode::Auto || request.process_borderline {
+        pilot.test_pending(&mut results)?;
+    }
+    let (candidates, notice) = pilot.bucket.candidates()?;
+    results.warnings.extend(notice.map(RunWarning::from));
+    results.candidates = candidates;
+    results.candidates.retain(|one| results.evidence.contains_key(&one.workflow_id));
+    Ok(results)
+}
 
-    fn try_waiting(
+struct MicroPilot<'p> {
+    engine: CycleEngine<'p>,
+    border: BorderlineThresholds,
+    bucket: BorderlineBucket,
+    tracker: Tracker,
+}
+
+impl MicroPilot<'_> {
+    fn add_candidates(
         &self,
-        bucket: &BorderlineBucket,
-        border: Border,
-        tracker: &Tracker,
-        touched: &mut BTreeMap<String, Decision>,
-        told: &mut Told,
+        last: &CycleScore,
+        results: &mut PilotResults,
     ) -> Result<(), RunError> {
-        let (candidates, notice) = bucket.candidates()?;
-        told.notice(notice.as_slice());
-        let waiting = candidates.iter().filter(|one| one.status == CandidateStatus::Pending);
-        for Candidate { workflow_id, .. } in waiting {
-            if self.caller.is_late() {
-                break;
+        for (path, scored) in &last.report.modules {
+            let Some(raroi) = scored.raroi else { continue };
+            let confidence = self.tracker.workflow_confidence(path);
+            let decision = self.border.check_thresholds(raroi, confidence);
+            if !decision.is_yes() {
+                let source = source_hash(self.engine.request.repository, path);
+                let confidence = confidence.unwrap_or_default();
+                let measurement = BorderlineMeasurement { raroi, confidence, source_hash: &source };
+                let notice = self.bucket.add_measurement(path, measurement)?;
+                results.warnings.extend(notice.map(RunWarning::from));
+                results.evidence.insert(path.clone(), decision);
             }
-            let Some(measured) = self.pilot(workflow_id, tracker)? else { continue };
-            let Measured { raroi, confidence } = measured;
-            let decision = border.judge(raroi, Some(confidence));
-            let status = if decision.is_yes() {
-                CandidateStatus::Promoted
-            } else {
-                CandidateStatus::Terminated
-            };
-            tracing::debug!(workflow_id, raroi, confidence, ?status, "micro-pilot");
-            let source = source_of(self.run.repository, workflow_id);
-            let seen = SeenOnBorder { raroi, confidence, source: &source };
-            let notice = bucket.settle(workflow_id, seen, status)?;
-            told.notice(notice.as_slice());
-            touched.insert(workflow_id.clone(), decision);
         }
         Ok(())
     }
 
-    /// None where the module is not there, is not wanted, or there was no time.
-    fn pilot(&self, path: &str, tracker: &Tracker) -> Result<Option<Measured>, RunError> {
-        let run = self.run;
-        let chance: Seed = run.seed.of("micro-pilot").of(path);
-        let values = Values::of_settings(run.settings);
-        let wanted = Only { wanted: run.wanted, path };
-        let wish = Wish {
-            presets: run.choice.presets(0)?,
-            profiles: run.choice.profiles,
-            keywords: run.keywords,
-            settings: &values,
-            inputs: run.inputs,
-            recordings: &run.choice.recordings,
-            seed: chance,
-            wanted: &wanted,
-        };
-        let plan = Plan::new(run.analysis, self.surveyed, &wish)?;
+    fn test_pending(&self, results: &mut PilotResults) -> Result<(), RunError> {
+        let (candidates, notice) = self.bucket.candidates()?;
+        results.warnings.extend(notice.map(RunWarning::from));
+        let pending = candidates.iter().filter(|one| one.status == BorderlineStatus::Pending);
+        for BorderlineCandidate { workflow_id, .. } in pending {
+            if self.engine.caller.is_late() {
+                break;
+            }
+            let Some(measured) = self.measure(workflow_id)? else { continue };
+            let PilotMeasurement { raroi, confidence } = measured;
+            let decision = self.border.check_thresholds(raroi, Some(confidence));
+            let status = if decision.is_yes() {
+                BorderlineStatus::Promoted
+            } else {
+                BorderlineStatus::Terminated
+            };
+            tracing::debug!(workflow_id, raroi, confidence, ?status, "micro-pilot");
+            let source = source_hash(self.engine.request.repository, workflow_id);
+            let measurement = BorderlineMeasurement { raroi, confidence, source_hash: &source };
+            let notice = self.bucket.record_pilot_result(workflow_id, measurement, status)?;
+            results.warnings.extend(notice.map(RunWarning::from));
+            results.evidence.insert(workflow_id.clone(), decision);
+        }
+        Ok(())
+    }
+
+    /// Runs one micro-pilot. None where the module is gone, is not wanted, or time ran out.
+    fn measure(&self, path: &str) -> Result<Option<PilotMeasurement>, RunError> {
+        let request = self.engine.request;
+        let seed = request.seed.derive("micro-pilot").derive(path);
+        let filter = PilotFilter { wanted: request.wanted, path };
+        let plan = self.engine.plan(request.choice.presets(0)?, seed, &filter)?;
         if plan.subjects.is_empty() {
             return Ok(None);
         }
-        let extent = Extent {
+        let budget = CycleBudget {
             calls_per_cell: CALLS_PER_CELL,
             depth: None,
-            seed: chance,
-            inputs: run.inputs,
+            seed,
+            inputs: request.inputs,
         };
-        let mut seen = cycle::run(&plan, self.facts, self.caller, &extent, self.lines, &mut ())?;
-        if !seen.not_covered.is_empty() {
+        let mut result = self.engine.make_calls(&plan, &budget, &mut ())?;
+        if !result.not_covered.is_empty() {
             return Ok(None);
         }
-        let scenarios = scenarios(&plan, &seen);
-        let modules = facts(run, &plan);
-        let failures = confirmed_in(&seen);
-        let cells = cells(&plan, &mut seen);
-        let profile = &run.yardstick.profile;
-        let measured = measure(&Cycle {
-            scenarios: &scenarios,
-            modules: &modules,
-            cells: &cells,
-            failures: &failures,
-            prices: profile.prices(),
-            budget: profile.budget(),
-            extras: &Extras::default(),
-        });
-        let report = score(&measured, &modules, profile, tracker);
-        let scored = report.modules.get(path);
-        Ok(scored.and_then(|scored| {
-            let (roi, raroi) = (scored.value()?, scored.raroi?);
-            Some(Measured { raroi, confidence: tracker.confidence_with(path, roi) })
-        }))
+        let tallies = std::mem::take(&mut result.cells);
+        let parts = CycleParts::collect(request, &plan, &result, tallies);
+        let profile = &request.scoring.profile;
+        let metrics = parts.measure(profile, &ExternalMeasurements::default());
+        let report = score_cycle(&metrics, &parts.modules, profile, &self.tracker);
+        let Some(scored) = report.modules.get(path) else { return Ok(None) };
+        let Some((roi, raroi)) = scored.roi_value().zip(scored.raroi) else { return Ok(None) };
+        let confidence = self.tracker.workflow_confidence_with(path, roi);
+        Ok(Some(PilotMeasurement { raroi, confidence }))
     }
 }

@@ -1,17 +1,18 @@
-//! Settings → when gains have faded.
+//! Settings → when ROI and synergy count as converged.
 
 use menace_settings::Settings;
-use menace_track::Rules;
-use menace_track::stats::convergence::Following;
-use menace_track::stats::synergy::Rest;
+use menace_track::ConvergenceRules;
+use menace_track::stats::convergence::AdaptiveThresholdRule;
+use menace_track::stats::synergy::SynergyConvergenceRule;
 
-pub(super) fn of(settings: &Settings) -> Rules {
-    let (roi, synergy) = (&settings.convergence, &settings.synergy);
+pub(super) fn convergence_rules(settings: &Settings) -> ConvergenceRules {
+    let roi = &settings.convergence;
+    let synergy = &settings.synergy;
     let count = |value: Option<std::num::NonZeroU64>| {
         value.map(|value| usize::try_from(value.get()).unwrap_or(usize::MAX))
     };
-    let usual = Rules::default();
-    Rules {
+    let defaults = ConvergenceRules::default();
+    ConvergenceRules {
         roi_tolerance: roi.roi_tolerance.value,
         roi_threshold: roi.roi_threshold.value,
         roi_cycles: count(roi.roi_cycles.value),
@@ -19,37 +20,39 @@ pub(super) fn of(settings: &Settings) -> Rules {
         entropy_threshold: roi.entropy_threshold.value,
         entropy_plateau_threshold: roi.entropy_plateau_threshold.value,
         entropy_plateau_consecutive: count(Some(roi.entropy_plateau_consecutive.value))
-            .unwrap_or(usual.entropy_plateau_consecutive),
+            .unwrap_or(defaults.entropy_plateau_consecutive),
         synergy_threshold: synergy.threshold.value,
         synergy_cycles: count(synergy.cycles.value),
-        following: Following {
-            window: count(synergy.threshold_window.value).unwrap_or(usual.following.window),
-            weight: synergy.threshold_weight.value.unwrap_or(usual.following.weight),
-            ..usual.following
+        adaptive_threshold: AdaptiveThresholdRule {
+            window: count(synergy.threshold_window.value)
+                .unwrap_or(defaults.adaptive_threshold.window),
+            weight: synergy.threshold_weight.value.unwrap_or(defaults.adaptive_threshold.weight),
+            ..defaults.adaptive_threshold
         },
-        rest: Rest {
+        synergy_convergence: SynergyConvergenceRule {
             confidence: synergy.confidence.value.get(),
             window: count(synergy.ma_window.value),
             stationarity_confidence: synergy.stationarity_confidence.value.get(),
             variance_confidence: synergy.variance_confidence.value.get(),
-            ..usual.rest
+            ..defaults.synergy_convergence
         },
-        ..usual
+        ..defaults
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use menace_settings::Sources;
-    use menace_track::stats::entropy::Patch;
-    use menace_track::{History, Tracker};
+    use menace_settings::SettingsSources;
+    use menace_track::stats::entropy::PatchDelta;
+    use menace_track::{RoiHistory, Tracker};
 
-    fn with(variables: &[(&str, &str)]) -> Rules {
+    fn with(variables: &[(&str, &str)]) -> ConvergenceRules {
         let environment =
             variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
-        let sources = Sources { environment: environment.collect(), ..Sources::default() };
-        of(&Settings::resolve(&sources).unwrap())
+        let sources =
+            SettingsSources { environment: environment.collect(), ..SettingsSources::default() };
+        convergence_rules(&Settings::resolve(&sources).unwrap())
     }
 
     #[test]
@@ -71,90 +74,94 @@ mod tests {
             ("SYNERGY_STATIONARITY_CONFIDENCE", "0.92"),
             ("SYNERGY_VARIANCE_CONFIDENCE", "0.93"),
         ]);
-        let usual = Rules::default();
-        let expected = Rules {
+        let defaults = ConvergenceRules::default();
+        let expected = ConvergenceRules {
             roi_tolerance: 0.02,
             roi_threshold: Some(0.03),
             roi_cycles: Some(4),
             roi_confidence: 0.9,
-            epsilon: usual.epsilon,
+            epsilon: defaults.epsilon,
             entropy_threshold: Some(0.05),
             entropy_plateau_threshold: Some(0.06),
             entropy_plateau_consecutive: 7,
             synergy_threshold: Some(0.08),
             synergy_cycles: Some(9),
-            following: Following { window: 11, weight: 1.5, factor: usual.following.factor },
-            rest: Rest {
-                threshold: usual.rest.threshold,
-                around: usual.rest.around,
-                cycles: usual.rest.cycles,
+            adaptive_threshold: AdaptiveThresholdRule {
+                window: 11,
+                weight: 1.5,
+                factor: defaults.adaptive_threshold.factor,
+            },
+            synergy_convergence: SynergyConvergenceRule {
+                threshold: defaults.synergy_convergence.threshold,
+                target: defaults.synergy_convergence.target,
+                cycles: defaults.synergy_convergence.cycles,
                 confidence: 0.91,
                 window: Some(12),
                 stationarity_confidence: 0.92,
                 variance_confidence: 0.93,
-                among: usual.rest.among,
+                compared_metrics: defaults.synergy_convergence.compared_metrics,
             },
         };
         assert_eq!(rules, expected);
-        assert_eq!(with(&[]), usual, "the defaults of both are the same");
+        assert_eq!(with(&[]), defaults, "the defaults of both are the same");
     }
 
     const MODULE: &str = "m.py";
 
-    /// A run whose gains have long faded.
-    fn faded() -> History {
-        let mut history = History { roi_deltas: vec![0.0; 6], ..History::default() };
+    /// A run that has converged long ago.
+    fn converged() -> RoiHistory {
+        let mut history = RoiHistory { roi_deltas: vec![0.0; 6], ..RoiHistory::default() };
         history.module_deltas.insert(MODULE.to_owned(), vec![0.0; 6]);
         history
     }
 
-    fn gains(deltas: &[f64]) -> History {
-        let mut history = History { roi_deltas: deltas.to_vec(), ..History::default() };
+    fn gains(deltas: &[f64]) -> RoiHistory {
+        let mut history = RoiHistory { roi_deltas: deltas.to_vec(), ..RoiHistory::default() };
         history.module_deltas.insert(MODULE.to_owned(), deltas.to_vec());
         history
     }
 
-    fn synergy(values: Vec<f64>) -> History {
-        let mut history = faded();
+    fn synergy(values: Vec<f64>) -> RoiHistory {
+        let mut history = converged();
         history.metrics_history.insert("synergy_roi".to_owned(), values);
         history
     }
 
-    /// Synergy that goes up and down by a hundredth, and how far predictions of it were off.
-    fn predicted(errors: &[f64]) -> History {
+    /// Synergy that alternates by a hundredth, with these prediction errors.
+    fn predicted(errors: &[f64]) -> RoiHistory {
         let mut history = synergy([0.01, -0.01].repeat(10));
         history.predicted_metrics.insert("synergy_roi".to_owned(), errors.to_vec());
         history.actual_metrics.insert("synergy_roi".to_owned(), vec![0.0; errors.len()]);
         history
     }
 
-    fn patched() -> History {
+    fn patched() -> RoiHistory {
         let mut history = gains(&[0.1]);
-        let patch = Patch { roi_delta: 0.01, entropy_delta: 0.5, complexity_delta: 5.0 };
+        let patch = PatchDelta { roi_delta: 0.01, entropy_delta: 0.5, complexity_delta: 5.0 };
         history.module_patches.insert(MODULE.to_owned(), vec![patch; 3]);
         history.module_entropy_deltas.insert(MODULE.to_owned(), vec![0.1; 3]);
         history
     }
 
-    /// Something that looks like chance.
+    /// Deterministic, and looks random.
     fn noise(place: u32) -> f64 {
         (f64::from(place * place) * 0.37).sin()
     }
 
-    type Variables = &'static [(&'static str, &'static str)];
-    /// A variable, the value with which the answer is yes and the one with which it is no, what else is set,
-    /// and the history that is judged.
-    type Case = (&'static str, &'static str, &'static str, Variables, History);
+    type RuleVariables = &'static [(&'static str, &'static str)];
+    /// A variable, a value with which the history has converged, one with which it has not, other
+    /// variables, and the history.
+    type RuleCase = (&'static str, &'static str, &'static str, RuleVariables, RoiHistory);
 
     #[test]
-    fn every_variable_decides() {
-        const WIDE: Variables = &[("SYNERGY_THRESHOLD", "1000")];
-        const NEAR: Variables = &[("SYNERGY_THRESHOLD", "0.01")];
+    fn every_variable_changes_the_decision() {
+        const WIDE: RuleVariables = &[("SYNERGY_THRESHOLD", "1000")];
+        const NEAR: RuleVariables = &[("SYNERGY_THRESHOLD", "0.01")];
         let restless: Vec<f64> = (0..20).map(|place| noise(place) * 0.02).collect();
         let jump: Vec<f64> =
             (0..20).map(|place| if place < 19 { noise(place) * 2e-3 } else { 0.025 }).collect();
         let moved_long_ago: Vec<f64> = [vec![0.5; 3], vec![0.0; 9]].concat();
-        // It walks off and comes back the same way: no trend, but no rest either.
+        // A random walk and its way back: no trend, and not stationary.
         let way = (0..60).scan(0.0, |level, place| {
             *level += noise(place);
             Some(*level)
@@ -164,7 +171,7 @@ mod tests {
         let wilder: Vec<f64> =
             (0..30).map(|place| noise(place) * if place < 15 { 1e-3 } else { 1e-2 }).collect();
         let large_long_ago = [vec![0.3, -0.3, 0.3, -0.3], vec![0.0; 4]].concat();
-        let cases: Vec<Case> = vec![
+        let cases: Vec<RuleCase> = vec![
             ("SANDBOX_ROI_TOLERANCE", "0.05", "0.01", &[], gains(&[0.03; 4])),
             ("ROI_THRESHOLD", "0.05", "0.01", &[], gains(&[0.03; 4])),
             ("ROI_CYCLES", "3", "4", &[], gains(&[0.3, 0.0, 0.0, 0.0])),
@@ -190,13 +197,15 @@ mod tests {
         for (variable, yes, no, others, history) in cases {
             let answer = |value: &str| {
                 let variables: Vec<_> = others.iter().copied().chain([(variable, value)]).collect();
-                let judged = Tracker::new(history.clone()).judge(&with(&variables), [MODULE]);
-                let is_complete = judged.complete().count() == 1;
+                let judged =
+                    Tracker::new(history.clone()).decide_convergence(&with(&variables), [MODULE]);
+                let is_complete = judged.entropy_complete_modules().count() == 1;
                 let is_yes =
                     if variable.starts_with("ENTROPY") { is_complete } else { judged.converged };
                 (is_yes, judged)
             };
-            let ((with_yes, one), (with_no, other)) = (answer(yes), answer(no));
+            let (with_yes, one) = answer(yes);
+            let (with_no, other) = answer(no);
             assert!(with_yes, "{variable}={yes}: {one:#?}");
             assert!(!with_no, "{variable}={no}: {other:#?}");
         }

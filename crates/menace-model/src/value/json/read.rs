@@ -1,65 +1,76 @@
 //! From JSON to values, remembering the place for messages.
 
-use super::place::{Reader, Result};
-use super::tree::Tree;
-use super::{TAGS, is_plain};
-use crate::value::{MethodCall, PyStr, Reference, Value, base64};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
 
-impl Reader {
-    pub(super) fn value(&mut self, tree: Tree) -> Result<Value> {
+use super::reader::{ValueReadResult, ValueReader};
+use super::tree::OrderedJson;
+use super::{VALUE_TAGS, is_plain_number};
+use crate::value::{MethodCall, PyReference, PyString, Value};
+
+/// Bytes in base64 with padding.
+pub fn decode_base64(text: &str) -> Option<Vec<u8>> {
+    BASE64.decode(text).ok()
+}
+
+impl ValueReader {
+    pub(super) fn read_value(&mut self, tree: OrderedJson) -> ValueReadResult<Value> {
         match tree {
-            Tree::Null => Ok(Value::None),
-            Tree::Bool(value) => Ok(Value::Bool(value)),
-            Tree::Int(number) => Ok(Value::Int(number)),
-            Tree::Large(number) => Ok(Value::from(number)),
-            Tree::Float(number) if is_plain(number) => Ok(Value::Float(number)),
-            Tree::Float(number) => Err(self.error(format!(
+            OrderedJson::Null => Ok(Value::None),
+            OrderedJson::Bool(value) => Ok(Value::Bool(value)),
+            OrderedJson::Int(number) => Ok(Value::Int(number)),
+            OrderedJson::LargeInt(number) => Ok(Value::from(number)),
+            OrderedJson::Float(number) if is_plain_number(number) => Ok(Value::Float(number)),
+            OrderedJson::Float(number) => Err(self.error(format!(
                 "a number as large as {number:e} loses digits in JSON; write an integer as \
                  {{\"$int\": \"…\"}}, anything else as {{\"$float\": \"{number:e}\"}}"
             ))),
-            Tree::Text(text) => Ok(Value::from(text)),
-            Tree::Array(_) => self.items(tree).map(Value::List),
-            Tree::Object(entries) if entries.iter().any(|(key, _)| key.starts_with('$')) => {
-                self.nested(|reader| reader.tagged(entries))
+            OrderedJson::Text(text) => Ok(Value::from(text)),
+            OrderedJson::Array(_) => self.read_items(tree).map(Value::List),
+            OrderedJson::Object(entries) if entries.iter().any(|(key, _)| key.starts_with('$')) => {
+                self.read_nested(|reader| reader.read_tagged(entries))
             }
-            Tree::Object(_) => {
-                let named = self.named(tree)?;
+            OrderedJson::Object(_) => {
+                let named = self.read_named(tree)?;
                 Ok(Value::Dict(named.into_iter().map(|(key, it)| (key.into(), it)).collect()))
             }
         }
     }
 
     /// A list of values.
-    pub(super) fn items(&mut self, tree: Tree) -> Result<Vec<Value>> {
-        self.each(tree, "a list of values", Self::value)
+    pub(super) fn read_items(&mut self, tree: OrderedJson) -> ValueReadResult<Vec<Value>> {
+        self.read_each(tree, "a list of values", Self::read_value)
     }
 
     /// An object of values whose keys mean nothing to us.
-    pub(super) fn named(&mut self, tree: Tree) -> Result<Vec<(String, Value)>> {
-        let Tree::Object(entries) = tree else {
+    pub(super) fn read_named(
+        &mut self,
+        tree: OrderedJson,
+    ) -> ValueReadResult<Vec<(String, Value)>> {
+        let OrderedJson::Object(entries) = tree else {
             return Err(self.unexpected("an object of values", &tree));
         };
-        self.refuse_repeated(&entries)?;
-        self.nested(|reader| {
+        self.reject_repeated_keys(&entries)?;
+        self.read_nested(|reader| {
             let entries = entries.into_iter();
             entries
                 .map(|(key, tree)| {
-                    let value = reader.inside(&key, |reader| reader.value(tree))?;
+                    let value = reader.read_at_key(&key, |reader| reader.read_value(tree))?;
                     Ok((key, value))
                 })
                 .collect()
         })
     }
 
-    fn tagged(&mut self, mut entries: Vec<(String, Tree)>) -> Result<Value> {
-        self.refuse_repeated(&entries)?;
-        let is_tag = |entry: &(String, Tree)| entry.0.starts_with('$');
+    fn read_tagged(&mut self, mut entries: Vec<(String, OrderedJson)>) -> ValueReadResult<Value> {
+        self.reject_repeated_keys(&entries)?;
+        let is_tag = |entry: &(String, OrderedJson)| entry.0.starts_with('$');
         let Some(index) = entries.iter().position(is_tag) else {
             return Err(self.error("expected a tag".to_owned()));
         };
         let (tag, body) = entries.remove(index);
-        let Some((tag, beside)) = TAGS.iter().find(|(known, _)| *known == tag) else {
-            let known = TAGS.map(|(known, _)| known).join(", ");
+        let Some((tag, beside)) = VALUE_TAGS.iter().find(|(known, _)| *known == tag) else {
+            let known = VALUE_TAGS.map(|(known, _)| known).join(", ");
             return Err(self.error(format!(
                 "unknown tag `{tag}`, expected one of {known}; \
                  a dict with such a key is written with `$dict`"
@@ -77,50 +88,56 @@ impl Reader {
         };
         match *tag {
             "$call" => Ok(Value::New {
-                class: self.inside(tag, |reader| reader.reference(body))?,
-                args: self.optional("args", take("args"), Self::items)?,
-                kwargs: self.optional("kwargs", take("kwargs"), Self::named)?,
+                class: self.read_at_key(tag, |reader| reader.read_reference(body))?,
+                args: self.read_optional("args", take("args"), Self::read_items)?,
+                kwargs: self.read_optional("kwargs", take("kwargs"), Self::read_named)?,
             }),
             "$method" => Ok(Value::Method {
-                name: self.inside(tag, |reader| reader.text(body, "the name of a method"))?,
-                on: Box::new(self.required("on", take("on"), Self::value)?),
-                args: self.optional("args", take("args"), Self::items)?,
-                kwargs: self.optional("kwargs", take("kwargs"), Self::named)?,
+                name: self
+                    .read_at_key(tag, |reader| reader.read_text(body, "the name of a method"))?,
+                on: Box::new(self.read_required("on", take("on"), Self::read_value)?),
+                args: self.read_optional("args", take("args"), Self::read_items)?,
+                kwargs: self.read_optional("kwargs", take("kwargs"), Self::read_named)?,
             }),
             "$repeat" => Ok(Value::Repeat {
-                value: Box::new(self.inside(tag, |reader| reader.value(body))?),
-                times: self.required("times", take("times"), |reader, tree| reader.count(&tree))?,
+                value: Box::new(self.read_at_key(tag, |reader| reader.read_value(body))?),
+                times: self.read_required("times", take("times"), |reader, tree| {
+                    reader.read_count(&tree)
+                })?,
             }),
             "$shared" => Ok(Value::Shared {
-                value: Box::new(self.inside(tag, |reader| reader.value(body))?),
-                label: self.required("label", take("label"), |reader, tree| reader.label(&tree))?,
+                value: Box::new(self.read_at_key(tag, |reader| reader.read_value(body))?),
+                label: self.read_required("label", take("label"), |reader, tree| {
+                    reader.read_label(&tree)
+                })?,
             }),
             "$stub" => Ok(Value::Stub {
-                members: self.inside(tag, |reader| reader.named(body))?,
-                bases: self.optional("bases", take("bases"), |reader, tree| {
-                    reader.each(tree, "a list of names", Self::reference)
+                members: self.read_at_key(tag, |reader| reader.read_named(body))?,
+                bases: self.read_optional("bases", take("bases"), |reader, tree| {
+                    reader.read_each(tree, "a list of names", Self::read_reference)
                 })?,
-                args: self.optional("args", take("args"), Self::items)?,
-                kwargs: self.optional("kwargs", take("kwargs"), Self::named)?,
+                args: self.read_optional("args", take("args"), Self::read_items)?,
+                kwargs: self.read_optional("kwargs", take("kwargs"), Self::read_named)?,
             }),
             "$after" => Ok(Value::After {
-                value: Box::new(self.inside(tag, |reader| reader.value(body))?),
-                calls: self.required("calls", take("calls"), |reader, tree| {
-                    reader.each(tree, "a list of calls", Self::method_call)
+                value: Box::new(self.read_at_key(tag, |reader| reader.read_value(body))?),
+                calls: self.read_required("calls", take("calls"), |reader, tree| {
+                    reader.read_each(tree, "a list of calls", Self::read_method_call)
                 })?,
             }),
-            _ => self.inside(tag, |reader| reader.simple(tag, body)),
+            _ => self.read_at_key(tag, |reader| reader.read_simple_tag(tag, body)),
         }
     }
 
     /// A tag that needs nothing beside it.
-    fn simple(&mut self, tag: &str, body: Tree) -> Result<Value> {
+    fn read_simple_tag(&mut self, tag: &str, body: OrderedJson) -> ValueReadResult<Value> {
         match tag {
-            "$int" => self.integer(&body),
-            "$float" => Ok(Value::Float(self.float(&body)?)),
+            "$int" => self.read_integer(&body),
+            "$float" => Ok(Value::Float(self.read_float(&body)?)),
             "$complex" => {
                 let expected = "a list of two numbers";
-                let parts = self.each(body, expected, |reader, part| reader.float(&part))?;
+                let parts =
+                    self.read_each(body, expected, |reader, part| reader.read_float(&part))?;
                 let found = parts.len();
                 let [re, im] = parts[..] else {
                     return Err(self.error(format!("expected {expected}, found {found}")));
@@ -128,62 +145,66 @@ impl Reader {
                 Ok(Value::Complex { re, im })
             }
             "$str" => {
-                let points =
-                    self.each(body, "a list of code points", |reader, point| reader.label(&point))?;
-                let text = PyStr::from_code_points(points);
+                let points = self.read_each(body, "a list of code points", |reader, point| {
+                    reader.read_label(&point)
+                })?;
+                let text = PyString::from_code_points(points);
                 let text = text
                     .ok_or_else(|| self.error("expected code points from 0 to 1114111".to_owned()));
                 Ok(Value::Str(text?))
             }
-            "$bytes" => Ok(Value::Bytes(self.bytes(&body)?)),
-            "$bytearray" => Ok(Value::ByteArray(self.bytes(&body)?)),
-            "$tuple" => Ok(Value::Tuple(self.items(body)?)),
-            "$set" => Ok(Value::Set(self.items(body)?)),
-            "$frozenset" => Ok(Value::FrozenSet(self.items(body)?)),
-            "$dict" => Ok(Value::Dict(self.each(body, "a list of pairs", Self::pair)?)),
+            "$bytes" => Ok(Value::Bytes(self.read_bytes(&body)?)),
+            "$bytearray" => Ok(Value::ByteArray(self.read_bytes(&body)?)),
+            "$tuple" => Ok(Value::Tuple(self.read_items(body)?)),
+            "$set" => Ok(Value::Set(self.read_items(body)?)),
+            "$frozenset" => Ok(Value::FrozenSet(self.read_items(body)?)),
+            "$dict" => Ok(Value::Dict(self.read_each(body, "a list of pairs", Self::read_pair)?)),
             "$ellipsis" => match body {
-                Tree::Bool(true) => Ok(Value::Ellipsis),
+                OrderedJson::Bool(true) => Ok(Value::Ellipsis),
                 _ => Err(self.unexpected("true", &body)),
             },
-            "$name" => Ok(Value::Name(self.reference(body)?)),
-            "$again" => Ok(Value::Again(self.label(&body)?)),
-            "$returns" => Ok(Value::Returns(Box::new(self.value(body)?))),
-            "$raises" => Ok(Value::Raises(Box::new(self.value(body)?))),
-            "$yields" => Ok(Value::Yields(self.items(body)?)),
-            "$argument" => Ok(Value::Argument(self.label(&body)?)),
-            "$async" => Ok(Value::Async(Box::new(self.value(body)?))),
+            "$name" => Ok(Value::Name(self.read_reference(body)?)),
+            "$again" => Ok(Value::SharedRef(self.read_label(&body)?)),
+            "$returns" => Ok(Value::Returns(Box::new(self.read_value(body)?))),
+            "$raises" => Ok(Value::Raises(Box::new(self.read_value(body)?))),
+            "$yields" => Ok(Value::Yields(self.read_items(body)?)),
+            "$argument" => Ok(Value::Argument(self.read_label(&body)?)),
+            "$async" => Ok(Value::Async(Box::new(self.read_value(body)?))),
             _ => Err(self.error(format!("unknown tag `{tag}`"))),
         }
     }
 
     /// `{"method": "close", "args": [], "kwargs": {}}`.
-    fn method_call(&mut self, tree: Tree) -> Result<MethodCall> {
-        const KEYS: [&str; 3] = ["method", "args", "kwargs"];
-        let Tree::Object(mut entries) = tree else {
+    fn read_method_call(&mut self, tree: OrderedJson) -> ValueReadResult<MethodCall> {
+        const METHOD_CALL_KEYS: [&str; 3] = ["method", "args", "kwargs"];
+        let OrderedJson::Object(mut entries) = tree else {
             return Err(self.unexpected("an object with `method`", &tree));
         };
-        self.refuse_repeated(&entries)?;
-        if let Some((key, _)) = entries.iter().find(|(key, _)| !KEYS.contains(&&**key)) {
-            return Err(self.error(format!("expected only {}, found `{key}`", KEYS.join(", "))));
+        self.reject_repeated_keys(&entries)?;
+        if let Some((key, _)) = entries.iter().find(|(key, _)| !METHOD_CALL_KEYS.contains(&&**key))
+        {
+            return Err(
+                self.error(format!("expected only {}, found `{key}`", METHOD_CALL_KEYS.join(", ")))
+            );
         }
         let mut take = |wanted: &str| {
             let index = entries.iter().position(|(key, _)| key == wanted)?;
             Some(entries.swap_remove(index).1)
         };
-        self.nested(|reader| {
+        self.read_nested(|reader| {
             Ok(MethodCall {
-                name: reader.required("method", take("method"), |reader, tree| {
-                    reader.text(tree, "the name of a method")
+                name: reader.read_required("method", take("method"), |reader, tree| {
+                    reader.read_text(tree, "the name of a method")
                 })?,
-                args: reader.optional("args", take("args"), Self::items)?,
-                kwargs: reader.optional("kwargs", take("kwargs"), Self::named)?,
+                args: reader.read_optional("args", take("args"), Self::read_items)?,
+                kwargs: reader.read_optional("kwargs", take("kwargs"), Self::read_named)?,
             })
         })
     }
 
-    fn pair(&mut self, tree: Tree) -> Result<(Value, Value)> {
+    fn read_pair(&mut self, tree: OrderedJson) -> ValueReadResult<(Value, Value)> {
         let expected = "a pair of key and value";
-        let pair = self.each(tree, expected, Self::value)?;
+        let pair = self.read_each(tree, expected, Self::read_value)?;
         let found = pair.len();
         match <[Value; 2]>::try_from(pair) {
             Ok([key, value]) => Ok((key, value)),
@@ -191,22 +212,22 @@ impl Reader {
         }
     }
 
-    fn integer(&mut self, tree: &Tree) -> Result<Value> {
+    fn read_integer(&mut self, tree: &OrderedJson) -> ValueReadResult<Value> {
         let number = match tree {
-            Tree::Int(number) => Some(Value::Int(*number)),
-            Tree::Large(number) => Some(Value::from(*number)),
-            Tree::Text(text) => Value::integer(text),
+            OrderedJson::Int(number) => Some(Value::Int(*number)),
+            OrderedJson::LargeInt(number) => Some(Value::from(*number)),
+            OrderedJson::Text(text) => Value::parse_integer(text),
             _ => None,
         };
         number.ok_or_else(|| self.unexpected("an integer as text, like \"-12\" or \"0xff\"", tree))
     }
 
-    fn float(&mut self, tree: &Tree) -> Result<f64> {
+    fn read_float(&mut self, tree: &OrderedJson) -> ValueReadResult<f64> {
         let number = match tree {
-            Tree::Int(number) => Some(*number as f64),
-            Tree::Large(number) => Some(*number as f64),
-            Tree::Float(number) => Some(*number),
-            Tree::Text(text) => text.parse().ok(),
+            OrderedJson::Int(number) => Some(*number as f64),
+            OrderedJson::LargeInt(number) => Some(*number as f64),
+            OrderedJson::Float(number) => Some(*number),
+            OrderedJson::Text(text) => text.parse().ok(),
             _ => None,
         };
         number.ok_or_else(|| {
@@ -214,38 +235,38 @@ impl Reader {
         })
     }
 
-    fn bytes(&mut self, tree: &Tree) -> Result<Vec<u8>> {
+    fn read_bytes(&mut self, tree: &OrderedJson) -> ValueReadResult<Vec<u8>> {
         let bytes = match tree {
-            Tree::Text(text) => base64::decode(text),
+            OrderedJson::Text(text) => decode_base64(text),
             _ => None,
         };
         bytes.ok_or_else(|| self.unexpected("bytes in base64, with padding", tree))
     }
 
-    fn text(&mut self, tree: Tree, expected: &str) -> Result<String> {
+    fn read_text(&mut self, tree: OrderedJson, expected: &str) -> ValueReadResult<String> {
         match tree {
-            Tree::Text(text) if !text.is_empty() => Ok(text),
+            OrderedJson::Text(text) if !text.is_empty() => Ok(text),
             _ => Err(self.unexpected(expected, &tree)),
         }
     }
 
-    fn reference(&mut self, tree: Tree) -> Result<Reference> {
-        let text = self.text(tree, "a name like \"package.module:Class.method\"")?;
-        text.parse::<Reference>().map_err(|error| self.error(error.to_string()))
+    fn read_reference(&mut self, tree: OrderedJson) -> ValueReadResult<PyReference> {
+        let text = self.read_text(tree, "a name like \"package.module:Class.method\"")?;
+        text.parse::<PyReference>().map_err(|error| self.error(error.to_string()))
     }
 
-    fn count(&mut self, tree: &Tree) -> Result<u64> {
+    fn read_count(&mut self, tree: &OrderedJson) -> ValueReadResult<u64> {
         let count = match tree {
-            Tree::Int(number) => u64::try_from(*number).ok(),
-            Tree::Large(number) => Some(*number),
+            OrderedJson::Int(number) => u64::try_from(*number).ok(),
+            OrderedJson::LargeInt(number) => Some(*number),
             _ => None,
         };
         count.ok_or_else(|| self.unexpected("a whole number, not negative", tree))
     }
 
-    fn label(&mut self, tree: &Tree) -> Result<u32> {
+    fn read_label(&mut self, tree: &OrderedJson) -> ValueReadResult<u32> {
         let label = match tree {
-            Tree::Int(number) => u32::try_from(*number).ok(),
+            OrderedJson::Int(number) => u32::try_from(*number).ok(),
             _ => None,
         };
         label.ok_or_else(|| self.unexpected("a whole number from 0 to 4294967295", tree))

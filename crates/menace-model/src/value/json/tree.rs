@@ -5,92 +5,94 @@ use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 
-pub(super) enum Tree {
+use crate::truncate_chars;
+
+/// Of a text that is not what a message expects.
+const MAX_SHOWN_CHARS: usize = 40;
+
+pub(super) enum OrderedJson {
     Null,
     Bool(bool),
     Int(i64),
-    Large(u64),
+    LargeInt(u64),
     Float(f64),
     Text(String),
-    Array(Vec<Tree>),
-    Object(Vec<(String, Tree)>),
+    Array(Vec<OrderedJson>),
+    Object(Vec<(String, OrderedJson)>),
 }
 
 /// What was found, for messages.
-impl fmt::Display for Tree {
+impl fmt::Display for OrderedJson {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Null => f.write_str("null"),
             Self::Bool(value) => value.fmt(f),
             Self::Int(number) => number.fmt(f),
-            Self::Large(number) => number.fmt(f),
+            Self::LargeInt(number) => number.fmt(f),
             Self::Float(number) => write!(f, "{number:?}"),
-            Self::Text(text) => match text.char_indices().nth(40) {
-                Some((end, _)) => write!(f, "{:?}…", &text[..end]),
-                None => write!(f, "{text:?}"),
-            },
+            Self::Text(text) => write!(f, "{:?}", truncate_chars(text, MAX_SHOWN_CHARS)),
             Self::Array(items) => write!(f, "a list of {}", items.len()),
             Self::Object(_) => f.write_str("an object"),
         }
     }
 }
 
-impl<'de> Deserialize<'de> for Tree {
+impl<'de> Deserialize<'de> for OrderedJson {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(Reading)
+        deserializer.deserialize_any(OrderedJsonVisitor)
     }
 }
 
-struct Reading;
+struct OrderedJsonVisitor;
 
-impl<'de> Visitor<'de> for Reading {
-    type Value = Tree;
+impl<'de> Visitor<'de> for OrderedJsonVisitor {
+    type Value = OrderedJson;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a value")
     }
 
-    fn visit_unit<E>(self) -> Result<Tree, E> {
-        Ok(Tree::Null)
+    fn visit_unit<E>(self) -> Result<OrderedJson, E> {
+        Ok(OrderedJson::Null)
     }
 
-    fn visit_bool<E>(self, value: bool) -> Result<Tree, E> {
-        Ok(Tree::Bool(value))
+    fn visit_bool<E>(self, value: bool) -> Result<OrderedJson, E> {
+        Ok(OrderedJson::Bool(value))
     }
 
-    fn visit_i64<E>(self, number: i64) -> Result<Tree, E> {
-        Ok(Tree::Int(number))
+    fn visit_i64<E>(self, number: i64) -> Result<OrderedJson, E> {
+        Ok(OrderedJson::Int(number))
     }
 
-    fn visit_u64<E>(self, number: u64) -> Result<Tree, E> {
-        Ok(i64::try_from(number).map_or(Tree::Large(number), Tree::Int))
+    fn visit_u64<E>(self, number: u64) -> Result<OrderedJson, E> {
+        Ok(i64::try_from(number).map_or(OrderedJson::LargeInt(number), OrderedJson::Int))
     }
 
-    fn visit_f64<E>(self, number: f64) -> Result<Tree, E> {
-        Ok(Tree::Float(number))
+    fn visit_f64<E>(self, number: f64) -> Result<OrderedJson, E> {
+        Ok(OrderedJson::Float(number))
     }
 
-    fn visit_str<E>(self, text: &str) -> Result<Tree, E> {
-        Ok(Tree::Text(text.to_owned()))
+    fn visit_str<E>(self, text: &str) -> Result<OrderedJson, E> {
+        Ok(OrderedJson::Text(text.to_owned()))
     }
 
-    fn visit_string<E>(self, text: String) -> Result<Tree, E> {
-        Ok(Tree::Text(text))
+    fn visit_string<E>(self, text: String) -> Result<OrderedJson, E> {
+        Ok(OrderedJson::Text(text))
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut access: A) -> Result<Tree, A::Error> {
+    fn visit_seq<A: SeqAccess<'de>>(self, mut access: A) -> Result<OrderedJson, A::Error> {
         let mut items = Vec::new();
         while let Some(item) = access.next_element()? {
             items.push(item);
         }
-        Ok(Tree::Array(items))
+        Ok(OrderedJson::Array(items))
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut access: A) -> Result<Tree, A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, mut access: A) -> Result<OrderedJson, A::Error> {
         let mut entries = Vec::new();
         while let Some(entry) = access.next_entry()? {
             entries.push(entry);
         }
-        Ok(Tree::Object(entries))
+        Ok(OrderedJson::Object(entries))
     }
 }

@@ -2,100 +2,108 @@
 
 use std::collections::HashSet;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
 use serde::ser::{Error as _, SerializeMap as _};
 use serde::{Serialize, Serializer};
 
-use super::{as_object, is_plain};
-use crate::value::{MethodCall, Value, base64};
+use super::{is_plain_number, plain_object_keys};
+use crate::value::{MethodCall, Value};
 
 impl Serialize for Value {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        // Refused here, because nobody could read it.
+        // Refused here, because reading refuses it too.
         if self.depth() > Self::MAX_DEPTH {
             let message = format!("a value is nested deeper than {} levels", Self::MAX_DEPTH);
             return Err(S::Error::custom(message));
         }
-        Notation(self).serialize(serializer)
+        ValueNotation(self).serialize(serializer)
     }
 }
 
 /// A value whose depth has been checked.
-struct Notation<'a>(&'a Value);
+struct ValueNotation<'a>(&'a Value);
 
-impl Serialize for Notation<'_> {
+impl Serialize for ValueNotation<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self.0 {
             Value::None => serializer.serialize_unit(),
             Value::Bool(value) => serializer.serialize_bool(*value),
             Value::Int(number) => serializer.serialize_i64(*number),
-            Value::BigInt(number) => tagged(serializer, "$int", &number.to_string()),
-            Value::Float(number) if is_plain(*number) => serializer.serialize_f64(*number),
-            Value::Float(number) => tagged(serializer, "$float", &Real(*number)),
-            Value::Complex { re, im } => tagged(serializer, "$complex", &[Real(*re), Real(*im)]),
+            Value::BigInt(number) => write_tagged(serializer, "$int", &number.to_string()),
+            Value::Float(number) if is_plain_number(*number) => serializer.serialize_f64(*number),
+            Value::Float(number) => write_tagged(serializer, "$float", &FloatNotation(*number)),
+            Value::Complex { re, im } => {
+                write_tagged(serializer, "$complex", &[FloatNotation(*re), FloatNotation(*im)])
+            }
             Value::Str(text) => match text.as_str() {
                 Some(text) => serializer.serialize_str(text),
-                None => tagged(serializer, "$str", &text.code_points().collect::<Vec<_>>()),
+                None => write_tagged(serializer, "$str", &text.code_points().collect::<Vec<_>>()),
             },
-            Value::Bytes(bytes) => tagged(serializer, "$bytes", &base64::encode(bytes)),
-            Value::ByteArray(bytes) => tagged(serializer, "$bytearray", &base64::encode(bytes)),
-            Value::List(items) => Items(items).serialize(serializer),
-            Value::Tuple(items) => tagged(serializer, "$tuple", &Items(items)),
-            Value::Set(items) => tagged(serializer, "$set", &Items(items)),
-            Value::FrozenSet(items) => tagged(serializer, "$frozenset", &Items(items)),
-            Value::Dict(pairs) => match as_object(pairs) {
+            Value::Bytes(bytes) => write_tagged(serializer, "$bytes", &BASE64.encode(bytes)),
+            Value::ByteArray(bytes) => {
+                write_tagged(serializer, "$bytearray", &BASE64.encode(bytes))
+            }
+            Value::List(items) => ItemsNotation(items).serialize(serializer),
+            Value::Tuple(items) => write_tagged(serializer, "$tuple", &ItemsNotation(items)),
+            Value::Set(items) => write_tagged(serializer, "$set", &ItemsNotation(items)),
+            Value::FrozenSet(items) => {
+                write_tagged(serializer, "$frozenset", &ItemsNotation(items))
+            }
+            Value::Dict(pairs) => match plain_object_keys(pairs) {
                 Some(keys) => {
-                    let values = pairs.iter().map(|(_, value)| Notation(value));
+                    let values = pairs.iter().map(|(_, value)| ValueNotation(value));
                     serializer.collect_map(keys.into_iter().zip(values))
                 }
-                None => tagged(serializer, "$dict", &Pairs(pairs)),
+                None => write_tagged(serializer, "$dict", &PairsNotation(pairs)),
             },
-            Value::Ellipsis => tagged(serializer, "$ellipsis", &true),
-            Value::Name(name) => tagged(serializer, "$name", name),
+            Value::Ellipsis => write_tagged(serializer, "$ellipsis", &true),
+            Value::Name(name) => write_tagged(serializer, "$name", name),
             Value::New { class, args, kwargs } => {
                 let mut map = serializer.serialize_map(None)?;
                 map.serialize_entry("$call", class)?;
-                given(&mut map, args, kwargs)?;
+                write_arguments(&mut map, args, kwargs)?;
                 map.end()
             }
             Value::Method { on, name, args, kwargs } => {
                 let mut map = serializer.serialize_map(None)?;
                 map.serialize_entry("$method", name)?;
-                map.serialize_entry("on", &Notation(on))?;
-                given(&mut map, args, kwargs)?;
+                map.serialize_entry("on", &ValueNotation(on))?;
+                write_arguments(&mut map, args, kwargs)?;
                 map.end()
             }
             Value::Repeat { value, times } => {
-                labelled(serializer, "$repeat", value, "times", *times)
+                write_tagged_with_number(serializer, "$repeat", value, "times", *times)
             }
             Value::Shared { label, value } => {
-                labelled(serializer, "$shared", value, "label", u64::from(*label))
+                write_tagged_with_number(serializer, "$shared", value, "label", u64::from(*label))
             }
-            Value::Again(label) => tagged(serializer, "$again", label),
-            Value::Returns(value) => tagged(serializer, "$returns", &Notation(value)),
-            Value::Raises(value) => tagged(serializer, "$raises", &Notation(value)),
-            Value::Yields(items) => tagged(serializer, "$yields", &Items(items)),
-            Value::Argument(number) => tagged(serializer, "$argument", number),
-            Value::Async(value) => tagged(serializer, "$async", &Notation(value)),
+            Value::SharedRef(label) => write_tagged(serializer, "$again", label),
+            Value::Returns(value) => write_tagged(serializer, "$returns", &ValueNotation(value)),
+            Value::Raises(value) => write_tagged(serializer, "$raises", &ValueNotation(value)),
+            Value::Yields(items) => write_tagged(serializer, "$yields", &ItemsNotation(items)),
+            Value::Argument(number) => write_tagged(serializer, "$argument", number),
+            Value::Async(value) => write_tagged(serializer, "$async", &ValueNotation(value)),
             Value::Stub { bases, members, args, kwargs } => {
                 let mut map = serializer.serialize_map(None)?;
-                map.serialize_entry("$stub", &Named(members))?;
+                map.serialize_entry("$stub", &NamedValuesNotation(members))?;
                 if !bases.is_empty() {
                     map.serialize_entry("bases", bases)?;
                 }
-                given(&mut map, args, kwargs)?;
+                write_arguments(&mut map, args, kwargs)?;
                 map.end()
             }
             Value::After { value, calls } => {
                 let mut map = serializer.serialize_map(Some(2))?;
-                map.serialize_entry("$after", &Notation(value))?;
-                map.serialize_entry("calls", &Calls(calls))?;
+                map.serialize_entry("$after", &ValueNotation(value))?;
+                map.serialize_entry("calls", &MethodCallsNotation(calls))?;
                 map.end()
             }
         }
     }
 }
 
-fn tagged<S: Serializer>(
+fn write_tagged<S: Serializer>(
     serializer: S,
     tag: &str,
     body: &impl Serialize,
@@ -105,7 +113,7 @@ fn tagged<S: Serializer>(
     map.end()
 }
 
-fn labelled<S: Serializer>(
+fn write_tagged_with_number<S: Serializer>(
     serializer: S,
     tag: &str,
     value: &Value,
@@ -113,80 +121,80 @@ fn labelled<S: Serializer>(
     number: u64,
 ) -> Result<S::Ok, S::Error> {
     let mut map = serializer.serialize_map(Some(2))?;
-    map.serialize_entry(tag, &Notation(value))?;
+    map.serialize_entry(tag, &ValueNotation(value))?;
     map.serialize_entry(key, &number)?;
     map.end()
 }
 
-fn given<M: serde::ser::SerializeMap>(
+fn write_arguments<M: serde::ser::SerializeMap>(
     map: &mut M,
     args: &[Value],
     kwargs: &[(String, Value)],
 ) -> Result<(), M::Error> {
     if !args.is_empty() {
-        map.serialize_entry("args", &Items(args))?;
+        map.serialize_entry("args", &ItemsNotation(args))?;
     }
     if !kwargs.is_empty() {
-        map.serialize_entry("kwargs", &Named(kwargs))?;
+        map.serialize_entry("kwargs", &NamedValuesNotation(kwargs))?;
     }
     Ok(())
 }
 
-struct Items<'a>(&'a [Value]);
+struct ItemsNotation<'a>(&'a [Value]);
 
-impl Serialize for Items<'_> {
+impl Serialize for ItemsNotation<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(self.0.iter().map(Notation))
+        serializer.collect_seq(self.0.iter().map(ValueNotation))
     }
 }
 
-struct Calls<'a>(&'a [MethodCall]);
+struct MethodCallsNotation<'a>(&'a [MethodCall]);
 
-impl Serialize for Calls<'_> {
+impl Serialize for MethodCallsNotation<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(self.0.iter().map(Called))
+        serializer.collect_seq(self.0.iter().map(MethodCallNotation))
     }
 }
 
-struct Called<'a>(&'a MethodCall);
+struct MethodCallNotation<'a>(&'a MethodCall);
 
-impl Serialize for Called<'_> {
+impl Serialize for MethodCallNotation<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("method", &self.0.name)?;
-        given(&mut map, &self.0.args, &self.0.kwargs)?;
+        write_arguments(&mut map, &self.0.args, &self.0.kwargs)?;
         map.end()
     }
 }
 
-struct Pairs<'a>(&'a [(Value, Value)]);
+struct PairsNotation<'a>(&'a [(Value, Value)]);
 
-impl Serialize for Pairs<'_> {
+impl Serialize for PairsNotation<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let pairs = self.0.iter().map(|(key, value)| [Notation(key), Notation(value)]);
+        let pairs = self.0.iter().map(|(key, value)| [ValueNotation(key), ValueNotation(value)]);
         serializer.collect_seq(pairs)
     }
 }
 
-struct Named<'a>(&'a [(String, Value)]);
+struct NamedValuesNotation<'a>(&'a [(String, Value)]);
 
-impl Serialize for Named<'_> {
+impl Serialize for NamedValuesNotation<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut seen = HashSet::new();
         if let Some((name, _)) = self.0.iter().find(|(name, _)| !seen.insert(name)) {
             return Err(S::Error::custom(format!("the name {name:?} is there twice")));
         }
-        serializer.collect_map(self.0.iter().map(|(name, value)| (name, Notation(value))))
+        serializer.collect_map(self.0.iter().map(|(name, value)| (name, ValueNotation(value))))
     }
 }
 
 /// A number in a place where only numbers are allowed.
-struct Real(f64);
+struct FloatNotation(f64);
 
-impl Serialize for Real {
+impl Serialize for FloatNotation {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self.0 {
-            number if is_plain(number) => serializer.serialize_f64(number),
+            number if is_plain_number(number) => serializer.serialize_f64(number),
             number if number.is_nan() => serializer.serialize_str("nan"),
             number => serializer.collect_str(&format_args!("{number:e}")),
         }

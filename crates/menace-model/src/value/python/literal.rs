@@ -2,11 +2,11 @@
 
 use std::fmt::Write as _;
 
-use crate::value::PyStr;
+use crate::value::PyString;
 
 /// Letters and digits of all scripts are kept; what is invisible, reorders the line or has no
 /// meaning of its own is escaped.
-pub(super) fn string(text: &PyStr) -> String {
+pub(super) fn string_literal(text: &PyString) -> String {
     let mut literal = String::with_capacity(text.as_bytes().len() + 2);
     literal.push('\'');
     for point in text.code_points() {
@@ -26,7 +26,7 @@ pub(super) fn string(text: &PyStr) -> String {
     literal
 }
 
-pub(super) fn bytes(bytes: &[u8]) -> String {
+pub(super) fn bytes_literal(bytes: &[u8]) -> String {
     let mut literal = String::with_capacity(bytes.len() + 3);
     literal.push_str("b'");
     for byte in bytes {
@@ -49,14 +49,14 @@ mod tests {
 
     #[test]
     fn letters_are_kept_and_the_invisible_is_escaped() {
-        assert_eq!(string(&"naïve 漢字 it's\n\0".into()), r"'naïve 漢字 it\'s\n\x00'");
-        assert_eq!(string(&"\u{202e}\u{a0}\u{7f}😀".into()), r"'\u202e\xa0\x7f\U0001f600'");
-        let surrogate = PyStr::from_code_points([0xd800]).expect("a code point");
-        assert_eq!(string(&surrogate), r"'\ud800'");
+        assert_eq!(string_literal(&"naïve 漢字 it's\n\0".into()), r"'naïve 漢字 it\'s\n\x00'");
+        assert_eq!(string_literal(&"\u{202e}\u{a0}\u{7f}😀".into()), r"'\u202e\xa0\x7f\U0001f600'");
+        let surrogate = PyString::from_code_points([0xd800]).expect("a code point");
+        assert_eq!(string_literal(&surrogate), r"'\ud800'");
     }
 
     #[test]
     fn bytes_are_ascii() {
-        assert_eq!(bytes(b"a'\\\xff\n"), r"b'a\'\\\xff\n'");
+        assert_eq!(bytes_literal(b"a'\\\xff\n"), r"b'a\'\\\xff\n'");
     }
 }

@@ -5,10 +5,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::literal;
-use crate::value::Reference;
+use crate::value::PyReference;
 
 /// What cannot be an attribute or the name of an argument.
-const KEYWORDS: [&str; 36] = [
+const PYTHON_KEYWORDS: [&str; 36] = [
     "False",
     "None",
     "True",
@@ -48,88 +48,95 @@ const KEYWORDS: [&str; 36] = [
 ];
 
 /// The origin of names that need no import.
-const BUILTIN: &str = "";
+const BUILTIN_ORIGIN: &str = "";
 
 /// Can it be written without quotes? Only ASCII: Python replaces other letters by similar ones.
-pub(super) fn is_plain(name: &str) -> bool {
+pub(super) fn is_plain_identifier(name: &str) -> bool {
     let is_word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
     name.bytes().all(is_word)
         && !name.starts_with(|first: char| first.is_ascii_digit())
         && !name.is_empty()
-        && !KEYWORDS.contains(&name)
+        && !PYTHON_KEYWORDS.contains(&name)
 }
 
 #[derive(Default)]
-pub(super) struct Names {
+pub(super) struct PythonNames {
     /// Each name, and the import that it comes from.
-    taken: BTreeMap<String, String>,
+    origins_by_name: BTreeMap<String, String>,
     imports: BTreeSet<String>,
-    assigned: u32,
+    last_fresh_number: u32,
 }
 
-impl Names {
+impl PythonNames {
     pub(super) fn into_imports(self) -> BTreeSet<String> {
         self.imports
     }
 
     /// A name that nothing has yet.
-    pub(super) fn fresh(&mut self) -> String {
+    pub(super) fn fresh_name(&mut self) -> String {
         loop {
-            self.assigned += 1;
-            let name = format!("v{}", self.assigned);
-            if !self.taken.contains_key(&name) {
-                self.taken.insert(name.clone(), name.clone());
+            self.last_fresh_number += 1;
+            let name = format!("v{}", self.last_fresh_number);
+            if !self.origins_by_name.contains_key(&name) {
+                self.origins_by_name.insert(name.clone(), name.clone());
                 return name;
             }
         }
     }
 
-    pub(super) fn builtin(&mut self, name: &str) -> String {
-        let origin = self.taken.entry(name.to_owned()).or_insert_with(|| BUILTIN.to_owned());
-        if origin == BUILTIN {
+    pub(super) fn builtin_name(&mut self, name: &str) -> String {
+        let origin = self
+            .origins_by_name
+            .entry(name.to_owned())
+            .or_insert_with(|| BUILTIN_ORIGIN.to_owned());
+        if origin == BUILTIN_ORIGIN {
             name.to_owned()
         } else {
-            format!("{}.{name}", self.import("import builtins", "builtins"))
+            format!("{}.{name}", self.import_as("import builtins", "builtins"))
         }
     }
 
-    pub(super) fn reference(&mut self, reference: &Reference) -> String {
+    pub(super) fn reference_expression(&mut self, reference: &PyReference) -> String {
         let module = reference.module();
         let mut path = reference.qualname().split('.');
         let first = path.next().unwrap_or_default();
-        let start = if module == "builtins" && is_plain(first) {
-            self.builtin(first)
-        } else if is_plain(module) {
-            let module = self.import(&format!("import {module}"), module);
-            self.attribute(&module, first)
-        } else if is_plain(first) && module.split('.').all(is_plain) {
+        let start = if module == "builtins" && is_plain_identifier(first) {
+            self.builtin_name(first)
+        } else if is_plain_identifier(module) {
+            let module = self.import_as(&format!("import {module}"), module);
+            self.attribute_expression(&module, first)
+        } else if is_plain_identifier(first) && module.split('.').all(is_plain_identifier) {
             // Not `import a.b`: `a` may have something else that is called `b`.
-            self.import(&format!("from {module} import {first}"), first)
+            self.import_as(&format!("from {module} import {first}"), first)
         } else {
-            let importlib = self.import("import importlib", "importlib");
-            let module = literal::string(&module.into());
-            self.attribute(&format!("{importlib}.import_module({module})"), first)
+            let importlib = self.import_as("import importlib", "importlib");
+            let module = literal::string_literal(&module.into());
+            self.attribute_expression(&format!("{importlib}.import_module({module})"), first)
         };
-        path.fold(start, |start, name| self.attribute(&start, name))
+        path.fold(start, |start, name| self.attribute_expression(&start, name))
     }
 
-    pub(super) fn attribute(&mut self, of: &str, name: &str) -> String {
-        if is_plain(name) {
+    pub(super) fn attribute_expression(&mut self, of: &str, name: &str) -> String {
+        if is_plain_identifier(name) {
             format!("{of}.{name}")
         } else {
-            format!("{}({of}, {})", self.builtin("getattr"), literal::string(&name.into()))
+            format!(
+                "{}({of}, {})",
+                self.builtin_name("getattr"),
+                literal::string_literal(&name.into())
+            )
         }
     }
 
     /// The name under which the import is known: `wanted`, or `wanted_2` if that is taken.
-    fn import(&mut self, statement: &str, wanted: &str) -> String {
+    fn import_as(&mut self, statement: &str, wanted: &str) -> String {
         let mut name = wanted.to_owned();
         let mut number = 1;
-        while self.taken.get(&name).is_some_and(|origin| origin != statement) {
+        while self.origins_by_name.get(&name).is_some_and(|origin| origin != statement) {
             number += 1;
             name = format!("{wanted}_{number}");
         }
-        self.taken.insert(name.clone(), statement.to_owned());
+        self.origins_by_name.insert(name.clone(), statement.to_owned());
         self.imports.insert(if number > 1 {
             format!("{statement} as {name}")
         } else {

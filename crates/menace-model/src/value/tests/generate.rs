@@ -4,7 +4,7 @@ use proptest::collection::{btree_map, vec};
 use proptest::prelude::*;
 use proptest::sample::select;
 
-use crate::value::{MethodCall, PyStr, Reference, Value};
+use crate::value::{MethodCall, PyReference, PyString, Value};
 
 pub(super) fn value() -> impl Strategy<Value = Value> {
     let tree = leaf().prop_recursive(5, 40, 6, |inner| {
@@ -29,14 +29,16 @@ pub(super) fn value() -> impl Strategy<Value = Value> {
             1 => after(inner),
         ]
     });
-    (tree, vec(any::<u8>(), 64)).prop_map(|(value, choices)| Knots::new(choices).tie(value))
+    (tree, vec(any::<u8>(), 64))
+        .prop_map(|(value, choices)| LabelGenerator::new(choices).add_labels(value))
 }
 
-fn text() -> impl Strategy<Value = PyStr> {
+fn text() -> impl Strategy<Value = PyString> {
     let point = prop_oneof![0..128_u32, 0..0x3000_u32, 0xd7f0..0xe010_u32, 0x1_0000..0x11_0000_u32];
     prop_oneof![
-        "[$a-z]{0,4}".prop_map(PyStr::from),
-        vec(point, 0..6).prop_map(|points| PyStr::from_code_points(points).expect("code points")),
+        "[$a-z]{0,4}".prop_map(PyString::from),
+        vec(point, 0..6)
+            .prop_map(|points| PyString::from_code_points(points).expect("code points")),
     ]
 }
 
@@ -56,7 +58,7 @@ fn leaf() -> impl Strategy<Value = Value> {
         4 => Just(Value::None),
         1 => any::<bool>().prop_map(Value::Bool),
         1 => any::<i64>().prop_map(Value::Int),
-        1 => "-?[1-9][0-9]{15,60}".prop_map(|text| Value::integer(&text).expect("digits")),
+        1 => "-?[1-9][0-9]{15,60}".prop_map(|text| Value::parse_integer(&text).expect("digits")),
         1 => float.prop_map(Value::Float),
         1 => everyday.prop_map(Value::Float),
         1 => (float, float).prop_map(|(re, im)| Value::Complex { re, im }),
@@ -156,60 +158,60 @@ fn method(items: impl Strategy<Value = Vec<Value>>) -> impl Strategy<Value = Val
     ]
 }
 
-pub(super) fn reference(text: &str) -> Reference {
+pub(super) fn reference(text: &str) -> PyReference {
     text.parse().expect("a reference")
 }
 
 /// Labels some parts of a tree, and names them in others.
-struct Knots {
+struct LabelGenerator {
     choices: std::vec::IntoIter<u8>,
-    given: u32,
-    known: Vec<u32>,
+    label_count: u32,
+    available_labels: Vec<u32>,
 }
 
-impl Knots {
+impl LabelGenerator {
     fn new(choices: Vec<u8>) -> Self {
-        Self { choices: choices.into_iter(), given: 0, known: vec![] }
+        Self { choices: choices.into_iter(), label_count: 0, available_labels: vec![] }
     }
 
-    fn tie(&mut self, value: Value) -> Value {
+    fn add_labels(&mut self, value: Value) -> Value {
         let choice = usize::from(self.choices.next().unwrap_or(0));
-        if value == Value::None && choice % 2 == 1 && !self.known.is_empty() {
-            return Value::Again(self.known[choice % self.known.len()]);
+        if value == Value::None && choice % 2 == 1 && !self.available_labels.is_empty() {
+            return Value::SharedRef(self.available_labels[choice % self.available_labels.len()]);
         }
         let label = (choice % 3 == 1).then(|| {
-            self.given += 1;
-            self.given
+            self.label_count += 1;
+            self.label_count
         });
         let early = matches!(value, Value::List(_) | Value::Dict(_));
-        self.known.extend(label.filter(|_| early));
-        let value = self.tie_inside(value);
-        self.known.extend(label.filter(|_| !early));
+        self.available_labels.extend(label.filter(|_| early));
+        let value = self.add_labels_inside(value);
+        self.available_labels.extend(label.filter(|_| !early));
         match label {
             Some(label) => Value::Shared { label, value: Box::new(value) },
             None => value,
         }
     }
 
-    fn tie_inside(&mut self, value: Value) -> Value {
+    fn add_labels_inside(&mut self, value: Value) -> Value {
         match value {
-            Value::List(items) => Value::List(self.tie_all(items)),
-            Value::Tuple(items) => Value::Tuple(self.tie_all(items)),
+            Value::List(items) => Value::List(self.add_labels_to_all(items)),
+            Value::Tuple(items) => Value::Tuple(self.add_labels_to_all(items)),
             Value::Dict(pairs) => {
                 let pairs = pairs.into_iter();
-                Value::Dict(pairs.map(|(key, value)| (key, self.tie(value))).collect())
+                Value::Dict(pairs.map(|(key, value)| (key, self.add_labels(value))).collect())
             }
             Value::New { class, args, kwargs } => {
                 let kwargs = kwargs.into_iter();
-                let kwargs = kwargs.map(|(name, value)| (name, self.tie(value))).collect();
+                let kwargs = kwargs.map(|(name, value)| (name, self.add_labels(value))).collect();
                 Value::New { class, args, kwargs }
             }
-            Value::Returns(value) => Value::Returns(Box::new(self.tie(*value))),
+            Value::Returns(value) => Value::Returns(Box::new(self.add_labels(*value))),
             other => other,
         }
     }
 
-    fn tie_all(&mut self, items: Vec<Value>) -> Vec<Value> {
-        items.into_iter().map(|item| self.tie(item)).collect()
+    fn add_labels_to_all(&mut self, items: Vec<Value>) -> Vec<Value> {
+        items.into_iter().map(|item| self.add_labels(item)).collect()
     }
 }

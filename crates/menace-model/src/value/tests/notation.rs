@@ -6,7 +6,7 @@ use super::generate::{reference, value};
 use crate::value::Value;
 
 /// How many brackets deep the text is.
-fn depth_of(json: &str) -> usize {
+fn bracket_depth(json: &str) -> usize {
     let (mut open, mut deepest, mut in_string, mut escaped) = (0, 0, false, false);
     for char in json.chars() {
         match char {
@@ -38,7 +38,8 @@ proptest! {
 
     #[test]
     fn the_depth_is_that_of_the_text(value in value()) {
-        prop_assert_eq!(value.depth(), depth_of(&serde_json::to_string(&value).expect("JSON")));
+        let text = serde_json::to_string(&value).expect("JSON");
+        prop_assert_eq!(value.depth(), bracket_depth(&text));
     }
 
     #[test]
@@ -98,7 +99,8 @@ fn errors_name_the_place_and_what_was_expected() {
         ("[1", "args: expected JSON: EOF while parsing a list at line 1 column 2"),
         (
             r#"[1, {"$tuple": [{"$int": 1.5}]}]"#,
-            r#"args[1].$tuple[0].$int: expected an integer as text, like "-12" or "0xff", found 1.5"#,
+            "args[1].$tuple[0].$int: expected an integer as text, like \"-12\" or \"0xff\", \
+             found 1.5",
         ),
         (r#"[{"a b": {"$set": 1}}]"#, r#"args[0]["a b"].$set: expected a list of values, found 1"#),
         (r#"[{"$tuple": [], "x": 1}]"#, "args[0]: expected nothing beside `$tuple`, found `x`"),
@@ -174,4 +176,25 @@ fn a_keyword_that_is_given_twice_is_not_written() {
     let kwargs = vec![("a".to_owned(), Value::None), ("a".to_owned(), Value::None)];
     let call = Value::New { class: reference("m:f"), args: vec![], kwargs };
     assert!(serde_json::to_string(&call).is_err());
+}
+
+#[test]
+fn bytes_have_exactly_one_text() {
+    for (bytes, text) in [
+        ("", ""),
+        ("f", "Zg=="),
+        ("fo", "Zm8="),
+        ("foo", "Zm9v"),
+        ("foob", "Zm9vYg=="),
+        ("fooba", "Zm9vYmE="),
+        ("foobar", "Zm9vYmFy"),
+    ] {
+        let value = Value::Bytes(bytes.as_bytes().to_vec());
+        let json = format!(r#"{{"$bytes":"{text}"}}"#);
+        assert_eq!(serde_json::to_string(&value).expect("JSON"), json);
+        assert_eq!(Value::from_json(&json), Ok(value));
+    }
+    for text in ["Z", "Zg", "Zg=", "Zh==", "Zm9=", "====", "Zg==Zg==", "Zm 9", "Zm9v\\n", "é"] {
+        assert!(Value::from_json(&format!(r#"{{"$bytes":"{text}"}}"#)).is_err(), "{text}");
+    }
 }

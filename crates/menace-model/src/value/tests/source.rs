@@ -7,7 +7,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 
 use super::generate::{reference, value};
-use crate::value::{MethodCall, PyStr, Value};
+use crate::value::{MethodCall, PyString, Value};
 
 /// What Python finds different between the notation and the source of these values.
 fn differences<'a>(values: impl IntoIterator<Item = &'a Value>) -> Vec<String> {
@@ -86,10 +86,10 @@ fn python_rebuilds_what_is_deep_or_huge_or_odd() {
             },
             49,
         ),
-        Value::integer(&"9".repeat(4300)).expect("digits"),
-        Value::integer(&format!("-{}", "9".repeat(10_000))).expect("digits"),
+        Value::parse_integer(&"9".repeat(4300)).expect("digits"),
+        Value::parse_integer(&format!("-{}", "9".repeat(10_000))).expect("digits"),
         Value::Str(
-            PyStr::from_code_points((0..0x1_1000).chain([0xd800, 0x10_ffff])).expect("text"),
+            PyString::from_code_points((0..0x1_1000).chain([0xd800, 0x10_ffff])).expect("text"),
         ),
         Value::Bytes((0..=255).collect()),
         Value::ByteArray((0..=255).rev().collect()),
@@ -105,7 +105,8 @@ fn python_rebuilds_what_is_deep_or_huge_or_odd() {
         from_json(r#"[{"$shared": {"$set": [1]}, "label": 7}, {"$again": 7}]"#),
         // How much of itself a container shows while it is filled.
         from_json(
-            r#"{"$shared": {"$set": [5, {"$call": "builtins:len", "args": [{"$again": 1}]}]}, "label": 1}"#,
+            r#"{"$shared": {"$set": [5, {"$call": "builtins:len", "args": [{"$again": 1}]}]},
+                "label": 1}"#,
         ),
         from_json(
             r#"{"$shared": [1, {"$call": "builtins:list", "args": [{"$again": 2}]}], "label": 2}"#,
@@ -119,7 +120,8 @@ fn python_rebuilds_what_is_deep_or_huge_or_odd() {
 fn source_looks_as_if_written_by_hand() {
     for (json, source) in [
         (
-            r#"{"$call": "shop.models:Book", "args": ["x", {"$tuple": [1]}], "kwargs": {"day": {"$call": "datetime:date", "args": [1, 2, 3]}}}"#,
+            r#"{"$call": "shop.models:Book", "args": ["x", {"$tuple": [1]}],
+                "kwargs": {"day": {"$call": "datetime:date", "args": [1, 2, 3]}}}"#,
             "from shop.models import Book\nimport datetime\n\
              Book('x', (1,), day=datetime.date(1, 2, 3))",
         ),

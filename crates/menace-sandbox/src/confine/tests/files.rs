@@ -10,16 +10,21 @@ use nix::mount::{MsFlags, mount};
 use nix::sched::{CloneFlags, unshare};
 use nix::sys::wait::WaitStatus;
 
-use super::{Interpose, Places, Policy, Seen, Trial, UNASKED, landlock, policy, privileges, sys};
+use menace_model::SyscallInterposition;
+
+use super::{
+    AllowedPaths, ConfinedRun, ConfinementPolicy, ConfinementTrial, HARNESS_OPEN_FLAG, landlock,
+    policy, privileges, sys,
+};
 
 /// A directory with a place to read, a place to write and a secret.
-fn house() -> (tempfile::TempDir, Places) {
+fn test_directories() -> (tempfile::TempDir, AllowedPaths) {
     let house = tempfile::tempdir().unwrap();
     for room in ["read", "write", "secret"] {
         fs::create_dir(house.path().join(room)).unwrap();
         fs::write(house.path().join(room).join("file"), room).unwrap();
     }
-    let places = Places {
+    let places = AllowedPaths {
         read: vec![house.path().join("read"), house.path().join("nowhere")],
         write: vec![house.path().join("write")],
         devices: vec!["/dev/null".into()],
@@ -31,12 +36,12 @@ fn outcome<T>(result: io::Result<T>) -> i64 {
     result.map_or_else(|error| i64::from(error.raw_os_error().unwrap()), |_| 0)
 }
 
-fn visit(policy: Policy) -> Seen {
-    let (house, places) = house();
+fn try_file_accesses(policy: ConfinementPolicy) -> ConfinedRun {
+    let (house, places) = test_directories();
     let at = |path: &str| house.path().join(path);
     let (allowed, forbidden) =
         ([at("read/file"), at("write/file"), "/dev/null".into()], [at("secret/file")]);
-    Trial { places, ..Trial::new(policy) }.run(|_| {
+    ConfinementTrial { places, ..ConfinementTrial::new(policy) }.run(|_| {
         let mut results: Vec<_> =
             allowed.iter().chain(&forbidden).map(|path| outcome(fs::read(path))).collect();
         results.push(outcome(fs::write(at("write/new"), "new")));
@@ -52,33 +57,37 @@ fn visit(policy: Policy) -> Seen {
 fn from_level_2_on_only_the_places_given_can_be_used() {
     const NO: i64 = libc::EACCES as i64;
     for level in 2..=5 {
-        assert_eq!(visit(policy(level)).numbers(), [0, 0, 0, NO, 0, 0, 0, NO, NO], "{level}");
+        assert_eq!(
+            try_file_accesses(policy(level)).numbers(),
+            [0, 0, 0, NO, 0, 0, 0, NO, NO],
+            "{level}"
+        );
     }
 }
 
 #[test]
 fn level_1_leaves_files_to_the_mount_namespace() {
-    assert_eq!(visit(policy(1)).numbers(), [0; 9]);
+    assert_eq!(try_file_accesses(policy(1)).numbers(), [0; 9]);
 }
 
 #[test]
 fn without_namespaces_files_are_restricted_at_every_level() {
     for level in 1..=5 {
-        let seen = visit(Policy { namespaces: false, ..policy(level) });
+        let seen = try_file_accesses(ConfinementPolicy { namespaces: false, ..policy(level) });
         assert_eq!(seen.numbers()[3], i64::from(libc::EACCES), "{seen:?}");
     }
 }
 
 #[test]
 fn the_report_says_what_holds_and_what_does_not() {
-    let (_house, places) = house();
+    let (_house, places) = test_directories();
     let ended = sys::in_child(|| {
-        privileges::no_new_privs().unwrap();
+        privileges::set_no_new_privs().unwrap();
         let landlocked = landlock::restrict(policy(4), &places).unwrap();
-        assert_eq!(landlocked.abi, landlock::abi());
-        assert!(landlocked.files);
-        assert_eq!(landlocked.tcp, landlocked.abi >= 4);
-        assert_eq!(landlocked.scoped, landlocked.abi >= 6);
+        assert_eq!(landlocked.abi, landlock::kernel_abi());
+        assert!(landlocked.restricts_files);
+        assert_eq!(landlocked.restricts_tcp, landlocked.abi >= 4);
+        assert_eq!(landlocked.is_scoped, landlocked.abi >= 6);
         assert_eq!(landlocked.unenforced.is_empty(), landlocked.abi >= 6);
         0
     });
@@ -91,18 +100,19 @@ fn what_the_harness_opens_is_not_asked_about_even_where_faults_listen() {
     let open =
         |path: &CStr, flags: u64| (libc::SYS_openat, [here, path.as_ptr() as u64, flags, 0, 0, 0]);
     for files in [false, true] {
-        let interpose = Interpose { files, ..Interpose::default() };
-        let policy = Policy { watches_files: true, interpose, ..policy(3) };
+        let interpose = SyscallInterposition { files, ..SyscallInterposition::default() };
+        let policy =
+            ConfinementPolicy { records_path_access: true, interposition: interpose, ..policy(3) };
         #[allow(unused_mut, reason = "other architectures have no other way to open")]
-        let mut calls = vec![open(c"/harness", UNASKED), open(c"/guest", 0)];
+        let mut calls = vec![open(c"/harness", HARNESS_OPEN_FLAG), open(c"/guest", 0)];
         #[cfg(target_arch = "x86_64")]
-        for (path, flags) in [(c"/old/harness", UNASKED), (c"/old/guest", 0)] {
+        for (path, flags) in [(c"/old/harness", HARNESS_OPEN_FLAG), (c"/old/guest", 0)] {
             calls.push((libc::SYS_open, [path.as_ptr() as u64, flags, 0, 0, 0, 0]));
         }
-        let seen = Trial::new(policy).calls(&calls);
+        let seen = ConfinementTrial::new(policy).calls(&calls);
         assert!(seen.numbers().iter().all(|answer| *answer < 0), "{seen:?}");
-        let guests = seen.reached.iter().filter(|path| path.ends_with("guest")).count();
-        assert_eq!((guests, seen.reached.len()), (calls.len() / 2, guests), "{seen:?}");
+        let guests = seen.accessed_paths.iter().filter(|path| path.ends_with("guest")).count();
+        assert_eq!((guests, seen.accessed_paths.len()), (calls.len() / 2, guests), "{seen:?}");
     }
 }
 
@@ -123,14 +133,14 @@ fn mount_with_file(at: &Path) -> io::Result<()> {
 
 #[test]
 fn a_rule_holds_for_what_is_mounted_beneath_later_and_for_nothing_else() {
-    let (house, places) = house();
+    let (house, places) = test_directories();
     let inside = house.path().join("read/mount");
     let outside = house.path().join("secret/mount");
     let ended = sys::in_child(|| {
         own_mounts().unwrap();
         let (mut ours, mut theirs) = UnixStream::pair().unwrap();
         let guest = sys::spawn(|| {
-            privileges::no_new_privs().unwrap();
+            privileges::set_no_new_privs().unwrap();
             landlock::restrict(policy(2), &places).unwrap();
             theirs.write_all(&[1]).unwrap();
             theirs.read_exact(&mut [0]).unwrap();

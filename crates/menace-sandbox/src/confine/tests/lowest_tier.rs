@@ -1,14 +1,14 @@
 //! Without namespaces: everything that can be named is the host's.
 
-use super::{Kind, Landlocked, Policy, Trial, int, policy, sys};
+use super::{ConfinementPolicy, ConfinementTrial, LandlockStatus, ViolationKind, int, policy, sys};
 
-fn lowest(level: u8) -> Policy {
-    Policy { namespaces: false, ..policy(level) }
+fn lowest(level: u8) -> ConfinementPolicy {
+    ConfinementPolicy { namespaces: false, ..policy(level) }
 }
 
 /// A kernel whose Landlock does not keep signals inside.
-fn old_kernel() -> Landlocked {
-    Landlocked { abi: 2, files: true, ..Landlocked::default() }
+fn old_kernel() -> LandlockStatus {
+    LandlockStatus { abi: 2, restricts_files: true, ..LandlockStatus::default() }
 }
 
 fn socket(family: i32, kind: i32) -> (i64, [u64; 6]) {
@@ -22,7 +22,7 @@ fn the_only_sockets_are_pairs_that_cannot_be_pointed_elsewhere() {
         |kind: i32| (libc::SYS_socketpair, [1, int(kind), 0, into.as_mut_ptr() as u64, 0, 0]);
     let address = *b"\x02\0\0\x50\x7f\0\0\x01\0\0\0\0\0\0\0\0";
     for level in 1..=5 {
-        let seen = Trial::new(lowest(level)).calls(&[
+        let seen = ConfinementTrial::new(lowest(level)).calls(&[
             socket(libc::AF_UNIX, libc::SOCK_STREAM),
             socket(libc::AF_INET, libc::SOCK_DGRAM),
             pair(libc::SOCK_DGRAM),
@@ -44,7 +44,8 @@ fn the_only_sockets_are_pairs_that_cannot_be_pointed_elsewhere() {
 
 #[test]
 fn signals_go_to_oneself_only_where_the_kernel_does_not_keep_them_inside() {
-    let trial = Trial { landlocked: Some(old_kernel()), ..Trial::new(lowest(3)) };
+    let trial =
+        ConfinementTrial { landlocked: Some(old_kernel()), ..ConfinementTrial::new(lowest(3)) };
     let seen = trial.python(
         "import os, signal, threading
 signal.signal(signal.SIGUSR1, lambda *_: print('caught', flush=True))
@@ -56,18 +57,18 @@ for pid in os.getppid(), 1, 0, -1:
     try: os.kill(pid, 0)
     except PermissionError: print('refused', flush=True)",
     );
-    assert_eq!(seen.said.matches("caught").count(), 4, "{seen:?}");
-    assert_eq!(seen.said.matches("refused").count(), 4, "{seen:?}");
-    assert_eq!(seen.kinds(), [Kind::Signal; 4], "{seen:?}");
+    assert_eq!(seen.output.matches("caught").count(), 4, "{seen:?}");
+    assert_eq!(seen.output.matches("refused").count(), 4, "{seen:?}");
+    assert_eq!(seen.kinds(), [ViolationKind::Signal; 4], "{seen:?}");
 }
 
 #[test]
 fn limits_and_priorities_are_for_oneself_only() {
-    let seen = Trial::new(lowest(1)).run(|_| {
+    let seen = ConfinementTrial::new(lowest(1)).run(|_| {
         let me = u64::from(std::process::id());
         let parent = int(nix::unistd::getppid().as_raw());
         let limit = |pid| sys::syscall(libc::SYS_prlimit64, [pid, 0, 0, 0, 0, 0]);
-        let priority = |which, who| sys::syscall(libc::SYS_setpriority, [which, who, 19, 0, 0, 0]);
+        let priority = |which, pid| sys::syscall(libc::SYS_setpriority, [which, pid, 19, 0, 0, 0]);
         format!(
             "{} {} {} {} {} {}",
             limit(0),
@@ -79,13 +80,13 @@ fn limits_and_priorities_are_for_oneself_only() {
         )
     });
     assert_eq!(seen.numbers(), [0, 0, -1, 0, -1, -1], "{seen:?}");
-    assert_eq!(seen.kinds(), [Kind::Signal; 3]);
+    assert_eq!(seen.kinds(), [ViolationKind::Signal; 3]);
 }
 
 #[test]
 fn descriptors_cannot_be_made_to_signal_others() {
     for policy in [lowest(1), policy(1), policy(3)] {
-        let seen = Trial::new(policy).calls(&[
+        let seen = ConfinementTrial::new(policy).calls(&[
             (libc::SYS_fcntl, [0, libc::F_SETOWN as u64, 1, 0, 0, 0]),
             (libc::SYS_fcntl, [0, 10, 9, 0, 0, 0]),
             (libc::SYS_ioctl, [0, 0x8901, 0, 0, 0, 0]),
@@ -97,7 +98,7 @@ fn descriptors_cannot_be_made_to_signal_others() {
 #[test]
 fn the_signal_at_the_parents_death_can_be_set_but_not_cleared() {
     let death = |signal| (libc::SYS_prctl, [libc::PR_SET_PDEATHSIG as u64, signal, 0, 0, 0, 0]);
-    let seen = Trial::new(lowest(3)).calls(&[death(9), death(0)]);
+    let seen = ConfinementTrial::new(lowest(3)).calls(&[death(9), death(0)]);
     assert_eq!(seen.numbers(), [0, -1]);
     assert_eq!(seen.details(), ["prctl(1)"]);
 }
@@ -110,15 +111,15 @@ fn changes_of_metadata_are_pretended() {
     std::fs::write(&file, "").unwrap();
     let before = std::fs::metadata(&file).unwrap().permissions();
     let path = file.display();
-    let seen = Trial::new(lowest(1)).python(&format!(
+    let seen = ConfinementTrial::new(lowest(1)).python(&format!(
         "import os; os.chmod({path:?}, 0o777); os.utime({path:?}, (0, 0)); os.sync()",
         path = path.to_string()
     ));
-    assert!(seen.said.is_empty() && seen.attempts.is_empty(), "{seen:?}");
+    assert!(seen.output.is_empty() && seen.attempts.is_empty(), "{seen:?}");
     assert_eq!(std::fs::metadata(&file).unwrap().permissions(), before);
     let file_setattr = (469, [0; 6]);
     for level in [1, 2] {
-        let seen = Trial::new(lowest(level)).calls(&[file_setattr]);
+        let seen = ConfinementTrial::new(lowest(level)).calls(&[file_setattr]);
         assert_eq!((seen.numbers(), seen.attempts.len()), (vec![0], 0), "{seen:?}");
     }
 }
@@ -139,7 +140,7 @@ fn flags_and_attributes_of_files_cannot_be_changed() {
     let request =
         |request, into: *const u64| (libc::SYS_ioctl, [fd, request, into as u64, 0, 0, 0]);
     for level in 1..=5 {
-        let seen = Trial::new(lowest(level)).calls(&[
+        let seen = ConfinementTrial::new(lowest(level)).calls(&[
             request(SET_FLAGS, &raw const wanted),
             request(SET_ATTRIBUTES, nothing.as_ptr()),
             request(ENABLE_VERITY, nothing.as_ptr()),
@@ -152,16 +153,17 @@ fn flags_and_attributes_of_files_cannot_be_changed() {
     assert_eq!(sys::syscall(number, arguments), 0);
     assert_eq!(flags & NO_DUMP, 0);
     // Where there are namespaces, the file is the sandbox's.
-    let seen = Trial::new(policy(1)).calls(&[request(SET_FLAGS, &raw const wanted)]);
+    let seen = ConfinementTrial::new(policy(1)).calls(&[request(SET_FLAGS, &raw const wanted)]);
     assert_eq!(seen.numbers(), [0], "{seen:?}");
 }
 
 #[test]
 fn truncating_by_path_is_refused_where_landlock_does_not_cover_it() {
     let truncate = [(libc::SYS_truncate, [0; 6])];
-    let old = Trial { landlocked: Some(old_kernel()), ..Trial::new(lowest(1)) };
+    let old =
+        ConfinementTrial { landlocked: Some(old_kernel()), ..ConfinementTrial::new(lowest(1)) };
     assert_eq!(old.calls(&truncate).details(), ["truncate(NULL)"]);
-    let new = Landlocked { abi: 3, ..old_kernel() };
-    let new = Trial { landlocked: Some(new), ..Trial::new(lowest(1)) };
+    let new = LandlockStatus { abi: 3, ..old_kernel() };
+    let new = ConfinementTrial { landlocked: Some(new), ..ConfinementTrial::new(lowest(1)) };
     assert!(new.calls(&truncate).attempts.is_empty());
 }

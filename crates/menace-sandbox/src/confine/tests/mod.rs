@@ -15,24 +15,26 @@ use std::io::{IoSlice, IoSliceMut, Read, Write};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
 use std::os::unix::net::UnixStream;
 
+use menace_model::SecurityLevel;
 use nix::cmsg_space;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::socket::{ControlMessage, ControlMessageOwned, MsgFlags, recvmsg, sendmsg};
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 
 use super::{
-    Attempt, Interpose, Kind, Landlocked, Level, Listener, Places, Policy, Reach, Warden, confine,
-    filter, landlock, privileges, rules::UNASKED, seccomp,
+    AllowedPaths, ConfinementPolicy, LandlockStatus, NotifyListener, PathAccessRecorder,
+    SyscallAttempt, SyscallSupervisor, ViolationKind, confine, install_filter, landlock,
+    privileges, rules::HARNESS_OPEN_FLAG, seccomp,
 };
 
-fn policy(level: u8) -> Policy {
-    Policy {
-        level: Level::try_from(level).unwrap(),
+fn policy(level: u8) -> ConfinementPolicy {
+    ConfinementPolicy {
+        level: SecurityLevel::try_from(level).unwrap(),
         safe_mode: false,
         namespaces: true,
-        host_lets_in: false,
-        watches_files: false,
-        interpose: Interpose::default(),
+        host_sockets_visible: false,
+        records_path_access: false,
+        interposition: menace_model::SyscallInterposition::default(),
     }
 }
 
@@ -41,8 +43,8 @@ fn int(value: i32) -> u64 {
     u64::from(value.cast_unsigned())
 }
 
-fn everywhere() -> Places {
-    Places {
+fn unrestricted_paths() -> AllowedPaths {
+    AllowedPaths {
         read: vec!["/".into()],
         write: vec![std::env::temp_dir(), "/dev/shm".into()],
         devices: vec!["/dev".into()],
@@ -51,59 +53,65 @@ fn everywhere() -> Places {
 
 /// What came of a confined process.
 #[derive(Debug)]
-struct Seen {
-    ended: WaitStatus,
-    attempts: Vec<Attempt>,
+struct ConfinedRun {
+    exit_status: WaitStatus,
+    attempts: Vec<SyscallAttempt>,
     /// The files that it was seen to reach for.
-    reached: Vec<String>,
+    accessed_paths: Vec<String>,
     /// What it wrote.
-    said: String,
+    output: String,
 }
 
-impl Seen {
+impl ConfinedRun {
     fn details(&self) -> Vec<&str> {
         self.attempts.iter().map(|attempt| attempt.detail.as_str()).collect()
     }
 
-    fn kinds(&self) -> Vec<Kind> {
-        self.attempts.iter().map(|attempt| attempt.what).collect()
+    fn kinds(&self) -> Vec<ViolationKind> {
+        self.attempts.iter().map(|attempt| attempt.kind).collect()
     }
 
     fn numbers(&self) -> Vec<i64> {
-        self.said.split_whitespace().map(|word| word.parse().unwrap()).collect()
+        self.output.split_whitespace().map(|word| word.parse().unwrap()).collect()
     }
 }
 
 /// A confined process to be.
-struct Trial {
-    policy: Policy,
-    places: Places,
+struct ConfinementTrial {
+    policy: ConfinementPolicy,
+    places: AllowedPaths,
     /// Behave as if Landlock had this to offer, without using it.
-    landlocked: Option<Landlocked>,
-    forks: bool,
-    sweeps: bool,
+    landlocked: Option<LandlockStatus>,
+    permits_fork: bool,
+    permits_sweep: bool,
 }
 
-impl Trial {
-    fn new(policy: Policy) -> Self {
-        Self { policy, places: everywhere(), landlocked: None, forks: false, sweeps: false }
+impl ConfinementTrial {
+    fn new(policy: ConfinementPolicy) -> Self {
+        Self {
+            policy,
+            places: unrestricted_paths(),
+            landlocked: None,
+            permits_fork: false,
+            permits_sweep: false,
+        }
     }
 
     /// Runs `body` confined; what it returns is said.
-    fn run(self, body: impl FnOnce(OwnedFd) -> String) -> Seen {
+    fn run(self, body: impl FnOnce(OwnedFd) -> String) -> ConfinedRun {
         let (ours, theirs) = UnixStream::pair().unwrap();
         let pid = sys::spawn(|| {
             nix::unistd::setsid().unwrap();
             let (landlocked, listener) = if let Some(landlocked) = &self.landlocked {
-                privileges::no_new_privs().unwrap();
+                privileges::set_no_new_privs().unwrap();
                 privileges::drop_capabilities().unwrap();
                 (landlocked.clone(), seccomp::install(self.policy, landlocked).unwrap())
             } else {
                 let landlocked = confine(self.policy, &self.places).unwrap();
-                let listener = filter(self.policy, &landlocked).unwrap();
+                let listener = install_filter(self.policy, &landlocked).unwrap();
                 (landlocked, listener)
             };
-            send(&theirs, &listener, landlocked.scoped);
+            send(&theirs, &listener, landlocked.is_scoped);
             drop(listener);
             let mut output = theirs.try_clone().unwrap();
             let said = body(theirs.into());
@@ -111,20 +119,25 @@ impl Trial {
             0
         });
         let (listener, scoped) = receive(&ours);
-        let landlocked = Landlocked { scoped, ..Landlocked::default() };
+        let landlocked = LandlockStatus { is_scoped: scoped, ..LandlockStatus::default() };
         let interpreter = pid.as_raw().cast_unsigned();
-        let mut warden = Warden::new(self.policy, &landlocked, interpreter, Reach::default());
-        if self.forks {
-            warden.permit_fork();
+        let mut supervisor = SyscallSupervisor::new(
+            self.policy,
+            &landlocked,
+            interpreter,
+            PathAccessRecorder::default(),
+        );
+        if self.permits_fork {
+            supervisor.permit_fork();
         }
-        if self.sweeps {
-            warden.permit_sweep();
+        if self.permits_sweep {
+            supervisor.permit_sweep();
         }
-        attend(pid, &Listener::new(listener), &mut warden, &ours)
+        supervise(pid, &NotifyListener::new(listener), &mut supervisor, &ours)
     }
 
     /// Makes system calls one after the other; says what they return.
-    fn calls(self, calls: &[(i64, [u64; 6])]) -> Seen {
+    fn calls(self, calls: &[(i64, [u64; 6])]) -> ConfinedRun {
         self.run(|_| {
             let results = calls.iter().map(|(number, args)| sys::syscall(*number, *args));
             results.map(|result| result.to_string()).collect::<Vec<_>>().join(" ")
@@ -132,7 +145,7 @@ impl Trial {
     }
 
     /// Becomes Python.
-    fn python(self, script: &str) -> Seen {
+    fn python(self, script: &str) -> ConfinedRun {
         use std::os::unix::process::CommandExt;
         self.run(|output| {
             let errors = output.try_clone().unwrap();
@@ -147,12 +160,12 @@ impl Trial {
     }
 }
 
-fn attend(
+fn supervise(
     pid: nix::unistd::Pid,
-    listener: &Listener,
-    warden: &mut Warden,
+    listener: &NotifyListener,
+    supervisor: &mut SyscallSupervisor,
     output: &UnixStream,
-) -> Seen {
+) -> ConfinedRun {
     let mut attempts = Vec::new();
     let mut said = Vec::new();
     output.set_nonblocking(true).unwrap();
@@ -163,12 +176,17 @@ fn attend(
         ];
         let ended = waitpid(pid, Some(WaitPidFlag::WNOHANG)).unwrap();
         poll(&mut fds, PollTimeout::from(10_u8)).unwrap();
-        attempts.extend(listener.attend(warden).unwrap());
+        attempts.extend(listener.answer_next(supervisor).unwrap());
         let _ = { output }.read_to_end(&mut said);
         if ended != WaitStatus::StillAlive {
-            let reached = warden.take_reached().into_iter().map(|(_, path)| path).collect();
+            let reached = supervisor.take_reached().into_iter().map(|(_, path)| path).collect();
             let said = String::from_utf8_lossy(&said).into_owned();
-            return Seen { ended, attempts, reached, said };
+            return ConfinedRun {
+                exit_status: ended,
+                attempts,
+                accessed_paths: reached,
+                output: said,
+            };
         }
     }
 }
@@ -201,29 +219,17 @@ fn receive(stream: &UnixStream) -> (OwnedFd, bool) {
 }
 
 #[test]
-fn levels_are_one_to_five() {
-    for number in 1..=5 {
-        assert_eq!(u8::from(Level::try_from(number).unwrap()), number);
-    }
-    assert!(Level::try_from(0).is_err());
-    assert_eq!(
-        Level::try_from(6).unwrap_err().to_string(),
-        "security level 6 does not exist: choose 1 (loosest) to 5 (strictest)"
-    );
-}
-
-#[test]
 fn a_confined_process_has_no_capability_and_cannot_get_any() {
-    let seen = Trial::new(policy(1)).python("print(open('/proc/self/status').read())");
+    let seen = ConfinementTrial::new(policy(1)).python("print(open('/proc/self/status').read())");
     for set in ["CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"] {
         let none = format!("{set}:\t0000000000000000");
-        // Who is not root may be unable to empty the bounding set, and gains nothing from it.
+        // Without root, the bounding set may stay as it is; it grants nothing then.
         assert!(
-            seen.said.contains(&none) || (set == "CapBnd" && !nix::unistd::getuid().is_root()),
+            seen.output.contains(&none) || (set == "CapBnd" && !nix::unistd::getuid().is_root()),
             "{set} in {}",
-            seen.said
+            seen.output
         );
     }
-    assert!(seen.said.contains("NoNewPrivs:\t1"), "{}", seen.said);
-    assert!(seen.said.contains("Seccomp:\t2"), "{}", seen.said);
+    assert!(seen.output.contains("NoNewPrivs:\t1"), "{}", seen.output);
+    assert!(seen.output.contains("Seccomp:\t2"), "{}", seen.output);
 }

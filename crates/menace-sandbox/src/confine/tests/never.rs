@@ -1,7 +1,7 @@
 //! The never list, at every level.
 
 use super::super::syscalls;
-use super::{Kind, Trial, policy, sys};
+use super::{ConfinementTrial, ViolationKind, policy, sys};
 
 fn zeros(calls: impl Iterator<Item = i64>) -> Vec<(i64, [u64; 6])> {
     calls.map(|number| (number, [0; 6])).collect()
@@ -9,20 +9,20 @@ fn zeros(calls: impl Iterator<Item = i64>) -> Vec<(i64, [u64; 6])> {
 
 #[test]
 fn every_call_of_the_never_list_is_refused_and_recorded_at_every_level() {
-    let never: Vec<_> = syscalls::NEVER
+    let never: Vec<_> = syscalls::FORBIDDEN_SYSCALLS
         .iter()
         .flat_map(|(kind, calls)| calls.iter().map(|call| (*kind, *call)))
         .collect();
     for level in 1..=5 {
-        let seen =
-            Trial::new(policy(level)).calls(&zeros(never.iter().map(|(_, call)| call.number)));
+        let seen = ConfinementTrial::new(policy(level))
+            .calls(&zeros(never.iter().map(|(_, call)| call.number)));
         assert_eq!(seen.attempts.len(), never.len(), "{seen:?}");
         for ((kind, call), (attempt, result)) in
             never.iter().zip(seen.attempts.iter().zip(seen.numbers()))
         {
-            assert_eq!(attempt.what, *kind, "{attempt:?}");
+            assert_eq!(attempt.kind, *kind, "{attempt:?}");
             assert!(attempt.detail.starts_with(&format!("{}(", call.name)), "{attempt:?}");
-            let expected = if *kind == Kind::Ipc { libc::ENOSYS } else { libc::EPERM };
+            let expected = if *kind == ViolationKind::Ipc { libc::ENOSYS } else { libc::EPERM };
             assert_eq!(result, -i64::from(expected), "{}", call.name);
         }
     }
@@ -30,17 +30,20 @@ fn every_call_of_the_never_list_is_refused_and_recorded_at_every_level() {
 
 #[test]
 fn rare_calls_are_closed_from_level_3_on() {
-    let rare: Vec<_> = syscalls::RARE.iter().copied().flatten().map(|call| call.number).collect();
-    assert!(Trial::new(policy(2)).calls(&zeros(rare.iter().copied())).attempts.is_empty());
-    let seen = Trial::new(policy(3)).calls(&zeros(rare.iter().copied()));
-    assert_eq!(seen.kinds(), vec![Kind::Rare; rare.len()]);
+    let rare: Vec<_> =
+        syscalls::RARE_SYSCALLS.iter().copied().flatten().map(|call| call.number).collect();
+    assert!(
+        ConfinementTrial::new(policy(2)).calls(&zeros(rare.iter().copied())).attempts.is_empty()
+    );
+    let seen = ConfinementTrial::new(policy(3)).calls(&zeros(rare.iter().copied()));
+    assert_eq!(seen.kinds(), vec![ViolationKind::Rare; rare.len()]);
 }
 
 #[test]
 fn probes_of_ordinary_programs_find_nothing_and_are_not_recorded() {
-    let absent = syscalls::ABSENT.iter().map(|call| call.number);
+    let absent = syscalls::ABSENT_SYSCALLS.iter().map(|call| call.number);
     // Newer than this program.
-    let seen = Trial::new(policy(1)).calls(&zeros(absent.chain([4000])));
+    let seen = ConfinementTrial::new(policy(1)).calls(&zeros(absent.chain([4000])));
     assert!(seen.attempts.is_empty(), "{seen:?}");
     assert!(seen.numbers().iter().all(|result| *result == -i64::from(libc::ENOSYS)), "{seen:?}");
 }
@@ -49,7 +52,7 @@ fn probes_of_ordinary_programs_find_nothing_and_are_not_recorded() {
 fn attempts_read_like_the_calls_they_were() {
     let (proc, place) = (c"proc", c"/x\n");
     let (path, name) = (place.as_ptr() as u64, proc.as_ptr() as u64);
-    let seen = Trial::new(policy(3)).calls(&[
+    let seen = ConfinementTrial::new(policy(3)).calls(&[
         (libc::SYS_mount, [name, path, name, 0, 0, 0]),
         (libc::SYS_mount, [0, 1, 0, 0, 0, 0]),
         (libc::SYS_ptrace, [16, 1, 0, 0, 0, 0]),
@@ -74,7 +77,7 @@ fn attempts_read_like_the_calls_they_were() {
             "fcntl(0, 1024)",
         ]
     );
-    assert_eq!(seen.kinds()[3..5], [Kind::Namespace, Kind::Namespace]);
+    assert_eq!(seen.kinds()[3..5], [ViolationKind::Namespace, ViolationKind::Namespace]);
 }
 
 #[test]
@@ -85,9 +88,12 @@ fn no_device_can_be_made_but_a_pipe_can() {
         let here = i64::from(libc::AT_FDCWD).cast_unsigned();
         (libc::SYS_mknodat, [here, path.as_ptr() as u64, u64::from(mode | 0o600), 0, 0, 0])
     };
-    let seen =
-        Trial::new(policy(3)).calls(&[at(libc::S_IFCHR), at(libc::S_IFBLK), at(libc::S_IFIFO)]);
-    assert_eq!(seen.kinds(), [Kind::File; 2]);
+    let seen = ConfinementTrial::new(policy(3)).calls(&[
+        at(libc::S_IFCHR),
+        at(libc::S_IFBLK),
+        at(libc::S_IFIFO),
+    ]);
+    assert_eq!(seen.kinds(), [ViolationKind::File; 2]);
     assert_eq!(seen.numbers(), [-1, -1, 0]);
 }
 
@@ -96,16 +102,16 @@ fn no_device_can_be_made_but_a_pipe_can() {
 fn calls_of_other_architectures_are_refused_and_recorded() {
     const GETPID_X32: i64 = 0x4000_0000 | libc::SYS_getpid;
     const GETPID_32_BIT: u32 = 20;
-    let seen = Trial::new(policy(1)).run(|_| {
+    let seen = ConfinementTrial::new(policy(1)).run(|_| {
         format!("{} {}", sys::syscall(GETPID_X32, [0; 6]), sys::syscall_32_bit(GETPID_32_BIT))
     });
-    assert_eq!(seen.kinds(), [Kind::Foreign; 2], "{seen:?}");
+    assert_eq!(seen.kinds(), [ViolationKind::Foreign; 2], "{seen:?}");
     assert_eq!(seen.numbers(), [-i64::from(libc::ENOSYS); 2]);
 }
 
 #[test]
 fn each_call_is_in_one_group_only() {
-    let mut numbers: Vec<_> = syscalls::every().map(|(call, _)| call.number).collect();
+    let mut numbers: Vec<_> = syscalls::all_syscalls().map(|(call, _)| call.number).collect();
     numbers.sort_unstable();
     let twice: Vec<_> = numbers.windows(2).filter(|pair| pair[0] == pair[1]).collect();
     assert!(twice.is_empty(), "{twice:?}");

@@ -25,7 +25,7 @@ from concurrent.futures import ThreadPoolExecutor
 STRICT = False
 
 
-def threads():
+def threads() -> None:
     with ThreadPoolExecutor(8) as pool:
         assert sum(pool.map(lambda n: n * n, range(100))) == 328350
     event = threading.Event()
@@ -33,7 +33,7 @@ def threads():
     assert event.wait(5)
 
 
-def programs():
+def programs() -> None:
     done = subprocess.run(
         ["/bin/sh", "-c", "echo out; cat"], input=b"in", capture_output=True, timeout=10
     )
@@ -46,7 +46,7 @@ def programs():
     os.wait()
 
 
-def databases(directory):
+def databases(directory: str) -> None:
     connection = sqlite3.connect(os.path.join(directory, "test.db"))
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("CREATE TABLE t (n INTEGER)")
@@ -56,8 +56,8 @@ def databases(directory):
     connection.close()
 
 
-def loops():
-    async def main():
+def loops() -> None:
+    async def main() -> None:
         await asyncio.gather(*(asyncio.sleep(0.001) for _ in range(50)))
         await asyncio.get_running_loop().run_in_executor(None, time.sleep, 0.001)
         if STRICT:
@@ -67,7 +67,7 @@ def loops():
         )
         assert (await process.communicate())[0] == b"hello\n"
 
-        async def echo(reader, writer):
+        async def echo(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
             writer.write(await reader.readline())
             await writer.drain()
             writer.close()
@@ -82,11 +82,11 @@ def loops():
     asyncio.run(main())
 
 
-def square(number):
+def square(number: int) -> int:
     return number * number
 
 
-def processes():
+def processes() -> None:
     context = multiprocessing.get_context("fork")
     with context.Pool(2) as pool:
         assert pool.map(square, range(5)) == [0, 1, 4, 9, 16]
@@ -106,7 +106,7 @@ def processes():
     memory.unlink()
 
 
-def memory():
+def memory() -> None:
     with mmap.mmap(-1, 1 << 20) as area:
         area[:5] = b"hello"
         area.flush()
@@ -118,7 +118,7 @@ def memory():
         os.close(os.memfd_create("name"))
 
 
-def files(directory):
+def files(directory: str) -> None:
     path = os.path.join(directory, "file")
     with open(path, "w+") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
@@ -145,7 +145,7 @@ def files(directory):
         os.copy_file_range(file.fileno(), other.fileno(), 0)
 
 
-def sockets():
+def sockets() -> None:
     one, other = socket.socketpair()
     one.sendall(b"hello")
     with selectors.DefaultSelector() as selector:
@@ -161,7 +161,7 @@ def sockets():
             udp.bind(("127.0.0.1", 0))
 
 
-def signals():
+def signals() -> None:
     caught = []
     signal.signal(signal.SIGALRM, lambda *_: caught.append(1))
     signal.setitimer(signal.ITIMER_REAL, 0.01)
@@ -173,7 +173,7 @@ def signals():
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
 
 
-def machine():
+def machine() -> None:
     os.nice(1)
     os.sched_setaffinity(0, os.sched_getaffinity(0))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
@@ -191,7 +191,7 @@ def machine():
         os.eventfd(0)
 
 
-def main():
+def main() -> None:
     with tempfile.TemporaryDirectory() as directory:
         databases(directory)
         files(directory)

@@ -1,6 +1,6 @@
 //! Sockets, by level.
 
-use super::{Kind, Policy, Seen, Trial, int, policy};
+use super::{ConfinedRun, ConfinementPolicy, ConfinementTrial, ViolationKind, int, policy};
 
 fn socket(family: i32, kind: i32, protocol: i32) -> (i64, [u64; 6]) {
     let kind = kind | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK;
@@ -16,8 +16,8 @@ fn pair(family: i32, kind: i32, into: &mut [i32; 2]) -> (i64, [u64; 6]) {
     (libc::SYS_socketpair, [int(family), int(kind), 0, into.as_mut_ptr() as u64, 0, 0])
 }
 
-fn internet(policy: Policy) -> Seen {
-    Trial::new(policy).calls(&[
+fn internet(policy: ConfinementPolicy) -> ConfinedRun {
+    ConfinementTrial::new(policy).calls(&[
         socket(libc::AF_INET, libc::SOCK_STREAM, 0),
         socket(libc::AF_INET, libc::SOCK_DGRAM, libc::IPPROTO_UDP),
         socket(libc::AF_INET6, libc::SOCK_STREAM, libc::IPPROTO_TCP),
@@ -36,10 +36,10 @@ fn internet_sockets_can_be_made_up_to_level_3() {
 
 #[test]
 fn internet_sockets_are_refused_from_level_4_on_and_in_safe_mode() {
-    let safe = (1..=5).map(|level| Policy { safe_mode: true, ..policy(level) });
+    let safe = (1..=5).map(|level| ConfinementPolicy { safe_mode: true, ..policy(level) });
     for policy in safe.chain([policy(4), policy(5)]) {
         let seen = internet(policy);
-        assert_eq!(seen.kinds(), [Kind::Network; 4]);
+        assert_eq!(seen.kinds(), [ViolationKind::Network; 4]);
         assert_eq!(seen.details()[0], "socket(AF_INET, SOCK_STREAM, 0)");
         assert_eq!(seen.numbers(), [-i64::from(libc::EACCES); 4]);
     }
@@ -48,7 +48,7 @@ fn internet_sockets_are_refused_from_level_4_on_and_in_safe_mode() {
 #[test]
 fn raw_and_strange_sockets_are_refused_at_every_level() {
     for level in 1..=5 {
-        let seen = Trial::new(policy(level)).calls(&[
+        let seen = ConfinementTrial::new(policy(level)).calls(&[
             socket(libc::AF_INET, libc::SOCK_RAW, libc::IPPROTO_ICMP),
             socket(libc::AF_INET6, libc::SOCK_RAW, libc::IPPROTO_ICMPV6),
             socket(libc::AF_PACKET, libc::SOCK_RAW, 0),
@@ -78,15 +78,18 @@ fn level_3_knows_tcp_and_udp_only() {
         socket(libc::AF_INET, libc::SOCK_STREAM, libc::IPPROTO_SCTP),
         socket(libc::AF_INET, libc::SOCK_DGRAM, libc::IPPROTO_ICMP),
     ];
-    assert_eq!(Trial::new(policy(3)).calls(&strange).kinds(), [Kind::Network; 2]);
-    assert!(Trial::new(policy(2)).calls(&strange).attempts.is_empty());
+    assert_eq!(
+        ConfinementTrial::new(policy(3)).calls(&strange).kinds(),
+        [ViolationKind::Network; 2]
+    );
+    assert!(ConfinementTrial::new(policy(2)).calls(&strange).attempts.is_empty());
 }
 
 #[test]
 fn unix_sockets_can_be_made_up_to_level_3() {
     for level in 1..=3 {
         let mut into = [0; 2];
-        let seen = Trial::new(policy(level)).calls(&[
+        let seen = ConfinementTrial::new(policy(level)).calls(&[
             socket(libc::AF_UNIX, libc::SOCK_STREAM, 0),
             socket(libc::AF_UNIX, libc::SOCK_DGRAM, 0),
             pair(libc::AF_UNIX, libc::SOCK_DGRAM, &mut into),
@@ -100,14 +103,18 @@ fn unix_sockets_can_be_made_up_to_level_3() {
 fn only_pairs_that_stay_pairs_are_left_where_a_socket_of_the_host_is_in_sight() {
     for level in 1..=3 {
         let (mut one, mut other) = ([0; 2], [0; 2]);
-        let seen = Trial::new(Policy { host_lets_in: true, ..policy(level) }).calls(&[
+        let seen = ConfinementTrial::new(ConfinementPolicy {
+            host_sockets_visible: true,
+            ..policy(level)
+        })
+        .calls(&[
             socket(libc::AF_INET, libc::SOCK_STREAM, 0),
             pair(libc::AF_UNIX, libc::SOCK_STREAM, &mut one),
             pair(libc::AF_UNIX, libc::SOCK_DGRAM, &mut other),
             plain(libc::AF_UNIX, libc::SOCK_STREAM),
             plain(libc::AF_UNIX, libc::SOCK_DGRAM),
         ]);
-        assert_eq!(seen.kinds(), [Kind::Network; 3]);
+        assert_eq!(seen.kinds(), [ViolationKind::Network; 3]);
         assert!(seen.numbers()[..2].iter().all(|result| *result >= 0), "{seen:?}");
         assert_eq!(seen.numbers()[2..], [-i64::from(libc::EACCES); 3]);
     }
@@ -115,18 +122,18 @@ fn only_pairs_that_stay_pairs_are_left_where_a_socket_of_the_host_is_in_sight() 
 
 #[test]
 fn only_pairs_that_stay_pairs_are_left_from_level_4_on_and_in_safe_mode() {
-    let safe = (1..=5).map(|level| Policy { safe_mode: true, ..policy(level) });
+    let safe = (1..=5).map(|level| ConfinementPolicy { safe_mode: true, ..policy(level) });
     for policy in safe.chain([policy(4), policy(5)]) {
         let (mut one, mut other, mut third) = ([0; 2], [0; 2], [0; 2]);
-        let seen = Trial::new(policy).calls(&[
+        let seen = ConfinementTrial::new(policy).calls(&[
             pair(libc::AF_UNIX, libc::SOCK_STREAM, &mut one),
             pair(libc::AF_UNIX, libc::SOCK_SEQPACKET, &mut other),
             pair(libc::AF_UNIX, libc::SOCK_DGRAM, &mut third),
             plain(libc::AF_UNIX, libc::SOCK_STREAM),
-            // As the C library asks for the name of a user: refused, but nobody's fault.
+            // As the C library looks up the name of a user: refused, but no attempt.
             socket(libc::AF_UNIX, libc::SOCK_STREAM, 0),
         ]);
-        assert_eq!(seen.kinds(), [Kind::Network; 2]);
+        assert_eq!(seen.kinds(), [ViolationKind::Network; 2]);
         assert!(seen.numbers()[..2].iter().all(|result| *result >= 0), "{seen:?}");
         assert_eq!(seen.numbers()[2..], [-i64::from(libc::EACCES); 3]);
     }

@@ -51,6 +51,6 @@ pub(super) fn in_child(body: impl FnOnce() -> i32) -> WaitStatus {
 
 /// Takes over a descriptor that has just been received.
 pub(super) fn own(fd: RawFd) -> OwnedFd {
-    // SAFETY: the kernel has just made it for us; nobody else owns it.
+    // SAFETY: the kernel has just made it for us; it has no other owner.
     unsafe { OwnedFd::from_raw_fd(fd) }
 }

@@ -1,100 +1,111 @@
-//! Watches over one import and then over calls, one at a time.
+//! Supervises one import and then calls, one at a time.
 //!
 //! ```text
-//! serve ─┬─► import ─┬─► watch: limits ───► wait ─┬─► questions: what may be done
-//!        └─► call ───┤                            └─► faults
-//!                    ├─► sweep: what was left running
-//!                    └─► account: what the report says
+//! serve ─► requests: import, call ─► limits, sweep, report
+//!              └─► events: messages, output, system calls, faults
 //! ```
 //!
 //! Invariant: when a report is sent, no process of the call is alive, or the report says that the
-//! sandbox is spent, and the init ends, which kills the rest.
+//! sandbox is unusable, and the init ends, which kills the rest.
 
-mod account;
-mod call;
-mod faults;
-mod import;
-mod questions;
-mod stopped;
-mod sweep;
-mod wait;
-mod watch;
+mod events;
+mod requests;
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::VecDeque;
+use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use menace_model::{Limits, Violation};
+use menace_model::{CallLimits, PolicyViolation, SyscallInterposition};
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sys::signal::{Signal, kill};
+use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid};
+use nix::unistd::Pid;
 
-use super::layer::Layer;
-use super::limits::Keeper;
-use super::mailbox::Mailbox;
-use super::processes::{self, Census};
-use super::streams::Stream;
-use super::whereabouts::Whereabouts;
+use super::layer::WritableLayer;
+use super::limits::LimitEnforcer;
+use super::mailbox::ReportMailbox;
+use super::processes::{self, ProcessScope};
+use super::stack_sampler::StackSampler;
+use super::streams::OutputStream;
 use super::zygote::Zygote;
-use super::{During, InitError, mapped};
-use crate::confine::{Interpose, Notice};
-use crate::fault::Faults;
-use crate::network::Link;
+use super::{InitError, InitErrorContext, mappings};
+use crate::confine::SyscallNotification;
+use crate::fault::FaultInjector;
+use crate::network::NetworkLink;
 use crate::sys;
 use crate::wire::channel;
-use crate::wire::harness::{self, FromHarness};
-use crate::wire::messages::{FromInit, Ready, ToInit};
-use wait::{Event, Until};
+use crate::wire::harness::{self, FromHarnessMessage};
+use crate::wire::messages::{FromInitMessage, SandboxReady, ToInitMessage};
+use events::{GuestEvent, WaitConditions};
 
 /// How long Python may take to start.
-const STARTING: Duration = Duration::from_secs(20);
+const PYTHON_START_TIMEOUT: Duration = Duration::from_secs(20);
 /// How long the zygote may take for what takes it microseconds; a call is dead well within a
 /// quarter of a second after its deadline.
-const ANSWERING: Duration = Duration::from_millis(100);
+const ZYGOTE_REPLY_TIMEOUT: Duration = Duration::from_millis(100);
 /// The most leftover processes that are named.
-const NAMED: usize = 32;
+const MAX_NAMED_PROCESSES: usize = 32;
 
 #[derive(Debug)]
-pub(crate) struct Sandbox<'a> {
+pub(crate) struct SandboxInit<'a> {
     pub host: &'a UnixStream,
-    pub keeper: Keeper,
-    pub layer: Layer,
     pub zygote: Zygote,
-    pub mailbox: Mailbox,
-    pub out: Stream,
-    pub err: Stream,
-    pub whereabouts: Whereabouts,
-    /// By our own hand, for a share of the processor.
-    pub stands_still: bool,
-    pub census: Census,
-    pub attempts: Vec<Violation>,
+    pub layer: WritableLayer,
+    pub link: NetworkLink,
+    pub limit_enforcer: LimitEnforcer,
+    pub faults: FaultInjector,
+    pub interposition: SyscallInterposition,
+    pub process_scope: ProcessScope,
     /// A `/proc` that can be written to.
     pub proc: PathBuf,
-    /// Mappings of the interpreter that need no more care.
-    pub kept_mapped: BTreeSet<u64>,
-    /// A fork for the next call was asked for.
-    pub asked_for_fork: bool,
-    pub faults: Faults,
-    pub interpose: Interpose,
-    /// System calls that a fault lets wait, until when.
-    pub delayed: Vec<(Instant, Notice)>,
-    /// What the process of the call has still to be told of it.
-    pub unsent: VecDeque<u8>,
-    /// The first process of the call, while it runs.
-    pub running: Option<i32>,
-    /// A fault has stopped the call.
-    pub stopped_early: bool,
-    pub link: Link,
+    pub output: GuestOutput,
+    pub running: RunningCall,
 }
 
-impl Sandbox<'_> {
+/// What the guest writes for init.
+#[derive(Debug)]
+pub(crate) struct GuestOutput {
+    pub mailbox: ReportMailbox,
+    pub out: OutputStream,
+    pub err: OutputStream,
+    pub stack_sampler: StackSampler,
+}
+
+/// The state of the call under way.
+#[derive(Debug, Default)]
+pub(crate) struct RunningCall {
+    /// Its first process.
+    pid: Option<i32>,
+    /// What is still to be sent to that process.
+    unsent_request: VecDeque<u8>,
+    /// Init has stopped its processes, for a share of the processor.
+    paused: bool,
+    /// A fault has killed it.
+    stopped_early: bool,
+    /// System calls that a fault delays, until when.
+    delayed_syscalls: Vec<(Instant, SyscallNotification)>,
+    attempts: Vec<PolicyViolation>,
+}
+
+impl SandboxInit<'_> {
     /// Tells the harness where it is and waits until it has started.
-    pub(crate) fn greet(&mut self, setup: &[u8], ready: Ready) -> Result<(), InitError> {
+    pub(crate) fn start_harness(
+        &mut self,
+        setup: &[u8],
+        ready: SandboxReady,
+    ) -> Result<(), InitError> {
         self.begin_streams(1 << 16);
         let sent = harness::send(&self.zygote.control, setup);
-        let started = self.wait(Until { deadline: Instant::now() + STARTING, orphan: None })?;
+        let started = self.wait(WaitConditions {
+            deadline: Instant::now() + PYTHON_START_TIMEOUT,
+            orphan_pidfd: None,
+        })?;
         match (sent, started) {
-            (Ok(()), Event::Said(FromHarness::Ready)) => {}
+            (Ok(()), GuestEvent::Message(FromHarnessMessage::Ready)) => {}
             (_, event) => {
-                let text = String::from_utf8_lossy(&self.err.take().bytes).into_owned();
+                let text = String::from_utf8_lossy(&self.output.err.take().bytes).into_owned();
                 return Err(InitError::Refused(format!(
                     "Python did not start ({event:?}): {}",
                     text.trim()
@@ -103,17 +114,22 @@ impl Sandbox<'_> {
         }
         self.zygote.join_group()?;
         self.refuse_early_processes()?;
-        self.keeper.weigh_zygote();
-        self.tell(&FromInit::Ready(ready))?;
-        // While the host thinks of what to ask.
-        mapped::keep_mapped(&self.proc, self.zygote.pid, &mut self.kept_mapped);
+        self.limit_enforcer.measure_zygote();
+        self.send_to_host(&FromInitMessage::Ready(ready))?;
+        // After `Ready`, so that it happens while the host prepares the first request.
+        mappings::make_code_pages_private(
+            &self.proc,
+            self.zygote.pid,
+            &mut self.zygote.private_code_mappings,
+        );
         Ok(())
     }
 
-    /// What was forked before the interpreter joined its group is not held by it.
+    /// Fails when the interpreter forked before it joined its control group: such a process would
+    /// escape the limits of the group.
     fn refuse_early_processes(&self) -> Result<(), InitError> {
-        let others = self.census.others(self.zygote.pid).into_iter();
-        let running = others.filter_map(processes::look_at).find(|process| !process.zombie);
+        let others = self.process_scope.other_pids(self.zygote.pid).into_iter();
+        let running = others.filter_map(processes::read_process).find(|process| !process.zombie);
         running.map_or(Ok(()), |process| {
             Err(InitError::Refused(format!(
                 "Python itself starts a process, `{}`, before any module is imported: look at its \
@@ -126,62 +142,115 @@ impl Sandbox<'_> {
     /// Does what the host asks until it goes away.
     pub(crate) fn serve(&mut self) -> Result<(), InitError> {
         // Nothing was imported or called yet, and it may be a while until something is.
-        let mut blank = true;
-        let was_stopped = self.stop_if_restless()?;
+        let mut is_unused = true;
+        let was_stopped = self.stop_if_multithreaded()?;
         loop {
-            self.answer_until_asked(blank)?;
-            let Ok(request) = channel::receive::<ToInit>(self.host) else { return Ok(()) };
-            if blank && !matches!(request, ToInit::Tell(_)) {
-                blank = false;
+            self.answer_syscalls_until_request(is_unused)?;
+            let Ok(request) = channel::receive::<ToInitMessage>(self.host) else { return Ok(()) };
+            if is_unused && !matches!(request, ToInitMessage::Forward(_)) {
+                is_unused = false;
                 if was_stopped {
-                    self.wake()?;
+                    self.resume_zygote()?;
                 }
             }
             let report = match request {
-                ToInit::Tell(body) => {
-                    // Whoever does not listen does not do what it is asked for next, either.
+                ToInitMessage::Forward(body) => {
+                    // An error shows in the answer to the next request.
                     let _ = harness::send(&self.zygote.control, &body);
                     continue;
                 }
-                ToInit::Import(request) => self.import(&request)?,
-                ToInit::Call(request) => self.call(&request)?,
+                ToInitMessage::Import(request) => self.import(&request)?,
+                ToInitMessage::Call(request) => self.call(&request)?,
             };
-            let spent = report.spent.is_some();
-            self.tell(&FromInit::Report(Box::new(report)))?;
-            if spent {
+            let is_unusable = report.unusable_reason.is_some();
+            self.send_to_host(&FromInitMessage::Report(Box::new(report)))?;
+            if is_unusable {
                 return Ok(());
             }
             // While the host looks at the report, the next layer is put in place.
-            self.with_guest_stopped(Layer::prepare)?;
+            self.with_guest_stopped(WritableLayer::prepare)?;
         }
     }
 
-    fn tell(&self, message: &FromInit) -> Result<(), InitError> {
-        channel::send(self.host, message).during(|| "the host is gone".to_owned())
+    /// Does work on the layer that the guest must not disturb. Without mounts, a process that
+    /// changes the layer while it is restored makes the sandbox unusable. It cannot lead init
+    /// outside, even then: the layer goes through descriptors.
+    pub(super) fn with_guest_stopped<T>(
+        &mut self,
+        work: impl FnOnce(&mut WritableLayer) -> Result<T, InitError>,
+    ) -> Result<T, InitError> {
+        if matches!(self.layer, WritableLayer::Overlay(_)) {
+            return work(&mut self.layer);
+        }
+        let zygote = Pid::from_raw(self.zygote.pid);
+        kill(zygote, Signal::SIGSTOP).with_context(|| "cannot stop the interpreter".to_owned())?;
+        self.wait_until_stopped(zygote);
+        let done = work(&mut self.layer)?;
+        self.resume_zygote()?;
+        Ok(done)
+    }
+
+    /// Stops an interpreter with threads that were started before anything was imported (by a
+    /// `.pth` file, say): they have no limits yet, and a waiting sandbox is not supervised. Returns
+    /// whether there are any.
+    pub(super) fn stop_if_multithreaded(&self) -> Result<bool, InitError> {
+        let tasks = std::fs::read_dir(self.proc.join(format!("{}/task", self.zygote.pid)));
+        let is_multithreaded = tasks.map_or(true, |tasks| tasks.count() > 1);
+        if is_multithreaded {
+            kill(Pid::from_raw(self.zygote.pid), Signal::SIGSTOP)
+                .with_context(|| "cannot stop the interpreter".to_owned())?;
+        }
+        Ok(is_multithreaded)
+    }
+
+    pub(super) fn resume_zygote(&self) -> Result<(), InitError> {
+        kill(Pid::from_raw(self.zygote.pid), Signal::SIGCONT)
+            .with_context(|| "cannot wake the interpreter".to_owned())
+    }
+
+    /// Not for ever: it may have ended, or another process wakes it.
+    fn wait_until_stopped(&self, zygote: Pid) {
+        let deadline = Instant::now() + ZYGOTE_REPLY_TIMEOUT;
+        while Instant::now() < deadline {
+            let flags = WaitPidFlag::WSTOPPED | WaitPidFlag::WNOHANG;
+            let mut end = [PollFd::new(self.zygote.pidfd.as_fd(), PollFlags::POLLIN)];
+            match waitid(Id::Pid(zygote), flags) {
+                Ok(WaitStatus::StillAlive) | Err(nix::Error::EINTR) => {}
+                _ => return,
+            }
+            if poll(&mut end, PollTimeout::ZERO).is_ok_and(|ended| ended > 0) {
+                return;
+            }
+            std::thread::yield_now();
+        }
+    }
+
+    fn send_to_host(&self, message: &FromInitMessage) -> Result<(), InitError> {
+        channel::send(self.host, message).with_context(|| "the host is gone".to_owned())
     }
 
     fn begin_streams(&mut self, keep: u64) {
-        self.out.begin(keep);
-        self.err.begin(keep);
+        self.output.out.begin(keep);
+        self.output.err.begin(keep);
     }
 }
 
 /// From its arrival on, whatever has to be done before a call or an import can start.
-fn deadline(arrived: Instant, limits: &Limits) -> Instant {
+fn compute_deadline(arrived: Instant, limits: &CallLimits) -> Instant {
     arrived + Duration::from_millis(limits.timeout_ms)
 }
 
-fn nanos(duration: Duration) -> u64 {
+fn duration_to_ns(duration: Duration) -> u64 {
     u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }
 
 /// The status of a child of the init, in the form that `waitpid` gives it.
 fn reap(pid: i32) -> Option<i32> {
     // Its connection closes a moment before it has one.
-    let patience = Instant::now() + ANSWERING;
+    let deadline = Instant::now() + ZYGOTE_REPLY_TIMEOUT;
     loop {
-        let status = sys::wait_status(pid);
-        if status.is_some() || Instant::now() >= patience {
+        let status = sys::try_wait_status(pid);
+        if status.is_some() || Instant::now() >= deadline {
             return status;
         }
         std::thread::sleep(Duration::from_millis(1));

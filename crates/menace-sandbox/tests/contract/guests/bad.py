@@ -1,4 +1,4 @@
-"""Everything that a function should not do to whoever calls it."""
+"""Everything that a function should not do to its caller."""
 
 import ctypes
 import mmap
@@ -66,7 +66,7 @@ def daemonise():
                 time.sleep(1)
         os._exit(0)
     os.wait()
-    # Until the daemon is nobody's child.
+    # Until the daemon has no parent left.
     time.sleep(0.05)
     return "left a daemon"
 

@@ -1,4 +1,4 @@
-"""Sections that mind their own company, and some that do not."""
+"""Sections that are safe when they run concurrently, and some that are not."""
 
 import asyncio
 import itertools
@@ -10,7 +10,7 @@ def fine():
 
 
 class Counter:
-    """Shared by all who call its methods."""
+    """Shared by all callers of its methods."""
 
     def __init__(self):
         self.n = 0
@@ -18,7 +18,7 @@ class Counter:
         self.items = [1, 2, 3]
 
     def racy(self):
-        """Loses updates when somebody comes between."""
+        """Loses updates when another thread comes between."""
         n = self.n
         self.n = n + 1
         return self.n
@@ -46,7 +46,7 @@ first, second, flip = threading.Lock(), threading.Lock(), itertools.count()
 
 
 def locks_in_any_order():
-    """Holds one lock and waits for the other, and somebody else the other way round."""
+    """Holds one lock and waits for the other, and another thread the other way round."""
     one, other = (first, second) if next(flip) % 2 else (second, first)
     with one:
         taken = 1
@@ -93,8 +93,8 @@ async def sound_task():
 inside = 0
 
 
-async def stuck_in_company():
-    """Waits for ever for who is there already."""
+async def stuck_concurrently():
+    """Waits for ever for a task that is inside already."""
     global inside
     inside += 1
     await asyncio.sleep(0)

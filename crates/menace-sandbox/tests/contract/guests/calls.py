@@ -28,7 +28,7 @@ def outer():
 class Account:
     kind = "account"
 
-    def __init__(self, balance, owner="nobody"):
+    def __init__(self, balance, owner="none"):
         self.balance = balance
         self.owner = owner
 

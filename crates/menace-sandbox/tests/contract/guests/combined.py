@@ -70,7 +70,7 @@ def files_and_calls(count):
 
 
 def longest_gap_and_call(seconds):
-    """Whether it was stopped for a while, and what it was told."""
+    """Whether it was stopped for a while, and what it got as an answer."""
     longest, last = 0.0, time.perf_counter()
     end = last + seconds
     while last < end:
@@ -102,6 +102,6 @@ shared = {"n": 0}
 def racy_and_calling():
     """Loses updates, and calls out on the way."""
     n = shared["n"]
-    told = tried(call_out)
+    answer = tried(call_out)
     shared["n"] = n + 1
-    return [shared["n"], told]
+    return [shared["n"], answer]

@@ -85,9 +85,9 @@ def print_much():
     return 7
 
 
-def spoil_the_mailbox(byte):
-    """Overwrites every shared mapping that it finds, then dies without a word."""
-    spoilt = 0
+def tamper_the_mailbox(byte):
+    """Overwrites every shared mapping that it finds, then dies without a report."""
+    tampered = 0
     try:
         maps = open("/proc/self/maps")
     except OSError:
@@ -98,8 +98,8 @@ def spoil_the_mailbox(byte):
             if rights.startswith("rw") and rights.endswith("s"):
                 start, end = (int(address, 16) for address in addresses.split("-"))
                 ctypes.memset(start, byte, end - start)
-                spoilt += 1
-    os._exit(40 + spoilt)
+                tampered += 1
+    os._exit(40 + tampered)
 
 
 def mailbox():

@@ -28,7 +28,7 @@ def tell(path):
     print(read(path))
 
 
-def spoil_the_interpreter():
+def tamper_the_interpreter():
     """Names what could be changed of it, of the harness and of pristine copies."""
     harness = [path for path in harness_files() if not path.startswith(os.getcwd())]
     for path in places() + harness:
@@ -92,10 +92,10 @@ def read_in_a_fork(path):
 
 
 def read_in_a_fork_that_stays(path):
-    ready, told = os.pipe()
+    ready, writer = os.pipe()
     if os.fork() == 0:
         read(path)
-        os.write(told, b"!")
+        os.write(writer, b"!")
         signal.pause()
     os.read(ready, 1)
     os._exit(0)
@@ -119,7 +119,7 @@ def read_below_a_link(path):
 def overwrite(path):
     try:
         with open(path, "ab") as file:
-            file.write(b"# spoilt\n")
+            file.write(b"# tampered\n")
         return "written"
     except OSError as error:
         return type(error).__name__
@@ -203,7 +203,7 @@ def change_by_absolute_path(repository):
     for name in ("guest.py", ".git/config", "new.txt"):
         try:
             with open(os.path.join(repository, name), "a") as file:
-                file.write("spoilt")
+                file.write("tampered")
             done.append(name)
         except OSError:
             pass
@@ -229,7 +229,7 @@ def call_of_another_architecture(number, path):
 
 
 def signal_to(which, number):
-    """Signals whoever keeps the sandbox."""
+    """Signals init and zygote."""
     target = {"first": 1, "all": -1, "interpreter": os.getppid(), "group": -os.getppid()}[which]
     try:
         os.kill(target, number)

@@ -1,4 +1,4 @@
-"""Guests that feel faults and say what they felt."""
+"""Guests that meet faults and return what they noticed."""
 
 import errno
 import os
@@ -40,7 +40,7 @@ def steps(count):
 
 
 def read_back(count):
-    """How often reading a file of the repository failed, and how long it took at most and in all."""
+    """How often reading a file of the repository failed, the longest time, and the time in all."""
     failed, longest = 0, 0.0
     began = time.perf_counter()
     for _ in range(count):
@@ -96,7 +96,7 @@ def corrupted_copy(count):
 
 
 def reserved(count):
-    """Makes room and writes nothing: there is nothing to spoil."""
+    """Makes room and writes nothing: there is nothing to tamper."""
     descriptor = os.open("room.bin", os.O_WRONLY | os.O_CREAT)
     try:
         os.posix_fallocate(descriptor, 0, count)
@@ -107,16 +107,16 @@ def reserved(count):
 
 
 def written_once(count):
-    """What it is told of one write, how large the file is then, and whether any of it is spoilt."""
-    told = "done"
+    """The result of one write, the size of the file then, and whether any of it is tampered."""
+    result = "done"
     with open("once.bin", "wb", buffering=0) as file:
         try:
             assert file.write(bytes(count)) == count
         except OSError as error:
-            told = errno.errorcode[error.errno]
+            result = errno.errorcode[error.errno]
     with open("once.bin", "rb") as file:
         back = file.read()
-    return [told, len(back), any(back)]
+    return [result, len(back), any(back)]
 
 
 def allocate(count):
@@ -197,7 +197,7 @@ def longest_gap(seconds):
 
 
 def taken_away(seconds):
-    """The share of the time in which it did not get the processor, for moments that can be felt."""
+    """The share of the time in which it did not get the processor, in moments long enough."""
     taken, began = 0.0, time.perf_counter()
     last, end = began, began + seconds
     while last < end:

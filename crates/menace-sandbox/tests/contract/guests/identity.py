@@ -1,7 +1,7 @@
-"""Says who it is."""
+"""Returns its user id."""
 
 import os
 
 
-def who():
+def user_id():
     return os.getuid()

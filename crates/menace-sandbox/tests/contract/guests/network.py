@@ -48,7 +48,7 @@ def datagram_message(address):
 
 
 def knock(port, udp_port, abstract, path, abstract_datagrams, datagrams):
-    """What each way out answers; sending a datagram over IP to nobody is no success."""
+    """What each way out answers; sending a datagram that no socket receives is no success."""
     addresses = ["127.0.0.1", "0.0.0.0", "localhost"]
     answers = [attempt(lambda: tcp(address, port)) for address in addresses]
     answers += [attempt(lambda: unix("\0" + abstract)), attempt(lambda: unix(path))]
@@ -63,7 +63,7 @@ def knock(port, udp_port, abstract, path, abstract_datagrams, datagrams):
 
 
 def through_a_pair(kind, *addresses):
-    """A pair of sockets that is pointed at somebody else."""
+    """A pair of sockets that is pointed at another socket."""
     mine, _ = socket.socketpair(socket.AF_UNIX, kind)
     for address in addresses:
         attempt(lambda: mine.sendto(b"hello from inside", address))

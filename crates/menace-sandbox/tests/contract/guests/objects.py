@@ -1,4 +1,4 @@
-"""Results whose special methods raise, hang or lie when somebody looks at them."""
+"""Results whose special methods raise, hang or lie when they are described."""
 
 import time
 
@@ -20,7 +20,7 @@ def lie(*args):
 
 
 def with_method(name, how):
-    """An object whose method of that name does as told."""
+    """An object whose method of that name does as requested."""
     body = {"raises": fail, "hangs": hang, "lies": lie, "exits": leave}[how]
     return type("Bad", (), {name: body})()
 

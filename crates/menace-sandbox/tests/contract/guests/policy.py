@@ -13,7 +13,7 @@ def fine():
 
 
 def rare_call():
-    """`io_setup`, which hardly anybody needs."""
+    """`io_setup`, which few programs need."""
     libc = ctypes.CDLL(None, use_errno=True)
     context = ctypes.c_ulong(0)
     if libc.syscall(ctypes.c_long(206), ctypes.c_long(1), ctypes.byref(context)) != 0:

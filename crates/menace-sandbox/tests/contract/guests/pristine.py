@@ -72,7 +72,7 @@ def shared_memory():
     return sorted(os.listdir("/dev/shm")) if HAS_SHARED_MEMORY else None
 
 
-def spoil():
+def tamper():
     import colorsys
     import signal
     import sqlite3
@@ -83,9 +83,9 @@ def spoil():
     LOG.flush()
     for path in ("new.txt", "data.txt", os.path.join(HOME, "new.txt"), os.path.join(TMP, "n.txt")):
         with open(path, "w") as file:
-            file.write("spoilt")
+            file.write("tampered")
     with open(os.path.join(TMP, "imported.txt"), "w") as file:
-        file.write("spoilt")
+        file.write("tampered")
     os.remove("old.txt")
     os.remove(os.path.join(HOME, "imported.txt"))
     os.rename(".git/hooks/pre-commit", ".git/renamed")
@@ -93,14 +93,14 @@ def spoil():
     with sqlite3.connect(os.environ["BOT_DB_PATH"]) as database:
         database.execute("create table t (x)")
     if HAS_SHARED_MEMORY:
-        open("/dev/shm/spoilt", "w").close()
-    os.environ["SPOILT"] = "1"
+        open("/dev/shm/tampered", "w").close()
+    os.environ["TAMPERED"] = "1"
     os.environ["HOME"] = "/"
     del os.environ["SET_BY_IMPORT"]
     os.umask(0o077)
-    sys.path.insert(0, "/spoilt")
+    sys.path.insert(0, "/tampered")
     sys.setrecursionlimit(5000)
     signal.signal(2, signal.SIG_IGN)
     random.seed(99)
     os.chdir("package")
-    return "spoilt"
+    return "tampered"

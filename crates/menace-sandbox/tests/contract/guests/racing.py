@@ -1,10 +1,10 @@
 """Exchanges a directory and a link that leads outside, again and again.
 
-The import leaves both; $RACER says who exchanges them afterwards:
+The import leaves both; $RACER says what exchanges them afterwards:
 
 thread   a thread of the warm interpreter, which is started when the import is over
 timer    the same, and a timer wakes the interpreter whenever it is stopped
-fork     whoever is forked for a call, before the call
+fork     the process that is forked for a call, before the call
 late     a process that a thread of the interpreter forks when a call has ended
 daemon   a process that the import leaves, at once
 """
@@ -97,12 +97,12 @@ def keep_reading_end():
 
 
 def fork_late():
-    """Once nobody looks for processes any more, and before the interpreter is stopped."""
+    """Once init no longer looks for processes, and before the interpreter is stopped."""
     turn = 0
     while True:
         while turn == len(calls):
             time.sleep(0.001)
-        # Nobody has the other end when the call is over.
+        # The other end is closed when the call is over.
         os.read(calls[turn][0], 1)
         time.sleep(0.003 * (1 + turn % 4))
         turn += 1

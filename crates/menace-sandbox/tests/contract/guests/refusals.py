@@ -12,7 +12,7 @@ class Sold(Exception):
 
 
 class Leaving(BaseException):
-    """No exception that anybody should catch."""
+    """No exception that code should catch."""
 
 
 def says_no(x):

@@ -111,7 +111,7 @@ def stream_round_trips(count, version):
 
 
 def refusals(count, version):
-    """Of connections to where nobody listens."""
+    """Of connections to ports without a listener."""
     server = listening(version)
     address = server.getsockname()
     server.close()
@@ -250,15 +250,15 @@ def converse():
     time.sleep(0.5)
 
 
-def patience():
-    """Milliseconds after which a fresh connection sends again what nobody acknowledged."""
+def retransmission_timeout_ms():
+    """After how long a fresh connection sends again what was not acknowledged."""
     server = listening()
     info = connected(server).getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 12)
     return int.from_bytes(info[8:], sys.byteorder) / 1000
 
 
 def is_free(port):
-    """For somebody who does not ask to share it."""
+    """For a socket that does not ask to share it."""
     try:
         listening(4, port).close()
         return True

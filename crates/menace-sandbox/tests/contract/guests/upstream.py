@@ -1,4 +1,4 @@
-"""Calls out, and says what it was told."""
+"""Calls out, and returns the answers."""
 
 import http.client
 import json
@@ -62,5 +62,5 @@ def reach_all(hosts):
 
 
 def price(url):
-    """Believes whatever it is told."""
+    """Believes every answer."""
     return get_without_timeout(url)["item"]["price"]

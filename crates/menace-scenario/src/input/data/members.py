@@ -62,20 +62,19 @@ ATTRIBUTES = {
 }
 
 
-def find(dotted):
+def find(dotted: str) -> type:
     module, _, name = dotted.rpartition(".")
     return getattr(importlib.import_module(module), name)
 
 
-def main():
+def main() -> None:
     for dotted in CLASSES:
         found = find(dotted)
         names = {name for name in dir(found) if name[0] != "_"}
         names |= {name for name in OPERATORS if name in dir(found) and name != "__doc__"}
         names |= set(ATTRIBUTES.get(dotted, "").split())
-        if not callable(getattr(found, "__call__", None)) or "__call__" not in vars(found):
-            if not any("__call__" in vars(base) for base in found.__mro__):
-                names.discard("__call__")
+        if not any("__call__" in vars(base) for base in found.__mro__):
+            names.discard("__call__")
         names -= {"__dict__"}
         if getattr(found, "__iter__", None) is None:
             names.discard("__iter__")

@@ -11,7 +11,7 @@ import sysconfig
 LEFT_OUT = {"test", "idlelib", "lib2to3", "turtledemo", "ensurepip", "antigravity", "this"}
 
 
-def main():
+def main() -> None:
     stdlib = sysconfig.get_paths()["stdlib"]
     names = {name for name in sys.stdlib_module_names if name[0] != "_" or name == "__future__"}
     for package in sorted(names - LEFT_OUT):

@@ -1,327 +1,300 @@
-//! Values of the right type that are made to do harm, by the role of the parameter.
-//!
-//! Samples are in `data/hostile`, one file per role, each with the severity from which it is used:
-//! 1 malformed, 2 injection, 3 combined and disguised, 4 made to exhaust something.
+//! Hostile values: of the right shape, and made to do harm to the role of their parameter.
 
-mod code;
-mod command;
-mod csv;
-mod date;
-mod email;
-mod format;
-mod html;
-mod json;
-mod number;
-mod object;
-mod path;
-mod plain;
-mod plant;
-mod regex;
-mod sql;
-mod url;
-mod xml;
-mod yaml;
+mod insertion;
+mod samples;
 
-use std::collections::HashMap;
-use std::sync::OnceLock;
-
-use menace_model::{Random, Value};
+use menace_model::{ClassKind, ParamKind, Value};
 
 use super::boundary;
-use super::make::duck::stub;
-use super::make::{Maker, Style, hashable, new, pattern};
-use super::shape::Shape;
-use super::topic::{Role, role_of};
-use crate::judge::MARKER;
+use super::make::arguments::{assemble_call, wrap_variadic};
+use super::make::objects::stub_object;
+use super::make::{ArgumentPolicy, ValueMaker, ValueStyle, construct_by_name, to_hashable};
+use super::name_topics::{TextRole, text_role};
+use super::shape::{RecordField, ValueShape};
 
-pub(crate) use plant::planted;
+pub(crate) use insertion::insert_text;
+pub use samples::INJECTION_MARKER;
+pub(crate) use samples::{detectable_texts, regex_attack_texts};
 
-/// How bad inputs are, from `THREAT_INTENSITY`.
+use samples::{MAX_SEVERITY, hostile_text};
+
+/// Bytes that one item of a list takes: a pointer.
+const LIST_ITEM_BYTES: u64 = 8;
+
+/// How aggressive inputs are, from `THREAT_INTENSITY`.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Threat {
+pub struct ThreatIntensity {
     /// From 0 to 1.
     intensity: f64,
     memory_bytes: u64,
 }
 
 #[expect(clippy::cast_sign_loss, reason = "an intensity is never negative")]
-impl Threat {
-    /// `intensity` is a share from 0 to 1; `memory_bytes` bounds what is oversized.
+impl ThreatIntensity {
+    /// `intensity` is a share from 0 to 1; `memory_bytes` bounds the size of oversized inputs.
     pub fn new(intensity: f64, memory_bytes: u64) -> Self {
         Self { intensity: intensity.clamp(0.0, 1.0), memory_bytes }
     }
 
-    /// How many of all inputs are bad.
-    pub fn share(self) -> f64 {
+    /// The share of hostile and misusing inputs.
+    pub fn input_share(self) -> f64 {
         self.intensity
     }
 
-    /// The worst kind that is used: 1 malformed … 4 made to exhaust something.
-    pub fn severity(self) -> u8 {
-        (self.intensity * 4.0).ceil().clamp(1.0, 4.0) as u8
+    /// The highest severity of samples that is used, from 1 (malformed) to 4 (exhausting).
+    pub fn max_severity(self) -> u8 {
+        let max_severity = f64::from(MAX_SEVERITY);
+        (self.intensity * max_severity).ceil().clamp(1.0, max_severity) as u8
     }
 
-    /// How large the oversized is: from 1 KiB to 1 MiB, at most a quarter of the memory.
-    pub fn size(self) -> u64 {
+    /// The size of oversized inputs: from 1 KiB to 1 MiB, at most a quarter of the memory.
+    pub fn oversized_bytes(self) -> u64 {
         let size = 2_f64.powf(10.0 + self.intensity * 10.0) as u64;
         size.min(self.memory_bytes / 4).max(1)
     }
 
-    /// How many mistakes a misuse makes at once.
-    pub fn mistakes(self) -> usize {
+    /// How many mistakes a misusing input makes at once.
+    pub fn mistake_count(self) -> usize {
         1 + (self.intensity * 2.0).round() as usize
     }
 }
 
-/// Samples and how bad each is.
-fn samples(role: Role) -> &'static [(u8, Value)] {
-    static SAMPLES: OnceLock<HashMap<Role, Vec<(u8, Value)>>> = OnceLock::new();
-    let read = |text: &str| -> Vec<(u8, Value)> {
-        let line = |line: &str| {
-            let (severity, value) = line.split_once(' ')?;
-            Some((severity.parse().ok()?, Value::from_json(value).ok()?))
-        };
-        text.lines().filter_map(line).collect()
-    };
-    let all = SAMPLES
-        .get_or_init(|| Role::ALL.into_iter().map(|role| (role, read(parts(role).0))).collect());
-    all.get(&role).map_or(&[], Vec::as_slice)
-}
-
-type Grown = fn(u64) -> Vec<Value>;
-
-fn parts(role: Role) -> (&'static str, Grown) {
-    match role {
-        Role::Plain => (plain::SAMPLES, plain::grown),
-        Role::Sql => (sql::SAMPLES, sql::grown),
-        Role::Html => (html::SAMPLES, html::grown),
-        Role::Path => (path::SAMPLES, path::grown),
-        Role::Url => (url::SAMPLES, url::grown),
-        Role::Command => (command::SAMPLES, command::grown),
-        Role::Code => (code::SAMPLES, code::grown),
-        Role::Regex => (regex::SAMPLES, regex::grown),
-        Role::Json => (json::SAMPLES, json::grown),
-        Role::Xml => (xml::SAMPLES, xml::grown),
-        Role::Yaml => (yaml::SAMPLES, yaml::grown),
-        Role::Csv => (csv::SAMPLES, csv::grown),
-        Role::Format => (format::SAMPLES, format::grown),
-        Role::Email => (email::SAMPLES, email::grown),
-        Role::Number => (number::SAMPLES, number::grown),
-        Role::Date => (date::SAMPLES, date::grown),
-    }
-}
-
-/// Texts of that role whose success can be told from what comes of it.
-pub(crate) fn telling(role: Role) -> impl Iterator<Item = &'static str> {
-    samples(role).iter().filter_map(move |(_, value)| match value {
-        Value::Str(text) => text.as_str().filter(|text| tells(role, text)),
-        _ => None,
-    })
-}
-
-/// It would leave a file or a tag, show a file that is known, or be no query any more.
-fn tells(role: Role, text: &str) -> bool {
-    match role {
-        Role::Path => text.contains("../etc/passwd"),
-        Role::Sql => text.contains('\'') && !text.contains('\0'),
-        _ => text.contains(MARKER),
-    }
-}
-
-/// A text of that role that is up to no good.
-fn text(role: Role, threat: Threat, random: &mut Random) -> Value {
-    let worst = threat.severity();
-    // Oversized text belongs to the worst.
-    if worst == 4 && random.chance(0.3) {
-        let grown = parts(role).1(threat.size());
-        if let Some(value) = random.pick(&grown) {
-            return value.clone();
-        }
-    }
-    let fitting: Vec<&Value> =
-        samples(role).iter().filter(|(severity, _)| *severity <= worst).map(|(_, it)| it).collect();
-    random.pick(&fitting).map_or(Value::from(""), |value| (*value).clone())
-}
-
-/// A harmful value of the shape; none when nothing of it can do harm.
-pub(crate) fn value(
-    maker: &mut Maker<'_, '_>,
-    shape: &Shape,
+/// A hostile value of the shape; none when no part of the shape can be hostile.
+pub(crate) fn hostile_value(
+    maker: &mut ValueMaker<'_, '_>,
+    shape: &ValueShape,
     name: &str,
-    threat: Threat,
+    threat: ThreatIntensity,
 ) -> Option<Value> {
-    Some(match shape {
-        Shape::Str(role) => {
-            let role = role.unwrap_or_else(|| role_of(name));
-            // What the name does not tell may still be pasted anywhere.
-            let role = if maker.random.chance(0.15) { Role::Plain } else { role };
-            text(role, threat, &mut maker.random)
+    match shape {
+        ValueShape::Str(role) => {
+            let role = role.unwrap_or_else(|| text_role(name));
+            // The text may also end up where its name does not say.
+            let role = if maker.random.chance(0.15) { TextRole::Plain } else { role };
+            Some(hostile_text(role, threat, &mut maker.random))
         }
-        Shape::Path { is_text, .. } => {
-            let path = text(Role::Path, threat, &mut maker.random);
-            if *is_text { path } else { new("pathlib:Path", vec![path]) }
+        ValueShape::Any => Some(hostile_text(TextRole::Plain, threat, &mut maker.random)),
+        ValueShape::Path { is_text, .. } => {
+            let path = hostile_text(TextRole::Path, threat, &mut maker.random);
+            Some(if *is_text { path } else { construct_by_name("pathlib:Path", vec![path]) })
         }
-        Shape::Bytes => match text(role_of(name), threat, &mut maker.random) {
-            Value::Str(text) => Value::Bytes(text.as_bytes().to_vec()),
-            Value::Repeat { value, times } => match *value {
-                Value::Str(text) => {
-                    boundary::repeated(Value::Bytes(text.as_bytes().to_vec()), times)
-                }
-                _ => Value::Bytes(Vec::new()),
-            },
-            _ => Value::Bytes(b"\xff\xfe\0".to_vec()),
+        ValueShape::Bytes => Some(hostile_bytes(maker, name, threat)),
+        ValueShape::LibraryInstance(name) if is_file_class(name) => Some(failing_file(maker)),
+        ValueShape::Int | ValueShape::Float | ValueShape::LibraryInstance(_) => {
+            let edges = boundary::boundary_values(maker, shape, name);
+            maker.random.pick(&edges).cloned()
+        }
+        ValueShape::Function { is_async, .. } => {
+            let failing = raising_callable(maker);
+            Some(if *is_async { Value::Async(Box::new(failing)) } else { failing })
+        }
+        ValueShape::Iterator(_) => Some(hostile_iterator(maker, threat)),
+        ValueShape::Duck(_) | ValueShape::ContextManager { .. } => Some(raising_object(maker)),
+        ValueShape::Union(shapes) => {
+            shapes.iter().find_map(|shape| hostile_value(maker, shape, name, threat))
+        }
+        ValueShape::Instance(class) => hostile_instance(maker, class, threat),
+        ValueShape::GenericInstance(inner, args) => {
+            maker
+                .with_type_arguments(inner, args, |maker| hostile_value(maker, inner, name, threat))
+        }
+        ValueShape::WithTopic(topic, inner) => hostile_value(maker, inner, topic, threat),
+        ValueShape::Bounded(inner, _) => hostile_value(maker, inner, name, threat),
+        // A caller may also pass a value that is not among the declared ones.
+        ValueShape::OneOf(values) => match values.first()? {
+            Value::Str(_) => hostile_value(maker, &ValueShape::Str(None), name, threat),
+            Value::Int(_) => hostile_value(maker, &ValueShape::Int, name, threat),
+            _ => None,
         },
-        Shape::Known(name) if is_file(name) => failing_file(maker),
-        Shape::Int | Shape::Float | Shape::Known(_) => {
-            let edges = boundary::values(maker, shape, name);
-            maker.random.pick(&edges).cloned()?
-        }
-        Shape::List(item) | Shape::TupleOf(item) => {
-            if threat.severity() == 4 && maker.random.chance(0.3) {
-                let one = maker.make(item, name, Style::Typical);
-                // Each item is a pointer of eight bytes.
-                boundary::repeated(Value::List(vec![one]), threat.size() / 8)
-            } else {
-                let mut items = maker.several(item, name, Style::Smart, 2);
-                items.push(value(maker, item, name, threat)?);
-                if matches!(shape, Shape::List(_)) {
-                    Value::List(items)
-                } else {
-                    Value::Tuple(items)
-                }
+        shape => hostile_container(maker, shape, name, threat),
+    }
+}
+
+/// A container with one hostile item.
+fn hostile_container(
+    maker: &mut ValueMaker<'_, '_>,
+    shape: &ValueShape,
+    name: &str,
+    threat: ThreatIntensity,
+) -> Option<Value> {
+    match shape {
+        ValueShape::List(item) | ValueShape::TupleOf(item) => {
+            if threat.max_severity() == MAX_SEVERITY && maker.random.chance(0.3) {
+                let typical = maker.make_value(item, name, ValueStyle::Typical);
+                let count = threat.oversized_bytes() / LIST_ITEM_BYTES;
+                return Some(boundary::repeat_value(Value::List(vec![typical]), count));
             }
+            let mut items = maker.make_several(item, name, ValueStyle::Smart, 2);
+            items.push(hostile_value(maker, item, name, threat)?);
+            Some(match shape {
+                ValueShape::List(_) => Value::List(items),
+                _ => Value::Tuple(items),
+            })
         }
-        Shape::Set(item) => Value::Set(members(maker, item, name, threat)?),
-        Shape::FrozenSet(item) => Value::FrozenSet(members(maker, item, name, threat)?),
-        Shape::Tuple(items) if !items.is_empty() => {
+        ValueShape::Set(item) => hostile_set_items(maker, item, name, threat).map(Value::Set),
+        ValueShape::FrozenSet(item) => {
+            hostile_set_items(maker, item, name, threat).map(Value::FrozenSet)
+        }
+        ValueShape::Tuple(items) if !items.is_empty() => {
             let mut values: Vec<Value> =
-                items.iter().map(|item| maker.make(item, name, Style::Smart)).collect();
-            let index = maker.random.below(items.len() as u64) as usize;
-            values[index] = value(maker, &items[index], name, threat)?;
-            Value::Tuple(values)
+                items.iter().map(|item| maker.make_value(item, name, ValueStyle::Smart)).collect();
+            let index = maker.random.next_below(items.len() as u64) as usize;
+            values[index] = hostile_value(maker, &items[index], name, threat)?;
+            Some(Value::Tuple(values))
         }
-        Shape::Dict(_, inner) => {
-            let key = text(Role::Plain, threat, &mut maker.random);
-            let usual = maker.make(inner, name, Style::Typical);
-            let inside = value(maker, inner, name, threat).unwrap_or_else(|| usual.clone());
-            Value::Dict(vec![(Value::from("alpha"), inside), (key, usual)])
+        ValueShape::Dict(_, value) => {
+            let key = hostile_text(TextRole::Plain, threat, &mut maker.random);
+            let typical = maker.make_value(value, name, ValueStyle::Typical);
+            let hostile =
+                hostile_value(maker, value, name, threat).unwrap_or_else(|| typical.clone());
+            Some(Value::Dict(vec![(Value::from("alpha"), hostile), (key, typical)]))
         }
-        Shape::Record(fields) if !fields.is_empty() => {
-            let index = maker.random.below(fields.len() as u64) as usize;
-            let Value::Dict(mut pairs) = maker.make(shape, name, Style::Typical) else {
-                return None;
-            };
-            let field = &fields[index];
-            let bad = value(maker, &field.shape, &field.name, threat)?;
-            pairs.retain(|(key, _)| *key != Value::from(field.name.as_str()));
-            pairs.push((Value::from(field.name.as_str()), bad));
-            Value::Dict(pairs)
+        ValueShape::Record(fields) if !fields.is_empty() => {
+            hostile_record(maker, fields, name, threat)
         }
-        Shape::Function { is_async, .. } => {
-            let failing = raising(maker);
-            if *is_async { Value::Async(Box::new(failing)) } else { failing }
-        }
-        Shape::Iterator(_) => endless(maker, threat),
-        Shape::Duck(_) | Shape::ContextManager { .. } => {
-            // Whatever is asked of it fails.
-            let failing = raising(maker);
-            let names = ["__getattr__", "__enter__", "__call__", "__iter__", "__len__", "__str__"];
-            stub(Vec::new(), names.map(|name| (name.to_owned(), failing.clone())).to_vec())
-        }
-        Shape::Union(shapes) => {
-            let found = shapes.iter().find_map(|shape| value(maker, shape, name, threat));
-            found?
-        }
-        Shape::Instance(class) => object::instance(maker, class, threat)?,
-        Shape::Applied(inner, args) => {
-            maker.applying(inner, args, |maker| value(maker, inner, name, threat))?
-        }
-        Shape::About(topic, inner) => value(maker, inner, topic, threat)?,
-        Shape::Bounded(inner, _) => value(maker, inner, name, threat)?,
-        Shape::Any => text(Role::Plain, threat, &mut maker.random),
-        // Nobody keeps a caller from passing what is none of them.
-        Shape::OneOf(values) => match values.first()? {
-            Value::Str(_) => value(maker, &Shape::Str(None), name, threat)?,
-            Value::Int(_) => value(maker, &Shape::Int, name, threat)?,
-            _ => return None,
+        _ => None,
+    }
+}
+
+fn hostile_bytes(maker: &mut ValueMaker<'_, '_>, name: &str, threat: ThreatIntensity) -> Value {
+    match hostile_text(text_role(name), threat, &mut maker.random) {
+        Value::Str(text) => Value::Bytes(text.as_bytes().to_vec()),
+        Value::Repeat { value, times } => match *value {
+            Value::Str(text) => {
+                boundary::repeat_value(Value::Bytes(text.as_bytes().to_vec()), times)
+            }
+            _ => Value::Bytes(Vec::new()),
         },
-        _ => return None,
+        _ => Value::Bytes(b"\xff\xfe\0".to_vec()),
+    }
+}
+
+/// The items of a set, one of them hostile.
+fn hostile_set_items(
+    maker: &mut ValueMaker<'_, '_>,
+    item: &ValueShape,
+    name: &str,
+    threat: ThreatIntensity,
+) -> Option<Vec<Value>> {
+    let hostile = hostile_value(maker, item, name, threat)?;
+    let usual = maker.make_several(item, name, ValueStyle::Smart, 2);
+    let mut unique = Vec::new();
+    for value in usual.into_iter().chain([hostile]).map(to_hashable) {
+        if !unique.contains(&value) {
+            unique.push(value);
+        }
+    }
+    Some(unique)
+}
+
+/// A dict with known keys, one of whose values is hostile.
+fn hostile_record(
+    maker: &mut ValueMaker<'_, '_>,
+    fields: &[RecordField],
+    name: &str,
+    threat: ThreatIntensity,
+) -> Option<Value> {
+    let index = maker.random.next_below(fields.len() as u64) as usize;
+    let record = ValueShape::Record(fields.to_vec());
+    let Value::Dict(mut pairs) = maker.make_value(&record, name, ValueStyle::Typical) else {
+        return None;
+    };
+    let field = &fields[index];
+    let hostile = hostile_value(maker, &field.shape, &field.name, threat)?;
+    let key = Value::from(field.name.as_str());
+    pairs.retain(|(other, _)| *other != key);
+    pairs.push((key, hostile));
+    Some(Value::Dict(pairs))
+}
+
+/// An instance of a class of the repository with one hostile constructor argument; none when no
+/// argument can be hostile.
+fn hostile_instance(
+    maker: &mut ValueMaker<'_, '_>,
+    dotted: &str,
+    threat: ThreatIntensity,
+) -> Option<Value> {
+    let class = maker.facts.class(dotted)?;
+    match class.kind {
+        ClassKind::Enum => return None,
+        ClassKind::TypedDict => {
+            let record = ValueShape::Record(maker.typed_dict_fields(dotted, class));
+            return maker.while_building(dotted, |maker| hostile_value(maker, &record, "", threat));
+        }
+        _ => {}
+    }
+    let (class, guesses) = maker.constructor_params(class)?;
+    maker.while_building(dotted, |maker| {
+        let mut order: Vec<usize> = (0..guesses.len()).collect();
+        maker.random.shuffle(&mut order);
+        let (index, hostile) = order.into_iter().find_map(|index| {
+            let guess = &guesses[index];
+            let shape = guess.likeliest_shape();
+            let is_unnamed = guess.kind == ParamKind::VarKeyword
+                && !matches!(shape, ValueShape::Record(_) | ValueShape::Dict(..));
+            if is_unnamed {
+                return None;
+            }
+            Some((index, hostile_value(maker, shape, &guess.name, threat)?))
+        })?;
+        // A positional argument needs all arguments before it.
+        let is_positional = guesses[index].kind == ParamKind::PositionalOnly;
+        let policy = if is_positional { ArgumentPolicy::COMPLETE } else { ArgumentPolicy::TYPICAL };
+        let mut slots = maker.make_slots(&guesses, policy);
+        slots[index] = Some(wrap_variadic(guesses[index].kind, hostile));
+        let (args, kwargs) = assemble_call(&guesses, slots);
+        Some(Value::New { class, args, kwargs })
     })
 }
 
-/// What a set has in it, one of which does harm.
-fn members(
-    maker: &mut Maker<'_, '_>,
-    item: &Shape,
-    name: &str,
-    threat: Threat,
-) -> Option<Vec<Value>> {
-    let mut members = Vec::new();
-    let bad = value(maker, item, name, threat)?;
-    for one in maker.several(item, name, Style::Smart, 2).into_iter().chain([bad]).map(hashable) {
-        if !members.contains(&one) {
-            members.push(one);
-        }
-    }
-    Some(members)
-}
-
-/// Texts that a pattern nearly matches: often enough to search forever or, where the work does not
-/// double each time, as often as the size allows.
-pub(crate) fn searched(pattern: &str, size: u64) -> Vec<Value> {
-    // A search of that many times as many steps takes seconds.
-    const LONGEST: u64 = 50_000;
-    const DOUBLED: u64 = 40;
-    let pumps = pattern::pumps(pattern);
-    let texts = pumps.iter().flat_map(|pump| {
-        let length = pump.unit.len().max(1) as u64;
-        let times = if pump.is_nested { DOUBLED } else { size.min(LONGEST) / length };
-        // The end of a line stops what takes everything else.
-        let ends = ["!", "\n!"].into_iter().filter(move |_| times > 0);
-        ends.map(move |end| around(&pump.before, repeated(&pump.unit, times), end))
-    });
-    texts.collect()
-}
-
-fn raising(maker: &mut Maker<'_, '_>) -> Value {
+fn raising_callable(maker: &mut ValueMaker<'_, '_>) -> Value {
     let errors =
         ["builtins:ValueError", "builtins:OSError", "builtins:KeyError", "builtins:RuntimeError"];
     let error = maker.random.pick(&errors).copied().unwrap_or("builtins:ValueError");
-    Value::Raises(Box::new(new(error, vec![Value::from("refused")])))
+    Value::Raises(Box::new(construct_by_name(error, vec![Value::from("refused")])))
 }
 
-/// An iterator that goes on, or that fails on the way.
-fn endless(maker: &mut Maker<'_, '_>, threat: Threat) -> Value {
-    if threat.severity() == 4 && maker.random.chance(0.5) {
-        return new(
+/// An object on which every operation raises.
+fn raising_object(maker: &mut ValueMaker<'_, '_>) -> Value {
+    let failing = raising_callable(maker);
+    let names = ["__getattr__", "__enter__", "__call__", "__iter__", "__len__", "__str__"];
+    stub_object(Vec::new(), names.map(|name| (name.to_owned(), failing.clone())).to_vec())
+}
+
+/// An iterator with very many items, or one whose `__next__` raises.
+fn hostile_iterator(maker: &mut ValueMaker<'_, '_>, threat: ThreatIntensity) -> Value {
+    if threat.max_severity() == MAX_SEVERITY && maker.random.chance(0.5) {
+        return construct_by_name(
             "itertools:repeat",
-            vec![Value::from("a"), Value::Int(threat.size().cast_signed())],
+            vec![Value::from("a"), Value::Int(threat.oversized_bytes().cast_signed())],
         );
     }
-    let failing = Value::Returns(Box::new(Value::None));
-    let next = raising(maker);
-    stub(
+    let next = raising_callable(maker);
+    stub_object(
         Vec::new(),
         vec![
             ("__iter__".to_owned(), Value::Argument(0)),
             ("__next__".to_owned(), next),
-            ("close".to_owned(), failing),
+            ("close".to_owned(), Value::Returns(Box::new(Value::None))),
         ],
     )
 }
 
-fn is_file(name: &str) -> bool {
+fn is_file_class(name: &str) -> bool {
     matches!(name.rsplit('.').next(), Some("StringIO" | "BytesIO" | "TextIO" | "BinaryIO" | "IO"))
 }
 
-/// A file whose disk is broken.
-fn failing_file(maker: &mut Maker<'_, '_>) -> Value {
-    let error = new("builtins:OSError", vec![Value::Int(5), Value::from("Input/output error")]);
+/// A file of which one operation, and `flush`, fail with an I/O error.
+fn failing_file(maker: &mut ValueMaker<'_, '_>) -> Value {
+    let error = construct_by_name(
+        "builtins:OSError",
+        vec![Value::Int(5), Value::from("Input/output error")],
+    );
     let failing = Value::Raises(Box::new(error));
-    let names = ["read", "readline", "write", "__next__", "seek"];
-    let wanted = maker.random.below(names.len() as u64) as usize;
-    let mut members = vec![(names[wanted].to_owned(), failing.clone())];
-    members.push(("flush".to_owned(), failing));
+    let operations = ["read", "readline", "write", "__next__", "seek"];
+    let index = maker.random.next_below(operations.len() as u64) as usize;
+    let members =
+        vec![(operations[index].to_owned(), failing.clone()), ("flush".to_owned(), failing)];
     match "io:StringIO".parse() {
         Ok(base) => Value::Stub {
             bases: vec![base],
@@ -333,89 +306,16 @@ fn failing_file(maker: &mut Maker<'_, '_>) -> Value {
     }
 }
 
-fn repeated(text: &str, times: u64) -> Value {
-    boundary::repeated(Value::from(text), times.max(1))
-}
-
-fn around(before: &str, middle: Value, after: &str) -> Value {
-    let add = |on: Value, with: Value| Value::Method {
-        on: Box::new(on),
-        name: "__add__".to_owned(),
-        args: vec![with],
-        kwargs: Vec::new(),
-    };
-    let value = if before.is_empty() { middle } else { add(Value::from(before), middle) };
-    if after.is_empty() { value } else { add(value, Value::from(after)) }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use menace_model::Seed;
 
     #[test]
-    fn every_role_has_samples_of_every_kind() {
-        for role in Role::ALL {
-            let lines = parts(role).0.lines().count();
-            assert_eq!(samples(role).len(), lines, "{role:?}");
-            for severity in 1..=3 {
-                let found = samples(role).iter().any(|(own, _)| *own == severity);
-                assert!(found, "{role:?} {severity}");
-            }
-            assert!(!parts(role).1(1000).is_empty());
-        }
-    }
-
-    #[test]
-    fn the_worst_of_each_role_is_what_it_is_known_for() {
-        for (role, known_for) in [
-            (Role::Sql, "RECURSIVE"),
-            (Role::Xml, "&c;&c;&c;"),
-            (Role::Yaml, "*"),
-            (Role::Regex, "+)+"),
-        ] {
-            let worst = samples(role).iter().filter(|(severity, _)| *severity == 4);
-            let mut texts = worst.map(|(_, value)| format!("{value:?}"));
-            assert!(texts.any(|text| text.contains(known_for)), "{role:?}: {known_for}");
-        }
-        let threat = Threat::new(1.0, 1 << 30);
-        for role in Role::ALL {
-            let worst = samples(role).iter().filter(|(severity, _)| *severity == 4);
-            let mut worst: Vec<Value> = worst.map(|(_, value)| value.clone()).collect();
-            worst.extend(parts(role).1(threat.size()));
-            let mut random = Seed(1).random();
-            let used = (0..500).any(|_| worst.contains(&text(role, threat, &mut random)));
-            assert!(used, "{role:?}");
-        }
-    }
-
-    #[test]
-    fn more_intensity_is_worse() {
-        let threats = [0.0, 0.25, 0.5, 0.75, 1.0].map(|it| Threat::new(it, 1 << 30));
-        assert_eq!(threats.map(Threat::severity), [1, 1, 2, 3, 4]);
-        assert_eq!(threats.map(Threat::mistakes), [1, 2, 2, 3, 3]);
-        assert_eq!((threats[0].size(), threats[4].size()), (1024, 1 << 20));
-        assert_eq!(Threat::new(1.0, 4000).size(), 1000);
-    }
-
-    #[test]
-    fn mild_threats_use_no_severe_samples() {
-        let mut random = Seed(1).random();
-        let severe: Vec<&Value> =
-            samples(Role::Sql).iter().filter(|(own, _)| *own > 1).map(|(_, it)| it).collect();
-        for _ in 0..200 {
-            let mild = text(Role::Sql, Threat::new(0.1, 1 << 30), &mut random);
-            assert!(!severe.contains(&&mild), "{mild:?}");
-        }
-    }
-
-    #[test]
-    fn the_worst_is_as_large_as_asked_for() {
-        let mut random = Seed(1).random();
-        let threat = Threat::new(1.0, 1 << 30);
-        let huge = (0..200).map(|_| text(Role::Json, threat, &mut random));
-        let is_huge =
-            |value: &Value| matches!(value, Value::Repeat { times, .. } if *times == 1 << 20);
-        assert!(huge.into_iter().any(|value| is_huge(&value)));
+    fn a_higher_intensity_raises_severity_size_and_mistakes() {
+        let threats = [0.0, 0.25, 0.5, 0.75, 1.0].map(|share| ThreatIntensity::new(share, 1 << 30));
+        assert_eq!(threats.map(ThreatIntensity::max_severity), [1, 1, 2, 3, 4]);
+        assert_eq!(threats.map(ThreatIntensity::mistake_count), [1, 2, 2, 3, 3]);
+        assert_eq!((threats[0].oversized_bytes(), threats[4].oversized_bytes()), (1024, 1 << 20));
+        assert_eq!(ThreatIntensity::new(1.0, 4000).oversized_bytes(), 1000);
     }
 }

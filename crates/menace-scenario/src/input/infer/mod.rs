@@ -1,70 +1,66 @@
-//! What the parameters of a section are, from everything that tells of them.
+//! Infers the shapes of a section's parameters.
 //!
-//! An annotation decides. Without one, defaults, names, docstrings, uses and callers vote.
+//! An annotation decides. Without one, defaults, names, docstrings, uses and call sites vote.
 
 pub(crate) mod annotation;
-pub(crate) mod documented;
-mod functions;
-pub(crate) mod generic;
-mod keywords;
+pub(crate) mod docstring_types;
+mod library;
 pub(crate) mod literal;
-mod members;
-mod names;
-mod seen;
-mod sharpen;
+mod narrowing;
+mod param_usage;
 mod uses;
 mod votes;
 
-use menace_model::{Param, ParamHints, ParamKind, Value};
+use menace_model::{ParamHints, ParamKind, SignatureParam, Value};
 
-use self::seen::Seen;
-use self::votes::Votes;
-use super::facts::{Facts, Told};
-use super::make::duck;
+use self::param_usage::ParamUsage;
+use self::votes::ShapeVotes;
+use super::make::objects;
 use super::python;
-use super::shape::Shape;
+use super::repository_facts::{RepositoryFacts, SectionContext};
+use super::shape::{RecordField, ValueShape};
 
-/// Values of callers that are tried as they are.
-const MAX_PASSED: usize = 8;
+/// Literals of call sites that are used as they are.
+const MAX_CALLER_VALUES: usize = 8;
 
-/// A parameter and what it may be.
+/// A parameter and its possible shapes.
 #[derive(Debug, Clone)]
-pub(crate) struct Guess {
+pub(crate) struct ParamGuess {
     pub name: String,
     pub kind: ParamKind,
     pub has_default: bool,
-    /// It can be left out, and experience says that it should not.
+    /// It has a default, but calls without it failed.
     pub is_needed: bool,
     /// Never empty; the likeliest first.
-    pub shapes: Vec<(Shape, f64)>,
-    /// An annotation said so.
+    pub shapes: Vec<(ValueShape, f64)>,
+    /// The shape is declared by an annotation.
     pub is_certain: bool,
 }
 
-impl Guess {
-    pub(crate) fn best(&self) -> &Shape {
+impl ParamGuess {
+    pub(crate) fn likeliest_shape(&self) -> &ValueShape {
         &self.shapes[0].0
     }
 
-    /// Adds what else it might be, when nobody said for certain.
-    pub(crate) fn widen(&mut self) {
+    /// Adds unlikely shapes, unless the shape is declared.
+    pub(crate) fn add_alternatives(&mut self) {
         if self.is_certain || self.kind == ParamKind::VarKeyword {
             return;
         }
         let others = [
-            Shape::text(),
-            Shape::Int,
-            Shape::list(Shape::Any),
-            Shape::Dict(Box::new(Shape::text()), Box::new(Shape::Any)),
-            Shape::OneOf(vec![duck::blank()]),
-            Shape::Bytes,
-            Shape::function(Shape::Any),
-            Shape::Float,
-            Shape::None,
-            Shape::list(Shape::text()),
-            Shape::Known("io.StringIO".to_owned()),
+            ValueShape::any_text(),
+            ValueShape::Int,
+            ValueShape::list_of(ValueShape::Any),
+            ValueShape::Dict(Box::new(ValueShape::any_text()), Box::new(ValueShape::Any)),
+            ValueShape::OneOf(vec![objects::blank_object()]),
+            ValueShape::Bytes,
+            ValueShape::function_returning(ValueShape::Any),
+            ValueShape::Float,
+            ValueShape::None,
+            ValueShape::list_of(ValueShape::any_text()),
+            ValueShape::LibraryInstance("io.StringIO".to_owned()),
         ];
-        self.shapes.retain(|(shape, _)| *shape != Shape::Any);
+        self.shapes.retain(|(shape, _)| *shape != ValueShape::Any);
         for (rank, shape) in others.into_iter().enumerate() {
             if self.shapes.iter().all(|(known, _)| *known != shape) {
                 self.shapes.push((shape, 0.2 / (1.0 + 0.3 * rank as f64)));
@@ -77,80 +73,105 @@ impl Guess {
     }
 }
 
-/// What the name alone makes likeliest.
-pub(crate) fn by_name(facts: &Facts<'_>, name: &str) -> Option<Shape> {
-    names::best(facts, name)
+/// The likeliest shape for a name.
+pub(crate) fn shape_by_name(facts: &RepositoryFacts<'_>, name: &str) -> Option<ValueShape> {
+    votes::shape_for_name(facts, name)
 }
 
-/// Shapes of something with that name that has these members, with their weights.
-pub(crate) fn having(
-    facts: &Facts<'_>,
+/// Shapes of a value of that name with these members, with their weights.
+pub(crate) fn shapes_with_members(
+    facts: &RepositoryFacts<'_>,
     module: &str,
     name: &str,
     members: &[String],
-) -> Vec<(Shape, f64)> {
-    let seen = Seen { methods: members.to_vec(), module: module.to_owned(), ..Seen::default() };
-    let mut votes = Votes::default();
-    uses::by_members(facts, &seen, name, &mut votes, 0);
-    let ranked = votes.ranked();
+) -> Vec<(ValueShape, f64)> {
+    let seen = ParamUsage {
+        methods: members.to_vec(),
+        module: module.to_owned(),
+        ..ParamUsage::default()
+    };
+    let mut votes = ShapeVotes::default();
+    uses::vote_by_members(facts, &seen, name, &mut votes, 0);
+    let ranked = votes.into_ranked();
     let top = ranked.first().map_or(1.0, |(_, weight)| *weight);
     ranked.into_iter().take(5).map(|(shape, weight)| (shape, 0.5 + weight / top)).collect()
 }
 
 /// All parameters of a section.
-pub(crate) fn guesses(facts: &Facts<'_>, told: Told<'_>, class: Option<&str>) -> Vec<Guess> {
-    (0..told.section.params.len()).map(|index| guess(facts, told, index, class)).collect()
+pub(crate) fn guess_params(
+    facts: &RepositoryFacts<'_>,
+    context: SectionContext<'_>,
+    class: Option<&str>,
+) -> Vec<ParamGuess> {
+    (0..context.section.params.len())
+        .map(|index| guess_param(facts, context, index, class))
+        .collect()
 }
 
-/// A parameter of which only the signature is known.
-pub(crate) fn from_signature(facts: &Facts<'_>, param: &Param, class: Option<&str>) -> Guess {
+/// Infers a parameter from its signature alone.
+pub(crate) fn from_signature(
+    facts: &RepositoryFacts<'_>,
+    param: &SignatureParam,
+    class: Option<&str>,
+) -> ParamGuess {
     let module = class.and_then(|class| facts.class(class)).map_or("", |class| &class.module);
-    let mut guess = finished(facts, param, None, (module, class), 0);
-    // Without its source nobody knows a name that it takes.
-    if guess.kind == ParamKind::VarKeyword && !matches!(guess.best(), Shape::Record(_)) {
-        guess.shapes = vec![(Shape::Any, 1.0)];
+    let mut guess = build_guess(facts, param, None, (module, class), 0);
+    // Without the source, no accepted keyword is known.
+    if guess.kind == ParamKind::VarKeyword
+        && !matches!(guess.likeliest_shape(), ValueShape::Record(_))
+    {
+        guess.shapes = vec![(ValueShape::Any, 1.0)];
     }
     guess
 }
 
-fn guess(facts: &Facts<'_>, told: Told<'_>, index: usize, class: Option<&str>) -> Guess {
-    let param = &told.section.params[index];
-    let mut guess = finished(facts, param, hints_of(told, index), (told.module, class), 0);
-    names::by_function(&mut guess, told.section.id.qualname());
-    keywords::gathered(facts, told, hints_of(told, index), &mut guess);
+fn guess_param(
+    facts: &RepositoryFacts<'_>,
+    context: SectionContext<'_>,
+    index: usize,
+    class: Option<&str>,
+) -> ParamGuess {
+    let param = &context.section.params[index];
+    let mut guess =
+        build_guess(facts, param, param_hints(context, index), (context.module, class), 0);
+    votes::refine_by_function_name(&mut guess, context.section.id.qualname());
+    infer_keyword_options(facts, context, param_hints(context, index), &mut guess);
     guess
 }
 
-fn hints_of(told: Told<'_>, index: usize) -> Option<&ParamHints> {
-    let name = &told.section.params.get(index)?.name;
-    let at = told.hints.params.get(index).filter(|hints| hints.name == *name);
-    at.or_else(|| told.hints.params.iter().find(|hints| hints.name == *name))
+fn param_hints(context: SectionContext<'_>, index: usize) -> Option<&ParamHints> {
+    let name = &context.section.params.get(index)?.name;
+    let at = context.hints.params.get(index).filter(|hints| hints.name == *name);
+    at.or_else(|| context.hints.params.iter().find(|hints| hints.name == *name))
 }
 
-fn finished(
-    facts: &Facts<'_>,
-    param: &Param,
+fn build_guess(
+    facts: &RepositoryFacts<'_>,
+    param: &SignatureParam,
     hints: Option<&ParamHints>,
-    around: Around<'_>,
+    around: ParamScope<'_>,
     depth: usize,
-) -> Guess {
+) -> ParamGuess {
     let class = around.1;
-    let annotated = param.resolved.as_ref().map(|kind| annotation::shape_in(facts, kind, class));
-    let is_certain = annotated.as_ref().is_some_and(|shape| *shape != Shape::Any);
+    let annotated = param
+        .resolved
+        .as_ref()
+        .map(|kind| annotation::annotation_shape_in_class(facts, kind, class));
+    let is_certain = annotated.as_ref().is_some_and(|shape| *shape != ValueShape::Any);
     let mut shapes = match annotated {
         Some(shape) if is_certain => {
-            let seen = hints.map(|hints| Seen::new(&hints.uses)).unwrap_or_default();
+            let usage = hints.map(|hints| ParamUsage::new(&hints.uses)).unwrap_or_default();
             let all = shape.alternatives().iter();
-            let all = all.flat_map(|shape| sharpen::sharpened(facts, shape, &seen));
+            let all = all.flat_map(|shape| narrowing::narrowed_shapes(facts, shape, &usage));
             let ranked = all.enumerate();
             ranked.map(|(rank, shape)| (shape, 1.0 / (1.0 + rank as f64))).collect()
         }
-        _ => votes(facts, param, hints, around, depth).ranked(),
+        _ => collect_votes(facts, param, hints, around, depth).into_ranked(),
     };
     if shapes.is_empty() {
-        shapes.push((Shape::Any, 1.0));
+        shapes.push((ValueShape::Any, 1.0));
     }
-    Guess {
+    ParamGuess {
         name: param.name.clone(),
         kind: param.kind,
         has_default: param.default.is_some(),
@@ -160,81 +181,141 @@ fn finished(
     }
 }
 
-/// What speaks for which shape of a parameter; used for those that pass theirs on to it.
-fn param_votes(facts: &Facts<'_>, told: Told<'_>, index: usize, depth: usize) -> Votes {
-    let param = &told.section.params[index];
+/// The votes for a parameter of a callee, for parameters that are passed on to it.
+fn collect_param_votes(
+    facts: &RepositoryFacts<'_>,
+    context: SectionContext<'_>,
+    index: usize,
+    depth: usize,
+) -> ShapeVotes {
+    let param = &context.section.params[index];
     if let Some(kind) = &param.resolved {
-        let mut votes = Votes::default();
-        votes.add(annotation::shape(facts, kind), 3.0);
+        let mut votes = ShapeVotes::default();
+        votes.add_vote(annotation::annotation_shape(facts, kind), 3.0);
         if !votes.is_empty() {
             return votes;
         }
     }
-    votes(facts, param, hints_of(told, index), (told.module, None), depth)
+    collect_votes(facts, param, param_hints(context, index), (context.module, None), depth)
 }
 
-/// The module and the class that a parameter belongs to.
-type Around<'a> = (&'a str, Option<&'a str>);
+/// Module and class of a parameter.
+type ParamScope<'a> = (&'a str, Option<&'a str>);
 
-fn votes(
-    facts: &Facts<'_>,
-    param: &Param,
+fn collect_votes(
+    facts: &RepositoryFacts<'_>,
+    param: &SignatureParam,
     hints: Option<&ParamHints>,
-    (module, class): Around<'_>,
+    (module, class): ParamScope<'_>,
     depth: usize,
-) -> Votes {
-    let mut votes = Votes::default();
+) -> ShapeVotes {
+    let mut votes = ShapeVotes::default();
     let resolve = |name: &str| facts.reference(name);
-    let mut seen = hints.map(|hints| Seen::new(&hints.uses)).unwrap_or_default();
-    module.clone_into(&mut seen.module);
+    let mut usage = hints.map(|hints| ParamUsage::new(&hints.uses)).unwrap_or_default();
+    module.clone_into(&mut usage.module);
     if let Some(hints) = hints {
         let passed: Vec<Value> = hints
-            .passed
+            .passed_literals
             .iter()
-            .filter_map(|source| python::value(source, &resolve))
-            .take(MAX_PASSED)
+            .filter_map(|source| python::parse_value(source, &resolve))
+            .take(MAX_CALLER_VALUES)
             .collect();
         for (rank, value) in passed.iter().enumerate() {
-            votes.add(literal::shape(value), 2.0 / (1.0 + rank as f64));
+            votes.add_vote(literal::literal_shape(value), 2.0 / (1.0 + rank as f64));
         }
         if !passed.is_empty() {
-            votes.add(Shape::OneOf(passed), 4.0);
+            votes.add_vote(ValueShape::OneOf(passed), 4.0);
         }
-        let documented = hints.documented.as_ref().and_then(|text| documented::shape(facts, text));
+        let documented = hints
+            .documented_type
+            .as_ref()
+            .and_then(|text| docstring_types::docstring_shape(facts, text));
         if let Some(shape) = documented {
-            votes.add(shape, 3.0);
+            votes.add_vote(shape, 3.0);
         }
-        uses::vote(facts, &seen, &param.name, &mut votes, depth);
+        uses::vote_by_usage(facts, &usage, &param.name, &mut votes, depth);
     }
-    let default = param.default.as_ref().and_then(|source| python::value(source, &resolve));
+    let default = param.default.as_ref().and_then(|source| python::parse_value(source, &resolve));
     match default {
-        // That it may be missing tells nothing about what it is.
-        Some(Value::None) => votes.add(Shape::None, 0.4),
-        Some(value) => votes.add(literal::shape(&value), 2.5),
+        // A default of `None` says nothing about the type.
+        Some(Value::None) => votes.add_vote(ValueShape::None, 0.4),
+        Some(value) => votes.add_vote(literal::literal_shape(&value), 2.5),
         None => {}
     }
     if param.name == "other"
         && let Some(class) = class
     {
-        votes.add(Shape::Instance(class.to_owned()), 4.0);
+        votes.add_vote(ValueShape::Instance(class.to_owned()), 4.0);
     }
-    let mut called: Vec<&str> = facts.classes_called(&param.name).to_vec();
+    let mut called: Vec<&str> = facts.classes_named_like(&param.name).to_vec();
     called.sort_by(|one, other| {
-        facts.nearness(module, other).total_cmp(&facts.nearness(module, one))
+        facts.class_likelihood(module, other).total_cmp(&facts.class_likelihood(module, one))
     });
     called.truncate(2);
     for class in &called {
-        votes.add(Shape::Instance((*class).to_owned()), 1.8 * facts.nearness(module, class));
+        votes.add_vote(
+            ValueShape::Instance((*class).to_owned()),
+            1.8 * facts.class_likelihood(module, class),
+        );
     }
-    names::vote(facts, &param.name, &mut votes);
-    votes.discount(facts, &seen.wanted());
-    // Which attributes it has nobody knows; that a `tar_info` is a `TarInfo` is more than a hint.
-    let whole = crate::input::topic::words(&param.name).concat();
+    votes::vote_by_name(facts, &param.name, &mut votes);
+    votes.discount(facts, &usage.required_members());
+    // Attributes are not all known, so a class may be discounted wrongly: a `tar_info` is a
+    // `TarInfo`.
+    let whole = crate::input::name_topics::split_words(&param.name).concat();
     for class in called {
         let own = class.rsplit('.').next().unwrap_or_default().to_lowercase();
-        if own == whole && facts.nearness(module, class) > 0.9 {
-            votes.add(Shape::Instance(class.to_owned()), 3.0);
+        if own == whole && facts.class_likelihood(module, class) > 0.9 {
+            votes.add_vote(ValueShape::Instance(class.to_owned()), 3.0);
         }
     }
     votes
+}
+
+/// More names are a table, not options.
+const MAX_OPTION_NAMES: usize = 12;
+
+/// Infers the shape of a `**` parameter: a record of the names that the body and the call sites
+/// use. Any names, if none is known and the parameter is not passed on as `**`.
+pub(super) fn infer_keyword_options(
+    facts: &RepositoryFacts<'_>,
+    context: SectionContext<'_>,
+    hints: Option<&ParamHints>,
+    guess: &mut ParamGuess,
+) {
+    let has_declared = guess.is_certain && matches!(guess.likeliest_shape(), ValueShape::Record(_));
+    if guess.kind != ParamKind::VarKeyword || has_declared {
+        return;
+    }
+    let usage = hints.map(|hints| ParamUsage::new(&hints.uses)).unwrap_or_default();
+    let declared = guess.is_certain.then(|| guess.likeliest_shape().clone());
+    let mut fields: Vec<RecordField> = Vec::new();
+    let mut add = |name: &str, shape: ValueShape| {
+        let is_own = context.section.params.iter().any(|param| param.name == name);
+        if !is_own
+            && fields.len() < MAX_OPTION_NAMES
+            && fields.iter().all(|field| field.name != name)
+        {
+            fields.push(RecordField { name: name.to_owned(), shape, required: true });
+        }
+    };
+    for key in &usage.keys {
+        let shape = declared.clone().unwrap_or_else(|| uses::shape_at_key(facts, &usage, key));
+        add(key, shape);
+    }
+    let resolve = |name: &str| facts.reference(name);
+    for (name, source) in context.hints.call_sites.iter().flat_map(|site| &site.kwargs) {
+        let Some(value) = python::parse_value(source, &resolve) else { continue };
+        add(name, declared.clone().unwrap_or_else(|| literal::literal_shape(&value)));
+    }
+    let shape = if !fields.is_empty() {
+        ValueShape::Record(fields)
+    } else if !usage.passed_to.iter().any(|(_, argument)| argument == "**") {
+        let any = Box::new(declared.unwrap_or(ValueShape::Any));
+        ValueShape::Dict(Box::new(ValueShape::any_text()), any)
+    } else {
+        // The function that they are passed on to may not accept unknown names.
+        ValueShape::Any
+    };
+    guess.shapes = vec![(shape, 1.0)];
 }

@@ -1,187 +1,232 @@
-//! From what a body does with a parameter to what the parameter is.
+//! From the uses of a parameter in the body to its shape.
 
-use menace_model::{Part, Value};
+use menace_model::{ParamPart, Value};
 
-use super::members;
-use super::seen::Seen;
-use super::votes::Votes;
-use super::{annotation, functions, literal, param_votes};
-use crate::input::facts::Facts;
+use super::library;
+use super::param_usage::ParamUsage;
+use super::votes::ShapeVotes;
+use super::{annotation, collect_param_votes, literal};
 use crate::input::python;
-use crate::input::shape::{Bounds, Duck, Field, PathWhat, Shape};
+use crate::input::repository_facts::RepositoryFacts;
+use crate::input::shape::{DuckType, PathKind, RecordField, ValueBounds, ValueShape};
 
-/// How deep parts of parts, and functions that pass a parameter on, are followed.
-pub(super) const MAX_DEPTH: usize = 3;
-/// More values than that are no choice.
+/// Depth to which parts of parts, and callees that receive the parameter, are followed.
+pub(super) const MAX_USAGE_DEPTH: usize = 3;
 pub(super) const MAX_CHOICES: usize = 12;
-/// Classes of the repository that are tried for their members alone.
+/// Classes of the repository that are tried because of their members.
 const MAX_CLASSES: usize = 3;
 
-/// Adds what the uses tell to the votes.
-pub(crate) fn vote(facts: &Facts<'_>, seen: &Seen, name: &str, votes: &mut Votes, depth: usize) {
-    for (rank, class) in seen.classes.iter().enumerate() {
-        let shape = annotation::shape(facts, &menace_model::TypeExpr::Name(class.clone()));
-        if shape != Shape::Any {
-            votes.add(shape, 2.5 - 0.2 * (rank.min(5) as f64));
+/// Adds the votes of the uses.
+pub(crate) fn vote_by_usage(
+    facts: &RepositoryFacts<'_>,
+    usage: &ParamUsage,
+    name: &str,
+    votes: &mut ShapeVotes,
+    depth: usize,
+) {
+    for (rank, class) in usage.classes.iter().enumerate() {
+        let shape =
+            annotation::annotation_shape(facts, &menace_model::TypeExpr::Name(class.clone()));
+        if shape != ValueShape::Any {
+            votes.add_vote(shape, 2.5 - 0.2 * (rank.min(5) as f64));
         }
     }
-    by_members(facts, seen, name, votes, depth);
-    by_operations(facts, seen, votes, depth);
-    by_literals(facts, seen, votes);
-    if depth < MAX_DEPTH {
-        for (function, argument) in &seen.passed {
-            for (rank, shape) in passed_to(facts, function, argument, depth).into_iter().enumerate()
+    vote_by_members(facts, usage, name, votes, depth);
+    vote_by_operations(facts, usage, votes, depth);
+    vote_by_literals(facts, usage, votes);
+    if depth < MAX_USAGE_DEPTH {
+        for (function, argument) in &usage.passed_to {
+            for (rank, shape) in
+                shapes_of_callee_param(facts, function, argument, depth).into_iter().enumerate()
             {
-                votes.add(shape, 2.0 / (1.0 + rank as f64));
+                votes.add_vote(shape, 2.0 / (1.0 + rank as f64));
             }
         }
     }
-    if seen.maybe_none {
-        votes.add(Shape::None, 0.3);
+    if usage.may_be_none {
+        votes.add_vote(ValueShape::None, 0.3);
     }
 }
 
-/// Classes that have what is asked of it.
-pub(crate) fn by_members(
-    facts: &Facts<'_>,
-    seen: &Seen,
+/// Votes for classes that have the used members.
+pub(crate) fn vote_by_members(
+    facts: &RepositoryFacts<'_>,
+    usage: &ParamUsage,
     name: &str,
-    votes: &mut Votes,
+    votes: &mut ShapeVotes,
     depth: usize,
 ) {
-    let wanted = seen.wanted();
+    let wanted = usage.required_members();
     if wanted.is_empty() {
         return;
     }
-    let has = |members: &members::Members| {
+    let has = |members: &library::BuiltinMembers| {
         wanted.iter().filter(|name| members.names.contains(name.as_str())).count()
     };
-    let best = members::all().iter().map(has).max().unwrap_or(0);
+    let best = library::builtin_classes().iter().map(has).max().unwrap_or(0);
     let part = best as f64 / wanted.len() as f64;
-    let named = seen.named() as f64;
+    let named = usage.named_member_count() as f64;
     if best > 0 {
-        let fitting = members::all().iter().filter(|members| has(members) == best);
+        let fitting = library::builtin_classes().iter().filter(|members| has(members) == best);
         for (rank, members) in fitting.enumerate().take(6) {
-            let shape = filled(facts, members::shape_of(members.class), seen, depth);
+            let shape = fill_container_shape(facts, library::shape_of(members.class), usage, depth);
             let certainty = if part < 1.0 { part * 0.5 } else { 1.0 };
-            // The table has the usual ones first.
-            votes.add(shape, certainty * (1.0 + named.min(3.0)) / (1.0 + 0.5 * rank as f64));
+            // The table has frequent classes first.
+            votes.add_vote(shape, certainty * (1.0 + named.min(3.0)) / (1.0 + 0.5 * rank as f64));
         }
     }
-    let called = facts.classes_called(name);
+    let called = facts.classes_named_like(name);
     let mut own: Vec<(f64, &str)> = facts
-        .classes_with(&wanted)
+        .classes_with_members(&wanted)
         .into_iter()
         .filter_map(|class| {
-            let shape = Shape::Instance(class.to_owned());
-            let covered = members::coverage(facts, &shape, &wanted)?;
+            let shape = ValueShape::Instance(class.to_owned());
+            let covered = library::member_coverage(facts, &shape, &wanted)?;
             let score = covered + if called.contains(&class) { 1.0 } else { 0.0 };
-            let near = facts.nearness(&seen.module, class);
+            let near = facts.class_likelihood(&usage.module, class);
             (score >= 0.99 && named > 0.0 && near > 0.3).then_some((score * near, class))
         })
         .collect();
     own.sort_by(|one, other| other.0.total_cmp(&one.0).then(one.1.cmp(other.1)));
     for (rank, (score, class)) in own.into_iter().take(MAX_CLASSES).enumerate() {
         let weight = score * (0.8 + named.min(3.0)) / (1.0 + rank as f64);
-        votes.add(Shape::Instance(class.to_owned()), weight);
+        votes.add_vote(ValueShape::Instance(class.to_owned()), weight);
     }
     if named > 0.0 || part < 1.0 {
         let weight = if part < 1.0 { 2.0 + named.min(3.0) } else { 0.8 };
-        votes.add(duck(facts, seen, depth), weight);
+        votes.add_vote(duck_shape(facts, usage, depth), weight);
     }
 }
 
-/// Shapes that operations alone make likely.
-fn by_operations(facts: &Facts<'_>, seen: &Seen, votes: &mut Votes, depth: usize) {
-    if !seen.keys.is_empty() {
-        votes.add(record(facts, seen, depth), 3.0);
+/// Votes of operations: subscripts, iteration, arithmetic, calls.
+fn vote_by_operations(
+    facts: &RepositoryFacts<'_>,
+    usage: &ParamUsage,
+    votes: &mut ShapeVotes,
+    depth: usize,
+) {
+    if !usage.keys.is_empty() {
+        votes.add_vote(record_shape(facts, usage, depth), 3.0);
     }
-    if seen.called {
-        let returns = part(facts, seen, &Part::Returned, depth);
-        votes.add(Shape::function(returns), 3.0);
+    if usage.is_called {
+        let returns = shape_of_part(facts, usage, &ParamPart::Returned, depth);
+        votes.add_vote(ValueShape::function_returning(returns), 3.0);
     }
-    if seen.awaited {
-        votes.add(Shape::Awaitable(Box::new(part(facts, seen, &Part::Awaited, depth))), 3.0);
+    if usage.is_awaited {
+        votes.add_vote(
+            ValueShape::Awaitable(Box::new(shape_of_part(
+                facts,
+                usage,
+                &ParamPart::Awaited,
+                depth,
+            ))),
+            3.0,
+        );
     }
-    if seen.iterated_async {
-        votes.add(Shape::AsyncIterator(Box::new(part(facts, seen, &Part::Item, depth))), 3.0);
+    if usage.is_iterated_async {
+        votes.add_vote(
+            ValueShape::AsyncIterator(Box::new(shape_of_part(
+                facts,
+                usage,
+                &ParamPart::Item,
+                depth,
+            ))),
+            3.0,
+        );
     }
-    if let Some(count) = seen.tuples {
+    if let Some(count) = usage.tuples {
         let items = (0..i64::from(count.min(8))).map(|index| {
-            let at =
-                seen.parts.get(&Part::Item).and_then(|item| item.parts.get(&Part::Index(index)));
-            at.map_or(Shape::Any, |at| of(facts, at, "", depth + 1))
+            let at = usage
+                .parts
+                .get(&ParamPart::Item)
+                .and_then(|item| item.parts.get(&ParamPart::Index(index)));
+            at.map_or(ValueShape::Any, |at| likeliest_shape(facts, at, "", depth + 1))
         });
-        votes.add(Shape::list(Shape::Tuple(items.collect())), 2.5);
+        votes.add_vote(ValueShape::list_of(ValueShape::Tuple(items.collect())), 2.5);
         if count == 2 {
-            votes.add(Shape::Dict(Box::new(Shape::text()), Box::new(Shape::Any)), 0.5);
+            votes.add_vote(
+                ValueShape::Dict(Box::new(ValueShape::any_text()), Box::new(ValueShape::Any)),
+                0.5,
+            );
         }
-    } else if seen.iterated {
-        votes.add(Shape::list(part(facts, seen, &Part::Item, depth)), 1.5);
-        votes.add(Shape::text(), 0.4);
+    } else if usage.is_iterated {
+        votes.add_vote(
+            ValueShape::list_of(shape_of_part(facts, usage, &ParamPart::Item, depth)),
+            1.5,
+        );
+        votes.add_vote(ValueShape::any_text(), 0.4);
     }
-    if let Some(count) = seen.unpacked {
-        let items =
-            (0..i64::from(count.min(8))).map(|index| part(facts, seen, &Part::Index(index), depth));
-        votes.add(Shape::Tuple(items.collect()), 2.5);
+    if let Some(count) = usage.unpacked {
+        let items = (0..i64::from(count.min(8)))
+            .map(|index| shape_of_part(facts, usage, &ParamPart::Index(index), depth));
+        votes.add_vote(ValueShape::Tuple(items.collect()), 2.5);
     }
-    if !seen.indices.is_empty() || seen.subscript {
-        let item = match seen.indices.first() {
-            Some(index) => part(facts, seen, &Part::Index(*index), depth),
-            None => part(facts, seen, &Part::Element, depth),
+    if !usage.indices.is_empty() || usage.is_subscripted {
+        let item = match usage.indices.first() {
+            Some(index) => shape_of_part(facts, usage, &ParamPart::Index(*index), depth),
+            None => shape_of_part(facts, usage, &ParamPart::Element, depth),
         };
-        votes.add(Shape::list(item), 1.2);
-        votes.add(Shape::text(), 0.6);
-        if seen.subscript && !seen.slice {
-            votes.add(Shape::Dict(Box::new(Shape::text()), Box::new(Shape::Any)), 0.6);
+        votes.add_vote(ValueShape::list_of(item), 1.2);
+        votes.add_vote(ValueShape::any_text(), 0.6);
+        if usage.is_subscripted && !usage.is_sliced {
+            votes.add_vote(
+                ValueShape::Dict(Box::new(ValueShape::any_text()), Box::new(ValueShape::Any)),
+                0.6,
+            );
         }
     }
-    if seen.slice {
-        votes.add(Shape::text(), 1.0);
-        votes.add(Shape::list(Shape::Any), 0.8);
-        votes.add(Shape::Bytes, 0.4);
+    if usage.is_sliced {
+        votes.add_vote(ValueShape::any_text(), 1.0);
+        votes.add_vote(ValueShape::list_of(ValueShape::Any), 0.8);
+        votes.add_vote(ValueShape::Bytes, 0.4);
     }
-    if seen.mapping {
-        votes.add(Shape::Dict(Box::new(Shape::text()), Box::new(Shape::Any)), 2.0);
+    if usage.is_mapping {
+        votes.add_vote(
+            ValueShape::Dict(Box::new(ValueShape::any_text()), Box::new(ValueShape::Any)),
+            2.0,
+        );
     }
-    if seen.length {
-        votes.add(Shape::list(Shape::Any), 0.5);
-        votes.add(Shape::text(), 0.5);
+    if usage.has_length {
+        votes.add_vote(ValueShape::list_of(ValueShape::Any), 0.5);
+        votes.add_vote(ValueShape::any_text(), 0.5);
     }
-    if seen.arithmetic {
-        votes.add(Shape::Int, 1.4);
-        votes.add(Shape::Float, 1.0);
+    if usage.is_arithmetic {
+        votes.add_vote(ValueShape::Int, 1.4);
+        votes.add_vote(ValueShape::Float, 1.0);
     }
-    if seen.text {
-        votes.add(Shape::text(), 2.0);
+    if usage.is_text {
+        votes.add_vote(ValueShape::any_text(), 2.0);
     }
-    if seen.bytes {
-        votes.add(Shape::Bytes, 2.0);
+    if usage.is_bytes {
+        votes.add_vote(ValueShape::Bytes, 2.0);
     }
-    if seen.path {
-        votes.add(Shape::Path { what: PathWhat::File, is_text: false }, 2.0);
+    if usage.is_path {
+        votes.add_vote(ValueShape::Path { kind: PathKind::File, is_text: false }, 2.0);
     }
     let resolve = |name: &str| facts.reference(name);
-    let literals = seen.method_texts.iter().filter_map(|(name, source)| {
-        let value = python::value(source, &resolve)?;
-        with_literal(name, &value)
+    let literals = usage.method_texts.iter().filter_map(|(name, source)| {
+        let value = python::parse_value(source, &resolve)?;
+        text_matching_literal(name, &value)
     });
     let texts: Vec<Value> = literals.take(MAX_CHOICES).collect();
     if !texts.is_empty() {
-        votes.add(Shape::OneOf(texts), 0.9);
+        votes.add_vote(ValueShape::OneOf(texts), 0.9);
     }
-    for pattern in &seen.patterns {
-        let bounds = Bounds { pattern: Some(pattern.clone()), ..Bounds::default() };
-        votes.add(Shape::Bounded(Box::new(Shape::text()), bounds), 2.0);
+    for pattern in &usage.patterns {
+        let bounds = ValueBounds { pattern: Some(pattern.clone()), ..ValueBounds::default() };
+        votes.add_vote(ValueShape::Bounded(Box::new(ValueShape::any_text()), bounds), 2.0);
     }
-    if seen.contains {
-        votes.add(Shape::list(Shape::Any), 0.5);
-        votes.add(Shape::Dict(Box::new(Shape::text()), Box::new(Shape::Any)), 0.4);
+    if usage.is_membership_tested {
+        votes.add_vote(ValueShape::list_of(ValueShape::Any), 0.5);
+        votes.add_vote(
+            ValueShape::Dict(Box::new(ValueShape::any_text()), Box::new(ValueShape::Any)),
+            0.4,
+        );
     }
 }
 
-/// Text in which the method finds what it looks for.
-fn with_literal(method: &str, literal: &Value) -> Option<Value> {
+/// A text in which the method finds the literal.
+fn text_matching_literal(method: &str, literal: &Value) -> Option<Value> {
     let Value::Str(literal) = literal else { return None };
     let literal = literal.as_str().filter(|literal| literal.len() <= 40)?;
     Some(Value::from(match method {
@@ -193,124 +238,165 @@ fn with_literal(method: &str, literal: &Value) -> Option<Value> {
     }))
 }
 
-/// What it is compared with.
-fn by_literals(facts: &Facts<'_>, seen: &Seen, votes: &mut Votes) {
+/// Votes of comparisons with literals.
+fn vote_by_literals(facts: &RepositoryFacts<'_>, usage: &ParamUsage, votes: &mut ShapeVotes) {
     let resolve = |name: &str| facts.reference(name);
-    let read = |source: &String| python::value(source, &resolve);
+    let read = |source: &String| python::parse_value(source, &resolve);
     let mut choices: Vec<Value> = Vec::new();
-    for value in seen.equals.iter().filter_map(read) {
-        // `x in ('a', 'b')` comes as one literal or as several.
-        votes.add(literal::shape(&value), 0.8);
+    for value in usage.equals.iter().filter_map(read) {
+        // `x in ('a', 'b')` is one literal or several.
+        votes.add_vote(literal::literal_shape(&value), 0.8);
         choices.push(value);
     }
     choices.truncate(MAX_CHOICES);
     if !choices.is_empty() {
-        votes.add(Shape::OneOf(choices), 1.2);
+        votes.add_vote(ValueShape::OneOf(choices), 1.2);
     }
-    for literal in &seen.ordered {
+    for literal in &usage.ordered {
         if let Some(value) = literal.as_ref().and_then(read) {
-            votes.add(literal::shape(&value), 1.2);
+            votes.add_vote(literal::literal_shape(&value), 1.2);
         } else {
-            votes.add(Shape::Int, 0.6);
-            votes.add(Shape::Float, 0.3);
+            votes.add_vote(ValueShape::Int, 0.6);
+            votes.add_vote(ValueShape::Float, 0.3);
         }
     }
 }
 
-/// What the function takes there: from our table, or from the function itself.
-fn passed_to(facts: &Facts<'_>, function: &str, argument: &str, depth: usize) -> Vec<Shape> {
-    let Some(told) = facts.named(function) else {
-        return functions::argument(facts, function, argument);
+/// Shapes of the parameter of a callee: from the repository, else from the table of library
+/// functions.
+fn shapes_of_callee_param(
+    facts: &RepositoryFacts<'_>,
+    function: &str,
+    argument: &str,
+    depth: usize,
+) -> Vec<ValueShape> {
+    let Some(context) = facts.section_named(function) else {
+        return library::argument_shapes(facts, function, argument);
     };
-    let params = &told.section.params;
+    let params = &context.section.params;
     let index = match argument.parse::<usize>() {
         Ok(position) => (position < params.len()).then_some(position),
         Err(_) => params.iter().position(|param| param.name == argument),
     };
     let Some(index) = index else { return Vec::new() };
-    let votes = param_votes(facts, told, index, depth + 1);
-    votes.ranked().into_iter().take(3).map(|(shape, _)| shape).collect()
+    let votes = collect_param_votes(facts, context, index, depth + 1);
+    votes.into_ranked().into_iter().take(3).map(|(shape, _)| shape).collect()
 }
 
-/// The likeliest shape of what is under a key.
-pub(super) fn at_key(facts: &Facts<'_>, seen: &Seen, key: &str) -> Shape {
-    part(facts, seen, &Part::Key(key.to_owned()), 0)
+pub(super) fn shape_at_key(
+    facts: &RepositoryFacts<'_>,
+    usage: &ParamUsage,
+    key: &str,
+) -> ValueShape {
+    shape_of_part(facts, usage, &ParamPart::Key(key.to_owned()), 0)
 }
 
-/// The likeliest shape of a part.
-pub(super) fn part(facts: &Facts<'_>, seen: &Seen, wanted: &Part, depth: usize) -> Shape {
+pub(super) fn shape_of_part(
+    facts: &RepositoryFacts<'_>,
+    usage: &ParamUsage,
+    wanted: &ParamPart,
+    depth: usize,
+) -> ValueShape {
     let name = match wanted {
-        Part::Attribute(name) | Part::Method(name) | Part::Key(name) => name.as_str(),
+        ParamPart::Attribute(name) | ParamPart::Method(name) | ParamPart::Key(name) => {
+            name.as_str()
+        }
         _ => "",
     };
-    seen.parts.get(wanted).map_or_else(
-        || super::names::best(facts, name).unwrap_or(Shape::Any),
-        |seen| of(facts, seen, name, depth + 1),
+    usage.parts.get(wanted).map_or_else(
+        || super::votes::shape_for_name(facts, name).unwrap_or(ValueShape::Any),
+        |seen| likeliest_shape(facts, seen, name, depth + 1),
     )
 }
 
-/// The likeliest shape of something that is used like that.
-fn of(facts: &Facts<'_>, seen: &Seen, name: &str, depth: usize) -> Shape {
-    if depth > MAX_DEPTH {
-        return Shape::Any;
+/// The likeliest shape of a value with these uses.
+fn likeliest_shape(
+    facts: &RepositoryFacts<'_>,
+    usage: &ParamUsage,
+    name: &str,
+    depth: usize,
+) -> ValueShape {
+    if depth > MAX_USAGE_DEPTH {
+        return ValueShape::Any;
     }
-    let mut votes = Votes::default();
-    vote(facts, seen, name, &mut votes, depth);
-    super::names::vote(facts, name, &mut votes);
-    votes.discount(facts, &seen.wanted());
-    votes.ranked().into_iter().next().map_or(Shape::Any, |(shape, _)| shape)
+    let mut votes = ShapeVotes::default();
+    vote_by_usage(facts, usage, name, &mut votes, depth);
+    super::votes::vote_by_name(facts, name, &mut votes);
+    votes.discount(facts, &usage.required_members());
+    votes.into_ranked().into_iter().next().map_or(ValueShape::Any, |(shape, _)| shape)
 }
 
-/// Containers get the shape of what is done with their parts.
-fn filled(facts: &Facts<'_>, shape: Shape, seen: &Seen, depth: usize) -> Shape {
+/// Gives a container the item shapes that its parts are used as.
+fn fill_container_shape(
+    facts: &RepositoryFacts<'_>,
+    shape: ValueShape,
+    usage: &ParamUsage,
+    depth: usize,
+) -> ValueShape {
     let item = || {
-        let wanted = if seen.parts.contains_key(&Part::Item) { Part::Item } else { Part::Element };
-        Box::new(part(facts, seen, &wanted, depth))
+        let wanted = if usage.parts.contains_key(&ParamPart::Item) {
+            ParamPart::Item
+        } else {
+            ParamPart::Element
+        };
+        Box::new(shape_of_part(facts, usage, &wanted, depth))
     };
     match shape {
-        Shape::List(_) => Shape::List(item()),
-        Shape::TupleOf(_) => Shape::TupleOf(item()),
-        Shape::Set(_) => Shape::Set(item()),
-        Shape::FrozenSet(_) => Shape::FrozenSet(item()),
-        Shape::Dict(..) if !seen.keys.is_empty() => record(facts, seen, depth),
-        Shape::Dict(key, _) => Shape::Dict(key, Box::new(part(facts, seen, &Part::Element, depth))),
+        ValueShape::List(_) => ValueShape::List(item()),
+        ValueShape::TupleOf(_) => ValueShape::TupleOf(item()),
+        ValueShape::Set(_) => ValueShape::Set(item()),
+        ValueShape::FrozenSet(_) => ValueShape::FrozenSet(item()),
+        ValueShape::Dict(..) if !usage.keys.is_empty() => record_shape(facts, usage, depth),
+        ValueShape::Dict(key, _) => {
+            ValueShape::Dict(key, Box::new(shape_of_part(facts, usage, &ParamPart::Element, depth)))
+        }
         other => other,
     }
 }
 
-fn record(facts: &Facts<'_>, seen: &Seen, depth: usize) -> Shape {
-    let field = |name: &String| Field {
+fn record_shape(facts: &RepositoryFacts<'_>, usage: &ParamUsage, depth: usize) -> ValueShape {
+    let field = |name: &String| RecordField {
         name: name.clone(),
-        shape: part(facts, seen, &Part::Key(name.clone()), depth),
+        shape: shape_of_part(facts, usage, &ParamPart::Key(name.clone()), depth),
         required: true,
     };
-    Shape::Record(seen.keys.iter().map(field).collect())
+    ValueShape::Record(usage.keys.iter().map(field).collect())
 }
 
-/// An object made for the occasion.
-fn duck(facts: &Facts<'_>, seen: &Seen, depth: usize) -> Shape {
-    let method =
-        |name: &String| (name.clone(), part(facts, seen, &Part::Method(name.clone()), depth));
-    let is_awaited = |name: &&String| {
-        seen.parts.get(&Part::Method((*name).clone())).is_some_and(|returned| returned.awaited)
+/// The shape of a stub object with the used members.
+fn duck_shape(facts: &RepositoryFacts<'_>, usage: &ParamUsage, depth: usize) -> ValueShape {
+    let method = |name: &String| {
+        (name.clone(), shape_of_part(facts, usage, &ParamPart::Method(name.clone()), depth))
     };
-    let attribute =
-        |name: &String| (name.clone(), part(facts, seen, &Part::Attribute(name.clone()), depth));
-    let indexed = seen.subscript || seen.slice || !seen.indices.is_empty() || !seen.keys.is_empty();
-    let unwrapped = |(name, shape): (String, Shape)| match shape {
-        Shape::Awaitable(inner) => (name, *inner),
+    let is_awaited = |name: &&String| {
+        usage
+            .parts
+            .get(&ParamPart::Method((*name).clone()))
+            .is_some_and(|returned| returned.is_awaited)
+    };
+    let attribute = |name: &String| {
+        (name.clone(), shape_of_part(facts, usage, &ParamPart::Attribute(name.clone()), depth))
+    };
+    let indexed = usage.is_subscripted
+        || usage.is_sliced
+        || !usage.indices.is_empty()
+        || !usage.keys.is_empty();
+    let unwrapped = |(name, shape): (String, ValueShape)| match shape {
+        ValueShape::Awaitable(inner) => (name, *inner),
         shape => (name, shape),
     };
-    Shape::Duck(Box::new(Duck {
-        attributes: seen.attributes.iter().map(attribute).collect(),
-        methods: seen.methods.iter().filter(|name| !is_awaited(name)).map(method).collect(),
-        async_methods: seen.methods.iter().filter(is_awaited).map(method).map(unwrapped).collect(),
-        element: indexed.then(|| part(facts, seen, &Part::Element, depth)),
-        item: (seen.iterated || seen.tuples.is_some())
-            .then(|| part(facts, seen, &Part::Item, depth)),
-        has_length: seen.length,
-        returned: seen.called.then(|| part(facts, seen, &Part::Returned, depth)),
-        entered: seen.entered,
-        entered_async: seen.entered_async,
+    ValueShape::Duck(Box::new(DuckType {
+        attributes: usage.attributes.iter().map(attribute).collect(),
+        methods: usage.methods.iter().filter(|name| !is_awaited(name)).map(method).collect(),
+        async_methods: usage.methods.iter().filter(is_awaited).map(method).map(unwrapped).collect(),
+        element: indexed.then(|| shape_of_part(facts, usage, &ParamPart::Element, depth)),
+        item: (usage.is_iterated || usage.tuples.is_some())
+            .then(|| shape_of_part(facts, usage, &ParamPart::Item, depth)),
+        has_length: usage.has_length,
+        call_result: usage
+            .is_called
+            .then(|| shape_of_part(facts, usage, &ParamPart::Returned, depth)),
+        is_context_manager: usage.is_entered,
+        is_async_context_manager: usage.is_entered_async,
     }))
 }

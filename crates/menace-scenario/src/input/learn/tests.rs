@@ -1,12 +1,12 @@
 use std::sync::Arc;
 
 use menace_model::{
-    Classes, Hints, Intent, Outcome, Raised, Returned, Section, Seed, Stage, TypeNames, Value,
-    Verdict,
+    CallStage, ClassIndex, InputIntent, NamedTypeIndex, Outcome, RaisedException, ReturnedValue,
+    Section, SectionHints, Seed, Value, Verdict,
 };
 
-use super::Lessons;
-use crate::input::{Facts, InputSettings, Inputs};
+use super::LearnedHints;
+use crate::input::{InputGenerator, InputSettings, RepositoryFacts};
 
 fn section(name: &str, params: &[&str]) -> Section {
     let params: Vec<_> = params
@@ -26,8 +26,8 @@ fn section(name: &str, params: &[&str]) -> Section {
 }
 
 fn raised(message: &str) -> Outcome {
-    let mut outcome = Outcome::of(Verdict::Raised, Stage::Call);
-    outcome.exception = Some(Raised {
+    let mut outcome = Outcome::new(Verdict::Raised, CallStage::Call);
+    outcome.exception = Some(RaisedException {
         kind: "builtins.TypeError".to_owned(),
         message: message.to_owned(),
         bases: Vec::new(),
@@ -41,27 +41,28 @@ fn raised(message: &str) -> Outcome {
     outcome
 }
 
-/// The first arguments after an exception has said something about the first ones.
-fn after(params: &[&str], message: impl Fn(&[Value]) -> String) -> Vec<Value> {
-    let (classes, types) = (Classes::default(), TypeNames::default());
-    let (section, hints) = (section("f", params), Hints::default());
-    let mut facts = Facts::new(&classes, &types);
-    facts.add("m", &section, &hints);
+/// The first arguments after an exception about the first ones was recorded.
+fn arguments_after(params: &[&str], message: impl Fn(&[Value]) -> String) -> Vec<Value> {
+    let classes = ClassIndex::default();
+    let types = NamedTypeIndex::default();
+    let (section, hints) = (section("f", params), SectionHints::default());
+    let mut facts = RepositoryFacts::new(&classes, &types);
+    facts.add_section("m", &section, &hints);
     let settings = InputSettings::default();
-    let mut inputs = Inputs::new(&section, &hints, &facts, &settings);
+    let mut inputs = InputGenerator::new(&section, &hints, &facts, &settings);
     let first = inputs.take(1, Seed(1)).remove(0);
-    assert_eq!(first.intent, Intent::Valid);
-    let mut lessons = Lessons::default();
-    inputs.teach(&mut lessons, &first, &raised(&message(&first.args)));
-    assert!(!lessons.is_empty(), "nothing was learnt");
-    inputs.hear(&Arc::new(lessons));
+    assert_eq!(first.intent, InputIntent::Valid);
+    let mut learned_hints = LearnedHints::default();
+    inputs.record_hints(&mut learned_hints, &first, &raised(&message(&first.args)));
+    assert!(!learned_hints.is_empty(), "no hint was recorded");
+    inputs.apply_hints(&Arc::new(learned_hints));
     inputs.take(1, Seed(1)).remove(0).args
 }
 
 #[test]
-fn the_parameter_that_is_at_fault_changes() {
-    // A count is a number at first.
-    let args = after(&["count", "text"], |_| {
+fn the_attributed_parameter_changes() {
+    // A `count` is an integer at first.
+    let args = arguments_after(&["count", "text"], |_| {
         "'int' object has no attribute 'symmetric_difference'".to_owned()
     });
     assert!(matches!(args[0], Value::Set(_)), "{args:?}");
@@ -70,43 +71,45 @@ fn the_parameter_that_is_at_fault_changes() {
 
 #[test]
 fn a_name_in_the_message_decides_between_two() {
-    let args = after(&["count", "size"], |_| "size must be a string".to_owned());
+    let args = arguments_after(&["count", "size"], |_| "size must be a string".to_owned());
     assert!(matches!(args[..], [Value::Int(_), Value::Str(_)]), "{args:?}");
 }
 
 #[test]
 fn a_value_in_the_message_decides_between_two() {
-    let args = after(&["title", "url"], |given| {
-        let Value::Str(url) = &given[1] else { panic!("a url is text") };
+    let args = arguments_after(&["title", "url"], |arguments| {
+        let Value::Str(url) = &arguments[1] else { panic!("a url is text") };
         format!("cannot convert {} to bytes", url.as_str().expect("plain text"))
     });
     assert!(matches!(args[..], [Value::Str(_), Value::Bytes(_)]), "{args:?}");
 }
 
 #[test]
-fn what_is_hostile_teaches_nothing() {
-    let (classes, types) = (Classes::default(), TypeNames::default());
-    let (section, hints) = (section("f", &["count"]), Hints::default());
-    let facts = Facts::new(&classes, &types);
+fn hostile_inputs_give_no_hints() {
+    let classes = ClassIndex::default();
+    let types = NamedTypeIndex::default();
+    let (section, hints) = (section("f", &["count"]), SectionHints::default());
+    let facts = RepositoryFacts::new(&classes, &types);
     let settings = InputSettings::default();
-    let inputs = Inputs::new(&section, &hints, &facts, &settings);
+    let inputs = InputGenerator::new(&section, &hints, &facts, &settings);
     let mut input = inputs.take(1, Seed(1)).remove(0);
-    input.intent = Intent::Hostile;
-    let mut lessons = Lessons::default();
-    inputs.teach(&mut lessons, &input, &raised("'int' object is not iterable"));
-    assert!(lessons.is_empty());
+    input.intent = InputIntent::Hostile;
+    let mut learned_hints = LearnedHints::default();
+    inputs.record_hints(&mut learned_hints, &input, &raised("'int' object is not iterable"));
+    assert!(learned_hints.is_empty());
 }
 
 #[test]
-fn a_call_that_returned_is_remembered() {
-    let (classes, types) = (Classes::default(), TypeNames::default());
-    let (section, hints) = (section("f", &["count"]), Hints::default());
-    let facts = Facts::new(&classes, &types);
+fn a_returned_call_is_stored() {
+    let classes = ClassIndex::default();
+    let types = NamedTypeIndex::default();
+    let (section, hints) = (section("f", &["count"]), SectionHints::default());
+    let facts = RepositoryFacts::new(&classes, &types);
     let settings = InputSettings::default();
-    let inputs = Inputs::new(&section, &hints, &facts, &settings);
+    let inputs = InputGenerator::new(&section, &hints, &facts, &settings);
     let input = inputs.take(1, Seed(1)).remove(0);
-    let mut outcome = Outcome::of(Verdict::Returned, Stage::Call);
-    outcome.value = Some(Returned {
+    let mut outcome = Outcome::new(Verdict::Returned, CallStage::Call);
+    outcome.value = Some(ReturnedValue {
         kind: "builtins.list".to_owned(),
         repr: "[1]".to_owned(),
         truncated: false,
@@ -116,9 +119,10 @@ fn a_call_that_returned_is_remembered() {
         items: None,
         more: false,
     });
-    let mut lessons = Lessons::default();
-    inputs.teach(&mut lessons, &input, &outcome);
-    let mut random = Seed(1).random();
-    let (given, _) = lessons.call(&section.id, &mut random).expect("a call");
-    assert_eq!(given, (input.args, input.kwargs));
+    let mut learned_hints = LearnedHints::default();
+    inputs.record_hints(&mut learned_hints, &input, &outcome);
+    let mut random = Seed(1).rng();
+    let (arguments, _) =
+        learned_hints.returned_arguments(&section.id, &mut random).expect("a call");
+    assert_eq!(arguments, (input.args, input.kwargs));
 }

@@ -1,48 +1,51 @@
-//! What a value looks like in a message, and what is inside of it.
+//! Values as messages show them, what is inside of them, and how they were constructed.
 
-use menace_model::Value;
+use menace_model::{MethodCall, PyReference, SectionKind, Value};
 
+use super::MAX_VALUE_PARTS;
+use crate::input::CallInput;
 use crate::input::infer::literal;
-use crate::input::shape::Shape;
+use crate::input::repository_facts::SectionContext;
+use crate::input::shape::ValueShape;
 
-/// Longer tuples are like lists.
-const MAX_PLACES: usize = 12;
+/// Longer tuples are treated like lists.
+const MAX_TUPLE_ITEMS: usize = 12;
 
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Container {
+pub(super) enum ContainerKind {
     List,
     TupleOf,
     Dict,
-    /// In that place, beside these.
-    Tuple(usize, Vec<Shape>),
-    /// It is what a function returns.
+    /// At that position, beside items of these shapes.
+    Tuple(usize, Vec<ValueShape>),
+    /// The result of a function.
     Function,
 }
 
-impl Container {
-    pub(super) fn of(&self, item: Shape) -> Shape {
+impl ContainerKind {
+    pub(super) fn container_of(&self, item: ValueShape) -> ValueShape {
         match self {
-            Self::List => Shape::list(item),
-            Self::TupleOf => Shape::TupleOf(Box::new(item)),
-            Self::Dict => Shape::Dict(Box::new(Shape::text()), Box::new(item)),
+            Self::List => ValueShape::list_of(item),
+            Self::TupleOf => ValueShape::TupleOf(Box::new(item)),
+            Self::Dict => ValueShape::Dict(Box::new(ValueShape::any_text()), Box::new(item)),
             Self::Tuple(at, shapes) => {
                 let mut shapes = shapes.clone();
                 shapes[*at] = item;
-                Shape::Tuple(shapes)
+                ValueShape::Tuple(shapes)
             }
-            Self::Function => Shape::function(item),
+            Self::Function => ValueShape::function_returning(item),
         }
     }
 }
 
-/// Does the message have the name as a word?
-pub(super) fn mentions(message: &str, name: &str) -> bool {
+/// Does the message contain the name as a word?
+pub(super) fn mentions_name(message: &str, name: &str) -> bool {
     let is_part = |char: char| char.is_alphanumeric() || char == '_';
     name.len() > 1 && message.split(|char| !is_part(char)).any(|word| word == name)
 }
 
-/// Does the message have the value as it is written?
-pub(super) fn quotes(message: &str, value: &Value) -> bool {
+/// Does the message quote the value?
+pub(super) fn quotes_value(message: &str, value: &Value) -> bool {
     let is_part = |char: char| char.is_alphanumeric() || char == '.' || char == '-';
     let has = |text: &str| message.split(|char| !is_part(char)).any(|word| word == text);
     match value {
@@ -55,36 +58,38 @@ pub(super) fn quotes(message: &str, value: &Value) -> bool {
     }
 }
 
-/// What is inside of a value, as far as it tells what the rest is like.
-pub(super) fn items(value: &Value) -> Vec<(Container, &Value)> {
+/// Items of a value that stand for all of its items.
+pub(super) fn inner_items(value: &Value) -> Vec<(ContainerKind, &Value)> {
     match value {
-        Value::List(items) => items.iter().take(1).map(|item| (Container::List, item)).collect(),
-        Value::Tuple(items) if items.len() <= MAX_PLACES => {
-            let shapes: Vec<Shape> = items.iter().map(literal::shape).collect();
+        Value::List(items) => {
+            items.iter().take(1).map(|item| (ContainerKind::List, item)).collect()
+        }
+        Value::Tuple(items) if items.len() <= MAX_TUPLE_ITEMS => {
+            let shapes: Vec<ValueShape> = items.iter().map(literal::literal_shape).collect();
             let places = items.iter().enumerate();
-            places.map(|(at, item)| (Container::Tuple(at, shapes.clone()), item)).collect()
+            places.map(|(at, item)| (ContainerKind::Tuple(at, shapes.clone()), item)).collect()
         }
         Value::Tuple(items) => {
-            items.iter().take(1).map(|item| (Container::TupleOf, item)).collect()
+            items.iter().take(1).map(|item| (ContainerKind::TupleOf, item)).collect()
         }
         Value::Dict(pairs) => {
-            pairs.iter().take(1).map(|(_, item)| (Container::Dict, item)).collect()
+            pairs.iter().take(1).map(|(_, item)| (ContainerKind::Dict, item)).collect()
         }
-        Value::Returns(returned) => vec![(Container::Function, returned)],
+        Value::Returns(returned) => vec![(ContainerKind::Function, returned)],
         Value::New { class, args, .. } if class.qualname() == "iter" => {
-            args.first().map(items).unwrap_or_default()
+            args.first().map(inner_items).unwrap_or_default()
         }
         _ => Vec::new(),
     }
 }
 
-/// How many items the value, or each of its own, should have. What takes it apart may have added
-/// some, as many as it found too many.
-pub(super) fn wanted_count(
+/// Expected number of items of the value or of each of its items. The code that unpacks the value
+/// may have added items.
+pub(super) fn expected_count(
     value: &Value,
     expected: usize,
     got: Option<usize>,
-) -> Option<(usize, Option<Container>)> {
+) -> Option<(usize, Option<ContainerKind>)> {
     let length = |value: &Value| match value {
         Value::List(items) | Value::Tuple(items) => Some(items.len()),
         Value::Str(text) => text.as_str().map(|text| text.chars().count()),
@@ -95,15 +100,15 @@ pub(super) fn wanted_count(
         None => Some(expected),
     };
     let fits = |length: &usize| got.is_none_or(|got| (*length..=length + 2).contains(&got));
-    let is_small = |count: &usize| (1..=MAX_PLACES).contains(count);
-    let inside = items(value).into_iter().next().and_then(|(container, item)| {
+    let is_small = |count: &usize| (1..=MAX_TUPLE_ITEMS).contains(count);
+    let inside = inner_items(value).into_iter().next().and_then(|(container, item)| {
         let item = length(item).filter(|length| got.is_some_and(|got| got == *length))?;
         Some((count(item).filter(is_small)?, Some(container)))
     });
     inside.or_else(|| Some((count(length(value).filter(fits)?).filter(is_small)?, None)))
 }
 
-/// The name of the value's class, as messages have it; none when only the guest knows.
+/// The class name as messages show it; none when only the guest knows it.
 pub(super) fn class_of(value: &Value) -> Option<&str> {
     Some(match value {
         Value::None => "NoneType",
@@ -128,12 +133,88 @@ pub(super) fn class_of(value: &Value) -> Option<&str> {
         Value::Stub { .. } => "Stub",
         Value::New { class, .. } => {
             let name = class.qualname().rsplit('.').next()?;
-            // A function's result is of a class that only the guest knows.
+            // The class of a function's result is only known to the guest.
             return name.starts_with(char::is_uppercase).then_some(name);
         }
         Value::Repeat { value, .. } | Value::Shared { value, .. } | Value::After { value, .. } => {
             return class_of(value);
         }
-        Value::Name(_) | Value::Method { .. } | Value::Again(_) => return None,
+        Value::Name(_) | Value::Method { .. } | Value::SharedRef(_) => return None,
     })
+}
+
+/// The call of the section as a value.
+pub(super) fn call_as_value(context: SectionContext<'_>, input: &CallInput) -> Option<Value> {
+    let qualname = context.section.id.qualname();
+    let qualname = qualname.split_once('#').map_or(qualname, |(name, _)| name);
+    let (class, name) = qualname.rsplit_once('.').unwrap_or(("", qualname));
+    let (args, kwargs) = (input.args.clone(), input.kwargs.clone());
+    let called = |name: &str| PyReference::new(context.module, name).ok();
+    let on = input.receiver.clone().map(Box::new);
+    match context.section.kind {
+        SectionKind::Method if matches!(name, "__init__" | "__new__") => {
+            Some(Value::New { class: called(class)?, args, kwargs })
+        }
+        SectionKind::Method => Some(Value::Method { on: on?, name: name.to_owned(), args, kwargs }),
+        SectionKind::Property => {
+            let name = vec![Value::from(name)];
+            let getter = "__getattribute__".to_owned();
+            Some(Value::Method { on: on?, name: getter, args: name, kwargs: Vec::new() })
+        }
+        SectionKind::Nested | SectionKind::Module => None,
+        _ if context.section.is_async || context.section.is_generator => None,
+        _ => Some(Value::New { class: called(qualname)?, args, kwargs }),
+    }
+}
+
+/// How a value was constructed: by which function, with which kinds of arguments and which short
+/// texts, such as modes.
+pub(super) fn construction_signature(value: &Value) -> String {
+    let describe = |value: &Value| match value {
+        Value::Str(text) if text.as_bytes().len() <= 4 => format!("{text:?}"),
+        Value::Bool(_) | Value::None => format!("{value:?}"),
+        Value::New { class, .. } => class.to_string(),
+        value => class_of(value).unwrap_or("?").to_owned(),
+    };
+    let (name, args, kwargs) = match value {
+        Value::New { class, args, kwargs } => (class.to_string(), args, kwargs),
+        Value::Method { on, name, args, kwargs } => {
+            (format!("{}.{name}", construction_signature(on)), args, kwargs)
+        }
+        value => return describe(value),
+    };
+    let args = args.iter().map(describe);
+    let kwargs = kwargs.iter().map(|(name, value)| format!("{name}={}", describe(value)));
+    format!("{name}({})", args.chain(kwargs).collect::<Vec<_>>().join(", "))
+}
+
+/// Number of values that a value contains.
+pub(super) fn count_parts(value: &Value) -> usize {
+    let count_arguments = |args: &[Value], kwargs: &[(String, Value)]| -> usize {
+        args.iter().map(count_parts).sum::<usize>()
+            + kwargs.iter().map(|(_, value)| count_parts(value)).sum::<usize>()
+    };
+    1 + match value {
+        Value::List(items)
+        | Value::Tuple(items)
+        | Value::Set(items)
+        | Value::FrozenSet(items)
+        | Value::Yields(items) => items.iter().map(count_parts).sum(),
+        Value::Dict(pairs) => {
+            pairs.iter().map(|(key, value)| count_parts(key) + count_parts(value)).sum()
+        }
+        Value::New { args, kwargs, .. } => count_arguments(args, kwargs),
+        Value::Method { on, args, kwargs, .. } => count_parts(on) + count_arguments(args, kwargs),
+        Value::After { value, calls } => {
+            let calls =
+                calls.iter().map(|MethodCall { args, kwargs, .. }| count_arguments(args, kwargs));
+            count_parts(value) + calls.sum::<usize>()
+        }
+        Value::Stub { members, args, kwargs, .. } => {
+            count_arguments(args, kwargs) + count_arguments(&[], members)
+        }
+        // Labels could collide with the labels of other values: never stored.
+        Value::Shared { .. } | Value::SharedRef(_) => MAX_VALUE_PARTS,
+        _ => 0,
+    }
 }

@@ -1,100 +1,109 @@
-//! From guesses about parameters to the arguments of a call.
+//! From inferred parameters to the arguments of a call.
 
 use menace_model::{ParamKind, Value};
 
-use super::{Maker, Style};
-use crate::input::infer::Guess;
-use crate::input::shape::Shape;
+use super::{ValueMaker, ValueStyle};
+use crate::input::infer::ParamGuess;
+use crate::input::shape::ValueShape;
 
-/// How freely arguments are chosen.
+/// How arguments are chosen.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Choice {
-    pub style: Style,
-    /// How likely it is that a parameter with a default is given.
-    pub optional: f64,
+pub(crate) struct ArgumentPolicy {
+    pub style: ValueStyle,
+    /// Share of optional parameters that are passed.
+    pub optional_share: f64,
     /// Whether shapes other than the likeliest are tried.
-    pub spread: bool,
+    pub tries_other_shapes: bool,
 }
 
-impl Choice {
-    pub(crate) const TYPICAL: Self = Self { style: Style::Typical, optional: 0.0, spread: false };
-    pub(crate) const COMPLETE: Self = Self { style: Style::Typical, optional: 1.0, spread: false };
+impl ArgumentPolicy {
+    pub(crate) const TYPICAL: Self =
+        Self { style: ValueStyle::Typical, optional_share: 0.0, tries_other_shapes: false };
+    pub(crate) const COMPLETE: Self =
+        Self { style: ValueStyle::Typical, optional_share: 1.0, tries_other_shapes: false };
 }
 
-/// One value per parameter, where it is given.
-pub(crate) type Slots = Vec<Option<Value>>;
+/// One value per parameter that is passed.
+pub(crate) type ArgumentSlots = Vec<Option<Value>>;
 
-/// What goes before, and what goes behind the `*`.
-pub(crate) type Given = (Vec<Value>, Vec<(String, Value)>);
+/// Positional and keyword arguments.
+pub(crate) type CallArguments = (Vec<Value>, Vec<(String, Value)>);
 
-impl Maker<'_, '_> {
-    pub(crate) fn slots(&mut self, guesses: &[Guess], choice: Choice) -> Slots {
-        guesses.iter().map(|guess| self.slot(guess, choice)).collect()
+impl ValueMaker<'_, '_> {
+    pub(crate) fn make_slots(
+        &mut self,
+        guesses: &[ParamGuess],
+        choice: ArgumentPolicy,
+    ) -> ArgumentSlots {
+        guesses.iter().map(|guess| self.make_slot(guess, choice)).collect()
     }
 
-    fn slot(&mut self, guess: &Guess, choice: Choice) -> Option<Value> {
+    fn make_slot(&mut self, guess: &ParamGuess, choice: ArgumentPolicy) -> Option<Value> {
         let is_left_out = !guess.is_needed && (guess.has_default || guess.is_variable());
-        if is_left_out && !self.random.chance(choice.optional) {
+        if is_left_out && !self.random.chance(choice.optional_share) {
             return None;
         }
-        let shape = self.shape_of(guess, choice.spread).clone();
+        let shape = self.pick_shape(guess, choice.tries_other_shapes).clone();
         match guess.kind {
             ParamKind::VarPositional => {
                 let item = match shape {
-                    Shape::List(item) | Shape::TupleOf(item) if !guess.is_certain => *item,
+                    ValueShape::List(item) | ValueShape::TupleOf(item) if !guess.is_certain => {
+                        *item
+                    }
                     shape => shape,
                 };
-                let count = 1 + self.random.below(2) as usize;
-                Some(Value::List(self.several(&item, &guess.name, choice.style, count)))
+                let count = 1 + self.random.next_below(2) as usize;
+                Some(Value::List(self.make_several(&item, &guess.name, choice.style, count)))
             }
             ParamKind::VarKeyword => match shape {
-                Shape::Record(_) => Some(self.make(&shape, &guess.name, choice.style)),
-                // Names that nobody asks for are no typical input.
-                Shape::Dict(_, item) if choice.style != Style::Typical => {
-                    let value = self.make(&item, INVENTED, choice.style);
-                    Some(in_place(guess.kind, value))
+                ValueShape::Record(_) => Some(self.make_value(&shape, &guess.name, choice.style)),
+                // Unknown keywords are no typical input.
+                ValueShape::Dict(_, item) if choice.style != ValueStyle::Typical => {
+                    let value = self.make_value(&item, INVENTED_KEYWORD, choice.style);
+                    Some(wrap_variadic(guess.kind, value))
                 }
                 _ => None,
             },
-            _ => Some(self.make(&shape, &guess.name, choice.style)),
+            _ => Some(self.make_value(&shape, &guess.name, choice.style)),
         }
     }
 
-    /// The likeliest shape or, when others are tried too, one by its weight.
-    pub(crate) fn shape_of<'g>(&mut self, guess: &'g Guess, spread: bool) -> &'g Shape {
+    /// The likeliest shape or, with `spread`, a random one by weight.
+    pub(crate) fn pick_shape<'g>(&mut self, guess: &'g ParamGuess, spread: bool) -> &'g ValueShape {
         if !spread || guess.shapes.len() == 1 {
-            return guess.best();
+            return guess.likeliest_shape();
         }
-        // Flattened, so that the unlikely have their turn as well.
+        // The square root makes unlikely shapes more frequent.
         let weight = |weight: f64| weight.max(0.05).sqrt();
         let total: f64 = guess.shapes.iter().map(|(_, own)| weight(*own)).sum();
-        let mut at = self.random.unit() * total;
+        let mut at = self.random.next_unit() * total;
         for (shape, own) in &guess.shapes {
             at -= weight(*own);
             if at <= 0.0 {
                 return shape;
             }
         }
-        guess.best()
+        guess.likeliest_shape()
     }
 }
 
-/// A keyword that a function which takes any is given, when nobody knows one.
-pub(crate) const INVENTED: &str = "extra";
+/// The keyword for a function that takes any keywords, if no name is known.
+pub(crate) const INVENTED_KEYWORD: &str = "extra";
 
-/// One value for a parameter, as its slot holds it: a variable one has several.
-pub(crate) fn in_place(kind: ParamKind, value: Value) -> Value {
+/// The slot of a parameter with one value: variadic parameters have several.
+pub(crate) fn wrap_variadic(kind: ParamKind, value: Value) -> Value {
     match (kind, value) {
         (ParamKind::VarPositional, value) => Value::List(vec![value]),
         (ParamKind::VarKeyword, value @ Value::Dict(_)) => value,
-        (ParamKind::VarKeyword, value) => Value::Dict(vec![(Value::from(INVENTED), value)]),
+        (ParamKind::VarKeyword, value) => Value::Dict(vec![(Value::from(INVENTED_KEYWORD), value)]),
         (_, value) => value,
     }
 }
 
-/// Puts values into the order of a call.
-pub(crate) fn assembled(guesses: &[Guess], slots: Slots) -> Given {
-    let (mut args, mut kwargs) = (Vec::new(), Vec::new());
+/// The arguments in the order of a call.
+pub(crate) fn assemble_call(guesses: &[ParamGuess], slots: ArgumentSlots) -> CallArguments {
+    let mut args = Vec::new();
+    let mut kwargs = Vec::new();
     let mut contiguous = true;
     for (guess, slot) in guesses.iter().zip(slots) {
         let Some(value) = slot else {
@@ -107,7 +116,7 @@ pub(crate) fn assembled(guesses: &[Guess], slots: Slots) -> Given {
             ParamKind::PositionalOnly | ParamKind::PositionalOrKeyword if contiguous => {
                 args.push(value);
             }
-            // Behind a gap there is no way to give it.
+            // After a parameter that was left out it cannot be passed.
             ParamKind::PositionalOnly => {}
             ParamKind::PositionalOrKeyword | ParamKind::KeywordOnly => {
                 kwargs.push((guess.name.clone(), value));
@@ -130,14 +139,14 @@ pub(crate) fn assembled(guesses: &[Guess], slots: Slots) -> Given {
     (args, kwargs)
 }
 
-/// Where the arguments of a call that somebody wrote go; none when they do not fit.
-pub(crate) fn fitted(
-    guesses: &[Guess],
+/// The slots of the arguments of a written call; none when they do not fit the parameters.
+pub(crate) fn fit_to_params(
+    guesses: &[ParamGuess],
     args: Vec<Value>,
     kwargs: Vec<(String, Value)>,
-) -> Option<Slots> {
-    let mut slots: Slots = vec![None; guesses.len()];
-    let is_positional = |guess: &Guess| {
+) -> Option<ArgumentSlots> {
+    let mut slots: ArgumentSlots = vec![None; guesses.len()];
+    let is_positional = |guess: &ParamGuess| {
         matches!(guess.kind, ParamKind::PositionalOnly | ParamKind::PositionalOrKeyword)
     };
     let mut places = guesses.iter().enumerate().filter(|(_, guess)| is_positional(guess));

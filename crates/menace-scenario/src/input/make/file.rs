@@ -1,17 +1,17 @@
-//! Files for parameters that name them: there before the call, in the repository's directory.
+//! Files that path parameters refer to: they exist before the call, in the repository's directory.
 
 use menace_model::{FixtureFile, Section, Value};
 
-use super::Maker;
-use crate::input::shape::PathWhat;
-use crate::input::topic::words;
+use super::ValueMaker;
+use crate::input::name_topics::split_words;
+use crate::input::shape::PathKind;
 
-/// Where they are, relative to the working directory of the call.
-const FOLDER: &str = "menace-input";
+/// Directory of the files, relative to the working directory of the call.
+const INPUT_DIRECTORY: &str = "menace-input";
 
-/// What the section does with files decides what is in them.
+/// Content of the files, by what the section does with files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) enum Content {
+pub(crate) enum FileContentKind {
     #[default]
     Text,
     Json,
@@ -30,9 +30,9 @@ pub(crate) enum Content {
     Wav,
 }
 
-impl Content {
-    /// By what the section calls, then by its name, its parameters' and its file's.
-    pub(crate) fn of(section: &Section) -> Self {
+impl FileContentKind {
+    /// By the callees of the section, then by its name, its parameters and its file.
+    pub(crate) fn for_section(section: &Section) -> Self {
         let calls = section.calls.iter().map(|call| call.target.as_str());
         let by_call = calls.into_iter().find_map(|target| {
             Some(match target.split('.').next()? {
@@ -54,15 +54,16 @@ impl Content {
         let qualname = section.id.qualname();
         let names = section.params.iter().map(|param| param.name.as_str()).chain([qualname]);
         let file = section.id.as_str().strip_suffix(qualname).unwrap_or_default();
-        let by_name = names.chain([file]).flat_map(words).find_map(|word| Self::by_word(&word));
-        // What is made of structures is no structure of its own.
+        let by_name =
+            names.chain([file]).flat_map(split_words).find_map(|word| Self::from_word(&word));
+        // `pickle` and `struct` are only used if no name tells a format.
         by_name
             .filter(|_| matches!(by_call, None | Some(Self::Binary)))
             .or(by_call)
             .unwrap_or_default()
     }
 
-    fn by_word(word: &str) -> Option<Self> {
+    fn from_word(word: &str) -> Option<Self> {
         Some(match word {
             "json" => Self::Json,
             "jsonl" | "ndjson" => Self::JsonLines,
@@ -100,7 +101,7 @@ impl Content {
         }
     }
 
-    pub(crate) fn bytes(self) -> &'static [u8] {
+    pub(crate) fn sample_bytes(self) -> &'static [u8] {
         match self {
             Self::Text => b"first line\nsecond line\nthird line\n",
             Self::Json => b"{\"name\": \"Ada\", \"age\": 36, \"tags\": [\"a\", \"b\"]}\n",
@@ -123,64 +124,73 @@ impl Content {
     }
 }
 
-impl Maker<'_, '_> {
-    /// A name in the file system, with what it needs to be there.
-    pub(crate) fn path(&mut self, what: PathWhat, is_text: bool, name: &str) -> Value {
-        let word = words(name).pop().filter(|word| word.is_ascii()).unwrap_or("data".to_owned());
+impl ValueMaker<'_, '_> {
+    /// A path, with the files that it needs.
+    pub(crate) fn make_path(&mut self, what: PathKind, is_text: bool, name: &str) -> Value {
+        let word =
+            split_words(name).pop().filter(|word| word.is_ascii()).unwrap_or("data".to_owned());
         let word = if self.turn == 0 { word } else { format!("{word}{}", self.turn + 1) };
         let content = self.content;
         let path = match what {
-            PathWhat::File => {
-                let path = format!("{FOLDER}/{word}.{}", content.extension());
-                self.file(&path, content.bytes());
+            PathKind::File => {
+                let path = format!("{INPUT_DIRECTORY}/{word}.{}", content.extension());
+                self.add_file(&path, content.sample_bytes());
                 path
             }
-            PathWhat::Directory => {
-                let path = format!("{FOLDER}/{word}");
-                self.file(&format!("{path}/one.{}", content.extension()), content.bytes());
-                self.file(&format!("{path}/two.txt"), b"two\n");
+            PathKind::Directory => {
+                let path = format!("{INPUT_DIRECTORY}/{word}");
+                self.add_file(
+                    &format!("{path}/one.{}", content.extension()),
+                    content.sample_bytes(),
+                );
+                self.add_file(&format!("{path}/two.txt"), b"two\n");
                 path
             }
-            PathWhat::New => {
-                // So that the directory is there.
-                self.file(&format!("{FOLDER}/neighbour.txt"), b"neighbour\n");
-                format!("{FOLDER}/new-{word}.{}", content.extension())
+            PathKind::New => {
+                // Creates the directory.
+                self.add_file(&format!("{INPUT_DIRECTORY}/neighbour.txt"), b"neighbour\n");
+                format!("{INPUT_DIRECTORY}/new-{word}.{}", content.extension())
             }
         };
         if is_text {
             Value::from(path)
         } else {
-            super::new("pathlib:Path", vec![Value::from(path)])
+            super::construct_by_name("pathlib:Path", vec![Value::from(path)])
         }
     }
 
-    /// An open file with what the section expects in files; none when any will do.
-    pub(super) fn stream(&mut self, class: &str) -> Option<Value> {
+    /// An open file with the content that the section expects; none when any content fits.
+    pub(super) fn make_stream(&mut self, class: &str) -> Option<Value> {
         let content = self.content;
-        if self.turn > 0 || matches!(content, Content::Text | Content::Binary) {
+        if self.turn > 0 || matches!(content, FileContentKind::Text | FileContentKind::Binary) {
             return None;
         }
-        let bytes = content.bytes();
+        let bytes = content.sample_bytes();
         match class {
-            "io.BytesIO" => Some(super::new("io:BytesIO", vec![Value::Bytes(bytes.to_vec())])),
-            // What is no text was never meant to be read as such.
+            "io.BytesIO" => {
+                Some(super::construct_by_name("io:BytesIO", vec![Value::Bytes(bytes.to_vec())]))
+            }
+            // These formats are binary.
             "io.StringIO"
                 if matches!(
                     content,
-                    Content::Zip | Content::Tar | Content::Gzip | Content::Wav
+                    FileContentKind::Zip
+                        | FileContentKind::Tar
+                        | FileContentKind::Gzip
+                        | FileContentKind::Wav
                 ) =>
             {
-                Some(super::new("io:BytesIO", vec![Value::Bytes(bytes.to_vec())]))
+                Some(super::construct_by_name("io:BytesIO", vec![Value::Bytes(bytes.to_vec())]))
             }
             "io.StringIO" => {
                 let text = std::str::from_utf8(bytes).ok()?;
-                Some(super::new("io:StringIO", vec![Value::from(text)]))
+                Some(super::construct_by_name("io:StringIO", vec![Value::from(text)]))
             }
             _ => None,
         }
     }
 
-    fn file(&mut self, path: &str, content: &[u8]) {
+    fn add_file(&mut self, path: &str, content: &[u8]) {
         if self.files.iter().all(|file| file.path != path) {
             self.files.push(FixtureFile { path: path.to_owned(), content: content.to_vec() });
         }

@@ -1,52 +1,47 @@
 //! Text that a regular expression matches, for the part of Python's syntax that needs no search:
-//! literals, classes, groups, alternatives, repetition. Anything else gives none.
+//! literals, classes, groups, alternatives, repetition. None for other syntax.
 
 mod pump;
 
-use menace_model::Random;
+use menace_model::SeededRng;
 
-pub(crate) use self::pump::pumps;
+pub(crate) use self::pump::find_pumps;
 
-/// Patterns with more are not worth it.
-const MAX_PATTERN: usize = 2000;
-const MAX_TEXT: usize = 400;
-const MAX_DEPTH: usize = 20;
+/// Longer patterns are not read.
+const MAX_PATTERN_CHARS: usize = 2000;
+const MAX_MATCH_CHARS: usize = 400;
+const MAX_PATTERN_DEPTH: usize = 20;
 
-/// A text that the pattern matches from beginning to end.
-pub(crate) fn matching(pattern: &str, random: &mut Random) -> Option<String> {
+/// A text that the pattern matches as a whole.
+pub(crate) fn generate_match(pattern: &str, random: &mut SeededRng) -> Option<String> {
     let mut text = String::new();
     let mut groups: Vec<String> = vec![String::new(); 100];
-    write(&read(pattern)?, random, &mut text, &mut groups)?;
+    write_match(&parse_pattern(pattern)?, random, &mut text, &mut groups)?;
     Some(text)
 }
 
-fn read(pattern: &str) -> Option<Node> {
-    if pattern.len() > MAX_PATTERN {
+fn parse_pattern(pattern: &str) -> Option<RegexNode> {
+    if pattern.len() > MAX_PATTERN_CHARS {
         return None;
     }
     let chars: Vec<char> = pattern.chars().collect();
-    let mut reader = Reader { chars: &chars, at: 0, verbose: false, groups: Vec::new() };
-    let tree = reader.alternatives(0)?;
+    let mut reader = RegexReader { chars: &chars, at: 0, verbose: false, groups: Vec::new() };
+    let tree = reader.read_alternatives(0)?;
     (reader.at == chars.len()).then_some(tree)
 }
 
-enum Node {
+enum RegexNode {
     Empty,
     Char(char),
-    /// One of these ranges.
     Class(Vec<(char, char)>),
-    Sequence(Vec<Node>),
-    Alternatives(Vec<Node>),
-    Repeat {
-        node: Box<Node>,
-        least: u32,
-        most: Option<u32>,
-    },
-    Group(usize, Box<Node>),
-    Back(usize),
+    Sequence(Vec<RegexNode>),
+    Alternatives(Vec<RegexNode>),
+    Repeat { node: Box<RegexNode>, min: u32, max: Option<u32> },
+    Group(usize, Box<RegexNode>),
+    BackReference(usize),
 }
 
-struct Reader<'a> {
+struct RegexReader<'a> {
     chars: &'a [char],
     at: usize,
     verbose: bool,
@@ -54,7 +49,7 @@ struct Reader<'a> {
     groups: Vec<Option<String>>,
 }
 
-impl Reader<'_> {
+impl RegexReader<'_> {
     fn peek(&self) -> Option<char> {
         self.chars.get(self.at).copied()
     }
@@ -76,18 +71,22 @@ impl Reader<'_> {
         there
     }
 
-    fn alternatives(&mut self, depth: usize) -> Option<Node> {
-        if depth > MAX_DEPTH {
+    fn read_alternatives(&mut self, depth: usize) -> Option<RegexNode> {
+        if depth > MAX_PATTERN_DEPTH {
             return None;
         }
-        let mut branches = vec![self.sequence(depth)?];
+        let mut branches = vec![self.read_sequence(depth)?];
         while self.eat("|") {
-            branches.push(self.sequence(depth)?);
+            branches.push(self.read_sequence(depth)?);
         }
-        Some(if branches.len() == 1 { branches.remove(0) } else { Node::Alternatives(branches) })
+        Some(if branches.len() == 1 {
+            branches.remove(0)
+        } else {
+            RegexNode::Alternatives(branches)
+        })
     }
 
-    fn sequence(&mut self, depth: usize) -> Option<Node> {
+    fn read_sequence(&mut self, depth: usize) -> Option<RegexNode> {
         let mut nodes = Vec::new();
         while let Some(char) = self.peek() {
             if char == '|' || char == ')' {
@@ -100,27 +99,27 @@ impl Reader<'_> {
                 }
                 continue;
             }
-            let node = self.atom(depth)?;
-            nodes.push(self.repeated(node)?);
+            let node = self.read_atom(depth)?;
+            nodes.push(self.read_repetition(node)?);
         }
-        Some(Node::Sequence(nodes))
+        Some(RegexNode::Sequence(nodes))
     }
 
-    fn atom(&mut self, depth: usize) -> Option<Node> {
+    fn read_atom(&mut self, depth: usize) -> Option<RegexNode> {
         Some(match self.next()? {
-            '^' | '$' => Node::Empty,
-            '.' => Node::Class(vec![('a', 'z'), ('0', '9'), (' ', ' ')]),
-            '[' => self.class()?,
-            '(' => self.group(depth)?,
-            '\\' => self.escape()?,
+            '^' | '$' => RegexNode::Empty,
+            '.' => RegexNode::Class(vec![('a', 'z'), ('0', '9'), (' ', ' ')]),
+            '[' => self.read_class()?,
+            '(' => self.read_group(depth)?,
+            '\\' => self.read_escape()?,
             '*' | '+' | '?' => return None,
-            char => Node::Char(char),
+            char => RegexNode::Char(char),
         })
     }
 
-    fn group(&mut self, depth: usize) -> Option<Node> {
+    fn read_group(&mut self, depth: usize) -> Option<RegexNode> {
         if !self.eat("?") {
-            return self.captured(None, depth);
+            return self.read_captured_group(None, depth);
         }
         if self.eat("P<")
             || (self.peek() == Some('<') && !matches!(self.chars.get(self.at + 1), Some('=' | '!')))
@@ -130,7 +129,7 @@ impl Reader<'_> {
             while let Some(char) = self.next().filter(|char| *char != '>') {
                 name.push(char);
             }
-            return self.captured(Some(name), depth);
+            return self.read_captured_group(Some(name), depth);
         }
         if self.eat("P=") {
             let mut name = String::new();
@@ -138,18 +137,18 @@ impl Reader<'_> {
                 name.push(char);
             }
             let at = self.groups.iter().position(|known| known.as_deref() == Some(&name))?;
-            return Some(Node::Back(at));
+            return Some(RegexNode::BackReference(at));
         }
         if self.eat("#") {
             while self.next()? != ')' {}
-            return Some(Node::Empty);
+            return Some(RegexNode::Empty);
         }
-        // What must not follow is most often not there.
+        // A negative look-around is assumed to hold.
         if self.eat("!") || self.eat("<!") {
-            self.alternatives(depth + 1)?;
-            return self.eat(")").then_some(Node::Empty);
+            self.read_alternatives(depth + 1)?;
+            return self.eat(")").then_some(RegexNode::Empty);
         }
-        // What must follow has to be written by what comes next, which this cannot tell.
+        // A positive look-around would have to be part of the text that follows.
         if self.eat("=") || self.eat("<=") {
             return None;
         }
@@ -160,37 +159,37 @@ impl Reader<'_> {
             self.at += 1;
         }
         if self.eat(")") {
-            return Some(Node::Empty);
+            return Some(RegexNode::Empty);
         }
         if !self.eat(":") && self.chars.get(self.at.checked_sub(1)?) != Some(&'>') {
             return None;
         }
-        let node = self.alternatives(depth + 1)?;
+        let node = self.read_alternatives(depth + 1)?;
         self.eat(")").then_some(node)
     }
 
-    fn captured(&mut self, name: Option<String>, depth: usize) -> Option<Node> {
+    fn read_captured_group(&mut self, name: Option<String>, depth: usize) -> Option<RegexNode> {
         let number = self.groups.len();
         self.groups.push(name);
-        let node = self.alternatives(depth + 1)?;
-        self.eat(")").then(|| Node::Group(number, Box::new(node)))
+        let node = self.read_alternatives(depth + 1)?;
+        self.eat(")").then(|| RegexNode::Group(number, Box::new(node)))
     }
 
-    fn escape(&mut self) -> Option<Node> {
+    fn read_escape(&mut self) -> Option<RegexNode> {
         let char = self.next()?;
         if let Some(digit) = char.to_digit(10).filter(|digit| *digit > 0) {
-            return Some(Node::Back(digit as usize - 1));
+            return Some(RegexNode::BackReference(digit as usize - 1));
         }
         Some(match char {
-            'b' | 'B' | 'A' | 'Z' | 'z' => Node::Empty,
-            _ => match set(char) {
-                Some(ranges) => Node::Class(ranges),
-                None => Node::Char(self.escaped(char)?),
+            'b' | 'B' | 'A' | 'Z' | 'z' => RegexNode::Empty,
+            _ => match char_class(char) {
+                Some(ranges) => RegexNode::Class(ranges),
+                None => RegexNode::Char(self.read_escaped_char(char)?),
             },
         })
     }
 
-    fn escaped(&mut self, char: char) -> Option<char> {
+    fn read_escaped_char(&mut self, char: char) -> Option<char> {
         let digits = match char {
             'n' => return Some('\n'),
             't' => return Some('\t'),
@@ -209,7 +208,7 @@ impl Reader<'_> {
         char::from_u32(u32::from_str_radix(&text, 16).ok()?)
     }
 
-    fn class(&mut self) -> Option<Node> {
+    fn read_class(&mut self) -> Option<RegexNode> {
         let negated = self.eat("^");
         let mut ranges: Vec<(char, char)> = Vec::new();
         let mut first = true;
@@ -221,11 +220,11 @@ impl Reader<'_> {
             first = false;
             let low = if char == '\\' {
                 let escaped = self.next()?;
-                if let Some(set) = set(escaped) {
+                if let Some(set) = char_class(escaped) {
                     ranges.extend(set);
                     continue;
                 }
-                if escaped == 'b' { '\u{8}' } else { self.escaped(escaped)? }
+                if escaped == 'b' { '\u{8}' } else { self.read_escaped_char(escaped)? }
             } else {
                 char
             };
@@ -236,7 +235,7 @@ impl Reader<'_> {
                 let mut high = self.next()?;
                 if high == '\\' {
                     let escaped = self.next()?;
-                    high = self.escaped(escaped)?;
+                    high = self.read_escaped_char(escaped)?;
                 }
                 ranges.push((low, high));
             } else {
@@ -244,7 +243,7 @@ impl Reader<'_> {
             }
         }
         if !negated {
-            return Some(Node::Class(ranges));
+            return Some(RegexNode::Class(ranges));
         }
         let outside: Vec<(char, char)> = ('a'..='z')
             .chain('A'..='Z')
@@ -253,23 +252,23 @@ impl Reader<'_> {
             .filter(|char| !ranges.iter().any(|(low, high)| low <= char && char <= high))
             .map(|char| (char, char))
             .collect();
-        (!outside.is_empty()).then_some(Node::Class(outside))
+        (!outside.is_empty()).then_some(RegexNode::Class(outside))
     }
 
-    fn repeated(&mut self, node: Node) -> Option<Node> {
+    fn read_repetition(&mut self, node: RegexNode) -> Option<RegexNode> {
         let (least, most) = match self.peek() {
             Some('*') => (0, None),
             Some('+') => (1, None),
             Some('?') => (0, Some(1)),
-            Some('{') => return self.counted(node),
+            Some('{') => return self.read_counted_repetition(node),
             _ => return Some(node),
         };
         self.at += 1;
-        self.lazy();
-        Some(Node::Repeat { node: Box::new(node), least, most })
+        self.skip_laziness();
+        Some(RegexNode::Repeat { node: Box::new(node), min: least, max: most })
     }
 
-    fn counted(&mut self, node: Node) -> Option<Node> {
+    fn read_counted_repetition(&mut self, node: RegexNode) -> Option<RegexNode> {
         let end = self.chars[self.at..].iter().position(|char| *char == '}');
         let inside: Option<String> =
             end.map(|end| self.chars[self.at + 1..self.at + end].iter().collect());
@@ -283,24 +282,24 @@ impl Reader<'_> {
             }
         });
         let Some((least, most)) = bounds else {
-            // A brace that stands for itself.
+            // A literal brace.
             self.at += 1;
-            return Some(Node::Sequence(vec![node, Node::Char('{')]));
+            return Some(RegexNode::Sequence(vec![node, RegexNode::Char('{')]));
         };
         self.at += end? + 1;
-        self.lazy();
-        Some(Node::Repeat { node: Box::new(node), least, most })
+        self.skip_laziness();
+        Some(RegexNode::Repeat { node: Box::new(node), min: least, max: most })
     }
 
-    /// How greedy it is does not matter here.
-    fn lazy(&mut self) {
+    /// Lazy and possessive quantifiers match the same texts.
+    fn skip_laziness(&mut self) {
         if matches!(self.peek(), Some('?' | '+')) {
             self.at += 1;
         }
     }
 }
 
-fn set(char: char) -> Option<Vec<(char, char)>> {
+fn char_class(char: char) -> Option<Vec<(char, char)>> {
     Some(match char {
         'd' => vec![('0', '9')],
         'w' => vec![('a', 'z'), ('A', 'Z'), ('0', '9'), ('_', '_')],
@@ -312,41 +311,47 @@ fn set(char: char) -> Option<Vec<(char, char)>> {
     })
 }
 
-fn write(node: &Node, random: &mut Random, text: &mut String, groups: &mut [String]) -> Option<()> {
-    if text.len() > MAX_TEXT {
+fn write_match(
+    node: &RegexNode,
+    random: &mut SeededRng,
+    text: &mut String,
+    groups: &mut [String],
+) -> Option<()> {
+    if text.len() > MAX_MATCH_CHARS {
         return None;
     }
     match node {
-        Node::Empty => {}
-        Node::Char(char) => text.push(*char),
-        Node::Class(ranges) => {
+        RegexNode::Empty => {}
+        RegexNode::Char(char) => text.push(*char),
+        RegexNode::Class(ranges) => {
             let (low, high) = random.pick(ranges)?;
-            let point = random.between(i64::from(u32::from(*low)), i64::from(u32::from(*high)));
+            let point =
+                random.next_between(i64::from(u32::from(*low)), i64::from(u32::from(*high)));
             let point = u32::try_from(point).ok().and_then(char::from_u32);
             text.push(point.unwrap_or(*low));
         }
-        Node::Sequence(nodes) => {
-            nodes.iter().try_for_each(|node| write(node, random, text, groups))?;
+        RegexNode::Sequence(nodes) => {
+            nodes.iter().try_for_each(|node| write_match(node, random, text, groups))?;
         }
-        Node::Alternatives(branches) => {
+        RegexNode::Alternatives(branches) => {
             let branch = random.pick(branches)?;
-            write(branch, random, text, groups)?;
+            write_match(branch, random, text, groups)?;
         }
-        Node::Repeat { node, least, most } => {
+        RegexNode::Repeat { node, min: least, max: most } => {
             let most = most.unwrap_or(least.saturating_add(3)).min(least.saturating_add(3));
-            let times = random.between(i64::from(*least), i64::from(most.max(*least)));
+            let times = random.next_between(i64::from(*least), i64::from(most.max(*least)));
             for _ in 0..times {
-                write(node, random, text, groups)?;
+                write_match(node, random, text, groups)?;
             }
         }
-        Node::Group(number, node) => {
+        RegexNode::Group(number, node) => {
             let from = text.len();
-            write(node, random, text, groups)?;
+            write_match(node, random, text, groups)?;
             if let Some(group) = groups.get_mut(*number) {
                 text[from..].clone_into(group);
             }
         }
-        Node::Back(number) => text.push_str(groups.get(*number)?),
+        RegexNode::BackReference(number) => text.push_str(groups.get(*number)?),
     }
     Some(())
 }
@@ -359,11 +364,11 @@ mod tests {
     use super::*;
     use menace_model::Seed;
 
-    const CHECK: &str = "import json, re, sys\n\
+    const FULLMATCH_SCRIPT: &str = "import json, re, sys\n\
         print(json.dumps([p for p, t in json.load(sys.stdin) if not re.fullmatch(p, t)]))";
 
     #[test]
-    fn python_finds_that_the_text_matches() {
+    fn python_matches_the_generated_text() {
         let patterns = [
             r"\d{4}-\d{2}-\d{2}",
             r"^(?P<key>[a-z_]\w*)\s*=\s*(?P<value>[^#\n]*)$",
@@ -379,15 +384,15 @@ mod tests {
             r"\Afoo\b\Z",
             r"[\w.+-]+@[\w-]+\.[a-z]{2,3}",
         ];
-        let mut random = Seed(3).random();
+        let mut random = Seed(3).rng();
         let mut pairs = Vec::new();
         for pattern in patterns {
             for _ in 0..20 {
-                pairs.push((pattern, matching(pattern, &mut random).expect(pattern)));
+                pairs.push((pattern, generate_match(pattern, &mut random).expect(pattern)));
             }
         }
         let mut python = Command::new("python3")
-            .args(["-I", "-c", CHECK])
+            .args(["-I", "-c", FULLMATCH_SCRIPT])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
@@ -401,10 +406,10 @@ mod tests {
     }
 
     #[test]
-    fn what_it_cannot_read_gives_none() {
-        let mut random = Seed(3).random();
+    fn unsupported_patterns_give_none() {
+        let mut random = Seed(3).rng();
         for pattern in ["(", "[a", "(?=x)y", "*", &"(".repeat(100), &"a".repeat(3000)] {
-            assert_eq!(matching(pattern, &mut random), None, "{pattern}");
+            assert_eq!(generate_match(pattern, &mut random), None, "{pattern}");
         }
     }
 }

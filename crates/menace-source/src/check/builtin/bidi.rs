@@ -1,23 +1,22 @@
 //! B613: characters that change the direction of text, which can make code look like other code.
 
-use menace_model::{Confidence, Severity};
 use ruff_text_size::{TextRange, TextSize};
 
-use super::hit::Sink;
+use super::rule_match::FindingSink;
 
 /// One finding for a file: the first line that has any.
-pub(super) fn check(source: &str, sink: &mut Sink) {
+pub(super) fn check(source: &str, sink: &mut FindingSink) {
     // All of them start with this byte in UTF-8, and nearly no source file has it.
     if !source.as_bytes().contains(&0xE2) {
         return;
     }
-    if let Some(at) = source.find(turns_text) {
+    if let Some(at) = source.find(changes_text_direction) {
         let at = TextSize::new(at as u32);
         let message = "a character that turns the direction of text hides what the code does";
-        sink.report("B613", (Severity::High, Confidence::Medium), TextRange::empty(at), message);
+        sink.report("B613", TextRange::empty(at), message);
     }
 }
 
-fn turns_text(c: char) -> bool {
+fn changes_text_direction(c: char) -> bool {
     matches!(c, '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}' | '\u{200F}')
 }

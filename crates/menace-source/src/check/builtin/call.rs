@@ -3,35 +3,31 @@
 use ruff_python_ast::{Expr, ExprCall, Keyword};
 use ruff_text_size::{Ranged, TextRange, TextSize};
 
-use super::literal::Literal;
+use super::literal::ArgumentLiteral;
 
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Call<'a, 'q> {
+pub(super) struct CheckedCall<'a, 'q> {
     pub(super) node: &'a ExprCall,
     /// The dotted name of the callee, imports resolved: `subprocess.run`.
-    pub(super) qualified: &'q str,
+    pub(super) qualified_name: &'q str,
     /// The last part of that name.
     pub(super) name: &'q str,
 }
 
-impl<'a, 'q> Call<'a, 'q> {
-    pub(super) fn new(node: &'a ExprCall, qualified: &'q str) -> Self {
-        let name = qualified.rsplit('.').next().unwrap_or_default();
-        Self { node, qualified, name }
-    }
-
-    pub(super) fn range(&self) -> TextRange {
-        self.node.range()
+impl<'a, 'q> CheckedCall<'a, 'q> {
+    pub(super) fn new(node: &'a ExprCall, qualified_name: &'q str) -> Self {
+        let name = qualified_name.rsplit('.').next().unwrap_or_default();
+        Self { node, qualified_name, name }
     }
 
     /// The first part of the qualified name.
-    pub(super) fn root(&self) -> &'q str {
-        self.qualified.split('.').next().unwrap_or_default()
+    pub(super) fn root_name(&self) -> &'q str {
+        self.qualified_name.split('.').next().unwrap_or_default()
     }
 
     /// Whether `part` is one of the dotted parts of the name.
     pub(super) fn has_part(&self, part: &str) -> bool {
-        self.qualified.split('.').any(|one| one == part)
+        self.qualified_name.split('.').any(|one| one == part)
     }
 
     /// Names are short: comparing windows beats preparing a search for every call.
@@ -43,8 +39,8 @@ impl<'a, 'q> Call<'a, 'q> {
         &self.node.arguments.args
     }
 
-    pub(super) fn arg(&self, position: usize) -> Literal<'a> {
-        self.args().get(position).map_or(Literal::Unknown, Literal::of)
+    pub(super) fn arg(&self, position: usize) -> ArgumentLiteral<'a> {
+        self.args().get(position).map_or(ArgumentLiteral::Unknown, ArgumentLiteral::from_expr)
     }
 
     pub(super) fn has_keywords(&self) -> bool {
@@ -61,12 +57,18 @@ impl<'a, 'q> Call<'a, 'q> {
     }
 
     /// The value of a keyword; `Unknown` also when it is not there, as Bandit has it.
-    pub(super) fn keyword_value(&self, name: &str) -> Literal<'a> {
-        self.keyword(name).map_or(Literal::Unknown, Literal::of)
+    pub(super) fn keyword_value(&self, name: &str) -> ArgumentLiteral<'a> {
+        self.keyword(name).map_or(ArgumentLiteral::Unknown, ArgumentLiteral::from_expr)
     }
 
     /// Where the value of the keyword stands, or else the call: the line Bandit names.
     pub(super) fn keyword_start(&self, name: &str) -> TextSize {
         self.keyword(name).map_or(self.node.start(), Ranged::start)
+    }
+}
+
+impl Ranged for CheckedCall<'_, '_> {
+    fn range(&self) -> TextRange {
+        self.node.range()
     }
 }

@@ -1,29 +1,26 @@
 //! B610, B611: SQL handed to Django's `extra` and `RawSQL` that is not constant.
 
-use menace_model::{Confidence, Severity};
 use ruff_python_ast::Expr;
 
-use super::call::Call;
-use super::hit::{Ranks, Sink};
-use super::imports::Imports;
+use super::call::CheckedCall;
+use super::imports::ImportTable;
+use super::rule_match::FindingSink;
 
-const RANKS: Ranks = (Severity::Medium, Confidence::Medium);
-
-pub(super) fn check(call: &Call<'_, '_>, imports: &Imports<'_>, sink: &mut Sink) {
+pub(super) fn check(call: &CheckedCall<'_, '_>, imports: &ImportTable<'_>, sink: &mut FindingSink) {
     if call.name == "extra" {
-        if is_extra_open(call) {
-            sink.report("B610", RANKS, call.range(), "`extra` takes SQL that is not constant");
+        if is_extra_injectable(call) {
+            sink.report("B610", call, "`extra` takes SQL that is not constant");
         }
     } else if imports.mentions("django.db.models") {
         let sql = call.args().first().or_else(|| call.keyword("sql"));
         if sql.is_some_and(|sql| !sql.is_string_literal_expr()) {
-            sink.report("B611", RANKS, call.range(), "`RawSQL` takes SQL that is not constant");
+            sink.report("B611", call, "`RawSQL` takes SQL that is not constant");
         }
     }
 }
 
 /// `where` and `tables` are lists, `select` a dict, all of constant strings, or the call is open.
-fn is_extra_open(call: &Call<'_, '_>) -> bool {
+fn is_extra_injectable(call: &CheckedCall<'_, '_>) -> bool {
     let argument = |position: usize, name| call.args().get(position).or_else(|| call.keyword(name));
     let open_list = |list: &Expr| match list {
         Expr::List(list) => list.elts.iter().any(|item| !item.is_string_literal_expr()),

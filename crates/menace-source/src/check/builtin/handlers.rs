@@ -1,12 +1,10 @@
 //! B110, B112: an exception of any kind that is dropped without a trace.
 
-use menace_model::{Confidence, Severity};
 use ruff_python_ast::{ExceptHandlerExceptHandler, Expr, Stmt};
-use ruff_text_size::Ranged;
 
-use super::hit::Sink;
+use super::rule_match::FindingSink;
 
-pub(super) fn check(handler: &ExceptHandlerExceptHandler, sink: &mut Sink) {
+pub(super) fn check(handler: &ExceptHandlerExceptHandler, sink: &mut FindingSink) {
     let catches_all = match handler.type_.as_deref() {
         None => true,
         Some(Expr::Name(name)) => name.id == "Exception",
@@ -19,6 +17,6 @@ pub(super) fn check(handler: &ExceptHandlerExceptHandler, sink: &mut Sink) {
         _ => return,
     };
     if catches_all {
-        sink.report(rule, (Severity::Low, Confidence::High), handler.range(), message);
+        sink.report(rule, handler, message);
     }
 }

@@ -1,37 +1,32 @@
 //! B113: a request without a timeout can wait for ever.
 //! B501: a request that does not check the certificate of the server.
 
-use menace_model::{Confidence, Severity};
+use super::call::CheckedCall;
+use super::literal::ArgumentLiteral;
+use super::rule_match::FindingSink;
 
-use super::call::Call;
-use super::hit::Sink;
-use super::literal::Literal;
+const HTTP_VERBS: [&str; 7] = ["get", "options", "head", "post", "put", "patch", "delete"];
+const HTTPX_ONLY_NAMES: [&str; 4] = ["request", "stream", "Client", "AsyncClient"];
 
-const VERBS: [&str; 7] = ["get", "options", "head", "post", "put", "patch", "delete"];
-const HTTPX_ONLY: [&str; 4] = ["request", "stream", "Client", "AsyncClient"];
-
-/// Calls into `requests` and `httpx`; the latter has a timeout unless told otherwise.
-pub(super) fn check(call: &Call<'_, '_>, sink: &mut Sink) {
-    let requests = call.root() == "requests";
-    let verb = VERBS.contains(&call.name);
-    if !verb && (requests || !HTTPX_ONLY.contains(&call.name)) {
+/// Calls into `requests` and `httpx`; the latter has a timeout by default.
+pub(super) fn check(call: &CheckedCall<'_, '_>, sink: &mut FindingSink) {
+    let requests = call.root_name() == "requests";
+    let verb = HTTP_VERBS.contains(&call.name);
+    if !verb && (requests || !HTTPX_ONLY_NAMES.contains(&call.name)) {
         return;
     }
     let message = match call.keyword_value("timeout") {
-        Literal::Unknown if requests => Some("a request without a timeout can wait for ever"),
-        Literal::Text("None") => Some("a request with `timeout=None` can wait for ever"),
+        ArgumentLiteral::Unknown if requests => {
+            Some("a request without a timeout can wait for ever")
+        }
+        ArgumentLiteral::Text("None") => Some("a request with `timeout=None` can wait for ever"),
         _ => None,
     };
     if let Some(message) = message {
-        sink.report("B113", (Severity::Medium, Confidence::Low), call.range(), message);
+        sink.report("B113", call, message);
     }
     if call.keyword_value("verify").is_text("False") {
-        sink.report_at(
-            call.keyword_start("verify"),
-            "B501",
-            (Severity::High, Confidence::High),
-            call.range(),
-            "`verify=False` accepts the certificate of any server",
-        );
+        let message = "`verify=False` accepts the certificate of any server";
+        sink.report_at(call.keyword_start("verify"), "B501", call, message);
     }
 }

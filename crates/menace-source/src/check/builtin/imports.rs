@@ -5,14 +5,14 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 /// The imports met so far. As in Bandit there is one table for the file, whatever the scope.
 #[derive(Debug, Default)]
-pub(super) struct Imports<'a> {
+pub(super) struct ImportTable<'a> {
     /// Local name → module and, for `from module import name`, the name in it.
     aliases: FxHashMap<&'a str, (&'a str, Option<&'a str>)>,
     /// Full names as imported.
     modules: FxHashSet<String>,
 }
 
-impl<'a> Imports<'a> {
+impl<'a> ImportTable<'a> {
     pub(super) fn add(&mut self, import: &'a StmtImport) {
         for alias in &import.names {
             if let Some(local) = &alias.asname {

@@ -5,7 +5,7 @@ use ruff_python_ast::{Expr, Number};
 /// What Bandit takes an argument to be. Names, attributes and constants all become text, so that
 /// `shell=True`, `shell="True"` and `x.True` are the same to a rule.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Literal<'a> {
+pub(super) enum ArgumentLiteral<'a> {
     Text(&'a str),
     /// `None` when it does not fit.
     Int(Option<u64>),
@@ -16,8 +16,8 @@ pub(super) enum Literal<'a> {
     Unknown,
 }
 
-impl<'a> Literal<'a> {
-    pub(super) fn of(expr: &'a Expr) -> Self {
+impl<'a> ArgumentLiteral<'a> {
+    pub(super) fn from_expr(expr: &'a Expr) -> Self {
         match expr {
             Expr::Attribute(attribute) => Self::Text(&attribute.attr),
             Expr::Name(name) => Self::Text(&name.id),
@@ -62,7 +62,7 @@ impl<'a> Literal<'a> {
 }
 
 /// The value of a plain string constant.
-pub(super) fn string(expr: &Expr) -> Option<&str> {
+pub(super) fn string_value(expr: &Expr) -> Option<&str> {
     match expr {
         Expr::StringLiteral(string) => Some(string.value.to_str()),
         _ => None,

@@ -3,54 +3,53 @@
 //! Follows, as Bandit does, the assignments before the call in the same function: a name is safe
 //! when every value it was given is a constant string or is formatted from safe parts only.
 
-use menace_model::{Confidence, Severity};
 use ruff_python_ast::{ExceptHandler, Expr, Operator, Stmt, StmtFunctionDef};
 use ruff_text_size::{Ranged, TextSize};
 
-use super::call::Call;
-use super::hit::Sink;
-use super::imports::Imports;
-use crate::check::walk::Node;
+use super::call::CheckedCall;
+use super::imports::ImportTable;
+use super::rule_match::FindingSink;
+use crate::check::walk::SyntaxNode;
 
 /// How many names and formatted strings one proof may look at, which also bounds its recursion.
 /// Text that takes more steps is not proven safe.
-const STEP_LIMIT: usize = 500;
+const MAX_PROOF_STEPS: usize = 500;
 
 pub(super) fn check<'a>(
-    call: &Call<'a, '_>,
+    call: &CheckedCall<'a, '_>,
     module: &'a [Stmt],
-    above: &[Node<'a>],
-    imports: &Imports<'_>,
-    sink: &mut Sink,
+    above: &[SyntaxNode<'a>],
+    imports: &ImportTable<'_>,
+    sink: &mut FindingSink,
 ) {
     let Some(text) = call.args().first() else { return };
     if text.is_string_literal_expr() || !imports.mentions("django.utils.safestring") {
         return;
     }
-    let mut proof = Proof { scope: Scope::around(above, module), steps: STEP_LIMIT };
+    let mut proof =
+        MarkSafeProof { scope: AssignmentScope::enclosing(above, module), steps: MAX_PROOF_STEPS };
     let safe = match text {
-        Expr::Name(name) => proof.name(&name.id, call.node.start()),
-        Expr::Call(_) | Expr::BinOp(_) => proof.formatted(text),
+        Expr::Name(name) => proof.is_safe_name(&name.id, call.node.start()),
+        Expr::Call(_) | Expr::BinOp(_) => proof.is_safe_format(text),
         _ => false,
     };
     if !safe {
-        let message = "text that is not constant is marked as safe HTML";
-        sink.report("B703", (Severity::Medium, Confidence::High), call.range(), message);
+        sink.report("B703", call, "text that is not constant is marked as safe HTML");
     }
 }
 
 /// The statements around the call: of its function, or else of the module.
 #[derive(Clone, Copy)]
-enum Scope<'a> {
+enum AssignmentScope<'a> {
     Function(&'a StmtFunctionDef),
     Module(&'a [Stmt]),
 }
 
-impl<'a> Scope<'a> {
-    fn around(above: &[Node<'a>], module: &'a [Stmt]) -> Self {
+impl<'a> AssignmentScope<'a> {
+    fn enclosing(above: &[SyntaxNode<'a>], module: &'a [Stmt]) -> Self {
         let function = above.iter().rev().find_map(|node| match node {
             // Bandit looks past an `async def`.
-            Node::Stmt(Stmt::FunctionDef(def)) if !def.is_async => Some(def),
+            SyntaxNode::Stmt(Stmt::FunctionDef(def)) if !def.is_async => Some(def),
             _ => None,
         });
         function.map_or(Self::Module(module), Self::Function)
@@ -71,32 +70,32 @@ impl<'a> Scope<'a> {
     }
 }
 
-struct Proof<'a> {
-    scope: Scope<'a>,
+struct MarkSafeProof<'a> {
+    scope: AssignmentScope<'a>,
     steps: usize,
 }
 
-impl<'a> Proof<'a> {
+impl<'a> MarkSafeProof<'a> {
     /// Whether the values given to `name` before `until` are safe; a name without any is not.
     /// Of plain assignments the last one counts, of those inside an `if` or a loop every one.
-    fn name(&mut self, name: &str, until: TextSize) -> bool {
-        if self.scope.has_parameter(name) || self.spent() {
+    fn is_safe_name(&mut self, name: &str, until: TextSize) -> bool {
+        if self.scope.has_parameter(name) || self.is_step_budget_exhausted() {
             return false;
         }
         let mut safe = false;
         for stmt in self.scope.body().iter().take_while(|stmt| stmt.start() < until) {
             let mut values = Vec::new();
-            assigned(stmt, name, &mut values);
+            collect_assigned_values(stmt, name, &mut values);
             if matches!(stmt, Stmt::Assign(_) | Stmt::AugAssign(_)) {
                 for value in values {
-                    safe = self.value(value);
+                    safe = self.is_safe_value(value);
                     if !safe && !matches!(value, Expr::Name(_) | Expr::Call(_)) {
                         return false;
                     }
                 }
             } else if !values.is_empty() {
                 safe = values.iter().all(|value| match value {
-                    Expr::Name(inner) => self.name(&inner.id, stmt.start()),
+                    Expr::Name(inner) => self.is_safe_name(&inner.id, stmt.start()),
                     other => other.is_string_literal_expr(),
                 });
                 if !safe {
@@ -107,25 +106,25 @@ impl<'a> Proof<'a> {
         safe
     }
 
-    fn value(&mut self, value: &'a Expr) -> bool {
+    fn is_safe_value(&mut self, value: &'a Expr) -> bool {
         match value {
             Expr::StringLiteral(_) => true,
-            Expr::Name(name) => self.name(&name.id, value.start()),
-            Expr::Call(_) => self.formatted(value),
+            Expr::Name(name) => self.is_safe_name(&name.id, value.start()),
+            Expr::Call(_) => self.is_safe_format(value),
             _ => false,
         }
     }
 
     /// `"…".format(…)` and `"…" % …` of safe parts.
-    fn formatted(&mut self, text: &'a Expr) -> bool {
-        if self.spent() {
+    fn is_safe_format(&mut self, text: &'a Expr) -> bool {
+        if self.is_step_budget_exhausted() {
             return false;
         }
         match text {
             Expr::Call(call) if call.arguments.keywords.is_empty() => match &*call.func {
                 Expr::Attribute(format) if format.attr.as_str() == "format" => {
                     format.value.is_string_literal_expr()
-                        && call.arguments.args.iter().all(|part| self.part(part))
+                        && call.arguments.args.iter().all(|part| self.is_safe_part(part))
                 }
                 _ => false,
             },
@@ -133,27 +132,27 @@ impl<'a> Proof<'a> {
                 if operation.op == Operator::Mod && operation.left.is_string_literal_expr() =>
             {
                 match &*operation.right {
-                    Expr::Tuple(parts) => parts.elts.iter().all(|part| self.part(part)),
-                    part => self.part(part),
+                    Expr::Tuple(parts) => parts.elts.iter().all(|part| self.is_safe_part(part)),
+                    part => self.is_safe_part(part),
                 }
             }
             _ => false,
         }
     }
 
-    fn part(&mut self, part: &'a Expr) -> bool {
+    fn is_safe_part(&mut self, part: &'a Expr) -> bool {
         match part {
-            Expr::Starred(_) if self.spent() => false,
+            Expr::Starred(_) if self.is_step_budget_exhausted() => false,
             Expr::Starred(starred) => match &*starred.value {
-                Expr::List(list) => list.elts.iter().all(|part| self.part(part)),
-                Expr::Tuple(tuple) => tuple.elts.iter().all(|part| self.part(part)),
+                Expr::List(list) => list.elts.iter().all(|part| self.is_safe_part(part)),
+                Expr::Tuple(tuple) => tuple.elts.iter().all(|part| self.is_safe_part(part)),
                 _ => false,
             },
-            other => self.value(other),
+            other => self.is_safe_value(other),
         }
     }
 
-    fn spent(&mut self) -> bool {
+    fn is_step_budget_exhausted(&mut self) -> bool {
         self.steps = self.steps.saturating_sub(1);
         self.steps == 0
     }
@@ -161,7 +160,7 @@ impl<'a> Proof<'a> {
 
 /// Collects the values that `stmt`, or a statement inside it, gives to `name`. A target without a
 /// value of its own, such as `with … as name`, counts as the expression it comes from.
-fn assigned<'a>(stmt: &'a Stmt, name: &str, values: &mut Vec<&'a Expr>) {
+fn collect_assigned_values<'a>(stmt: &'a Stmt, name: &str, values: &mut Vec<&'a Expr>) {
     let mut todo = vec![stmt];
     while let Some(stmt) = todo.pop() {
         let mut inside = |bodies: &[&'a [Stmt]]| {

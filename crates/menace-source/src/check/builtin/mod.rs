@@ -16,161 +16,163 @@ mod django_sql;
 mod flask;
 mod handlers;
 mod hashes;
-mod hit;
 mod http;
 mod imports;
-mod keys;
+mod key_sizes;
 mod literal;
 mod logging;
 mod mark_safe;
+mod menace_rules;
 mod models;
-mod own;
 mod passwords;
 mod remote_shell;
+mod rule_match;
 mod shell;
 mod snmp;
 mod sql;
+mod string_constants;
 mod templates;
-mod text;
 mod tls;
 mod yaml;
 
 use ruff_python_ast::{Expr, ExprCall, ExprStringLiteral, Stmt};
 use ruff_text_size::Ranged;
 
-use self::call::Call;
-pub(super) use self::hit::Hit;
-use self::hit::Sink;
-use self::imports::Imports;
-use super::walk::Node;
+use self::call::CheckedCall;
+use self::imports::ImportTable;
+use self::rule_match::FindingSink;
+pub(super) use self::rule_match::RuleMatch;
+use super::walk::SyntaxNode;
 
 /// The state of the checks while one module is walked.
 #[derive(Debug)]
-pub(super) struct Security<'a> {
-    bandit_class: bool,
-    own: bool,
+pub(super) struct SecurityChecker<'a> {
+    bandit_rules: bool,
+    menace_rules: bool,
     module: &'a [Stmt],
-    imports: Imports<'a>,
-    sink: Sink,
+    imports: ImportTable<'a>,
+    sink: FindingSink,
     /// Kept between calls to spare allocations for each.
     qualified: String,
     parts: Vec<&'a str>,
 }
 
-impl<'a> Security<'a> {
-    pub(super) fn new(module: &'a [Stmt], bandit_class: bool, own: bool) -> Self {
+impl<'a> SecurityChecker<'a> {
+    pub(super) fn new(module: &'a [Stmt], bandit_rules: bool, menace_rules: bool) -> Self {
         Self {
-            bandit_class,
-            own,
+            bandit_rules,
+            menace_rules,
             module,
-            imports: Imports::default(),
-            sink: Sink::default(),
+            imports: ImportTable::default(),
+            sink: FindingSink::default(),
             qualified: String::new(),
             parts: Vec::new(),
         }
     }
 
-    pub(super) fn enter(&mut self, node: Node<'a>, above: &[Node<'a>]) {
+    pub(super) fn enter_node(&mut self, node: SyntaxNode<'a>, above: &[SyntaxNode<'a>]) {
         match node {
-            Node::Stmt(stmt) => self.statement(stmt),
-            Node::Expr(Expr::Call(call)) => self.call(call, above),
-            Node::Expr(Expr::StringLiteral(string)) if self.bandit_class => {
-                self.string(string, above);
+            SyntaxNode::Stmt(stmt) => self.check_statement(stmt),
+            SyntaxNode::Expr(Expr::Call(call)) => self.check_call(call, above),
+            SyntaxNode::Expr(Expr::StringLiteral(string)) if self.bandit_rules => {
+                self.check_string(string, above);
             }
-            Node::Expr(Expr::Dict(dict)) if self.bandit_class => {
-                passwords::dict(dict, &mut self.sink);
+            SyntaxNode::Expr(Expr::Dict(dict)) if self.bandit_rules => {
+                passwords::check_dict(dict, &mut self.sink);
             }
-            Node::Expr(Expr::FString(string)) if self.bandit_class => {
-                text::f_string(string, above, &mut self.sink);
+            SyntaxNode::Expr(Expr::FString(string)) if self.bandit_rules => {
+                string_constants::check_f_string(string, above, &mut self.sink);
             }
-            Node::Handler(handler) if self.bandit_class => {
+            SyntaxNode::Handler(handler) if self.bandit_rules => {
                 handlers::check(handler, &mut self.sink);
             }
             _ => {}
         }
     }
 
-    pub(super) fn finish(mut self, source: &str) -> Vec<Hit> {
-        if self.bandit_class {
+    pub(super) fn finish(mut self, source: &str) -> Vec<RuleMatch> {
+        if self.bandit_rules {
             bidi::check(source, &mut self.sink);
         }
-        self.sink.into_hits()
+        self.sink.into_matches()
     }
 
-    fn statement(&mut self, stmt: &'a Stmt) {
+    fn check_statement(&mut self, stmt: &'a Stmt) {
         match stmt {
             Stmt::Import(import) => {
                 self.imports.add(import);
-                if self.bandit_class {
-                    denied_imports::import(import, &mut self.sink);
+                if self.bandit_rules {
+                    denied_imports::check_import(import, &mut self.sink);
                 }
-                if self.own {
-                    own::import(import, &mut self.sink);
+                if self.menace_rules {
+                    menace_rules::check_import(import, &mut self.sink);
                 }
             }
             Stmt::ImportFrom(import) => {
                 self.imports.add_from(import);
-                if self.bandit_class {
-                    denied_imports::import_from(import, &mut self.sink);
+                if self.bandit_rules {
+                    denied_imports::check_import_from(import, &mut self.sink);
                 }
-                if self.own {
-                    own::import_from(import, &mut self.sink);
+                if self.menace_rules {
+                    menace_rules::check_import_from(import, &mut self.sink);
                 }
             }
-            Stmt::Assert(assert) if self.bandit_class => assert_exec::check(assert, &mut self.sink),
+            Stmt::Assert(assert) if self.bandit_rules => {
+                assert_exec::check_assert(assert, &mut self.sink);
+            }
             // Bandit does not look at the defaults of an `async def`.
-            Stmt::FunctionDef(def) if self.bandit_class && !def.is_async => {
-                passwords::defaults(def, &mut self.sink);
-                tls::defaults(def, &mut self.sink);
+            Stmt::FunctionDef(def) if self.bandit_rules && !def.is_async => {
+                passwords::check_defaults(def, &mut self.sink);
+                tls::check_defaults(def, &mut self.sink);
             }
             _ => {}
         }
     }
 
-    fn string(&mut self, string: &'a ExprStringLiteral, above: &[Node<'a>]) {
+    fn check_string(&mut self, string: &'a ExprStringLiteral, above: &[SyntaxNode<'a>]) {
         let Some(parent) = above.last() else { return };
         // A string that stands alone is documentation.
-        if matches!(parent, Node::Stmt(Stmt::Expr(_))) {
+        if matches!(parent, SyntaxNode::Stmt(Stmt::Expr(_))) {
             return;
         }
         let value = string.value.to_str();
         let context = parent.range();
-        text::check(value, string.start(), context, &mut self.sink);
-        passwords::string(string, value, above, &mut self.sink);
-        sql::string(string, value, above, &mut self.sink);
+        string_constants::check(value, string.start(), context, &mut self.sink);
+        passwords::check_string(string, value, above, &mut self.sink);
+        sql::check_string(string, value, above, &mut self.sink);
     }
 
-    fn call(&mut self, node: &'a ExprCall, above: &[Node<'a>]) {
+    fn check_call(&mut self, node: &'a ExprCall, above: &[SyntaxNode<'a>]) {
         let mut qualified = std::mem::take(&mut self.qualified);
         self.imports.qualify(&node.func, &mut self.parts, &mut qualified);
-        let call = Call::new(node, &qualified);
-        if self.bandit_class {
-            self.bandit_call(&call, above);
+        let call = CheckedCall::new(node, &qualified);
+        if self.bandit_rules {
+            self.check_bandit_call(&call, above);
         }
-        if self.own {
-            own::call(&call, &mut self.sink);
+        if self.menace_rules {
+            menace_rules::check_call(&call, &mut self.sink);
         }
         self.qualified = qualified;
     }
 
-    fn bandit_call(&mut self, call: &Call<'a, '_>, above: &[Node<'a>]) {
+    fn check_bandit_call(&mut self, call: &CheckedCall<'a, '_>, above: &[SyntaxNode<'a>]) {
         let (imports, sink) = (&self.imports, &mut self.sink);
         denied_calls::check(call, sink);
         if call.has_keywords() {
-            passwords::arguments(call, sink);
-            tls::version(call, sink);
+            passwords::check_arguments(call, sink);
+            tls::check_version(call, sink);
         }
         shell::check(call, sink);
-        match call.root() {
+        match call.root_name() {
             "requests" | "httpx" => http::check(call, sink),
-            "cryptography" | "Crypto" | "Cryptodome" => keys::check(call, sink),
+            "cryptography" | "Crypto" | "Cryptodome" => key_sizes::check(call, sink),
             "pysnmp" => snmp::check(call, sink),
-            "torch" => models::torch(call, imports, sink),
+            "torch" => models::check_torch_load(call, imports, sink),
             _ => {}
         }
         match call.name {
-            "exec" => assert_exec::exec(call, sink),
-            "wrap_socket" => tls::no_version(call, sink),
+            "exec" => assert_exec::check_exec(call, sink),
+            "wrap_socket" => tls::check_missing_version(call, sink),
             "md4" | "md5" | "sha" | "sha1" | "new" | "crypt" | "mksalt" => {
                 hashes::check(call, sink);
             }
@@ -186,7 +188,7 @@ impl<'a> Security<'a> {
             }
             "Environment" | "Template" | "Markup" => templates::check(call, sink),
             "from_pretrained" | "load_dataset" | "hf_hub_download" | "snapshot_download"
-            | "repository_id" => models::hugging_face(call, imports, sink),
+            | "repository_id" => models::check_hub_download(call, imports, sink),
             _ if call.name_contains(b"chmod") => chmod::check(call, sink),
             _ if call.name_contains(b"extractall") => archives::check(call, imports, sink),
             _ => {}

@@ -1,26 +1,30 @@
 //! B614: `torch.load` unpickles what it reads.
 //! B615: a model or dataset fetched from a hub without a fixed revision can change under you.
 
-use menace_model::{Confidence, Severity};
+use super::call::CheckedCall;
+use super::imports::ImportTable;
+use super::literal::{ArgumentLiteral, is_constant};
+use super::rule_match::FindingSink;
 
-use super::call::Call;
-use super::hit::{Ranks, Sink};
-use super::imports::Imports;
-use super::literal::{Literal, is_constant};
-
-const RANKS: Ranks = (Severity::Medium, Confidence::High);
-
-pub(super) fn torch(call: &Call<'_, '_>, imports: &Imports<'_>, sink: &mut Sink) {
-    if matches!(call.qualified, "torch.load" | "torch.serialization.load")
+pub(super) fn check_torch_load(
+    call: &CheckedCall<'_, '_>,
+    imports: &ImportTable<'_>,
+    sink: &mut FindingSink,
+) {
+    if matches!(call.qualified_name, "torch.load" | "torch.serialization.load")
         && imports.has("torch")
         && !call.keyword_value("weights_only").is_text("True")
     {
         let message = "`torch.load` can run code from the file; pass `weights_only=True`";
-        sink.report("B614", RANKS, call.range(), message);
+        sink.report("B614", call, message);
     }
 }
 
-pub(super) fn hugging_face(call: &Call<'_, '_>, imports: &Imports<'_>, sink: &mut Sink) {
+pub(super) fn check_hub_download(
+    call: &CheckedCall<'_, '_>,
+    imports: &ImportTable<'_>,
+    sink: &mut FindingSink,
+) {
     let module = match call.name {
         "from_pretrained" => "transformers",
         "load_dataset" => "datasets",
@@ -33,11 +37,11 @@ pub(super) fn hugging_face(call: &Call<'_, '_>, imports: &Imports<'_>, sink: &mu
         return;
     }
     let message = "downloads whatever the hub has today; pass `revision=` with a commit";
-    sink.report("B615", RANKS, call.range(), message);
+    sink.report("B615", call, message);
 }
 
 /// A revision that is computed counts as pinned, as does a commit id of seven digits or more.
-fn is_pinned(call: &Call<'_, '_>) -> bool {
+fn is_pinned(call: &CheckedCall<'_, '_>) -> bool {
     let keywords = ["revision", "commit_id"];
     if keywords.iter().any(|name| call.keyword(name).is_some_and(|value| !is_constant(value))) {
         return true;
@@ -52,6 +56,6 @@ fn is_pinned(call: &Call<'_, '_>) -> bool {
     })
 }
 
-fn is_local(source: Literal<'_>) -> bool {
+fn is_local(source: ArgumentLiteral<'_>) -> bool {
     source.text().is_some_and(|path| ["./", "/", "../"].iter().any(|start| path.starts_with(start)))
 }

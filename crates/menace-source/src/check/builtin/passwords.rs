@@ -1,66 +1,69 @@
 //! B105, B106, B107: a string constant where the name says password, token or secret.
 
-use menace_model::{Confidence, Severity};
 use ruff_python_ast::{Expr, ExprDict, ExprStringLiteral, Stmt, StmtFunctionDef};
 use ruff_text_size::{Ranged, TextRange};
 
-use super::call::Call;
-use super::hit::{Ranks, Sink};
-use super::literal::{is_constant, string as constant};
-use crate::check::walk::Node;
+use super::call::CheckedCall;
+use super::literal::{is_constant, string_value as constant};
+use super::rule_match::FindingSink;
+use crate::check::walk::SyntaxNode;
 
-const RANKS: Ranks = (Severity::Low, Confidence::Medium);
-const MESSAGE: &str = "a password written in the source; read it from a secret store";
+const PASSWORD_MESSAGE: &str = "a password written in the source; read it from a secret store";
 
 /// B105: assigned to, compared with, or put under a key of such a name.
-pub(super) fn string(string: &ExprStringLiteral, value: &str, above: &[Node<'_>], sink: &mut Sink) {
+pub(super) fn check_string(
+    string: &ExprStringLiteral,
+    value: &str,
+    above: &[SyntaxNode<'_>],
+    sink: &mut FindingSink,
+) {
     let Some((parent, above)) = above.split_last() else { return };
     let found = match parent {
-        Node::Stmt(Stmt::Assign(assign)) => {
-            assign.targets.iter().any(|target| name_of(target).is_some_and(is_secret_name))
+        SyntaxNode::Stmt(Stmt::Assign(assign)) => {
+            assign.targets.iter().any(|target| target_name(target).is_some_and(is_secret_name))
         }
-        Node::Expr(Expr::Subscript(_)) => {
+        SyntaxNode::Expr(Expr::Subscript(_)) => {
             let assigned = match above.last() {
-                Some(Node::Stmt(Stmt::Assign(assign))) => constant(&assign.value),
+                Some(SyntaxNode::Stmt(Stmt::Assign(assign))) => constant(&assign.value),
                 _ => None,
             };
             assigned.is_some() && is_secret_name(value)
         }
-        Node::Expr(Expr::Compare(compare)) => {
+        SyntaxNode::Expr(Expr::Compare(compare)) => {
             compare.comparators.first().and_then(constant).is_some()
-                && name_of(&compare.left).is_some_and(is_secret_name)
+                && target_name(&compare.left).is_some_and(is_secret_name)
         }
         _ => false,
     };
     if found {
-        sink.report_at(string.start(), "B105", RANKS, parent.range(), MESSAGE);
+        sink.report_at(string.start(), "B105", parent.range(), PASSWORD_MESSAGE);
     }
 }
 
-/// B105: the value of such a key in a dict, whatever constant it is. Looked for from the dict, since
-/// each of its strings would have to search all its items.
-pub(super) fn dict(dict: &ExprDict, sink: &mut Sink) {
+/// B105: the value of such a key in a dict, whatever constant it is. Looked for from the dict,
+/// since each of its strings would have to search all its items.
+pub(super) fn check_dict(dict: &ExprDict, sink: &mut FindingSink) {
     for item in &dict.items {
         let Some(key) = &item.key else { continue };
         if is_constant(&item.value) && constant(key).is_some_and(is_secret_name) {
-            sink.report_at(key.start(), "B105", RANKS, dict.range(), MESSAGE);
+            sink.report_at(key.start(), "B105", dict, PASSWORD_MESSAGE);
         }
     }
 }
 
 /// B106: passed as a keyword argument of such a name. One finding for a call.
-pub(super) fn arguments(call: &Call<'_, '_>, sink: &mut Sink) {
+pub(super) fn check_arguments(call: &CheckedCall<'_, '_>, sink: &mut FindingSink) {
     let found = call.keywords().iter().find(|keyword| {
         constant(&keyword.value).is_some()
             && keyword.arg.as_ref().is_some_and(|name| is_secret_name(name))
     });
     if let Some(keyword) = found {
-        sink.report_at(keyword.value.start(), "B106", RANKS, call.range(), MESSAGE);
+        sink.report_at(keyword.value.start(), "B106", call, PASSWORD_MESSAGE);
     }
 }
 
 /// B107: the default of a parameter of such a name. One finding for a function.
-pub(super) fn defaults(def: &StmtFunctionDef, sink: &mut Sink) {
+pub(super) fn check_defaults(def: &StmtFunctionDef, sink: &mut FindingSink) {
     let params = &def.parameters;
     let defaults = params.posonlyargs.iter().chain(&params.args).filter_map(|p| p.default());
     // Bandit pairs the defaults of all positional parameters with the ordinary ones only.
@@ -68,11 +71,11 @@ pub(super) fn defaults(def: &StmtFunctionDef, sink: &mut Sink) {
     let mut pairs = params.args.iter().skip(skipped).zip(defaults);
     if pairs.any(|(param, value)| constant(value).is_some() && is_secret_name(param.name())) {
         let context = TextRange::new(def.name.start(), def.end());
-        sink.report("B107", RANKS, context, MESSAGE);
+        sink.report("B107", context, PASSWORD_MESSAGE);
     }
 }
 
-fn name_of(target: &Expr) -> Option<&str> {
+fn target_name(target: &Expr) -> Option<&str> {
     match target {
         Expr::Name(name) => Some(&name.id),
         Expr::Attribute(attribute) => Some(&attribute.attr),
@@ -88,8 +91,8 @@ fn is_secret_name(name: &str) -> bool {
 
 /// `password` in its usual spellings, `pass`, `passphrase`, `pwd`, `token`, `secret(e)`.
 fn is_secret_word(word: &str) -> bool {
-    const WORDS: [&str; 6] = ["pass", "passphrase", "pwd", "token", "secret", "secrete"];
-    WORDS.iter().any(|one| word.eq_ignore_ascii_case(one)) || is_password(word)
+    const SECRET_WORDS: [&str; 6] = ["pass", "passphrase", "pwd", "token", "secret", "secrete"];
+    SECRET_WORDS.iter().any(|one| word.eq_ignore_ascii_case(one)) || is_password(word)
 }
 
 /// `pas+wo?r?d`.

@@ -1,21 +1,20 @@
 //! B507: an SSH client that trusts any host key.
 //! B601: a command line sent to a shell on another machine.
 
-use menace_model::{Confidence, Severity};
 use ruff_python_ast::Expr;
 
-use super::call::Call;
-use super::hit::Sink;
-use super::imports::Imports;
+use super::call::CheckedCall;
+use super::imports::ImportTable;
+use super::rule_match::FindingSink;
 
 /// Only in modules that import Paramiko.
-pub(super) fn check(call: &Call<'_, '_>, imports: &Imports<'_>, sink: &mut Sink) {
+pub(super) fn check(call: &CheckedCall<'_, '_>, imports: &ImportTable<'_>, sink: &mut FindingSink) {
     if !imports.mentions("paramiko") {
         return;
     }
     if call.name == "exec_command" {
         let message = "the remote shell interprets this command; check what goes into it";
-        sink.report("B601", (Severity::Medium, Confidence::Medium), call.range(), message);
+        sink.report("B601", call, message);
         return;
     }
     let policy = match call.args().first() {
@@ -24,8 +23,7 @@ pub(super) fn check(call: &Call<'_, '_>, imports: &Imports<'_>, sink: &mut Sink)
         None => None,
     };
     if matches!(policy, Some("AutoAddPolicy" | "WarningPolicy")) {
-        let message = "the client trusts the key of any host";
-        sink.report("B507", (Severity::High, Confidence::Medium), call.range(), message);
+        sink.report("B507", call, "the client trusts the key of any host");
     }
 }
 

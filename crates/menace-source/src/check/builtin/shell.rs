@@ -1,15 +1,15 @@
 //! B602–B607, B609: starting other programs, with and without a shell in between.
 
-use menace_model::{Confidence, Severity};
+use menace_model::FindingSeverity;
 use ruff_python_ast::{Expr, Number};
 
-use super::call::Call;
-use super::hit::Sink;
-use super::literal::{Literal, string};
+use super::call::CheckedCall;
+use super::literal::{ArgumentLiteral, string_value};
+use super::rule_match::FindingSink;
 
 /// How a function starts a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Starts {
+enum ProcessStartKind {
     /// Through a shell when `shell=` says so.
     Subprocess,
     /// Always through a shell.
@@ -18,8 +18,8 @@ enum Starts {
     Direct,
 }
 
-impl Starts {
-    fn of(qualified: &str) -> Option<Self> {
+impl ProcessStartKind {
+    fn from_qualified_name(qualified: &str) -> Option<Self> {
         let (module, function) = qualified.rsplit_once('.')?;
         Some(match (module, function) {
             ("subprocess", "Popen" | "call" | "check_call" | "check_output" | "run") => {
@@ -39,77 +39,73 @@ impl Starts {
     }
 }
 
-pub(super) fn check(call: &Call<'_, '_>, sink: &mut Sink) {
-    let starts = Starts::of(call.qualified);
+pub(super) fn check(call: &CheckedCall<'_, '_>, sink: &mut FindingSink) {
+    let starts = ProcessStartKind::from_qualified_name(call.qualified_name);
     let shell = call.keyword("shell").is_some_and(is_true);
     match starts {
-        Some(Starts::Subprocess) if shell => subprocess_with_shell(call, sink),
-        Some(Starts::Subprocess) => sink.report_at(
-            call.keyword_start("shell"),
-            "B603",
-            (Severity::Low, Confidence::High),
-            call.range(),
-            "starts a program; check where its arguments come from",
-        ),
-        _ if shell => sink.report_at(
-            call.keyword_start("shell"),
-            "B604",
-            (Severity::Medium, Confidence::Low),
-            call.range(),
-            "`shell=` is on; check what the shell is given",
-        ),
+        Some(ProcessStartKind::Subprocess) if shell => check_subprocess_with_shell(call, sink),
+        Some(ProcessStartKind::Subprocess) => {
+            let message = "starts a program; check where its arguments come from";
+            sink.report_at(call.keyword_start("shell"), "B603", call, message);
+        }
+        _ if shell => {
+            let message = "`shell=` is on; check what the shell is given";
+            sink.report_at(call.keyword_start("shell"), "B604", call, message);
+        }
         _ => {}
     }
     match starts {
-        Some(Starts::Shell) => shell_function(call, sink),
-        Some(Starts::Direct) => {
-            let message = "starts a program in place of or beside this one";
-            sink.report("B606", (Severity::Low, Confidence::Medium), call.range(), message);
+        Some(ProcessStartKind::Shell) => check_shell_function(call, sink),
+        Some(ProcessStartKind::Direct) => {
+            sink.report("B606", call, "starts a program in place of or beside this one");
         }
         _ => {}
     }
     if starts.is_some() {
-        partial_path(call, sink);
+        check_partial_path(call, sink);
     }
-    if starts == Some(Starts::Shell)
-        || (starts == Some(Starts::Subprocess) && call.keyword_value("shell").is_text("True"))
+    if starts == Some(ProcessStartKind::Shell)
+        || (starts == Some(ProcessStartKind::Subprocess)
+            && call.keyword_value("shell").is_text("True"))
     {
-        wildcard(call, sink);
+        check_wildcard(call, sink);
     }
 }
 
 /// B602: safe for now when the command is constant.
-fn subprocess_with_shell(call: &Call<'_, '_>, sink: &mut Sink) {
+fn check_subprocess_with_shell(call: &CheckedCall<'_, '_>, sink: &mut FindingSink) {
     let Some(command) = call.args().first() else { return };
     let (severity, message) = shell_risk(command);
     let at = call.keyword_start("shell");
-    sink.report_at(at, "B602", (severity, Confidence::High), call.range(), message);
+    sink.report_at(at, "B602", call, message).severity = severity;
 }
 
 /// B605: as B602, for functions that always use a shell.
-fn shell_function(call: &Call<'_, '_>, sink: &mut Sink) {
+fn check_shell_function(call: &CheckedCall<'_, '_>, sink: &mut FindingSink) {
     let Some(command) = call.args().first() else { return };
     let (severity, message) = shell_risk(command);
-    sink.report("B605", (severity, Confidence::High), call.range(), message);
+    sink.report("B605", call, message).severity = severity;
 }
 
-fn shell_risk(command: &Expr) -> (Severity, &'static str) {
+fn shell_risk(command: &Expr) -> (FindingSeverity, &'static str) {
     if command.is_string_literal_expr() {
-        (Severity::Low, "a constant command goes through a shell; pass a list of arguments instead")
+        (
+            FindingSeverity::Low,
+            "a constant command goes through a shell; pass a list of arguments instead",
+        )
     } else {
-        (Severity::High, "a shell interprets this command; pass a list of arguments instead")
+        (FindingSeverity::High, "a shell interprets this command; pass a list of arguments instead")
     }
 }
 
 /// B607: which program runs depends on `PATH`.
-fn partial_path(call: &Call<'_, '_>, sink: &mut Sink) {
+fn check_partial_path(call: &CheckedCall<'_, '_>, sink: &mut FindingSink) {
     let program = match call.args().first() {
         Some(Expr::List(list)) => list.elts.first().or(call.args().first()),
         other => other,
     };
-    if program.and_then(string).is_some_and(|path| !is_full_path(path)) {
-        let message = "`PATH` decides which program this is; name it in full";
-        sink.report("B607", (Severity::Low, Confidence::High), call.range(), message);
+    if program.and_then(string_value).is_some_and(|path| !is_full_path(path)) {
+        sink.report("B607", call, "`PATH` decides which program this is; name it in full");
     }
 }
 
@@ -123,25 +119,20 @@ fn is_full_path(path: &str) -> bool {
 }
 
 /// B609: a wildcard in a command whose options a file name could imitate.
-fn wildcard(call: &Call<'_, '_>, sink: &mut Sink) {
+fn check_wildcard(call: &CheckedCall<'_, '_>, sink: &mut FindingSink) {
     let command = match call.arg(0) {
-        Literal::Text(text) => text.to_owned(),
-        Literal::List(items) => {
+        ArgumentLiteral::Text(text) => text.to_owned(),
+        ArgumentLiteral::List(items) => {
             let texts: Vec<&str> =
-                items.iter().filter_map(|item| Literal::of(item).text()).collect();
+                items.iter().filter_map(|item| ArgumentLiteral::from_expr(item).text()).collect();
             texts.join(" ")
         }
         _ => return,
     };
     let risky = ["chown", "chmod", "tar", "rsync"].iter().any(|name| command.contains(name));
     if risky && command.contains('*') {
-        sink.report_at(
-            call.keyword_start("shell"),
-            "B609",
-            (Severity::High, Confidence::Medium),
-            call.range(),
-            "a file name that the wildcard matches can act as an option",
-        );
+        let message = "a file name that the wildcard matches can act as an option";
+        sink.report_at(call.keyword_start("shell"), "B609", call, message);
     }
 }
 

@@ -1,66 +1,72 @@
 //! B608: SQL put together from strings, where a value can become part of the statement.
 
-use menace_model::{Confidence, Severity};
+use menace_model::FindingConfidence;
 use ruff_python_ast::{Expr, ExprFString, ExprStringLiteral};
 use ruff_text_size::{Ranged, TextRange, TextSize};
 
-use super::hit::Sink;
-use crate::check::walk::Node;
+use super::rule_match::FindingSink;
+use crate::check::walk::SyntaxNode;
 
 /// How much of a chain of operators is read. Hand-written SQL has a few dozen parts; the limit
 /// keeps generated chains of many thousand strings from costing the square of their length.
-const CHAIN_LIMIT: usize = 256;
+const MAX_CHAIN_PARTS: usize = 256;
 
 /// A string that is added to, formatted by `%`, `.format` or `.replace`.
-pub(super) fn string(string: &ExprStringLiteral, value: &str, above: &[Node<'_>], sink: &mut Sink) {
+pub(super) fn check_string(
+    string: &ExprStringLiteral,
+    value: &str,
+    above: &[SyntaxNode<'_>],
+    sink: &mut FindingSink,
+) {
     let Some(parent) = above.last() else { return };
     let (found, executed) = match parent {
-        Node::Expr(Expr::BinOp(_)) => {
+        SyntaxNode::Expr(Expr::BinOp(_)) => {
             let operators = above
                 .iter()
                 .rev()
-                .take(CHAIN_LIMIT)
-                .take_while(|node| matches!(node, Node::Expr(Expr::BinOp(_))))
+                .take(MAX_CHAIN_PARTS)
+                .take_while(|node| matches!(node, SyntaxNode::Expr(Expr::BinOp(_))))
                 .count();
             let root = above.len() - operators;
-            let text = chain(value, &above[root..]);
-            (looks_like_sql(&text), above[..root].last().is_some_and(is_execute))
+            let text = join_chain(value, &above[root..]);
+            (looks_like_sql(&text), above[..root].last().is_some_and(is_execute_call))
         }
-        Node::Expr(Expr::Attribute(attribute))
+        SyntaxNode::Expr(Expr::Attribute(attribute))
             if matches!(attribute.attr.as_str(), "format" | "replace") =>
         {
             let outer = above.len().checked_sub(3).and_then(|at| above.get(at));
-            let executed = attribute.attr.as_str() == "format" && outer.is_some_and(is_execute);
+            let executed =
+                attribute.attr.as_str() == "format" && outer.is_some_and(is_execute_call);
             (looks_like_sql(value), executed)
         }
         _ => return,
     };
     if found {
-        report(string.start(), parent.range(), executed, sink);
+        report_sql(string.start(), parent.range(), executed, sink);
     }
 }
 
 /// An f-string, by its constant pieces.
-pub(super) fn f_string(
+pub(super) fn check_f_string(
     string: &ExprFString,
     pieces: &[impl AsRef<str>],
-    above: &[Node<'_>],
-    sink: &mut Sink,
+    above: &[SyntaxNode<'_>],
+    sink: &mut FindingSink,
 ) {
     let text: String = pieces.iter().map(AsRef::as_ref).collect();
     if looks_like_sql(&text) {
-        report(string.start(), string.range(), above.last().is_some_and(is_execute), sink);
+        report_sql(string.start(), string.range(), above.last().is_some_and(is_execute_call), sink);
     }
 }
 
-fn report(at: TextSize, context: TextRange, executed: bool, sink: &mut Sink) {
-    let confidence = if executed { Confidence::Medium } else { Confidence::Low };
+fn report_sql(at: TextSize, context: TextRange, executed: bool, sink: &mut FindingSink) {
+    let confidence = if executed { FindingConfidence::Medium } else { FindingConfidence::Low };
     let message = "SQL put together from strings; pass values as parameters";
-    sink.report_at(at, "B608", (Severity::Medium, confidence), context, message);
+    sink.report_at(at, "B608", context, message).confidence = confidence;
 }
 
-fn is_execute(node: &Node<'_>) -> bool {
-    let Node::Expr(Expr::Call(call)) = node else { return false };
+fn is_execute_call(node: &SyntaxNode<'_>) -> bool {
+    let SyntaxNode::Expr(Expr::Call(call)) = node else { return false };
     let name = match &*call.func {
         Expr::Attribute(attribute) => attribute.attr.as_str(),
         Expr::Name(name) => name.id.as_str(),
@@ -71,14 +77,15 @@ fn is_execute(node: &Node<'_>) -> bool {
 
 /// The string, then the others of its chain in order, without its direct neighbour. `operators`
 /// are the operations around the string, outermost first.
-fn chain(value: &str, operators: &[Node<'_>]) -> String {
+fn join_chain(value: &str, operators: &[SyntaxNode<'_>]) -> String {
     let mut text = value.to_owned();
-    let (Some(Node::Expr(root)), Some(Node::Expr(nearest))) = (operators.first(), operators.last())
+    let (Some(SyntaxNode::Expr(root)), Some(SyntaxNode::Expr(nearest))) =
+        (operators.first(), operators.last())
     else {
         return text;
     };
     let mut todo: Vec<&Expr> = vec![root];
-    for _ in 0..CHAIN_LIMIT {
+    for _ in 0..MAX_CHAIN_PARTS {
         let Some(expr) = todo.pop() else { break };
         match expr {
             Expr::BinOp(_) if std::ptr::eq(expr, *nearest) => {}
@@ -98,18 +105,19 @@ fn chain(value: &str, operators: &[Node<'_>]) -> String {
 fn looks_like_sql(text: &str) -> bool {
     let text = text.to_ascii_lowercase();
     let followed = |first, second| {
-        let mut rests = after(&text, first, is_space);
-        rests.next().is_some_and(|rest| after(rest, second, is_space).next().is_some())
+        let mut rests = find_after_word(&text, first, is_space);
+        rests.next().is_some_and(|rest| find_after_word(rest, second, is_space).next().is_some())
     };
     followed("select", "from")
         || followed("update", "set")
-        || after_words(&text, "delete", "from").is_some()
-        || after_words(&text, "insert", "into")
-            .is_some_and(|rest| after(rest, "values", |c| is_space(c) || c == '(').next().is_some())
+        || find_after_words(&text, "delete", "from").is_some()
+        || find_after_words(&text, "insert", "into").is_some_and(|rest| {
+            find_after_word(rest, "values", |c| is_space(c) || c == '(').next().is_some()
+        })
 }
 
 /// What follows each `word` and one character that `ends` it.
-fn after<'t>(
+fn find_after_word<'t>(
     text: &'t str,
     word: &'t str,
     ends: impl Fn(char) -> bool + 't,
@@ -121,8 +129,8 @@ fn after<'t>(
 }
 
 /// What follows the first `first second` with white space between and behind.
-fn after_words<'t>(text: &'t str, first: &'t str, second: &'t str) -> Option<&'t str> {
-    after(text, first, is_space).find_map(|rest| {
+fn find_after_words<'t>(text: &'t str, first: &'t str, second: &'t str) -> Option<&'t str> {
+    find_after_word(text, first, is_space).find_map(|rest| {
         let mut rest = rest.trim_start_matches(is_space).strip_prefix(second)?.chars();
         rest.next().is_some_and(is_space).then_some(rest.as_str())
     })

@@ -1,14 +1,14 @@
 //! B502, B503, B504: versions of SSL and TLS that are broken, or left to a default that may be.
 
-use menace_model::{Confidence, Severity};
+use menace_model::{FindingConfidence, FindingSeverity};
 use ruff_python_ast::{Expr, StmtFunctionDef};
 use ruff_text_size::{Ranged, TextRange};
 
-use super::call::Call;
-use super::hit::Sink;
-use super::literal::Literal;
+use super::call::CheckedCall;
+use super::literal::ArgumentLiteral;
+use super::rule_match::FindingSink;
 
-const BROKEN: [&str; 9] = [
+const BROKEN_TLS_VERSIONS: [&str; 9] = [
     "PROTOCOL_SSLv2",
     "SSLv2_METHOD",
     "SSLv23_METHOD",
@@ -21,11 +21,11 @@ const BROKEN: [&str; 9] = [
 ];
 
 /// B502: passed as `ssl_version` or `method`; surest for the functions known to take it.
-pub(super) fn version(call: &Call<'_, '_>, sink: &mut Sink) {
+pub(super) fn check_version(call: &CheckedCall<'_, '_>, sink: &mut FindingSink) {
     let broken = |keyword: &str| {
-        call.keyword_value(keyword).text().is_some_and(|value| BROKEN.contains(&value))
+        call.keyword_value(keyword).text().is_some_and(|value| BROKEN_TLS_VERSIONS.contains(&value))
     };
-    let (keyword, ranks) = match call.qualified {
+    let (keyword, is_known_function) = match call.qualified_name {
         "ssl.wrap_socket" => (broken("ssl_version").then_some("ssl_version"), true),
         "pyOpenSSL.SSL.Context" => (broken("method").then_some("method"), true),
         _ => {
@@ -35,38 +35,34 @@ pub(super) fn version(call: &Call<'_, '_>, sink: &mut Sink) {
         }
     };
     let Some(keyword) = keyword else { return };
-    let ranks = if ranks {
-        (Severity::High, Confidence::High)
-    } else {
-        (Severity::Medium, Confidence::Medium)
-    };
     let message = "this version of SSL or TLS is broken";
-    sink.report_at(call.keyword_start(keyword), "B502", ranks, call.range(), message);
+    let found = sink.report_at(call.keyword_start(keyword), "B502", call, message);
+    if !is_known_function {
+        found.severity = FindingSeverity::Medium;
+        found.confidence = FindingConfidence::Medium;
+    }
 }
 
 /// B503: the default of a parameter.
-pub(super) fn defaults(def: &StmtFunctionDef, sink: &mut Sink) {
+pub(super) fn check_defaults(def: &StmtFunctionDef, sink: &mut FindingSink) {
     let params = &def.parameters;
     let mut defaults = params.posonlyargs.iter().chain(&params.args).filter_map(|p| p.default());
-    let broken =
-        |value: &Expr| matches!(value, Expr::Attribute(at) if BROKEN.contains(&at.attr.as_str()));
+    let broken = |value: &Expr| {
+        let attribute = value.as_attribute_expr().map(|value| value.attr.as_str());
+        attribute.is_some_and(|name| BROKEN_TLS_VERSIONS.contains(&name))
+    };
     if defaults.any(broken) {
         let context = TextRange::new(def.name.start(), def.end());
-        let message = "a parameter defaults to a broken version of SSL or TLS";
-        sink.report("B503", (Severity::Medium, Confidence::Medium), context, message);
+        sink.report("B503", context, "a parameter defaults to a broken version of SSL or TLS");
     }
 }
 
 /// B504: `ssl.wrap_socket` that leaves the version open.
-pub(super) fn no_version(call: &Call<'_, '_>, sink: &mut Sink) {
-    if call.qualified == "ssl.wrap_socket" && call.keyword_value("ssl_version") == Literal::Unknown
+pub(super) fn check_missing_version(call: &CheckedCall<'_, '_>, sink: &mut FindingSink) {
+    if call.qualified_name == "ssl.wrap_socket"
+        && call.keyword_value("ssl_version") == ArgumentLiteral::Unknown
     {
-        sink.report_at(
-            call.keyword_start("ssl_version"),
-            "B504",
-            (Severity::Low, Confidence::Medium),
-            call.range(),
-            "no version of TLS is asked for; the default may be broken",
-        );
+        let message = "no version of TLS is asked for; the default may be broken";
+        sink.report_at(call.keyword_start("ssl_version"), "B504", call, message);
     }
 }

@@ -3,29 +3,29 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use menace_model::{Confidence, Finding, Severity};
+use menace_model::{FindingConfidence, FindingSeverity, StaticFinding};
 use serde::Deserialize;
 
-use super::tool::{self, Deadline, Failure};
-use super::{Scan, Scanner, Targets};
+use super::tool::{self, ScanDeadline, ScannerToolError};
+use super::{ScanResults, ScanTargets, ScannerInfo};
 
 /// Bandit leaves out files whose path contains an excluded text, by default `.git` and others. The
 /// caller has chosen the files, so exclude a text that no full path contains.
-const ARGUMENTS: [&str; 6] = ["--quiet", "--format", "json", "--exclude", "//none//", "--"];
+const BANDIT_ARGUMENTS: [&str; 6] = ["--quiet", "--format", "json", "--exclude", "//none//", "--"];
 
 #[derive(Debug, Deserialize)]
-struct Answer {
-    results: Vec<Issue>,
+struct BanditOutput {
+    results: Vec<BanditIssue>,
 }
 
 #[derive(Debug, Deserialize)]
-struct Issue {
+struct BanditIssue {
     filename: String,
     test_id: String,
     #[serde(rename = "issue_severity")]
-    severity: Rank,
+    severity: BanditRank,
     #[serde(rename = "issue_confidence")]
-    confidence: Rank,
+    confidence: BanditRank,
     #[serde(rename = "issue_text")]
     text: String,
     line_number: u32,
@@ -33,48 +33,48 @@ struct Issue {
 
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
-enum Rank {
+enum BanditRank {
     Undefined,
     Low,
     Medium,
     High,
 }
 
-pub(super) fn scan(
+pub(super) fn scan_with_bandit(
     executable: &Path,
-    targets: &Targets,
-    deadline: Deadline,
-) -> Result<Scan, Failure> {
-    let version = tool::version(executable, "bandit", deadline)?;
-    let mut findings: BTreeMap<PathBuf, Vec<Finding>> = BTreeMap::new();
-    for files in tool::chunks(&targets.full) {
-        let mut command = tool::command(executable);
-        command.args(ARGUMENTS).args(files);
+    targets: &ScanTargets,
+    deadline: ScanDeadline,
+) -> Result<ScanResults, ScannerToolError> {
+    let version = tool::query_version(executable, "bandit", deadline)?;
+    let mut findings: BTreeMap<PathBuf, Vec<StaticFinding>> = BTreeMap::new();
+    for files in tool::split_arguments(&targets.absolute_paths) {
+        let mut command = tool::build_command(executable);
+        command.args(BANDIT_ARGUMENTS).args(files);
         // 1 means that there are findings.
-        let answer = tool::run(&mut command, &[0, 1], deadline)?;
-        for issue in serde_json::from_slice::<Answer>(&answer)?.results {
-            if let Some(path) = targets.given(&issue.filename) {
+        let answer = tool::run_tool(&mut command, &[0, 1], deadline)?;
+        for issue in serde_json::from_slice::<BanditOutput>(&answer)?.results {
+            if let Some(path) = targets.original_path(&issue.filename) {
                 findings.entry(path.clone()).or_default().push(issue.into());
             }
         }
     }
-    let scanner = Scanner::Bandit { version };
-    Ok(Scan { scanner, findings, lints: None, warning: None })
+    let scanner = ScannerInfo::Bandit { version };
+    Ok(ScanResults { scanner, findings, lints: None, warning: None })
 }
 
-impl From<Issue> for Finding {
-    fn from(issue: Issue) -> Self {
+impl From<BanditIssue> for StaticFinding {
+    fn from(issue: BanditIssue) -> Self {
         Self {
             rule: issue.test_id,
             severity: match issue.severity {
-                Rank::Undefined | Rank::Low => Severity::Low,
-                Rank::Medium => Severity::Medium,
-                Rank::High => Severity::High,
+                BanditRank::Undefined | BanditRank::Low => FindingSeverity::Low,
+                BanditRank::Medium => FindingSeverity::Medium,
+                BanditRank::High => FindingSeverity::High,
             },
             confidence: match issue.confidence {
-                Rank::Undefined | Rank::Low => Confidence::Low,
-                Rank::Medium => Confidence::Medium,
-                Rank::High => Confidence::High,
+                BanditRank::Undefined | BanditRank::Low => FindingConfidence::Low,
+                BanditRank::Medium => FindingConfidence::Medium,
+                BanditRank::High => FindingConfidence::High,
             },
             line: issue.line_number,
             message: issue.text,

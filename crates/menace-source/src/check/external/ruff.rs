@@ -3,16 +3,16 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use menace_model::{Finding, Lint, Severity};
+use menace_model::{FindingSeverity, LintWarning, StaticFinding};
 use serde::Deserialize;
 
-use super::tool::{self, Deadline, Failure};
-use super::{Scan, Scanner, Targets};
+use super::tool::{self, ScanDeadline, ScannerToolError};
+use super::{ScanResults, ScanTargets, ScannerInfo};
 use crate::check::rules;
 
 /// `--isolated` keeps the settings of the repository out, `--` keeps file names from being options.
 /// Comments such as `# noqa` still count.
-const ARGUMENTS: [&str; 8] = [
+const RUFF_ARGUMENTS: [&str; 8] = [
     "check",
     "--isolated",
     "--no-cache",
@@ -24,72 +24,78 @@ const ARGUMENTS: [&str; 8] = [
 ];
 
 #[derive(Debug, Deserialize)]
-struct Diagnostic {
+struct RuffDiagnostic {
     /// Null for a syntax error in some versions.
     code: Option<String>,
     filename: String,
-    location: Location,
+    location: RuffLocation,
     message: String,
 }
 
 #[derive(Debug, Deserialize)]
-struct Location {
+struct RuffLocation {
     row: u32,
 }
 
-pub(super) fn scan(
+pub(super) fn scan_with_ruff(
     executable: &Path,
-    targets: &Targets,
-    deadline: Deadline,
-) -> Result<Scan, Failure> {
-    let version = tool::version(executable, "ruff", deadline)?;
-    let mut findings: BTreeMap<PathBuf, Vec<Finding>> = BTreeMap::new();
-    let mut lints: BTreeMap<PathBuf, Vec<Lint>> = BTreeMap::new();
-    for files in tool::chunks(&targets.full) {
-        let mut command = tool::command(executable);
-        command.args(ARGUMENTS).arg("--").args(files);
-        let answer = tool::run(&mut command, &[0], deadline)?;
-        for diagnostic in serde_json::from_slice::<Vec<Diagnostic>>(&answer)? {
-            let Some(path) = targets.given(&diagnostic.filename) else { continue };
-            match read(diagnostic) {
-                Some(Read::Finding(finding)) => {
+    targets: &ScanTargets,
+    deadline: ScanDeadline,
+) -> Result<ScanResults, ScannerToolError> {
+    let version = tool::query_version(executable, "ruff", deadline)?;
+    let mut findings: BTreeMap<PathBuf, Vec<StaticFinding>> = BTreeMap::new();
+    let mut lints: BTreeMap<PathBuf, Vec<LintWarning>> = BTreeMap::new();
+    for files in tool::split_arguments(&targets.absolute_paths) {
+        let mut command = tool::build_command(executable);
+        command.args(RUFF_ARGUMENTS).arg("--").args(files);
+        let answer = tool::run_tool(&mut command, &[0], deadline)?;
+        for diagnostic in serde_json::from_slice::<Vec<RuffDiagnostic>>(&answer)? {
+            let Some(path) = targets.original_path(&diagnostic.filename) else { continue };
+            match convert_diagnostic(diagnostic) {
+                Some(RuffResult::Finding(finding)) => {
                     findings.entry(path.clone()).or_default().push(finding);
                 }
-                Some(Read::Lint(lint)) => lints.entry(path.clone()).or_default().push(lint),
+                Some(RuffResult::Lint(lint)) => lints.entry(path.clone()).or_default().push(lint),
                 None => {}
             }
         }
     }
-    let scanner = Scanner::Ruff { version };
-    Ok(Scan { scanner, findings, lints: Some(lints), warning: None })
+    let scanner = ScannerInfo::Ruff { version };
+    Ok(ScanResults { scanner, findings, lints: Some(lints), warning: None })
 }
 
 /// Does Ruff have a rule for this? Its counterparts of the import rules are in preview only.
-pub(super) fn knows(finding: &Finding) -> bool {
+pub(super) fn has_rule_for(finding: &StaticFinding) -> bool {
     let number = finding.rule.strip_prefix('B').and_then(|number| number.parse::<u32>().ok());
     number.is_some_and(|number| !matches!(number, 401..=415 | 613..=615 | 703))
 }
 
-enum Read {
-    Finding(Finding),
-    Lint(Lint),
+enum RuffResult {
+    Finding(StaticFinding),
+    Lint(LintWarning),
 }
 
 /// Syntax errors are left out: whether a file is Python is for Menace's own parser to say, which
 /// knows no target version.
-fn read(diagnostic: Diagnostic) -> Option<Read> {
-    let Diagnostic { code, location: Location { row: line }, message, .. } = diagnostic;
+fn convert_diagnostic(diagnostic: RuffDiagnostic) -> Option<RuffResult> {
+    let RuffDiagnostic { code, location: RuffLocation { row: line }, message, .. } = diagnostic;
     let code = code.filter(|code| code != "invalid-syntax")?;
     let number = code.strip_prefix('S').filter(|rest| rest.bytes().all(|b| b.is_ascii_digit()));
     let Some(number) = number else {
-        return Some(Read::Lint(Lint { code, line, message }));
+        return Some(RuffResult::Lint(LintWarning { code, line, message }));
     };
-    let rule = rules::by_id(&format!("B{number}"))?;
+    let rule = rules::find_by_id(&format!("B{number}"))?;
     // Ruff gives no ranks, but says this where Bandit ranks a constant command lower.
     let severity = match rule.id {
-        "B602" | "B605" if message.contains("seems safe") => Severity::Low,
+        "B602" | "B605" if message.contains("seems safe") => FindingSeverity::Low,
         _ => rule.severity,
     };
     let confidence = rule.confidence;
-    Some(Read::Finding(Finding { rule: rule.id.into(), severity, confidence, line, message }))
+    Some(RuffResult::Finding(StaticFinding {
+        rule: rule.id.into(),
+        severity,
+        confidence,
+        line,
+        message,
+    }))
 }

@@ -10,38 +10,38 @@ use std::time::{Duration, Instant};
 use thiserror::Error;
 
 /// What a tool may print for one run. A finding takes about a kilobyte.
-const OUTPUT_LIMIT: u64 = 256 << 20;
+const MAX_OUTPUT_BYTES: u64 = 256 << 20;
 /// Enough of the error output to say what went wrong.
-const ERROR_LIMIT: u64 = 64 << 10;
+const MAX_STDERR_BYTES: u64 = 64 << 10;
 /// Arguments for one run: well below what the system allows with a full environment beside it.
-const ARGUMENT_BYTES: usize = if cfg!(windows) { 24 << 10 } else { 96 << 10 };
+const MAX_ARGUMENT_BYTES: usize = if cfg!(windows) { 24 << 10 } else { 96 << 10 };
 
 #[derive(Debug, Error)]
-pub(super) enum Failure {
+pub(super) enum ScannerToolError {
     #[error("cannot find the directory `{root}`: {source}", root = root.display())]
-    Root { root: PathBuf, source: io::Error },
+    RootNotFound { root: PathBuf, source: io::Error },
     #[error("it does not start: {0}")]
     Start(io::Error),
     #[error("it took longer than {} s", .0.as_secs())]
     Timeout(Duration),
-    #[error("it printed more than {} MiB", OUTPUT_LIMIT >> 20)]
-    TooMuch,
+    #[error("it printed more than {} MiB", MAX_OUTPUT_BYTES >> 20)]
+    OutputTooLarge,
     #[error("it failed with {status}: {said}")]
     Status { status: ExitStatus, said: String },
     #[error("its answer is not what was expected: {0}")]
-    Answer(#[from] serde_json::Error),
+    InvalidOutput(#[from] serde_json::Error),
     #[error("it does not say which version it is")]
-    Version,
+    UnknownVersion,
 }
 
 /// The end of the time that all runs of a scan have together.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Deadline {
+pub(super) struct ScanDeadline {
     timeout: Duration,
     started: Instant,
 }
 
-impl Deadline {
+impl ScanDeadline {
     pub(super) fn after(timeout: Duration) -> Self {
         Self { timeout, started: Instant::now() }
     }
@@ -52,7 +52,7 @@ impl Deadline {
 }
 
 /// The first executable file of that name in `path` and outside of `repository`.
-pub(super) fn find(path: &OsStr, name: &str, repository: &Path) -> Option<PathBuf> {
+pub(super) fn find_executable(path: &OsStr, name: &str, repository: &Path) -> Option<PathBuf> {
     let file = format!("{name}{}", std::env::consts::EXE_SUFFIX);
     std::env::split_paths(path)
         .filter(|directory| directory.is_absolute())
@@ -74,7 +74,7 @@ fn is_executable(path: &Path) -> bool {
 
 /// A command that neither the environment of the user nor the directory it starts in can turn
 /// into something that writes files.
-pub(super) fn command(executable: &Path) -> Command {
+pub(super) fn build_command(executable: &Path) -> Command {
     let mut command = Command::new(executable);
     if let Some(directory) = executable.parent() {
         command.current_dir(directory);
@@ -89,22 +89,22 @@ pub(super) fn command(executable: &Path) -> Command {
 }
 
 /// The version that `--version` prints behind the name.
-pub(super) fn version(
+pub(super) fn query_version(
     executable: &Path,
     name: &str,
-    deadline: Deadline,
-) -> Result<String, Failure> {
-    let answer = run(command(executable).arg("--version"), &[0], deadline)?;
+    deadline: ScanDeadline,
+) -> Result<String, ScannerToolError> {
+    let answer = run_tool(build_command(executable).arg("--version"), &[0], deadline)?;
     let answer = String::from_utf8_lossy(&answer);
     let mut words = answer.split_whitespace();
     match (words.next(), words.next()) {
         (Some(first), Some(version)) if first == name => Ok(version.to_owned()),
-        _ => Err(Failure::Version),
+        _ => Err(ScannerToolError::UnknownVersion),
     }
 }
 
 /// Splits the paths so that each part fits on a command line.
-pub(super) fn chunks(paths: &[PathBuf]) -> impl Iterator<Item = &[PathBuf]> {
+pub(super) fn split_arguments(paths: &[PathBuf]) -> impl Iterator<Item = &[PathBuf]> {
     let mut rest = paths;
     std::iter::from_fn(move || {
         let mut bytes = 0;
@@ -112,7 +112,7 @@ pub(super) fn chunks(paths: &[PathBuf]) -> impl Iterator<Item = &[PathBuf]> {
             .iter()
             .take_while(|path| {
                 bytes += path.as_os_str().len() + 1;
-                bytes <= ARGUMENT_BYTES
+                bytes <= MAX_ARGUMENT_BYTES
             })
             .count();
         // One path that is too long by itself is still tried: the system has the last word.
@@ -123,23 +123,23 @@ pub(super) fn chunks(paths: &[PathBuf]) -> impl Iterator<Item = &[PathBuf]> {
 }
 
 /// Runs the command and returns what it printed, if its exit code is one of `accepted`.
-pub(super) fn run(
+pub(super) fn run_tool(
     command: &mut Command,
     accepted: &[i32],
-    deadline: Deadline,
-) -> Result<Vec<u8>, Failure> {
+    deadline: ScanDeadline,
+) -> Result<Vec<u8>, ScannerToolError> {
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = Running(command.spawn().map_err(Failure::Start)?);
-    let output = collect(child.0.stdout.take(), OUTPUT_LIMIT);
-    let errors = collect(child.0.stderr.take(), ERROR_LIMIT);
+    let mut child = ScannerProcess(command.spawn().map_err(ScannerToolError::Start)?);
+    let output = read_in_background(child.0.stdout.take(), MAX_OUTPUT_BYTES);
+    let errors = read_in_background(child.0.stderr.take(), MAX_STDERR_BYTES);
 
     let printed = match output.recv_timeout(deadline.remaining()) {
         Ok(printed) => printed,
-        Err(RecvTimeoutError::Timeout) => return Err(Failure::Timeout(deadline.timeout)),
+        Err(RecvTimeoutError::Timeout) => return Err(ScannerToolError::Timeout(deadline.timeout)),
         Err(RecvTimeoutError::Disconnected) => Vec::new(),
     };
-    if printed.len() as u64 > OUTPUT_LIMIT {
-        return Err(Failure::TooMuch);
+    if printed.len() as u64 > MAX_OUTPUT_BYTES {
+        return Err(ScannerToolError::OutputTooLarge);
     }
     let status = child.wait(deadline)?;
     if status.code().is_some_and(|code| accepted.contains(&code)) {
@@ -148,12 +148,12 @@ pub(super) fn run(
     let said = errors.recv_timeout(Duration::from_secs(1)).unwrap_or_default();
     let said = String::from_utf8_lossy(&said);
     let said = said.lines().map(str::trim).rfind(|line| !line.is_empty()).unwrap_or("no message");
-    Err(Failure::Status { status, said: said.chars().take(200).collect() })
+    Err(ScannerToolError::Status { status, said: said.chars().take(200).collect() })
 }
 
 /// Reads a pipe in the background: one byte more than the limit, and drops the rest so that the
 /// tool is never stuck on a full pipe.
-fn collect(pipe: Option<impl Read + Send + 'static>, limit: u64) -> Receiver<Vec<u8>> {
+fn read_in_background(pipe: Option<impl Read + Send + 'static>, limit: u64) -> Receiver<Vec<u8>> {
     let (sender, receiver) = mpsc::channel();
     std::thread::spawn(move || {
         let Some(mut pipe) = pipe else { return };
@@ -167,24 +167,24 @@ fn collect(pipe: Option<impl Read + Send + 'static>, limit: u64) -> Receiver<Vec
 }
 
 /// A child that does not outlive the scan.
-struct Running(Child);
+struct ScannerProcess(Child);
 
-impl Running {
+impl ScannerProcess {
     /// The output has ended already, so the wait is for the last moments of the process.
-    fn wait(&mut self, deadline: Deadline) -> Result<ExitStatus, Failure> {
+    fn wait(&mut self, deadline: ScanDeadline) -> Result<ExitStatus, ScannerToolError> {
         loop {
-            if let Some(status) = self.0.try_wait().map_err(Failure::Start)? {
+            if let Some(status) = self.0.try_wait().map_err(ScannerToolError::Start)? {
                 return Ok(status);
             }
             if deadline.remaining().is_zero() {
-                return Err(Failure::Timeout(deadline.timeout));
+                return Err(ScannerToolError::Timeout(deadline.timeout));
             }
             std::thread::sleep(Duration::from_millis(2));
         }
     }
 }
 
-impl Drop for Running {
+impl Drop for ScannerProcess {
     fn drop(&mut self) {
         // Both fail only when the process has ended and was waited for.
         let _ = self.0.kill();
@@ -200,15 +200,15 @@ mod tests {
     fn long_lists_are_split_and_nothing_is_lost() {
         let paths: Vec<PathBuf> =
             (0..5000).map(|at| PathBuf::from(format!("/repository/{at:060}.py"))).collect();
-        let parts: Vec<&[PathBuf]> = chunks(&paths).collect();
+        let parts: Vec<&[PathBuf]> = split_arguments(&paths).collect();
         assert!(parts.len() > 1);
         assert_eq!(parts.concat(), paths);
-        assert_eq!(chunks(&[]).count(), 0);
+        assert_eq!(split_arguments(&[]).count(), 0);
     }
 
     #[test]
     fn a_path_that_is_too_long_stands_alone() {
-        let paths = ["x".repeat(ARGUMENT_BYTES + 1).into(), PathBuf::from("/a.py")];
-        assert_eq!(chunks(&paths).map(<[_]>::len).collect::<Vec<_>>(), [1, 1]);
+        let paths = ["x".repeat(MAX_ARGUMENT_BYTES + 1).into(), PathBuf::from("/a.py")];
+        assert_eq!(split_arguments(&paths).map(<[_]>::len).collect::<Vec<_>>(), [1, 1]);
     }
 }

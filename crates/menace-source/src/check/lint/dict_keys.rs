@@ -4,17 +4,17 @@ use ruff_python_ast::{Expr, ExprDict, Number};
 use ruff_text_size::Ranged;
 use rustc_hash::FxHashSet;
 
-use super::Note;
+use super::LintNote;
 
 #[derive(PartialEq, Eq, Hash)]
-enum Key<'a> {
+enum DictKeyLiteral<'a> {
     Text(&'a str),
     Bytes(Vec<u8>),
     Int(u64),
 }
 
-impl<'a> Key<'a> {
-    fn of(expr: &'a Expr) -> Option<Self> {
+impl<'a> DictKeyLiteral<'a> {
+    fn from_expr(expr: &'a Expr) -> Option<Self> {
         match expr {
             Expr::StringLiteral(string) => Some(Self::Text(string.value.to_str())),
             Expr::BytesLiteral(bytes) => Some(Self::Bytes(bytes.value.bytes().collect())),
@@ -27,15 +27,15 @@ impl<'a> Key<'a> {
     }
 }
 
-pub(super) fn check(dict: &ExprDict, notes: &mut Vec<Note>) {
+pub(super) fn check(dict: &ExprDict, notes: &mut Vec<LintNote>) {
     if dict.items.len() < 2 {
         return;
     }
     let mut seen = FxHashSet::default();
     for key in dict.items.iter().filter_map(|item| item.key.as_ref()) {
-        if Key::of(key).is_some_and(|value| !seen.insert(value)) {
+        if DictKeyLiteral::from_expr(key).is_some_and(|value| !seen.insert(value)) {
             let message = "this key is in the dict twice; the first value is lost";
-            notes.push(Note { code: "F601", range: key.range(), message });
+            notes.push(LintNote { code: "F601", range: key.range(), message });
         }
     }
 }

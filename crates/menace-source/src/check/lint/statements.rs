@@ -6,17 +6,17 @@ use ruff_python_ast::{
 };
 use ruff_text_size::Ranged;
 
-use super::Note;
-use crate::check::walk::Node;
+use super::LintNote;
+use crate::check::walk::SyntaxNode;
 
-pub(super) fn assert(assert: &StmtAssert, notes: &mut Vec<Note>) {
+pub(super) fn check_assert(assert: &StmtAssert, notes: &mut Vec<LintNote>) {
     if matches!(&*assert.test, Expr::Tuple(tuple) if !tuple.elts.is_empty()) {
         let message = "a tuple is always true; take the parentheses away";
-        notes.push(Note { code: "F631", range: assert.range(), message });
+        notes.push(LintNote { code: "F631", range: assert.range(), message });
     }
 }
 
-pub(super) fn raise(raise: &StmtRaise, notes: &mut Vec<Note>) {
+pub(super) fn check_raise(raise: &StmtRaise, notes: &mut Vec<LintNote>) {
     let raised = match raise.exc.as_deref() {
         Some(Expr::Call(call)) => Some(&*call.func),
         other => other,
@@ -25,33 +25,37 @@ pub(super) fn raise(raise: &StmtRaise, notes: &mut Vec<Note>) {
         && name.id == "NotImplemented"
     {
         let message = "`NotImplemented` is no exception; raise `NotImplementedError`";
-        notes.push(Note { code: "F901", range: exc.range(), message });
+        notes.push(LintNote { code: "F901", range: exc.range(), message });
     }
 }
 
-pub(super) fn assign(assign: &StmtAssign, notes: &mut Vec<Note>) {
+pub(super) fn check_assign(assign: &StmtAssign, notes: &mut Vec<LintNote>) {
     if let [Expr::Name(_)] = assign.targets.as_slice() {
-        lambda(&assign.value, assign, notes);
+        check_lambda(&assign.value, assign, notes);
     }
 }
 
 /// With an annotation it may be a field of a data class, where a lambda is the way.
-pub(super) fn annotated(assign: &StmtAnnAssign, above: &[Node<'_>], notes: &mut Vec<Note>) {
-    let in_class = matches!(above.last(), Some(Node::Stmt(Stmt::ClassDef(_))));
+pub(super) fn check_annotated_assign(
+    assign: &StmtAnnAssign,
+    above: &[SyntaxNode<'_>],
+    notes: &mut Vec<LintNote>,
+) {
+    let in_class = matches!(above.last(), Some(SyntaxNode::Stmt(Stmt::ClassDef(_))));
     if let (Expr::Name(_), Some(value), false) = (&*assign.target, &assign.value, in_class) {
-        lambda(value, assign, notes);
+        check_lambda(value, assign, notes);
     }
 }
 
-fn lambda(value: &Expr, statement: &impl Ranged, notes: &mut Vec<Note>) {
+fn check_lambda(value: &Expr, statement: &impl Ranged, notes: &mut Vec<LintNote>) {
     if value.is_lambda_expr() {
         let message = "use `def` for a function with a name";
-        notes.push(Note { code: "E731", range: statement.range(), message });
+        notes.push(LintNote { code: "E731", range: statement.range(), message });
     }
 }
 
 /// A handler that raises again hides nothing.
-pub(super) fn handler(handler: &ExceptHandlerExceptHandler, notes: &mut Vec<Note>) {
+pub(super) fn check_handler(handler: &ExceptHandlerExceptHandler, notes: &mut Vec<LintNote>) {
     let raises_again = || {
         handler.body.iter().any(|stmt| matches!(stmt, Stmt::Raise(raise) if raise.exc.is_none()))
     };
@@ -59,6 +63,6 @@ pub(super) fn handler(handler: &ExceptHandlerExceptHandler, notes: &mut Vec<Note
         // The comment that takes the lint back stands behind `except:`, not behind its body.
         let range = ruff_text_size::TextRange::empty(handler.start());
         let message = "`except:` also catches `KeyboardInterrupt`; name the exceptions";
-        notes.push(Note { code: "E722", range, message });
+        notes.push(LintNote { code: "E722", range, message });
     }
 }

@@ -3,18 +3,18 @@
 use ruff_python_ast::{ExprFString, InterpolatedStringElement};
 use ruff_text_size::Ranged;
 
-use super::Note;
-use crate::check::walk::Node;
+use super::LintNote;
+use crate::check::walk::SyntaxNode;
 
 /// One lint for each part of an implicit concatenation. Format specifications are left alone.
-pub(super) fn check(string: &ExprFString, above: &[Node<'_>], notes: &mut Vec<Note>) {
-    if matches!(above.last(), Some(Node::FormatSpec(_)))
+pub(super) fn check(string: &ExprFString, above: &[SyntaxNode<'_>], notes: &mut Vec<LintNote>) {
+    if matches!(above.last(), Some(SyntaxNode::FormatSpec(_)))
         || string.value.elements().any(InterpolatedStringElement::is_interpolation)
     {
         return;
     }
     for part in string.value.f_strings() {
         let message = "an f-string without placeholders; take the `f` away";
-        notes.push(Note { code: "F541", range: part.range(), message });
+        notes.push(LintNote { code: "F541", range: part.range(), message });
     }
 }

@@ -3,38 +3,38 @@
 use ruff_python_ast::{self as ast, Expr};
 use ruff_text_size::Ranged;
 
-use menace_model::{Param, ParamKind, TypeExpr};
+use menace_model::{ParamKind, SignatureParam, TypeExpr};
 
-use super::super::annotation::type_expr;
+use super::super::annotation::convert_annotation;
 use super::super::reference::is_typing;
-use super::super::scope::Scopes;
-use super::Field;
+use super::super::scope::ScopeStack;
+use super::FieldFacts;
 
 /// A field, if the class's generator takes this kind of assignment.
-pub(super) struct Candidate {
-    pub field: Field,
+pub(super) struct FieldCandidate {
+    pub field: FieldFacts,
     pub annotated: bool,
     /// Assigned from `attr.ib(…)` or one of its other names.
     pub by_attrs: bool,
 }
 
-pub(super) enum Annotated {
-    Field(Candidate),
+pub(super) enum AnnotatedAssignment {
+    Field(FieldCandidate),
     /// `_: KW_ONLY`
     KeywordOnlyFromHere,
     /// A class variable.
-    Nothing,
+    ClassVariable,
 }
 
 /// `x: int`, `x: int = 3`, `x: int = field(…)`.
-pub(super) fn annotated(
+pub(super) fn read_annotated(
     source: &str,
     assign: &ast::StmtAnnAssign,
     keyword_only: bool,
-    scopes: &Scopes<'_>,
-) -> Annotated {
-    let Expr::Name(name) = &*assign.target else { return Annotated::Nothing };
-    let mut resolved = type_expr(source, &assign.annotation, scopes);
+    scopes: &ScopeStack<'_>,
+) -> AnnotatedAssignment {
+    let Expr::Name(name) = &*assign.target else { return AnnotatedAssignment::ClassVariable };
+    let mut resolved = convert_annotation(source, &assign.annotation, scopes);
     let base = match &resolved {
         TypeExpr::Name(name) => Some(name),
         TypeExpr::Generic { base, .. } => match &**base {
@@ -44,10 +44,10 @@ pub(super) fn annotated(
         _ => None,
     };
     if base.is_some_and(|base| is_typing(base, "ClassVar")) {
-        return Annotated::Nothing;
+        return AnnotatedAssignment::ClassVariable;
     }
     if base.is_some_and(|base| base == "dataclasses:KW_ONLY") {
-        return Annotated::KeywordOnlyFromHere;
+        return AnnotatedAssignment::KeywordOnlyFromHere;
     }
     if base.is_some_and(|base| base == "dataclasses:InitVar")
         && let TypeExpr::Generic { args, .. } = &mut resolved
@@ -55,56 +55,61 @@ pub(super) fn annotated(
     {
         resolved = args.remove(0);
     }
-    let call = assign.value.as_deref().and_then(|value| Call::read(value, scopes));
+    let call = assign.value.as_deref().and_then(|value| FieldCall::parse(value, scopes));
     let default = match &call {
         None => assign.value.as_deref().map(|value| source[value.range()].to_owned()),
-        Some(call) => call.default(source, scopes),
+        Some(call) => call.default_source(source, scopes),
     };
-    let param = Param {
+    let param = SignatureParam {
         name: name.id.to_string(),
-        kind: kind(call.as_ref(), keyword_only),
+        kind: field_param_kind(call.as_ref(), keyword_only),
         annotation: Some(source[assign.annotation.range()].to_owned()),
         resolved: Some(resolved),
         default,
     };
-    Annotated::Field(candidate(param, call.as_ref(), true))
+    AnnotatedAssignment::Field(build_candidate(param, call.as_ref(), true))
 }
 
 /// `x = attr.ib(…)`.
-pub(super) fn unannotated(
+pub(super) fn read_unannotated(
     source: &str,
     assign: &ast::StmtAssign,
     keyword_only: bool,
-    scopes: &Scopes<'_>,
-) -> Option<Candidate> {
+    scopes: &ScopeStack<'_>,
+) -> Option<FieldCandidate> {
     let [Expr::Name(name)] = assign.targets.as_slice() else { return None };
-    let call = Call::read(&assign.value, scopes).filter(|call| call.by == By::Attrs)?;
+    let call = FieldCall::parse(&assign.value, scopes)
+        .filter(|call| call.library == FieldLibrary::Attrs)?;
     let written = call.option("type");
-    let param = Param {
+    let param = SignatureParam {
         name: name.id.to_string(),
-        kind: kind(Some(&call), keyword_only),
+        kind: field_param_kind(Some(&call), keyword_only),
         annotation: written.map(|kind| source[kind.range()].to_owned()),
-        resolved: written.map(|kind| type_expr(source, kind, scopes)),
-        default: call.default(source, scopes),
+        resolved: written.map(|kind| convert_annotation(source, kind, scopes)),
+        default: call.default_source(source, scopes),
     };
-    Some(candidate(param, Some(&call), false))
+    Some(build_candidate(param, Some(&call), false))
 }
 
 /// `x` of the decorator `@x.default`.
-pub(super) fn default_of(decorator: &ast::Decorator) -> Option<&str> {
+pub(super) fn default_decorator_field(decorator: &ast::Decorator) -> Option<&str> {
     let attribute = decorator.expression.as_attribute_expr()?;
     (attribute.attr.as_str() == "default").then_some(())?;
     attribute.value.as_name_expr().map(|name| name.id.as_str())
 }
 
-fn candidate(param: Param, call: Option<&Call<'_>>, annotated: bool) -> Candidate {
+fn build_candidate(
+    param: SignatureParam,
+    call: Option<&FieldCall<'_>>,
+    annotated: bool,
+) -> FieldCandidate {
     let in_init = call.and_then(|call| call.flag("init")).unwrap_or(true);
-    let alias = call.and_then(Call::alias);
-    let by_attrs = call.is_some_and(|call| call.by == By::Attrs);
-    Candidate { field: Field { param, alias, in_init }, annotated, by_attrs }
+    let alias = call.and_then(FieldCall::alias);
+    let by_attrs = call.is_some_and(|call| call.library == FieldLibrary::Attrs);
+    FieldCandidate { field: FieldFacts { param, alias, in_init }, annotated, by_attrs }
 }
 
-fn kind(call: Option<&Call<'_>>, keyword_only: bool) -> ParamKind {
+fn field_param_kind(call: Option<&FieldCall<'_>>, keyword_only: bool) -> ParamKind {
     if call.and_then(|call| call.flag("kw_only")).unwrap_or(keyword_only) {
         ParamKind::KeywordOnly
     } else {
@@ -113,31 +118,33 @@ fn kind(call: Option<&Call<'_>>, keyword_only: bool) -> ParamKind {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum By {
+enum FieldLibrary {
     Dataclasses,
     Attrs,
     Pydantic,
 }
 
 /// `dataclasses.field(…)`, `attr.ib(…)`, `pydantic.Field(…)`.
-struct Call<'e> {
-    by: By,
+struct FieldCall<'e> {
+    library: FieldLibrary,
     arguments: &'e ast::Arguments,
 }
 
-impl<'e> Call<'e> {
-    fn read(value: &'e Expr, scopes: &Scopes<'_>) -> Option<Self> {
+impl<'e> FieldCall<'e> {
+    fn parse(value: &'e Expr, scopes: &ScopeStack<'_>) -> Option<Self> {
         let call = value.as_call_expr()?;
         let by = match scopes.resolve_expr(&call.func)?.as_str() {
-            "dataclasses:field" => By::Dataclasses,
-            "attr:ib" | "attr:attrib" | "attr:attr" | "attr:field" | "attrs:field" => By::Attrs,
+            "dataclasses:field" => FieldLibrary::Dataclasses,
+            "attr:ib" | "attr:attrib" | "attr:attr" | "attr:field" | "attrs:field" => {
+                FieldLibrary::Attrs
+            }
             "pydantic:Field"
             | "pydantic:fields.Field"
             | "pydantic.fields:Field"
-            | "pydantic.v1:Field" => By::Pydantic,
+            | "pydantic.v1:Field" => FieldLibrary::Pydantic,
             _ => return None,
         };
-        Some(Self { by, arguments: &call.arguments })
+        Some(Self { library: by, arguments: &call.arguments })
     }
 
     fn option(&self, name: &str) -> Option<&'e Expr> {
@@ -149,20 +156,24 @@ impl<'e> Call<'e> {
     }
 
     fn alias(&self) -> Option<String> {
-        let names: &[&str] = match self.by {
-            By::Dataclasses => &[],
-            By::Attrs => &["alias"],
+        let names: &[&str] = match self.library {
+            FieldLibrary::Dataclasses => &[],
+            FieldLibrary::Attrs => &["alias"],
             // What is validated is what the constructor is given.
-            By::Pydantic => &["validation_alias", "alias"],
+            FieldLibrary::Pydantic => &["validation_alias", "alias"],
         };
         let alias = names.iter().find_map(|name| self.option(name))?;
         alias.as_string_literal_expr().map(|literal| literal.value.to_str().to_owned())
     }
 
-    fn default(&self, source: &str, scopes: &Scopes<'_>) -> Option<String> {
+    fn default_source(&self, source: &str, scopes: &ScopeStack<'_>) -> Option<String> {
         // `dataclasses.field` takes no default without its name.
-        let first = self.arguments.args.first().filter(|_| self.by != By::Dataclasses);
-        let plain = self.option("default").or(first).filter(|value| !self.is_none(value, scopes));
+        let first =
+            self.arguments.args.first().filter(|_| self.library != FieldLibrary::Dataclasses);
+        let plain = self
+            .option("default")
+            .or(first)
+            .filter(|value| !self.is_missing_default(value, scopes));
         let factory = || ["default_factory", "factory"].iter().find_map(|name| self.option(name));
         plain
             .map(|value| source[value.range()].to_owned())
@@ -170,15 +181,17 @@ impl<'e> Call<'e> {
     }
 
     /// Does this value say that there is no default?
-    fn is_none(&self, value: &Expr, scopes: &Scopes<'_>) -> bool {
-        match self.by {
-            By::Pydantic => value.is_ellipsis_literal_expr(),
-            By::Attrs | By::Dataclasses => scopes.resolve_expr(value).is_some_and(|reference| {
-                matches!(
-                    reference.as_str(),
-                    "attr:NOTHING" | "attrs:NOTHING" | "dataclasses:MISSING"
-                )
-            }),
+    fn is_missing_default(&self, value: &Expr, scopes: &ScopeStack<'_>) -> bool {
+        match self.library {
+            FieldLibrary::Pydantic => value.is_ellipsis_literal_expr(),
+            FieldLibrary::Attrs | FieldLibrary::Dataclasses => {
+                scopes.resolve_expr(value).is_some_and(|reference| {
+                    matches!(
+                        reference.as_str(),
+                        "attr:NOTHING" | "attrs:NOTHING" | "dataclasses:MISSING"
+                    )
+                })
+            }
         }
     }
 }

@@ -1,8 +1,8 @@
 //! What is known about bases from outside of the repository, by dotted name.
 
-/// How a foreign base decides about the constructor of those who inherit from it.
+/// How a foreign base decides about the constructor of its subclasses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Foreign {
+pub(super) enum ForeignBaseKind {
     Enum,
     /// Takes the annotated fields of the class that names it as a base.
     NamedTuple,
@@ -11,14 +11,16 @@ pub(super) enum Foreign {
     /// As above, with rules of its own about names and defaults.
     Pydantic,
     /// Needs nothing, or leaves the constructor to others.
-    Harmless,
+    PassThrough,
     Unknown,
 }
 
-impl Foreign {
-    pub(super) fn of(name: &str) -> Self {
+impl ForeignBaseKind {
+    pub(super) fn from_name(name: &str) -> Self {
         match name.rsplit_once('.') {
-            None | Some(("builtins", _)) => Self::builtin(name.rsplit('.').next().unwrap_or(name)),
+            None | Some(("builtins", _)) => {
+                Self::from_builtin(name.rsplit('.').next().unwrap_or(name))
+            }
             Some(("enum", "Enum" | "IntEnum" | "StrEnum" | "Flag" | "IntFlag" | "ReprEnum")) => {
                 Self::Enum
             }
@@ -31,7 +33,7 @@ impl Foreign {
             )) => Self::Pydantic,
             // Abstract all of them, or other names of builtin containers.
             Some(("abc", "ABC") | ("typing" | "typing_extensions" | "collections.abc", _)) => {
-                Self::Harmless
+                Self::PassThrough
             }
             Some(_) => Self::Unknown,
         }
@@ -39,7 +41,7 @@ impl Foreign {
 
     /// Is it a class that Python treats unlike others?
     pub(super) fn is_special(name: &str) -> bool {
-        matches!(Self::of(name), Self::Enum | Self::NamedTuple | Self::TypedDict)
+        matches!(Self::from_name(name), Self::Enum | Self::NamedTuple | Self::TypedDict)
             || matches!(name, "typing.Protocol" | "abc.ABC")
     }
 
@@ -57,21 +59,21 @@ impl Foreign {
             )
     }
 
-    fn builtin(name: &str) -> Self {
+    fn from_builtin(name: &str) -> Self {
         let needs_nothing = match name {
             "object" | "dict" | "list" | "set" | "frozenset" | "tuple" | "str" | "int"
             | "float" | "complex" | "bytes" | "bytearray" | "KeyboardInterrupt" | "SystemExit"
             | "GeneratorExit" | "StopIteration" | "StopAsyncIteration" => true,
             // These three take the details of what they could not translate.
             "UnicodeDecodeError" | "UnicodeEncodeError" | "UnicodeTranslateError" => false,
-            _ => BUILTIN_ERRORS.binary_search(&name).is_ok(),
+            _ => BUILTIN_ERROR_NAMES.binary_search(&name).is_ok(),
         };
-        if needs_nothing { Self::Harmless } else { Self::Unknown }
+        if needs_nothing { Self::PassThrough } else { Self::Unknown }
     }
 }
 
 /// The builtin exceptions whose names end like one; in order.
-const BUILTIN_ERRORS: &[&str] = &[
+const BUILTIN_ERROR_NAMES: &[&str] = &[
     "ArithmeticError",
     "AssertionError",
     "AttributeError",

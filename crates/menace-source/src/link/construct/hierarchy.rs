@@ -8,16 +8,16 @@ use std::collections::VecDeque;
 use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use menace_model::{Blocked, Param};
+use menace_model::{ConstructionBlocker, SignatureParam};
 
-use super::foreign::Foreign;
+use super::foreign::ForeignBaseKind;
 use crate::facts::ClassFacts;
-use crate::link::resolve::Resolver;
+use crate::link::resolve::ReferenceResolver;
 
 /// A class of the repository, counted through all modules.
 pub(super) type ClassId = usize;
 
-/// Nobody inherits from more; what is further away is left out.
+/// The most ancestors that are followed; real classes have fewer.
 const MAX_ANCESTORS: usize = 64;
 
 /// What a closer look knows beyond the facts.
@@ -25,22 +25,22 @@ const MAX_ANCESTORS: usize = 64;
 /// It also recognises the classes that mean something to Python (`enum.Enum`) in the standard
 /// library itself, where they are classes like any other.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Closer<'f> {
+pub(crate) struct SurveyedClasses<'f> {
     /// The classes of each module that a call makes: `Point = namedtuple(…)`.
-    pub calls: &'f [Vec<ClassFacts>],
+    pub functional_classes: &'f [Vec<ClassFacts>],
 }
 
 #[derive(Debug)]
-enum Base<'f> {
+enum ClassBase<'f> {
     Own(ClassId),
     /// Dotted name of a class from elsewhere.
     Foreign(String),
     /// What the named tuple takes.
-    Tuple(&'f [Param]),
+    Tuple(&'f [SignatureParam]),
     Unknown,
 }
 
-impl Base<'_> {
+impl ClassBase<'_> {
     fn is_foreign(&self, wanted: &str) -> bool {
         matches!(self, Self::Foreign(name) if name == wanted)
     }
@@ -48,7 +48,7 @@ impl Base<'_> {
 
 /// A class, or what stands in for one, on the way up from another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) enum Ancestor<'h> {
+pub(super) enum ClassAncestor<'h> {
     Own(ClassId),
     /// Dotted name of a class from elsewhere.
     Foreign(&'h str),
@@ -60,40 +60,51 @@ pub(super) enum Ancestor<'h> {
 
 /// The way up from a class, itself included.
 #[derive(Debug)]
-pub(super) struct Ancestry<'h> {
+pub(super) struct ClassAncestry<'h> {
     /// In the order in which Python looks up attributes, near enough: depth first, left to
     /// right, each class after all that inherit from it.
-    pub order: Vec<Ancestor<'h>>,
+    pub order: Vec<ClassAncestor<'h>>,
     /// Are these all? Else the nearest [`MAX_ANCESTORS`].
     pub complete: bool,
 }
 
-impl Ancestry<'_> {
-    pub(super) fn own(&self) -> impl DoubleEndedIterator<Item = ClassId> {
+impl ClassAncestry<'_> {
+    pub(super) fn own_classes(&self) -> impl DoubleEndedIterator<Item = ClassId> {
         self.order.iter().filter_map(|ancestor| match ancestor {
-            Ancestor::Own(id) => Some(*id),
+            ClassAncestor::Own(id) => Some(*id),
+            _ => None,
+        })
+    }
+
+    /// Names of the ancestors that the repository does not define.
+    pub(super) fn foreign_names(&self) -> impl Iterator<Item = &str> {
+        self.order.iter().filter_map(|ancestor| match ancestor {
+            ClassAncestor::Foreign(name) => Some(*name),
             _ => None,
         })
     }
 }
 
 #[derive(Debug)]
-pub(super) struct Hierarchy<'f> {
-    pub resolver: Resolver<'f>,
+pub(super) struct ClassHierarchy<'f> {
+    pub resolver: ReferenceResolver<'f>,
     classes: Vec<(usize, &'f ClassFacts)>,
     by_name: FxHashMap<(usize, &'f str), ClassId>,
-    is_closer: bool,
-    bases: Vec<Vec<Base<'f>>>,
+    is_surveyed: bool,
+    bases: Vec<Vec<ClassBase<'f>>>,
     /// Is the metaclass, own or inherited, one that minds abstract methods?
-    enforces: Vec<bool>,
+    enforces_abstract: Vec<bool>,
     /// The class itself or, when it is abstract, the nearest subclass that is not.
     concrete: Vec<Option<ClassId>>,
 }
 
-impl<'f> Hierarchy<'f> {
-    pub(super) fn new(resolver: Resolver<'f>, closer: Option<Closer<'f>>) -> Self {
+impl<'f> ClassHierarchy<'f> {
+    pub(super) fn new(
+        resolver: ReferenceResolver<'f>,
+        surveyed: Option<SurveyedClasses<'f>>,
+    ) -> Self {
         let written = resolver.facts.iter().map(|facts| &facts.classes);
-        let calls = closer.map_or(&[][..], |closer| closer.calls);
+        let calls = surveyed.map_or(&[][..], |closer| closer.functional_classes);
         let classes: Vec<(usize, &ClassFacts)> = written
             .enumerate()
             .chain(calls.iter().enumerate())
@@ -109,15 +120,15 @@ impl<'f> Hierarchy<'f> {
             resolver,
             classes,
             by_name,
-            is_closer: closer.is_some(),
+            is_surveyed: surveyed.is_some(),
             bases: Vec::new(),
-            enforces: Vec::new(),
+            enforces_abstract: Vec::new(),
             concrete: Vec::new(),
         };
         let ids = 0..hierarchy.len();
         hierarchy.bases = ids.into_par_iter().map(|id| hierarchy.find_bases(id)).collect();
-        hierarchy.enforces = hierarchy.find_enforcing();
-        hierarchy.concrete = hierarchy.find_concrete();
+        hierarchy.enforces_abstract = hierarchy.find_enforcing_classes();
+        hierarchy.concrete = hierarchy.find_concrete_classes();
         hierarchy
     }
 
@@ -144,69 +155,72 @@ impl<'f> Hierarchy<'f> {
     /// The bases that have a name, dotted.
     pub(super) fn base_names(&self, id: ClassId) -> Vec<String> {
         let named = self.bases[id].iter().filter_map(|base| match base {
-            Base::Own(own) => Some(self.dotted_name(*own)),
-            Base::Foreign(name) => Some(name.clone()),
-            Base::Tuple(_) | Base::Unknown => None,
+            ClassBase::Own(own) => Some(self.dotted_name(*own)),
+            ClassBase::Foreign(name) => Some(name.clone()),
+            ClassBase::Tuple(_) | ClassBase::Unknown => None,
         });
         named.collect()
     }
 
     /// What the named tuple among the bases of a class takes.
-    pub(super) fn tuple_params(&self, id: ClassId) -> &'f [Param] {
+    pub(super) fn tuple_params(&self, id: ClassId) -> &'f [SignatureParam] {
         let tuple = self.bases[id].iter().find_map(|base| match base {
-            Base::Tuple(params) => Some(*params),
+            ClassBase::Tuple(params) => Some(*params),
             _ => None,
         });
         tuple.unwrap_or_default()
     }
 
-    fn find_bases(&self, id: ClassId) -> Vec<Base<'f>> {
+    fn find_bases(&self, id: ClassId) -> Vec<ClassBase<'f>> {
         let (module, class) = self.classes[id];
         let find = |reference: &str| {
             let resolved = self.resolver.resolve(module, reference);
             let own = resolved.module.and_then(|module| self.find(module, &resolved.attributes));
             match own {
                 // `class C(C)`: an earlier class of that name, which is gone.
-                Some(own) if own == id => Base::Unknown,
-                Some(_) if self.is_closer && Foreign::is_special(&resolved.name) => {
-                    Base::Foreign(resolved.name)
+                Some(own) if own == id => ClassBase::Unknown,
+                Some(_) if self.is_surveyed && ForeignBaseKind::is_special(&resolved.name) => {
+                    ClassBase::Foreign(resolved.name)
                 }
-                Some(own) => Base::Own(own),
-                None => Base::Foreign(resolved.name),
+                Some(own) => ClassBase::Own(own),
+                None => ClassBase::Foreign(resolved.name),
             }
         };
         class
             .bases
             .iter()
             .map(|base| match base.tuple() {
-                Some(params) => Base::Tuple(params),
-                None => base.reference().map_or(Base::Unknown, find),
+                Some(params) => ClassBase::Tuple(params),
+                None => base.reference().map_or(ClassBase::Unknown, find),
             })
             .collect()
     }
 
-    fn direct(&self, ancestor: Ancestor<'_>) -> impl DoubleEndedIterator<Item = Ancestor<'_>> {
+    fn direct_bases(
+        &self,
+        ancestor: ClassAncestor<'_>,
+    ) -> impl DoubleEndedIterator<Item = ClassAncestor<'_>> {
         let (id, bases) = match ancestor {
-            Ancestor::Own(id) => (id, &self.bases[id][..]),
+            ClassAncestor::Own(id) => (id, &self.bases[id][..]),
             _ => (0, &[][..]),
         };
         bases.iter().map(move |base| match base {
-            Base::Own(own) => Ancestor::Own(*own),
-            Base::Foreign(name) => Ancestor::Foreign(name),
-            Base::Tuple(_) => Ancestor::Tuple(id),
-            Base::Unknown => Ancestor::Unknown(id),
+            ClassBase::Own(own) => ClassAncestor::Own(*own),
+            ClassBase::Foreign(name) => ClassAncestor::Foreign(name),
+            ClassBase::Tuple(_) => ClassAncestor::Tuple(id),
+            ClassBase::Unknown => ClassAncestor::Unknown(id),
         })
     }
 
-    pub(super) fn ancestry(&self, id: ClassId) -> Ancestry<'_> {
-        let mut near = vec![Ancestor::Own(id)];
-        let mut seen: FxHashSet<Ancestor<'_>> = near.iter().copied().collect();
+    pub(super) fn compute_ancestry(&self, id: ClassId) -> ClassAncestry<'_> {
+        let mut near = vec![ClassAncestor::Own(id)];
+        let mut seen: FxHashSet<ClassAncestor<'_>> = near.iter().copied().collect();
         let mut complete = true;
         let mut forks = false;
         let mut at = 0;
         while at < near.len() {
             let mut bases = 0;
-            for base in self.direct(near[at]) {
+            for base in self.direct_bases(near[at]) {
                 bases += 1;
                 if seen.contains(&base) {
                     continue;
@@ -222,33 +236,33 @@ impl<'f> Hierarchy<'f> {
             at += 1;
         }
         if forks {
-            // Last comes what nobody else inherits from: turned around, that is Python's order.
+            // Classes that no other one inherits from come last: reversed, that is Python's order.
             let mut order = Vec::with_capacity(near.len());
-            self.bases_first(near[0], &mut seen, &mut order);
+            self.order_bases_first(near[0], &mut seen, &mut order);
             order.reverse();
             near = order;
         }
-        Ancestry { order: near, complete }
+        ClassAncestry { order: near, complete }
     }
 
     /// Adds `ancestor` after all that it inherits from, and takes each out of `waiting`.
-    fn bases_first<'h>(
+    fn order_bases_first<'h>(
         &'h self,
-        ancestor: Ancestor<'h>,
-        waiting: &mut FxHashSet<Ancestor<'h>>,
-        order: &mut Vec<Ancestor<'h>>,
+        ancestor: ClassAncestor<'h>,
+        waiting: &mut FxHashSet<ClassAncestor<'h>>,
+        order: &mut Vec<ClassAncestor<'h>>,
     ) {
         // As deep as there are ancestors waiting, at most.
         if waiting.remove(&ancestor) {
-            for base in self.direct(ancestor).rev() {
-                self.bases_first(base, waiting, order);
+            for base in self.direct_bases(ancestor).rev() {
+                self.order_bases_first(base, waiting, order);
             }
             order.push(ancestor);
         }
     }
 
     /// Goes down from all classes with that metaclass at once, as below goes up.
-    fn find_enforcing(&self) -> Vec<bool> {
+    fn find_enforcing_classes(&self) -> Vec<bool> {
         let mut enforces: Vec<bool> = (0..self.len())
             .into_par_iter()
             .map(|id| {
@@ -263,7 +277,7 @@ impl<'f> Hierarchy<'f> {
         let mut subclasses: Vec<Vec<ClassId>> = vec![Vec::new(); self.len()];
         for (id, bases) in self.bases.iter().enumerate() {
             for base in bases {
-                if let Base::Own(base) = *base {
+                if let ClassBase::Own(base) = *base {
                     subclasses[base].push(id);
                 }
             }
@@ -280,22 +294,22 @@ impl<'f> Hierarchy<'f> {
     }
 
     /// The class itself or, when it is abstract, a subclass that is not.
-    pub(super) fn concrete(&self, id: ClassId) -> Result<ClassId, Blocked> {
-        self.concrete[id].map_or_else(|| self.abstract_because(id).map_or(Ok(id), Err), Ok)
+    pub(super) fn concrete_class(&self, id: ClassId) -> Result<ClassId, ConstructionBlocker> {
+        self.concrete[id].map_or_else(|| self.abstract_blocker(id).map_or(Ok(id), Err), Ok)
     }
 
     /// Goes up from all concrete classes at once, so that each class is met but once.
-    fn find_concrete(&self) -> Vec<Option<ClassId>> {
+    fn find_concrete_classes(&self) -> Vec<Option<ClassId>> {
         let mut concrete: Vec<Option<ClassId>> = (0..self.len())
             .into_par_iter()
-            .map(|id| self.abstract_because(id).is_none().then_some(id))
+            .map(|id| self.abstract_blocker(id).is_none().then_some(id))
             .collect();
         let is_lasting = |id: &ClassId| self.facts(*id).local_to.is_none();
         let mut waiting: VecDeque<ClassId> =
             concrete.iter().flatten().copied().filter(is_lasting).collect();
         while let Some(id) = waiting.pop_front() {
             for base in &self.bases[id] {
-                if let Base::Own(base) = *base
+                if let ClassBase::Own(base) = *base
                     && concrete[base].is_none()
                 {
                     concrete[base] = concrete[id];
@@ -306,20 +320,20 @@ impl<'f> Hierarchy<'f> {
         concrete
     }
 
-    pub(super) fn abstract_because(&self, id: ClassId) -> Option<Blocked> {
+    pub(super) fn abstract_blocker(&self, id: ClassId) -> Option<ConstructionBlocker> {
         let is_protocol = self.bases[id].iter().any(|base| {
             base.is_foreign("typing.Protocol") || base.is_foreign("typing_extensions.Protocol")
         });
         if is_protocol {
-            return Some(Blocked::Protocol);
+            return Some(ConstructionBlocker::Protocol);
         }
-        if !self.enforces[id] {
+        if !self.enforces_abstract[id] {
             return None;
         }
-        let ancestry = self.ancestry(id);
+        let ancestry = self.compute_ancestry(id);
         let mut missing: Vec<&str> = Vec::new();
         // From the most basic class down: what is declared above may be filled in below.
-        for class in ancestry.own().rev().map(|id| self.facts(id)) {
+        for class in ancestry.own_classes().rev().map(|id| self.facts(id)) {
             if !missing.is_empty() {
                 let assigned = class.methods.iter().chain(&class.members);
                 let fields = class.fields.iter().map(|field| &field.param.name);
@@ -329,7 +343,7 @@ impl<'f> Hierarchy<'f> {
             }
             missing.extend(class.abstract_methods.iter().map(String::as_str));
         }
-        (!missing.is_empty()).then(|| Blocked::Abstract {
+        (!missing.is_empty()).then(|| ConstructionBlocker::Abstract {
             methods: missing.into_iter().map(str::to_owned).collect(),
         })
     }

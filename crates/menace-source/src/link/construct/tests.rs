@@ -2,15 +2,15 @@
 
 use std::fmt::Write;
 
-use menace_model::{Blocked, Construction, ConstructorCall};
+use menace_model::{ConstructionBlocker, ConstructionPlan, ConstructorCall};
 
-use crate::analyze::facts_of;
-use crate::link::{Names, link};
+use crate::analyze::extract_file_facts;
+use crate::link::{ModuleNames, link};
 
 /// How to build the instance that a method of `m.py` needs.
-fn plan(source: &str, method: &str) -> Construction {
-    let names = Names::new(vec!["m.py".to_owned()], &[], "repo");
-    let linked = link(&names, vec![facts_of("m.py", source.as_bytes())]);
+fn plan_construction(source: &str, method: &str) -> ConstructionPlan {
+    let names = ModuleNames::new(vec!["m.py".to_owned()], &[], "repo");
+    let linked = link(&names, vec![extract_file_facts("m.py", source.as_bytes())]);
     assert_eq!(linked.modules[0].error, None);
     let id = format!("m.py::{method}");
     let section = linked.modules[0].sections.iter().find(|section| section.id.as_str() == id);
@@ -18,20 +18,20 @@ fn plan(source: &str, method: &str) -> Construction {
     construction.as_deref().expect("a construction").clone()
 }
 
-fn last(source: &str, method: &str) -> ConstructorCall {
-    let plan = plan(source, method);
-    assert_eq!(plan.blocked, None);
+fn last_constructor_call(source: &str, method: &str) -> ConstructorCall {
+    let plan = plan_construction(source, method);
+    assert_eq!(plan.blocker, None);
     plan.steps.last().expect("a step").clone()
 }
 
 /// Parameters as `name`, `name=default`, and `*name` for one that must be named.
-fn params(source: &str, method: &str) -> String {
-    let step = last(source, method);
-    assert!(step.known, "{step:?}");
-    show(&step)
+fn constructor_params(source: &str, method: &str) -> String {
+    let step = last_constructor_call(source, method);
+    assert!(step.signature_known, "{step:?}");
+    format_params(&step)
 }
 
-fn show(step: &ConstructorCall) -> String {
+fn format_params(step: &ConstructorCall) -> String {
     let params = step.params.iter().map(|param| {
         let star = if param.kind == menace_model::ParamKind::KeywordOnly { "*" } else { "" };
         let default = param.default.as_deref().map_or(String::new(), |value| format!("={value}"));
@@ -40,11 +40,11 @@ fn show(step: &ConstructorCall) -> String {
     params.collect::<Vec<_>>().join(" ")
 }
 
-fn classes(plan: &Construction) -> Vec<&str> {
+fn class_names(plan: &ConstructionPlan) -> Vec<&str> {
     plan.steps.iter().map(|step| step.class.as_str()).collect()
 }
 
-const ABSTRACT: &str = "
+const ABSTRACT_SOURCE: &str = "
 from abc import ABC, abstractmethod
 class Abs(ABC):
     @abstractmethod
@@ -56,13 +56,13 @@ class Real(Abs):
 #[test]
 fn two_parameters_of_an_abstract_type_need_one_instance() {
     let source = format!(
-        "{ABSTRACT}
+        "{ABSTRACT_SOURCE}
 class User:
     def __init__(self, one: Abs, two: Abs, three: Real): pass
     def m(self): pass
 "
     );
-    assert_eq!(classes(&plan(&source, "User.m")), ["m.Real", "m.User"]);
+    assert_eq!(class_names(&plan_construction(&source, "User.m")), ["m.Real", "m.User"]);
 }
 
 #[test]
@@ -89,8 +89,8 @@ class R{level}(A{level}):
         )
         .unwrap();
     }
-    let plan = plan(&source, "R23.f");
-    assert_eq!(plan.blocked, None);
+    let plan = plan_construction(&source, "R23.f");
+    assert_eq!(plan.blocker, None);
     assert_eq!(plan.steps.len(), 24);
 }
 
@@ -105,10 +105,10 @@ fn a_chain_of_constructors_is_no_recursion() {
         )
         .unwrap();
     }
-    let longest = plan(&source, "C31.m");
-    assert_eq!(longest.blocked, None);
+    let longest = plan_construction(&source, "C31.m");
+    assert_eq!(longest.blocker, None);
     assert_eq!(longest.steps.len(), 32);
-    assert_eq!(plan(&source, "C32.m").blocked, Some(Blocked::TooDeep));
+    assert_eq!(plan_construction(&source, "C32.m").blocker, Some(ConstructionBlocker::TooDeep));
 }
 
 #[test]
@@ -121,7 +121,7 @@ fn a_plan_has_a_bounded_number_of_steps() {
     }
     write!(source, "class Big:\n    def __init__(self{needs}): pass\n    def m(self): pass\n")
         .unwrap();
-    assert_eq!(plan(&source, "Big.m").blocked, Some(Blocked::TooDeep));
+    assert_eq!(plan_construction(&source, "Big.m").blocker, Some(ConstructionBlocker::TooDeep));
 }
 
 /// Takes minutes when every class looks at all of its ancestors.
@@ -132,7 +132,7 @@ fn twenty_thousand_generations_are_linked() {
         write!(source, "class C{at}(C{}):\n    def m(self): pass\n", at - 1).unwrap();
     }
     // Too far away to be found, which is not the same as taking nothing.
-    assert!(!last(&source, "C19999.m").known);
+    assert!(!last_constructor_call(&source, "C19999.m").signature_known);
 }
 
 /// Takes minutes when every class looks for a concrete one on its own.
@@ -142,14 +142,15 @@ fn two_thousand_abstract_generations_share_the_one_concrete_class() {
     for at in 1..2_000 {
         write!(
             source,
-            "class A{at}(A{}, ABC):\n    @abstractmethod\n    def f{}(self): ...\n    def m(self): pass\n",
+            "class A{at}(A{}, ABC):\n    @abstractmethod\n    def f{}(self): ...\n    def m(self): \
+             pass\n",
             at - 1,
             at % 2
         )
         .unwrap();
     }
     source.push_str("class Real(A1999):\n    def f0(self): pass\n    def f1(self): pass\n");
-    assert_eq!(classes(&plan(&source, "A1.m")), ["m.Real"]);
+    assert_eq!(class_names(&plan_construction(&source, "A1.m")), ["m.Real"]);
 }
 
 #[test]
@@ -159,11 +160,12 @@ fn a_ladder_of_diamonds_is_climbed_once() {
         let below = at - 1;
         write!(
             source,
-            "class L{at}(A{below}): pass\nclass R{at}(A{below}):\n    def __init__(self, r{at}): pass\nclass A{at}(L{at}, R{at}):\n    def m(self): pass\n"
+            "class L{at}(A{below}): pass\nclass R{at}(A{below}):\n    def __init__(self, r{at}): \
+             pass\nclass A{at}(L{at}, R{at}):\n    def m(self): pass\n"
         )
         .unwrap();
     }
-    assert_eq!(params(&source, "A19.m"), "r19");
+    assert_eq!(constructor_params(&source, "A19.m"), "r19");
 }
 
 #[test]
@@ -175,8 +177,8 @@ class B(A): pass
 class C(C):
     def m(self): pass
 ";
-    assert_eq!(params(source, "A.m"), "");
-    assert!(!last(source, "C.m").known);
+    assert_eq!(constructor_params(source, "A.m"), "");
+    assert!(!last_constructor_call(source, "C.m").signature_known);
 }
 
 #[test]
@@ -187,8 +189,11 @@ class C:
     def __init__(self, b): pass
     def m(self): pass
 ";
-    assert_eq!(params(twice, "C.m"), "b");
-    assert_eq!(last(twice, "C.m").constructor.unwrap().as_str(), "m.py::C.__init__#2");
+    assert_eq!(constructor_params(twice, "C.m"), "b");
+    assert_eq!(
+        last_constructor_call(twice, "C.m").constructor.unwrap().as_str(),
+        "m.py::C.__init__#2"
+    );
     let branches = "
 import sys
 if sys.platform == 'win32':
@@ -199,7 +204,7 @@ else:
         def __init__(self, b): pass
         def m(self): pass
 ";
-    assert_eq!(params(branches, "C.m"), "b");
+    assert_eq!(constructor_params(branches, "C.m"), "b");
 }
 
 #[test]
@@ -207,9 +212,10 @@ fn a_constructor_below_a_block_is_seen() {
     for block in ["if x:", "try:", "with x:", "if y: pass\n    else:"] {
         let after = if block == "try:" { "\n    except E: pass" } else { "" };
         let source = format!(
-            "class C:\n    {block}\n        def __init__(self, a): pass{after}\n    def m(self): pass\n"
+            "class C:\n    {block}\n        def __init__(self, a): pass{after}\n    def m(self): \
+             pass\n"
         );
-        assert_eq!(params(&source, "C.m"), "a", "{block}");
+        assert_eq!(constructor_params(&source, "C.m"), "a", "{block}");
     }
     let handler = "
 class C:
@@ -219,7 +225,7 @@ class C:
         def __init__(self, a): pass
     def m(self): pass
 ";
-    assert_eq!(params(handler, "C.m"), "a");
+    assert_eq!(constructor_params(handler, "C.m"), "a");
 }
 
 #[test]
@@ -231,7 +237,7 @@ class C:
         def __init__(self, a): pass
     def m(self): pass
 ";
-    assert_eq!(params(source, "C.m"), "");
+    assert_eq!(constructor_params(source, "C.m"), "");
 }
 
 #[test]
@@ -253,8 +259,8 @@ class C:
     def _g(self): return 1
     def m(self): pass
 ";
-    assert_eq!(params(source, "C.m"), "a b=3 c=list() *e=4 *f *g=self._g()");
-    let kind = last(source, "C.m").params[4].resolved.clone();
+    assert_eq!(constructor_params(source, "C.m"), "a b=3 c=list() *e=4 *f *g=self._g()");
+    let kind = last_constructor_call(source, "C.m").params[4].resolved.clone();
     assert_eq!(kind.unwrap().to_string(), "int");
 }
 
@@ -273,7 +279,7 @@ class C(Base):
     x: int = 4
     def m(self): pass
 ";
-    assert_eq!(params(source, "C.m"), "y=1 p=2 other=3 x=4");
+    assert_eq!(constructor_params(source, "C.m"), "y=1 p=2 other=3 x=4");
     let calls = "
 from attrs import define, field
 @define
@@ -282,7 +288,7 @@ class C:
     b: int = 3
     def m(self): pass
 ";
-    assert_eq!(params(calls, "C.m"), "a");
+    assert_eq!(constructor_params(calls, "C.m"), "a");
 }
 
 #[test]
@@ -304,7 +310,7 @@ class C(B):
     extra: int
     def m(self): pass
 ";
-    assert_eq!(params(source, "C.m"), "_x y=3 z=2");
+    assert_eq!(constructor_params(source, "C.m"), "_x y=3 z=2");
 }
 
 #[test]
@@ -329,8 +335,8 @@ class Below(Own):
     z: int
     def m(self): pass
 ";
-    assert_eq!(params(source, "C.m"), "*a *b=3 *c=4 *d=list() *e *other *g *y");
-    assert_eq!(params(source, "Below.m"), "own");
+    assert_eq!(constructor_params(source, "C.m"), "*a *b=3 *c=4 *d=list() *e *other *g *y");
+    assert_eq!(constructor_params(source, "Below.m"), "own");
 }
 
 #[test]
@@ -343,14 +349,15 @@ fn a_named_tuple_written_as_a_base_gives_its_fields() {
         ("typing.NamedTuple('P', [('x', int), ('y', str)])", "x y"),
     ] {
         let source = format!(
-            "import collections, typing\nclass P({base}):\n    z: int = 1\n    def m(self): pass\nclass Q(P):\n    def m(self): pass\n"
+            "import collections, typing\nclass P({base}):\n    z: int = 1\n    def m(self): pass\n\
+             class Q(P):\n    def m(self): pass\n"
         );
-        assert_eq!(params(&source, "P.m"), expected, "{base}");
-        assert_eq!(params(&source, "Q.m"), expected, "{base}");
+        assert_eq!(constructor_params(&source, "P.m"), expected, "{base}");
+        assert_eq!(constructor_params(&source, "Q.m"), expected, "{base}");
     }
     let typed =
         "import typing\nclass P(typing.NamedTuple('P', [('x', 'P')])):\n    def m(self): pass\n";
-    assert_eq!(plan(typed, "P.m").blocked, Some(Blocked::Recursive));
+    assert_eq!(plan_construction(typed, "P.m").blocker, Some(ConstructionBlocker::Recursive));
 }
 
 #[test]
@@ -363,7 +370,7 @@ class Q(P):
     y: int
     def m(self): pass
 ";
-    assert_eq!(params(source, "Q.m"), "x");
+    assert_eq!(constructor_params(source, "Q.m"), "x");
 }
 
 #[test]
@@ -377,16 +384,19 @@ class E(enum.IntFlag):
     _ignore_ = []
     def m(self): pass
 ";
-    assert_eq!(last(source, "E.m").members, ["F", "G", "H", "I", "J"]);
+    assert_eq!(last_constructor_call(source, "E.m").members, ["F", "G", "H", "I", "J"]);
 }
 
 #[test]
 fn a_constructor_from_elsewhere_is_not_known() {
     let known = |header: &str| {
         let source = format!(
-            "import abc, builtins, collections, enum, threading, typing\nfrom typing import Generic, Protocol\nclass Mixin: pass\nclass Init:\n    def __init__(self, a): pass\nclass Own(threading.Thread):\n    def __init__(self, a): pass\ndef make(): pass\nclass C({header}):\n    def m(self): pass\n"
+            "import abc, builtins, collections, enum, threading, typing\n\
+             from typing import Generic, Protocol\nclass Mixin: pass\n\
+             class Init:\n    def __init__(self, a): pass\nclass Own(threading.Thread):\n    def \
+             __init__(self, a): pass\ndef make(): pass\nclass C({header}):\n    def m(self): pass\n"
         );
-        last(&source, "C.m").known
+        last_constructor_call(&source, "C.m").signature_known
     };
     for header in [
         "",

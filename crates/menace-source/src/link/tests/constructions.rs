@@ -7,7 +7,8 @@ fn a_constructor_chain_is_innermost_first() {
     let files = [
         (
             "db.py",
-            "class Config:\n    pass\nclass Db:\n    def __init__(self, config: Config, size: int = 3): pass\n",
+            "class Config:\n    pass\nclass Db:\n    def __init__(self, config: Config, size: int \
+             = 3): pass\n",
         ),
         (
             "app.py",
@@ -20,9 +21,9 @@ class Other: pass
 ",
         ),
     ];
-    let plan = construction(&files, "app.py::App.run");
-    assert_eq!(plan.blocked, None);
-    assert_eq!(classes(&plan), ["db.Config", "db.Db", "app.App"]);
+    let plan = find_construction(&files, "app.py::App.run");
+    assert_eq!(plan.blocker, None);
+    assert_eq!(class_names(&plan), ["db.Config", "db.Db", "app.App"]);
     let last = plan.steps.last().unwrap();
     assert_eq!(last.constructor.as_ref().unwrap().as_str(), "app.py::Base.__init__");
     assert_eq!(last.params[0].resolved.as_ref().unwrap().to_string(), "db.Db");
@@ -55,7 +56,7 @@ class Color(enum.Enum):
 ";
     let files = [("m.py", source)];
     let shown = |id: &str| -> Vec<String> {
-        let plan = construction(&files, id);
+        let plan = find_construction(&files, id);
         let step = plan.steps.last().unwrap();
         let params = step
             .params
@@ -102,19 +103,23 @@ def f():
         def c(cls): pass
 ";
     let files = [("m.py", source)];
-    assert_eq!(classes(&construction(&files, "m.py::Shape.show")), ["m.Square"]);
-    let blocked = |id: &str| construction(&files, id).blocked.unwrap();
-    assert_eq!(blocked("m.py::Lonely.m"), Blocked::Abstract { methods: vec!["one".into()] });
-    assert_eq!(blocked("m.py::Duck.quack"), Blocked::Protocol);
-    assert_eq!(blocked("m.py::Self.m"), Blocked::Recursive);
-    assert!(matches!(blocked("m.py::f.<locals>.Local.m"), Blocked::Local { .. }));
-    assert!(matches!(blocked("m.py::f.<locals>.Local.c"), Blocked::Local { .. }));
+    assert_eq!(class_names(&find_construction(&files, "m.py::Shape.show")), ["m.Square"]);
+    let blocked = |id: &str| find_construction(&files, id).blocker.unwrap();
+    assert_eq!(
+        blocked("m.py::Lonely.m"),
+        ConstructionBlocker::Abstract { methods: vec!["one".into()] }
+    );
+    assert_eq!(blocked("m.py::Duck.quack"), ConstructionBlocker::Protocol);
+    assert_eq!(blocked("m.py::Self.m"), ConstructionBlocker::Recursive);
+    assert!(matches!(blocked("m.py::f.<locals>.Local.m"), ConstructionBlocker::Local { .. }));
+    assert!(matches!(blocked("m.py::f.<locals>.Local.c"), ConstructionBlocker::Local { .. }));
 }
 
 #[test]
 fn class_and_static_methods_need_no_instance() {
-    let source = "class C:\n    def __init__(self): pass\n    @classmethod\n    def c(cls): pass\n    @staticmethod\n    def s(): pass\n";
-    let linked = linked(&[("m.py", source)]);
+    let source = "class C:\n    def __init__(self): pass\n    @classmethod\n    def c(cls): \
+        pass\n    @staticmethod\n    def s(): pass\n";
+    let linked = link_files(&[("m.py", source)]);
     for section in &linked.modules[0].sections {
         assert_ne!(section.kind, SectionKind::Nested);
         assert_eq!(section.construction, None, "{}", section.id);
@@ -127,8 +132,8 @@ fn a_class_may_take_the_name_of_its_base() {
         ("base.py", "class A:\n    def __init__(self, size: int): pass\n"),
         ("m.py", "from base import A\nclass A(A):\n    def m(self): pass\ndef f(a: A): pass\n"),
     ];
-    assert_eq!(types(&files, "m.py::f"), ["m.A"]);
-    let plan = construction(&files, "m.py::A.m");
+    assert_eq!(param_types(&files, "m.py::f"), ["m.A"]);
+    let plan = find_construction(&files, "m.py::A.m");
     assert_eq!(plan.steps[0].constructor.as_ref().unwrap().as_str(), "base.py::A.__init__");
 }
 
@@ -138,19 +143,22 @@ fn two_projects_with_a_module_of_the_same_name_keep_apart() {
         ("a/models.py", "class User:\n    def __init__(self, a: int): pass\n"),
         (
             "a/service.py",
-            "from models import User\nclass Svc:\n    def __init__(self, user: User): pass\n    def m(self): pass\n",
+            "from models import User\nclass Svc:\n    def __init__(self, user: User): pass\n    \
+             def m(self): pass\n",
         ),
         ("b/models.py", "class User:\n    def __init__(self, b: int): pass\n"),
         (
             "b/service.py",
-            "from models import User\nclass Svc:\n    def __init__(self, user: User): pass\n    def m(self): pass\n",
+            "from models import User\nclass Svc:\n    def __init__(self, user: User): pass\n    \
+             def m(self): pass\n",
         ),
     ];
-    let facts = files.iter().map(|(path, text)| facts_of(path, text.as_bytes())).collect();
+    let facts =
+        files.iter().map(|(path, text)| extract_file_facts(path, text.as_bytes())).collect();
     let paths = files.iter().map(|(path, _)| (*path).to_owned()).collect();
-    let linked = link(&Names::new(paths, &["a".into(), "b".into()], "repo"), facts);
+    let linked = link(&ModuleNames::new(paths, &["a".into(), "b".into()], "repo"), facts);
     let first_param = |id: &str| {
-        let plan = section(&linked, id).construction.as_deref().unwrap();
+        let plan = find_section(&linked, id).construction.as_deref().unwrap();
         plan.steps[0].params[0].name.clone()
     };
     assert_eq!(first_param("a/service.py::Svc.m"), "a");

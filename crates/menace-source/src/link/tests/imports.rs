@@ -1,4 +1,4 @@
-//! Imports, who imports whom, and calls between modules.
+//! Imports, the import graph, and calls between modules.
 
 use super::*;
 
@@ -34,9 +34,9 @@ def f():
 ",
         ),
     ];
-    let linked = linked(&files);
+    let linked = link_files(&files);
     assert_eq!(
-        imported(&linked, "user.py"),
+        imported_modules(&linked, "user.py"),
         [
             "os.path",
             "pkg.impl own",
@@ -55,9 +55,9 @@ def f():
             "pkg.impl own deferred",
         ]
     );
-    assert_eq!(imported(&linked, "pkg/other.py"), ["pkg.impl own", "..",]);
+    assert_eq!(imported_modules(&linked, "pkg/other.py"), ["pkg.impl own", "..",]);
     assert_eq!(
-        module(&linked, "pkg/impl.py").imported_by,
+        find_module(&linked, "pkg/impl.py").imported_by,
         ["pkg/__init__.py", "pkg/other.py", "user.py"]
     );
 }
@@ -72,7 +72,7 @@ fn cycles_count_only_what_happens_at_import() {
         ("e.py", "def f():\n    import d\n"),
         ("g.py", "import g\n"),
     ];
-    assert_eq!(linked(&files).cycles, [["a.py", "b.py", "c.py"]]);
+    assert_eq!(link_files(&files).cycles, [["a.py", "b.py", "c.py"]]);
 }
 
 #[test]
@@ -99,12 +99,12 @@ def own(): pass
 ",
         ),
     ];
-    let linked = linked(&files);
+    let linked = link_files(&files);
     let calls = |id: &str| -> Vec<String> {
         let show = |call: &menace_model::CallEdge| {
             format!("{} {} {}", call.target, call.path.as_deref().unwrap_or("-"), call.line)
         };
-        section(&linked, id).calls.iter().map(show).collect()
+        find_section(&linked, id).calls.iter().map(show).collect()
     };
     assert_eq!(calls("m.py::<module>"), ["lib.core.work lib/core.py 4"]);
     assert_eq!(
@@ -120,8 +120,8 @@ fn calls_through_a_star_import_are_edges_and_builtins_are_not() {
         ("a.py", "def work(): pass\n"),
         ("b.py", "from a import *\ndef f():\n    work()\n    len([])\n"),
     ];
-    let linked = linked(&files);
-    let calls = &section(&linked, "b.py::f").calls;
+    let linked = link_files(&files);
+    let calls = &find_section(&linked, "b.py::f").calls;
     assert_eq!(calls.len(), 1);
     assert_eq!(calls[0].path.as_deref(), Some("a.py"));
 }
@@ -135,10 +135,10 @@ fn importing_a_module_imports_the_packages_around_it() {
         ("p/q/b.py", ""),
         ("user.py", "import p.q.a\n"),
     ];
-    let linked = linked(&files);
-    assert_eq!(module(&linked, "p/__init__.py").imported_by, ["user.py"]);
-    assert_eq!(module(&linked, "p/q/__init__.py").imported_by, ["user.py"]);
-    assert_eq!(module(&linked, "p/q/b.py").imported_by, ["p/q/a.py"]);
+    let linked = link_files(&files);
+    assert_eq!(find_module(&linked, "p/__init__.py").imported_by, ["user.py"]);
+    assert_eq!(find_module(&linked, "p/q/__init__.py").imported_by, ["user.py"]);
+    assert_eq!(find_module(&linked, "p/q/b.py").imported_by, ["p/q/a.py"]);
 }
 
 #[test]
@@ -166,9 +166,9 @@ else:
     import r3
 late = lambda: importlib.import_module('r4')
 ";
-    let linked = linked(&[("m.py", source)]);
-    let imports = &module(&linked, "m.py").imports;
-    let of = |prefix: char, wanted: fn(&Import) -> bool| {
+    let linked = link_files(&[("m.py", source)]);
+    let imports = &find_module(&linked, "m.py").imports;
+    let of = |prefix: char, wanted: fn(&ModuleImport) -> bool| {
         imports
             .iter()
             .filter(|import| import.module.len() == 2 && import.module.starts_with(prefix))

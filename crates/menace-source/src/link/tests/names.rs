@@ -15,13 +15,14 @@ import app, app.shapes as sh
 from app import Crate
 if TYPE_CHECKING:
     from app.shapes import Box as Hidden
-def f(a: Crate, b: 'app.Crate', c: Optional[sh.Box.Lid], d: Hidden, e: list[\"Later\"], g: int, h: undefined): pass
+def f(a: Crate, b: 'app.Crate', c: Optional[sh.Box.Lid], d: Hidden, e: list[\"Later\"], g: int, h: \
+    undefined): pass
 class Later: pass
 ",
         ),
     ];
     assert_eq!(
-        types(&files, "main.py::f"),
+        param_types(&files, "main.py::f"),
         [
             "app.shapes.Box",
             "app.shapes.Box",
@@ -41,7 +42,7 @@ fn star_imports_are_looked_through() {
         ("b.py", "from a import *\n"),
         ("c.py", "from b import *\ndef f(x: A, y: int, z: Missing): pass\n"),
     ];
-    assert_eq!(types(&files, "c.py::f"), ["a.A", "int", "Missing"]);
+    assert_eq!(param_types(&files, "c.py::f"), ["a.A", "int", "Missing"]);
 }
 
 #[test]
@@ -50,13 +51,13 @@ fn modules_that_pass_names_around_in_circles_end() {
         ("a.py", "from b import x\nfrom b import *\n"),
         ("b.py", "from a import x\nfrom a import *\ndef f(p: x, q: y): pass\n"),
     ];
-    assert_eq!(types(&files, "b.py::f").len(), 2);
+    assert_eq!(param_types(&files, "b.py::f").len(), 2);
 }
 
 #[test]
 fn a_name_of_a_class_body_is_seen_by_its_methods_signatures() {
     let source = "class C:\n    class D: pass\n    def m(self, d: D): pass\n";
-    assert_eq!(types(&[("m.py", source)], "m.py::C.m"), ["m.C.D"]);
+    assert_eq!(param_types(&[("m.py", source)], "m.py::C.m"), ["m.C.D"]);
 }
 
 #[test]
@@ -74,7 +75,7 @@ fn stars_that_shine_on_each_other_end_at_once() {
         files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
     let seventh = format!("{}class Only7: pass\n", files[7].1);
     files[7].1 = &seventh;
-    assert_eq!(types(&files, "m03.py::f3"), ["int", "m07.Only7"]);
+    assert_eq!(param_types(&files, "m03.py::f3"), ["int", "m07.Only7"]);
 }
 
 #[test]
@@ -87,7 +88,7 @@ fn what_all_lists_is_what_a_star_brings() {
         ("b.py", "class B: pass\n"),
         ("c.py", "from a import *\ndef f(x: _Shown, y: Kept, z: B): pass\n"),
     ];
-    assert_eq!(types(&files, "c.py::f"), ["a._Shown", "Kept", "b.B"]);
+    assert_eq!(param_types(&files, "c.py::f"), ["a._Shown", "Kept", "b.B"]);
 }
 
 #[test]
@@ -99,15 +100,16 @@ fn a_long_way_of_re_exports_is_followed_to_its_end() {
     files.push(("user.py".into(), "from m00 import X\ndef f(x: X): pass\n".into()));
     let files: Vec<(&str, &str)> =
         files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
-    assert_eq!(types(&files, "user.py::f"), ["m60.X"]);
+    assert_eq!(param_types(&files, "user.py::f"), ["m60.X"]);
 }
 
 #[test]
 fn type_parameters_hide_what_the_module_defines() {
-    let source = "class T: pass\ndef f[T](x: T, y: list[T]): pass\nclass Box[T]:\n    def get(self, x: T): pass\ndef g(x: T): pass\n";
-    assert_eq!(types(&[("m.py", source)], "m.py::f"), ["T", "list[T]"]);
-    assert_eq!(types(&[("m.py", source)], "m.py::Box.get"), ["T"]);
-    assert_eq!(types(&[("m.py", source)], "m.py::g"), ["m.T"]);
+    let source = "class T: pass\ndef f[T](x: T, y: list[T]): pass\n\
+        class Box[T]:\n    def get(self, x: T): pass\ndef g(x: T): pass\n";
+    assert_eq!(param_types(&[("m.py", source)], "m.py::f"), ["T", "list[T]"]);
+    assert_eq!(param_types(&[("m.py", source)], "m.py::Box.get"), ["T"]);
+    assert_eq!(param_types(&[("m.py", source)], "m.py::g"), ["m.T"]);
 }
 
 #[test]
@@ -115,12 +117,14 @@ fn aliases_of_types_are_followed() {
     let files = [
         (
             "a.py",
-            "from typing import Optional, TypeAlias\nclass A: pass\nOther = A\nMaybe = Optional[Other]\nNamed: TypeAlias = 'A'\nLoop = Loop\n",
+            "from typing import Optional, TypeAlias\nclass A: pass\nOther = A\n\
+             Maybe = Optional[Other]\nNamed: TypeAlias = 'A'\nLoop = Loop\n",
         ),
         (
             "b.py",
-            "from a import *\nimport a\ndef f(x: a.Other, y: a.Maybe, z: a.Named, l: a.Loop): pass\n",
+            "from a import *\nimport a\ndef f(x: a.Other, y: a.Maybe, z: a.Named, l: a.Loop): \
+             pass\n",
         ),
     ];
-    assert_eq!(types(&files, "b.py::f"), ["a.A", "a.A | None", "a.A", "a.Loop"]);
+    assert_eq!(param_types(&files, "b.py::f"), ["a.A", "a.A | None", "a.A", "a.Loop"]);
 }

@@ -26,7 +26,7 @@ def h():
         def e(self): pass
 ";
     assert_eq!(
-        sections(source),
+        section_kinds(source),
         [
             "<module> Module",
             "f Function",
@@ -59,11 +59,14 @@ if x:
 else:
     def g(): pass
 ";
-    assert_eq!(sections(source), ["<module> Module", "f Function", "g Function", "g#2 Function"]);
+    assert_eq!(
+        section_kinds(source),
+        ["<module> Module", "f Function", "g Function", "g#2 Function"]
+    );
 }
 
 #[test]
-fn generators_are_told_by_their_own_yield() {
+fn a_generator_has_a_yield_of_its_own() {
     let source = "
 def a(): yield
 def b():
@@ -73,7 +76,7 @@ async def d():
     x = yield 1
 def e(): return [i for i in (yield)]
 ";
-    let linked = linked(&[("m.py", source)]);
+    let linked = link_files(&[("m.py", source)]);
     let generators: Vec<&str> = linked.modules[0]
         .sections
         .iter()
@@ -86,8 +89,8 @@ def e(): return [i for i in (yield)]
 #[test]
 fn parameters_have_kinds_defaults_and_no_receiver() {
     let source = "class C:\n    def m(self, a, /, b: int = 1, *c, d, e='x', **f): pass\n";
-    let linked = linked(&[("m.py", source)]);
-    let section = section(&linked, "m.py::C.m");
+    let linked = link_files(&[("m.py", source)]);
+    let section = find_section(&linked, "m.py::C.m");
     let shown: Vec<String> = section
         .params
         .iter()
@@ -109,9 +112,10 @@ fn parameters_have_kinds_defaults_and_no_receiver() {
 
 #[test]
 fn decorators_are_resolved_and_the_range_starts_with_them() {
-    let source = "import functools as ft\n\n@ft.cache\n@app.get('/x')\ndef f():\n    '''Doc.'''\n    return 1\n";
-    let linked = linked(&[("m.py", source)]);
-    let section = section(&linked, "m.py::f");
+    let source = "import functools as ft\n\n@ft.cache\n@app.get('/x')\n\
+        def f():\n    '''Doc.'''\n    return 1\n";
+    let linked = link_files(&[("m.py", source)]);
+    let section = find_section(&linked, "m.py::f");
     assert_eq!(section.decorators, ["functools.cache", "app.get"]);
     assert_eq!((section.start_line, section.line, section.end_line), (3, 5, 7));
     assert_eq!(section.docstring.as_deref(), Some("Doc."));

@@ -1,18 +1,19 @@
 //! The table of classes.
 
-use menace_model::{Blocked, Class, ClassKind, TypeExpr};
+use menace_model::{ClassInfo, ClassKind, ConstructionBlocker, TypeExpr};
 
-use super::{class, tables};
+use super::{build_tables, find_class_info};
 
-const IMPORTS: &str = "import abc, collections, enum\nfrom dataclasses import dataclass, field\n\
+const CLASS_IMPORTS: &str = "import abc, collections, enum\nfrom dataclasses import dataclass, \
+    field\n\
     from typing import NamedTuple, NotRequired, Protocol, TypedDict, TypeVar, NewType\n";
 
-fn of(source: &str, name: &str) -> Class {
-    class(&format!("{IMPORTS}{source}"), name)
+fn find_class(source: &str, name: &str) -> ClassInfo {
+    find_class_info(&format!("{CLASS_IMPORTS}{source}"), name)
 }
 
 /// Fields as `name: type`, with a `?` after those that may be missing.
-fn fields(class: &Class) -> Vec<String> {
+fn format_fields(class: &ClassInfo) -> Vec<String> {
     let show = |field: &menace_model::ClassField| {
         let kind = field.annotation.as_ref().map_or(String::new(), |kind| format!(": {kind}"));
         format!("{}{}{kind}", field.name, if field.required { "" } else { "?" })
@@ -20,7 +21,7 @@ fn fields(class: &Class) -> Vec<String> {
     class.fields.iter().map(show).collect()
 }
 
-fn methods(class: &Class) -> Vec<&str> {
+fn method_names(class: &ClassInfo) -> Vec<&str> {
     class.methods.iter().map(|method| method.name.as_str()).collect()
 }
 
@@ -43,37 +44,42 @@ fn each_kind_of_class_is_recognised() {
         ("class B(LookupError): pass\nclass A(B): pass", ClassKind::Exception),
         ("import lib\nclass A(lib.OddException): pass", ClassKind::Exception),
     ] {
-        assert_eq!(of(source, "A").kind, kind, "{source}");
+        assert_eq!(find_class(source, "A").kind, kind, "{source}");
     }
 }
 
 #[test]
 fn fields_tell_their_types_and_whether_they_must_be_there() {
-    let found = of(
-        "@dataclass\nclass B:\n    x: int\n@dataclass\nclass A(B):\n    y: 'list[B]' = field(default_factory=list)\n",
+    let found = find_class(
+        "@dataclass\nclass B:\n    x: int\n@dataclass\nclass A(B):\n    y: 'list[B]' = \
+         field(default_factory=list)\n",
         "A",
     );
-    assert_eq!(fields(&found), ["x: int", "y?: list[m.B]"]);
-    let found = of(
-        "class B(TypedDict):\n    x: int\nclass A(B, total=False):\n    y: str\n    z: NotRequired[int]\n",
+    assert_eq!(format_fields(&found), ["x: int", "y?: list[m.B]"]);
+    let found = find_class(
+        "class B(TypedDict):\n    x: int\nclass A(B, total=False):\n    y: str\n    z: \
+         NotRequired[int]\n",
         "A",
     );
-    assert_eq!(fields(&found), ["x: int", "y?: str", "z?: int"]);
-    let found = of("A = TypedDict('A', {'x': int, 'y': 'B'}, total=False)\nclass B: pass\n", "A");
-    assert_eq!(fields(&found), ["x?: int", "y?: m.B"]);
-    let found = of("A = collections.namedtuple('A', ['x', 'y'], defaults=[1])", "A");
-    assert_eq!(fields(&found), ["x", "y?"]);
-    let found = of("class A(Protocol):\n    name: str\n    def go(self): ...\n", "A");
-    assert_eq!(fields(&found), ["name: str"]);
+    assert_eq!(format_fields(&found), ["x: int", "y?: str", "z?: int"]);
+    let found =
+        find_class("A = TypedDict('A', {'x': int, 'y': 'B'}, total=False)\nclass B: pass\n", "A");
+    assert_eq!(format_fields(&found), ["x?: int", "y?: m.B"]);
+    let found = find_class("A = collections.namedtuple('A', ['x', 'y'], defaults=[1])", "A");
+    assert_eq!(format_fields(&found), ["x", "y?"]);
+    let found = find_class("class A(Protocol):\n    name: str\n    def go(self): ...\n", "A");
+    assert_eq!(format_fields(&found), ["name: str"]);
 }
 
 #[test]
 fn members_of_enumerations_are_listed() {
-    let found =
-        of("class A(enum.Enum):\n    X = 1\n    Y = 2\n    _z = 3\n    def go(self): pass\n", "A");
+    let found = find_class(
+        "class A(enum.Enum):\n    X = 1\n    Y = 2\n    _z = 3\n    def go(self): pass\n",
+        "A",
+    );
     assert_eq!(found.members, ["X", "Y"]);
     for call in ["'X Y'", "['X', 'Y']", "[('X', 1), ('Y', 2)]", "{'X': 1, 'Y': 2}"] {
-        let found = of(&format!("A = enum.Enum('A', {call})"), "A");
+        let found = find_class(&format!("A = enum.Enum('A', {call})"), "A");
         assert_eq!(found.members, ["X", "Y"], "{call}");
         assert_eq!(found.construction.steps[0].members, ["X", "Y"]);
     }
@@ -81,11 +87,14 @@ fn members_of_enumerations_are_listed() {
 
 #[test]
 fn public_methods_come_from_bases_too_and_the_nearest_counts() {
-    let source = "class B:\n    def go(self, a): pass\n    def _hidden(self): pass\n    def __len__(self): return 0\n\
-                  class A(B):\n    def go(self, b: int) -> str: pass\n    @property\n    def size(self) -> int: pass\n    \
-                  @size.setter\n    def size(self, value): pass\n    async def wait(self): pass\n    @staticmethod\n    def make(c): pass\n";
-    let found = of(source, "A");
-    assert_eq!(methods(&found), ["go", "size", "wait", "make"]);
+    let source = "class B:\n    def go(self, a): pass\n    def _hidden(self): pass\n    def \
+        __len__(self): return 0\n\
+                  class A(B):\n    def go(self, b: int) -> str: pass\n    @property\n    def \
+                  size(self) -> int: pass\n    \
+                  @size.setter\n    def size(self, value): pass\n    async def wait(self): \
+                  pass\n    @staticmethod\n    def make(c): pass\n";
+    let found = find_class(source, "A");
+    assert_eq!(method_names(&found), ["go", "size", "wait", "make"]);
     let [go, size, wait, make] = &found.methods[..] else { panic!("{:?}", found.methods) };
     assert_eq!(go.params[0].name, "b");
     assert_eq!(go.returns, Some(TypeExpr::Name("str".into())));
@@ -97,40 +106,47 @@ fn public_methods_come_from_bases_too_and_the_nearest_counts() {
 
 #[test]
 fn abstract_classes_tell_what_is_missing_and_protocols_everything() {
-    let source = "class B(abc.ABC):\n    @abc.abstractmethod\n    def go(self): pass\n    @abc.abstractmethod\n    def __len__(self): pass\n\
-                  class A(B):\n    def go(self): pass\n    @abc.abstractmethod\n    def stop(self): pass\n";
-    let found = of(source, "A");
+    let source = "class B(abc.ABC):\n    @abc.abstractmethod\n    def go(self): pass\n    \
+        @abc.abstractmethod\n    def __len__(self): pass\n\
+                  class A(B):\n    def go(self): pass\n    @abc.abstractmethod\n    def \
+                  stop(self): pass\n";
+    let found = find_class(source, "A");
     assert_eq!(found.abstract_methods, ["__len__", "stop"]);
-    assert_eq!(methods(&found), ["go", "__len__", "stop"]);
-    let source = "class B(Protocol):\n    def read(self) -> bytes: ...\nclass A(B, Protocol):\n    def __call__(self, x: int) -> str: ...\n";
-    let found = of(source, "A");
+    assert_eq!(method_names(&found), ["go", "__len__", "stop"]);
+    let source = "class B(Protocol):\n    def read(self) -> bytes: ...\n\
+        class A(B, Protocol):\n    def __call__(self, x: int) -> str: ...\n";
+    let found = find_class(source, "A");
     assert_eq!(found.abstract_methods, ["read", "__call__"]);
     assert_eq!(found.methods[1].params[0].name, "x");
 }
 
 #[test]
 fn classes_without_methods_have_a_construction_too() {
-    let found = of("@dataclass\nclass B:\n    x: int\n@dataclass\nclass A:\n    b: B\n", "A");
+    let found =
+        find_class("@dataclass\nclass B:\n    x: int\n@dataclass\nclass A:\n    b: B\n", "A");
     let steps: Vec<&str> =
         found.construction.steps.iter().map(|step| step.class.as_str()).collect();
     assert_eq!(steps, ["m.B", "m.A"]);
-    assert_eq!(found.construction.blocked, None);
-    let found = of("class A(Protocol): pass", "A");
-    assert_eq!(found.construction.blocked, Some(Blocked::Protocol));
+    assert_eq!(found.construction.blocker, None);
+    let found = find_class("class A(Protocol): pass", "A");
+    assert_eq!(found.construction.blocker, Some(ConstructionBlocker::Protocol));
 }
 
 #[test]
 fn a_base_that_a_call_makes_is_known() {
     let source =
         "Base = collections.namedtuple('Base', 'x y')\nclass A(Base):\n    def go(self): pass\n";
-    let found = of(source, "A");
-    assert_eq!((found.kind, fields(&found)), (ClassKind::NamedTuple, vec!["x".into(), "y".into()]));
-    assert!(found.construction.steps[0].known);
+    let found = find_class(source, "A");
+    assert_eq!(
+        (found.kind, format_fields(&found)),
+        (ClassKind::NamedTuple, vec!["x".into(), "y".into()])
+    );
+    assert!(found.construction.steps[0].signature_known);
 }
 
 #[test]
 fn in_the_standard_library_itself_an_enumeration_is_one() {
-    let (classes, _) = tables(&[
+    let (classes, _) = build_tables(&[
         ("enum.py", "class Enum: pass\nclass IntEnum(int, Enum): pass\n"),
         ("http.py", "from enum import IntEnum\nclass Status(IntEnum):\n    OK = 200\n"),
         ("typing.py", "class Protocol: pass\n"),
@@ -143,20 +159,20 @@ fn in_the_standard_library_itself_an_enumeration_is_one() {
 
 #[test]
 fn local_classes_are_listed_and_repeated_ones_once() {
-    let (classes, _) = tables(&[(
+    let (classes, _) = build_tables(&[(
         "m.py",
         "def f():\n    class A: pass\nclass B: pass\nclass B(Exception): pass\n",
     )]);
     let names: Vec<&str> = classes.0.keys().map(String::as_str).collect();
     assert_eq!(names, ["m.B", "m.f.<locals>.A"]);
     assert_eq!(classes.get("m.B").unwrap().kind, ClassKind::Exception);
-    let blocked = &classes.get("m.f.<locals>.A").unwrap().construction.blocked;
-    assert!(matches!(blocked, Some(Blocked::Local { .. })), "{blocked:?}");
+    let blocked = &classes.get("m.f.<locals>.A").unwrap().construction.blocker;
+    assert!(matches!(blocked, Some(ConstructionBlocker::Local { .. })), "{blocked:?}");
 }
 
 #[test]
 fn a_class_is_found_under_the_name_that_annotations_have() {
-    let (classes, _) = tables(&[
+    let (classes, _) = build_tables(&[
         ("pkg/__init__.py", "from .shapes import Box\n"),
         ("pkg/shapes.py", "class Box:\n    class Lid: pass\n"),
     ]);
@@ -167,9 +183,10 @@ fn a_class_is_found_under_the_name_that_annotations_have() {
 #[test]
 fn names_of_types_are_looked_up() {
     let source = format!(
-        "{IMPORTS}class A: pass\nT = TypeVar('T')\nB = TypeVar('B', bound='A')\nC = TypeVar('C', int, str)\nId = NewType('Id', int)\n"
+        "{CLASS_IMPORTS}class A: pass\nT = TypeVar('T')\nB = TypeVar('B', bound='A')\n\
+         C = TypeVar('C', int, str)\nId = NewType('Id', int)\n"
     );
-    let (_, types) = tables(&[("m.py", &source)]);
+    let (_, types) = build_tables(&[("m.py", &source)]);
     let shown: Vec<String> =
         types.0.iter().map(|(name, kind)| format!("{name} = {kind}")).collect();
     assert_eq!(shown, ["m.B = m.A", "m.C = int | str", "m.Id = int", "m.T = typing.Any"]);

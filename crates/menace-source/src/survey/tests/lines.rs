@@ -1,8 +1,8 @@
 //! Lines on which something can happen.
 
-use super::hints;
+use super::find_hints;
 
-const SOURCE: &str = "\
+const LINES_SOURCE: &str = "\
 import os
 
 
@@ -32,18 +32,18 @@ class C:
         return 3
 ";
 
-fn lines(qualname: &str) -> Vec<u32> {
-    hints(&[("m.py", SOURCE)], &format!("m.py::{qualname}")).lines
+fn section_lines(qualname: &str) -> Vec<u32> {
+    find_hints(&[("m.py", LINES_SOURCE)], &format!("m.py::{qualname}")).lines
 }
 
 #[test]
 fn statements_belong_to_the_function_that_runs_them() {
-    assert_eq!(lines("f"), [7, 8, 12, 15, 17, 18]);
-    assert_eq!(lines("f.<locals>.g"), [13]);
-    assert_eq!(lines("C.p"), [27]);
+    assert_eq!(section_lines("f"), [7, 8, 12, 15, 17, 18]);
+    assert_eq!(section_lines("f.<locals>.g"), [13]);
+    assert_eq!(section_lines("C.p"), [27]);
 }
 
 #[test]
 fn the_top_level_has_definitions_and_classes() {
-    assert_eq!(lines("<module>"), [1, 4, 21, 23, 25]);
+    assert_eq!(section_lines("<module>"), [1, 4, 21, 23, 25]);
 }

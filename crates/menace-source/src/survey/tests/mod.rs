@@ -1,28 +1,29 @@
 //! Small repositories, written in the test, and what a closer look finds.
 
+mod call_sites;
 mod classes;
-mod documented;
+mod docstrings;
 mod files;
 mod flow;
 mod lines;
 mod literals;
-mod sites;
 mod uses;
 
 use std::fs;
 
-use menace_model::{Class, Classes, Hints, Part, TypeNames, Use};
+use menace_model::{ClassIndex, ClassInfo, NamedTypeIndex, ParamPart, ParamUse, SectionHints};
 
-use crate::analyze::{Analysis, Options, ScannerChoice, analyze};
+use crate::analyze::{Analysis, AnalysisOptions, ScannerChoice, analyze};
 
-fn analysis(files: &[(&str, &str)]) -> (tempfile::TempDir, Analysis) {
+fn analyze_files(files: &[(&str, &str)]) -> (tempfile::TempDir, Analysis) {
     let repository = tempfile::tempdir().unwrap();
     for (path, text) in files {
         let path = repository.path().join(path);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, text).unwrap();
     }
-    let options = Options { scanner: ScannerChoice::Builtin, jobs: 1, ..Options::default() };
+    let options =
+        AnalysisOptions { scanner: ScannerChoice::Builtin, jobs: 1, ..AnalysisOptions::default() };
     let analysis = analyze(repository.path(), &options, &|_, _| {}).unwrap();
     for module in &analysis.modules {
         assert_eq!(module.error, None, "{}", module.path);
@@ -31,8 +32,8 @@ fn analysis(files: &[(&str, &str)]) -> (tempfile::TempDir, Analysis) {
 }
 
 /// What is found out about one section.
-fn hints(files: &[(&str, &str)], id: &str) -> Hints {
-    let (_repository, analysis) = analysis(files);
+fn find_hints(files: &[(&str, &str)], id: &str) -> SectionHints {
+    let (_repository, analysis) = analyze_files(files);
     let survey = analysis.survey().unwrap();
     for module in &analysis.modules {
         let place = module.sections.iter().position(|section| section.id.as_str() == id);
@@ -46,65 +47,67 @@ fn hints(files: &[(&str, &str)], id: &str) -> Hints {
 }
 
 /// What `f` of a module does with its parameter `x`.
-fn uses(source: &str) -> Vec<Use> {
-    uses_of(source, "f", "x")
+fn find_uses(source: &str) -> Vec<ParamUse> {
+    find_uses_of(source, "f", "x")
 }
 
-fn uses_of(source: &str, section: &str, param: &str) -> Vec<Use> {
-    let hints = hints(&[("m.py", source)], &format!("m.py::{section}"));
+fn find_uses_of(source: &str, section: &str, param: &str) -> Vec<ParamUse> {
+    let hints = find_hints(&[("m.py", source)], &format!("m.py::{section}"));
     let param = hints.params.iter().find(|each| each.name == param);
     param.unwrap_or_else(|| panic!("no parameter in {hints:?}")).uses.clone()
 }
 
 /// What a body of one line does with `x`.
-fn line(line: &str) -> Vec<Use> {
-    uses(&format!("import re, os, json\nfrom pathlib import Path\ndef f(x, y=None):\n    {line}\n"))
+fn find_line_uses(line: &str) -> Vec<ParamUse> {
+    find_uses(&format!(
+        "import re, os, json\nfrom pathlib import Path\ndef f(x, y=None):\n    {line}\n"
+    ))
 }
 
 /// The classes and types of a repository.
-fn tables(files: &[(&str, &str)]) -> (Classes, TypeNames) {
-    let (_repository, analysis) = analysis(files);
+fn build_tables(files: &[(&str, &str)]) -> (ClassIndex, NamedTypeIndex) {
+    let (_repository, analysis) = analyze_files(files);
     let survey = analysis.survey().unwrap();
     (survey.classes(), survey.type_names())
 }
 
-fn class(source: &str, name: &str) -> Class {
-    let (classes, _) = tables(&[("m.py", source)]);
+fn find_class_info(source: &str, name: &str) -> ClassInfo {
+    let (classes, _) = build_tables(&[("m.py", source)]);
     classes.get(&format!("m.{name}")).unwrap_or_else(|| panic!("{:?}", classes.0.keys())).clone()
 }
 
-fn attribute(name: &str) -> Use {
-    Use::Attribute(name.to_owned())
+fn attribute_use(name: &str) -> ParamUse {
+    ParamUse::Attribute(name.to_owned())
 }
 
-fn method(name: &str, arguments: u32) -> Use {
-    Use::Method { name: name.to_owned(), arguments }
+fn method_use(name: &str, arguments: u32) -> ParamUse {
+    ParamUse::Method { name: name.to_owned(), arguments }
 }
 
-fn with(name: &str, argument: &str) -> Use {
-    Use::MethodWith { name: name.to_owned(), argument: argument.to_owned() }
+fn method_use_with(name: &str, argument: &str) -> ParamUse {
+    ParamUse::MethodWith { name: name.to_owned(), argument: argument.to_owned() }
 }
 
-fn key(key: &str) -> Use {
-    Use::Key(key.to_owned())
+fn key_use(key: &str) -> ParamUse {
+    ParamUse::Key(key.to_owned())
 }
 
-fn equals(literal: &str) -> Use {
-    Use::Equals(literal.to_owned())
+fn equality_use(literal: &str) -> ParamUse {
+    ParamUse::Equals(literal.to_owned())
 }
 
-fn ordered(literal: &str) -> Use {
-    Use::Ordered(Some(literal.to_owned()))
+fn ordering_use(literal: &str) -> ParamUse {
+    ParamUse::Ordered(Some(literal.to_owned()))
 }
 
-fn passed_to(function: &str, argument: &str) -> Use {
-    Use::PassedTo { function: function.to_owned(), argument: argument.to_owned() }
+fn passed_to_use(function: &str, argument: &str) -> ParamUse {
+    ParamUse::PassedTo { function: function.to_owned(), argument: argument.to_owned() }
 }
 
-fn is_instance(classes: &[&str]) -> Use {
-    Use::IsInstance(classes.iter().map(|&class| class.to_owned()).collect())
+fn instance_check_use(classes: &[&str]) -> ParamUse {
+    ParamUse::IsInstance(classes.iter().map(|&class| class.to_owned()).collect())
 }
 
-fn inside(part: Part, used: Use) -> Use {
-    Use::Inside { part, used: Box::new(used) }
+fn part_use(part: ParamPart, used: ParamUse) -> ParamUse {
+    ParamUse::Inside { part, inner_use: Box::new(used) }
 }

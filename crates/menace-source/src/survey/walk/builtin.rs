@@ -1,17 +1,17 @@
-//! Builtin functions that tell what they are given.
+//! Calls of builtin functions, as hints about the types of their arguments.
 
 use std::rc::Rc;
 
 use ruff_python_ast::{self as ast, Expr};
 
-use menace_model::{Part, Use};
+use menace_model::{ParamPart, ParamUse};
 
-use super::Walker;
-use super::assign::elements;
-use super::expression::is_text;
-use crate::survey::known::Known;
+use super::SurveyWalker;
+use super::assign::display_elements;
+use super::expression::is_text_literal;
+use crate::survey::known_value::KnownValue;
 
-impl<'a> Walker<'a> {
+impl<'a> SurveyWalker<'a> {
     /// The name of a builtin function, unless the file has something else of that name.
     pub(super) fn builtin_name(&self, func: &'a Expr) -> Option<&'a str> {
         let Expr::Name(name) = func else { return None };
@@ -20,11 +20,12 @@ impl<'a> Walker<'a> {
     }
 
     /// A call of one of these functions, walked; `None` for every other call.
-    pub(super) fn builtin(&mut self, call: &'a ast::ExprCall) -> Option<Known<'a>> {
+    pub(super) fn evaluate_builtin(&mut self, call: &'a ast::ExprCall) -> Option<KnownValue<'a>> {
         let arguments = &call.arguments;
         if let Expr::Attribute(attribute) = &*call.func {
             let is_join = attribute.attr.as_str() == "join" && arguments.len() == 1;
-            return is_join.then(|| self.join(&attribute.value, arguments.args.first()?))?;
+            return is_join
+                .then(|| self.evaluate_str_join(&attribute.value, arguments.args.first()?))?;
         }
         let name = self.builtin_name(&call.func)?;
         if arguments.args.iter().any(Expr::is_starred_expr) {
@@ -33,148 +34,148 @@ impl<'a> Walker<'a> {
         match (name, &*arguments.args) {
             ("super", []) => {
                 let base = self.classes.last()?.first_base.clone()?;
-                return Some(Known::instance(base));
+                return Some(KnownValue::from_instance(base));
             }
             ("len", [object]) => {
-                let known = self.value(object);
-                self.used(&known, &Use::Length);
-                return Some(known.part(&Part::Length));
+                let known = self.evaluate(object);
+                self.record_use(&known, &ParamUse::Length);
+                return Some(known.part_of_origin(&ParamPart::Length));
             }
             ("isinstance", [object, classes]) => {
-                let known = self.value(object);
-                self.value(classes);
+                let known = self.evaluate(object);
+                self.evaluate(classes);
                 if !known.origins.is_empty() {
                     let classes = self.class_names(classes);
-                    self.is_instance(&known, classes);
+                    self.record_instance_check(&known, classes);
                 }
             }
             ("hasattr" | "getattr" | "delattr", [object, Expr::StringLiteral(name), rest @ ..]) => {
-                let known = self.value(object);
-                self.all(rest);
+                let known = self.evaluate(object);
+                self.evaluate_all(rest);
                 let name = name.value.to_str().to_owned();
-                self.used(&known, &Use::Attribute(name.clone()));
-                return Some(known.part(&Part::Attribute(name)));
+                self.record_use(&known, &ParamUse::Attribute(name.clone()));
+                return Some(known.part_of_origin(&ParamPart::Attribute(name)));
             }
             ("setattr", [object, Expr::StringLiteral(name), value]) => {
-                let known = self.value(object);
-                self.value(value);
-                self.used(&known, &Use::SetAttribute(name.value.to_str().to_owned()));
+                let known = self.evaluate(object);
+                self.evaluate(value);
+                self.record_use(&known, &ParamUse::SetAttribute(name.value.to_str().to_owned()));
             }
             ("map" | "filter", [function, rest @ ..]) => {
-                let known = self.value(function);
-                self.called(&known, rest.len() as u32);
-                self.iterate_all(rest, None);
+                let known = self.evaluate(function);
+                self.record_called_value(&known, rest.len() as u32);
+                self.record_iterations(rest, None);
             }
             ("sum", [object, rest @ ..]) => {
-                self.iterate(object, Some(&Use::Arithmetic));
-                self.all(rest);
+                self.record_iteration(object, Some(&ParamUse::Arithmetic));
+                self.evaluate_all(rest);
             }
             ("sorted" | "min" | "max", [object]) => {
                 // With a key, it is not the items that are compared.
                 let compared = arguments.find_keyword("key").is_none();
-                self.iterate(object, compared.then_some(&Use::Ordered(None)));
+                self.record_iteration(object, compared.then_some(&ParamUse::Ordered(None)));
             }
             ("min" | "max", all) => {
                 for object in all {
-                    let known = self.value(object);
-                    self.used(&known, &Use::Ordered(None));
+                    let known = self.evaluate(object);
+                    self.record_use(&known, &ParamUse::Ordered(None));
                 }
             }
             (
                 "list" | "tuple" | "set" | "frozenset" | "iter" | "any" | "all" | "reversed",
                 [one],
             ) => {
-                self.iterate(one, None);
+                self.record_iteration(one, None);
             }
-            ("enumerate", [one, ..]) => self.iterate(one, None),
-            ("zip", all) => self.iterate_all(all, None),
+            ("enumerate", [one, ..]) => self.record_iteration(one, None),
+            ("zip", all) => self.record_iterations(all, None),
             ("abs" | "round" | "divmod" | "pow" | "range" | "chr" | "bin" | "hex" | "oct", all) => {
                 for object in all {
-                    let known = self.value(object);
-                    self.used(&known, &Use::Arithmetic);
+                    let known = self.evaluate(object);
+                    self.record_use(&known, &ParamUse::Arithmetic);
                 }
             }
             ("ord", [object]) => {
-                let known = self.value(object);
-                self.used(&known, &Use::Text);
+                let known = self.evaluate(object);
+                self.record_use(&known, &ParamUse::Text);
             }
             _ => return None,
         }
         for keyword in &arguments.keywords {
-            self.value(&keyword.value);
+            self.evaluate(&keyword.value);
         }
-        Some(Known::default())
+        Some(KnownValue::default())
     }
 
     /// `", ".join(x)`.
-    fn join(&mut self, separator: &'a Expr, items: &'a Expr) -> Option<Known<'a>> {
-        let used = match separator {
-            text if is_text(text) => Use::Text,
-            Expr::BytesLiteral(_) => Use::Bytes,
+    fn evaluate_str_join(&mut self, between: &'a Expr, items: &'a Expr) -> Option<KnownValue<'a>> {
+        let used = match between {
+            text if is_text_literal(text) => ParamUse::Text,
+            Expr::BytesLiteral(_) => ParamUse::Bytes,
             _ => return None,
         };
-        self.value(separator);
-        if let Some(items) = elements(items) {
+        self.evaluate(between);
+        if let Some(items) = display_elements(items) {
             for item in items {
-                let known = self.value(item);
-                self.used(&known, &used);
+                let known = self.evaluate(item);
+                self.record_use(&known, &used);
             }
         } else {
-            self.iterate(items, Some(&used));
+            self.record_iteration(items, Some(&used));
         }
-        Some(Known::default())
+        Some(KnownValue::default())
     }
 
-    fn iterate_all(&mut self, objects: &'a [Expr], item_used: Option<&Use>) {
+    fn record_iterations(&mut self, objects: &'a [Expr], item_used: Option<&ParamUse>) {
         for object in objects {
-            self.iterate(object, item_used);
+            self.record_iteration(object, item_used);
         }
     }
 
     /// Something goes through the items, and does this to each.
-    fn iterate(&mut self, object: &'a Expr, item_used: Option<&Use>) {
-        let known = self.value(object);
-        self.used(&known, &Use::Iterated);
+    fn record_iteration(&mut self, object: &'a Expr, item_used: Option<&ParamUse>) {
+        let known = self.evaluate(object);
+        self.record_use(&known, &ParamUse::Iterated);
         if let Some(used) = item_used {
-            self.used(&known.part(&Part::Item), used);
+            self.record_use(&known.part_of_origin(&ParamPart::Item), used);
         }
     }
 
     /// What `for target in enumerate(x)` and its like get from x in each turn.
-    pub(super) fn iterated_builtin(
+    pub(super) fn evaluate_builtin_iteration(
         &mut self,
         iter: &'a Expr,
         target: &'a Expr,
-    ) -> Option<Known<'a>> {
+    ) -> Option<KnownValue<'a>> {
         let Expr::Call(call) = iter else { return None };
         let name = self.builtin_name(&call.func)?;
         let arguments = &call.arguments;
         if arguments.args.iter().any(Expr::is_starred_expr) {
             return None;
         }
-        let targets = elements(target);
+        let targets = display_elements(target);
         let item = match (name, &*arguments.args, targets) {
             ("sorted" | "list" | "tuple" | "set" | "reversed" | "iter", [inner], _) => {
-                self.iterated(inner, target, false)
+                self.evaluate_iteration(inner, target, false)
             }
             ("enumerate", [inner, rest @ ..], Some([_, target])) => {
-                let item = self.iterated(inner, target, false);
-                self.all(rest);
-                let pair: Rc<[Known<'a>]> = [Known::default(), item].into();
-                Known { tuple: Some(pair), ..Known::default() }
+                let item = self.evaluate_iteration(inner, target, false);
+                self.evaluate_all(rest);
+                let pair: Rc<[KnownValue<'a>]> = [KnownValue::default(), item].into();
+                KnownValue { tuple: Some(pair), ..KnownValue::default() }
             }
             ("zip", inner, Some(targets)) if inner.len() == targets.len() => {
                 let items = inner
                     .iter()
                     .zip(targets)
-                    .map(|(inner, target)| self.iterated(inner, target, false))
+                    .map(|(inner, target)| self.evaluate_iteration(inner, target, false))
                     .collect();
-                Known { tuple: Some(items), ..Known::default() }
+                KnownValue { tuple: Some(items), ..KnownValue::default() }
             }
             _ => return None,
         };
         for keyword in &arguments.keywords {
-            self.value(&keyword.value);
+            self.evaluate(&keyword.value);
         }
         Some(item)
     }

@@ -5,17 +5,17 @@ use std::rc::Rc;
 use ruff_python_ast::{self as ast, Expr};
 use ruff_text_size::Ranged;
 
-use menace_model::{Part, TypeExpr, Use};
+use menace_model::{ParamPart, ParamUse, TypeExpr};
 
-use super::Walker;
-use super::expression::member;
+use super::SurveyWalker;
+use super::expression::resolve_member;
 use crate::facts::root_name;
-use crate::link::Resolved;
-use crate::survey::known::Known;
-use crate::survey::sites::RawSite;
+use crate::link::ResolvedName;
+use crate::survey::call_sites::UnresolvedCallSite;
+use crate::survey::known_value::KnownValue;
 
 /// Methods whose result is of the kind of what they are called on.
-const SAME_KIND: &[&str] = &[
+const SAME_TYPE_METHODS: &[&str] = &[
     "capitalize",
     "casefold",
     "copy",
@@ -30,7 +30,7 @@ const SAME_KIND: &[&str] = &[
 ];
 
 /// Functions of `re` and methods of what it compiles, and where each takes the text.
-const SEARCHES: &[(&str, usize)] = &[
+const REGEX_SEARCH_FUNCTIONS: &[(&str, usize)] = &[
     ("findall", 0),
     ("finditer", 0),
     ("fullmatch", 0),
@@ -43,105 +43,116 @@ const SEARCHES: &[(&str, usize)] = &[
 
 /// What stands before the parentheses.
 #[derive(Debug, Default)]
-pub(super) struct Callee<'a> {
+pub(super) struct ResolvedCallee<'a> {
     /// What a method is called on.
-    on: Option<(Known<'a>, &'a ast::ExprAttribute)>,
+    receiver: Option<(KnownValue<'a>, &'a ast::ExprAttribute)>,
     /// What is called, for everything but a method.
-    itself: Known<'a>,
-    pub(super) target: Option<Rc<Resolved>>,
+    value: KnownValue<'a>,
+    pub(super) target: Option<Rc<ResolvedName>>,
 }
 
-impl<'a> Walker<'a> {
-    pub(super) fn call(&mut self, call: &'a ast::ExprCall) -> Known<'a> {
-        self.calls(&call.func);
-        if let Some(known) = self.builtin(call) {
+impl<'a> SurveyWalker<'a> {
+    pub(super) fn evaluate_call(&mut self, call: &'a ast::ExprCall) -> KnownValue<'a> {
+        self.record_call(&call.func);
+        if let Some(known) = self.evaluate_builtin(call) {
             return known;
         }
-        let callee = self.callee(&call.func);
-        let given = self.arguments(call, &callee);
-        self.site(call, &callee);
-        if let Some((on, attribute)) = &callee.on {
-            self.method(on, attribute.attr.as_str(), call);
-            self.searches(call, &callee, &given);
+        let callee = self.resolve_callee(&call.func);
+        let argument_values = self.evaluate_arguments(call, &callee);
+        self.record_call_site(call, &callee);
+        if let Some((on, attribute)) = &callee.receiver {
+            self.record_method_call(on, attribute.attr.as_str(), call);
+            self.record_regex_search(call, &callee, &argument_values);
             if !on.origins.is_empty() {
-                return returned(on, attribute.attr.as_str(), call);
+                return method_result(on, attribute.attr.as_str(), call);
             }
         }
-        if !callee.itself.origins.is_empty() {
-            return self.called(&callee.itself, call.arguments.len() as u32);
+        if !callee.value.origins.is_empty() {
+            return self.record_called_value(&callee.value, call.arguments.len() as u32);
         }
-        self.result(call, callee.target, &given)
+        self.evaluate_result(call, callee.target, &argument_values)
     }
 
-    fn callee(&mut self, func: &'a Expr) -> Callee<'a> {
+    fn resolve_callee(&mut self, func: &'a Expr) -> ResolvedCallee<'a> {
         let Expr::Attribute(attribute) = func else {
-            let itself = self.value(func);
-            let target = match &itself.meant {
+            let itself = self.evaluate(func);
+            let target = match &itself.definition {
                 Some(meant) => Some(meant.clone()),
-                None if itself.origins.is_empty() => self.reached(func),
+                None if itself.origins.is_empty() => self.resolve_dotted(func),
                 None => None,
             };
-            return Callee { on: None, itself, target };
+            return ResolvedCallee { receiver: None, value: itself, target };
         };
         let name = attribute.attr.as_str();
         if self.is_receiver(&attribute.value)
             && let Some(known) = self.classes.last().and_then(|class| class.attributes.get(name))
-            && (!known.origins.is_empty() || known.meant.is_some())
+            && (!known.origins.is_empty() || known.definition.is_some())
         {
-            let itself = Known::clone(known);
-            return Callee { on: None, target: itself.meant.clone(), itself };
+            let itself = KnownValue::clone(known);
+            return ResolvedCallee {
+                receiver: None,
+                target: itself.definition.clone(),
+                value: itself,
+            };
         }
-        let on = self.value(&attribute.value);
+        let on = self.evaluate(&attribute.value);
         let literal = match &*attribute.value {
             Expr::StringLiteral(_) | Expr::FString(_) => Some("str"),
             Expr::BytesLiteral(_) => Some("bytes"),
             _ => None,
         };
-        let of = on.class.as_ref().or(on.meant.as_ref());
+        let of = on.class.as_ref().or(on.definition.as_ref());
         let target = match (of, literal) {
-            (Some(of), _) => Some(Rc::new(member(of, name))),
-            (None, Some(class)) => Some(Rc::new(foreign(&format!("{class}.{name}")))),
-            (None, None) if on.origins.is_empty() => self.reached(func),
+            (Some(of), _) => Some(Rc::new(resolve_member(of, name))),
+            (None, Some(class)) => Some(Rc::new(foreign_name(&format!("{class}.{name}")))),
+            (None, None) if on.origins.is_empty() => self.resolve_dotted(func),
             _ => None,
         };
-        Callee { on: Some((on, attribute)), itself: Known::default(), target }
+        ResolvedCallee { receiver: Some((on, attribute)), value: KnownValue::default(), target }
     }
 
     /// Walks the arguments in order; by position, then by name.
-    fn arguments(&mut self, call: &'a ast::ExprCall, callee: &Callee<'a>) -> Vec<Known<'a>> {
-        let mut given = Vec::with_capacity(call.arguments.len());
+    fn evaluate_arguments(
+        &mut self,
+        call: &'a ast::ExprCall,
+        callee: &ResolvedCallee<'a>,
+    ) -> Vec<KnownValue<'a>> {
+        let mut argument_values = Vec::with_capacity(call.arguments.len());
         for argument in &call.arguments.args {
             let known = match argument {
                 Expr::Starred(starred) => {
-                    let known = self.value(&starred.value);
-                    self.used(&known, &Use::Iterated);
+                    let known = self.evaluate(&starred.value);
+                    self.record_use(&known, &ParamUse::Iterated);
                     known
                 }
-                plain => self.value(plain),
+                plain => self.evaluate(plain),
             };
-            given.push(known);
+            argument_values.push(known);
         }
         for keyword in &call.arguments.keywords {
-            let known = self.value(&keyword.value);
+            let known = self.evaluate(&keyword.value);
             if keyword.arg.is_none() {
-                self.used(&known, &Use::Mapping);
+                self.record_use(&known, &ParamUse::Mapping);
             }
-            given.push(known);
+            argument_values.push(known);
         }
-        if given.iter().any(|known| !known.origins.is_empty())
+        if argument_values.iter().any(|known| !known.origins.is_empty())
             && let Some(function) = self.function_name(callee, &call.func)
         {
-            for (argument, known) in argument_names(&call.arguments).zip(&given) {
-                self.used(known, &Use::PassedTo { function: function.clone(), argument });
+            for (argument, known) in argument_names(&call.arguments).zip(&argument_values) {
+                self.record_use(
+                    known,
+                    &ParamUse::PassedTo { function: function.clone(), argument },
+                );
             }
         }
-        given
+        argument_values
     }
 
-    /// What the function is called, from everybody's point of view if that is known.
-    fn function_name(&self, callee: &Callee<'a>, func: &Expr) -> Option<String> {
+    /// The name of the function, fully qualified if that is known.
+    fn function_name(&self, callee: &ResolvedCallee<'a>, func: &Expr) -> Option<String> {
         if let Some(target) = &callee.target {
-            let definer = self.context.index.and_then(|index| index.definer(target));
+            let definer = self.context.index.and_then(|index| index.defining_name(target));
             return Some(definer.unwrap_or_else(|| target.name.clone()));
         }
         match func {
@@ -154,55 +165,67 @@ impl<'a> Walker<'a> {
     }
 
     /// A value is called that comes from a parameter; `read = x.read` is a method of x still.
-    pub(super) fn called(&mut self, callee: &Known<'a>, arguments: u32) -> Known<'a> {
-        let mut result = Known::default();
+    pub(super) fn record_called_value(
+        &mut self,
+        callee: &KnownValue<'a>,
+        arguments: u32,
+    ) -> KnownValue<'a> {
+        let mut result = KnownValue::default();
         for origin in &callee.origins {
-            let one = Known { origins: vec![origin.clone()], ..Known::default() };
+            let one = KnownValue { origins: vec![origin.clone()], ..KnownValue::default() };
             let method = match origin.path.split_last() {
-                Some((Part::Attribute(name), path)) => Some((one.with_path(path), name.clone())),
+                Some((ParamPart::Attribute(name), path)) => {
+                    Some((one.with_path(path), name.clone()))
+                }
                 _ => None,
             };
             let returned = if let Some((object, name)) = method {
-                self.used(&object, &Use::Method { name: name.clone(), arguments });
-                object.part(&Part::Method(name))
+                self.record_use(&object, &ParamUse::Method { name: name.clone(), arguments });
+                object.part_of_origin(&ParamPart::Method(name))
             } else {
-                self.used(&one, &Use::Called { arguments });
-                one.part(&Part::Returned)
+                self.record_use(&one, &ParamUse::Called { arguments });
+                one.part_of_origin(&ParamPart::Returned)
             };
-            result = result.or(&returned);
+            result = result.merge(&returned);
         }
         result
     }
 
-    fn method(&mut self, on: &Known<'a>, name: &str, call: &'a ast::ExprCall) {
+    fn record_method_call(&mut self, on: &KnownValue<'a>, name: &str, call: &'a ast::ExprCall) {
         if let ("get" | "pop" | "setdefault", Some(_), Some(key)) =
-            (name, on.written, call.arguments.args.first())
+            (name, on.literal_expr, call.arguments.args.first())
             && let Expr::Name(key) = key
             && let Some(key) = self.env.get(key.id.as_str()).cloned()
         {
-            self.looked_up(&key, on);
+            self.record_lookup(&key, on);
         }
         if on.origins.is_empty() {
             return;
         }
         let arguments = call.arguments.len() as u32;
-        self.used(on, &Use::Method { name: name.to_owned(), arguments });
+        self.record_use(on, &ParamUse::Method { name: name.to_owned(), arguments });
         let Some(first) = call.arguments.args.first() else { return };
         if let (true, Expr::StringLiteral(key)) = (takes_key(name), first) {
-            self.used(on, &Use::Key(key.value.to_str().to_owned()));
+            self.record_use(on, &ParamUse::Key(key.value.to_str().to_owned()));
         } else {
-            for argument in self.texts(first) {
+            for argument in self.render_cases(first) {
                 let argument = argument.to_string();
-                self.used(on, &Use::MethodWith { name: name.to_owned(), argument });
+                self.record_use(on, &ParamUse::MethodWith { name: name.to_owned(), argument });
             }
         }
     }
 
     /// `re.match("…", x)`, `PATTERN.match(x)`.
-    fn searches(&mut self, call: &'a ast::ExprCall, callee: &Callee<'a>, given: &[Known<'a>]) {
-        let Some((on, attribute)) = &callee.on else { return };
+    fn record_regex_search(
+        &mut self,
+        call: &'a ast::ExprCall,
+        callee: &ResolvedCallee<'a>,
+        argument_values: &[KnownValue<'a>],
+    ) {
+        let Some((on, attribute)) = &callee.receiver else { return };
         let method = attribute.attr.as_str();
-        let Some(&(_, position)) = SEARCHES.iter().find(|(name, _)| *name == method) else {
+        let Some(&(_, position)) = REGEX_SEARCH_FUNCTIONS.iter().find(|(name, _)| *name == method)
+        else {
             return;
         };
         let by_module = callee
@@ -211,11 +234,11 @@ impl<'a> Walker<'a> {
             .is_some_and(|target| target.name.strip_prefix("re.") == Some(method));
         let pattern = match &on.pattern {
             Some(pattern) => Some(pattern.clone()),
-            None if by_module => self.pattern_given(call),
+            None if by_module => self.regex_argument(call),
             None => None,
         };
         let Some(pattern) = pattern else { return };
-        self.pattern(&pattern);
+        self.record_regex(&pattern);
         let position = position + usize::from(by_module);
         let by_name =
             call.arguments.keywords.iter().position(|keyword| {
@@ -223,46 +246,49 @@ impl<'a> Walker<'a> {
             });
         let positional = call.arguments.args.len();
         let place = by_name.map_or(position, |index| positional + index);
-        if let Some(subject) = given.get(place).filter(|_| by_name.is_some() || place < positional)
+        if let Some(subject) =
+            argument_values.get(place).filter(|_| by_name.is_some() || place < positional)
         {
-            self.used(subject, &Use::Matched(pattern.to_string()));
+            self.record_use(subject, &ParamUse::Matched(pattern.to_string()));
         }
     }
 
     /// What a function that is known returns.
-    fn result(
+    fn evaluate_result(
         &mut self,
         call: &'a ast::ExprCall,
-        target: Option<Rc<Resolved>>,
-        given: &[Known<'a>],
-    ) -> Known<'a> {
-        let Some(target) = target else { return Known::default() };
-        let nth = |index: usize| given.get(index).map(Known::like).unwrap_or_default();
+        target: Option<Rc<ResolvedName>>,
+        argument_values: &[KnownValue<'a>],
+    ) -> KnownValue<'a> {
+        let Some(target) = target else { return KnownValue::default() };
+        let nth = |index: usize| {
+            argument_values.get(index).map(KnownValue::same_origin).unwrap_or_default()
+        };
         match target.name.as_str() {
             "re.compile" => {
-                let pattern = self.pattern_given(call);
+                let pattern = self.regex_argument(call);
                 if let Some(pattern) = &pattern {
-                    self.pattern(pattern);
+                    self.record_regex(pattern);
                 }
-                return Known { pattern, ..Known::default() };
+                return KnownValue { pattern, ..KnownValue::default() };
             }
             "typing.cast" => return nth(1),
             "copy.copy" | "copy.deepcopy" | "os.fspath" => return nth(0),
             _ => {}
         }
         if self.is_class(&target) {
-            return Known::instance(target);
+            return KnownValue::from_instance(target);
         }
-        self.class_returned(&target).map(Known::instance).unwrap_or_default()
+        self.returned_class(&target).map(KnownValue::from_instance).unwrap_or_default()
     }
 
     /// The class of the repository that a function says it returns an instance of.
-    fn class_returned(&self, function: &Resolved) -> Option<Rc<Resolved>> {
+    fn returned_class(&self, function: &ResolvedName) -> Option<Rc<ResolvedName>> {
         let module = function.module?;
         let function = self.context.functions.get(&(module, function.attributes.as_str()))?;
         let Some(TypeExpr::Name(name)) = &function.returns else { return None };
-        let (module, attributes) = self.context.resolver.names.split(module, name)?;
-        let class = Resolved {
+        let (module, attributes) = self.context.resolver.names.split_module_prefix(module, name)?;
+        let class = ResolvedName {
             name: name.clone(),
             module: Some(module),
             attributes: attributes.to_owned(),
@@ -271,19 +297,19 @@ impl<'a> Walker<'a> {
     }
 
     /// The class that a call makes an instance of; nothing is walked.
-    pub(super) fn class_made(&self, expr: &Expr) -> Option<Rc<Resolved>> {
+    pub(super) fn constructed_class(&self, expr: &Expr) -> Option<Rc<ResolvedName>> {
         let Expr::Call(call) = expr else { return None };
-        self.reached(&call.func).filter(|target| self.is_class(target))
+        self.resolve_dotted(&call.func).filter(|target| self.is_class(target))
     }
 
-    fn site(&mut self, call: &'a ast::ExprCall, callee: &Callee<'a>) {
-        if self.sites.is_none() {
+    fn record_call_site(&mut self, call: &'a ast::ExprCall, callee: &ResolvedCallee<'a>) {
+        if self.call_sites.is_none() {
             return;
         }
         let ast::Arguments { args, keywords, .. } = &call.arguments;
-        self.add_site(callee, args, keywords, self.expects_failure);
+        self.add_call_site(callee, args, keywords, self.expects_failure);
         // `self.assertRaises(Error, function, …)` calls the function.
-        let raises = callee.on.as_ref().map_or("", |(_, attribute)| attribute.attr.as_str());
+        let raises = callee.receiver.as_ref().map_or("", |(_, attribute)| attribute.attr.as_str());
         let before = match raises {
             "assertRaises" | "raises" => 1,
             "assertRaisesRegex" => 2,
@@ -292,45 +318,45 @@ impl<'a> Walker<'a> {
         if let [function, args @ ..] = args.get(before..).unwrap_or_default()
             && matches!(function, Expr::Name(_) | Expr::Attribute(_))
         {
-            let callee = self.callee(function);
-            self.add_site(&callee, args, keywords, true);
+            let callee = self.resolve_callee(function);
+            self.add_call_site(&callee, args, keywords, true);
         }
     }
 
-    fn add_site(
+    fn add_call_site(
         &mut self,
-        callee: &Callee<'a>,
+        callee: &ResolvedCallee<'a>,
         args: &[Expr],
         keywords: &[ast::Keyword],
         fails: bool,
     ) {
         let Some(target) = &callee.target else { return };
         let Some(module) = target.module else { return };
-        let instance = callee.on.as_ref().filter(|(on, _)| on.class.is_some());
+        let instance = callee.receiver.as_ref().filter(|(on, _)| on.class.is_some());
         let receiver = instance.map(|(_, attribute)| &*attribute.value);
-        let rendered = self.rendered(args, keywords, receiver);
-        let sites = rendered.into_iter().map(|rendered| RawSite {
+        let rendered = self.render_arguments(args, keywords, receiver);
+        let sites = rendered.into_iter().map(|rendered| UnresolvedCallSite {
             module,
             attributes: target.attributes.clone(),
-            bound: instance.is_some(),
-            fails,
-            rendered,
+            on_instance: instance.is_some(),
+            expects_failure: fails,
+            arguments: rendered,
         });
-        if let Some(all) = &mut self.sites {
+        if let Some(all) = &mut self.call_sites {
             all.extend(sites);
         }
     }
 }
 
-fn returned<'a>(on: &Known<'a>, method: &str, call: &ast::ExprCall) -> Known<'a> {
-    if SAME_KIND.contains(&method) {
-        return on.like();
+fn method_result<'a>(on: &KnownValue<'a>, method: &str, call: &ast::ExprCall) -> KnownValue<'a> {
+    if SAME_TYPE_METHODS.contains(&method) {
+        return on.same_origin();
     }
     match call.arguments.args.first() {
         Some(Expr::StringLiteral(key)) if takes_key(method) => {
-            on.part(&Part::Key(key.value.to_str().to_owned()))
+            on.part_of_origin(&ParamPart::Key(key.value.to_str().to_owned()))
         }
-        _ => on.part(&Part::Method(method.to_owned())),
+        _ => on.part_of_origin(&ParamPart::Method(method.to_owned())),
     }
 }
 
@@ -350,6 +376,6 @@ fn argument_names(arguments: &ast::Arguments) -> impl Iterator<Item = String> + 
     by_position.chain(by_name)
 }
 
-fn foreign(name: &str) -> Resolved {
-    Resolved { name: name.to_owned(), module: None, attributes: String::new() }
+fn foreign_name(name: &str) -> ResolvedName {
+    ResolvedName { name: name.to_owned(), module: None, attributes: String::new() }
 }

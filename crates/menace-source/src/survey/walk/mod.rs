@@ -2,7 +2,7 @@
 //! with parameters and which calls are made.
 //!
 //! Branches are followed one by one from the same start and joined where they meet; loops are
-//! run once. Nothing is computed: a value is [known](super::known) by where it comes from.
+//! run once. Nothing is computed: a value is [known](super::known_value) by where it comes from.
 
 mod assign;
 mod builtin;
@@ -16,7 +16,7 @@ mod record;
 mod render;
 mod statement;
 
-pub(super) use record::MAX_USES;
+pub(super) use record::MAX_USES_PER_PARAM;
 
 use std::rc::Rc;
 
@@ -24,98 +24,98 @@ use ruff_python_ast::{ModModule, Stmt};
 use ruff_source_file::LineIndex;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use menace_model::{Hints, ModuleReport, ParamHints, Section, SectionKind};
+use menace_model::{ModuleReport, ParamHints, Section, SectionHints, SectionKind};
 
-use super::env::Env;
-use super::index::Index;
-use super::known::Known;
-use super::sites::RawSite;
+use super::call_sites::UnresolvedCallSite;
+use super::known_value::KnownValue;
+use super::name_environment::NameEnvironment;
+use super::section_index::SectionIndex;
 use super::{docstring, doctest};
-use crate::facts::{Scope, ScopeKind};
-use crate::link::{Resolved, Resolver};
+use crate::facts::{NameScope, NameScopeKind};
+use crate::link::{ReferenceResolver, ResolvedName};
 use crate::parse;
 
 /// What a walk knows about the rest of the repository.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Context<'a> {
-    pub resolver: &'a Resolver<'a>,
+pub(super) struct SurveyContext<'a> {
+    pub resolver: &'a ReferenceResolver<'a>,
     /// Modules and qualified names of all classes.
     pub classes: &'a FxHashSet<(usize, &'a str)>,
     /// All functions and methods, by the same.
     pub functions: &'a FxHashMap<(usize, &'a str), &'a Section>,
-    /// Who inherits what; not known while the repository is still being looked at.
-    pub index: Option<&'a Index<'a>>,
+    /// Base classes by class; absent while the repository is still being surveyed.
+    pub index: Option<&'a SectionIndex<'a>>,
 }
 
 /// What to listen to.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Wanted<'a> {
+pub(super) enum SurveyMode<'a> {
     /// The hints of the sections of this module.
     Hints { report: &'a ModuleReport, lines: &'a LineIndex },
     /// All calls of the repository's own functions.
-    Sites,
+    CallSites,
 }
 
-type Attributes<'a> = FxHashMap<&'a str, Rc<Known<'a>>>;
+type AttributeValues<'a> = FxHashMap<&'a str, Rc<KnownValue<'a>>>;
 
 /// A class whose body is being walked.
 #[derive(Debug)]
-struct ClassAround<'a> {
-    itself: Rc<Resolved>,
+struct EnclosingClass<'a> {
+    class: Rc<ResolvedName>,
     /// What `super()` is taken to be an instance of.
-    first_base: Option<Rc<Resolved>>,
+    first_base: Option<Rc<ResolvedName>>,
     /// What is known about the attributes that methods give their instance.
-    attributes: Attributes<'a>,
+    attributes: AttributeValues<'a>,
     docstring: Option<&'a str>,
 }
 
 #[derive(Debug)]
-pub(super) struct Walker<'a> {
+pub(super) struct SurveyWalker<'a> {
     source: &'a str,
     tree: &'a ModModule,
     module: usize,
-    context: Context<'a>,
-    env: Env<'a>,
-    walrus: bool,
+    context: SurveyContext<'a>,
+    env: NameEnvironment<'a>,
+    has_walrus: bool,
     lines: Option<&'a LineIndex>,
     /// The sections of the module, by the line that each begins in.
     sections: FxHashMap<u32, (usize, &'a Section)>,
     /// The sections around this point, outermost first.
     frames: Vec<usize>,
-    classes: Vec<ClassAround<'a>>,
+    classes: Vec<EnclosingClass<'a>>,
     /// What is known about the instances of the classes that have been walked, by qualified name.
-    instances: FxHashMap<String, Attributes<'a>>,
+    instances: FxHashMap<String, AttributeValues<'a>>,
     /// Names of the receivers of the methods around this point.
     receivers: Vec<Option<&'a str>>,
     /// Are calls here expected to fail?
     expects_failure: bool,
-    hints: Vec<Hints>,
+    hints: Vec<SectionHints>,
     /// The sections that were met, and the functions that are no sections.
-    met: usize,
-    strangers: usize,
-    sites: Option<Vec<RawSite>>,
+    matched_sections: usize,
+    unmatched_functions: usize,
+    call_sites: Option<Vec<UnresolvedCallSite>>,
 }
 
-impl<'a> Walker<'a> {
+impl<'a> SurveyWalker<'a> {
     pub(super) fn new(
         source: &'a str,
         tree: &'a ModModule,
         module: usize,
-        context: Context<'a>,
-        wanted: Wanted<'a>,
+        context: SurveyContext<'a>,
+        wanted: SurveyMode<'a>,
     ) -> Self {
         let walrus = memchr::memmem::find(source.as_bytes(), b":=").is_some();
-        let scope = Scope::of_body(ScopeKind::Module, String::new(), &tree.body, walrus);
-        let mut walker = Self::in_scope(source, tree, module, context, scope);
-        walker.walrus = walrus;
+        let scope = NameScope::from_body(NameScopeKind::Module, String::new(), &tree.body, walrus);
+        let mut walker = Self::with_scope(source, tree, module, context, scope);
+        walker.has_walrus = walrus;
         match wanted {
-            Wanted::Sites => walker.sites = Some(Vec::new()),
-            Wanted::Hints { report, lines } => {
+            SurveyMode::CallSites => walker.call_sites = Some(Vec::new()),
+            SurveyMode::Hints { report, lines } => {
                 walker.lines = Some(lines);
                 for (index, section) in report.sections.iter().enumerate() {
                     if section.kind == SectionKind::Module {
                         walker.frames.push(index);
-                        walker.met += 1;
+                        walker.matched_sections += 1;
                     } else {
                         walker.sections.insert(section.start_line, (index, section));
                     }
@@ -123,27 +123,29 @@ impl<'a> Walker<'a> {
                         name: param.name.clone(),
                         ..ParamHints::default()
                     });
-                    walker.hints.push(Hints { params: params.collect(), ..Hints::default() });
+                    walker
+                        .hints
+                        .push(SectionHints { params: params.collect(), ..SectionHints::default() });
                 }
             }
         }
         walker
     }
 
-    fn in_scope(
+    fn with_scope(
         source: &'a str,
         tree: &'a ModModule,
         module: usize,
-        context: Context<'a>,
-        scope: Scope<'a>,
+        context: SurveyContext<'a>,
+        scope: NameScope<'a>,
     ) -> Self {
         Self {
             source,
             tree,
             module,
             context,
-            env: Env::new(scope),
-            walrus: true,
+            env: NameEnvironment::new(scope),
+            has_walrus: true,
             lines: None,
             sections: FxHashMap::default(),
             frames: Vec::new(),
@@ -152,53 +154,62 @@ impl<'a> Walker<'a> {
             receivers: Vec::new(),
             expects_failure: false,
             hints: Vec::new(),
-            met: 0,
-            strangers: 0,
-            sites: None,
+            matched_sections: 0,
+            unmatched_functions: 0,
+            call_sites: None,
         }
     }
 
     /// Hints for each section; `None` when the sections are not those of the report.
-    pub(super) fn hints(mut self) -> Option<Vec<Hints>> {
-        self.module();
-        (self.met == self.hints.len() && self.strangers == 0).then_some(self.hints)
+    pub(super) fn collect_hints(mut self) -> Option<Vec<SectionHints>> {
+        self.visit_module();
+        (self.matched_sections == self.hints.len() && self.unmatched_functions == 0)
+            .then_some(self.hints)
     }
 
-    pub(super) fn sites(mut self) -> Vec<RawSite> {
-        self.module();
-        self.sites.unwrap_or_default()
+    pub(super) fn collect_call_sites(mut self) -> Vec<UnresolvedCallSite> {
+        self.visit_module();
+        self.call_sites.unwrap_or_default()
     }
 
-    fn module(&mut self) {
+    fn visit_module(&mut self) {
         // Functions see constants that are defined after them.
-        self.constants(&self.tree.body);
-        self.examples(&self.tree.body);
-        self.body(&self.tree.body);
+        self.bind_constants(&self.tree.body);
+        self.visit_doctests(&self.tree.body);
+        self.visit_body(&self.tree.body);
     }
 
     /// The calls in the examples of a docstring, which see what the module sees.
-    fn examples(&mut self, body: &'a [Stmt]) {
-        let Some(sites) = &mut self.sites else { return };
-        let Some(code) = docstring::of(body).and_then(doctest::code) else { return };
+    fn visit_doctests(&mut self, body: &'a [Stmt]) {
+        let Some(sites) = &mut self.call_sites else { return };
+        let Some(code) = docstring::find_docstring(body).and_then(doctest::extract_examples) else {
+            return;
+        };
         let Ok(parsed) = parse::parse(&code, &LineIndex::from_source_text(&code)) else { return };
         let tree = parsed.syntax();
         let around = &self.tree.body;
-        let module = Scope::of_body(ScopeKind::Module, String::new(), around, self.walrus);
-        let mut walker = Walker::in_scope(&code, tree, self.module, self.context, module);
-        walker.sites = Some(Vec::new());
-        walker.constants(around);
+        let module =
+            NameScope::from_body(NameScopeKind::Module, String::new(), around, self.has_walrus);
+        let mut walker = SurveyWalker::with_scope(&code, tree, self.module, self.context, module);
+        walker.call_sites = Some(Vec::new());
+        walker.bind_constants(around);
         let prefix = "<doctest>.".to_owned();
-        walker.env.push(Scope::of_body(ScopeKind::Function, prefix, &tree.body, true));
-        walker.body(&tree.body);
-        sites.append(&mut walker.sites.unwrap_or_default());
+        walker.env.push_scope(NameScope::from_body(
+            NameScopeKind::Function,
+            prefix,
+            &tree.body,
+            true,
+        ));
+        walker.visit_body(&tree.body);
+        sites.append(&mut walker.call_sites.unwrap_or_default());
     }
 
     /// Where a reference of this file leads.
-    fn resolve(&self, reference: &str) -> Resolved {
+    fn resolve_reference(&self, reference: &str) -> ResolvedName {
         self.context.resolver.resolve(self.module, reference)
     }
 
-    fn is_class(&self, resolved: &Resolved) -> bool {
+    fn is_class(&self, resolved: &ResolvedName) -> bool {
         match resolved.module {
             Some(module) => self.context.classes.contains(&(module, resolved.attributes.as_str())),
             None => is_foreign_class(&resolved.name),

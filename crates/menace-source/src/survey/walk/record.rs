@@ -1,39 +1,38 @@
-//! Notes down what was found.
+//! Stores hints by parameter.
 
 use std::rc::Rc;
 
-use menace_model::Use;
+use menace_model::ParamUse;
 use ruff_python_ast::Expr;
 
-use super::Walker;
-use crate::survey::known::{Known, Origin};
+use super::SurveyWalker;
+use crate::survey::known_value::{KnownValue, ParamOrigin};
 
 /// What a parameter is used for; a body that does more is not understood better by it.
-pub(in crate::survey) const MAX_USES: usize = 200;
+pub(in crate::survey) const MAX_USES_PER_PARAM: usize = 200;
 
 /// Different functions that a section calls.
-const MAX_CALLS: usize = 100;
+const MAX_CALLED_FUNCTIONS: usize = 100;
 
-impl<'a> Walker<'a> {
-    pub(super) fn used(&mut self, known: &Known<'a>, used: &Use) {
-        self.used_by(&known.origins, used);
+impl<'a> SurveyWalker<'a> {
+    pub(super) fn record_use(&mut self, known: &KnownValue<'a>, used: &ParamUse) {
+        self.record_use_of_origins(&known.origins, used);
     }
 
-    pub(super) fn used_by(&mut self, origins: &[Rc<Origin>], used: &Use) {
+    pub(super) fn record_use_of_origins(&mut self, origins: &[Rc<ParamOrigin>], used: &ParamUse) {
         for origin in origins {
-            let whole = origin.path.iter().rev().fold(used.clone(), |used, part| Use::Inside {
-                part: part.clone(),
-                used: Box::new(used),
+            let whole = origin.path.iter().rev().fold(used.clone(), |used, part| {
+                ParamUse::Inside { part: part.clone(), inner_use: Box::new(used) }
             });
             let known = &mut self.hints[origin.section].params[origin.param].uses;
-            if known.len() < MAX_USES && !known.contains(&whole) {
+            if known.len() < MAX_USES_PER_PARAM && !known.contains(&whole) {
                 known.push(whole);
             }
         }
     }
 
-    pub(super) fn raises(&mut self, name: &str) {
-        for section in self.sections_here() {
+    pub(super) fn record_raise(&mut self, name: &str) {
+        for section in self.enclosing_sections() {
             let raises = &mut self.hints[section].raises;
             if !raises.iter().any(|known| known == name) {
                 raises.push(name.to_owned());
@@ -41,11 +40,11 @@ impl<'a> Walker<'a> {
         }
     }
 
-    pub(super) fn calls(&mut self, function: &Expr) {
-        let name = written(function);
-        for section in self.sections_here() {
-            let calls = &mut self.hints[section].calls;
-            if calls.len() < MAX_CALLS && !calls.contains(&name) {
+    pub(super) fn record_call(&mut self, function: &Expr) {
+        let name = dotted_source(function);
+        for section in self.enclosing_sections() {
+            let calls = &mut self.hints[section].callees;
+            if calls.len() < MAX_CALLED_FUNCTIONS && !calls.contains(&name) {
                 calls.push(name.clone());
             }
         }
@@ -53,8 +52,9 @@ impl<'a> Walker<'a> {
 
     /// The functions around this point or, outside of any, the module.
     ///
-    /// What a nested function contains counts for those around it as well: nobody else calls it.
-    pub(super) fn sections_here(&self) -> Vec<usize> {
+    /// What a nested function contains also counts for the enclosing function: only that one calls
+    /// it.
+    pub(super) fn enclosing_sections(&self) -> Vec<usize> {
         match &self.frames[..] {
             [_, functions @ ..] if !functions.is_empty() => functions.to_vec(),
             all => all.to_vec(),
@@ -63,10 +63,12 @@ impl<'a> Walker<'a> {
 }
 
 /// `a.b.c` as it stands there; what is no name leaves only what follows it.
-fn written(function: &Expr) -> String {
+fn dotted_source(function: &Expr) -> String {
     match function {
         Expr::Name(name) => name.id.to_string(),
-        Expr::Attribute(attribute) => format!("{}.{}", written(&attribute.value), attribute.attr),
+        Expr::Attribute(attribute) => {
+            format!("{}.{}", dotted_source(&attribute.value), attribute.attr)
+        }
         _ => String::new(),
     }
 }

@@ -8,47 +8,47 @@ use ruff_text_size::Ranged;
 
 use menace_model::{SectionKind, Value};
 
-use super::Walker;
-use crate::link::Resolved;
-use crate::survey::known::MAX_TEXTS;
-use crate::survey::sites::Rendered;
+use super::SurveyWalker;
+use crate::link::ResolvedName;
+use crate::survey::call_sites::RenderedArguments;
+use crate::survey::known_value::MAX_LITERAL_CASES;
 
 /// What is longer is data, not an example.
-const MAX_BYTES: usize = 4_000;
+const MAX_RENDERED_BYTES: usize = 4_000;
 
-const MAX_DEPTH: usize = 32;
+const MAX_RENDER_DEPTH: usize = 32;
 
 /// Builtin functions that are passed around.
-const FUNCTIONS: &[&str] = &[
+const RENDERABLE_BUILTINS: &[&str] = &[
     "abs", "all", "any", "ascii", "bool", "callable", "chr", "hash", "hex", "id", "iter", "len",
     "max", "min", "next", "oct", "ord", "print", "repr", "reversed", "round", "sorted", "sum",
     "type", "zip",
 ];
 
 /// Writes one case; what it stands on may have several.
-struct Printer<'w, 'a> {
-    walker: &'w Walker<'a>,
+struct LiteralPrinter<'w, 'a> {
+    walker: &'w SurveyWalker<'a>,
     case: usize,
     /// The largest number of cases that was met.
     cases: usize,
     out: String,
 }
 
-impl Walker<'_> {
+impl SurveyWalker<'_> {
     /// Python source of a literal, of its first case if it has several.
-    pub(super) fn text(&self, expr: &Expr) -> Option<Rc<str>> {
-        let mut printer = Printer { walker: self, case: 0, cases: 1, out: String::new() };
-        printer.print(expr, 0)?;
+    pub(super) fn render_literal(&self, expr: &Expr) -> Option<Rc<str>> {
+        let mut printer = LiteralPrinter { walker: self, case: 0, cases: 1, out: String::new() };
+        printer.print_expr(expr, 0)?;
         Some(printer.out.into())
     }
 
     /// All cases of a literal; none if it is something else.
-    pub(super) fn texts(&self, expr: &Expr) -> Vec<Rc<str>> {
-        let mut printer = Printer { walker: self, case: 0, cases: 1, out: String::new() };
+    pub(super) fn render_cases(&self, expr: &Expr) -> Vec<Rc<str>> {
+        let mut printer = LiteralPrinter { walker: self, case: 0, cases: 1, out: String::new() };
         let mut texts = Vec::new();
-        while printer.case < printer.cases.min(MAX_TEXTS) {
+        while printer.case < printer.cases.min(MAX_LITERAL_CASES) {
             printer.out.clear();
-            if printer.print(expr, 0).is_none() {
+            if printer.print_expr(expr, 0).is_none() {
                 break;
             }
             texts.push(Rc::from(printer.out.as_str()));
@@ -58,78 +58,78 @@ impl Walker<'_> {
     }
 
     /// The literals among the arguments of a call, for each of the cases that they come in.
-    pub(super) fn rendered(
+    pub(super) fn render_arguments(
         &self,
         args: &[Expr],
         keywords: &[ast::Keyword],
         receiver: Option<&Expr>,
-    ) -> Vec<Rendered> {
+    ) -> Vec<RenderedArguments> {
         let is_spread = args.iter().any(Expr::is_starred_expr)
             || keywords.iter().any(|keyword| keyword.arg.is_none());
-        let mut printer = Printer { walker: self, case: 0, cases: 1, out: String::new() };
+        let mut printer = LiteralPrinter { walker: self, case: 0, cases: 1, out: String::new() };
         let mut all = Vec::new();
-        while printer.case < printer.cases.min(MAX_TEXTS) {
+        while printer.case < printer.cases.min(MAX_LITERAL_CASES) {
             let args: Vec<Option<String>> = args
                 .iter()
                 .take_while(|argument| !argument.is_starred_expr())
-                .map(|argument| printer.take(argument))
+                .map(|argument| printer.take_rendered(argument))
                 .collect();
             let named = keywords.iter().filter_map(|keyword| {
                 let name = keyword.arg.as_ref()?.to_string();
-                Some((name, printer.take(&keyword.value)))
+                Some((name, printer.take_rendered(&keyword.value)))
             });
             let kwargs: Vec<(String, Option<String>)> = named.collect();
-            let receiver = receiver.and_then(|receiver| printer.take(receiver));
-            all.push(Rendered { args, kwargs, is_spread, receiver });
+            let receiver = receiver.and_then(|receiver| printer.take_rendered(receiver));
+            all.push(RenderedArguments { args, kwargs, is_spread, receiver });
             printer.case += 1;
         }
         all
     }
 }
 
-impl Printer<'_, '_> {
-    fn take(&mut self, expr: &Expr) -> Option<String> {
+impl LiteralPrinter<'_, '_> {
+    fn take_rendered(&mut self, expr: &Expr) -> Option<String> {
         self.out.clear();
-        self.print(expr, 0)?;
+        self.print_expr(expr, 0)?;
         Some(self.out.clone())
     }
 
-    fn print(&mut self, expr: &Expr, depth: usize) -> Option<()> {
-        if depth > MAX_DEPTH || self.out.len() > MAX_BYTES {
+    fn print_expr(&mut self, expr: &Expr, depth: usize) -> Option<()> {
+        if depth > MAX_RENDER_DEPTH || self.out.len() > MAX_RENDERED_BYTES {
             return None;
         }
         match expr {
             Expr::StringLiteral(text) => {
-                let literal = self.string(text);
-                self.add(&literal)?;
+                let literal = self.format_string(text);
+                self.push_text(&literal)?;
             }
             Expr::BytesLiteral(bytes) => {
                 let literal = Value::Bytes(bytes.value.bytes().collect()).to_python().expression;
-                self.add(&literal)?;
+                self.push_text(&literal)?;
             }
             Expr::NumberLiteral(literal) => {
-                self.add(&number(&literal.value))?;
+                self.push_text(&format_number(&literal.value))?;
             }
             Expr::BooleanLiteral(literal) => {
-                self.add(if literal.value { "True" } else { "False" })?;
+                self.push_text(if literal.value { "True" } else { "False" })?;
             }
-            Expr::NoneLiteral(_) => self.add("None")?,
-            Expr::EllipsisLiteral(_) => self.add("...")?,
-            Expr::List(list) => self.items("[", &list.elts, "]", depth)?,
-            Expr::Set(set) => self.items("{", &set.elts, "}", depth)?,
+            Expr::NoneLiteral(_) => self.push_text("None")?,
+            Expr::EllipsisLiteral(_) => self.push_text("...")?,
+            Expr::List(list) => self.print_items("[", &list.elts, "]", depth)?,
+            Expr::Set(set) => self.print_items("{", &set.elts, "}", depth)?,
             Expr::Tuple(tuple) => {
                 let end = if tuple.elts.len() == 1 { ",)" } else { ")" };
-                self.items("(", &tuple.elts, end, depth)?;
+                self.print_items("(", &tuple.elts, end, depth)?;
             }
             Expr::Dict(dict) => {
-                self.add("{")?;
+                self.push_text("{")?;
                 for (index, item) in dict.items.iter().enumerate() {
-                    self.add(if index > 0 { ", " } else { "" })?;
-                    self.print(item.key.as_ref()?, depth + 1)?;
-                    self.add(": ")?;
-                    self.print(&item.value, depth + 1)?;
+                    self.push_text(if index > 0 { ", " } else { "" })?;
+                    self.print_expr(item.key.as_ref()?, depth + 1)?;
+                    self.push_text(": ")?;
+                    self.print_expr(&item.value, depth + 1)?;
                 }
-                self.add("}")?;
+                self.push_text("}")?;
             }
             Expr::UnaryOp(operation) => {
                 let sign = match operation.op {
@@ -138,8 +138,8 @@ impl Printer<'_, '_> {
                     UnaryOp::Not | UnaryOp::Invert => return None,
                 };
                 operation.operand.as_number_literal_expr()?;
-                self.add(sign)?;
-                self.print(&operation.operand, depth + 1)?;
+                self.push_text(sign)?;
+                self.print_expr(&operation.operand, depth + 1)?;
             }
             Expr::BinOp(operation) => {
                 let operator = match operation.op {
@@ -150,34 +150,34 @@ impl Printer<'_, '_> {
                     | Operator::LShift => operation.op.as_str(),
                     _ => return None,
                 };
-                self.add("(")?;
-                self.print(&operation.left, depth + 1)?;
+                self.push_text("(")?;
+                self.print_expr(&operation.left, depth + 1)?;
                 write!(self.out, " {operator} ").ok()?;
-                self.print(&operation.right, depth + 1)?;
-                self.add(")")?;
+                self.print_expr(&operation.right, depth + 1)?;
+                self.push_text(")")?;
             }
-            Expr::Name(_) | Expr::Attribute(_) => self.name(expr)?,
-            Expr::Call(call) => self.call(call, depth)?,
+            Expr::Name(_) | Expr::Attribute(_) => self.print_name(expr)?,
+            Expr::Call(call) => self.print_call(call, depth)?,
             _ => return None,
         }
         Some(())
     }
 
-    fn add(&mut self, text: &str) -> Option<()> {
+    fn push_text(&mut self, text: &str) -> Option<()> {
         self.out.push_str(text);
-        (self.out.len() <= MAX_BYTES).then_some(())
+        (self.out.len() <= MAX_RENDERED_BYTES).then_some(())
     }
 
-    fn items(&mut self, open: &str, items: &[Expr], close: &str, depth: usize) -> Option<()> {
-        self.add(open)?;
+    fn print_items(&mut self, open: &str, items: &[Expr], close: &str, depth: usize) -> Option<()> {
+        self.push_text(open)?;
         for (index, item) in items.iter().enumerate() {
-            self.add(if index > 0 { ", " } else { "" })?;
-            self.print(item, depth + 1)?;
+            self.push_text(if index > 0 { ", " } else { "" })?;
+            self.print_expr(item, depth + 1)?;
         }
-        self.add(close)
+        self.push_text(close)
     }
 
-    fn string(&self, text: &ast::ExprStringLiteral) -> String {
+    fn format_string(&self, text: &ast::ExprStringLiteral) -> String {
         let value = text.value.to_str();
         if value.contains(char::REPLACEMENT_CHARACTER) {
             // A lone surrogate, which the parser's strings cannot hold.
@@ -188,7 +188,7 @@ impl Printer<'_, '_> {
     }
 
     /// A name that stands for a literal, or that means the same everywhere.
-    fn name(&mut self, expr: &Expr) -> Option<()> {
+    fn print_name(&mut self, expr: &Expr) -> Option<()> {
         let known = match expr {
             Expr::Name(name) => self.walker.env.get(name.id.as_str()).cloned(),
             Expr::Attribute(attribute) if self.walker.is_receiver(&attribute.value) => {
@@ -197,41 +197,41 @@ impl Printer<'_, '_> {
             }
             _ => None,
         };
-        if let Some(known) = known.filter(|known| !known.texts.is_empty()) {
-            self.cases = self.cases.max(known.texts.len());
-            return self.add(&known.texts[self.case % known.texts.len()]);
+        if let Some(known) = known.filter(|known| !known.source_cases.is_empty()) {
+            self.cases = self.cases.max(known.source_cases.len());
+            return self.push_text(&known.source_cases[self.case % known.source_cases.len()]);
         }
-        let reached = self.walker.reached(expr)?;
-        self.walker.is_lasting(&reached).then_some(())?;
-        self.add(&reached.name)
+        let reached = self.walker.resolve_dotted(expr)?;
+        self.walker.is_stable_name(&reached).then_some(())?;
+        self.push_text(&reached.name)
     }
 
     /// The call of a class, or of a function that makes something.
-    fn call(&mut self, call: &ast::ExprCall, depth: usize) -> Option<()> {
-        let callee = self.walker.reached(&call.func)?;
-        let is_maker = self.walker.is_class(&callee) || self.walker.is_maker(&callee);
+    fn print_call(&mut self, call: &ast::ExprCall, depth: usize) -> Option<()> {
+        let callee = self.walker.resolve_dotted(&call.func)?;
+        let is_maker = self.walker.is_class(&callee) || self.walker.is_factory_function(&callee);
         if !is_maker || callee.name.contains('<') {
             return None;
         }
-        self.add(&callee.name)?;
-        self.add("(")?;
+        self.push_text(&callee.name)?;
+        self.push_text("(")?;
         for (index, argument) in call.arguments.args.iter().enumerate() {
-            self.add(if index > 0 { ", " } else { "" })?;
-            self.print(argument, depth + 1)?;
+            self.push_text(if index > 0 { ", " } else { "" })?;
+            self.print_expr(argument, depth + 1)?;
         }
         for (index, keyword) in call.arguments.keywords.iter().enumerate() {
-            self.add(if index > 0 || !call.arguments.args.is_empty() { ", " } else { "" })?;
-            self.add(keyword.arg.as_ref()?.as_str())?;
-            self.add("=")?;
-            self.print(&keyword.value, depth + 1)?;
+            self.push_text(if index > 0 || !call.arguments.args.is_empty() { ", " } else { "" })?;
+            self.push_text(keyword.arg.as_ref()?.as_str())?;
+            self.push_text("=")?;
+            self.print_expr(&keyword.value, depth + 1)?;
         }
-        self.add(")")
+        self.push_text(")")
     }
 }
 
-impl Walker<'_> {
+impl SurveyWalker<'_> {
     /// Is it a function of the repository that can be called just so, and returns at once?
-    fn is_maker(&self, name: &Resolved) -> bool {
+    fn is_factory_function(&self, name: &ResolvedName) -> bool {
         let Some(module) = name.module else { return false };
         let section = self.context.functions.get(&(module, name.attributes.as_str()));
         section.is_some_and(|section| {
@@ -242,11 +242,11 @@ impl Walker<'_> {
     }
 
     /// Does the name mean the same at any other time: a class, a member of one, a function?
-    fn is_lasting(&self, name: &Resolved) -> bool {
+    fn is_stable_name(&self, name: &ResolvedName) -> bool {
         let Some(module) = name.module else {
             let is_builtin = !name.name.contains('.');
             return if is_builtin {
-                self.is_class(name) || FUNCTIONS.contains(&name.name.as_str())
+                self.is_class(name) || RENDERABLE_BUILTINS.contains(&name.name.as_str())
             } else {
                 !name.name.starts_with('.')
             };
@@ -261,7 +261,7 @@ impl Walker<'_> {
 }
 
 /// A number as Python writes it.
-pub(super) fn number(number: &ast::Number) -> String {
+pub(super) fn format_number(number: &ast::Number) -> String {
     let value = match number {
         ast::Number::Int(int) => match int.as_i64() {
             Some(int) => Value::Int(int),

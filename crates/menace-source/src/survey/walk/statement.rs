@@ -2,160 +2,163 @@
 
 use ruff_python_ast::{self as ast, ExceptHandler, Expr, Stmt};
 
-use menace_model::{Part, Use};
+use menace_model::{ParamPart, ParamUse};
 
-use super::Walker;
-use crate::stack::grown;
-use crate::survey::env::Changes;
-use crate::survey::known::Known;
+use super::SurveyWalker;
+use crate::stack::with_growing_stack;
+use crate::survey::known_value::KnownValue;
+use crate::survey::name_environment::BranchChanges;
 
 /// Context managers that want their body to fail, by the last part of their name.
-const EXPECT_FAILURE: &[&str] = &["raises", "assertRaises", "assertRaisesRegex"];
+const EXPECTED_FAILURE_MANAGERS: &[&str] = &["raises", "assertRaises", "assertRaisesRegex"];
 
-impl<'a> Walker<'a> {
-    pub(super) fn body(&mut self, body: &'a [Stmt]) {
+impl<'a> SurveyWalker<'a> {
+    pub(super) fn visit_body(&mut self, body: &'a [Stmt]) {
         for stmt in body {
-            grown(|| self.statement(stmt));
+            with_growing_stack(|| self.visit_statement(stmt));
         }
     }
 
-    fn statement(&mut self, stmt: &'a Stmt) {
+    fn visit_statement(&mut self, stmt: &'a Stmt) {
         match stmt {
-            Stmt::FunctionDef(function) => self.function(function),
-            Stmt::ClassDef(class) => self.class(class),
+            Stmt::FunctionDef(function) => self.visit_function(function),
+            Stmt::ClassDef(class) => self.visit_class(class),
             Stmt::Return(ast::StmtReturn { value: Some(value), .. }) => {
-                self.value(value);
+                self.evaluate(value);
             }
             Stmt::Delete(delete) => {
                 for target in &delete.targets {
-                    self.store(target, Known::default());
+                    self.bind_target(target, KnownValue::default());
                 }
             }
-            Stmt::Assign(assign) => self.assign(&assign.targets, &assign.value),
-            Stmt::AugAssign(assign) => self.augment(assign),
+            Stmt::Assign(assign) => self.visit_assign(&assign.targets, &assign.value),
+            Stmt::AugAssign(assign) => self.visit_aug_assign(assign),
             Stmt::AnnAssign(assign) => {
                 if let Some(value) = &assign.value {
-                    self.assign(std::slice::from_ref(&assign.target), value);
+                    self.visit_assign(std::slice::from_ref(&assign.target), value);
                 }
             }
-            Stmt::For(statement) => self.for_loop(statement),
+            Stmt::For(statement) => self.visit_for(statement),
             Stmt::While(statement) => {
-                self.test(&statement.test);
-                let once = self.way(|this| this.body(&statement.body));
-                self.env.join(vec![once, Changes::default()]);
-                self.body(&statement.orelse);
+                self.evaluate_condition(&statement.test);
+                let once = self.visit_branch(|this| this.visit_body(&statement.body));
+                self.env.join_branches(vec![once, BranchChanges::default()]);
+                self.visit_body(&statement.orelse);
             }
-            Stmt::If(statement) => self.if_statement(statement),
-            Stmt::With(statement) => self.with(statement),
-            Stmt::Match(statement) => self.match_statement(statement),
-            Stmt::Raise(raise) => self.raise(raise),
-            Stmt::Try(statement) => self.try_statement(statement),
+            Stmt::If(statement) => self.visit_if(statement),
+            Stmt::With(statement) => self.visit_with(statement),
+            Stmt::Match(statement) => self.visit_match(statement),
+            Stmt::Raise(raise) => self.visit_raise(raise),
+            Stmt::Try(statement) => self.visit_try(statement),
             Stmt::Assert(assert) => {
-                self.test(&assert.test);
+                self.evaluate_condition(&assert.test);
                 if let Some(message) = &assert.msg {
-                    self.value(message);
+                    self.evaluate(message);
                 }
             }
             // A string on its own is a docstring or a comment.
             Stmt::Expr(expr) if !expr.value.is_string_literal_expr() => {
-                self.value(&expr.value);
+                self.evaluate(&expr.value);
             }
             _ => {}
         }
     }
 
     /// Walks something that may not happen; what it changes is taken back and returned.
-    pub(super) fn way(&mut self, walk: impl FnOnce(&mut Self)) -> Changes<'a> {
-        let mark = self.env.enter();
+    pub(super) fn visit_branch(&mut self, walk: impl FnOnce(&mut Self)) -> BranchChanges<'a> {
+        let mark = self.env.enter_branch();
         walk(self);
-        self.env.leave(mark)
+        self.env.leave_branch(mark)
     }
 
-    fn if_statement(&mut self, statement: &'a ast::StmtIf) {
-        self.test(&statement.test);
-        let mut ways = Vec::new();
+    fn visit_if(&mut self, statement: &'a ast::StmtIf) {
+        self.evaluate_condition(&statement.test);
+        let mut branch_changes = Vec::new();
         let mut has_else = false;
-        let first = self.way(|this| this.body(&statement.body));
-        ways.extend((!ends(&statement.body)).then_some(first));
+        let first = self.visit_branch(|this| this.visit_body(&statement.body));
+        branch_changes.extend((!ends_flow(&statement.body)).then_some(first));
         for clause in &statement.elif_else_clauses {
             match &clause.test {
-                Some(test) => self.test(test),
+                Some(test) => self.evaluate_condition(test),
                 None => has_else = true,
             }
-            let changes = self.way(|this| this.body(&clause.body));
-            ways.extend((!ends(&clause.body)).then_some(changes));
+            let changes = self.visit_branch(|this| this.visit_body(&clause.body));
+            branch_changes.extend((!ends_flow(&clause.body)).then_some(changes));
         }
-        ways.extend((!has_else).then(Changes::default));
-        self.env.join(ways);
+        branch_changes.extend((!has_else).then(BranchChanges::default));
+        self.env.join_branches(branch_changes);
     }
 
-    fn for_loop(&mut self, statement: &'a ast::StmtFor) {
-        let item = self.iterated(&statement.iter, &statement.target, statement.is_async);
-        let once = self.way(|this| {
-            this.store(&statement.target, item);
-            this.body(&statement.body);
+    fn visit_for(&mut self, statement: &'a ast::StmtFor) {
+        let item = self.evaluate_iteration(&statement.iter, &statement.target, statement.is_async);
+        let once = self.visit_branch(|this| {
+            this.bind_target(&statement.target, item);
+            this.visit_body(&statement.body);
         });
-        self.env.join(vec![once, Changes::default()]);
-        self.body(&statement.orelse);
+        self.env.join_branches(vec![once, BranchChanges::default()]);
+        self.visit_body(&statement.orelse);
     }
 
-    fn with(&mut self, statement: &'a ast::StmtWith) {
+    fn visit_with(&mut self, statement: &'a ast::StmtWith) {
         let outside = self.expects_failure;
         for item in &statement.items {
-            let manager = self.value(&item.context_expr);
-            let used = if statement.is_async { Use::EnteredAsync } else { Use::Entered };
-            self.used(&manager, &used);
+            let manager = self.evaluate(&item.context_expr);
+            let used = if statement.is_async { ParamUse::EnteredAsync } else { ParamUse::Entered };
+            self.record_use(&manager, &used);
             self.expects_failure |= expects_failure(&item.context_expr);
             if let Some(target) = &item.optional_vars {
                 // Most return themselves; what is said about the class is right for those.
-                let texts = self.texts(&item.context_expr);
-                let entered = manager.part(&Part::Entered);
-                self.store(target, Known { class: manager.class, texts, ..entered });
+                let texts = self.render_cases(&item.context_expr);
+                let entered = manager.part_of_origin(&ParamPart::Entered);
+                self.bind_target(
+                    target,
+                    KnownValue { class: manager.class, source_cases: texts, ..entered },
+                );
             }
         }
-        self.body(&statement.body);
+        self.visit_body(&statement.body);
         self.expects_failure = outside;
     }
 
-    fn try_statement(&mut self, statement: &'a ast::StmtTry) {
-        let mut ways = Vec::new();
-        let whole = self.way(|this| {
-            this.body(&statement.body);
-            this.body(&statement.orelse);
+    fn visit_try(&mut self, statement: &'a ast::StmtTry) {
+        let mut branch_changes = Vec::new();
+        let whole = self.visit_branch(|this| {
+            this.visit_body(&statement.body);
+            this.visit_body(&statement.orelse);
         });
-        let ends_well = !ends(&statement.body) && !ends(&statement.orelse);
-        ways.extend(ends_well.then_some(whole));
+        let ends_well = !ends_flow(&statement.body) && !ends_flow(&statement.orelse);
+        branch_changes.extend(ends_well.then_some(whole));
         for ExceptHandler::ExceptHandler(handler) in &statement.handlers {
-            let changes = self.way(|this| {
+            let changes = self.visit_branch(|this| {
                 if let Some(kind) = &handler.type_ {
-                    this.value(kind);
+                    this.evaluate(kind);
                 }
-                this.body(&handler.body);
+                this.visit_body(&handler.body);
             });
-            ways.extend((!ends(&handler.body)).then_some(changes));
+            branch_changes.extend((!ends_flow(&handler.body)).then_some(changes));
         }
-        self.env.join(ways);
-        self.body(&statement.finalbody);
+        self.env.join_branches(branch_changes);
+        self.visit_body(&statement.finalbody);
     }
 
-    fn raise(&mut self, raise: &'a ast::StmtRaise) {
+    fn visit_raise(&mut self, raise: &'a ast::StmtRaise) {
         if let Some(exception) = &raise.exc {
-            let known = self.value(exception);
+            let known = self.evaluate(exception);
             let is_name = matches!(**exception, Expr::Name(_) | Expr::Attribute(_));
             let class = known.class.map(|class| class.name.clone());
-            let name = class.or_else(|| is_name.then(|| self.dotted(exception))?);
+            let name = class.or_else(|| is_name.then(|| self.dotted_name(exception))?);
             if let Some(name) = name {
-                self.raises(&name);
+                self.record_raise(&name);
             }
         }
         if let Some(cause) = &raise.cause {
-            self.value(cause);
+            self.evaluate(cause);
         }
     }
 }
 
 /// Does nothing follow this body?
-fn ends(body: &[Stmt]) -> bool {
+fn ends_flow(body: &[Stmt]) -> bool {
     matches!(
         body.last(),
         Some(Stmt::Return(_) | Stmt::Raise(_) | Stmt::Continue(_) | Stmt::Break(_))
@@ -169,5 +172,5 @@ fn expects_failure(manager: &Expr) -> bool {
         Expr::Attribute(attribute) => attribute.attr.as_str(),
         _ => return false,
     };
-    EXPECT_FAILURE.contains(&name)
+    EXPECTED_FAILURE_MANAGERS.contains(&name)
 }

@@ -1,49 +1,52 @@
 //! The Kalman filter of an ARIMA process, in Harvey's form.
 //!
-//! The state holds the differenced levels first, then the ARMA part. Weighing what comes out belongs
-//! to [`super::likelihood`]. Invariant: the covariance depends on the model and on which values are
-//! missing, never on the values, so one filter serves the series and its regressors at once.
+//! The state holds the differenced levels first, then the ARMA part. Weighting what comes out
+//! belongs to [`super::likelihood`]. Invariant: the covariance depends on the model and on which
+//! values are missing, never on the values, so one filter serves the series and its regressors at
+//! once.
 
-use super::order::Order;
+use super::order::ArimaOrder;
 use crate::stats::least_squares::solve_square;
 
 /// The change of the gain, against the spread, below which the filter counts as settled.
-const SETTLED: f64 = 1e-14;
+const CONVERGED_GAIN_CHANGE: f64 = 1e-14;
 
 /// A process: its coefficients and the variance of its shocks.
 #[derive(Debug, Clone)]
-pub(super) struct Process<'a> {
-    pub(super) order: Order,
+pub(super) struct ArimaProcess<'a> {
+    pub(super) order: ArimaOrder,
     pub(super) ar: &'a [f64],
     pub(super) ma: &'a [f64],
     pub(super) variance: f64,
 }
 
-/// The filter between two observations, for a state of `K` numbers of which `D` are differenced levels.
+/// The filter between two observations, for a state of `K` numbers of which `D` are differenced
+/// levels.
 ///
-/// Both are known to the compiler, which unrolls all loops over them: a filter runs millions of steps.
+/// Both are known to the compiler, which unrolls all loops over them: a filter runs millions of
+/// steps.
 #[derive(Debug, Clone)]
-pub(super) struct Filter<const K: usize, const D: usize> {
+pub(super) struct KalmanFilter<const K: usize, const D: usize> {
     ar: [f64; K],
     noise: [[f64; K]; K],
     covariance: [[f64; K]; K],
     gain: [f64; K],
-    spread: f64,
-    /// What a state takes over of a surprise: the gain in units of the spread. Dividing once here keeps
-    /// divisions out of the loop over a settled series.
-    share: [f64; K],
+    innovation_variance: f64,
+    /// What a state takes over of a surprise: the gain in units of the spread. Dividing once here
+    /// keeps divisions out of the loop over a settled series.
+    gain_share: [f64; K],
     precision: f64,
     /// Whether the gain is that of the covariance.
-    current: bool,
-    settled: bool,
+    gain_is_current: bool,
+    converged: bool,
 }
 
-impl<const K: usize, const D: usize> Filter<K, D> {
+impl<const K: usize, const D: usize> KalmanFilter<K, D> {
     /// The filter before the first observation; `None` if the process has no stationary start.
-    pub(super) fn start(process: &Process<'_>, diffuse: f64) -> Option<Self> {
-        let mut filter = Self::of(process);
+    pub(super) fn start(process: &ArimaProcess<'_>, diffuse: f64) -> Option<Self> {
+        let mut filter = Self::new(process);
         let span = K - D;
-        let block = stationary_covariance(&filter.ar[..span], &shocks(process, span))?;
+        let block = stationary_covariance(&filter.ar[..span], &shock_loadings(process, span))?;
         for row in 0..D {
             filter.covariance[row][row] = diffuse;
         }
@@ -56,18 +59,18 @@ impl<const K: usize, const D: usize> Filter<K, D> {
     }
 
     /// The filter with a covariance from before.
-    pub(super) fn resume(process: &Process<'_>, covariance: &[Vec<f64>]) -> Self {
-        let mut filter = Self::of(process);
+    pub(super) fn resume(process: &ArimaProcess<'_>, covariance: &[Vec<f64>]) -> Self {
+        let mut filter = Self::new(process);
         for (row, known) in filter.covariance.iter_mut().zip(covariance) {
             row.copy_from_slice(&known[..K]);
         }
         filter
     }
 
-    fn of(process: &Process<'_>) -> Self {
+    fn new(process: &ArimaProcess<'_>) -> Self {
         let mut ar = [0.0; K];
         ar[..process.ar.len()].copy_from_slice(process.ar);
-        let shocks = shocks(process, K - D);
+        let shocks = shock_loadings(process, K - D);
         let mut noise = [[0.0; K]; K];
         for (row, left) in shocks.iter().enumerate() {
             for (column, right) in shocks.iter().enumerate() {
@@ -79,21 +82,21 @@ impl<const K: usize, const D: usize> Filter<K, D> {
             noise,
             covariance: [[0.0; K]; K],
             gain: [0.0; K],
-            spread: 0.0,
-            share: [0.0; K],
+            innovation_variance: 0.0,
+            gain_share: [0.0; K],
             precision: 0.0,
-            current: false,
-            settled: false,
+            gain_is_current: false,
+            converged: false,
         }
     }
 
     /// What a state shows.
-    pub(super) fn shown(state: &[f64; K]) -> f64 {
+    pub(super) fn expected_observation(state: &[f64; K]) -> f64 {
         state[..=D].iter().sum()
     }
 
     /// The variance of what is shown next.
-    pub(super) fn spread(&self) -> f64 {
+    pub(super) fn observation_variance(&self) -> f64 {
         (0..=D).map(|row| self.covariance[row][..=D].iter().sum::<f64>()).sum()
     }
 
@@ -103,25 +106,25 @@ impl<const K: usize, const D: usize> Filter<K, D> {
 
     /// Makes ready for an observation: the gain, and the variance of the surprise, which is given.
     #[inline]
-    pub(super) fn expect(&mut self) -> f64 {
-        if !self.current {
-            self.current = true;
-            self.spread = 0.0;
+    pub(super) fn prepare_update(&mut self) -> f64 {
+        if !self.gain_is_current {
+            self.gain_is_current = true;
+            self.innovation_variance = 0.0;
             for row in 0..K {
                 self.gain[row] = self.covariance[row][..=D].iter().sum();
                 if row <= D {
-                    self.spread += self.gain[row];
+                    self.innovation_variance += self.gain[row];
                 }
             }
-            self.precision = 1.0 / self.spread;
+            self.precision = 1.0 / self.innovation_variance;
             for row in 0..K {
-                self.share[row] = self.gain[row] * self.precision;
+                self.gain_share[row] = self.gain[row] * self.precision;
             }
         }
-        self.spread
+        self.innovation_variance
     }
 
-    /// One over the variance of the surprise; call after [`Self::expect`].
+    /// One over the variance of the surprise; call after [`Self::prepare_update`].
     #[inline]
     pub(super) fn precision(&self) -> f64 {
         self.precision
@@ -129,42 +132,44 @@ impl<const K: usize, const D: usize> Filter<K, D> {
 
     /// Moves a state past an observation that surprised it by so much.
     #[inline]
-    pub(super) fn learn(&self, state: &mut [f64; K], surprise: f64) {
+    pub(super) fn update_state(&self, state: &mut [f64; K], innovation: f64) {
         for row in 0..K {
-            state[row] += self.share[row] * surprise;
+            state[row] += self.gain_share[row] * innovation;
         }
-        self.carry(state);
+        self.advance_state(state);
     }
 
-    /// Moves the covariance past an observation; call after [`Self::expect`].
+    /// Moves the covariance past an observation; call after [`Self::prepare_update`].
     #[inline]
-    pub(super) fn observe(&mut self) {
-        if self.settled {
+    pub(super) fn update_covariance(&mut self) {
+        if self.converged {
             return;
         }
         for row in 0..K {
             for column in 0..K {
-                self.covariance[row][column] -= self.share[row] * self.gain[column];
+                self.covariance[row][column] -= self.gain_share[row] * self.gain[column];
             }
         }
-        self.spread_on();
+        self.advance_covariance();
         // What the gain does not show any more, no surprise will feel.
-        let (before, spread) = (self.gain, self.spread);
-        self.expect();
-        let moved = |old: f64, new: f64| (old - new).abs() > SETTLED * self.spread;
-        self.settled =
-            !moved(spread, self.spread) && !(0..K).any(|row| moved(before[row], self.gain[row]));
+        let (before, spread) = (self.gain, self.innovation_variance);
+        self.prepare_update();
+        let moved = |old: f64, new: f64| {
+            (old - new).abs() > CONVERGED_GAIN_CHANGE * self.innovation_variance
+        };
+        self.converged = !moved(spread, self.innovation_variance)
+            && !(0..K).any(|row| moved(before[row], self.gain[row]));
     }
 
     /// Moves the covariance past a missing observation.
-    pub(super) fn skip(&mut self) {
-        self.settled = false;
-        self.spread_on();
+    pub(super) fn skip_observation(&mut self) {
+        self.converged = false;
+        self.advance_covariance();
     }
 
     /// Moves a state one step on.
     #[inline]
-    pub(super) fn carry(&self, state: &mut [f64; K]) {
+    pub(super) fn advance_state(&self, state: &mut [f64; K]) {
         let first = state[D];
         if D == 2 {
             state[0] += state[1];
@@ -180,8 +185,8 @@ impl<const K: usize, const D: usize> Filter<K, D> {
 
     /// P ← T·P·Tᵀ + Q, with the few entries that T has.
     #[inline]
-    fn spread_on(&mut self) {
-        self.current = false;
+    fn advance_covariance(&mut self) {
+        self.gain_is_current = false;
         let first = self.covariance[D];
         if D == 2 {
             for column in 0..K {
@@ -202,7 +207,7 @@ impl<const K: usize, const D: usize> Filter<K, D> {
         }
         for row in 0..K {
             let mut line = self.covariance[row];
-            self.carry(&mut line);
+            self.advance_state(&mut line);
             for column in 0..K {
                 self.covariance[row][column] = line[column] + self.noise[row][column];
             }
@@ -211,7 +216,7 @@ impl<const K: usize, const D: usize> Filter<K, D> {
 }
 
 /// How one shock enters the ARMA part: now, and through the moving average.
-fn shocks(process: &Process<'_>, span: usize) -> Vec<f64> {
+fn shock_loadings(process: &ArimaProcess<'_>, span: usize) -> Vec<f64> {
     let mut shocks = vec![0.0; span];
     shocks[0] = 1.0;
     shocks[1..=process.ma.len()].copy_from_slice(process.ma);
@@ -262,16 +267,16 @@ mod tests {
 
     #[test]
     fn the_filter_of_an_autoregression_settles_at_the_variance_of_its_shocks() {
-        let order = Order::new(1, 0, 0);
-        let process = Process { order, ar: &[0.8], ma: &[], variance: 2.0 };
-        let mut filter = Filter::<1, 0>::start(&process, 1e6).unwrap();
+        let order = ArimaOrder::new(1, 0, 0);
+        let process = ArimaProcess { order, ar: &[0.8], ma: &[], variance: 2.0 };
+        let mut filter = KalmanFilter::<1, 0>::start(&process, 1e6).unwrap();
         for _ in 0..3 {
-            filter.expect();
-            filter.observe();
+            filter.prepare_update();
+            filter.update_covariance();
         }
-        assert!(filter.settled);
-        assert!((filter.spread() - 2.0).abs() < 1e-12);
-        filter.skip();
-        assert!((filter.spread() - (2.0 * 0.64 + 2.0)).abs() < 1e-12);
+        assert!(filter.converged);
+        assert!((filter.observation_variance() - 2.0).abs() < 1e-12);
+        filter.skip_observation();
+        assert!((filter.observation_variance() - (2.0 * 0.64 + 2.0)).abs() < 1e-12);
     }
 }

@@ -4,22 +4,24 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::around::lowest;
-use super::filter::{Filter, Process};
-use super::likelihood::{Data, End, Moments, filtered, for_size, log_likelihood};
-use super::order::Order;
-use super::polynomial::{free, stationary};
-use super::start::guess;
-use crate::stats::describe::usable;
+use super::filter::{ArimaProcess, KalmanFilter};
+use super::initial_guess::guess_initial_values;
+use super::likelihood::{
+    ArimaData, FinalFilterState, InnovationMoments, for_size, log_likelihood, run_filter,
+};
+use super::multi_start::minimise_from_many_starts;
+use super::order::ArimaOrder;
+use super::polynomial::{to_stationary, to_unconstrained};
+use crate::stats::describe::is_usable;
 
 /// The variance of the unknown level before the first observation of a differenced series.
 pub const DIFFUSE_VARIANCE: f64 = 1e6;
 
 /// A fitted model, and where its filter stands after the last observation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Fit {
+pub struct ArimaFit {
     /// Lags, differences, shocks.
-    pub order: Order,
+    pub order: ArimaOrder,
     /// Autoregressive coefficients.
     pub ar: Vec<f64>,
     /// Moving-average coefficients.
@@ -41,35 +43,35 @@ pub struct Fit {
 /// Regressors are columns as long as the series; the constant is added here. `None` when there are
 /// not more observations than parameters, when the regressors depend on each other, or when the
 /// likelihood has no maximum, as on a series that the model explains without rest.
-pub fn fit(series: &[f64], regressors: &[Vec<f64>], order: Order) -> Option<Fit> {
-    let order = Order::new(order.p, order.d, order.q);
-    let prepared = Prepared::of(series, regressors, order)?;
+pub fn fit(series: &[f64], regressors: &[Vec<f64>], order: ArimaOrder) -> Option<ArimaFit> {
+    let order = ArimaOrder::new(order.p, order.d, order.q);
+    let prepared = CentredArimaData::new(series, regressors, order)?;
     let data = &prepared.data;
-    let first = guess(order, data);
+    let first = guess_initial_values(order, data);
 
-    let mut begin = free(&first.ar)?;
+    let mut begin = to_unconstrained(&first.ar)?;
     let turned: Vec<f64> = first.ma.iter().map(|value| -value).collect();
-    begin.extend(free(&turned)?);
+    begin.extend(to_unconstrained(&turned)?);
     if order.d > 0 {
         begin.push(first.variance.ln() / 2.0);
     }
     let count = prepared.count as f64;
-    let (best, lowest) = lowest(order, &begin, data.series.len(), &mut |free| {
-        Candidate::of(order, free)
-            .judge(data)
+    let (best, lowest) = minimise_from_many_starts(order, &begin, data.series.len(), &mut |free| {
+        ArimaTrial::from_unconstrained(order, free)
+            .evaluate(data)
             .map_or(f64::INFINITY, |judged| -judged.log_likelihood / count)
     });
     if !lowest.is_finite() {
         return None;
     }
-    let candidate = Candidate::of(order, &best);
-    let judged = candidate.judge(data)?;
-    prepared.finish(order, candidate, judged)
+    let candidate = ArimaTrial::from_unconstrained(order, &best);
+    let judged = candidate.evaluate(data)?;
+    prepared.to_fit(order, candidate, judged)
 }
 
-/// Parameters of a model that somebody else has found.
+/// Parameters of a model that was fitted elsewhere.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Given<'a> {
+pub struct ArimaParams<'a> {
     /// The constant (when nothing is differenced), then one coefficient per regressor.
     pub coefficients: &'a [f64],
     /// Autoregressive coefficients.
@@ -87,20 +89,22 @@ pub fn log_likelihood_at(
     series: &[f64],
     regressors: &[Vec<f64>],
     d: usize,
-    given: Given<'_>,
+    params: ArimaParams<'_>,
 ) -> Option<f64> {
-    let order = Order::new(given.ar.len(), d, given.ma.len());
+    let order = ArimaOrder::new(params.ar.len(), d, params.ma.len());
     let wanted = regressors.len() + usize::from(order.has_constant());
-    if order.p != given.ar.len() || order.q != given.ma.len() || given.coefficients.len() != wanted
+    if order.p != params.ar.len()
+        || order.q != params.ma.len()
+        || params.coefficients.len() != wanted
     {
         return None;
     }
-    let fit = Fit {
+    let fit = ArimaFit {
         order,
-        ar: given.ar.to_vec(),
-        ma: given.ma.to_vec(),
-        variance: given.variance,
-        coefficients: given.coefficients.to_vec(),
+        ar: params.ar.to_vec(),
+        ma: params.ma.to_vec(),
+        variance: params.variance,
+        coefficients: params.coefficients.to_vec(),
         log_likelihood: 0.0,
         samples: 0,
         state: Vec::new(),
@@ -110,25 +114,25 @@ pub fn log_likelihood_at(
 }
 
 /// The data as the filter gets it: centred when a constant takes the centre up anyway.
-struct Prepared {
-    data: Data,
+struct CentredArimaData {
+    data: ArimaData,
     centre: f64,
     centres: Vec<f64>,
     count: usize,
 }
 
-impl Prepared {
-    fn of(series: &[f64], regressors: &[Vec<f64>], order: Order) -> Option<Self> {
+impl CentredArimaData {
+    fn new(series: &[f64], regressors: &[Vec<f64>], order: ArimaOrder) -> Option<Self> {
         let mut series: Vec<f64> =
-            series.iter().map(|value| if usable(*value) { *value } else { f64::NAN }).collect();
+            series.iter().map(|value| if is_usable(*value) { *value } else { f64::NAN }).collect();
         if regressors.iter().any(|column| {
-            column.len() != series.len() || !column.iter().all(|value| usable(*value))
+            column.len() != series.len() || !column.iter().all(|value| is_usable(*value))
         }) {
             return None;
         }
         let present = series.iter().filter(|value| !value.is_nan()).count();
         let count = series.iter().skip(order.d).filter(|value| !value.is_nan()).count();
-        if count <= order.parameters() + regressors.len() {
+        if count <= order.parameter_count() + regressors.len() {
             return None;
         }
         let mut regressors = regressors.to_vec();
@@ -147,13 +151,18 @@ impl Prepared {
             }
             regressors.insert(0, vec![1.0; series.len()]);
         }
-        Some(Self { data: Data { series, regressors }, centre, centres, count })
+        Some(Self { data: ArimaData { series, regressors }, centre, centres, count })
     }
 
-    fn finish(&self, order: Order, candidate: Candidate, judged: Judged) -> Option<Fit> {
-        let mut coefficients = judged.coefficients;
-        let mut state = judged.end.states[0].clone();
-        for (column, coefficient) in judged.end.states[1..].iter().zip(&coefficients) {
+    fn to_fit(
+        &self,
+        order: ArimaOrder,
+        candidate: ArimaTrial,
+        evaluation: ArimaEvaluation,
+    ) -> Option<ArimaFit> {
+        let mut coefficients = evaluation.coefficients;
+        let mut state = evaluation.end.states[0].clone();
+        for (column, coefficient) in evaluation.end.states[1..].iter().zip(&coefficients) {
             for (value, other) in state.iter_mut().zip(column) {
                 *value -= coefficient * other;
             }
@@ -166,57 +175,57 @@ impl Prepared {
                 .sum();
             coefficients[0] += self.centre - moved;
         }
-        let fit = Fit {
+        let fit = ArimaFit {
             order,
             ar: candidate.ar,
             ma: candidate.ma,
-            variance: judged.variance,
+            variance: evaluation.variance,
             coefficients,
-            log_likelihood: judged.log_likelihood,
+            log_likelihood: evaluation.log_likelihood,
             samples: self.count,
             state,
-            covariance: judged.covariance,
+            covariance: evaluation.covariance,
         };
         fit.is_finite().then_some(fit)
     }
 }
 
 /// One process that the search looks at; without differences, its variance follows.
-struct Candidate {
-    order: Order,
+struct ArimaTrial {
+    order: ArimaOrder,
     ar: Vec<f64>,
     ma: Vec<f64>,
     variance: Option<f64>,
 }
 
-struct Judged {
+struct ArimaEvaluation {
     log_likelihood: f64,
     variance: f64,
     coefficients: Vec<f64>,
-    end: End,
+    end: FinalFilterState,
     covariance: Vec<Vec<f64>>,
 }
 
-impl Candidate {
-    fn of(order: Order, numbers: &[f64]) -> Self {
-        let ar = stationary(&numbers[..order.p]);
-        let ma = stationary(&numbers[order.p..order.p + order.q]);
+impl ArimaTrial {
+    fn from_unconstrained(order: ArimaOrder, numbers: &[f64]) -> Self {
+        let ar = to_stationary(&numbers[..order.p]);
+        let ma = to_stationary(&numbers[order.p..order.p + order.q]);
         let variance = numbers.get(order.p + order.q).map(|log| (2.0 * log).exp());
         Self { order, ar, ma: ma.into_iter().map(|value| -value).collect(), variance }
     }
 
-    fn process(&self, variance: f64) -> Process<'_> {
-        Process { order: self.order, ar: &self.ar, ma: &self.ma, variance }
+    fn process(&self, variance: f64) -> ArimaProcess<'_> {
+        ArimaProcess { order: self.order, ar: &self.ar, ma: &self.ma, variance }
     }
 
-    fn judge(&self, data: &Data) -> Option<Judged> {
+    fn evaluate(&self, data: &ArimaData) -> Option<ArimaEvaluation> {
         let unit = self.variance.unwrap_or(1.0);
         if !(1e-200..1e200).contains(&unit) {
             return None;
         }
-        let (moments, end) = filtered(&self.process(unit), DIFFUSE_VARIANCE, data, self.order.d)?;
-        let Moments { count, log_spread, .. } = moments;
-        let (coefficients, squares) = moments.regression()?;
+        let (moments, end) = run_filter(&self.process(unit), DIFFUSE_VARIANCE, data, self.order.d)?;
+        let InnovationMoments { count, log_spread, .. } = moments;
+        let (coefficients, squares) = moments.solve_regression()?;
         let mut covariance = end.covariance.clone();
         let (variance, log_likelihood) = if let Some(variance) = self.variance {
             (variance, log_likelihood(count, log_spread, squares))
@@ -232,7 +241,7 @@ impl Candidate {
             let log_spread = log_spread + count as f64 * variance.ln();
             (variance, log_likelihood(count, log_spread, count as f64))
         };
-        log_likelihood.is_finite().then_some(Judged {
+        log_likelihood.is_finite().then_some(ArimaEvaluation {
             log_likelihood,
             variance,
             coefficients,
@@ -242,19 +251,19 @@ impl Candidate {
     }
 }
 
-impl Fit {
+impl ArimaFit {
     /// Akaike's criterion: 2k − 2·ln L.
     pub fn aic(&self) -> f64 {
-        2.0 * self.parameters() as f64 - 2.0 * self.log_likelihood
+        2.0 * self.parameter_count() as f64 - 2.0 * self.log_likelihood
     }
 
     /// Schwarz's criterion: k·ln n − 2·ln L.
     pub fn bic(&self) -> f64 {
-        self.parameters() as f64 * (self.samples as f64).ln() - 2.0 * self.log_likelihood
+        self.parameter_count() as f64 * (self.samples as f64).ln() - 2.0 * self.log_likelihood
     }
 
     /// Estimated numbers.
-    pub fn parameters(&self) -> usize {
+    pub fn parameter_count(&self) -> usize {
         self.order.p + self.order.q + self.coefficients.len() + 1
     }
 
@@ -269,12 +278,12 @@ impl Fit {
             .iter()
             .enumerate()
             .map(|(row, value)| {
-                let known = self.explained(regressors.iter().map(|column| column[row]));
-                if usable(*value) { value - known } else { f64::NAN }
+                let known = self.regression_part(regressors.iter().map(|column| column[row]));
+                if is_usable(*value) { value - known } else { f64::NAN }
             })
             .collect();
-        let data = Data { series: left, regressors: Vec::new() };
-        let (moments, _) = filtered(&self.process(), DIFFUSE_VARIANCE, &data, burn)?;
+        let data = ArimaData { series: left, regressors: Vec::new() };
+        let (moments, _) = run_filter(&self.process(), DIFFUSE_VARIANCE, &data, burn)?;
         let value = log_likelihood(moments.count, moments.log_spread, moments.cross[0][0]);
         value.is_finite().then_some((value, moments.count))
     }
@@ -287,12 +296,12 @@ impl Fit {
         for_size!(order, forecast_sized(self, horizon, future))
     }
 
-    fn process(&self) -> Process<'_> {
-        Process { order: self.order, ar: &self.ar, ma: &self.ma, variance: self.variance }
+    fn process(&self) -> ArimaProcess<'_> {
+        ArimaProcess { order: self.order, ar: &self.ar, ma: &self.ma, variance: self.variance }
     }
 
     /// What the constant and the regressors explain of one observation.
-    fn explained(&self, regressors: impl Iterator<Item = f64>) -> f64 {
+    fn regression_part(&self, regressors: impl Iterator<Item = f64>) -> f64 {
         let (constant, slopes) = if self.order.has_constant() {
             (self.coefficients[0], &self.coefficients[1..])
         } else {
@@ -314,29 +323,32 @@ impl Fit {
     }
 }
 
-fn sized<const K: usize>(values: &[f64]) -> [f64; K] {
+fn to_state_array<const K: usize>(values: &[f64]) -> [f64; K] {
     let mut state = [0.0; K];
     state.copy_from_slice(&values[..K]);
     state
 }
 
 fn forecast_sized<const K: usize, const D: usize>(
-    fit: &Fit,
+    fit: &ArimaFit,
     horizon: usize,
     future: &[Vec<f64>],
 ) -> Vec<(f64, f64)> {
-    let mut filter = Filter::<K, D>::resume(&fit.process(), &fit.covariance);
-    let mut state = sized::<K>(&fit.state);
+    let mut filter = KalmanFilter::<K, D>::resume(&fit.process(), &fit.covariance);
+    let mut state = to_state_array::<K>(&fit.state);
     (0..horizon)
         .map(|step| {
-            let known = fit.explained(
+            let known = fit.regression_part(
                 future
                     .iter()
                     .map(|column| column.get(step).or(column.last()).copied().unwrap_or(0.0)),
             );
-            let answer = (Filter::<K, D>::shown(&state) + known, filter.spread().max(0.0).sqrt());
-            filter.carry(&mut state);
-            filter.skip();
+            let answer = (
+                KalmanFilter::<K, D>::expected_observation(&state) + known,
+                filter.observation_variance().max(0.0).sqrt(),
+            );
+            filter.advance_state(&mut state);
+            filter.skip_observation();
             answer
         })
         .collect()

@@ -1,23 +1,23 @@
 //! The exact Gaussian likelihood of a series with regressors under an ARIMA process.
 //!
-//! Searching for the best process belongs to [`super::fit`]. Invariant: the regression coefficients
-//! are always the best ones for the process at hand (generalised least squares), so that the search
-//! never has to look for them.
+//! Searching for the best process belongs to [`mod@super::fit`]. Invariant: the regression
+//! coefficients are always the best ones for the process at hand (generalised least squares), so
+//! that the search never has to look for them.
 
-use super::filter::{Filter, Process};
-use crate::stats::describe::usable;
+use super::filter::{ArimaProcess, KalmanFilter};
+use crate::stats::describe::is_usable;
 use crate::stats::least_squares::solve_square;
 
 /// A series and its regressors, a column each; a missing value of the series is NaN.
 #[derive(Debug, Clone)]
-pub(super) struct Data {
+pub(super) struct ArimaData {
     pub(super) series: Vec<f64>,
     pub(super) regressors: Vec<Vec<f64>>,
 }
 
 /// The surprises of a whole series, summed up.
 #[derive(Debug, Clone)]
-pub(super) struct Moments {
+pub(super) struct InnovationMoments {
     /// Observations that counted.
     pub(super) count: usize,
     /// Σ ln F.
@@ -28,7 +28,7 @@ pub(super) struct Moments {
 
 /// Where the filter stands after the last observation.
 #[derive(Debug, Clone)]
-pub(super) struct End {
+pub(super) struct FinalFilterState {
     /// The state of each column, the series first.
     pub(super) states: Vec<Vec<f64>>,
     pub(super) covariance: Vec<Vec<f64>>,
@@ -55,33 +55,33 @@ macro_rules! for_size {
 }
 pub(super) use for_size;
 
-impl Data {
-    pub(super) fn columns(&self) -> usize {
+impl ArimaData {
+    pub(super) fn column_count(&self) -> usize {
         self.regressors.len() + 1
     }
 }
 
 /// Filters all columns; the first `burn` rows move the state but do not count.
-pub(super) fn filtered(
-    process: &Process<'_>,
+pub(super) fn run_filter(
+    process: &ArimaProcess<'_>,
     diffuse: f64,
-    data: &Data,
+    data: &ArimaData,
     burn: usize,
-) -> Option<(Moments, End)> {
+) -> Option<(InnovationMoments, FinalFilterState)> {
     let order = process.order;
     for_size!(order, filtered_sized(process, diffuse, data, burn))
 }
 
 fn filtered_sized<const K: usize, const D: usize>(
-    process: &Process<'_>,
+    process: &ArimaProcess<'_>,
     diffuse: f64,
-    data: &Data,
+    data: &ArimaData,
     burn: usize,
-) -> Option<(Moments, End)> {
-    let mut filter = Filter::<K, D>::start(process, diffuse)?;
-    let columns = data.columns();
+) -> Option<(InnovationMoments, FinalFilterState)> {
+    let mut filter = KalmanFilter::<K, D>::start(process, diffuse)?;
+    let columns = data.column_count();
     let mut states = vec![[0.0; K]; columns];
-    let mut surprises = vec![0.0; columns];
+    let mut innovations = vec![0.0; columns];
     let mut cross = vec![vec![0.0; columns]; columns];
     let mut count = 0;
     // Logarithms are slow: multiply as long as the product stays in range.
@@ -89,24 +89,25 @@ fn filtered_sized<const K: usize, const D: usize>(
     for (row, value) in data.series.iter().enumerate() {
         if value.is_nan() {
             for state in &mut states {
-                filter.carry(state);
+                filter.advance_state(state);
             }
-            filter.skip();
+            filter.skip_observation();
             continue;
         }
-        let spread = filter.expect();
+        let spread = filter.prepare_update();
         if spread.is_nan() || spread <= 0.0 {
             return None;
         }
-        surprises[0] = value - Filter::<K, D>::shown(&states[0]);
+        innovations[0] = value - KalmanFilter::<K, D>::expected_observation(&states[0]);
         for (place, regressor) in data.regressors.iter().enumerate() {
-            surprises[place + 1] = regressor[row] - Filter::<K, D>::shown(&states[place + 1]);
+            innovations[place + 1] =
+                regressor[row] - KalmanFilter::<K, D>::expected_observation(&states[place + 1]);
         }
-        for (state, surprise) in states.iter_mut().zip(&surprises) {
-            filter.learn(state, *surprise);
+        for (state, surprise) in states.iter_mut().zip(&innovations) {
+            filter.update_state(state, *surprise);
         }
         let precision = filter.precision();
-        filter.observe();
+        filter.update_covariance();
         if row < burn {
             continue;
         }
@@ -117,9 +118,9 @@ fn filtered_sized<const K: usize, const D: usize>(
             product = 1.0;
         }
         for left in 0..columns {
-            let weighed = surprises[left] * precision;
+            let weighted = innovations[left] * precision;
             for right in 0..=left {
-                cross[left][right] += weighed * surprises[right];
+                cross[left][right] += weighted * innovations[right];
             }
         }
     }
@@ -129,14 +130,14 @@ fn filtered_sized<const K: usize, const D: usize>(
             cross[right][left] = cross[left][right];
         }
     }
-    let moments = Moments { count, log_spread, cross };
+    let moments = InnovationMoments { count, log_spread, cross };
     let states = states.iter().map(|state| state.to_vec()).collect();
-    Some((moments, End { states, covariance: filter.covariance() }))
+    Some((moments, FinalFilterState { states, covariance: filter.covariance() }))
 }
 
-impl Moments {
+impl InnovationMoments {
     /// The best regression coefficients, and what they leave of Σ v² / F.
-    pub(super) fn regression(&self) -> Option<(Vec<f64>, f64)> {
+    pub(super) fn solve_regression(&self) -> Option<(Vec<f64>, f64)> {
         let total = self.cross[0][0];
         if self.cross.len() == 1 {
             return Some((Vec::new(), total));
@@ -157,10 +158,10 @@ pub(super) fn log_likelihood(count: usize, log_spread: f64, squares: f64) -> f64
 }
 
 /// The d-th differences; NaN wherever one of the values is missing.
-pub(super) fn differenced(series: &[f64], d: usize) -> Vec<f64> {
+pub(super) fn difference(series: &[f64], d: usize) -> Vec<f64> {
     let mut values = series.to_vec();
     for _ in 0..d {
         values = values.windows(2).map(|pair| pair[1] - pair[0]).collect();
     }
-    values.into_iter().map(|value| if usable(value) { value } else { f64::NAN }).collect()
+    values.into_iter().map(|value| if is_usable(value) { value } else { f64::NAN }).collect()
 }

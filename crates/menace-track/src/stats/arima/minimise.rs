@@ -6,115 +6,125 @@
 
 /// How exact the answer has to be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Care {
+pub(super) enum SearchPrecision {
     /// Good enough to compare one start with another: few steps, one-sided slopes.
-    Rough,
+    Coarse,
     /// The minimum.
     Fine,
 }
 
-impl Care {
+impl SearchPrecision {
     /// Steps after which the search ends wherever it is.
-    fn most_steps(self) -> usize {
+    fn max_steps(self) -> usize {
         match self {
-            Self::Rough => 30,
+            Self::Coarse => 30,
             Self::Fine => 300,
         }
     }
 
     /// The slope below which a point counts as flat.
-    fn flat(self) -> f64 {
+    fn gradient_tolerance(self) -> f64 {
         match self {
-            Self::Rough => 1e-4,
+            Self::Coarse => 1e-4,
             Self::Fine => 1e-7,
         }
     }
 }
 
 /// The gain, against the value, below which two steps in a row end the search.
-const STUCK: f64 = 1e-14;
+const MIN_RELATIVE_GAIN: f64 = 1e-14;
 /// The slope above which a search that gains nothing forgets what it knows and tries once more.
-const STEEP: f64 = 1e-6;
+const RESTART_GRADIENT: f64 = 1e-6;
 
 /// A search under way: where it stands, and what it knows of the ground.
 #[derive(Debug, Clone)]
-pub(super) struct Search {
+pub(super) struct BfgsSearch {
     pub(super) point: Vec<f64>,
-    pub(super) lowest: f64,
+    pub(super) lowest_value: f64,
     /// The inverse of the Hessian, as far as it is known.
-    inverse: Vec<Vec<f64>>,
+    inverse_hessian: Vec<Vec<f64>>,
     /// Whether nothing is known of it yet.
-    fresh: bool,
+    is_reset: bool,
 }
 
-impl Search {
-    pub(super) fn from(start: &[f64], value: &mut dyn FnMut(&[f64]) -> f64) -> Self {
+impl BfgsSearch {
+    pub(super) fn start_at(start: &[f64], value: &mut dyn FnMut(&[f64]) -> f64) -> Self {
         Self {
             point: start.to_vec(),
-            lowest: value(start),
-            inverse: identity(start.len()),
-            fresh: true,
+            lowest_value: value(start),
+            inverse_hessian: identity(start.len()),
+            is_reset: true,
         }
     }
 
     /// Goes down from where it stands; a rough search can be gone on with finely.
-    pub(super) fn descend(&mut self, value: &mut dyn FnMut(&[f64]) -> f64, care: Care) {
-        if self.point.is_empty() || !self.lowest.is_finite() {
+    pub(super) fn descend(
+        &mut self,
+        value: &mut dyn FnMut(&[f64]) -> f64,
+        precision: SearchPrecision,
+    ) {
+        if self.point.is_empty() || !self.lowest_value.is_finite() {
             return;
         }
-        let mut slope = gradient(&self.point, self.lowest, value, care);
+        let mut slope = gradient(&self.point, self.lowest_value, value, precision);
         let (mut idle, mut is_second) = (0, false);
-        for _ in 0..care.most_steps() {
-            if slope.iter().all(|part| part.abs() <= care.flat()) {
+        for _ in 0..precision.max_steps() {
+            if slope.iter().all(|part| part.abs() <= precision.gradient_tolerance()) {
                 break;
             }
             let mut direction: Vec<f64> =
-                self.inverse.iter().map(|row| -dot(row, &slope)).collect();
+                self.inverse_hessian.iter().map(|row| -dot(row, &slope)).collect();
             let mut descent = dot(&direction, &slope);
             if descent.is_nan() || descent >= 0.0 {
-                self.forget();
+                self.reset_hessian();
                 direction = slope.iter().map(|part| -part).collect();
                 descent = dot(&direction, &slope);
             }
             let longest = direction.iter().fold(0.0_f64, |most, part| most.max(part.abs()));
-            let first = if self.fresh { 1.0 / longest.max(1.0) } else { (5.0 / longest).min(1.0) };
-            let step = step(&self.point, self.lowest, &direction, descent, first, value);
+            let first =
+                if self.is_reset { 1.0 / longest.max(1.0) } else { (5.0 / longest).min(1.0) };
+            let step =
+                line_search(&self.point, self.lowest_value, &direction, descent, first, value);
             let Some((next, reached)) = step else {
-                if self.fresh {
+                if self.is_reset {
                     break;
                 }
-                self.forget();
+                self.reset_hessian();
                 continue;
             };
-            let gained = self.lowest - reached;
-            let next_slope = gradient(&next, reached, value, care);
+            let gained = self.lowest_value - reached;
+            let next_slope = gradient(&next, reached, value, precision);
             let way: Vec<f64> = next.iter().zip(&self.point).map(|(new, old)| new - old).collect();
             let bend: Vec<f64> =
                 next_slope.iter().zip(&slope).map(|(new, old)| new - old).collect();
-            update(&mut self.inverse, &way, &bend, self.fresh);
-            self.fresh = false;
-            (self.point, self.lowest, slope) = (next, reached, next_slope);
-            idle = if gained <= STUCK * (1.0 + self.lowest.abs()) { idle + 1 } else { 0 };
+            update_inverse_hessian(&mut self.inverse_hessian, &way, &bend, self.is_reset);
+            self.is_reset = false;
+            (self.point, self.lowest_value, slope) = (next, reached, next_slope);
+            idle = if gained <= MIN_RELATIVE_GAIN * (1.0 + self.lowest_value.abs()) {
+                idle + 1
+            } else {
+                0
+            };
             if idle >= 2 {
                 // On a slope, what was learnt far away, or roughly, may be all that is in the way.
-                let is_steep = slope.iter().any(|part| part.abs() > STEEP);
-                if care == Care::Rough || is_second || !is_steep {
+                let is_steep = slope.iter().any(|part| part.abs() > RESTART_GRADIENT);
+                if precision == SearchPrecision::Coarse || is_second || !is_steep {
                     break;
                 }
                 (is_second, idle) = (true, 0);
-                self.forget();
+                self.reset_hessian();
             }
         }
     }
 
-    fn forget(&mut self) {
-        self.inverse = identity(self.point.len());
-        self.fresh = true;
+    fn reset_hessian(&mut self) {
+        self.inverse_hessian = identity(self.point.len());
+        self.is_reset = true;
     }
 }
 
 /// A step along the direction that gains enough; `None` if none does.
-fn step(
+fn line_search(
     point: &[f64],
     lowest: f64,
     direction: &[f64],
@@ -146,19 +156,19 @@ fn gradient(
     point: &[f64],
     here: f64,
     value: &mut dyn FnMut(&[f64]) -> f64,
-    care: Care,
+    precision: SearchPrecision,
 ) -> Vec<f64> {
     let mut moved = point.to_vec();
     (0..point.len())
         .map(|place| {
             let size = point[place].abs().max(1.0);
-            let slope = match care {
-                Care::Rough => {
+            let slope = match precision {
+                SearchPrecision::Coarse => {
                     let width = 1e-7 * size;
                     moved[place] = point[place] + width;
                     (value(&moved) - here) / width
                 }
-                Care::Fine => {
+                SearchPrecision::Fine => {
                     let width = 1e-5 * size;
                     moved[place] = point[place] + width;
                     let above = value(&moved);
@@ -173,20 +183,20 @@ fn gradient(
 }
 
 /// The update of the inverse Hessian, left out where it would lose its sign.
-fn update(inverse: &mut [Vec<f64>], step: &[f64], bend: &[f64], fresh: bool) {
-    let along = dot(step, bend);
-    if along <= 1e-12 * dot(step, step).sqrt() * dot(bend, bend).sqrt() {
+fn update_inverse_hessian(inverse: &mut [Vec<f64>], step: &[f64], change: &[f64], fresh: bool) {
+    let along = dot(step, change);
+    if along <= 1e-12 * dot(step, step).sqrt() * dot(change, change).sqrt() {
         return;
     }
     if fresh {
-        let scale = along / dot(bend, bend);
+        let scale = along / dot(change, change);
         for (place, row) in inverse.iter_mut().enumerate() {
             row.fill(0.0);
             row[place] = scale;
         }
     }
-    let turned: Vec<f64> = inverse.iter().map(|row| dot(row, bend)).collect();
-    let factor = (1.0 + dot(bend, &turned) / along) / along;
+    let turned: Vec<f64> = inverse.iter().map(|row| dot(row, change)).collect();
+    let factor = (1.0 + dot(change, &turned) / along) / along;
     for row in 0..step.len() {
         for column in 0..step.len() {
             inverse[row][column] += factor * step[row] * step[column]
@@ -209,18 +219,18 @@ fn identity(size: usize) -> Vec<Vec<f64>> {
 mod tests {
     use super::*;
 
-    fn found(start: &[f64], value: &mut dyn FnMut(&[f64]) -> f64) -> (Vec<f64>, f64) {
-        let mut search = Search::from(start, value);
-        search.descend(value, Care::Rough);
-        search.descend(value, Care::Fine);
-        (search.point, search.lowest)
+    fn minimise_from(start: &[f64], value: &mut dyn FnMut(&[f64]) -> f64) -> (Vec<f64>, f64) {
+        let mut search = BfgsSearch::start_at(start, value);
+        search.descend(value, SearchPrecision::Coarse);
+        search.descend(value, SearchPrecision::Fine);
+        (search.point, search.lowest_value)
     }
 
     #[test]
     fn a_bent_valley_is_followed_to_its_end() {
         let mut valley =
             |at: &[f64]| (1.0 - at[0]).powi(2) + 100.0 * (at[1] - at[0] * at[0]).powi(2);
-        let (point, lowest) = found(&[-1.2, 1.0], &mut valley);
+        let (point, lowest) = minimise_from(&[-1.2, 1.0], &mut valley);
         assert!(lowest < 1e-12, "{lowest}");
         assert!((point[0] - 1.0).abs() < 1e-5 && (point[1] - 1.0).abs() < 1e-5);
     }
@@ -231,17 +241,17 @@ mod tests {
             let mut fine = 0;
             let mut bowl =
                 |at: &[f64]| (at[0] - 1.0).powi(2) + 50.0 * (at[1] + at[0]).powi(4) + at[1] * at[1];
-            let mut search = Search::from(&[3.0, -2.0], &mut bowl);
-            search.descend(&mut bowl, Care::Rough);
+            let mut search = BfgsSearch::start_at(&[3.0, -2.0], &mut bowl);
+            search.descend(&mut bowl, SearchPrecision::Coarse);
             if !is_rough_first {
-                search.forget();
+                search.reset_hessian();
             }
             search.descend(
                 &mut |at| {
                     fine += 1;
                     bowl(at)
                 },
-                Care::Fine,
+                SearchPrecision::Fine,
             );
             fine
         };
@@ -250,7 +260,7 @@ mod tests {
 
     #[test]
     fn a_function_without_values_ends_at_its_start() {
-        assert_eq!(found(&[2.0], &mut |_| f64::INFINITY), (vec![2.0], f64::INFINITY));
-        assert_eq!(found(&[], &mut |_| 3.0), (vec![], 3.0));
+        assert_eq!(minimise_from(&[2.0], &mut |_| f64::INFINITY), (vec![2.0], f64::INFINITY));
+        assert_eq!(minimise_from(&[], &mut |_| 3.0), (vec![], 3.0));
     }
 }

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 /// The order of an ARIMA model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct Order {
+pub struct ArimaOrder {
     /// Autoregressive lags.
     pub p: usize,
     /// Differences.
@@ -17,19 +17,15 @@ pub struct Order {
     pub q: usize,
 }
 
-impl Order {
+impl ArimaOrder {
     /// The most lags of one kind.
-    pub const MOST_LAGS: usize = 3;
+    pub const MAX_LAGS: usize = 3;
     /// The most differences.
-    pub const MOST_DIFFERENCES: usize = 2;
+    pub const MAX_DIFFERENCES: usize = 2;
 
     /// The order, cut down to what can be fitted.
     pub fn new(p: usize, d: usize, q: usize) -> Self {
-        Self {
-            p: p.min(Self::MOST_LAGS),
-            d: d.min(Self::MOST_DIFFERENCES),
-            q: q.min(Self::MOST_LAGS),
-        }
+        Self { p: p.min(Self::MAX_LAGS), d: d.min(Self::MAX_DIFFERENCES), q: q.min(Self::MAX_LAGS) }
     }
 
     /// The length of the state's stationary part.
@@ -43,42 +39,42 @@ impl Order {
     }
 
     /// Estimated numbers: coefficients, constant, variance.
-    pub fn parameters(self) -> usize {
+    pub fn parameter_count(self) -> usize {
         self.p + self.q + usize::from(self.has_constant()) + 1
     }
 }
 
-impl fmt::Display for Order {
+impl fmt::Display for ArimaOrder {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "({}, {}, {})", self.p, self.d, self.q)
     }
 }
 
-/// The largest order to try; all up to it are tried.
+/// The largest ARIMA order of the search; all orders up to it are tried.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Grid {
-    /// Autoregressive lags up to.
+pub struct ArimaOrderGrid {
+    /// The most autoregressive lags.
     pub p: usize,
-    /// Differences up to.
+    /// The most differences.
     pub d: usize,
-    /// Moving-average lags up to.
+    /// The most moving-average lags.
     pub q: usize,
 }
 
-impl Default for Grid {
+impl Default for ArimaOrderGrid {
     fn default() -> Self {
         Self { p: 2, d: 2, q: 2 }
     }
 }
 
-impl Grid {
+impl ArimaOrderGrid {
     /// All orders of the grid, fewest differences first.
-    pub fn orders(self) -> Vec<Order> {
+    pub fn orders(self) -> Vec<ArimaOrder> {
         let mut orders = Vec::new();
-        for d in 0..=self.d.min(Order::MOST_DIFFERENCES) {
-            for p in 0..=self.p.min(Order::MOST_LAGS) {
-                for q in 0..=self.q.min(Order::MOST_LAGS) {
-                    orders.push(Order { p, d, q });
+        for d in 0..=self.d.min(ArimaOrder::MAX_DIFFERENCES) {
+            for p in 0..=self.p.min(ArimaOrder::MAX_LAGS) {
+                for q in 0..=self.q.min(ArimaOrder::MAX_LAGS) {
+                    orders.push(ArimaOrder { p, d, q });
                 }
             }
         }

@@ -1,11 +1,11 @@
 //! Lag polynomials whose roots stay outside the unit circle.
 //!
-//! Monahan's (1984) way: partial autocorrelations in (−1, 1) on one side, coefficients on the other. A
-//! hyperbolic tangent brings any number into that range: a maximum at its edge is then a few steps away.
-//! Invariant: coefficients made here are stationary.
+//! Monahan's (1984) way: partial autocorrelations in (−1, 1) on one side, coefficients on the
+//! other. A hyperbolic tangent brings any number into that range: a maximum at its edge is then a
+//! few steps away. Invariant: coefficients made here are stationary.
 
 /// Coefficients φ of a stationary 1 − φ₁L − … from any real numbers.
-pub(super) fn stationary(free: &[f64]) -> Vec<f64> {
+pub(super) fn to_stationary(free: &[f64]) -> Vec<f64> {
     let mut coefficients: Vec<f64> = Vec::with_capacity(free.len());
     for value in free {
         // Statsmodels' sign: a positive number gives a negative coefficient.
@@ -19,8 +19,9 @@ pub(super) fn stationary(free: &[f64]) -> Vec<f64> {
     coefficients
 }
 
-/// The numbers that [`stationary`] turns into these coefficients; `None` if they are not stationary.
-pub(super) fn free(coefficients: &[f64]) -> Option<Vec<f64>> {
+/// The numbers that [`to_stationary`] turns into these coefficients; `None` if they are not
+/// stationary.
+pub(super) fn to_unconstrained(coefficients: &[f64]) -> Option<Vec<f64>> {
     let mut left = coefficients.to_vec();
     let mut numbers = Vec::with_capacity(left.len());
     while let Some(partial) = left.pop() {
@@ -45,7 +46,7 @@ mod tests {
     #[test]
     fn coefficients_come_back() {
         for coefficients in [vec![0.5], vec![0.5, 0.3], vec![-1.2, -0.5], vec![0.4, -0.2, 0.1]] {
-            let back = stationary(&free(&coefficients).unwrap());
+            let back = to_stationary(&to_unconstrained(&coefficients).unwrap());
             for (left, right) in back.iter().zip(&coefficients) {
                 assert!((left - right).abs() < 1e-12, "{coefficients:?} {back:?}");
             }
@@ -54,8 +55,8 @@ mod tests {
 
     #[test]
     fn explosive_coefficients_are_refused() {
-        assert_eq!(free(&[1.0]), None);
-        assert_eq!(free(&[0.5, 0.6]), None);
-        assert_eq!(free(&[f64::NAN]), None);
+        assert_eq!(to_unconstrained(&[1.0]), None);
+        assert_eq!(to_unconstrained(&[0.5, 0.6]), None);
+        assert_eq!(to_unconstrained(&[f64::NAN]), None);
     }
 }

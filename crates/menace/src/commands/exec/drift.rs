@@ -1,22 +1,22 @@
-//! Given arguments as they would come from somebody who changed the schema of their data.
+//! Given arguments, changed as if the schema of the data had changed.
 
 use menace_model::{Seed, Value};
 use menace_scenario::input::drift;
 use menace_scenario::preset::Preset;
 
 /// Changes them if the preset wants that and they have keys, and tells either way.
-pub(super) fn arguments(
+pub(super) fn drift_arguments(
     preset: &Preset,
     seed: Seed,
     args: &mut Vec<Value>,
     kwargs: &mut Vec<(String, Value)>,
 ) -> bool {
     let Some(how) = preset.drift() else { return false };
-    let mut random = seed.of("drift").random();
+    let mut random = seed.derive("drift").rng();
     let (mut new_args, mut new_kwargs) = (args.clone(), kwargs.clone());
     let mut has_changed = false;
     for value in new_args.iter_mut().chain(new_kwargs.iter_mut().map(|(_, value)| value)) {
-        if let Some(other) = drift::value(value, how, &mut random) {
+        if let Some(other) = drift::drift_value(value, how, &mut random) {
             *value = other;
             has_changed = true;
         }

@@ -6,79 +6,92 @@
 use anyhow::{Error, anyhow};
 
 use menace_model::{
-    Blocked, Construction, ConstructorCall, Param, ParamKind, Reference, Section, TypeExpr, Value,
+    ConstructionBlocker, ConstructionPlan, ConstructorCall, ParamKind, PyReference, Section,
+    SignatureParam, TypeExpr, Value,
 };
 use menace_source::Analysis;
 
-use super::target::Found;
+use crate::call_target::ResolvedTarget;
 
 /// The instance, or a message that shows how to give one.
-pub(super) fn made(
+pub(super) fn construct_receiver(
     analysis: &Analysis,
-    found: &Found<'_>,
+    found: &ResolvedTarget<'_>,
     section: &Section,
 ) -> Result<Value, Error> {
     let name = format!("{}:{}", found.target.module.name, found.target.qualname);
     let plan = section.construction.as_deref();
-    if let Some(Construction { blocked: Some(blocked), .. }) = plan {
-        return Err(needs(&name, &why(blocked), &class_of(found)));
+    if let Some(ConstructionPlan { blocker: Some(blocked), .. }) = plan {
+        return Err(receiver_needed_error(
+            &name,
+            &blocked_reason(blocked),
+            &class_call_json(found),
+        ));
     }
     let Some((plan, last)) = plan.and_then(|plan| Some((plan, plan.steps.last()?))) else {
-        return Err(needs(&name, "nothing is known about its class", &class_of(found)));
+        return Err(receiver_needed_error(
+            &name,
+            "nothing is known about its class",
+            &class_call_json(found),
+        ));
     };
-    build(analysis, plan, last, Missing::Refused).map_err(|missing| {
-        let shown = build(analysis, plan, last, Missing::Invented)
+    build_instance(analysis, plan, last, MissingArguments::Refused).map_err(|missing| {
+        let shown = build_instance(analysis, plan, last, MissingArguments::Invented)
             .ok()
             .and_then(|value| serde_json::to_string(&value).ok())
-            .map_or_else(|| class_of(found), |json| json.replace('\'', "\\u0027"));
-        needs(&name, &missing, &shown)
+            .map_or_else(|| class_call_json(found), |json| json.replace('\'', "\\u0027"));
+        receiver_needed_error(&name, &missing, &shown)
     })
 }
 
-fn needs(name: &str, why: &str, json: &str) -> Error {
+fn receiver_needed_error(name: &str, why: &str, json: &str) -> Error {
     anyhow!("`{name}` needs an instance, and {why}; give one, for example\n  --receiver '{json}'")
 }
 
 /// A call of the class without arguments, in the notation for users.
-fn class_of(found: &Found<'_>) -> String {
+fn class_call_json(found: &ResolvedTarget<'_>) -> String {
     let class = found.target.qualname.rsplit_once('.').map_or("Class", |(class, _)| class);
     format!("{{\"$call\": \"{}:{class}\", \"args\": []}}", found.target.module.name)
 }
 
-fn why(blocked: &Blocked) -> String {
+fn blocked_reason(blocked: &ConstructionBlocker) -> String {
     match blocked {
-        Blocked::Abstract { methods } => {
+        ConstructionBlocker::Abstract { methods } => {
             format!("its class is abstract ({}) and has no subclass here", methods.join(", "))
         }
-        Blocked::Protocol => "its class is a protocol that nothing here names as a base".to_owned(),
-        Blocked::Local { function } => format!("its class is defined inside `{function}`"),
-        Blocked::Recursive => "making one takes another one".to_owned(),
-        Blocked::TooDeep => "making one takes too many others".to_owned(),
+        ConstructionBlocker::Protocol => {
+            "its class is a protocol that nothing here names as a base".to_owned()
+        }
+        ConstructionBlocker::Local { function } => {
+            format!("its class is defined inside `{function}`")
+        }
+        ConstructionBlocker::Recursive => "making one takes another one".to_owned(),
+        ConstructionBlocker::TooDeep => "making one takes too many others".to_owned(),
     }
 }
 
-/// What happens to arguments that nobody gave.
+/// What happens to arguments that were not given.
 #[derive(Clone, Copy, PartialEq)]
-enum Missing {
+enum MissingArguments {
     Refused,
     /// For an example that shows the shape.
     Invented,
 }
 
 /// The value that a step of the plan makes; an error says what is missing.
-fn build(
+fn build_instance(
     analysis: &Analysis,
-    plan: &Construction,
+    plan: &ConstructionPlan,
     step: &ConstructorCall,
-    missing: Missing,
+    missing: MissingArguments,
 ) -> Result<Value, String> {
-    let class = reference(analysis, &step.class)
+    let class = class_reference(analysis, &step.class)
         .ok_or_else(|| format!("`{}` is not part of the repository", step.class))?;
     if let Some(member) = step.members.first() {
-        let member = Reference::new(class.module(), &format!("{}.{member}", class.qualname()));
+        let member = PyReference::new(class.module(), &format!("{}.{member}", class.qualname()));
         return member.map(Value::Name).map_err(|error| error.to_string());
     }
-    if !step.known && missing == Missing::Refused {
+    if !step.signature_known && missing == MissingArguments::Refused {
         return Err(format!("the constructor of `{}` is outside of the repository", step.class));
     }
     let (mut args, mut kwargs) = (Vec::new(), Vec::new());
@@ -88,9 +101,9 @@ fn build(
                 && param.resolved.as_ref().is_some_and(|kind| is_named(kind, &other.class))
         });
         let value = match (earlier, missing) {
-            (Some(earlier), _) => build(analysis, plan, earlier, missing)?,
-            (None, Missing::Invented) => placeholder(param),
-            (None, Missing::Refused) => {
+            (Some(earlier), _) => build_instance(analysis, plan, earlier, missing)?,
+            (None, MissingArguments::Invented) => placeholder(param),
+            (None, MissingArguments::Refused) => {
                 let kind = param.annotation.as_ref().map_or(String::new(), |it| format!(": {it}"));
                 return Err(format!("`{}` takes `{}{kind}`", step.class, param.name));
             }
@@ -103,7 +116,7 @@ fn build(
     Ok(Value::New { class, args, kwargs })
 }
 
-fn is_required(param: &Param) -> bool {
+fn is_required(param: &SignatureParam) -> bool {
     let variable = matches!(param.kind, ParamKind::VarPositional | ParamKind::VarKeyword);
     param.default.is_none() && !variable
 }
@@ -113,16 +126,16 @@ fn is_named(kind: &TypeExpr, class: &str) -> bool {
 }
 
 /// The class by module and name: the longest module that the dotted name begins with.
-fn reference(analysis: &Analysis, class: &str) -> Option<Reference> {
+fn class_reference(analysis: &Analysis, class: &str) -> Option<PyReference> {
     class.match_indices('.').rev().find_map(|(at, _)| {
         let module = &class[..at];
         let known = analysis.modules.iter().any(|report| report.name == module);
-        known.then(|| Reference::new(module, &class[at + 1..]).ok())?
+        known.then(|| PyReference::new(module, &class[at + 1..]).ok())?
     })
 }
 
 /// Something of about the right type, to be replaced by the user.
-fn placeholder(param: &Param) -> Value {
+fn placeholder(param: &SignatureParam) -> Value {
     let kind = match &param.resolved {
         Some(TypeExpr::Name(name)) => name.as_str(),
         Some(TypeExpr::Generic { base, .. }) => match &**base {
@@ -138,7 +151,7 @@ fn placeholder(param: &Param) -> Value {
         "bool" => Value::Bool(false),
         "list" | "List" | "Sequence" | "Iterable" => Value::List(Vec::new()),
         "dict" | "Dict" | "Mapping" => Value::Dict(Vec::new()),
-        "Decimal" => match Reference::new("decimal", "Decimal") {
+        "Decimal" => match PyReference::new("decimal", "Decimal") {
             Ok(class) => Value::New { class, args: vec![Value::from("1.50")], kwargs: Vec::new() },
             Err(_) => Value::None,
         },

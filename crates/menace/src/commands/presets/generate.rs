@@ -1,28 +1,27 @@
 //! `menace presets generate`.
 
-use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use anyhow::Context as _;
 use clap::Args;
 
 use menace_model::Seed;
-use menace_scenario::preset::{self, CANONICAL, Preset, Values, Wanted};
+use menace_scenario::preset::{self, CANONICAL_PROFILES, Preset, PresetRequest, PresetValues};
 use menace_settings::{PresetMode, Settings};
+use menace_store::files::write_atomic;
 
-use crate::args::{Format, Global};
-use crate::context::Context;
-use crate::exit::Failure;
-use crate::render::units::counted;
+use crate::args::{GlobalArgs, OutputFormat};
+use crate::context::CommandContext;
+use crate::exit::CommandError;
+use crate::render::units::format_count;
 use crate::render::{output, presets_table};
 
-use super::{LogArgs, profiles};
+use super::{PresetLogArgs, read_profiles};
 
 /// Make presets: of profiles, of chance, or of both.
 ///
-/// With profiles alone, each is taken as it is, at both severities. With --count, limits and network
-/// are drawn by chance, and all profiles are laid over them together: harder ones and milder ones in
-/// turns. Without either there are three random presets, or with
+/// With profiles alone, each is taken as it is, at both severities. With --count, limits and
+/// network are drawn by chance, and all profiles are laid over them together: harder ones and
+/// milder ones in turns. Without either there are three random presets, or with
 /// `SANDBOX_PRESET_MODE=canonical` the canonical ones. A setting (`CPU_LIMIT=2` in the environment)
 /// beats both profile and chance.
 #[derive(Debug, Args)]
@@ -32,7 +31,7 @@ Examples:
   menace presets generate --profiles schema_drift,flaky_upstream
   CPU_LIMIT=2 menace presets generate --count 5 --seed 7 --format table
   SANDBOX_ENV_PRESETS=\"$(menace presets generate)\" menace settings --set")]
-pub(super) struct Generate {
+pub(super) struct GeneratePresetsCommand {
     /// Profiles to make them of, by name: several, or with commas.
     #[arg(long, value_name = "NAME", num_args = 1.., value_delimiter = ',')]
     profiles: Vec<String>,
@@ -54,63 +53,52 @@ pub(super) struct Generate {
     out: Option<PathBuf>,
 
     /// How to print them; a file is always JSON.
-    #[arg(long, value_enum, default_value_t = Format::Json)]
-    format: Format,
+    #[arg(long, value_enum, default_value_t = OutputFormat::Json)]
+    format: OutputFormat,
 
     #[command(flatten)]
-    logged: LogArgs,
+    log_args: PresetLogArgs,
 }
 
-impl Generate {
-    pub(super) fn run(self, global: &Global) -> Result<(), Failure> {
-        let context = Context::new(global, self.logged.flags().collect())?;
-        let presets = self.made(&context.settings)?;
+impl GeneratePresetsCommand {
+    pub(super) fn run(self, global: &GlobalArgs) -> Result<(), CommandError> {
+        let context = CommandContext::new(global, self.log_args.flags().collect())?;
+        let presets = self.generate_presets(&context.settings)?;
         let text = format!("{}\n", serde_json::to_string_pretty(&presets)?);
         match (&self.out, self.format) {
             (Some(file), _) => {
-                write(file, &text)?;
-                let presets = counted(presets.len(), "preset");
+                // A mistyped directory is not created.
+                let parent = file.parent().filter(|parent| !parent.as_os_str().is_empty());
+                if parent.is_some_and(|parent| !parent.is_dir()) {
+                    let reason = format!("cannot write `{}`: no such directory", file.display());
+                    return Err(CommandError::Request(anyhow::anyhow!(reason)));
+                }
+                write_atomic(file, text.as_bytes()).map_err(CommandError::request)?;
+                let presets = format_count(presets.len(), "preset");
                 output::print(&format!("wrote {presets} to {}\n", file.display()))?;
             }
-            (None, Format::Json) => output::print(&text)?,
-            (None, Format::Table) => output::print(&presets_table::presets(&presets))?,
+            (None, OutputFormat::Json) => output::print(&text)?,
+            (None, OutputFormat::Table) => output::print(&presets_table::render_presets(&presets))?,
         }
         Ok(())
     }
 
-    fn made(&self, settings: &Settings) -> Result<Vec<Preset>, Failure> {
-        let profiles = profiles(settings, &self.profile_file)?;
+    fn generate_presets(&self, settings: &Settings) -> Result<Vec<Preset>, CommandError> {
+        let profiles = read_profiles(settings, &self.profile_file)?;
         let is_canonical = settings.presets.mode.value == PresetMode::Canonical
             && self.profiles.is_empty()
             && self.count.is_none();
         let names: Vec<&str> = if is_canonical {
-            CANONICAL.to_vec()
+            CANONICAL_PROFILES.to_vec()
         } else {
             self.profiles.iter().map(|name| name.trim()).collect()
         };
-        let wanted = Wanted {
-            profiles: profiles.all(names, "--profiles").map_err(Failure::request)?,
+        let request = PresetRequest {
+            profiles: profiles.get_all(names, "--profiles").map_err(CommandError::request)?,
             count: self.count,
             canonical: is_canonical,
-            settings: Values::of_settings(settings),
-            containers: settings.pool.docker.value,
+            settings: PresetValues::from_settings(settings),
         };
-        preset::generate(&wanted, Seed(self.seed)).map_err(Failure::request)
+        preset::generate_presets(&request, Seed(self.seed)).map_err(CommandError::request)
     }
-}
-
-/// At once or not at all: whoever reads the file meanwhile sees the old one.
-fn write(file: &Path, text: &str) -> Result<(), Failure> {
-    let directory = match file.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        _ => Path::new("."),
-    };
-    let written = tempfile::NamedTempFile::new_in(directory).and_then(|mut temporary| {
-        temporary.write_all(text.as_bytes())?;
-        temporary.persist(file).map_err(|error| error.error)
-    });
-    written
-        .with_context(|| format!("cannot write `{}`", file.display()))
-        .map_err(Failure::Request)?;
-    Ok(())
 }

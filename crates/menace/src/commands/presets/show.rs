@@ -4,13 +4,13 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::args::{Format, Global};
-use crate::context::{Context, Flags};
-use crate::exit::Failure;
-use crate::render::presets_json::ShowJson;
+use crate::args::{GlobalArgs, OutputFormat};
+use crate::context::{CommandContext, FlagValues};
+use crate::exit::CommandError;
+use crate::render::presets_json::ProfileDetailJson;
 use crate::render::{output, presets_table};
 
-use super::profiles;
+use super::read_profiles;
 
 /// Show one profile: every key that it sets, what that means and what holds it.
 #[derive(Debug, Args)]
@@ -19,7 +19,7 @@ Examples:
   menace presets show flaky_upstream
   menace presets show high_latency+resource_strain:low
   menace presets show mine --profile-file mine.json --format json")]
-pub(super) struct Show {
+pub(super) struct ShowPresetCommand {
     /// The profile, by any of its names; as for `exec --preset`, one severity of it (`name:low`) or
     /// several together (`one+other`).
     #[arg(value_name = "NAME")]
@@ -29,18 +29,19 @@ pub(super) struct Show {
     #[arg(long, value_name = "FILE")]
     profile_file: Vec<PathBuf>,
 
-    #[arg(long, value_enum, default_value_t = Format::Table)]
-    format: Format,
+    #[arg(long, value_enum, default_value_t = OutputFormat::Table)]
+    format: OutputFormat,
 }
 
-impl Show {
-    pub(super) fn run(self, global: &Global) -> Result<(), Failure> {
-        let context = Context::new(global, Flags::new())?;
-        let profiles = profiles(&context.settings, &self.profile_file)?;
-        let profile = &profiles.profile(&self.name, "presets show").map_err(Failure::request)?;
+impl ShowPresetCommand {
+    pub(super) fn run(self, global: &GlobalArgs) -> Result<(), CommandError> {
+        let context = CommandContext::new(global, FlagValues::new())?;
+        let profiles = read_profiles(&context.settings, &self.profile_file)?;
+        let profile =
+            &profiles.parse_profile(&self.name, "presets show").map_err(CommandError::request)?;
         match self.format {
-            Format::Json => output::print_json(&ShowJson::new(profile))?,
-            Format::Table => output::print(&presets_table::profile(profile))?,
+            OutputFormat::Json => output::print_json(&ProfileDetailJson::new(profile))?,
+            OutputFormat::Table => output::print(&presets_table::render_profile(profile))?,
         }
         Ok(())
     }

@@ -1,27 +1,28 @@
 //! The metric plugins that settings name.
 
-use menace_loop::inputs::Isolation;
-use menace_loop::metrics::{Directories, MetricPlugins};
-use menace_model::Limits;
+use menace_loop::inputs::PluginIsolation;
+use menace_loop::metrics::{MetricPlugins, PluginDirectories};
+use menace_model::CallLimits;
 
-use crate::context::Context;
-use crate::exit::Failure;
+use crate::context::CommandContext;
+use crate::exit::CommandError;
 
-/// None when there are none.
-pub(super) fn find(
-    context: &Context,
-    isolation: &Isolation,
-) -> Result<Option<MetricPlugins>, Failure> {
+/// None when the settings name none.
+pub(super) fn find_metric_plugins(
+    context: &CommandContext,
+    isolation: &PluginIsolation,
+) -> Result<Option<MetricPlugins>, CommandError> {
     let named = &context.settings.plugins;
-    let (directory, file) = (named.dir.value.as_deref(), named.file.value.as_deref());
-    let Directories { paths, warnings } =
-        Directories::read(directory, file).map_err(Failure::request)?;
+    let directory = named.dir.value.as_deref();
+    let file = named.file.value.as_deref();
+    let PluginDirectories { paths, warnings } =
+        PluginDirectories::read(directory, file).map_err(CommandError::request)?;
     for warning in warnings {
         tracing::warn!("{warning}");
     }
     if paths.is_empty() {
         return Ok(None);
     }
-    let found = MetricPlugins::find(&paths, Limits::default(), isolation);
-    found.map(Some).map_err(Failure::request)
+    let found = MetricPlugins::find(&paths, CallLimits::default(), isolation);
+    found.map(Some).map_err(CommandError::request)
 }

@@ -1,79 +1,93 @@
-//! What the user gives to a run: preset files, profiles, inputs.
+//! Preset files, profiles and input settings of a run.
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use menace_loop::inputs;
-use menace_model::{Mock, Seed};
+use menace_model::{MockResponse, Seed};
 use menace_scenario::input::InputSettings;
-use menace_scenario::preset::{Choice, Preset, PresetFile, PresetOrigin, Profiles, Values};
+use menace_scenario::preset::{
+    Preset, PresetFile, PresetOrigin, PresetSelection, PresetValues, ProfileCatalog,
+};
 use menace_settings::Settings;
 
 use crate::commands::presets;
-use crate::exit::Failure;
+use crate::exit::CommandError;
 
 #[derive(Debug)]
-pub(super) struct Given {
+pub(super) struct RunPresetSources {
     files: Vec<PresetFile>,
-    pub profiles: Profiles,
-    recordings: Arc<[Mock]>,
+    pub profiles: ProfileCatalog,
+    recordings: Arc<[MockResponse]>,
 }
 
-impl Given {
-    pub(super) fn read(settings: &Settings, files: &[PathBuf]) -> Result<Self, Failure> {
+impl RunPresetSources {
+    pub(super) fn read(settings: &Settings, files: &[PathBuf]) -> Result<Self, CommandError> {
         let read = |file: &PathBuf| {
-            let text = presets::read(file)?;
+            let text = presets::read_user_file(file)?;
             Ok(PresetFile { name: file.display().to_string(), text })
         };
-        let files = files.iter().map(read).collect::<Result<_, Failure>>()?;
-        let profiles = presets::profiles(settings, &[])?;
-        profiles.check(&settings.presets.profiles_by_keyword()).map_err(Failure::request)?;
-        let recordings = presets::recordings(settings)?.into();
+        let files = files.iter().map(read).collect::<Result<_, CommandError>>()?;
+        let profiles = presets::read_profiles(settings, &[])?;
+        profiles
+            .check_keywords(&settings.presets.profiles_by_keyword())
+            .map_err(CommandError::request)?;
+        let recordings = presets::read_recordings(settings)?.into();
         Ok(Self { files, profiles, recordings })
     }
 
-    pub(super) fn choice<'a>(
+    pub(super) fn preset_choice<'a>(
         &'a self,
         settings: &'a Settings,
         count: Option<u32>,
         seed: Seed,
-    ) -> Choice<'a> {
+    ) -> PresetSelection<'a> {
         let Self { files, profiles, recordings } = self;
         let recordings = Arc::clone(recordings);
-        Choice { settings, profiles, files, count, recordings, seed: seed.of("presets") }
+        PresetSelection {
+            settings,
+            profiles,
+            files,
+            count,
+            recordings,
+            seed: seed.derive("presets"),
+        }
     }
 }
 
-/// What inputs are made of beside the source.
-pub(super) fn inputs(settings: &Settings) -> Result<InputSettings, Failure> {
-    // Of a preset that says nothing else.
-    let usual = Preset::empty(PresetOrigin::Given).under(&Values::of_settings(settings));
-    let threat = usual.map_err(Failure::request)?.threat();
-    let (given, warnings) = inputs::read(settings, threat).map_err(Failure::request)?;
+/// Settings of input generation, with the inputs from files.
+pub(super) fn read_input_settings(settings: &Settings) -> Result<InputSettings, CommandError> {
+    // The threat settings of an empty preset.
+    let defaults = Preset::empty(PresetOrigin::UserProvided)
+        .with_settings(&PresetValues::from_settings(settings));
+    let threat = defaults.map_err(CommandError::request)?.threat_settings();
+    let (input_settings, warnings) =
+        inputs::read(settings, threat).map_err(CommandError::request)?;
     for warning in warnings {
         tracing::warn!("{warning}");
     }
-    Ok(given)
+    Ok(input_settings)
 }
 
-/// Reads the presets of every cycle that has a file of its own: a mistake in the last one must not
-/// show when the others have been run.
-pub(super) fn check(choice: &Choice<'_>) -> Result<(), Failure> {
+/// Reads the presets of all cycles, so that a mistake in the last file is reported before the first
+/// call.
+pub(super) fn check_presets(choice: &PresetSelection<'_>) -> Result<(), CommandError> {
     let mut presets = Vec::new();
     for cycle in 0..choice.files.len().max(1) {
-        presets.extend(choice.presets(cycle).map_err(Failure::request)?);
+        presets.extend(choice.presets(cycle).map_err(CommandError::request)?);
     }
-    warn(&presets);
+    warn_of_planned_keys(&presets, choice.settings);
     Ok(())
 }
 
-/// Tells what presets ask for that cannot be had here.
-fn warn(presets: &[Preset]) {
-    let mut told: Vec<&'static str> = Vec::new();
-    for key in presets.iter().flat_map(Preset::unmet) {
-        if !told.contains(&key) {
-            told.push(key);
-            tracing::warn!("no sandbox of this kind can meet {key}: it is left out");
+/// Warns of preset keys that no backend implements yet, once per key. A key that comes from a
+/// setting has been warned of already.
+fn warn_of_planned_keys(presets: &[Preset], settings: &Settings) {
+    let mut warned: Vec<&'static str> = Vec::new();
+    for key in presets.iter().flat_map(Preset::unsupported_keys) {
+        if !warned.contains(&key) && !settings.warns_of_planned(key) {
+            warned.push(key);
+            tracing::warn!("{key} is not implemented yet: it is left out");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! How far a run is, on a terminal: sections, calls per second, failures so far, time left.
+//! The progress bar of a run: sections, calls per second, failures so far, time left.
 
 use std::collections::HashSet;
 use std::fmt::{self, Write};
@@ -7,81 +7,101 @@ use std::time::{Duration, Instant};
 
 use indicatif::{HumanDuration, ProgressBar, ProgressState, ProgressStyle};
 
-use menace_loop::cycle::{Called, Stage, Watch};
-use menace_model::{Failure, SectionId};
+use menace_loop::cycle::{RunEvent, RunObserver};
+use menace_model::SectionId;
 
-use crate::render::units::counted;
+use crate::render::units::format_count;
 
-/// Fits 80 columns whatever the numbers: how many calls there are is told by the bar alone.
-const TEMPLATE: &str = "{prefix} {wide_bar} {rate}, {msg}{left}";
-/// Before this a stage's own speed says nothing yet.
-const TOO_EARLY: Duration = Duration::from_secs(2);
-/// Time goes on while nothing else does.
-const TICK: Duration = Duration::from_secs(1);
+/// Fits 80 columns with any numbers: the count of calls is shown by the bar only.
+const BAR_TEMPLATE: &str = "{prefix} {wide_bar} {rate}, {msg}{left}";
+/// No estimate of a stage before this time.
+const MIN_SPEED_TIME: Duration = Duration::from_secs(2);
+/// How often the bar is drawn while no call ends.
+const TICK_INTERVAL: Duration = Duration::from_secs(1);
 
 #[derive(Debug)]
-pub(super) struct View {
+pub(super) struct RunProgressBar {
     bar: ProgressBar,
-    counts: Counts,
+    counts: RunProgressCounts,
 }
 
-/// What was counted so far.
+/// Counts so far.
 #[derive(Debug, Default)]
-struct Counts {
+struct RunProgressCounts {
     /// Of the cycle.
-    all: usize,
-    /// That the stage has called.
-    sections: HashSet<SectionId>,
+    planned_sections: usize,
+    /// Of the current stage.
+    called_sections: HashSet<SectionId>,
     failures: usize,
 }
 
-impl View {
+impl RunProgressBar {
     /// `deadline` is when the run ends at the latest.
     pub(super) fn new(deadline: Option<Instant>) -> Self {
         let bar = if std::io::stderr().is_terminal() {
-            let bar = ProgressBar::no_length().with_style(style(deadline, TOO_EARLY));
-            bar.enable_steady_tick(TICK);
+            let bar = ProgressBar::no_length().with_style(bar_style(deadline, MIN_SPEED_TIME));
+            bar.enable_steady_tick(TICK_INTERVAL);
             bar
         } else {
             ProgressBar::hidden()
         };
-        Self { bar, counts: Counts::default() }
+        Self { bar, counts: RunProgressCounts::default() }
     }
 
-    /// How many were found so far.
+    /// How many were confirmed so far.
     pub(super) fn failures(&self) -> usize {
         self.counts.failures
     }
 
-    fn tell(&self) {
+    fn update_message(&self) {
         self.bar.set_message(self.counts.to_string());
+    }
+
+    fn count_call(&mut self, section: &SectionId) {
+        if self.bar.is_hidden() {
+            return;
+        }
+        if !self.counts.called_sections.contains(section) {
+            self.counts.called_sections.insert(section.clone());
+            self.update_message();
+        }
+        self.bar.inc(1);
+        // The number of calls in depth is an estimate.
+        if self.bar.length().is_some_and(|length| length < self.bar.position()) {
+            self.bar.set_length(self.bar.position());
+        }
     }
 }
 
-fn style(deadline: Option<Instant>, too_early: Duration) -> ProgressStyle {
-    let style = ProgressStyle::with_template(TEMPLATE).unwrap_or(ProgressStyle::default_bar());
-    // What cannot be drawn is not drawn.
+fn bar_style(deadline: Option<Instant>, min_speed_time: Duration) -> ProgressStyle {
+    let style = ProgressStyle::with_template(BAR_TEMPLATE).unwrap_or(ProgressStyle::default_bar());
+    // Errors of drawing are ignored.
     let rate = |state: &ProgressState, text: &mut dyn Write| {
         let _ = write!(text, "{:.0}/s", state.per_sec());
     };
     let left = move |state: &ProgressState, text: &mut dyn Write| {
-        let stage = (state.elapsed() > too_early).then(|| state.eta());
-        let most = deadline.map(|at| at.saturating_duration_since(Instant::now()));
-        let _ = text.write_str(&time_left(stage, most));
+        let stage = (state.elapsed() > min_speed_time).then(|| state.eta());
+        let max = deadline.map(|at| at.saturating_duration_since(Instant::now()));
+        let _ = text.write_str(&format_time_left(stage, max));
     };
     style.with_key("rate", rate).with_key("left", left)
 }
 
-impl fmt::Display for Counts {
+impl fmt::Display for RunProgressCounts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let failures = counted(self.failures, "failure");
-        write!(f, "{}/{}, {failures}", self.sections.len(), counted(self.all, "section"))
+        let failures = format_count(self.failures, "failure");
+        write!(
+            f,
+            "{}/{}, {failures}",
+            self.called_sections.len(),
+            format_count(self.planned_sections, "section")
+        )
     }
 }
 
-/// What the stage still takes at its speed, up to what the run takes at the most.
-fn time_left(stage: Option<Duration>, most: Option<Duration>) -> String {
-    match (stage.map(HumanDuration), most.map(HumanDuration)) {
+/// The estimate for the stage, and the time until the deadline of the run.
+fn format_time_left(stage: Option<Duration>, max: Option<Duration>) -> String {
+    match (stage.map(HumanDuration), max.map(HumanDuration)) {
         (Some(stage), Some(most)) => format!(", {stage:#} to {most:#} left"),
         (Some(stage), None) => format!(", {stage:#} left"),
         (None, Some(most)) => format!(", {most:#} left at most"),
@@ -89,45 +109,29 @@ fn time_left(stage: Option<Duration>, most: Option<Duration>) -> String {
     }
 }
 
-impl Watch for View {
-    fn plans(&mut self, sections: usize) {
-        self.counts.all = sections;
-    }
-
-    fn begins(&mut self, stage: Stage, calls: usize) {
-        self.bar.set_prefix(stage.as_str());
-        self.bar.set_length(calls as u64);
-        self.bar.reset();
-        self.counts.sections.clear();
-        self.tell();
-    }
-
-    fn called(&mut self, called: Called<'_>) {
-        if self.bar.is_hidden() {
-            return;
+impl RunObserver for RunProgressBar {
+    fn on_event(&mut self, event: RunEvent<'_>) {
+        match event {
+            RunEvent::PlanMade { sections } => self.counts.planned_sections = sections,
+            RunEvent::StageBegan { stage, calls } => {
+                self.bar.set_prefix(stage.as_str());
+                self.bar.set_length(calls as u64);
+                self.bar.reset();
+                self.counts.called_sections.clear();
+                self.update_message();
+            }
+            RunEvent::CallCompleted(completed) => self.count_call(completed.section),
+            RunEvent::FindingConfirmed(_) => {
+                self.counts.failures += 1;
+                self.update_message();
+            }
+            RunEvent::Warning(warning) => self.bar.suspend(|| tracing::warn!("{warning}")),
+            RunEvent::OccurrenceShown(_) => {}
         }
-        if !self.counts.sections.contains(called.section) {
-            self.counts.sections.insert(called.section.clone());
-            self.tell();
-        }
-        self.bar.inc(1);
-        // How many calls depth takes is only guessed.
-        if self.bar.length().is_some_and(|length| length < self.bar.position()) {
-            self.bar.set_length(self.bar.position());
-        }
-    }
-
-    fn warned(&mut self, warning: &str) {
-        self.bar.suspend(|| tracing::warn!("{warning}"));
-    }
-
-    fn failed(&mut self, _failure: &Failure) {
-        self.counts.failures += 1;
-        self.tell();
     }
 }
 
-impl Drop for View {
+impl Drop for RunProgressBar {
     fn drop(&mut self) {
         self.bar.finish_and_clear();
     }
@@ -139,25 +143,26 @@ mod tests {
     use std::sync::{Arc, Mutex};
 
     use indicatif::{ProgressDrawTarget, TermLike};
+    use menace_loop::cycle::CycleStage;
 
     use super::*;
 
     #[test]
-    fn sections_are_told_of_how_many_there_are() {
-        let mut counts = Counts { all: 12, ..Counts::default() };
+    fn called_sections_are_counted_once() {
+        let mut counts = RunProgressCounts { planned_sections: 12, ..RunProgressCounts::default() };
         assert_eq!(counts.to_string(), "0/12 sections, 0 failures");
         for name in ["half", "first", "half"] {
-            counts.sections.insert(SectionId::new("desk.py", name));
+            counts.called_sections.insert(SectionId::new("desk.py", name));
         }
         counts.failures = 1;
         assert_eq!(counts.to_string(), "2/12 sections, 1 failure");
     }
 
-    /// A terminal of 80 columns that remembers what was drawn on it.
+    /// A terminal of 80 columns that records its content.
     #[derive(Debug, Clone, Default)]
-    struct Narrow(Arc<Mutex<String>>);
+    struct NarrowTerminal(Arc<Mutex<String>>);
 
-    impl TermLike for Narrow {
+    impl TermLike for NarrowTerminal {
         fn width(&self) -> u16 {
             80
         }
@@ -198,16 +203,22 @@ mod tests {
     }
 
     #[test]
-    fn a_large_run_is_told_within_80_columns() {
-        let screen = Narrow::default();
+    fn the_bar_of_a_large_run_fits_80_columns() {
+        let screen = NarrowTerminal::default();
         let target = ProgressDrawTarget::term_like(Box::new(screen.clone()));
         let deadline = Instant::now() + Duration::from_secs(3599);
         let bar = ProgressBar::with_draw_target(Some(750_000), target)
-            .with_style(style(Some(deadline), Duration::ZERO))
-            .with_prefix(Stage::Scenarios.as_str())
+            .with_style(bar_style(Some(deadline), Duration::ZERO))
+            .with_prefix(CycleStage::Scenarios.as_str())
             .with_position(123_456);
-        let mut counts = Counts { all: 5_000, failures: 1_234, ..Counts::default() };
-        counts.sections.extend((0..4_999).map(|n| SectionId::new("desk.py", &n.to_string())));
+        let mut counts = RunProgressCounts {
+            planned_sections: 5_000,
+            failures: 1_234,
+            ..RunProgressCounts::default()
+        };
+        counts
+            .called_sections
+            .extend((0..4_999).map(|n| SectionId::new("desk.py", &n.to_string())));
         bar.set_message(counts.to_string());
         bar.force_draw();
         let line = screen.0.lock().unwrap().clone();
@@ -221,9 +232,9 @@ mod tests {
     #[test]
     fn time_left_is_that_of_the_stage_and_of_the_budget() {
         let seconds = |seconds| Some(Duration::from_secs(seconds));
-        assert_eq!(time_left(seconds(20), seconds(300)), ", 20s to 5m left");
-        assert_eq!(time_left(seconds(2), None), ", 2s left");
-        assert_eq!(time_left(None, seconds(600)), ", 10m left at most");
-        assert_eq!(time_left(None, None), "");
+        assert_eq!(format_time_left(seconds(20), seconds(300)), ", 20s to 5m left");
+        assert_eq!(format_time_left(seconds(2), None), ", 2s left");
+        assert_eq!(format_time_left(None, seconds(600)), ", 10m left at most");
+        assert_eq!(format_time_left(None, None), "");
     }
 }

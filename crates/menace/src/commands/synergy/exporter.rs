@@ -6,18 +6,18 @@ use std::path::PathBuf;
 use clap::Args;
 use menace_settings::parse_duration;
 
-use crate::context::Context;
-use crate::data;
-use crate::exit::Failure;
+use crate::context::CommandContext;
+use crate::data_dir;
+use crate::exit::CommandError;
 use crate::render::output;
-use crate::serving::Front;
+use crate::servers::ServerConfig;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   menace synergy exporter --history-file sandbox_data/synergy_history.db
   menace synergy exporter --history-file sandbox_data/synergy_history.db --port 8003 --interval 5")]
-pub(super) struct Exporter {
+pub(super) struct SynergyExporterCommand {
     /// The history [default: `synergy_history.db` in the data directory].
     #[arg(long, value_name = "FILE")]
     history_file: Option<PathBuf>,
@@ -31,23 +31,27 @@ pub(super) struct Exporter {
     host: Option<IpAddr>,
 
     /// How often the history is looked at, at most: seconds, or a time such as `1m`.
-    #[arg(long, value_name = "TIME", default_value = "5", value_parser = interval)]
+    #[arg(long, value_name = "TIME", default_value = "5", value_parser = parse_interval)]
     interval: std::time::Duration,
 }
 
-fn interval(text: &str) -> Result<std::time::Duration, String> {
+fn parse_interval(text: &str) -> Result<std::time::Duration, String> {
     parse_duration(text).map_err(|_| "expected a time such as `5` or `1m`".to_owned())
 }
 
-impl Exporter {
-    pub(super) fn run(self, context: &Context) -> Result<(), Failure> {
+impl SynergyExporterCommand {
+    pub(super) fn run(self, context: &CommandContext) -> Result<(), CommandError> {
         let settings = &context.settings;
         let history = match self.history_file {
             Some(file) => file,
-            None => data::directory(context)?.join("synergy_history.db"),
+            None => data_dir::checked_data_dir(context)?.join("synergy_history.db"),
         };
         let port = self.port.unwrap_or(settings.synergy.metrics_port.get());
-        let server = Front::new(settings, self.host)?.synergy(&history, self.interval, port)?;
+        let server = ServerConfig::new(settings, self.host)?.start_synergy_exporter(
+            &history,
+            self.interval,
+            port,
+        )?;
         let port = server.address().port();
         tracing::info!(port, "Synergy metrics exporter running");
         output::print(&format!("Synergy metrics exporter running at {}metrics\n", server.url()))?;

@@ -12,7 +12,7 @@ def counted(harbours: List[str]) -> Dict[str, int]:
 
 
 def foremost(names: List[str]) -> str:
-    """Who is the first in the queue."""
+    """The first name of the queue."""
     NAME = names[0]
     return NAME
 

@@ -1,12 +1,12 @@
-//! What bursts start is counted where their scenario is told of.
+//! Threads and tasks of bursts are counted in the metrics of their scenario.
 
 use serde_json::{Value, json};
 
-use crate::program::SANDBOXES;
+use crate::program::SANDBOX_VARIABLES;
 
-use super::{SEED, repository};
+use super::{SEED_ARGS, make_repo};
 
-const DESK: &str = "\
+const DESK_MODULE: &str = "\
 def add(number: int) -> int:
     return number + 1
 
@@ -16,20 +16,24 @@ async def add_later(number: int) -> int:
 ";
 
 #[test]
-fn as_many_threads_and_tasks_as_were_asked_for_are_told_of_their_scenario() {
-    let place = repository(&[("desk.py", DESK)]);
-    let wanted =
+fn the_requested_threads_and_tasks_are_counted_in_their_scenario() {
+    let place = make_repo(&[("desk.py", DESK_MODULE)]);
+    let preset =
         [("SANDBOX_GENERATE_PRESETS", "0"), ("THREAD_BURST", "8"), ("ASYNC_TASK_BURST", "5")];
     let arguments = ["--repo", "repo", "--calls-per-cell", "1", "--no-depth", "--format", "json"];
-    let command = [&["run"], &SEED[..], &arguments].concat();
-    let report = place.run_with(&[&SANDBOXES[..], &wanted].concat(), &command).json();
+    let command = [&["run"], &SEED_ARGS[..], &arguments].concat();
+    let report = place.run_with(&[&SANDBOX_VARIABLES[..], &preset].concat(), &command).json();
     let scenarios = report["scenarios"].as_array().unwrap();
-    let told = |metric: &str| -> Vec<(&Value, &Value)> {
-        let told = scenarios.iter().map(|one| (&one["name"], &one["metrics"][metric]));
-        told.filter(|(_, value)| !value.is_null()).collect()
+    let metric_by_scenario = |metric: &str| -> Vec<(&Value, &Value)> {
+        let values = scenarios.iter().map(|one| (&one["name"], &one["metrics"][metric]));
+        values.filter(|(_, value)| !value.is_null()).collect()
     };
     // One call of each section at both severities: the one in threads, the other in tasks.
     let spike = json!("concurrency_spike");
-    assert_eq!(told("concurrency_threads"), [(&spike, &json!(2.0 * 8.0))], "{report}");
-    assert_eq!(told("concurrency_tasks"), [(&spike, &json!(2.0 * 5.0))], "{report}");
+    assert_eq!(
+        metric_by_scenario("concurrency_threads"),
+        [(&spike, &json!(2.0 * 8.0))],
+        "{report}"
+    );
+    assert_eq!(metric_by_scenario("concurrency_tasks"), [(&spike, &json!(2.0 * 5.0))], "{report}");
 }

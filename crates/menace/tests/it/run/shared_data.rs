@@ -1,26 +1,28 @@
-//! The data directory: shared by runs at once, mended after damage, found again by the next run.
+//! The data directory: shared by runs at once, repaired after damage, reused by the next run.
 
 use std::fs;
 use std::process::Stdio;
 
 use serde_json::Value;
 
-use super::{BROAD, SEED, broad, failures, repository, run};
-use crate::program::{Ran, SANDBOXES};
+use super::{BREADTH_ARGS, SEED_ARGS, breadth_report, make_repo, reported_failures, run_seeded};
+use crate::program::{CommandOutput, SANDBOX_VARIABLES};
 
-const HALF: &str = "def half(n: int) -> int:\n    return n // 2\n";
+const HALF_MODULE: &str = "def half(n: int) -> int:\n    return n // 2\n";
 
 #[test]
 fn two_runs_at_once_on_one_data_directory_keep_out_of_each_others_way() {
-    let place = repository(&[("desk.py", HALF), ("shelf.py", super::WEAK)]);
-    let arguments = [&["run", "--repo", "repo", "--format", "json"][..], &SEED, &BROAD].concat();
+    let place = make_repo(&[("desk.py", HALF_MODULE), ("shelf.py", super::WEAK_MODULE)]);
+    let arguments =
+        [&["run", "--repo", "repo", "--format", "json"][..], &SEED_ARGS, &BREADTH_ARGS].concat();
     let start = || {
         let mut command = place.command(&arguments);
-        command.envs(SANDBOXES).stdin(Stdio::null());
+        command.envs(SANDBOX_VARIABLES).stdin(Stdio::null());
         command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
     };
     let children = [start(), start()];
-    let reports = children.map(|child| Ran::from(child.wait_with_output().unwrap()).json());
+    let reports =
+        children.map(|child| CommandOutput::from(child.wait_with_output().unwrap()).json());
     assert_ne!(reports[0]["run_id"], reports[1]["run_id"]);
     assert_eq!(reports[0]["verdicts"], reports[1]["verdicts"]);
     let history = fs::read_to_string(place.path().join("sandbox_data/roi_history.json")).unwrap();
@@ -29,13 +31,13 @@ fn two_runs_at_once_on_one_data_directory_keep_out_of_each_others_way() {
 }
 
 #[test]
-fn a_damaged_history_is_moved_aside_and_told() {
-    let place = repository(&[("desk.py", HALF)]);
+fn a_damaged_history_is_moved_aside_and_reported() {
+    let place = make_repo(&[("desk.py", HALF_MODULE)]);
     let data = place.path().join("sandbox_data");
     fs::create_dir(&data).unwrap();
     let damaged = "{\"roi_history\": [0.1, 0.";
     fs::write(data.join("roi_history.json"), damaged).unwrap();
-    let ran = run(&place, &[&["--repo", "repo"][..], &BROAD].concat());
+    let ran = run_seeded(&place, &[&["--repo", "repo"][..], &BREADTH_ARGS].concat());
     assert_eq!(ran.code, Some(0), "{}", ran.err);
     assert!(ran.err.contains("roi_history.json"), "{}", ran.err);
     let kept = fs::read_dir(&data).unwrap().flatten().filter(|entry| {
@@ -50,7 +52,7 @@ fn a_damaged_history_is_moved_aside_and_told() {
 
 #[test]
 fn histories_come_back_with_recover_also_after_a_run_without_it() {
-    let place = repository(&[("desk.py", HALF), ("shelf.py", HALF)]);
+    let place = make_repo(&[("desk.py", HALF_MODULE), ("shelf.py", HALF_MODULE)]);
     let data = place.path().join("sandbox_data");
     fs::create_dir(&data).unwrap();
     fs::write(data.join("roi_history.json"), "{\"roi_history\": [0.1, 0.").unwrap();
@@ -60,20 +62,20 @@ fn histories_come_back_with_recover_also_after_a_run_without_it() {
         menace_store::SynergyHistory::open(&data.join("synergy_history.db.bak")).unwrap();
     synergy.append(&[[("synergy_roi".to_owned(), 0.5)].into()]).unwrap();
     drop(synergy);
-    // Nobody looks at a damaged history in silence, whoever comes first.
+    // The first reader of a damaged history reports it, whichever that is.
     fs::write(data.join("roi.flags"), "other.py\n").unwrap();
     let kept = || {
         let text = fs::read_to_string(data.join("roi_history.json")).unwrap();
         let history: Value = serde_json::from_str(&text).unwrap();
         let (synergy, _) =
             menace_store::SynergyHistory::open(&data.join("synergy_history.db")).unwrap();
-        let synergy = synergy.last(9).unwrap().0;
+        let synergy = synergy.last_entries(9).unwrap().0;
         let before =
             history["roi_history"].as_array().unwrap()[..].iter().filter_map(Value::as_f64);
         (before.collect::<Vec<f64>>(), synergy)
     };
-    let arguments = [&["--repo", "repo"][..], &BROAD].concat();
-    let without = run(&place, &arguments);
+    let arguments = [&["--repo", "repo"][..], &BREADTH_ARGS].concat();
+    let without = run_seeded(&place, &arguments);
     assert_eq!(without.code, Some(0), "{}", without.err);
     for file in ["roi_history.json", "synergy_history.db"] {
         assert!(without.err.contains(&format!("{file}.corrupt-1")), "{}", without.err);
@@ -87,7 +89,7 @@ fn histories_come_back_with_recover_also_after_a_run_without_it() {
     let (cycles, entries) = kept();
     assert_eq!((cycles.len(), entries.len()), (1, 1));
 
-    let with = run(&place, &[&arguments[..], &["--recover"]].concat());
+    let with = run_seeded(&place, &[&arguments[..], &["--recover"]].concat());
     assert_eq!(with.code, Some(0), "{}", with.err);
     let (cycles, entries) = kept();
     assert_eq!((&cycles[..3], cycles.len()), (&[0.1, 0.2, 0.3][..], 4), "{}", with.err);
@@ -98,12 +100,13 @@ fn histories_come_back_with_recover_also_after_a_run_without_it() {
 
 #[test]
 fn the_next_run_knows_what_the_last_one_found() {
-    let place = repository(&[("desk.py", super::WEAK)]);
-    let first = broad(&place, &["--repo", "repo"]);
-    let second = broad(&place, &["--repo", "repo"]);
+    let place = make_repo(&[("desk.py", super::WEAK_MODULE)]);
+    let first = breadth_report(&place, &["--repo", "repo"]);
+    let second = breadth_report(&place, &["--repo", "repo"]);
     assert_eq!(first["roi_delta"], Value::Null);
     assert!(second["roi_delta"].as_f64().is_some_and(|delta| delta.abs() < 0.01), "{second}");
-    let (first, second) = (failures(&first)[0].clone(), failures(&second)[0].clone());
+    let (first, second) =
+        (reported_failures(&first)[0].clone(), reported_failures(&second)[0].clone());
     assert_eq!(first["id"], second["id"]);
     assert_eq!((&first["new"], &second["new"]), (&Value::Bool(true), &Value::Bool(false)));
 }

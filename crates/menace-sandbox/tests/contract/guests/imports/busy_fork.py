@@ -1,4 +1,4 @@
-"""Whoever is forked prints more than a pipe holds, and opens a file, before it does anything else."""
+"""Each fork prints more than a pipe holds, and opens a file, before it does anything else."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""Whoever is forked at an odd time is dead before it has heard what for."""
+"""A fork at an odd time is dead before it has received its request."""
 
 import os
 

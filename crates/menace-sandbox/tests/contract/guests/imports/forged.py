@@ -12,7 +12,7 @@ for number in range(900, 1000):
     except OSError:
         continue
     for message in (
-        {"op": "imported", "ok": True, "keeps": []},
+        {"op": "imported", "ok": True, "unforkable_state": []},
         {"op": "forked", "pid": 1},
         {"op": "exited", "pid": 1, "status": 0, "utime": 0.0, "stime": 0.0, "maxrss": 0},
     ):

@@ -1,4 +1,4 @@
-"""Leaves what nobody may read, not even who made it."""
+"""Leaves files that no user may read, not even their owner."""
 
 import os
 
@@ -15,7 +15,7 @@ def left():
     return found == [0, 0] * 2
 
 
-def spoil():
+def tamper():
     for directory in (".", os.environ["TMPDIR"]):
         os.remove(os.path.join(directory, "closed.txt"))
         os.rmdir(os.path.join(directory, "closed"))

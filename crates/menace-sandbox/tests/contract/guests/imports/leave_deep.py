@@ -37,7 +37,7 @@ def left():
     return found == [(LEVELS, ["bottom.txt"])] * 2
 
 
-def spoil():
+def tamper():
     for place in PLACES:
         directory, _ = descend(place)
         os.mkdir("deeper", dir_fd=directory)

@@ -20,7 +20,7 @@ def left():
     return found == [(1 << 40, b"begin", b"end")] * 2
 
 
-def spoil():
+def tamper():
     for directory in (".", os.environ["TMPDIR"]):
         with open(os.path.join(directory, "new"), "wb") as file:
             file.write(b"x")

@@ -16,7 +16,7 @@ def fine():
     return "fine"
 
 
-def look_and_spoil():
+def look_and_tamper():
     """What is behind the descriptors; changes all of it afterwards."""
     flags = [fcntl.fcntl(number, fcntl.F_GETFL) for number in NUMBERS]
     data = os.stat("data.txt", dir_fd=HERE)
@@ -34,7 +34,7 @@ def look_and_spoil():
         fcntl.fcntl(number, fcntl.F_SETFL, flag | os.O_NONBLOCK | os.O_APPEND)
     for name, start in (("data.txt", HERE), ("inner.py", PATH), ("new.txt", HERE), ("n.py", PATH)):
         with open(os.open(name, os.O_WRONLY | os.O_CREAT, dir_fd=start), "w") as file:
-            file.write("spoilt")
+            file.write("tampered")
         os.utime(name, (1, 1), dir_fd=start)
     return seen
 

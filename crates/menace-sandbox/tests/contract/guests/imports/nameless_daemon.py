@@ -1,4 +1,4 @@
-"""Leaves a process that nothing but its command line tells from others. `HOW` and `NAP` are above."""
+"""Leaves a process that only its command line identifies. `HOW` and `NAP` are above."""
 
 import os
 import time

@@ -17,7 +17,8 @@ for name in ("time", "monotonic", "perf_counter", "perf_counter_ns", "process_ti
     setattr(time, name, nonsense)
 json.dumps = json.loads = gc.collect = sys.exit = nonsense
 put = setattr
-for name in ("setattr", "len", "isinstance", "type", "repr", "getattr", "print", "dict", "list", "str"):
+NAMES = "setattr len isinstance type repr getattr print dict list str"
+for name in NAMES.split():
     put(builtins, name, nonsense)
 sys.setrecursionlimit(200)
 

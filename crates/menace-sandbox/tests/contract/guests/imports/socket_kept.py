@@ -8,7 +8,7 @@ def fine():
 
 
 def answer():
-    """What somebody sent before, if anybody did."""
+    """What an earlier call sent, if any did."""
     KEPT[0].setblocking(False)
     try:
         return KEPT[0].recv(100).decode()

@@ -1,121 +1,131 @@
-//! Text that a regular expression nearly matches, in as many ways as it can be made to try.
+//! Texts for catastrophic backtracking: a pattern nearly matches them in many ways.
 //!
-//! What is repeated is repeated often, and then comes what fails: a pattern in which one text can
-//! be read in several ways goes through all of them.
+//! A repeated part is repeated often, and then comes a character that does not match: an ambiguous
+//! pattern tries all ways.
 
-use super::{Node, read};
+use super::{RegexNode, parse_pattern};
 
-/// Of one pattern; more would only be variations.
+/// Pumps of one pattern; further ones would be variations.
 const MAX_PUMPS: usize = 4;
-const MAX_TEXT: usize = 200;
-const MAX_LEAST: u32 = 50;
+const MAX_PUMP_TEXT_CHARS: usize = 200;
+const MAX_MINIMUM_REPEATS: u32 = 50;
 
 /// A repeated part of a pattern.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Pump {
-    /// What the pattern wants before it.
+pub(crate) struct RegexPump {
+    /// Text that the pattern needs before the repetition.
     pub before: String,
-    /// What it takes, once.
+    /// Text of one repetition.
     pub unit: String,
-    /// It has a choice inside of the repetition, so that each time may double the work.
+    /// The repetition contains a choice, so that each repetition may double the work.
     pub is_nested: bool,
 }
 
-/// The parts of a pattern that can be repeated at will, the worst first.
-pub(crate) fn pumps(pattern: &str) -> Vec<Pump> {
-    let Some(tree) = read(pattern) else { return Vec::new() };
+/// The unbounded repetitions of a pattern, nested ones first.
+pub(crate) fn find_pumps(pattern: &str) -> Vec<RegexPump> {
+    let Some(tree) = parse_pattern(pattern) else { return Vec::new() };
     let mut found = Vec::new();
-    find(&tree, "", &mut found);
+    collect_pumps(&tree, "", &mut found);
     found.sort_by_key(|pump| !pump.is_nested);
     found.truncate(MAX_PUMPS);
     found
 }
 
-fn find(node: &Node, before: &str, found: &mut Vec<Pump>) {
+fn collect_pumps(node: &RegexNode, before: &str, found: &mut Vec<RegexPump>) {
     match node {
-        Node::Sequence(nodes) => {
+        RegexNode::Sequence(nodes) => {
             let mut before = before.to_owned();
             for node in nodes {
-                find(node, &before, found);
-                if shortest(node, 0, &mut before).is_none() {
+                collect_pumps(node, &before, found);
+                if write_shortest_match(node, 0, &mut before).is_none() {
                     return;
                 }
             }
         }
-        Node::Alternatives(branches) => {
+        RegexNode::Alternatives(branches) => {
             for branch in branches {
-                find(branch, before, found);
+                collect_pumps(branch, before, found);
             }
         }
-        Node::Group(_, inner) => find(inner, before, found),
-        Node::Repeat { node, most, .. } => {
+        RegexNode::Group(_, inner) => collect_pumps(inner, before, found),
+        RegexNode::Repeat { node, max: most, .. } => {
             if most.is_none() {
                 let is_nested = has_choice(node);
-                for unit in units(node) {
-                    let pump = Pump { before: before.to_owned(), unit, is_nested };
+                for unit in repetition_units(node) {
+                    let pump = RegexPump { before: before.to_owned(), unit, is_nested };
                     if !found.contains(&pump) {
                         found.push(pump);
                     }
                 }
             }
-            find(node, before, found);
+            collect_pumps(node, before, found);
         }
-        Node::Empty | Node::Char(_) | Node::Class(_) | Node::Back(_) => {}
+        RegexNode::Empty
+        | RegexNode::Char(_)
+        | RegexNode::Class(_)
+        | RegexNode::BackReference(_) => {}
     }
 }
 
-/// The shortest texts that one repetition takes: of each branch, when there are several.
-fn units(node: &Node) -> Vec<String> {
+/// The shortest texts of one repetition: one per branch.
+fn repetition_units(node: &RegexNode) -> Vec<String> {
     match node {
-        Node::Group(_, inner) => units(inner),
-        Node::Sequence(nodes) if nodes.len() == 1 => units(&nodes[0]),
-        Node::Alternatives(branches) => branches.iter().flat_map(units).collect(),
+        RegexNode::Group(_, inner) => repetition_units(inner),
+        RegexNode::Sequence(nodes) if nodes.len() == 1 => repetition_units(&nodes[0]),
+        RegexNode::Alternatives(branches) => branches.iter().flat_map(repetition_units).collect(),
         node => {
             let text = |least: u32| {
                 let mut text = String::new();
-                shortest(node, least, &mut text)?;
+                write_shortest_match(node, least, &mut text)?;
                 (!text.is_empty()).then_some(text)
             };
-            // What may be left out mostly tells one repetition from the next.
+            // An optional part mostly separates repetitions.
             text(0).or_else(|| text(1)).into_iter().collect()
         }
     }
 }
 
-/// Can what is repeated be read in more than one way?
-fn has_choice(node: &Node) -> bool {
+/// Can one repetition match in several ways?
+fn has_choice(node: &RegexNode) -> bool {
     match node {
-        Node::Repeat { node, least, most } => *most != Some(*least) || has_choice(node),
-        Node::Alternatives(branches) => branches.len() > 1,
-        Node::Sequence(nodes) => nodes.iter().any(has_choice),
-        Node::Group(_, inner) => has_choice(inner),
-        Node::Empty | Node::Char(_) | Node::Class(_) | Node::Back(_) => false,
+        RegexNode::Repeat { node, min: least, max: most } => {
+            *most != Some(*least) || has_choice(node)
+        }
+        RegexNode::Alternatives(branches) => branches.len() > 1,
+        RegexNode::Sequence(nodes) => nodes.iter().any(has_choice),
+        RegexNode::Group(_, inner) => has_choice(inner),
+        RegexNode::Empty
+        | RegexNode::Char(_)
+        | RegexNode::Class(_)
+        | RegexNode::BackReference(_) => false,
     }
 }
 
-/// Writes a short text that the node matches, everything in it at least so often.
-fn shortest(node: &Node, at_least: u32, text: &mut String) -> Option<()> {
-    if text.len() > MAX_TEXT {
+/// Writes a short match of the node, with at least `at_least` repetitions everywhere.
+fn write_shortest_match(node: &RegexNode, at_least: u32, text: &mut String) -> Option<()> {
+    if text.len() > MAX_PUMP_TEXT_CHARS {
         return None;
     }
     match node {
-        Node::Empty => {}
-        Node::Char(char) => text.push(*char),
-        Node::Class(ranges) => text.push(ranges.first()?.0),
-        Node::Sequence(nodes) => {
-            nodes.iter().try_for_each(|node| shortest(node, at_least, text))?;
+        RegexNode::Empty => {}
+        RegexNode::Char(char) => text.push(*char),
+        RegexNode::Class(ranges) => text.push(ranges.first()?.0),
+        RegexNode::Sequence(nodes) => {
+            nodes.iter().try_for_each(|node| write_shortest_match(node, at_least, text))?;
         }
-        Node::Alternatives(branches) => shortest(branches.first()?, at_least, text)?,
-        Node::Repeat { node, least, .. } => {
+        RegexNode::Alternatives(branches) => {
+            write_shortest_match(branches.first()?, at_least, text)?;
+        }
+        RegexNode::Repeat { node, min: least, .. } => {
             let times = (*least).max(at_least);
-            if times > MAX_LEAST {
+            if times > MAX_MINIMUM_REPEATS {
                 return None;
             }
-            (0..times).try_for_each(|_| shortest(node, at_least, text))?;
+            (0..times).try_for_each(|_| write_shortest_match(node, at_least, text))?;
         }
-        Node::Group(_, inner) => shortest(inner, at_least, text)?,
-        // What it refers to is not kept.
-        Node::Back(_) => return None,
+        RegexNode::Group(_, inner) => write_shortest_match(inner, at_least, text)?,
+        // Groups are not stored.
+        RegexNode::BackReference(_) => return None,
     }
     Some(())
 }
@@ -126,20 +136,20 @@ mod tests {
 
     use super::*;
 
-    /// A second of work, and no more.
-    const SEARCH: &str = "import re, resource, sys\n\
+    /// Limits the search to one second of CPU time.
+    const SEARCH_SCRIPT: &str = "import re, resource, sys\n\
         resource.setrlimit(resource.RLIMIT_CPU, (1, 1))\n\
         re.match(sys.argv[1], sys.argv[2])";
 
-    /// Is Python still at it when it may not work any longer?
-    fn hangs(pattern: &str) -> bool {
-        let pump = pumps(pattern).remove(0);
+    /// Does the search exceed its CPU time?
+    fn search_times_out(pattern: &str) -> bool {
+        let pump = find_pumps(pattern).remove(0);
         let text = format!("{}{}!", pump.before, pump.unit.repeat(40));
         let ended = Command::new("python3")
-            .args(["-I", "-c", SEARCH, pattern, &text])
+            .args(["-I", "-c", SEARCH_SCRIPT, pattern, &text])
             .status()
             .expect("python3 is needed to test what is made for it");
-        // One that was killed has no code.
+        // A killed process has no exit code.
         assert!(ended.success() || ended.code().is_none(), "{ended}");
         !ended.success()
     }
@@ -149,22 +159,22 @@ mod tests {
         for pattern in
             [r"^id=(\w+\s?)*$", r"^\s*(?P<name>[a-z]+[a-z0-9]*)+@example$", r"(ab|a|b)*;"]
         {
-            assert!(hangs(pattern), "{pattern}: {:?}", pumps(pattern));
+            assert!(search_times_out(pattern), "{pattern}: {:?}", find_pumps(pattern));
         }
-        assert!(!hangs(r"^id=\w+$"));
+        assert!(!search_times_out(r"^id=\w+$"));
     }
 
     #[test]
-    fn the_worst_comes_first_and_what_has_no_repetition_has_none() {
-        let found = pumps(r"v\d+(-[a-z]+)*\.zip");
-        let pump = |before: &str, unit: &str, is_nested| Pump {
+    fn nested_repetitions_come_first_and_bounded_patterns_have_no_pumps() {
+        let found = find_pumps(r"v\d+(-[a-z]+)*\.zip");
+        let pump = |before: &str, unit: &str, is_nested| RegexPump {
             before: before.to_owned(),
             unit: unit.to_owned(),
             is_nested,
         };
         assert_eq!(found[0], pump("v0", "-a", true));
         assert!(found.contains(&pump("v", "0", false)), "{found:?}");
-        assert_eq!(pumps(r"\d{4}-\d\d"), []);
-        assert_eq!(pumps("(?=a)b+"), []);
+        assert_eq!(find_pumps(r"\d{4}-\d\d"), []);
+        assert_eq!(find_pumps("(?=a)b+"), []);
     }
 }

@@ -1,0 +1,477 @@
+//! Breadth phase: every section under the baseline first, then under each scenario of its module.
+//!
+//! Invariant: which calls are made depends on the plan and on outcomes, not on the order in which
+//! calls end.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use menace_model::{Call, Outcome, TargetKind, Verdict};
+use menace_sandbox::{CallJob, SandboxError};
+use menace_scenario::input::{CallInput, InputGenerator, LearnedHints, RepositoryFacts};
+use menace_scenario::judge::{BaselineOutcome, SectionHistory, SectionWeakness};
+
+use super::observer::{CompletedCall, CycleStage, RunEvent, RunObserver};
+use super::plan::{CellIndex, CyclePlan, PlannedScenario, PlannedSection};
+use super::triage::Triage;
+use crate::calls::{CallRunner, build_job};
+use crate::failure::has_faults;
+
+/// Calls that are planned and made before the next check of the deadline; bounds memory.
+const MAX_BATCH_CALLS: usize = 1_024;
+/// Further rounds for a section that has not returned yet, with the hints learned meanwhile. Fewer
+/// than in the depth phase: cycles are compared by their breadth, which has to fit into the time.
+const MAX_RETRY_ROUNDS: usize = 2;
+/// After so many timeouts under the baseline, a section has at most so many calls in other cells.
+const MAX_TIMEOUTS: usize = 2;
+/// Calls of a cell with a concurrency burst: each one is hundreds of runs, and depth adds more.
+const MAX_BURST_CALLS: usize = 1;
+
+#[derive(Debug, Clone, Copy)]
+pub(super) struct BreadthPhase<'a, 'p> {
+    pub plan: &'p CyclePlan<'a>,
+    pub facts: &'p RepositoryFacts<'p>,
+    pub caller: &'p CallRunner<'p>,
+    pub calls_per_cell: usize,
+}
+
+/// What the calls of a section have shown so far.
+#[derive(Debug)]
+pub(super) struct SectionState<'a> {
+    pub history: SectionHistory<'a>,
+    pub baseline_calls: Vec<BaselineCall>,
+    /// Its module cannot be imported, so the section is not called.
+    pub has_failed_import: bool,
+    /// Inputs for the baseline were generated; there may be none.
+    pub has_baseline_plan: bool,
+}
+
+/// An input and its outcome under the baseline.
+#[derive(Debug)]
+pub(super) struct BaselineCall {
+    pub input: CallInput,
+    pub outcome: BaselineOutcome,
+}
+
+/// A completed call of a cell, after the judge.
+#[derive(Debug)]
+pub(super) struct EvaluatedCall<'w> {
+    pub cell: CellIndex,
+    /// Position in its cell.
+    pub number: usize,
+    pub call: &'w Call,
+    pub outcome: &'w Outcome,
+    pub weakness: Option<SectionWeakness>,
+}
+
+/// A call of a cell that is to be made.
+struct PlannedCall {
+    cell: CellIndex,
+    number: usize,
+    /// Of a baseline call that later scenarios reuse.
+    input: Option<CallInput>,
+    /// Position of the baseline call with the same input.
+    baseline: Option<usize>,
+    call: Call,
+}
+
+impl<'a> SectionState<'a> {
+    pub(super) fn new(subject: &PlannedSection<'a>) -> Self {
+        Self {
+            history: SectionHistory::new(subject.section),
+            baseline_calls: Vec::new(),
+            has_failed_import: false,
+            has_baseline_plan: false,
+        }
+    }
+
+    pub(super) fn has_returned(&self) -> bool {
+        self.baseline_calls.iter().any(BaselineCall::has_returned)
+    }
+
+    /// The baseline outcome of the same input.
+    pub(super) fn baseline_of(&self, call: &Call) -> Option<&BaselineOutcome> {
+        let has_same_input = |one: &&BaselineCall| {
+            one.input.args == call.args
+                && one.input.kwargs == call.kwargs
+                && one.input.receiver == call.receiver
+        };
+        self.baseline_calls.iter().find(has_same_input).map(|one| &one.outcome)
+    }
+
+    fn is_slow(&self) -> bool {
+        let timeouts =
+            self.baseline_calls.iter().filter(|one| one.outcome.verdict == Verdict::TimedOut);
+        timeouts.count() >= MAX_TIMEOUTS
+    }
+}
+
+impl BaselineCall {
+    pub(super) fn has_returned(&self) -> bool {
+        self.outcome.verdict == Verdict::Returned
+    }
+}
+
+impl<'a> BreadthPhase<'a, '_> {
+    /// Calls every section under the baseline; false when the deadline came first.
+    pub(super) fn run_baseline(
+        &self,
+        section_states: &mut [SectionState<'a>],
+        learned_hints: &mut LearnedHints,
+        observer: &mut dyn RunObserver,
+        triage: &mut Triage<'_, '_>,
+    ) -> Result<bool, SandboxError> {
+        let sections = self.order_sections(section_states);
+        let calls = sections.len() * self.calls_per_cell;
+        observer.on_event(RunEvent::StageBegan { stage: CycleStage::Baseline, calls });
+        for batch in sections.chunks(self.cells_per_batch()) {
+            if self.caller.is_late() {
+                return Ok(false);
+            }
+            let is_complete =
+                self.call_baseline(batch, section_states, learned_hints, observer, triage)?
+                    && self.repeat_returned(batch, section_states, observer, triage)?;
+            triage.confirm_candidates(self, section_states, observer)?;
+            if !is_complete {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    fn cells_per_batch(&self) -> usize {
+        (MAX_BATCH_CALLS / self.calls_per_cell.max(1)).max(1)
+    }
+
+    /// Calls some sections under the baseline, and those that have not returned again, with the
+    /// hints that the calls before gave.
+    fn call_baseline(
+        &self,
+        batch: &[usize],
+        section_states: &mut [SectionState<'a>],
+        learned_hints: &mut LearnedHints,
+        observer: &mut dyn RunObserver,
+        triage: &mut Triage<'_, '_>,
+    ) -> Result<bool, SandboxError> {
+        for round in 0..=MAX_RETRY_ROUNDS {
+            let hints = Arc::new(learned_hints.clone());
+            let has_round =
+                |section: &usize| round == 0 || !section_states[*section].has_returned();
+            let sections = batch.iter().copied().filter(has_round);
+            let generators: BTreeMap<usize, InputGenerator<'_>> = sections
+                .map(|section| (section, self.inputs(section, &self.plan.scenarios[0], &hints)))
+                .collect();
+            let mut planned = Vec::new();
+            for (&section, inputs) in &generators {
+                let state = &mut section_states[section];
+                self.plan_baseline_calls(section, round, inputs, state, &mut planned);
+            }
+            if planned.is_empty() {
+                break;
+            }
+            let outcomes = self.make(&planned, observer)?;
+            let is_complete = outcomes.iter().all(Option::is_some);
+            for (planned, outcome) in planned.into_iter().zip(outcomes) {
+                let Some(outcome) = outcome else {
+                    triage.record_skipped_call(planned.cell);
+                    continue;
+                };
+                let section = planned.cell.section;
+                if let (Some(inputs), Some(input)) = (generators.get(&section), &planned.input) {
+                    inputs.record_hints(learned_hints, input, &outcome);
+                }
+                record_baseline_call(planned, &outcome, &mut section_states[section], triage);
+            }
+            if !is_complete {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Repeats one returned call of each section unchanged: the tally compares equal calls.
+    fn repeat_returned(
+        &self,
+        batch: &[usize],
+        section_states: &[SectionState<'a>],
+        observer: &mut dyn RunObserver,
+        triage: &mut Triage<'_, '_>,
+    ) -> Result<bool, SandboxError> {
+        let mut planned = Vec::new();
+        for &section in batch {
+            let baseline_calls = &section_states[section].baseline_calls;
+            let Some(number) = baseline_calls.iter().position(BaselineCall::has_returned) else {
+                continue;
+            };
+            let input = Some(&baseline_calls[number].input);
+            let mut call = self.plan.subjects[section].call(&self.plan.scenarios[0], number, input);
+            call.coverage = true;
+            planned.push(PlannedCall {
+                cell: CellIndex { section, scenario: 0 },
+                number: baseline_calls.len(),
+                input: None,
+                baseline: None,
+                call,
+            });
+        }
+        let outcomes = self.make(&planned, observer)?;
+        for (planned, outcome) in planned.iter().zip(&outcomes) {
+            let Some(outcome) = outcome else { return Ok(false) };
+            let PlannedCall { cell, number, ref call, .. } = *planned;
+            triage.record_call(&EvaluatedCall { cell, number, call, outcome, weakness: None });
+        }
+        Ok(true)
+    }
+
+    /// Sections that can be called. Modules that are complex and imported often come first, since
+    /// the deadline may cut the rest; sections of one module follow each other, so that its
+    /// sandboxes stay warm.
+    fn order_sections(&self, section_states: &[SectionState<'_>]) -> Vec<usize> {
+        let mut weights: BTreeMap<&str, u64> = BTreeMap::new();
+        for subject in &self.plan.subjects {
+            let importers = 1 + subject.module.imported_by.len() as u64;
+            let weight = weights.entry(&subject.module.path).or_default();
+            *weight += u64::from(subject.section.complexity) * importers;
+        }
+        let mut sections: Vec<usize> = (0..section_states.len())
+            .filter(|&section| !section_states[section].has_failed_import)
+            .collect();
+        sections.sort_by_key(|&section| {
+            let path = self.plan.subjects[section].module.path.as_str();
+            (Reverse(weights.get(path).copied().unwrap_or_default()), path, section)
+        });
+        sections
+    }
+
+    /// Calls every section under the other scenarios of its module; false when the deadline came
+    /// first.
+    pub(super) fn run_scenarios(
+        &self,
+        section_states: &mut [SectionState<'a>],
+        learned_hints: &LearnedHints,
+        observer: &mut dyn RunObserver,
+        triage: &mut Triage<'_, '_>,
+    ) -> Result<bool, SandboxError> {
+        let hints = Arc::new(learned_hints.clone());
+        let cells = self.scenario_cells(section_states);
+        let calls = cells.len() * self.calls_per_cell;
+        observer.on_event(RunEvent::StageBegan { stage: CycleStage::Scenarios, calls });
+        for batch in cells.chunks(self.cells_per_batch()) {
+            if self.caller.is_late() {
+                return Ok(false);
+            }
+            let mut planned = Vec::new();
+            for &cell in batch {
+                let state = &mut section_states[cell.section];
+                self.plan_scenario_calls(cell, &hints, state, &mut planned);
+            }
+            let outcomes = self.make(&planned, observer)?;
+            let is_complete = outcomes.iter().all(Option::is_some);
+            for (planned, outcome) in planned.iter().zip(&outcomes) {
+                match outcome {
+                    Some(outcome) => {
+                        let state = &mut section_states[planned.cell.section];
+                        self.record_scenario_call(planned, outcome, state, triage);
+                    }
+                    None => triage.record_skipped_call(planned.cell),
+                }
+            }
+            triage.confirm_candidates(self, section_states, observer)?;
+            if !is_complete {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    fn record_scenario_call(
+        &self,
+        planned: &PlannedCall,
+        outcome: &Outcome,
+        state: &mut SectionState<'_>,
+        triage: &mut Triage<'_, '_>,
+    ) {
+        let PlannedCall { cell, number, baseline, ref call, .. } = *planned;
+        state.history.record_outcome(call, outcome, !has_faults(call));
+        let baseline = baseline.map(|position| &state.baseline_calls[position].outcome);
+        let is_import = self.plan.subjects[cell.section].target.kind == TargetKind::Module;
+        let found = || state.history.find_weakness(call, outcome, baseline);
+        let weakness = if is_import { None } else { found() };
+        triage.record_call(&EvaluatedCall { cell, number, call, outcome, weakness });
+    }
+
+    fn scenario_cells(&self, section_states: &[SectionState<'_>]) -> Vec<CellIndex> {
+        let sections = self.order_sections(section_states).into_iter();
+        let cells = sections.flat_map(|section| {
+            let subject = &self.plan.subjects[section];
+            let scenarios = self.plan.scenarios_of(&subject.module.path);
+            // An import has no input: scenarios that only change inputs do not apply to it.
+            let applicable = scenarios.filter(|(number, scenario)| {
+                *number != 0
+                    && !(subject.target.kind == TargetKind::Module && scenario.has_own_inputs)
+            });
+            applicable.map(move |(scenario, _)| CellIndex { section, scenario }).collect::<Vec<_>>()
+        });
+        cells.collect()
+    }
+
+    fn inputs<'i>(
+        &'i self,
+        section: usize,
+        scenario: &'i PlannedScenario,
+        learned_hints: &Arc<LearnedHints>,
+    ) -> InputGenerator<'i> {
+        let PlannedSection { section, hints, .. } = &self.plan.subjects[section];
+        let mut inputs = InputGenerator::new(section, hints, self.facts, &scenario.inputs);
+        if !learned_hints.is_empty() {
+            inputs.apply_hints(learned_hints);
+        }
+        inputs
+    }
+
+    fn plan_baseline_calls(
+        &self,
+        section: usize,
+        round: usize,
+        inputs: &InputGenerator<'_>,
+        state: &mut SectionState<'_>,
+        planned: &mut Vec<PlannedCall>,
+    ) {
+        let subject = &self.plan.subjects[section];
+        if subject.target.kind == TargetKind::Module {
+            return;
+        }
+        state.has_baseline_plan = true;
+        let seed = subject.seed.derive("baseline").derive_nth(round as u64);
+        let generated = inputs.take(self.calls_per_cell, seed).into_iter();
+        let is_new = |input: &CallInput| {
+            !state.baseline_calls.iter().any(|baseline| baseline.input == *input)
+        };
+        let new_inputs: Vec<CallInput> = generated.filter(is_new).collect();
+        for (index, input) in new_inputs.into_iter().enumerate() {
+            let number = state.baseline_calls.len() + index;
+            let mut call = subject.call(&self.plan.scenarios[0], number, Some(&input));
+            call.coverage = true;
+            if input.strategy.follows_types() {
+                state.history.record_declared(&call);
+            }
+            let cell = CellIndex { section, scenario: 0 };
+            let input = Some(input);
+            planned.push(PlannedCall { cell, number, input, baseline: None, call });
+        }
+    }
+
+    fn plan_scenario_calls(
+        &self,
+        cell: CellIndex,
+        learned_hints: &Arc<LearnedHints>,
+        state: &mut SectionState<'_>,
+        planned: &mut Vec<PlannedCall>,
+    ) {
+        let subject = &self.plan.subjects[cell.section];
+        let scenario = &self.plan.scenarios[cell.scenario];
+        if subject.target.kind == TargetKind::Module {
+            let call = subject.call(scenario, 0, None);
+            planned.push(PlannedCall { cell, number: 0, input: None, baseline: None, call });
+            return;
+        }
+        let has_burst = scenario.preset.conditions(0).1.burst.is_some();
+        let inputs = self.scenario_inputs(cell, has_burst, learned_hints, state);
+        for (number, (input, baseline)) in inputs.into_iter().enumerate() {
+            // The same input has the same seed under the baseline and under faults.
+            let mut call = subject.call(scenario, baseline.unwrap_or(number), Some(&input));
+            // The first call shows the lines that only this scenario reaches. Coverage slows calls
+            // down, so the others go without.
+            call.coverage = number == 0 && !has_burst && reaches_other_lines(scenario, &call);
+            if scenario.has_own_inputs && input.strategy.follows_types() {
+                state.history.record_declared(&call);
+            }
+            planned.push(PlannedCall { cell, number, input: None, baseline, call });
+        }
+    }
+
+    /// The inputs of a cell, each with the position of the baseline call that it comes from.
+    fn scenario_inputs(
+        &self,
+        cell: CellIndex,
+        has_burst: bool,
+        learned_hints: &Arc<LearnedHints>,
+        state: &SectionState<'_>,
+    ) -> Vec<(CallInput, Option<usize>)> {
+        let subject = &self.plan.subjects[cell.section];
+        let scenario = &self.plan.scenarios[cell.scenario];
+        let count = match (state.is_slow(), has_burst) {
+            (true, _) => self.calls_per_cell.min(MAX_TIMEOUTS),
+            (false, true) => self.calls_per_cell.min(MAX_BURST_CALLS),
+            (false, false) => self.calls_per_cell,
+        };
+        let generator = self.inputs(cell.section, scenario, learned_hints);
+        let mut inputs: Vec<(CallInput, Option<usize>)> = if scenario.has_own_inputs {
+            let seed = subject.seed.derive(&scenario.label());
+            generator.take(count, seed).into_iter().map(|input| (input, None)).collect()
+        } else {
+            // Inputs that return under the baseline show most under faults.
+            let mut calls: Vec<(usize, &BaselineCall)> =
+                state.baseline_calls.iter().enumerate().collect();
+            calls.sort_by_key(|(_, baseline)| !baseline.has_returned());
+            let calls = calls.into_iter().take(count);
+            calls.map(|(position, baseline)| (baseline.input.clone(), Some(position))).collect()
+        };
+        if let Some(drift) = scenario.preset.drift() {
+            let seed = subject.seed.derive("drift").derive(&scenario.label());
+            for (index, (input, baseline)) in inputs.iter_mut().enumerate() {
+                let seed = seed.derive_nth(index as u64);
+                if let Some(drifted) = generator.drift_input(input, drift, seed) {
+                    (*input, *baseline) = (drifted, None);
+                }
+            }
+        }
+        inputs
+    }
+
+    fn make(
+        &self,
+        planned: &[PlannedCall],
+        observer: &mut dyn RunObserver,
+    ) -> Result<Vec<Option<Outcome>>, SandboxError> {
+        let jobs = planned.iter().map(|planned| self.job(planned.cell, planned.call.clone()));
+        let labels: Vec<String> = self.plan.scenarios.iter().map(PlannedScenario::label).collect();
+        self.caller.make(jobs.collect(), |position, outcome| {
+            let PlannedCall { cell, number, ref call, .. } = planned[position];
+            observer.on_event(RunEvent::CallCompleted(CompletedCall {
+                section: &self.plan.subjects[cell.section].section.id,
+                scenario: Some(labels[cell.scenario].as_str()),
+                number,
+                is_counted: true,
+                call,
+                outcome,
+            }));
+        })
+    }
+
+    /// The job of a call under a scenario.
+    pub(super) fn job(&self, cell: CellIndex, call: Call) -> CallJob {
+        let CellIndex { section, scenario } = cell;
+        build_job(&self.plan.scenarios[scenario].spec(&self.plan.subjects[section].spec), call)
+    }
+}
+
+fn record_baseline_call(
+    planned: PlannedCall,
+    outcome: &Outcome,
+    state: &mut SectionState<'_>,
+    triage: &mut Triage<'_, '_>,
+) {
+    let PlannedCall { cell, number, call, input, .. } = planned;
+    state.history.record_outcome(&call, outcome, true);
+    let weakness = state.history.find_weakness(&call, outcome, None);
+    triage.record_call(&EvaluatedCall { cell, number, call: &call, outcome, weakness });
+    let outcome = BaselineOutcome::from(outcome);
+    state.baseline_calls.extend(input.map(|input| BaselineCall { input, outcome }));
+}
+
+/// Whether the call may reach lines that the baseline calls of its section do not.
+fn reaches_other_lines(scenario: &PlannedScenario, call: &Call) -> bool {
+    scenario.has_own_inputs || scenario.preset.drift().is_some() || has_faults(call)
+}

@@ -1,0 +1,221 @@
+//! What a cycle found, and what it had no time for.
+
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
+
+use menace_model::{Failure, FailureId, Outcome, SectionId, TargetKind, Verdict};
+use menace_store::SkippedStage;
+use menace_track::{CallTally, LineRanges};
+
+use super::breadth::SectionState;
+use super::imports::ImportFailure;
+use super::plan::{BASELINE, CellIndex, CyclePlan};
+use super::shared_run::SharedRun;
+
+/// How far exploring came.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum DepthCompletion {
+    /// The cycle has no depth phase.
+    #[default]
+    Nothing,
+    /// The deadline came before all sections were explored.
+    Cut,
+    Whole,
+}
+
+/// A package that is not installed, and the module whose functions import it when called.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct MissingPackage {
+    pub module: String,
+    pub package: String,
+}
+
+/// What a stage had no time for.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SkippedWork {
+    pub count: usize,
+    /// The first [`SkippedWork::MAX_IDS`] of them, where these are sections.
+    pub ids: BTreeSet<SectionId>,
+}
+
+impl SkippedWork {
+    pub const MAX_IDS: usize = 50;
+
+    pub fn from_count(count: usize) -> Self {
+        Self { count, ids: BTreeSet::new() }
+    }
+
+    pub fn from_sections(sections: impl IntoIterator<Item = SectionId>) -> Self {
+        let mut skipped = Self::default();
+        for id in sections {
+            skipped.count += 1;
+            skipped.add_id(id);
+        }
+        skipped
+    }
+
+    pub fn add(&mut self, other: Self) {
+        self.count += other.count;
+        for id in other.ids {
+            self.add_id(id);
+        }
+    }
+
+    fn add_id(&mut self, id: SectionId) {
+        if self.ids.len() < Self::MAX_IDS {
+            self.ids.insert(id);
+        }
+    }
+}
+
+/// Whether a failure was shown under the baseline, and the other one, with the same id, was not.
+pub(crate) fn is_simpler(scenario: &str, other: &str) -> bool {
+    scenario == BASELINE && other != BASELINE
+}
+
+#[derive(Debug, Default)]
+pub struct CycleResult {
+    /// Boxed: a B-tree allocates nodes with free slots, and a tally is large.
+    pub cells: BTreeMap<CellIndex, Box<CallTally>>,
+    /// Imports, by the top level of the module.
+    pub imports: BTreeMap<SectionId, CallTally>,
+    /// Lines that calls outside of cells reached, by file.
+    pub reached: BTreeMap<String, LineRanges>,
+    /// With the number of occurrences.
+    pub failures: BTreeMap<FailureId, (Failure, u64)>,
+    /// Those of them that the breadth phase did not find.
+    pub beyond_breadth: BTreeSet<FailureId>,
+    /// Inputs for later runs to begin with, as lines of a history file.
+    pub history_lines: Vec<String>,
+    pub import_failures: Vec<ImportFailure>,
+    /// Packages that functions import and that are not installed; no cell has these calls.
+    pub missing_packages: BTreeSet<MissingPackage>,
+    pub calls: u64,
+    /// Additional calls that measure time; their number depends on the machine.
+    pub timing_calls: u64,
+    pub verdicts: BTreeMap<Verdict, u64>,
+    /// Stages and scenarios that the deadline cut, and what they skipped.
+    pub not_covered: Vec<(SkippedStage, SkippedWork)>,
+    /// Cells with fewer calls than planned.
+    pub incomplete_cells: BTreeSet<CellIndex>,
+    /// Nothing but the depth phase was cut: the cycle can be compared with others.
+    pub is_breadth_complete: bool,
+    pub depth: DepthCompletion,
+    /// None when there was no time, or fewer than two sections returned.
+    pub shared_run: Option<SharedRun>,
+    /// Milliseconds of a round trip, by the position of the scenario.
+    pub round_trips: BTreeMap<usize, f64>,
+}
+
+impl CycleResult {
+    pub(super) fn count(&mut self, outcome: &Outcome) {
+        self.calls += 1;
+        *self.verdicts.entry(outcome.verdict).or_default() += 1;
+    }
+
+    pub(super) fn add_reached_lines(&mut self, outcome: &Outcome) {
+        for file in outcome.coverage.iter().flat_map(|coverage| &coverage.files) {
+            self.reached.entry(file.file.clone()).or_default().add(&file.lines);
+        }
+    }
+
+    /// Of two with the same id, the one that the baseline shows is kept: it needs the least.
+    pub(super) fn add_failure(&mut self, failure: Failure, count: u64) {
+        match self.failures.entry(failure.id.clone()) {
+            Entry::Vacant(free) => drop(free.insert((failure, count))),
+            Entry::Occupied(mut known) => {
+                let (kept, occurrences) = known.get_mut();
+                *occurrences += count;
+                if is_simpler(&failure.scenario, &kept.scenario) {
+                    *kept = failure;
+                }
+            }
+        }
+    }
+
+    /// A failure that was shown outside of the breadth phase.
+    pub(crate) fn add_failure_beyond_breadth(&mut self, failure: Failure, count: u64) {
+        if !self.failures.contains_key(&failure.id) {
+            self.beyond_breadth.insert(failure.id.clone());
+        }
+        self.add_failure(failure, count);
+    }
+
+    pub(super) fn add_skipped(&mut self, stage: SkippedStage, skipped: SkippedWork) {
+        if skipped.count == 0 {
+            return;
+        }
+        match self.not_covered.iter_mut().find(|(known, _)| *known == stage) {
+            Some((_, known)) => known.add(skipped),
+            None => self.not_covered.push((stage, skipped)),
+        }
+    }
+
+    /// Scenarios, the baseline included, that have sections without all of their calls.
+    pub(super) fn add_skipped_scenarios(
+        &mut self,
+        plan: &CyclePlan<'_>,
+        section_states: &[SectionState<'_>],
+    ) {
+        let mut skipped: BTreeMap<usize, Vec<SectionId>> = BTreeMap::new();
+        for (at, subject) in plan.subjects.iter().enumerate() {
+            let state = &section_states[at];
+            // There may be no input that the section can be called with.
+            let has_calls = !state.baseline_calls.is_empty() || !state.has_baseline_plan;
+            if state.has_failed_import || subject.target.kind == TargetKind::Module || !has_calls {
+                continue;
+            }
+            for (number, _) in plan.scenarios_of(&subject.module.path) {
+                let cell = CellIndex { section: at, scenario: number };
+                if !self.cells.contains_key(&cell) || self.incomplete_cells.contains(&cell) {
+                    skipped.entry(number).or_default().push(subject.section.id.clone());
+                }
+            }
+        }
+        for (number, sections) in skipped {
+            let stage = SkippedStage::Scenario(plan.scenarios[number].label());
+            self.add_skipped(stage, SkippedWork::from_sections(sections));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use menace_model::{Call, CallStage, CallTarget, ModuleRef, SourceLocation, WeaknessKind};
+
+    use super::*;
+
+    fn failure(scenario: &str) -> Failure {
+        let module = ModuleRef { name: "desk".to_owned(), path: None };
+        let target = CallTarget { module, qualname: "half".to_owned(), kind: TargetKind::Function };
+        Failure {
+            id: FailureId("f1".to_owned()),
+            section: SectionId::new("desk.py", "half"),
+            kind: WeaknessKind::Unhandled,
+            scenario: scenario.to_owned(),
+            verdict: Verdict::Raised,
+            exception: None,
+            message: format!("shown under {scenario}"),
+            location: SourceLocation { file: "desk.py".to_owned(), line: 1 },
+            call: Call::new(target),
+            outcome: Outcome::new(Verdict::Raised, CallStage::Call),
+        }
+    }
+
+    #[test]
+    fn a_failure_keeps_the_baseline_scenario_if_it_has_it_else_the_first_one() {
+        for (scenarios, expected) in [
+            (["hostile_input:high", BASELINE, "user_misuse"], BASELINE),
+            ([BASELINE, "hostile_input:high", BASELINE], BASELINE),
+            (["user_misuse", "hostile_input:high", "disk"], "user_misuse"),
+        ] {
+            let mut result = CycleResult::default();
+            for scenario in scenarios {
+                result.add_failure(failure(scenario), 2);
+            }
+            let (kept, count) = &result.failures[&FailureId("f1".to_owned())];
+            assert_eq!((kept.scenario.as_str(), *count), (expected, 6), "{scenarios:?}");
+            assert_eq!(kept.message, format!("shown under {expected}"), "message of that scenario");
+        }
+    }
+}

@@ -1,0 +1,51 @@
+//! Inputs from a language model, which is asked once per section and source.
+
+use std::path::{Path, PathBuf};
+
+use menace_model::Section;
+use menace_scenario::input::records::{InputRecord, InputRecordError};
+use menace_scenario::input::synthetic::{self, StubModel};
+use menace_store::files::write_atomic;
+
+/// Asks a model and caches its answers.
+#[expect(missing_debug_implementations, reason = "a model need not have one")]
+pub struct ModelInputCache<'a> {
+    model: &'a dyn StubModel,
+    directory: &'a Path,
+}
+
+impl<'a> ModelInputCache<'a> {
+    pub fn new(model: &'a dyn StubModel, directory: &'a Path) -> Self {
+        Self { model, directory }
+    }
+
+    /// Inputs for a section with this source: cached ones, else new ones.
+    pub fn records(
+        &self,
+        section: &Section,
+        source: &str,
+    ) -> Result<Vec<InputRecord>, InputRecordError> {
+        let file = self.file(section, source);
+        if let Ok(text) = std::fs::read_to_string(&file)
+            && let Ok(records) = synthetic::parse_answer(&text)
+        {
+            return Ok(records);
+        }
+        let prompt = synthetic::build_prompt(section, source);
+        let text = self
+            .model
+            .complete(&prompt)
+            .map_err(|reason| InputRecordError { place: self.model.name().to_owned(), reason })?;
+        // An answer that cannot be parsed is not cached: the model is asked again the next time.
+        let records = synthetic::parse_answer(&text)?;
+        if let Err(error) = write_atomic(&file, text.as_bytes()) {
+            tracing::warn!("{error}; the model will be asked again");
+        }
+        Ok(records)
+    }
+
+    fn file(&self, section: &Section, source: &str) -> PathBuf {
+        let prompt = synthetic::build_prompt(section, source);
+        self.directory.join(format!("{}.json", synthetic::cache_key(self.model.name(), &prompt)))
+    }
+}

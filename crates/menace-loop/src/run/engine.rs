@@ -1,0 +1,57 @@
+//! Plans cycles and makes their calls: for the cycles of a run and for each
+//! micro-pilot.
+
+use menace_model::Seed;
+use menace_sandbox::SandboxError;
+use menace_scenario::ConfigError;
+use menace_scenario::input::RepositoryFacts;
+use menace_scenario::preset::{Preset, PresetValues};
+
+use super::RunRequest;
+use crate::calls::CallRunner;
+use crate::cycle::{
+    self, CycleBudget, CyclePlan, CycleResult, PlanRequest, RunObserver, SectionFilter,
+};
+use crate::failure::SourceLineCache;
+use crate::survey::SurveyedAnalysis;
+
+#[derive(Clone, Copy)]
+pub(super) struct CycleEngine<'e> {
+    pub request: &'e RunRequest<'e>,
+    pub surveyed: &'e SurveyedAnalysis<'e>,
+    pub facts: &'e RepositoryFacts<'e>,
+    pub caller: &'e CallRunner<'e>,
+    pub lines: &'e SourceLineCache,
+}
+
+impl<'e> CycleEngine<'e> {
+    pub(super) fn plan(
+        &self,
+        presets: Vec<Preset>,
+        seed: Seed,
+        wanted: &dyn SectionFilter,
+    ) -> Result<CyclePlan<'e>, ConfigError> {
+        let request = self.request;
+        let values = PresetValues::from_settings(request.settings);
+        let plan_request = PlanRequest {
+            presets,
+            profiles: request.choice.profiles,
+            keywords: request.keywords,
+            settings: &values,
+            inputs: request.inputs,
+            recordings: &request.choice.recordings,
+            seed,
+            wanted,
+        };
+        CyclePlan::new(request.analysis, self.surveyed, &plan_request)
+    }
+
+    pub(super) fn make_calls(
+        &self,
+        plan: &CyclePlan<'_>,
+        budget: &CycleBudget<'_>,
+        observer: &mut dyn RunObserver,
+    ) -> Result<CycleResult, SandboxError> {
+        cycle::run(plan, self.facts, self.caller, budget, self.lines, observer)
+    }
+}

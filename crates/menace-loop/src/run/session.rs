@@ -1,0 +1,275 @@
+//! The cycles of a run, one after the other: call → measure → append → decide → persist.
+//!
+//! Each step takes what it needs and returns values and warnings; the session passes them on, and
+//! is the only place that collects warnings. The summary is built once, when all cycles are over.
+
+use std::collections::BTreeSet;
+use std::time::Instant;
+
+use menace_model::{ModuleReport, Section, Seed};
+use menace_store::{FailureReport, RunEndRecord, RunReport, RunWriter};
+use menace_track::stats::templates::ColdStartTemplates;
+use menace_track::{Tracker, selection};
+
+use super::decide::{DecisionInput, DecisionModels, test_borderline_modules};
+use super::engine::CycleEngine;
+use super::history::HistoryStore;
+use super::known_failures::KnownFailures;
+use super::measure::{self, CellTallies, CycleParts, EnergyMeter};
+use super::persist::{DecidedCycle, MetricArchive};
+use super::presets;
+use super::recorder::RunRecorder;
+use super::score::{CycleEntry, compared_selection};
+use super::signatures::SectionSignatures;
+use super::summary::{FinishedCycle, FinishedCycles, RunEnding, RunSummary, ScoredCycle};
+use super::warnings::{RunWarning, WarningLog};
+use super::{RunError, RunRequest, now_ms};
+use crate::cycle::{CycleBudget, CyclePlan, CycleResult, RunEvent, RunObserver, SectionFilter};
+
+pub(super) struct RunSession<'s> {
+    pub request: &'s RunRequest<'s>,
+    pub engine: CycleEngine<'s>,
+    pub known: KnownFailures,
+    pub templates: ColdStartTemplates,
+    pub history: HistoryStore,
+    pub archive: MetricArchive,
+    pub writer: RunWriter,
+    pub observer: &'s mut dyn RunObserver,
+    pub warnings: WarningLog,
+}
+
+/// The calls of a cycle, before they are measured.
+struct MadeCalls {
+    /// Without its cells.
+    result: CycleResult,
+    /// Apart, since measuring takes them: they are too large to have twice.
+    tallies: CellTallies,
+    /// The energy that they took, where it can be measured.
+    joules: Option<f64>,
+}
+
+impl RunSession<'_> {
+    /// Runs cycles until all are done, the numbers have converged or the time is up.
+    pub(super) fn run_cycles(&mut self) -> Result<FinishedCycles, RunError> {
+        let mut finished = FinishedCycles::default();
+        let cycles = self.request.cycles;
+        for cycle in 0..cycles {
+            let Some(done) = self.run_cycle(cycle)? else {
+                if cycle == 0 {
+                    finished.rechecked = self.recheck_known()?;
+                }
+                break;
+            };
+            let has_converged = done.has_converged;
+            finished.push(done);
+            let remaining = cycles - cycle - 1;
+            if self.engine.caller.is_late() {
+                finished.skipped = remaining as usize;
+                break;
+            }
+            if has_converged && remaining > 0 {
+                self.warn([RunWarning::RunConverged { cycle: cycle + 1, cycles }]);
+                break;
+            }
+        }
+        Ok(finished)
+    }
+
+    /// Runs a cycle. None when no section is left for it.
+    fn run_cycle(&mut self, cycle: u32) -> Result<Option<FinishedCycle>, RunError> {
+        let request = self.request;
+        let (flagged, warnings) = self.history.flagged_modules(request.repository)?;
+        self.warn(warnings);
+        let filter = UnflaggedFilter { wanted: request.wanted, flagged: &flagged };
+        let presets = presets::for_cycle(request.choice, cycle)?;
+        // Cells have the same inputs in every cycle: only the code changes their numbers.
+        let plan = self.engine.plan(presets, request.seed, &filter)?;
+        if plan.subjects.is_empty() {
+            return Ok(None);
+        }
+        let made = self.make_calls(cycle, &plan)?;
+        let selection =
+            compared_selection(request, &made.result, &left_out_modules(request, &flagged));
+        let scored = self.process(cycle, &plan, &filter, made, &selection)?;
+        if request.settings.presets.fail_on_missing_scenarios.value {
+            scored.check_scenarios(&plan, request)?;
+        }
+        Ok(Some(scored.reduce(&plan, &self.known)))
+    }
+
+    /// Makes the calls of a cycle.
+    fn make_calls(&mut self, cycle: u32, plan: &CyclePlan<'_>) -> Result<MadeCalls, RunError> {
+        let request = self.request;
+        self.writer.record_cycles(cycle + 1)?;
+        self.observer.on_event(RunEvent::PlanMade { sections: plan.subjects.len() });
+        let budget = CycleBudget {
+            calls_per_cell: request.calls_per_cell,
+            depth: request.depth,
+            seed: depth_seed(request.seed, cycle),
+            inputs: request.inputs,
+        };
+        let cancel = request.cancel.clone();
+        let mut recorder = RunRecorder::new(&self.writer, self.observer, cycle, cancel);
+        let meter = EnergyMeter::start();
+        let result = self.engine.make_calls(plan, &budget, &mut recorder);
+        if let Some(error) = recorder.error.take() {
+            return Err(error.into());
+        }
+        let mut result = result?;
+        if cycle == 0 {
+            self.known.recheck(request, &mut result, &self.writer, self.observer)?;
+        }
+        let tallies = std::mem::take(&mut result.cells);
+        Ok(MadeCalls { result, tallies, joules: meter.stop() })
+    }
+
+    /// Measures a cycle, appends it to the history, decides on it and stores it.
+    fn process(
+        &mut self,
+        cycle: u32,
+        plan: &CyclePlan<'_>,
+        filter: &UnflaggedFilter<'_>,
+        made: MadeCalls,
+        selection: &str,
+    ) -> Result<ScoredCycle, RunError> {
+        let request = self.request;
+        let MadeCalls { result, tallies, joules } = made;
+        // Plugins may be slow: they get a copy of the history, so that other runs need not wait.
+        let (before, warnings) = self.history.read()?;
+        self.warn(warnings);
+        let mut compared = before.clone();
+        selection::take_earlier(&mut compared, selection);
+        let compared = Tracker::new(compared);
+        let parts = CycleParts::collect_measurable(request, plan, &result, tallies, &compared);
+        let shared_run = result.shared_run.as_ref();
+        let (extras, warnings) =
+            measure::collect_extras(request, &parts, shared_run, joules, &compared)?;
+        self.warn(warnings);
+        let measurement = measure::measure(request, plan, &result, parts, extras, &compared);
+        let entry = CycleEntry {
+            profile: &request.scoring.profile,
+            plan,
+            measurement: &measurement,
+            signatures: &SectionSignatures::new(&request.analysis.modules, filter),
+            shared_run,
+            selection,
+            is_whole: result.is_breadth_complete,
+        };
+        let (score, mut history, warnings) =
+            self.history.update(&before, |tracker| entry.append(tracker))?;
+        self.warn(warnings);
+        selection::take_earlier(&mut history, selection);
+        let (models, warnings) = DecisionModels::load(request.data_dir)?;
+        self.warn(warnings);
+        let input = DecisionInput {
+            request,
+            templates: &self.templates,
+            at_ms: now_ms(),
+            cycle,
+            selection,
+            measurement: &measurement,
+            score: &score,
+        };
+        let (decisions, _) =
+            self.history.with_tracker(history, |tracker| input.decide(tracker, &models));
+        let decisions = decisions?;
+        let decided = DecidedCycle { input, plan, result: &result, decisions: &decisions };
+        let warnings =
+            decided.persist(&models, &mut self.history, &mut self.archive, &self.writer)?;
+        self.warn(decisions.warnings.iter().cloned());
+        self.warn(warnings);
+        Ok(ScoredCycle { result, measurement, score, decisions })
+    }
+
+    /// Checks the failures of earlier runs for a run that has no section to call.
+    fn recheck_known(&mut self) -> Result<Vec<FailureReport>, RunError> {
+        let mut result = CycleResult::default();
+        self.known.recheck(self.request, &mut result, &self.writer, self.observer)?;
+        Ok(self.known.report(&result.failures))
+    }
+
+    /// Tests the modules on the border of a decision, and stores the report of the run.
+    pub(super) fn finish(
+        mut self,
+        finished: FinishedCycles,
+        started: Instant,
+    ) -> Result<RunReport, RunError> {
+        let request = self.request;
+        let borderline =
+            test_borderline_modules(self.engine, &self.history, finished.last_score())?;
+        self.warn(borderline.warnings.iter().cloned());
+        if finished.last_score().is_none() {
+            // A run that called nothing has no decisions to report them with.
+            self.warn(borderline.candidates.iter().map(|candidate| RunWarning::Borderline {
+                module: candidate.workflow_id.clone(),
+                status: candidate.status,
+            }));
+        }
+        let (left_out, warnings) = self.history.left_out_modules(request)?;
+        self.warn(warnings);
+        let left_out = finished.retain_uncalled(left_out);
+        if !left_out.is_empty() {
+            self.warn([RunWarning::ModulesLeftOut(left_out.len())]);
+        }
+        let warnings = self.warnings.into_texts();
+        let ending = RunEnding { elapsed: started.elapsed(), warnings, left_out, borderline };
+        let report = RunSummary::from_cycles(finished).into_report(request, ending);
+        self.writer.finish(RunEndRecord {
+            status: report.status,
+            finished_ms: now_ms(),
+            cycles: report.cycles as u32,
+            summary: serde_json::to_value(&report).unwrap_or_default(),
+        })?;
+        Ok(report)
+    }
+
+    fn warn(&mut self, warnings: impl IntoIterator<Item = RunWarning>) {
+        self.warnings.add(warnings, self.observer);
+    }
+}
+
+/// Modules that are wanted, but flagged.
+fn left_out_modules<'r>(request: &'r RunRequest<'_>, flagged: &BTreeSet<String>) -> Vec<&'r str> {
+    let modules = request.analysis.modules.iter();
+    let left_out =
+        modules.filter(|one| flagged.contains(&one.path) && request.wanted.has_module(one));
+    left_out.map(|module| module.path.as_str()).collect()
+}
+
+/// The wanted sections of modules that are not flagged.
+#[derive(Debug)]
+struct UnflaggedFilter<'a> {
+    wanted: &'a dyn SectionFilter,
+    flagged: &'a BTreeSet<String>,
+}
+
+impl SectionFilter for UnflaggedFilter<'_> {
+    fn has_module(&self, module: &ModuleReport) -> bool {
+        !self.flagged.contains(&module.path) && self.wanted.has_module(module)
+    }
+
+    fn has_path(&self, path: &str) -> bool {
+        self.wanted.has_path(path)
+    }
+
+    fn has(&self, module: &ModuleReport, section: &Section) -> bool {
+        !self.flagged.contains(&module.path) && self.wanted.has(module, section)
+    }
+}
+
+/// Every cycle explores with other inputs; the first one with the seed of the run, so that runs of
+/// one cycle compare.
+fn depth_seed(seed: Seed, cycle: u32) -> Seed {
+    if cycle == 0 { seed } else { seed.derive("cycle").derive_nth(u64::from(cycle)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_cycle_has_the_seed_of_the_run() {
+        assert_eq!(depth_seed(Seed(7), 0), Seed(7));
+        assert_ne!(depth_seed(Seed(7), 1), depth_seed(Seed(7), 2));
+    }
+}

@@ -1,0 +1,75 @@
+//! "Did you mean": the known names closest to a misspelt one.
+
+const MAX_SUGGESTIONS: usize = 3;
+
+/// The candidate closest to `typed`, ignoring case, when it is close enough to be a slip.
+pub fn closest_name<'a>(
+    typed: &str,
+    candidates: impl IntoIterator<Item = &'a str>,
+) -> Option<&'a str> {
+    closest_names(typed, candidates).into_iter().next()
+}
+
+/// `did you mean `a` or `b`?`; `None` where no candidate is close.
+pub fn suggest_names<'a>(
+    typed: &str,
+    candidates: impl IntoIterator<Item = &'a str>,
+) -> Option<String> {
+    format_suggestion(&closest_names(typed, candidates))
+}
+
+/// The same for names that are known to be close: the first few of them.
+pub fn format_suggestion(names: &[&str]) -> Option<String> {
+    let quoted: Vec<_> =
+        names.iter().take(MAX_SUGGESTIONS).map(|name| format!("`{name}`")).collect();
+    (!quoted.is_empty()).then(|| format!("did you mean {}?", quoted.join(" or ")))
+}
+
+/// All candidates that are equally close, in the order of their names.
+pub fn closest_names<'a>(
+    typed: &str,
+    candidates: impl IntoIterator<Item = &'a str>,
+) -> Vec<&'a str> {
+    let typed = typed.to_lowercase();
+    let mut close: Vec<(usize, &str)> = candidates
+        .into_iter()
+        .map(|known| (strsim::damerau_levenshtein(&typed, &known.to_lowercase()), known))
+        .filter(|(distance, known)| *distance <= max_typos(known))
+        .collect();
+    close.sort_unstable();
+    close.dedup();
+    let least = close.first().map_or(0, |(distance, _)| *distance);
+    close.into_iter().take_while(|(distance, _)| *distance == least).map(|(_, it)| it).collect()
+}
+
+/// How many slips a name of this length forgives: short names are too alike for more than one.
+fn max_typos(known: &str) -> usize {
+    match known.chars().count() {
+        0..=4 => 1,
+        5..=11 => 2,
+        _ => 3,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn swapped_letters_are_recognised() {
+        assert_eq!(closest_name("roi_cycels", ["roi_cycles", "run_cycles"]), Some("roi_cycles"));
+    }
+
+    #[test]
+    fn a_name_that_is_not_close_is_not_suggested() {
+        assert_eq!(closest_name("colour", ["roi_cycles", "timeout"]), None);
+    }
+
+    #[test]
+    fn names_that_are_equally_close_are_all_suggested() {
+        assert_eq!(
+            closest_names("list", ["mist", "fist", "lists", "other"]),
+            ["fist", "lists", "mist"]
+        );
+    }
+}

@@ -1,0 +1,68 @@
+"""Reads names, attributes and texts of foreign objects without running the guest's code.
+
+Plain attribute access can be overridden by a metaclass, a property or `__getattr__`; the
+descriptors of `type` and `BaseException` cannot. Invariant: every text handed out is an exact
+`str`, so that `marshal` takes it.
+"""
+
+from __future__ import annotations
+
+if False:  # for type checkers only: nothing is loaded at run time
+    from typing import Any
+
+_TYPE = type.__dict__
+_module_of = _TYPE["__module__"].__get__
+_qualname_of = _TYPE["__qualname__"].__get__
+mro_of = _TYPE["__mro__"].__get__
+dict_of = _TYPE["__dict__"].__get__
+# Unlike formatting, joining asks a subclass of `str` for nothing.
+_joined = "".join
+SLOT = type(object.__init__)
+
+
+def is_one_of(cls: type, types: Any) -> bool:
+    """Whether the class is in a set or dictionary of builtin types.
+
+    A plain `in` would ask the class's metaclass for a hash.
+    """
+    return type(cls) is type and cls in types
+
+
+def exact(text: Any) -> str | None:
+    """A plain `str` with the same characters, or `None` for what is no text."""
+    if type(text) is str:
+        return text
+    if issubclass(type(text), str):
+        return _joined((text,))
+    return None
+
+
+def full_name(cls: type) -> str:
+    """The name of a type with its module, which builtins lack."""
+    try:
+        module = exact(_module_of(cls))
+    except Exception:
+        module = None
+    try:
+        name = exact(_qualname_of(cls)) or "?"
+    except Exception:
+        name = "?"
+    if module is None:
+        module = "?"
+    if module == "builtins":
+        return name[:500]
+    return module[:500] + "." + name[:500]
+
+
+def in_class(cls: type, name: str) -> Any:
+    """What a class or its bases define under the name, unbound; `None` when nothing."""
+    for base in mro_of(cls):
+        found = dict_of(base)
+        if name in found:
+            return found[name]
+    return None
+
+
+def is_slot(cls: type, name: str) -> bool:
+    """Whether the method of that name is implemented in C, so that no Python of the guest runs."""
+    return type(in_class(cls, name)) is SLOT

@@ -1,0 +1,235 @@
+"""Takes one call through its stages: import, resolve, construct, arguments, call, consume.
+
+Describing the result belongs to `describe.report`. Invariant: the result, the error and everything
+else of the guest's that passed through is held until the process ends, so that no finalizer of
+the guest runs while the report is written.
+"""
+
+from __future__ import annotations
+
+from resource import RUSAGE_SELF, getrusage
+from sys import getprofile, getrecursionlimit, gettrace, setprofile, setrecursionlimit, settrace
+from time import perf_counter_ns
+
+from arguments.builder import Builder
+from describe.introspect import in_class
+from runtime.consume import PLAIN, consume
+from runtime.modules import Unreachable, bind, resolve
+
+if False:  # for type checkers only: nothing is loaded at run time
+    from collections.abc import Callable
+    from typing import Any
+
+    from runtime.conditions import Conditions
+    from runtime.consume import CollectedItems
+    from runtime.event_loop import EventLoop
+    from runtime.modules import Modules
+    from state.snapshot import State
+
+# Descriptions nest up to marshal's own limit; each level takes two frames to build.
+BUILDING_FRAMES = 4200
+CO_VARARGS = 0x04
+MUTABLE = (list, dict, set, bytearray)
+# A method that enters a context is followed by the one that leaves it, as in `with`.
+LEAVING = {"__enter__": "__exit__", "__aenter__": "__aexit__"}
+Function = type(consume)
+Method = type(Builder(None).build)
+
+
+class Outcome:
+    """How far a call came and what came out of it."""
+
+    kind: str | None = None
+    result: Any = None
+    error: BaseException | None = None
+    collected: CollectedItems | None = None
+    tasks: EventLoop | None = None
+    # `Defaults` for all steps of a shared process.
+    watched: Any = None
+    conditions: Conditions | None = None
+    tracer: Callable | None = None
+    _began: int | None = None
+    # Memory that Python held before a step, when that is measured.
+    held_bytes: int | None = None
+    # The interpreter before the call; `None` when leaks are not reported.
+    state: State | None = None
+    stage = "import"
+    has_result = False
+    own_modules = 0
+    wall = user = system = 0.0
+
+    def __init__(self) -> None:
+        self.held: list = []
+        self.notes: list = []
+
+    def note(self, text: str) -> None:
+        """Remembers something that the report should say."""
+        self.notes.append(text)
+
+    def start_clock(self) -> None:
+        """The guest's own code begins."""
+        self._usage = getrusage(RUSAGE_SELF)
+        self._began = perf_counter_ns()
+
+    def stop_clock(self) -> None:
+        """The guest's own code is over."""
+        if self._began is not None:
+            ended = perf_counter_ns()
+            usage = getrusage(RUSAGE_SELF)
+            self.wall += ended - self._began
+            self.user += usage[0] - self._usage[0]
+            self.system += usage[1] - self._usage[1]
+            self._began = None
+
+
+def record_failure(outcome: Outcome, error: BaseException) -> None:
+    """Notes how a call ended that did not return."""
+    outcome.error = error
+    if issubclass(type(error), SystemExit):
+        outcome.kind = "exited"
+    elif outcome.stage == "resolve" or type(error) is Unreachable:
+        outcome.kind = "unreachable"
+    else:
+        outcome.kind = "raised"
+
+
+def import_module(outcome: Outcome, modules: Modules, target: dict) -> None:
+    """Imports a module as a call of its own."""
+    if modules.is_loaded(target["module"]):
+        outcome.note("the module was imported before")
+    outcome.start_clock()
+    outcome.held.append(modules.load(target["module"], target["path"]))
+    outcome.stop_clock()
+    outcome.kind = "returned"
+
+
+def perform(outcome: Outcome, modules: Modules, call: dict) -> None:
+    """Goes through the stages; what the guest raises passes through."""
+    target = call["target"]
+    how = target["how"]
+    if how == "module":
+        import_module(outcome, modules, target)
+        return
+    module = modules.load(target["module"], target["path"])
+    outcome.stage = "resolve"
+    function = resolve(module, target["qualname"], how)
+    if call["receiver"] is None and call["plain"]:
+        receiver, args, kwargs = None, call["args"], dict(call["kwargs"])
+    else:
+        receiver, args, kwargs = _built(outcome, modules, call, how)
+    if how == "method" or how == "property":
+        outcome.stage = "construct"
+        if call["receiver"] is None:
+            raise Unreachable("there is no instance to call it on")
+    outcome.stage = "call"
+    leaving = None
+    if how == "property":
+        if outcome.conditions is not None:
+            outcome.conditions.before_call(bind, (function, receiver), {}, receiver)
+        outcome.start_clock()
+        result = bind(function, receiver)
+    else:
+        if how == "method":
+            function = bind(function, receiver)
+            leaving = LEAVING.get(target["qualname"].rpartition(".")[2])
+        if in_class(type(function), "__call__") is None:
+            outcome.stage = "resolve"
+            raise Unreachable("it cannot be called")
+        if _has_mutable_default(function):
+            from state.mutable_defaults import MutableDefaults
+
+            outcome.watched = MutableDefaults(_plain(function))
+        if outcome.conditions is not None:
+            outcome.conditions.before_call(function, args, kwargs, receiver)
+        outcome.start_clock()
+        result = function(*args, **kwargs)
+    # At once: a tracer or an alarm that the guest left may interrupt the next lines.
+    outcome.result = result
+    if leaving is None and type(type(result)) is type and type(result) in PLAIN:
+        outcome.has_result = True
+        outcome.kind = "returned"
+        outcome.stop_clock()
+        return
+    try:
+        if gettrace() is not outcome.tracer:
+            settrace(outcome.tracer)
+        if getprofile() is not None:
+            setprofile(None)
+    except BaseException as error:
+        outcome.held.append(error)
+    outcome.held.append(result)
+    outcome.result = consume(result, outcome, call["caps"]["items"])
+    if leaving is not None:
+        _leave(receiver, leaving, outcome)
+    outcome.stop_clock()
+    if outcome.tasks is not None:
+        outcome.tasks.close()
+    outcome.has_result = True
+    outcome.kind = "returned"
+
+
+def _leave(receiver: Any, leaving: str, outcome: Outcome) -> None:
+    """Calls the method with which a `with` ends, if there is one."""
+    method = in_class(type(receiver), leaving)
+    if method is None:
+        outcome.note("it cannot be left: there is no " + leaving)
+        return
+    outcome.stage = "consume"
+    left = bind(method, receiver)(None, None, None)
+    outcome.held.append(left)
+    if leaving == "__aexit__":
+        outcome.held.append(consume(left, outcome, 0))
+
+
+def _plain(function: Any) -> Callable | None:
+    """The function in Python that will run, if there is one."""
+    cls = type(function)
+    if cls is type:
+        function = in_class(function, "__init__")
+    elif cls is Method:
+        function = function.__func__
+    if type(function) is not Function:
+        return None
+    if function.__defaults__ is None and function.__code__.co_flags & CO_VARARGS:
+        # What a decorator wraps has the real parameters.
+        inner = function.__dict__.get("__wrapped__")
+        if type(inner) is Function:
+            return inner
+    return function
+
+
+def _has_mutable_default(function: object) -> bool:
+    function = _plain(function)
+    if function is None:
+        return False
+    for value in function.__defaults__ or ():
+        if issubclass(type(value), MUTABLE):
+            return True
+    named = function.__kwdefaults__
+    return named is not None and any(issubclass(type(value), MUTABLE) for value in named.values())
+
+
+def _built(outcome: Outcome, modules: Modules, call: dict, how: str) -> tuple:
+    """Receiver and arguments, built with room for deep descriptions on the stack."""
+    builder = Builder(modules.find)
+    limit = getrecursionlimit()
+    setrecursionlimit(limit + BUILDING_FRAMES)
+    try:
+        outcome.stage = "construct"
+        receiver = builder.build(call["receiver"])
+        outcome.stage = "arguments"
+        args = []
+        for value in call["args"]:
+            args.append(builder.build(value))
+        kwargs = {}
+        for name, value in call["kwargs"]:
+            kwargs[name] = builder.build(value)
+        outcome.held.append((builder, receiver, args, kwargs))
+        if outcome.state is not None:
+            # They may hold what they have opened: the section has not.
+            outcome.state.descriptors.accept()
+        return receiver, args, kwargs
+    finally:
+        outcome.held.append(builder)
+        if getrecursionlimit() == limit + BUILDING_FRAMES:
+            setrecursionlimit(limit)

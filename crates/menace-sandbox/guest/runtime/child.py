@@ -1,0 +1,160 @@
+"""The process of one call: from the fork to `_exit`.
+
+Invariant: it never returns, and only the process that was forked for the call writes the report,
+not one that the guest forked in it. What can be done before the fork is done by `zygote`: every
+object touched here is a page to copy.
+"""
+
+from __future__ import annotations
+
+from _signal import SIG_SETMASK, pthread_sigmask
+from posix import _exit, chdir, close, getpid, setsid
+
+from describe.report import complete, flush, is_simple, lengthen, short
+from runtime.call import Outcome, perform, record_failure
+from runtime.guest_mode import ALL, get_tool, set_events
+from runtime.mailbox import ACTIVE
+from runtime.wire import Wire
+
+if False:  # for type checkers only: nothing is loaded at run time
+    from collections.abc import Callable
+
+    from runtime.zygote import Zygote
+
+EXIT_NO_REPORT = 73
+# What every call has: nonce, target, receiver, args, kwargs, seed, cwd, plain and caps; more than
+# that are conditions.
+KEYS = 9
+
+
+def live(zygote: Zygote, touch: bool | None) -> None:
+    """Waits for the call, makes it, reports and ends."""
+    try:
+        setsid()
+        close(zygote.control)
+        for file in zygote.devices:
+            file.separate(zygote.notes)
+        if touch:
+            # Every page that this touches need not be copied when the call is there.
+            zygote.warm_up(zygote, 1)
+        call = Wire(zygote.go).receive()
+        close(zygote.go)
+        # One that lacks something ends the process.
+        caps = call["caps"]
+        call["caps"] = caps = zygote.caps if caps is None else complete(caps, zygote.mailbox)
+        _enter_call(zygote, call)
+        outcome = Outcome()
+        if call.get("receiver") is not None or not call.get("plain"):
+            outcome.state = zygote.state
+        if len(call) > KEYS:
+            from runtime.conditions import Conditions
+
+            outcome.conditions = Conditions(zygote, outcome, call)
+        if "steps" in call:
+            from runtime.shared_process import run_steps
+
+            run_steps(zygote, outcome, call)
+        else:
+            run(zygote, outcome, perform, call)
+        publish(zygote, outcome, caps)
+        flush(zygote.streams, outcome.held)
+        _exit(0)
+    finally:
+        _exit(EXIT_NO_REPORT)
+
+
+def enter_directory(zygote: Zygote, directory: str) -> None:
+    """Makes this the working directory, from which the guest starts."""
+    try:
+        chdir(directory)
+        zygote.state.cwd = directory
+    except OSError as error:
+        zygote.notes.append("the working directory was not set: " + str(error))
+
+
+def _enter_call(zygote: Zygote, call: dict) -> None:
+    enter_directory(zygote, call["cwd"])
+    for file in zygote.files:
+        file.separate(zygote.notes)
+    if zygote.state.threads:
+        # Some versions still count those that stayed in the parent.
+        zygote.state.threads = zygote.count_threads()
+    zygote.seeding.start(call["seed"])
+
+
+def run(zygote: Zygote, outcome: Outcome, action: Callable, call: dict) -> None:
+    """Lets the guest run and notes how it ended."""
+    own_process = getpid()
+    try:
+        _run(zygote, outcome, action, call)
+    except BaseException as error:
+        # A handler that the guest left broke into the lines that were to keep it out.
+        _end(zygote, outcome, error)
+    if getpid() != own_process:
+        flush(zygote.streams, outcome.held)
+        _exit(0)
+    outcome.notes[:0] = zygote.notes
+
+
+def _run(zygote: Zygote, outcome: Outcome, action: Callable, call: dict) -> None:
+    mode = zygote.mode
+    try:
+        try:
+            mode.enter()
+            if "faults" in call:
+                # From here on, and no longer than the section runs, the init lets things fail.
+                zygote.mailbox.map[ACTIVE] = 1
+            action(outcome, zygote.modules, call)
+        finally:
+            # First of all, and without calling a function: a handler, a tracer or a tool that
+            # the guest left may break in and raise until this is done.
+            mode.mask = pthread_sigmask(SIG_SETMASK, ALL)
+            if "faults" in call:
+                zygote.mailbox.map[ACTIVE] = 0
+        mode.leave()
+    except BaseException as error:
+        if issubclass(type(error), MemoryError):
+            # Before anything else: even calling a function takes memory.
+            zygote.reserve = None
+        try:
+            if get_tool is not None:
+                for tool in range(6):
+                    if get_tool(tool) is not None:
+                        set_events(tool, 0)
+        except BaseException as late:
+            outcome.held.append(late)
+        _end(zygote, outcome, error)
+
+
+def _end(zygote: Zygote, outcome: Outcome, error: BaseException) -> None:
+    while True:
+        try:
+            pthread_sigmask(SIG_SETMASK, ALL)
+            break
+        except BaseException as late:
+            outcome.held.append(late)
+    outcome.held.append(error)
+    zygote.mode.leave()
+    outcome.stop_clock()
+    if outcome.kind is None:
+        record_failure(outcome, error)
+    if outcome.tasks is not None:
+        outcome.tasks.abandon()
+
+
+def publish(zygote: Zygote, outcome: Outcome, caps: dict) -> None:
+    """Writes both reports; again if something of the guest's came between."""
+    for attempt in range(3):
+        try:
+            report = short(outcome, caps, zygote)
+            if not is_simple(outcome):
+                zygote.mailbox.post_short(report)
+            lengthen(report, outcome, caps, zygote.repo)
+            zygote.mailbox.post_full(report)
+            return
+        except BaseException as error:
+            outcome.held.append(error)
+            zygote.reserve = None
+            if attempt == 1:
+                outcome.has_result = False
+                outcome.note("the result could not be described")

@@ -1,0 +1,140 @@
+"""Brings what a call returned to its end: awaits, iterates, enters and leaves.
+
+Only what does nothing until it is driven is driven: coroutines, generators of both kinds and
+context managers made by `contextlib` from generators. Iterators, files and locks are left alone.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from describe.introspect import full_name, in_class, mro_of
+
+if False:  # for type checkers only: nothing is loaded at run time
+    from types import FrameType
+    from typing import Any
+
+    from runtime.call import Outcome
+    from runtime.event_loop import EventLoop
+
+CO_ITERABLE_COROUTINE = 0x100
+# A coroutine can return a generator that yields from another; four levels are deep enough.
+LEVELS = 4
+
+
+def _generator() -> object:
+    yield
+
+
+async def _coroutine() -> None:
+    pass
+
+
+async def _async_generator() -> object:
+    yield
+
+
+def _types() -> tuple:
+    coroutine = _coroutine()
+    coroutine.close()
+    return type(_generator()), type(coroutine), type(_async_generator())
+
+
+Generator, Coroutine, AsyncGenerator = _types()
+PLAIN = frozenset(
+    (type(None), bool, int, float, complex, str, bytes, bytearray, list, tuple, set, frozenset)
+    + (dict, range, type, type(sys), type(_types), type(len), type(...))
+)
+
+
+class CollectedItems:
+    """The items that a generator gave."""
+
+    __slots__ = ("items", "more", "paused_at", "type_name")
+
+    def __init__(self, source: object) -> None:
+        self.items: list = []
+        self.more = False
+        # Where one stands that had still more to give.
+        self.paused_at: list | None = None
+        self.type_name = full_name(type(source))
+
+    def note_pause(self, frame: FrameType) -> None:
+        """Before it is closed."""
+        if frame is not None:
+            code = frame.f_code
+            self.paused_at = [code.co_filename, frame.f_lineno or 0, code.co_name]
+
+
+def consume(result: Any, outcome: Outcome, cap: int) -> object:
+    """What is left when all that waits to be driven has been driven."""
+    for _ in range(LEVELS):
+        cls = type(result)
+        if type(cls) is type and cls in PLAIN:
+            return result
+        if cls is Generator:
+            if not result.gi_code.co_flags & CO_ITERABLE_COROUTINE:
+                outcome.stage = "consume"
+                return _collect(result, outcome, cap)
+            result = _tasks(outcome).run(result)
+        elif cls is Coroutine:
+            result = _tasks(outcome).run(result)
+        elif cls is AsyncGenerator:
+            return _tasks(outcome).collect(result, CollectedItems(result), cap)
+        elif _made_by_contextlib(cls, "_GeneratorContextManager"):
+            outcome.stage = "consume"
+            manager, result = result, result.__enter__()
+            outcome.held.append(manager)
+            manager.__exit__(None, None, None)
+        elif _made_by_contextlib(cls, "_AsyncGeneratorContextManager"):
+            result = _tasks(outcome).enter_and_leave(result)
+        elif in_class(cls, "__await__") is not None:
+            tasks = _tasks(outcome)
+            if not tasks.can_await(result):
+                return result
+            result = tasks.run(result)
+        else:
+            return result
+        outcome.held.append(result)
+    return result
+
+
+def _tasks(outcome: Outcome) -> EventLoop:
+    outcome.stage = "consume"
+    if outcome.tasks is None:
+        before = len(sys.modules)
+        outcome.stop_clock()
+        from runtime.event_loop import EventLoop
+
+        outcome.start_clock()
+        outcome.own_modules += len(sys.modules) - before
+        outcome.tasks = EventLoop(outcome)
+    return outcome.tasks
+
+
+def _made_by_contextlib(cls: type, name: str) -> bool:
+    module = sys.modules.get("contextlib")
+    if type(module) is not type(sys):
+        return False
+    base = module.__dict__.get(name)
+    return base is not None and any(found is base for found in mro_of(cls))
+
+
+def _collect(generator: Any, outcome: Outcome, cap: int) -> CollectedItems:
+    collected = CollectedItems(generator)
+    outcome.collected = collected
+    items = collected.items
+    for item in generator:
+        if len(items) >= cap:
+            collected.more = True
+            outcome.held.append(item)
+            break
+        items.append(item)
+    if collected.more:
+        collected.note_pause(generator.gi_frame)
+        try:
+            generator.close()
+        except BaseException as error:
+            outcome.held.append(error)
+            outcome.note("closing the generator raised " + full_name(type(error)))
+    return collected

@@ -1,0 +1,32 @@
+"""Reports forks that the limit on processes refused.
+
+Without control groups, only the process that forked learns of it.
+"""
+
+from __future__ import annotations
+
+import posix
+import sys
+
+if False:  # for type checkers only: nothing is loaded at run time
+    from collections.abc import Callable
+
+
+def watch(refused: Callable) -> None:
+    """From here on `os.fork` calls `refused` before it raises for want of room."""
+    real = posix.fork
+
+    def fork():
+        try:
+            return real()
+        except BlockingIOError:
+            refused()
+            raise
+
+    fork.__doc__ = real.__doc__
+    fork.__module__ = real.__module__
+    fork.__qualname__ = "fork"
+    modules: tuple = (posix, sys.modules.get("os"))
+    for module in modules:
+        if module is not None:
+            module.fork = fork

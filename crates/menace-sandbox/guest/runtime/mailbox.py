@@ -1,0 +1,185 @@
+"""The shared memory through which a report leaves a call.
+
+The init marks it as running before each call. Invariant: a phase is set only after its report is
+complete in the memory, and a report never exceeds its part of it; one that is too long is shortened
+until it fits.
+"""
+
+from __future__ import annotations
+
+from marshal import dumps
+from mmap import mmap
+from posix import close, dup, fstat
+
+PHASE = 4
+ACTIVE = 5
+SHORT_LENGTH = 8
+FULL_LENGTH = 12
+SHORT_AT = 64
+# Attempts at forbidden things, as they happen: how many, and a slot for each.
+ATTEMPTS = 44
+REFUSED_FORK = 45
+ATTEMPTS_AT = 32768
+SLOT = 1024
+FULL_AT = 65536
+SHORT_VALID, FULL_VALID = 2, 3
+# Read by the zygote only: it should load the coverage modules before it forks again.
+PRELOAD_WANTED = 24
+
+
+class Mailbox:
+    """The mapping, and the inode by which `/proc/self/maps` knows it."""
+
+    __slots__ = ("inode", "map", "size")
+
+    def __init__(self, descriptor: int, size: int) -> None:
+        self.inode = fstat(descriptor).st_ino
+        self.size = size
+        # mmap keeps a duplicate of the descriptor, which takes the lowest free number; it is of
+        # no use to us, and the guest shall not find it.
+        lowest = dup(descriptor)
+        close(lowest)
+        self.map = mmap(descriptor, size)
+        close(descriptor)
+        try:
+            if fstat(lowest).st_ino == self.inode:
+                close(lowest)
+        except OSError:
+            pass
+
+    def request_preload(self) -> None:
+        """Asks the zygote to load the coverage modules before later forks."""
+        self.map[PRELOAD_WANTED] = 1
+
+    def wants_preload(self) -> bool:
+        """Whether the last call asked for it; the guest may have forged that."""
+        return self.map[PRELOAD_WANTED] != 0
+
+    def report_attempt(self, kind: str, detail: str) -> None:
+        """Publishes an attempt at once: its process may be killed before it reports."""
+        number = self.map[ATTEMPTS]
+        if number >= (FULL_AT - ATTEMPTS_AT) // SLOT:
+            return
+        data = dumps([kind, detail], 2)
+        if len(data) > SLOT - 2:
+            data = dumps([kind, detail[: SLOT // 5]], 2)
+        at = ATTEMPTS_AT + number * SLOT
+        self.map[at : at + 2 + len(data)] = len(data).to_bytes(2, "little") + data
+        self.map[ATTEMPTS] = number + 1
+
+    def report_refused_fork(self) -> None:
+        """Reports that the limit on processes refused a fork."""
+        self.map[REFUSED_FORK] = 1
+
+    def post_short(self, report: dict) -> None:
+        """Publishes the report that needed nothing from the guest."""
+        data = encode_to_fit(report, ATTEMPTS_AT - SHORT_AT)
+        self.map[SHORT_AT : SHORT_AT + len(data)] = data
+        self.map[SHORT_LENGTH : SHORT_LENGTH + 4] = len(data).to_bytes(4, "little")
+        self.map[PHASE] = SHORT_VALID
+
+    def post_full(self, report: dict) -> None:
+        """Publishes the complete report."""
+        data = encode_to_fit(report, self.size - FULL_AT)
+        self.map[FULL_AT : FULL_AT + len(data)] = data
+        self.map[FULL_LENGTH : FULL_LENGTH + 4] = len(data).to_bytes(4, "little")
+        self.map[PHASE] = FULL_VALID
+
+
+def encode_to_fit(report: dict, room: int) -> bytes:
+    """The report as bytes, shortened until it has at most `room` of them."""
+    data = try_encode(report)
+    for shorten in (
+        _without_copy,
+        _without_coverage,
+        _with_short_texts,
+        _with_bare_exception,
+        _bare,
+    ):
+        if data is not None and len(data) <= room:
+            return data
+        report = shorten(dict(report))
+        data = try_encode(report)
+    return data
+
+
+def try_encode(report: dict) -> bytes:
+    """The report as bytes, or `None` when that cannot be."""
+    try:
+        return dumps(report, 2)
+    except (ValueError, MemoryError):
+        return None
+
+
+def _without_copy(report: dict) -> dict:
+    if report["value"] is not None:
+        report["value"] = dict(report["value"], value=None)
+    return report
+
+
+def _without_coverage(report: dict) -> dict:
+    if report.pop("coverage", None) is not None:
+        report["notes"] = report["notes"] + ["what was reached did not fit into the report"]
+    return report
+
+
+def _with_short_texts(report: dict) -> dict:
+    value = report["value"]
+    if value is not None and len(value["repr"]) > 2000:
+        report["value"] = dict(value, repr=value["repr"][:2000], truncated=True)
+    report["exception"] = shorten_exception(report["exception"], 1000, 16, 3)
+    report["descriptors_left"] = report["descriptors_left"][:8]
+    report["threads_left"] = report["threads_left"][:8]
+    report["attempts"] = report["attempts"][:8]
+    report["notes"] = [note[:200] for note in report["notes"][:8]] + ["the report was shortened"]
+    changed = report["changed"]
+    report["changed"] = dict(changed, environ=changed["environ"][:32])
+    return report
+
+
+def _with_bare_exception(report: dict) -> dict:
+    report["exception"] = shorten_exception(report["exception"], 200, 4, 0)
+    return report
+
+
+def shorten_exception(exception: dict | None, message: int, frames: int, chain: int) -> dict | None:
+    """The exception with shorter texts, fewer frames and a shorter chain."""
+    if exception is None:
+        return None
+    short = dict(exception)
+    short["type"] = short["type"][:200]
+    short["message"] = short["message"][:message]
+    frames_kept = short["frames"]
+    if len(frames_kept) > frames:
+        frames_kept = frames_kept[: frames // 2] + frames_kept[-(frames // 2) :]
+    short["frames"] = [
+        dict(frame, file=frame["file"][-400:], function=frame["function"][:200])
+        for frame in frames_kept
+    ]
+    short["notes"] = [note[:message] for note in short["notes"][:2]]
+    if type(short["code"]) is str:
+        short["code"] = short["code"][:message]
+    short["group"] = []
+    for link in ("cause", "context"):
+        short[link] = (
+            shorten_exception(short[link], message, frames, chain - 1) if chain > 0 else None
+        )
+    return short
+
+
+def _bare(report: dict) -> dict:
+    """What is left when even the short texts did not fit."""
+    exception = report["exception"]
+    if exception is not None:
+        exception = dict(exception, frames=[], message="", notes=[], code=None)
+    changed = dict(report["changed"], environ=[], cwd=None)
+    return dict(
+        report,
+        value=None,
+        exception=exception,
+        threads_left=[],
+        descriptors_left=[],
+        attempts=[],
+        changed=changed,
+        notes=["the report did not fit"],
+    )

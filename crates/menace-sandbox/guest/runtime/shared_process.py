@@ -1,0 +1,209 @@
+"""Calls several sections one after the other in one process (a shared-process run).
+
+Loaded by the first call that has steps. Each step goes through the stages of a call, in the state
+that the steps before it left. Invariants: the report of a step is in the mailbox before the next
+one begins; and its result or exception is released by then, in guest mode.
+"""
+
+from __future__ import annotations
+
+import sys
+from _signal import ITIMER_REAL, getitimer, setitimer
+from _tracemalloc import get_traced_memory, start
+from gc import collect
+from time import perf_counter_ns
+
+from describe.exceptions import Describer
+from describe.guard import GUEST_SECONDS, Guard
+from describe.report import is_ours
+from describe.result import describe_scalar, describe_type, describe_value, is_scalar
+from runtime.call import Outcome, perform
+from runtime.child import run
+from runtime.step_entries import StepEntries
+
+if False:  # for type checkers only: nothing is loaded at run time
+    from runtime.modules import Modules
+    from runtime.zygote import Zygote
+    from state.mutable_defaults import MutableDefaults
+
+MAX_CAPS = {"repr": 500, "message": 1000, "frames": 20}
+MAX_NOTES = 64
+RESERVE = 8 << 20
+clear_caches = getattr(sys, "_clear_internal_caches", None) or sys._clear_type_cache
+MAX_MEASURED_REQUESTS = 8
+
+
+def run_steps(zygote: Zygote, outcome: Outcome, call: dict) -> None:
+    """All steps; `outcome` becomes that of the whole."""
+    steps = call["steps"]
+    outcome.stage = "call"
+    outcome.watched = Defaults()
+    outcome.notes[:0] = zygote.notes
+    shared_run = SharedProcessRun(zygote, outcome, call, len(steps))
+    for number, step in enumerate(steps):
+        if not shared_run.entries.begin(number):
+            left = str(len(steps) - number)
+            # First of all, because not all notes are kept.
+            outcome.notes.insert(0, left + " steps were not made: no room for their reports")
+            break
+        shared_run.run_step(number, step)
+        # The arguments are not memory that the step retains.
+        steps[number] = None
+    outcome.kind = "returned"
+
+
+class Defaults:
+    """The mutable defaults of all functions that were called, as they were."""
+
+    __slots__ = ("by_name",)
+
+    def __init__(self) -> None:
+        self.by_name: dict = {}
+
+    def add(self, name: str, watched: MutableDefaults | None) -> None:
+        """The first time counts."""
+        if watched is not None:
+            self.by_name.setdefault(name, watched)
+
+    def changed(self) -> list:
+        """Function and parameter of each that is not what it was."""
+        return [
+            name + "." + parameter
+            for name, watched in self.by_name.items()
+            for parameter in watched.changed()
+        ]
+
+
+class SharedProcessRun:
+    """What the steps of one call have in common."""
+
+    def __init__(self, zygote: Zygote, outcome: Outcome, call: dict, count: int) -> None:
+        self.zygote = zygote
+        self.outcome = outcome
+        self.caps = dict(call["caps"])
+        for name, most in MAX_CAPS.items():
+            self.caps[name] = min(self.caps[name], most)
+        self.call_extras = {"caps": call["caps"]}
+        if "faults" in call:
+            self.call_extras["faults"] = call["faults"]
+        self.coverage = outcome.conditions.coverage
+        # The memory that Python holds is measured before each step.
+        self.measures_memory = "measure_memory" in call
+        if self.measures_memory:
+            upstream = outcome.conditions.upstream
+            if upstream is not None:
+                # Recorded requests are not memory that the call retains.
+                upstream.most = MAX_MEASURED_REQUESTS
+            start()
+        self.entries = StepEntries(zygote.mailbox, count)
+        # Nanoseconds that the guest's methods took to describe what came out of the steps.
+        self.described_ns = 0
+
+    def run_step(self, number: int, call: dict) -> None:
+        """One step, from its import to the end of what it returned."""
+        zygote, outcome = self.zygote, self.outcome
+        call.update(self.call_extras)
+        step = Outcome()
+        if self.measures_memory:
+            step.held_bytes = get_traced_memory()[0]
+        if self.coverage is not None:
+            step.tracer = outcome.tracer
+            if number:
+                self.coverage.resume(zygote.mode.tracer)
+        run(zygote, step, perform, call)
+        tracer = zygote.mode.tracer
+        for part in ("wall", "user", "system", "own_modules"):
+            setattr(outcome, part, getattr(outcome, part) + getattr(step, part))
+        outcome.watched.add(call["target"]["qualname"], step.watched)
+        self.report(number, step)
+        for note in step.notes[len(zygote.notes) :]:
+            if len(outcome.notes) < MAX_NOTES:
+                outcome.note("step " + str(number + 1) + ": " + note)
+        self.entries.mark_releasing(True)
+        released = {"step": step, "measures_memory": self.measures_memory}
+        step = None
+        run(zygote, Outcome(), _release, released)
+        self.entries.mark_releasing(False)
+        zygote.mode.tracer = tracer
+        self.restore_reserve()
+
+    def report(self, number: int, step: Outcome) -> None:
+        """Adds the report: first what needs nothing from the guest, then all of it."""
+        is_reported = False
+        try:
+            value = exception = None
+            if step.has_result:
+                value = describe_type(step.result)
+            if step.error is not None:
+                describer = Describer(self.caps, None, [], is_ours, self.zygote.repo)
+                exception = describer.describe(step.error)
+            entry = _entry(number, step, value, exception)
+            is_simple = step.error is None and (not step.has_result or is_scalar(step.result))
+            if is_simple and step.has_result:
+                describe_scalar(value, step.result)
+            self.entries.post(entry)
+            is_reported = True
+            if not is_simple:
+                self.describe_with_guest(entry, step)
+                self.entries.replace(entry)
+        except BaseException as error:
+            step.held.append(error)
+            self.zygote.reserve = None
+            step.note("what came out of it could not be described")
+            if not is_reported:
+                self.entries.post(_entry(number, step, None, None))
+
+    def describe_with_guest(self, entry: dict, step: Outcome) -> None:
+        """Adds what the guest has to be asked for; all steps share the time for it."""
+        guard = Guard()
+        guard.expired = self.described_ns >= GUEST_SECONDS * 1e9
+        step.held.append(guard)
+        timer = getitimer(ITIMER_REAL)
+        began = perf_counter_ns()
+        try:
+            if step.has_result:
+                describe_value(entry["value"], step.result, self.caps, guard, step.notes)
+                # Only small results have a copy.
+                entry["value"]["value"] = None
+            if step.error is not None:
+                describer = Describer(self.caps, guard, step.notes, is_ours, self.zygote.repo)
+                entry["exception"] = describer.describe(step.error)
+        finally:
+            if guard.armed:
+                guard.disarm()
+                setitimer(ITIMER_REAL, *timer)
+                self.described_ns += perf_counter_ns() - began
+
+    def restore_reserve(self) -> None:
+        """A step that used up the memory may have freed it."""
+        if self.zygote.reserve is None:
+            try:
+                self.zygote.reserve = bytes(RESERVE)
+            except MemoryError:
+                pass
+
+
+def _entry(number: int, step: Outcome, value: dict | None, exception: dict | None) -> dict:
+    items = None if step.collected is None else len(step.collected.items)
+    return {
+        "step": number,
+        "kind": step.kind,
+        "stage": step.stage,
+        "wall_ns": int(step.wall),
+        "user_ns": max(0, round(step.user * 1e9)),
+        "system_ns": max(0, round(step.system * 1e9)),
+        "value": value,
+        "exception": exception,
+        "items": items,
+        "more": items is not None and step.collected.more,
+        "held_bytes": step.held_bytes,
+    }
+
+
+def _release(_outcome: Outcome, _modules: Modules, released: dict) -> None:
+    """In guest mode, because it runs the guest's finalizers."""
+    released["step"].__dict__.clear()
+    if released["measures_memory"]:
+        collect()
+        # Python remembers thousands of names that were looked up: `getattr(it, "do_" + what)`.
+        clear_caches()

@@ -1,0 +1,252 @@
+"""Serves the init: sets up, imports the module once, then forks for each call.
+
+What happens in a call belongs to `child`. Invariants: between two frames this process runs none of
+the guest's code, so that every fork starts from the same state; and neither its working directory
+nor an open file is the guest's, so that no call finds files of another through `/proc`.
+"""
+
+from __future__ import annotations
+
+import gc
+import resource
+import sys
+from _thread import _count
+from errno import EAGAIN, EPERM
+from posix import _exit, chdir, fork, getppid, kill, wait4, waitpid, write
+
+from describe.report import complete, flush
+from runtime.call import Outcome, import_module
+from runtime.child import enter_directory, live, publish, run
+from runtime.fork_limit import watch
+from runtime.guest_mode import GuestMode
+from runtime.import_hooks import ImportHooks
+from runtime.mailbox import Mailbox
+from runtime.modules import Modules, has_async
+from runtime.random_seed import RandomSeed
+from runtime.stack_sampler import install_handlers
+from runtime.warmup import warm_up
+from runtime.wire import Wire
+from state.audit import Audit
+from state.descriptors import all_open, identity
+from state.reopen import find_reopenable, replace_with_placeholders
+from state.snapshot import State
+from state.unforkable import find_unforkable
+
+if False:  # for type checkers only: nothing is loaded at run time
+    from typing import Any
+
+    from runtime.event_loop import EventLoop
+
+# Its classes are replaced, which no type checker allows.
+_resource: Any = resource
+SIGKILL = 9
+EXIT_BROKEN = 74
+OUTSIDE = "/"
+# Warm-up calls after the import, which may have changed what was warm.
+IMPORT_ROUNDS = 2
+# Freed when the guest has used up its memory, so that the report can still be written.
+# `bytes`, which take no memory of the kernel until they are written to.
+RESERVE = 8 << 20
+_freeze = gc.freeze
+_modules = sys.modules
+_Usage = resource.struct_rusage
+
+
+def serve(control: int, go: int, mailbox: int, size: int, frames: int) -> None:
+    """Answers the init until it is gone."""
+    zygote = Zygote(Wire(control), go, Mailbox(mailbox, size), frames)
+    install_handlers(frames)
+    try:
+        while True:
+            zygote.answer(zygote.wire.receive())
+    except BaseException as error:
+        # Leaving through the interpreter's end would run what the guest registered for it.
+        print_error(error)
+    finally:
+        _exit(EXIT_BROKEN)
+
+
+def print_error(error: BaseException) -> None:
+    """Says on standard error what is wrong with the harness itself."""
+    place = error.__traceback__
+    text = type(error).__name__ + ": " + str(error)
+    while place is not None:
+        text += "\n  " + place.tb_frame.f_code.co_filename + ":" + str(place.tb_lineno)
+        place = place.tb_next
+    write(2, ("menace guest harness: " + text + "\n").encode("utf-8", "replace"))
+
+
+class Zygote:
+    """The warm interpreter."""
+
+    def __init__(self, wire: Wire, go: int, mailbox: Mailbox, frames: int) -> None:
+        self.wire = wire
+        self.control = wire.descriptor
+        self.go = go
+        self.frames = frames
+        self.mailbox = mailbox
+        self.mode = GuestMode()
+        self.modules = Modules()
+        streams = (("stdout", sys.stdout), ("stderr", sys.stderr))
+        self.streams = [(name, stream) for name, stream in streams if stream is not None]
+        self.notes: list = []
+        self.output = {number: identity(number) for number in (1, 2)}
+        # What each call reopens: files in its overlay, and devices, which need no overlay.
+        self.files: list = []
+        self.devices: list = []
+        self.reserve: bytes | None = bytes(RESERVE)
+        self.audit: Audit | None = None
+        self.seeding: RandomSeed | None = None
+        self.state: State | None = None
+        self.has_coverage_loaded = False
+        self.held: BaseException | None = None
+        self.count_threads = _count
+        self.first: State | None = None
+        self.event_loop: type[EventLoop] | None = None
+        self.caps: dict | None = None
+        self.repo: str | None = None
+        self.import_hooks: ImportHooks | None = None
+        self.warm_up = warm_up
+        self.ops = {
+            "setup": self.set_up,
+            "path": self.set_import_path,
+            "import": self.import_guest,
+            "prepare": self.prepare,
+            "sweep": self.sweep,
+        }
+
+    def answer(self, message: dict) -> None:
+        """Does what one frame asks for."""
+        self.ops[message["op"]](message)
+
+    def set_up(self, message: dict) -> None:
+        """Prepares the interpreter before anything of the guest's is loaded."""
+        self.repo = message["repo"].rstrip("/") + "/"
+        self.import_hooks = import_hooks = ImportHooks()
+        self.seeding = RandomSeed(message["seed"], import_hooks)
+        if message["freeze_time"] is not None:
+            from runtime.frozen_clock import freeze
+
+            freeze(message["freeze_time"], import_hooks)
+        roots = list(message["roots"]) + [entry for entry in sys.path if entry]
+        self.audit = self.mode.audit = Audit(
+            roots, message["write_roots"], self.mailbox.report_attempt
+        )
+        self.audit.install()
+        watch(self.mailbox.report_refused_fork)
+        self.state = self.first = State(self.mode.limit)
+        self.caps = complete(message["caps"], self.mailbox)
+        self.devices, _ = find_reopenable((0,))
+        chdir(OUTSIDE)
+        self.state.cwd = OUTSIDE
+        self.wire.send({"op": "ready", "version": list(sys.version_info[:3])})
+        # While the init does other work.
+        warm_up(self)
+
+    def set_import_path(self, message: dict) -> None:
+        """Extends `sys.path` before anything of the guest's is loaded."""
+        sys.path[:0] = message["sys_path"]
+
+    def import_guest(self, message: dict) -> None:
+        """Imports the module that the calls will be about."""
+        caps = self.caps if message["caps"] is None else complete(message["caps"], self.mailbox)
+        outcome = Outcome()
+        enter_directory(self, self.repo[:-1] or "/")
+        run(self, outcome, import_module, message)
+        publish(self, outcome, caps)
+        flush(self.streams, outcome.held)
+        unforkable = self.finish_import(message["module"])
+        self.wire.send(
+            {"op": "imported", "ok": outcome.kind == "returned", "unforkable_state": unforkable}
+        )
+
+    def finish_import(self, module: str) -> list:
+        """Makes the state after the import that of every call; returns the unforkable state."""
+        if self.event_loop is None and has_async(module):
+            # Once, for all calls to come.
+            from runtime.event_loop import EventLoop
+
+            self.event_loop = EventLoop
+        files, shared = find_reopenable(filter(self.is_left, all_open()))
+        unforkable = find_unforkable(self.first.threads, shared, self.mailbox)
+        self.devices = [file for file in files if file.is_device]
+        self.files = [file for file in files if not file.is_device]
+        if not unforkable:
+            # Else this process forks for one call only, and a thread may need the files.
+            replace_with_placeholders(self.files)
+            chdir(OUTSIDE)
+        self.state = State(self.mode.limit, (self.control, self.go))
+        self.audit.forget()
+        if self.reserve is None:
+            self.reserve = bytes(RESERVE)
+        warm_up(self, IMPORT_ROUNDS)
+        _freeze()
+        return unforkable
+
+    def is_left(self, number: int) -> bool:
+        """Whether it may be the import that opened this descriptor."""
+        if number in (self.control, self.go, self.frames):
+            return False
+        return number not in self.output or self.output[number] != identity(number)
+
+    def prepare(self, message: dict) -> None:
+        """Forks ahead of the next call, and waits until that call has ended."""
+        try:
+            pid = fork()
+        except OSError as error:
+            self.wire.send({"op": "forked", "errno": error.errno or EAGAIN})
+            return
+        if pid == 0:
+            live(self, message.get("touch"))
+        self.wire.send({"op": "forked", "pid": pid})
+        if _modules.get("resource") is not resource or resource.struct_rusage is not _Usage:
+            # wait4 takes the type of its answer from there, whatever it is, and crashes.
+            _modules["resource"] = resource
+            _resource.struct_rusage = _Usage
+        while True:
+            try:
+                _, status, usage = wait4(pid, 0)
+                break
+            except InterruptedError:
+                continue
+        # Before the init is informed, which then clears the mailbox.
+        preload_wanted = not self.has_coverage_loaded and self.mailbox.wants_preload()
+        self.wire.send(
+            {
+                "op": "exited",
+                "pid": pid,
+                "status": status,
+                "utime": usage[0],
+                "stime": usage[1],
+                "maxrss": usage[2],
+            }
+        )
+        if preload_wanted:
+            self.preload_coverage()
+
+    def preload_coverage(self) -> None:
+        """Loads the modules that calls with coverage need; none of them is the guest's."""
+        self.has_coverage_loaded = True
+        try:
+            from coverage.recorder import CoverageRecorder  # noqa: F401
+            from runtime.conditions import Conditions  # noqa: F401
+        except BaseException as error:
+            # An audit hook of the guest's may raise. Then each call loads them itself.
+            self.held = error
+        _freeze()
+
+    def sweep(self, _message: dict) -> None:
+        """Kills all processes of a call. Only as a child of PID 1: else it would kill others."""
+        if getppid() != 1:
+            self.wire.send({"op": "swept", "errno": EPERM})
+            return
+        try:
+            kill(-1, SIGKILL)
+        except ProcessLookupError:
+            pass
+        while True:
+            try:
+                waitpid(-1, 0)
+            except ChildProcessError:
+                break
+        self.wire.send({"op": "swept"})

@@ -1,0 +1,179 @@
+"""Notes which files outside the allowed roots, and which addresses, the guest reached for.
+
+From Python's audit events; system calls of C code are not seen here. Each attempt is reported at
+once, because its process may be killed before its report, or be a fork that writes none.
+Invariant: the hook never raises, and never runs the guest's code.
+"""
+
+from __future__ import annotations
+
+from posix import O_ACCMODE, O_APPEND, O_CREAT, O_TRUNC, getcwd, readlink
+from sys import addaudithook
+
+if False:  # for type checkers only: nothing is loaded at run time
+    from collections.abc import Callable
+    from typing import Any
+
+MAX_ATTEMPTS = 32
+MAX_DIRECTORIES = 2000
+MAX_DETAIL_CHARS = 500
+# The most links that lead from a path to a file.
+MAX_LINKS = 16
+WRITING = O_ACCMODE | O_CREAT | O_TRUNC | O_APPEND
+# Event → what it is called, and the positions of paths and of the descriptors they start from.
+CHANGES = {
+    "os.remove": ("remove", ((0, 1),)),
+    "os.rename": ("rename", ((0, 2), (1, 3))),
+    "os.mkdir": ("mkdir", ((0, 2),)),
+    "os.rmdir": ("rmdir", ((0, 1),)),
+    "os.chmod": ("chmod", ((0, 2),)),
+    "os.chown": ("chown", ((0, 3),)),
+    "os.link": ("link", ((0, 2), (1, 3))),
+    "os.symlink": ("symlink", ((1, 2),)),
+    "os.truncate": ("truncate", ((0, None),)),
+}
+# After these a directory may be somewhere else.
+MOVING = frozenset(("rename", "symlink", "rmdir", "remove"))
+LISTINGS = frozenset(("os.listdir", "os.scandir"))
+ADDRESSES = {"socket.connect": "connect", "socket.sendto": "sendto"}
+CONNECTING = frozenset(ADDRESSES.values())
+ENVIRON = frozenset(("os.putenv", "os.unsetenv"))
+OPENING = frozenset(("read", "write", "list"))
+HANDLED = frozenset(CHANGES) | LISTINGS | frozenset(ADDRESSES) | ENVIRON | {"open"}
+
+
+class Audit:
+    """The attempts of one call, and whether it set a variable; listens while the guest runs."""
+
+    __slots__ = (
+        "attempts",
+        "directories",
+        "environ",
+        "listening",
+        "report",
+        "roots",
+        "write_roots",
+    )
+
+    def __init__(self, roots: list, write_roots: list, report: Callable) -> None:
+        self.report = report
+        # Where directories are once links are followed.
+        self.directories: dict = {}
+        self.listening = self.environ = False
+        self.attempts: list = []
+        self.roots = tuple(root.rstrip("/") + "/" for root in roots)
+        self.write_roots = tuple(root.rstrip("/") + "/" for root in write_roots)
+
+    def install(self) -> None:
+        """Adds the hook, which cannot be removed again."""
+        handled = HANDLED
+
+        def hook(event: str, args: tuple) -> None:
+            if event in handled and self.listening:
+                try:
+                    self._note(event, args)
+                except BaseException:
+                    pass
+
+        addaudithook(hook)
+
+    def forget(self) -> None:
+        """Begins a new call."""
+        self.attempts = []
+        self.directories = {}
+        self.environ = False
+
+    def _note(self, event: str, args: tuple) -> None:
+        if event in ENVIRON:
+            self.environ = True
+            return
+        if len(self.attempts) >= MAX_ATTEMPTS:
+            return
+        if event == "open":
+            path, _, flags = args
+            writes = type(flags) is int and flags & WRITING != 0
+            self._path("write" if writes else "read", path, None, writes)
+        elif event in CHANGES:
+            kind, places = CHANGES[event]
+            if kind in MOVING:
+                self.directories.clear()
+            for position, start in places:
+                from_descriptor = args[start] if start is not None and start < len(args) else None
+                self._path(kind, args[position], from_descriptor, True)
+        elif event in LISTINGS:
+            self._path("list", "." if args[0] is None else args[0], None, False)
+        else:
+            self._add(ADDRESSES[event], _address(args[1]))
+
+    def _path(self, kind: str, path: object, start: object, writes: bool) -> None:
+        if type(path) is bytes:
+            path = path.decode("utf-8", "surrogateescape")
+        if type(path) is not str:
+            return
+        path = absolute(path, start)
+        roots = self.write_roots if writes else self.roots
+        if not (path + "/").startswith(roots):
+            self._add(kind, path)
+        elif kind in OPENING:
+            path = self._resolve_links(path)
+            # What is in there is no file of the host's.
+            if not path.startswith("/proc/") and not (path + "/").startswith(roots):
+                self._add(kind, path)
+
+    def _resolve_links(self, path: Any) -> str:
+        """The path that it leads to, as far as that can be seen."""
+        for _ in range(MAX_LINKS):
+            directory, _, name = path.rpartition("/")
+            path = self._directory(directory) + "/" + name
+            try:
+                target = readlink(path)
+            except OSError:
+                break
+            path = absolute(target if target[:1] == "/" else path[: -len(name)] + target)
+        return path
+
+    def _directory(self, path: Any) -> str:
+        if not path:
+            return path
+        found = self.directories.get(path)
+        if found is None:
+            # Not again, should it lead to itself.
+            self.directories[path] = path
+            found = self._resolve_links(path).rstrip("/")
+            if len(self.directories) > MAX_DIRECTORIES:
+                self.directories.clear()
+            self.directories[path] = found
+        return found
+
+    def _add(self, kind: str, detail: str) -> None:
+        attempt = [kind, detail[:MAX_DETAIL_CHARS]]
+        if attempt not in self.attempts:
+            self.attempts.append(attempt)
+            if kind not in CONNECTING:
+                self.report(kind, attempt[1])
+
+
+def absolute(path: Any, start: Any = None) -> str:
+    """The path from the root, without dots; links are not followed."""
+    if path[:1] != "/":
+        if type(start) is int and start >= 0:
+            path = readlink("/proc/self/fd/" + str(start)) + "/" + path
+        else:
+            path = getcwd() + "/" + path
+    parts: list = []
+    for part in path.split("/"):
+        if part == "..":
+            if parts:
+                parts.pop()
+        elif part and part != ".":
+            parts.append(part)
+    return "/" + "/".join(parts)
+
+
+def _address(address: object) -> str:
+    """A socket's address in words, from plain values only."""
+    if type(address) is tuple:
+        return ":".join(str(part) for part in address[:2] if type(part) in (str, int))
+    if type(address) is bytes:
+        return address.decode("utf-8", "surrogateescape")
+    return address if type(address) is str else "?"

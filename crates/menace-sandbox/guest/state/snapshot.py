@@ -1,0 +1,140 @@
+"""What a call can change in its interpreter: taken before, compared after.
+
+Invariant: comparing runs none of the guest's code, and costs a call that changes nothing close to
+nothing; even looking at an object is a page to copy in a forked process.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from _signal import getsignal
+from _thread import _count, get_ident
+from posix import chdir, getcwd
+from sys import _current_frames
+
+from describe.introspect import exact
+from state.descriptors import Descriptors
+
+if False:  # for type checkers only: nothing is loaded at run time
+    from typing import Any
+
+    from runtime.call import Outcome
+
+_modules = sys.modules
+_os_names = os.__dict__
+_environ: Any = os.environ
+_SIGNALS = range(1, 32)
+MAX_NAMES = 256
+MAX_THREADS = 64
+
+
+class State:
+    """The interpreter at one moment."""
+
+    __slots__ = (
+        "cwd",
+        "descriptors",
+        "environ",
+        "handlers",
+        "harness_threads",
+        "limit",
+        "modules",
+        "threads",
+    )
+
+    def __init__(self, limit: int, not_counted: tuple = ()) -> None:
+        self.environ = dict(_environ._data)
+        self.modules = len(_modules)
+        self.handlers = [getsignal(number) for number in _SIGNALS]
+        self.limit = limit
+        self.descriptors = Descriptors(not_counted)
+        self.threads = _count()
+        self.harness_threads = ()
+        self.cwd = where()
+
+    def changed(self, limit: int, outcome: Outcome, environ_touched: bool) -> dict:
+        """The report's `changed`.
+
+        `limit` is the guest's recursion limit; the environment is compared only after an audit
+        event for it.
+        """
+        now = _os_names.get("environ")
+        return {
+            "environ": self._environ(now) if environ_touched or now is not _environ else [],
+            "cwd": self._moved(),
+            "modules": max(0, len(_modules) - self.modules - outcome.own_modules),
+            "signals": self._signals() if "signal" in _modules else [],
+            "recursion_limit": None if limit == self.limit else limit,
+            "defaults": [] if outcome.watched is None else outcome.watched.changed(),
+        }
+
+    def _environ(self, now: object) -> list:
+        data = _environ.__dict__.get("_data") if now is _environ else None
+        if type(data) is not dict:
+            return ["os.environ"]
+        before = self.environ
+        names = [name for name in data if not _same(before.get(name), data[name])]
+        names += [name for name in before if name not in data]
+        return sorted(_decoded(name) for name in names)[:MAX_NAMES]
+
+    def _moved(self) -> str | None:
+        """Where the working directory is now; changes it back."""
+        now = where()
+        if now == self.cwd:
+            return None
+        # It was given by a path, which may lead through links.
+        try:
+            chdir(self.cwd)
+        except OSError:
+            return now
+        return None if now == where() else now
+
+    def _signals(self) -> list:
+        before = self.handlers
+        return [number for number in _SIGNALS if getsignal(number) is not before[number - 1]]
+
+
+def _same(before: object, now: object) -> bool:
+    return now is before or type(now) is bytes and type(before) is bytes and before == now
+
+
+def _decoded(name: object) -> str:
+    return name.decode("utf-8", "surrogateescape") if type(name) is bytes else "?"
+
+
+def where() -> str:
+    """The working directory, or a word for one that is gone."""
+    try:
+        return getcwd()
+    except OSError:
+        return "(removed)"
+
+
+def thread_names(harness_threads: tuple = ()) -> list:
+    """The names of all threads but this one and those of the harness."""
+    module = _modules.get("threading")
+    known = getattr(module, "__dict__", {}).get("_active")
+    own = get_ident()
+    return sorted(
+        _name_of(known.get(ident)) if type(known) is dict else "?"
+        for ident in list(_current_frames())[:MAX_THREADS]
+        if ident != own and ident not in harness_threads
+    )
+
+
+def threads_since(count: int, harness_threads: tuple = ()) -> list:
+    """The names of the threads when there are more than that many, beside those of the harness."""
+    more = _count() - count - len(harness_threads)
+    if more <= 0:
+        return []
+    names = thread_names(harness_threads)
+    # A thread that has not yet run anything has no frame.
+    return names + ["?"] * (min(more, MAX_THREADS) - len(names))
+
+
+def _name_of(thread: object) -> str:
+    try:
+        return exact(object.__getattribute__(thread, "_name"))[:200]
+    except Exception:
+        return "?"

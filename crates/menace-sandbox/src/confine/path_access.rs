@@ -1,0 +1,302 @@
+//! Notes which files were reached for, by C code and other programs too, that are none of the
+//! sandbox's.
+//!
+//! Nothing is decided here: the kernel refuses, or the file is not there, whatever is noted. Paths
+//! come from the guest's memory, which it may change meanwhile, and are of use to people only.
+//! Whether a file that was reached for is one of the host's is for the host to know.
+
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Component, Path, PathBuf};
+
+use super::describe;
+use super::notify::SyscallNotification;
+use super::rules::{self, SyscallRules};
+
+/// The longest path that is looked at.
+const MAX_PATH_BYTES: usize = 1024;
+/// The most that is noted of one call; ordinary programs look for this and that, which counts too.
+const MAX_RECORDED_PATHS: usize = 256;
+/// The most links that lead from a path to a file.
+const MAX_LINKS_FOLLOWED: usize = 16;
+const WRITE_FLAGS: i32 = libc::O_ACCMODE | libc::O_CREAT | libc::O_TRUNC | libc::O_APPEND;
+
+/// A system call that takes a path.
+#[derive(Debug)]
+struct PathSyscall {
+    number: i64,
+    /// Where the directory is among the arguments that a relative path starts from.
+    directory: Option<usize>,
+    path: usize,
+    action: PathSyscallAction,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum PathSyscallAction {
+    /// Opens, with the flags in this argument.
+    Open(usize),
+    /// Opens, with the flags where this argument points to.
+    OpenHow(usize),
+    Change(&'static str),
+}
+
+macro_rules! by_path {
+    ($($number:ident $path:literal $(from $directory:literal)?: $does:expr;)*) => {
+        &[$(PathSyscall {
+            number: libc::$number,
+            directory: by_path!(@ $($directory)?),
+            path: $path,
+            action: $does,
+        }),*]
+    };
+    (@ $directory:literal) => { Some($directory) };
+    (@) => { None };
+}
+
+use PathSyscallAction::{Change, Open, OpenHow};
+const PATH_SYSCALL_TABLE: &[PathSyscall] = by_path![
+    SYS_openat 1 from 0: Open(2);
+    SYS_openat2 1 from 0: OpenHow(2);
+    SYS_truncate 0: Change("truncate");
+    SYS_unlinkat 1 from 0: Change("remove");
+    SYS_renameat2 1 from 0: Change("rename");
+    SYS_renameat2 3 from 2: Change("rename");
+];
+#[cfg(target_arch = "x86_64")]
+const LEGACY_PATH_SYSCALLS: &[PathSyscall] = by_path![
+    SYS_open 0: Open(1);
+    SYS_creat 0: Change("write");
+    SYS_unlink 0: Change("remove");
+    SYS_rmdir 0: Change("rmdir");
+    SYS_renameat 1 from 0: Change("rename");
+    SYS_renameat 3 from 2: Change("rename");
+    SYS_rename 0: Change("rename");
+    SYS_rename 1: Change("rename");
+];
+#[cfg(target_arch = "aarch64")]
+const LEGACY_PATH_SYSCALLS: &[PathSyscall] = &[];
+
+fn all_path_syscalls() -> impl Iterator<Item = &'static PathSyscall> {
+    PATH_SYSCALL_TABLE.iter().chain(LEGACY_PATH_SYSCALLS)
+}
+
+/// The system calls to be notified of, each with the rules under which it is not.
+///
+/// A directory itself holds nothing that could be read: a file in it has to be opened by a call of
+/// its own.
+pub(super) fn watched_syscalls() -> Result<Vec<(i64, SyscallRules)>, seccompiler::BackendError> {
+    all_path_syscalls()
+        .map(|call| {
+            let rules = match call.action {
+                Open(flags) => rules::unrecorded_open_rules(flags as u8)?,
+                OpenHow(_) | Change(_) => SyscallRules::new(),
+            };
+            Ok((call.number, rules))
+        })
+        .collect()
+}
+
+/// Something outside was tried: what, and with which file.
+pub(super) type PathAccess = (String, String);
+
+/// Where a guest is at home.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct GuestPaths {
+    pub read: Vec<PathBuf>,
+    pub write: Vec<PathBuf>,
+}
+
+/// Looks where the guest goes.
+#[derive(Debug, Default)]
+pub(crate) struct PathAccessRecorder {
+    guest_paths: GuestPaths,
+    accesses: BTreeSet<PathAccess>,
+}
+
+impl PathAccessRecorder {
+    pub(crate) fn new(guest_paths: GuestPaths) -> Self {
+        Self { guest_paths, accesses: BTreeSet::new() }
+    }
+
+    /// What was noted since this was last asked.
+    pub(crate) fn take(&mut self) -> Vec<PathAccess> {
+        std::mem::take(&mut self.accesses).into_iter().collect()
+    }
+
+    pub(super) fn record(&mut self, notice: &SyscallNotification) {
+        for call in all_path_syscalls().filter(|call| call.number == notice.number) {
+            if let Some((what, path)) = self.outside_access(notice, call)
+                && self.accesses.len() < MAX_RECORDED_PATHS
+            {
+                self.accesses.insert((what.to_owned(), path.to_string_lossy().into_owned()));
+            }
+        }
+    }
+
+    fn outside_access(
+        &self,
+        notice: &SyscallNotification,
+        call: &PathSyscall,
+    ) -> Option<(&'static str, PathBuf)> {
+        let what = match call.action {
+            Open(flags) => open_action(notice.arguments[flags] as i32)?,
+            OpenHow(how) => {
+                let flags = describe::read_guest_memory(notice.pid, notice.arguments[how], 8);
+                open_action(u64::from_ne_bytes(flags.try_into().ok()?) as i32)?
+            }
+            Change(what) => what,
+        };
+        let path = read_path(notice, call)?;
+        let home = if what == "read" { &self.guest_paths.read } else { &self.guest_paths.write };
+        let is_home = |path: &Path| home.iter().any(|place| path.starts_with(place));
+        let of_processes = path.starts_with("/proc");
+        // Of processes, only the first could be one of the host's.
+        if path.starts_with("/proc/1") || !of_processes && !is_home(&path) {
+            return Some((what, path));
+        }
+        // Elsewhere, only the host can have put a link.
+        let may_lead_away = path.starts_with(proc_dir(notice.pid))
+            || self.guest_paths.write.iter().any(|place| path.starts_with(place));
+        if matches!(call.action, Change(_)) || !may_lead_away {
+            return None;
+        }
+        let path = follow_links(&path, MAX_LINKS_FOLLOWED);
+        let is_gone = path.as_os_str().as_bytes().ends_with(b" (deleted)");
+        let leads_away = !path.starts_with("/proc") && !is_gone && !is_home(&path);
+        leads_away.then_some((what, path))
+    }
+}
+
+/// What opening with these flags is for; nothing if neither reading nor writing.
+fn open_action(flags: i32) -> Option<&'static str> {
+    if flags & libc::O_PATH != 0 {
+        return None;
+    }
+    Some(if flags & WRITE_FLAGS == 0 { "read" } else { "write" })
+}
+
+/// The path from the root, without dots; links are not followed, but for those of the asker itself.
+fn read_path(notice: &SyscallNotification, call: &PathSyscall) -> Option<PathBuf> {
+    let bytes =
+        describe::read_guest_memory(notice.pid, notice.arguments[call.path], MAX_PATH_BYTES);
+    let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
+    let path = Path::new(OsStr::from_bytes(&bytes[..end]));
+    if end == 0 {
+        return None;
+    }
+    if path.is_absolute() {
+        return Some(normalize_path(&resolve_proc_self(notice.pid, path)));
+    }
+    let directory = call.directory.map_or(libc::AT_FDCWD, |at| notice.arguments[at] as i32);
+    let start = match directory {
+        libc::AT_FDCWD => format!("/proc/{}/cwd", notice.pid),
+        number => format!("/proc/{}/fd/{number}", notice.pid),
+    };
+    Some(normalize_path(&fs::read_link(start).ok()?.join(path)))
+}
+
+fn proc_dir(pid: u32) -> PathBuf {
+    Path::new("/proc").join(pid.to_string())
+}
+
+/// The path that `/proc/self` of the asking process has for another process.
+fn resolve_proc_self(asker: u32, path: &Path) -> PathBuf {
+    match path.strip_prefix("/proc/self") {
+        Ok(rest) => proc_dir(asker).join(rest),
+        Err(_) => path.to_owned(),
+    }
+}
+
+fn normalize_path(path: &Path) -> PathBuf {
+    let mut cleaned = PathBuf::from("/");
+    for part in path.components() {
+        match part {
+            Component::Normal(name) => cleaned.push(name),
+            Component::ParentDir => drop(cleaned.pop()),
+            Component::RootDir | Component::CurDir | Component::Prefix(_) => {}
+        }
+    }
+    cleaned
+}
+
+/// Where a path leads to, as far as that can be seen from here.
+fn follow_links(path: &Path, links: usize) -> PathBuf {
+    let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
+        return path.to_owned();
+    };
+    let Some(left) = links.checked_sub(1) else { return path.to_owned() };
+    let parent = fs::canonicalize(parent).unwrap_or_else(|_| follow_links(parent, left));
+    let here = parent.join(name);
+    match fs::read_link(&here) {
+        Ok(target) => follow_links(&normalize_path(&parent.join(target)), left),
+        Err(_) => here,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::CString;
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    /// As this very process would ask.
+    fn notice(number: i64, arguments: [u64; 6]) -> SyscallNotification {
+        let mut notice = SyscallNotification::default();
+        (notice.pid, notice.number, notice.arguments) = (std::process::id(), number, arguments);
+        notice
+    }
+
+    fn record_open(home: &GuestPaths, path: &Path, flags: i32) -> Vec<PathAccess> {
+        let mut reach = PathAccessRecorder::new(home.clone());
+        let path = CString::new(path.as_os_str().as_bytes()).unwrap();
+        let int = |number: i32| u64::from(number.cast_unsigned());
+        let directory = int(libc::AT_FDCWD);
+        reach.record(&notice(
+            libc::SYS_openat,
+            [directory, path.as_ptr() as u64, int(flags), 0, 0, 0],
+        ));
+        reach.take()
+    }
+
+    #[test]
+    fn links_of_the_guests_own_are_followed_even_to_what_is_not_there() {
+        let room = tempfile::tempdir().unwrap();
+        let place = fs::canonicalize(room.path()).unwrap();
+        let home =
+            GuestPaths { read: vec![place.clone(), "/usr".into()], write: vec![place.clone()] };
+        let outside = Path::new("/nowhere/secret");
+        symlink("/nowhere", place.join("away")).unwrap();
+        symlink("away/secret", place.join("link")).unwrap();
+        fs::write(place.join("file"), "").unwrap();
+        let noted = |what: &str| vec![(what.to_owned(), outside.to_string_lossy().into_owned())];
+        let around = Path::new("/proc/self/root").join(place.strip_prefix("/").unwrap());
+        for path in ["link", "away/secret", "file/../link"] {
+            for place in [&place, &around] {
+                let path = place.join(path);
+                let found = record_open(&home, &path, libc::O_RDONLY);
+                assert_eq!(found, noted("read"), "{}", path.display());
+            }
+        }
+        assert_eq!(record_open(&home, outside, libc::O_RDWR), noted("write"));
+        assert_eq!(record_open(&home, outside, libc::O_RDONLY | libc::O_PATH), []);
+        for path in [place.join("file"), place.join("new"), "/usr/lib".into()] {
+            assert_eq!(record_open(&home, &path, libc::O_RDONLY), [], "{}", path.display());
+        }
+        let usr = [("write".to_owned(), "/usr/x".to_owned())];
+        assert_eq!(record_open(&home, Path::new("/usr/x"), libc::O_WRONLY), usr);
+    }
+
+    #[test]
+    fn both_ends_of_a_rename_are_noted() {
+        let (one, other) = (c"/one", c"/usr/../other");
+        let mut reach = PathAccessRecorder::new(GuestPaths::default());
+        let arguments = [0, one.as_ptr() as u64, 0, other.as_ptr() as u64, 0, 0];
+        reach.record(&notice(libc::SYS_renameat2, arguments));
+        let noted = |path: &str| ("rename".to_owned(), path.to_owned());
+        assert_eq!(reach.take(), [noted("/one"), noted("/other")]);
+        assert_eq!(reach.take(), []);
+    }
+}

@@ -1,0 +1,279 @@
+//! Waits for the guest and the harness, and handles meanwhile what cannot wait: output, the rest of
+//! the request, system calls that need a decision, and faults that are due.
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::time::Instant;
+
+use menace_model::PolicyViolation;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+use super::SandboxInit;
+use crate::confine::SyscallResponse;
+use crate::fault::{FaultSupport, InjectedFault};
+use crate::init::zygote::is_readable;
+use crate::init::{InitError, InitErrorContext};
+use crate::wire::harness::{self, FromHarnessMessage};
+use crate::wire::messages::{InitReport, KillReason};
+
+/// The most attempts at forbidden things that are kept of one call.
+const MAX_ATTEMPTS_PER_CALL: usize = 64;
+
+/// What happened first.
+#[derive(Debug)]
+pub(super) enum GuestEvent {
+    Message(FromHarnessMessage),
+    /// It broke the protocol: the guest has its hands on it.
+    ProtocolError,
+    ZygoteDied,
+    CallEnded,
+    DeadlinePassed,
+}
+
+/// What to wait for beside the harness.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct WaitConditions<'a> {
+    pub(super) deadline: Instant,
+    /// The process of the call, when the zygote is not there to wait for it.
+    pub(super) orphan_pidfd: Option<BorrowedFd<'a>>,
+}
+
+impl SandboxInit<'_> {
+    /// Reads the guest's output, answers what it may not do, and returns on an event.
+    pub(super) fn wait(&mut self, until: WaitConditions<'_>) -> Result<GuestEvent, InitError> {
+        loop {
+            let ready = self.poll(until)?;
+            if ready.host_gone {
+                return Err(InitError::HostGone);
+            }
+            if ready.out {
+                self.output.out.drain();
+            }
+            if ready.err {
+                self.output.err.drain();
+            }
+            if ready.denied {
+                self.answer_syscall();
+            }
+            self.apply_due_faults();
+            if ready.call_socket && self.send_unsent().is_err() {
+                return Ok(GuestEvent::ProtocolError);
+            }
+            if ready.control {
+                return Ok(match harness::receive(&self.zygote.control) {
+                    Ok(message) => GuestEvent::Message(message),
+                    Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
+                        GuestEvent::ZygoteDied
+                    }
+                    Err(_) => GuestEvent::ProtocolError,
+                });
+            }
+            if until.orphan_pidfd.is_some() {
+                if ready.orphan {
+                    return Ok(GuestEvent::CallEnded);
+                }
+            } else if ready.zygote {
+                return Ok(GuestEvent::ZygoteDied);
+            }
+            if Instant::now() >= until.deadline {
+                return Ok(GuestEvent::DeadlinePassed);
+            }
+        }
+    }
+
+    fn poll(&self, until: WaitConditions<'_>) -> Result<ReadyDescriptors, InitError> {
+        let delayed = self.running.delayed_syscalls.iter().map(|(due, _)| *due);
+        let next = delayed.chain(self.faults.next_deadline()).fold(until.deadline, Instant::min);
+        let left = next.saturating_duration_since(Instant::now());
+        // Rounded up, so that a deadline is never polled for in vain.
+        let millis = i32::try_from(left.as_millis() + 1).unwrap_or(i32::MAX);
+        let timeout = PollTimeout::try_from(millis).unwrap_or(PollTimeout::MAX);
+        let input = PollFlags::POLLIN;
+        let watch_zygote = until.orphan_pidfd.is_none();
+        let mut fds = vec![
+            PollFd::new(self.host.as_fd(), PollFlags::from_bits_retain(libc::POLLRDHUP)),
+            PollFd::new(self.output.out.reader(), input),
+            PollFd::new(self.output.err.reader(), input),
+            PollFd::new(until.orphan_pidfd.unwrap_or(self.zygote.pidfd.as_fd()), input),
+        ];
+        let control_at = watch_zygote.then(|| {
+            fds.push(PollFd::new(self.zygote.control.as_fd(), input));
+            fds.len() - 1
+        });
+        let listener_at = self.zygote.notify_handler.as_ref().map(|handler| {
+            fds.push(PollFd::new(handler.listener.as_fd(), input));
+            fds.len() - 1
+        });
+        let call_socket_at = (!self.running.unsent_request.is_empty()).then(|| {
+            fds.push(PollFd::new(self.zygote.call_socket.as_fd(), PollFlags::POLLOUT));
+            fds.len() - 1
+        });
+        match poll(&mut fds, timeout) {
+            Ok(_) | Err(nix::Error::EINTR) => {}
+            Err(error) => {
+                return Err(error).with_context(|| "cannot wait for the guest".to_owned());
+            }
+        }
+        let any = |at: usize| fds[at].any() == Some(true);
+        Ok(ReadyDescriptors {
+            // Hanging up is all that is asked for, and `any` does not know its bit.
+            host_gone: fds[0].any() != Some(false),
+            out: any(1),
+            err: any(2),
+            zygote: watch_zygote && any(3),
+            orphan: !watch_zygote && any(3),
+            control: control_at.is_some_and(any),
+            denied: listener_at.is_some_and(|at| is_readable(&fds[at])),
+            call_socket: call_socket_at.is_some_and(any),
+        })
+    }
+}
+
+#[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "one per descriptor")]
+struct ReadyDescriptors {
+    host_gone: bool,
+    out: bool,
+    err: bool,
+    zygote: bool,
+    orphan: bool,
+    control: bool,
+    denied: bool,
+    call_socket: bool,
+}
+
+/// System calls that wait for a decision: by a fault, or by the supervisor.
+impl SandboxInit<'_> {
+    /// Answers system calls until the host sends a request: the process of the next call makes
+    /// itself ready meanwhile, and opens files for that. `is_unused`: nothing was imported or
+    /// called yet.
+    pub(super) fn answer_syscalls_until_request(
+        &mut self,
+        is_unused: bool,
+    ) -> Result<(), InitError> {
+        let mut is_listener_open = true;
+        loop {
+            let mut fds = vec![PollFd::new(self.host.as_fd(), PollFlags::POLLIN)];
+            let mut also = |fd| {
+                fds.push(PollFd::new(fd, PollFlags::POLLIN));
+                fds.len() - 1
+            };
+            let end_at = is_unused.then(|| also(self.zygote.pidfd.as_fd()));
+            let handler = self.zygote.notify_handler.as_ref().filter(|_| is_listener_open);
+            let listener_at = handler.map(|handler| also(handler.listener.as_fd()));
+            match poll(&mut fds, PollTimeout::NONE) {
+                Ok(_) | Err(nix::Error::EINTR) => {}
+                Err(error) => {
+                    return Err(error).with_context(|| "cannot wait for the host".to_owned());
+                }
+            }
+            let has_request = fds[0].any() == Some(true);
+            if end_at.is_some_and(|at| fds[at].any() == Some(true)) {
+                // One that ends while it waits to be needed had better not be needed.
+                return Err(InitError::Refused("Python ended before it was needed".to_owned()));
+            }
+            let has_syscall = listener_at.is_some_and(|at| is_readable(&fds[at]));
+            // One that is hung up stays so.
+            is_listener_open &=
+                has_syscall || listener_at.is_none_or(|at| fds[at].any() != Some(true));
+            if has_syscall {
+                self.answer_syscall();
+            }
+            if has_request {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Answers one system call that waits for a decision.
+    pub(super) fn answer_syscall(&mut self) {
+        let Some(handler) = &mut self.zygote.notify_handler else { return };
+        let Ok(Some(notice)) = handler.listener.next_notification() else { return };
+        if self.faults.has_active()
+            && self.output.mailbox.is_active()
+            && handler.supervisor.may_inject_fault(&notice)
+            && let Some(injected) = self.faults.inject(&notice)
+        {
+            handler.supervisor.record_path_access(&notice);
+            match injected {
+                InjectedFault::Answer(answer) => drop(handler.listener.respond(&notice, answer)),
+                InjectedFault::Delay(time) => {
+                    self.running.delayed_syscalls.push((Instant::now() + time, notice));
+                }
+                InjectedFault::Kill => self.stop_early(),
+            }
+            return;
+        }
+        if let Ok(Some(attempt)) = handler.listener.answer_with(&notice, &mut handler.supervisor) {
+            let violation =
+                PolicyViolation { kind: attempt.kind.as_str().to_owned(), detail: attempt.detail };
+            if self.running.attempts.len() < MAX_ATTEMPTS_PER_CALL
+                && !self.running.attempts.contains(&violation)
+            {
+                self.running.attempts.push(violation);
+            }
+        }
+    }
+}
+
+/// Effects of faults beyond failing system calls: the end of delays, pauses, an early kill.
+impl SandboxInit<'_> {
+    pub(super) fn fault_support(&self) -> FaultSupport {
+        FaultSupport {
+            interposition: self.interposition,
+            has_listener: self.zygote.notify_handler.is_some(),
+            network: self.link.is_available(),
+        }
+    }
+
+    pub(super) fn end_faults(&mut self, report: &mut InitReport) {
+        report.fault_stats = self.faults.end_call();
+        self.running.delayed_syscalls.clear();
+        self.running.pid = None;
+        if std::mem::take(&mut self.running.stopped_early) {
+            report.killed = Some(KillReason::EarlyKill);
+        }
+    }
+
+    pub(super) fn stop_early(&mut self) {
+        if let Some(pid) = self.running.pid {
+            self.running.stopped_early = true;
+            let _ = kill(Pid::from_raw(pid), Signal::SIGKILL);
+        }
+    }
+
+    /// Lets go what has waited long enough, and takes the processor away or gives it back.
+    pub(super) fn apply_due_faults(&mut self) {
+        if self.running.delayed_syscalls.is_empty() && self.faults.next_deadline().is_none() {
+            return;
+        }
+        let now = Instant::now();
+        if let Some(handler) = &self.zygote.notify_handler {
+            self.running.delayed_syscalls.retain(|(due, notice)| {
+                let waits = now < *due;
+                if !waits {
+                    let _ = handler.listener.respond(notice, SyscallResponse::Allow);
+                }
+                waits
+            });
+        }
+        let section_runs = self.output.mailbox.is_active();
+        if self.faults.should_kill(now, section_runs) {
+            self.stop_early();
+        }
+        if let Some(stop) = self.faults.toggle_pause_if_due(now) {
+            self.set_call_paused(stop);
+        }
+    }
+
+    /// Stops all processes of the call, or lets them continue.
+    pub(super) fn set_call_paused(&mut self, stop: bool) {
+        self.running.paused = stop;
+        let signal = if stop { Signal::SIGSTOP } else { Signal::SIGCONT };
+        for pid in self.process_scope.other_pids(self.zygote.pid) {
+            let _ = kill(Pid::from_raw(pid), signal);
+        }
+    }
+}

@@ -1,0 +1,461 @@
+//! One import or call: from the request to its report.
+
+use std::io;
+use std::os::fd::AsFd;
+use std::time::{Duration, Instant};
+
+use menace_model::{CallLimits, FaultMode, Limit};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+use super::events::{GuestEvent, WaitConditions};
+use super::{
+    MAX_NAMED_PROCESSES, SandboxInit, ZYGOTE_REPLY_TIMEOUT, compute_deadline, duration_to_ns, reap,
+};
+use crate::init::limits::{MONITOR_INTERVAL, needs_monitor};
+use crate::init::processes::{self, ProcessScope};
+use crate::init::{InitError, InitErrorContext, mappings};
+use crate::wire::harness::{self, ForkExitStatus, FromHarnessMessage};
+use crate::wire::messages::{InitReport, InitRequest, KillReason};
+use crate::{fault, sys};
+
+/// How often a sweep is repeated before the sandbox is given up.
+const MAX_SWEEP_ROUNDS: usize = 5;
+
+impl SandboxInit<'_> {
+    /// The zygote itself imports the module: what goes wrong there ends the sandbox.
+    pub(super) fn import(&mut self, request: &InitRequest) -> Result<InitReport, InitError> {
+        let limits = &request.limits;
+        let arrived = Instant::now();
+        let mut report = self.begin_report(request)?;
+        self.limit_enforcer.watch_zygote(true);
+        self.limit_enforcer
+            .begin_call(limits)
+            .with_context(|| "cannot set the limits".to_owned())?;
+        let mut imported = false;
+        if harness::send(&self.zygote.control, &request.body).is_err() {
+            report.unusable_reason = Some("the interpreter does not listen".to_owned());
+        } else {
+            let zygote = self.zygote.pid;
+            match self.watch(limits, compute_deadline(arrived, limits), zygote, &mut report)? {
+                GuestEvent::Message(FromHarnessMessage::Imported {
+                    ok,
+                    unforkable_state: keeps,
+                }) => {
+                    imported = ok;
+                    report.unforkable_state = keeps;
+                }
+                GuestEvent::ZygoteDied => {
+                    report.status = reap(zygote);
+                    report.unusable_reason = Some("the import ended the interpreter".to_owned());
+                }
+                GuestEvent::DeadlinePassed => {
+                    report.unusable_reason = Some("the import was stopped".to_owned());
+                }
+                event => {
+                    report.unusable_reason =
+                        Some(format!("the import broke the protocol: {event:?}"));
+                }
+            }
+        }
+        report.total_ns = duration_to_ns(arrived.elapsed());
+        self.limit_enforcer.sample_usage(&self.layer, Instant::now() + ZYGOTE_REPLY_TIMEOUT);
+        self.finish_report(&mut report, limits, None);
+        self.limit_enforcer.watch_zygote(false);
+        if imported {
+            // Beside its own children, it may have left orphans.
+            let others = self.process_scope.other_pids(self.zygote.pid);
+            let named =
+                others.into_iter().take(MAX_NAMED_PROCESSES).filter_map(processes::read_process);
+            for process in named.filter(|process| !process.zombie) {
+                let kept = format!("process {}", process.name);
+                if !report.unforkable_state.contains(&kept) {
+                    report.unforkable_state.push(kept);
+                }
+            }
+            if self.process_scope == ProcessScope::Descendants {
+                // The harness cannot look at its own mappings there.
+                let (mailbox, copy) = (self.output.mailbox.inode(), self.layer.writable_dir());
+                report.unforkable_state.extend(mappings::list_shared_mappings(
+                    &self.proc,
+                    self.zygote.pid,
+                    mailbox,
+                    &copy,
+                ));
+            }
+            mappings::make_code_pages_private(
+                &self.proc,
+                self.zygote.pid,
+                &mut self.zygote.private_code_mappings,
+            );
+            self.limit_enforcer.measure_zygote();
+        } else if report.unusable_reason.is_none() {
+            report.unusable_reason = Some("the import failed".to_owned());
+        }
+        if report.killed.is_some() && report.unusable_reason.is_none() {
+            report.unusable_reason = Some("the import took more than it may".to_owned());
+        }
+        let has_unforkable_state = !report.unforkable_state.is_empty();
+        if report.unusable_reason.is_none()
+            && let Some(why) =
+                self.with_guest_stopped(|layer| layer.keep_import(has_unforkable_state))?
+        {
+            report.unusable_reason = Some(format!("what the import wrote cannot be kept: {why}"));
+        }
+        if report.unusable_reason.is_none()
+            && !has_unforkable_state
+            && self.process_scope == ProcessScope::Namespace
+        {
+            // It takes the interpreter as long as it takes the host to ask for the first call.
+            self.request_fork(false);
+        }
+        Ok(report)
+    }
+
+    pub(super) fn call(&mut self, request: &InitRequest) -> Result<InitReport, InitError> {
+        let limits = &request.limits;
+        let arrived = Instant::now();
+        let mut report = self.begin_report(request)?;
+        let exited = self.run(request, compute_deadline(arrived, limits), &mut report)?;
+        self.end_faults(&mut report);
+        self.sweep(&mut report)?;
+        self.link.end_call(&mut report);
+        self.limit_enforcer.sample_usage(&self.layer, Instant::now() + ZYGOTE_REPLY_TIMEOUT);
+        if report.unusable_reason.is_none() && self.process_scope == ProcessScope::Namespace {
+            // It takes the interpreter as long as it takes us to finish this one.
+            self.request_fork(request.alternates_sandboxes);
+        }
+        report.total_ns = duration_to_ns(arrived.elapsed());
+        if let Some(exited) = &exited {
+            report.status = Some(exited.status);
+            report.user_ns = seconds_to_ns(exited.user_s);
+            report.system_ns = seconds_to_ns(exited.system_s);
+        }
+        self.finish_report(&mut report, limits, exited.map(|exited| exited.max_rss_kib));
+        Ok(report)
+    }
+
+    /// From the fork to the end of the first process.
+    fn run(
+        &mut self,
+        request: &InitRequest,
+        deadline: Instant,
+        report: &mut InitReport,
+    ) -> Result<Option<ForkExitStatus>, InitError> {
+        let pid = match self.wait_for_fork(deadline)? {
+            GuestEvent::Message(FromHarnessMessage::Forked { pid }) => pid,
+            GuestEvent::Message(FromHarnessMessage::ForkFailed { errno }) => {
+                report.fork_errno = Some(errno);
+                return Ok(None);
+            }
+            event => {
+                if matches!(event, GuestEvent::DeadlinePassed) {
+                    report.killed = Some(KillReason::Deadline);
+                }
+                report.unusable_reason = Some(format!("the interpreter did not fork: {event:?}"));
+                return Ok(None);
+            }
+        };
+        // Its thread is there before the limit on processes is set, so that it does not count.
+        self.link.begin_call(request, report);
+        self.limit_enforcer
+            .begin_call(&request.limits)
+            .with_context(|| "cannot set the limits".to_owned())?;
+        if pid <= 1
+            || pid == self.zygote.pid
+            || self.limit_enforcer.limit_process(pid, &request.limits).is_err()
+        {
+            report.unusable_reason = Some(format!("the interpreter lied about its fork: {pid}"));
+            return Ok(None);
+        }
+        let timeout = Duration::from_millis(request.limits.timeout_ms);
+        self.faults.begin_call(&request.conditions, self.fault_support(), request.seed, timeout);
+        self.running.pid = Some(pid);
+        self.running.unsent_request =
+            harness::encode_frame(&request.body).unwrap_or_default().into();
+        if self.running.unsent_request.is_empty() || self.send_unsent().is_err() {
+            report.unusable_reason = Some("the interpreter closed its descriptors".to_owned());
+            return Ok(None);
+        }
+        self.layer.stage_next()?;
+        let event = self.watch(&request.limits, deadline, pid, report)?;
+        let unread =
+            sys::unreceived_bytes(self.zygote.call_socket.as_fd()).is_ok_and(|bytes| bytes > 0);
+        if unread || !self.running.unsent_request.is_empty() {
+            // The next call would receive the rest.
+            report.unusable_reason = Some("the call ended before it had begun".to_owned());
+        }
+        match event {
+            GuestEvent::Message(FromHarnessMessage::Exited(exited)) => Ok(Some(exited)),
+            GuestEvent::ZygoteDied => {
+                report.unusable_reason = Some("the call killed the interpreter".to_owned());
+                self.wait_for_orphan(deadline, pid, report)?;
+                Ok(None)
+            }
+            event => {
+                report.unusable_reason = Some(format!("the interpreter lost the call: {event:?}"));
+                Ok(None)
+            }
+        }
+    }
+
+    /// The process for the next call is forked ahead of it: a fork is the most that a call costs.
+    pub(super) fn request_fork(&mut self, prewarm_fork: bool) {
+        if let Some(handler) = &mut self.zygote.notify_handler {
+            handler.supervisor.permit_fork();
+        }
+        self.zygote.fork_requested =
+            harness::send(&self.zygote.control, &harness::encode_prepare(prewarm_fork)).is_ok();
+    }
+
+    /// Waits for the fork that was asked for.
+    fn wait_for_fork(&mut self, deadline: Instant) -> Result<GuestEvent, InitError> {
+        if !self.zygote.fork_requested {
+            self.request_fork(false);
+        }
+        self.zygote.fork_requested = false;
+        // Hooks of the guest's run when it forks, and may take their time: the call's time.
+        self.wait(WaitConditions { deadline, orphan_pidfd: None })
+    }
+
+    /// Sends the process of the call as much of its request as the socket takes. Before it reads,
+    /// the process may print, allocate memory or make other system calls that wait for init: a
+    /// blocking send would wait for the process, and the process for init.
+    pub(super) fn send_unsent(&mut self) -> io::Result<()> {
+        let sent =
+            harness::try_send(&self.zygote.call_socket, self.running.unsent_request.as_slices().0)?;
+        self.running.unsent_request.drain(..sent);
+        Ok(())
+    }
+
+    /// The zygote is gone, but its child may go on: it is the init's child now.
+    fn wait_for_orphan(
+        &mut self,
+        deadline: Instant,
+        pid: i32,
+        report: &mut InitReport,
+    ) -> Result<(), InitError> {
+        if report.killed.is_none()
+            && let Ok(pidfd) = sys::pidfd_open(pid)
+        {
+            let until = WaitConditions { deadline, orphan_pidfd: Some(pidfd.as_fd()) };
+            if matches!(self.wait(until)?, GuestEvent::DeadlinePassed) {
+                report.killed = Some(KillReason::Deadline);
+                let _ = kill(Pid::from_raw(pid), Signal::SIGKILL);
+                let until = WaitConditions {
+                    deadline: Instant::now() + ZYGOTE_REPLY_TIMEOUT,
+                    orphan_pidfd: Some(pidfd.as_fd()),
+                };
+                self.wait(until)?;
+            }
+        }
+        report.status = reap(pid);
+        Ok(())
+    }
+}
+
+/// Limits that the kernel does not enforce by itself, and the end of all processes.
+impl SandboxInit<'_> {
+    /// Waits for the harness to say something, and stops `pid` when a limit is exceeded.
+    pub(super) fn watch(
+        &mut self,
+        limits: &CallLimits,
+        deadline: Instant,
+        pid: i32,
+        report: &mut InitReport,
+    ) -> Result<GuestEvent, InitError> {
+        let mut throttle = self.limit_enforcer.cpu_throttle(limits);
+        let must_watch = throttle.is_some() || needs_monitor(limits, &self.layer);
+        loop {
+            let next =
+                if must_watch { deadline.min(Instant::now() + MONITOR_INTERVAL) } else { deadline };
+            let event = self.wait(WaitConditions { deadline: next, orphan_pidfd: None })?;
+            if !matches!(event, GuestEvent::DeadlinePassed) {
+                return Ok(event);
+            }
+            let why = if Instant::now() >= deadline {
+                Some(KillReason::Deadline)
+            } else {
+                self.limit_enforcer.find_exceeded_limit(limits, &self.layer, deadline)
+            };
+            let Some(why) = why else {
+                if let Some(throttle) = &mut throttle
+                    && !self.faults.is_paused()
+                    && let Some(stop) =
+                        throttle.update(self.limit_enforcer.cpu_ns(), Instant::now())
+                {
+                    self.set_call_paused(stop);
+                }
+                continue;
+            };
+            report.killed = Some(why);
+            report.process_limit_hits =
+                u64::from(self.limit_enforcer.is_process_limit_reached(limits));
+            if let Some((read, written)) = processes::io_bytes(pid) {
+                (report.bytes_read, report.bytes_written) = (read, written);
+            }
+            if matches!(why, KillReason::Deadline | KillReason::Cpu)
+                && !self.output.mailbox.has_report()
+            {
+                if self.running.paused {
+                    self.set_call_paused(false);
+                }
+                self.output.stack_sampler.sample(pid);
+                // It went on meanwhile, but its time was up.
+                report.is_past_deadline = true;
+            }
+            let _ = kill(Pid::from_raw(pid), Signal::SIGKILL);
+            if pid != self.zygote.pid {
+                self.kill_other_processes(pid, report);
+            }
+            return self.wait(WaitConditions {
+                deadline: Instant::now() + ZYGOTE_REPLY_TIMEOUT,
+                orphan_pidfd: None,
+            });
+        }
+    }
+
+    /// Ends the processes that a killed call started, at once: they would keep the processors from
+    /// the interpreter that has to report its end. Later ones are left to the sweep.
+    pub(super) fn kill_other_processes(&mut self, pid: i32, report: &mut InitReport) {
+        let (process_scope, zygote) = (self.process_scope, self.zygote.pid);
+        let list_others = || {
+            let mut others = process_scope.other_pids(zygote);
+            others.retain(|other| *other != pid);
+            others
+        };
+        let stopped = processes::stop_all(list_others);
+        report_leaked_processes(stopped.iter().copied(), report);
+        for other in stopped {
+            let _ = kill(Pid::from_raw(other), Signal::SIGKILL);
+        }
+    }
+
+    /// Ends everything that the call left running; names it in the report.
+    pub(super) fn sweep(&mut self, report: &mut InitReport) -> Result<(), InitError> {
+        for round in 0..=MAX_SWEEP_ROUNDS {
+            processes::reap_ended();
+            let others = self.process_scope.other_pids(self.zygote.pid);
+            // A namespace ends with its init.
+            let ends_anyway =
+                report.unusable_reason.is_some() && self.process_scope == ProcessScope::Namespace;
+            if others.is_empty() || ends_anyway {
+                return Ok(());
+            }
+            if round == 0 && report.unusable_reason.is_none() && report.leaked_processes.is_empty()
+            {
+                report_leaked_processes(others.iter().copied(), report);
+            }
+            if round == MAX_SWEEP_ROUNDS {
+                break;
+            }
+            self.kill_leaked_processes()?;
+        }
+        report.unusable_reason.get_or_insert("processes of the call could not be ended".to_owned());
+        Ok(())
+    }
+
+    fn kill_leaked_processes(&mut self) -> Result<(), InitError> {
+        if self.process_scope == ProcessScope::Namespace {
+            // From the zygote, `kill(-1)` reaches all processes but itself and init, at once:
+            // no fork can slip through.
+            if let Some(handler) = &mut self.zygote.notify_handler {
+                handler.supervisor.permit_sweep();
+            }
+            if harness::send(&self.zygote.control, &harness::encode_sweep()).is_ok() {
+                self.wait(WaitConditions {
+                    deadline: Instant::now() + ZYGOTE_REPLY_TIMEOUT,
+                    orphan_pidfd: None,
+                })?;
+            }
+            return Ok(());
+        }
+        let (process_scope, zygote) = (self.process_scope, self.zygote.pid);
+        processes::kill_all(|| process_scope.other_pids(zygote));
+        std::thread::sleep(Duration::from_millis(1));
+        Ok(())
+    }
+}
+
+/// What the report says: what enforces each limit, before; usage, output and attempts, afterwards.
+impl SandboxInit<'_> {
+    pub(super) fn begin_report(&mut self, request: &InitRequest) -> Result<InitReport, InitError> {
+        let limits = &request.limits;
+        self.running.attempts.clear();
+        if let Some(handler) = &mut self.zygote.notify_handler {
+            // What the interpreter itself opened is no attempt.
+            handler.supervisor.take_reached();
+        }
+        self.output.mailbox.take();
+        self.output.mailbox.mark_running(request.nonce);
+        self.begin_streams(limits.output_bytes);
+        self.output.stack_sampler.begin();
+        self.running.paused = false;
+        self.layer.apply_limits(limits)?;
+        let mut enforced_by = self.limit_enforcer.list_mechanisms(limits, &self.layer);
+        // No backend here can pass any on.
+        let mut unenforced: Vec<Limit> =
+            (limits.gpus > 0).then_some(Limit::Gpu).into_iter().collect();
+        let faults = &request.conditions.faults;
+        for (limit, by) in fault::list_mechanisms(faults, self.fault_support()) {
+            match by {
+                Some(mechanism) => drop(enforced_by.insert(limit, vec![mechanism])),
+                None => unenforced.push(limit),
+            }
+        }
+        if faults.iter().any(|fault| fault.mode == FaultMode::Cpu) {
+            // It is a share of the processor that the limits have to name.
+            match enforced_by.get(&Limit::CpuShare).cloned() {
+                Some(by) => drop(enforced_by.insert(Limit::FaultCpu, by)),
+                None => unenforced.push(Limit::FaultCpu),
+            }
+        }
+        Ok(InitReport { enforced_by, unenforced, ..InitReport::default() })
+    }
+
+    pub(super) fn finish_report(
+        &mut self,
+        report: &mut InitReport,
+        limits: &CallLimits,
+        max_rss_kib: Option<i64>,
+    ) {
+        report.stdout = self.output.out.take();
+        report.stderr = self.output.err.take();
+        report.stack_dumps = self.output.stack_sampler.take();
+        if report.is_past_deadline {
+            self.output.mailbox.discard_report();
+        }
+        let content = self.output.mailbox.take();
+        (report.phase, report.mailbox_nonce, report.mailbox) =
+            (content.phase, content.nonce, content.report);
+        report.reported_attempts = content.attempts;
+        report.steps = content.steps;
+        let used = self.layer.collect_changes();
+        report.disk_full = used.is_full && limits.disk_bytes.is_some();
+        let over = self.limit_enforcer.finish_call(report, limits, &used, max_rss_kib);
+        if content.refused_fork {
+            report.process_limit_hits = report.process_limit_hits.max(1);
+        }
+        report.killed = report.killed.or(over).or(self.layer.exceeded_at_end(limits, &used));
+        report.files = used.files;
+        report.attempts = std::mem::take(&mut self.running.attempts);
+        if let Some(handler) = &mut self.zygote.notify_handler {
+            report.pretended_syscalls = handler.supervisor.take_pretended();
+            report.outside_paths = handler.supervisor.take_reached();
+        }
+    }
+}
+
+/// Reports processes that a call started and that were alive at its end.
+fn report_leaked_processes(pids: impl Iterator<Item = i32>, report: &mut InitReport) {
+    let named = pids.take(MAX_NAMED_PROCESSES).filter_map(processes::read_process);
+    report.leaked_processes = named
+        .filter(|process| !process.zombie)
+        .map(|process| format!("{} ({})", process.name, process.pid))
+        .collect();
+}
+
+#[expect(clippy::cast_sign_loss, reason = "clamped")]
+fn seconds_to_ns(seconds: f64) -> u64 {
+    (seconds.clamp(0.0, 1e9) * 1e9) as u64
+}

@@ -1,0 +1,199 @@
+//! Which presets a run has: from files, from `SANDBOX_ENV_PRESETS`, canonical, or generated.
+
+use std::sync::Arc;
+
+use menace_model::{MockResponse, Seed};
+use menace_settings::{PresetMode, Settings};
+
+use crate::config::ConfigError;
+
+use super::{
+    CANONICAL_PROFILES, Preset, PresetOrigin, PresetRequest, PresetValues, ProfileCatalog,
+    generate_presets, read_presets,
+};
+
+/// Name and text of a preset file; the caller reads it.
+#[derive(Debug, Clone)]
+pub struct PresetFile {
+    pub name: String,
+    pub text: String,
+}
+
+/// What selects the presets of a run beside the settings.
+#[derive(Debug)]
+pub struct PresetSelection<'a> {
+    pub settings: &'a Settings,
+    pub profiles: &'a ProfileCatalog,
+    /// Each cycle takes the next file, and the first one again after the last.
+    pub files: &'a [PresetFile],
+    /// `--preset-count`.
+    pub count: Option<u32>,
+    /// Recorded upstream answers, for calls under any preset.
+    pub recordings: Arc<[MockResponse]>,
+    pub seed: Seed,
+}
+
+impl PresetSelection<'_> {
+    /// The presets of a cycle, counted from 0, with settings laid over them. The first available
+    /// source wins; presets of the user are completed with [`super::missing_presets`].
+    pub fn presets(&self, run: usize) -> Result<Vec<Preset>, ConfigError> {
+        let presets = self.select_source(run)?;
+        for preset in &presets {
+            tracing::debug!(
+                target: "menace_scenario::preset",
+                run,
+                preset = preset.name(),
+                origin = preset.origin.as_str(),
+                "took a preset"
+            );
+        }
+        let values = PresetValues::from_settings(self.settings);
+        presets.iter().map(|preset| preset.with_settings(&values)).collect()
+    }
+
+    fn select_source(&self, run: usize) -> Result<Vec<Preset>, ConfigError> {
+        let preset_settings = &self.settings.presets;
+        if !self.files.is_empty() {
+            let file = &self.files[run % self.files.len()];
+            return read_presets(&file.text, &file.name, PresetOrigin::StaticFile);
+        }
+        if let Some(records) = &preset_settings.env_presets.value {
+            return read_presets(
+                &records.0.to_string(),
+                "SANDBOX_ENV_PRESETS",
+                PresetOrigin::UserProvided,
+            );
+        }
+        if !preset_settings.generate.value {
+            return Ok(vec![Preset::empty(PresetOrigin::Generated)]);
+        }
+        let canonical = preset_settings.mode.value == PresetMode::Canonical;
+        let names: &[&str] = if canonical { &CANONICAL_PROFILES } else { &[] };
+        let wanted = PresetRequest {
+            profiles: self.profiles.get_all(names.iter().copied(), "canonical profiles")?,
+            count: self.count.filter(|_| !canonical),
+            canonical,
+            settings: PresetValues::from_settings(self.settings),
+        };
+        generate_presets(&wanted, self.seed.derive_nth(run as u64))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use menace_settings::SettingsSources;
+
+    use super::*;
+
+    fn select_presets(environment: &[(&str, &str)], files: &[&str], run: usize) -> Vec<Preset> {
+        select_presets_with_count(environment, files, None, run)
+    }
+
+    fn select_presets_with_count(
+        environment: &[(&str, &str)],
+        files: &[&str],
+        count: Option<u32>,
+        run: usize,
+    ) -> Vec<Preset> {
+        let environment: BTreeMap<String, String> =
+            environment.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect();
+        let settings =
+            Settings::resolve(&SettingsSources { environment, ..SettingsSources::default() })
+                .unwrap();
+        let files: Vec<PresetFile> = files
+            .iter()
+            .map(|text| PresetFile { name: "f.json".to_owned(), text: (*text).to_owned() })
+            .collect();
+        let profiles = ProfileCatalog::built_in();
+        let choice = PresetSelection {
+            settings: &settings,
+            profiles: &profiles,
+            files: &files,
+            count,
+            recordings: Arc::default(),
+            seed: Seed(1),
+        };
+        choice.presets(run).unwrap()
+    }
+
+    fn origins(presets: &[Preset]) -> Vec<&'static str> {
+        presets.iter().map(|preset| preset.origin.as_str()).collect()
+    }
+
+    const ENV_PRESETS_VARIABLE: (&str, &str) = ("SANDBOX_ENV_PRESETS", r#"[{"CPU_LIMIT": 4}]"#);
+    const CANONICAL_MODE_VARIABLE: (&str, &str) = ("SANDBOX_PRESET_MODE", "canonical");
+
+    #[test]
+    fn the_first_available_source_wins() {
+        let file = r#"{"CPU_LIMIT": 1}"#;
+        assert_eq!(
+            origins(&select_presets(&[ENV_PRESETS_VARIABLE, CANONICAL_MODE_VARIABLE], &[file], 0)),
+            ["static file"]
+        );
+        assert_eq!(
+            origins(&select_presets(&[ENV_PRESETS_VARIABLE, CANONICAL_MODE_VARIABLE], &[], 0)),
+            ["given"]
+        );
+        assert_eq!(origins(&select_presets(&[CANONICAL_MODE_VARIABLE], &[], 0)), ["canonical"; 8]);
+        assert_eq!(origins(&select_presets(&[], &[], 0)), ["generated"; 3]);
+    }
+
+    #[test]
+    fn files_take_turns_and_runs_differ() {
+        let files = [r#"{"SCENARIO_NAME": "a"}"#, r#"{"SCENARIO_NAME": "b"}"#];
+        let name = |run| select_presets(&[], &files, run)[0].name().to_owned();
+        assert_eq!([name(0), name(1), name(2)], ["a", "b", "a"]);
+        assert_ne!(select_presets(&[], &[], 0), select_presets(&[], &[], 1));
+    }
+
+    #[test]
+    fn without_generation_there_is_one_empty_preset() {
+        let presets = select_presets(&[("SANDBOX_GENERATE_PRESETS", "0")], &[], 0);
+        assert!(presets.len() == 1 && presets[0].values().has_no_effect());
+    }
+
+    #[test]
+    fn canonical_presets_stay_what_they_are_about_under_settings() {
+        let modes = |environment: &[(&str, &str)]| -> Vec<usize> {
+            let presets = select_presets(environment, &[], 0);
+            presets.iter().map(|preset| preset.failure_modes().len()).collect()
+        };
+        assert_eq!(modes(&[CANONICAL_MODE_VARIABLE]), [0, 0, 1, 1, 1, 1, 1, 1]);
+        assert_eq!(
+            modes(&[CANONICAL_MODE_VARIABLE, ("FAILURE_MODES", "disk")]),
+            [1, 1, 2, 2, 2, 2, 2, 2]
+        );
+    }
+
+    #[test]
+    fn the_requested_number_of_presets_is_generated() {
+        let names = |environment: &[(&str, &str)], count| -> Vec<String> {
+            let presets = select_presets_with_count(environment, &[], count, 0);
+            presets.iter().map(|preset| preset.name().to_owned()).collect()
+        };
+        assert_eq!(names(&[], Some(2)), ["random_1", "random_2"]);
+        assert_eq!(names(&[], Some(5)).len(), 5);
+        assert_eq!(names(&[], Some(1)), ["random_1"]);
+        // The count applies neither to canonical presets nor to lists of the user.
+        assert_eq!(names(&[CANONICAL_MODE_VARIABLE], Some(2)).len(), 8);
+        assert_eq!(names(&[ENV_PRESETS_VARIABLE], Some(2)).len(), 1);
+    }
+
+    #[test]
+    fn settings_win_over_every_source() {
+        for (environment, files) in [
+            (&[CANONICAL_MODE_VARIABLE][..], &[][..]),
+            (&[ENV_PRESETS_VARIABLE], &[]),
+            (&[], &[r#"{"CPU_LIMIT": 1}"#]),
+            (&[], &[]),
+        ] {
+            let environment = [environment, &[("CPU_LIMIT", "9")]].concat();
+            for preset in select_presets(&environment, files, 0) {
+                let seconds = preset.values().cpu_limit.unwrap().get().as_secs();
+                assert_eq!(seconds, 9, "{}", preset.name());
+            }
+        }
+    }
+}

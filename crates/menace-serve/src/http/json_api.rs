@@ -1,0 +1,95 @@
+//! Numbers for programs, at the addresses that are documented for them.
+
+use axum::extract::{Path, State};
+use axum::response::Response;
+use serde_json::json;
+
+use super::AppState;
+use super::response::{json_response as as_json, respond_blocking, text_response};
+use crate::error::ServeError;
+use crate::history::ListTail;
+use crate::prometheus;
+use crate::view::forecasts::requested_metric;
+
+/// What is not a number is nothing in JSON.
+fn json_numbers(values: &[f64]) -> serde_json::Value {
+    values.iter().map(|value| json!(value.is_finite().then_some(*value))).collect()
+}
+
+/// Changes of ROI, and forecasts of ROI with what came of them.
+pub(super) async fn roi(State(app): AppState) -> Response {
+    respond_blocking(move || {
+        let history = app.data_source.history()?;
+        let pairs = history.pairs(None);
+        Ok(as_json(&json!({
+            "roi": json_numbers(&history.roi_history.values),
+            "deltas": json_numbers(&history.roi_deltas.values),
+            "predicted": json_numbers(&pairs.predicted),
+            "actual": json_numbers(&pairs.actual),
+            "mean_error": pairs.mean_absolute_error(),
+        })))
+    })
+    .await
+}
+
+/// All of what charts are made of.
+pub(super) async fn roi_data(State(app): AppState) -> Response {
+    respond_blocking(move || {
+        let history = app.data_source.history()?;
+        let lists = |lists: &std::collections::BTreeMap<String, crate::history::ListTail>| {
+            lists
+                .iter()
+                .map(|(name, tail)| (name.clone(), json_numbers(&tail.values)))
+                .collect::<serde_json::Map<_, _>>()
+        };
+        Ok(as_json(&json!({
+            "cycles": history.cycles,
+            "first_cycle": history.roi_history.first_cycle(),
+            "roi": json_numbers(&history.roi_history.values),
+            "raroi": json_numbers(&history.raroi_history.values),
+            "deltas": json_numbers(&history.roi_deltas.values),
+            "scenarios": lists(&history.scenario_roi),
+            "modules": lists(&history.module_deltas),
+            "forecast": app.data_source.forecast(None)?,
+        })))
+    })
+    .await
+}
+
+/// A metric through cycles: its values, and forecasts with what came of them.
+pub(super) async fn metric(State(app): AppState, Path(name): Path<String>) -> Response {
+    respond_blocking(move || {
+        let history = app.data_source.history()?;
+        let metric = requested_metric(Some(&name));
+        if metric.is_some_and(|metric| !history.has_metric(metric)) {
+            return Err(ServeError::NotFound(format!("no metric `{name}` was ever recorded")));
+        }
+        // One that is documented may have no values yet.
+        let none = ListTail::default();
+        let tail = history.series(metric).unwrap_or(&none);
+        let pairs = history.pairs(metric);
+        Ok(as_json(&json!({
+            "name": name,
+            "first_cycle": tail.first_cycle(),
+            "values": json_numbers(&tail.values),
+            "predicted": json_numbers(&pairs.predicted),
+            "actual": json_numbers(&pairs.actual),
+            "mean_error": pairs.mean_absolute_error(),
+        })))
+    })
+    .await
+}
+
+/// What training has made of synergy; empty before it did.
+pub(super) async fn weights(State(app): AppState) -> Response {
+    respond_blocking(move || Ok(as_json(&app.data_source.weights()?.unwrap_or_else(|| json!({})))))
+        .await
+}
+
+pub(super) async fn prometheus(State(app): AppState) -> Response {
+    respond_blocking(move || {
+        let made = prometheus::collect_all(&app.data_source)?;
+        Ok(text_response(prometheus::CONTENT_TYPE, made))
+    })
+    .await
+}

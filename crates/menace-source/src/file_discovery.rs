@@ -1,0 +1,269 @@
+//! Lists the Python files of a repository.
+//!
+//! Ignored files, environments, caches and tests that Menace wrote are left out. Symbolic links are
+//! not followed: what they lead to inside of the repository is found anyway, and nothing outside is
+//! part of it.
+
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::sync::mpsc;
+
+use ignore::{DirEntry, WalkBuilder, WalkState};
+
+/// Directories that hold no code of the repository, whatever they contain.
+const SKIPPED_DIRECTORIES: &[&str] = &[
+    ".direnv",
+    ".eggs",
+    ".git",
+    ".hg",
+    ".ipynb_checkpoints",
+    ".mypy_cache",
+    ".nox",
+    ".pytest_cache",
+    ".pytype",
+    ".ruff_cache",
+    ".svn",
+    ".tox",
+    "__pycache__",
+    "__pypackages__",
+    "node_modules",
+    "site-packages",
+];
+
+/// What virtual environments and those of conda have in them.
+const ENVIRONMENT_MARKERS: &[&str] = &["pyvenv.cfg", "conda-meta"];
+
+/// How the name of a test file that Menace writes begins.
+pub const EXPORTED_TEST_PREFIX: &str = "test_menace_";
+
+/// The first line of such a file. A file without it belongs to the user.
+pub const EXPORTED_TEST_HEADER: &str = "# Weaknesses of `";
+
+/// What keeps a repository from being read at all.
+#[derive(Debug, thiserror::Error)]
+pub enum RepositoryWalkError {
+    #[error("repository `{}` does not exist; check the path given with --repo", .path.display())]
+    Missing { path: PathBuf },
+    #[error("repository `{}` is not a directory; --repo takes the directory that holds the \
+        code", .path.display())]
+    NotADirectory { path: PathBuf },
+    #[error("repository `{}` cannot be read; check its permissions", .path.display())]
+    Unreadable { path: PathBuf, source: io::Error },
+}
+
+/// One Python file: where it is, and its path below the repository with `/` on every system.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct PythonSourceFile {
+    pub relative: String,
+    pub absolute: PathBuf,
+}
+
+/// Finds every `.py` file below `root`, sorted by path.
+///
+/// The second part lists directories that could not be read.
+pub fn find_python_files(
+    root: &Path,
+) -> Result<(Vec<PythonSourceFile>, Vec<String>), RepositoryWalkError> {
+    let root = check_root(root)?;
+    let in_git = root.ancestors().any(|directory| directory.join(".git").exists());
+    let (sender, receiver) = mpsc::channel::<Result<PythonSourceFile, String>>();
+    WalkBuilder::new(&root)
+        .hidden(false)
+        .ignore(false)
+        .git_global(false)
+        // Outside of a work tree, an ignore file further up belongs to something else.
+        .parents(in_git)
+        .require_git(in_git)
+        .follow_links(false)
+        .threads(0)
+        .filter_entry(is_repository_entry)
+        .build_parallel()
+        .run(|| {
+            let sender = sender.clone();
+            let root = root.as_path();
+            Box::new(move |entry| {
+                let found = match entry {
+                    Ok(entry) => as_source_file(&entry, root).map(Ok),
+                    Err(error) => Some(Err(format!("not read: {error}"))),
+                };
+                if let Some(found) = found {
+                    // The receiver outlives the walk; a failed send cannot happen.
+                    let _ = sender.send(found);
+                }
+                WalkState::Continue
+            })
+        });
+    drop(sender);
+    let (mut files, mut unread) = (Vec::new(), Vec::new());
+    for found in receiver {
+        match found {
+            Ok(file) => files.push(file),
+            Err(reason) => unread.push(reason),
+        }
+    }
+    files.sort_unstable();
+    unread.sort_unstable();
+    Ok((files, unread))
+}
+
+fn check_root(root: &Path) -> Result<PathBuf, RepositoryWalkError> {
+    let path = || root.to_path_buf();
+    let canonical = root.canonicalize().map_err(|source| match source.kind() {
+        io::ErrorKind::NotFound => RepositoryWalkError::Missing { path: path() },
+        io::ErrorKind::NotADirectory => RepositoryWalkError::NotADirectory { path: path() },
+        _ => RepositoryWalkError::Unreadable { path: path(), source },
+    })?;
+    if !canonical.is_dir() {
+        return Err(RepositoryWalkError::NotADirectory { path: path() });
+    }
+    fs::read_dir(&canonical)
+        .map_err(|source| RepositoryWalkError::Unreadable { path: path(), source })?;
+    Ok(canonical)
+}
+
+fn is_repository_entry(entry: &DirEntry) -> bool {
+    if entry.depth() == 0 || !entry.file_type().is_some_and(|kind| kind.is_dir()) {
+        return true;
+    }
+    let skipped =
+        entry.file_name().to_str().is_some_and(|name| SKIPPED_DIRECTORIES.contains(&name));
+    let is_environment = || ENVIRONMENT_MARKERS.iter().any(|mark| entry.path().join(mark).exists());
+    !skipped && !is_environment()
+}
+
+fn as_source_file(entry: &DirEntry, root: &Path) -> Option<PythonSourceFile> {
+    let is_file = entry.file_type().is_some_and(|kind| kind.is_file());
+    if !is_file || entry.path().extension().is_none_or(|extension| extension != "py") {
+        return None;
+    }
+    let may_be_ours =
+        entry.file_name().to_str().is_some_and(|name| name.starts_with(EXPORTED_TEST_PREFIX));
+    if may_be_ours && is_exported_test(entry.path()) {
+        return None;
+    }
+    let relative = entry.path().strip_prefix(root).ok()?;
+    Some(PythonSourceFile {
+        relative: relative.to_string_lossy().replace(std::path::MAIN_SEPARATOR, "/"),
+        absolute: entry.path().to_path_buf(),
+    })
+}
+
+/// Menace wrote it: it shows what is wrong with the repository, and is nothing to find more in.
+pub fn is_exported_test(path: &Path) -> bool {
+    let mut head = [0; EXPORTED_TEST_HEADER.len()];
+    let read = File::open(path).and_then(|mut file| file.read_exact(&mut head));
+    read.is_ok() && head == EXPORTED_TEST_HEADER.as_bytes()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn create_tree(files: &[&str]) -> tempfile::TempDir {
+        let root = tempfile::tempdir().unwrap();
+        for file in files {
+            let path = root.path().join(file);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, "").unwrap();
+        }
+        root
+    }
+
+    fn found_paths(root: &Path) -> Vec<String> {
+        find_python_files(root).unwrap().0.into_iter().map(|file| file.relative).collect()
+    }
+
+    #[test]
+    fn only_python_files_are_listed_in_order() {
+        let root = create_tree(&["b.py", "a/z.py", "a.txt", "a/b.pyc", ".github/tool.py"]);
+        assert_eq!(found_paths(root.path()), [".github/tool.py", "a/z.py", "b.py"]);
+    }
+
+    #[test]
+    fn caches_and_virtual_environments_are_left_out_but_a_package_called_venv_is_not() {
+        let root = create_tree(&[
+            "venv/__init__.py",
+            "env/pyvenv.cfg",
+            "env/lib/x.py",
+            "conda/conda-meta/history",
+            "conda/lib/x.py",
+            "__pycache__/y.py",
+            "node_modules/z.py",
+        ]);
+        assert_eq!(found_paths(root.path()), ["venv/__init__.py"]);
+    }
+
+    #[test]
+    fn exported_tests_are_left_out_until_their_header_is_removed() {
+        let root =
+            create_tree(&["tests/menace/test_menace_cart.py", "tests/menace/test_menace_own.py"]);
+        let written =
+            format!("{EXPORTED_TEST_HEADER}cart.py` that Menace has found.\n\nimport os\n");
+        fs::write(root.path().join("tests/menace/test_menace_cart.py"), &written).unwrap();
+        fs::write(root.path().join("tests/menace/test_menace_own.py"), "import os\n").unwrap();
+        fs::write(root.path().join("tests/test_cart.py"), &written).unwrap();
+        assert_eq!(
+            found_paths(root.path()),
+            ["tests/menace/test_menace_own.py", "tests/test_cart.py"]
+        );
+    }
+
+    #[test]
+    fn exported_tests_of_earlier_versions_are_recognised() {
+        let exported =
+            Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/old-data/exported");
+        let root = create_tree(&["cart.py"]);
+        let mut copied = 0;
+        for entry in fs::read_dir(exported).unwrap() {
+            let path = entry.unwrap().path();
+            fs::copy(&path, root.path().join(path.file_name().unwrap())).unwrap();
+            copied += 1;
+        }
+        assert_eq!(copied, 2);
+        assert_eq!(found_paths(root.path()), ["cart.py"]);
+    }
+
+    #[test]
+    fn ignore_files_count_with_and_without_git() {
+        let root = create_tree(&["kept.py", "build/made.py", "local.py"]);
+        fs::write(root.path().join(".gitignore"), "/build/\nlocal.py\n").unwrap();
+        assert_eq!(found_paths(root.path()), ["kept.py"]);
+        fs::create_dir(root.path().join(".git")).unwrap();
+        assert_eq!(found_paths(root.path()), ["kept.py"]);
+    }
+
+    #[test]
+    fn an_ignore_file_above_a_plain_directory_has_no_say() {
+        let root = create_tree(&["inner/kept.py"]);
+        fs::write(root.path().join(".gitignore"), "*\n").unwrap();
+        assert_eq!(found_paths(&root.path().join("inner")), ["kept.py"]);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_to_loops_and_to_outside_files_are_not_followed() {
+        use std::os::unix::fs::symlink;
+        let outside = create_tree(&["secret.py"]);
+        let root = create_tree(&["pkg/a.py"]);
+        symlink(root.path().join("pkg"), root.path().join("alias")).unwrap();
+        symlink(root.path(), root.path().join("pkg/loop")).unwrap();
+        symlink(outside.path(), root.path().join("out")).unwrap();
+        symlink(outside.path().join("secret.py"), root.path().join("s.py")).unwrap();
+        symlink("nowhere.py", root.path().join("dangling.py")).unwrap();
+        assert_eq!(found_paths(root.path()), ["pkg/a.py"]);
+    }
+
+    #[test]
+    fn a_missing_root_and_a_file_as_root_are_different_errors() {
+        let root = create_tree(&["x.py"]);
+        assert!(matches!(
+            find_python_files(&root.path().join("no")),
+            Err(RepositoryWalkError::Missing { .. })
+        ));
+        assert!(matches!(
+            find_python_files(&root.path().join("x.py")),
+            Err(RepositoryWalkError::NotADirectory { .. })
+        ));
+    }
+}

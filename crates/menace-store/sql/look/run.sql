@@ -1,7 +1,0 @@
-SELECT
-    runs.id, runs.repository, runs.started_ms, runs.finished_ms, runs.status, runs.cycles,
-    facts.calls, facts.sections, facts.failures, facts.new_failures, facts.roi, facts.roi_delta,
-    facts.elapsed_s, facts.worst_scenario, facts.verdicts
-FROM runs
-LEFT JOIN run_facts AS facts ON facts.run = runs.key
-WHERE runs.id = ?1;

@@ -1,0 +1,10 @@
+-- A module in the latest cycles that scored it, latest first.
+SELECT runs.id, history.cycle, history.roi, history.raroi
+FROM (
+    SELECT run, cycle, roi, raroi FROM modules
+    WHERE module = (SELECT key FROM names WHERE text = ?1)
+    ORDER BY run DESC, cycle DESC
+    LIMIT ?2
+) AS history
+JOIN runs ON runs.key = history.run
+ORDER BY history.run DESC, history.cycle DESC;

@@ -1,0 +1,31 @@
+//! Moves unreadable files aside, under another name.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::{StoreFileError, StoreFileResult, append_to_file_name};
+
+/// Renames `path` to `<name>.<word>-<n>`, the first that is free, and what belongs to it likewise.
+///
+/// `companions` are added to both names; they move first, so that none is ever found beside a
+/// new file that it does not belong to.
+pub(crate) fn move_aside(path: &Path, word: &str, companions: &[&str]) -> StoreFileResult<PathBuf> {
+    let mut number = 1;
+    let to = loop {
+        let to = append_to_file_name(path, &format!(".{word}-{number}"));
+        let taken = |suffix: &&str| fs::symlink_metadata(append_to_file_name(&to, suffix)).is_ok();
+        if !taken(&"") && !companions.iter().any(taken) {
+            break to;
+        }
+        number += 1;
+    };
+    for suffix in companions {
+        let companion = append_to_file_name(path, suffix);
+        if fs::symlink_metadata(&companion).is_ok() {
+            fs::rename(&companion, append_to_file_name(&to, suffix))
+                .map_err(|source| StoreFileError::from_io("move", &companion, source))?;
+        }
+    }
+    fs::rename(path, &to).map_err(|source| StoreFileError::from_io("move", path, source))?;
+    Ok(to)
+}

@@ -1,0 +1,169 @@
+//! Short rows of failures: searched, sorted, page by page.
+
+use menace_model::{FailureId, SectionId, SourceLocation, WeaknessKind};
+use rusqlite::{Row, ToSql};
+use serde::Serialize;
+
+use super::{PageRange, like_pattern};
+use crate::database::StoreResult;
+use crate::read::failures::read_occurrences;
+use crate::read::rows::{ColumnReader, RowResult};
+use crate::{RunId, RunOccurrences, Store};
+
+/// A failure as a list shows it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct FailureListRow {
+    pub id: FailureId,
+    pub section: SectionId,
+    pub kind: String,
+    pub scenario: String,
+    pub verdict: String,
+    pub exception: Option<String>,
+    /// Its beginning.
+    pub message: String,
+    pub location: SourceLocation,
+    pub count: u64,
+    pub first_ms: i64,
+    pub last_ms: i64,
+    pub gone_ms: Option<i64>,
+}
+
+/// Which failures; what is not said does not matter.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct FailureFilter {
+    /// Those that are gone, too.
+    pub gone: bool,
+    pub kind: Option<String>,
+    /// With or without its severity: `hostile_input` is any, `hostile_input:high` that one.
+    pub scenario: Option<String>,
+    /// A module's path, or a section's id.
+    pub place: Option<String>,
+    /// That this run saw.
+    pub run: Option<RunId>,
+    /// In the section, the id, the exception or the message.
+    pub text: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum FailureSortOrder {
+    /// Seen last first.
+    #[default]
+    LastSeen,
+    /// Newest first.
+    FirstSeen,
+    /// The most frequent first.
+    Count,
+    Section,
+    Kind,
+    /// The worst kind first; of one kind the newest.
+    Severity,
+}
+
+impl FailureSortOrder {
+    fn order_by_sql(self, reverse: bool) -> String {
+        let (column, starts_descending, then) = match self {
+            Self::LastSeen => ("failures.last_ms", true, ""),
+            Self::FirstSeen => ("failures.first_ms", true, ""),
+            Self::Count => ("failures.count", true, ""),
+            Self::Section => ("place", false, ""),
+            Self::Kind => ("sort", false, "place, "),
+            Self::Severity => (&*severity_rank_sql(), false, "failures.first_ms DESC, "),
+        };
+        let direction = if starts_descending == reverse { "ASC" } else { "DESC" };
+        format!("{column} {direction}, {then}failures.id")
+    }
+}
+
+fn severity_rank_sql() -> String {
+    let kinds = WeaknessKind::WORST_FIRST.iter().enumerate();
+    let cases: Vec<String> =
+        kinds.map(|(rank, kind)| format!("WHEN '{kind}' THEN {rank}")).collect();
+    format!("CASE sort.text {} ELSE {} END", cases.join(" "), cases.len())
+}
+
+impl FailureFilter {
+    /// `FROM` and `WHERE` of the list and of the count.
+    fn filter_sql(&self) -> String {
+        let search = match self.text {
+            Some(_) => include_str!("../../../sql/pages/failure_search.sql"),
+            None => "AND ?6 IS NULL",
+        };
+        include_str!("../../../sql/pages/failure_filter.sql").replace("{search}", search)
+    }
+
+    fn sql_values(&self) -> [Box<dyn ToSql>; 6] {
+        let Self { gone, kind, scenario, place, run, text } = self;
+        [
+            Box::new(*gone),
+            Box::new(kind.clone()),
+            Box::new(scenario.clone()),
+            Box::new(place.clone()),
+            Box::new(run.as_ref().map(|run| run.0.clone())),
+            Box::new(text.as_deref().map(like_pattern)),
+        ]
+    }
+}
+
+impl Store {
+    pub fn list_failures(
+        &self,
+        filter: &FailureFilter,
+        order: FailureSortOrder,
+        reverse: bool,
+        page: PageRange,
+    ) -> StoreResult<Vec<FailureListRow>> {
+        let sql = include_str!("../../../sql/pages/failures.sql");
+        let sql = sql
+            .replace("{filter}", &filter.filter_sql())
+            .replace("{order}", &order.order_by_sql(reverse));
+        let mut values = Vec::from(filter.sql_values());
+        values.push(Box::new(page.limit));
+        values.push(Box::new(page.sql_offset()));
+        self.query(&sql, rusqlite::params_from_iter(values), read_failure_row)
+    }
+
+    pub fn failure_count(&self, filter: &FailureFilter) -> StoreResult<u64> {
+        let sql = format!("SELECT count(*) {}", filter.filter_sql());
+        let values = rusqlite::params_from_iter(filter.sql_values());
+        self.query_count(&sql, values)
+    }
+
+    /// How many failures of each kind are still there, the most frequent kind first.
+    pub fn failure_kinds(&self) -> StoreResult<Vec<(String, u64)>> {
+        let read = |row: &Row<'_>| {
+            let mut columns = ColumnReader::new(row);
+            Ok((columns.get()?, columns.get_u64()?))
+        };
+        self.query(include_str!("../../../sql/pages/failure_kinds.sql"), [], read)
+    }
+
+    /// The latest runs that saw a failure, latest first, and how many there are.
+    pub fn latest_occurrences(
+        &self,
+        failure: &FailureId,
+        limit: u32,
+    ) -> StoreResult<(Vec<RunOccurrences>, u64)> {
+        let sql = include_str!("../../../sql/pages/sightings.sql");
+        let occurrences = self.query(sql, (&failure.0, limit), read_occurrences)?;
+        let sql = include_str!("../../../sql/pages/sighting_count.sql");
+        Ok((occurrences, self.query_count(sql, [&failure.0])?))
+    }
+}
+
+fn read_failure_row(row: &Row<'_>) -> RowResult<FailureListRow> {
+    let mut columns = ColumnReader::new(row);
+    Ok(FailureListRow {
+        id: FailureId(columns.get()?),
+        section: columns.section()?,
+        kind: columns.get()?,
+        scenario: columns.get()?,
+        verdict: columns.get()?,
+        exception: columns.get()?,
+        message: columns.get()?,
+        location: SourceLocation { file: columns.get()?, line: columns.get()? },
+        count: columns.get_u64()?,
+        first_ms: columns.get()?,
+        last_ms: columns.get()?,
+        gone_ms: columns.get()?,
+    })
+}

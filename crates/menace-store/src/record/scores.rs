@@ -1,0 +1,53 @@
+//! The stored scores of cells, sections, modules and scenarios; `menace-track` computes them.
+
+use std::collections::BTreeMap;
+
+use menace_model::{SectionId, Verdict};
+use serde::Serialize;
+
+use super::{CellKey, MetricMap};
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct CellRecord {
+    pub key: CellKey,
+    pub severity: Option<String>,
+    /// Nothing when the run ended before its calls were counted.
+    pub calls: Option<u64>,
+    pub verdicts: BTreeMap<Verdict, u64>,
+    pub roi: Option<f64>,
+    pub metrics: MetricMap,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SectionRecord {
+    pub cycle: u32,
+    pub section: SectionId,
+    /// Equal while the section can be called in the same way; in any form.
+    pub signature: Option<String>,
+    pub roi: Option<f64>,
+    pub raroi: Option<f64>,
+    pub metrics: MetricMap,
+    /// Why it could not be called.
+    pub unreachable: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ModuleRecord {
+    pub cycle: u32,
+    pub path: String,
+    pub roi: Option<f64>,
+    pub raroi: Option<f64>,
+    pub metrics: MetricMap,
+    pub flagged: bool,
+    pub risk_flags: serde_json::Value,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ScenarioRecord {
+    pub cycle: u32,
+    pub scenario: String,
+    pub severity: Option<String>,
+    pub roi: Option<f64>,
+    pub roi_delta: Option<f64>,
+    pub metrics: MetricMap,
+}

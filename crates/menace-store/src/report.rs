@@ -1,0 +1,201 @@
+//! The report of a run: stored as its summary, printed by `menace run --format json`, read by the
+//! dashboard.
+//!
+//! Every field is part of the interface; new ones may come, old ones keep their meaning.
+
+use std::collections::BTreeMap;
+
+use menace_model::{Failure, SectionId, Verdict};
+use serde::{Deserialize, Serialize};
+
+use crate::{DecisionReport, RunStatus};
+
+pub const REPORT_VERSION: u32 = 1;
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RunReport {
+    pub version: u32,
+    pub run_id: String,
+    pub status: RunStatus,
+    pub seed: u64,
+    pub elapsed_s: f64,
+    pub cycles: usize,
+    pub sections: usize,
+    /// The same for the same seed, unless the time limit ended the run.
+    pub calls: u64,
+    /// Additional calls that measure how time grows with the input; their number depends on the
+    /// machine.
+    #[serde(default)]
+    pub timing_calls: u64,
+    pub coverage: CoverageReport,
+    pub verdicts: BTreeMap<Verdict, u64>,
+    /// Of the last cycle; none when nothing was called.
+    pub roi: Option<f64>,
+    pub roi_delta: Option<f64>,
+    pub scenarios: Vec<ScenarioReport>,
+    /// The weakest first.
+    pub modules: Vec<ModuleScoreReport>,
+    /// New ones first.
+    pub failures: Vec<FailureReport>,
+    pub worst_scenario: Option<String>,
+    pub synergy: BTreeMap<String, f64>,
+    pub discrepancies: Vec<String>,
+    /// Modules that cannot be imported.
+    pub not_importable: Vec<ImportFailureReport>,
+    /// Sections that no call can reach.
+    pub unreachable: Vec<UnreachableSectionReport>,
+    /// Stages that the time limit cut short.
+    pub not_covered: Vec<SkippedStageReport>,
+    pub warnings: Vec<String>,
+    /// What follows from the histories after the last cycle.
+    #[serde(alias = "decided", default)]
+    pub decisions: Option<DecisionReport>,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct CoverageReport {
+    /// Sections that were called.
+    pub called: usize,
+    pub unreachable: usize,
+    /// Share of the lines of sections that some call reached.
+    pub lines: f64,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ScenarioReport {
+    pub name: String,
+    pub roi: f64,
+    /// Against the last cycle that had this scenario.
+    pub roi_delta: Option<f64>,
+    pub calls: u64,
+    pub metrics: BTreeMap<String, f64>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ModuleScoreReport {
+    pub path: String,
+    pub roi: f64,
+    pub roi_delta: Option<f64>,
+    pub raroi: f64,
+    pub metrics: BTreeMap<String, f64>,
+    pub risk_flags: Vec<String>,
+    /// Its numbers have converged: later cycles leave it out.
+    pub flagged: bool,
+}
+
+impl ModuleScoreReport {
+    /// The last cycle did not call it: its numbers are those of the last cycle that did.
+    pub fn is_left_out(&self) -> bool {
+        self.flagged && self.metrics.is_empty()
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct FailureReport {
+    pub id: String,
+    pub section: SectionId,
+    pub scenario: String,
+    pub kind: String,
+    pub verdict: Verdict,
+    pub exception: Option<String>,
+    pub message: String,
+    /// As Python source.
+    pub input: String,
+    /// `file:line`.
+    pub location: String,
+    pub count: u64,
+    /// No earlier run has found it.
+    pub new: bool,
+}
+
+impl FailureReport {
+    pub fn new(failure: &Failure, count: u64, new: bool) -> Self {
+        Self {
+            id: failure.id.0.clone(),
+            section: failure.section.clone(),
+            scenario: failure.scenario.clone(),
+            kind: failure.kind.as_str().to_owned(),
+            verdict: failure.verdict,
+            exception: failure.exception.clone(),
+            message: failure.message.clone(),
+            input: failure.call.to_python(),
+            location: failure.location.to_string(),
+            count,
+            new,
+        }
+    }
+}
+
+/// A module that cannot be imported, or whose functions import a missing package.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ImportFailureReport {
+    pub module: String,
+    #[serde(alias = "why")]
+    pub reason: String,
+    /// The package that is not installed, when that is the reason.
+    pub missing: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UnreachableSectionReport {
+    pub section: SectionId,
+    #[serde(alias = "why")]
+    pub reason: String,
+}
+
+/// A part of a run that the time limit can end. In JSON it is one word, or a scenario's label.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(from = "String", into = "String")]
+pub enum SkippedStage {
+    Imports,
+    /// `normal`, or another scenario with its severity.
+    Scenario(String),
+    SharedRun,
+    Depth,
+    Confirmation,
+    Cycles,
+}
+
+impl SkippedStage {
+    pub fn as_str(&self) -> &str {
+        match self {
+            Self::Imports => "imports",
+            Self::Scenario(label) => label,
+            Self::SharedRun => "shared_run",
+            Self::Depth => "depth",
+            Self::Confirmation => "confirmation",
+            Self::Cycles => "cycles",
+        }
+    }
+}
+
+impl From<SkippedStage> for String {
+    fn from(stage: SkippedStage) -> Self {
+        stage.as_str().to_owned()
+    }
+}
+
+impl From<String> for SkippedStage {
+    fn from(word: String) -> Self {
+        match word.as_str() {
+            "imports" => Self::Imports,
+            // `together` in reports of older versions.
+            "shared_run" | "together" => Self::SharedRun,
+            "depth" => Self::Depth,
+            "confirmation" => Self::Confirmation,
+            "cycles" => Self::Cycles,
+            _ => Self::Scenario(word),
+        }
+    }
+}
+
+/// A stage that the time limit ended, or that did not begin.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SkippedStageReport {
+    #[serde(alias = "what")]
+    pub kind: SkippedStage,
+    pub sections: usize,
+    /// The first fifty sections; empty for stages that are not about single sections.
+    #[serde(default)]
+    pub ids: Vec<SectionId>,
+}

@@ -1,0 +1,76 @@
+//! Tells runs that go on from those whose process died: a live one holds a lock on a file of its
+//! own.
+//!
+//! Numbers of processes would not do: they are used again, and differ from container to container.
+//! Invariant: a process that creates or removes such a file holds the lock on the database, or the
+//! lock on the file.
+
+use std::fs::{self, File, OpenOptions};
+use std::path::{Path, PathBuf};
+
+use crate::RunId;
+use crate::files::{self, append_to_file_name, create_parent_directory};
+
+/// Held while a run goes on.
+#[derive(Debug)]
+pub(crate) struct RunLivenessLock {
+    path: PathBuf,
+    _file: File,
+}
+
+impl RunLivenessLock {
+    /// Before the run is in the database. The caller holds the lock on that.
+    pub(crate) fn claim(
+        database: &Path,
+        run: &RunId,
+        _lock: &files::FileLock,
+    ) -> files::StoreFileResult<Self> {
+        let path = liveness_file(database, run);
+        create_parent_directory(&path)?;
+        let file = OpenOptions::new()
+            .create(true)
+            .truncate(false)
+            .write(true)
+            .open(&path)
+            .map_err(|source| files::StoreFileError::from_io("create", &path, source))?;
+        file.try_lock().map_err(|error| {
+            files::StoreFileError::from_io("lock", &path, std::io::Error::from(error))
+        })?;
+        Ok(Self { path, _file: file })
+    }
+
+    /// After the database knows how the run ended.
+    pub(crate) fn release(self) {
+        // A file that stays is removed by the next process that opens the database.
+        let _ = fs::remove_file(&self.path);
+    }
+
+    pub(crate) fn is_held(database: &Path, run: &RunId) -> bool {
+        is_locked(&liveness_file(database, run))
+    }
+
+    /// Removes the files of processes that have ended. The caller holds the lock on the database.
+    pub(crate) fn remove_stale(database: &Path) {
+        for entry in fs::read_dir(liveness_directory(database)).into_iter().flatten().flatten() {
+            if !is_locked(&entry.path()) {
+                let _ = fs::remove_file(entry.path());
+            }
+        }
+    }
+}
+
+fn liveness_directory(database: &Path) -> PathBuf {
+    append_to_file_name(database, ".running")
+}
+
+fn liveness_file(database: &Path, run: &RunId) -> PathBuf {
+    liveness_directory(database).join(&run.0)
+}
+
+/// Whatever cannot be looked at counts as held: a live run must never be taken for a dead one.
+fn is_locked(path: &Path) -> bool {
+    match File::open(path) {
+        Ok(file) => file.try_lock().is_err(),
+        Err(error) => error.kind() != std::io::ErrorKind::NotFound,
+    }
+}

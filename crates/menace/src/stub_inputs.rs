@@ -1,0 +1,114 @@
+//! Inputs that plugins of the user and a language model give, for the sections that a command is
+//! about.
+
+use anyhow::anyhow;
+
+use menace_chat::Chat;
+use menace_loop::inputs::{InputPlugins, ModelInputCache, PluginIsolation, PluginSection};
+use menace_model::{Section, SectionHints, Seed};
+use menace_scenario::input::synthetic::StubModel;
+use menace_scenario::input::{InputGenerator, InputSettings, RepositoryFacts};
+use menace_settings::{SecretText, Settings};
+
+use crate::context::CommandContext;
+use crate::exit::CommandError;
+use crate::isolation;
+
+/// So many inputs are shown to plugins.
+const MAX_INPUTS_SHOWN: usize = 8;
+
+/// A section, and what it is called.
+#[derive(Debug)]
+pub(crate) struct StubTarget<'a> {
+    /// `package.module:name`.
+    pub target: String,
+    pub section: &'a Section,
+    pub hints: &'a SectionHints,
+}
+
+/// Shows plugins the inputs of the sections, and keeps what they make of them.
+pub(crate) fn apply_stub_plugins(
+    context: &CommandContext,
+    isolation: impl FnOnce() -> Result<PluginIsolation, CommandError>,
+    facts: &RepositoryFacts<'_>,
+    sections: &[StubTarget<'_>],
+    seed: u64,
+    input_settings: &mut InputSettings,
+) -> Result<(), CommandError> {
+    let Some(paths) = &context.settings.stubs.plugins.value else { return Ok(()) };
+    let plugins = InputPlugins::find(paths, &isolation()?).map_err(CommandError::request)?;
+    let shown: Vec<PluginSection> = sections
+        .iter()
+        .map(|about| {
+            let inputs = InputGenerator::new(about.section, about.hints, facts, input_settings);
+            let params = about.section.params.iter();
+            PluginSection {
+                section: about.section.id.clone(),
+                target: about.target.clone(),
+                parameters: params.map(|param| param.name.clone()).collect(),
+                seed,
+                stubs: inputs.plugin_samples(MAX_INPUTS_SHOWN, Seed(seed)),
+            }
+        })
+        .collect();
+    let (plugged, warnings) = plugins.apply(&shown).map_err(isolation::command_error)?;
+    for warning in warnings {
+        tracing::warn!("{warning}");
+    }
+    let all = shown.into_iter().zip(plugged);
+    input_settings.plugin_inputs.extend(all.map(|(one, plugged)| (one.section, plugged)));
+    Ok(())
+}
+
+/// Asks the model that the settings name, if they name one.
+pub(crate) fn ask_model(
+    context: &CommandContext,
+    sections: &[StubTarget<'_>],
+    input_settings: &mut InputSettings,
+) -> Result<(), CommandError> {
+    let Some(model) = configured_model(&context.settings) else { return Ok(()) };
+    let written = ModelInputCache::new(&model, &context.settings.stubs.cache);
+    for StubTarget { section, .. } in sections {
+        let path = context.settings.general.repo_path.join(section.id.path());
+        let source = std::fs::read(&path)
+            .map_err(|error| CommandError::Request(anyhow!("{}: {error}", path.display())))?;
+        let source = section_source(section, &String::from_utf8_lossy(&source));
+        match written.records(section, &source) {
+            Ok(records) => {
+                input_settings.synthetic.insert(section.id.clone(), records);
+            }
+            Err(error) => {
+                // A model that cannot be reached once is not asked a thousand times.
+                tracing::warn!("no inputs from the model: {error}");
+                break;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A model that is asked over the network.
+struct ChatStubModel(Chat);
+
+impl StubModel for ChatStubModel {
+    fn name(&self) -> &str {
+        self.0.model()
+    }
+
+    fn complete(&self, prompt: &str) -> Result<String, String> {
+        self.0.complete(prompt).map_err(|error| error.to_string())
+    }
+}
+
+fn configured_model(settings: &Settings) -> Option<ChatStubModel> {
+    let name = settings.stubs.model.value.as_ref()?;
+    let models = &settings.models;
+    let key = models.openai_api_key.value.as_ref().map(SecretText::expose);
+    Some(ChatStubModel(Chat::new(models.openai_base_url.as_str(), key, name)))
+}
+
+fn section_source(section: &Section, text: &str) -> String {
+    let lines = text.lines().skip(section.start_line.saturating_sub(1) as usize);
+    let count = section.end_line.saturating_sub(section.start_line) as usize + 1;
+    lines.take(count).collect::<Vec<_>>().join("\n")
+}
