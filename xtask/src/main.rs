@@ -7,6 +7,8 @@ mod tools;
 mod vm;
 mod words;
 
+use std::process::ExitCode;
+
 use anyhow::{Context, Result, bail};
 
 use run::cargo;
@@ -42,8 +44,15 @@ const TABLES: &str = "<!-- tables: written by `cargo xtask docs` -->";
 const END_OF_TABLES: &str = "<!-- end of tables -->";
 
 #[expect(clippy::print_stderr, reason = "this is the user interface of xtask")]
-fn main() -> Result<()> {
-    let mut arguments = std::env::args().skip(1);
+fn main() -> ExitCode {
+    let Err(error) = run_chore(std::env::args().skip(1)) else { return ExitCode::SUCCESS };
+    // Without a backtrace, which would hide the output of failed tests above it.
+    eprintln!("error: {error:#}");
+    ExitCode::FAILURE
+}
+
+#[expect(clippy::print_stderr, reason = "this is the user interface of xtask")]
+fn run_chore(mut arguments: impl Iterator<Item = String>) -> Result<()> {
     match arguments.next().as_deref() {
         Some("test") => test(&arguments.collect::<Vec<_>>()),
         Some("bench") => bench(&arguments.collect::<Vec<_>>()),
