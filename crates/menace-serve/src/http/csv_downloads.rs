@@ -90,7 +90,7 @@ pub(super) async fn module_metrics(
     respond_blocking(move || {
         let mut csv = CsvTable::new(&["metric", "value"]);
         for (metric, value) in view::modules::module_page(&app.data_source, &asked)?.metrics {
-            csv.add_row([metric, format_number(Some(value))]);
+            csv.add_row([metric, format_number(value)]);
         }
         Ok(csv_response("module_metrics", csv))
     })
@@ -112,7 +112,7 @@ pub(super) async fn section_scenarios(
                 let part = cell.parts.iter().find(|part| part.verdict == verdict);
                 part.map_or(0, |part| part.count).to_string()
             });
-            let severity = cell.severity.clone().unwrap_or_default();
+            let severity = cell.severity.map(|severity| severity.to_string()).unwrap_or_default();
             let known =
                 [cell.scenario.clone(), severity, cell.calls.to_string(), format_number(cell.roi)];
             csv.add_row(known.into_iter().chain(ended));
@@ -307,11 +307,7 @@ pub(super) async fn forecasts(
         let mut csv = CsvTable::new(&["forecast", "predicted", "actual"]);
         for (index, (predicted, actual)) in pairs.predicted.iter().zip(&pairs.actual).enumerate() {
             let which = pairs.first + index;
-            csv.add_row([
-                which.to_string(),
-                format_number(Some(*predicted)),
-                format_number(Some(*actual)),
-            ]);
+            csv.add_row([which.to_string(), format_number(*predicted), format_number(*actual)]);
         }
         Ok(csv_response("forecasts", csv))
     })

@@ -224,7 +224,7 @@ fn run_metrics(library: &DataSource, shown: &SelectedRun) -> ServeResult<NamedVa
     let mut found = NamedValues::new();
     for metric in menace_track::METRICS {
         let values = library.metrics_db().values_until(metric.name, &shown.run, 1)?;
-        let value = values.last().copied().filter(|value| value.is_finite());
+        let value = values.last().copied().flatten();
         found.extend(value.map(|value| (metric.name, value)));
     }
     Ok(found)

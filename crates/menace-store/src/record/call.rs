@@ -15,6 +15,28 @@ pub struct CellKey {
     pub scenario: String,
 }
 
+/// Stands for the scenario of calls that belong to no cell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum UncelledScenario {
+    /// Calls of the depth phase.
+    Depth,
+    /// Calls that are in no plan: they confirm, compare or measure time.
+    Auxiliary,
+}
+
+impl UncelledScenario {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Depth => "depth",
+            Self::Auxiliary => "auxiliary",
+        }
+    }
+
+    pub fn from_name(name: &str) -> Option<Self> {
+        [Self::Depth, Self::Auxiliary].into_iter().find(|known| known.as_str() == name)
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct CallRecord {
     pub cell: CellKey,
