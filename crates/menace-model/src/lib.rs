@@ -15,6 +15,7 @@ mod import;
 mod input;
 mod limits;
 mod module;
+mod named_enum;
 mod names;
 mod outcome;
 mod random;

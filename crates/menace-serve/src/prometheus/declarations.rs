@@ -6,18 +6,11 @@
 
 use std::sync::LazyLock;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PrometheusKind {
-    Gauge,
-    Counter,
-}
-
-impl PrometheusKind {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Gauge => "gauge",
-            Self::Counter => "counter",
-        }
+menace_model::named_enum! {
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum PrometheusKind {
+        Gauge = "gauge",
+        Counter = "counter",
     }
 }
 

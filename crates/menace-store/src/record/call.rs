@@ -15,23 +15,18 @@ pub struct CellKey {
     pub scenario: String,
 }
 
-/// Stands for the scenario of calls that belong to no cell.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum UncelledScenario {
-    /// Calls of the depth phase.
-    Depth,
-    /// Calls that are in no plan: they confirm, compare or measure time.
-    Auxiliary,
+menace_model::named_enum! {
+    /// Stands for the scenario of calls that belong to no cell.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum UncelledScenario {
+        /// Calls of the depth phase.
+        Depth = "depth",
+        /// Calls that are in no plan: they confirm, compare or measure time.
+        Auxiliary = "auxiliary",
+    }
 }
 
 impl UncelledScenario {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Depth => "depth",
-            Self::Auxiliary => "auxiliary",
-        }
-    }
-
     pub fn from_name(name: &str) -> Option<Self> {
         [Self::Depth, Self::Auxiliary].into_iter().find(|known| known.as_str() == name)
     }
