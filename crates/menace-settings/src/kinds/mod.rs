@@ -1,5 +1,35 @@
 //! The types that settings have: each reads its text, shows itself and says what it expects.
 
+/// The kind of a type and what a value of it looks like, where neither depends on anything.
+macro_rules! described_as {
+    ($kind:literal, $expected:literal) => {
+        fn kind() -> String {
+            $kind.into()
+        }
+
+        fn expected() -> String {
+            $expected.into()
+        }
+    };
+}
+
+/// Makes a type that is read by `FromStr` and shown by `Display` a type of settings.
+macro_rules! text_setting {
+    ($name:ty, $kind:literal, $expected:literal) => {
+        impl $crate::SettingType for $name {
+            described_as!($kind, $expected);
+
+            fn parse(text: &str, _: &$crate::ParseContext) -> Result<Self, $crate::ParseRefusal> {
+                Ok(text.parse()?)
+            }
+
+            fn show(&self) -> Option<String> {
+                Some(self.to_string())
+            }
+        }
+    };
+}
+
 mod bandwidth;
 mod boolean;
 mod bounded;
