@@ -50,7 +50,7 @@ pub(super) fn routes() -> Router<Arc<DashboardState>> {
         .route("/compare.csv", csv_download("compare", compare))
         .route("/synergy.csv", csv_download("synergy", synergy))
         .route("/weights.csv", csv_download("weights", weights))
-        .route("/settings.csv", csv_download("settings", settings))
+        .route("/settings.csv", csv_download("settings", |app, asked| Ok(settings(app, asked))))
 }
 
 /// Answers with the table that `make` finds.
@@ -376,7 +376,7 @@ fn weights(app: &DashboardState, asked: &SynergyQuery) -> ServeResult<CsvTable> 
     Ok(csv)
 }
 
-fn settings(app: &DashboardState, asked: &SettingsQuery) -> ServeResult<CsvTable> {
+fn settings(app: &DashboardState, asked: &SettingsQuery) -> CsvTable {
     let mut csv = CsvTable::new("group,setting,value,from");
     for group in view::settings::settings_page(&app.settings, asked).groups {
         for line in group.entries {
@@ -384,5 +384,5 @@ fn settings(app: &DashboardState, asked: &SettingsQuery) -> ServeResult<CsvTable
             csv.add_row([group.name.to_owned(), line.name.to_owned(), value, line.origin]);
         }
     }
-    Ok(csv)
+    csv
 }

@@ -1,5 +1,9 @@
 //! The types that settings have: each reads its text, shows itself and says what it expects.
 
+use std::str::FromStr;
+
+use crate::ParseRefusal;
+
 /// The kind of a type and what a value of it looks like, where neither depends on anything.
 macro_rules! described_as {
     ($kind:literal, $expected:literal) => {
@@ -20,7 +24,7 @@ macro_rules! text_setting {
             described_as!($kind, $expected);
 
             fn parse(text: &str, _: &$crate::ParseContext) -> Result<Self, $crate::ParseRefusal> {
-                Ok(text.parse()?)
+                $crate::kinds::parse_text(text)
             }
 
             fn show(&self) -> Option<String> {
@@ -28,6 +32,14 @@ macro_rules! text_setting {
             }
         }
     };
+}
+
+/// What `FromStr` reads.
+fn parse_text<T: FromStr>(text: &str) -> Result<T, ParseRefusal>
+where
+    ParseRefusal: From<T::Err>,
+{
+    Ok(text.parse()?)
 }
 
 mod bandwidth;
