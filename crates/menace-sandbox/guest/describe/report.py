@@ -74,7 +74,7 @@ def short(outcome: Outcome, caps: dict, zygote: Zygote) -> dict:
         "threads_left": threads_since(state.threads, state.harness_threads),
         "descriptors_left": state.descriptors.opened_since(),
         "changed": state.changed(zygote.mode.limit, outcome, audit.environ),
-        "attempts": audit.attempts,
+        "violations": audit.violations,
         "notes": notes,
     }
     if more:

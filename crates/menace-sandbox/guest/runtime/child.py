@@ -144,7 +144,7 @@ def _end(zygote: Zygote, outcome: Outcome, error: BaseException) -> None:
 
 def publish(zygote: Zygote, outcome: Outcome, caps: dict) -> None:
     """Writes both reports; again if something of the guest's came between."""
-    for attempt in range(3):
+    for retry in range(3):
         try:
             report = short(outcome, caps, zygote)
             if not is_simple(outcome):
@@ -155,6 +155,6 @@ def publish(zygote: Zygote, outcome: Outcome, caps: dict) -> None:
         except BaseException as error:
             outcome.held.append(error)
             zygote.reserve = None
-            if attempt == 1:
+            if retry == 1:
                 outcome.has_result = False
                 outcome.note("the result could not be described")

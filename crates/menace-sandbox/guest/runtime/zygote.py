@@ -130,7 +130,7 @@ class Zygote:
             freeze(message["freeze_time"], import_hooks)
         roots = list(message["roots"]) + [entry for entry in sys.path if entry]
         self.audit = self.mode.audit = Audit(
-            roots, message["write_roots"], self.mailbox.report_attempt
+            roots, message["write_roots"], self.mailbox.report_violation
         )
         self.audit.install()
         watch(self.mailbox.report_refused_fork)

@@ -36,7 +36,7 @@ pub(crate) use privileges::PrivilegeError;
 pub(crate) use seccomp::SeccompError;
 pub(crate) use supervisor::SyscallSupervisor;
 #[cfg(test)]
-pub(crate) use {supervisor::SyscallAttempt, syscalls::ViolationKind};
+pub(crate) use {supervisor::SyscallViolation, syscalls::ViolationKind};
 
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ConfineError {

@@ -157,7 +157,7 @@ fn an_import_that_tries_every_port_reaches_no_service(tier: Tier) {
     let with = format!("[{}, {}, {names}]", ports[0], ports[1]);
     let [top_level, _] = ImportCase::new(tier, guest!("network.py"), "knock", &with).usable();
     services.assert_silence();
-    // Without a network of its own, asking for one is an attempt.
+    // Without a network of its own, asking for one is a violation.
     let expected = if tier.has_namespaces() { Verdict::Returned } else { Verdict::Violated };
     assert_eq!(top_level.verdict, expected, "{top_level:#?}");
 }

@@ -19,7 +19,7 @@ crate::on_every_tier![
     an_import_that_keeps_threads_or_children_is_done_anew_for_each_call,
     an_import_that_keeps_sockets_shares_them_with_no_other_call,
     an_import_that_writes_into_the_repository_does_so_for_its_calls_only,
-    forbidden_attempts_of_an_import_are_reported,
+    violations_of_an_import_are_reported,
     an_import_that_signals_init_and_zygote_does_no_harm,
 ];
 
@@ -201,7 +201,7 @@ fn an_import_that_writes_into_the_repository_does_so_for_its_calls_only(tier: Ti
     }
 }
 
-fn forbidden_attempts_of_an_import_are_reported(tier: Tier) {
+fn violations_of_an_import_are_reported(tier: Tier) {
     for (guest, named) in [
         (guest!("imports/ptrace.py"), "ptrace("),
         (guest!("imports/read_outside.py"), "/etc/shadow"),

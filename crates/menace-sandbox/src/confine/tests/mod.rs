@@ -23,7 +23,7 @@ use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 
 use super::{
     AllowedPaths, ConfinementPolicy, LandlockStatus, NotifyListener, PathAccessRecorder,
-    SyscallAttempt, SyscallSupervisor, ViolationKind, confine, install_filter, landlock,
+    SyscallSupervisor, SyscallViolation, ViolationKind, confine, install_filter, landlock,
     privileges, rules::HARNESS_OPEN_FLAG, seccomp,
 };
 
@@ -55,7 +55,7 @@ fn unrestricted_paths() -> AllowedPaths {
 #[derive(Debug)]
 struct ConfinedRun {
     exit_status: WaitStatus,
-    attempts: Vec<SyscallAttempt>,
+    violations: Vec<SyscallViolation>,
     /// The files that it was seen to reach for.
     accessed_paths: Vec<String>,
     /// What it wrote.
@@ -64,11 +64,11 @@ struct ConfinedRun {
 
 impl ConfinedRun {
     fn details(&self) -> Vec<&str> {
-        self.attempts.iter().map(|attempt| attempt.detail.as_str()).collect()
+        self.violations.iter().map(|violation| violation.detail.as_str()).collect()
     }
 
     fn kinds(&self) -> Vec<ViolationKind> {
-        self.attempts.iter().map(|attempt| attempt.kind).collect()
+        self.violations.iter().map(|violation| violation.kind).collect()
     }
 
     fn numbers(&self) -> Vec<i64> {
@@ -166,7 +166,7 @@ fn supervise(
     supervisor: &mut SyscallSupervisor,
     output: &UnixStream,
 ) -> ConfinedRun {
-    let mut attempts = Vec::new();
+    let mut violations = Vec::new();
     let mut said = Vec::new();
     output.set_nonblocking(true).unwrap();
     loop {
@@ -176,14 +176,14 @@ fn supervise(
         ];
         let ended = waitpid(pid, Some(WaitPidFlag::WNOHANG)).unwrap();
         poll(&mut fds, PollTimeout::from(10_u8)).unwrap();
-        attempts.extend(listener.answer_next(supervisor).unwrap());
+        violations.extend(listener.answer_next(supervisor).unwrap());
         let _ = { output }.read_to_end(&mut said);
         if ended != WaitStatus::StillAlive {
-            let reached = supervisor.take_reached().into_iter().map(|(_, path)| path).collect();
+            let reached = supervisor.take_accesses().into_iter().map(|(_, path)| path).collect();
             let said = String::from_utf8_lossy(&said).into_owned();
             return ConfinedRun {
                 exit_status: ended,
-                attempts,
+                violations,
                 accessed_paths: reached,
                 output: said,
             };
