@@ -189,7 +189,7 @@ pub struct PlanRequest<'a> {
     /// Recorded answers of upstream services.
     pub recordings: &'a Arc<[MockResponse]>,
     pub seed: Seed,
-    pub wanted: &'a dyn SectionFilter,
+    pub sections: &'a dyn SectionFilter,
 }
 
 /// Which sections a run selects.
@@ -244,7 +244,7 @@ impl<'a> CyclePlan<'a> {
         let facts = surveyed.facts();
         let mut last: Option<(&str, SandboxSpec)> = None;
         for (module, section, hints) in surveyed.sections() {
-            if !request.wanted.has(module, section) {
+            if !request.sections.has(module, section) {
                 continue;
             }
             let (qualname, kind) = match targets::resolve_target(section) {

@@ -162,7 +162,7 @@ impl DecisionInput<'_> {
             rois: rois.collect(),
             stress: self.measurement.stress,
             // The ROI of a module does not depend on which other modules are left out.
-            selection: &self.request.selection,
+            selection: &self.request.sections_text,
         };
         foresight::record(trackers, &sample, self.templates)
     }

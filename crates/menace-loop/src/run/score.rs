@@ -54,7 +54,7 @@ pub(super) fn compared_selection(
     left_out: &[&str],
 ) -> String {
     let depth = if result.depth == DepthCompletion::Cut { "depth cut short" } else { "" };
-    let sections = [request.selection.as_str(), depth].join(" ").trim().to_owned();
+    let sections = [request.sections_text.as_str(), depth].join(" ").trim().to_owned();
     selection::exclude_modules(&sections, left_out)
 }
 

@@ -108,7 +108,7 @@ impl ScoredCycle {
             .map(|subject| subject.module.path.as_str())
             .filter(|path| failed.iter().all(|failure| failure.module != *path))
             .collect();
-        let gaps = find_scenario_gaps(modules, &called, request.choice.profiles)?;
+        let gaps = find_scenario_gaps(modules, &called, request.presets.profiles)?;
         if gaps.is_empty() { Ok(()) } else { Err(MissingScenariosError(gaps).into()) }
     }
 
@@ -269,7 +269,7 @@ impl RunSummary {
         let called = self.called.iter().filter(|id| self.sections.contains(*id)).count();
         let is_whole = self.not_covered.is_empty();
         let unparsable = request.analysis.modules.iter().filter_map(|module| {
-            let error = module.error.as_ref().filter(|_| request.wanted.has_module(module))?;
+            let error = module.error.as_ref().filter(|_| request.sections.has_module(module))?;
             let line = error.line.map_or(String::new(), |line| format!("line {line}: "));
             let why = format!("{line}{}", error.reason);
             Some(ImportFailureReport { module: module.path.clone(), reason: why, missing: None })

@@ -29,21 +29,21 @@ const CALLS_PER_CELL: usize = 2;
 /// The sections of one module.
 #[derive(Debug)]
 struct PilotFilter<'a> {
-    wanted: &'a dyn SectionFilter,
+    sections: &'a dyn SectionFilter,
     path: &'a str,
 }
 
 impl SectionFilter for PilotFilter<'_> {
     fn has_module(&self, module: &ModuleReport) -> bool {
-        module.path == self.path && self.wanted.has_module(module)
+        module.path == self.path && self.sections.has_module(module)
     }
 
     fn has_path(&self, path: &str) -> bool {
-        path == self.path && self.wanted.has_path(path)
+        path == self.path && self.sections.has_path(path)
     }
 
     fn has(&self, module: &ModuleReport, section: &Section) -> bool {
-        module.path == self.path && self.wanted.has(module, section)
+        module.path == self.path && self.sections.has(module, section)
     }
 }
 
@@ -155,12 +155,12 @@ impl MicroPilot<'_> {
         Ok(())
     }
 
-    /// Runs one micro-pilot. None where the module is gone, is not wanted, or time ran out.
+    /// Runs one micro-pilot. None where the module is gone, is not selected, or time ran out.
     fn measure(&self, path: &str) -> Result<Option<PilotMeasurement>, RunError> {
         let request = self.engine.request;
         let seed = request.seed.derive("micro-pilot").derive(path);
-        let filter = PilotFilter { wanted: request.wanted, path };
-        let plan = self.engine.plan(request.choice.presets(0)?, seed, &filter)?;
+        let filter = PilotFilter { sections: request.sections, path };
+        let plan = self.engine.plan(request.presets.presets(0)?, seed, &filter)?;
         if plan.subjects.is_empty() {
             return Ok(None);
         }
