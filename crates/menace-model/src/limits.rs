@@ -154,8 +154,9 @@ pub enum LimitMechanism {
     Nfqueue,
     /// System calls of the guest are answered by Menace.
     SystemCalls,
-    /// Processes are stopped and woken.
-    Freezer,
+    /// Processes are stopped and woken by signals.
+    #[serde(rename = "freezer")]
+    Sigstop,
     /// The harness does it, inside of the interpreter.
     Harness,
 }
@@ -171,7 +172,7 @@ impl LimitMechanism {
             Self::Netem => "netem",
             Self::Nfqueue => "nfqueue",
             Self::SystemCalls => "system_calls",
-            Self::Freezer => "freezer",
+            Self::Sigstop => "freezer",
             Self::Harness => "harness",
         }
     }

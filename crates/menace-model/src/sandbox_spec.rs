@@ -84,8 +84,8 @@ pub struct SandboxSpec {
     pub hash_seed: u32,
     /// The time at which the clock stands still (seconds since 1970).
     pub freeze_time: Option<f64>,
-    /// The limits of the import. Open files and processes are also the ceilings of all calls.
-    pub limits: CallLimits,
+    /// Open files and processes are also the ceilings of all calls.
+    pub import_limits: CallLimits,
     /// Variables for the guest beside the default ones.
     pub environment: Vec<(String, String)>,
 }
@@ -94,7 +94,7 @@ pub struct SandboxSpec {
 /// which refuse NaN.
 impl Eq for SandboxSpec {}
 
-/// `limits`, `freeze_time` and `environment` rarely tell two specs apart: left to `Eq`.
+/// `import_limits`, `freeze_time` and `environment` rarely tell two specs apart: left to `Eq`.
 impl Hash for SandboxSpec {
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.module.hash(state);
@@ -116,7 +116,7 @@ impl SandboxSpec {
             seed: 0,
             hash_seed: 0,
             freeze_time: None,
-            limits: CallLimits::default(),
+            import_limits: CallLimits::default(),
             environment: Vec::new(),
         }
     }
@@ -127,16 +127,16 @@ impl SandboxSpec {
         let mut spec = self.clone();
         spec.interposition = SyscallInterposition::for_faults(&call.conditions.faults);
         spec.confinement = call.confinement.unwrap_or(self.confinement);
-        spec.limits.processes = spec.limits.processes.max(call.limits.processes);
+        spec.import_limits.processes = spec.import_limits.processes.max(call.limits.processes);
         spec
     }
 
     /// The spec of the sandbox as long as nothing has been imported: the same for all modules.
     #[must_use]
     pub fn before_import(&self) -> Self {
-        let CallLimits { processes, open_files, .. } = self.limits;
-        let limits = CallLimits { processes, open_files, ..CallLimits::default() };
-        Self { module: None, import_roots: Vec::new(), limits, ..self.clone() }
+        let CallLimits { processes, open_files, .. } = self.import_limits;
+        let import_limits = CallLimits { processes, open_files, ..CallLimits::default() };
+        Self { module: None, import_roots: Vec::new(), import_limits, ..self.clone() }
     }
 }
 

@@ -69,7 +69,7 @@ impl DepthPhase<'_, '_> {
         let result = &mut triage.result;
         result.add_skipped(SkippedStage::Depth, SkippedWork::from_sections(unfinished));
         result.add_skipped(SkippedStage::Confirmation, SkippedWork::from_count(unconfirmed));
-        result.depth = if is_cut { DepthCompletion::Cut } else { DepthCompletion::Whole };
+        result.depth = if is_cut { DepthCompletion::Cut } else { DepthCompletion::Complete };
         Ok(())
     }
 

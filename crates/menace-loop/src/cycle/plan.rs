@@ -80,9 +80,9 @@ impl PlannedScenario {
 
     /// The sandbox of calls under this scenario, from the module's usual one.
     pub fn spec(&self, usual: &SandboxSpec) -> SandboxSpec {
-        let mut limits = self.preset.import_limits();
-        limits.timeout_ms = limits.timeout_ms.max(IMPORT_TIMEOUT_MS);
-        SandboxSpec { limits, ..usual.clone() }
+        let mut import_limits = self.preset.import_limits();
+        import_limits.timeout_ms = import_limits.timeout_ms.max(IMPORT_TIMEOUT_MS);
+        SandboxSpec { import_limits, ..usual.clone() }
     }
 
     /// How calls under this scenario are confined, where that is not the usual way.

@@ -20,7 +20,7 @@ pub enum DepthCompletion {
     Nothing,
     /// The deadline came before all sections were explored.
     Cut,
-    Whole,
+    Complete,
 }
 
 /// A package that is not installed, and the module whose functions import it when called.

@@ -286,7 +286,7 @@ fn tallied_cells(
     }));
     // Lines that the depth phase reached count for the first cell of their file, unless the phase
     // was cut short.
-    if result.depth == DepthCompletion::Whole {
+    if result.depth == DepthCompletion::Complete {
         let mut firsts: BTreeMap<String, usize> = BTreeMap::new();
         for (at, cell) in cells.iter().enumerate().filter(|(_, cell)| cell.scenario == 0) {
             firsts.entry(cell.section.path().to_owned()).or_insert(at);

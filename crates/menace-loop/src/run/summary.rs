@@ -137,7 +137,7 @@ impl ScoredCycle {
             let name = &plan.scenarios[cell.scenario].name;
             *scenario_calls.entry(name.clone()).or_default() += cell.tally.calls;
         }
-        let shared_run_failures = result.shared_run.map(|shared| shared.disturbances);
+        let shared_run_failures = result.shared_run.map(|shared| shared.failures);
         let details = CycleDetails {
             decisions: decisions.into_report(&score.predictions),
             score,
@@ -267,7 +267,7 @@ impl RunSummary {
     pub(super) fn into_report(self, request: &RunRequest<'_>, ending: RunEnding) -> RunReport {
         let RunEnding { elapsed, warnings, left_out, borderline } = ending;
         let called = self.called.iter().filter(|id| self.sections.contains(*id)).count();
-        let is_whole = self.not_covered.is_empty();
+        let has_skipped_nothing = self.not_covered.is_empty();
         let unparsable = request.analysis.modules.iter().filter_map(|module| {
             let error = module.error.as_ref().filter(|_| request.sections.has_module(module))?;
             let line = error.line.map_or(String::new(), |line| format!("line {line}: "));
@@ -286,7 +286,7 @@ impl RunSummary {
         let mut report = RunReport {
             version: REPORT_VERSION,
             run_id: request.id.0.clone(),
-            status: if is_whole { RunStatus::Finished } else { RunStatus::CutShort },
+            status: if has_skipped_nothing { RunStatus::Finished } else { RunStatus::CutShort },
             seed: request.seed.0,
             elapsed_s: elapsed.as_secs_f64(),
             cycles: self.cycles,

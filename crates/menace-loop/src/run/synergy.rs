@@ -32,7 +32,7 @@ impl SynergyMeasurement<'_> {
     /// Synergy under the baseline.
     pub(super) fn measure_baseline(&self) -> SynergyDelta {
         let parts: Vec<&SharedRunPart> = self.shared_run.parts.iter().take(1).collect();
-        self.measure(&parts, self.shared_run.disturbances.len())
+        self.measure(&parts, self.shared_run.failures.len())
     }
 
     /// The metrics that the other scenarios add.
@@ -50,7 +50,7 @@ impl SynergyMeasurement<'_> {
         }
         let measure = |(name, parts): (&str, Vec<&SharedRunPart>)| {
             let is_baseline = parts.iter().any(|part| self.scenarios[part.scenario].is_baseline);
-            let failures = if is_baseline { self.shared_run.disturbances.len() } else { 0 };
+            let failures = if is_baseline { self.shared_run.failures.len() } else { 0 };
             (name.to_owned(), self.measure(&parts, failures))
         };
         parts.into_iter().map(measure).collect()

@@ -106,30 +106,30 @@ def import_module(outcome: Outcome, modules: Modules, target: dict) -> None:
 def perform(outcome: Outcome, modules: Modules, call: dict) -> None:
     """Goes through the stages; what the guest raises passes through."""
     target = call["target"]
-    how = target["how"]
-    if how == "module":
+    kind = target["kind"]
+    if kind == "module":
         import_module(outcome, modules, target)
         return
     module = modules.load(target["module"], target["path"])
     outcome.stage = "resolve"
-    function = resolve(module, target["qualname"], how)
+    function = resolve(module, target["qualname"], kind)
     if call["receiver"] is None and call["plain"]:
         receiver, args, kwargs = None, call["args"], dict(call["kwargs"])
     else:
-        receiver, args, kwargs = _built(outcome, modules, call, how)
-    if how == "method" or how == "property":
+        receiver, args, kwargs = _built(outcome, modules, call, kind)
+    if kind == "method" or kind == "property":
         outcome.stage = "construct"
         if call["receiver"] is None:
             raise Unreachable("there is no instance to call it on")
     outcome.stage = "call"
     leaving = None
-    if how == "property":
+    if kind == "property":
         if outcome.conditions is not None:
             outcome.conditions.before_call(bind, (function, receiver), {}, receiver)
         outcome.start_clock()
         result = bind(function, receiver)
     else:
-        if how == "method":
+        if kind == "method":
             function = bind(function, receiver)
             leaving = LEAVING.get(target["qualname"].rpartition(".")[2])
         if in_class(type(function), "__call__") is None:
@@ -209,7 +209,7 @@ def _has_mutable_default(function: object) -> bool:
     return named is not None and any(issubclass(type(value), MUTABLE) for value in named.values())
 
 
-def _built(outcome: Outcome, modules: Modules, call: dict, how: str) -> tuple:
+def _built(outcome: Outcome, modules: Modules, call: dict, kind: str) -> tuple:
     """Receiver and arguments, built with room for deep descriptions on the stack."""
     builder = Builder(modules.find)
     limit = getrecursionlimit()

@@ -50,7 +50,7 @@ def _function(*_args: object, **_kwargs: object) -> None:
 
 
 CALL: dict = {
-    "target": {"module": NAME, "path": None, "qualname": "function", "how": "function"},
+    "target": {"module": NAME, "path": None, "qualname": "function", "kind": "function"},
     "receiver": None,
     "args": [],
     "kwargs": [],

@@ -128,9 +128,9 @@ class Zygote:
             from runtime.frozen_clock import freeze
 
             freeze(message["freeze_time"], import_hooks)
-        roots = list(message["roots"]) + [entry for entry in sys.path if entry]
+        allowed_read = list(message["allowed_read"]) + [entry for entry in sys.path if entry]
         self.audit = self.mode.audit = Audit(
-            roots, message["write_roots"], self.mailbox.report_violation
+            allowed_read, message["allowed_write"], self.mailbox.report_violation
         )
         self.audit.install()
         watch(self.mailbox.report_refused_fork)

@@ -1,4 +1,4 @@
-"""Notes which files outside the allowed roots, and which addresses, the guest reached for.
+"""Notes which files outside the allowed paths, and which addresses, the guest reached for.
 
 From Python's audit events; system calls of C code are not seen here. Each violation is reported at
 once, because its process may be killed before its report, or be a fork that writes none.
@@ -51,18 +51,18 @@ class Audit:
         "environ",
         "listening",
         "report",
-        "roots",
-        "write_roots",
+        "allowed_read",
+        "allowed_write",
     )
 
-    def __init__(self, roots: list, write_roots: list, report: Callable) -> None:
+    def __init__(self, allowed_read: list, allowed_write: list, report: Callable) -> None:
         self.report = report
         # Where directories are once links are followed.
         self.directories: dict = {}
         self.listening = self.environ = False
         self.violations: list = []
-        self.roots = tuple(root.rstrip("/") + "/" for root in roots)
-        self.write_roots = tuple(root.rstrip("/") + "/" for root in write_roots)
+        self.allowed_read = tuple(path.rstrip("/") + "/" for path in allowed_read)
+        self.allowed_write = tuple(path.rstrip("/") + "/" for path in allowed_write)
 
     def install(self) -> None:
         """Adds the hook, which cannot be removed again."""
@@ -111,13 +111,13 @@ class Audit:
         if type(path) is not str:
             return
         path = absolute(path, start)
-        roots = self.write_roots if writes else self.roots
-        if not (path + "/").startswith(roots):
+        allowed = self.allowed_write if writes else self.allowed_read
+        if not (path + "/").startswith(allowed):
             self._add(kind, path)
         elif kind in OPENING:
             path = self._resolve_links(path)
             # What is in there is no file of the host's.
-            if not path.startswith("/proc/") and not (path + "/").startswith(roots):
+            if not path.startswith("/proc/") and not (path + "/").startswith(allowed):
                 self._add(kind, path)
 
     def _resolve_links(self, path: Any) -> str:

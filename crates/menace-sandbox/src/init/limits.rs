@@ -69,9 +69,10 @@ pub(crate) struct LimitEnforcer {
     zygote_data: u64,
     zygote_memory: u64,
     zygote_resident: u64,
-    /// Processor time of the zygote before an import, while one is under way: then what it takes
-    /// is what counts.
-    import_start_cpu_ns: Option<u64>,
+    /// While it is, what the zygote itself takes counts.
+    is_importing: bool,
+    /// Processor time of the zygote before the import.
+    import_start_cpu_ns: u64,
     /// Bytes read and written by the zygote and all that it has reaped, when last seen.
     io: (u64, u64),
     peak_memory_bytes: u64,
@@ -104,7 +105,8 @@ impl LimitEnforcer {
             zygote_data: 0,
             zygote_memory: 0,
             zygote_resident: 0,
-            import_start_cpu_ns: None,
+            is_importing: false,
+            import_start_cpu_ns: 0,
             io: (0, 0),
             peak_memory_bytes: 0,
         }
@@ -129,8 +131,11 @@ impl LimitEnforcer {
     }
 
     /// Whether the zygote itself has to keep to the limits: it does while it imports.
-    pub(crate) fn watch_zygote(&mut self, watch: bool) {
-        self.import_start_cpu_ns = watch.then(|| processes::cpu_ns(self.zygote).unwrap_or(0));
+    pub(crate) fn set_importing(&mut self, is_importing: bool) {
+        self.is_importing = is_importing;
+        if is_importing {
+            self.import_start_cpu_ns = processes::cpu_ns(self.zygote).unwrap_or(0);
+        }
     }
 
     /// Before the call may go.
@@ -152,7 +157,7 @@ impl LimitEnforcer {
             let _ = group.reset_peak_memory();
             start.cpu = group.cpu_usage().unwrap_or_default();
             start.memory = group.memory_usage().unwrap_or(0);
-            if limits.memory_bytes.is_some() || self.import_start_cpu_ns.is_some() {
+            if limits.memory_bytes.is_some() || self.is_importing {
                 start.held_bytes = group.process_memory().ok();
             }
         }
@@ -220,7 +225,7 @@ impl LimitEnforcer {
     /// What holds the share of the processors where no control group does.
     pub(crate) fn cpu_throttle(&self, limits: &CallLimits) -> Option<CpuThrottle> {
         let share = limits.cpu_share.filter(|_| !self.has_controller(CgroupController::Cpu))?;
-        self.import_start_cpu_ns.is_none().then(|| CpuThrottle::new(share, Instant::now()))
+        (!self.is_importing).then(|| CpuThrottle::new(share, Instant::now()))
     }
 
     /// Whether as many processes and threads are there as may be, where the kernel does not tell
@@ -229,7 +234,7 @@ impl LimitEnforcer {
         if self.has_controller(CgroupController::Pids) {
             return false;
         }
-        let importing = self.import_start_cpu_ns.map(|_| self.zygote);
+        let importing = self.is_importing.then_some(self.zygote);
         let all = self.process_scope.other_pids(self.zygote).into_iter().chain(importing);
         // The first one does not count.
         processes::count_threads_in(all) > limits.processes
@@ -244,9 +249,11 @@ impl LimitEnforcer {
             return now.total_ns.saturating_sub(start.cpu.total_ns);
         }
         let others = self.process_scope.other_pids(self.zygote);
-        let own = self
-            .import_start_cpu_ns
-            .map_or(0, |before| processes::cpu_ns(self.zygote).unwrap_or(0).saturating_sub(before));
+        let own = if self.is_importing {
+            processes::cpu_ns(self.zygote).unwrap_or(0).saturating_sub(self.import_start_cpu_ns)
+        } else {
+            0
+        };
         own + others.into_iter().filter_map(processes::cpu_ns).sum::<u64>()
     }
 
@@ -261,14 +268,14 @@ impl LimitEnforcer {
         // A fork starts with the zygote's pages, which it shares.
         let own =
             |pid| processes::memory_bytes(pid).map(|used| used.saturating_sub(self.zygote_memory));
-        let zygote = self.import_start_cpu_ns.map(|_| self.zygote);
+        let zygote = self.is_importing.then_some(self.zygote);
         self.process_scope.other_pids(self.zygote).into_iter().chain(zygote).filter_map(own).sum()
     }
 
     /// Once the processes of the call are gone, before anything else takes memory.
     pub(crate) fn sample_usage(&mut self, layer: &WritableLayer, until: Instant) {
         let Some(start) = self.start else { return };
-        if self.import_start_cpu_ns.is_some() {
+        if self.is_importing {
             self.peak_memory_bytes = self.peak_memory_bytes.max(self.memory_now(layer, until));
         }
         let Some(group) = &self.group else { return };
@@ -315,7 +322,7 @@ impl LimitEnforcer {
                 .saturating_sub(output_bytes + used.written.bytes),
         };
         // The import's own memory stays, and comes on top.
-        let kept = if self.import_start_cpu_ns.is_some() { self.peak_memory_bytes } else { 0 };
+        let kept = if self.is_importing { self.peak_memory_bytes } else { 0 };
         let held = self.peak_memory_bytes.max(kept + estimate.group_bytes());
         report.peak_memory_bytes = held.max(kept + estimate.peak_bytes());
         let over = limits
@@ -348,7 +355,7 @@ impl LimitEnforcer {
         if limits.cpu_share.is_some() {
             let mut held = version(CgroupController::Cpu);
             if held.is_empty() {
-                held.push(LimitMechanism::Freezer);
+                held.push(LimitMechanism::Sigstop);
             }
             by.insert(Limit::CpuShare, held);
         }

@@ -120,8 +120,8 @@ impl ReportMailbox {
             number(8).min(VIOLATIONS_OFFSET - SHORT_REPORT_OFFSET),
             number(12).min(MAILBOX_BYTES - FULL_REPORT_OFFSET),
         );
-        let is_whole = &head[..4] == MAILBOX_MAGIC;
-        let phase = CallPhase::from_byte(if is_whole { head[PHASE_OFFSET] } else { 0 });
+        let has_magic = &head[..4] == MAILBOX_MAGIC;
+        let phase = CallPhase::from_byte(if has_magic { head[PHASE_OFFSET] } else { 0 });
         let report = match phase {
             CallPhase::ShortReport => self.memory.read(SHORT_REPORT_OFFSET, short),
             CallPhase::FullReport => self.memory.read(FULL_REPORT_OFFSET, full),
@@ -135,9 +135,9 @@ impl ReportMailbox {
                 .memory
                 .read(STEPS_OFFSET, number(STEPS_LENGTH_OFFSET).min(MAILBOX_BYTES - STEPS_OFFSET)),
         });
-        let violation_count = if is_whole { usize::from(head[VIOLATION_COUNT_OFFSET]) } else { 0 };
+        let violation_count = if has_magic { usize::from(head[VIOLATION_COUNT_OFFSET]) } else { 0 };
         let violations = self.read_violations(violation_count.min(MAX_VIOLATIONS));
-        let refused_fork = is_whole && head[REFUSED_FORK_OFFSET] == 1;
+        let refused_fork = has_magic && head[REFUSED_FORK_OFFSET] == 1;
         self.clear(SHORT_REPORT_OFFSET + short, full);
         MailboxContent { phase, nonce, report, violations, refused_fork, steps }
     }

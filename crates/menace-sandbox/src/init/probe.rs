@@ -170,7 +170,7 @@ mod tests {
                 records_path_access: false,
                 interposition: menace_model::SyscallInterposition::default(),
             },
-            places: &AllowedPaths::default(),
+            allowed_paths: &AllowedPaths::default(),
             group: None,
             open_files: 64,
             processes,

@@ -82,8 +82,8 @@ class Guest:
         message: dict[str, Any] = {
             "op": "setup",
             "repo": self.home,
-            "roots": [self.home, "/dev/null"],
-            "write_roots": [self.home],
+            "allowed_read": [self.home, "/dev/null"],
+            "allowed_write": [self.home],
             "seed": 7,
             "freeze_time": None,
             "caps": CAPS,
@@ -176,7 +176,7 @@ class Guest:
         self,
         name: str,
         args: Sequence[object] = (),
-        how: str = "function",
+        kind: str = "function",
         receiver: object = None,
         **more: Any,
     ) -> Report:
@@ -188,7 +188,7 @@ class Guest:
                 "module": module,
                 "path": more.pop("path", None),
                 "qualname": qualname,
-                "how": how,
+                "kind": kind,
             },
             "receiver": receiver,
             "args": list(args),
@@ -218,12 +218,12 @@ class Guest:
         self,
         name: str,
         args: Sequence[object] = (),
-        how: str = "function",
+        kind: str = "function",
         receiver: object = None,
         **more: Any,
     ) -> Report:
         """The full report of a call that ends by itself."""
-        forked = self.start_call(name, args, how, receiver, **more)
+        forked = self.start_call(name, args, kind, receiver, **more)
         assert "pid" in forked, forked
         self.let_go()
         self.exited = self.receive()

@@ -258,6 +258,6 @@ def defaults_that_the_call_changed_are_named() -> None:
         equal(changed("ring"), ["items"])
         for name in ("fails", "hostile", "wrapped", "A", "generator"):
             equal(changed(name), ["items"], name)
-        equal(changed("A.method", receiver=new("m:A"), how="method"), ["items"])
+        equal(changed("A.method", receiver=new("m:A"), kind="method"), ["items"])
         # The next call has a fresh one.
         equal(one.call("m:f", [1])["value"]["value"], 1)

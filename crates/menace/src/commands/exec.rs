@@ -301,7 +301,7 @@ impl ExecCommand {
                 FreezeTimeArg::At(seconds) => seconds,
                 FreezeTimeArg::BySeed => Seed(self.seed).frozen_timestamp(),
             }),
-            limits: preset.isolated_import_limits(),
+            import_limits: preset.isolated_import_limits(),
             ..SandboxSpec::new(None)
         }
     }

@@ -87,7 +87,7 @@ pub(in crate::run) fn test_borderline_modules(
         bucket: BorderlineBucket::new(&request.data_dir.join(BORDERLINE_FILE)),
         tracker: Tracker::new(history),
     };
-    if let Some(last) = last.filter(|last| last.is_whole) {
+    if let Some(last) = last.filter(|last| last.is_breadth_complete) {
         pilot.add_candidates(last, &mut results)?;
     }
     if mode == MicropilotMode::Auto || request.process_borderline {
@@ -133,11 +133,11 @@ impl MicroPilot<'_> {
         let (candidates, notice) = self.bucket.candidates()?;
         results.warnings.extend(notice.map(RunWarning::from));
         let pending = candidates.iter().filter(|one| one.status == BorderlineStatus::Pending);
-        for BorderlineCandidate { workflow_id, .. } in pending {
+        for BorderlineCandidate { workflow_id: module, .. } in pending {
             if self.engine.caller.is_late() {
                 break;
             }
-            let Some(measured) = self.measure(workflow_id)? else { continue };
+            let Some(measured) = self.measure(module)? else { continue };
             let PilotMeasurement { raroi, confidence } = measured;
             let decision = self.border.check_thresholds(raroi, Some(confidence));
             let status = if decision.is_yes() {
@@ -145,12 +145,12 @@ impl MicroPilot<'_> {
             } else {
                 BorderlineStatus::Terminated
             };
-            tracing::debug!(workflow_id, raroi, confidence, ?status, "micro-pilot");
-            let source = source_hash(self.engine.request.repository, workflow_id);
+            tracing::debug!(module, raroi, confidence, ?status, "micro-pilot");
+            let source = source_hash(self.engine.request.repository, module);
             let measurement = BorderlineMeasurement { raroi, confidence, source_hash: &source };
-            let notice = self.bucket.record_pilot_result(workflow_id, measurement, status)?;
+            let notice = self.bucket.record_pilot_result(module, measurement, status)?;
             results.warnings.extend(notice.map(RunWarning::from));
-            results.evidence.insert(workflow_id.clone(), decision);
+            results.evidence.insert(module.clone(), decision);
         }
         Ok(())
     }

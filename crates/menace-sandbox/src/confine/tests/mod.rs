@@ -79,7 +79,7 @@ impl ConfinedRun {
 /// A confined process to be.
 struct ConfinementTrial {
     policy: ConfinementPolicy,
-    places: AllowedPaths,
+    allowed_paths: AllowedPaths,
     /// Behave as if Landlock had this to offer, without using it.
     landlocked: Option<LandlockStatus>,
     permits_fork: bool,
@@ -90,7 +90,7 @@ impl ConfinementTrial {
     fn new(policy: ConfinementPolicy) -> Self {
         Self {
             policy,
-            places: unrestricted_paths(),
+            allowed_paths: unrestricted_paths(),
             landlocked: None,
             permits_fork: false,
             permits_sweep: false,
@@ -107,7 +107,7 @@ impl ConfinementTrial {
                 privileges::drop_capabilities().unwrap();
                 (landlocked.clone(), seccomp::install(self.policy, landlocked).unwrap())
             } else {
-                let landlocked = confine(self.policy, &self.places).unwrap();
+                let landlocked = confine(self.policy, &self.allowed_paths).unwrap();
                 let listener = install_filter(self.policy, &landlocked).unwrap();
                 (landlocked, listener)
             };

@@ -28,7 +28,7 @@ impl SandboxInit<'_> {
         let limits = &request.limits;
         let arrived = Instant::now();
         let mut report = self.begin_report(request)?;
-        self.limit_enforcer.watch_zygote(true);
+        self.limit_enforcer.set_importing(true);
         self.limit_enforcer
             .begin_call(limits)
             .with_context(|| "cannot set the limits".to_owned())?;
@@ -61,7 +61,7 @@ impl SandboxInit<'_> {
         report.total_ns = duration_to_ns(arrived.elapsed());
         self.limit_enforcer.sample_usage(&self.layer, Instant::now() + ZYGOTE_REPLY_TIMEOUT);
         self.finish_report(&mut report, limits, None);
-        self.limit_enforcer.watch_zygote(false);
+        self.limit_enforcer.set_importing(false);
         if imported {
             // Beside its own children, it may have left orphans.
             let others = self.process_scope.other_pids(self.zygote.pid);
