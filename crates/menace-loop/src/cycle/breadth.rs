@@ -4,17 +4,19 @@
 //! calls end.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use menace_model::{Call, Outcome, TargetKind, Verdict};
 use menace_sandbox::{CallJob, SandboxError};
 use menace_scenario::input::{CallInput, InputGenerator, LearnedHints, RepositoryFacts};
 use menace_scenario::judge::{BaselineOutcome, SectionHistory, SectionWeakness};
+use menace_track::CallTally;
 
 use super::observer::{CompletedCall, CycleStage, RunEvent, RunObserver};
 use super::plan::{CellIndex, CyclePlan, PlannedScenario, PlannedSection};
-use super::triage::Triage;
+use super::result::MissingPackage;
+use super::triage::{Triage, TriageResult};
 use crate::calls::{CallRunner, build_job};
 use crate::failure::has_faults;
 
@@ -56,13 +58,55 @@ pub(super) struct BaselineCall {
 
 /// A completed call of a cell, after the judge.
 #[derive(Debug)]
-pub(super) struct EvaluatedCall<'w> {
+pub(super) struct EvaluatedCall {
     pub cell: CellIndex,
     /// Position in its cell.
     pub number: usize,
-    pub call: &'w Call,
-    pub outcome: &'w Outcome,
+    pub call: Call,
+    pub outcome: Outcome,
     pub weakness: Option<SectionWeakness>,
+}
+
+/// Planned calls of cells, after the deadline or all of them.
+#[derive(Debug, Default)]
+struct CellCalls {
+    made: Vec<EvaluatedCall>,
+    /// Cells with calls that the deadline prevented.
+    incomplete: Vec<CellIndex>,
+    is_complete: bool,
+}
+
+/// What the calls of a stage showed.
+#[derive(Debug, Default)]
+pub(super) struct BreadthResult {
+    pub cells: BTreeMap<CellIndex, Box<CallTally>>,
+    pub incomplete_cells: BTreeSet<CellIndex>,
+    pub verdicts: Vec<Verdict>,
+    pub missing_packages: BTreeSet<MissingPackage>,
+    pub triage: TriageResult,
+    /// The deadline did not come first.
+    pub is_complete: bool,
+}
+
+impl BreadthResult {
+    /// Adds the calls to the tallies of their cells, and weaknesses to the candidates.
+    fn add_calls(&mut self, plan: &CyclePlan<'_>, calls: CellCalls, triage: &mut Triage<'_, '_>) {
+        self.is_complete = calls.is_complete;
+        self.incomplete_cells.extend(calls.incomplete);
+        for evaluated in calls.made {
+            let EvaluatedCall { cell, call, outcome, weakness, .. } = &evaluated;
+            self.verdicts.push(outcome.verdict);
+            let tally = self.cells.entry(*cell).or_default();
+            // A package that is not installed is no weakness of the section.
+            let section = plan.subjects[cell.section].section;
+            if let Some(missing) = plan.missing_package(section, outcome) {
+                self.missing_packages.insert(missing);
+                continue;
+            }
+            tally.add(call, outcome, weakness.is_some());
+            triage.add_candidate(&evaluated);
+        }
+    }
 }
 
 /// A call of a cell that is to be made.
@@ -114,80 +158,76 @@ impl BaselineCall {
 }
 
 impl<'a> BreadthPhase<'a, '_> {
-    /// Calls every section under the baseline; false when the deadline came first.
+    /// Calls every section under the baseline.
     pub(super) fn run_baseline(
         &self,
         section_states: &mut [SectionState<'a>],
         learned_hints: &mut LearnedHints,
         observer: &mut dyn RunObserver,
         triage: &mut Triage<'_, '_>,
-    ) -> Result<bool, SandboxError> {
+    ) -> Result<BreadthResult, SandboxError> {
         let sections = self.order_sections(section_states);
         let calls = sections.len() * self.calls_per_cell;
         observer.on_event(RunEvent::StageBegan { stage: CycleStage::Baseline, calls });
+        let mut result = BreadthResult { is_complete: true, ..BreadthResult::default() };
         for batch in sections.chunks(self.cells_per_batch()) {
-            if self.caller.is_late() {
-                return Ok(false);
+            result.is_complete = !self.caller.is_late();
+            if !result.is_complete {
+                break;
             }
-            let is_complete =
-                self.call_baseline(batch, section_states, learned_hints, observer, triage)?
-                    && self.repeat_returned(batch, section_states, observer, triage)?;
-            triage.confirm_candidates(self, section_states, observer)?;
-            if !is_complete {
-                return Ok(false);
+            for round in 0..=MAX_RETRY_ROUNDS {
+                let calls =
+                    self.call_baseline(batch, round, section_states, learned_hints, observer)?;
+                let is_last = calls.made.is_empty() || !calls.is_complete;
+                result.add_calls(self.plan, calls, triage);
+                if is_last {
+                    break;
+                }
+            }
+            if result.is_complete {
+                let calls = self.repeat_returned(batch, section_states, observer)?;
+                result.add_calls(self.plan, calls, triage);
+            }
+            result.triage.extend(triage.confirm_candidates(self, section_states, observer)?);
+            if !result.is_complete {
+                break;
             }
         }
-        Ok(true)
+        Ok(result)
     }
 
     fn cells_per_batch(&self) -> usize {
         (MAX_BATCH_CALLS / self.calls_per_cell.max(1)).max(1)
     }
 
-    /// Calls some sections under the baseline, and those that have not returned again, with the
-    /// hints that the calls before gave.
+    /// Calls some sections under the baseline; in later rounds those that have not returned, with
+    /// the hints that the calls before gave.
     fn call_baseline(
         &self,
         batch: &[usize],
+        round: usize,
         section_states: &mut [SectionState<'a>],
         learned_hints: &mut LearnedHints,
         observer: &mut dyn RunObserver,
-        triage: &mut Triage<'_, '_>,
-    ) -> Result<bool, SandboxError> {
-        for round in 0..=MAX_RETRY_ROUNDS {
-            let hints = Arc::new(learned_hints.clone());
-            let has_round =
-                |section: &usize| round == 0 || !section_states[*section].has_returned();
-            let sections = batch.iter().copied().filter(has_round);
-            let generators: BTreeMap<usize, InputGenerator<'_>> = sections
-                .map(|section| (section, self.inputs(section, &self.plan.scenarios[0], &hints)))
-                .collect();
-            let mut planned = Vec::new();
-            for (&section, inputs) in &generators {
-                let state = &mut section_states[section];
-                self.plan_baseline_calls(section, round, inputs, state, &mut planned);
-            }
-            if planned.is_empty() {
-                break;
-            }
-            let outcomes = self.make(&planned, observer)?;
-            let is_complete = outcomes.iter().all(Option::is_some);
-            for (planned, outcome) in planned.into_iter().zip(outcomes) {
-                let Some(outcome) = outcome else {
-                    triage.record_skipped_call(planned.cell);
-                    continue;
-                };
-                let section = planned.cell.section;
-                if let (Some(inputs), Some(input)) = (generators.get(&section), &planned.input) {
-                    inputs.record_hints(learned_hints, input, &outcome);
-                }
-                record_baseline_call(planned, &outcome, &mut section_states[section], triage);
-            }
-            if !is_complete {
-                return Ok(false);
-            }
+    ) -> Result<CellCalls, SandboxError> {
+        let hints = Arc::new(learned_hints.clone());
+        let has_round = |section: &usize| round == 0 || !section_states[*section].has_returned();
+        let sections = batch.iter().copied().filter(has_round);
+        let generators: BTreeMap<usize, InputGenerator<'_>> = sections
+            .map(|section| (section, self.inputs(section, &self.plan.scenarios[0], &hints)))
+            .collect();
+        let mut planned = Vec::new();
+        for (&section, inputs) in &generators {
+            let state = &mut section_states[section];
+            self.plan_baseline_calls(section, round, inputs, state, &mut planned);
         }
-        Ok(true)
+        self.make(planned, observer, |planned, outcome| {
+            let section = planned.cell.section;
+            if let (Some(inputs), Some(input)) = (generators.get(&section), &planned.input) {
+                inputs.record_hints(learned_hints, input, &outcome);
+            }
+            evaluate_baseline_call(planned, outcome, &mut section_states[section])
+        })
     }
 
     /// Repeats one returned call of each section unchanged: the tally compares equal calls.
@@ -196,8 +236,7 @@ impl<'a> BreadthPhase<'a, '_> {
         batch: &[usize],
         section_states: &[SectionState<'a>],
         observer: &mut dyn RunObserver,
-        triage: &mut Triage<'_, '_>,
-    ) -> Result<bool, SandboxError> {
+    ) -> Result<CellCalls, SandboxError> {
         let mut planned = Vec::new();
         for &section in batch {
             let baseline_calls = &section_states[section].baseline_calls;
@@ -215,13 +254,12 @@ impl<'a> BreadthPhase<'a, '_> {
                 call,
             });
         }
-        let outcomes = self.make(&planned, observer)?;
-        for (planned, outcome) in planned.iter().zip(&outcomes) {
-            let Some(outcome) = outcome else { return Ok(false) };
-            let PlannedCall { cell, number, ref call, .. } = *planned;
-            triage.record_call(&EvaluatedCall { cell, number, call, outcome, weakness: None });
-        }
-        Ok(true)
+        let repeated = self.make(planned, observer, |planned, outcome| {
+            let PlannedCall { cell, number, call, .. } = planned;
+            EvaluatedCall { cell, number, call, outcome, weakness: None }
+        })?;
+        // Cells are complete without these.
+        Ok(CellCalls { incomplete: Vec::new(), ..repeated })
     }
 
     /// Sections that can be called. Modules that are complex and imported often come first, since
@@ -244,61 +282,55 @@ impl<'a> BreadthPhase<'a, '_> {
         sections
     }
 
-    /// Calls every section under the other scenarios of its module; false when the deadline came
-    /// first.
+    /// Calls every section under the other scenarios of its module.
     pub(super) fn run_scenarios(
         &self,
         section_states: &mut [SectionState<'a>],
         learned_hints: &LearnedHints,
         observer: &mut dyn RunObserver,
         triage: &mut Triage<'_, '_>,
-    ) -> Result<bool, SandboxError> {
+    ) -> Result<BreadthResult, SandboxError> {
         let hints = Arc::new(learned_hints.clone());
         let cells = self.scenario_cells(section_states);
         let calls = cells.len() * self.calls_per_cell;
         observer.on_event(RunEvent::StageBegan { stage: CycleStage::Scenarios, calls });
+        let mut result = BreadthResult { is_complete: true, ..BreadthResult::default() };
         for batch in cells.chunks(self.cells_per_batch()) {
-            if self.caller.is_late() {
-                return Ok(false);
+            result.is_complete = !self.caller.is_late();
+            if !result.is_complete {
+                break;
             }
             let mut planned = Vec::new();
             for &cell in batch {
                 let state = &mut section_states[cell.section];
                 self.plan_scenario_calls(cell, &hints, state, &mut planned);
             }
-            let outcomes = self.make(&planned, observer)?;
-            let is_complete = outcomes.iter().all(Option::is_some);
-            for (planned, outcome) in planned.iter().zip(&outcomes) {
-                match outcome {
-                    Some(outcome) => {
-                        let state = &mut section_states[planned.cell.section];
-                        self.record_scenario_call(planned, outcome, state, triage);
-                    }
-                    None => triage.record_skipped_call(planned.cell),
-                }
-            }
-            triage.confirm_candidates(self, section_states, observer)?;
-            if !is_complete {
-                return Ok(false);
+            let calls = self.make(planned, observer, |planned, outcome| {
+                let state = &mut section_states[planned.cell.section];
+                self.evaluate_scenario_call(planned, outcome, state)
+            })?;
+            result.add_calls(self.plan, calls, triage);
+            result.triage.extend(triage.confirm_candidates(self, section_states, observer)?);
+            if !result.is_complete {
+                break;
             }
         }
-        Ok(true)
+        Ok(result)
     }
 
-    fn record_scenario_call(
+    fn evaluate_scenario_call(
         &self,
-        planned: &PlannedCall,
-        outcome: &Outcome,
+        planned: PlannedCall,
+        outcome: Outcome,
         state: &mut SectionState<'_>,
-        triage: &mut Triage<'_, '_>,
-    ) {
-        let PlannedCall { cell, number, baseline, ref call, .. } = *planned;
-        state.history.record_outcome(call, outcome, !has_faults(call));
+    ) -> EvaluatedCall {
+        let PlannedCall { cell, number, baseline, call, .. } = planned;
+        state.history.record_outcome(&call, &outcome, !has_faults(&call));
         let baseline = baseline.map(|position| &state.baseline_calls[position].outcome);
         let is_import = self.plan.subjects[cell.section].target.kind == TargetKind::Module;
-        let found = || state.history.find_weakness(call, outcome, baseline);
+        let found = || state.history.find_weakness(&call, &outcome, baseline);
         let weakness = if is_import { None } else { found() };
-        triage.record_call(&EvaluatedCall { cell, number, call, outcome, weakness });
+        EvaluatedCall { cell, number, call, outcome, weakness }
     }
 
     fn scenario_cells(&self, section_states: &[SectionState<'_>]) -> Vec<CellIndex> {
@@ -430,14 +462,16 @@ impl<'a> BreadthPhase<'a, '_> {
         inputs
     }
 
+    /// Makes the calls, and evaluates those that the deadline let through in the order of the plan.
     fn make(
         &self,
-        planned: &[PlannedCall],
+        planned: Vec<PlannedCall>,
         observer: &mut dyn RunObserver,
-    ) -> Result<Vec<Option<Outcome>>, SandboxError> {
+        mut evaluate: impl FnMut(PlannedCall, Outcome) -> EvaluatedCall,
+    ) -> Result<CellCalls, SandboxError> {
         let jobs = planned.iter().map(|planned| self.job(planned.cell, planned.call.clone()));
         let labels: Vec<String> = self.plan.scenarios.iter().map(PlannedScenario::label).collect();
-        self.caller.make(jobs.collect(), |position, outcome| {
+        let outcomes = self.caller.make(jobs.collect(), |position, outcome| {
             let PlannedCall { cell, number, ref call, .. } = planned[position];
             observer.on_event(RunEvent::CallCompleted(CompletedCall {
                 section: &self.plan.subjects[cell.section].section.id,
@@ -447,7 +481,16 @@ impl<'a> BreadthPhase<'a, '_> {
                 call,
                 outcome,
             }));
-        })
+        })?;
+        let mut calls = CellCalls::default();
+        for (planned, outcome) in planned.into_iter().zip(outcomes) {
+            match outcome {
+                Some(outcome) => calls.made.push(evaluate(planned, outcome)),
+                None => calls.incomplete.push(planned.cell),
+            }
+        }
+        calls.is_complete = calls.incomplete.is_empty();
+        Ok(calls)
     }
 
     /// The job of a call under a scenario.
@@ -457,18 +500,17 @@ impl<'a> BreadthPhase<'a, '_> {
     }
 }
 
-fn record_baseline_call(
+fn evaluate_baseline_call(
     planned: PlannedCall,
-    outcome: &Outcome,
+    outcome: Outcome,
     state: &mut SectionState<'_>,
-    triage: &mut Triage<'_, '_>,
-) {
+) -> EvaluatedCall {
     let PlannedCall { cell, number, call, input, .. } = planned;
-    state.history.record_outcome(&call, outcome, true);
-    let weakness = state.history.find_weakness(&call, outcome, None);
-    triage.record_call(&EvaluatedCall { cell, number, call: &call, outcome, weakness });
-    let outcome = BaselineOutcome::from(outcome);
-    state.baseline_calls.extend(input.map(|input| BaselineCall { input, outcome }));
+    state.history.record_outcome(&call, &outcome, true);
+    let weakness = state.history.find_weakness(&call, &outcome, None);
+    let baseline = BaselineOutcome::from(&outcome);
+    state.baseline_calls.extend(input.map(|input| BaselineCall { input, outcome: baseline }));
+    EvaluatedCall { cell, number, call, outcome, weakness }
 }
 
 /// Whether the call may reach lines that the baseline calls of its section do not.
