@@ -45,7 +45,7 @@ pub struct ReachResult {
     pub calls: usize,
     pub returned: bool,
     /// Why it could not be called at all.
-    pub closed: Option<String>,
+    pub uncallable: Option<String>,
     /// Outcomes of the calls that did not return, the most frequent first.
     pub reasons: Vec<(String, usize)>,
 }
@@ -72,7 +72,7 @@ pub fn reach(
 ) -> Result<Vec<ReachResult>, ExploreError> {
     let surveyed = SurveyedAnalysis::new(analysis)?;
     let facts = surveyed.facts();
-    let mut subjects = Vec::new();
+    let mut reach_targets = Vec::new();
     let mut reached = Vec::new();
     for (module, section, hints) in surveyed.sections() {
         if !wanted(module, section) {
@@ -80,7 +80,7 @@ pub fn reach(
         }
         match targets::resolve_target(section) {
             Ok((_, TargetKind::Module)) => {}
-            Ok((qualname, kind)) => subjects.push(ReachTarget {
+            Ok((qualname, kind)) => reach_targets.push(ReachTarget {
                 id: section.id.clone(),
                 target: CallTarget { module: targets::module_ref(module), qualname, kind },
                 inputs: InputGenerator::new(section, hints, &facts, &plan.inputs),
@@ -91,17 +91,17 @@ pub fn reach(
                 returned: false,
                 reasons: BTreeMap::new(),
             }),
-            Err(uncallable) => reached.push(ReachResult {
+            Err(target) => reached.push(ReachResult {
                 section: section.id.clone(),
                 calls: 0,
                 returned: false,
-                closed: Some(uncallable.why),
+                uncallable: Some(target.why),
                 reasons: Vec::new(),
             }),
         }
     }
-    run(backend, plan, &mut subjects)?;
-    reached.extend(subjects.into_iter().map(ReachTarget::into_result));
+    run(backend, plan, &mut reach_targets)?;
+    reached.extend(reach_targets.into_iter().map(ReachTarget::into_result));
     reached.sort_by(|one, other| one.section.cmp(&other.section));
     Ok(reached)
 }
@@ -109,7 +109,7 @@ pub fn reach(
 fn run(
     backend: &dyn SandboxBackend,
     plan: &ReachOptions,
-    subjects: &mut [ReachTarget<'_>],
+    reach_targets: &mut [ReachTarget<'_>],
 ) -> Result<(), SandboxError> {
     let scheduler = CallScheduler::new(backend, plan.workers);
     let mut hints_so_far = LearnedHints::default();
@@ -117,10 +117,11 @@ fn run(
         let mut jobs = Vec::new();
         let mut places = Vec::new();
         let learned = Arc::new(hints_so_far.clone());
-        for (at, subject) in subjects.iter_mut().enumerate() {
-            subject.inputs.apply_hints(&learned);
-            for (index, call) in subject.next_calls(plan, round as u64).into_iter().enumerate() {
-                jobs.push(CallJob { spec: subject.spec.clone(), call });
+        for (at, reach_target) in reach_targets.iter_mut().enumerate() {
+            reach_target.inputs.apply_hints(&learned);
+            for (index, call) in reach_target.next_calls(plan, round as u64).into_iter().enumerate()
+            {
+                jobs.push(CallJob { spec: reach_target.spec.clone(), call });
                 places.push((at, index));
             }
         }
@@ -138,9 +139,9 @@ fn run(
         }
         for ((at, index), outcome) in places.into_iter().zip(outcomes) {
             if let Some(outcome) = outcome {
-                subjects[at].record(&outcome);
+                reach_targets[at].record(&outcome);
                 if plan.learn {
-                    subjects[at].learn(index, &outcome, &mut hints_so_far);
+                    reach_targets[at].learn(index, &outcome, &mut hints_so_far);
                 }
             }
         }
@@ -192,7 +193,7 @@ impl ReachTarget<'_> {
             section: self.id,
             calls: self.tried.len(),
             returned: self.returned,
-            closed: None,
+            uncallable: None,
             reasons,
         }
     }

@@ -98,7 +98,7 @@ impl BreadthResult {
             self.verdicts.push(outcome.verdict);
             let tally = self.cells.entry(*cell).or_default();
             // A package that is not installed is no weakness of the section.
-            let section = plan.subjects[cell.section].section;
+            let section = plan.sections[cell.section].section;
             if let Some(missing) = plan.missing_package(section, outcome) {
                 self.missing_packages.insert(missing);
                 continue;
@@ -121,9 +121,9 @@ struct PlannedCall {
 }
 
 impl<'a> SectionState<'a> {
-    pub(super) fn new(subject: &PlannedSection<'a>) -> Self {
+    pub(super) fn new(planned_section: &PlannedSection<'a>) -> Self {
         Self {
-            history: SectionHistory::new(subject.section),
+            history: SectionHistory::new(planned_section.section),
             baseline_calls: Vec::new(),
             has_failed_import: false,
             has_baseline_plan: false,
@@ -244,7 +244,7 @@ impl<'a> BreadthPhase<'a, '_> {
                 continue;
             };
             let input = Some(&baseline_calls[number].input);
-            let mut call = self.plan.subjects[section].call(&self.plan.scenarios[0], number, input);
+            let mut call = self.plan.sections[section].call(&self.plan.scenarios[0], number, input);
             call.coverage = true;
             planned.push(PlannedCall {
                 cell: CellIndex { section, scenario: 0 },
@@ -267,16 +267,16 @@ impl<'a> BreadthPhase<'a, '_> {
     /// sandboxes stay warm.
     fn order_sections(&self, section_states: &[SectionState<'_>]) -> Vec<usize> {
         let mut weights: BTreeMap<&str, u64> = BTreeMap::new();
-        for subject in &self.plan.subjects {
-            let importers = 1 + subject.module.imported_by.len() as u64;
-            let weight = weights.entry(&subject.module.path).or_default();
-            *weight += u64::from(subject.section.complexity) * importers;
+        for planned_section in &self.plan.sections {
+            let importers = 1 + planned_section.module.imported_by.len() as u64;
+            let weight = weights.entry(&planned_section.module.path).or_default();
+            *weight += u64::from(planned_section.section.complexity) * importers;
         }
         let mut sections: Vec<usize> = (0..section_states.len())
             .filter(|&section| !section_states[section].has_failed_import)
             .collect();
         sections.sort_by_key(|&section| {
-            let path = self.plan.subjects[section].module.path.as_str();
+            let path = self.plan.sections[section].module.path.as_str();
             (Reverse(weights.get(path).copied().unwrap_or_default()), path, section)
         });
         sections
@@ -327,7 +327,7 @@ impl<'a> BreadthPhase<'a, '_> {
         let PlannedCall { cell, number, baseline, call, .. } = planned;
         state.history.record_outcome(&call, &outcome, !has_faults(&call));
         let baseline = baseline.map(|position| &state.baseline_calls[position].outcome);
-        let is_import = self.plan.subjects[cell.section].target.kind == TargetKind::Module;
+        let is_import = self.plan.sections[cell.section].target.kind == TargetKind::Module;
         let found = || state.history.find_weakness(&call, &outcome, baseline);
         let weakness = if is_import { None } else { found() };
         EvaluatedCall { cell, number, call, outcome, weakness }
@@ -336,12 +336,13 @@ impl<'a> BreadthPhase<'a, '_> {
     fn scenario_cells(&self, section_states: &[SectionState<'_>]) -> Vec<CellIndex> {
         let sections = self.order_sections(section_states).into_iter();
         let cells = sections.flat_map(|section| {
-            let subject = &self.plan.subjects[section];
-            let scenarios = self.plan.scenarios_of(&subject.module.path);
+            let planned_section = &self.plan.sections[section];
+            let scenarios = self.plan.scenarios_of(&planned_section.module.path);
             // An import has no input: scenarios that only change inputs do not apply to it.
             let applicable = scenarios.filter(|(number, scenario)| {
                 *number != 0
-                    && !(subject.target.kind == TargetKind::Module && scenario.has_own_inputs)
+                    && !(planned_section.target.kind == TargetKind::Module
+                        && scenario.has_own_inputs)
             });
             applicable.map(move |(scenario, _)| CellIndex { section, scenario }).collect::<Vec<_>>()
         });
@@ -354,7 +355,7 @@ impl<'a> BreadthPhase<'a, '_> {
         scenario: &'i PlannedScenario,
         learned_hints: &Arc<LearnedHints>,
     ) -> InputGenerator<'i> {
-        let PlannedSection { section, hints, .. } = &self.plan.subjects[section];
+        let PlannedSection { section, hints, .. } = &self.plan.sections[section];
         let mut inputs = InputGenerator::new(section, hints, self.facts, &scenario.inputs);
         if !learned_hints.is_empty() {
             inputs.apply_hints(learned_hints);
@@ -370,12 +371,12 @@ impl<'a> BreadthPhase<'a, '_> {
         state: &mut SectionState<'_>,
         planned: &mut Vec<PlannedCall>,
     ) {
-        let subject = &self.plan.subjects[section];
-        if subject.target.kind == TargetKind::Module {
+        let planned_section = &self.plan.sections[section];
+        if planned_section.target.kind == TargetKind::Module {
             return;
         }
         state.has_baseline_plan = true;
-        let seed = subject.seed.derive("baseline").derive_nth(round as u64);
+        let seed = planned_section.seed.derive("baseline").derive_nth(round as u64);
         let generated = inputs.take(self.calls_per_cell, seed).into_iter();
         let is_new = |input: &CallInput| {
             !state.baseline_calls.iter().any(|baseline| baseline.input == *input)
@@ -383,7 +384,7 @@ impl<'a> BreadthPhase<'a, '_> {
         let new_inputs: Vec<CallInput> = generated.filter(is_new).collect();
         for (index, input) in new_inputs.into_iter().enumerate() {
             let number = state.baseline_calls.len() + index;
-            let mut call = subject.call(&self.plan.scenarios[0], number, Some(&input));
+            let mut call = planned_section.call(&self.plan.scenarios[0], number, Some(&input));
             call.coverage = true;
             if input.strategy.follows_types() {
                 state.history.record_declared(&call);
@@ -401,10 +402,10 @@ impl<'a> BreadthPhase<'a, '_> {
         state: &mut SectionState<'_>,
         planned: &mut Vec<PlannedCall>,
     ) {
-        let subject = &self.plan.subjects[cell.section];
+        let planned_section = &self.plan.sections[cell.section];
         let scenario = &self.plan.scenarios[cell.scenario];
-        if subject.target.kind == TargetKind::Module {
-            let call = subject.call(scenario, 0, None);
+        if planned_section.target.kind == TargetKind::Module {
+            let call = planned_section.call(scenario, 0, None);
             planned.push(PlannedCall { cell, number: 0, input: None, baseline: None, call });
             return;
         }
@@ -412,7 +413,7 @@ impl<'a> BreadthPhase<'a, '_> {
         let inputs = self.scenario_inputs(cell, has_burst, learned_hints, state);
         for (number, (input, baseline)) in inputs.into_iter().enumerate() {
             // The same input has the same seed under the baseline and under faults.
-            let mut call = subject.call(scenario, baseline.unwrap_or(number), Some(&input));
+            let mut call = planned_section.call(scenario, baseline.unwrap_or(number), Some(&input));
             // The first call shows the lines that only this scenario reaches. Coverage slows calls
             // down, so the others go without.
             call.coverage = number == 0 && !has_burst && reaches_other_lines(scenario, &call);
@@ -431,7 +432,7 @@ impl<'a> BreadthPhase<'a, '_> {
         learned_hints: &Arc<LearnedHints>,
         state: &SectionState<'_>,
     ) -> Vec<(CallInput, Option<usize>)> {
-        let subject = &self.plan.subjects[cell.section];
+        let planned_section = &self.plan.sections[cell.section];
         let scenario = &self.plan.scenarios[cell.scenario];
         let count = match (state.is_slow(), has_burst) {
             (true, _) => self.calls_per_cell.min(MAX_TIMEOUTS),
@@ -440,7 +441,7 @@ impl<'a> BreadthPhase<'a, '_> {
         };
         let generator = self.inputs(cell.section, scenario, learned_hints);
         let mut inputs: Vec<(CallInput, Option<usize>)> = if scenario.has_own_inputs {
-            let seed = subject.seed.derive(&scenario.label());
+            let seed = planned_section.seed.derive(&scenario.label());
             generator.take(count, seed).into_iter().map(|input| (input, None)).collect()
         } else {
             // Inputs that return under the baseline show most under faults.
@@ -451,7 +452,7 @@ impl<'a> BreadthPhase<'a, '_> {
             calls.map(|(position, baseline)| (baseline.input.clone(), Some(position))).collect()
         };
         if let Some(drift) = scenario.preset.drift() {
-            let seed = subject.seed.derive("drift").derive(&scenario.label());
+            let seed = planned_section.seed.derive("drift").derive(&scenario.label());
             for (index, (input, baseline)) in inputs.iter_mut().enumerate() {
                 let seed = seed.derive_nth(index as u64);
                 if let Some(drifted) = generator.drift_input(input, drift, seed) {
@@ -474,7 +475,7 @@ impl<'a> BreadthPhase<'a, '_> {
         let outcomes = self.caller.make(jobs.collect(), |position, outcome| {
             let PlannedCall { cell, number, ref call, .. } = planned[position];
             observer.on_event(RunEvent::CallCompleted(CompletedCall {
-                section: &self.plan.subjects[cell.section].section.id,
+                section: &self.plan.sections[cell.section].section.id,
                 scenario: Some(labels[cell.scenario].as_str()),
                 number,
                 is_counted: true,
@@ -496,7 +497,7 @@ impl<'a> BreadthPhase<'a, '_> {
     /// The job of a call under a scenario.
     pub(super) fn job(&self, cell: CellIndex, call: Call) -> CallJob {
         let CellIndex { section, scenario } = cell;
-        build_job(&self.plan.scenarios[scenario].spec(&self.plan.subjects[section].spec), call)
+        build_job(&self.plan.scenarios[scenario].spec(&self.plan.sections[section].spec), call)
     }
 }
 

@@ -63,12 +63,12 @@ impl DepthPhase<'_, '_> {
         observer.on_event(RunEvent::StageBegan { stage: CycleStage::Depth, calls });
         let mut result = DepthResult::default();
         for batch in sections.chunks(MAX_BATCH_SECTIONS) {
-            let id = |&section: &usize| self.plan.subjects[section].section.id.clone();
+            let id = |&section: &usize| self.plan.sections[section].section.id.clone();
             if self.caller.is_late() {
                 result.unfinished.extend(batch.iter().map(id));
                 continue;
             }
-            let targets = batch.iter().map(|&at| self.target(&self.plan.subjects[at])).collect();
+            let targets = batch.iter().map(|&at| self.target(&self.plan.sections[at])).collect();
             let mut explore_loop = ExploreLoop::new(self.caller, targets);
             while let Some(generation) = explore_loop.next_generation(learned_hints, observer)? {
                 result.add_generation(generation, observer, triage);
@@ -83,30 +83,30 @@ impl DepthPhase<'_, '_> {
     }
 
     fn order_sections(&self, section_states: &[SectionState<'_>]) -> Vec<usize> {
-        let subjects = &self.plan.subjects;
+        let all = &self.plan.sections;
         let is_callable = |section: &usize| {
             !section_states[*section].has_failed_import
-                && subjects[*section].target.kind != TargetKind::Module
+                && all[*section].target.kind != TargetKind::Module
         };
-        let mut sections: Vec<usize> = (0..subjects.len()).filter(is_callable).collect();
+        let mut sections: Vec<usize> = (0..all.len()).filter(is_callable).collect();
         sections.sort_by_key(|&at| {
-            let PlannedSection { section, module, .. } = &subjects[at];
+            let PlannedSection { section, module, .. } = &all[at];
             Reverse(u64::from(section.complexity) * (1 + module.imported_by.len() as u64))
         });
         sections
     }
 
-    fn target<'s>(&'s self, subject: &'s PlannedSection<'_>) -> ExploreTarget<'s> {
-        let inputs = InputGenerator::new(subject.section, subject.hints, self.facts, self.inputs);
+    fn target<'s>(&'s self, planned: &'s PlannedSection<'_>) -> ExploreTarget<'s> {
+        let inputs = InputGenerator::new(planned.section, planned.hints, self.facts, self.inputs);
         let baseline = &self.plan.scenarios[0];
         let defaults = CallDefaults {
             has_cheap_coverage: self.caller.has_cheap_coverage(),
-            ..subject.call_defaults(baseline)
+            ..planned.call_defaults(baseline)
         };
-        let target = subject.target.clone();
+        let target = planned.target.clone();
         let explorer =
-            Explorer::new(subject.section, target, defaults, inputs, self.budget, self.seed);
-        ExploreTarget { explorer, spec: baseline.spec(&subject.spec) }
+            Explorer::new(planned.section, target, defaults, inputs, self.budget, self.seed);
+        ExploreTarget { explorer, spec: baseline.spec(&planned.spec) }
     }
 }
 

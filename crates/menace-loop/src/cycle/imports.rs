@@ -49,8 +49,8 @@ impl<'a> BreadthPhase<'a, '_> {
         observer: &mut dyn RunObserver,
     ) -> Result<Option<ImportResult>, SandboxError> {
         let mut modules: BTreeMap<&str, usize> = BTreeMap::new();
-        for (section, subject) in self.plan.subjects.iter().enumerate() {
-            modules.entry(&subject.module.path).or_insert(section);
+        for (section, planned) in self.plan.sections.iter().enumerate() {
+            modules.entry(&planned.module.path).or_insert(section);
         }
         let calls = modules.len();
         observer.on_event(RunEvent::StageBegan { stage: CycleStage::Imports, calls });
@@ -81,8 +81,8 @@ impl<'a> BreadthPhase<'a, '_> {
                 result.failures.push(ImportFailure::new(section, call, outcome));
             }
         }
-        for (subject, state) in self.plan.subjects.iter().zip(section_states) {
-            let path = &subject.module.path;
+        for (planned, state) in self.plan.sections.iter().zip(section_states) {
+            let path = &planned.module.path;
             state.has_failed_import = result.failures.iter().any(|one| one.module == *path);
         }
         Ok(Some(result))
@@ -90,15 +90,15 @@ impl<'a> BreadthPhase<'a, '_> {
 
     /// The import of a section's module.
     fn plan_import(&self, section: usize) -> PendingImport {
-        let subject = &self.plan.subjects[section];
+        let planned = &self.plan.sections[section];
         let baseline = &self.plan.scenarios[0];
-        let module = subject.target.module.clone();
+        let module = planned.target.module.clone();
         let target = CallTarget { module, qualname: String::new(), kind: TargetKind::Module };
-        let mut call = Call { coverage: true, ..subject.call(baseline, 0, None) };
+        let mut call = Call { coverage: true, ..planned.call(baseline, 0, None) };
         call.step.target = target;
         call.limits.timeout_ms = call.limits.timeout_ms.max(IMPORT_TIMEOUT_MS);
-        let spec = SandboxSpec { module: None, ..baseline.spec(&subject.spec) };
-        let section = SectionId::new(&subject.module.path, SectionId::TOP_LEVEL);
+        let spec = SandboxSpec { module: None, ..baseline.spec(&planned.spec) };
+        let section = SectionId::new(&planned.module.path, SectionId::TOP_LEVEL);
         PendingImport { section, call, spec }
     }
 }

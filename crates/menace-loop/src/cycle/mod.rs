@@ -73,11 +73,11 @@ pub(crate) fn run(
 ) -> Result<CycleResult, SandboxError> {
     let breadth = BreadthPhase { plan, facts, caller, calls_per_cell: budget.calls_per_cell };
     let mut section_states: Vec<SectionState<'_>> =
-        plan.subjects.iter().map(SectionState::new).collect();
+        plan.sections.iter().map(SectionState::new).collect();
     let mut triage = Triage::new(plan, lines);
     let mut result = CycleResult::default();
     let Some(mut imports) = breadth.import_modules(&mut section_states, observer)? else {
-        let all = plan.subjects.iter().map(|subject| subject.section.id.clone());
+        let all = plan.sections.iter().map(|planned| planned.section.id.clone());
         result.add_skipped(SkippedStage::Imports, SkippedWork::from_sections(all));
         return Ok(result);
     };

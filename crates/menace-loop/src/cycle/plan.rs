@@ -205,8 +205,8 @@ pub trait SectionFilter: fmt::Debug {
 
 #[derive(Debug)]
 pub struct CyclePlan<'a> {
-    pub subjects: Vec<PlannedSection<'a>>,
-    pub closed: Vec<UncallableSection>,
+    pub sections: Vec<PlannedSection<'a>>,
+    pub uncallable: Vec<UncallableSection>,
     /// The baseline is the first.
     pub scenarios: Vec<PlannedScenario>,
     /// Top-level packages of the repository, selected or not.
@@ -223,8 +223,8 @@ impl<'a> CyclePlan<'a> {
         request: &PlanRequest<'_>,
     ) -> Result<Self, ConfigError> {
         let mut plan = Self {
-            subjects: Vec::new(),
-            closed: Vec::new(),
+            sections: Vec::new(),
+            uncallable: Vec::new(),
             scenarios: Vec::new(),
             packages: analysis
                 .modules
@@ -249,9 +249,9 @@ impl<'a> CyclePlan<'a> {
             }
             let (qualname, kind) = match targets::resolve_target(section) {
                 Ok(way) => way,
-                Err(closed) => {
-                    plan.closed
-                        .push(UncallableSection { section: section.id.clone(), why: closed.why });
+                Err(targets::UncallableTarget { why, .. }) => {
+                    let section = section.id.clone();
+                    plan.uncallable.push(UncallableSection { section, why });
                     continue;
                 }
             };
@@ -265,7 +265,7 @@ impl<'a> CyclePlan<'a> {
                 }
             };
             let is_top_level = kind == TargetKind::Module;
-            plan.subjects.push(PlannedSection {
+            plan.sections.push(PlannedSection {
                 module,
                 section,
                 hints,
@@ -304,8 +304,8 @@ impl<'a> CyclePlan<'a> {
 
     /// The section of a module's top-level code.
     pub fn top_level(&self, module: &str) -> Option<&'a Section> {
-        let subject = self.subjects.iter().find(|subject| subject.module.path == module)?;
-        subject.module.sections.iter().find(|section| section.kind == SectionKind::Module)
+        let planned = self.sections.iter().find(|planned| planned.module.path == module)?;
+        planned.module.sections.iter().find(|section| section.kind == SectionKind::Module)
     }
 
     /// Adds the scenarios that every module has, the baseline first.

@@ -160,8 +160,8 @@ impl CycleResult {
     pub(super) fn failing_sections(&self, plan: &CyclePlan<'_>) -> BTreeSet<usize> {
         let ids: BTreeSet<&SectionId> =
             self.failures.values().map(|(failure, _)| &failure.section).collect();
-        let subjects = plan.subjects.iter().enumerate();
-        let failing = subjects.filter(|(_, subject)| ids.contains(&subject.section.id));
+        let all = plan.sections.iter().enumerate();
+        let failing = all.filter(|(_, planned)| ids.contains(&planned.section.id));
         failing.map(|(position, _)| position).collect()
     }
 
@@ -204,17 +204,17 @@ impl CycleResult {
         section_states: &[SectionState<'_>],
     ) {
         let mut skipped: BTreeMap<usize, Vec<SectionId>> = BTreeMap::new();
-        for (at, subject) in plan.subjects.iter().enumerate() {
+        for (at, planned) in plan.sections.iter().enumerate() {
             let state = &section_states[at];
             // There may be no input that the section can be called with.
             let has_calls = !state.baseline_calls.is_empty() || !state.has_baseline_plan;
-            if state.has_failed_import || subject.target.kind == TargetKind::Module || !has_calls {
+            if state.has_failed_import || planned.target.kind == TargetKind::Module || !has_calls {
                 continue;
             }
-            for (number, _) in plan.scenarios_of(&subject.module.path) {
+            for (number, _) in plan.scenarios_of(&planned.module.path) {
                 let cell = CellIndex { section: at, scenario: number };
                 if !self.cells.contains_key(&cell) || self.incomplete_cells.contains(&cell) {
-                    skipped.entry(number).or_default().push(subject.section.id.clone());
+                    skipped.entry(number).or_default().push(planned.section.id.clone());
                 }
             }
         }

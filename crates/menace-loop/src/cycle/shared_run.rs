@@ -73,7 +73,7 @@ impl BreadthPhase<'_, '_> {
             return Ok(None);
         };
         let sections: Vec<usize> = baseline.isolated.keys().copied().collect();
-        let paths = sections.iter().map(|&at| self.plan.subjects[at].module.path.clone());
+        let paths = sections.iter().map(|&at| self.plan.sections[at].module.path.clone());
         let modules = paths.collect();
         let mut parts = vec![baseline];
         for scenario in scenarios {
@@ -191,7 +191,7 @@ impl BreadthPhase<'_, '_> {
     }
 
     fn section_id(&self, sample: &SharedRunSample) -> &SectionId {
-        &self.plan.subjects[sample.section].section.id
+        &self.plan.sections[sample.section].section.id
     }
 
     /// Calls that returned under the baseline: of failing sections first, then of others.
@@ -231,15 +231,15 @@ impl BreadthPhase<'_, '_> {
             return samples;
         }
         for &at in sections.iter().filter(|&&at| has_no_timeout(&section_states[at])) {
-            let subject = &self.plan.subjects[at];
-            let mut scenarios = self.plan.scenarios_of(&subject.module.path);
+            let planned = &self.plan.sections[at];
+            let mut scenarios = self.plan.scenarios_of(&planned.module.path);
             if samples.len() >= MAX_SCENARIO_CALLS || !scenarios.any(|(other, _)| other == number) {
                 continue;
             }
             let inputs = if scenario.has_own_inputs {
-                let PlannedSection { section, hints, .. } = subject;
+                let PlannedSection { section, hints, .. } = planned;
                 let inputs = InputGenerator::new(section, hints, self.facts, &scenario.inputs);
-                let seed = subject.seed.derive(&scenario.label());
+                let seed = planned.seed.derive(&scenario.label());
                 let mut generated = inputs.take(CALLS_PER_SECTION, seed);
                 generated.retain(|input| input.fixtures.is_empty());
                 generated.into_iter().enumerate().collect()
@@ -259,7 +259,7 @@ impl BreadthPhase<'_, '_> {
     ) -> impl Iterator<Item = SharedRunSample> {
         inputs.into_iter().map(move |(number, input)| {
             let scenario = &self.plan.scenarios[scenario];
-            let mut call = self.plan.subjects[section].call(scenario, number, Some(&input));
+            let mut call = self.plan.sections[section].call(scenario, number, Some(&input));
             // Its cost is the same, isolated and in the shared process.
             call.coverage = true;
             SharedRunSample { section, call }

@@ -130,7 +130,7 @@ impl<'a, 'p> Triage<'a, 'p> {
     pub(super) fn add_candidate(&mut self, evaluated: &EvaluatedCall) {
         let EvaluatedCall { cell, number, call, outcome, weakness } = evaluated;
         let Some(weakness) = weakness else { return };
-        let section = self.plan.subjects[cell.section].section;
+        let section = self.plan.sections[cell.section].section;
         let scenario = &self.plan.scenarios[cell.scenario].name;
         let evidence = FailureEvidence { section, weakness, call, outcome, scenario };
         let candidate = Candidate::new(weakness.clone(), call, outcome);
@@ -154,7 +154,7 @@ impl<'a, 'p> Triage<'a, 'p> {
         let outcomes = phase.caller.with_grace().make(jobs.collect(), |position, outcome| {
             let section = candidates[position].1.cell.section;
             observer.on_event(RunEvent::CallCompleted(CompletedCall {
-                section: &self.plan.subjects[section].section.id,
+                section: &self.plan.sections[section].section.id,
                 scenario: None,
                 number: position,
                 is_counted: false,
@@ -176,7 +176,7 @@ impl<'a, 'p> Triage<'a, 'p> {
             let rerun = CandidateRerun::judge(call, outcome, &state.history, baseline);
             let failure = candidate.confirm(rerun).and_then(|finding| {
                 let located = LocatedFinding {
-                    section: self.plan.subjects[cell.section].section,
+                    section: self.plan.sections[cell.section].section,
                     scenario: &self.plan.scenarios[cell.scenario].label(),
                     finding,
                     rerun: Some(number),
@@ -236,7 +236,7 @@ impl<'a, 'p> Triage<'a, 'p> {
     ) {
         for CandidateOccurrence { cell, number } in occurrences {
             observer.on_event(RunEvent::OccurrenceShown(ShownOccurrence {
-                section: &self.plan.subjects[cell.section].section.id,
+                section: &self.plan.sections[cell.section].section.id,
                 scenario: Some(&self.plan.scenarios[cell.scenario].label()),
                 number: *number,
                 failure,

@@ -84,7 +84,7 @@ impl RunSession<'_> {
         let presets = presets::for_cycle(request.presets, cycle)?;
         // Cells have the same inputs in every cycle: only the code changes their numbers.
         let plan = self.engine.plan(presets, request.seed, &filter)?;
-        if plan.subjects.is_empty() {
+        if plan.sections.is_empty() {
             return Ok(None);
         }
         let made = self.make_calls(cycle, &plan)?;
@@ -101,7 +101,7 @@ impl RunSession<'_> {
     fn make_calls(&mut self, cycle: u32, plan: &CyclePlan<'_>) -> Result<MadeCalls, RunError> {
         let request = self.request;
         self.writer.record_cycles(cycle + 1)?;
-        self.observer.on_event(RunEvent::PlanMade { sections: plan.subjects.len() });
+        self.observer.on_event(RunEvent::PlanMade { sections: plan.sections.len() });
         let budget = CycleBudget {
             calls_per_cell: request.calls_per_cell,
             depth: request.depth,

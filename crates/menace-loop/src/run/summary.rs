@@ -102,10 +102,10 @@ impl ScoredCycle {
         let called: Vec<(&str, &Preset)> = called.collect();
         let failed = &self.result.import_failures;
         let modules: BTreeSet<&str> = plan
-            .subjects
+            .sections
             .iter()
-            .filter(|subject| subject.target.kind != TargetKind::Module)
-            .map(|subject| subject.module.path.as_str())
+            .filter(|planned| planned.target.kind != TargetKind::Module)
+            .map(|planned| planned.module.path.as_str())
             .filter(|path| failed.iter().all(|failure| failure.module != *path))
             .collect();
         let gaps = find_scenario_gaps(modules, &called, request.presets.profiles)?;
@@ -115,11 +115,11 @@ impl ScoredCycle {
     /// Reduces the cycle to what the report needs: its cells are too many to keep.
     pub(super) fn reduce(self, plan: &CyclePlan<'_>, known: &KnownFailures) -> FinishedCycle {
         let Self { result, measurement, score, decisions } = self;
-        let sections = plan.subjects.iter().map(|subject| subject.section.id.clone());
-        let closed = plan.closed.iter().map(|uncallable| uncallable.section.clone());
+        let sections = plan.sections.iter().map(|planned| planned.section.id.clone());
+        let uncallable = plan.uncallable.iter().map(|one| one.section.clone());
         let cells = measurement.cells.iter();
         let totals = CycleTotals {
-            sections: sections.chain(closed).collect(),
+            sections: sections.chain(uncallable).collect(),
             unreachable: unreachable_sections(plan, &result),
             called: cells.map(|cell| &cell.section).chain(result.imports.keys()).cloned().collect(),
             import_failures: result.import_failures,
@@ -152,13 +152,13 @@ impl ScoredCycle {
 
 /// Why sections of the plan could not be called.
 fn unreachable_sections(plan: &CyclePlan<'_>, result: &CycleResult) -> BTreeMap<SectionId, String> {
-    let closed = plan.closed.iter().map(|one| (one.section.clone(), one.why.clone()));
-    let mut unreachable: BTreeMap<SectionId, String> = closed.collect();
+    let uncallable = plan.uncallable.iter().map(|one| (one.section.clone(), one.why.clone()));
+    let mut unreachable: BTreeMap<SectionId, String> = uncallable.collect();
     for failure in &result.import_failures {
-        let sections = plan.subjects.iter().filter(|one| one.module.path == failure.module);
-        for subject in sections.filter(|one| one.section.id != failure.section) {
+        let sections = plan.sections.iter().filter(|one| one.module.path == failure.module);
+        for planned in sections.filter(|one| one.section.id != failure.section) {
             let why = format!("its module cannot be imported: {}", failure.why);
-            unreachable.insert(subject.section.id.clone(), why);
+            unreachable.insert(planned.section.id.clone(), why);
         }
     }
     unreachable

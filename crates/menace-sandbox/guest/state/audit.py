@@ -46,13 +46,13 @@ class Audit:
     """The violations of one call, and whether it set a variable; listens while the guest runs."""
 
     __slots__ = (
-        "violations",
+        "allowed_read",
+        "allowed_write",
         "directories",
         "environ",
         "listening",
         "report",
-        "allowed_read",
-        "allowed_write",
+        "violations",
     )
 
     def __init__(self, allowed_read: list, allowed_write: list, report: Callable) -> None:

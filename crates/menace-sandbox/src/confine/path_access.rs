@@ -258,8 +258,8 @@ mod tests {
 
     #[test]
     fn links_of_the_guests_own_are_followed_even_to_what_is_not_there() {
-        let room = tempfile::tempdir().unwrap();
-        let place = fs::canonicalize(room.path()).unwrap();
+        let directory = tempfile::tempdir().unwrap();
+        let place = fs::canonicalize(directory.path()).unwrap();
         let allowed = AllowedPaths {
             read: vec![place.clone(), "/usr".into()],
             write: vec![place.clone()],

@@ -33,8 +33,8 @@ struct UsageAtStart {
     cpu: CgroupCpuUsage,
     /// All memory of the group.
     memory: u64,
-    /// What of it processes hold themselves; none when no limit needs it.
-    held_bytes: Option<u64>,
+    /// What of it is memory of processes; none when no limit needs it.
+    process_bytes: Option<u64>,
 }
 
 /// What happened in the group, ever, when last seen.
@@ -158,7 +158,7 @@ impl LimitEnforcer {
             start.cpu = group.cpu_usage().unwrap_or_default();
             start.memory = group.memory_usage().unwrap_or(0);
             if limits.memory_bytes.is_some() || self.is_importing {
-                start.held_bytes = group.process_memory().ok();
+                start.process_bytes = group.process_memory().ok();
             }
         }
         self.start = Some(start);
@@ -222,7 +222,7 @@ impl LimitEnforcer {
         over.then_some(KillReason::Disk)
     }
 
-    /// What holds the share of the processors where no control group does.
+    /// What enforces the share of the processors where no control group does.
     pub(crate) fn cpu_throttle(&self, limits: &CallLimits) -> Option<CpuThrottle> {
         let share = limits.cpu_share.filter(|_| !self.has_controller(CgroupController::Cpu))?;
         (!self.is_importing).then(|| CpuThrottle::new(share, Instant::now()))
@@ -259,7 +259,7 @@ impl LimitEnforcer {
 
     /// Memory of the call now, without its files.
     fn memory_now(&self, layer: &WritableLayer, until: Instant) -> u64 {
-        if let (Some(group), Some(UsageAtStart { held_bytes: Some(before), .. })) =
+        if let (Some(group), Some(UsageAtStart { process_bytes: Some(before), .. })) =
             (&self.group, self.start)
             && let Ok(now) = group.process_memory()
         {
@@ -323,15 +323,15 @@ impl LimitEnforcer {
         };
         // The import's own memory stays, and comes on top.
         let kept = if self.is_importing { self.peak_memory_bytes } else { 0 };
-        let held = self.peak_memory_bytes.max(kept + estimate.group_bytes());
-        report.peak_memory_bytes = held.max(kept + estimate.peak_bytes());
+        let used = self.peak_memory_bytes.max(kept + estimate.group_bytes());
+        report.peak_memory_bytes = used.max(kept + estimate.peak_bytes());
         let over = limits
             .memory_bytes
-            .is_some_and(|allowed| held > allowed.saturating_add(MEMORY_TOLERANCE_BYTES));
+            .is_some_and(|allowed| used > allowed.saturating_add(MEMORY_TOLERANCE_BYTES));
         over.then_some(KillReason::Memory)
     }
 
-    /// What holds each limit that was asked for.
+    /// What enforces each limit that was asked for.
     pub(crate) fn list_mechanisms(
         &self,
         limits: &CallLimits,
@@ -353,29 +353,29 @@ impl LimitEnforcer {
             by.insert(Limit::Cpu, vec![LimitMechanism::Rlimit, LimitMechanism::Monitor]);
         }
         if limits.cpu_share.is_some() {
-            let mut held = version(CgroupController::Cpu);
-            if held.is_empty() {
-                held.push(LimitMechanism::Sigstop);
+            let mut mechanisms = version(CgroupController::Cpu);
+            if mechanisms.is_empty() {
+                mechanisms.push(LimitMechanism::Sigstop);
             }
-            by.insert(Limit::CpuShare, held);
+            by.insert(Limit::CpuShare, mechanisms);
         }
         if limits.memory_bytes.is_some() {
-            let mut held = version(CgroupController::Memory);
-            held.extend([LimitMechanism::Rlimit, LimitMechanism::Monitor]);
-            by.insert(Limit::Memory, held);
+            let mut mechanisms = version(CgroupController::Memory);
+            mechanisms.extend([LimitMechanism::Rlimit, LimitMechanism::Monitor]);
+            by.insert(Limit::Memory, mechanisms);
         }
         if limits.disk_bytes.is_some() {
-            let held = match layer {
+            let mechanisms = match layer {
                 WritableLayer::Overlay(_) => vec![LimitMechanism::TmpfsSize],
                 WritableLayer::Copied(_) => vec![LimitMechanism::Rlimit, LimitMechanism::Monitor],
             };
-            by.insert(Limit::Disk, held);
+            by.insert(Limit::Disk, mechanisms);
         }
-        let mut held = version(CgroupController::Pids);
-        if held.is_empty() {
-            held.push(LimitMechanism::Rlimit);
+        let mut mechanisms = version(CgroupController::Pids);
+        if mechanisms.is_empty() {
+            mechanisms.push(LimitMechanism::Rlimit);
         }
-        by.insert(Limit::Processes, held);
+        by.insert(Limit::Processes, mechanisms);
         by
     }
 }

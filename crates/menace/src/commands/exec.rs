@@ -170,7 +170,7 @@ impl ExecCommand {
         let analysis = analysis?;
         let found =
             call_target::resolve_target(&analysis, &self.target).map_err(CommandError::Request)?;
-        if let TargetAccess::Unreachable(why) = &found.access {
+        if let TargetAccess::Uncallable(why) = &found.access {
             return self.print(self.header(&found, None), &unreachable_outcome(why));
         }
         self.refuse_arguments(&found, &request)?;

@@ -161,7 +161,7 @@ impl MicroPilot<'_> {
         let seed = request.seed.derive("micro-pilot").derive(path);
         let filter = PilotFilter { sections: request.sections, path };
         let plan = self.engine.plan(request.presets.presets(0)?, seed, &filter)?;
-        if plan.subjects.is_empty() {
+        if plan.sections.is_empty() {
             return Ok(None);
         }
         let budget = CycleBudget {
