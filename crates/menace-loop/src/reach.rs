@@ -10,13 +10,12 @@ use menace_model::{
     Call, CallLimits, CallTarget, ModuleReport, Outcome, Section, SectionId, Seed, TargetKind,
     Verdict,
 };
-use menace_sandbox::{
-    CallJob, CallScheduler, CancelToken, SandboxBackend, SandboxError, SandboxSpec,
-};
+use menace_sandbox::{CallScheduler, CancelToken, SandboxBackend, SandboxError, SandboxSpec};
 use menace_scenario::input::{CallInput, InputGenerator, InputSettings, LearnedHints};
 use menace_source::Analysis;
 
 use crate::ExploreError;
+use crate::calls::build_job;
 use crate::survey::SurveyedAnalysis;
 use crate::targets;
 
@@ -121,7 +120,7 @@ fn run(
             reach_target.inputs.apply_hints(&learned);
             for (index, call) in reach_target.next_calls(plan, round as u64).into_iter().enumerate()
             {
-                jobs.push(CallJob { spec: reach_target.spec.clone(), call });
+                jobs.push(build_job(&reach_target.spec, call));
                 places.push((at, index));
             }
         }

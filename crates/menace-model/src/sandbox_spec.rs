@@ -5,7 +5,7 @@ use std::hash::{Hash, Hasher};
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Call, CallLimits, FaultMode, FaultSpec, ModuleRef, SecurityLevel};
+use crate::{Call, CallConditions, CallLimits, FaultMode, FaultSpec, ModuleRef, SecurityLevel};
 
 /// What the policy forbids: stored with a call, so that a rerun is confined as the call was.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -124,10 +124,21 @@ impl SandboxSpec {
     /// The spec that this call needs, made from the default spec of its module.
     #[must_use]
     pub fn for_call(&self, call: &Call) -> Self {
-        let mut spec = self.clone();
-        spec.interposition = SyscallInterposition::for_faults(&call.conditions.faults);
-        spec.confinement = call.confinement.unwrap_or(self.confinement);
-        spec.import_limits.processes = spec.import_limits.processes.max(call.limits.processes);
+        let confinement = call.confinement.unwrap_or(self.confinement);
+        self.for_conditions(confinement, &call.limits, &call.conditions)
+    }
+
+    /// The same for a call whose target is not known yet.
+    #[must_use]
+    pub fn for_conditions(
+        &self,
+        confinement: CallConfinement,
+        limits: &CallLimits,
+        conditions: &CallConditions,
+    ) -> Self {
+        let interposition = SyscallInterposition::for_faults(&conditions.faults);
+        let mut spec = Self { confinement, interposition, ..self.clone() };
+        spec.import_limits.processes = spec.import_limits.processes.max(limits.processes);
         spec
     }
 

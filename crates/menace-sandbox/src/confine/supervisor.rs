@@ -302,7 +302,7 @@ fn parse_status_field(text: &str, name: &str) -> Option<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use menace_model::SecurityLevel;
+    use menace_model::CallConfinement;
     use menace_model::SyscallInterposition;
 
     fn notice(number: i64, architecture: u32) -> SyscallNotification {
@@ -314,8 +314,7 @@ mod tests {
     #[test]
     fn faults_are_injected_into_allowed_system_calls_only() {
         let policy = ConfinementPolicy {
-            level: SecurityLevel::DEFAULT,
-            safe_mode: false,
+            confinement: CallConfinement::DEFAULT,
             namespaces: false,
             host_sockets_visible: false,
             records_path_access: true,

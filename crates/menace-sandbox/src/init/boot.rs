@@ -115,8 +115,7 @@ pub(crate) fn serve_copied(
 
 fn build_policy(config: &InitConfig) -> ConfinementPolicy {
     ConfinementPolicy {
-        level: config.spec.confinement.security_level,
-        safe_mode: config.spec.confinement.safe_mode,
+        confinement: config.spec.confinement,
         namespaces: config.tier.has_namespaces(),
         host_sockets_visible: false,
         records_path_access: config.tier != Tier::Unsafe,

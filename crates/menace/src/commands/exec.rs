@@ -14,9 +14,7 @@ use menace_model::{
     Value, ValueError, Verdict,
 };
 use menace_sandbox::interpreter::PythonInterpreter;
-use menace_sandbox::{
-    CancelToken, LocalBackend, SandboxBackend, SandboxSpec, SyscallInterposition, Tier,
-};
+use menace_sandbox::{CancelToken, LocalBackend, SandboxBackend, SandboxSpec, Tier};
 use menace_scenario::input::fixtures;
 use menace_scenario::preset::Preset;
 use menace_source::ScannerChoice;
@@ -291,10 +289,8 @@ impl ExecCommand {
 
     /// The interpreter that the call wants, before it is known which module that has to import.
     fn spec_before_target(&self, preset: &Preset) -> SandboxSpec {
-        let (_, conditions) = preset.conditions(self.seed);
-        SandboxSpec {
-            confinement: preset.confinement(),
-            interposition: SyscallInterposition::for_faults(&conditions.faults),
+        let (limits, conditions) = preset.conditions(self.seed);
+        let spec = SandboxSpec {
             seed: self.seed,
             hash_seed: (self.seed & u64::from(u32::MAX)) as u32,
             freeze_time: self.freeze_time.map(|at| match at {
@@ -303,7 +299,8 @@ impl ExecCommand {
             }),
             import_limits: preset.isolated_import_limits(),
             ..SandboxSpec::new(None)
-        }
+        };
+        spec.for_conditions(preset.confinement(), &limits, &conditions)
     }
 
     fn header<'a>(

@@ -15,7 +15,7 @@ use std::io::{IoSlice, IoSliceMut, Read, Write};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
 use std::os::unix::net::UnixStream;
 
-use menace_model::SecurityLevel;
+use menace_model::{CallConfinement, SecurityLevel};
 use nix::cmsg_space;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::socket::{ControlMessage, ControlMessageOwned, MsgFlags, recvmsg, sendmsg};
@@ -28,14 +28,20 @@ use super::{
 };
 
 fn policy(level: u8) -> ConfinementPolicy {
+    let security_level = SecurityLevel::try_from(level).unwrap();
     ConfinementPolicy {
-        level: SecurityLevel::try_from(level).unwrap(),
-        safe_mode: false,
+        confinement: CallConfinement { security_level, safe_mode: false },
         namespaces: true,
         host_sockets_visible: false,
         records_path_access: false,
         interposition: menace_model::SyscallInterposition::default(),
     }
+}
+
+fn safe_policy(level: u8) -> ConfinementPolicy {
+    let mut policy = policy(level);
+    policy.confinement.safe_mode = true;
+    policy
 }
 
 /// A C `int` as a register holds it.

@@ -1,6 +1,8 @@
 //! Sockets, by level.
 
-use super::{ConfinedRun, ConfinementPolicy, ConfinementTrial, ViolationKind, int, policy};
+use super::{
+    ConfinedRun, ConfinementPolicy, ConfinementTrial, ViolationKind, int, policy, safe_policy,
+};
 
 fn socket(family: i32, kind: i32, protocol: i32) -> (i64, [u64; 6]) {
     let kind = kind | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK;
@@ -36,7 +38,7 @@ fn internet_sockets_can_be_made_up_to_level_3() {
 
 #[test]
 fn internet_sockets_are_refused_from_level_4_on_and_in_safe_mode() {
-    let safe = (1..=5).map(|level| ConfinementPolicy { safe_mode: true, ..policy(level) });
+    let safe = (1..=5).map(safe_policy);
     for policy in safe.chain([policy(4), policy(5)]) {
         let seen = internet(policy);
         assert_eq!(seen.kinds(), [ViolationKind::Network; 4]);
@@ -122,7 +124,7 @@ fn only_pairs_that_stay_pairs_are_left_where_a_socket_of_the_host_is_in_sight() 
 
 #[test]
 fn only_pairs_that_stay_pairs_are_left_from_level_4_on_and_in_safe_mode() {
-    let safe = (1..=5).map(|level| ConfinementPolicy { safe_mode: true, ..policy(level) });
+    let safe = (1..=5).map(safe_policy);
     for policy in safe.chain([policy(4), policy(5)]) {
         let (mut one, mut other, mut third) = ([0; 2], [0; 2], [0; 2]);
         let seen = ConfinementTrial::new(policy).calls(&[
