@@ -10,12 +10,12 @@ use menace_model::{
     Call, CallLimits, CallTarget, ModuleReport, Outcome, Section, SectionId, Seed, TargetKind,
     Verdict,
 };
-use menace_sandbox::{CallScheduler, CancelToken, SandboxBackend, SandboxError, SandboxSpec};
+use menace_sandbox::{CancelToken, SandboxBackend, SandboxError, SandboxSpec};
 use menace_scenario::input::{CallInput, InputGenerator, InputSettings, LearnedHints};
 use menace_source::Analysis;
 
 use crate::ExploreError;
-use crate::calls::build_job;
+use crate::calls::{CallRunner, build_job};
 use crate::survey::SurveyedAnalysis;
 use crate::targets;
 
@@ -110,7 +110,7 @@ fn run(
     plan: &ReachOptions,
     reach_targets: &mut [ReachTarget<'_>],
 ) -> Result<(), SandboxError> {
-    let scheduler = CallScheduler::new(backend, plan.workers);
+    let caller = CallRunner::new(backend, plan.workers, plan.cancel.clone(), None);
     let mut hints_so_far = LearnedHints::default();
     for round in 0..plan.calls.div_ceil(plan.round.max(1)) {
         let mut jobs = Vec::new();
@@ -124,18 +124,7 @@ fn run(
                 places.push((at, index));
             }
         }
-        let mut outcomes: Vec<Option<Outcome>> = vec![None; places.len()];
-        let mut failed = None;
-        scheduler.run(&plan.cancel, jobs, |position, result| match result {
-            Ok(outcome) => outcomes[position] = Some(outcome),
-            Err(error) => failed = failed.take().or(Some(error)),
-        });
-        if let Some(error) = failed {
-            return Err(error);
-        }
-        if plan.cancel.is_cancelled() {
-            return Err(SandboxError::Cancelled);
-        }
+        let outcomes = caller.make(jobs, |_, _| {})?;
         for ((at, index), outcome) in places.into_iter().zip(outcomes) {
             if let Some(outcome) = outcome {
                 reach_targets[at].record(&outcome);

@@ -125,21 +125,16 @@ impl SandboxSpec {
     #[must_use]
     pub fn for_call(&self, call: &Call) -> Self {
         let confinement = call.confinement.unwrap_or(self.confinement);
-        self.for_conditions(confinement, &call.limits, &call.conditions)
+        let mut spec = self.clone().for_conditions(confinement, &call.conditions);
+        spec.import_limits.processes = spec.import_limits.processes.max(call.limits.processes);
+        spec
     }
 
     /// The same for a call whose target is not known yet.
     #[must_use]
-    pub fn for_conditions(
-        &self,
-        confinement: CallConfinement,
-        limits: &CallLimits,
-        conditions: &CallConditions,
-    ) -> Self {
+    pub fn for_conditions(self, confinement: CallConfinement, conditions: &CallConditions) -> Self {
         let interposition = SyscallInterposition::for_faults(&conditions.faults);
-        let mut spec = Self { confinement, interposition, ..self.clone() };
-        spec.import_limits.processes = spec.import_limits.processes.max(limits.processes);
-        spec
+        Self { confinement, interposition, ..self }
     }
 
     /// The spec of the sandbox as long as nothing has been imported: the same for all modules.

@@ -83,15 +83,21 @@ pub(super) struct BreadthResult {
     pub incomplete_cells: BTreeSet<CellIndex>,
     pub verdicts: Vec<Verdict>,
     pub missing_packages: BTreeSet<MissingPackage>,
-    pub triage: TriageResult,
+    /// By batch.
+    pub triage: Vec<TriageResult>,
     /// The deadline did not come first.
     pub is_complete: bool,
 }
 
 impl BreadthResult {
     /// Adds the calls to the tallies of their cells, and weaknesses to the candidates.
-    fn add_calls(&mut self, plan: &CyclePlan<'_>, calls: CellCalls, triage: &mut Triage<'_, '_>) {
-        self.is_complete = calls.is_complete;
+    /// False when the deadline prevented some.
+    fn add_calls(
+        &mut self,
+        plan: &CyclePlan<'_>,
+        calls: CellCalls,
+        triage: &mut Triage<'_, '_>,
+    ) -> bool {
         self.incomplete_cells.extend(calls.incomplete);
         for evaluated in calls.made {
             let EvaluatedCall { cell, call, outcome, weakness, .. } = &evaluated;
@@ -106,6 +112,7 @@ impl BreadthResult {
             tally.add(call, outcome, weakness.is_some());
             triage.add_candidate(&evaluated);
         }
+        calls.is_complete
     }
 }
 
@@ -169,30 +176,31 @@ impl<'a> BreadthPhase<'a, '_> {
         let sections = self.order_sections(section_states);
         let calls = sections.len() * self.calls_per_cell;
         observer.on_event(RunEvent::StageBegan { stage: CycleStage::Baseline, calls });
-        let mut result = BreadthResult { is_complete: true, ..BreadthResult::default() };
+        let mut result = BreadthResult::default();
         for batch in sections.chunks(self.cells_per_batch()) {
-            result.is_complete = !self.caller.is_late();
-            if !result.is_complete {
-                break;
+            if self.caller.is_late() {
+                return Ok(result);
             }
+            let mut is_complete = true;
             for round in 0..=MAX_RETRY_ROUNDS {
                 let calls =
                     self.call_baseline(batch, round, section_states, learned_hints, observer)?;
-                let is_last = calls.made.is_empty() || !calls.is_complete;
-                result.add_calls(self.plan, calls, triage);
-                if is_last {
+                let is_last = calls.made.is_empty();
+                is_complete = result.add_calls(self.plan, calls, triage);
+                if is_last || !is_complete {
                     break;
                 }
             }
-            if result.is_complete {
+            if is_complete {
                 let calls = self.repeat_returned(batch, section_states, observer)?;
-                result.add_calls(self.plan, calls, triage);
+                is_complete = result.add_calls(self.plan, calls, triage);
             }
-            result.triage.extend(triage.confirm_candidates(self, section_states, observer)?);
-            if !result.is_complete {
-                break;
+            result.triage.push(triage.confirm_candidates(self, section_states, observer)?);
+            if !is_complete {
+                return Ok(result);
             }
         }
+        result.is_complete = true;
         Ok(result)
     }
 
@@ -222,11 +230,16 @@ impl<'a> BreadthPhase<'a, '_> {
             self.plan_baseline_calls(section, round, inputs, state, &mut planned);
         }
         self.make(planned, observer, |planned, outcome| {
-            let section = planned.cell.section;
-            if let (Some(inputs), Some(input)) = (generators.get(&section), &planned.input) {
-                inputs.record_hints(learned_hints, input, &outcome);
+            let PlannedCall { cell, number, call, input, .. } = planned;
+            let state = &mut section_states[cell.section];
+            state.history.record_outcome(&call, &outcome, true);
+            let weakness = state.history.find_weakness(&call, &outcome, None);
+            if let (Some(inputs), Some(input)) = (generators.get(&cell.section), input) {
+                inputs.record_hints(learned_hints, &input, &outcome);
+                let outcome = BaselineOutcome::from(&outcome);
+                state.baseline_calls.push(BaselineCall { input, outcome });
             }
-            evaluate_baseline_call(planned, outcome, &mut section_states[section])
+            EvaluatedCall { cell, number, call, outcome, weakness }
         })
     }
 
@@ -294,11 +307,10 @@ impl<'a> BreadthPhase<'a, '_> {
         let cells = self.scenario_cells(section_states);
         let calls = cells.len() * self.calls_per_cell;
         observer.on_event(RunEvent::StageBegan { stage: CycleStage::Scenarios, calls });
-        let mut result = BreadthResult { is_complete: true, ..BreadthResult::default() };
+        let mut result = BreadthResult::default();
         for batch in cells.chunks(self.cells_per_batch()) {
-            result.is_complete = !self.caller.is_late();
-            if !result.is_complete {
-                break;
+            if self.caller.is_late() {
+                return Ok(result);
             }
             let mut planned = Vec::new();
             for &cell in batch {
@@ -306,31 +318,23 @@ impl<'a> BreadthPhase<'a, '_> {
                 self.plan_scenario_calls(cell, &hints, state, &mut planned);
             }
             let calls = self.make(planned, observer, |planned, outcome| {
-                let state = &mut section_states[planned.cell.section];
-                self.evaluate_scenario_call(planned, outcome, state)
+                let PlannedCall { cell, number, baseline, call, .. } = planned;
+                let state = &mut section_states[cell.section];
+                state.history.record_outcome(&call, &outcome, !has_faults(&call));
+                let baseline = baseline.map(|at| &state.baseline_calls[at].outcome);
+                let is_import = self.plan.sections[cell.section].target.kind == TargetKind::Module;
+                let found = || state.history.find_weakness(&call, &outcome, baseline);
+                let weakness = if is_import { None } else { found() };
+                EvaluatedCall { cell, number, call, outcome, weakness }
             })?;
-            result.add_calls(self.plan, calls, triage);
-            result.triage.extend(triage.confirm_candidates(self, section_states, observer)?);
-            if !result.is_complete {
-                break;
+            let is_complete = result.add_calls(self.plan, calls, triage);
+            result.triage.push(triage.confirm_candidates(self, section_states, observer)?);
+            if !is_complete {
+                return Ok(result);
             }
         }
+        result.is_complete = true;
         Ok(result)
-    }
-
-    fn evaluate_scenario_call(
-        &self,
-        planned: PlannedCall,
-        outcome: Outcome,
-        state: &mut SectionState<'_>,
-    ) -> EvaluatedCall {
-        let PlannedCall { cell, number, baseline, call, .. } = planned;
-        state.history.record_outcome(&call, &outcome, !has_faults(&call));
-        let baseline = baseline.map(|position| &state.baseline_calls[position].outcome);
-        let is_import = self.plan.sections[cell.section].target.kind == TargetKind::Module;
-        let found = || state.history.find_weakness(&call, &outcome, baseline);
-        let weakness = if is_import { None } else { found() };
-        EvaluatedCall { cell, number, call, outcome, weakness }
     }
 
     fn scenario_cells(&self, section_states: &[SectionState<'_>]) -> Vec<CellIndex> {
@@ -499,19 +503,6 @@ impl<'a> BreadthPhase<'a, '_> {
         let CellIndex { section, scenario } = cell;
         build_job(&self.plan.scenarios[scenario].spec(&self.plan.sections[section].spec), call)
     }
-}
-
-fn evaluate_baseline_call(
-    planned: PlannedCall,
-    outcome: Outcome,
-    state: &mut SectionState<'_>,
-) -> EvaluatedCall {
-    let PlannedCall { cell, number, call, input, .. } = planned;
-    state.history.record_outcome(&call, &outcome, true);
-    let weakness = state.history.find_weakness(&call, &outcome, None);
-    let baseline = BaselineOutcome::from(&outcome);
-    state.baseline_calls.extend(input.map(|input| BaselineCall { input, outcome: baseline }));
-    EvaluatedCall { cell, number, call, outcome, weakness }
 }
 
 /// Whether the call may reach lines that the baseline calls of its section do not.

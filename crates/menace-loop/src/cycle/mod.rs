@@ -87,12 +87,10 @@ pub(crate) fn run(
     let mut learned_hints = LearnedHints::default();
     let baseline =
         breadth.run_baseline(&mut section_states, &mut learned_hints, observer, &mut triage)?;
-    let mut is_complete = baseline.is_complete;
     result.add_breadth(baseline);
-    if is_complete {
+    if result.is_breadth_complete {
         let scenarios =
             breadth.run_scenarios(&mut section_states, &learned_hints, observer, &mut triage)?;
-        is_complete = scenarios.is_complete;
         result.add_breadth(scenarios);
     }
     result.add_skipped_scenarios(plan, &section_states);
@@ -106,7 +104,7 @@ pub(crate) fn run(
     if caller.is_late() {
         result.add_skipped(SkippedStage::SharedRun, SkippedWork::from_count(failing.len().max(1)));
     }
-    result.is_breadth_complete = is_complete && result.not_covered.is_empty();
+    result.is_breadth_complete &= result.not_covered.is_empty();
     if let Some(explore_budget) = budget.depth {
         // The threat settings of the baseline hold in depth, too.
         let threat = plan.scenarios[0].inputs.threat;

@@ -128,7 +128,8 @@ impl CycleResult {
         self.cells.extend(breadth.cells);
         self.incomplete_cells.extend(breadth.incomplete_cells);
         self.missing_packages.extend(breadth.missing_packages);
-        self.add_triage(breadth.triage);
+        self.is_breadth_complete = breadth.is_complete;
+        breadth.triage.into_iter().for_each(|batch| self.add_triage(batch));
     }
 
     pub(super) fn add_triage(&mut self, triage: TriageResult) {

@@ -101,14 +101,6 @@ pub(super) struct TriageResult {
     pub missing_packages: Vec<MissingPackage>,
 }
 
-impl TriageResult {
-    pub(super) fn extend(&mut self, other: Self) {
-        self.failures.extend(other.failures);
-        self.new_occurrences.extend(other.new_occurrences);
-        self.missing_packages.extend(other.missing_packages);
-    }
-}
-
 /// A confirmed finding, and where it was found.
 #[derive(Debug)]
 pub(super) struct LocatedFinding<'f> {

@@ -188,13 +188,14 @@ fn check_repository(request: &RunRequest<'_>, store: &Store) -> Result<String, R
 
 /// What the calls of a run depend on, as stored with it.
 fn settings_json(request: &RunRequest<'_>) -> serde_json::Value {
+    let sections = request.sections_text.as_str();
     serde_json::json!({
         "calls_per_cell": request.calls_per_cell,
         "depth": request.depth.is_some(),
         "profile": request.scoring.profile.name(),
         "roi_profile": request.scoring.profile.to_json(),
         "cycles": request.cycles,
-        "selection": if request.sections_text.is_empty() { "everything" } else { &request.sections_text },
+        "selection": if sections.is_empty() { "everything" } else { sections },
         "python": request.python,
         "isolation": request.backend.tier().as_str(),
     })

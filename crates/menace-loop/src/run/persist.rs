@@ -102,7 +102,7 @@ impl DecidedCycle<'_> {
         let began = Instant::now();
         self.write_rows(writer)?;
         // A cycle that was cut short does not compare with others, here as in the history.
-        if score.is_breadth_complete {
+        if score.is_complete {
             archive.append(cycle, &score.report)?;
         }
         let elapsed: Duration = history.take_elapsed() + began.elapsed();

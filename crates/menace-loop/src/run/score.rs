@@ -32,7 +32,7 @@ pub(super) struct CycleEntry<'c> {
     /// Which cycles this one compares with, see [`compared_selection`].
     pub selection: &'c str,
     /// Nothing but the depth phase was cut short by the deadline.
-    pub is_breadth_complete: bool,
+    pub is_complete: bool,
 }
 
 /// ROI, synergy and discrepancies of a cycle.
@@ -43,7 +43,7 @@ pub(super) struct CycleScore {
     /// `pred_<metric>` for the next cycle.
     pub predictions: MetricValues,
     /// Nothing but the depth phase was cut short by the deadline: it compares with other cycles.
-    pub is_breadth_complete: bool,
+    pub is_complete: bool,
 }
 
 /// Names the sections of a cycle. Cycles compare when these are equal: the same selection, and
@@ -66,7 +66,7 @@ impl CycleEntry<'_> {
         let earlier = selection::take_earlier(tracker.history_mut(), self.selection);
         let discrepancies = self.find_discrepancies(tracker);
         let mut report = self.score(tracker, discrepancies.len());
-        if !self.is_breadth_complete || !has_same_sections {
+        if !self.is_complete || !has_same_sections {
             clear_deltas(&mut report);
         } else if !has_same_modules {
             // Other modules take part: single modules and sections still compare, sums do not.
@@ -76,20 +76,15 @@ impl CycleEntry<'_> {
         }
         let fingerprints = presets::fingerprints(&self.plan.scenarios);
         presets::clear_changed_deltas(&mut report, tracker.history(), &fingerprints);
-        if self.is_breadth_complete {
+        if self.is_complete {
             self.add_to_history(tracker, &report, &fingerprints);
         }
         let predictions = tracker.predict_all_metrics(&tracker.predictor_panel());
-        if self.is_breadth_complete {
+        if self.is_complete {
             selection::record_start(tracker.history_mut(), self.selection, &earlier);
         }
         selection::restore(tracker.history_mut(), earlier);
-        CycleScore {
-            report,
-            discrepancies,
-            predictions,
-            is_breadth_complete: self.is_breadth_complete,
-        }
+        CycleScore { report, discrepancies, predictions, is_complete: self.is_complete }
     }
 
     fn find_discrepancies(&self, tracker: &Tracker) -> Vec<CycleDiscrepancy> {

@@ -153,7 +153,7 @@ impl RunSession<'_> {
             signatures: &SectionSignatures::new(&request.analysis.modules, filter),
             shared_run,
             selection,
-            is_breadth_complete: result.is_breadth_complete,
+            is_complete: result.is_breadth_complete,
         };
         let (score, mut history, warnings) =
             self.history.update(&before, |tracker| entry.append(tracker))?;

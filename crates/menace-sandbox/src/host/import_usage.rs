@@ -32,25 +32,21 @@ impl ImportUsage {
     }
 
     /// Which limits of the call it exceeded because its own were wider, and by how much.
-    fn exceeded_limits(
-        self,
-        import_limits: &CallLimits,
-        asked: &CallLimits,
-    ) -> Vec<(Limit, String)> {
+    fn exceeded_limits(self, of_import: &CallLimits, asked: &CallLimits) -> Vec<(Limit, String)> {
         let Self { wall_ms, cpu_ms, memory_bytes, disk_bytes } = self;
-        let timeout = (Some(import_limits.timeout_ms), Some(asked.timeout_ms));
-        let memory = (import_limits.memory_bytes, asked.memory_bytes);
-        let disk = (import_limits.disk_bytes, asked.disk_bytes);
+        let timeout = (Some(of_import.timeout_ms), Some(asked.timeout_ms));
+        let memory = (of_import.memory_bytes, asked.memory_bytes);
+        let disk = (of_import.disk_bytes, asked.disk_bytes);
         [
             (Limit::Timeout, timeout, wall_ms, 0, UNIT_MS),
-            (Limit::Cpu, (import_limits.cpu_ms, asked.cpu_ms), cpu_ms, 0, UNIT_MS),
+            (Limit::Cpu, (of_import.cpu_ms, asked.cpu_ms), cpu_ms, 0, UNIT_MS),
             (Limit::Memory, memory, memory_bytes as f64, MEMORY_TOLERANCE_BYTES, UNIT_KIB),
             (Limit::Disk, disk, disk_bytes as f64, 0, UNIT_KIB),
         ]
         .into_iter()
-        .filter_map(|(limit, (of_import, asked), took, slack, (unit, size))| {
+        .filter_map(|(limit, (own, asked), took, slack, (unit, size))| {
             let asked = asked?;
-            let is_wider = of_import.is_none_or(|limit| limit > asked);
+            let is_wider = own.is_none_or(|own| own > asked);
             let description = || {
                 let (took, asked) = (took / size, asked as f64 / size);
                 format!("{limit} ({took:.0} {unit} instead of {asked:.0} {unit})")
@@ -64,10 +60,10 @@ impl ImportUsage {
     pub(crate) fn add_to_outcome(
         self,
         outcome: &mut Outcome,
-        import_limits: &CallLimits,
+        of_import: &CallLimits,
         asked: &CallLimits,
     ) {
-        let beyond = self.exceeded_limits(import_limits, asked);
+        let beyond = self.exceeded_limits(of_import, asked);
         if beyond.is_empty() {
             return;
         }
@@ -96,11 +92,11 @@ mod tests {
 
     fn outcome_with_usage(
         took: ImportUsage,
-        import_limits: &CallLimits,
+        of_import: &CallLimits,
         asked: &CallLimits,
     ) -> Outcome {
         let mut outcome = Outcome::new(Verdict::Returned, CallStage::Call);
-        took.add_to_outcome(&mut outcome, import_limits, asked);
+        took.add_to_outcome(&mut outcome, of_import, asked);
         outcome
     }
 

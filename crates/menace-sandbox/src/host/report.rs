@@ -16,7 +16,7 @@ use nix::unistd::{SysconfVar, sysconf};
 use super::verdict::{self, GuestResult};
 use super::{fixture_files, hang_location, harness_report, steps};
 use crate::wire::marshal::MarshalValue;
-use crate::wire::messages::{CapturedStream, InitReport};
+use crate::wire::messages::{CallPhase, CapturedStream, InitReport};
 use crate::wire::values;
 
 /// Longest chain of causes, deepest group of exceptions.
@@ -52,7 +52,7 @@ impl<'a> ReportContext<'a> {
 
 pub(crate) fn build_outcome(report: &InitReport, context: &ReportContext<'_>) -> Outcome {
     let mut notes = Vec::new();
-    let guest_report = if report.phase.has_ended() {
+    let guest_report = if report.phase >= CallPhase::ShortReport {
         MarshalValue::parse(&report.mailbox)
             .inspect_err(|error| {
                 notes.push(format!("the guest corrupted its own report: {error}"));
@@ -405,6 +405,10 @@ fn collect_violations(
     context: &ReportContext<'_>,
 ) -> Vec<PolicyViolation> {
     let mut violations = report.violations.clone();
+    let of_file = |what: &str, path: &str| PolicyViolation {
+        kind: "file".to_owned(),
+        detail: format!("{what} {path}"),
+    };
     if report.process_limit_hits > 0 {
         violations.push(PolicyViolation {
             kind: "processes".to_owned(),
@@ -422,18 +426,12 @@ fn collect_violations(
             && let (Some(what), Some(detail)) = (what.as_text(), detail.as_text())
             && is_outside_access(&what, &detail)
         {
-            violations.push(PolicyViolation {
-                kind: "file".to_owned(),
-                detail: format!("{what} {detail}"),
-            });
+            violations.push(of_file(&what, &detail));
         }
     }
     for (what, path) in &report.outside_accesses {
         if is_outside_access(what, path) && !is_ordinary_access(what, Path::new(path)) {
-            violations.push(PolicyViolation {
-                kind: "file".to_owned(),
-                detail: format!("{what} {path}"),
-            });
+            violations.push(of_file(what, path));
         }
     }
     violations.sort();

@@ -153,9 +153,7 @@ impl SandboxHandle {
             FromInitMessage::Report(mut report) => {
                 // A report that answers another call is no report of this one.
                 if report.mailbox_nonce != nonce {
-                    if report.phase.has_ended() {
-                        report.phase = CallPhase::Running;
-                    }
+                    report.phase = report.phase.min(CallPhase::Running);
                     report.mailbox.clear();
                     report.steps = None;
                 }

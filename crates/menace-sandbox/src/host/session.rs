@@ -211,11 +211,8 @@ impl LocalSession {
             .iter()
             .map(|what| format!("its import tried what is forbidden: {what}"));
         outcome.notes.extend(tried);
-        self.sandboxes.import_usage.add_to_outcome(
-            &mut outcome,
-            &self.spec.import_limits,
-            &call.limits,
-        );
+        let limits = &self.spec.import_limits;
+        self.sandboxes.import_usage.add_to_outcome(&mut outcome, limits, &call.limits);
         outcome.notes.extend(sandbox.ready.remarks.iter().cloned());
         if self.sandboxes.unforkable_state.is_empty() {
             if report.unusable_reason.is_none() {

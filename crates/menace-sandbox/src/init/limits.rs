@@ -249,11 +249,8 @@ impl LimitEnforcer {
             return now.total_ns.saturating_sub(start.cpu.total_ns);
         }
         let others = self.process_scope.other_pids(self.zygote);
-        let own = if self.is_importing {
-            processes::cpu_ns(self.zygote).unwrap_or(0).saturating_sub(self.import_start_cpu_ns)
-        } else {
-            0
-        };
+        let zygote = self.is_importing.then(|| processes::cpu_ns(self.zygote)).flatten();
+        let own = zygote.unwrap_or(0).saturating_sub(self.import_start_cpu_ns);
         own + others.into_iter().filter_map(processes::cpu_ns).sum::<u64>()
     }
 
@@ -346,6 +343,10 @@ impl LimitEnforcer {
             };
             found.map(mechanism).into_iter().collect()
         };
+        let version_or = |controller: CgroupController, otherwise: LimitMechanism| {
+            let found = version(controller);
+            if found.is_empty() { vec![otherwise] } else { found }
+        };
         by.insert(Limit::Timeout, vec![LimitMechanism::Monitor]);
         by.insert(Limit::Output, vec![LimitMechanism::Monitor]);
         by.insert(Limit::OpenFiles, vec![LimitMechanism::Rlimit]);
@@ -353,11 +354,7 @@ impl LimitEnforcer {
             by.insert(Limit::Cpu, vec![LimitMechanism::Rlimit, LimitMechanism::Monitor]);
         }
         if limits.cpu_share.is_some() {
-            let mut mechanisms = version(CgroupController::Cpu);
-            if mechanisms.is_empty() {
-                mechanisms.push(LimitMechanism::Sigstop);
-            }
-            by.insert(Limit::CpuShare, mechanisms);
+            by.insert(Limit::CpuShare, version_or(CgroupController::Cpu, LimitMechanism::Sigstop));
         }
         if limits.memory_bytes.is_some() {
             let mut mechanisms = version(CgroupController::Memory);
@@ -371,11 +368,7 @@ impl LimitEnforcer {
             };
             by.insert(Limit::Disk, mechanisms);
         }
-        let mut mechanisms = version(CgroupController::Pids);
-        if mechanisms.is_empty() {
-            mechanisms.push(LimitMechanism::Rlimit);
-        }
-        by.insert(Limit::Processes, mechanisms);
+        by.insert(Limit::Processes, version_or(CgroupController::Pids, LimitMechanism::Rlimit));
         by
     }
 }

@@ -153,31 +153,21 @@ pub(crate) struct InitReport {
 }
 
 /// How far a call came, by a byte in the mailbox: the guest's word.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(crate) enum CallPhase {
     #[default]
     Empty,
     Running,
+    /// From here on the call has ended.
     ShortReport,
     FullReport,
-    /// Nothing that the harness writes.
     Corrupted,
 }
 
 impl CallPhase {
-    pub(crate) const fn from_byte(byte: u8) -> Self {
-        match byte {
-            0 => Self::Empty,
-            1 => Self::Running,
-            2 => Self::ShortReport,
-            3 => Self::FullReport,
-            _ => Self::Corrupted,
-        }
-    }
-
-    /// The call ended, and reported so.
-    pub(crate) fn has_ended(self) -> bool {
-        self >= Self::ShortReport
+    pub(crate) fn from_byte(byte: u8) -> Self {
+        let written = [Self::Empty, Self::Running, Self::ShortReport, Self::FullReport];
+        written.get(usize::from(byte)).copied().unwrap_or(Self::Corrupted)
     }
 }
 

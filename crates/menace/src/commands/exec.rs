@@ -289,7 +289,7 @@ impl ExecCommand {
 
     /// The interpreter that the call wants, before it is known which module that has to import.
     fn spec_before_target(&self, preset: &Preset) -> SandboxSpec {
-        let (limits, conditions) = preset.conditions(self.seed);
+        let (_, conditions) = preset.conditions(self.seed);
         let spec = SandboxSpec {
             seed: self.seed,
             hash_seed: (self.seed & u64::from(u32::MAX)) as u32,
@@ -300,7 +300,7 @@ impl ExecCommand {
             import_limits: preset.isolated_import_limits(),
             ..SandboxSpec::new(None)
         };
-        spec.for_conditions(preset.confinement(), &limits, &conditions)
+        spec.for_conditions(preset.confinement(), &conditions)
     }
 
     fn header<'a>(

@@ -87,7 +87,7 @@ pub(in crate::run) fn test_borderline_modules(
         bucket: BorderlineBucket::new(&request.data_dir.join(BORDERLINE_FILE)),
         tracker: Tracker::new(history),
     };
-    if let Some(last) = last.filter(|last| last.is_breadth_complete) {
+    if let Some(last) = last.filter(|last| last.is_complete) {
         pilot.add_candidates(last, &mut results)?;
     }
     if mode == MicropilotMode::Auto || request.process_borderline {

@@ -206,12 +206,9 @@ impl SandboxInit<'_> {
             }
             return;
         }
-        if let Ok(Some(violation)) = handler.listener.answer_with(&notice, &mut handler.supervisor)
-        {
-            let violation = PolicyViolation {
-                kind: violation.kind.as_str().to_owned(),
-                detail: violation.detail,
-            };
+        if let Ok(Some(denied)) = handler.listener.answer_with(&notice, &mut handler.supervisor) {
+            let violation =
+                PolicyViolation { kind: denied.kind.as_str().to_owned(), detail: denied.detail };
             if self.running.violations.len() < MAX_VIOLATIONS_PER_CALL
                 && !self.running.violations.contains(&violation)
             {

@@ -377,7 +377,7 @@ impl SandboxInit<'_> {
     }
 }
 
-/// What the report says: what enforces each limit, before; usage, output and violations, afterwards.
+/// The report: what enforces each limit, before; usage, output and violations, afterwards.
 impl SandboxInit<'_> {
     pub(super) fn begin_report(&mut self, request: &InitRequest) -> Result<InitReport, InitError> {
         let limits = &request.limits;
