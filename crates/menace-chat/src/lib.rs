@@ -86,7 +86,7 @@ impl Chat {
         for retry in 0.. {
             match self.send(message) {
                 Err(error) if error.is_transient() && retry < MAX_RETRIES => {
-                    tracing::debug!("retry {retry}: {error}");
+                    tracing::debug!("retry {}: {error}", retry + 1);
                     std::thread::sleep(pause);
                     pause *= 2;
                 }
