@@ -106,7 +106,7 @@ impl<'a> ReproAttempts<'a> {
             })
             .ok_or_else(|| vanished("there is nothing of that name".to_owned()))?;
         let (qualname, kind) =
-            targets::resolve_target(section).map_err(|closed| vanished(closed.why))?;
+            targets::resolve_target(section).map_err(|target| vanished(target.why))?;
         if matches!(kind, TargetKind::Method | TargetKind::Property)
             && failure.call.receiver.is_none()
         {
