@@ -182,7 +182,7 @@ impl<'a> ReproAttempts<'a> {
         let (sizes, grown): (Vec<u64>, Vec<Call>) =
             sizes.filter_map(|size| Some((size, with_size(call, size)?))).unzip();
         // Sizes take turns: what else the machine does for a while slows down one call of each.
-        let calls = grown.repeat(MEASUREMENTS);
+        let calls: Vec<Call> = std::iter::repeat_n(grown, MEASUREMENTS).flatten().collect();
         let calls = if calls.is_empty() { vec![call.clone()] } else { calls };
         let jobs = calls.iter().map(|call| build_job(&self.spec, call.clone())).collect();
         let mut outcomes = self.make(jobs)?;

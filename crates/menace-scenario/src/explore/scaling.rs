@@ -98,8 +98,8 @@ impl ScalingStage {
     /// Sizes take turns: what else the machine does for a while slows down one call of each, and
     /// not all calls of one.
     fn take_turns(&self, key: GrowthKey, sizes: &[u64], turns: usize) -> Vec<ExploreProbe> {
-        let sizes = sizes.iter().filter_map(|size| self.growth_probe(key, *size));
-        sizes.collect::<Vec<_>>().repeat(turns)
+        let turn = || sizes.iter().filter_map(|size| self.growth_probe(key, *size));
+        (0..turns).flat_map(|_| turn()).collect()
     }
 
     fn first_probes(&self, keys: &[GrowthKey], size: u64) -> Vec<ExploreProbe> {
