@@ -4,7 +4,9 @@
 ///
 /// Each line gives a field, its type, the variable's name and what else is known about it; the doc
 /// comment is the meaning in the reference. A type without a value for "not set" must have a
-/// default, or the crate does not compile. A setting that no code reads yet ends in `.planned()`;
+/// default, or the crate does not compile. Behind the name stands who may set it: `.user()`,
+/// `.repository()`, `.at_most(…)`, `.at_least(…)`, `.path_inside()` or `.preset_records()`. A setting
+/// that no code reads yet ends in `.planned()`;
 /// the tests in `reader_tests.rs` fail when a mark is missing, or is left after a reader was added.
 macro_rules! group {
     (
@@ -30,7 +32,7 @@ macro_rules! group {
         impl $group {
             /// What is declared, in the order of the fields.
             pub const DECLARATIONS: &'static [$crate::SettingDeclaration] = &[$(
-                $crate::SettingDeclaration::new::<$kind>(
+                $crate::declaration::UnauthorizedDeclaration::new::<$kind>(
                     $title, stringify!($field), $name, concat!($($help),+)
                 )
                     $(.$fact($($with),*))*
@@ -57,7 +59,7 @@ macro_rules! group {
         }
 
         $(const _: () = {
-            let declared = $crate::SettingDeclaration::new::<$kind>($title, "", $name, "")
+            let declared = $crate::declaration::UnauthorizedDeclaration::new::<$kind>($title, "", $name, "")
                 $(.$fact($($with),*))*;
             assert!(
                 <$kind as $crate::SettingType>::OPTIONAL != declared.default.is_some(),

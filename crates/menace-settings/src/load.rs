@@ -2,25 +2,39 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use menace_files::UntrustedDir;
+
 use crate::resolve::resolve_single;
-use crate::{DotEnvFile, SettingsError, SettingsErrors, SettingsSources, YamlFile};
+use crate::trusted_files::TrustedFiles;
+use crate::{
+    DotEnvFile, FileTrust, SettingOrigin, SettingValue, Settings, SettingsError, SettingsErrors,
+    SettingsSources, SettingsWarning, UntrustedSetting, YamlFile,
+};
 
 /// The YAML file that is read without being named, when it exists.
 const DEFAULT_YAML_FILE: &str = "sandbox_settings.yaml";
+/// Shown relative to where the user stands.
+const DOTENV_FILE: &str = ".env";
+/// Settings files are small; a larger one is refused.
+pub const MAX_FILE_BYTES: u64 = 4 << 20;
 
 impl SettingsSources {
     /// Reads the process environment, `.env` in `cwd` and the YAML file, beside the given flags.
     pub fn load(flags: BTreeMap<String, String>, cwd: &Path) -> Result<Self, SettingsErrors> {
+        Self::load_user(flags).with_files(cwd)
+    }
+
+    /// The sources that are the user's alone: flags and the process environment.
+    pub fn load_user(flags: BTreeMap<String, String>) -> Self {
         #[expect(
             clippy::disallowed_methods,
             reason = "this is the one place that reads the environment"
         )]
         let environment = std::env::vars_os();
-        Self::read(flags, environment, cwd)
+        Self::from_user(flags, environment)
     }
 
     /// As [`SettingsSources::load`], with the environment given.
@@ -29,6 +43,13 @@ impl SettingsSources {
         environment: impl IntoIterator<Item = (OsString, OsString)>,
         cwd: &Path,
     ) -> Result<Self, SettingsErrors> {
+        Self::from_user(flags, environment).with_files(cwd)
+    }
+
+    fn from_user(
+        flags: BTreeMap<String, String>,
+        environment: impl IntoIterator<Item = (OsString, OsString)>,
+    ) -> Self {
         let mut sources = Self { flags, ..Self::default() };
         for (name, value) in environment {
             // A name that is not UTF-8 cannot be one of ours.
@@ -38,55 +59,165 @@ impl SettingsSources {
                 Err(_) => drop(sources.non_unicode_variables.insert(name)),
             }
         }
+        sources
+    }
+
+    fn with_files(mut self, cwd: &Path) -> Result<Self, SettingsErrors> {
+        let trusted = TrustedFiles::read(self.data_home()).map_err(SettingsError::TrustedFiles)?;
+        self.read_files(cwd, &trusted)?;
+        Ok(self)
+    }
+
+    /// Reads `.env` and the YAML file, which are trusted as this list says.
+    fn read_files(&mut self, cwd: &Path, trusted: &TrustedFiles) -> Result<(), SettingsErrors> {
+        let reader = CheckoutReader::open(cwd, trusted)?;
         let mut errors = Vec::new();
-        match read_dotenv(cwd, &sources.environment) {
-            Ok(file) => sources.dotenv = file,
+        match reader.read_dotenv(&self.environment) {
+            Ok(file) => self.dotenv = file,
             Err(found) => errors.extend(found.0),
         }
-        match read_yaml(cwd, &sources) {
-            Ok(file) => sources.yaml = file,
+        match reader.read_yaml(self) {
+            Ok(file) => self.yaml = file,
             Err(found) => errors.extend(found.0),
         }
-        if errors.is_empty() { Ok(sources) } else { Err(SettingsErrors(errors)) }
+        if errors.is_empty() { Ok(()) } else { Err(SettingsErrors(errors)) }
     }
 }
 
-fn read_dotenv(
-    cwd: &Path,
-    environment: &BTreeMap<String, String>,
-) -> Result<Option<DotEnvFile>, SettingsErrors> {
-    // Shown relative to where the user stands.
-    let shown = PathBuf::from(".env");
-    let file = cwd.join(&shown);
-    // `.env` is also a common name for the directory of a virtual environment.
-    if file.is_dir() {
-        return Ok(None);
-    }
-    match fs::read_to_string(&file) {
-        Ok(text) => DotEnvFile::parse(shown, &text, environment).map(Some),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(source) => Err(SettingsError::Read { path: file, source }.into()),
-    }
+/// The settings files of a directory, and what they may set only once they are trusted.
+#[derive(Debug)]
+pub struct TrustReview {
+    pub files: Vec<CheckoutFile>,
+    pub settings: Vec<UntrustedSetting>,
 }
 
-fn read_yaml(cwd: &Path, sources: &SettingsSources) -> Result<Option<YamlFile>, SettingsErrors> {
-    let named = resolve_single::<PathBuf>(sources, "SANDBOX_SETTINGS_YAML")?;
-    let shown =
-        named.as_ref().map_or_else(|| DEFAULT_YAML_FILE.into(), |named| named.value.clone());
-    match fs::read_to_string(cwd.join(&shown)) {
-        Ok(text) => Ok(Some(YamlFile::parse(shown, &text)?)),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => match named {
-            Some(named) => {
-                Err(SettingsError::MissingFile { path: shown, origin: named.origin }.into())
+/// A settings file of a checkout.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CheckoutFile {
+    /// Absolute, as the list of trusted files has it.
+    pub path: PathBuf,
+    pub contents: String,
+}
+
+impl TrustReview {
+    /// Reads the files that a command in `directory` reads, with the user's environment.
+    pub fn read(user: &SettingsSources, directory: &Path) -> Result<Self, SettingsErrors> {
+        let nothing = TrustedFiles::default();
+        let mut sources =
+            SettingsSources { environment: user.environment.clone(), ..SettingsSources::default() };
+        sources.read_files(directory, &nothing)?;
+        let settings = Settings::resolve(&sources)?.warnings.into_iter().find_map(|warning| {
+            let SettingsWarning::NotTrusted { settings } = warning else { return None };
+            Some(settings)
+        });
+        let reader = CheckoutReader::open(directory, &nothing)?;
+        let read = [
+            sources.dotenv.map(|file| file.path),
+            sources.yaml.filter(|file| file.trust == FileTrust::Untrusted).map(|file| file.path),
+        ];
+        let mut files = Vec::new();
+        for relative in read.into_iter().flatten() {
+            if let Some(contents) = reader.read_text(&relative)? {
+                files.push(CheckoutFile { path: reader.directory.join(relative), contents });
             }
-            None => Ok(None),
-        },
-        Err(source) => Err(SettingsError::Read { path: cwd.join(shown), source }.into()),
+        }
+        Ok(Self { files, settings: settings.unwrap_or_default() })
+    }
+}
+
+/// Reads settings files of the working directory, which may be a checkout of others.
+struct CheckoutReader<'a> {
+    /// Without links, so that one file has one path in the list of trusted files.
+    directory: PathBuf,
+    opened: UntrustedDir,
+    trusted: &'a TrustedFiles,
+}
+
+impl<'a> CheckoutReader<'a> {
+    fn open(cwd: &Path, trusted: &'a TrustedFiles) -> Result<Self, SettingsErrors> {
+        let opened = cwd
+            .canonicalize()
+            .and_then(|directory| Ok((UntrustedDir::open(&directory)?, directory)));
+        let (opened, directory) =
+            opened.map_err(|source| SettingsError::Read { path: cwd.into(), source })?;
+        Ok(Self { directory, opened, trusted })
+    }
+
+    fn read_dotenv(
+        &self,
+        environment: &BTreeMap<String, String>,
+    ) -> Result<Option<DotEnvFile>, SettingsErrors> {
+        let Some(text) = self.read_text(Path::new(DOTENV_FILE))? else { return Ok(None) };
+        let trust = self.trusted.trust_of(&self.directory.join(DOTENV_FILE), text.as_bytes());
+        DotEnvFile::parse(DOTENV_FILE, &text, environment, trust).map(Some)
+    }
+
+    fn read_yaml(&self, sources: &SettingsSources) -> Result<Option<YamlFile>, SettingsErrors> {
+        let named = resolve_single::<PathBuf>(sources, "SANDBOX_SETTINGS_YAML")?;
+        let Some(SettingValue { value: shown, origin }) = named else {
+            let text = self.read_text(Path::new(DEFAULT_YAML_FILE))?;
+            return text.map(|text| self.parse_yaml(DEFAULT_YAML_FILE.into(), &text)).transpose();
+        };
+        let is_named_by_user =
+            matches!(origin, SettingOrigin::Flag { .. } | SettingOrigin::Environment { .. });
+        let text = if is_named_by_user {
+            self.read_named_by_user(&shown)?
+        } else {
+            self.read_text(&shown)?
+        };
+        match text {
+            Some(text) => self.parse_yaml(shown, &text).map(Some),
+            None => Err(SettingsError::MissingFile { path: shown, origin }.into()),
+        }
+    }
+
+    /// A file outside of the checkout is the user's own: only flags and the environment name one.
+    fn parse_yaml(&self, shown: PathBuf, text: &str) -> Result<YamlFile, SettingsErrors> {
+        let path = self.directory.join(&shown);
+        let path = path.canonicalize().unwrap_or(path);
+        let trust = if path.starts_with(&self.directory) {
+            self.trusted.trust_of(&path, text.as_bytes())
+        } else {
+            FileTrust::Trusted
+        };
+        YamlFile::parse(shown, text, trust)
+    }
+
+    /// The text of a file below the working directory; `None` where there is none.
+    fn read_text(&self, relative: &Path) -> Result<Option<String>, SettingsErrors> {
+        let path = self.directory.join(relative);
+        // `.env` is also a common name for the directory of a virtual environment.
+        if self.opened.subdirectory(relative).is_ok() {
+            return Ok(None);
+        }
+        read_found(self.opened.read_to_string(relative, MAX_FILE_BYTES), path)
+    }
+
+    /// As [`Self::read_text`]; the way to a file that the user named may lead through links.
+    fn read_named_by_user(&self, named: &Path) -> Result<Option<String>, SettingsErrors> {
+        let path = self.directory.join(named);
+        let read = path.canonicalize().and_then(|path| {
+            let parent = path.parent().unwrap_or(Path::new("/"));
+            let name = path.file_name().unwrap_or_default();
+            UntrustedDir::open(parent)?.read_to_string(Path::new(name), MAX_FILE_BYTES)
+        });
+        read_found(read, path)
+    }
+}
+
+fn read_found(read: io::Result<String>, path: PathBuf) -> Result<Option<String>, SettingsErrors> {
+    match read {
+        Ok(text) => Ok(Some(text)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(source) => Err(SettingsError::Read { path, source }.into()),
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
     use tempfile::tempdir;
 
     use super::*;
@@ -154,5 +285,60 @@ mod tests {
         fs::write(dir.path().join(".env"), b"A=\xff\n").unwrap();
         let message = read(dir.path(), &[]).unwrap_err();
         assert!(message.starts_with("failed to read `") && message.contains(".env"), "{message}");
+    }
+
+    #[test]
+    fn links_pipes_and_endless_files_are_errors_and_block_nothing() {
+        for name in [DOTENV_FILE, DEFAULT_YAML_FILE] {
+            let dir = tempdir().unwrap();
+            let file = dir.path().join(name);
+            symlink("/dev/zero", &file).unwrap();
+            let message = read(dir.path(), &[]).unwrap_err();
+            assert!(message.contains("symbolic link"), "{message}");
+            fs::remove_file(&file).unwrap();
+            let status = std::process::Command::new("mkfifo").arg(&file).status().unwrap();
+            assert!(status.success());
+            let message = read(dir.path(), &[]).unwrap_err();
+            assert!(message.contains("named pipe"), "{message}");
+        }
+    }
+
+    #[test]
+    fn files_are_trusted_by_path_and_contents() {
+        let (dir, home) = (tempdir().unwrap(), tempdir().unwrap());
+        let data_home = home.path().to_str().unwrap();
+        fs::write(dir.path().join(".env"), "OPENAI_API_KEY=sk-1\n").unwrap();
+        let trust =
+            || read(dir.path(), &[("XDG_DATA_HOME", data_home)]).unwrap().dotenv.unwrap().trust;
+        assert_eq!(trust(), FileTrust::Untrusted);
+        let mut trusted = TrustedFiles::read(Some(home.path().into())).unwrap();
+        let path = dir.path().canonicalize().unwrap().join(".env");
+        trusted.add(&path, b"OPENAI_API_KEY=sk-1\n");
+        trusted.write().unwrap();
+        assert_eq!(trust(), FileTrust::Trusted);
+        fs::write(dir.path().join(".env"), "OPENAI_API_KEY=sk-2\n").unwrap();
+        assert_eq!(trust(), FileTrust::Untrusted);
+    }
+
+    #[test]
+    fn a_yaml_file_outside_of_the_directory_is_the_users_own() {
+        let (dir, own) = (tempdir().unwrap(), tempdir().unwrap());
+        let path = own.path().join("mine.yaml");
+        fs::write(&path, "dashboard_host: 127.0.0.2\n").unwrap();
+        let named = [("SANDBOX_SETTINGS_YAML", path.to_str().unwrap())];
+        assert_eq!(read(dir.path(), &named).unwrap().yaml.unwrap().trust, FileTrust::Trusted);
+        fs::write(dir.path().join("theirs.yaml"), "roi_cycles: 4\n").unwrap();
+        let named = [("SANDBOX_SETTINGS_YAML", "theirs.yaml")];
+        assert_eq!(read(dir.path(), &named).unwrap().yaml.unwrap().trust, FileTrust::Untrusted);
+    }
+
+    #[test]
+    fn a_dotenv_file_cannot_name_a_yaml_file_outside() {
+        let (dir, own) = (tempdir().unwrap(), tempdir().unwrap());
+        let path = own.path().join("mine.yaml");
+        fs::write(&path, "roi_cycles: 4\n").unwrap();
+        let text = format!("SANDBOX_SETTINGS_YAML={}\n", path.display());
+        fs::write(dir.path().join(".env"), text).unwrap();
+        assert!(read(dir.path(), &[]).unwrap().yaml.is_none());
     }
 }

@@ -24,6 +24,11 @@ pub trait SettingType: Sized {
     /// The value as a user would type it; `None` when it is not set.
     fn show(&self) -> Option<String>;
 
+    /// The value as a number that grows with it; `None` where values have no order.
+    fn magnitude(&self) -> Option<f64> {
+        None
+    }
+
     /// The value when no place sets one and there is no default.
     fn unset() -> Option<Self> {
         None
@@ -72,6 +77,10 @@ impl<T: SettingType> SettingType for Option<T> {
 
     fn show(&self) -> Option<String> {
         self.as_ref().and_then(T::show)
+    }
+
+    fn magnitude(&self) -> Option<f64> {
+        self.as_ref().and_then(T::magnitude)
     }
 
     fn unset() -> Option<Self> {

@@ -20,6 +20,10 @@ impl SettingType for u64 {
     fn show(&self) -> Option<String> {
         Some(self.to_string())
     }
+
+    fn magnitude(&self) -> Option<f64> {
+        Some(*self as f64)
+    }
 }
 
 impl SettingType for NonZeroU64 {

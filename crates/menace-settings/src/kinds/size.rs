@@ -86,6 +86,10 @@ impl SettingType for ByteSize {
     fn show(&self) -> Option<String> {
         Some(self.to_string())
     }
+
+    fn magnitude(&self) -> Option<f64> {
+        Some(self.bytes() as f64)
+    }
 }
 
 #[cfg(test)]
