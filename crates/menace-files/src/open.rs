@@ -17,7 +17,7 @@ pub(crate) fn is_plain_relative(path: &Path) -> bool {
     path.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir))
 }
 
-/// Opens `path` below `directory`. `ELOOP` (or `ENOTDIR` from the fallback) tells of a link.
+/// Opens `path` below `directory`. `ELOOP` means a link.
 pub(crate) fn open_below(
     directory: BorrowedFd<'_>,
     path: &Path,

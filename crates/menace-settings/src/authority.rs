@@ -1,4 +1,4 @@
-//! Who may set a setting: the user alone, or also a file that came with a checkout.
+//! What may set a setting: the user alone, or also a file that came with a checkout.
 
 use std::cmp::Ordering;
 use std::path::{Component, Path};

@@ -13,7 +13,7 @@ pub struct SettingDeclaration {
     /// The title of its group.
     pub group: &'static str,
     help: &'static str,
-    /// Who may set it.
+    /// Which places may set it.
     pub authority: SettingAuthority,
     /// The default, as a user would type it.
     pub default: Option<&'static str>,
@@ -46,7 +46,7 @@ pub struct SettingDeclaration {
     magnitude: fn(&str, &ParseContext) -> Option<f64>,
 }
 
-/// A declaration that does not say yet who may set the setting. Only saying so makes it a
+/// A declaration that does not have its authority yet. Only with one it is a
 /// [`SettingDeclaration`], so that no setting is without an authority.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct UnauthorizedDeclaration(SettingDeclaration);

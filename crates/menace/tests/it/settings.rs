@@ -70,7 +70,8 @@ fn planned_settings_are_shown_as_not_implemented_and_warned_of_once() {
     assert_eq!(
         ran.err,
         " WARN not implemented yet, so without effect: RUN_CYCLES (.env line 1), \
-         SANDBOX_RECURSIVE_ORPHANS (flag --recursive-orphans), SANDBOX_CLEAN_ORPHANS (.env line 2)\n"
+         SANDBOX_RECURSIVE_ORPHANS (flag --recursive-orphans), \
+         SANDBOX_CLEAN_ORPHANS (.env line 2)\n"
     );
     assert_eq!(ran.out.matches("not implemented yet").count(), 3, "{}", ran.out);
 
