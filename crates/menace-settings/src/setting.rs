@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use menace_model::{replace_control_chars, truncate_chars};
+use menace_model::{escape_for_terminal, truncate_chars};
 
 /// A type that a setting can have: read from text, shown as text, described to people.
 pub trait SettingType: Sized {
@@ -96,7 +96,7 @@ impl<T: SettingType> SettingType for Option<T> {
 /// hostile value cannot drive the terminal.
 pub(crate) fn quoted(text: &str) -> String {
     const MAX_QUOTED_CHARS: usize = 80;
-    format!("`{}`", truncate_chars(&replace_control_chars(text), MAX_QUOTED_CHARS))
+    format!("`{}`", truncate_chars(&escape_for_terminal(text), MAX_QUOTED_CHARS))
 }
 
 #[cfg(test)]
