@@ -9,29 +9,18 @@ use serde::{Deserialize, Serialize};
 
 use crate::{CallConditions, CallConfinement, CallFixtures, CallLimits, CallStep};
 
-/// How the harness reaches the section.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum TargetKind {
-    Function,
-    Method,
-    ClassMethod,
-    StaticMethod,
-    Property,
-    /// The top level of the module: importing it is the call.
-    Module,
-}
-
-impl TargetKind {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Function => "function",
-            Self::Method => "method",
-            Self::ClassMethod => "class_method",
-            Self::StaticMethod => "static_method",
-            Self::Property => "property",
-            Self::Module => "module",
-        }
+crate::named_enum! {
+    /// How the harness reaches the section.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum TargetKind {
+        Function = "function",
+        Method = "method",
+        ClassMethod = "class_method",
+        StaticMethod = "static_method",
+        Property = "property",
+        /// The top level of the module: importing it is the call.
+        Module = "module",
     }
 }
 

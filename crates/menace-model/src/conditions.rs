@@ -64,65 +64,31 @@ impl fmt::Display for PartitionPeer {
     }
 }
 
-/// The kinds of faults that the sandbox injects.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum FaultMode {
-    /// The disk is full, slow, or fails to read.
-    Disk,
-    /// Bits are flipped in what is written.
-    DiskCorruption,
-    /// Connections fail, packets get lost, the link is slow.
-    Network,
-    /// Some hosts or ports cannot be reached.
-    NetworkPartition,
-    /// Only a share of a processor.
-    Cpu,
-    /// Pauses in which the call gets no processor.
-    CpuSpike,
-    /// Allocations fail.
-    Memory,
-    /// The call is killed before its timeout.
-    Timeout,
-    /// Data has another shape than before.
-    SchemaDrift,
-    /// An upstream refuses, does not answer, or answers nonsense.
-    FlakyUpstream,
-}
-
-impl FaultMode {
-    pub const ALL: [Self; 10] = [
-        Self::Disk,
-        Self::DiskCorruption,
-        Self::Network,
-        Self::NetworkPartition,
-        Self::Cpu,
-        Self::CpuSpike,
-        Self::Memory,
-        Self::Timeout,
-        Self::SchemaDrift,
-        Self::FlakyUpstream,
-    ];
-
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Disk => "disk",
-            Self::DiskCorruption => "disk_corruption",
-            Self::Network => "network",
-            Self::NetworkPartition => "network_partition",
-            Self::Cpu => "cpu",
-            Self::CpuSpike => "cpu_spike",
-            Self::Memory => "memory",
-            Self::Timeout => "timeout",
-            Self::SchemaDrift => "schema_drift",
-            Self::FlakyUpstream => "flaky_upstream",
-        }
-    }
-}
-
-impl fmt::Display for FaultMode {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.as_str())
+crate::named_enum! {
+    /// The kinds of faults that the sandbox injects.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum FaultMode {
+        /// The disk is full, slow, or fails to read.
+        Disk = "disk",
+        /// Bits are flipped in what is written.
+        DiskCorruption = "disk_corruption",
+        /// Connections fail, packets get lost, the link is slow.
+        Network = "network",
+        /// Some hosts or ports cannot be reached.
+        NetworkPartition = "network_partition",
+        /// Only a share of a processor.
+        Cpu = "cpu",
+        /// Pauses in which the call gets no processor.
+        CpuSpike = "cpu_spike",
+        /// Allocations fail.
+        Memory = "memory",
+        /// The call is killed before its timeout.
+        Timeout = "timeout",
+        /// Data has another shape than before.
+        SchemaDrift = "schema_drift",
+        /// An upstream refuses, does not answer, or answers nonsense.
+        FlakyUpstream = "flaky_upstream",
     }
 }
 
@@ -172,33 +138,20 @@ impl fmt::Display for FailureMode {
     }
 }
 
-/// How hard a scenario is on the code.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum ScenarioSeverity {
-    Low,
-    High,
+crate::named_enum! {
+    /// How hard a scenario is on the code.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+    #[serde(rename_all = "lowercase")]
+    pub enum ScenarioSeverity {
+        Low = "low",
+        High = "high",
+    }
 }
 
 impl ScenarioSeverity {
-    pub const ALL: [Self; 2] = [Self::Low, Self::High];
-
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Low => "low",
-            Self::High => "high",
-        }
-    }
-
     /// The severity of this name, in any case.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|known| known.as_str().eq_ignore_ascii_case(name.trim()))
-    }
-}
-
-impl fmt::Display for ScenarioSeverity {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.as_str())
     }
 }
 
@@ -248,53 +201,24 @@ impl UpstreamConfig {
     }
 }
 
-/// How a service fails.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum UpstreamFailure {
-    Refused,
-    Reset,
-    /// It accepts the request and never answers.
-    #[serde(alias = "silence")]
-    NoResponse,
-    ServerError,
-    BadGateway,
-    Unavailable,
-    Garbage,
-    Truncated,
-    Html,
-    /// Well-formed, and something else than was asked for.
-    WrongShape,
-}
-
-impl UpstreamFailure {
-    pub const ALL: [Self; 10] = [
-        Self::Refused,
-        Self::Reset,
-        Self::NoResponse,
-        Self::ServerError,
-        Self::BadGateway,
-        Self::Unavailable,
-        Self::Garbage,
-        Self::Truncated,
-        Self::Html,
-        Self::WrongShape,
-    ];
-
-    /// As outcomes name it.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Refused => "refused",
-            Self::Reset => "reset",
-            Self::NoResponse => "silence",
-            Self::ServerError => "500",
-            Self::BadGateway => "502",
-            Self::Unavailable => "503",
-            Self::Garbage => "garbage",
-            Self::Truncated => "truncated",
-            Self::Html => "html",
-            Self::WrongShape => "wrong shape",
-        }
+crate::named_enum! {
+    /// How a service fails.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum UpstreamFailure {
+        Refused = "refused",
+        Reset = "reset",
+        /// It accepts the request and never answers.
+        #[serde(alias = "silence")]
+        NoResponse = "silence",
+        ServerError = "500",
+        BadGateway = "502",
+        Unavailable = "503",
+        Garbage = "garbage",
+        Truncated = "truncated",
+        Html = "html",
+        /// Well-formed, and something else than was asked for.
+        WrongShape = "wrong shape",
     }
 }
 

@@ -1,48 +1,32 @@
 //! What an input is meant to be, and what lies around it.
 
-use std::fmt;
-
 use serde::{Deserialize, Serialize};
 
-/// What an input is meant to be. Decides whether an exception is a refusal or a bug.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
-)]
-#[serde(rename_all = "snake_case")]
-pub enum InputIntent {
-    /// What a well-meaning caller would pass.
-    #[default]
-    Valid,
-    /// Of the right type, at its edge.
-    Boundary,
-    /// Of the right type, made to do harm.
-    Hostile,
-    /// Not what the section asks for.
-    Misuse,
-    /// Once right, changed since.
-    Drifted,
+crate::named_enum! {
+    /// What an input is meant to be. Decides whether an exception is a refusal or a bug.
+    #[derive(
+        Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
+    )]
+    #[serde(rename_all = "snake_case")]
+    pub enum InputIntent {
+        /// What a well-meaning caller would pass.
+        #[default]
+        Valid = "valid",
+        /// Of the right type, at its edge.
+        Boundary = "boundary",
+        /// Of the right type, made to do harm.
+        Hostile = "hostile",
+        /// Not what the section asks for.
+        Misuse = "misuse",
+        /// Once right, changed since.
+        Drifted = "drifted",
+    }
 }
 
 impl InputIntent {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Valid => "valid",
-            Self::Boundary => "boundary",
-            Self::Hostile => "hostile",
-            Self::Misuse => "misuse",
-            Self::Drifted => "drifted",
-        }
-    }
-
     /// A section may say no to it.
     pub fn may_be_refused(self) -> bool {
         !matches!(self, Self::Valid)
-    }
-}
-
-impl fmt::Display for InputIntent {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.as_str())
     }
 }
 

@@ -15,6 +15,7 @@ mod import;
 mod input;
 mod limits;
 mod module;
+mod named_enum;
 mod names;
 mod outcome;
 mod random;
@@ -29,6 +30,7 @@ mod untrusted_text;
 mod value;
 mod verdict;
 mod weakness;
+mod word_list;
 
 pub use call::{Call, CallTarget, ModuleRef, TargetKind};
 pub use class::{ClassField, ClassIndex, ClassInfo, ClassKind, ClassMethod, NamedTypeIndex};

@@ -1,7 +1,6 @@
 //! What a call may use of the machine, and what holds it to that.
 
 use std::collections::BTreeMap;
-use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
@@ -48,70 +47,38 @@ impl Default for CallLimits {
     }
 }
 
-/// A limit, a fault or a network condition of a call, as an outcome names it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Limit {
-    Timeout,
-    Cpu,
-    CpuShare,
-    Memory,
-    Disk,
-    Processes,
-    OpenFiles,
-    Output,
-    Gpu,
-    NetworkLatency,
-    NetworkJitter,
-    PacketLoss,
-    PacketDuplication,
-    Bandwidth,
-    Partition,
-    Burst,
-    Upstream,
-    FaultDisk,
-    FaultDiskCorruption,
-    FaultNetwork,
-    FaultNetworkPartition,
-    FaultCpu,
-    FaultCpuSpike,
-    FaultMemory,
-    FaultTimeout,
-    FaultSchemaDrift,
-    FaultFlakyUpstream,
-}
-
-impl Limit {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Timeout => "timeout",
-            Self::Cpu => "cpu",
-            Self::CpuShare => "cpu_share",
-            Self::Memory => "memory",
-            Self::Disk => "disk",
-            Self::Processes => "processes",
-            Self::OpenFiles => "open_files",
-            Self::Output => "output",
-            Self::Gpu => "gpu",
-            Self::NetworkLatency => "network_latency",
-            Self::NetworkJitter => "network_jitter",
-            Self::PacketLoss => "packet_loss",
-            Self::PacketDuplication => "packet_duplication",
-            Self::Bandwidth => "bandwidth",
-            Self::Partition => "partition",
-            Self::Burst => "burst",
-            Self::Upstream => "upstream",
-            Self::FaultDisk => "fault_disk",
-            Self::FaultDiskCorruption => "fault_disk_corruption",
-            Self::FaultNetwork => "fault_network",
-            Self::FaultNetworkPartition => "fault_network_partition",
-            Self::FaultCpu => "fault_cpu",
-            Self::FaultCpuSpike => "fault_cpu_spike",
-            Self::FaultMemory => "fault_memory",
-            Self::FaultTimeout => "fault_timeout",
-            Self::FaultSchemaDrift => "fault_schema_drift",
-            Self::FaultFlakyUpstream => "fault_flaky_upstream",
-        }
+crate::named_enum! {
+    /// A limit, a fault or a network condition of a call, as an outcome names it.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum Limit {
+        Timeout = "timeout",
+        Cpu = "cpu",
+        CpuShare = "cpu_share",
+        Memory = "memory",
+        Disk = "disk",
+        Processes = "processes",
+        OpenFiles = "open_files",
+        Output = "output",
+        Gpu = "gpu",
+        NetworkLatency = "network_latency",
+        NetworkJitter = "network_jitter",
+        PacketLoss = "packet_loss",
+        PacketDuplication = "packet_duplication",
+        Bandwidth = "bandwidth",
+        Partition = "partition",
+        Burst = "burst",
+        Upstream = "upstream",
+        FaultDisk = "fault_disk",
+        FaultDiskCorruption = "fault_disk_corruption",
+        FaultNetwork = "fault_network",
+        FaultNetworkPartition = "fault_network_partition",
+        FaultCpu = "fault_cpu",
+        FaultCpuSpike = "fault_cpu_spike",
+        FaultMemory = "fault_memory",
+        FaultTimeout = "fault_timeout",
+        FaultSchemaDrift = "fault_schema_drift",
+        FaultFlakyUpstream = "fault_flaky_upstream",
     }
 }
 
@@ -132,54 +99,27 @@ impl From<FaultMode> for Limit {
     }
 }
 
-impl fmt::Display for Limit {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.as_str())
-    }
-}
-
-/// What keeps a limit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum LimitMechanism {
-    CgroupV2,
-    CgroupV1,
-    Rlimit,
-    TmpfsSize,
-    /// Menace itself watches and kills.
-    Monitor,
-    /// The kernel's own emulation of a bad link.
-    Netem,
-    /// Packets wait in a queue until Menace lets them go.
-    Nfqueue,
-    /// System calls of the guest are answered by Menace.
-    SystemCalls,
-    /// Processes are stopped and woken.
-    Freezer,
-    /// The harness does it, inside of the interpreter.
-    Harness,
-}
-
-impl LimitMechanism {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::CgroupV2 => "cgroup_v2",
-            Self::CgroupV1 => "cgroup_v1",
-            Self::Rlimit => "rlimit",
-            Self::TmpfsSize => "tmpfs_size",
-            Self::Monitor => "monitor",
-            Self::Netem => "netem",
-            Self::Nfqueue => "nfqueue",
-            Self::SystemCalls => "system_calls",
-            Self::Freezer => "freezer",
-            Self::Harness => "harness",
-        }
-    }
-}
-
-impl fmt::Display for LimitMechanism {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.as_str())
+crate::named_enum! {
+    /// What keeps a limit.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum LimitMechanism {
+        CgroupV2 = "cgroup_v2",
+        CgroupV1 = "cgroup_v1",
+        Rlimit = "rlimit",
+        TmpfsSize = "tmpfs_size",
+        /// Menace itself watches and kills.
+        Monitor = "monitor",
+        /// The kernel's own emulation of a bad link.
+        Netem = "netem",
+        /// Packets wait in a queue until Menace lets them go.
+        Nfqueue = "nfqueue",
+        /// System calls of the guest are answered by Menace.
+        SystemCalls = "system_calls",
+        /// Processes are stopped and woken.
+        Freezer = "freezer",
+        /// The harness does it, inside of the interpreter.
+        Harness = "harness",
     }
 }
 

@@ -1,70 +1,49 @@
 //! What can be wrong with a section. The oracles that decide it are in `menace-scenario`.
 
-use std::fmt;
-
 use serde::{Deserialize, Serialize};
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum WeaknessKind {
-    /// An exception that no `raise` statement meant, on an input of the declared type.
-    Unhandled,
-    /// Text that it cannot encode or decode.
-    Encoding,
-    /// It calls itself until the stack is used up.
-    Recursion,
-    Crash,
-    /// It does not come to an end.
-    Hang,
-    /// Time grows much faster than the input.
-    Slow,
-    /// A small input takes all the memory.
-    Memory,
-    /// Descriptors, threads or processes stay behind.
-    Leak,
-    /// It changes what later calls rely on: a default, the working directory, the environment.
-    SharedState,
-    /// Runs at once get in each other's way.
-    Race,
-    Deadlock,
-    /// A file that is neither the old one nor the new one.
-    PartialWrite,
-    /// Something failed, and it says that all went well.
-    SilentFailure,
-    /// It accepts every answer of a service as valid.
-    UncheckedResponse,
-    /// It would wait for ever.
-    NoTimeout,
-    /// Input becomes code, a command, a query or markup.
-    Injection,
-    /// Input leads it to files that it was not meant to touch.
-    Traversal,
-    /// It cannot even be imported.
-    Import,
+crate::named_enum! {
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum WeaknessKind {
+        /// An exception that no `raise` statement meant, on an input of the declared type.
+        Unhandled = "unhandled",
+        /// Text that it cannot encode or decode.
+        Encoding = "encoding",
+        /// It calls itself until the stack is used up.
+        Recursion = "recursion",
+        Crash = "crash",
+        /// It does not come to an end.
+        Hang = "hang",
+        /// Time grows much faster than the input.
+        Slow = "slow",
+        /// A small input takes all the memory.
+        Memory = "memory",
+        /// Descriptors, threads or processes stay behind.
+        Leak = "leak",
+        /// It changes what later calls rely on: a default, the working directory, the environment.
+        SharedState = "shared_state",
+        /// Runs at once get in each other's way.
+        Race = "race",
+        Deadlock = "deadlock",
+        /// A file that is neither the old one nor the new one.
+        PartialWrite = "partial_write",
+        /// Something failed, and it says that all went well.
+        SilentFailure = "silent_failure",
+        /// It accepts every answer of a service as valid.
+        UncheckedResponse = "unchecked_response",
+        /// It would wait for ever.
+        NoTimeout = "no_timeout",
+        /// Input becomes code, a command, a query or markup.
+        Injection = "injection",
+        /// Input leads it to files that it was not meant to touch.
+        Traversal = "traversal",
+        /// It cannot even be imported.
+        Import = "import",
+    }
 }
 
 impl WeaknessKind {
-    pub const ALL: [Self; 18] = [
-        Self::Unhandled,
-        Self::Encoding,
-        Self::Recursion,
-        Self::Crash,
-        Self::Hang,
-        Self::Slow,
-        Self::Memory,
-        Self::Leak,
-        Self::SharedState,
-        Self::Race,
-        Self::Deadlock,
-        Self::PartialWrite,
-        Self::SilentFailure,
-        Self::UncheckedResponse,
-        Self::NoTimeout,
-        Self::Injection,
-        Self::Traversal,
-        Self::Import,
-    ];
-
     /// Whether a rerun of the call that shows `rerun` confirms this weakness. A call that fills its
     /// memory may time out first on a busy machine, so the two confirm each other.
     pub fn is_confirmed_by(self, rerun: Self) -> bool {
@@ -105,35 +84,6 @@ impl WeaknessKind {
     pub fn rank(name: &str) -> usize {
         let place = Self::WORST_FIRST.iter().position(|kind| kind.as_str() == name);
         place.unwrap_or(Self::WORST_FIRST.len())
-    }
-
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Unhandled => "unhandled",
-            Self::Encoding => "encoding",
-            Self::Recursion => "recursion",
-            Self::Crash => "crash",
-            Self::Hang => "hang",
-            Self::Slow => "slow",
-            Self::Memory => "memory",
-            Self::Leak => "leak",
-            Self::SharedState => "shared_state",
-            Self::Race => "race",
-            Self::Deadlock => "deadlock",
-            Self::PartialWrite => "partial_write",
-            Self::SilentFailure => "silent_failure",
-            Self::UncheckedResponse => "unchecked_response",
-            Self::NoTimeout => "no_timeout",
-            Self::Injection => "injection",
-            Self::Traversal => "traversal",
-            Self::Import => "import",
-        }
-    }
-}
-
-impl fmt::Display for WeaknessKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.as_str())
     }
 }
 

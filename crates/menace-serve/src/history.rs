@@ -30,7 +30,8 @@ const FORECAST_CYCLES: usize = 3;
 /// The end of a list.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct ListTail {
-    pub values: Vec<f64>,
+    /// None where nothing was measured.
+    pub values: Vec<Option<f64>>,
     /// How many came before.
     pub skipped_count: usize,
 }
@@ -64,8 +65,8 @@ pub(crate) struct RoiHistoryView {
 /// Forecasts and what came of them, in pairs.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub(crate) struct ForecastPairs {
-    pub predicted: Vec<f64>,
-    pub actual: Vec<f64>,
+    pub predicted: Vec<Option<f64>>,
+    pub actual: Vec<Option<f64>>,
     /// The number of the first pair.
     #[serde(skip)]
     pub first: usize,
@@ -78,12 +79,14 @@ impl ListTail {
     }
 
     pub(crate) fn last(&self) -> Option<f64> {
-        self.values.last().copied()
+        self.values.last().copied().flatten()
     }
 
-    /// Without the first `count` of the whole list.
-    fn values_since(&self, count: usize) -> Vec<f64> {
-        self.values[count.saturating_sub(self.skipped_count).min(self.values.len())..].to_vec()
+    /// Without the first `count` of the whole list, as `menace_track` takes a series: what is not
+    /// a number is missing.
+    fn series_since(&self, count: usize) -> Vec<f64> {
+        let start = count.saturating_sub(self.skipped_count).min(self.values.len());
+        self.values[start..].iter().map(|value| value.unwrap_or(f64::NAN)).collect()
     }
 }
 
@@ -119,11 +122,7 @@ impl<'de> Deserialize<'de> for ListTail {
         };
         let number = |text: &str| serde_json::from_str::<Option<f64>>(text.trim());
         let values = list[start..].split(',').map(number).collect::<serde_json::Result<Vec<_>>>();
-        let values = values.map_err(D::Error::custom)?;
-        Ok(Self {
-            values: values.into_iter().map(|value| value.unwrap_or(f64::NAN)).collect(),
-            skipped_count: before,
-        })
+        Ok(Self { values: values.map_err(D::Error::custom)?, skipped_count: before })
     }
 }
 
@@ -204,12 +203,12 @@ impl RoiHistoryView {
     pub(crate) fn forecast(&self, metric: Option<&str>) -> Option<MetricForecast> {
         let began = SelectionStart::read(&self.selection_began).unwrap_or_default();
         let since = |tail: &ListTail, of: &BTreeMap<String, usize>, name: &str| {
-            tail.values_since(of.get(name).copied().unwrap_or_default())
+            tail.series_since(of.get(name).copied().unwrap_or_default())
         };
         let mut known = menace_track::RoiHistory::default();
         let values = self.series(metric)?;
         let values = match metric {
-            None => values.values_since(began.roi_history),
+            None => values.series_since(began.roi_history),
             Some(name) => since(values, &began.metrics_history, name),
         };
         // One value has no direction: a line from it would look like knowledge.
@@ -247,9 +246,9 @@ impl RoiHistoryView {
 impl ForecastPairs {
     /// Mean absolute error; none without pairs.
     pub(crate) fn mean_absolute_error(&self) -> Option<f64> {
-        let errors =
-            self.predicted.iter().zip(&self.actual).map(|(one, other)| (one - other).abs());
-        let (sum, count) = errors
+        let pairs = self.predicted.iter().zip(&self.actual);
+        let (sum, count) = pairs
+            .filter_map(|(predicted, actual)| Some(((*predicted)? - (*actual)?).abs()))
             .filter(|error| error.is_finite())
             .fold((0.0, 0u32), |(sum, count), error| (sum + error, count + 1));
         (count > 0).then(|| sum / f64::from(count))
@@ -369,18 +368,17 @@ mod tests {
             (tail.values.len(), tail.skipped_count, tail.first_cycle()),
             (MAX_VALUES_PER_LIST, 7, 8)
         );
-        assert_eq!(tail.values[..2], [7.0, 8.0]);
+        assert_eq!(tail.values[..2], [Some(7.0), Some(8.0)]);
     }
 
     #[test]
     fn a_list_is_numbers_and_gaps_and_nothing_else() {
         let read = |text: &str| serde_json::from_str::<ListTail>(text);
         let tail = read(" [ 1, null ,\n-2.5e-1 ] ").unwrap();
-        assert_eq!((tail.values[0], tail.values[2], tail.skipped_count), (1.0, -0.25, 0));
-        assert!(tail.values[1].is_nan());
+        assert_eq!((tail.values, tail.skipped_count), (vec![Some(1.0), None, Some(-0.25)], 0));
         assert_eq!(read("[ ]").unwrap(), ListTail::default());
         let parsed: ListTail = serde_json::from_value(serde_json::json!([0.5, 2])).unwrap();
-        assert_eq!(parsed.values, [0.5, 2.0], "from wherever it comes");
+        assert_eq!(parsed.values, [Some(0.5), Some(2.0)], "from wherever it comes");
         for bad in ["{}", "3", "[true]", "[[1, 2]]", r#"["1"]"#, r#"[1, {"a": [2]}]"#, "[1,]"] {
             read(bad).unwrap_err();
         }
@@ -400,7 +398,7 @@ mod tests {
     #[test]
     fn pairs_stay_pairs_when_lists_differ_in_length() {
         let list = |from: usize, count: usize| ListTail {
-            values: (from..from + count).map(|n| n as f64).collect(),
+            values: (from..from + count).map(|n| Some(n as f64)).collect(),
             skipped_count: from,
         };
         let history = RoiHistoryView {
@@ -409,7 +407,7 @@ mod tests {
             ..RoiHistoryView::default()
         };
         let pairs = history.pairs(None);
-        assert_eq!(pairs.predicted, [3.0, 4.0, 5.0]);
+        assert_eq!(pairs.predicted, [Some(3.0), Some(4.0), Some(5.0)]);
         assert_eq!(pairs.actual, pairs.predicted);
         assert_eq!((pairs.first, pairs.mean_absolute_error()), (4, Some(0.0)));
         assert_eq!(history.pairs(Some("none")), ForecastPairs::default());

@@ -41,8 +41,8 @@ impl MetricsDbReader {
             for gauge in wanted {
                 let limit = if gauge.labels.is_empty() { 1 } else { MAX_VALUES_PER_GAUGE };
                 let values = metrics.latest_values(gauge.name, limit)?;
-                let values = values.into_iter().filter(|one| one.value.is_finite());
-                found.extend(values.map(|one| (one.name, one.module, one.value)));
+                let values = values.into_iter();
+                found.extend(values.filter_map(|one| Some((one.name, one.module, one.value?))));
             }
             Ok(found)
         })?;
@@ -55,7 +55,7 @@ impl MetricsDbReader {
         metric: &str,
         run: &RunRecord,
         limit: u32,
-    ) -> ServeResult<Vec<f64>> {
+    ) -> ServeResult<Vec<Option<f64>>> {
         let found = self.query(|metrics| {
             let way = metrics.history_up_to_run(metric, &run.id, measuring_window(run), limit)?;
             Ok(way.into_iter().map(|value| value.value).collect())
@@ -88,8 +88,8 @@ impl MetricsDbReader {
                 let name = format!("synergy_{name}");
                 // The latest comes last and stays.
                 for one in metrics.values_in_run(&name, &run.id, measuring_window(run))? {
-                    if !one.scenario.is_empty() && one.value.is_finite() {
-                        found.entry(one.scenario).or_default().insert(one.name, one.value);
+                    if let Some(value) = one.value.filter(|_| !one.scenario.is_empty()) {
+                        found.entry(one.scenario).or_default().insert(one.name, value);
                     }
                 }
             }

@@ -59,6 +59,12 @@ impl ParseRefusal {
     }
 }
 
+impl From<std::num::ParseIntError> for ParseRefusal {
+    fn from(_: std::num::ParseIntError) -> Self {
+        Self::default()
+    }
+}
+
 impl<T: SettingType> SettingType for Option<T> {
     const OPTIONAL: bool = true;
     const SECRET: bool = T::SECRET;

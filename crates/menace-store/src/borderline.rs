@@ -21,6 +21,7 @@ pub struct BorderlineCandidate {
     pub workflow_id: String,
     /// Its risk-adjusted returns, oldest first.
     pub raroi: Vec<f64>,
+    /// 0 where it is not known.
     pub confidence: f64,
     pub status: BorderlineStatus,
     /// The hash of its source when it was settled; none before, and in files of older programs.
@@ -44,7 +45,8 @@ pub enum BorderlineStatus {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct BorderlineMeasurement<'s> {
     pub raroi: f64,
-    pub confidence: f64,
+    /// None where there are too few cycles.
+    pub confidence: Option<f64>,
     /// The hash of its source.
     pub source_hash: &'s str,
 }
@@ -155,7 +157,7 @@ impl BorderlineCandidate {
         }
         let surplus = self.raroi.len().saturating_sub(MAX_RAROI_VALUES);
         self.raroi.drain(..surplus);
-        self.confidence =
-            if measurement.confidence.is_finite() { measurement.confidence } else { 0.0 };
+        let confidence = measurement.confidence.filter(|confidence| confidence.is_finite());
+        self.confidence = confidence.unwrap_or_default();
     }
 }

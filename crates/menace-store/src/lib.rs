@@ -31,13 +31,13 @@ pub use flags::ModuleFlagsFile;
 pub use metrics::{MetricMeasurement, MetricsDatabase};
 pub use notice::StoreNotice;
 pub use read::{
-    AUXILIARY_SCENARIO, CallFilter, CallSortOrder, FailureFilter, FailureListRow, FailureSortOrder,
-    HeatmapTotals, LiveRunStats, PageRange, RoiHistoryPoint, RunListRow, RunSortOrder, StoreTotals,
+    CallFilter, CallSortOrder, FailureFilter, FailureListRow, FailureSortOrder, HeatmapTotals,
+    LiveRunStats, PageRange, RoiHistoryPoint, RunListRow, RunSortOrder, StoreTotals,
 };
 pub use record::{
     CallRecord, CellKey, CellRecord, FailureObservation, FailureRecord, MetricMap, ModuleRecord,
     RunEndRecord, RunId, RunOccurrences, RunRecord, RunStartRecord, RunStatus, ScenarioRecord,
-    SectionRecord,
+    SectionRecord, StoredMetricMap, UncelledScenario,
 };
 pub use report::{
     CoverageReport, FailureReport, ImportFailureReport, ModuleScoreReport, REPORT_VERSION,

@@ -32,7 +32,7 @@ pub struct MetricMeasurement {
     pub module: String,
     pub name: String,
     /// Not a number where none could be found.
-    pub value: f64,
+    pub value: Option<f64>,
 }
 
 #[derive(Debug)]
@@ -140,7 +140,7 @@ impl MetricsDatabase {
                     scenario: row.get(3)?,
                     module: row.get(4)?,
                     name: row.get(5)?,
-                    value: row.get::<_, Option<f64>>(6)?.unwrap_or(f64::NAN),
+                    value: row.get(6)?,
                 })
             })?;
             rows.collect()

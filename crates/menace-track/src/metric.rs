@@ -18,17 +18,19 @@ pub enum MetricDirection {
     Neither,
 }
 
-/// Which values there can be.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum MetricRange {
-    /// From 0 to 1.
-    Share,
-    /// From -1 to 1.
-    Signed,
-    /// From 0 on.
-    Positive,
-    /// Any number.
-    Any,
+menace_model::named_enum! {
+    /// Which values there can be.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum MetricRange {
+        /// From 0 to 1.
+        Share = "0 to 1",
+        /// From -1 to 1.
+        Signed = "-1 to 1",
+        /// From 0 on.
+        Positive = "0 and above",
+        /// Any number.
+        Any = "any",
+    }
 }
 
 impl MetricRange {
@@ -45,36 +47,17 @@ impl MetricRange {
     pub fn is_bounded(self) -> bool {
         matches!(self, Self::Share | Self::Signed)
     }
-
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Share => "0 to 1",
-            Self::Signed => "-1 to 1",
-            Self::Positive => "0 and above",
-            Self::Any => "any",
-        }
-    }
 }
 
-/// The smallest thing that has a value of its own; larger ones have the mean.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum MetricScope {
-    Cell,
-    Section,
-    Module,
-    Scenario,
-    Run,
-}
-
-impl MetricScope {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Cell => "cell",
-            Self::Section => "section",
-            Self::Module => "module",
-            Self::Scenario => "scenario",
-            Self::Run => "run",
-        }
+menace_model::named_enum! {
+    /// The smallest thing that has a value of its own; larger ones have the mean.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum MetricScope {
+        Cell = "cell",
+        Section = "section",
+        Module = "module",
+        Scenario = "scenario",
+        Run = "run",
     }
 }
 

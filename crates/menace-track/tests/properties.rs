@@ -363,6 +363,7 @@ proptest! {
     ) {
         let grid = ArimaOrderGrid { p: 1, d: 2, q: 1 };
         let outlook = ForecastOptions { horizon, confidence: 0.9, grid };
+        let past = past.into_iter().map(Some).collect();
         let resources = [ResourceSeries { past, future: vec![1.0] }];
         for made in [forecast(&values, outlook), forecast_with(&values, &resources, outlook)] {
             let usable = values.iter().any(|v| v.is_finite() && v.abs() <= 1e100);

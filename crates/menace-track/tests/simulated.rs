@@ -84,7 +84,7 @@ fn resources_that_have_nothing_to_do_with_roi_change_neither_forecast_nor_interv
         let mut same = 0;
         let held = count_held_intervals(count, DRAWS_PER_CASE, draw, |history, chance| {
             let unrelated = [(); 4].map(|()| ResourceSeries {
-                past: chance.series(count, NOISE_CARRYOVER),
+                past: chance.series(count, NOISE_CARRYOVER).into_iter().map(Some).collect(),
                 future: chance.series(1, NOISE_CARRYOVER),
             });
             let said = interval(history, &unrelated, grid);

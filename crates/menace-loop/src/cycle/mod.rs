@@ -49,7 +49,7 @@ pub use plan::{
     UncallableSection,
 };
 pub(crate) use result::is_simpler;
-pub use result::{CycleResult, DepthCompletion, MissingPackage, SkippedWork};
+pub use result::{CountedFailure, CycleResult, DepthCompletion, MissingPackage, SkippedWork};
 pub use shared_run::{SharedRun, SharedRunPart};
 
 /// How much a cycle does.
@@ -119,7 +119,7 @@ fn run_shared(
 ) -> Result<(), SandboxError> {
     let BreadthPhase { plan, caller, .. } = *breadth;
     let failing: BTreeSet<&SectionId> =
-        result.failures.values().map(|(failure, _)| &failure.section).collect();
+        result.failures.values().map(|known| &known.failure.section).collect();
     let failing: BTreeSet<usize> = (0..plan.subjects.len())
         .filter(|at| failing.contains(&plan.subjects[*at].section.id))
         .collect();

@@ -73,6 +73,13 @@ pub(crate) fn is_simpler(scenario: &str, other: &str) -> bool {
     scenario == BASELINE && other != BASELINE
 }
 
+/// A failure and how many calls showed it.
+#[derive(Debug, Clone)]
+pub struct CountedFailure {
+    pub failure: Failure,
+    pub occurrences: u64,
+}
+
 #[derive(Debug, Default)]
 pub struct CycleResult {
     /// Boxed: a B-tree allocates nodes with free slots, and a tally is large.
@@ -81,8 +88,7 @@ pub struct CycleResult {
     pub imports: BTreeMap<SectionId, CallTally>,
     /// Lines that calls outside of cells reached, by file.
     pub reached: BTreeMap<String, LineRanges>,
-    /// With the number of occurrences.
-    pub failures: BTreeMap<FailureId, (Failure, u64)>,
+    pub failures: BTreeMap<FailureId, CountedFailure>,
     /// Those of them that the breadth phase did not find.
     pub beyond_breadth: BTreeSet<FailureId>,
     /// Inputs for later runs to begin with, as lines of a history file.
@@ -120,14 +126,14 @@ impl CycleResult {
     }
 
     /// Of two with the same id, the one that the baseline shows is kept: it needs the least.
-    pub(super) fn add_failure(&mut self, failure: Failure, count: u64) {
+    pub(super) fn add_failure(&mut self, failure: Failure, occurrences: u64) {
         match self.failures.entry(failure.id.clone()) {
-            Entry::Vacant(free) => drop(free.insert((failure, count))),
+            Entry::Vacant(free) => drop(free.insert(CountedFailure { failure, occurrences })),
             Entry::Occupied(mut known) => {
-                let (kept, occurrences) = known.get_mut();
-                *occurrences += count;
-                if is_simpler(&failure.scenario, &kept.scenario) {
-                    *kept = failure;
+                let known = known.get_mut();
+                known.occurrences += occurrences;
+                if is_simpler(&failure.scenario, &known.failure.scenario) {
+                    known.failure = failure;
                 }
             }
         }
@@ -213,8 +219,9 @@ mod tests {
             for scenario in scenarios {
                 result.add_failure(failure(scenario), 2);
             }
-            let (kept, count) = &result.failures[&FailureId("f1".to_owned())];
-            assert_eq!((kept.scenario.as_str(), *count), (expected, 6), "{scenarios:?}");
+            let counted = &result.failures[&FailureId("f1".to_owned())];
+            let CountedFailure { failure: kept, occurrences } = counted;
+            assert_eq!((kept.scenario.as_str(), *occurrences), (expected, 6), "{scenarios:?}");
             assert_eq!(kept.message, format!("shown under {expected}"), "message of that scenario");
         }
     }

@@ -154,7 +154,9 @@ fn out_of_memory_is_reported_whether_the_first_call_or_the_rerun_times_out() {
         let reported: Vec<_> = result
             .failures
             .values()
-            .map(|(failure, _)| (failure.kind, failure.verdict, failure.outcome.verdict))
+            .map(|CountedFailure { failure, .. }| {
+                (failure.kind, failure.verdict, failure.outcome.verdict)
+            })
             .collect();
         assert_eq!(
             reported,
@@ -241,7 +243,7 @@ fn calls_of_dull_until_rich_hangs_at(call: usize) -> (usize, usize) {
             }
             outcome
         });
-    let hangs = |(failure, _): &&(menace_model::Failure, u64)| {
+    let hangs = |CountedFailure { failure, .. }: &&CountedFailure| {
         failure.section.qualname() == "rich" && failure.verdict == Verdict::TimedOut
     };
     assert!(result.failures.values().any(|found| hangs(&found)), "{:?}", result.failures);

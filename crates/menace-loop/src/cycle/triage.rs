@@ -195,8 +195,8 @@ impl<'a, 'p> Triage<'a, 'p> {
         }
         for (id, occurrences) in self.candidates.take_new_occurrences() {
             self.report_occurrences(&id, &occurrences, observer);
-            if let Some((_, count)) = self.result.failures.get_mut(&id) {
-                *count += occurrences.len() as u64;
+            if let Some(known) = self.result.failures.get_mut(&id) {
+                known.occurrences += occurrences.len() as u64;
             }
         }
         Ok(())

@@ -10,7 +10,7 @@ use menace_model::{Failure, FailureId};
 use menace_store::{FailureRecord, FailureReport, RunWriter, Store, StoreResult};
 
 use super::{RunError, RunRequest, now_ms};
-use crate::cycle::{CycleResult, RunEvent, RunObserver};
+use crate::cycle::{CountedFailure, CycleResult, RunEvent, RunObserver};
 use crate::failure::{ReproResult, repro};
 
 /// Time for the checks after the deadline of the run.
@@ -28,11 +28,11 @@ impl KnownFailures {
     /// The failures of a cycle, with their numbers of occurrences, as the report has them.
     pub(super) fn report(
         &self,
-        failures: &BTreeMap<FailureId, (Failure, u64)>,
+        failures: &BTreeMap<FailureId, CountedFailure>,
     ) -> Vec<FailureReport> {
-        let failures = failures.iter();
-        let report = failures
-            .map(|(id, (failure, count))| FailureReport::new(failure, *count, self.is_new(id)));
+        let report = failures.iter().map(|(id, CountedFailure { failure, occurrences })| {
+            FailureReport::new(failure, *occurrences, self.is_new(id))
+        });
         report.collect()
     }
 

@@ -56,7 +56,7 @@ pub(super) fn measure(
     before: &Tracker,
 ) -> CycleMeasurement {
     let all_failures: Vec<ConfirmedFailure> =
-        result.failures.values().map(|(failure, _)| confirmed_failure(failure)).collect();
+        result.failures.values().map(|known| confirmed_failure(&known.failure)).collect();
     let CollectedExtras { joules, custom, predictions, text_synergy } = collected;
     let extras = ExternalMeasurements { custom, ..external_measurements(joules, before) };
     let mut metrics = parts.measure(&request.scoring.profile, &extras);
@@ -262,7 +262,7 @@ fn counted_failures(result: &CycleResult) -> Vec<ConfirmedFailure> {
         result.depth != DepthCompletion::Cut || !result.beyond_breadth.contains(id)
     };
     let counted = result.failures.iter().filter(|(id, _)| counts(id));
-    counted.map(|(_, (failure, _))| confirmed_failure(failure)).collect()
+    counted.map(|(_, known)| confirmed_failure(&known.failure)).collect()
 }
 
 /// All cells, imports first, in a fixed order.

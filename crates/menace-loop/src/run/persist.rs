@@ -1,11 +1,12 @@
 //! Stores a cycle that was decided on: flags, rows in `menace.db`, metrics in `metrics.db` and
 //! `synergy_history.db`, inputs for later runs, models and logs.
 
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use menace_store::{
-    CellKey, CellRecord, MetricMap, MetricMeasurement, MetricsDatabase, ModuleRecord, RunId,
-    RunWriter, ScenarioRecord, SectionRecord, StoreResult, SynergyHistory,
+    CellKey, CellRecord, MetricMeasurement, MetricsDatabase, ModuleRecord, RunId, RunWriter,
+    ScenarioRecord, SectionRecord, StoreResult, SynergyHistory,
 };
 use menace_track::{CycleReport, MetricValues, RiskFlag, ScoredMetrics};
 use menace_track::{compute_roi, hash_signature};
@@ -55,7 +56,7 @@ impl MetricArchive {
                 scenario: scenario.to_owned(),
                 module: module.to_owned(),
                 name: name.to_owned(),
-                value,
+                value: Some(value),
             }));
         };
         add("", "", &report.run.metrics);
@@ -139,9 +140,9 @@ impl DecidedCycle<'_> {
                 metrics: metric_map(&scored.metrics),
             })?;
         }
-        for (failure, count) in self.result.failures.values().filter(|(_, count)| *count > 1) {
+        for known in self.result.failures.values().filter(|known| known.occurrences > 1) {
             // The first occurrence was stored when it was confirmed.
-            writer.record_failure(failure, now_ms(), count - 1)?;
+            writer.record_failure(&known.failure, now_ms(), known.occurrences - 1)?;
         }
         writer.flush()
     }
@@ -154,7 +155,7 @@ impl DecidedCycle<'_> {
             let roi = compute_roi(&request.scoring.profile, &measured.metrics);
             writer.record_cell(CellRecord {
                 key: CellKey { cycle, section: cell.section.clone(), scenario: scenario.label() },
-                severity: scenario.severity.map(|severity| severity.as_str().to_owned()),
+                severity: scenario.severity,
                 calls: Some(cell.tally.calls),
                 verdicts: cell.tally.verdicts.clone(),
                 roi: roi.map(|roi| roi.value),
@@ -184,7 +185,7 @@ impl DecidedCycle<'_> {
                 signature: None,
                 roi: None,
                 raroi: None,
-                metrics: MetricMap::new(),
+                metrics: BTreeMap::new(),
                 unreachable: Some(uncallable.why.clone()),
             })?;
         }
@@ -196,6 +197,7 @@ pub(super) fn module_risks<'r>(risks: &'r [RiskFlag], module: &str) -> Vec<&'r R
     risks.iter().filter(|flag| flag.module == module).collect()
 }
 
-pub(super) fn metric_map(metrics: &MetricValues) -> MetricMap {
-    metrics.iter().map(|(name, value)| (name.to_owned(), value)).collect()
+/// Metrics by name, as they are stored and reported: with or without room for missing values.
+pub(super) fn metric_map<V: From<f64>>(metrics: &MetricValues) -> BTreeMap<String, V> {
+    metrics.iter().map(|(name, value)| (name.to_owned(), value.into())).collect()
 }

@@ -9,13 +9,11 @@ use std::time::Instant;
 
 use menace_model::{FailureId, SectionId, Verdict};
 use menace_sandbox::CancelToken;
-use menace_store::{AUXILIARY_SCENARIO, CallRecord, CellKey, RunWriter};
+use menace_store::{CallRecord, CellKey, RunWriter, UncelledScenario};
 
 use super::now_ms;
 use crate::cycle::{CompletedCall, RunEvent, RunObserver, ShownOccurrence};
 
-/// Stands for the scenario of calls of the depth phase, which belong to no cell.
-const DEPTH_SCENARIO: &str = "depth";
 /// Log target of the event that a call has ended.
 const CALL_ENDED_TARGET: &str = "menace_loop::ended";
 /// Recent calls outside of cells: more than one generation or one round of reruns makes.
@@ -41,7 +39,7 @@ struct StoredCallKey {
     section: SectionId,
     /// Its number in the event.
     event_number: usize,
-    scenario: &'static str,
+    scenario: UncelledScenario,
     number: u32,
 }
 
@@ -71,7 +69,7 @@ impl<'r> RunRecorder<'r> {
         &mut self,
         section: &SectionId,
         event_number: usize,
-        scenario: &'static str,
+        scenario: UncelledScenario,
     ) -> (&'static str, u32) {
         self.uncelled_calls += 1;
         if self.recent.len() == MAX_RECENT_CALLS {
@@ -80,7 +78,7 @@ impl<'r> RunRecorder<'r> {
         let section = section.clone();
         let number = self.uncelled_calls;
         self.recent.push_back(StoredCallKey { section, event_number, scenario, number });
-        (scenario, number)
+        (scenario.as_str(), number)
     }
 
     fn check(&mut self, result: menace_store::StoreResult<()>) {
@@ -99,7 +97,7 @@ impl<'r> RunRecorder<'r> {
             None => self.next_key(
                 section,
                 number,
-                if is_counted { DEPTH_SCENARIO } else { AUXILIARY_SCENARIO },
+                if is_counted { UncelledScenario::Depth } else { UncelledScenario::Auxiliary },
             ),
         };
         let key = self.cell_key(section, scenario);
@@ -120,7 +118,7 @@ impl<'r> RunRecorder<'r> {
         let is_it = |one: &&StoredCallKey| one.section == *section && one.event_number == number;
         let (scenario, number) = match (scenario, self.recent.iter().rev().find(is_it)) {
             (Some(scenario), _) => (scenario, number as u32),
-            (None, Some(stored)) => (stored.scenario, stored.number),
+            (None, Some(stored)) => (stored.scenario.as_str(), stored.number),
             (None, None) => return,
         };
         let key = self.cell_key(section, scenario);

@@ -381,7 +381,7 @@ fn add_last_cycle(
             path: path.clone(),
             roi: scored.roi_value()?,
             roi_delta: scored.roi_delta,
-            raroi: scored.raroi.unwrap_or_default(),
+            raroi: scored.raroi?,
             metrics: metric_map(&scored.metrics),
             risk_flags: module_risks(&last.risks, path).into_iter().map(describe_risk).collect(),
             flagged: converged_modules.contains(path),

@@ -6,69 +6,31 @@ use std::sync::OnceLock;
 
 use menace_model::Value;
 
-/// The grammar of a text, which decides which injections are possible.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum TextRole {
-    Plain,
-    Sql,
-    Html,
-    Path,
-    Url,
-    Command,
-    /// Python source.
-    Code,
-    Regex,
-    Json,
-    Xml,
-    Yaml,
-    Csv,
-    Format,
-    Email,
-    Number,
-    Date,
+menace_model::named_enum! {
+    /// The grammar of a text, which decides which injections are possible.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    pub enum TextRole {
+        Plain = "plain",
+        Sql = "sql",
+        Html = "html",
+        Path = "path",
+        Url = "url",
+        Command = "command",
+        /// Python source.
+        Code = "code",
+        Regex = "regex",
+        Json = "json",
+        Xml = "xml",
+        Yaml = "yaml",
+        Csv = "csv",
+        Format = "format",
+        Email = "email",
+        Number = "number",
+        Date = "date",
+    }
 }
 
 impl TextRole {
-    pub const ALL: [Self; 16] = [
-        Self::Plain,
-        Self::Sql,
-        Self::Html,
-        Self::Path,
-        Self::Url,
-        Self::Command,
-        Self::Code,
-        Self::Regex,
-        Self::Json,
-        Self::Xml,
-        Self::Yaml,
-        Self::Csv,
-        Self::Format,
-        Self::Email,
-        Self::Number,
-        Self::Date,
-    ];
-
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Plain => "plain",
-            Self::Sql => "sql",
-            Self::Html => "html",
-            Self::Path => "path",
-            Self::Url => "url",
-            Self::Command => "command",
-            Self::Code => "code",
-            Self::Regex => "regex",
-            Self::Json => "json",
-            Self::Xml => "xml",
-            Self::Yaml => "yaml",
-            Self::Csv => "csv",
-            Self::Format => "format",
-            Self::Email => "email",
-            Self::Number => "number",
-            Self::Date => "date",
-        }
-    }
-
     pub fn from_word(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|role| role.as_str() == word)
     }

@@ -25,25 +25,9 @@ const NETWORK_MODULES: [&str; 14] = [
 ];
 
 /// Methods of sessions, clients and sockets that send or receive.
-const REQUEST_METHODS: [&str; 18] = [
-    "connect",
-    "delete",
-    "fetch",
-    "get",
-    "getresponse",
-    "head",
-    "open",
-    "options",
-    "patch",
-    "post",
-    "put",
-    "recv",
-    "request",
-    "send",
-    "sendall",
-    "send_message",
-    "sendmail",
-    "stream",
+const REQUEST_METHODS: [&str; 18] = menace_model::words![
+    connect delete fetch get getresponse head open options patch post put recv request send
+    sendall send_message sendmail stream
 ];
 
 const MAX_CALLED_SECTIONS: usize = 256;

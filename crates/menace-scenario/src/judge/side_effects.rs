@@ -16,27 +16,9 @@ const STATE_CHANGING_WORDS: [&str; 9] =
     ["set", "configure", "chdir", "cd", "install", "register", "setup", "init", "load"];
 
 /// Words in the names of sections that store their arguments by design.
-const STORING_WORDS: [&str; 20] = [
-    "add",
-    "append",
-    "push",
-    "put",
-    "insert",
-    "enqueue",
-    "record",
-    "log",
-    "track",
-    "store",
-    "save",
-    "remember",
-    "cache",
-    "cached",
-    "memoize",
-    "learn",
-    "subscribe",
-    "collect",
-    "emit",
-    "publish",
+const STORING_WORDS: [&str; 20] = menace_model::words![
+    add append push put insert enqueue record log track store save remember cache cached memoize
+    learn subscribe collect emit publish
 ];
 /// Smaller growth per call is not reported.
 const MIN_LEAK_BYTES_PER_CALL: u64 = 256;

@@ -21,21 +21,8 @@ const DEFAULT_PRESET_COUNT: u32 = 3;
 
 const BYTES_PER_MIB: u64 = 1 << 20;
 const CPU_LIMIT_CHOICES_MS: [u64; 4] = [500, 1000, 2000, 4000];
-const MEMORY_CHOICES_BYTES: [u64; 5] = [
-    64 * BYTES_PER_MIB,
-    128 * BYTES_PER_MIB,
-    256 * BYTES_PER_MIB,
-    512 * BYTES_PER_MIB,
-    1024 * BYTES_PER_MIB,
-];
-const DISK_CHOICES_BYTES: [u64; 6] = [
-    16 * BYTES_PER_MIB,
-    32 * BYTES_PER_MIB,
-    64 * BYTES_PER_MIB,
-    128 * BYTES_PER_MIB,
-    256 * BYTES_PER_MIB,
-    512 * BYTES_PER_MIB,
-];
+const MEMORY_CHOICES_MIB: [u64; 5] = [64, 128, 256, 512, 1024];
+const DISK_CHOICES_MIB: [u64; 6] = [16, 32, 64, 128, 256, 512];
 const TIMEOUT_CHOICES_MS: [u64; 4] = [2000, 5000, 10_000, 30_000];
 const CPU_SHARE_CHOICES: [f64; 3] = [0.25, 0.5, 1.0];
 const LATENCY_CHOICES_MS: [u64; 6] = [0, 10, 50, 100, 200, 500];
@@ -120,14 +107,12 @@ fn draw_values(request: &PresetRequest<'_>, random: &mut SeededRng) -> PresetVal
             random,
             &CPU_LIMIT_CHOICES_MS,
         ))),
-        memory_limit: PositiveAmount::new(ByteSize::from_bytes(pick_one(
-            random,
-            &MEMORY_CHOICES_BYTES,
-        ))),
-        disk_limit: PositiveAmount::new(ByteSize::from_bytes(pick_one(
-            random,
-            &DISK_CHOICES_BYTES,
-        ))),
+        memory_limit: PositiveAmount::new(ByteSize::from_bytes(
+            pick_one(random, &MEMORY_CHOICES_MIB) * BYTES_PER_MIB,
+        )),
+        disk_limit: PositiveAmount::new(ByteSize::from_bytes(
+            pick_one(random, &DISK_CHOICES_MIB) * BYTES_PER_MIB,
+        )),
         timeout: Some(MinimumDuration::clamped_from_below(Duration::from_millis(pick_one(
             random,
             &TIMEOUT_CHOICES_MS,

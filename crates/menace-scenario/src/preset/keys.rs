@@ -125,14 +125,12 @@ impl ToPresetJson for JsonRecords {
 }
 
 /// Declares the keys. Each entry has a field, its type, the key, the setting of that name, and its
-/// documentation.
+/// documentation: the value for calls when it is not set, the values that the generator draws, and
+/// the mechanism that applies it.
 macro_rules! keys {
     ($(
-        $field:ident: $kind:ty = $name:literal in $group:ident.$setting:ident {
-            default: $default:literal,
-            generated: $generated:literal,
-            held_by: $held_by:literal,
-        }
+        $field:ident: $kind:ty = $name:literal in $group:ident.$setting:ident:
+        $default:literal, $generated:literal, $held_by:literal;
     )+) => {
         /// What a preset says, key by key; each value is fine by itself.
         #[derive(Debug, Clone, PartialEq, Default)]
@@ -172,160 +170,73 @@ macro_rules! keys {
 }
 
 keys! {
-    scenario_name: String = "SCENARIO_NAME" in presets.scenario_name {
-        default: "the names of its profiles, joined by `+`",
-        generated: "`random_1`, `random_2` …",
-        held_by: "changes nothing: results are filed under it",
-    }
-    scenario_severity: ScenarioSeverity = "SCENARIO_SEVERITY" in presets.scenario_severity {
-        default: "faults are as under `high`",
-        generated: "either, with failure modes",
-        held_by: "the faults",
-    }
-    cpu_limit: PositiveAmount<Duration> = "CPU_LIMIT" in limits.cpu_limit {
-        default: "none",
-        generated: "0.5, 1, 2 or 4 s",
-        held_by: "`rlimit`, `monitor`",
-    }
-    memory_limit: PositiveAmount<ByteSize> = "MEMORY_LIMIT" in limits.memory_limit {
-        default: "`512Mi`",
-        generated: "64Mi to 1Gi",
-        held_by: "`cgroup_v2` or `cgroup_v1`, `rlimit`, `monitor`",
-    }
-    disk_limit: PositiveAmount<ByteSize> = "DISK_LIMIT" in limits.disk_limit {
-        default: "`256Mi`",
-        generated: "16Mi to 512Mi",
-        held_by: "`tmpfs_size`; `rlimit` and `monitor` in the `landlock` tier",
-    }
-    timeout: MinimumDuration<1> = "TIMEOUT" in limits.timeout {
-        default: "10 s",
-        generated: "2, 5, 10 or 30 s",
-        held_by: "`monitor`",
-    }
-    cpu_share: ProcessorCount = "CPU_SHARE" in limits.cpu_share {
-        default: "none",
-        generated: "0.25, 0.5 or 1, now and then",
-        held_by: "`cgroup_v2` or `cgroup_v1`, else `freezer`",
-    }
-    process_limit: BoundedInteger<0, { 1 << 22 }> = "PROCESS_LIMIT" in limits.process_limit {
-        default: "64; threads of a burst come on top",
-        generated: "–",
-        held_by: "`cgroup_v2` or `cgroup_v1`, else `rlimit`",
-    }
+    scenario_name: String = "SCENARIO_NAME" in presets.scenario_name:
+        "the names of its profiles, joined by `+`", "`random_1`, `random_2` …",
+        "changes nothing: results are filed under it";
+    scenario_severity: ScenarioSeverity = "SCENARIO_SEVERITY" in presets.scenario_severity:
+        "faults are as under `high`", "either, with failure modes", "the faults";
+    cpu_limit: PositiveAmount<Duration> = "CPU_LIMIT" in limits.cpu_limit:
+        "none", "0.5, 1, 2 or 4 s", "`rlimit`, `monitor`";
+    memory_limit: PositiveAmount<ByteSize> = "MEMORY_LIMIT" in limits.memory_limit:
+        "`512Mi`", "64Mi to 1Gi", "`cgroup_v2` or `cgroup_v1`, `rlimit`, `monitor`";
+    disk_limit: PositiveAmount<ByteSize> = "DISK_LIMIT" in limits.disk_limit:
+        "`256Mi`", "16Mi to 512Mi", "`tmpfs_size`; `rlimit` and `monitor` in the `landlock` tier";
+    timeout: MinimumDuration<1> = "TIMEOUT" in limits.timeout:
+        "10 s", "2, 5, 10 or 30 s", "`monitor`";
+    cpu_share: ProcessorCount = "CPU_SHARE" in limits.cpu_share:
+        "none", "0.25, 0.5 or 1, now and then", "`cgroup_v2` or `cgroup_v1`, else `freezer`";
+    process_limit: BoundedInteger<0, { 1 << 22 }> = "PROCESS_LIMIT" in limits.process_limit:
+        "64; threads of a burst come on top", "–", "`cgroup_v2` or `cgroup_v1`, else `rlimit`";
     open_files_limit: BoundedInteger<16, { 1 << 20 }> = "OPEN_FILES_LIMIT"
-        in limits.open_files_limit
-    {
-        default: "1024",
-        generated: "–",
-        held_by: "`rlimit`",
-    }
-    output_limit: BoundedSize<{ 16 << 20 }> = "OUTPUT_LIMIT" in limits.output_limit {
-        default: "`64Ki`",
-        generated: "–",
-        held_by: "`monitor`",
-    }
-    gpu_limit: BoundedInteger<0, 128> = "GPU_LIMIT" in limits.gpu_limit {
-        default: "none",
-        generated: "never",
-        held_by: "not implemented yet: needs containers",
-    }
-    network_latency_ms: MillisDuration = "NETWORK_LATENCY_MS" in network.latency_ms {
-        default: "0",
-        generated: "0, 10, 50, 100, 200 or 500; no network keys at level 4",
-        held_by: "`nfqueue`; `harness` for stubbed answers",
-    }
-    network_jitter_ms: MillisDuration = "NETWORK_JITTER_MS" in network.jitter_ms {
-        default: "0",
-        generated: "0 to half of the latency",
-        held_by: "`nfqueue`; `harness` for stubbed answers",
-    }
-    packet_loss: PercentShare = "PACKET_LOSS" in network.packet_loss {
-        default: "0",
-        generated: "0 to 10",
-        held_by: "`nfqueue`; `harness` for stubbed answers",
-    }
-    packet_duplication: PercentShare = "PACKET_DUPLICATION" in network.packet_duplication {
-        default: "0",
-        generated: "0 to 5",
-        held_by: "`nfqueue`",
-    }
+        in limits.open_files_limit:
+        "1024", "–", "`rlimit`";
+    output_limit: BoundedSize<{ 16 << 20 }> = "OUTPUT_LIMIT" in limits.output_limit:
+        "`64Ki`", "–", "`monitor`";
+    gpu_limit: BoundedInteger<0, 128> = "GPU_LIMIT" in limits.gpu_limit:
+        "none", "never", "not implemented yet: needs containers";
+    network_latency_ms: MillisDuration = "NETWORK_LATENCY_MS" in network.latency_ms:
+        "0", "0, 10, 50, 100, 200 or 500; no network keys at level 4",
+        "`nfqueue`; `harness` for stubbed answers";
+    network_jitter_ms: MillisDuration = "NETWORK_JITTER_MS" in network.jitter_ms:
+        "0", "0 to half of the latency", "`nfqueue`; `harness` for stubbed answers";
+    packet_loss: PercentShare = "PACKET_LOSS" in network.packet_loss:
+        "0", "0 to 10", "`nfqueue`; `harness` for stubbed answers";
+    packet_duplication: PercentShare = "PACKET_DUPLICATION" in network.packet_duplication:
+        "0", "0 to 5", "`nfqueue`";
     bandwidth_limit: PositiveAmount<NetworkBandwidth> = "BANDWIDTH_LIMIT"
-        in network.bandwidth_limit
-    {
-        default: "none",
-        generated: "64kbps to 100Mbps, or else the range below",
-        held_by: "`nfqueue`; `harness` for stubbed answers",
-    }
-    min_bandwidth: PositiveAmount<NetworkBandwidth> = "MIN_BANDWIDTH" in network.min_bandwidth {
-        default: "none",
-        generated: "64kbps to 10Mbps",
-        held_by: "as `BANDWIDTH_LIMIT`, which caps it",
-    }
-    max_bandwidth: PositiveAmount<NetworkBandwidth> = "MAX_BANDWIDTH" in network.max_bandwidth {
-        default: "none",
-        generated: "up to ten times the lowest",
-        held_by: "as `BANDWIDTH_LIMIT`, which caps it",
-    }
-    network_partition: Vec<PartitionPeer> = "NETWORK_PARTITION" in network.partition {
-        default: "by the seed, under `network_partition`",
-        generated: "–",
-        held_by: "`nfqueue`; `harness` for stubbed answers",
-    }
-    network_mocks: JsonRecords = "NETWORK_MOCKS" in network.mocks {
-        default: "none",
-        generated: "–",
-        held_by: "`harness`",
-    }
-    safe_mode: bool = "SAFE_MODE" in limits.safe_mode {
-        default: "`0`",
-        generated: "–",
-        held_by: "seccomp",
-    }
-    security_level: BoundedInteger<1, 5> = "SECURITY_LEVEL" in limits.security_level {
-        default: "3",
-        generated: "1 to 4",
-        held_by: "namespaces, seccomp, Landlock: see [sandbox.md](sandbox.md#security-levels)",
-    }
-    threat_intensity: PercentShare = "THREAT_INTENSITY" in limits.threat_intensity {
-        default: "50",
-        generated: "10 to 100, with hostile inputs or misuse",
-        held_by: "the inputs",
-    }
-    stub_strategy: Vec<InputStrategy> = "SANDBOX_STUB_STRATEGY" in stubs.strategy {
-        default: "what the failure modes imply, else all",
-        generated: "by the failure modes",
-        held_by: "the inputs",
-    }
-    failure_modes: Vec<FailureMode> = "FAILURE_MODES" in limits.failure_modes {
-        default: "none",
-        generated: "none, one or two",
-        held_by: "see the failure modes",
-    }
-    thread_burst: BoundedInteger<0, 1024> = "THREAD_BURST" in limits.thread_burst {
-        default: "under `concurrency_spike` 32, at `low` 8",
-        generated: "2 to 64",
-        held_by: "`harness`",
-    }
-    async_task_burst: BoundedInteger<0, 65536> = "ASYNC_TASK_BURST" in limits.async_task_burst {
-        default: "under `concurrency_spike` 128, at `low` 32",
-        generated: "8 to 256",
-        held_by: "`harness`",
-    }
-    os_type: GuestOsType = "OS_TYPE" in limits.os_type {
-        default: "`linux`",
-        generated: "`linux`",
-        held_by: "`linux` always; others are not implemented yet: they need virtual machines",
-    }
-    container_image: String = "CONTAINER_IMAGE" in limits.container_image {
-        default: "none",
-        generated: "never",
-        held_by: "not implemented yet: needs containers",
-    }
-    vm_settings: VmSettings = "VM_SETTINGS" in limits.vm_settings {
-        default: "none",
-        generated: "never",
-        held_by: "not implemented yet: needs virtual machines",
-    }
+        in network.bandwidth_limit:
+        "none", "64kbps to 100Mbps, or else the range below",
+        "`nfqueue`; `harness` for stubbed answers";
+    min_bandwidth: PositiveAmount<NetworkBandwidth> = "MIN_BANDWIDTH" in network.min_bandwidth:
+        "none", "64kbps to 10Mbps", "as `BANDWIDTH_LIMIT`, which caps it";
+    max_bandwidth: PositiveAmount<NetworkBandwidth> = "MAX_BANDWIDTH" in network.max_bandwidth:
+        "none", "up to ten times the lowest", "as `BANDWIDTH_LIMIT`, which caps it";
+    network_partition: Vec<PartitionPeer> = "NETWORK_PARTITION" in network.partition:
+        "by the seed, under `network_partition`", "–", "`nfqueue`; `harness` for stubbed answers";
+    network_mocks: JsonRecords = "NETWORK_MOCKS" in network.mocks:
+        "none", "–", "`harness`";
+    safe_mode: bool = "SAFE_MODE" in limits.safe_mode:
+        "`0`", "–", "seccomp";
+    security_level: BoundedInteger<1, 5> = "SECURITY_LEVEL" in limits.security_level:
+        "3", "1 to 4",
+        "namespaces, seccomp, Landlock: see [sandbox.md](sandbox.md#security-levels)";
+    threat_intensity: PercentShare = "THREAT_INTENSITY" in limits.threat_intensity:
+        "50", "10 to 100, with hostile inputs or misuse", "the inputs";
+    stub_strategy: Vec<InputStrategy> = "SANDBOX_STUB_STRATEGY" in stubs.strategy:
+        "what the failure modes imply, else all", "by the failure modes", "the inputs";
+    failure_modes: Vec<FailureMode> = "FAILURE_MODES" in limits.failure_modes:
+        "none", "none, one or two", "see the failure modes";
+    thread_burst: BoundedInteger<0, 1024> = "THREAD_BURST" in limits.thread_burst:
+        "under `concurrency_spike` 32, at `low` 8", "2 to 64", "`harness`";
+    async_task_burst: BoundedInteger<0, 65536> = "ASYNC_TASK_BURST" in limits.async_task_burst:
+        "under `concurrency_spike` 128, at `low` 32", "8 to 256", "`harness`";
+    os_type: GuestOsType = "OS_TYPE" in limits.os_type:
+        "`linux`", "`linux`",
+        "`linux` always; others are not implemented yet: they need virtual machines";
+    container_image: String = "CONTAINER_IMAGE" in limits.container_image:
+        "none", "never", "not implemented yet: needs containers";
+    vm_settings: VmSettings = "VM_SETTINGS" in limits.vm_settings:
+        "none", "never", "not implemented yet: needs virtual machines";
 }
 
 /// The key of this name.

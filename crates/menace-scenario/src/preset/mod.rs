@@ -31,8 +31,6 @@ mod reference;
 mod selection;
 mod values;
 
-use std::fmt;
-
 use menace_model::{FailureMode, InputStrategy, MockResponse, ScenarioSeverity};
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
@@ -193,43 +191,27 @@ impl Serialize for PresetValues {
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum PresetOrigin {
-    StaticFile,
-    /// On the command line, or in `SANDBOX_ENV_PRESETS`.
-    UserProvided,
-    Generated,
-    Canonical,
-    /// A profile without changes.
-    Profile,
-    /// Added because of words in a module's path.
-    Keyword,
-    /// A missing canonical scenario.
-    Injected,
+menace_model::named_enum! {
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum PresetOrigin {
+        StaticFile = "static file",
+        /// On the command line, or in `SANDBOX_ENV_PRESETS`.
+        UserProvided = "given",
+        Generated = "generated",
+        Canonical = "canonical",
+        /// A profile without changes.
+        Profile = "profile",
+        /// Added because of words in a module's path.
+        Keyword = "keyword",
+        /// A missing canonical scenario.
+        Injected = "injected",
+    }
 }
 
 impl PresetOrigin {
     /// Is it one of the scenarios that every module must go through?
     pub(super) fn is_canonical(self) -> bool {
         matches!(self, Self::Canonical | Self::Injected)
-    }
-
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::StaticFile => "static file",
-            Self::UserProvided => "given",
-            Self::Generated => "generated",
-            Self::Canonical => "canonical",
-            Self::Profile => "profile",
-            Self::Keyword => "keyword",
-            Self::Injected => "injected",
-        }
-    }
-}
-
-impl fmt::Display for PresetOrigin {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.as_str())
     }
 }

@@ -1,7 +1,5 @@
 //! A profile: a named part of a preset, usually at two severities.
 
-use std::fmt;
-
 use menace_model::ScenarioSeverity;
 use serde_json::Value as Json;
 
@@ -12,30 +10,13 @@ use crate::config::{quote_shortened, suggest_similar};
 use super::read::{read_values, repeated_key_problems};
 use super::{Preset, PresetOrigin, PresetValues};
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum ProfileCategory {
-    Baseline,
-    Stress,
-    Security,
-    Concurrency,
-}
-
-impl ProfileCategory {
-    pub const ALL: [Self; 4] = [Self::Baseline, Self::Stress, Self::Security, Self::Concurrency];
-
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Baseline => "baseline",
-            Self::Stress => "stress",
-            Self::Security => "security",
-            Self::Concurrency => "concurrency",
-        }
-    }
-}
-
-impl fmt::Display for ProfileCategory {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.as_str())
+menace_model::named_enum! {
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+    pub enum ProfileCategory {
+        Baseline = "baseline",
+        Stress = "stress",
+        Security = "security",
+        Concurrency = "concurrency",
     }
 }
 

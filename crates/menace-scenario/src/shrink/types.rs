@@ -4,15 +4,8 @@ use std::mem::discriminant;
 
 use menace_model::{TypeExpr, Value};
 
-const SEQUENCE_TYPES: [&str; 8] = [
-    "list",
-    "List",
-    "Sequence",
-    "Iterable",
-    "Collection",
-    "MutableSequence",
-    "Container",
-    "Iterator",
+const SEQUENCE_TYPES: [&str; 8] = menace_model::words![
+    list List Sequence Iterable Collection MutableSequence Container Iterator
 ];
 const SET_TYPES: [&str; 6] = ["set", "Set", "frozenset", "FrozenSet", "AbstractSet", "MutableSet"];
 const MAPPING_TYPES: [&str; 6] =

@@ -20,12 +20,17 @@ pub struct ChartSeries {
 }
 
 impl ChartSeries {
-    /// Values one after the other, from cycle `first` on.
-    pub fn from_values(name: &str, role: MarkRole, first: usize, values: &[f64]) -> Self {
-        let numbered = values.iter().enumerate();
+    /// Values one after the other, from cycle `first` on; a gap for none.
+    pub fn from_values(
+        name: &str,
+        role: MarkRole,
+        first: usize,
+        values: impl IntoIterator<Item = Option<f64>>,
+    ) -> Self {
+        let numbered = values.into_iter().enumerate();
         let points = numbered
+            .filter_map(|(index, value)| Some(((first + index) as f64, value?)))
             .filter(|(_, value)| value.is_finite())
-            .map(|(index, value)| ((first + index) as f64, *value))
             .collect();
         Self { name: name.to_owned(), role, points }
     }

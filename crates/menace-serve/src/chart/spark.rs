@@ -3,10 +3,11 @@
 use super::scale::AxisScale;
 use super::{ChartDrawing, DrawingMark, MarkRole};
 
-pub fn draw_sparkline(values: &[f64], title: &str) -> ChartDrawing {
+/// Values one after the other, without those that are missing.
+pub fn draw_sparkline(values: impl IntoIterator<Item = Option<f64>>, title: &str) -> ChartDrawing {
     let (width, height) = (120.0, 28.0);
     let mut drawing = ChartDrawing::new(width, height, title);
-    let values: Vec<f64> = values.iter().copied().filter(|value| value.is_finite()).collect();
+    let values: Vec<f64> = values.into_iter().flatten().filter(|value| value.is_finite()).collect();
     let Some(last) = values.last() else { return drawing };
     let up = AxisScale::covering(values.iter().copied(), height - 3.0, 3.0);
     let along = AxisScale::exact(0.0, values.len().saturating_sub(1) as f64, 3.0, width - 4.0);

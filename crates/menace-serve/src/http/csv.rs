@@ -5,10 +5,9 @@
 pub(super) struct CsvTable(String);
 
 impl CsvTable {
-    pub(super) fn new(head: &[&str]) -> Self {
-        let mut csv = Self(String::new());
-        csv.add_row(head.iter().map(|&name| name.to_owned()));
-        csv
+    /// `head` is the names of the columns, between commas.
+    pub(super) fn new(head: &str) -> Self {
+        Self(format!("{head}\r\n"))
     }
 
     pub(super) fn add_row(&mut self, cells: impl IntoIterator<Item = String>) {
@@ -53,7 +52,7 @@ mod tests {
 
     #[test]
     fn cells_are_quoted_where_they_must_be() {
-        let mut csv = CsvTable::new(&["a", "b"]);
+        let mut csv = CsvTable::new("a,b");
         csv.add_row(["x,\"y\"\n".to_owned(), "-0.5".to_owned()]);
         csv.add_row(["=HYPERLINK(\"x\")".to_owned(), "@sum".to_owned()]);
         assert_eq!(

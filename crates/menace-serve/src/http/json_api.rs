@@ -1,5 +1,7 @@
 //! Numbers for programs, at the addresses that are documented for them.
 
+use std::collections::BTreeMap;
+
 use axum::extract::{Path, State};
 use axum::response::Response;
 use serde_json::json;
@@ -11,21 +13,16 @@ use crate::history::ListTail;
 use crate::prometheus;
 use crate::view::forecasts::requested_metric;
 
-/// What is not a number is nothing in JSON.
-fn json_numbers(values: &[f64]) -> serde_json::Value {
-    values.iter().map(|value| json!(value.is_finite().then_some(*value))).collect()
-}
-
 /// Changes of ROI, and forecasts of ROI with what came of them.
 pub(super) async fn roi(State(app): AppState) -> Response {
     respond_blocking(move || {
         let history = app.data_source.history()?;
         let pairs = history.pairs(None);
         Ok(as_json(&json!({
-            "roi": json_numbers(&history.roi_history.values),
-            "deltas": json_numbers(&history.roi_deltas.values),
-            "predicted": json_numbers(&pairs.predicted),
-            "actual": json_numbers(&pairs.actual),
+            "roi": history.roi_history.values,
+            "deltas": history.roi_deltas.values,
+            "predicted": pairs.predicted,
+            "actual": pairs.actual,
             "mean_error": pairs.mean_absolute_error(),
         })))
     })
@@ -36,18 +33,16 @@ pub(super) async fn roi(State(app): AppState) -> Response {
 pub(super) async fn roi_data(State(app): AppState) -> Response {
     respond_blocking(move || {
         let history = app.data_source.history()?;
-        let lists = |lists: &std::collections::BTreeMap<String, crate::history::ListTail>| {
-            lists
-                .iter()
-                .map(|(name, tail)| (name.clone(), json_numbers(&tail.values)))
-                .collect::<serde_json::Map<_, _>>()
+        let lists = |lists: &BTreeMap<String, ListTail>| {
+            let lists = lists.iter().map(|(name, tail)| (name.clone(), json!(tail.values)));
+            lists.collect::<serde_json::Map<_, _>>()
         };
         Ok(as_json(&json!({
             "cycles": history.cycles,
             "first_cycle": history.roi_history.first_cycle(),
-            "roi": json_numbers(&history.roi_history.values),
-            "raroi": json_numbers(&history.raroi_history.values),
-            "deltas": json_numbers(&history.roi_deltas.values),
+            "roi": history.roi_history.values,
+            "raroi": history.raroi_history.values,
+            "deltas": history.roi_deltas.values,
             "scenarios": lists(&history.scenario_roi),
             "modules": lists(&history.module_deltas),
             "forecast": app.data_source.forecast(None)?,
@@ -71,9 +66,9 @@ pub(super) async fn metric(State(app): AppState, Path(name): Path<String>) -> Re
         Ok(as_json(&json!({
             "name": name,
             "first_cycle": tail.first_cycle(),
-            "values": json_numbers(&tail.values),
-            "predicted": json_numbers(&pairs.predicted),
-            "actual": json_numbers(&pairs.actual),
+            "values": tail.values,
+            "predicted": pairs.predicted,
+            "actual": pairs.actual,
             "mean_error": pairs.mean_absolute_error(),
         })))
     })

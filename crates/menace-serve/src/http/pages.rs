@@ -2,11 +2,14 @@
 
 use std::sync::Arc;
 
+use axum::Router;
 use axum::extract::{Path, Query, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
+use axum::routing::{MethodRouter, get};
 use minijinja::context;
 use serde::Serialize;
+use serde::de::DeserializeOwned;
 
 use super::response::{error_page, html_response, json_response, respond_blocking, wants_html};
 use super::{AppState, DashboardState};
@@ -75,6 +78,40 @@ async fn respond_with_page<V: Serialize>(
     .await
 }
 
+/// The pages that are one table or one thing, asked for in their addresses.
+pub(super) fn routes() -> Router<Arc<DashboardState>> {
+    Router::new()
+        .route("/runs", page("runs.html", "/runs", view::runs::runs_page))
+        .route("/compare", page("compare.html", "/compare", view::compare::comparison_page))
+        .route("/modules", page("modules.html", "/modules", view::modules::modules_page))
+        .route("/module", page("module.html", "/modules", view::modules::module_page))
+        .route("/section", page("section.html", "/modules", view::section::section_page))
+        .route("/failures", page("failures.html", "/failures", view::failures::failures_page))
+        .route("/forecasts", page("forecasts.html", "/forecasts", view::forecasts::forecasts_page))
+        .route("/synergy", page("synergy.html", "/synergy", view::synergy::synergy_page))
+}
+
+/// Answers with the page that `make` finds.
+fn page<Q: DeserializeOwned + Send + 'static, V: Serialize + 'static>(
+    template: &'static str,
+    here: &'static str,
+    make: fn(&DataSource, &Q) -> ServeResult<V>,
+) -> MethodRouter<Arc<DashboardState>> {
+    get(move |State(app): AppState, Query(asked): Query<Q>| {
+        respond_with_page(app, template, here, move |app| make(&app.data_source, &asked))
+    })
+}
+
+pub(super) async fn settings(
+    State(app): AppState,
+    Query(asked): Query<view::settings::SettingsQuery>,
+) -> Response {
+    respond_with_page(app, "settings.html", "/settings", move |app| {
+        Ok(view::settings::settings_page(&app.settings, &asked))
+    })
+    .await
+}
+
 pub(super) async fn overview(
     State(app): AppState,
     Query(asked): Query<view::table_query::TableQuery>,
@@ -91,66 +128,6 @@ pub(super) async fn run(
     let make =
         move |app: &DashboardState| view::run::overview_page(&app.data_source, Some(&id), &asked);
     respond_with_page(app, "overview.html", "/runs", make).await
-}
-
-pub(super) async fn runs(
-    State(app): AppState,
-    Query(asked): Query<view::runs::RunsQuery>,
-) -> Response {
-    respond_with_page(app, "runs.html", "/runs", move |app| {
-        view::runs::runs_page(&app.data_source, &asked)
-    })
-    .await
-}
-
-pub(super) async fn compare(
-    State(app): AppState,
-    Query(asked): Query<view::compare::ComparisonQuery>,
-) -> Response {
-    respond_with_page(app, "compare.html", "/compare", move |app| {
-        view::compare::comparison_page(&app.data_source, &asked)
-    })
-    .await
-}
-
-pub(super) async fn modules(
-    State(app): AppState,
-    Query(asked): Query<view::modules::ModulesQuery>,
-) -> Response {
-    respond_with_page(app, "modules.html", "/modules", move |app| {
-        view::modules::modules_page(&app.data_source, &asked)
-    })
-    .await
-}
-
-pub(super) async fn module(
-    State(app): AppState,
-    Query(asked): Query<view::modules::ModulesQuery>,
-) -> Response {
-    respond_with_page(app, "module.html", "/modules", move |app| {
-        view::modules::module_page(&app.data_source, &asked)
-    })
-    .await
-}
-
-pub(super) async fn section(
-    State(app): AppState,
-    Query(asked): Query<view::section::SectionQuery>,
-) -> Response {
-    respond_with_page(app, "section.html", "/modules", move |app| {
-        view::section::section_page(&app.data_source, &asked)
-    })
-    .await
-}
-
-pub(super) async fn failures(
-    State(app): AppState,
-    Query(asked): Query<view::failures::FailuresQuery>,
-) -> Response {
-    respond_with_page(app, "failures.html", "/failures", move |app| {
-        view::failures::failures_page(&app.data_source, &asked)
-    })
-    .await
 }
 
 pub(super) async fn failure(State(app): AppState, Path(id): Path<String>) -> Response {
@@ -186,36 +163,6 @@ pub(super) async fn scenarios(
             .collect();
         let run = view.head.map(|head| head.id);
         Ok(json_response(&serde_json::json!({"run": run, "worst": view.worst, "scenarios": rows})))
-    })
-    .await
-}
-
-pub(super) async fn forecasts(
-    State(app): AppState,
-    Query(asked): Query<view::forecasts::ForecastsQuery>,
-) -> Response {
-    respond_with_page(app, "forecasts.html", "/forecasts", move |app| {
-        view::forecasts::forecasts_page(&app.data_source, &asked)
-    })
-    .await
-}
-
-pub(super) async fn synergy(
-    State(app): AppState,
-    Query(asked): Query<view::synergy::SynergyQuery>,
-) -> Response {
-    respond_with_page(app, "synergy.html", "/synergy", move |app| {
-        view::synergy::synergy_page(&app.data_source, &asked)
-    })
-    .await
-}
-
-pub(super) async fn settings(
-    State(app): AppState,
-    Query(asked): Query<view::settings::SettingsQuery>,
-) -> Response {
-    respond_with_page(app, "settings.html", "/settings", move |app| {
-        Ok(view::settings::settings_page(&app.settings, &asked))
     })
     .await
 }

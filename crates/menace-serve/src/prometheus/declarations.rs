@@ -6,18 +6,11 @@
 
 use std::sync::LazyLock;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PrometheusKind {
-    Gauge,
-    Counter,
-}
-
-impl PrometheusKind {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Gauge => "gauge",
-            Self::Counter => "counter",
-        }
+menace_model::named_enum! {
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum PrometheusKind {
+        Gauge = "gauge",
+        Counter = "counter",
     }
 }
 
@@ -39,181 +32,79 @@ pub struct MetricDeclaration {
     pub help: &'static str,
 }
 
-const fn own_metric(
-    name: &'static str,
-    kind: PrometheusKind,
-    labels: &'static [&'static str],
-    help: &'static str,
-) -> MetricDeclaration {
-    MetricDeclaration { name, kind, labels, origin: MetricNameOrigin::Menace, help }
-}
-
-const fn documented_metric(
-    name: &'static str,
-    labels: &'static [&'static str],
-    help: &'static str,
-) -> MetricDeclaration {
-    MetricDeclaration {
-        name,
-        kind: PrometheusKind::Gauge,
-        labels,
-        origin: MetricNameOrigin::Documented,
-        help,
-    }
+/// A row has origin, kind, name, labels and meaning.
+macro_rules! declarations {
+    ($($origin:ident $kind:ident $name:literal [$($label:literal),*]: $help:literal;)+) => {
+        &[$(MetricDeclaration {
+            name: $name,
+            kind: PrometheusKind::$kind,
+            labels: &[$($label),*],
+            origin: MetricNameOrigin::$origin,
+            help: $help,
+        }),+]
+    };
 }
 
 /// All metrics: the fixed ones below, and the synergy of each metric of `menace-track`.
 pub static METRIC_DECLARATIONS: LazyLock<Vec<MetricDeclaration>> =
     LazyLock::new(|| FIXED_DECLARATIONS.iter().copied().chain(synergy_declarations()).collect());
 
-const FIXED_DECLARATIONS: &[MetricDeclaration] = &[
-    own_metric(
-        "menace_build_info",
-        PrometheusKind::Gauge,
-        &["version"],
-        "Always 1; the version is in the label.",
-    ),
-    own_metric("menace_runs_total", PrometheusKind::Counter, &[], "Runs in the store."),
-    own_metric("menace_calls_total", PrometheusKind::Counter, &[], "Calls of all finished runs."),
-    own_metric("menace_runs_going_on", PrometheusKind::Gauge, &[], "Active runs."),
-    own_metric("menace_open_failures", PrometheusKind::Gauge, &["kind"], "Open failures, by kind."),
-    own_metric("menace_run_roi", PrometheusKind::Gauge, &[], "ROI of the last finished run."),
-    own_metric("menace_run_failures", PrometheusKind::Gauge, &[], "Failures of the last run."),
-    own_metric(
-        "menace_run_new_failures",
-        PrometheusKind::Gauge,
-        &[],
-        "Failures of the last run that no earlier run had.",
-    ),
-    own_metric("menace_run_sections", PrometheusKind::Gauge, &[], "Sections of the last run."),
-    own_metric(
-        "menace_run_calls",
-        PrometheusKind::Gauge,
-        &["verdict"],
-        "Calls of the last run, by verdict.",
-    ),
-    own_metric(
-        "menace_run_duration_seconds",
-        PrometheusKind::Gauge,
-        &[],
-        "Duration of the last run.",
-    ),
-    own_metric(
-        "menace_run_finished_timestamp_seconds",
-        PrometheusKind::Gauge,
-        &[],
-        "When the last run finished, in seconds since 1970.",
-    ),
-    own_metric(
-        "menace_module_roi",
-        PrometheusKind::Gauge,
-        &["module"],
-        "ROI of the weakest modules of the last run.",
-    ),
-    own_metric(
-        "menace_scenario_roi",
-        PrometheusKind::Gauge,
-        &["scenario"],
-        "ROI under each scenario of the last run.",
-    ),
-    own_metric(
-        "menace_metric",
-        PrometheusKind::Gauge,
-        &["metric"],
-        "Metrics of the last cycle, as docs/metrics.md defines them.",
-    ),
-    own_metric(
-        "menace_forecast_error",
-        PrometheusKind::Gauge,
-        &["metric"],
-        "Mean absolute error of the forecasts of a metric.",
-    ),
-    documented_metric(
-        "sandbox_restart_total",
-        &[],
-        "How often the sandbox was restarted after a failure.",
-    ),
-    documented_metric(
-        "sandbox_restart_count",
-        &[],
-        "How often the sandbox was restarted after a failure; the older name.",
-    ),
-    documented_metric(
-        "sandbox_last_failure_ts",
-        &[],
-        "When the sandbox failed last, in seconds since 1970; 0 when it never did.",
-    ),
-    documented_metric(
-        "sandbox_last_failure_time",
-        &[],
-        "When the sandbox failed last, in seconds since 1970; the older name.",
-    ),
-    documented_metric(
-        "container_creation_success_total",
-        &["image"],
-        "Containers that were created.",
-    ),
-    documented_metric(
-        "container_creation_failures_total",
-        &["image"],
-        "Containers that could not be created.",
-    ),
-    documented_metric(
-        "container_creation_alerts_total",
-        &["image"],
-        "Alerts about containers that could not be created.",
-    ),
-    documented_metric(
-        "container_creation_seconds",
-        &["image"],
-        "How long the last attempt to create a container took.",
-    ),
-    documented_metric(
-        "container_backoff_base",
-        &[],
-        "The base of the growing pause between attempts to create a container.",
-    ),
-    documented_metric(
-        "cleanup_duration_seconds",
-        &["worker"],
-        "How long the last sweep of a cleanup worker took.",
-    ),
-    documented_metric("orphan_modules_tested_total", &[], "Orphan modules that were tested."),
-    documented_metric(
-        "orphan_modules_reintroduced_total",
-        &[],
-        "Orphan modules that were taken back into the module map.",
-    ),
-    documented_metric("orphan_modules_failed_total", &[], "Orphan modules that did not pass."),
-    documented_metric(
-        "orphan_modules_redundant_total",
-        &[],
-        "Orphan modules that were classified as redundant.",
-    ),
-    documented_metric(
-        "orphan_modules_legacy_total",
-        &[],
-        "Modules that count as legacy now; falls when they are taken back.",
-    ),
-    documented_metric("self_test_passed_total", &[], "Self-tests that passed."),
-    documented_metric("self_test_failed_total", &[], "Self-tests that failed."),
-    documented_metric("self_test_average_runtime_seconds", &[], "Mean duration of a self-test."),
-    documented_metric(
-        "self_test_average_coverage",
-        &[],
-        "Mean share of lines that self-tests reach.",
-    ),
-    documented_metric(
-        "synergy_trainer_iterations",
-        &[],
-        "Trainings of the synergy weights that were completed.",
-    ),
-    documented_metric(
-        "synergy_trainer_last_id",
-        &[],
-        "The last row of the synergy history that training has seen.",
-    ),
-];
+const FIXED_DECLARATIONS: &[MetricDeclaration] = declarations! {
+    Menace Gauge "menace_build_info" ["version"]: "Always 1; the version is in the label.";
+    Menace Counter "menace_runs_total" []: "Runs in the store.";
+    Menace Counter "menace_calls_total" []: "Calls of all finished runs.";
+    Menace Gauge "menace_runs_going_on" []: "Active runs.";
+    Menace Gauge "menace_open_failures" ["kind"]: "Open failures, by kind.";
+    Menace Gauge "menace_run_roi" []: "ROI of the last finished run.";
+    Menace Gauge "menace_run_failures" []: "Failures of the last run.";
+    Menace Gauge "menace_run_new_failures" []: "Failures of the last run that no earlier run had.";
+    Menace Gauge "menace_run_sections" []: "Sections of the last run.";
+    Menace Gauge "menace_run_calls" ["verdict"]: "Calls of the last run, by verdict.";
+    Menace Gauge "menace_run_duration_seconds" []: "Duration of the last run.";
+    Menace Gauge "menace_run_finished_timestamp_seconds" []:
+        "When the last run finished, in seconds since 1970.";
+    Menace Gauge "menace_module_roi" ["module"]: "ROI of the weakest modules of the last run.";
+    Menace Gauge "menace_scenario_roi" ["scenario"]: "ROI under each scenario of the last run.";
+    Menace Gauge "menace_metric" ["metric"]:
+        "Metrics of the last cycle, as docs/metrics.md defines them.";
+    Menace Gauge "menace_forecast_error" ["metric"]:
+        "Mean absolute error of the forecasts of a metric.";
+    Documented Gauge "sandbox_restart_total" []:
+        "How often the sandbox was restarted after a failure.";
+    Documented Gauge "sandbox_restart_count" []:
+        "How often the sandbox was restarted after a failure; the older name.";
+    Documented Gauge "sandbox_last_failure_ts" []:
+        "When the sandbox failed last, in seconds since 1970; 0 when it never did.";
+    Documented Gauge "sandbox_last_failure_time" []:
+        "When the sandbox failed last, in seconds since 1970; the older name.";
+    Documented Gauge "container_creation_success_total" ["image"]: "Containers that were created.";
+    Documented Gauge "container_creation_failures_total" ["image"]:
+        "Containers that could not be created.";
+    Documented Gauge "container_creation_alerts_total" ["image"]:
+        "Alerts about containers that could not be created.";
+    Documented Gauge "container_creation_seconds" ["image"]:
+        "How long the last attempt to create a container took.";
+    Documented Gauge "container_backoff_base" []:
+        "The base of the growing pause between attempts to create a container.";
+    Documented Gauge "cleanup_duration_seconds" ["worker"]:
+        "How long the last sweep of a cleanup worker took.";
+    Documented Gauge "orphan_modules_tested_total" []: "Orphan modules that were tested.";
+    Documented Gauge "orphan_modules_reintroduced_total" []:
+        "Orphan modules that were taken back into the module map.";
+    Documented Gauge "orphan_modules_failed_total" []: "Orphan modules that did not pass.";
+    Documented Gauge "orphan_modules_redundant_total" []:
+        "Orphan modules that were classified as redundant.";
+    Documented Gauge "orphan_modules_legacy_total" []:
+        "Modules that count as legacy now; falls when they are taken back.";
+    Documented Gauge "self_test_passed_total" []: "Self-tests that passed.";
+    Documented Gauge "self_test_failed_total" []: "Self-tests that failed.";
+    Documented Gauge "self_test_average_runtime_seconds" []: "Mean duration of a self-test.";
+    Documented Gauge "self_test_average_coverage" []: "Mean share of lines that self-tests reach.";
+    Documented Gauge "synergy_trainer_iterations" []:
+        "Trainings of the synergy weights that were completed.";
+    Documented Gauge "synergy_trainer_last_id" []:
+        "The last row of the synergy history that training has seen.";
+};
 
 /// The synergy of ROI and of every metric. The names are leaked once.
 fn synergy_declarations() -> impl Iterator<Item = MetricDeclaration> {
@@ -223,7 +114,13 @@ fn synergy_declarations() -> impl Iterator<Item = MetricDeclaration> {
         let help =
             format!("Synergy, a combined run minus the mean of the individual runs: {metric}.")
                 .leak();
-        documented_metric(name, &[], help)
+        MetricDeclaration {
+            name,
+            kind: PrometheusKind::Gauge,
+            labels: &[],
+            origin: MetricNameOrigin::Documented,
+            help,
+        }
     })
 }
 

@@ -224,7 +224,7 @@ fn run_metrics(library: &DataSource, shown: &SelectedRun) -> ServeResult<NamedVa
     let mut found = NamedValues::new();
     for metric in menace_track::METRICS {
         let values = library.metrics_db().values_until(metric.name, &shown.run, 1)?;
-        let value = values.last().copied().filter(|value| value.is_finite());
+        let value = values.last().copied().flatten();
         found.extend(value.map(|value| (metric.name, value)));
     }
     Ok(found)
@@ -252,46 +252,20 @@ fn differing_settings(one: &SelectedRun, other: &SelectedRun) -> Vec<ComparedSet
 }
 
 fn compare_sums(one: &RunReport, other: &RunReport) -> Vec<ComparedValue> {
-    let count = |number: usize| Some(number as f64);
-    vec![
-        ComparedValue::new("ROI", one.roi, other.roi, MetricDirection::Up),
-        ComparedValue::new(
-            "failures",
-            count(one.failures.len()),
-            count(other.failures.len()),
-            MetricDirection::Down,
-        ),
-        ComparedValue::new(
-            "calls",
-            Some(one.calls as f64),
-            Some(other.calls as f64),
-            MetricDirection::Neither,
-        ),
-        ComparedValue::new(
-            "sections",
-            count(one.sections),
-            count(other.sections),
-            MetricDirection::Neither,
-        ),
-        ComparedValue::new(
-            "sections called",
-            count(one.coverage.called),
-            count(other.coverage.called),
-            MetricDirection::Up,
-        ),
-        ComparedValue::new(
-            "share of lines reached",
-            Some(one.coverage.lines),
-            Some(other.coverage.lines),
-            MetricDirection::Up,
-        ),
-        ComparedValue::new(
-            "seconds",
-            Some(one.elapsed_s),
-            Some(other.elapsed_s),
-            MetricDirection::Down,
-        ),
-    ]
+    type ReportNumber = fn(&RunReport) -> Option<f64>;
+    let sums: [(&str, MetricDirection, ReportNumber); 7] = [
+        ("ROI", MetricDirection::Up, |run| run.roi),
+        ("failures", MetricDirection::Down, |run| Some(run.failures.len() as f64)),
+        ("calls", MetricDirection::Neither, |run| Some(run.calls as f64)),
+        ("sections", MetricDirection::Neither, |run| Some(run.sections as f64)),
+        ("sections called", MetricDirection::Up, |run| Some(run.coverage.called as f64)),
+        ("share of lines reached", MetricDirection::Up, |run| Some(run.coverage.lines)),
+        ("seconds", MetricDirection::Down, |run| Some(run.elapsed_s)),
+    ];
+    let compare = |(name, better, number): (&str, MetricDirection, ReportNumber)| {
+        ComparedValue::new(name, number(one), number(other), better)
+    };
+    sums.map(compare).into()
 }
 
 fn compare_roi<'a>(

@@ -2,9 +2,7 @@
 //! expects.
 
 use menace_store::{BorderlineStatus, DecisionReport};
-use menace_track::stats::evidence::{
-    DecisionCheck, DecisionEvidence, DecisionVerdict, StatisticalDecision,
-};
+use menace_track::stats::evidence::{DecisionEvidence, DecisionVerdict, StatisticalDecision};
 use menace_track::stats::foresight::{CollapsePrediction, CollapseRisk};
 use menace_track::stats::truth::FeatureDrift;
 use serde::Serialize;
@@ -80,17 +78,7 @@ pub(crate) struct DecisionRow {
     pub confidence: f64,
     pub needed: usize,
     pub samples: usize,
-    pub evidence: Vec<EvidenceRow>,
-}
-
-#[derive(Debug, Serialize)]
-pub(crate) struct EvidenceRow {
-    pub check: DecisionCheck,
-    pub statistic: f64,
-    pub threshold: f64,
-    pub p_value: Option<f64>,
-    pub samples: usize,
-    pub holds: bool,
+    pub evidence: Vec<DecisionEvidence>,
 }
 
 /// What is expected, of the run or of a workflow.
@@ -201,11 +189,6 @@ fn decision_row(what: String, decision: &StatisticalDecision) -> DecisionRow {
         confidence: *confidence,
         needed: *needed,
         samples: *samples,
-        evidence: evidence.iter().map(evidence_row).collect(),
+        evidence: evidence.clone(),
     }
-}
-
-fn evidence_row(evidence: &DecisionEvidence) -> EvidenceRow {
-    let DecisionEvidence { check, statistic, threshold, p_value, samples, holds } = *evidence;
-    EvidenceRow { check, statistic, threshold, p_value, samples, holds }
 }

@@ -94,13 +94,13 @@ pub(crate) fn pairs_chart(history: &RoiHistoryView, metric: Option<&str>) -> Lin
             "actual",
             MarkRole::Actual,
             pairs.first,
-            &pairs.actual,
+            pairs.actual,
         ))
         .with_series(ChartSeries::from_values(
             "predicted",
             MarkRole::Predicted,
             pairs.first,
-            &pairs.predicted,
+            pairs.predicted,
         ))
 }
 
@@ -129,8 +129,8 @@ pub(crate) fn forecast_rows(
                 name: shown.to_owned(),
                 href: here.href(),
                 latest: history.series(name.map(String::as_str)).and_then(ListTail::last),
-                predicted: pairs.predicted.last().copied(),
-                actual: pairs.actual.last().copied(),
+                predicted: pairs.predicted.last().copied().flatten(),
+                actual: pairs.actual.last().copied().flatten(),
                 error: pairs.mean_absolute_error(),
                 count: pairs.first.saturating_sub(1) + pairs.actual.len(),
             }

@@ -31,10 +31,8 @@ pub(crate) fn metric_tiles(library: &DataSource, run: &RunRecord) -> ServeResult
     let mut tiles = Vec::new();
     for known in menace_track::METRICS {
         let values = library.metrics_db().values_until(known.name, run, MAX_SPARKLINE_VALUES)?;
-        let Some(value) = values.last().copied().filter(|value| value.is_finite()) else {
-            continue;
-        };
-        let before = values.len().checked_sub(2).map(|index| values[index]);
+        let Some(value) = values.last().copied().flatten() else { continue };
+        let before = values.len().checked_sub(2).and_then(|index| values[index]);
         let delta = before.map(|before| value - before).filter(|delta| delta.is_finite());
         tiles.push(MetricTile {
             name: known.name,
@@ -44,7 +42,7 @@ pub(crate) fn metric_tiles(library: &DataSource, run: &RunRecord) -> ServeResult
             better: direction_word(known.direction),
             delta,
             trend: trend_word(known.direction, delta),
-            spark: svg(&draw_sparkline(&values, &format!("{} over cycles", known.name))),
+            spark: svg(&draw_sparkline(values, &format!("{} over cycles", known.name))),
         });
     }
     Ok(tiles)

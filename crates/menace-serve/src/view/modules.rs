@@ -1,7 +1,7 @@
 //! The modules of a run, and one of them with its sections.
 
 use menace_store::{
-    FailureFilter, FailureSortOrder, ModuleRecord, PageRange, RoiHistoryPoint, SectionRecord, Store,
+    FailureFilter, FailureSortOrder, ModuleRecord, PageRange, SectionRecord, Store,
 };
 use minijinja::Value;
 use serde::Serialize;
@@ -62,8 +62,7 @@ pub(crate) struct ModulePageRow {
 
 impl ModulePageRow {
     fn from_record(record: ModuleRecord) -> Self {
-        let metric =
-            |name: &str| record.metrics.get(name).copied().filter(|value| value.is_finite());
+        let metric = |name: &str| record.metrics.get(name).copied().flatten();
         Self {
             roi: record.roi,
             raroi: record.raroi,
@@ -134,7 +133,7 @@ pub(crate) fn modules_page(library: &DataSource, asked: &ModulesQuery) -> ServeR
 pub(crate) struct ModulePage {
     pub head: RunHead,
     pub module: ModulePageRow,
-    pub metrics: Vec<(String, f64)>,
+    pub metrics: Vec<(String, Option<f64>)>,
     pub metrics_csv: String,
     pub chart: Value,
     pub png: String,
@@ -168,8 +167,7 @@ pub(crate) struct ModuleSectionRow {
 
 impl ModuleSectionRow {
     fn from_record(record: SectionRecord) -> Self {
-        let metric =
-            |name: &str| record.metrics.get(name).copied().filter(|value| value.is_finite());
+        let metric = |name: &str| record.metrics.get(name).copied().flatten();
         Self {
             id: record.section.as_str().to_owned(),
             name: section_display_name(record.section.qualname()),
@@ -195,21 +193,18 @@ impl ModuleSectionRow {
 /// A module over the cycles that had it.
 pub(crate) fn module_chart(store: &Store, path: &str) -> ServeResult<LineChart> {
     let points = store.module_history(path, MAX_CHART_CYCLES)?;
-    let values = |pick: fn(&RoiHistoryPoint) -> Option<f64>| -> Vec<f64> {
-        points.iter().map(|point| pick(point).unwrap_or(f64::NAN)).collect()
-    };
     Ok(LineChart::new(format!("ROI of {path} over cycles"))
         .with_series(ChartSeries::from_values(
             "ROI",
             MarkRole::Actual,
             1,
-            &values(|point| point.roi),
+            points.iter().map(|point| point.roi),
         ))
         .with_series(ChartSeries::from_values(
             "RAROI",
             MarkRole::Predicted,
             1,
-            &values(|point| point.raroi),
+            points.iter().map(|point| point.raroi),
         )))
 }
 

@@ -12,7 +12,7 @@ use serde::Serialize;
 use super::decisions::{self, DecisionRow, MAX_ROWS, OutlookRow};
 use super::heat_map::HeatMap;
 use super::metrics::{MetricTile, metric_tiles};
-use super::paging::{PageAddress, SortableColumn};
+use super::paging::{PageAddress, SortableColumn, sort_by_number};
 use super::svg;
 use super::table_query::TableQuery;
 use crate::chart::{self, ChartSeries, ForecastBand, LineChart, MarkRole};
@@ -76,7 +76,7 @@ pub(crate) struct RunHead {
     /// The last part of its path.
     pub name: String,
     pub started: String,
-    pub status: String,
+    pub status: RunStatus,
     pub status_text: &'static str,
     pub took: Option<String>,
     pub seed: u64,
@@ -93,7 +93,7 @@ impl RunHead {
             repository: run.repository.clone(),
             name: name.to_owned(),
             started: format_timestamp(run.started_ms),
-            status: run.status.as_str().to_owned(),
+            status: run.status,
             status_text: status_text(run.status),
             took,
             seed: run.seed,
@@ -167,7 +167,7 @@ pub(crate) struct WeakModuleRow {
     pub path: String,
     pub roi: f64,
     pub roi_delta: Option<f64>,
-    pub raroi: f64,
+    pub raroi: Option<f64>,
     pub flagged: bool,
     pub risks: Vec<String>,
 }
@@ -359,7 +359,7 @@ pub(crate) fn weakest_modules(
                 path: module.path.clone(),
                 roi: module.roi,
                 roi_delta: module.roi_delta,
-                raroi: module.raroi,
+                raroi: Some(module.raroi),
                 flagged: module.flagged,
                 risks: module.risk_flags.clone(),
             })
@@ -375,13 +375,13 @@ pub(crate) fn weakest_modules(
                 path: module.path,
                 roi: module.roi?,
                 roi_delta: None,
-                raroi: module.raroi.unwrap_or_default(),
+                raroi: module.raroi,
                 flagged: module.flagged,
                 risks: Vec::new(),
             })
         })
         .collect();
-    lines.sort_by(|one, other| one.raroi.total_cmp(&other.raroi));
+    sort_by_number(&mut lines, false, |line| line.raroi);
     lines.truncate(most);
     Ok(lines)
 }
@@ -389,14 +389,15 @@ pub(crate) fn weakest_modules(
 /// ROI from run to run.
 pub(crate) fn runs_chart(store: &Store) -> ServeResult<chart::ChartDrawing> {
     let lines = store.list_runs(PageRange::first(MAX_CHART_RUNS))?;
-    let values: Vec<f64> = lines.iter().rev().filter_map(|line| line.roi).collect();
+    let values: Vec<Option<f64>> =
+        lines.iter().rev().filter_map(|line| line.roi).map(Some).collect();
     let mut chart =
         LineChart::new(format!("ROI of the last {}", format_count(values.len() as u64, "run")))
             .with_series(ChartSeries::from_values(
                 "ROI at the end of a run",
                 MarkRole::Actual,
                 1,
-                &values,
+                values,
             ));
     chart.height = 200.0;
     Ok(chart.draw())
@@ -431,7 +432,7 @@ fn trend_chart(
         name,
         MarkRole::Actual,
         tail.first_cycle(),
-        &tail.values,
+        tail.values.iter().copied(),
     ));
     if let (Some(forecast), Some(last)) = (forecast, tail.last()) {
         let end = tail.skipped_count + tail.values.len();

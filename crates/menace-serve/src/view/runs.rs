@@ -1,6 +1,6 @@
 //! All runs, page by page.
 
-use menace_store::{PageRange, RunListRow, RunSortOrder, Store};
+use menace_store::{PageRange, RunListRow, RunSortOrder, RunStatus, Store};
 use serde::Serialize;
 
 use super::paging::{PageAddress, PageNavigation, ROWS_PER_PAGE, SortableColumn, TableSorting};
@@ -74,7 +74,7 @@ pub(crate) struct RunsPage {
 pub(crate) struct RunsPageRow {
     pub id: String,
     pub started: String,
-    pub status: String,
+    pub status: RunStatus,
     pub status_text: &'static str,
     pub took: Option<String>,
     pub cycles: u32,
@@ -90,7 +90,7 @@ impl RunsPageRow {
         Self {
             id: line.id.0,
             started: format_timestamp(line.started_ms),
-            status: line.status.as_str().to_owned(),
+            status: line.status,
             status_text: status_text(line.status),
             took: line.elapsed_s.map(|seconds| format_milliseconds(1000.0 * seconds)),
             cycles: line.cycles,

@@ -134,14 +134,14 @@ pub(crate) fn scenarios_page(
             let title = format!("ROI of {} over cycles", record.scenario);
             ScenarioPageRow {
                 synergy: synergy.remove(&record.scenario).unwrap_or_default(),
-                spark: svg(&draw_sparkline(values, &title)),
+                spark: svg(&draw_sparkline(values.iter().copied(), &title)),
                 name: record.scenario,
                 roi: record.roi,
                 roi_delta: record.roi_delta,
                 metrics: record
                     .metrics
                     .into_iter()
-                    .filter(|(_, value)| value.is_finite())
+                    .filter_map(|(name, value)| Some((name, value?)))
                     .collect(),
             }
         })

@@ -1,9 +1,9 @@
 //! One section: what each scenario made of it, its calls, its failures.
 
-use menace_model::{SectionId, Verdict};
+use menace_model::{ScenarioSeverity, SectionId, Verdict};
 use menace_store::{
-    AUXILIARY_SCENARIO, CallFilter, CallRecord, CallSortOrder, FailureFilter, FailureSortOrder,
-    PageRange, Store,
+    CallFilter, CallRecord, CallSortOrder, FailureFilter, FailureSortOrder, PageRange, Store,
+    UncelledScenario,
 };
 use minijinja::Value;
 use serde::Serialize;
@@ -80,7 +80,7 @@ pub(crate) struct SectionCellRow {
     pub scenario: String,
     /// What the calls of no scenario are.
     pub note: &'static str,
-    pub severity: Option<String>,
+    pub severity: Option<ScenarioSeverity>,
     pub calls: u64,
     pub roi: Option<f64>,
     pub strip: Value,
@@ -121,12 +121,14 @@ impl SectionCallRow {
 }
 
 fn scenario_note(scenario: &str) -> &'static str {
-    match scenario {
-        "depth" => "inputs that learn from what they reach, under no scenario",
-        AUXILIARY_SCENARIO => {
+    match UncelledScenario::from_name(scenario) {
+        Some(UncelledScenario::Depth) => {
+            "inputs that learn from what they reach, under no scenario"
+        }
+        Some(UncelledScenario::Auxiliary) => {
             "to confirm, to compare, to measure time: not among the calls of the run"
         }
-        _ => "",
+        None => "",
     }
 }
 
@@ -171,9 +173,9 @@ fn call_filter(asked: &SectionQuery) -> CallFilter {
 /// A section over the cycles that had it.
 pub(crate) fn section_chart(store: &Store, section: &SectionId) -> ServeResult<LineChart> {
     let points = store.section_history(section.as_str(), MAX_CHART_CYCLES)?;
-    let values: Vec<f64> = points.iter().map(|point| point.roi.unwrap_or(f64::NAN)).collect();
+    let values = points.iter().map(|point| point.roi);
     Ok(LineChart::new(format!("ROI of {} over cycles", section.as_str()))
-        .with_series(ChartSeries::from_values("ROI", MarkRole::Actual, 1, &values)))
+        .with_series(ChartSeries::from_values("ROI", MarkRole::Actual, 1, values)))
 }
 
 pub(crate) fn section_page(library: &DataSource, asked: &SectionQuery) -> ServeResult<SectionPage> {

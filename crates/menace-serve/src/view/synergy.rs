@@ -62,15 +62,12 @@ pub(crate) fn is_bounded(name: &str) -> bool {
 
 /// What ROI was worth together, over these cycles.
 pub(crate) fn synergy_chart(entries: &[MetricMap]) -> LineChart {
-    let roi: Vec<f64> = entries
-        .iter()
-        .map(|entry| entry.get(menace_track::SYNERGY_ROI).copied().unwrap_or(f64::NAN))
-        .collect();
+    let roi = entries.iter().map(|entry| entry.get(menace_track::SYNERGY_ROI).copied());
     LineChart::new("synergy_roi over cycles").with_series(ChartSeries::from_values(
         menace_track::SYNERGY_ROI,
         MarkRole::Actual,
         1,
-        &roi,
+        roi,
     ))
 }
 
@@ -125,7 +122,10 @@ pub(crate) fn synergy_page(library: &DataSource, asked: &SynergyQuery) -> ServeR
                 name: name.clone(),
                 latest: entries.last().and_then(|entry| entry.get(name).copied()),
                 mean: values.iter().sum::<f64>() / values.len().max(1) as f64,
-                spark: svg(&draw_sparkline(&values, &format!("{name} over cycles"))),
+                spark: svg(&draw_sparkline(
+                    values.into_iter().map(Some),
+                    &format!("{name} over cycles"),
+                )),
             }
         })
         .collect();

@@ -148,7 +148,7 @@ fn a_gauge_appears_once_it_is_recorded() {
         scenario: String::new(),
         module: module.into(),
         name: name.into(),
-        value,
+        value: Some(value),
     };
     metrics
         .record(&[
@@ -221,7 +221,7 @@ fn the_exporter_tells_what_the_trainer_records_beside_the_history() {
         scenario: String::new(),
         module: String::new(),
         name: "synergy_trainer_iterations".into(),
-        value: 4.0,
+        value: Some(4.0),
     };
     let other = MetricMeasurement { name: "self_test_passed_total".into(), ..trained.clone() };
     metrics.record(&[trained, other]).unwrap();

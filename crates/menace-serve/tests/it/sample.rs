@@ -10,8 +10,8 @@ use std::time::Duration;
 use axum::Router;
 use menace_model::{
     Call, CallStage, CallStep, CallTarget, Failure, FailureId, InputIntent, ModuleRef, Outcome,
-    RaisedException, SectionId, SourceLocation, StackFrame, TargetKind, Value, Verdict,
-    WeaknessKind,
+    RaisedException, ScenarioSeverity, SectionId, SourceLocation, StackFrame, TargetKind, Value,
+    Verdict, WeaknessKind,
 };
 use menace_serve::{AccessPolicy, AccessToken, DashboardServer, DataSource};
 use menace_settings::{Settings, SettingsSources};
@@ -19,7 +19,8 @@ use menace_store::{
     BorderlineCandidate, BorderlineStatus, CallRecord, CellKey, CellRecord, CoverageReport,
     DecisionReport, FailureReport, MetricMeasurement, MetricsDatabase, ModuleRecord,
     ModuleScoreReport, REPORT_VERSION, RunEndRecord, RunId, RunReport, RunStartRecord, RunStatus,
-    RunWriter, ScenarioRecord, ScenarioReport, SectionRecord, Store, SynergyHistory,
+    RunWriter, ScenarioRecord, ScenarioReport, SectionRecord, Store, StoredMetricMap,
+    SynergyHistory,
 };
 use menace_track::stats::evidence::{DecisionCheck, DecisionEvidence, StatisticalDecision};
 use menace_track::stats::foresight::{CollapsePrediction, CollapseRisk, StabilityTrend};
@@ -263,8 +264,8 @@ fn sample_report(id: &str, roi: f64, words: SampleText, failures: &[Failure]) ->
     }
 }
 
-fn sample_metrics() -> BTreeMap<String, f64> {
-    BTreeMap::from([("reliability".to_owned(), 0.75), ("resilience".to_owned(), 0.5)])
+fn sample_metrics() -> StoredMetricMap {
+    BTreeMap::from([("reliability".to_owned(), Some(0.75)), ("resilience".to_owned(), Some(0.5))])
 }
 
 /// What a section was worth in a cycle, and its module.
@@ -322,7 +323,7 @@ pub(crate) fn add_run(
     {
         let section = SectionId::new(path, name);
         for (scenario, severity) in
-            [("normal".to_owned(), None), (scenario_label(words), Some("high"))]
+            [("normal".to_owned(), None), (scenario_label(words), Some(ScenarioSeverity::High))]
         {
             let key = CellKey { cycle: 0, section: section.clone(), scenario };
             for number in 0..2 {
@@ -344,7 +345,7 @@ pub(crate) fn add_run(
             writer
                 .record_cell(CellRecord {
                     key,
-                    severity: severity.map(str::to_owned),
+                    severity,
                     calls: Some(2),
                     verdicts: BTreeMap::from([(Verdict::Returned, 1), (Verdict::Raised, 1)]),
                     roi: Some(roi + offset),
@@ -427,7 +428,7 @@ fn record_metrics(data: &Path, run: &str, at_ms: i64, scenario: &str, values: &[
         scenario: scenario.into(),
         module: String::new(),
         name: (*name).into(),
-        value: *value,
+        value: Some(*value),
     });
     metrics.record(&values.collect::<Vec<_>>()).unwrap();
 }

@@ -139,7 +139,7 @@ fn write_histories(data: &Path, run: &RunId) -> Result<()> {
             scenario: String::new(),
             module: String::new(),
             name: metric.name.into(),
-            value: cycle_value(cycle),
+            value: Some(cycle_value(cycle)),
         }));
     }
     Ok(metrics.record(&values)?)

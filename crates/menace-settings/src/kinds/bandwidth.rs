@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use super::decimal::ExactDecimal;
-use crate::{ParseContext, ParseRefusal, SettingType};
+use crate::ParseRefusal;
 
 /// Bits per second.
 ///
@@ -39,19 +39,7 @@ impl FromStr for NetworkBandwidth {
             .iter()
             .find_map(|suffix| unit.strip_suffix(suffix))
             .unwrap_or(&unit);
-        let factor = if prefix.is_empty() {
-            1
-        } else {
-            BANDWIDTH_PREFIXES
-                .iter()
-                .find(|(name, _)| name.eq_ignore_ascii_case(prefix))
-                .ok_or_else(ParseRefusal::default)?
-                .1
-        };
-        let bits_per_second = number
-            .multiply_rounded(factor)
-            .ok_or_else(|| ParseRefusal::with_reason("it is too large"))?;
-        Ok(Self { bits_per_second })
+        Ok(Self { bits_per_second: number.in_units(prefix, &BANDWIDTH_PREFIXES)? })
     }
 }
 
@@ -65,23 +53,11 @@ impl fmt::Display for NetworkBandwidth {
     }
 }
 
-impl SettingType for NetworkBandwidth {
-    fn kind() -> String {
-        "bandwidth".into()
-    }
-
-    fn expected() -> String {
-        "a bandwidth such as `5Mbps`, `100kbit` or a number of bits per second".into()
-    }
-
-    fn parse(text: &str, _: &ParseContext) -> Result<Self, ParseRefusal> {
-        text.parse()
-    }
-
-    fn show(&self) -> Option<String> {
-        Some(self.to_string())
-    }
-}
+text_setting!(
+    NetworkBandwidth,
+    "bandwidth",
+    "a bandwidth such as `5Mbps`, `100kbit` or a number of bits per second"
+);
 
 #[cfg(test)]
 mod tests {

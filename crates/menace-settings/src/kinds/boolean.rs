@@ -3,13 +3,7 @@
 use crate::{ParseContext, ParseRefusal, SettingType};
 
 impl SettingType for bool {
-    fn kind() -> String {
-        "switch".into()
-    }
-
-    fn expected() -> String {
-        "`1` or `0` (or `true`/`false`, `yes`/`no`, `on`/`off`)".into()
-    }
+    described_as!("switch", "`1` or `0` (or `true`/`false`, `yes`/`no`, `on`/`off`)");
 
     fn parse(text: &str, _: &ParseContext) -> Result<Self, ParseRefusal> {
         match text.to_ascii_lowercase().as_str() {

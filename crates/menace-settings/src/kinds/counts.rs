@@ -19,13 +19,7 @@ impl NamedCounts {
 }
 
 impl SettingType for NamedCounts {
-    fn kind() -> String {
-        "counts by name".into()
-    }
-
-    fn expected() -> String {
-        "names with whole numbers such as `insight=40,error_fix=20`".into()
-    }
+    described_as!("counts by name", "names with whole numbers such as `insight=40,error_fix=20`");
 
     fn parse(text: &str, _: &ParseContext) -> Result<Self, ParseRefusal> {
         if text.starts_with('{') {

@@ -1,5 +1,7 @@
 //! A decimal number in front of a unit, kept exact: `1.5` of `1.5Gi`.
 
+use crate::ParseRefusal;
+
 /// `digits` × 10^-`scale`.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ExactDecimal {
@@ -19,6 +21,18 @@ impl ExactDecimal {
         }
         let digits = format!("{whole}{fraction}").parse().ok()?;
         Some((Self { digits, scale: fraction.len() as u32 }, unit.trim_start()))
+    }
+
+    /// The number of a unit that is one of `units`, or none, in which case it counts ones.
+    pub(super) fn in_units(self, unit: &str, units: &[(&str, u64)]) -> Result<u64, ParseRefusal> {
+        let known = units.iter().find(|(name, _)| name.eq_ignore_ascii_case(unit));
+        let factor = match known {
+            Some((_, factor)) => *factor,
+            None if unit.is_empty() => 1,
+            None => return Err(ParseRefusal::default()),
+        };
+        let product = self.multiply_rounded(factor);
+        product.ok_or_else(|| ParseRefusal::with_reason("it is too large"))
     }
 
     /// The number times `unit`, rounded to the nearest whole; `None` above 64 bits.

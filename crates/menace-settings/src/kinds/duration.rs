@@ -51,13 +51,7 @@ pub fn format_duration(duration: Duration) -> String {
 }
 
 impl SettingType for Duration {
-    fn kind() -> String {
-        "duration".into()
-    }
-
-    fn expected() -> String {
-        "a duration such as `30` (seconds), `500ms`, `5m` or `7d`".into()
-    }
+    described_as!("duration", "a duration such as `30` (seconds), `500ms`, `5m` or `7d`");
 
     fn parse(text: &str, _: &ParseContext) -> Result<Self, ParseRefusal> {
         parse_duration(text)

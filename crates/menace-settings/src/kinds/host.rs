@@ -15,13 +15,7 @@ impl ListenHost {
 }
 
 impl SettingType for ListenHost {
-    fn kind() -> String {
-        "address".into()
-    }
-
-    fn expected() -> String {
-        "an address such as `127.0.0.1`, `0.0.0.0` or `::1`".into()
-    }
+    described_as!("address", "an address such as `127.0.0.1`, `0.0.0.0` or `::1`");
 
     fn parse(text: &str, _: &ParseContext) -> Result<Self, ParseRefusal> {
         if text.eq_ignore_ascii_case("localhost") {

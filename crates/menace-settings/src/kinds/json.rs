@@ -13,13 +13,7 @@ fn parse_json(text: &str) -> Result<Json, ParseRefusal> {
 }
 
 impl SettingType for JsonRecords {
-    fn kind() -> String {
-        "JSON list of objects".into()
-    }
-
-    fn expected() -> String {
-        "a JSON list of objects, or one object".into()
-    }
+    described_as!("JSON list of objects", "a JSON list of objects, or one object");
 
     fn parse(text: &str, _: &ParseContext) -> Result<Self, ParseRefusal> {
         let json = parse_json(text)?;

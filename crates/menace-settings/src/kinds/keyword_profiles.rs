@@ -60,14 +60,10 @@ impl Default for KeywordProfiles {
 }
 
 impl SettingType for KeywordProfiles {
-    fn kind() -> String {
-        "lists by keyword".into()
-    }
-
-    fn expected() -> String {
+    described_as!(
+        "lists by keyword",
         "a mapping from keywords to lists of profiles such as `{\"cache\": [\"high_latency_api\"]}`"
-            .into()
-    }
+    );
 
     fn parse(text: &str, _: &ParseContext) -> Result<Self, ParseRefusal> {
         let given: BTreeMap<String, Vec<String>> = serde_json::from_str(text)

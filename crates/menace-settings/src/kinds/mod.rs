@@ -1,5 +1,53 @@
 //! The types that settings have: each reads its text, shows itself and says what it expects.
 
+use std::str::FromStr;
+
+use crate::ParseRefusal;
+
+/// The kind of a type and what a value of it looks like, where neither depends on anything.
+macro_rules! described_as {
+    ($kind:literal, $expected:literal) => {
+        fn kind() -> String {
+            $kind.into()
+        }
+
+        fn expected() -> String {
+            $expected.into()
+        }
+    };
+}
+
+/// Makes a type that is read by `FromStr` and shown by `Display` a type of settings. The last
+/// argument gives the magnitude of a value, where values have an order.
+macro_rules! text_setting {
+    ($name:ty, $kind:literal, $expected:literal $(, $magnitude:expr)?) => {
+        impl $crate::SettingType for $name {
+            described_as!($kind, $expected);
+
+            fn parse(text: &str, _: &$crate::ParseContext) -> Result<Self, $crate::ParseRefusal> {
+                $crate::kinds::parse_text(text)
+            }
+
+            fn show(&self) -> Option<String> {
+                Some(self.to_string())
+            }
+
+            $(fn magnitude(&self) -> Option<f64> {
+                let magnitude: fn(&Self) -> f64 = $magnitude;
+                Some(magnitude(self))
+            })?
+        }
+    };
+}
+
+/// What `FromStr` reads.
+fn parse_text<T: FromStr>(text: &str) -> Result<T, ParseRefusal>
+where
+    ParseRefusal: From<T::Err>,
+{
+    Ok(text.parse()?)
+}
+
 mod bandwidth;
 mod boolean;
 mod bounded;

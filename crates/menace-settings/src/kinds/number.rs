@@ -4,54 +4,12 @@ use std::num::NonZeroU64;
 
 use crate::{ParseContext, ParseRefusal, SettingType};
 
-impl SettingType for u64 {
-    fn kind() -> String {
-        "count".into()
-    }
+text_setting!(u64, "count", "a whole number, zero or more", |count| *count as f64);
 
-    fn expected() -> String {
-        "a whole number, zero or more".into()
-    }
-
-    fn parse(text: &str, _: &ParseContext) -> Result<Self, ParseRefusal> {
-        text.parse().map_err(|_| ParseRefusal::default())
-    }
-
-    fn show(&self) -> Option<String> {
-        Some(self.to_string())
-    }
-
-    fn magnitude(&self) -> Option<f64> {
-        Some(*self as f64)
-    }
-}
-
-impl SettingType for NonZeroU64 {
-    fn kind() -> String {
-        "count above zero".into()
-    }
-
-    fn expected() -> String {
-        "a whole number of at least 1".into()
-    }
-
-    fn parse(text: &str, _: &ParseContext) -> Result<Self, ParseRefusal> {
-        text.parse().map_err(|_| ParseRefusal::default())
-    }
-
-    fn show(&self) -> Option<String> {
-        Some(self.to_string())
-    }
-}
+text_setting!(NonZeroU64, "count above zero", "a whole number of at least 1");
 
 impl SettingType for f64 {
-    fn kind() -> String {
-        "number".into()
-    }
-
-    fn expected() -> String {
-        "a number such as `0.01`".into()
-    }
+    described_as!("number", "a number such as `0.01`");
 
     fn parse(text: &str, _: &ParseContext) -> Result<Self, ParseRefusal> {
         parse_finite(text)

@@ -5,13 +5,7 @@ use std::path::PathBuf;
 use crate::{ParseContext, ParseRefusal, SettingType};
 
 impl SettingType for PathBuf {
-    fn kind() -> String {
-        "path".into()
-    }
-
-    fn expected() -> String {
-        "a path".into()
-    }
+    described_as!("path", "a path");
 
     /// Expands a leading `~` or `~/`. Other people's homes (`~name`) are not looked up.
     fn parse(text: &str, around: &ParseContext) -> Result<Self, ParseRefusal> {

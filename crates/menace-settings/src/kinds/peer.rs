@@ -7,13 +7,10 @@ use menace_model::PartitionPeer;
 use crate::{ParseContext, ParseRefusal, SettingType};
 
 impl SettingType for PartitionPeer {
-    fn kind() -> String {
-        "host, host:port or :port".into()
-    }
-
-    fn expected() -> String {
-        "a host, a port or both such as `db.example`, `db.example:5432` or `:443`".into()
-    }
+    described_as!(
+        "host, host:port or :port",
+        "a host, a port or both such as `db.example`, `db.example:5432` or `:443`"
+    );
 
     fn parse(text: &str, _: &ParseContext) -> Result<Self, ParseRefusal> {
         // An address of many colons has no port unless it is in brackets.

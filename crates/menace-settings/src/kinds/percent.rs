@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use super::number::parse_finite;
-use crate::{ParseContext, ParseRefusal, SettingType};
+use crate::ParseRefusal;
 
 /// A share between 0 and 100; `5` and `5%` are the same, `0.5` is half a percent.
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd)]
@@ -43,23 +43,7 @@ impl fmt::Display for PercentShare {
     }
 }
 
-impl SettingType for PercentShare {
-    fn kind() -> String {
-        "percentage".into()
-    }
-
-    fn expected() -> String {
-        "a percentage between `0` and `100`".into()
-    }
-
-    fn parse(text: &str, _: &ParseContext) -> Result<Self, ParseRefusal> {
-        text.parse()
-    }
-
-    fn show(&self) -> Option<String> {
-        Some(self.to_string())
-    }
-}
+text_setting!(PercentShare, "percentage", "a percentage between `0` and `100`");
 
 #[cfg(test)]
 mod tests {

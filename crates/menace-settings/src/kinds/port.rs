@@ -15,13 +15,7 @@ impl PortNumber {
 }
 
 impl SettingType for PortNumber {
-    fn kind() -> String {
-        "port".into()
-    }
-
-    fn expected() -> String {
-        "a port between `1` and `65535`".into()
-    }
+    described_as!("port", "a port between `1` and `65535`");
 
     fn parse(text: &str, _: &ParseContext) -> Result<Self, ParseRefusal> {
         text.parse().map(Self).map_err(|_| ParseRefusal::default())

@@ -7,13 +7,7 @@ use crate::{ParseContext, ParseRefusal, SettingType};
 pub struct PresenceSwitch;
 
 impl SettingType for PresenceSwitch {
-    fn kind() -> String {
-        "set or not".into()
-    }
-
-    fn expected() -> String {
-        "anything".into()
-    }
+    described_as!("set or not", "anything");
 
     fn parse(_: &str, _: &ParseContext) -> Result<Self, ParseRefusal> {
         Ok(Self)

@@ -14,13 +14,7 @@ impl Probability {
 }
 
 impl SettingType for Probability {
-    fn kind() -> String {
-        "probability".into()
-    }
-
-    fn expected() -> String {
-        "a number between `0` and `1`".into()
-    }
+    described_as!("probability", "a number between `0` and `1`");
 
     fn parse(text: &str, _: &ParseContext) -> Result<Self, ParseRefusal> {
         let number = parse_finite(text)?;

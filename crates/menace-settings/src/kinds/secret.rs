@@ -26,13 +26,7 @@ impl fmt::Debug for SecretText {
 impl SettingType for SecretText {
     const SECRET: bool = true;
 
-    fn kind() -> String {
-        "secret".into()
-    }
-
-    fn expected() -> String {
-        "text".into()
-    }
+    described_as!("secret", "text");
 
     fn parse(text: &str, _: &ParseContext) -> Result<Self, ParseRefusal> {
         Ok(Self(text.into()))

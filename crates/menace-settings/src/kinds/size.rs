@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use super::decimal::ExactDecimal;
-use crate::{ParseContext, ParseRefusal, SettingType};
+use crate::ParseRefusal;
 
 /// A number of bytes.
 ///
@@ -44,19 +44,7 @@ impl FromStr for ByteSize {
         let (number, unit) =
             ExactDecimal::split_number_and_unit(text.trim()).ok_or_else(ParseRefusal::default)?;
         let unit = unit.strip_suffix(['b', 'B']).unwrap_or(unit);
-        let factor = if unit.is_empty() {
-            1
-        } else {
-            SIZE_UNITS
-                .iter()
-                .find(|(name, _)| name.eq_ignore_ascii_case(unit))
-                .ok_or_else(ParseRefusal::default)?
-                .1
-        };
-        let bytes = number
-            .multiply_rounded(factor)
-            .ok_or_else(|| ParseRefusal::with_reason("it is too large"))?;
-        Ok(Self { bytes })
+        Ok(Self { bytes: number.in_units(unit, &SIZE_UNITS)? })
     }
 }
 
@@ -70,27 +58,7 @@ impl fmt::Display for ByteSize {
     }
 }
 
-impl SettingType for ByteSize {
-    fn kind() -> String {
-        "size".into()
-    }
-
-    fn expected() -> String {
-        "a size such as `512Mi` or `1Gi`".into()
-    }
-
-    fn parse(text: &str, _: &ParseContext) -> Result<Self, ParseRefusal> {
-        text.parse()
-    }
-
-    fn show(&self) -> Option<String> {
-        Some(self.to_string())
-    }
-
-    fn magnitude(&self) -> Option<f64> {
-        Some(self.bytes() as f64)
-    }
-}
+text_setting!(ByteSize, "size", "a size such as `512Mi` or `1Gi`", |size| size.bytes() as f64);
 
 #[cfg(test)]
 mod tests {

@@ -3,13 +3,7 @@
 use crate::{ParseContext, ParseRefusal, SettingType};
 
 impl SettingType for String {
-    fn kind() -> String {
-        "text".into()
-    }
-
-    fn expected() -> String {
-        "text".into()
-    }
+    described_as!("text", "text");
 
     fn parse(text: &str, _: &ParseContext) -> Result<Self, ParseRefusal> {
         Ok(text.into())

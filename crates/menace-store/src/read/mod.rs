@@ -10,8 +10,8 @@ mod scores;
 use rusqlite::{Params, Row};
 
 pub use pages::{
-    AUXILIARY_SCENARIO, CallFilter, CallSortOrder, FailureFilter, FailureListRow, FailureSortOrder,
-    HeatmapTotals, LiveRunStats, PageRange, RoiHistoryPoint, RunListRow, RunSortOrder, StoreTotals,
+    CallFilter, CallSortOrder, FailureFilter, FailureListRow, FailureSortOrder, HeatmapTotals,
+    LiveRunStats, PageRange, RoiHistoryPoint, RunListRow, RunSortOrder, StoreTotals,
 };
 
 use crate::Store;

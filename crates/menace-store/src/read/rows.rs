@@ -1,14 +1,12 @@
 //! From columns to what they mean. A database can be changed by others: nothing is taken for
 //! granted.
 
-use std::collections::BTreeMap;
-
-use menace_model::{InputIntent, SectionId, Verdict, WeaknessKind};
+use menace_model::{InputIntent, ScenarioSeverity, SectionId, Verdict, WeaknessKind};
 use rusqlite::Row;
 use rusqlite::types::FromSql;
 use serde::de::DeserializeOwned;
 
-use crate::{MetricMap, RunStatus};
+use crate::{RunStatus, StoredMetricMap};
 
 /// Why a row could not be read.
 #[derive(Debug)]
@@ -66,6 +64,12 @@ impl<'r> ColumnReader<'r> {
         self.get_enum("the state of a run", &RunStatus::ALL, RunStatus::as_str)
     }
 
+    pub(super) fn severity(&mut self) -> RowResult<Option<ScenarioSeverity>> {
+        let (all, as_str) = (&ScenarioSeverity::ALL, ScenarioSeverity::as_str);
+        let word = self.get::<Option<String>>()?;
+        word.map(|word| parse_enum("the severity of a scenario", all, as_str, word)).transpose()
+    }
+
     pub(super) fn intent(&mut self) -> RowResult<InputIntent> {
         let word: String = self.get()?;
         from_json("an intent", &format!("\"{word}\""))
@@ -82,10 +86,8 @@ impl<'r> ColumnReader<'r> {
         self.get::<Option<String>>()?.map(|text| from_json(what, &text)).transpose()
     }
 
-    pub(super) fn get_metrics(&mut self) -> RowResult<MetricMap> {
-        let numbers: Option<BTreeMap<String, Option<f64>>> = self.get_optional_json("metrics")?;
-        let known = |(name, number): (String, Option<f64>)| (name, number.unwrap_or(f64::NAN));
-        Ok(numbers.unwrap_or_default().into_iter().map(known).collect())
+    pub(super) fn get_metrics(&mut self) -> RowResult<StoredMetricMap> {
+        Ok(self.get_optional_json("metrics")?.unwrap_or_default())
     }
 
     fn get_enum<T: Copy>(
@@ -94,10 +96,18 @@ impl<'r> ColumnReader<'r> {
         all: &[T],
         as_str: impl Fn(T) -> &'static str,
     ) -> RowResult<T> {
-        let word: String = self.get()?;
-        let found = all.iter().copied().find(|&one| as_str(one) == word);
-        found.ok_or(RowError::Content { what, why: word })
+        parse_enum(what, all, as_str, self.get()?)
     }
+}
+
+fn parse_enum<T: Copy>(
+    what: &'static str,
+    all: &[T],
+    as_str: impl Fn(T) -> &'static str,
+    word: String,
+) -> RowResult<T> {
+    let found = all.iter().copied().find(|&one| as_str(one) == word);
+    found.ok_or(RowError::Content { what, why: word })
 }
 
 fn from_json<T: DeserializeOwned>(what: &'static str, text: &str) -> RowResult<T> {

@@ -30,7 +30,7 @@ pub(super) fn read_cell(row: &Row<'_>) -> RowResult<CellRecord> {
     let section = columns.section()?;
     Ok(CellRecord {
         key: CellKey { cycle, section, scenario: columns.get()? },
-        severity: columns.get()?,
+        severity: columns.severity()?,
         calls: columns.get::<Option<i64>>()?.map(|calls| calls.max(0).cast_unsigned()),
         verdicts: columns.get_optional_json("counts of verdicts")?.unwrap_or_default(),
         roi: columns.get()?,
@@ -69,7 +69,7 @@ fn read_scenario(row: &Row<'_>) -> RowResult<ScenarioRecord> {
     Ok(ScenarioRecord {
         cycle: columns.get()?,
         scenario: columns.get()?,
-        severity: columns.get()?,
+        severity: columns.severity()?,
         roi: columns.get()?,
         roi_delta: columns.get()?,
         metrics: columns.get_metrics()?,

@@ -15,6 +15,23 @@ pub struct CellKey {
     pub scenario: String,
 }
 
+menace_model::named_enum! {
+    /// Stands for the scenario of calls that belong to no cell.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum UncelledScenario {
+        /// Calls of the depth phase.
+        Depth = "depth",
+        /// Calls that are in no plan: they confirm, compare or measure time.
+        Auxiliary = "auxiliary",
+    }
+}
+
+impl UncelledScenario {
+    pub fn from_name(name: &str) -> Option<Self> {
+        [Self::Depth, Self::Auxiliary].into_iter().find(|known| known.as_str() == name)
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct CallRecord {
     pub cell: CellKey,

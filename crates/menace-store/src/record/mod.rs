@@ -1,6 +1,6 @@
 //! The records of a run: what the store writes and returns.
 //!
-//! Numbers that are not finite are kept as nothing and read as "not a number".
+//! Numbers that are not finite are kept as nothing and read as none.
 
 mod call;
 mod failure;
@@ -10,10 +10,13 @@ mod scores;
 use std::collections::BTreeMap;
 
 pub(crate) use call::truncate_message;
-pub use call::{CallRecord, CellKey};
+pub use call::{CallRecord, CellKey, UncelledScenario};
 pub use failure::{FailureObservation, FailureRecord, RunOccurrences};
 pub use run::{RunEndRecord, RunId, RunRecord, RunStartRecord, RunStatus};
 pub use scores::{CellRecord, ModuleRecord, ScenarioRecord, SectionRecord};
 
 /// Metrics by name.
 pub type MetricMap = BTreeMap<String, f64>;
+
+/// None for what was stored without a value.
+pub type StoredMetricMap = BTreeMap<String, Option<f64>>;

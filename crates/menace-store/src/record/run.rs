@@ -23,33 +23,16 @@ impl fmt::Display for RunId {
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum RunStatus {
-    Running,
-    Finished,
-    /// Its process died.
-    Interrupted,
-    /// The budget was used up, or the user had enough.
-    CutShort,
-}
-
-impl RunStatus {
-    pub const ALL: [Self; 4] = [Self::Running, Self::Finished, Self::Interrupted, Self::CutShort];
-
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Running => "running",
-            Self::Finished => "finished",
-            Self::Interrupted => "interrupted",
-            Self::CutShort => "cut_short",
-        }
-    }
-}
-
-impl fmt::Display for RunStatus {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.as_str())
+menace_model::named_enum! {
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum RunStatus {
+        Running = "running",
+        Finished = "finished",
+        /// Its process died.
+        Interrupted = "interrupted",
+        /// The budget was used up, or the user had enough.
+        CutShort = "cut_short",
     }
 }
 

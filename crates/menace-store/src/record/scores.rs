@@ -2,20 +2,20 @@
 
 use std::collections::BTreeMap;
 
-use menace_model::{SectionId, Verdict};
+use menace_model::{ScenarioSeverity, SectionId, Verdict};
 use serde::Serialize;
 
-use super::{CellKey, MetricMap};
+use super::{CellKey, StoredMetricMap};
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct CellRecord {
     pub key: CellKey,
-    pub severity: Option<String>,
+    pub severity: Option<ScenarioSeverity>,
     /// Nothing when the run ended before its calls were counted.
     pub calls: Option<u64>,
     pub verdicts: BTreeMap<Verdict, u64>,
     pub roi: Option<f64>,
-    pub metrics: MetricMap,
+    pub metrics: StoredMetricMap,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -26,7 +26,7 @@ pub struct SectionRecord {
     pub signature: Option<String>,
     pub roi: Option<f64>,
     pub raroi: Option<f64>,
-    pub metrics: MetricMap,
+    pub metrics: StoredMetricMap,
     /// Why it could not be called.
     pub unreachable: Option<String>,
 }
@@ -37,7 +37,7 @@ pub struct ModuleRecord {
     pub path: String,
     pub roi: Option<f64>,
     pub raroi: Option<f64>,
-    pub metrics: MetricMap,
+    pub metrics: StoredMetricMap,
     pub flagged: bool,
     pub risk_flags: serde_json::Value,
 }
@@ -46,8 +46,8 @@ pub struct ModuleRecord {
 pub struct ScenarioRecord {
     pub cycle: u32,
     pub scenario: String,
-    pub severity: Option<String>,
+    pub severity: Option<ScenarioSeverity>,
     pub roi: Option<f64>,
     pub roi_delta: Option<f64>,
-    pub metrics: MetricMap,
+    pub metrics: StoredMetricMap,
 }

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use menace_model::{Failure, FailureId, SourceLocation};
+use menace_model::{Failure, FailureId, ScenarioSeverity, SourceLocation};
 use rusqlite::{Connection, ErrorCode, Result as Sql, Transaction, TransactionBehavior, params};
 use serde::Serialize;
 
@@ -10,8 +10,8 @@ use super::names::NameKeyCache;
 use crate::database::{InDatabase, StoreError, StoreResult};
 use crate::record::truncate_message;
 use crate::{
-    CallRecord, CellKey, CellRecord, MetricMap, ModuleRecord, RunEndRecord, RunId, RunStartRecord,
-    ScenarioRecord, SectionRecord,
+    CallRecord, CellKey, CellRecord, ModuleRecord, RunEndRecord, RunId, RunStartRecord,
+    ScenarioRecord, SectionRecord, StoredMetricMap,
 };
 
 /// The scenario without faults and with valid inputs.
@@ -213,7 +213,7 @@ impl RowInserter<'_, '_> {
     fn insert_cell(&mut self, cell: &CellRecord) -> Sql<()> {
         let CellRecord { key, severity, calls, verdicts, roi, metrics } = cell;
         let key = self.names.cell_key(self.transaction, self.key, key)?;
-        let severity = self.optional_name_key(severity.as_deref())?;
+        let severity = self.optional_name_key(severity.map(ScenarioSeverity::as_str))?;
         let verdicts = serde_json::to_string(verdicts).map_err(conversion_error)?;
         self.execute(
             include_str!("../../sql/write/cell.sql"),
@@ -253,7 +253,7 @@ impl RowInserter<'_, '_> {
     fn insert_scenario(&mut self, record: &ScenarioRecord) -> Sql<()> {
         let ScenarioRecord { cycle, scenario, severity, roi, roi_delta, metrics } = record;
         let scenario = self.name_key(scenario)?;
-        let severity = self.optional_name_key(severity.as_deref())?;
+        let severity = self.optional_name_key(severity.map(ScenarioSeverity::as_str))?;
         self.execute(
             include_str!("../../sql/write/scenario.sql"),
             params![self.key, cycle, scenario, severity, roi, roi_delta, metrics_to_json(metrics)?],
@@ -300,7 +300,7 @@ fn to_json<T: Serialize + ?Sized>(what: &str, value: &T) -> StoreResult<String> 
         .map_err(|source| StoreError::NotSerializable { what: what.to_owned(), source })
 }
 
-fn metrics_to_json(numbers: &MetricMap) -> Sql<String> {
+fn metrics_to_json(numbers: &StoredMetricMap) -> Sql<String> {
     serde_json::to_string(numbers).map_err(conversion_error)
 }
 

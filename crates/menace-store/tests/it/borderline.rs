@@ -31,7 +31,7 @@ fn a_workflow_has_one_line_from_pending_to_its_end() {
 }
 
 fn measurement(raroi: f64, confidence: f64) -> BorderlineMeasurement<'static> {
-    BorderlineMeasurement { raroi, confidence, source_hash: "abc" }
+    BorderlineMeasurement { raroi, confidence: Some(confidence), source_hash: "abc" }
 }
 
 #[test]

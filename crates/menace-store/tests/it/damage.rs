@@ -43,7 +43,7 @@ const DATABASE_CASES: [DatabaseCase; 3] = [
                 scenario: "normal".into(),
                 module: String::new(),
                 name: "reliability".into(),
-                value: 1.0,
+                value: Some(1.0),
             };
             metrics.record(&(0..2000).map(value).collect::<Vec<_>>()).unwrap();
         },

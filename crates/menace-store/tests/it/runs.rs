@@ -2,18 +2,18 @@
 
 use std::collections::BTreeMap;
 
-use menace_model::{InputIntent, SourceLocation, Verdict};
+use menace_model::{InputIntent, ScenarioSeverity, SourceLocation, Verdict};
 use menace_store::{
-    CallRecord, CellKey, CellRecord, MetricMap, ModuleRecord, RunId, RunStatus, ScenarioRecord,
-    SectionRecord, StoreError,
+    CallRecord, CellKey, CellRecord, ModuleRecord, RunId, RunStatus, ScenarioRecord, SectionRecord,
+    StoreError, StoredMetricMap,
 };
 use serde_json::json;
 use tempfile::tempdir;
 
 use crate::sample::{call, call_record, cell, end, open, open_empty, run, section};
 
-fn numbers(values: &[(&str, f64)]) -> MetricMap {
-    values.iter().map(|&(name, value)| (name.to_owned(), value)).collect()
+fn numbers(values: &[(&str, f64)]) -> StoredMetricMap {
+    values.iter().map(|&(name, value)| (name.to_owned(), Some(value))).collect()
 }
 
 #[test]
@@ -41,7 +41,7 @@ fn what_was_measured_is_read_as_it_was_written() {
     let writer = store.start_run(&run("r-1", 1000)).unwrap();
     let cell = CellRecord {
         key: cell("total"),
-        severity: Some("high".into()),
+        severity: Some(ScenarioSeverity::High),
         calls: Some(3),
         verdicts: BTreeMap::from([(Verdict::Returned, 2), (Verdict::TimedOut, 1)]),
         roi: Some(0.1 + 0.2),
@@ -105,8 +105,8 @@ fn what_is_not_a_number_stays_that_way() {
     writer.finish(end(RunStatus::Finished, 2000)).unwrap();
     let read = store.scenarios(&RunId("r-1".into()), 0).unwrap().pop().unwrap();
     assert_eq!(read.roi, None);
-    assert!(read.metrics["bad"].is_nan());
-    assert!((read.metrics["good"] - 1.0).abs() < f64::EPSILON);
+    assert_eq!(read.metrics["bad"], None);
+    assert_eq!(read.metrics["good"], Some(1.0));
 }
 
 #[test]
@@ -199,7 +199,7 @@ fn a_run_that_was_not_measured_does_not_hide_one_that_was() {
             signature: None,
             roi: None,
             raroi: None,
-            metrics: MetricMap::new(),
+            metrics: StoredMetricMap::new(),
             unreachable: None,
         };
         good.record_section(record).unwrap();

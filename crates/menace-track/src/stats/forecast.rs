@@ -67,8 +67,8 @@ pub struct MetricForecast {
 /// Something measured beside the metric that may explain it: CPU, memory, disk, time.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct ResourceSeries {
-    /// One value per value of the metric.
-    pub past: Vec<f64>,
+    /// One value per value of the metric; none where it was not measured.
+    pub past: Vec<Option<f64>>,
     /// Expected values of the resource, one per forecast step. Where they end, the last one is
     /// repeated; where there are none, the last of `past`.
     pub future: Vec<f64>,
@@ -224,7 +224,7 @@ fn fit_arima(
     let used: Vec<usize> = (0..resources.len())
         .filter(|place| {
             let past = &resources[*place].past;
-            past.len() == history.len() && !is_constant(past)
+            past.len() == history.len() && !is_constant(&known_values(past))
         })
         .collect();
     let columns: Vec<Vec<f64>> =
@@ -277,15 +277,20 @@ fn best_arima(
 }
 
 /// A column without gaps: what is missing becomes the mean.
-fn fill_gaps(column: &[f64]) -> Vec<f64> {
-    let middle = mean(column);
-    column.iter().map(|value| if is_usable(*value) { *value } else { middle }).collect()
+fn fill_gaps(column: &[Option<f64>]) -> Vec<f64> {
+    let middle = mean(&known_values(column));
+    let known = column.iter().map(|value| value.filter(|value| is_usable(*value)));
+    known.map(|value| value.unwrap_or(middle)).collect()
+}
+
+fn known_values(column: &[Option<f64>]) -> Vec<f64> {
+    column.iter().flatten().copied().collect()
 }
 
 fn expected_future(resource: &ResourceSeries) -> Vec<f64> {
     let known = drop_missing(&resource.future);
     if known.is_empty() {
-        drop_missing(&resource.past).last().copied().into_iter().collect()
+        drop_missing(&known_values(&resource.past)).last().copied().into_iter().collect()
     } else {
         known
     }
@@ -302,7 +307,7 @@ pub struct CachingForecaster {
 #[derive(Debug, Clone)]
 struct CachedForecastModel {
     history: Vec<u64>,
-    pasts: Vec<Vec<u64>>,
+    pasts: Vec<Vec<Option<u64>>>,
     grid: ArimaOrderGrid,
     model: Option<ForecastModel>,
 }
@@ -316,8 +321,10 @@ impl CachingForecaster {
         options: ForecastOptions,
     ) -> Option<MetricForecast> {
         let bits = to_bits(history);
-        let pasts: Vec<Vec<u64>> =
-            resources.iter().map(|resource| to_bits(&resource.past)).collect();
+        let past_to_bits = |resource: &ResourceSeries| {
+            resource.past.iter().map(|value| value.map(f64::to_bits)).collect()
+        };
+        let pasts: Vec<Vec<Option<u64>>> = resources.iter().map(past_to_bits).collect();
         let current = self.cached.as_ref().is_some_and(|known| {
             known.history == bits && known.pasts == pasts && known.grid == options.grid
         });
@@ -402,7 +409,10 @@ mod tests {
         let metric: Vec<f64> =
             cpu.iter().zip(wave(40)).map(|(cpu, noise)| 3.0 * cpu + 0.01 * noise).collect();
         let ahead = |future: f64| {
-            let resource = ResourceSeries { past: cpu.clone(), future: vec![future] };
+            let resource = ResourceSeries {
+                past: cpu.iter().copied().map(Some).collect(),
+                future: vec![future],
+            };
             forecast_with(&metric, &[resource], ForecastOptions::default()).unwrap().points[0].mean
         };
         assert!((ahead(10.0) - ahead(0.0) - 30.0).abs() < 0.5);
@@ -420,7 +430,10 @@ mod tests {
             .collect();
         let resources: Vec<ResourceSeries> = columns
             .iter()
-            .map(|past| ResourceSeries { past: past.clone(), future: vec![9.0] })
+            .map(|past| ResourceSeries {
+                past: past.iter().copied().map(Some).collect(),
+                future: vec![9.0],
+            })
             .collect();
         // Four coefficients, a constant and a variance: thirty values would do, but not with lags.
         let made = forecast_with(&history, &resources, ForecastOptions::default()).unwrap();
@@ -435,7 +448,7 @@ mod tests {
 
     #[test]
     fn a_resource_that_does_not_vary_is_left_out() {
-        let idle = ResourceSeries { past: vec![1.0; 40], future: vec![9.0] };
+        let idle = ResourceSeries { past: vec![Some(1.0); 40], future: vec![9.0] };
         let with = forecast_with(&wave(40), &[idle], ForecastOptions::default());
         assert_eq!(with, forecast(&wave(40), ForecastOptions::default()));
     }

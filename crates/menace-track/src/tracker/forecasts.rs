@@ -139,9 +139,9 @@ impl Tracker {
         known
             .filter(|values| 2 * values.len() >= cycles)
             .map(|values| {
-                let gap = std::iter::repeat_n(f64::NAN, cycles - values.len());
+                let gap = std::iter::repeat_n(None, cycles - values.len());
                 ResourceSeries {
-                    past: gap.chain(values.iter().copied()).collect(),
+                    past: gap.chain(values.iter().copied().map(Some)).collect(),
                     future: Vec::new(),
                 }
             })

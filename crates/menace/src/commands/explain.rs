@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use menace_loop::run::ScoringConfig;
 use menace_model::{SectionId, Verdict};
-use menace_store::{CallRecord, CellRecord, MetricMap, RunRecord, SectionRecord, Store};
+use menace_store::{CallRecord, CellRecord, RunRecord, SectionRecord, Store, StoredMetricMap};
 use menace_track::{
     MetricValues, RoiBottleneck, RoiBreakdown, RoiProfile, compute_roi, find_metric,
 };
@@ -73,7 +73,7 @@ pub(crate) struct ExplainedPart {
     pub name: String,
     pub roi: Option<f64>,
     pub calls: Option<u64>,
-    pub metrics: MetricMap,
+    pub metrics: StoredMetricMap,
 }
 
 impl ExplainCommand {
@@ -119,9 +119,9 @@ impl ExplainCommand {
             scenarios: Vec::new(),
             calls: Vec::new(),
         };
-        let roi_of = |numbers: &MetricMap| {
+        let roi_of = |numbers: &StoredMetricMap| {
             let metrics: MetricValues =
-                numbers.iter().map(|(name, value)| (name, *value)).collect();
+                numbers.iter().filter_map(|(name, value)| Some((name, (*value)?))).collect();
             compute_roi(profile, &metrics)
         };
         if let Some(module) = modules.iter().find(|module| module.path == self.what) {

@@ -74,7 +74,7 @@ fn add_parts(out: &mut String, what: &str, parts: &[ExplainedPart]) {
     let mut table = new_table(&[what, "ROI", "Calls", "Reliability", "Resilience", "Risk"]);
     for part in parts {
         let metric = |name: &str| {
-            let value = part.metrics.get(name).filter(|value| value.is_finite());
+            let value = part.metrics.get(name).copied().flatten();
             value.map(|value| format!("{value:.3}"))
         };
         let numbers = [

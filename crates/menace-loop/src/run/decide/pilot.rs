@@ -119,7 +119,6 @@ impl MicroPilot<'_> {
             let decision = self.border.check_thresholds(raroi, confidence);
             if !decision.is_yes() {
                 let source = source_hash(self.engine.request.repository, path);
-                let confidence = confidence.unwrap_or_default();
                 let measurement = BorderlineMeasurement { raroi, confidence, source_hash: &source };
                 let notice = self.bucket.add_measurement(path, measurement)?;
                 results.warnings.extend(notice.map(RunWarning::from));
@@ -139,7 +138,8 @@ impl MicroPilot<'_> {
             }
             let Some(measured) = self.measure(workflow_id)? else { continue };
             let PilotMeasurement { raroi, confidence } = measured;
-            let decision = self.border.check_thresholds(raroi, Some(confidence));
+            let confidence = Some(confidence);
+            let decision = self.border.check_thresholds(raroi, confidence);
             let status = if decision.is_yes() {
                 BorderlineStatus::Promoted
             } else {

@@ -8,43 +8,10 @@ use super::literal;
 use crate::value::PyReference;
 
 /// What cannot be an attribute or the name of an argument.
-const PYTHON_KEYWORDS: [&str; 36] = [
-    "False",
-    "None",
-    "True",
-    "__debug__",
-    "and",
-    "as",
-    "assert",
-    "async",
-    "await",
-    "break",
-    "class",
-    "continue",
-    "def",
-    "del",
-    "elif",
-    "else",
-    "except",
-    "finally",
-    "for",
-    "from",
-    "global",
-    "if",
-    "import",
-    "in",
-    "is",
-    "lambda",
-    "nonlocal",
-    "not",
-    "or",
-    "pass",
-    "raise",
-    "return",
-    "try",
-    "while",
-    "with",
-    "yield",
+const PYTHON_KEYWORDS: [&str; 36] = crate::words![
+    False None True __debug__ and as assert async await break class continue def del elif else
+    except finally for from global if import in is lambda nonlocal not or pass raise return try
+    while with yield
 ];
 
 /// The origin of names that need no import.

@@ -370,35 +370,9 @@ fn is_teardown_method(name: &str) -> bool {
 
 /// Does the name say that the method fills or opens something?
 fn is_setup_method(name: &str) -> bool {
-    const SETUP_WORDS: [&str; 28] = [
-        "add",
-        "put",
-        "append",
-        "push",
-        "set",
-        "insert",
-        "open",
-        "start",
-        "prepare",
-        "connect",
-        "begin",
-        "load",
-        "read",
-        "feed",
-        "write",
-        "register",
-        "init",
-        "setup",
-        "enter",
-        "extend",
-        "update",
-        "store",
-        "create",
-        "parse",
-        "enqueue",
-        "configure",
-        "acquire",
-        "fit",
+    const SETUP_WORDS: [&str; 28] = menace_model::words![
+        add put append push set insert open start prepare connect begin load read feed write
+        register init setup enter extend update store create parse enqueue configure acquire fit
     ];
     let first = crate::input::name_topics::split_words(name).into_iter().next().unwrap_or_default();
     SETUP_WORDS.contains(&first.as_str())

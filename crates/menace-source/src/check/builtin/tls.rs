@@ -8,16 +8,9 @@ use super::call::CheckedCall;
 use super::literal::ArgumentLiteral;
 use super::rule_match::FindingSink;
 
-const BROKEN_TLS_VERSIONS: [&str; 9] = [
-    "PROTOCOL_SSLv2",
-    "SSLv2_METHOD",
-    "SSLv23_METHOD",
-    "PROTOCOL_SSLv3",
-    "PROTOCOL_TLSv1",
-    "SSLv3_METHOD",
-    "TLSv1_METHOD",
-    "PROTOCOL_TLSv1_1",
-    "TLSv1_1_METHOD",
+const BROKEN_TLS_VERSIONS: [&str; 9] = menace_model::words![
+    PROTOCOL_SSLv2 SSLv2_METHOD SSLv23_METHOD PROTOCOL_SSLv3 PROTOCOL_TLSv1 SSLv3_METHOD
+    TLSv1_METHOD PROTOCOL_TLSv1_1 TLSv1_1_METHOD
 ];
 
 /// B502: passed as `ssl_version` or `method`; surest for the functions known to take it.

@@ -15,18 +15,8 @@ use crate::survey::call_sites::UnresolvedCallSite;
 use crate::survey::known_value::KnownValue;
 
 /// Methods whose result is of the kind of what they are called on.
-const SAME_TYPE_METHODS: &[&str] = &[
-    "capitalize",
-    "casefold",
-    "copy",
-    "expandtabs",
-    "lower",
-    "lstrip",
-    "rstrip",
-    "strip",
-    "swapcase",
-    "title",
-    "upper",
+const SAME_TYPE_METHODS: &[&str] = &menace_model::words![
+    capitalize casefold copy expandtabs lower lstrip rstrip strip swapcase title upper
 ];
 
 /// Functions of `re` and methods of what it compiles, and where each takes the text.

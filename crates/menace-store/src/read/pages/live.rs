@@ -8,17 +8,14 @@ use serde::Serialize;
 use crate::database::{self, InDatabase, StoreError, StoreResult};
 use crate::read::rows::ColumnReader;
 use crate::store::{MENACE_DB, RunLivenessLock};
-use crate::{RunId, Store};
-
-/// The scenario of calls that are in no plan: they confirm, compare or measure time.
-pub const AUXILIARY_SCENARIO: &str = "auxiliary";
+use crate::{RunId, Store, UncelledScenario};
 
 /// What a run has done so far.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct LiveRunStats {
     pub calls: u64,
     pub verdicts: BTreeMap<String, u64>,
-    /// Calls under [`AUXILIARY_SCENARIO`].
+    /// Calls under [`UncelledScenario::Auxiliary`].
     pub auxiliary_calls: u64,
     pub failures: u64,
     /// The section and the scenario that came up last.
@@ -75,11 +72,12 @@ impl Store {
             let mut columns = ColumnReader::new(row);
             Ok((columns.get()?, columns.get_u64()?))
         };
+        let auxiliary = [&*run.0, UncelledScenario::Auxiliary.as_str()];
         let sql = include_str!("../../../sql/pages/live_verdicts.sql");
         let verdicts: BTreeMap<String, u64> =
-            self.query(sql, [&run.0, AUXILIARY_SCENARIO], count)?.into_iter().collect();
+            self.query(sql, auxiliary, count)?.into_iter().collect();
         let sql = include_str!("../../../sql/pages/live_auxiliary.sql");
-        let auxiliary_calls = self.query_count(sql, [&run.0, AUXILIARY_SCENARIO])?;
+        let auxiliary_calls = self.query_count(sql, auxiliary)?;
         let sql = include_str!("../../../sql/pages/live_cell.sql");
         let at = self.query(sql, [&run.0], |row| {
             let mut columns = ColumnReader::new(row);

@@ -12,7 +12,7 @@ mod runs;
 pub use calls::{CallFilter, CallSortOrder};
 pub use failures::{FailureFilter, FailureListRow, FailureSortOrder};
 pub use history::RoiHistoryPoint;
-pub use live::{AUXILIARY_SCENARIO, LiveRunStats};
+pub use live::LiveRunStats;
 pub use runs::{HeatmapTotals, RunListRow, RunSortOrder, StoreTotals};
 
 /// Which part of a list.
