@@ -16,6 +16,7 @@ use crate::{FileRefusal, FileType};
 
 /// Permissions of new files, before the process's mask.
 const NEW_FILE_MODE: u32 = 0o644;
+const PRIVATE_FILE_MODE: u32 = 0o600;
 const NEW_DIRECTORY_MODE: u32 = 0o755;
 
 /// Everything below it is reached relative to its handle, and through no link.
@@ -101,11 +102,19 @@ impl UntrustedDir {
     /// Replaces a file in one step: readers see the old contents or the new ones, and a crash
     /// leaves either. What has the name before, a link too, is replaced and not written to.
     pub fn replace(&self, relative: &Path, contents: &[u8]) -> io::Result<()> {
+        self.replace_with_mode(relative, contents, NEW_FILE_MODE)
+    }
+
+    /// As [`UntrustedDir::replace`]; only the owner may read the file.
+    pub fn replace_private(&self, relative: &Path, contents: &[u8]) -> io::Result<()> {
+        self.replace_with_mode(relative, contents, PRIVATE_FILE_MODE)
+    }
+
+    fn replace_with_mode(&self, relative: &Path, contents: &[u8], mode: u32) -> io::Result<()> {
         let (parent, name) = self.open_parent(relative)?;
         let temporary = temporary_name(&name);
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL;
-        let handle =
-            open_below(parent.as_fd(), &temporary, flags, Mode::from_raw_mode(NEW_FILE_MODE))?;
+        let handle = open_below(parent.as_fd(), &temporary, flags, Mode::from_raw_mode(mode))?;
         let mut file = File::from(handle);
         let written = file.write_all(contents).and_then(|()| file.sync_all());
         let replaced = written.and_then(|()| Ok(renameat(&parent, &temporary, &parent, &name)?));
@@ -147,6 +156,44 @@ impl UntrustedDir {
         }
         names.sort();
         Ok(names)
+    }
+
+    /// The first thing below this directory that is neither a regular file nor a directory, looking
+    /// at no more than `max_entries`.
+    pub fn find_irregular(&self, max_entries: usize) -> io::Result<Option<FileRefusal>> {
+        let mut left = max_entries;
+        self.find_irregular_within(&mut left)
+    }
+
+    fn find_irregular_within(&self, left: &mut usize) -> io::Result<Option<FileRefusal>> {
+        for name in self.entry_names()? {
+            if *left == 0 {
+                return Ok(None);
+            }
+            *left -= 1;
+            let path = self.path.join(&name);
+            let name = Path::new(&name);
+            let mode = match statat(&self.handle, name, AtFlags::SYMLINK_NOFOLLOW) {
+                Ok(status) => status.st_mode,
+                // Another process has removed it.
+                Err(Errno::NOENT) => continue,
+                Err(error) => return Err(error.into()),
+            };
+            let found = match (RawFileType::from_raw_mode(mode), irregular_type(mode)) {
+                (RawFileType::Symlink, _) => Some(FileRefusal::Link { path }),
+                (RawFileType::Directory, _) => match self.subdirectory(name) {
+                    Ok(directory) => directory.find_irregular_within(left)?,
+                    Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+                    Err(error) => return Err(error),
+                },
+                (_, Some(found)) => Some(FileRefusal::NotRegular { path, found }),
+                (_, None) => None,
+            };
+            if found.is_some() {
+                return Ok(found);
+            }
+        }
+        Ok(None)
     }
 
     fn open_regular(&self, relative: &Path, flags: OFlags) -> io::Result<UntrustedFile> {
@@ -364,6 +411,24 @@ mod tests {
             refusal(devices.read(Path::new("zero"), LIMIT)),
             FileRefusal::NotRegular { found: FileType::CharacterDevice, .. }
         ));
+    }
+
+    #[test]
+    fn links_and_pipes_anywhere_below_are_found() {
+        let checkout = Checkout::new();
+        let inside = checkout.inside.path();
+        let found = checkout.dir().find_irregular(100).unwrap();
+        assert_eq!(found, Some(FileRefusal::Link { path: inside.join("dir_link") }));
+        for name in ["dir_link", "file_link"] {
+            checkout.dir().remove_file(Path::new(name)).unwrap();
+        }
+        assert_eq!(checkout.dir().find_irregular(100).unwrap(), None);
+        let deep = inside.join("plain/deep");
+        std::fs::create_dir(&deep).unwrap();
+        nix::unistd::mkfifo(&deep.join("pipe"), nix::sys::stat::Mode::S_IRWXU).unwrap();
+        let found = checkout.dir().find_irregular(100).unwrap();
+        let path = deep.join("pipe");
+        assert_eq!(found, Some(FileRefusal::NotRegular { path, found: FileType::Fifo }));
     }
 
     #[test]

@@ -64,7 +64,7 @@ pub use strategy::InputStrategy;
 pub use text::{format_bytes, format_error_chain, format_utc, truncate_chars};
 pub use types::TypeExpr;
 pub use untrusted_text::{
-    escape_but_lines, escape_deceptive, escape_deceptive_in_json, escape_for_terminal,
+    escape_but_lines, escape_but_styles, escape_deceptive_in_json, escape_for_terminal,
     is_unprintable, to_json, write_json,
 };
 pub use value::{

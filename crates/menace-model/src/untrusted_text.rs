@@ -37,10 +37,33 @@ pub fn escape_for_terminal(text: &str) -> String {
     escape_where(text, is_unprintable).into_owned()
 }
 
-/// Several lines for a terminal, which may hold colours of our own: controls of ASCII stay, since
-/// values in them have been escaped by [`escape_for_terminal`].
-pub fn escape_deceptive(text: &str) -> Cow<'_, str> {
-    escape_where(text, is_deceptive)
+/// Several lines for a terminal, which may hold colours of our own: of all control characters, line
+/// ends, tabs and sequences that choose colours stay.
+pub fn escape_but_styles(text: &str) -> Cow<'_, str> {
+    let is_kept = |char| matches!(char, '\n' | '\t');
+    if !text.contains(|char| is_unprintable(char) && !is_kept(char)) {
+        return Cow::Borrowed(text);
+    }
+    let mut escaped = String::with_capacity(text.len() + 16);
+    let mut rest = text;
+    while let Some(char) = rest.chars().next() {
+        let length = style_length(rest).unwrap_or(char.len_utf8());
+        let (first, after) = rest.split_at(length);
+        if length == 1 && is_unprintable(char) && !is_kept(char) || is_deceptive(char) {
+            push_escape(&mut escaped, char);
+        } else {
+            escaped.push_str(first);
+        }
+        rest = after;
+    }
+    Cow::Owned(escaped)
+}
+
+/// The length of the sequence that the text begins with, if it chooses a colour or a style.
+fn style_length(text: &str) -> Option<usize> {
+    let parameters = text.strip_prefix("\x1b[")?;
+    let end = parameters.find(|char: char| !char.is_ascii_digit() && char != ';')?;
+    parameters[end..].starts_with('m').then_some(end + 3)
 }
 
 /// Text that keeps its lines: for pages and cells of CSV.
@@ -153,7 +176,14 @@ mod tests {
         ] {
             assert_eq!(escape_for_terminal(text), shown);
         }
-        assert_eq!(escape_deceptive("\x1b[1mbold\u{9b}\n"), "\x1b[1mbold\\x9b\n");
+        for (text, shown) in [
+            ("\x1b[1;31mbold\x1b[0m\u{9b}\n", "\x1b[1;31mbold\x1b[0m\\x9b\n"),
+            ("\x1b[2J\x1b[1\rx", "\\x1b[2J\\x1b[1\\rx"),
+            ("\x1b]0;title\x07", "\\x1b]0;title\\x07"),
+            ("plain\ttext\n", "plain\ttext\n"),
+        ] {
+            assert_eq!(escape_but_styles(text), shown);
+        }
         assert_eq!(escape_but_lines("a\tb\n\x1b\u{2066}"), "a\tb\n\\x1b\\u2066");
     }
 
@@ -174,7 +204,9 @@ mod tests {
         #[test]
         fn nothing_unprintable_is_left(text in any::<String>()) {
             prop_assert!(!escape_for_terminal(&text).contains(is_unprintable));
-            prop_assert!(!escape_deceptive(&text).contains(is_deceptive));
+            let styled = escape_but_styles(&text);
+            let is_left = |char| is_unprintable(char) && !matches!(char, '\n' | '\t' | '\x1b');
+            prop_assert!(!styled.contains(is_left), "{styled:?}");
         }
     }
 }

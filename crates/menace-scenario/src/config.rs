@@ -167,7 +167,7 @@ mod tests {
         ]);
         assert_eq!(
             problems.to_string(),
-            "a.json: expected a list\na.json[1]: CPU\u{fffd}: unknown key"
+            "a.json: expected a list\na.json[1]: CPU\\x1b: unknown key"
         );
     }
 

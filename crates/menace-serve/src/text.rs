@@ -129,7 +129,7 @@ mod tests {
             escape("<a href=\"x\" o='y'>&"),
             "&lt;a href=&quot;x&quot; o=&#39;y&#39;&gt;&amp;"
         );
-        assert_eq!(escape("a\0b\u{1b}[31m\u{202e}c\n"), "a\u{fffd}b\u{fffd}[31m\u{fffd}c\n");
+        assert_eq!(escape("a\0b\u{1b}[31m\u{202e}c\n"), "a\\x00b\\x1b[31m\\u202ec\n");
     }
 
     #[test]

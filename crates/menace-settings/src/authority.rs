@@ -53,8 +53,6 @@ pub(crate) fn find_objection(
     around: &ParseContext,
 ) -> Option<String> {
     match declared.authority {
-        // An empty value hands the decision on to the next place.
-        _ if text.is_empty() => None,
         SettingAuthority::Repository => None,
         SettingAuthority::User => Some("only you may set it".to_owned()),
         SettingAuthority::AtMost(bound) => {
@@ -99,8 +97,9 @@ fn find_objection_to_records(records: &Json, around: &ParseContext) -> Option<St
     match records {
         Json::Array(items) => items.iter().find_map(|item| find_objection_to_records(item, around)),
         Json::Object(record) => record.iter().find_map(|(key, value)| {
-            let declared =
-                declarations().find(|declared| declared.name.eq_ignore_ascii_case(key))?;
+            let named = declarations().find(|declared| declared.name.eq_ignore_ascii_case(key));
+            // Levels of a scenario: presets by their names.
+            let Some(declared) = named else { return find_objection_to_records(value, around) };
             let text = match value {
                 Json::String(text) => text.trim().to_owned(),
                 Json::Null => String::new(),
@@ -136,11 +135,14 @@ mod tests {
             ("SAFE_MODE", "1", true),
             ("SAFE_MODE", "off", false),
             ("OPENAI_API_KEY", "sk-1", false),
-            ("OPENAI_API_KEY", "", true),
             ("DASHBOARD_HOST", "0.0.0.0", false),
             ("SANDBOX_LOG_FILE", "notes.txt", false),
             ("SANDBOX_METRICS_PLUGIN_DIR", "plugins", false),
             ("FAILURE_MODES", "disk", true),
+            ("THREAD_BURST", "64", true),
+            ("THREAD_BURST", "65", false),
+            ("SANDBOX_CYCLES", "6", false),
+            ("SANDBOX_LOG_LEVEL", "off", false),
         ] {
             assert_eq!(objection(name, text).is_none(), is_allowed, "{name}={text}");
         }
@@ -168,6 +170,8 @@ mod tests {
             (r#"[{"CPU_LIMIT": "1", "FAILURE_MODES": "disk"}]"#, true),
             (r#"[{"CPU_LIMIT": "1"}, {"SECURITY_LEVEL": 1}]"#, false),
             (r#"{"memory_limit": "9Gi"}"#, false),
+            (r#"{"x": {"low": {"SECURITY_LEVEL": 1}}}"#, false),
+            (r#"{"x": {"low": {"SECURITY_LEVEL": 4}}}"#, true),
             (r#"[{"TIMEOUT": 3600}]"#, false),
             ("no JSON", true),
         ] {

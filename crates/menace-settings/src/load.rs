@@ -3,15 +3,15 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use menace_files::UntrustedDir;
 
 use crate::resolve::resolve_single;
 use crate::trusted_files::TrustedFiles;
 use crate::{
-    DotEnvFile, FileTrust, SettingOrigin, SettingValue, Settings, SettingsError, SettingsErrors,
-    SettingsSources, SettingsWarning, UntrustedSetting, YamlFile,
+    DotEnvFile, FileTrust, SettingValue, Settings, SettingsError, SettingsErrors, SettingsSources,
+    SettingsWarning, UntrustedSetting, YamlFile,
 };
 
 /// The YAML file that is read without being named, when it exists.
@@ -63,24 +63,41 @@ impl SettingsSources {
     }
 
     fn with_files(mut self, cwd: &Path) -> Result<Self, SettingsErrors> {
-        let trusted = TrustedFiles::read(self.data_home()).map_err(SettingsError::TrustedFiles)?;
-        self.read_files(cwd, &trusted)?;
-        Ok(self)
-    }
-
-    /// Reads `.env` and the YAML file, which are trusted as this list says.
-    fn read_files(&mut self, cwd: &Path, trusted: &TrustedFiles) -> Result<(), SettingsErrors> {
-        let reader = CheckoutReader::open(cwd, trusted)?;
+        let reader = CheckoutReader::open(cwd)?;
         let mut errors = Vec::new();
-        match reader.read_dotenv(&self.environment) {
-            Ok(file) => self.dotenv = file,
+        // A user without settings files needs no list of trusted ones.
+        let trusted = || TrustedFiles::read(self.data_home(), &reader.directory);
+        let mut read_trusted = None;
+        let mut trust_of = |file: &CheckoutFile| -> Result<FileTrust, SettingsErrors> {
+            if read_trusted.is_none() {
+                read_trusted = Some(trusted().map_err(SettingsError::TrustedFiles)?);
+            }
+            Ok(read_trusted.as_ref().map_or(FileTrust::Untrusted, |trusted| {
+                trusted.trust_of(&file.path, file.contents.as_bytes())
+            }))
+        };
+        let dotenv = reader.read_text(Path::new(DOTENV_FILE)).and_then(|file| {
+            let Some(file) = file else { return Ok(None) };
+            let trust = trust_of(&file)?;
+            DotEnvFile::parse(DOTENV_FILE, &file.contents, &self.environment, trust).map(Some)
+        });
+        let yaml_trust = &mut trust_of;
+        let dotenv = dotenv.unwrap_or_else(|found| {
+            errors.extend(found.0);
+            None
+        });
+        let with_dotenv = Self { dotenv, ..self.clone() };
+        let yaml = reader.find_yaml(&with_dotenv).and_then(|found| {
+            let Some(NamedFile { shown, file, is_users }) = found else { return Ok(None) };
+            let trust = if is_users { FileTrust::Trusted } else { yaml_trust(&file)? };
+            YamlFile::parse(shown, &file.contents, trust).map(Some)
+        });
+        match yaml {
+            Ok(yaml) => self.yaml = yaml,
             Err(found) => errors.extend(found.0),
         }
-        match reader.read_yaml(self) {
-            Ok(file) => self.yaml = file,
-            Err(found) => errors.extend(found.0),
-        }
-        if errors.is_empty() { Ok(()) } else { Err(SettingsErrors(errors)) }
+        self.dotenv = with_dotenv.dotenv;
+        if errors.is_empty() { Ok(self) } else { Err(SettingsErrors(errors)) }
     }
 }
 
@@ -100,91 +117,85 @@ pub struct CheckoutFile {
 }
 
 impl TrustReview {
-    /// Reads the files that a command in `directory` reads, with the user's environment.
+    /// Reads the files that a command in `directory` reads, with the user's flags and environment.
+    /// What is shown is what was read: each file is read once.
     pub fn read(user: &SettingsSources, directory: &Path) -> Result<Self, SettingsErrors> {
-        let nothing = TrustedFiles::default();
-        let mut sources =
-            SettingsSources { environment: user.environment.clone(), ..SettingsSources::default() };
-        sources.read_files(directory, &nothing)?;
+        let reader = CheckoutReader::open(directory)?;
+        let untrusted = FileTrust::Untrusted;
+        let mut sources = user.clone();
+        let dotenv = reader.read_text(Path::new(DOTENV_FILE))?;
+        if let Some(file) = &dotenv {
+            let text = &file.contents;
+            sources.dotenv =
+                Some(DotEnvFile::parse(DOTENV_FILE, text, &user.environment, untrusted)?);
+        }
+        let found = reader.find_yaml(&sources)?.filter(|found| !found.is_users);
+        if let Some(NamedFile { shown, file, .. }) = &found {
+            sources.yaml = Some(YamlFile::parse(shown, &file.contents, untrusted)?);
+        }
         let settings = Settings::resolve(&sources)?.warnings.into_iter().find_map(|warning| {
             let SettingsWarning::NotTrusted { settings } = warning else { return None };
             Some(settings)
         });
-        let reader = CheckoutReader::open(directory, &nothing)?;
-        let read = [
-            sources.dotenv.map(|file| file.path),
-            sources.yaml.filter(|file| file.trust == FileTrust::Untrusted).map(|file| file.path),
-        ];
-        let mut files = Vec::new();
-        for relative in read.into_iter().flatten() {
-            if let Some(contents) = reader.read_text(&relative)? {
-                files.push(CheckoutFile { path: reader.directory.join(relative), contents });
-            }
-        }
+        let files = dotenv.into_iter().chain(found.map(|found| found.file)).collect();
         Ok(Self { files, settings: settings.unwrap_or_default() })
     }
 }
 
+/// A settings file that something names.
+struct NamedFile {
+    shown: PathBuf,
+    file: CheckoutFile,
+    /// It lies outside of the checkout, and the user has named it.
+    is_users: bool,
+}
+
 /// Reads settings files of the working directory, which may be a checkout of others.
-struct CheckoutReader<'a> {
+struct CheckoutReader {
     /// Without links, so that one file has one path in the list of trusted files.
     directory: PathBuf,
     opened: UntrustedDir,
-    trusted: &'a TrustedFiles,
 }
 
-impl<'a> CheckoutReader<'a> {
-    fn open(cwd: &Path, trusted: &'a TrustedFiles) -> Result<Self, SettingsErrors> {
+impl CheckoutReader {
+    fn open(cwd: &Path) -> Result<Self, SettingsErrors> {
         let opened = cwd
             .canonicalize()
             .and_then(|directory| Ok((UntrustedDir::open(&directory)?, directory)));
         let (opened, directory) =
             opened.map_err(|source| SettingsError::Read { path: cwd.into(), source })?;
-        Ok(Self { directory, opened, trusted })
+        Ok(Self { directory, opened })
     }
 
-    fn read_dotenv(
-        &self,
-        environment: &BTreeMap<String, String>,
-    ) -> Result<Option<DotEnvFile>, SettingsErrors> {
-        let Some(text) = self.read_text(Path::new(DOTENV_FILE))? else { return Ok(None) };
-        let trust = self.trusted.trust_of(&self.directory.join(DOTENV_FILE), text.as_bytes());
-        DotEnvFile::parse(DOTENV_FILE, &text, environment, trust).map(Some)
-    }
-
-    fn read_yaml(&self, sources: &SettingsSources) -> Result<Option<YamlFile>, SettingsErrors> {
+    /// The YAML file that the sources name, or the usual one.
+    fn find_yaml(&self, sources: &SettingsSources) -> Result<Option<NamedFile>, SettingsErrors> {
         let named = resolve_single::<PathBuf>(sources, "SANDBOX_SETTINGS_YAML")?;
         let Some(SettingValue { value: shown, origin }) = named else {
-            let text = self.read_text(Path::new(DEFAULT_YAML_FILE))?;
-            return text.map(|text| self.parse_yaml(DEFAULT_YAML_FILE.into(), &text)).transpose();
+            let file = self.read_text(Path::new(DEFAULT_YAML_FILE))?;
+            let shown = PathBuf::from(DEFAULT_YAML_FILE);
+            return Ok(file.map(|file| NamedFile { shown, file, is_users: false }));
         };
-        let is_named_by_user =
-            matches!(origin, SettingOrigin::Flag { .. } | SettingOrigin::Environment { .. });
-        let text = if is_named_by_user {
-            self.read_named_by_user(&shown)?
-        } else {
-            self.read_text(&shown)?
+        // A file that is not trusted names none outside: `resolve_single` refuses that.
+        let read = match self.path_inside(&shown) {
+            Some(relative) => self.read_text(relative)?.map(|file| (file, false)),
+            None => self.read_outside(&shown)?,
         };
-        match text {
-            Some(text) => self.parse_yaml(shown, &text).map(Some),
+        match read {
+            Some((file, is_users)) => Ok(Some(NamedFile { shown, file, is_users })),
             None => Err(SettingsError::MissingFile { path: shown, origin }.into()),
         }
     }
 
-    /// A file outside of the checkout is the user's own: only flags and the environment name one.
-    fn parse_yaml(&self, shown: PathBuf, text: &str) -> Result<YamlFile, SettingsErrors> {
-        let path = self.directory.join(&shown);
-        let path = path.canonicalize().unwrap_or(path);
-        let trust = if path.starts_with(&self.directory) {
-            self.trusted.trust_of(&path, text.as_bytes())
-        } else {
-            FileTrust::Trusted
-        };
-        YamlFile::parse(shown, text, trust)
+    /// The path below the checkout, where its text leads into it.
+    fn path_inside<'p>(&self, path: &'p Path) -> Option<&'p Path> {
+        let relative =
+            if path.is_absolute() { path.strip_prefix(&self.directory).ok()? } else { path };
+        let is_plain = |part| matches!(part, Component::Normal(_) | Component::CurDir);
+        relative.components().all(is_plain).then_some(relative)
     }
 
-    /// The text of a file below the working directory; `None` where there is none.
-    fn read_text(&self, relative: &Path) -> Result<Option<String>, SettingsErrors> {
+    /// A file below the working directory; `None` where there is none.
+    fn read_text(&self, relative: &Path) -> Result<Option<CheckoutFile>, SettingsErrors> {
         let path = self.directory.join(relative);
         // `.env` is also a common name for the directory of a virtual environment.
         if self.opened.subdirectory(relative).is_ok() {
@@ -193,21 +204,34 @@ impl<'a> CheckoutReader<'a> {
         read_found(self.opened.read_to_string(relative, MAX_FILE_BYTES), path)
     }
 
-    /// As [`Self::read_text`]; the way to a file that the user named may lead through links.
-    fn read_named_by_user(&self, named: &Path) -> Result<Option<String>, SettingsErrors> {
+    /// A file that the user named outside of the checkout; the way to it may lead through links,
+    /// and back into the checkout.
+    fn read_outside(&self, named: &Path) -> Result<Option<(CheckoutFile, bool)>, SettingsErrors> {
         let path = self.directory.join(named);
-        let read = path.canonicalize().and_then(|path| {
-            let parent = path.parent().unwrap_or(Path::new("/"));
-            let name = path.file_name().unwrap_or_default();
-            UntrustedDir::open(parent)?.read_to_string(Path::new(name), MAX_FILE_BYTES)
+        let resolved = path.canonicalize();
+        let read = resolved.and_then(|resolved| {
+            let parent = resolved.parent().unwrap_or(Path::new("/"));
+            let name = Path::new(resolved.file_name().unwrap_or_default());
+            let text = UntrustedDir::open(parent)?.read_to_string(name, MAX_FILE_BYTES)?;
+            Ok((text, resolved))
         });
-        read_found(read, path)
+        match read {
+            Ok((contents, resolved)) => {
+                let is_users = !resolved.starts_with(&self.directory);
+                Ok(Some((CheckoutFile { path: resolved, contents }, is_users)))
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(source) => Err(SettingsError::Read { path, source }.into()),
+        }
     }
 }
 
-fn read_found(read: io::Result<String>, path: PathBuf) -> Result<Option<String>, SettingsErrors> {
+fn read_found(
+    read: io::Result<String>,
+    path: PathBuf,
+) -> Result<Option<CheckoutFile>, SettingsErrors> {
     match read {
-        Ok(text) => Ok(Some(text)),
+        Ok(contents) => Ok(Some(CheckoutFile { path, contents })),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(source) => Err(SettingsError::Read { path, source }.into()),
     }
@@ -311,7 +335,7 @@ mod tests {
         let trust =
             || read(dir.path(), &[("XDG_DATA_HOME", data_home)]).unwrap().dotenv.unwrap().trust;
         assert_eq!(trust(), FileTrust::Untrusted);
-        let mut trusted = TrustedFiles::read(Some(home.path().into())).unwrap();
+        let mut trusted = TrustedFiles::read(Some(home.path().into()), dir.path()).unwrap();
         let path = dir.path().canonicalize().unwrap().join(".env");
         trusted.add(&path, b"OPENAI_API_KEY=sk-1\n");
         trusted.write().unwrap();

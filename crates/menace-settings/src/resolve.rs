@@ -136,8 +136,8 @@ impl<'a> SettingsResolver<'a> {
     fn find_explicit(&self, declared: &SettingDeclaration) -> Option<FoundValue> {
         self.find_in_flags(declared)
             .or_else(|| self.find_in_environment(declared))
-            .or_else(|| self.take_authorized(declared, self.find_in_dotenv(declared)?))
-            .or_else(|| self.take_authorized(declared, self.find_in_yaml(declared)?))
+            .or_else(|| self.find_in_files(declared, FileTrust::Trusted))
+            .or_else(|| self.find_in_files(declared, FileTrust::Untrusted))
     }
 
     fn find_in_flags(&self, declared: &SettingDeclaration) -> Option<FoundValue> {
@@ -187,18 +187,20 @@ impl<'a> SettingsResolver<'a> {
         Some(FileValue { found, trust: file.trust, withheld_variable: None })
     }
 
-    /// The value of a file, unless the file may not set it.
-    fn take_authorized(
-        &self,
-        declared: &SettingDeclaration,
-        value: FileValue,
-    ) -> Option<FoundValue> {
-        self.find_objection(declared, &value).is_none().then_some(value.found)
+    /// What `.env`, else the YAML file says, of those that are trusted like this. Trusted ones come
+    /// first: a checkout overrides nothing that the user has set, nor clears it.
+    fn find_in_files(&self, declared: &SettingDeclaration, trust: FileTrust) -> Option<FoundValue> {
+        let in_files = [self.find_in_dotenv(declared), self.find_in_yaml(declared)];
+        let mut values = in_files.into_iter().flatten().filter(|value| value.trust == trust);
+        values.find(|value| self.find_objection(declared, value).is_none()).map(|value| value.found)
     }
 
     fn find_objection(&self, declared: &SettingDeclaration, value: &FileValue) -> Option<String> {
         if value.trust == FileTrust::Trusted {
             return None;
+        }
+        if value.found.text.is_empty() {
+            return Some("an empty value clears nothing".to_owned());
         }
         if let Some(variable) = &value.withheld_variable {
             return Some(format!("it asks for {variable} of your environment; set it yourself"));
@@ -212,7 +214,12 @@ impl<'a> SettingsResolver<'a> {
         for declared in declarations() {
             let in_files = [self.find_in_dotenv(declared), self.find_in_yaml(declared)];
             for value in in_files.into_iter().flatten() {
-                let Some(reason) = self.find_objection(declared, &value) else { continue };
+                // `NAME=` in a template asks for nothing.
+                let is_empty = value.found.text.is_empty();
+                let Some(reason) = self.find_objection(declared, &value).filter(|_| !is_empty)
+                else {
+                    continue;
+                };
                 let FoundValue { text, origin } = value.found;
                 let shown = declared.check(&text, &self.parse_context).ok().flatten();
                 settings.push(UntrustedSetting {

@@ -111,7 +111,7 @@ mod tests {
 
     #[test]
     fn a_quoted_value_cannot_drive_the_terminal() {
-        assert_eq!(quoted("a\u{1b}[31mb"), "`a\u{fffd}[31mb`");
+        assert_eq!(quoted("a\u{1b}[31mb"), "`a\\x1b[31mb`");
     }
 
     #[test]

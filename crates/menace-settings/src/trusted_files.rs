@@ -19,7 +19,8 @@ const MAX_STORE_BYTES: u64 = 4 << 20;
 #[derive(Debug, Error)]
 pub enum TrustedFilesError {
     #[error(
-        "neither XDG_DATA_HOME nor HOME is set: there is no place for the list of trusted files"
+        "there is no place for the list of trusted files outside of the checkout: set \
+         XDG_DATA_HOME to a directory of yours"
     )]
     NoPlace,
     #[error("cannot read the list of trusted files: {source}: move `{}` away", .path.display())]
@@ -42,16 +43,22 @@ struct StoredList {
 }
 
 impl TrustedFiles {
-    /// Reads the list below the user's data directory; none is an empty one.
-    pub fn read(data_home: Option<PathBuf>) -> Result<Self, TrustedFilesError> {
-        let Some(home) = data_home else { return Ok(Self::default()) };
+    /// Reads the list below the user's data directory; none is an empty one. A checkout must not
+    /// trust itself: a data directory inside of `checkout` counts as none.
+    pub fn read(data_home: Option<PathBuf>, checkout: &Path) -> Result<Self, TrustedFilesError> {
+        let checkout = checkout.canonicalize().unwrap_or_else(|_| checkout.to_owned());
+        let is_outside = |home: &PathBuf| {
+            let there = home.ancestors().find_map(|above| above.canonicalize().ok());
+            !there.is_some_and(|there| there.starts_with(&checkout))
+        };
+        let Some(home) = data_home.filter(is_outside) else { return Ok(Self::default()) };
         let path = home.join(STORE_DIRECTORY).join(STORE_FILE);
         let relative = Path::new(STORE_DIRECTORY).join(STORE_FILE);
         let text = UntrustedDir::open(&home)
             .and_then(|dir| dir.read_to_string(&relative, MAX_STORE_BYTES));
         let stored = match text {
             Ok(text) => serde_json::from_str(&text).map_err(io::Error::from),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(StoredList::default()),
+            Err(error) if is_unreachable(&error) => Ok(StoredList::default()),
             Err(error) => Err(error),
         };
         let stored = stored.map_err(|source| TrustedFilesError::Read { path, source })?;
@@ -95,11 +102,17 @@ impl TrustedFiles {
             let dir = UntrustedDir::open(home)?.create_directories(Path::new(STORE_DIRECTORY))?;
             let mut text = serde_json::to_vec_pretty(&self.stored).map_err(io::Error::from)?;
             text.push(b'\n');
-            dir.replace(Path::new(STORE_FILE), &text)
+            dir.replace_private(Path::new(STORE_FILE), &text)
         });
         let path = home.join(STORE_DIRECTORY).join(STORE_FILE);
         written.map_err(|source| TrustedFilesError::Write { path, source })
     }
+}
+
+/// There is no list that this user could have written.
+fn is_unreachable(error: &io::Error) -> bool {
+    use io::ErrorKind::{NotADirectory, NotFound, PermissionDenied};
+    matches!(error.kind(), NotFound | NotADirectory | PermissionDenied)
 }
 
 fn hash_contents(contents: &[u8]) -> String {
@@ -113,7 +126,7 @@ mod tests {
     #[test]
     fn a_file_is_trusted_until_it_changes_or_is_removed() {
         let home = tempfile::tempdir().unwrap();
-        let read = || TrustedFiles::read(Some(home.path().into())).unwrap();
+        let read = || TrustedFiles::read(Some(home.path().into()), Path::new("/repo")).unwrap();
         let path = Path::new("/repo/.env");
         assert_eq!(read().trust_of(path, b"A=1"), FileTrust::Untrusted);
         let mut files = read();
@@ -133,14 +146,29 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         std::fs::create_dir(home.path().join("menace")).unwrap();
         std::fs::write(home.path().join("menace/trusted_files.json"), "{").unwrap();
-        let message = TrustedFiles::read(Some(home.path().into())).unwrap_err().to_string();
+        let message = TrustedFiles::read(Some(home.path().into()), Path::new("/repo"))
+            .unwrap_err()
+            .to_string();
         assert!(message.contains("trusted_files.json` away"), "{message}");
     }
 
     #[test]
     fn without_a_home_nothing_is_trusted_and_nothing_can_be() {
-        let files = TrustedFiles::read(None).unwrap();
+        let files = TrustedFiles::read(None, Path::new("/repo")).unwrap();
         assert_eq!(files.trust_of(Path::new("/repo/.env"), b""), FileTrust::Untrusted);
+        assert!(matches!(files.write(), Err(TrustedFilesError::NoPlace)));
+    }
+
+    #[test]
+    fn a_list_inside_of_the_checkout_counts_as_none() {
+        let checkout = tempfile::tempdir().unwrap();
+        let home = checkout.path().join(".local/share");
+        let path = checkout.path().join(".env");
+        let mut files = TrustedFiles::read(Some(home.clone()), Path::new("/repo")).unwrap();
+        files.add(&path, b"A=1");
+        files.write().unwrap();
+        let files = TrustedFiles::read(Some(home), checkout.path()).unwrap();
+        assert_eq!(files.trust_of(&path, b"A=1"), FileTrust::Untrusted);
         assert!(matches!(files.write(), Err(TrustedFilesError::NoPlace)));
     }
 }

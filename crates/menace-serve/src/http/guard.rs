@@ -148,7 +148,9 @@ fn requested_host(request: &Request) -> Option<Authority> {
     let mut hosts = request.headers().get_all(header::HOST).iter();
     let (host, None) = (hosts.next()?, hosts.next()) else { return None };
     let host: Authority = host.to_str().ok()?.parse().ok()?;
-    let is_plain = !host.as_str().contains('@') && !host.host().is_empty();
+    let port = host.as_str().strip_prefix(host.host())?;
+    let is_port = port.strip_prefix(':').is_some_and(|port| port.parse::<u16>().is_ok());
+    let is_plain = !host.host().is_empty() && (port.is_empty() || is_port);
     let is_same = request.uri().authority().is_none_or(|other| *other == host);
     (is_plain && is_same).then_some(host)
 }

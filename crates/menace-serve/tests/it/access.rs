@@ -192,6 +192,7 @@ fn a_request_names_exactly_one_host_also_with_a_token() {
             &["localhost", "evil.example"],
             &["me@localhost"],
             &["localhost:port"],
+            &["[::1]evil.example"],
             &["local host"],
             &[":8002"],
         ] {

@@ -23,10 +23,10 @@ group! {
         auto_sandbox: bool = "AUTO_SANDBOX".user().default("1").recommended("1").planned();
 
         /// How many cycles a run goes through at most, when `--runs` is not given.
-        cycles: NonZeroU64 = "SANDBOX_CYCLES".repository().default("1").recommended("5");
+        cycles: NonZeroU64 = "SANDBOX_CYCLES".at_most("5").default("1").recommended("5");
 
         /// How many times the orchestrator starts a run; `0` means until it is stopped.
-        run_cycles: u64 = "RUN_CYCLES".repository().default("0").recommended("0").planned();
+        run_cycles: u64 = "RUN_CYCLES".user().default("0").recommended("0").planned();
 
         /// Skip the purge of what killed runs left behind, at the start of a command.
         light_imports: bool = "MENACE_LIGHT_IMPORTS".user().default("0");

@@ -55,10 +55,10 @@ group! {
         failure_modes: Option<Vec<FailureMode>> = "FAILURE_MODES".repository();
 
         /// Threads in which a section runs at once under `concurrency_spike`.
-        thread_burst: Option<BoundedInteger<0, 1024>> = "THREAD_BURST".repository();
+        thread_burst: Option<BoundedInteger<0, 1024>> = "THREAD_BURST".at_most("64");
 
         /// Tasks in which an async section runs at once under `concurrency_spike`.
-        async_task_burst: Option<BoundedInteger<0, 65536>> = "ASYNC_TASK_BURST".repository();
+        async_task_burst: Option<BoundedInteger<0, 65536>> = "ASYNC_TASK_BURST".at_most("256");
 
         /// The operating system to run calls on; anything but `linux` needs a container or a
         /// virtual machine.

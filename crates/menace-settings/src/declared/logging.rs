@@ -9,7 +9,7 @@ group! {
     /// What is logged, how, and where to.
     pub struct LoggingSettings = "Logs" {
         /// The least important messages that are shown.
-        level: LogLevel = "SANDBOX_LOG_LEVEL".repository().default("info").flags(&["--log-level"])
+        level: LogLevel = "SANDBOX_LOG_LEVEL".user().default("info").flags(&["--log-level"])
             .synonyms(&["LOG_LEVEL"]);
 
         /// Show debug messages. The flag wins over any level, the variable only when no level is

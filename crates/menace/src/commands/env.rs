@@ -32,10 +32,12 @@ impl EnvCommand {
         let path = path.canonicalize()?;
         // Its contents come from here, not from the checkout.
         let home = SettingsSources::load_user(BTreeMap::new()).data_home();
-        if home.is_some() {
-            let mut trusted = TrustedFiles::read(home).map_err(CommandError::request)?;
+        let trusted = TrustedFiles::read(home, Path::new(".")).and_then(|mut trusted| {
             trusted.add(&path, env_template().as_bytes());
-            trusted.write().map_err(CommandError::request)?;
+            trusted.write()
+        });
+        if let Err(error) = trusted {
+            tracing::debug!(%error, "the new file is not trusted");
         }
         output::print(
             "wrote .env; edit it to add your keys, then run `menace trust`, so that they count\n",

@@ -45,6 +45,6 @@ pub(crate) fn dispatch(arguments: CommandLineArgs) -> Result<(), CommandError> {
         MenaceCommand::Doctor(command) => command.run(&global),
         MenaceCommand::Settings(command) => command.run(&global),
         MenaceCommand::Env(command) => command.run(),
-        MenaceCommand::Trust(command) => command.run(),
+        MenaceCommand::Trust(command) => command.run(&global),
     }
 }

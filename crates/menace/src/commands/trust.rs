@@ -1,16 +1,16 @@
 //! `menace trust`: lets the `.env` and the YAML file of a checkout set what is the user's.
 
-use std::collections::BTreeMap;
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, anyhow};
 use clap::Args;
+use menace_model::escape_for_terminal;
 use menace_settings::trusted_files::TrustedFiles;
 use menace_settings::{FileTrust, SettingsSources, TrustReview, UntrustedSetting};
 use serde::Serialize;
 
-use crate::args::OutputFormat;
+use crate::args::{GlobalArgs, OutputFormat};
 use crate::exit::CommandError;
 use crate::render::output;
 
@@ -64,17 +64,20 @@ enum TrustedFileState {
 
 impl TrustCommand {
     /// Needs no settings: those in question may be broken.
-    pub(crate) fn run(self) -> Result<(), CommandError> {
-        let user = SettingsSources::load_user(BTreeMap::new());
-        let trusted = TrustedFiles::read(user.data_home()).map_err(CommandError::request)?;
-        if self.list {
-            return list(&trusted, self.format);
-        }
+    pub(crate) fn run(self, global: &GlobalArgs) -> Result<(), CommandError> {
+        let named = global.settings_yaml.iter();
+        let flags = named.map(|file| ("--settings-yaml".to_owned(), file.clone())).collect();
+        let user = SettingsSources::load_user(flags);
         let directory = self
             .directory
             .canonicalize()
             .with_context(|| format!("cannot open the directory `{}`", self.directory.display()));
         let directory = directory.map_err(CommandError::Request)?;
+        let trusted = TrustedFiles::read(user.data_home(), &directory);
+        let trusted = trusted.map_err(CommandError::request)?;
+        if self.list {
+            return list(&trusted, self.format);
+        }
         if self.revoke {
             revoke(trusted, &directory)
         } else {
@@ -114,15 +117,22 @@ fn render_review(review: &TrustReview) -> String {
 
     let mut text = String::new();
     for file in &review.files {
-        let _ = writeln!(text, "{}", file.path.display());
+        let _ = writeln!(text, "{}", shown_path(&file.path));
     }
     if review.settings.is_empty() {
         text.push_str("  sets nothing that needs trust\n");
     }
     for UntrustedSetting { name, origin, value, reason, .. } in &review.settings {
+        let [value, origin, reason] =
+            [value, &origin.to_string(), reason].map(|text| escape_for_terminal(text));
         let _ = writeln!(text, "  {name} = {value}\n    {origin}: {reason}");
     }
     text
+}
+
+/// Names in a checkout are not ours: one could draw over the list.
+fn shown_path(path: &Path) -> String {
+    escape_for_terminal(&path.display().to_string())
 }
 
 /// Asks on the terminal.
@@ -142,12 +152,12 @@ fn confirm() -> Result<bool, CommandError> {
 fn revoke(mut trusted: TrustedFiles, directory: &Path) -> Result<(), CommandError> {
     let removed = trusted.remove(directory);
     if removed.is_empty() {
-        output::print(&format!("no file of `{}` was trusted\n", directory.display()))?;
+        output::print(&format!("no file of `{}` was trusted\n", shown_path(directory)))?;
         return Ok(());
     }
     trusted.write().map_err(CommandError::request)?;
     for path in removed {
-        output::print(&format!("not trusted any longer: {}\n", path.display()))?;
+        output::print(&format!("not trusted any longer: {}\n", shown_path(&path)))?;
     }
     Ok(())
 }
@@ -162,7 +172,7 @@ fn list(trusted: &TrustedFiles, format: OutputFormat) -> Result<(), CommandError
         OutputFormat::Table if files.is_empty() => output::print("no file is trusted\n")?,
         OutputFormat::Table => {
             for TrustedFileJson { path, state } in files {
-                output::print(&format!("{:<10} {}\n", state.word(), path.display()))?;
+                output::print(&format!("{:<10} {}\n", state.word(), shown_path(&path)))?;
             }
         }
     }

@@ -2,10 +2,10 @@
 
 use std::io::{self, Write};
 
-use menace_model::{escape_deceptive, escape_deceptive_in_json};
+use menace_model::{escape_but_styles, escape_deceptive_in_json};
 
-/// Writes whole messages, in which what is not printable is an escape. The formatter escapes the
-/// controls of ASCII.
+/// Writes whole messages, in which what is not printable is an escape. Of a message with several
+/// lines, all but the first are set in, so that none looks like a message of its own.
 #[derive(Debug)]
 pub(super) struct EscapingWriter<W> {
     inner: W,
@@ -21,9 +21,14 @@ impl<W: Write> EscapingWriter<W> {
 impl<W: Write> Write for EscapingWriter<W> {
     fn write(&mut self, message: &[u8]) -> io::Result<usize> {
         let text = String::from_utf8_lossy(message);
-        let escaped =
-            if self.is_json { escape_deceptive_in_json(&text) } else { escape_deceptive(&text) };
-        self.inner.write_all(escaped.as_bytes())?;
+        if self.is_json {
+            self.inner.write_all(escape_deceptive_in_json(&text).as_bytes())?;
+        } else {
+            let escaped = escape_but_styles(&text);
+            let (lines, end) =
+                escaped.strip_suffix('\n').map_or((&*escaped, ""), |lines| (lines, "\n"));
+            self.inner.write_all((lines.replace('\n', "\n    ") + end).as_bytes())?;
+        }
         Ok(message.len())
     }
 

@@ -4,10 +4,10 @@ use std::io::{self, BufWriter, ErrorKind, Write};
 
 use serde::Serialize;
 
-/// Prints text; colours are dropped where the output is no terminal. Values in it were escaped by
-/// `escape_for_terminal`; what a value has hidden elsewhere is escaped here.
+/// Prints text; colours are dropped where the output is no terminal, and what a terminal would obey
+/// beyond colours is shown as an escape.
 pub(crate) fn print(text: &str) -> io::Result<()> {
-    let text = menace_model::escape_deceptive(text);
+    let text = menace_model::escape_but_styles(text);
     ignore_broken_pipe(anstream::stdout().lock().write_all(text.as_bytes()))
 }
 

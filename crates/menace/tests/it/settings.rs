@@ -64,22 +64,22 @@ fn an_unknown_key_comes_with_a_suggestion() {
 #[test]
 fn planned_settings_are_shown_as_not_implemented_and_warned_of_once() {
     let place = TestDirectory::new();
-    place.write(".env", "RUN_CYCLES=3\nSANDBOX_CLEAN_ORPHANS=1\n");
+    place.write(".env", "SELF_TEST_INTERVAL=3\nSANDBOX_CLEAN_ORPHANS=1\n");
     let ran = place.run(&["settings", "--set", "--recursive-orphans"]);
     assert_eq!(ran.code, Some(0), "{}", ran.err);
     assert_eq!(
         ran.err,
-        " WARN not implemented yet, so without effect: RUN_CYCLES (.env line 1), \
-         SANDBOX_RECURSIVE_ORPHANS (flag --recursive-orphans), \
-         SANDBOX_CLEAN_ORPHANS (.env line 2)\n"
+        " WARN not implemented yet, so without effect: SANDBOX_RECURSIVE_ORPHANS (flag \
+         --recursive-orphans), SANDBOX_CLEAN_ORPHANS (.env line 2), SELF_TEST_INTERVAL (.env line \
+         1)\n"
     );
     assert_eq!(ran.out.matches("not implemented yet").count(), 3, "{}", ran.out);
 
     let json = place.run(&["settings", "--format", "json"]);
-    assert_eq!(find_setting(&json, "RUN_CYCLES")["implemented"], false);
+    assert_eq!(find_setting(&json, "SELF_TEST_INTERVAL")["implemented"], false);
     assert_eq!(find_setting(&json, "ROI_CYCLES")["implemented"], true);
     assert_eq!(json.json()["warnings"][0]["warning"], "not_implemented");
-    assert_eq!(json.json()["warnings"][0]["settings"][0]["name"], "RUN_CYCLES");
+    assert_eq!(json.json()["warnings"][0]["settings"][0]["name"], "SANDBOX_CLEAN_ORPHANS");
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::os::unix::fs::symlink;
 
 use serde_json::Value;
 
-use crate::program::{CommandOutput, PYTHON_PATH, TestDirectory};
+use crate::program::{CommandOutput, PYTHON_PATH, SANDBOX_VARIABLES, TestDirectory};
 
 fn setting(ran: &CommandOutput, name: &str) -> Value {
     let all = ran.json();
@@ -110,15 +110,52 @@ fn trust_is_shown_given_listed_lost_by_a_change_and_revoked() {
     assert_eq!(place.run(&["trust", "--list"]).out, "no file is trusted\n");
 }
 
+/// Also where the checkout is the home directory, as in containers.
 #[test]
 fn a_checkout_cannot_trust_itself() {
     let place = TestDirectory::new();
-    place.write(".env", "XDG_DATA_HOME=.\nHOME=.\nDASHBOARD_HOST=127.0.0.9\n");
-    fs::create_dir(place.path().join("menace")).unwrap();
-    let hash = place.path().join(".env");
-    let list = format!("{{\"files\": {{\"{}\": \"x\"}}}}", hash.display());
-    place.write("menace/trusted_files.json", &list);
-    assert_eq!(setting(&show_settings(&place), "DASHBOARD_HOST"), "127.0.0.1");
+    place.write(".env", "DASHBOARD_HOST=127.0.0.9\n");
+    assert_eq!(place.run(&["trust", "--yes"]).code, Some(0));
+    assert_eq!(setting(&show_settings(&place), "DASHBOARD_HOST"), "127.0.0.9");
+    let list = "menace/trusted_files.json";
+    let inside = place.path().join(".local/share").join(list);
+    fs::create_dir_all(inside.parent().unwrap()).unwrap();
+    fs::copy(place.data_home().join(list), inside).unwrap();
+    let in_home = [
+        ("HOME", place.path().to_str().unwrap().to_owned()),
+        ("XDG_DATA_HOME", place.path().join(".local/share").to_str().unwrap().to_owned()),
+    ];
+    for (name, value) in &in_home {
+        let arguments = ["settings", "--format", "json"];
+        let mut command = place.command(&arguments);
+        command.env_remove("XDG_DATA_HOME").env(name, value);
+        let ran = CommandOutput::from(command.output().unwrap());
+        assert_eq!(setting(&ran, "DASHBOARD_HOST"), "127.0.0.1", "{name}");
+    }
+}
+
+#[test]
+fn a_dotenv_file_overrides_and_clears_nothing_of_a_trusted_yaml_file() {
+    let place = TestDirectory::new();
+    let own = tempfile::tempdir().unwrap();
+    let mine = own.path().join("mine.yaml");
+    fs::write(&mine, "security_level: 5\nopenai_base_url: http://localhost:1/v1\n").unwrap();
+    place.write(".env", "SECURITY_LEVEL=3\nOPENAI_BASE_URL=\nSCENARIO_NAME=theirs\n");
+    let arguments = ["settings", "--format", "json", "--settings-yaml", mine.to_str().unwrap()];
+    let ran = place.run(&arguments);
+    assert_eq!(setting(&ran, "SECURITY_LEVEL"), "5");
+    assert_eq!(setting(&ran, "OPENAI_BASE_URL"), "http://localhost:1/v1");
+    assert_eq!(setting(&ran, "SCENARIO_NAME"), "theirs");
+}
+
+#[test]
+fn the_review_cannot_be_drawn_over() {
+    let place = TestDirectory::new();
+    place
+        .write(".env", "SCENARIO_NAME=x\nVA_PROMPT_PREFIX=\"a\\r\\n\u{1b}[1A\u{1b}[2Kharmless\"\n");
+    let ran = place.run(&["trust", "--yes"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    assert!(ran.out.contains(r"VA_PROMPT_PREFIX = a\r\n\x1b[1A\x1b[2Kharmless"), "{}", ran.out);
 }
 
 #[test]
@@ -150,4 +187,60 @@ fn a_fresh_dotenv_file_is_trusted_as_it_is() {
     let ran = place.run(&["settings", "--format", "json"]);
     assert!(!ran.err.contains("left out"), "{}", ran.err);
     assert_eq!(setting(&ran, "AUTO_DASHBOARD_PORT"), "8001");
+}
+
+#[test]
+fn links_and_pipes_in_a_data_directory_end_the_command_and_are_not_written_to() {
+    let place = TestDirectory::new();
+    let outside = tempfile::tempdir().unwrap();
+    let target = outside.path().join("precious");
+    fs::write(&target, "kept").unwrap();
+    let refused = |arguments: &[&str]| {
+        let ran = place.run(arguments);
+        assert_eq!(ran.code, Some(2), "{arguments:?}: {}", ran.err);
+        assert!(ran.err.contains("data directory"), "{}", ran.err);
+    };
+    let data = place.path().join("sandbox_data");
+    for name in ["menace.db.lock", "roi_history.json.lock", "flags/x"] {
+        let path = data.join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        symlink(&target, &path).unwrap();
+        refused(&["failures"]);
+        refused(&["run", "--budget", "1s"]);
+        fs::remove_dir_all(&data).unwrap();
+    }
+    symlink(outside.path(), &data).unwrap();
+    refused(&["failures"]);
+    fs::remove_file(&data).unwrap();
+    fs::create_dir(&data).unwrap();
+    let made = std::process::Command::new("mkfifo").arg(data.join("roi_history.json")).status();
+    assert!(made.unwrap().success());
+    refused(&["failures"]);
+    assert_eq!(fs::read_to_string(&target).unwrap(), "kept");
+    assert_eq!(fs::read_dir(outside.path()).unwrap().count(), 1);
+}
+
+#[test]
+fn a_database_that_came_with_the_checkout_runs_nothing_and_names_no_other_repository() {
+    let place = TestDirectory::new();
+    fs::create_dir(place.path().join("repo")).unwrap();
+    place.write("repo/desk.py", "def mean(values: list) -> float:\n    return 1 / len(values)\n");
+    let ran = place
+        .run_with(&SANDBOX_VARIABLES, &["run", "--repo", "repo", "--budget", "10s", "--seed", "1"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    let database = place.path().join("sandbox_data/menace.db");
+    let connection = rusqlite::Connection::open(&database).unwrap();
+    let elsewhere = tempfile::tempdir().unwrap();
+    connection
+        .execute("UPDATE runs SET repository = ?1", [elsewhere.path().to_str().unwrap()])
+        .unwrap();
+    let exported = place.run_with(&SANDBOX_VARIABLES, &["export-tests"]);
+    assert_eq!(exported.code, Some(2), "{} {}", exported.out, exported.err);
+    assert!(exported.err.contains("--repo"), "{}", exported.err);
+    assert_eq!(fs::read_dir(elsewhere.path()).unwrap().count(), 0);
+
+    connection.execute_batch("CREATE VIEW extra AS SELECT 1").unwrap();
+    let refused = place.run(&["failures"]);
+    assert_eq!(refused.code, Some(2), "{}", refused.out);
+    assert!(refused.err.contains("view `extra`"), "{}", refused.err);
 }
