@@ -19,7 +19,7 @@ const MAX_COLUMNS: usize = 100;
 const MAX_TABLE_COLUMNS: usize = 200;
 /// The measure before the renames was 5.7 % lower with the same tokens (795,604, now 797,147):
 /// longer names wrap more lines.
-const MAX_RUST_LINES: usize = 78_800;
+const MAX_RUST_LINES: usize = 78_900;
 /// How many places of a kind are listed.
 const MAX_LISTED: usize = 40;
 

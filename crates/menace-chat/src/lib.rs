@@ -16,8 +16,8 @@ use protocol::{ChatErrorBody, ChatRequest, ChatResponse};
 const MAX_ANSWER_BYTES: u64 = 4 << 20;
 /// A model may think for a while.
 const REQUEST_TIMEOUT: Duration = Duration::from_mins(2);
-/// Attempts, when the service is overloaded or unreachable.
-const MAX_ATTEMPTS: u32 = 3;
+/// When the service is overloaded or unreachable.
+const MAX_RETRIES: u32 = 2;
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
 
 #[derive(Debug, thiserror::Error)]
@@ -33,7 +33,7 @@ pub enum ChatError {
 }
 
 impl ChatError {
-    /// May another attempt help?
+    /// May a retry help?
     fn is_transient(&self) -> bool {
         match self {
             Self::Unreachable { .. } => true,
@@ -70,7 +70,7 @@ impl Chat {
         }
     }
 
-    /// The first pause between two attempts; each one after it is twice as long.
+    /// The first pause before a retry; each one after it is twice as long.
     #[must_use]
     pub fn with_first_pause(self, first_pause: Duration) -> Self {
         Self { first_pause, ..self }
@@ -83,20 +83,20 @@ impl Chat {
     /// The answer to one message.
     pub fn complete(&self, message: &str) -> Result<String, ChatError> {
         let mut pause = self.first_pause;
-        for attempt in 1.. {
-            match self.attempt(message) {
-                Err(error) if error.is_transient() && attempt < MAX_ATTEMPTS => {
-                    tracing::debug!("attempt {attempt}: {error}");
+        for retry in 0.. {
+            match self.send(message) {
+                Err(error) if error.is_transient() && retry < MAX_RETRIES => {
+                    tracing::debug!("retry {}: {error}", retry + 1);
                     std::thread::sleep(pause);
                     pause *= 2;
                 }
                 other => return other,
             }
         }
-        unreachable!("the last attempt returns")
+        unreachable!("the last retry returns")
     }
 
-    fn attempt(&self, message: &str) -> Result<String, ChatError> {
+    fn send(&self, message: &str) -> Result<String, ChatError> {
         let unreachable = |error: ureq::Error| ChatError::Unreachable {
             url: self.url.clone(),
             reason: error.to_string(),

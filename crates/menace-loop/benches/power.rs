@@ -155,7 +155,7 @@ fn explore(analysis: &Analysis, directory: &Path) -> Run {
 fn print_findings(analysis: &Analysis, run: &Run) {
     for explored in &run.explored {
         let name = name(analysis, &explored.section);
-        if let Some(why) = &explored.closed {
+        if let Some(why) = &explored.uncallable {
             println!("{name}: {why}");
             continue;
         }

@@ -261,7 +261,7 @@ fn print(modules: &ByName, shown: usize) -> f64 {
         for (name, one) in names.iter().filter(|(_, one)| !one.returned) {
             let reasons = one.reasons.iter().take(shown);
             let reasons = reasons.map(|(reason, count)| format!("{count}x {reason}"));
-            let reasons: Vec<String> = one.closed.clone().into_iter().chain(reasons).collect();
+            let reasons: Vec<String> = one.uncallable.clone().into_iter().chain(reasons).collect();
             println!("- `{module}` `{name}`: {}", reasons.join("; "));
         }
     }

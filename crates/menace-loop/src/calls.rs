@@ -12,7 +12,7 @@ use menace_sandbox::{
 };
 
 /// A call whose sandbox is lost is repeated once: the machine may have caused it.
-const MAX_ATTEMPTS: u32 = 2;
+const MAX_RETRIES: u32 = 1;
 /// How long after the deadline candidates are still rerun, so that no finding is lost.
 const RERUN_GRACE: Duration = Duration::from_secs(10);
 
@@ -71,13 +71,13 @@ impl<'a> CallRunner<'a> {
     ) -> Result<Vec<Option<Outcome>>, SandboxError> {
         let mut outcomes: Vec<Option<Outcome>> = vec![None; jobs.len()];
         let mut waiting: Vec<(usize, CallJob)> = jobs.into_iter().enumerate().collect();
-        for attempt in 1..=MAX_ATTEMPTS {
+        for retry in 0..=MAX_RETRIES {
             let late = CancelToken::default();
             let (positions, jobs): (Vec<usize>, Vec<CallJob>) = waiting.drain(..).unzip();
             let mut lost: Vec<usize> = Vec::new();
             let mut failure = None;
             let repeatable: Vec<CallJob> =
-                if attempt < MAX_ATTEMPTS { jobs.clone() } else { Vec::new() };
+                if retry < MAX_RETRIES { jobs.clone() } else { Vec::new() };
             self.scheduler.run(&late, jobs, |number, result| {
                 if self.cancel.is_cancelled() || self.is_late() {
                     late.cancel();
@@ -87,7 +87,7 @@ impl<'a> CallRunner<'a> {
                         on_completed(positions[number], &outcome);
                         outcomes[positions[number]] = Some(outcome);
                     }
-                    Err(error) if is_loss(&error) && attempt < MAX_ATTEMPTS => {
+                    Err(error) if is_loss(&error) && retry < MAX_RETRIES => {
                         tracing::warn!("a sandbox was lost, and its call is made again: {error}");
                         lost.push(number);
                     }

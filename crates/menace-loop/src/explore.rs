@@ -39,7 +39,7 @@ pub struct ExplorationResult {
     pub verdicts: BTreeSet<Verdict>,
     pub calls: usize,
     /// Why the section could not be called at all.
-    pub closed: Option<String>,
+    pub uncallable: Option<String>,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -77,12 +77,12 @@ pub fn explore(
                 let explorer = Explorer::new(section, target, defaults, inputs, budget, seed);
                 explore_targets.push(ExploreTarget { explorer, spec });
             }
-            Err(closed) => uncallable.push(ExplorationResult {
+            Err(target) => uncallable.push(ExplorationResult {
                 section: section.id.clone(),
                 findings: Vec::new(),
                 verdicts: BTreeSet::new(),
                 calls: 0,
-                closed: Some(closed.why),
+                uncallable: Some(target.why),
             }),
         }
     }
@@ -99,7 +99,7 @@ pub fn explore(
         findings: target.explorer.findings().to_vec(),
         verdicts: target.explorer.verdicts().clone(),
         calls: target.explorer.calls(),
-        closed: None,
+        uncallable: None,
     });
     Ok(explored.chain(uncallable).collect())
 }

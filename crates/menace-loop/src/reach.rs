@@ -10,13 +10,12 @@ use menace_model::{
     Call, CallLimits, CallTarget, ModuleReport, Outcome, Section, SectionId, Seed, TargetKind,
     Verdict,
 };
-use menace_sandbox::{
-    CallJob, CallScheduler, CancelToken, SandboxBackend, SandboxError, SandboxSpec,
-};
+use menace_sandbox::{CancelToken, SandboxBackend, SandboxError, SandboxSpec};
 use menace_scenario::input::{CallInput, InputGenerator, InputSettings, LearnedHints};
 use menace_source::Analysis;
 
 use crate::ExploreError;
+use crate::calls::{CallRunner, build_job};
 use crate::survey::SurveyedAnalysis;
 use crate::targets;
 
@@ -45,7 +44,7 @@ pub struct ReachResult {
     pub calls: usize,
     pub returned: bool,
     /// Why it could not be called at all.
-    pub closed: Option<String>,
+    pub uncallable: Option<String>,
     /// Outcomes of the calls that did not return, the most frequent first.
     pub reasons: Vec<(String, usize)>,
 }
@@ -72,7 +71,7 @@ pub fn reach(
 ) -> Result<Vec<ReachResult>, ExploreError> {
     let surveyed = SurveyedAnalysis::new(analysis)?;
     let facts = surveyed.facts();
-    let mut subjects = Vec::new();
+    let mut reach_targets = Vec::new();
     let mut reached = Vec::new();
     for (module, section, hints) in surveyed.sections() {
         if !wanted(module, section) {
@@ -80,7 +79,7 @@ pub fn reach(
         }
         match targets::resolve_target(section) {
             Ok((_, TargetKind::Module)) => {}
-            Ok((qualname, kind)) => subjects.push(ReachTarget {
+            Ok((qualname, kind)) => reach_targets.push(ReachTarget {
                 id: section.id.clone(),
                 target: CallTarget { module: targets::module_ref(module), qualname, kind },
                 inputs: InputGenerator::new(section, hints, &facts, &plan.inputs),
@@ -91,17 +90,17 @@ pub fn reach(
                 returned: false,
                 reasons: BTreeMap::new(),
             }),
-            Err(uncallable) => reached.push(ReachResult {
+            Err(target) => reached.push(ReachResult {
                 section: section.id.clone(),
                 calls: 0,
                 returned: false,
-                closed: Some(uncallable.why),
+                uncallable: Some(target.why),
                 reasons: Vec::new(),
             }),
         }
     }
-    run(backend, plan, &mut subjects)?;
-    reached.extend(subjects.into_iter().map(ReachTarget::into_result));
+    run(backend, plan, &mut reach_targets)?;
+    reached.extend(reach_targets.into_iter().map(ReachTarget::into_result));
     reached.sort_by(|one, other| one.section.cmp(&other.section));
     Ok(reached)
 }
@@ -109,38 +108,28 @@ pub fn reach(
 fn run(
     backend: &dyn SandboxBackend,
     plan: &ReachOptions,
-    subjects: &mut [ReachTarget<'_>],
+    reach_targets: &mut [ReachTarget<'_>],
 ) -> Result<(), SandboxError> {
-    let scheduler = CallScheduler::new(backend, plan.workers);
+    let caller = CallRunner::new(backend, plan.workers, plan.cancel.clone(), None);
     let mut hints_so_far = LearnedHints::default();
     for round in 0..plan.calls.div_ceil(plan.round.max(1)) {
         let mut jobs = Vec::new();
         let mut places = Vec::new();
         let learned = Arc::new(hints_so_far.clone());
-        for (at, subject) in subjects.iter_mut().enumerate() {
-            subject.inputs.apply_hints(&learned);
-            for (index, call) in subject.next_calls(plan, round as u64).into_iter().enumerate() {
-                jobs.push(CallJob { spec: subject.spec.clone(), call });
+        for (at, reach_target) in reach_targets.iter_mut().enumerate() {
+            reach_target.inputs.apply_hints(&learned);
+            for (index, call) in reach_target.next_calls(plan, round as u64).into_iter().enumerate()
+            {
+                jobs.push(build_job(&reach_target.spec, call));
                 places.push((at, index));
             }
         }
-        let mut outcomes: Vec<Option<Outcome>> = vec![None; places.len()];
-        let mut failed = None;
-        scheduler.run(&plan.cancel, jobs, |position, result| match result {
-            Ok(outcome) => outcomes[position] = Some(outcome),
-            Err(error) => failed = failed.take().or(Some(error)),
-        });
-        if let Some(error) = failed {
-            return Err(error);
-        }
-        if plan.cancel.is_cancelled() {
-            return Err(SandboxError::Cancelled);
-        }
+        let outcomes = caller.make(jobs, |_, _| {})?;
         for ((at, index), outcome) in places.into_iter().zip(outcomes) {
             if let Some(outcome) = outcome {
-                subjects[at].record(&outcome);
+                reach_targets[at].record(&outcome);
                 if plan.learn {
-                    subjects[at].learn(index, &outcome, &mut hints_so_far);
+                    reach_targets[at].learn(index, &outcome, &mut hints_so_far);
                 }
             }
         }
@@ -192,7 +181,7 @@ impl ReachTarget<'_> {
             section: self.id,
             calls: self.tried.len(),
             returned: self.returned,
-            closed: None,
+            uncallable: None,
             reasons,
         }
     }

@@ -8,14 +8,14 @@ use menace_source::Analysis;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UncallableTarget {
     pub qualname: String,
-    pub how: TargetKind,
+    pub kind: TargetKind,
     pub why: String,
 }
 
 /// The name to call, and the kind of call.
 pub fn resolve_target(section: &Section) -> Result<(String, TargetKind), UncallableTarget> {
     let bare = strip_definition_number(section.id.qualname());
-    let how = match section.kind {
+    let kind = match section.kind {
         SectionKind::Function | SectionKind::Nested => TargetKind::Function,
         SectionKind::Method => TargetKind::Method,
         SectionKind::ClassMethod => TargetKind::ClassMethod,
@@ -23,7 +23,7 @@ pub fn resolve_target(section: &Section) -> Result<(String, TargetKind), Uncalla
         SectionKind::Property => TargetKind::Property,
         SectionKind::Module => return Ok((String::new(), TargetKind::Module)),
     };
-    let uncallable = |how, why| Err(UncallableTarget { qualname: bare.to_owned(), how, why });
+    let uncallable = |kind, why| Err(UncallableTarget { qualname: bare.to_owned(), kind, why });
     if let Some((around, _)) = bare.split_once(".<locals>") {
         let why = format!("it is defined inside `{around}`: only a call of that can reach it");
         return uncallable(TargetKind::Function, why);
@@ -33,12 +33,12 @@ pub fn resolve_target(section: &Section) -> Result<(String, TargetKind), Uncalla
         return Ok((class.to_owned(), TargetKind::Function));
     }
     if let Some((property, accessor @ ("setter" | "deleter"))) = bare.rsplit_once('.')
-        && how == TargetKind::Property
+        && kind == TargetKind::Property
     {
         let why = format!("it is the {accessor} of `{property}`, which cannot be called");
-        return uncallable(how, why);
+        return uncallable(kind, why);
     }
-    Ok((bare.to_owned(), how))
+    Ok((bare.to_owned(), kind))
 }
 
 /// The qualified name without the number of the definition: `f#2` → `f`.

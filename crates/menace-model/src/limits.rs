@@ -116,8 +116,9 @@ crate::named_enum! {
         Nfqueue = "nfqueue",
         /// System calls of the guest are answered by Menace.
         SystemCalls = "system_calls",
-        /// Processes are stopped and woken.
-        Freezer = "freezer",
+        /// Processes are stopped and woken by signals.
+        #[serde(rename = "freezer")]
+        Sigstop = "freezer",
         /// The harness does it, inside of the interpreter.
         Harness = "harness",
     }

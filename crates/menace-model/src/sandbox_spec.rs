@@ -5,7 +5,7 @@ use std::hash::{Hash, Hasher};
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Call, CallLimits, FaultMode, FaultSpec, ModuleRef, SecurityLevel};
+use crate::{Call, CallConditions, CallLimits, FaultMode, FaultSpec, ModuleRef, SecurityLevel};
 
 /// What the policy forbids: stored with a call, so that a rerun is confined as the call was.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -84,8 +84,8 @@ pub struct SandboxSpec {
     pub hash_seed: u32,
     /// The time at which the clock stands still (seconds since 1970).
     pub freeze_time: Option<f64>,
-    /// The limits of the import. Open files and processes are also the ceilings of all calls.
-    pub limits: CallLimits,
+    /// Open files and processes are also the ceilings of all calls.
+    pub import_limits: CallLimits,
     /// Variables for the guest beside the default ones.
     pub environment: Vec<(String, String)>,
 }
@@ -94,7 +94,7 @@ pub struct SandboxSpec {
 /// which refuse NaN.
 impl Eq for SandboxSpec {}
 
-/// `limits`, `freeze_time` and `environment` rarely tell two specs apart: left to `Eq`.
+/// `import_limits`, `freeze_time` and `environment` rarely tell two specs apart: left to `Eq`.
 impl Hash for SandboxSpec {
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.module.hash(state);
@@ -116,7 +116,7 @@ impl SandboxSpec {
             seed: 0,
             hash_seed: 0,
             freeze_time: None,
-            limits: CallLimits::default(),
+            import_limits: CallLimits::default(),
             environment: Vec::new(),
         }
     }
@@ -124,19 +124,25 @@ impl SandboxSpec {
     /// The spec that this call needs, made from the default spec of its module.
     #[must_use]
     pub fn for_call(&self, call: &Call) -> Self {
-        let mut spec = self.clone();
-        spec.interposition = SyscallInterposition::for_faults(&call.conditions.faults);
-        spec.confinement = call.confinement.unwrap_or(self.confinement);
-        spec.limits.processes = spec.limits.processes.max(call.limits.processes);
+        let confinement = call.confinement.unwrap_or(self.confinement);
+        let mut spec = self.clone().for_conditions(confinement, &call.conditions);
+        spec.import_limits.processes = spec.import_limits.processes.max(call.limits.processes);
         spec
+    }
+
+    /// The same for a call whose target is not known yet.
+    #[must_use]
+    pub fn for_conditions(self, confinement: CallConfinement, conditions: &CallConditions) -> Self {
+        let interposition = SyscallInterposition::for_faults(&conditions.faults);
+        Self { confinement, interposition, ..self }
     }
 
     /// The spec of the sandbox as long as nothing has been imported: the same for all modules.
     #[must_use]
     pub fn before_import(&self) -> Self {
-        let CallLimits { processes, open_files, .. } = self.limits;
-        let limits = CallLimits { processes, open_files, ..CallLimits::default() };
-        Self { module: None, import_roots: Vec::new(), limits, ..self.clone() }
+        let CallLimits { processes, open_files, .. } = self.import_limits;
+        let import_limits = CallLimits { processes, open_files, ..CallLimits::default() };
+        Self { module: None, import_roots: Vec::new(), import_limits, ..self.clone() }
     }
 }
 

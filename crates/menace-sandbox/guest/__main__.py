@@ -110,7 +110,7 @@ def start() -> None:
     import sys
 
     directory = __file__.rpartition("/")[0] or "."
-    control, go, mailbox, size, frames, *bundle = (int(text) for text in sys.argv[1:])
+    control, call_socket, mailbox, size, stack_dump, *bundle = (int(text) for text in sys.argv[1:])
     sys.argv = [""]
     if hasattr(sys, "orig_argv"):
         sys.orig_argv = [sys.executable]
@@ -119,7 +119,7 @@ def start() -> None:
         del sys.path[0]
     sys.modules["__main__"] = type(sys)("__main__")
     import_module = make_import(directory, *(bundle or [None]))
-    import_module("runtime.zygote").serve(control, go, mailbox, size, frames)
+    import_module("runtime.zygote").serve(control, call_socket, mailbox, size, stack_dump)
 
 
 start()

@@ -30,7 +30,7 @@ pub(crate) enum TargetAccess<'a> {
     /// It needs an instance.
     NeedsInstance(&'a Section),
     /// There is no way, and this is why.
-    Unreachable(String),
+    Uncallable(String),
 }
 
 impl ResolvedTarget<'_> {
@@ -60,11 +60,11 @@ pub(crate) fn resolve_target<'a>(
     let module_name = module_name.strip_suffix(':').unwrap_or(module_name);
     let module = find_module(analysis, module_name)?;
     let reference = ModuleRef { name: module.name.clone(), path: Some(module.path.clone()) };
-    let found = |qualname: &str, how, line, way| ResolvedTarget {
-        target: CallTarget { module: reference.clone(), qualname: qualname.to_owned(), kind: how },
+    let found = |qualname: &str, kind, line, access| ResolvedTarget {
+        target: CallTarget { module: reference.clone(), qualname: qualname.to_owned(), kind },
         line,
         import_roots: targets::import_roots(analysis, module),
-        access: way,
+        access,
     };
     if qualname == SectionId::TOP_LEVEL {
         return Ok(found("", TargetKind::Module, None, TargetAccess::Direct));
@@ -76,16 +76,16 @@ pub(crate) fn resolve_target<'a>(
         return Err(no_such_name_error(analysis, module, qualname));
     };
     let line = Some(section.line);
-    let (qualname, how, closed) = match targets::resolve_target(section) {
-        Ok((qualname, how)) => (qualname, how, None),
-        Err(closed) => (closed.qualname, closed.how, Some(closed.why)),
+    let (qualname, kind, uncallable) = match targets::resolve_target(section) {
+        Ok((qualname, kind)) => (qualname, kind, None),
+        Err(target) => (target.qualname, target.kind, Some(target.why)),
     };
-    let way = match (closed, how) {
-        (Some(why), _) => TargetAccess::Unreachable(why),
+    let access = match (uncallable, kind) {
+        (Some(why), _) => TargetAccess::Uncallable(why),
         (None, TargetKind::Method | TargetKind::Property) => TargetAccess::NeedsInstance(section),
         (None, _) => TargetAccess::Direct,
     };
-    Ok(found(&qualname, how, line, way))
+    Ok(found(&qualname, kind, line, access))
 }
 
 fn find_module<'a>(analysis: &'a Analysis, typed: &str) -> Result<&'a ModuleReport, Error> {

@@ -118,7 +118,7 @@ impl IsolationArgs {
         let options = BackendOptions {
             tier: self.tier.map(Tier::from),
             unsafe_no_isolation: self.unsafe_no_isolation,
-            purge_leftovers: !context.settings.general.light_imports.value,
+            purge_leftovers: !context.settings.general.skip_purge.value,
             cancel: cancel.clone(),
             ..BackendOptions::new(
                 context.settings.general.repo_path.value.clone(),

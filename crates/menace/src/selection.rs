@@ -78,10 +78,10 @@ impl SectionFilter for SectionSelection {
     }
 
     fn has(&self, module: &ModuleReport, section: &Section) -> bool {
-        let is_wanted = self.sections.as_ref().is_none_or(|globs| {
+        let is_selected = self.sections.as_ref().is_none_or(|globs| {
             let dotted = format!("{}:{}", module.name, section.id.qualname());
             globs.is_match(section.id.as_str()) || globs.is_match(dotted)
         });
-        is_wanted && self.has_module(module)
+        is_selected && self.has_module(module)
     }
 }

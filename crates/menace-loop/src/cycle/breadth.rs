@@ -4,17 +4,19 @@
 //! calls end.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use menace_model::{Call, Outcome, TargetKind, Verdict};
 use menace_sandbox::{CallJob, SandboxError};
 use menace_scenario::input::{CallInput, InputGenerator, LearnedHints, RepositoryFacts};
 use menace_scenario::judge::{BaselineOutcome, SectionHistory, SectionWeakness};
+use menace_track::CallTally;
 
 use super::observer::{CompletedCall, CycleStage, RunEvent, RunObserver};
 use super::plan::{CellIndex, CyclePlan, PlannedScenario, PlannedSection};
-use super::triage::Triage;
+use super::result::MissingPackage;
+use super::triage::{Triage, TriageResult};
 use crate::calls::{CallRunner, build_job};
 use crate::failure::has_faults;
 
@@ -56,13 +58,62 @@ pub(super) struct BaselineCall {
 
 /// A completed call of a cell, after the judge.
 #[derive(Debug)]
-pub(super) struct EvaluatedCall<'w> {
+pub(super) struct EvaluatedCall {
     pub cell: CellIndex,
     /// Position in its cell.
     pub number: usize,
-    pub call: &'w Call,
-    pub outcome: &'w Outcome,
+    pub call: Call,
+    pub outcome: Outcome,
     pub weakness: Option<SectionWeakness>,
+}
+
+/// Planned calls of cells, after the deadline or all of them.
+#[derive(Debug, Default)]
+struct CellCalls {
+    made: Vec<EvaluatedCall>,
+    /// Cells with calls that the deadline prevented.
+    incomplete: Vec<CellIndex>,
+    is_complete: bool,
+}
+
+/// What the calls of a stage showed.
+#[derive(Debug, Default)]
+pub(super) struct BreadthResult {
+    pub cells: BTreeMap<CellIndex, Box<CallTally>>,
+    pub incomplete_cells: BTreeSet<CellIndex>,
+    pub verdicts: Vec<Verdict>,
+    pub missing_packages: BTreeSet<MissingPackage>,
+    /// By batch.
+    pub triage: Vec<TriageResult>,
+    /// The deadline did not come first.
+    pub is_complete: bool,
+}
+
+impl BreadthResult {
+    /// Adds the calls to the tallies of their cells, and weaknesses to the candidates.
+    /// False when the deadline prevented some.
+    fn add_calls(
+        &mut self,
+        plan: &CyclePlan<'_>,
+        calls: CellCalls,
+        triage: &mut Triage<'_, '_>,
+    ) -> bool {
+        self.incomplete_cells.extend(calls.incomplete);
+        for evaluated in calls.made {
+            let EvaluatedCall { cell, call, outcome, weakness, .. } = &evaluated;
+            self.verdicts.push(outcome.verdict);
+            let tally = self.cells.entry(*cell).or_default();
+            // A package that is not installed is no weakness of the section.
+            let section = plan.sections[cell.section].section;
+            if let Some(missing) = plan.missing_package(section, outcome) {
+                self.missing_packages.insert(missing);
+                continue;
+            }
+            tally.add(call, outcome, weakness.is_some());
+            triage.add_candidate(&evaluated);
+        }
+        calls.is_complete
+    }
 }
 
 /// A call of a cell that is to be made.
@@ -77,9 +128,9 @@ struct PlannedCall {
 }
 
 impl<'a> SectionState<'a> {
-    pub(super) fn new(subject: &PlannedSection<'a>) -> Self {
+    pub(super) fn new(planned_section: &PlannedSection<'a>) -> Self {
         Self {
-            history: SectionHistory::new(subject.section),
+            history: SectionHistory::new(planned_section.section),
             baseline_calls: Vec::new(),
             has_failed_import: false,
             has_baseline_plan: false,
@@ -114,80 +165,82 @@ impl BaselineCall {
 }
 
 impl<'a> BreadthPhase<'a, '_> {
-    /// Calls every section under the baseline; false when the deadline came first.
+    /// Calls every section under the baseline.
     pub(super) fn run_baseline(
         &self,
         section_states: &mut [SectionState<'a>],
         learned_hints: &mut LearnedHints,
         observer: &mut dyn RunObserver,
         triage: &mut Triage<'_, '_>,
-    ) -> Result<bool, SandboxError> {
+    ) -> Result<BreadthResult, SandboxError> {
         let sections = self.order_sections(section_states);
         let calls = sections.len() * self.calls_per_cell;
         observer.on_event(RunEvent::StageBegan { stage: CycleStage::Baseline, calls });
+        let mut result = BreadthResult::default();
         for batch in sections.chunks(self.cells_per_batch()) {
             if self.caller.is_late() {
-                return Ok(false);
+                return Ok(result);
             }
-            let is_complete =
-                self.call_baseline(batch, section_states, learned_hints, observer, triage)?
-                    && self.repeat_returned(batch, section_states, observer, triage)?;
-            triage.confirm_candidates(self, section_states, observer)?;
+            let mut is_complete = true;
+            for round in 0..=MAX_RETRY_ROUNDS {
+                let calls =
+                    self.call_baseline(batch, round, section_states, learned_hints, observer)?;
+                let is_last = calls.made.is_empty();
+                is_complete = result.add_calls(self.plan, calls, triage);
+                if is_last || !is_complete {
+                    break;
+                }
+            }
+            if is_complete {
+                let calls = self.repeat_returned(batch, section_states, observer)?;
+                is_complete = result.add_calls(self.plan, calls, triage);
+            }
+            result.triage.push(triage.confirm_candidates(self, section_states, observer)?);
             if !is_complete {
-                return Ok(false);
+                return Ok(result);
             }
         }
-        Ok(true)
+        result.is_complete = true;
+        Ok(result)
     }
 
     fn cells_per_batch(&self) -> usize {
         (MAX_BATCH_CALLS / self.calls_per_cell.max(1)).max(1)
     }
 
-    /// Calls some sections under the baseline, and those that have not returned again, with the
-    /// hints that the calls before gave.
+    /// Calls some sections under the baseline; in later rounds those that have not returned, with
+    /// the hints that the calls before gave.
     fn call_baseline(
         &self,
         batch: &[usize],
+        round: usize,
         section_states: &mut [SectionState<'a>],
         learned_hints: &mut LearnedHints,
         observer: &mut dyn RunObserver,
-        triage: &mut Triage<'_, '_>,
-    ) -> Result<bool, SandboxError> {
-        for round in 0..=MAX_RETRY_ROUNDS {
-            let hints = Arc::new(learned_hints.clone());
-            let has_round =
-                |section: &usize| round == 0 || !section_states[*section].has_returned();
-            let sections = batch.iter().copied().filter(has_round);
-            let generators: BTreeMap<usize, InputGenerator<'_>> = sections
-                .map(|section| (section, self.inputs(section, &self.plan.scenarios[0], &hints)))
-                .collect();
-            let mut planned = Vec::new();
-            for (&section, inputs) in &generators {
-                let state = &mut section_states[section];
-                self.plan_baseline_calls(section, round, inputs, state, &mut planned);
-            }
-            if planned.is_empty() {
-                break;
-            }
-            let outcomes = self.make(&planned, observer)?;
-            let is_complete = outcomes.iter().all(Option::is_some);
-            for (planned, outcome) in planned.into_iter().zip(outcomes) {
-                let Some(outcome) = outcome else {
-                    triage.record_skipped_call(planned.cell);
-                    continue;
-                };
-                let section = planned.cell.section;
-                if let (Some(inputs), Some(input)) = (generators.get(&section), &planned.input) {
-                    inputs.record_hints(learned_hints, input, &outcome);
-                }
-                record_baseline_call(planned, &outcome, &mut section_states[section], triage);
-            }
-            if !is_complete {
-                return Ok(false);
-            }
+    ) -> Result<CellCalls, SandboxError> {
+        let hints = Arc::new(learned_hints.clone());
+        let has_round = |section: &usize| round == 0 || !section_states[*section].has_returned();
+        let sections = batch.iter().copied().filter(has_round);
+        let generators: BTreeMap<usize, InputGenerator<'_>> = sections
+            .map(|section| (section, self.inputs(section, &self.plan.scenarios[0], &hints)))
+            .collect();
+        let mut planned = Vec::new();
+        for (&section, inputs) in &generators {
+            let state = &mut section_states[section];
+            self.plan_baseline_calls(section, round, inputs, state, &mut planned);
         }
-        Ok(true)
+        self.make(planned, observer, |planned, outcome| {
+            let PlannedCall { cell, number, call, input, .. } = planned;
+            let state = &mut section_states[cell.section];
+            state.history.record_outcome(&call, &outcome, true);
+            let weakness = state.history.find_weakness(&call, &outcome, None);
+            if let (Some(inputs), Some(input)) = (generators.get(&cell.section), input) {
+                inputs.record_hints(learned_hints, &input, &outcome);
+                let outcome = BaselineOutcome::from(&outcome);
+                state.baseline_calls.push(BaselineCall { input, outcome });
+            }
+            EvaluatedCall { cell, number, call, outcome, weakness }
+        })
     }
 
     /// Repeats one returned call of each section unchanged: the tally compares equal calls.
@@ -196,8 +249,7 @@ impl<'a> BreadthPhase<'a, '_> {
         batch: &[usize],
         section_states: &[SectionState<'a>],
         observer: &mut dyn RunObserver,
-        triage: &mut Triage<'_, '_>,
-    ) -> Result<bool, SandboxError> {
+    ) -> Result<CellCalls, SandboxError> {
         let mut planned = Vec::new();
         for &section in batch {
             let baseline_calls = &section_states[section].baseline_calls;
@@ -205,7 +257,7 @@ impl<'a> BreadthPhase<'a, '_> {
                 continue;
             };
             let input = Some(&baseline_calls[number].input);
-            let mut call = self.plan.subjects[section].call(&self.plan.scenarios[0], number, input);
+            let mut call = self.plan.sections[section].call(&self.plan.scenarios[0], number, input);
             call.coverage = true;
             planned.push(PlannedCall {
                 cell: CellIndex { section, scenario: 0 },
@@ -215,13 +267,12 @@ impl<'a> BreadthPhase<'a, '_> {
                 call,
             });
         }
-        let outcomes = self.make(&planned, observer)?;
-        for (planned, outcome) in planned.iter().zip(&outcomes) {
-            let Some(outcome) = outcome else { return Ok(false) };
-            let PlannedCall { cell, number, ref call, .. } = *planned;
-            triage.record_call(&EvaluatedCall { cell, number, call, outcome, weakness: None });
-        }
-        Ok(true)
+        let repeated = self.make(planned, observer, |planned, outcome| {
+            let PlannedCall { cell, number, call, .. } = planned;
+            EvaluatedCall { cell, number, call, outcome, weakness: None }
+        })?;
+        // Cells are complete without these.
+        Ok(CellCalls { incomplete: Vec::new(), ..repeated })
     }
 
     /// Sections that can be called. Modules that are complex and imported often come first, since
@@ -229,87 +280,73 @@ impl<'a> BreadthPhase<'a, '_> {
     /// sandboxes stay warm.
     fn order_sections(&self, section_states: &[SectionState<'_>]) -> Vec<usize> {
         let mut weights: BTreeMap<&str, u64> = BTreeMap::new();
-        for subject in &self.plan.subjects {
-            let importers = 1 + subject.module.imported_by.len() as u64;
-            let weight = weights.entry(&subject.module.path).or_default();
-            *weight += u64::from(subject.section.complexity) * importers;
+        for planned_section in &self.plan.sections {
+            let importers = 1 + planned_section.module.imported_by.len() as u64;
+            let weight = weights.entry(&planned_section.module.path).or_default();
+            *weight += u64::from(planned_section.section.complexity) * importers;
         }
         let mut sections: Vec<usize> = (0..section_states.len())
             .filter(|&section| !section_states[section].has_failed_import)
             .collect();
         sections.sort_by_key(|&section| {
-            let path = self.plan.subjects[section].module.path.as_str();
+            let path = self.plan.sections[section].module.path.as_str();
             (Reverse(weights.get(path).copied().unwrap_or_default()), path, section)
         });
         sections
     }
 
-    /// Calls every section under the other scenarios of its module; false when the deadline came
-    /// first.
+    /// Calls every section under the other scenarios of its module.
     pub(super) fn run_scenarios(
         &self,
         section_states: &mut [SectionState<'a>],
         learned_hints: &LearnedHints,
         observer: &mut dyn RunObserver,
         triage: &mut Triage<'_, '_>,
-    ) -> Result<bool, SandboxError> {
+    ) -> Result<BreadthResult, SandboxError> {
         let hints = Arc::new(learned_hints.clone());
         let cells = self.scenario_cells(section_states);
         let calls = cells.len() * self.calls_per_cell;
         observer.on_event(RunEvent::StageBegan { stage: CycleStage::Scenarios, calls });
+        let mut result = BreadthResult::default();
         for batch in cells.chunks(self.cells_per_batch()) {
             if self.caller.is_late() {
-                return Ok(false);
+                return Ok(result);
             }
             let mut planned = Vec::new();
             for &cell in batch {
                 let state = &mut section_states[cell.section];
                 self.plan_scenario_calls(cell, &hints, state, &mut planned);
             }
-            let outcomes = self.make(&planned, observer)?;
-            let is_complete = outcomes.iter().all(Option::is_some);
-            for (planned, outcome) in planned.iter().zip(&outcomes) {
-                match outcome {
-                    Some(outcome) => {
-                        let state = &mut section_states[planned.cell.section];
-                        self.record_scenario_call(planned, outcome, state, triage);
-                    }
-                    None => triage.record_skipped_call(planned.cell),
-                }
-            }
-            triage.confirm_candidates(self, section_states, observer)?;
+            let calls = self.make(planned, observer, |planned, outcome| {
+                let PlannedCall { cell, number, baseline, call, .. } = planned;
+                let state = &mut section_states[cell.section];
+                state.history.record_outcome(&call, &outcome, !has_faults(&call));
+                let baseline = baseline.map(|at| &state.baseline_calls[at].outcome);
+                let is_import = self.plan.sections[cell.section].target.kind == TargetKind::Module;
+                let found = || state.history.find_weakness(&call, &outcome, baseline);
+                let weakness = if is_import { None } else { found() };
+                EvaluatedCall { cell, number, call, outcome, weakness }
+            })?;
+            let is_complete = result.add_calls(self.plan, calls, triage);
+            result.triage.push(triage.confirm_candidates(self, section_states, observer)?);
             if !is_complete {
-                return Ok(false);
+                return Ok(result);
             }
         }
-        Ok(true)
-    }
-
-    fn record_scenario_call(
-        &self,
-        planned: &PlannedCall,
-        outcome: &Outcome,
-        state: &mut SectionState<'_>,
-        triage: &mut Triage<'_, '_>,
-    ) {
-        let PlannedCall { cell, number, baseline, ref call, .. } = *planned;
-        state.history.record_outcome(call, outcome, !has_faults(call));
-        let baseline = baseline.map(|position| &state.baseline_calls[position].outcome);
-        let is_import = self.plan.subjects[cell.section].target.kind == TargetKind::Module;
-        let found = || state.history.find_weakness(call, outcome, baseline);
-        let weakness = if is_import { None } else { found() };
-        triage.record_call(&EvaluatedCall { cell, number, call, outcome, weakness });
+        result.is_complete = true;
+        Ok(result)
     }
 
     fn scenario_cells(&self, section_states: &[SectionState<'_>]) -> Vec<CellIndex> {
         let sections = self.order_sections(section_states).into_iter();
         let cells = sections.flat_map(|section| {
-            let subject = &self.plan.subjects[section];
-            let scenarios = self.plan.scenarios_of(&subject.module.path);
+            let planned_section = &self.plan.sections[section];
+            let scenarios = self.plan.scenarios_of(&planned_section.module.path);
             // An import has no input: scenarios that only change inputs do not apply to it.
             let applicable = scenarios.filter(|(number, scenario)| {
                 *number != 0
-                    && !(subject.target.kind == TargetKind::Module && scenario.has_own_inputs)
+                    && !(planned_section.target.kind == TargetKind::Module
+                        && scenario.has_own_inputs)
             });
             applicable.map(move |(scenario, _)| CellIndex { section, scenario }).collect::<Vec<_>>()
         });
@@ -322,7 +359,7 @@ impl<'a> BreadthPhase<'a, '_> {
         scenario: &'i PlannedScenario,
         learned_hints: &Arc<LearnedHints>,
     ) -> InputGenerator<'i> {
-        let PlannedSection { section, hints, .. } = &self.plan.subjects[section];
+        let PlannedSection { section, hints, .. } = &self.plan.sections[section];
         let mut inputs = InputGenerator::new(section, hints, self.facts, &scenario.inputs);
         if !learned_hints.is_empty() {
             inputs.apply_hints(learned_hints);
@@ -338,12 +375,12 @@ impl<'a> BreadthPhase<'a, '_> {
         state: &mut SectionState<'_>,
         planned: &mut Vec<PlannedCall>,
     ) {
-        let subject = &self.plan.subjects[section];
-        if subject.target.kind == TargetKind::Module {
+        let planned_section = &self.plan.sections[section];
+        if planned_section.target.kind == TargetKind::Module {
             return;
         }
         state.has_baseline_plan = true;
-        let seed = subject.seed.derive("baseline").derive_nth(round as u64);
+        let seed = planned_section.seed.derive("baseline").derive_nth(round as u64);
         let generated = inputs.take(self.calls_per_cell, seed).into_iter();
         let is_new = |input: &CallInput| {
             !state.baseline_calls.iter().any(|baseline| baseline.input == *input)
@@ -351,7 +388,7 @@ impl<'a> BreadthPhase<'a, '_> {
         let new_inputs: Vec<CallInput> = generated.filter(is_new).collect();
         for (index, input) in new_inputs.into_iter().enumerate() {
             let number = state.baseline_calls.len() + index;
-            let mut call = subject.call(&self.plan.scenarios[0], number, Some(&input));
+            let mut call = planned_section.call(&self.plan.scenarios[0], number, Some(&input));
             call.coverage = true;
             if input.strategy.follows_types() {
                 state.history.record_declared(&call);
@@ -369,10 +406,10 @@ impl<'a> BreadthPhase<'a, '_> {
         state: &mut SectionState<'_>,
         planned: &mut Vec<PlannedCall>,
     ) {
-        let subject = &self.plan.subjects[cell.section];
+        let planned_section = &self.plan.sections[cell.section];
         let scenario = &self.plan.scenarios[cell.scenario];
-        if subject.target.kind == TargetKind::Module {
-            let call = subject.call(scenario, 0, None);
+        if planned_section.target.kind == TargetKind::Module {
+            let call = planned_section.call(scenario, 0, None);
             planned.push(PlannedCall { cell, number: 0, input: None, baseline: None, call });
             return;
         }
@@ -380,7 +417,7 @@ impl<'a> BreadthPhase<'a, '_> {
         let inputs = self.scenario_inputs(cell, has_burst, learned_hints, state);
         for (number, (input, baseline)) in inputs.into_iter().enumerate() {
             // The same input has the same seed under the baseline and under faults.
-            let mut call = subject.call(scenario, baseline.unwrap_or(number), Some(&input));
+            let mut call = planned_section.call(scenario, baseline.unwrap_or(number), Some(&input));
             // The first call shows the lines that only this scenario reaches. Coverage slows calls
             // down, so the others go without.
             call.coverage = number == 0 && !has_burst && reaches_other_lines(scenario, &call);
@@ -399,7 +436,7 @@ impl<'a> BreadthPhase<'a, '_> {
         learned_hints: &Arc<LearnedHints>,
         state: &SectionState<'_>,
     ) -> Vec<(CallInput, Option<usize>)> {
-        let subject = &self.plan.subjects[cell.section];
+        let planned_section = &self.plan.sections[cell.section];
         let scenario = &self.plan.scenarios[cell.scenario];
         let count = match (state.is_slow(), has_burst) {
             (true, _) => self.calls_per_cell.min(MAX_TIMEOUTS),
@@ -408,7 +445,7 @@ impl<'a> BreadthPhase<'a, '_> {
         };
         let generator = self.inputs(cell.section, scenario, learned_hints);
         let mut inputs: Vec<(CallInput, Option<usize>)> = if scenario.has_own_inputs {
-            let seed = subject.seed.derive(&scenario.label());
+            let seed = planned_section.seed.derive(&scenario.label());
             generator.take(count, seed).into_iter().map(|input| (input, None)).collect()
         } else {
             // Inputs that return under the baseline show most under faults.
@@ -419,7 +456,7 @@ impl<'a> BreadthPhase<'a, '_> {
             calls.map(|(position, baseline)| (baseline.input.clone(), Some(position))).collect()
         };
         if let Some(drift) = scenario.preset.drift() {
-            let seed = subject.seed.derive("drift").derive(&scenario.label());
+            let seed = planned_section.seed.derive("drift").derive(&scenario.label());
             for (index, (input, baseline)) in inputs.iter_mut().enumerate() {
                 let seed = seed.derive_nth(index as u64);
                 if let Some(drifted) = generator.drift_input(input, drift, seed) {
@@ -430,45 +467,42 @@ impl<'a> BreadthPhase<'a, '_> {
         inputs
     }
 
+    /// Makes the calls, and evaluates those that the deadline let through in the order of the plan.
     fn make(
         &self,
-        planned: &[PlannedCall],
+        planned: Vec<PlannedCall>,
         observer: &mut dyn RunObserver,
-    ) -> Result<Vec<Option<Outcome>>, SandboxError> {
+        mut evaluate: impl FnMut(PlannedCall, Outcome) -> EvaluatedCall,
+    ) -> Result<CellCalls, SandboxError> {
         let jobs = planned.iter().map(|planned| self.job(planned.cell, planned.call.clone()));
         let labels: Vec<String> = self.plan.scenarios.iter().map(PlannedScenario::label).collect();
-        self.caller.make(jobs.collect(), |position, outcome| {
+        let outcomes = self.caller.make(jobs.collect(), |position, outcome| {
             let PlannedCall { cell, number, ref call, .. } = planned[position];
             observer.on_event(RunEvent::CallCompleted(CompletedCall {
-                section: &self.plan.subjects[cell.section].section.id,
+                section: &self.plan.sections[cell.section].section.id,
                 scenario: Some(labels[cell.scenario].as_str()),
                 number,
                 is_counted: true,
                 call,
                 outcome,
             }));
-        })
+        })?;
+        let mut calls = CellCalls::default();
+        for (planned, outcome) in planned.into_iter().zip(outcomes) {
+            match outcome {
+                Some(outcome) => calls.made.push(evaluate(planned, outcome)),
+                None => calls.incomplete.push(planned.cell),
+            }
+        }
+        calls.is_complete = calls.incomplete.is_empty();
+        Ok(calls)
     }
 
     /// The job of a call under a scenario.
     pub(super) fn job(&self, cell: CellIndex, call: Call) -> CallJob {
         let CellIndex { section, scenario } = cell;
-        build_job(&self.plan.scenarios[scenario].spec(&self.plan.subjects[section].spec), call)
+        build_job(&self.plan.scenarios[scenario].spec(&self.plan.sections[section].spec), call)
     }
-}
-
-fn record_baseline_call(
-    planned: PlannedCall,
-    outcome: &Outcome,
-    state: &mut SectionState<'_>,
-    triage: &mut Triage<'_, '_>,
-) {
-    let PlannedCall { cell, number, call, input, .. } = planned;
-    state.history.record_outcome(&call, outcome, true);
-    let weakness = state.history.find_weakness(&call, outcome, None);
-    triage.record_call(&EvaluatedCall { cell, number, call: &call, outcome, weakness });
-    let outcome = BaselineOutcome::from(outcome);
-    state.baseline_calls.extend(input.map(|input| BaselineCall { input, outcome }));
 }
 
 /// Whether the call may reach lines that the baseline calls of its section do not.

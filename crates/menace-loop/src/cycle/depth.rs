@@ -4,18 +4,18 @@
 //! rest.
 
 use std::cmp::Reverse;
+use std::collections::BTreeMap;
 
-use menace_model::{Call, InputIntent, SectionId, Seed, TargetKind};
+use menace_model::{Call, InputIntent, SectionId, Seed, TargetKind, Verdict};
 use menace_sandbox::SandboxError;
 use menace_scenario::explore::{CallDefaults, ExploreBudget, Explorer};
 use menace_scenario::input::{InputGenerator, InputSettings, LearnedHints, RepositoryFacts};
-use menace_store::SkippedStage;
+use menace_track::LineRanges;
 
 use super::breadth::SectionState;
 use super::observer::{CycleStage, RunEvent, RunObserver};
 use super::plan::{BASELINE, CyclePlan, PlannedSection};
-use super::result::{DepthCompletion, SkippedWork};
-use super::triage::{LocatedFinding, Triage};
+use super::triage::{LocatedFinding, Triage, TriageResult};
 use crate::calls::CallRunner;
 use crate::explore::{ExploreLoop, ExploreTarget, GenerationFinding, GenerationResult};
 
@@ -34,90 +34,104 @@ pub(super) struct DepthPhase<'a, 'p> {
     pub inputs: &'p InputSettings,
 }
 
+/// What exploring found, in a fixed order.
+#[derive(Debug, Default)]
+pub(super) struct DepthResult {
+    pub verdicts: Vec<Verdict>,
+    pub timing_calls: u64,
+    /// Lines that calls reached, by file.
+    pub reached: BTreeMap<String, LineRanges>,
+    pub triage: TriageResult,
+    pub history_lines: Vec<String>,
+    /// Sections that the deadline cut.
+    pub unfinished: Vec<SectionId>,
+    /// Candidates without a rerun.
+    pub unconfirmed: usize,
+}
+
 impl DepthPhase<'_, '_> {
-    /// Explores all sections that can be called, and adds to the result in a fixed order.
+    /// Explores all sections that can be called.
     pub(super) fn run(
         &self,
         section_states: &[SectionState<'_>],
         learned_hints: &mut LearnedHints,
         observer: &mut dyn RunObserver,
-        triage: &mut Triage<'_, '_>,
-    ) -> Result<(), SandboxError> {
+        triage: &Triage<'_, '_>,
+    ) -> Result<DepthResult, SandboxError> {
         let sections = self.order_sections(section_states);
         let calls = sections.len() * ESTIMATED_CALLS_PER_SECTION;
         observer.on_event(RunEvent::StageBegan { stage: CycleStage::Depth, calls });
-        let mut unfinished: Vec<SectionId> = Vec::new();
-        let mut unconfirmed = 0;
+        let mut result = DepthResult::default();
         for batch in sections.chunks(MAX_BATCH_SECTIONS) {
-            let id = |&section: &usize| self.plan.subjects[section].section.id.clone();
+            let id = |&section: &usize| self.plan.sections[section].section.id.clone();
             if self.caller.is_late() {
-                unfinished.extend(batch.iter().map(id));
+                result.unfinished.extend(batch.iter().map(id));
                 continue;
             }
-            let targets = batch.iter().map(|&at| self.target(&self.plan.subjects[at])).collect();
+            let targets = batch.iter().map(|&at| self.target(&self.plan.sections[at])).collect();
             let mut explore_loop = ExploreLoop::new(self.caller, targets);
             while let Some(generation) = explore_loop.next_generation(learned_hints, observer)? {
-                record_generation(generation, observer, triage);
+                result.add_generation(generation, observer, triage);
             }
-            let ExploreLoop { targets, unfinished: cut, .. } = explore_loop;
-            unfinished.extend(cut.targets.iter().map(|&target| id(&batch[target])));
-            unconfirmed += cut.unconfirmed;
+            let ExploreLoop { targets, unfinished, .. } = explore_loop;
+            result.unfinished.extend(unfinished.targets.iter().map(|&target| id(&batch[target])));
+            result.unconfirmed += unfinished.unconfirmed;
             let history_lines = targets.iter().flat_map(|target| target.explorer.history_lines());
-            triage.result.history_lines.extend(history_lines);
+            result.history_lines.extend(history_lines);
         }
-        let is_cut = !unfinished.is_empty() || unconfirmed > 0;
-        let result = &mut triage.result;
-        result.add_skipped(SkippedStage::Depth, SkippedWork::from_sections(unfinished));
-        result.add_skipped(SkippedStage::Confirmation, SkippedWork::from_count(unconfirmed));
-        result.depth = if is_cut { DepthCompletion::Cut } else { DepthCompletion::Whole };
-        Ok(())
+        Ok(result)
     }
 
     fn order_sections(&self, section_states: &[SectionState<'_>]) -> Vec<usize> {
-        let subjects = &self.plan.subjects;
+        let all = &self.plan.sections;
         let is_callable = |section: &usize| {
             !section_states[*section].has_failed_import
-                && subjects[*section].target.kind != TargetKind::Module
+                && all[*section].target.kind != TargetKind::Module
         };
-        let mut sections: Vec<usize> = (0..subjects.len()).filter(is_callable).collect();
+        let mut sections: Vec<usize> = (0..all.len()).filter(is_callable).collect();
         sections.sort_by_key(|&at| {
-            let PlannedSection { section, module, .. } = &subjects[at];
+            let PlannedSection { section, module, .. } = &all[at];
             Reverse(u64::from(section.complexity) * (1 + module.imported_by.len() as u64))
         });
         sections
     }
 
-    fn target<'s>(&'s self, subject: &'s PlannedSection<'_>) -> ExploreTarget<'s> {
-        let inputs = InputGenerator::new(subject.section, subject.hints, self.facts, self.inputs);
+    fn target<'s>(&'s self, planned: &'s PlannedSection<'_>) -> ExploreTarget<'s> {
+        let inputs = InputGenerator::new(planned.section, planned.hints, self.facts, self.inputs);
         let baseline = &self.plan.scenarios[0];
         let defaults = CallDefaults {
             has_cheap_coverage: self.caller.has_cheap_coverage(),
-            ..subject.call_defaults(baseline)
+            ..planned.call_defaults(baseline)
         };
-        let target = subject.target.clone();
+        let target = planned.target.clone();
         let explorer =
-            Explorer::new(subject.section, target, defaults, inputs, self.budget, self.seed);
-        ExploreTarget { explorer, spec: baseline.spec(&subject.spec) }
+            Explorer::new(planned.section, target, defaults, inputs, self.budget, self.seed);
+        ExploreTarget { explorer, spec: baseline.spec(&planned.spec) }
     }
 }
 
-fn record_generation(
-    generation: GenerationResult<'_>,
-    observer: &mut dyn RunObserver,
-    triage: &mut Triage<'_, '_>,
-) {
-    for (planned, outcome) in &generation.calls {
-        if planned.is_timing {
-            triage.result.timing_calls += 1;
-        } else {
-            triage.result.count(outcome);
+impl DepthResult {
+    fn add_generation(
+        &mut self,
+        generation: GenerationResult<'_>,
+        observer: &mut dyn RunObserver,
+        triage: &Triage<'_, '_>,
+    ) {
+        for (planned, outcome) in &generation.calls {
+            if planned.is_timing {
+                self.timing_calls += 1;
+            } else {
+                self.verdicts.push(outcome.verdict);
+            }
+            for file in outcome.coverage.iter().flat_map(|coverage| &coverage.files) {
+                self.reached.entry(file.file.clone()).or_default().add(&file.lines);
+            }
         }
-        triage.result.add_reached_lines(outcome);
-    }
-    for GenerationFinding { section, finding, number } in generation.findings {
-        let scenario = scenario_of(&finding.call);
-        let located = LocatedFinding { section, scenario, finding, rerun: number, occurrences: 1 };
-        triage.report(located, observer);
+        for GenerationFinding { section, finding, number: rerun } in generation.findings {
+            let scenario = scenario_of(&finding.call);
+            let located = LocatedFinding { section, scenario, finding, rerun, occurrences: 1 };
+            triage.report(located, observer, &mut self.triage);
+        }
     }
 }
 

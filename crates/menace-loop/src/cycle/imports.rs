@@ -7,11 +7,11 @@ use std::collections::BTreeMap;
 use menace_model::{Call, CallTarget, Outcome, SectionId, TargetKind, Verdict};
 use menace_sandbox::{SandboxError, SandboxSpec};
 use menace_scenario::judge::import_error;
+use menace_track::CallTally;
 
 use super::breadth::{BreadthPhase, SectionState};
 use super::observer::{CompletedCall, CycleStage, RunEvent, RunObserver};
 use super::plan::IMPORT_TIMEOUT_MS;
-use super::result::CycleResult;
 use crate::calls::CallRunner;
 
 /// A module that cannot be imported.
@@ -29,19 +29,28 @@ pub struct ImportFailure {
     pub outcome: Outcome,
 }
 
+/// The imports of all modules, in the order of the plan.
+#[derive(Debug, Default)]
+pub(super) struct ImportResult {
+    /// Of all imports, repeated ones included.
+    pub verdicts: Vec<Verdict>,
+    /// By the top level of the module.
+    pub tallies: BTreeMap<SectionId, CallTally>,
+    pub failures: Vec<ImportFailure>,
+}
+
 impl<'a> BreadthPhase<'a, '_> {
     /// Imports the modules of all sections under the baseline, and a second time those that fail: a
-    /// busy machine or a file that exists only at times may have caused it. Adds to the result in
-    /// the order of the plan; none when the deadline came first.
+    /// busy machine or a file that exists only at times may have caused it. None when the deadline
+    /// came first.
     pub(super) fn import_modules(
         &self,
         section_states: &mut [SectionState<'a>],
         observer: &mut dyn RunObserver,
-        result: &mut CycleResult,
-    ) -> Result<Option<Vec<ImportFailure>>, SandboxError> {
+    ) -> Result<Option<ImportResult>, SandboxError> {
         let mut modules: BTreeMap<&str, usize> = BTreeMap::new();
-        for (section, subject) in self.plan.subjects.iter().enumerate() {
-            modules.entry(&subject.module.path).or_insert(section);
+        for (section, planned) in self.plan.sections.iter().enumerate() {
+            modules.entry(&planned.module.path).or_insert(section);
         }
         let calls = modules.len();
         observer.on_event(RunEvent::StageBegan { stage: CycleStage::Imports, calls });
@@ -60,36 +69,36 @@ impl<'a> BreadthPhase<'a, '_> {
         let Some(rerun_outcomes) = make_imports(&caller, &reruns, None, observer)? else {
             return Ok(None);
         };
+        let mut result = ImportResult::default();
         for (position, outcome) in failed.into_iter().zip(rerun_outcomes) {
             let first = std::mem::replace(&mut outcomes[position], outcome);
-            result.count(&first);
+            result.verdicts.push(first.verdict);
         }
-        let mut import_failures = Vec::new();
         for (PendingImport { section, call, .. }, outcome) in imports.into_iter().zip(outcomes) {
-            result.count(&outcome);
-            result.imports.entry(section.clone()).or_default().add(&call, &outcome, false);
+            result.verdicts.push(outcome.verdict);
+            result.tallies.entry(section.clone()).or_default().add(&call, &outcome, false);
             if outcome.verdict != Verdict::Returned {
-                import_failures.push(ImportFailure::new(section, call, outcome));
+                result.failures.push(ImportFailure::new(section, call, outcome));
             }
         }
-        for (subject, state) in self.plan.subjects.iter().zip(section_states) {
-            let path = &subject.module.path;
-            state.has_failed_import = import_failures.iter().any(|one| one.module == *path);
+        for (planned, state) in self.plan.sections.iter().zip(section_states) {
+            let path = &planned.module.path;
+            state.has_failed_import = result.failures.iter().any(|one| one.module == *path);
         }
-        Ok(Some(import_failures))
+        Ok(Some(result))
     }
 
     /// The import of a section's module.
     fn plan_import(&self, section: usize) -> PendingImport {
-        let subject = &self.plan.subjects[section];
+        let planned = &self.plan.sections[section];
         let baseline = &self.plan.scenarios[0];
-        let module = subject.target.module.clone();
+        let module = planned.target.module.clone();
         let target = CallTarget { module, qualname: String::new(), kind: TargetKind::Module };
-        let mut call = Call { coverage: true, ..subject.call(baseline, 0, None) };
+        let mut call = Call { coverage: true, ..planned.call(baseline, 0, None) };
         call.step.target = target;
         call.limits.timeout_ms = call.limits.timeout_ms.max(IMPORT_TIMEOUT_MS);
-        let spec = SandboxSpec { module: None, ..baseline.spec(&subject.spec) };
-        let section = SectionId::new(&subject.module.path, SectionId::TOP_LEVEL);
+        let spec = SandboxSpec { module: None, ..baseline.spec(&planned.spec) };
+        let section = SectionId::new(&planned.module.path, SectionId::TOP_LEVEL);
         PendingImport { section, call, spec }
     }
 }

@@ -27,9 +27,7 @@ mod shared_run;
 mod tests;
 mod triage;
 
-use std::collections::BTreeSet;
-
-use menace_model::{SectionId, Seed};
+use menace_model::Seed;
 use menace_sandbox::SandboxError;
 use menace_scenario::explore::ExploreBudget;
 use menace_scenario::input::{InputSettings, LearnedHints, RepositoryFacts};
@@ -75,24 +73,38 @@ pub(crate) fn run(
 ) -> Result<CycleResult, SandboxError> {
     let breadth = BreadthPhase { plan, facts, caller, calls_per_cell: budget.calls_per_cell };
     let mut section_states: Vec<SectionState<'_>> =
-        plan.subjects.iter().map(SectionState::new).collect();
+        plan.sections.iter().map(SectionState::new).collect();
     let mut triage = Triage::new(plan, lines);
-    let imports = breadth.import_modules(&mut section_states, observer, &mut triage.result)?;
-    let Some(import_failures) = imports else {
-        let all = plan.subjects.iter().map(|subject| subject.section.id.clone());
-        triage.result.add_skipped(SkippedStage::Imports, SkippedWork::from_sections(all));
-        return Ok(triage.result);
+    let mut result = CycleResult::default();
+    let Some(mut imports) = breadth.import_modules(&mut section_states, observer)? else {
+        let all = plan.sections.iter().map(|planned| planned.section.id.clone());
+        result.add_skipped(SkippedStage::Imports, SkippedWork::from_sections(all));
+        return Ok(result);
     };
-    triage.report_import_failures(import_failures, observer);
+    result.add_triage(triage.report_import_failures(&mut imports.failures, observer));
+    result.add_imports(imports);
 
     let mut learned_hints = LearnedHints::default();
-    let is_complete =
-        breadth.run_baseline(&mut section_states, &mut learned_hints, observer, &mut triage)?
-            && breadth.run_scenarios(&mut section_states, &learned_hints, observer, &mut triage)?;
-    triage.result.add_skipped_scenarios(plan, &section_states);
-    triage.end_breadth();
-    run_shared(&breadth, &section_states, observer, &mut triage.result)?;
-    triage.result.is_breadth_complete = is_complete && triage.result.not_covered.is_empty();
+    let baseline =
+        breadth.run_baseline(&mut section_states, &mut learned_hints, observer, &mut triage)?;
+    result.add_breadth(baseline);
+    if result.is_breadth_complete {
+        let scenarios =
+            breadth.run_scenarios(&mut section_states, &learned_hints, observer, &mut triage)?;
+        result.add_breadth(scenarios);
+    }
+    result.add_skipped_scenarios(plan, &section_states);
+    let unconfirmed = SkippedWork::from_count(triage.unconfirmed_count());
+    result.add_skipped(SkippedStage::Confirmation, unconfirmed);
+    let failing = result.failing_sections(plan);
+    if !caller.is_late() {
+        result.shared_run = breadth.run_shared(&section_states, &failing, observer)?;
+        result.round_trips = round_trip::measure_round_trips(plan, caller)?;
+    }
+    if caller.is_late() {
+        result.add_skipped(SkippedStage::SharedRun, SkippedWork::from_count(failing.len().max(1)));
+    }
+    result.is_breadth_complete &= result.not_covered.is_empty();
     if let Some(explore_budget) = budget.depth {
         // The threat settings of the baseline hold in depth, too.
         let threat = plan.scenarios[0].inputs.threat;
@@ -105,30 +117,7 @@ pub(crate) fn run(
             seed: budget.seed,
             inputs: &inputs,
         };
-        depth.run(&section_states, &mut learned_hints, observer, &mut triage)?;
+        result.add_depth(depth.run(&section_states, &mut learned_hints, observer, &triage)?);
     }
-    Ok(triage.result)
-}
-
-/// Calls the sections with failures in a shared process, and measures round trips.
-fn run_shared(
-    breadth: &BreadthPhase<'_, '_>,
-    section_states: &[SectionState<'_>],
-    observer: &mut dyn RunObserver,
-    result: &mut CycleResult,
-) -> Result<(), SandboxError> {
-    let BreadthPhase { plan, caller, .. } = *breadth;
-    let failing: BTreeSet<&SectionId> =
-        result.failures.values().map(|known| &known.failure.section).collect();
-    let failing: BTreeSet<usize> = (0..plan.subjects.len())
-        .filter(|at| failing.contains(&plan.subjects[*at].section.id))
-        .collect();
-    if !caller.is_late() {
-        result.shared_run = breadth.run_shared(section_states, &failing, observer)?;
-        result.round_trips = round_trip::measure_round_trips(plan, caller)?;
-    }
-    if caller.is_late() {
-        result.add_skipped(SkippedStage::SharedRun, SkippedWork::from_count(failing.len().max(1)));
-    }
-    Ok(())
+    Ok(result)
 }

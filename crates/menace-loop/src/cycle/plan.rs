@@ -80,9 +80,9 @@ impl PlannedScenario {
 
     /// The sandbox of calls under this scenario, from the module's usual one.
     pub fn spec(&self, usual: &SandboxSpec) -> SandboxSpec {
-        let mut limits = self.preset.import_limits();
-        limits.timeout_ms = limits.timeout_ms.max(IMPORT_TIMEOUT_MS);
-        SandboxSpec { limits, ..usual.clone() }
+        let mut import_limits = self.preset.import_limits();
+        import_limits.timeout_ms = import_limits.timeout_ms.max(IMPORT_TIMEOUT_MS);
+        SandboxSpec { import_limits, ..usual.clone() }
     }
 
     /// How calls under this scenario are confined, where that is not the usual way.
@@ -189,7 +189,7 @@ pub struct PlanRequest<'a> {
     /// Recorded answers of upstream services.
     pub recordings: &'a Arc<[MockResponse]>,
     pub seed: Seed,
-    pub wanted: &'a dyn SectionFilter,
+    pub sections: &'a dyn SectionFilter,
 }
 
 /// Which sections a run selects.
@@ -205,8 +205,8 @@ pub trait SectionFilter: fmt::Debug {
 
 #[derive(Debug)]
 pub struct CyclePlan<'a> {
-    pub subjects: Vec<PlannedSection<'a>>,
-    pub closed: Vec<UncallableSection>,
+    pub sections: Vec<PlannedSection<'a>>,
+    pub uncallable: Vec<UncallableSection>,
     /// The baseline is the first.
     pub scenarios: Vec<PlannedScenario>,
     /// Top-level packages of the repository, selected or not.
@@ -223,8 +223,8 @@ impl<'a> CyclePlan<'a> {
         request: &PlanRequest<'_>,
     ) -> Result<Self, ConfigError> {
         let mut plan = Self {
-            subjects: Vec::new(),
-            closed: Vec::new(),
+            sections: Vec::new(),
+            uncallable: Vec::new(),
             scenarios: Vec::new(),
             packages: analysis
                 .modules
@@ -244,14 +244,14 @@ impl<'a> CyclePlan<'a> {
         let facts = surveyed.facts();
         let mut last: Option<(&str, SandboxSpec)> = None;
         for (module, section, hints) in surveyed.sections() {
-            if !request.wanted.has(module, section) {
+            if !request.sections.has(module, section) {
                 continue;
             }
             let (qualname, kind) = match targets::resolve_target(section) {
                 Ok(way) => way,
-                Err(closed) => {
-                    plan.closed
-                        .push(UncallableSection { section: section.id.clone(), why: closed.why });
+                Err(targets::UncallableTarget { why, .. }) => {
+                    let section = section.id.clone();
+                    plan.uncallable.push(UncallableSection { section, why });
                     continue;
                 }
             };
@@ -265,7 +265,7 @@ impl<'a> CyclePlan<'a> {
                 }
             };
             let is_top_level = kind == TargetKind::Module;
-            plan.subjects.push(PlannedSection {
+            plan.sections.push(PlannedSection {
                 module,
                 section,
                 hints,
@@ -304,8 +304,8 @@ impl<'a> CyclePlan<'a> {
 
     /// The section of a module's top-level code.
     pub fn top_level(&self, module: &str) -> Option<&'a Section> {
-        let subject = self.subjects.iter().find(|subject| subject.module.path == module)?;
-        subject.module.sections.iter().find(|section| section.kind == SectionKind::Module)
+        let planned = self.sections.iter().find(|planned| planned.module.path == module)?;
+        planned.module.sections.iter().find(|section| section.kind == SectionKind::Module)
     }
 
     /// Adds the scenarios that every module has, the baseline first.

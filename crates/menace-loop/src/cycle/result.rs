@@ -3,14 +3,16 @@
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 
-use menace_model::{Failure, FailureId, Outcome, SectionId, TargetKind, Verdict};
+use menace_model::{Failure, FailureId, SectionId, TargetKind, Verdict};
 use menace_store::SkippedStage;
 use menace_track::{CallTally, LineRanges};
 
-use super::breadth::SectionState;
-use super::imports::ImportFailure;
+use super::breadth::{BreadthResult, SectionState};
+use super::depth::DepthResult;
+use super::imports::{ImportFailure, ImportResult};
 use super::plan::{BASELINE, CellIndex, CyclePlan};
 use super::shared_run::SharedRun;
+use super::triage::TriageResult;
 
 /// How far exploring came.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -20,7 +22,7 @@ pub enum DepthCompletion {
     Nothing,
     /// The deadline came before all sections were explored.
     Cut,
-    Whole,
+    Complete,
 }
 
 /// A package that is not installed, and the module whose functions import it when called.
@@ -114,19 +116,64 @@ pub struct CycleResult {
 }
 
 impl CycleResult {
-    pub(super) fn count(&mut self, outcome: &Outcome) {
-        self.calls += 1;
-        *self.verdicts.entry(outcome.verdict).or_default() += 1;
-    }
-
-    pub(super) fn add_reached_lines(&mut self, outcome: &Outcome) {
-        for file in outcome.coverage.iter().flat_map(|coverage| &coverage.files) {
-            self.reached.entry(file.file.clone()).or_default().add(&file.lines);
+    fn count(&mut self, verdicts: Vec<Verdict>) {
+        self.calls += verdicts.len() as u64;
+        for verdict in verdicts {
+            *self.verdicts.entry(verdict).or_default() += 1;
         }
     }
 
+    pub(super) fn add_imports(&mut self, imports: ImportResult) {
+        self.count(imports.verdicts);
+        self.imports = imports.tallies;
+        self.import_failures = imports.failures;
+    }
+
+    pub(super) fn add_breadth(&mut self, breadth: BreadthResult) {
+        self.count(breadth.verdicts);
+        self.cells.extend(breadth.cells);
+        self.incomplete_cells.extend(breadth.incomplete_cells);
+        self.missing_packages.extend(breadth.missing_packages);
+        self.is_breadth_complete = breadth.is_complete;
+        breadth.triage.into_iter().for_each(|batch| self.add_triage(batch));
+    }
+
+    pub(super) fn add_triage(&mut self, triage: TriageResult) {
+        self.missing_packages.extend(triage.missing_packages);
+        for (failure, count) in triage.failures {
+            self.add_failure(failure, count);
+        }
+        for (id, count) in triage.new_occurrences {
+            self.failures.entry(id).and_modify(|known| known.occurrences += count);
+        }
+    }
+
+    pub(super) fn add_depth(&mut self, depth: DepthResult) {
+        self.count(depth.verdicts);
+        self.timing_calls = depth.timing_calls;
+        self.reached = depth.reached;
+        self.history_lines = depth.history_lines;
+        self.missing_packages.extend(depth.triage.missing_packages);
+        for (failure, count) in depth.triage.failures {
+            self.add_failure_beyond_breadth(failure, count);
+        }
+        let is_cut = !depth.unfinished.is_empty() || depth.unconfirmed > 0;
+        self.depth = if is_cut { DepthCompletion::Cut } else { DepthCompletion::Complete };
+        self.add_skipped(SkippedStage::Depth, SkippedWork::from_sections(depth.unfinished));
+        self.add_skipped(SkippedStage::Confirmation, SkippedWork::from_count(depth.unconfirmed));
+    }
+
+    /// Sections with failures, by their position in the plan.
+    pub(super) fn failing_sections(&self, plan: &CyclePlan<'_>) -> BTreeSet<usize> {
+        let ids: BTreeSet<&SectionId> =
+            self.failures.values().map(|known| &known.failure.section).collect();
+        let all = plan.sections.iter().enumerate();
+        let failing = all.filter(|(_, planned)| ids.contains(&planned.section.id));
+        failing.map(|(position, _)| position).collect()
+    }
+
     /// Of two with the same id, the one that the baseline shows is kept: it needs the least.
-    pub(super) fn add_failure(&mut self, failure: Failure, occurrences: u64) {
+    fn add_failure(&mut self, failure: Failure, occurrences: u64) {
         match self.failures.entry(failure.id.clone()) {
             Entry::Vacant(free) => drop(free.insert(CountedFailure { failure, occurrences })),
             Entry::Occupied(mut known) => {
@@ -164,17 +211,17 @@ impl CycleResult {
         section_states: &[SectionState<'_>],
     ) {
         let mut skipped: BTreeMap<usize, Vec<SectionId>> = BTreeMap::new();
-        for (at, subject) in plan.subjects.iter().enumerate() {
+        for (at, planned) in plan.sections.iter().enumerate() {
             let state = &section_states[at];
             // There may be no input that the section can be called with.
             let has_calls = !state.baseline_calls.is_empty() || !state.has_baseline_plan;
-            if state.has_failed_import || subject.target.kind == TargetKind::Module || !has_calls {
+            if state.has_failed_import || planned.target.kind == TargetKind::Module || !has_calls {
                 continue;
             }
-            for (number, _) in plan.scenarios_of(&subject.module.path) {
+            for (number, _) in plan.scenarios_of(&planned.module.path) {
                 let cell = CellIndex { section: at, scenario: number };
                 if !self.cells.contains_key(&cell) || self.incomplete_cells.contains(&cell) {
-                    skipped.entry(number).or_default().push(subject.section.id.clone());
+                    skipped.entry(number).or_default().push(planned.section.id.clone());
                 }
             }
         }
@@ -187,7 +234,9 @@ impl CycleResult {
 
 #[cfg(test)]
 mod tests {
-    use menace_model::{Call, CallStage, CallTarget, ModuleRef, SourceLocation, WeaknessKind};
+    use menace_model::{
+        Call, CallStage, CallTarget, ModuleRef, Outcome, SourceLocation, WeaknessKind,
+    };
 
     use super::*;
 

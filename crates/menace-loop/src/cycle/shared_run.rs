@@ -36,7 +36,7 @@ pub struct SharedRun {
     /// Paths of the modules that took part.
     pub modules: BTreeSet<String>,
     /// Calls that return isolated and not in the shared process, in a sentence each.
-    pub disturbances: Vec<String>,
+    pub failures: Vec<String>,
 }
 
 /// The same calls under one scenario, in the shared process and isolated.
@@ -68,12 +68,12 @@ impl BreadthPhase<'_, '_> {
         let scenarios = 1..self.plan.scenarios.len();
         let calls = samples.len() + 1 + scenarios.len() * (MAX_SCENARIO_CALLS + 1);
         observer.on_event(RunEvent::StageBegan { stage: CycleStage::SharedRun, calls });
-        let mut disturbances = Vec::new();
-        let Some(baseline) = self.run_shared_part(0, samples, &mut disturbances, observer)? else {
+        let mut failures = Vec::new();
+        let Some(baseline) = self.run_shared_part(0, samples, &mut failures, observer)? else {
             return Ok(None);
         };
         let sections: Vec<usize> = baseline.isolated.keys().copied().collect();
-        let paths = sections.iter().map(|&at| self.plan.subjects[at].module.path.clone());
+        let paths = sections.iter().map(|&at| self.plan.sections[at].module.path.clone());
         let modules = paths.collect();
         let mut parts = vec![baseline];
         for scenario in scenarios {
@@ -82,7 +82,7 @@ impl BreadthPhase<'_, '_> {
             let part = self.run_shared_part(scenario, samples, &mut Vec::new(), observer)?;
             parts.extend(part);
         }
-        Ok(Some(SharedRun { parts, modules, disturbances }))
+        Ok(Some(SharedRun { parts, modules, failures }))
     }
 
     /// Makes the calls isolated and in the shared process; none with fewer than two sections, or
@@ -91,7 +91,7 @@ impl BreadthPhase<'_, '_> {
         &self,
         scenario: usize,
         samples: Vec<SharedRunSample>,
-        disturbances: &mut Vec<String>,
+        failures: &mut Vec<String>,
         observer: &mut dyn RunObserver,
     ) -> Result<Option<SharedRunPart>, SandboxError> {
         if self.caller.is_late() || !has_two_sections(&samples) {
@@ -113,13 +113,13 @@ impl BreadthPhase<'_, '_> {
             let crashed = || Outcome::new(Verdict::Crashed, CallStage::Call);
             let mut outcome = shared.steps.get(step).map_or_else(crashed, step_outcome);
             outcome.fault_stats = without_times(&shared.fault_stats);
-            let is_disturbed = outcomes[position].verdict == Verdict::Returned
+            let has_failed = outcomes[position].verdict == Verdict::Returned
                 && outcome.verdict != Verdict::Returned;
-            combined.add(&sample.call, &outcome, is_disturbed && is_baseline);
-            if is_disturbed && disturbances.len() < MAX_SECTIONS {
-                let sentence = describe_disturbance(self.section_id(sample), &outcome);
-                if !disturbances.contains(&sentence) {
-                    disturbances.push(sentence);
+            combined.add(&sample.call, &outcome, has_failed && is_baseline);
+            if has_failed && failures.len() < MAX_SECTIONS {
+                let sentence = describe_failure(self.section_id(sample), &outcome);
+                if !failures.contains(&sentence) {
+                    failures.push(sentence);
                 }
             }
         }
@@ -191,7 +191,7 @@ impl BreadthPhase<'_, '_> {
     }
 
     fn section_id(&self, sample: &SharedRunSample) -> &SectionId {
-        &self.plan.subjects[sample.section].section.id
+        &self.plan.sections[sample.section].section.id
     }
 
     /// Calls that returned under the baseline: of failing sections first, then of others.
@@ -231,15 +231,15 @@ impl BreadthPhase<'_, '_> {
             return samples;
         }
         for &at in sections.iter().filter(|&&at| has_no_timeout(&section_states[at])) {
-            let subject = &self.plan.subjects[at];
-            let mut scenarios = self.plan.scenarios_of(&subject.module.path);
+            let planned = &self.plan.sections[at];
+            let mut scenarios = self.plan.scenarios_of(&planned.module.path);
             if samples.len() >= MAX_SCENARIO_CALLS || !scenarios.any(|(other, _)| other == number) {
                 continue;
             }
             let inputs = if scenario.has_own_inputs {
-                let PlannedSection { section, hints, .. } = subject;
+                let PlannedSection { section, hints, .. } = planned;
                 let inputs = InputGenerator::new(section, hints, self.facts, &scenario.inputs);
-                let seed = subject.seed.derive(&scenario.label());
+                let seed = planned.seed.derive(&scenario.label());
                 let mut generated = inputs.take(CALLS_PER_SECTION, seed);
                 generated.retain(|input| input.fixtures.is_empty());
                 generated.into_iter().enumerate().collect()
@@ -259,7 +259,7 @@ impl BreadthPhase<'_, '_> {
     ) -> impl Iterator<Item = SharedRunSample> {
         inputs.into_iter().map(move |(number, input)| {
             let scenario = &self.plan.scenarios[scenario];
-            let mut call = self.plan.subjects[section].call(scenario, number, Some(&input));
+            let mut call = self.plan.sections[section].call(scenario, number, Some(&input));
             // Its cost is the same, isolated and in the shared process.
             call.coverage = true;
             SharedRunSample { section, call }
@@ -272,7 +272,7 @@ fn has_two_sections(samples: &[SharedRunSample]) -> bool {
     samples.iter().any(|sample| sample.section != samples[0].section)
 }
 
-fn describe_disturbance(section: &SectionId, outcome: &Outcome) -> String {
+fn describe_failure(section: &SectionId, outcome: &Outcome) -> String {
     let why = outcome.exception.as_ref().map_or(String::new(), |raised| {
         let message = raised.message.lines().next().unwrap_or_default();
         format!(": {}: {message}", raised.kind)

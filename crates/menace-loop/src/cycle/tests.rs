@@ -99,7 +99,7 @@ fn cycle_of(
         inputs: &inputs,
         recordings: &Arc::from([]),
         seed: Seed(1),
-        wanted: &EverySection,
+        sections: &EverySection,
     };
     let plan = CyclePlan::new(&analysis, &surveyed, &request).expect("a plan");
     let backend = ScriptedBackend { answer: Arc::new(answer), calls: Arc::default() };

@@ -7,18 +7,17 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use menace_model::{Call, FailureId, Section};
+use menace_model::{Call, Failure, FailureId, Section};
 use menace_sandbox::SandboxError;
 use menace_scenario::judge::{
     Candidate, CandidateRerun, ConfirmedFinding, find_import_weakness, rerun_call,
 };
-use menace_store::SkippedStage;
 
 use super::breadth::{BreadthPhase, EvaluatedCall, SectionState};
 use super::imports::ImportFailure;
 use super::observer::{CompletedCall, RunEvent, RunObserver, ShownOccurrence};
 use super::plan::{BASELINE, CellIndex, CyclePlan};
-use super::result::{CycleResult, SkippedWork};
+use super::result::MissingPackage;
 use crate::failure::{FailureEvidence, SourceLineCache};
 
 /// A candidate that waits for its rerun.
@@ -82,19 +81,24 @@ impl CandidateQueue {
         });
         taken.collect()
     }
-
-    fn unconfirmed_count(&self) -> usize {
-        self.unconfirmed.len() + self.waiting.len()
-    }
 }
 
 #[derive(Debug)]
 pub(super) struct Triage<'a, 'p> {
     plan: &'p CyclePlan<'a>,
     lines: &'p SourceLineCache,
-    pub result: CycleResult,
     candidates: CandidateQueue,
-    is_breadth_over: bool,
+}
+
+/// What reruns and confirmed findings gave.
+#[derive(Debug, Default)]
+pub(super) struct TriageResult {
+    /// With the number of occurrences.
+    pub failures: Vec<(Failure, u64)>,
+    /// Further occurrences of failures that were confirmed before.
+    pub new_occurrences: Vec<(FailureId, u64)>,
+    /// In place of failures that a package caused which is not installed.
+    pub missing_packages: Vec<MissingPackage>,
 }
 
 /// A confirmed finding, and where it was found.
@@ -111,33 +115,19 @@ pub(super) struct LocatedFinding<'f> {
 
 impl<'a, 'p> Triage<'a, 'p> {
     pub(super) fn new(plan: &'p CyclePlan<'a>, lines: &'p SourceLineCache) -> Self {
-        let (result, candidates) = (CycleResult::default(), CandidateQueue::default());
-        Self { plan, lines, result, candidates, is_breadth_over: false }
+        Self { plan, lines, candidates: CandidateQueue::default() }
     }
 
-    /// The deadline came before a call of this cell.
-    pub(super) fn record_skipped_call(&mut self, cell: CellIndex) {
-        self.result.incomplete_cells.insert(cell);
-    }
-
-    /// Adds a call to the tally of its cell, and its weakness to the candidates.
-    pub(super) fn record_call(&mut self, evaluated: &EvaluatedCall<'_>) {
-        let EvaluatedCall { cell, number, call, outcome, ref weakness } = *evaluated;
-        let section = self.plan.subjects[cell.section].section;
-        self.result.count(outcome);
-        let tally = self.result.cells.entry(cell).or_default();
-        // A package that is not installed is no weakness of the section.
-        if let Some(missing) = self.plan.missing_package(section, outcome) {
-            self.result.missing_packages.insert(missing);
-            return;
-        }
-        tally.add(call, outcome, weakness.is_some());
+    /// Adds the weakness of a call, where it shows one, to the candidates.
+    pub(super) fn add_candidate(&mut self, evaluated: &EvaluatedCall) {
+        let EvaluatedCall { cell, number, call, outcome, weakness } = evaluated;
         let Some(weakness) = weakness else { return };
+        let section = self.plan.sections[cell.section].section;
         let scenario = &self.plan.scenarios[cell.scenario].name;
         let evidence = FailureEvidence { section, weakness, call, outcome, scenario };
         let candidate = Candidate::new(weakness.clone(), call, outcome);
-        let occurrences = vec![CandidateOccurrence { cell, number }];
-        let queued = QueuedCandidate { cell, candidate, occurrences };
+        let occurrences = vec![CandidateOccurrence { cell: *cell, number: *number }];
+        let queued = QueuedCandidate { cell: *cell, candidate, occurrences };
         self.candidates.add(evidence.failure_id(self.lines), queued);
     }
 
@@ -147,7 +137,7 @@ impl<'a, 'p> Triage<'a, 'p> {
         phase: &BreadthPhase<'_, '_>,
         section_states: &[SectionState<'_>],
         observer: &mut dyn RunObserver,
-    ) -> Result<(), SandboxError> {
+    ) -> Result<TriageResult, SandboxError> {
         let candidates = self.candidates.take_waiting();
         let reruns: Vec<Call> =
             candidates.iter().map(|(_, one)| rerun_call(&one.candidate.call)).collect();
@@ -156,7 +146,7 @@ impl<'a, 'p> Triage<'a, 'p> {
         let outcomes = phase.caller.with_grace().make(jobs.collect(), |position, outcome| {
             let section = candidates[position].1.cell.section;
             observer.on_event(RunEvent::CallCompleted(CompletedCall {
-                section: &self.plan.subjects[section].section.id,
+                section: &self.plan.sections[section].section.id,
                 scenario: None,
                 number: position,
                 is_counted: false,
@@ -164,6 +154,7 @@ impl<'a, 'p> Triage<'a, 'p> {
                 outcome,
             }));
         })?;
+        let mut result = TriageResult::default();
         let rerun = candidates.into_iter().zip(reruns).zip(outcomes).enumerate();
         for (number, (((id, queued), call), outcome)) in rerun {
             let Some(outcome) = outcome else {
@@ -177,13 +168,13 @@ impl<'a, 'p> Triage<'a, 'p> {
             let rerun = CandidateRerun::judge(call, outcome, &state.history, baseline);
             let failure = candidate.confirm(rerun).and_then(|finding| {
                 let located = LocatedFinding {
-                    section: self.plan.subjects[cell.section].section,
+                    section: self.plan.sections[cell.section].section,
                     scenario: &self.plan.scenarios[cell.scenario].label(),
                     finding,
                     rerun: Some(number),
                     occurrences: occurrences.len(),
                 };
-                self.report(located, observer)
+                self.report(located, observer, &mut result)
             });
             if let Some(failure) = &failure {
                 self.report_occurrences(failure, &occurrences, observer);
@@ -195,23 +186,22 @@ impl<'a, 'p> Triage<'a, 'p> {
         }
         for (id, occurrences) in self.candidates.take_new_occurrences() {
             self.report_occurrences(&id, &occurrences, observer);
-            if let Some(known) = self.result.failures.get_mut(&id) {
-                known.occurrences += occurrences.len() as u64;
-            }
+            result.new_occurrences.push((id, occurrences.len() as u64));
         }
-        Ok(())
+        Ok(result)
     }
 
     /// Reports a finding as a failure; none where a package that is not installed caused it.
     pub(super) fn report(
-        &mut self,
+        &self,
         located: LocatedFinding<'_>,
         observer: &mut dyn RunObserver,
+        result: &mut TriageResult,
     ) -> Option<FailureId> {
         let LocatedFinding { section, scenario, finding, rerun, occurrences } = located;
         let ConfirmedFinding { weakness, call, outcome } = &finding;
         if let Some(missing) = self.plan.missing_package(section, outcome) {
-            self.result.missing_packages.insert(missing);
+            result.missing_packages.push(missing);
             return None;
         }
         let evidence = FailureEvidence { section, weakness, call, outcome, scenario };
@@ -226,11 +216,7 @@ impl<'a, 'p> Triage<'a, 'p> {
             }));
         }
         let id = failure.id.clone();
-        if self.is_breadth_over {
-            self.result.add_failure_beyond_breadth(failure, occurrences as u64);
-        } else {
-            self.result.add_failure(failure, occurrences as u64);
-        }
+        result.failures.push((failure, occurrences as u64));
         Some(id)
     }
 
@@ -242,7 +228,7 @@ impl<'a, 'p> Triage<'a, 'p> {
     ) {
         for CandidateOccurrence { cell, number } in occurrences {
             observer.on_event(RunEvent::OccurrenceShown(ShownOccurrence {
-                section: &self.plan.subjects[cell.section].section.id,
+                section: &self.plan.sections[cell.section].section.id,
                 scenario: Some(&self.plan.scenarios[cell.scenario].label()),
                 number: *number,
                 failure,
@@ -250,20 +236,19 @@ impl<'a, 'p> Triage<'a, 'p> {
         }
     }
 
-    /// Counts the candidates that had no rerun. Findings from now on are beyond breadth.
-    pub(super) fn end_breadth(&mut self) {
-        let unconfirmed = self.candidates.unconfirmed_count();
-        self.result.add_skipped(SkippedStage::Confirmation, SkippedWork::from_count(unconfirmed));
-        self.is_breadth_over = true;
+    /// Candidates that had no rerun.
+    pub(super) fn unconfirmed_count(&self) -> usize {
+        self.candidates.unconfirmed.len() + self.candidates.waiting.len()
     }
 
     /// Reports modules that failed to import twice, except for those that miss a package.
     pub(super) fn report_import_failures(
-        &mut self,
-        mut failures: Vec<ImportFailure>,
+        &self,
+        failures: &mut [ImportFailure],
         observer: &mut dyn RunObserver,
-    ) {
-        for import in &mut failures {
+    ) -> TriageResult {
+        let mut result = TriageResult::default();
+        for import in failures {
             import.missing.take_if(|missing| self.plan.packages.contains(missing.as_str()));
             let weakness = find_import_weakness(&import.outcome);
             let section = self.plan.top_level(&import.module);
@@ -279,8 +264,8 @@ impl<'a, 'p> Triage<'a, 'p> {
                 rerun: None,
                 occurrences: 1,
             };
-            self.report(located, observer);
+            self.report(located, observer, &mut result);
         }
-        self.result.import_failures = failures;
+        result
     }
 }

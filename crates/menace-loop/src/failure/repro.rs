@@ -106,7 +106,7 @@ impl<'a> ReproAttempts<'a> {
             })
             .ok_or_else(|| vanished("there is nothing of that name".to_owned()))?;
         let (qualname, kind) =
-            targets::resolve_target(section).map_err(|closed| vanished(closed.why))?;
+            targets::resolve_target(section).map_err(|target| vanished(target.why))?;
         if matches!(kind, TargetKind::Method | TargetKind::Property)
             && failure.call.receiver.is_none()
         {
@@ -178,22 +178,24 @@ impl<'a> ReproAttempts<'a> {
     /// Measures how time grows with the size of the input.
     fn measure_growth(&self, call: &Call) -> Result<CandidateRerun, SandboxError> {
         let largest = largest_size(call).unwrap_or_default();
-        let sizes: Vec<u64> = SIZE_DIVISORS.iter().map(|divisor| largest / divisor).collect();
-        let grown = sizes.iter().filter_map(|size| with_size(call, *size));
-        let calls: Vec<Call> = grown.flat_map(|call| vec![call; MEASUREMENTS]).collect();
+        let sizes = SIZE_DIVISORS.iter().map(|divisor| largest / divisor);
+        let (sizes, grown): (Vec<u64>, Vec<Call>) =
+            sizes.filter_map(|size| Some((size, with_size(call, size)?))).unzip();
+        // Sizes take turns: what else the machine does for a while slows down one call of each.
+        let calls: Vec<Call> = std::iter::repeat_n(grown, MEASUREMENTS).flatten().collect();
         let calls = if calls.is_empty() { vec![call.clone()] } else { calls };
         let jobs = calls.iter().map(|call| build_job(&self.spec, call.clone())).collect();
         let mut outcomes = self.make(jobs)?;
         let cpu_ms = |outcome: &Outcome| {
             outcome.runtime_metrics.user_cpu_ms + outcome.runtime_metrics.system_cpu_ms
         };
-        let shortest =
-            |outcomes: &[Outcome]| outcomes.iter().map(cpu_ms).fold(f64::INFINITY, f64::min);
-        let times = outcomes.chunks(MEASUREMENTS).map(shortest);
-        let samples: Vec<GrowthSample> = sizes
-            .iter()
-            .zip(times)
-            .map(|(size, cpu_ms)| GrowthSample { size: *size, cpu_ms })
+        let shortest = |position: usize| {
+            let measured = outcomes.iter().skip(position).step_by(sizes.len());
+            measured.map(cpu_ms).fold(f64::INFINITY, f64::min)
+        };
+        let by_size = sizes.iter().enumerate();
+        let samples: Vec<GrowthSample> = by_size
+            .map(|(position, &size)| GrowthSample { size, cpu_ms: shortest(position) })
             .collect();
         let weakness = steep_growth_exponent(&samples).map(|power| SectionWeakness {
             kind: WeaknessKind::Slow,

@@ -100,7 +100,7 @@ impl DecisionInput<'_> {
         tracker: &mut Tracker,
         models: &DecisionModels,
     ) -> Result<CycleDecisions, TruthError> {
-        let CycleScore { report, predictions, is_whole, .. } = self.score;
+        let CycleScore { report, predictions, is_complete, .. } = self.score;
         let rules = rules::convergence_rules(self.request.settings);
         let convergence =
             tracker.decide_convergence(&rules, report.modules.keys().map(String::as_str));
@@ -109,7 +109,7 @@ impl DecisionInput<'_> {
         let confidence =
             confidence.filter_map(|path| Some((path.clone(), tracker.workflow_confidence(path)?)));
         let flagged = |modules: &mut dyn Iterator<Item = &str>| -> BTreeSet<String> {
-            modules.filter(|_| *is_whole).map(str::to_owned).collect()
+            modules.filter(|_| *is_complete).map(str::to_owned).collect()
         };
         let converged_modules = flagged(&mut convergence.converged_modules());
         let complete_modules = flagged(&mut convergence.entropy_complete_modules());
@@ -118,7 +118,7 @@ impl DecisionInput<'_> {
         let mut calibration = CalibrationState::default();
         let mut collapse = BTreeMap::new();
         let mut updated = UpdatedModels::default();
-        if *is_whole {
+        if *is_complete {
             (updated.calibration, calibration) =
                 self.calibrate(models.calibration.loaded().cloned(), &evidence)?;
             let mut foresight = models.foresight.loaded().cloned().unwrap_or_default();
@@ -130,7 +130,7 @@ impl DecisionInput<'_> {
         Ok(CycleDecisions {
             converged_modules,
             complete_modules,
-            has_converged: *is_whole && convergence.converged,
+            has_converged: *is_complete && convergence.converged,
             confidence: confidence.collect(),
             bottlenecks: module_bottlenecks(report, &self.measurement.modules, history),
             evidence,
@@ -162,7 +162,7 @@ impl DecisionInput<'_> {
             rois: rois.collect(),
             stress: self.measurement.stress,
             // The ROI of a module does not depend on which other modules are left out.
-            selection: &self.request.selection,
+            selection: &self.request.sections_text,
         };
         foresight::record(trackers, &sample, self.templates)
     }
@@ -173,7 +173,7 @@ impl DecisionInput<'_> {
         decisions: &CycleDecisions,
         models: &DecisionModels,
     ) -> Result<Vec<RunWarning>, RunError> {
-        if !self.score.is_whole {
+        if !self.score.is_complete {
             return Ok(Vec::new());
         }
         let UpdatedModels { calibration, foresight } = &decisions.models;

@@ -29,19 +29,19 @@ impl<'e> CycleEngine<'e> {
         &self,
         presets: Vec<Preset>,
         seed: Seed,
-        wanted: &dyn SectionFilter,
+        sections: &dyn SectionFilter,
     ) -> Result<CyclePlan<'e>, ConfigError> {
         let request = self.request;
         let values = PresetValues::from_settings(request.settings);
         let plan_request = PlanRequest {
             presets,
-            profiles: request.choice.profiles,
+            profiles: request.presets.profiles,
             keywords: request.keywords,
             settings: &values,
             inputs: request.inputs,
-            recordings: &request.choice.recordings,
+            recordings: &request.presets.recordings,
             seed,
-            wanted,
+            sections,
         };
         CyclePlan::new(request.analysis, self.surveyed, &plan_request)
     }

@@ -110,7 +110,7 @@ impl HistoryStore {
         Ok((flagged, warnings))
     }
 
-    /// Flagged modules among the wanted ones, with the last scores that the history has of them.
+    /// Flagged modules among the selected ones, with the last scores that the history has of them.
     pub(super) fn left_out_modules(
         &self,
         request: &RunRequest<'_>,
@@ -118,7 +118,7 @@ impl HistoryStore {
         let (mut flagged, mut warnings) = self.flagged_modules(request.repository)?;
         let modules = &request.analysis.modules;
         flagged.retain(|path| {
-            modules.iter().any(|module| module.path == *path && request.wanted.has_module(module))
+            modules.iter().any(|module| module.path == *path && request.sections.has_module(module))
         });
         if flagged.is_empty() {
             return Ok((Vec::new(), warnings));

@@ -53,7 +53,7 @@ impl KnownFailures {
         let end = request.deadline.map(|deadline| deadline.max(Instant::now()) + RECHECK_GRACE);
         let open = self.0.values().filter(|record| record.gone_ms.is_none());
         for FailureRecord { failure, .. } in open {
-            if result.failures.contains_key(&failure.id) || !is_wanted(request, failure) {
+            if result.failures.contains_key(&failure.id) || !is_selected(request, failure) {
                 continue;
             }
             if end.is_some_and(|end| Instant::now() >= end) {
@@ -78,14 +78,14 @@ impl KnownFailures {
     }
 }
 
-/// Its section is wanted, or was deleted.
-fn is_wanted(request: &RunRequest<'_>, failure: &Failure) -> bool {
+/// Its section is selected, or was deleted.
+fn is_selected(request: &RunRequest<'_>, failure: &Failure) -> bool {
     let path = failure.section.path();
     let Some(module) = request.analysis.modules.iter().find(|module| module.path == path) else {
         return true;
     };
     match module.sections.iter().find(|section| section.id == failure.section) {
-        Some(section) => request.wanted.has(module, section),
-        None => request.wanted.has_module(module),
+        Some(section) => request.sections.has(module, section),
+        None => request.sections.has_module(module),
     }
 }

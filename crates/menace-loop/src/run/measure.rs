@@ -280,13 +280,13 @@ fn tallied_cells(
         })
         .collect();
     cells.extend(tallies.into_iter().map(|(CellIndex { section, scenario }, tally)| TalliedCell {
-        section: plan.subjects[section].section.id.clone(),
+        section: plan.sections[section].section.id.clone(),
         scenario,
         tally: *tally,
     }));
     // Lines that the depth phase reached count for the first cell of their file, unless the phase
     // was cut short.
-    if result.depth == DepthCompletion::Whole {
+    if result.depth == DepthCompletion::Complete {
         let mut firsts: BTreeMap<String, usize> = BTreeMap::new();
         for (at, cell) in cells.iter().enumerate().filter(|(_, cell)| cell.scenario == 0) {
             firsts.entry(cell.section.path().to_owned()).or_insert(at);
@@ -304,9 +304,9 @@ fn tallied_cells(
 fn module_facts(request: &RunRequest<'_>, plan: &CyclePlan<'_>) -> Vec<ModuleFacts> {
     let mut lines: BTreeMap<&SectionId, &Vec<u32>> = BTreeMap::new();
     let mut planned: BTreeSet<&str> = BTreeSet::new();
-    for subject in &plan.subjects {
-        lines.insert(&subject.section.id, &subject.hints.lines);
-        planned.insert(&subject.module.path);
+    for planned_section in &plan.sections {
+        lines.insert(&planned_section.section.id, &planned_section.hints.lines);
+        planned.insert(&planned_section.module.path);
     }
     let mut facts = ModuleFacts::from_reports(&request.analysis.modules, &request.scoring.impact);
     facts.retain(|module| planned.contains(module.path.as_str()));

@@ -75,14 +75,14 @@ pub struct RunRequest<'a> {
     pub repository: &'a Path,
     pub data_dir: &'a Path,
     pub settings: &'a Settings,
-    pub choice: &'a PresetSelection<'a>,
+    pub presets: &'a PresetSelection<'a>,
     pub keywords: &'a KeywordProfiles,
     pub inputs: &'a InputSettings,
     pub scoring: &'a ScoringConfig,
     pub plugins: Option<&'a MetricPlugins>,
-    pub wanted: &'a dyn SectionFilter,
-    /// `wanted` as text; empty for all sections. Cycles over other sections do not compare.
-    pub selection: String,
+    pub sections: &'a dyn SectionFilter,
+    /// `sections` as text; empty for all sections. Cycles over other sections do not compare.
+    pub sections_text: String,
     /// The interpreter of the calls, for display: `CPython 3.12.4`.
     pub python: String,
     pub seed: Seed,
@@ -188,13 +188,14 @@ fn check_repository(request: &RunRequest<'_>, store: &Store) -> Result<String, R
 
 /// What the calls of a run depend on, as stored with it.
 fn settings_json(request: &RunRequest<'_>) -> serde_json::Value {
+    let sections = request.sections_text.as_str();
     serde_json::json!({
         "calls_per_cell": request.calls_per_cell,
         "depth": request.depth.is_some(),
         "profile": request.scoring.profile.name(),
         "roi_profile": request.scoring.profile.to_json(),
         "cycles": request.cycles,
-        "selection": if request.selection.is_empty() { "everything" } else { &request.selection },
+        "selection": if sections.is_empty() { "everything" } else { sections },
         "python": request.python,
         "isolation": request.backend.tier().as_str(),
     })

@@ -103,7 +103,7 @@ impl DecidedCycle<'_> {
         let began = Instant::now();
         self.write_rows(writer)?;
         // A cycle that was cut short does not compare with others, here as in the history.
-        if score.is_whole {
+        if score.is_complete {
             archive.append(cycle, &score.report)?;
         }
         let elapsed: Duration = history.take_elapsed() + began.elapsed();
@@ -166,19 +166,19 @@ impl DecidedCycle<'_> {
     }
 
     fn write_sections(&self, writer: &RunWriter) -> StoreResult<()> {
-        for subject in &self.plan.subjects {
-            let scored = self.input.score.report.sections.get(&subject.section.id);
+        for planned in &self.plan.sections {
+            let scored = self.input.score.report.sections.get(&planned.section.id);
             writer.record_section(SectionRecord {
                 cycle: self.input.cycle,
-                section: subject.section.id.clone(),
-                signature: Some(format!("{:016x}", hash_signature(subject.section))),
+                section: planned.section.id.clone(),
+                signature: Some(format!("{:016x}", hash_signature(planned.section))),
                 roi: scored.and_then(ScoredMetrics::roi_value),
                 raroi: scored.and_then(|scored| scored.raroi),
                 metrics: scored.map(|scored| metric_map(&scored.metrics)).unwrap_or_default(),
                 unreachable: None,
             })?;
         }
-        for uncallable in &self.plan.closed {
+        for uncallable in &self.plan.uncallable {
             writer.record_section(SectionRecord {
                 cycle: self.input.cycle,
                 section: uncallable.section.clone(),

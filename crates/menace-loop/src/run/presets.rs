@@ -15,10 +15,10 @@ use crate::cycle::PlannedScenario;
 /// The presets of a cycle. Cycles take preset files in turns; generated presets are the same in
 /// every cycle, since unchanged code must have no deltas.
 pub(super) fn for_cycle(
-    choice: &PresetSelection<'_>,
+    selection: &PresetSelection<'_>,
     cycle: u32,
 ) -> Result<Vec<Preset>, ConfigError> {
-    choice.presets(if choice.files.is_empty() { 0 } else { cycle as usize })
+    selection.presets(if selection.files.is_empty() { 0 } else { cycle as usize })
 }
 
 /// Key in the history: fingerprints of the presets, by scenario.

@@ -32,7 +32,7 @@ pub(super) struct CycleEntry<'c> {
     /// Which cycles this one compares with, see [`compared_selection`].
     pub selection: &'c str,
     /// Nothing but the depth phase was cut short by the deadline.
-    pub is_whole: bool,
+    pub is_complete: bool,
 }
 
 /// ROI, synergy and discrepancies of a cycle.
@@ -43,7 +43,7 @@ pub(super) struct CycleScore {
     /// `pred_<metric>` for the next cycle.
     pub predictions: MetricValues,
     /// Nothing but the depth phase was cut short by the deadline: it compares with other cycles.
-    pub is_whole: bool,
+    pub is_complete: bool,
 }
 
 /// Names the sections of a cycle. Cycles compare when these are equal: the same selection, and
@@ -54,7 +54,7 @@ pub(super) fn compared_selection(
     left_out: &[&str],
 ) -> String {
     let depth = if result.depth == DepthCompletion::Cut { "depth cut short" } else { "" };
-    let sections = [request.selection.as_str(), depth].join(" ").trim().to_owned();
+    let sections = [request.sections_text.as_str(), depth].join(" ").trim().to_owned();
     selection::exclude_modules(&sections, left_out)
 }
 
@@ -66,7 +66,7 @@ impl CycleEntry<'_> {
         let earlier = selection::take_earlier(tracker.history_mut(), self.selection);
         let discrepancies = self.find_discrepancies(tracker);
         let mut report = self.score(tracker, discrepancies.len());
-        if !self.is_whole || !has_same_sections {
+        if !self.is_complete || !has_same_sections {
             clear_deltas(&mut report);
         } else if !has_same_modules {
             // Other modules take part: single modules and sections still compare, sums do not.
@@ -76,15 +76,15 @@ impl CycleEntry<'_> {
         }
         let fingerprints = presets::fingerprints(&self.plan.scenarios);
         presets::clear_changed_deltas(&mut report, tracker.history(), &fingerprints);
-        if self.is_whole {
+        if self.is_complete {
             self.add_to_history(tracker, &report, &fingerprints);
         }
         let predictions = tracker.predict_all_metrics(&tracker.predictor_panel());
-        if self.is_whole {
+        if self.is_complete {
             selection::record_start(tracker.history_mut(), self.selection, &earlier);
         }
         selection::restore(tracker.history_mut(), earlier);
-        CycleScore { report, discrepancies, predictions, is_whole: self.is_whole }
+        CycleScore { report, discrepancies, predictions, is_complete: self.is_complete }
     }
 
     fn find_discrepancies(&self, tracker: &Tracker) -> Vec<CycleDiscrepancy> {
@@ -103,7 +103,7 @@ impl CycleEntry<'_> {
 
     fn score(&self, tracker: &Tracker, discrepancies: usize) -> CycleReport {
         let CycleMeasurement { metrics, modules, scenarios, text_synergy, .. } = self.measurement;
-        let failures = self.shared_run.map_or(0, |shared| shared.disturbances.len());
+        let failures = self.shared_run.map_or(0, |shared| shared.failures.len());
         let mut metrics = metrics.clone();
         metrics.run.set(DISCREPANCY_COUNT, (discrepancies + failures) as f64);
         let mut report = score_cycle(&metrics, modules, self.profile, tracker);

@@ -80,11 +80,11 @@ impl RunSession<'_> {
         let request = self.request;
         let (flagged, warnings) = self.history.flagged_modules(request.repository)?;
         self.warn(warnings);
-        let filter = UnflaggedFilter { wanted: request.wanted, flagged: &flagged };
-        let presets = presets::for_cycle(request.choice, cycle)?;
+        let filter = UnflaggedFilter { sections: request.sections, flagged: &flagged };
+        let presets = presets::for_cycle(request.presets, cycle)?;
         // Cells have the same inputs in every cycle: only the code changes their numbers.
         let plan = self.engine.plan(presets, request.seed, &filter)?;
-        if plan.subjects.is_empty() {
+        if plan.sections.is_empty() {
             return Ok(None);
         }
         let made = self.make_calls(cycle, &plan)?;
@@ -101,7 +101,7 @@ impl RunSession<'_> {
     fn make_calls(&mut self, cycle: u32, plan: &CyclePlan<'_>) -> Result<MadeCalls, RunError> {
         let request = self.request;
         self.writer.record_cycles(cycle + 1)?;
-        self.observer.on_event(RunEvent::PlanMade { sections: plan.subjects.len() });
+        self.observer.on_event(RunEvent::PlanMade { sections: plan.sections.len() });
         let budget = CycleBudget {
             calls_per_cell: request.calls_per_cell,
             depth: request.depth,
@@ -153,7 +153,7 @@ impl RunSession<'_> {
             signatures: &SectionSignatures::new(&request.analysis.modules, filter),
             shared_run,
             selection,
-            is_whole: result.is_breadth_complete,
+            is_complete: result.is_breadth_complete,
         };
         let (score, mut history, warnings) =
             self.history.update(&before, |tracker| entry.append(tracker))?;
@@ -228,32 +228,32 @@ impl RunSession<'_> {
     }
 }
 
-/// Modules that are wanted, but flagged.
+/// Modules that are selected, but flagged.
 fn left_out_modules<'r>(request: &'r RunRequest<'_>, flagged: &BTreeSet<String>) -> Vec<&'r str> {
     let modules = request.analysis.modules.iter();
     let left_out =
-        modules.filter(|one| flagged.contains(&one.path) && request.wanted.has_module(one));
+        modules.filter(|one| flagged.contains(&one.path) && request.sections.has_module(one));
     left_out.map(|module| module.path.as_str()).collect()
 }
 
-/// The wanted sections of modules that are not flagged.
+/// The selected sections of modules that are not flagged.
 #[derive(Debug)]
 struct UnflaggedFilter<'a> {
-    wanted: &'a dyn SectionFilter,
+    sections: &'a dyn SectionFilter,
     flagged: &'a BTreeSet<String>,
 }
 
 impl SectionFilter for UnflaggedFilter<'_> {
     fn has_module(&self, module: &ModuleReport) -> bool {
-        !self.flagged.contains(&module.path) && self.wanted.has_module(module)
+        !self.flagged.contains(&module.path) && self.sections.has_module(module)
     }
 
     fn has_path(&self, path: &str) -> bool {
-        self.wanted.has_path(path)
+        self.sections.has_path(path)
     }
 
     fn has(&self, module: &ModuleReport, section: &Section) -> bool {
-        !self.flagged.contains(&module.path) && self.wanted.has(module, section)
+        !self.flagged.contains(&module.path) && self.sections.has(module, section)
     }
 }
 

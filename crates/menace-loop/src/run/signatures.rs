@@ -17,13 +17,13 @@ const SIGNATURES_KEY: &str = "section_signatures";
 #[derive(Debug)]
 pub(super) struct SectionSignatures<'r> {
     modules: &'r [ModuleReport],
-    wanted: &'r dyn SectionFilter,
+    sections: &'r dyn SectionFilter,
 }
 
 impl<'r> SectionSignatures<'r> {
-    /// `modules` are all of the repository, `wanted` selects those of the cycle.
-    pub(super) fn new(modules: &'r [ModuleReport], wanted: &'r dyn SectionFilter) -> Self {
-        Self { modules, wanted }
+    /// `modules` are all of the repository, `sections` selects those of the cycle.
+    pub(super) fn new(modules: &'r [ModuleReport], sections: &'r dyn SectionFilter) -> Self {
+        Self { modules, sections }
     }
 
     /// Sections that were added, removed or changed since the last cycle with their module.
@@ -61,14 +61,15 @@ impl<'r> SectionSignatures<'r> {
             .iter()
             .map(|module| {
                 let is_readable = module.error.is_none();
-                (module.path.as_str(), is_readable && self.wanted.has_module(module))
+                (module.path.as_str(), is_readable && self.sections.has_module(module))
             })
             .collect();
-        move |path| present.get(path).copied().unwrap_or_else(|| self.wanted.has_path(path))
+        move |path| present.get(path).copied().unwrap_or_else(|| self.sections.has_path(path))
     }
 
-    fn current(&self, is_wanted: &dyn Fn(&str) -> bool) -> Vec<(SectionId, u64)> {
-        let modules = self.modules.iter().filter(|one| one.error.is_none() && is_wanted(&one.path));
+    fn current(&self, is_selected: &dyn Fn(&str) -> bool) -> Vec<(SectionId, u64)> {
+        let modules =
+            self.modules.iter().filter(|one| one.error.is_none() && is_selected(&one.path));
         // A name that is defined twice is one section.
         let mut ids = BTreeSet::new();
         let sections = modules.flat_map(|module| &module.sections);

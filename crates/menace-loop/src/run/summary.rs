@@ -102,24 +102,24 @@ impl ScoredCycle {
         let called: Vec<(&str, &Preset)> = called.collect();
         let failed = &self.result.import_failures;
         let modules: BTreeSet<&str> = plan
-            .subjects
+            .sections
             .iter()
-            .filter(|subject| subject.target.kind != TargetKind::Module)
-            .map(|subject| subject.module.path.as_str())
+            .filter(|planned| planned.target.kind != TargetKind::Module)
+            .map(|planned| planned.module.path.as_str())
             .filter(|path| failed.iter().all(|failure| failure.module != *path))
             .collect();
-        let gaps = find_scenario_gaps(modules, &called, request.choice.profiles)?;
+        let gaps = find_scenario_gaps(modules, &called, request.presets.profiles)?;
         if gaps.is_empty() { Ok(()) } else { Err(MissingScenariosError(gaps).into()) }
     }
 
     /// Reduces the cycle to what the report needs: its cells are too many to keep.
     pub(super) fn reduce(self, plan: &CyclePlan<'_>, known: &KnownFailures) -> FinishedCycle {
         let Self { result, measurement, score, decisions } = self;
-        let sections = plan.subjects.iter().map(|subject| subject.section.id.clone());
-        let closed = plan.closed.iter().map(|uncallable| uncallable.section.clone());
+        let sections = plan.sections.iter().map(|planned| planned.section.id.clone());
+        let uncallable = plan.uncallable.iter().map(|one| one.section.clone());
         let cells = measurement.cells.iter();
         let totals = CycleTotals {
-            sections: sections.chain(closed).collect(),
+            sections: sections.chain(uncallable).collect(),
             unreachable: unreachable_sections(plan, &result),
             called: cells.map(|cell| &cell.section).chain(result.imports.keys()).cloned().collect(),
             import_failures: result.import_failures,
@@ -137,7 +137,7 @@ impl ScoredCycle {
             let name = &plan.scenarios[cell.scenario].name;
             *scenario_calls.entry(name.clone()).or_default() += cell.tally.calls;
         }
-        let shared_run_failures = result.shared_run.map(|shared| shared.disturbances);
+        let shared_run_failures = result.shared_run.map(|shared| shared.failures);
         let details = CycleDetails {
             decisions: decisions.into_report(&score.predictions),
             score,
@@ -152,13 +152,13 @@ impl ScoredCycle {
 
 /// Why sections of the plan could not be called.
 fn unreachable_sections(plan: &CyclePlan<'_>, result: &CycleResult) -> BTreeMap<SectionId, String> {
-    let closed = plan.closed.iter().map(|one| (one.section.clone(), one.why.clone()));
-    let mut unreachable: BTreeMap<SectionId, String> = closed.collect();
+    let uncallable = plan.uncallable.iter().map(|one| (one.section.clone(), one.why.clone()));
+    let mut unreachable: BTreeMap<SectionId, String> = uncallable.collect();
     for failure in &result.import_failures {
-        let sections = plan.subjects.iter().filter(|one| one.module.path == failure.module);
-        for subject in sections.filter(|one| one.section.id != failure.section) {
+        let sections = plan.sections.iter().filter(|one| one.module.path == failure.module);
+        for planned in sections.filter(|one| one.section.id != failure.section) {
             let why = format!("its module cannot be imported: {}", failure.why);
-            unreachable.insert(subject.section.id.clone(), why);
+            unreachable.insert(planned.section.id.clone(), why);
         }
     }
     unreachable
@@ -267,9 +267,9 @@ impl RunSummary {
     pub(super) fn into_report(self, request: &RunRequest<'_>, ending: RunEnding) -> RunReport {
         let RunEnding { elapsed, warnings, left_out, borderline } = ending;
         let called = self.called.iter().filter(|id| self.sections.contains(*id)).count();
-        let is_whole = self.not_covered.is_empty();
+        let has_skipped_nothing = self.not_covered.is_empty();
         let unparsable = request.analysis.modules.iter().filter_map(|module| {
-            let error = module.error.as_ref().filter(|_| request.wanted.has_module(module))?;
+            let error = module.error.as_ref().filter(|_| request.sections.has_module(module))?;
             let line = error.line.map_or(String::new(), |line| format!("line {line}: "));
             let why = format!("{line}{}", error.reason);
             Some(ImportFailureReport { module: module.path.clone(), reason: why, missing: None })
@@ -286,7 +286,7 @@ impl RunSummary {
         let mut report = RunReport {
             version: REPORT_VERSION,
             run_id: request.id.0.clone(),
-            status: if is_whole { RunStatus::Finished } else { RunStatus::CutShort },
+            status: if has_skipped_nothing { RunStatus::Finished } else { RunStatus::CutShort },
             seed: request.seed.0,
             elapsed_s: elapsed.as_secs_f64(),
             cycles: self.cycles,

@@ -32,7 +32,7 @@ impl SynergyMeasurement<'_> {
     /// Synergy under the baseline.
     pub(super) fn measure_baseline(&self) -> SynergyDelta {
         let parts: Vec<&SharedRunPart> = self.shared_run.parts.iter().take(1).collect();
-        self.measure(&parts, self.shared_run.disturbances.len())
+        self.measure(&parts, self.shared_run.failures.len())
     }
 
     /// The metrics that the other scenarios add.
@@ -50,7 +50,7 @@ impl SynergyMeasurement<'_> {
         }
         let measure = |(name, parts): (&str, Vec<&SharedRunPart>)| {
             let is_baseline = parts.iter().any(|part| self.scenarios[part.scenario].is_baseline);
-            let failures = if is_baseline { self.shared_run.disturbances.len() } else { 0 };
+            let failures = if is_baseline { self.shared_run.failures.len() } else { 0 };
             (name.to_owned(), self.measure(&parts, failures))
         };
         parts.into_iter().map(measure).collect()
@@ -58,22 +58,22 @@ impl SynergyMeasurement<'_> {
 
     fn measure(&self, parts: &[&SharedRunPart], failures: usize) -> SynergyDelta {
         let baseline_part = self.shared_run.parts.first();
-        let subjects: BTreeSet<usize> =
+        let sections: BTreeSet<usize> =
             parts.iter().flat_map(|part| part.isolated.keys().copied()).collect();
         let cells = parts.iter().map(|part| (part.scenario, &part.combined)).collect();
         let baseline = baseline_part.map(|part| &part.combined);
-        let combined = self.reading(cells, baseline, &subjects, failures);
-        let isolated: Vec<RoiReading> = subjects
+        let combined = self.reading(cells, baseline, &sections, failures);
+        let isolated: Vec<RoiReading> = sections
             .iter()
-            .map(|subject| {
+            .map(|section| {
                 let cells = parts
                     .iter()
-                    .filter_map(|part| Some((part.scenario, part.isolated.get(subject)?)));
-                let baseline = baseline_part.and_then(|part| part.isolated.get(subject));
-                self.reading(cells.collect(), baseline, &BTreeSet::from([*subject]), 0)
+                    .filter_map(|part| Some((part.scenario, part.isolated.get(section)?)));
+                let baseline = baseline_part.and_then(|part| part.isolated.get(section));
+                self.reading(cells.collect(), baseline, &BTreeSet::from([*section]), 0)
             })
             .collect();
-        let modules = subjects.iter().map(|&at| self.plan.subjects[at].module.path.clone());
+        let modules = sections.iter().map(|&at| self.plan.sections[at].module.path.clone());
         SynergyDelta::compute(&combined, &isolated, modules)
     }
 
@@ -81,10 +81,10 @@ impl SynergyMeasurement<'_> {
         &self,
         cells: Vec<(usize, &CallTally)>,
         baseline: Option<&CallTally>,
-        subjects: &BTreeSet<usize>,
+        sections: &BTreeSet<usize>,
         failures: usize,
     ) -> RoiReading {
-        let coverage = self.coverage(&cells, subjects);
+        let coverage = self.coverage(&cells, sections);
         let cells = cells.into_iter().map(|(number, tally)| (&self.scenarios[number], tally));
         let pricing = (self.profile.prices(), self.profile.budget());
         let cells = cells.collect();
@@ -96,14 +96,14 @@ impl SynergyMeasurement<'_> {
     }
 
     /// Share of the sections' lines that were reached.
-    fn coverage(&self, cells: &[(usize, &CallTally)], subjects: &BTreeSet<usize>) -> Option<f64> {
+    fn coverage(&self, cells: &[(usize, &CallTally)], sections: &BTreeSet<usize>) -> Option<f64> {
         let mut reached: BTreeMap<&str, LineRanges> = BTreeMap::new();
         for (file, lines) in cells.iter().flat_map(|(_, tally)| &tally.covered) {
             reached.entry(file).or_default().merge(lines);
         }
-        let lines = subjects.iter().flat_map(|&at| {
-            let subject = &self.plan.subjects[at];
-            subject.hints.lines.iter().map(|line| (subject.module.path.as_str(), *line))
+        let lines = sections.iter().flat_map(|&at| {
+            let planned = &self.plan.sections[at];
+            planned.hints.lines.iter().map(|line| (planned.module.path.as_str(), *line))
         });
         // A line that sections share counts once.
         let lines: BTreeSet<(&str, u32)> = lines.collect();

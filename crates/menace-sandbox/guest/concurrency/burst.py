@@ -19,7 +19,7 @@ from runtime.guest_mode import get_tool, set_events
 if False:  # for type checkers only: nothing is loaded at run time
     from collections.abc import Callable, Sequence
 
-    from runtime.call import Outcome
+    from runtime.call import CallProgress
     from runtime.zygote import Zygote
 
 # Of the call's time, for all of it; each way has a quarter of that at most.
@@ -37,10 +37,10 @@ OTHER_SEED = 0x5EED
 class Burst:
     """How many runs at once, and what came of them."""
 
-    def __init__(self, wanted: list, zygote: Zygote, outcome: Outcome, call: dict) -> None:
+    def __init__(self, wanted: list, zygote: Zygote, progress: CallProgress, call: dict) -> None:
         self.threads, self.tasks, timeout_ms = wanted
         self.zygote = zygote
-        self.outcome = outcome
+        self.progress = progress
         self.call = call
         self.seconds = timeout_ms / 1000 * TIME_SHARE
         self.reported: dict | None = None
@@ -67,10 +67,10 @@ class Burst:
             return
         repeated = modes.run("alone again", count) if _is_complete(sequential, count) else None
         if not _is_complete(repeated, count):
-            self.outcome.note("no burst: the runs did not end one after the other, in time")
+            self.progress.note("no burst: the runs did not end one after the other, in time")
             return
         if not (sequential["undone"] and repeated["undone"]):
-            self.outcome.note("no burst: files that the section changes could not be put back")
+            self.progress.note("no burst: files that the section changes could not be put back")
             return
         reported = None
         for mode in modes.concurrent_modes():
@@ -198,7 +198,7 @@ class _BurstModes:
         except OSError as error:
             close(reader)
             close(writer)
-            self.burst.outcome.note("no burst: no process could be made: " + str(error))
+            self.burst.progress.note("no burst: no process could be made: " + str(error))
             return None
         if child == 0:
             try:
@@ -244,7 +244,7 @@ class _BurstModes:
         if self.is_async:
             from concurrency.task_runs import TaskRuns
 
-            many = TaskRuns(runs, self.burst.outcome, deadline)
+            many = TaskRuns(runs, self.burst.progress, deadline)
             over = many.run_concurrently(count) if mode == "tasks" else many.run_sequentially(count)
         elif mode == "free":
             over = runs.run_concurrently(count, deadline)

@@ -16,7 +16,7 @@ if False:  # for type checkers only: nothing is loaded at run time
     from typing import Any
 
     from concurrency.thread_runs import ThreadRuns
-    from runtime.call import Outcome
+    from runtime.call import CallProgress
 
 MAX_WAIT_SECONDS = 0.05
 
@@ -24,10 +24,10 @@ MAX_WAIT_SECONDS = 0.05
 class TaskRuns:
     """The loop, and what came of each run."""
 
-    def __init__(self, runs: ThreadRuns, outcome: Outcome, deadline: float) -> None:
+    def __init__(self, runs: ThreadRuns, progress: CallProgress, deadline: float) -> None:
         self.runs = runs
         self.deadline = deadline
-        self.tasks = EventLoop(outcome)
+        self.tasks = EventLoop(progress)
         self.loop: Any = self.tasks.loop
         self.passed = 0.0
         self.stopped = False

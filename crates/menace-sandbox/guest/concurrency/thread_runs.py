@@ -16,7 +16,7 @@ from concurrency.state_digest import StateDigest
 from concurrency.thread_state import all_wait_forever
 from describe.introspect import full_name
 from faults.injection import FaultRandom
-from runtime.call import Outcome
+from runtime.call import CallProgress
 from runtime.consume import consume
 
 if False:  # for type checkers only: nothing is loaded at run time
@@ -53,7 +53,7 @@ class ThreadRuns:
         self.repo = repo
         self.module_names = module_names
         self.ends: list = []
-        self.held: list = []
+        self.progresses: list = []
         # All numbers that threads are known by, and which of them makes which run.
         self.threads: set = set()
         self.runs: dict = {}
@@ -66,14 +66,14 @@ class ThreadRuns:
 
     def run_once(self, at: int) -> None:
         """One run to its very end."""
-        outcome = Outcome()
-        self.held.append(outcome)
+        progress = CallProgress()
+        self.progresses.append(progress)
         self.threads.add(get_ident())
         self.runs[at] = get_ident()
         try:
-            result = consume(self.function(*self.args, **self.kwargs), outcome, self.cap)
-            if outcome.tasks is not None:
-                outcome.tasks.close()
+            result = consume(self.function(*self.args, **self.kwargs), progress, self.cap)
+            if progress.tasks is not None:
+                progress.tasks.close()
             self.ends[at] = (True, result)
         except BaseException as error:
             self.ends[at] = (False, error)

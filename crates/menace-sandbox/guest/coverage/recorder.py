@@ -11,7 +11,7 @@ import sys
 if False:  # for type checkers only: nothing is loaded at run time
     from typing import Any
 
-    from runtime.call import Outcome
+    from runtime.call import CallProgress
     from runtime.import_hooks import ImportHooks
 
 if sys.version_info >= (3, 12):
@@ -28,18 +28,18 @@ MAX_LINE_NUMBER = 1 << 31
 class CoverageRecorder:
     """What was reached so far, by file."""
 
-    __slots__ = ("files", "lost", "outcome", "repo", "watch")
+    __slots__ = ("files", "lost", "progress", "repo", "watch")
 
-    def __init__(self, repo: str, outcome: Outcome) -> None:
+    def __init__(self, repo: str, progress: CallProgress) -> None:
         self.repo = repo
-        self.outcome = outcome
+        self.progress = progress
         self.files: dict = {}
         self.lost = False
         self.watch: Any = Watch(self)
 
     def begin(self, import_hooks: ImportHooks) -> None:
         """From here on what runs is watched."""
-        self.outcome.tracer = self.watch.begin(import_hooks)
+        self.progress.tracer = self.watch.begin(import_hooks)
 
     def resume(self, tracer: object) -> None:
         """Goes on after the harness has stopped it; `tracer` is what the guest had by then."""
@@ -58,7 +58,7 @@ class CoverageRecorder:
     def report(self, tracer: object) -> list:
         """`[file, lines, branches]` of each, branches as pairs in one list."""
         if self.lost or not self.watch.was_kept(tracer):
-            self.outcome.note(
+            self.progress.note(
                 "more may have been reached: the call used up its stack or set a tracer"
             )
         self.watch.finish()
@@ -73,5 +73,5 @@ class CoverageRecorder:
             lines_left -= len(lines)
             branches_left -= len(branches)
         if lines_left <= 0 or branches_left <= 0 or len(self.files) > MAX_FILES:
-            self.outcome.note("more was reached than the report holds")
+            self.progress.note("more was reached than the report holds")
         return reported

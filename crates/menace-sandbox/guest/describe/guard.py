@@ -22,12 +22,12 @@ class TooLong(BaseException):
 class Guard:
     """The time that the guest's methods have for a description."""
 
-    __slots__ = ("armed", "expired", "held", "inside", "previous_handler")
+    __slots__ = ("armed", "expired", "inside", "kept_alive", "previous_handler")
 
     def __init__(self) -> None:
         self.armed = self.inside = self.expired = False
         self.previous_handler = None
-        self.held: list = []
+        self.kept_alive: list = []
 
     def ask(self, function: Callable, subject: object) -> tuple:
         """The function's answer and no error, or `None` and what went wrong, in words."""
@@ -39,7 +39,7 @@ class Guard:
             self.inside = True
             answer = function(subject)
             self.inside = False
-            self.held.append(answer)
+            self.kept_alive.append(answer)
             return answer, None
         except TooLong:
             self.inside = False
@@ -47,7 +47,7 @@ class Guard:
         except BaseException as error:
             self.inside = False
             # Kept, because its end could run more of the guest's code.
-            self.held.append(error)
+            self.kept_alive.append(error)
             return None, "it raised " + type.__dict__["__name__"].__get__(type(error))
 
     def _arm(self) -> None:

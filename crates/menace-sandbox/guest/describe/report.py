@@ -16,7 +16,7 @@ from state.snapshot import threads_since
 if False:  # for type checkers only: nothing is loaded at run time
     from typing import Any
 
-    from runtime.call import Outcome
+    from runtime.call import CallProgress
     from runtime.mailbox import Mailbox
     from runtime.zygote import Zygote
 
@@ -46,84 +46,84 @@ def is_ours(frame_globals: dict) -> bool:
     return dict.get(frame_globals, "__builtins__") is __builtins__
 
 
-def short(outcome: Outcome, caps: dict, zygote: Zygote) -> dict:
+def short(progress: CallProgress, caps: dict, zygote: Zygote) -> dict:
     """The report without anything that the guest has to be asked for."""
     state = zygote.state
     audit = zygote.audit
-    of_conditions = None if outcome.conditions is None else outcome.conditions.report()
-    notes = outcome.notes[:]
+    of_conditions = None if progress.conditions is None else progress.conditions.report()
+    notes = progress.notes[:]
     value = exception = items = None
     more = False
-    if outcome.has_result:
-        value = describe_type(outcome.result)
-    if outcome.error is not None:
-        exception = Describer(caps, None, notes, is_ours, zygote.repo).describe(outcome.error)
-    if outcome.collected is not None:
-        items = len(outcome.collected.items)
-        more = outcome.collected.more
+    if progress.has_result:
+        value = describe_type(progress.result)
+    if progress.error is not None:
+        exception = Describer(caps, None, notes, is_ours, zygote.repo).describe(progress.error)
+    if progress.collected is not None:
+        items = len(progress.collected.items)
+        more = progress.collected.more
     report = {
-        "kind": outcome.kind,
-        "stage": outcome.stage,
-        "wall_ns": int(outcome.wall),
-        "user_ns": max(0, round(outcome.user * 1e9)),
-        "system_ns": max(0, round(outcome.system * 1e9)),
+        "kind": progress.kind,
+        "stage": progress.stage,
+        "wall_ns": int(progress.wall),
+        "user_ns": max(0, round(progress.user * 1e9)),
+        "system_ns": max(0, round(progress.system * 1e9)),
         "value": value,
         "exception": exception,
         "items": items,
         "more": more,
         "threads_left": threads_since(state.threads, state.harness_threads),
         "descriptors_left": state.descriptors.opened_since(),
-        "changed": state.changed(zygote.mode.limit, outcome, audit.environ),
-        "attempts": audit.attempts,
+        "changed": state.changed(zygote.mode.limit, progress, audit.environ),
+        "violations": audit.violations,
         "notes": notes,
     }
     if more:
-        report["paused_at"] = outcome.collected.paused_at
+        report["paused_at"] = progress.collected.paused_at
     if of_conditions is not None:
         report.update(of_conditions)
     return report
 
 
-def is_simple(outcome: Outcome) -> bool:
+def is_simple(progress: CallProgress) -> bool:
     """Whether nothing of the guest's is asked to describe the result."""
-    return outcome.has_result and outcome.error is None and is_scalar(outcome.result)
+    return progress.has_result and progress.error is None and is_scalar(progress.result)
 
 
-def lengthen(report: dict, outcome: Outcome, caps: dict, repo: str) -> None:
+def lengthen(report: dict, progress: CallProgress, caps: dict, repo: str) -> None:
     """Adds the values and messages that the guest has to be asked for."""
-    if outcome.error is None and not outcome.has_result:
+    if progress.error is None and not progress.has_result:
         return
-    if is_simple(outcome):
-        describe_scalar(report["value"], outcome.result)
+    if is_simple(progress):
+        describe_scalar(report["value"], progress.result)
         return
     guard = Guard()
-    outcome.held.append(guard)
+    progress.kept_alive.append(guard)
     try:
-        notes = outcome.notes[:]
-        if outcome.has_result:
-            describe_value(report["value"], outcome.result, caps, guard, notes)
-        if outcome.error is not None:
+        notes = progress.notes[:]
+        if progress.has_result:
+            describe_value(report["value"], progress.result, caps, guard, notes)
+        if progress.error is not None:
             describer = Describer(caps, guard, notes, is_ours, repo)
-            report["exception"] = describer.describe(outcome.error)
+            report["exception"] = describer.describe(progress.error)
         report["notes"] = notes
     finally:
         if guard.armed:
             guard.disarm()
 
 
-def flush(own_streams: list, held: list) -> None:
+def flush(own_streams: list, kept_alive: list) -> None:
     """Lets the guest's prints appear; streams that it put in place may be anything."""
     for name, own in own_streams:
         stream = _sys_names.get(name)
         if stream is not own and stream is not None:
             guard = Guard()
-            held.append(guard)
+            kept_alive.append(guard)
             guard.ask(_flushed, stream)
             guard.disarm()
         try:
             type(own).flush(own)
         except BaseException as error:
-            held.append(error)
+            kept_alive.append(error)
 
 
 def _flushed(stream: Any) -> None:

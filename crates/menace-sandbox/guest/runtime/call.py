@@ -1,8 +1,8 @@
 """Takes one call through its stages: import, resolve, construct, arguments, call, consume.
 
 Describing the result belongs to `describe.report`. Invariant: the result, the error and everything
-else of the guest's that passed through is held until the process ends, so that no finalizer of
-the guest runs while the report is written.
+else of the guest's that passed through is kept alive until the process ends, so that no finalizer
+of the guest runs while the report is written.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ Function = type(consume)
 Method = type(Builder(None).build)
 
 
-class Outcome:
+class CallProgress:
     """How far a call came and what came out of it."""
 
     kind: str | None = None
@@ -59,7 +59,7 @@ class Outcome:
     wall = user = system = 0.0
 
     def __init__(self) -> None:
-        self.held: list = []
+        self.kept_alive: list = []
         self.notes: list = []
 
     def note(self, text: str) -> None:
@@ -82,103 +82,103 @@ class Outcome:
             self._began = None
 
 
-def record_failure(outcome: Outcome, error: BaseException) -> None:
+def record_failure(progress: CallProgress, error: BaseException) -> None:
     """Notes how a call ended that did not return."""
-    outcome.error = error
+    progress.error = error
     if issubclass(type(error), SystemExit):
-        outcome.kind = "exited"
-    elif outcome.stage == "resolve" or type(error) is Unreachable:
-        outcome.kind = "unreachable"
+        progress.kind = "exited"
+    elif progress.stage == "resolve" or type(error) is Unreachable:
+        progress.kind = "unreachable"
     else:
-        outcome.kind = "raised"
+        progress.kind = "raised"
 
 
-def import_module(outcome: Outcome, modules: Modules, target: dict) -> None:
+def import_module(progress: CallProgress, modules: Modules, target: dict) -> None:
     """Imports a module as a call of its own."""
     if modules.is_loaded(target["module"]):
-        outcome.note("the module was imported before")
-    outcome.start_clock()
-    outcome.held.append(modules.load(target["module"], target["path"]))
-    outcome.stop_clock()
-    outcome.kind = "returned"
+        progress.note("the module was imported before")
+    progress.start_clock()
+    progress.kept_alive.append(modules.load(target["module"], target["path"]))
+    progress.stop_clock()
+    progress.kind = "returned"
 
 
-def perform(outcome: Outcome, modules: Modules, call: dict) -> None:
+def perform(progress: CallProgress, modules: Modules, call: dict) -> None:
     """Goes through the stages; what the guest raises passes through."""
     target = call["target"]
-    how = target["how"]
-    if how == "module":
-        import_module(outcome, modules, target)
+    kind = target["kind"]
+    if kind == "module":
+        import_module(progress, modules, target)
         return
     module = modules.load(target["module"], target["path"])
-    outcome.stage = "resolve"
-    function = resolve(module, target["qualname"], how)
+    progress.stage = "resolve"
+    function = resolve(module, target["qualname"], kind)
     if call["receiver"] is None and call["plain"]:
         receiver, args, kwargs = None, call["args"], dict(call["kwargs"])
     else:
-        receiver, args, kwargs = _built(outcome, modules, call, how)
-    if how == "method" or how == "property":
-        outcome.stage = "construct"
+        receiver, args, kwargs = _built(progress, modules, call, kind)
+    if kind == "method" or kind == "property":
+        progress.stage = "construct"
         if call["receiver"] is None:
             raise Unreachable("there is no instance to call it on")
-    outcome.stage = "call"
+    progress.stage = "call"
     leaving = None
-    if how == "property":
-        if outcome.conditions is not None:
-            outcome.conditions.before_call(bind, (function, receiver), {}, receiver)
-        outcome.start_clock()
+    if kind == "property":
+        if progress.conditions is not None:
+            progress.conditions.before_call(bind, (function, receiver), {}, receiver)
+        progress.start_clock()
         result = bind(function, receiver)
     else:
-        if how == "method":
+        if kind == "method":
             function = bind(function, receiver)
             leaving = LEAVING.get(target["qualname"].rpartition(".")[2])
         if in_class(type(function), "__call__") is None:
-            outcome.stage = "resolve"
+            progress.stage = "resolve"
             raise Unreachable("it cannot be called")
         if _has_mutable_default(function):
             from state.mutable_defaults import MutableDefaults
 
-            outcome.watched = MutableDefaults(_plain(function))
-        if outcome.conditions is not None:
-            outcome.conditions.before_call(function, args, kwargs, receiver)
-        outcome.start_clock()
+            progress.watched = MutableDefaults(_plain(function))
+        if progress.conditions is not None:
+            progress.conditions.before_call(function, args, kwargs, receiver)
+        progress.start_clock()
         result = function(*args, **kwargs)
     # At once: a tracer or an alarm that the guest left may interrupt the next lines.
-    outcome.result = result
+    progress.result = result
     if leaving is None and type(type(result)) is type and type(result) in PLAIN:
-        outcome.has_result = True
-        outcome.kind = "returned"
-        outcome.stop_clock()
+        progress.has_result = True
+        progress.kind = "returned"
+        progress.stop_clock()
         return
     try:
-        if gettrace() is not outcome.tracer:
-            settrace(outcome.tracer)
+        if gettrace() is not progress.tracer:
+            settrace(progress.tracer)
         if getprofile() is not None:
             setprofile(None)
     except BaseException as error:
-        outcome.held.append(error)
-    outcome.held.append(result)
-    outcome.result = consume(result, outcome, call["caps"]["items"])
+        progress.kept_alive.append(error)
+    progress.kept_alive.append(result)
+    progress.result = consume(result, progress, call["caps"]["items"])
     if leaving is not None:
-        _leave(receiver, leaving, outcome)
-    outcome.stop_clock()
-    if outcome.tasks is not None:
-        outcome.tasks.close()
-    outcome.has_result = True
-    outcome.kind = "returned"
+        _leave(receiver, leaving, progress)
+    progress.stop_clock()
+    if progress.tasks is not None:
+        progress.tasks.close()
+    progress.has_result = True
+    progress.kind = "returned"
 
 
-def _leave(receiver: Any, leaving: str, outcome: Outcome) -> None:
+def _leave(receiver: Any, leaving: str, progress: CallProgress) -> None:
     """Calls the method with which a `with` ends, if there is one."""
     method = in_class(type(receiver), leaving)
     if method is None:
-        outcome.note("it cannot be left: there is no " + leaving)
+        progress.note("it cannot be left: there is no " + leaving)
         return
-    outcome.stage = "consume"
+    progress.stage = "consume"
     left = bind(method, receiver)(None, None, None)
-    outcome.held.append(left)
+    progress.kept_alive.append(left)
     if leaving == "__aexit__":
-        outcome.held.append(consume(left, outcome, 0))
+        progress.kept_alive.append(consume(left, progress, 0))
 
 
 def _plain(function: Any) -> Callable | None:
@@ -209,27 +209,27 @@ def _has_mutable_default(function: object) -> bool:
     return named is not None and any(issubclass(type(value), MUTABLE) for value in named.values())
 
 
-def _built(outcome: Outcome, modules: Modules, call: dict, how: str) -> tuple:
+def _built(progress: CallProgress, modules: Modules, call: dict, kind: str) -> tuple:
     """Receiver and arguments, built with room for deep descriptions on the stack."""
     builder = Builder(modules.find)
     limit = getrecursionlimit()
     setrecursionlimit(limit + BUILDING_FRAMES)
     try:
-        outcome.stage = "construct"
+        progress.stage = "construct"
         receiver = builder.build(call["receiver"])
-        outcome.stage = "arguments"
+        progress.stage = "arguments"
         args = []
         for value in call["args"]:
             args.append(builder.build(value))
         kwargs = {}
         for name, value in call["kwargs"]:
             kwargs[name] = builder.build(value)
-        outcome.held.append((builder, receiver, args, kwargs))
-        if outcome.state is not None:
+        progress.kept_alive.append((builder, receiver, args, kwargs))
+        if progress.state is not None:
             # They may hold what they have opened: the section has not.
-            outcome.state.descriptors.accept()
+            progress.state.descriptors.accept()
         return receiver, args, kwargs
     finally:
-        outcome.held.append(builder)
+        progress.kept_alive.append(builder)
         if getrecursionlimit() == limit + BUILDING_FRAMES:
             setrecursionlimit(limit)

@@ -11,7 +11,7 @@ from _signal import SIG_SETMASK, pthread_sigmask
 from posix import _exit, chdir, close, getpid, setsid
 
 from describe.report import complete, flush, is_simple, lengthen, short
-from runtime.call import Outcome, perform, record_failure
+from runtime.call import CallProgress, perform, record_failure
 from runtime.guest_mode import ALL, get_tool, set_events
 from runtime.mailbox import ACTIVE
 from runtime.wire import Wire
@@ -37,27 +37,27 @@ def live(zygote: Zygote, touch: bool | None) -> None:
         if touch:
             # Every page that this touches need not be copied when the call is there.
             zygote.warm_up(zygote, 1)
-        call = Wire(zygote.go).receive()
-        close(zygote.go)
+        call = Wire(zygote.call_socket).receive()
+        close(zygote.call_socket)
         # One that lacks something ends the process.
         caps = call["caps"]
         call["caps"] = caps = zygote.caps if caps is None else complete(caps, zygote.mailbox)
         _enter_call(zygote, call)
-        outcome = Outcome()
+        progress = CallProgress()
         if call.get("receiver") is not None or not call.get("plain"):
-            outcome.state = zygote.state
+            progress.state = zygote.state
         if len(call) > KEYS:
             from runtime.conditions import Conditions
 
-            outcome.conditions = Conditions(zygote, outcome, call)
+            progress.conditions = Conditions(zygote, progress, call)
         if "steps" in call:
             from runtime.shared_process import run_steps
 
-            run_steps(zygote, outcome, call)
+            run_steps(zygote, progress, call)
         else:
-            run(zygote, outcome, perform, call)
-        publish(zygote, outcome, caps)
-        flush(zygote.streams, outcome.held)
+            run(zygote, progress, perform, call)
+        publish(zygote, progress, caps)
+        flush(zygote.streams, progress.kept_alive)
         _exit(0)
     finally:
         _exit(EXIT_NO_REPORT)
@@ -82,21 +82,21 @@ def _enter_call(zygote: Zygote, call: dict) -> None:
     zygote.seeding.start(call["seed"])
 
 
-def run(zygote: Zygote, outcome: Outcome, action: Callable, call: dict) -> None:
+def run(zygote: Zygote, progress: CallProgress, action: Callable, call: dict) -> None:
     """Lets the guest run and notes how it ended."""
     own_process = getpid()
     try:
-        _run(zygote, outcome, action, call)
+        _run(zygote, progress, action, call)
     except BaseException as error:
         # A handler that the guest left broke into the lines that were to keep it out.
-        _end(zygote, outcome, error)
+        _end(zygote, progress, error)
     if getpid() != own_process:
-        flush(zygote.streams, outcome.held)
+        flush(zygote.streams, progress.kept_alive)
         _exit(0)
-    outcome.notes[:0] = zygote.notes
+    progress.notes[:0] = zygote.notes
 
 
-def _run(zygote: Zygote, outcome: Outcome, action: Callable, call: dict) -> None:
+def _run(zygote: Zygote, progress: CallProgress, action: Callable, call: dict) -> None:
     mode = zygote.mode
     try:
         try:
@@ -104,7 +104,7 @@ def _run(zygote: Zygote, outcome: Outcome, action: Callable, call: dict) -> None
             if "faults" in call:
                 # From here on, and no longer than the section runs, the init lets things fail.
                 zygote.mailbox.map[ACTIVE] = 1
-            action(outcome, zygote.modules, call)
+            action(progress, zygote.modules, call)
         finally:
             # First of all, and without calling a function: a handler, a tracer or a tool that
             # the guest left may break in and raise until this is done.
@@ -122,39 +122,39 @@ def _run(zygote: Zygote, outcome: Outcome, action: Callable, call: dict) -> None
                     if get_tool(tool) is not None:
                         set_events(tool, 0)
         except BaseException as late:
-            outcome.held.append(late)
-        _end(zygote, outcome, error)
+            progress.kept_alive.append(late)
+        _end(zygote, progress, error)
 
 
-def _end(zygote: Zygote, outcome: Outcome, error: BaseException) -> None:
+def _end(zygote: Zygote, progress: CallProgress, error: BaseException) -> None:
     while True:
         try:
             pthread_sigmask(SIG_SETMASK, ALL)
             break
         except BaseException as late:
-            outcome.held.append(late)
-    outcome.held.append(error)
+            progress.kept_alive.append(late)
+    progress.kept_alive.append(error)
     zygote.mode.leave()
-    outcome.stop_clock()
-    if outcome.kind is None:
-        record_failure(outcome, error)
-    if outcome.tasks is not None:
-        outcome.tasks.abandon()
+    progress.stop_clock()
+    if progress.kind is None:
+        record_failure(progress, error)
+    if progress.tasks is not None:
+        progress.tasks.abandon()
 
 
-def publish(zygote: Zygote, outcome: Outcome, caps: dict) -> None:
+def publish(zygote: Zygote, progress: CallProgress, caps: dict) -> None:
     """Writes both reports; again if something of the guest's came between."""
-    for attempt in range(3):
+    for retry in range(3):
         try:
-            report = short(outcome, caps, zygote)
-            if not is_simple(outcome):
+            report = short(progress, caps, zygote)
+            if not is_simple(progress):
                 zygote.mailbox.post_short(report)
-            lengthen(report, outcome, caps, zygote.repo)
+            lengthen(report, progress, caps, zygote.repo)
             zygote.mailbox.post_full(report)
             return
         except BaseException as error:
-            outcome.held.append(error)
+            progress.kept_alive.append(error)
             zygote.reserve = None
-            if attempt == 1:
-                outcome.has_result = False
-                outcome.note("the result could not be described")
+            if retry == 1:
+                progress.has_result = False
+                progress.note("the result could not be described")

@@ -18,7 +18,7 @@ if False:  # for type checkers only: nothing is loaded at run time
 
     from concurrency.burst import Burst
     from coverage.recorder import CoverageRecorder
-    from runtime.call import Outcome
+    from runtime.call import CallProgress
     from runtime.fixture_files import FixtureFiles
     from runtime.zygote import Zygote
     from upstream.service import Upstream
@@ -30,9 +30,9 @@ _environ: Any = os.environ
 class Conditions:
     """Those of one call, and what is to be reported of them."""
 
-    def __init__(self, zygote: Zygote, outcome: Outcome, call: dict) -> None:
+    def __init__(self, zygote: Zygote, progress: CallProgress, call: dict) -> None:
         self.zygote = zygote
-        self.outcome = outcome
+        self.progress = progress
         self.call = call
         self.began = perf_counter_ns()
         self.fault_pause = FaultPause(zygote.mailbox.map)
@@ -48,8 +48,8 @@ class Conditions:
                 try:
                     begin(self, call[key])
                 except Exception as error:
-                    outcome.note(key + " could not be had: " + _error_text(error))
-        outcome.own_modules += len(_modules) - before
+                    progress.note(key + " could not be had: " + _error_text(error))
+        progress.own_modules += len(_modules) - before
 
     def before_call(
         self, function: Callable, args: Sequence, kwargs: dict, receiver: object
@@ -95,7 +95,7 @@ class Conditions:
             try:
                 fixture_files.add_file(name, content)
             except (OSError, ValueError) as error:
-                self.outcome.note("`" + name + "` was not put in place: " + _error_text(error))
+                self.progress.note("`" + name + "` was not put in place: " + _error_text(error))
 
     def _begin_environment(self, pairs: list) -> None:
         for name, value in pairs:
@@ -143,13 +143,13 @@ class Conditions:
     def _begin_burst(self, wanted: list) -> None:
         from concurrency.burst import Burst
 
-        self.burst = Burst(wanted, self.zygote, self.outcome, self.call)
+        self.burst = Burst(wanted, self.zygote, self.progress, self.call)
 
     def _begin_coverage(self, _wanted: bool) -> None:
         from coverage.recorder import CoverageRecorder
 
         self.zygote.mailbox.request_preload()
-        self.coverage = CoverageRecorder(self.zygote.repo, self.outcome)
+        self.coverage = CoverageRecorder(self.zygote.repo, self.progress)
         self.coverage.begin(self.zygote.import_hooks)
 
 

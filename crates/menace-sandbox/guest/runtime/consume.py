@@ -14,7 +14,7 @@ if False:  # for type checkers only: nothing is loaded at run time
     from types import FrameType
     from typing import Any
 
-    from runtime.call import Outcome
+    from runtime.call import CallProgress
     from runtime.event_loop import EventLoop
 
 CO_ITERABLE_COROUTINE = 0x100
@@ -66,7 +66,7 @@ class CollectedItems:
             self.paused_at = [code.co_filename, frame.f_lineno or 0, code.co_name]
 
 
-def consume(result: Any, outcome: Outcome, cap: int) -> object:
+def consume(result: Any, progress: CallProgress, cap: int) -> object:
     """What is left when all that waits to be driven has been driven."""
     for _ in range(LEVELS):
         cls = type(result)
@@ -74,42 +74,42 @@ def consume(result: Any, outcome: Outcome, cap: int) -> object:
             return result
         if cls is Generator:
             if not result.gi_code.co_flags & CO_ITERABLE_COROUTINE:
-                outcome.stage = "consume"
-                return _collect(result, outcome, cap)
-            result = _tasks(outcome).run(result)
+                progress.stage = "consume"
+                return _collect(result, progress, cap)
+            result = _tasks(progress).run(result)
         elif cls is Coroutine:
-            result = _tasks(outcome).run(result)
+            result = _tasks(progress).run(result)
         elif cls is AsyncGenerator:
-            return _tasks(outcome).collect(result, CollectedItems(result), cap)
+            return _tasks(progress).collect(result, CollectedItems(result), cap)
         elif _made_by_contextlib(cls, "_GeneratorContextManager"):
-            outcome.stage = "consume"
+            progress.stage = "consume"
             manager, result = result, result.__enter__()
-            outcome.held.append(manager)
+            progress.kept_alive.append(manager)
             manager.__exit__(None, None, None)
         elif _made_by_contextlib(cls, "_AsyncGeneratorContextManager"):
-            result = _tasks(outcome).enter_and_leave(result)
+            result = _tasks(progress).enter_and_leave(result)
         elif in_class(cls, "__await__") is not None:
-            tasks = _tasks(outcome)
+            tasks = _tasks(progress)
             if not tasks.can_await(result):
                 return result
             result = tasks.run(result)
         else:
             return result
-        outcome.held.append(result)
+        progress.kept_alive.append(result)
     return result
 
 
-def _tasks(outcome: Outcome) -> EventLoop:
-    outcome.stage = "consume"
-    if outcome.tasks is None:
+def _tasks(progress: CallProgress) -> EventLoop:
+    progress.stage = "consume"
+    if progress.tasks is None:
         before = len(sys.modules)
-        outcome.stop_clock()
+        progress.stop_clock()
         from runtime.event_loop import EventLoop
 
-        outcome.start_clock()
-        outcome.own_modules += len(sys.modules) - before
-        outcome.tasks = EventLoop(outcome)
-    return outcome.tasks
+        progress.start_clock()
+        progress.own_modules += len(sys.modules) - before
+        progress.tasks = EventLoop(progress)
+    return progress.tasks
 
 
 def _made_by_contextlib(cls: type, name: str) -> bool:
@@ -120,14 +120,14 @@ def _made_by_contextlib(cls: type, name: str) -> bool:
     return base is not None and any(found is base for found in mro_of(cls))
 
 
-def _collect(generator: Any, outcome: Outcome, cap: int) -> CollectedItems:
+def _collect(generator: Any, progress: CallProgress, cap: int) -> CollectedItems:
     collected = CollectedItems(generator)
-    outcome.collected = collected
+    progress.collected = collected
     items = collected.items
     for item in generator:
         if len(items) >= cap:
             collected.more = True
-            outcome.held.append(item)
+            progress.kept_alive.append(item)
             break
         items.append(item)
     if collected.more:
@@ -135,6 +135,6 @@ def _collect(generator: Any, outcome: Outcome, cap: int) -> CollectedItems:
         try:
             generator.close()
         except BaseException as error:
-            outcome.held.append(error)
-            outcome.note("closing the generator raised " + full_name(type(error)))
+            progress.kept_alive.append(error)
+            progress.note("closing the generator raised " + full_name(type(error)))
     return collected

@@ -11,7 +11,7 @@ import asyncio
 if False:  # for type checkers only: nothing is loaded at run time
     from typing import Any
 
-    from runtime.call import Outcome
+    from runtime.call import CallProgress
     from runtime.consume import CollectedItems
 
 new_event_loop = asyncio.new_event_loop
@@ -29,10 +29,10 @@ async def _await(awaitable: Any) -> object:
 class EventLoop:
     """The event loop of one call."""
 
-    __slots__ = ("loop", "outcome")
+    __slots__ = ("loop", "progress")
 
-    def __init__(self, outcome: Outcome) -> None:
-        self.outcome = outcome
+    def __init__(self, progress: CallProgress) -> None:
+        self.progress = progress
         self.loop = new_event_loop()
         set_event_loop(self.loop)
 
@@ -49,13 +49,13 @@ class EventLoop:
 
     def collect(self, generator: Any, collected: CollectedItems, cap: int) -> CollectedItems:
         """The items of an async generator."""
-        self.outcome.collected = collected
+        self.progress.collected = collected
 
         async def gather_items() -> CollectedItems:
             async for item in generator:
                 if len(collected.items) >= cap:
                     collected.more = True
-                    self.outcome.held.append(item)
+                    self.progress.kept_alive.append(item)
                     break
                 collected.items.append(item)
             if collected.more:
@@ -63,8 +63,8 @@ class EventLoop:
                 try:
                     await generator.aclose()
                 except Exception as error:
-                    self.outcome.held.append(error)
-                    self.outcome.note("closing the async generator raised")
+                    self.progress.kept_alive.append(error)
+                    self.progress.note("closing the async generator raised")
             return collected
 
         return self.loop.run_until_complete(gather_items())
@@ -85,7 +85,7 @@ class EventLoop:
             return
         pending = all_tasks(loop)
         if pending:
-            self.outcome.note(str(len(pending)) + " tasks were still pending")
+            self.progress.note(str(len(pending)) + " tasks were still pending")
             for task in pending:
                 task.cancel()
             loop.run_until_complete(_settled(pending))
@@ -98,7 +98,7 @@ class EventLoop:
         try:
             self.loop.close()
         except BaseException as error:
-            self.outcome.held.append(error)
+            self.progress.kept_alive.append(error)
 
 
 async def _settled(pending: set) -> object:

@@ -16,10 +16,10 @@ ACTIVE = 5
 SHORT_LENGTH = 8
 FULL_LENGTH = 12
 SHORT_AT = 64
-# Attempts at forbidden things, as they happen: how many, and a slot for each.
-ATTEMPTS = 44
+# Violations, as they happen: how many, and a slot for each.
+VIOLATIONS = 44
 REFUSED_FORK = 45
-ATTEMPTS_AT = 32768
+VIOLATIONS_AT = 32768
 SLOT = 1024
 FULL_AT = 65536
 SHORT_VALID, FULL_VALID = 2, 3
@@ -55,17 +55,17 @@ class Mailbox:
         """Whether the last call asked for it; the guest may have forged that."""
         return self.map[PRELOAD_WANTED] != 0
 
-    def report_attempt(self, kind: str, detail: str) -> None:
-        """Publishes an attempt at once: its process may be killed before it reports."""
-        number = self.map[ATTEMPTS]
-        if number >= (FULL_AT - ATTEMPTS_AT) // SLOT:
+    def report_violation(self, kind: str, detail: str) -> None:
+        """Publishes a violation at once: its process may be killed before it reports."""
+        number = self.map[VIOLATIONS]
+        if number >= (FULL_AT - VIOLATIONS_AT) // SLOT:
             return
         data = dumps([kind, detail], 2)
         if len(data) > SLOT - 2:
             data = dumps([kind, detail[: SLOT // 5]], 2)
-        at = ATTEMPTS_AT + number * SLOT
+        at = VIOLATIONS_AT + number * SLOT
         self.map[at : at + 2 + len(data)] = len(data).to_bytes(2, "little") + data
-        self.map[ATTEMPTS] = number + 1
+        self.map[VIOLATIONS] = number + 1
 
     def report_refused_fork(self) -> None:
         """Reports that the limit on processes refused a fork."""
@@ -73,7 +73,7 @@ class Mailbox:
 
     def post_short(self, report: dict) -> None:
         """Publishes the report that needed nothing from the guest."""
-        data = encode_to_fit(report, ATTEMPTS_AT - SHORT_AT)
+        data = encode_to_fit(report, VIOLATIONS_AT - SHORT_AT)
         self.map[SHORT_AT : SHORT_AT + len(data)] = data
         self.map[SHORT_LENGTH : SHORT_LENGTH + 4] = len(data).to_bytes(4, "little")
         self.map[PHASE] = SHORT_VALID
@@ -130,7 +130,7 @@ def _with_short_texts(report: dict) -> dict:
     report["exception"] = shorten_exception(report["exception"], 1000, 16, 3)
     report["descriptors_left"] = report["descriptors_left"][:8]
     report["threads_left"] = report["threads_left"][:8]
-    report["attempts"] = report["attempts"][:8]
+    report["violations"] = report["violations"][:8]
     report["notes"] = [note[:200] for note in report["notes"][:8]] + ["the report was shortened"]
     changed = report["changed"]
     report["changed"] = dict(changed, environ=changed["environ"][:32])
@@ -179,7 +179,7 @@ def _bare(report: dict) -> dict:
         exception=exception,
         threads_left=[],
         descriptors_left=[],
-        attempts=[],
+        violations=[],
         changed=changed,
         notes=["the report did not fit"],
     )

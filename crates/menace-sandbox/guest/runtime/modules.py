@@ -148,16 +148,16 @@ def mangled(subject: object, name: str) -> str:
     return name
 
 
-def resolve(module: ModuleType, qualname: str, how: str) -> Any:
+def resolve(module: ModuleType, qualname: str, kind: str) -> Any:
     """What to call, and whether it has yet to be bound to the receiver.
 
     Methods come as the class defines them, so that a subclass's override is not called instead.
     """
-    if how == "function" and type(module) is _Module and qualname in module.__dict__:
+    if kind == "function" and type(module) is _Module and qualname in module.__dict__:
         return module.__dict__[qualname]
     owner_name, _, name = qualname.rpartition(".")
     owner: Any = walk(module, owner_name) if owner_name else module
-    if how in ("method", "property") and issubclass(type(owner), type):
+    if kind in ("method", "property") and issubclass(type(owner), type):
         found = in_class(owner, mangled(owner, name))
         if found is not None:
             return found

@@ -17,7 +17,7 @@ from describe.exceptions import Describer
 from describe.guard import GUEST_SECONDS, Guard
 from describe.report import is_ours
 from describe.result import describe_scalar, describe_type, describe_value, is_scalar
-from runtime.call import Outcome, perform
+from runtime.call import CallProgress, perform
 from runtime.child import run
 from runtime.step_entries import StepEntries
 
@@ -33,23 +33,23 @@ clear_caches = getattr(sys, "_clear_internal_caches", None) or sys._clear_type_c
 MAX_MEASURED_REQUESTS = 8
 
 
-def run_steps(zygote: Zygote, outcome: Outcome, call: dict) -> None:
-    """All steps; `outcome` becomes that of the whole."""
+def run_steps(zygote: Zygote, progress: CallProgress, call: dict) -> None:
+    """All steps; `progress` becomes that of the whole."""
     steps = call["steps"]
-    outcome.stage = "call"
-    outcome.watched = Defaults()
-    outcome.notes[:0] = zygote.notes
-    shared_run = SharedProcessRun(zygote, outcome, call, len(steps))
+    progress.stage = "call"
+    progress.watched = Defaults()
+    progress.notes[:0] = zygote.notes
+    shared_run = SharedProcessRun(zygote, progress, call, len(steps))
     for number, step in enumerate(steps):
         if not shared_run.entries.begin(number):
             left = str(len(steps) - number)
             # First of all, because not all notes are kept.
-            outcome.notes.insert(0, left + " steps were not made: no room for their reports")
+            progress.notes.insert(0, left + " steps were not made: no room for their reports")
             break
         shared_run.run_step(number, step)
         # The arguments are not memory that the step retains.
         steps[number] = None
-    outcome.kind = "returned"
+    progress.kind = "returned"
 
 
 class Defaults:
@@ -77,20 +77,20 @@ class Defaults:
 class SharedProcessRun:
     """What the steps of one call have in common."""
 
-    def __init__(self, zygote: Zygote, outcome: Outcome, call: dict, count: int) -> None:
+    def __init__(self, zygote: Zygote, progress: CallProgress, call: dict, count: int) -> None:
         self.zygote = zygote
-        self.outcome = outcome
+        self.progress = progress
         self.caps = dict(call["caps"])
         for name, most in MAX_CAPS.items():
             self.caps[name] = min(self.caps[name], most)
         self.call_extras = {"caps": call["caps"]}
         if "faults" in call:
             self.call_extras["faults"] = call["faults"]
-        self.coverage = outcome.conditions.coverage
+        self.coverage = progress.conditions.coverage
         # The memory that Python holds is measured before each step.
         self.measures_memory = "measure_memory" in call
         if self.measures_memory:
-            upstream = outcome.conditions.upstream
+            upstream = progress.conditions.upstream
             if upstream is not None:
                 # Recorded requests are not memory that the call retains.
                 upstream.most = MAX_MEASURED_REQUESTS
@@ -101,33 +101,33 @@ class SharedProcessRun:
 
     def run_step(self, number: int, call: dict) -> None:
         """One step, from its import to the end of what it returned."""
-        zygote, outcome = self.zygote, self.outcome
+        zygote, progress = self.zygote, self.progress
         call.update(self.call_extras)
-        step = Outcome()
+        step = CallProgress()
         if self.measures_memory:
             step.held_bytes = get_traced_memory()[0]
         if self.coverage is not None:
-            step.tracer = outcome.tracer
+            step.tracer = progress.tracer
             if number:
                 self.coverage.resume(zygote.mode.tracer)
         run(zygote, step, perform, call)
         tracer = zygote.mode.tracer
         for part in ("wall", "user", "system", "own_modules"):
-            setattr(outcome, part, getattr(outcome, part) + getattr(step, part))
-        outcome.watched.add(call["target"]["qualname"], step.watched)
+            setattr(progress, part, getattr(progress, part) + getattr(step, part))
+        progress.watched.add(call["target"]["qualname"], step.watched)
         self.report(number, step)
         for note in step.notes[len(zygote.notes) :]:
-            if len(outcome.notes) < MAX_NOTES:
-                outcome.note("step " + str(number + 1) + ": " + note)
+            if len(progress.notes) < MAX_NOTES:
+                progress.note("step " + str(number + 1) + ": " + note)
         self.entries.mark_releasing(True)
         released = {"step": step, "measures_memory": self.measures_memory}
         step = None
-        run(zygote, Outcome(), _release, released)
+        run(zygote, CallProgress(), _release, released)
         self.entries.mark_releasing(False)
         zygote.mode.tracer = tracer
         self.restore_reserve()
 
-    def report(self, number: int, step: Outcome) -> None:
+    def report(self, number: int, step: CallProgress) -> None:
         """Adds the report: first what needs nothing from the guest, then all of it."""
         is_reported = False
         try:
@@ -147,17 +147,17 @@ class SharedProcessRun:
                 self.describe_with_guest(entry, step)
                 self.entries.replace(entry)
         except BaseException as error:
-            step.held.append(error)
+            step.kept_alive.append(error)
             self.zygote.reserve = None
             step.note("what came out of it could not be described")
             if not is_reported:
                 self.entries.post(_entry(number, step, None, None))
 
-    def describe_with_guest(self, entry: dict, step: Outcome) -> None:
+    def describe_with_guest(self, entry: dict, step: CallProgress) -> None:
         """Adds what the guest has to be asked for; all steps share the time for it."""
         guard = Guard()
         guard.expired = self.described_ns >= GUEST_SECONDS * 1e9
-        step.held.append(guard)
+        step.kept_alive.append(guard)
         timer = getitimer(ITIMER_REAL)
         began = perf_counter_ns()
         try:
@@ -183,7 +183,7 @@ class SharedProcessRun:
                 pass
 
 
-def _entry(number: int, step: Outcome, value: dict | None, exception: dict | None) -> dict:
+def _entry(number: int, step: CallProgress, value: dict | None, exception: dict | None) -> dict:
     items = None if step.collected is None else len(step.collected.items)
     return {
         "step": number,
@@ -200,7 +200,7 @@ def _entry(number: int, step: Outcome, value: dict | None, exception: dict | Non
     }
 
 
-def _release(_outcome: Outcome, _modules: Modules, released: dict) -> None:
+def _release(_progress: CallProgress, _modules: Modules, released: dict) -> None:
     """In guest mode, because it runs the guest's finalizers."""
     released["step"].__dict__.clear()
     if released["measures_memory"]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 
 from describe.report import DEFAULT_CAPS, lengthen, short
-from runtime.call import Outcome, perform
+from runtime.call import CallProgress, perform
 from runtime.child import run
 from runtime.guest_mode import ALL
 from runtime.mailbox import encode_to_fit
@@ -33,11 +33,11 @@ def warm_up(zygote: Zygote, rounds: int = ROUNDS) -> None:
     try:
         for _ in range(rounds):
             zygote.seeding.start(zygote.seeding.seed)
-            outcome = Outcome()
-            run(zygote, outcome, perform, CALL)
-            report = short(outcome, DEFAULT_CAPS, zygote)
+            progress = CallProgress()
+            run(zygote, progress, perform, CALL)
+            report = short(progress, DEFAULT_CAPS, zygote)
             encode_to_fit(report, 32704)
-            lengthen(report, outcome, DEFAULT_CAPS, zygote.repo)
+            lengthen(report, progress, DEFAULT_CAPS, zygote.repo)
             encode_to_fit(report, 32704)
     finally:
         mode.mask = mask
@@ -50,7 +50,7 @@ def _function(*_args: object, **_kwargs: object) -> None:
 
 
 CALL: dict = {
-    "target": {"module": NAME, "path": None, "qualname": "function", "how": "function"},
+    "target": {"module": NAME, "path": None, "qualname": "function", "kind": "function"},
     "receiver": None,
     "args": [],
     "kwargs": [],

@@ -15,7 +15,7 @@ from errno import EAGAIN, EPERM
 from posix import _exit, chdir, fork, getppid, kill, wait4, waitpid, write
 
 from describe.report import complete, flush
-from runtime.call import Outcome, import_module
+from runtime.call import CallProgress, import_module
 from runtime.child import enter_directory, live, publish, run
 from runtime.fork_limit import watch
 from runtime.guest_mode import GuestMode
@@ -52,10 +52,10 @@ _modules = sys.modules
 _Usage = resource.struct_rusage
 
 
-def serve(control: int, go: int, mailbox: int, size: int, frames: int) -> None:
+def serve(control: int, call_socket: int, mailbox: int, size: int, stack_dump: int) -> None:
     """Answers the init until it is gone."""
-    zygote = Zygote(Wire(control), go, Mailbox(mailbox, size), frames)
-    install_handlers(frames)
+    zygote = Zygote(Wire(control), call_socket, Mailbox(mailbox, size), stack_dump)
+    install_handlers(stack_dump)
     try:
         while True:
             zygote.answer(zygote.wire.receive())
@@ -79,11 +79,11 @@ def print_error(error: BaseException) -> None:
 class Zygote:
     """The warm interpreter."""
 
-    def __init__(self, wire: Wire, go: int, mailbox: Mailbox, frames: int) -> None:
+    def __init__(self, wire: Wire, call_socket: int, mailbox: Mailbox, stack_dump: int) -> None:
         self.wire = wire
         self.control = wire.descriptor
-        self.go = go
-        self.frames = frames
+        self.call_socket = call_socket
+        self.stack_dump = stack_dump
         self.mailbox = mailbox
         self.mode = GuestMode()
         self.modules = Modules()
@@ -99,7 +99,7 @@ class Zygote:
         self.seeding: RandomSeed | None = None
         self.state: State | None = None
         self.has_coverage_loaded = False
-        self.held: BaseException | None = None
+        self.preload_error: BaseException | None = None
         self.count_threads = _count
         self.first: State | None = None
         self.event_loop: type[EventLoop] | None = None
@@ -128,9 +128,9 @@ class Zygote:
             from runtime.frozen_clock import freeze
 
             freeze(message["freeze_time"], import_hooks)
-        roots = list(message["roots"]) + [entry for entry in sys.path if entry]
+        allowed_read = list(message["allowed_read"]) + [entry for entry in sys.path if entry]
         self.audit = self.mode.audit = Audit(
-            roots, message["write_roots"], self.mailbox.report_attempt
+            allowed_read, message["allowed_write"], self.mailbox.report_violation
         )
         self.audit.install()
         watch(self.mailbox.report_refused_fork)
@@ -150,14 +150,14 @@ class Zygote:
     def import_guest(self, message: dict) -> None:
         """Imports the module that the calls will be about."""
         caps = self.caps if message["caps"] is None else complete(message["caps"], self.mailbox)
-        outcome = Outcome()
+        progress = CallProgress()
         enter_directory(self, self.repo[:-1] or "/")
-        run(self, outcome, import_module, message)
-        publish(self, outcome, caps)
-        flush(self.streams, outcome.held)
+        run(self, progress, import_module, message)
+        publish(self, progress, caps)
+        flush(self.streams, progress.kept_alive)
         unforkable = self.finish_import(message["module"])
         self.wire.send(
-            {"op": "imported", "ok": outcome.kind == "returned", "unforkable_state": unforkable}
+            {"op": "imported", "ok": progress.kind == "returned", "unforkable_state": unforkable}
         )
 
     def finish_import(self, module: str) -> list:
@@ -175,7 +175,7 @@ class Zygote:
             # Else this process forks for one call only, and a thread may need the files.
             replace_with_placeholders(self.files)
             chdir(OUTSIDE)
-        self.state = State(self.mode.limit, (self.control, self.go))
+        self.state = State(self.mode.limit, (self.control, self.call_socket))
         self.audit.forget()
         if self.reserve is None:
             self.reserve = bytes(RESERVE)
@@ -185,7 +185,7 @@ class Zygote:
 
     def is_left(self, number: int) -> bool:
         """Whether it may be the import that opened this descriptor."""
-        if number in (self.control, self.go, self.frames):
+        if number in (self.control, self.call_socket, self.stack_dump):
             return False
         return number not in self.output or self.output[number] != identity(number)
 
@@ -232,7 +232,7 @@ class Zygote:
             from runtime.conditions import Conditions  # noqa: F401
         except BaseException as error:
             # An audit hook of the guest's may raise. Then each call loads them itself.
-            self.held = error
+            self.preload_error = error
         _freeze()
 
     def sweep(self, _message: dict) -> None:

@@ -1,6 +1,6 @@
-"""Notes which files outside the allowed roots, and which addresses, the guest reached for.
+"""Notes which files outside the allowed paths, and which addresses, the guest reached for.
 
-From Python's audit events; system calls of C code are not seen here. Each attempt is reported at
+From Python's audit events; system calls of C code are not seen here. Each violation is reported at
 once, because its process may be killed before its report, or be a fork that writes none.
 Invariant: the hook never raises, and never runs the guest's code.
 """
@@ -14,7 +14,7 @@ if False:  # for type checkers only: nothing is loaded at run time
     from collections.abc import Callable
     from typing import Any
 
-MAX_ATTEMPTS = 32
+MAX_VIOLATIONS = 32
 MAX_DIRECTORIES = 2000
 MAX_DETAIL_CHARS = 500
 # The most links that lead from a path to a file.
@@ -43,26 +43,26 @@ HANDLED = frozenset(CHANGES) | LISTINGS | frozenset(ADDRESSES) | ENVIRON | {"ope
 
 
 class Audit:
-    """The attempts of one call, and whether it set a variable; listens while the guest runs."""
+    """The violations of one call, and whether it set a variable; listens while the guest runs."""
 
     __slots__ = (
-        "attempts",
+        "allowed_read",
+        "allowed_write",
         "directories",
         "environ",
         "listening",
         "report",
-        "roots",
-        "write_roots",
+        "violations",
     )
 
-    def __init__(self, roots: list, write_roots: list, report: Callable) -> None:
+    def __init__(self, allowed_read: list, allowed_write: list, report: Callable) -> None:
         self.report = report
         # Where directories are once links are followed.
         self.directories: dict = {}
         self.listening = self.environ = False
-        self.attempts: list = []
-        self.roots = tuple(root.rstrip("/") + "/" for root in roots)
-        self.write_roots = tuple(root.rstrip("/") + "/" for root in write_roots)
+        self.violations: list = []
+        self.allowed_read = tuple(path.rstrip("/") + "/" for path in allowed_read)
+        self.allowed_write = tuple(path.rstrip("/") + "/" for path in allowed_write)
 
     def install(self) -> None:
         """Adds the hook, which cannot be removed again."""
@@ -79,7 +79,7 @@ class Audit:
 
     def forget(self) -> None:
         """Begins a new call."""
-        self.attempts = []
+        self.violations = []
         self.directories = {}
         self.environ = False
 
@@ -87,7 +87,7 @@ class Audit:
         if event in ENVIRON:
             self.environ = True
             return
-        if len(self.attempts) >= MAX_ATTEMPTS:
+        if len(self.violations) >= MAX_VIOLATIONS:
             return
         if event == "open":
             path, _, flags = args
@@ -111,13 +111,13 @@ class Audit:
         if type(path) is not str:
             return
         path = absolute(path, start)
-        roots = self.write_roots if writes else self.roots
-        if not (path + "/").startswith(roots):
+        allowed = self.allowed_write if writes else self.allowed_read
+        if not (path + "/").startswith(allowed):
             self._add(kind, path)
         elif kind in OPENING:
             path = self._resolve_links(path)
             # What is in there is no file of the host's.
-            if not path.startswith("/proc/") and not (path + "/").startswith(roots):
+            if not path.startswith("/proc/") and not (path + "/").startswith(allowed):
                 self._add(kind, path)
 
     def _resolve_links(self, path: Any) -> str:
@@ -146,11 +146,11 @@ class Audit:
         return found
 
     def _add(self, kind: str, detail: str) -> None:
-        attempt = [kind, detail[:MAX_DETAIL_CHARS]]
-        if attempt not in self.attempts:
-            self.attempts.append(attempt)
+        violation = [kind, detail[:MAX_DETAIL_CHARS]]
+        if violation not in self.violations:
+            self.violations.append(violation)
             if kind not in CONNECTING:
-                self.report(kind, attempt[1])
+                self.report(kind, violation[1])
 
 
 def absolute(path: Any, start: Any = None) -> str:

@@ -36,7 +36,7 @@ REGULAR, DIRECTORY, LINK, DEVICE = 0o100000, 0o040000, 0o120000, 0o020000
 MEMORY_DEVICES = 1
 DELETED = " (deleted)"
 # Means nothing to the kernel, and to the init that it need not look at where this leads.
-NOT_SUPERVISED = 1 << 30
+HARNESS_OPEN_FLAG = 1 << 30
 
 
 class ReopenableFile:
@@ -54,7 +54,7 @@ class ReopenableFile:
 
     def open(self) -> int:
         """A descriptor for an open file of this process alone, at the same place."""
-        own = open(self.path, self.flags | NOT_SUPERVISED)
+        own = open(self.path, self.flags | HARNESS_OPEN_FLAG)
         try:
             if self.place:
                 lseek(own, self.place, SEEK_SET)

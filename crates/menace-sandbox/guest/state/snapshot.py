@@ -19,7 +19,7 @@ from state.descriptors import Descriptors
 if False:  # for type checkers only: nothing is loaded at run time
     from typing import Any
 
-    from runtime.call import Outcome
+    from runtime.call import CallProgress
 
 _modules = sys.modules
 _os_names = os.__dict__
@@ -53,7 +53,7 @@ class State:
         self.harness_threads = ()
         self.cwd = where()
 
-    def changed(self, limit: int, outcome: Outcome, environ_touched: bool) -> dict:
+    def changed(self, limit: int, progress: CallProgress, environ_touched: bool) -> dict:
         """The report's `changed`.
 
         `limit` is the guest's recursion limit; the environment is compared only after an audit
@@ -63,10 +63,10 @@ class State:
         return {
             "environ": self._environ(now) if environ_touched or now is not _environ else [],
             "cwd": self._moved(),
-            "modules": max(0, len(_modules) - self.modules - outcome.own_modules),
+            "modules": max(0, len(_modules) - self.modules - progress.own_modules),
             "signals": self._signals() if "signal" in _modules else [],
             "recursion_limit": None if limit == self.limit else limit,
-            "defaults": [] if outcome.watched is None else outcome.watched.changed(),
+            "defaults": [] if progress.watched is None else progress.watched.changed(),
         }
 
     def _environ(self, now: object) -> list:

@@ -80,7 +80,7 @@ pub(crate) fn kernel_abi() -> u32 {
 /// A kernel without Landlock is an error only where nothing else protects the files.
 pub(crate) fn restrict(
     policy: ConfinementPolicy,
-    places: &AllowedPaths,
+    allowed: &AllowedPaths,
 ) -> Result<LandlockStatus, LandlockError> {
     let abi = kernel_abi();
     if abi == 0 {
@@ -104,8 +104,11 @@ pub(crate) fn restrict(
         return Ok(landlocked);
     }
     let created = build_ruleset(&landlocked)?.create()?;
-    let created =
-        if landlocked.restricts_files { add_path_rules(created, policy, places)? } else { created };
+    let created = if landlocked.restricts_files {
+        add_path_rules(created, policy, allowed)?
+    } else {
+        created
+    };
     let status = created.restrict_self()?;
     if status.ruleset == RulesetStatus::NotEnforced {
         return Err(LandlockError::NotEnforced);
@@ -135,9 +138,9 @@ fn build_ruleset(wanted: &LandlockStatus) -> Result<Ruleset, RulesetError> {
 fn add_path_rules(
     mut created: RulesetCreated,
     policy: ConfinementPolicy,
-    places: &AllowedPaths,
+    allowed: &AllowedPaths,
 ) -> Result<RulesetCreated, LandlockError> {
-    let AllowedPaths { read, write, devices } = places;
+    let AllowedPaths { read, write, devices } = allowed;
     for (paths, rights) in
         [(read, read_rights()), (write, write_rights(policy)), (devices, device_rights())]
     {

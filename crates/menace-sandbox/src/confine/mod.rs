@@ -30,13 +30,13 @@ pub(crate) use landlock::{
     AllowedPaths, LandlockError, LandlockStatus, kernel_abi as landlock_abi,
 };
 pub(crate) use notify::{NotifyListener, SyscallNotification, SyscallResponse};
-pub(crate) use path_access::{GuestPaths, PathAccessRecorder};
+pub(crate) use path_access::PathAccessRecorder;
 pub(crate) use policy::ConfinementPolicy;
 pub(crate) use privileges::PrivilegeError;
 pub(crate) use seccomp::SeccompError;
 pub(crate) use supervisor::SyscallSupervisor;
 #[cfg(test)]
-pub(crate) use {supervisor::SyscallAttempt, syscalls::ViolationKind};
+pub(crate) use {supervisor::SyscallViolation, syscalls::ViolationKind};
 
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ConfineError {
@@ -56,11 +56,11 @@ pub(crate) enum ConfineError {
 /// the interpreter.
 pub(crate) fn confine(
     policy: ConfinementPolicy,
-    places: &AllowedPaths,
+    allowed_paths: &AllowedPaths,
 ) -> Result<LandlockStatus, ConfineError> {
     privileges::set_no_new_privs().map_err(ConfineError::NewPrivileges)?;
     privileges::drop_capabilities()?;
-    Ok(landlock::restrict(policy, places)?)
+    Ok(landlock::restrict(policy, allowed_paths)?)
 }
 
 /// Installs the filters, after everything else. The parent must answer the listener through a

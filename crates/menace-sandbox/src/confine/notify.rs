@@ -9,7 +9,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
-use super::supervisor::{SyscallAttempt, SyscallSupervisor};
+use super::supervisor::{SyscallSupervisor, SyscallViolation};
 use super::sys;
 
 /// One system call that the filters have not decided.
@@ -55,11 +55,11 @@ impl NotifyListener {
     /// Answers one question, if there is any, and returns what should be recorded of it.
     ///
     /// Never waits. A guest can ask as fast as it likes: look after deadlines between two
-    /// questions, and keep no more of the attempts than are of use.
+    /// questions, and keep no more of the violations than are of use.
     pub(crate) fn answer_next(
         &self,
         supervisor: &mut SyscallSupervisor,
-    ) -> io::Result<Option<SyscallAttempt>> {
+    ) -> io::Result<Option<SyscallViolation>> {
         let Some(notice) = self.next_notification()? else { return Ok(None) };
         self.answer_with(&notice, supervisor)
     }
@@ -69,12 +69,12 @@ impl NotifyListener {
         &self,
         notice: &SyscallNotification,
         supervisor: &mut SyscallSupervisor,
-    ) -> io::Result<Option<SyscallAttempt>> {
-        let (answer, attempt) = supervisor.decide(notice);
+    ) -> io::Result<Option<SyscallViolation>> {
+        let (answer, violation) = supervisor.decide(notice);
         // A dead asker's number may be another's by now, and the description that other's memory.
-        let attempt = attempt.filter(|_| sys::is_notification_valid(self.as_fd(), notice.id));
+        let violation = violation.filter(|_| sys::is_notification_valid(self.as_fd(), notice.id));
         self.respond(notice, answer)?;
-        Ok(attempt)
+        Ok(violation)
     }
 
     /// The next notification; none when no system call waits.

@@ -12,6 +12,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 
 use super::describe;
+use super::landlock::AllowedPaths;
 use super::notify::SyscallNotification;
 use super::rules::{self, SyscallRules};
 
@@ -101,23 +102,16 @@ pub(super) fn watched_syscalls() -> Result<Vec<(i64, SyscallRules)>, seccompiler
 /// Something outside was tried: what, and with which file.
 pub(super) type PathAccess = (String, String);
 
-/// Where a guest is at home.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct GuestPaths {
-    pub read: Vec<PathBuf>,
-    pub write: Vec<PathBuf>,
-}
-
 /// Looks where the guest goes.
 #[derive(Debug, Default)]
 pub(crate) struct PathAccessRecorder {
-    guest_paths: GuestPaths,
+    allowed_paths: AllowedPaths,
     accesses: BTreeSet<PathAccess>,
 }
 
 impl PathAccessRecorder {
-    pub(crate) fn new(guest_paths: GuestPaths) -> Self {
-        Self { guest_paths, accesses: BTreeSet::new() }
+    pub(crate) fn new(allowed_paths: AllowedPaths) -> Self {
+        Self { allowed_paths, accesses: BTreeSet::new() }
     }
 
     /// What was noted since this was last asked.
@@ -149,22 +143,23 @@ impl PathAccessRecorder {
             Change(what) => what,
         };
         let path = read_path(notice, call)?;
-        let home = if what == "read" { &self.guest_paths.read } else { &self.guest_paths.write };
-        let is_home = |path: &Path| home.iter().any(|place| path.starts_with(place));
+        let allowed =
+            if what == "read" { &self.allowed_paths.read } else { &self.allowed_paths.write };
+        let is_allowed = |path: &Path| allowed.iter().any(|place| path.starts_with(place));
         let of_processes = path.starts_with("/proc");
         // Of processes, only the first could be one of the host's.
-        if path.starts_with("/proc/1") || !of_processes && !is_home(&path) {
+        if path.starts_with("/proc/1") || !of_processes && !is_allowed(&path) {
             return Some((what, path));
         }
         // Elsewhere, only the host can have put a link.
         let may_lead_away = path.starts_with(proc_dir(notice.pid))
-            || self.guest_paths.write.iter().any(|place| path.starts_with(place));
+            || self.allowed_paths.write.iter().any(|place| path.starts_with(place));
         if matches!(call.action, Change(_)) || !may_lead_away {
             return None;
         }
         let path = follow_links(&path, MAX_LINKS_FOLLOWED);
         let is_gone = path.as_os_str().as_bytes().ends_with(b" (deleted)");
-        let leads_away = !path.starts_with("/proc") && !is_gone && !is_home(&path);
+        let leads_away = !path.starts_with("/proc") && !is_gone && !is_allowed(&path);
         leads_away.then_some((what, path))
     }
 }
@@ -249,8 +244,8 @@ mod tests {
         notice
     }
 
-    fn record_open(home: &GuestPaths, path: &Path, flags: i32) -> Vec<PathAccess> {
-        let mut reach = PathAccessRecorder::new(home.clone());
+    fn record_open(allowed: &AllowedPaths, path: &Path, flags: i32) -> Vec<PathAccess> {
+        let mut reach = PathAccessRecorder::new(allowed.clone());
         let path = CString::new(path.as_os_str().as_bytes()).unwrap();
         let int = |number: i32| u64::from(number.cast_unsigned());
         let directory = int(libc::AT_FDCWD);
@@ -263,10 +258,13 @@ mod tests {
 
     #[test]
     fn links_of_the_guests_own_are_followed_even_to_what_is_not_there() {
-        let room = tempfile::tempdir().unwrap();
-        let place = fs::canonicalize(room.path()).unwrap();
-        let home =
-            GuestPaths { read: vec![place.clone(), "/usr".into()], write: vec![place.clone()] };
+        let directory = tempfile::tempdir().unwrap();
+        let place = fs::canonicalize(directory.path()).unwrap();
+        let allowed = AllowedPaths {
+            read: vec![place.clone(), "/usr".into()],
+            write: vec![place.clone()],
+            ..AllowedPaths::default()
+        };
         let outside = Path::new("/nowhere/secret");
         symlink("/nowhere", place.join("away")).unwrap();
         symlink("away/secret", place.join("link")).unwrap();
@@ -276,23 +274,23 @@ mod tests {
         for path in ["link", "away/secret", "file/../link"] {
             for place in [&place, &around] {
                 let path = place.join(path);
-                let found = record_open(&home, &path, libc::O_RDONLY);
+                let found = record_open(&allowed, &path, libc::O_RDONLY);
                 assert_eq!(found, noted("read"), "{}", path.display());
             }
         }
-        assert_eq!(record_open(&home, outside, libc::O_RDWR), noted("write"));
-        assert_eq!(record_open(&home, outside, libc::O_RDONLY | libc::O_PATH), []);
+        assert_eq!(record_open(&allowed, outside, libc::O_RDWR), noted("write"));
+        assert_eq!(record_open(&allowed, outside, libc::O_RDONLY | libc::O_PATH), []);
         for path in [place.join("file"), place.join("new"), "/usr/lib".into()] {
-            assert_eq!(record_open(&home, &path, libc::O_RDONLY), [], "{}", path.display());
+            assert_eq!(record_open(&allowed, &path, libc::O_RDONLY), [], "{}", path.display());
         }
         let usr = [("write".to_owned(), "/usr/x".to_owned())];
-        assert_eq!(record_open(&home, Path::new("/usr/x"), libc::O_WRONLY), usr);
+        assert_eq!(record_open(&allowed, Path::new("/usr/x"), libc::O_WRONLY), usr);
     }
 
     #[test]
     fn both_ends_of_a_rename_are_noted() {
         let (one, other) = (c"/one", c"/usr/../other");
-        let mut reach = PathAccessRecorder::new(GuestPaths::default());
+        let mut reach = PathAccessRecorder::new(AllowedPaths::default());
         let arguments = [0, one.as_ptr() as u64, 0, other.as_ptr() as u64, 0, 0];
         reach.record(&notice(libc::SYS_renameat2, arguments));
         let noted = |path: &str| ("rename".to_owned(), path.to_owned());

@@ -24,16 +24,13 @@
 //!
 //! [`AllowedPaths`]: super::landlock::AllowedPaths
 
-use menace_model::{SecurityLevel, SyscallInterposition};
+use menace_model::{CallConfinement, SyscallInterposition};
 use serde::{Deserialize, Serialize};
 
 /// How strictly the guest is held.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a question of its own")]
 pub(crate) struct ConfinementPolicy {
-    pub level: SecurityLevel,
-    /// No network at any level.
-    pub safe_mode: bool,
+    pub confinement: CallConfinement,
     /// Whether user, mount, pid, net and ipc namespaces surround the process. Without them more has
     /// to be forbidden, because everything that the guest can name is the host's.
     pub namespaces: bool,
@@ -47,7 +44,9 @@ pub(crate) struct ConfinementPolicy {
 impl ConfinementPolicy {
     /// Whether the guest may create sockets other than pairs. They reach only the private network.
     pub(crate) fn allows_network(self) -> bool {
-        self.namespaces && !self.safe_mode && self.level.allows_network()
+        self.namespaces
+            && !self.confinement.safe_mode
+            && self.confinement.security_level.allows_network()
     }
 
     /// Whether the guest may create Unix sockets other than pairs.
@@ -57,21 +56,21 @@ impl ConfinementPolicy {
 
     /// Whether the guest may start programs.
     pub(crate) fn allows_programs(self) -> bool {
-        self.level.allows_programs()
+        self.confinement.security_level.allows_programs()
     }
 
     /// Whether the guest may fork.
     pub(crate) fn allows_processes(self) -> bool {
-        self.level.allows_processes()
+        self.confinement.security_level.allows_processes()
     }
 
     /// Whether kernel interfaces that few programs need are open.
     pub(crate) fn allows_rare_syscalls(self) -> bool {
-        self.level.allows_rare_syscalls()
+        self.confinement.security_level.allows_rare_syscalls()
     }
 
     /// Whether Landlock restricts files.
     pub(crate) fn restricts_files(self) -> bool {
-        self.level.restricts_files() || !self.namespaces
+        self.confinement.security_level.restricts_files() || !self.namespaces
     }
 }

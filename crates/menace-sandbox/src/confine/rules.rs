@@ -126,8 +126,8 @@ pub(super) fn harness_descriptor_rules() -> SyscallRulesResult<SyscallRules> {
 }
 
 /// A flag that the kernel does not know and ignores: the harness opens the files of a call with it
-/// (`state/reopen.py`). Such a call is no attempt and meets no fault. Guest code that uses the flag
-/// is not reported, and reaches no other files by it.
+/// (`state/reopen.py`). Such a call is no violation and meets no fault. Guest code that uses it is
+/// not reported, and reaches no other files by it.
 pub(super) const HARNESS_OPEN_FLAG: u64 = 1 << 30;
 
 /// With `O_DIRECTORY` among the flags, or by the harness.

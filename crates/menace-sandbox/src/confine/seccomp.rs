@@ -184,17 +184,16 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
-    use menace_model::SecurityLevel;
     use menace_model::SyscallInterposition;
+    use menace_model::{CallConfinement, SecurityLevel};
 
     const TRUSTED_PIDS: TrustedPids = TrustedPids { menace: 1, interpreter: 2 };
 
     fn policies(level: u8) -> impl Iterator<Item = ConfinementPolicy> {
-        let level = SecurityLevel::try_from(level).unwrap();
+        let security_level = SecurityLevel::try_from(level).unwrap();
         [(false, false), (false, true), (true, false), (true, true)].into_iter().map(
             move |(safe_mode, namespaces)| ConfinementPolicy {
-                level,
-                safe_mode,
+                confinement: CallConfinement { security_level, safe_mode },
                 namespaces,
                 host_sockets_visible: false,
                 records_path_access: false,

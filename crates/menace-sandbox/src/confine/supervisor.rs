@@ -23,7 +23,7 @@ use super::{describe, landlock::LandlockStatus, seccomp};
 
 /// Something forbidden that was tried, described for people.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct SyscallAttempt {
+pub(crate) struct SyscallViolation {
     pub kind: ViolationKind,
     /// The call as one would write it: `socket(AF_INET, SOCK_RAW, 1)`.
     pub detail: String,
@@ -87,7 +87,7 @@ impl SyscallSupervisor {
     }
 
     /// The files outside that were reached for since this was last asked.
-    pub(crate) fn take_reached(&mut self) -> Vec<PathAccess> {
+    pub(crate) fn take_accesses(&mut self) -> Vec<PathAccess> {
         self.path_recorder.take()
     }
 
@@ -108,7 +108,7 @@ impl SyscallSupervisor {
     pub(crate) fn decide(
         &mut self,
         notice: &SyscallNotification,
-    ) -> (SyscallResponse, Option<SyscallAttempt>) {
+    ) -> (SyscallResponse, Option<SyscallViolation>) {
         if !is_native(notice) {
             let detail = format!("system call {:#x} of another architecture", notice.number);
             return refuse(Errno::ENOSYS, ViolationKind::Foreign, detail);
@@ -221,7 +221,7 @@ fn is_native(notice: &SyscallNotification) -> bool {
 }
 
 /// Whether it is the socket, by its flags, with which the C library asks a cache of names before it
-/// looks at `/etc/passwd` itself: `pwd.getpwuid` is no attempt at anything.
+/// looks at `/etc/passwd` itself: `pwd.getpwuid` is no violation.
 fn is_name_cache_socket(notice: &SyscallNotification) -> bool {
     let kind = libc::SOCK_STREAM | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK;
     notice.number == libc::SYS_socket
@@ -236,8 +236,8 @@ fn refuse(
     errno: Errno,
     what: ViolationKind,
     detail: String,
-) -> (SyscallResponse, Option<SyscallAttempt>) {
-    (SyscallResponse::Refuse(errno), Some(SyscallAttempt { kind: what, detail }))
+) -> (SyscallResponse, Option<SyscallViolation>) {
+    (SyscallResponse::Refuse(errno), Some(SyscallViolation { kind: what, detail }))
 }
 
 /// The error that programs expect in such a case.
@@ -302,7 +302,7 @@ fn parse_status_field(text: &str, name: &str) -> Option<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use menace_model::SecurityLevel;
+    use menace_model::CallConfinement;
     use menace_model::SyscallInterposition;
 
     fn notice(number: i64, architecture: u32) -> SyscallNotification {
@@ -314,8 +314,7 @@ mod tests {
     #[test]
     fn faults_are_injected_into_allowed_system_calls_only() {
         let policy = ConfinementPolicy {
-            level: SecurityLevel::DEFAULT,
-            safe_mode: false,
+            confinement: CallConfinement::DEFAULT,
             namespaces: false,
             host_sockets_visible: false,
             records_path_access: true,

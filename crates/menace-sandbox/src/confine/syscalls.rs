@@ -11,7 +11,7 @@ pub(super) struct SyscallEntry {
     pub(super) number: i64,
 }
 
-/// The kind of an attempt, in a word.
+/// The kind of a violation, in a word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum ViolationKind {

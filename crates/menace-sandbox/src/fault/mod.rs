@@ -213,7 +213,7 @@ fn required_mechanism(fault: &FaultSpec) -> Option<LimitMechanism> {
             Some(LimitMechanism::SystemCalls)
         }
         FaultMode::Timeout => Some(LimitMechanism::Monitor),
-        FaultMode::CpuSpike => Some(LimitMechanism::Freezer),
+        FaultMode::CpuSpike => Some(LimitMechanism::Sigstop),
         FaultMode::SchemaDrift | FaultMode::FlakyUpstream => Some(LimitMechanism::Harness),
         // Held as a figure of the link, and as a share of the processor.
         FaultMode::NetworkPartition | FaultMode::Cpu => None,

@@ -62,8 +62,8 @@ pub(super) fn add_conditions(
 }
 
 /// The harness enforces it, perhaps beside other mechanisms; or nothing does.
-fn record_enforcement(outcome: &mut Outcome, limit: Limit, is_held: bool) {
-    if is_held {
+fn record_enforcement(outcome: &mut Outcome, limit: Limit, is_enforced: bool) {
+    if is_enforced {
         outcome.unenforced.retain(|other| *other != limit);
         outcome.enforced_by.entry(limit).or_default().push(LimitMechanism::Harness);
     } else {

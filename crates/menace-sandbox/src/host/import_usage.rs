@@ -32,21 +32,21 @@ impl ImportUsage {
     }
 
     /// Which limits of the call it exceeded because its own were wider, and by how much.
-    fn exceeded_limits(self, held_to: &CallLimits, asked: &CallLimits) -> Vec<(Limit, String)> {
+    fn exceeded_limits(self, of_import: &CallLimits, asked: &CallLimits) -> Vec<(Limit, String)> {
         let Self { wall_ms, cpu_ms, memory_bytes, disk_bytes } = self;
-        let timeout = (Some(held_to.timeout_ms), Some(asked.timeout_ms));
-        let memory = (held_to.memory_bytes, asked.memory_bytes);
-        let disk = (held_to.disk_bytes, asked.disk_bytes);
+        let timeout = (Some(of_import.timeout_ms), Some(asked.timeout_ms));
+        let memory = (of_import.memory_bytes, asked.memory_bytes);
+        let disk = (of_import.disk_bytes, asked.disk_bytes);
         [
             (Limit::Timeout, timeout, wall_ms, 0, UNIT_MS),
-            (Limit::Cpu, (held_to.cpu_ms, asked.cpu_ms), cpu_ms, 0, UNIT_MS),
+            (Limit::Cpu, (of_import.cpu_ms, asked.cpu_ms), cpu_ms, 0, UNIT_MS),
             (Limit::Memory, memory, memory_bytes as f64, MEMORY_TOLERANCE_BYTES, UNIT_KIB),
             (Limit::Disk, disk, disk_bytes as f64, 0, UNIT_KIB),
         ]
         .into_iter()
-        .filter_map(|(limit, (held, asked), took, slack, (unit, size))| {
+        .filter_map(|(limit, (own, asked), took, slack, (unit, size))| {
             let asked = asked?;
-            let is_wider = held.is_none_or(|held| held > asked);
+            let is_wider = own.is_none_or(|own| own > asked);
             let description = || {
                 let (took, asked) = (took / size, asked as f64 / size);
                 format!("{limit} ({took:.0} {unit} instead of {asked:.0} {unit})")
@@ -60,10 +60,10 @@ impl ImportUsage {
     pub(crate) fn add_to_outcome(
         self,
         outcome: &mut Outcome,
-        held_to: &CallLimits,
+        of_import: &CallLimits,
         asked: &CallLimits,
     ) {
-        let beyond = self.exceeded_limits(held_to, asked);
+        let beyond = self.exceeded_limits(of_import, asked);
         if beyond.is_empty() {
             return;
         }
@@ -90,9 +90,13 @@ mod tests {
 
     const MIB: u64 = 1 << 20;
 
-    fn outcome_with_usage(took: ImportUsage, held_to: &CallLimits, asked: &CallLimits) -> Outcome {
+    fn outcome_with_usage(
+        took: ImportUsage,
+        of_import: &CallLimits,
+        asked: &CallLimits,
+    ) -> Outcome {
         let mut outcome = Outcome::new(Verdict::Returned, CallStage::Call);
-        took.add_to_outcome(&mut outcome, held_to, asked);
+        took.add_to_outcome(&mut outcome, of_import, asked);
         outcome
     }
 

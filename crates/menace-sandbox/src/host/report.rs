@@ -16,7 +16,7 @@ use nix::unistd::{SysconfVar, sysconf};
 use super::verdict::{self, GuestResult};
 use super::{fixture_files, hang_location, harness_report, steps};
 use crate::wire::marshal::MarshalValue;
-use crate::wire::messages::{CapturedStream, InitReport};
+use crate::wire::messages::{CallPhase, CapturedStream, InitReport};
 use crate::wire::values;
 
 /// Longest chain of causes, deepest group of exceptions.
@@ -52,7 +52,7 @@ impl<'a> ReportContext<'a> {
 
 pub(crate) fn build_outcome(report: &InitReport, context: &ReportContext<'_>) -> Outcome {
     let mut notes = Vec::new();
-    let guest_report = if report.phase >= 2 {
+    let guest_report = if report.phase >= CallPhase::ShortReport {
         MarshalValue::parse(&report.mailbox)
             .inspect_err(|error| {
                 notes.push(format!("the guest corrupted its own report: {error}"));
@@ -404,36 +404,34 @@ fn collect_violations(
     guest_report: &MarshalValue,
     context: &ReportContext<'_>,
 ) -> Vec<PolicyViolation> {
-    let mut violations = report.attempts.clone();
+    let mut violations = report.violations.clone();
+    let of_file = |what: &str, path: &str| PolicyViolation {
+        kind: "file".to_owned(),
+        detail: format!("{what} {path}"),
+    };
     if report.process_limit_hits > 0 {
         violations.push(PolicyViolation {
             kind: "processes".to_owned(),
             detail: format!("more than {} processes", context.processes),
         });
     }
-    let attempts: Vec<MarshalValue> = report
-        .reported_attempts
+    let early: Vec<MarshalValue> = report
+        .reported_violations
         .iter()
         .filter_map(|bytes| MarshalValue::parse(bytes).ok())
         .collect();
-    let reported = guest_report.get("attempts").map(MarshalValue::items).unwrap_or_default();
-    for attempt in reported.iter().chain(&attempts) {
-        if let [what, detail] = attempt.items()
+    let reported = guest_report.get("violations").map(MarshalValue::items).unwrap_or_default();
+    for reported in reported.iter().chain(&early) {
+        if let [what, detail] = reported.items()
             && let (Some(what), Some(detail)) = (what.as_text(), detail.as_text())
             && is_outside_access(&what, &detail)
         {
-            violations.push(PolicyViolation {
-                kind: "file".to_owned(),
-                detail: format!("{what} {detail}"),
-            });
+            violations.push(of_file(&what, &detail));
         }
     }
-    for (what, path) in &report.outside_paths {
+    for (what, path) in &report.outside_accesses {
         if is_outside_access(what, path) && !is_ordinary_access(what, Path::new(path)) {
-            violations.push(PolicyViolation {
-                kind: "file".to_owned(),
-                detail: format!("{what} {path}"),
-            });
+            violations.push(of_file(what, path));
         }
     }
     violations.sort();
@@ -470,7 +468,7 @@ fn is_ordinary_access(what: &str, path: &Path) -> bool {
 const PUBLIC_PROC_FILES: [&str; 8] =
     ["stat", "statm", "status", "cmdline", "comm", "cgroup", "mounts", "mountinfo"];
 
-/// Reading what does not exist outside either is a mistake, not an attempt to get out.
+/// Reading what does not exist outside either is a mistake, not a violation.
 fn is_outside_access(what: &str, path: &str) -> bool {
     match what {
         // Whether there is a network is the kernel's to decide, and it tells the init.

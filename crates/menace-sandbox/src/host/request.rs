@@ -81,7 +81,7 @@ fn write_section(
     write_entry(out, "module", &target.module.name);
     write_module_path(out, &target.module, repo);
     write_entry(out, "qualname", &target.qualname);
-    write_entry(out, "how", target.kind.as_str());
+    write_entry(out, "kind", target.kind.as_str());
     out.close_dict();
     out.write_str("receiver");
     match receiver {

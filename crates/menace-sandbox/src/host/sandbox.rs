@@ -18,7 +18,7 @@ use crate::SandboxError;
 use crate::cgroup::SandboxCgroup;
 use crate::wire::channel;
 use crate::wire::messages::{
-    FromInitMessage, InitConfig, InitReport, InitRequest, SandboxReady, ToInitMessage,
+    CallPhase, FromInitMessage, InitConfig, InitReport, InitRequest, SandboxReady, ToInitMessage,
 };
 
 /// How long a sandbox may take to die once its connection is closed, before it is killed.
@@ -153,7 +153,7 @@ impl SandboxHandle {
             FromInitMessage::Report(mut report) => {
                 // A report that answers another call is no report of this one.
                 if report.mailbox_nonce != nonce {
-                    report.phase = report.phase.min(1);
+                    report.phase = report.phase.min(CallPhase::Running);
                     report.mailbox.clear();
                     report.steps = None;
                 }

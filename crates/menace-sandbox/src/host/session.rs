@@ -88,11 +88,11 @@ impl LocalSession {
             return Ok(true);
         }
         let mut sandbox = self.pool.start(&self.spec)?;
-        let mut report = match sandbox.import(module, &self.spec.limits) {
+        let mut report = match sandbox.import(module, &self.spec.import_limits) {
             Err(error) if error.failed_before_import() => {
                 tracing::debug!("a sandbox was gone before it was needed: {error}");
                 sandbox = self.pool.starter().start(&self.spec)?;
-                sandbox.import(module, &self.spec.limits)?
+                sandbox.import(module, &self.spec.import_limits)?
             }
             other => other?,
         };
@@ -102,7 +102,7 @@ impl LocalSession {
         }
         self.sandboxes.unforkable_state = std::mem::take(&mut report.unforkable_state);
         let context = ReportContext::new(&sandbox.ready.repo, &self.pool.options().repo, call)
-            .for_import(&self.spec.limits);
+            .for_import(&self.spec.import_limits);
         let import = report::build_outcome(&report, &context);
         self.sandboxes.import_violations =
             import.violations.iter().map(|tried| tried.detail.clone()).collect();
@@ -118,7 +118,7 @@ impl LocalSession {
                 let (starter, spec) = (self.pool.starter(), self.spec.clone());
                 SecondSandbox::Starting(std::thread::spawn(move || {
                     let mut sandbox = starter.start(&spec).ok()?;
-                    let report = sandbox.import(spec.module.as_ref()?, &spec.limits).ok()?;
+                    let report = sandbox.import(spec.module.as_ref()?, &spec.import_limits).ok()?;
                     (report.unusable_reason.is_none() && report.unforkable_state.is_empty())
                         .then_some(sandbox)
                 }))
@@ -174,11 +174,11 @@ impl LocalSession {
             };
             let (report, repo) = &**broken;
             let context = ReportContext::new(repo, &self.pool.options().repo, call)
-                .for_import(&self.spec.limits);
+                .for_import(&self.spec.import_limits);
             let mut outcome = report::build_outcome(report, &context);
             ImportUsage::from_outcome(&outcome).add_to_outcome(
                 &mut outcome,
-                &self.spec.limits,
+                &self.spec.import_limits,
                 &call.limits,
             );
             for limit in &outcome.unenforced {
@@ -211,7 +211,8 @@ impl LocalSession {
             .iter()
             .map(|what| format!("its import tried what is forbidden: {what}"));
         outcome.notes.extend(tried);
-        self.sandboxes.import_usage.add_to_outcome(&mut outcome, &self.spec.limits, &call.limits);
+        let limits = &self.spec.import_limits;
+        self.sandboxes.import_usage.add_to_outcome(&mut outcome, limits, &call.limits);
         outcome.notes.extend(sandbox.ready.remarks.iter().cloned());
         if self.sandboxes.unforkable_state.is_empty() {
             if report.unusable_reason.is_none() {

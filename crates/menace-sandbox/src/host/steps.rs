@@ -11,7 +11,7 @@ use menace_model::{CallResult, CallStage, CallStep, CallStepReport, Outcome, Tar
 use super::report::{self, ReportContext};
 use super::verdict::{self, GuestResult};
 use crate::wire::marshal::MarshalValue;
-use crate::wire::messages::{InitReport, StepProgress};
+use crate::wire::messages::{CallPhase, InitReport, StepProgress};
 
 /// Adds them to the outcome.
 pub(super) fn add_step_reports(
@@ -28,7 +28,7 @@ pub(super) fn add_step_reports(
         outcome.steps.push(build_step_report(&item, step, report, context));
     }
     // The whole has a report of its own once all steps have ended.
-    if report.phase >= 2 {
+    if report.phase >= CallPhase::ShortReport {
         return;
     }
     let (verdict, reason) = verdict::decide_verdict(report, GuestResult::NoReport, 0);
@@ -116,6 +116,7 @@ mod tests {
 
     use super::*;
     use crate::wire::marshal::MarshalWriter;
+    use crate::wire::messages::CallPhase::{FullReport, Running};
     use crate::wire::messages::KillReason;
 
     fn call(steps: usize) -> Call {
@@ -149,7 +150,7 @@ mod tests {
         outcome.steps.iter().map(|step| step.verdict).collect()
     }
 
-    fn report(begun: u32, phase: u8, entries: &[Vec<u8>]) -> InitReport {
+    fn report(begun: u32, phase: CallPhase, entries: &[Vec<u8>]) -> InitReport {
         let steps = StepProgress { begun, releasing_result: false, entries: entries.concat() };
         InitReport { phase, total_ns: 1_000_000, steps: Some(steps), ..InitReport::default() }
     }
@@ -157,21 +158,21 @@ mod tests {
     #[test]
     fn the_last_word_on_a_step_counts() {
         let entries = [entry(0, "raised", "call"), entry(0, "returned", "call")];
-        assert_eq!(verdicts(1, &report(1, 3, &entries)), [Verdict::Returned]);
+        assert_eq!(verdicts(1, &report(1, FullReport, &entries)), [Verdict::Returned]);
     }
 
     #[test]
     fn a_failed_import_makes_a_step_unreachable() {
         let entries = ["raised", "exited"].map(|kind| entry(0, kind, "import"));
         for one in entries {
-            assert_eq!(verdicts(1, &report(1, 3, &[one])), [Verdict::Unreachable]);
+            assert_eq!(verdicts(1, &report(1, FullReport, &[one])), [Verdict::Unreachable]);
         }
     }
 
     #[test]
     fn the_step_under_way_has_the_verdict_of_the_end() {
         let entries = [entry(0, "returned", "call")];
-        let mut report = report(2, 1, &entries);
+        let mut report = report(2, Running, &entries);
         assert_eq!(verdicts(3, &report), [Verdict::Returned, Verdict::Crashed]);
         report.killed = Some(KillReason::Deadline);
         assert_eq!(verdicts(3, &report), [Verdict::Returned, Verdict::TimedOut]);
@@ -180,7 +181,7 @@ mod tests {
     #[test]
     fn what_ends_the_process_while_a_result_is_let_go_of_is_that_step() {
         let entries = [entry(0, "returned", "call"), entry(1, "returned", "call")];
-        let mut report = report(2, 1, &entries);
+        let mut report = report(2, Running, &entries);
         assert_eq!(verdicts(3, &report), [Verdict::Returned, Verdict::Returned]);
         report.steps.as_mut().unwrap().releasing_result = true;
         assert_eq!(verdicts(3, &report), [Verdict::Returned, Verdict::Crashed]);
@@ -189,11 +190,11 @@ mod tests {
     #[test]
     fn lies_are_left_out() {
         let entries = [entry(0, "returned", "call"), entry(9, "returned", "call")];
-        assert_eq!(verdicts(2, &report(u32::MAX, 3, &entries)), [Verdict::Returned]);
-        assert_eq!(verdicts(0, &report(2, 3, &entries)), []);
-        let cut = report(2, 3, &[entry(0, "returned", "call")[..9].to_vec()]);
+        assert_eq!(verdicts(2, &report(u32::MAX, FullReport, &entries)), [Verdict::Returned]);
+        assert_eq!(verdicts(0, &report(2, FullReport, &entries)), []);
+        let cut = report(2, FullReport, &[entry(0, "returned", "call")[..9].to_vec()]);
         assert_eq!(verdicts(2, &cut), []);
-        let odd = report(1, 3, &[entry(0, "won", "call")]);
+        let odd = report(1, FullReport, &[entry(0, "won", "call")]);
         assert_eq!(verdicts(1, &odd), [Verdict::Crashed]);
     }
 }

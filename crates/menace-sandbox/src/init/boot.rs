@@ -18,7 +18,7 @@ use super::zygote::{ProcessConfinement, Zygote, ZygoteProgram};
 use super::{InitError, InitErrorContext, paths, probe, root};
 use crate::Tier;
 use crate::cgroup::{CgroupController, CgroupFiles};
-use crate::confine::{AllowedPaths, ConfinementPolicy, GuestPaths, PathAccessRecorder};
+use crate::confine::{AllowedPaths, ConfinementPolicy, PathAccessRecorder};
 use crate::fault::FaultInjector;
 use crate::network::NetworkLink;
 use crate::wire::harness::HarnessSetup;
@@ -50,7 +50,7 @@ pub(crate) fn serve_namespaced(
         .chain(&["/etc", "/proc", paths::HARNESS_DIR])
         .map(PathBuf::from)
         .chain(config.needs.iter().cloned());
-    let places = AllowedPaths {
+    let allowed_paths = AllowedPaths {
         read: read.collect(),
         write: layer.writable_dirs(),
         devices: paths::DEVICE_PATHS.iter().map(PathBuf::from).collect(),
@@ -62,7 +62,7 @@ pub(crate) fn serve_namespaced(
         packed_harness,
         group,
         layer,
-        places,
+        allowed_paths,
         process_scope: ProcessScope::Namespace,
         proc: proc_path,
     };
@@ -94,7 +94,7 @@ pub(crate) fn serve_copied(
         (Some(layer.repo().to_owned()), vec![layer.scratch_dir().to_owned()])
     };
     let system = system.chain([harness.clone()]).chain(repo);
-    let places = AllowedPaths {
+    let allowed_paths = AllowedPaths {
         read: system.chain(config.needs.iter().cloned()).collect(),
         write,
         devices: paths::DEVICE_PATHS.iter().map(PathBuf::from).collect(),
@@ -106,7 +106,7 @@ pub(crate) fn serve_copied(
         packed_harness,
         group,
         layer,
-        places,
+        allowed_paths,
         process_scope: ProcessScope::Descendants,
         proc: PathBuf::from("/proc"),
     };
@@ -115,8 +115,7 @@ pub(crate) fn serve_copied(
 
 fn build_policy(config: &InitConfig) -> ConfinementPolicy {
     ConfinementPolicy {
-        level: config.spec.confinement.security_level,
-        safe_mode: config.spec.confinement.safe_mode,
+        confinement: config.spec.confinement,
         namespaces: config.tier.has_namespaces(),
         host_sockets_visible: false,
         records_path_access: config.tier != Tier::Unsafe,
@@ -131,7 +130,7 @@ struct SandboxBoot<'a> {
     packed_harness: &'a File,
     group: Option<CgroupFiles>,
     layer: WritableLayer,
-    places: AllowedPaths,
+    allowed_paths: AllowedPaths,
     process_scope: ProcessScope,
     /// A `/proc` that can be written to.
     proc: PathBuf,
@@ -148,7 +147,7 @@ impl SandboxBoot<'_> {
                 .with_context(|| "cannot untie the init from its host".to_owned())?;
         }
         // It may be a program of the repository, where strict levels start nothing else.
-        self.places.read.push(self.python_path());
+        self.allowed_paths.read.push(self.python_path());
         let is_probed = config.escape_probe.is_some();
         if is_probed {
             remarks.extend(self.set_up_network()?);
@@ -171,7 +170,7 @@ impl SandboxBoot<'_> {
             self.layer.discard()?;
             self.layer.prepare()?;
         }
-        self.limit_group_processes(Some(config.spec.limits.processes + RESERVED_PROCESSES))?;
+        self.limit_group_processes(Some(config.spec.import_limits.processes + RESERVED_PROCESSES))?;
         let mailbox = ReportMailbox::new().with_context(|| "cannot make the mailbox".to_owned())?;
         let out = OutputStream::new().with_context(|| "cannot make a pipe".to_owned())?;
         let err = OutputStream::new().with_context(|| "cannot make a pipe".to_owned())?;
@@ -189,11 +188,11 @@ impl SandboxBoot<'_> {
             err: &err,
             stack_sampler: &stack_sampler,
         };
-        let processes = config.spec.limits.processes + RESERVED_PROCESSES + foreign;
+        let processes = config.spec.import_limits.processes + RESERVED_PROCESSES + foreign;
         let confinement = self.build_confinement(policy, processes);
         let ceilings = confinement.compute_ceilings();
-        let (setup, home) = self.build_setup();
-        let zygote = Zygote::start(&program, &confinement, PathAccessRecorder::new(home))?;
+        let (setup, allowed_paths) = self.build_setup();
+        let zygote = Zygote::start(&program, &confinement, PathAccessRecorder::new(allowed_paths))?;
         // Python has read it.
         drop(bundle);
         if !is_probed {
@@ -250,9 +249,9 @@ impl SandboxBoot<'_> {
         let group_counts = self.group.as_ref().is_some_and(counts);
         ProcessConfinement {
             policy,
-            places: &self.places,
+            allowed_paths: &self.allowed_paths,
             group: self.group.as_ref(),
-            open_files: self.config.spec.limits.open_files,
+            open_files: self.config.spec.import_limits.open_files,
             processes: (!group_counts).then_some(processes),
             unsafe_tier: self.config.tier == Tier::Unsafe,
         }
@@ -275,39 +274,30 @@ impl SandboxBoot<'_> {
         processes::count_threads_of_user(nix::unistd::getuid().as_raw())
     }
 
-    /// What the harness has to know, and where the guest is at home.
-    fn build_setup(&self) -> (Vec<u8>, GuestPaths) {
-        let repo = self.layer.repo().to_string_lossy().into_owned();
-        let writable_dir = self.layer.writable_dir().to_string_lossy().into_owned();
-        let text = |path: &PathBuf| path.to_string_lossy().into_owned();
+    /// What the harness has to know, and the paths whose use is not recorded.
+    fn build_setup(&self) -> (Vec<u8>, AllowedPaths) {
         // What is read there may be a secret of the host or none: the host decides.
         let undecided = [Path::new("/proc"), Path::new("/etc")];
-        let read = self.places.read.iter().filter(|path| !undecided.contains(&path.as_path()));
-        let mut roots: Vec<String> = read.map(text).collect();
-        let mut write_roots: Vec<String> = self.places.devices.iter().map(text).collect();
-        write_roots.extend([
-            writable_dir,
-            "/dev/fd".into(),
-            "/dev/std".into(),
-            "/proc/self".into(),
-        ]);
+        let AllowedPaths { read, devices, .. } = &self.allowed_paths;
+        let mut read = read.clone();
+        read.retain(|path| !undecided.contains(&path.as_path()));
+        let mut write = devices.clone();
+        write.push(self.layer.writable_dir());
+        write.extend(["/dev/fd", "/dev/std", "/proc/self"].map(PathBuf::from));
         if self.process_scope == ProcessScope::Namespace {
             // There, these lead to the call's own layer, and so does the repository's path outside.
-            write_roots.extend(["/tmp".into(), "/var/tmp".into(), "/dev/shm".into()]);
-            write_roots.push(text(&self.config.repo));
+            write.extend(["/tmp", "/var/tmp", "/dev/shm"].map(PathBuf::from));
+            write.push(self.config.repo.clone());
         }
-        roots.extend(write_roots.iter().cloned());
-        roots.push(text(&self.config.repo));
-        let places = |texts: &[String]| texts.iter().map(PathBuf::from).collect();
-        let home = GuestPaths { read: places(&roots), write: places(&write_roots) };
+        read.extend(write.iter().chain([&self.config.repo]).cloned());
+        let allowed_paths = AllowedPaths { read, write, devices: Vec::new() };
         let setup = HarnessSetup {
-            repo: &repo,
-            roots: &roots,
-            write_roots: &write_roots,
+            repo: self.layer.repo(),
+            allowed_paths: &allowed_paths,
             seed: self.config.spec.seed,
             freeze_time: self.config.spec.freeze_time,
         };
-        (setup.encode(), home)
+        (setup.encode(), allowed_paths)
     }
 
     /// As seen from inside; an absolute path stays what it is.

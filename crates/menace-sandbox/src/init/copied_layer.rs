@@ -63,7 +63,7 @@ impl CopiedLayer {
             owner,
             InaccessiblePolicy::Refuse,
         )?;
-        let original_scratch = create_dir(&below, "original-box", owner)?;
+        let original_scratch = create_dir(&below, "original-scratch", owner)?;
         for name in paths::SCRATCH_SUBDIRS {
             create_dir(&original_scratch, name, owner)?;
         }

@@ -33,8 +33,8 @@ struct UsageAtStart {
     cpu: CgroupCpuUsage,
     /// All memory of the group.
     memory: u64,
-    /// What of it processes hold themselves; none when no limit needs it.
-    held_bytes: Option<u64>,
+    /// What of it is memory of processes; none when no limit needs it.
+    process_bytes: Option<u64>,
 }
 
 /// What happened in the group, ever, when last seen.
@@ -69,9 +69,10 @@ pub(crate) struct LimitEnforcer {
     zygote_data: u64,
     zygote_memory: u64,
     zygote_resident: u64,
-    /// Processor time of the zygote before an import, while one is under way: then what it takes
-    /// is what counts.
-    import_start_cpu_ns: Option<u64>,
+    /// While it is, what the zygote itself takes counts.
+    is_importing: bool,
+    /// Processor time of the zygote before the import.
+    import_start_cpu_ns: u64,
     /// Bytes read and written by the zygote and all that it has reaped, when last seen.
     io: (u64, u64),
     peak_memory_bytes: u64,
@@ -104,7 +105,8 @@ impl LimitEnforcer {
             zygote_data: 0,
             zygote_memory: 0,
             zygote_resident: 0,
-            import_start_cpu_ns: None,
+            is_importing: false,
+            import_start_cpu_ns: 0,
             io: (0, 0),
             peak_memory_bytes: 0,
         }
@@ -129,8 +131,11 @@ impl LimitEnforcer {
     }
 
     /// Whether the zygote itself has to keep to the limits: it does while it imports.
-    pub(crate) fn watch_zygote(&mut self, watch: bool) {
-        self.import_start_cpu_ns = watch.then(|| processes::cpu_ns(self.zygote).unwrap_or(0));
+    pub(crate) fn set_importing(&mut self, is_importing: bool) {
+        self.is_importing = is_importing;
+        if is_importing {
+            self.import_start_cpu_ns = processes::cpu_ns(self.zygote).unwrap_or(0);
+        }
     }
 
     /// Before the call may go.
@@ -152,8 +157,8 @@ impl LimitEnforcer {
             let _ = group.reset_peak_memory();
             start.cpu = group.cpu_usage().unwrap_or_default();
             start.memory = group.memory_usage().unwrap_or(0);
-            if limits.memory_bytes.is_some() || self.import_start_cpu_ns.is_some() {
-                start.held_bytes = group.process_memory().ok();
+            if limits.memory_bytes.is_some() || self.is_importing {
+                start.process_bytes = group.process_memory().ok();
             }
         }
         self.start = Some(start);
@@ -217,10 +222,10 @@ impl LimitEnforcer {
         over.then_some(KillReason::Disk)
     }
 
-    /// What holds the share of the processors where no control group does.
+    /// What enforces the share of the processors where no control group does.
     pub(crate) fn cpu_throttle(&self, limits: &CallLimits) -> Option<CpuThrottle> {
         let share = limits.cpu_share.filter(|_| !self.has_controller(CgroupController::Cpu))?;
-        self.import_start_cpu_ns.is_none().then(|| CpuThrottle::new(share, Instant::now()))
+        (!self.is_importing).then(|| CpuThrottle::new(share, Instant::now()))
     }
 
     /// Whether as many processes and threads are there as may be, where the kernel does not tell
@@ -229,7 +234,7 @@ impl LimitEnforcer {
         if self.has_controller(CgroupController::Pids) {
             return false;
         }
-        let importing = self.import_start_cpu_ns.map(|_| self.zygote);
+        let importing = self.is_importing.then_some(self.zygote);
         let all = self.process_scope.other_pids(self.zygote).into_iter().chain(importing);
         // The first one does not count.
         processes::count_threads_in(all) > limits.processes
@@ -244,15 +249,14 @@ impl LimitEnforcer {
             return now.total_ns.saturating_sub(start.cpu.total_ns);
         }
         let others = self.process_scope.other_pids(self.zygote);
-        let own = self
-            .import_start_cpu_ns
-            .map_or(0, |before| processes::cpu_ns(self.zygote).unwrap_or(0).saturating_sub(before));
+        let zygote = self.is_importing.then(|| processes::cpu_ns(self.zygote)).flatten();
+        let own = zygote.unwrap_or(0).saturating_sub(self.import_start_cpu_ns);
         own + others.into_iter().filter_map(processes::cpu_ns).sum::<u64>()
     }
 
     /// Memory of the call now, without its files.
     fn memory_now(&self, layer: &WritableLayer, until: Instant) -> u64 {
-        if let (Some(group), Some(UsageAtStart { held_bytes: Some(before), .. })) =
+        if let (Some(group), Some(UsageAtStart { process_bytes: Some(before), .. })) =
             (&self.group, self.start)
             && let Ok(now) = group.process_memory()
         {
@@ -261,14 +265,14 @@ impl LimitEnforcer {
         // A fork starts with the zygote's pages, which it shares.
         let own =
             |pid| processes::memory_bytes(pid).map(|used| used.saturating_sub(self.zygote_memory));
-        let zygote = self.import_start_cpu_ns.map(|_| self.zygote);
+        let zygote = self.is_importing.then_some(self.zygote);
         self.process_scope.other_pids(self.zygote).into_iter().chain(zygote).filter_map(own).sum()
     }
 
     /// Once the processes of the call are gone, before anything else takes memory.
     pub(crate) fn sample_usage(&mut self, layer: &WritableLayer, until: Instant) {
         let Some(start) = self.start else { return };
-        if self.import_start_cpu_ns.is_some() {
+        if self.is_importing {
             self.peak_memory_bytes = self.peak_memory_bytes.max(self.memory_now(layer, until));
         }
         let Some(group) = &self.group else { return };
@@ -315,16 +319,16 @@ impl LimitEnforcer {
                 .saturating_sub(output_bytes + used.written.bytes),
         };
         // The import's own memory stays, and comes on top.
-        let kept = if self.import_start_cpu_ns.is_some() { self.peak_memory_bytes } else { 0 };
-        let held = self.peak_memory_bytes.max(kept + estimate.group_bytes());
-        report.peak_memory_bytes = held.max(kept + estimate.peak_bytes());
+        let kept = if self.is_importing { self.peak_memory_bytes } else { 0 };
+        let used = self.peak_memory_bytes.max(kept + estimate.group_bytes());
+        report.peak_memory_bytes = used.max(kept + estimate.peak_bytes());
         let over = limits
             .memory_bytes
-            .is_some_and(|allowed| held > allowed.saturating_add(MEMORY_TOLERANCE_BYTES));
+            .is_some_and(|allowed| used > allowed.saturating_add(MEMORY_TOLERANCE_BYTES));
         over.then_some(KillReason::Memory)
     }
 
-    /// What holds each limit that was asked for.
+    /// What enforces each limit that was asked for.
     pub(crate) fn list_mechanisms(
         &self,
         limits: &CallLimits,
@@ -339,6 +343,10 @@ impl LimitEnforcer {
             };
             found.map(mechanism).into_iter().collect()
         };
+        let version_or = |controller: CgroupController, otherwise: LimitMechanism| {
+            let found = version(controller);
+            if found.is_empty() { vec![otherwise] } else { found }
+        };
         by.insert(Limit::Timeout, vec![LimitMechanism::Monitor]);
         by.insert(Limit::Output, vec![LimitMechanism::Monitor]);
         by.insert(Limit::OpenFiles, vec![LimitMechanism::Rlimit]);
@@ -346,29 +354,21 @@ impl LimitEnforcer {
             by.insert(Limit::Cpu, vec![LimitMechanism::Rlimit, LimitMechanism::Monitor]);
         }
         if limits.cpu_share.is_some() {
-            let mut held = version(CgroupController::Cpu);
-            if held.is_empty() {
-                held.push(LimitMechanism::Freezer);
-            }
-            by.insert(Limit::CpuShare, held);
+            by.insert(Limit::CpuShare, version_or(CgroupController::Cpu, LimitMechanism::Sigstop));
         }
         if limits.memory_bytes.is_some() {
-            let mut held = version(CgroupController::Memory);
-            held.extend([LimitMechanism::Rlimit, LimitMechanism::Monitor]);
-            by.insert(Limit::Memory, held);
+            let mut mechanisms = version(CgroupController::Memory);
+            mechanisms.extend([LimitMechanism::Rlimit, LimitMechanism::Monitor]);
+            by.insert(Limit::Memory, mechanisms);
         }
         if limits.disk_bytes.is_some() {
-            let held = match layer {
+            let mechanisms = match layer {
                 WritableLayer::Overlay(_) => vec![LimitMechanism::TmpfsSize],
                 WritableLayer::Copied(_) => vec![LimitMechanism::Rlimit, LimitMechanism::Monitor],
             };
-            by.insert(Limit::Disk, held);
+            by.insert(Limit::Disk, mechanisms);
         }
-        let mut held = version(CgroupController::Pids);
-        if held.is_empty() {
-            held.push(LimitMechanism::Rlimit);
-        }
-        by.insert(Limit::Processes, held);
+        by.insert(Limit::Processes, version_or(CgroupController::Pids, LimitMechanism::Rlimit));
         by
     }
 }

@@ -12,21 +12,20 @@ use nix::fcntl::{FallocateFlags, fallocate};
 use nix::sys::memfd::{MFdFlags, memfd_create};
 
 use crate::sys::SharedMemory;
-use crate::wire::messages::StepProgress;
+use crate::wire::messages::{CallPhase, StepProgress};
 
 /// Room for the longest report.
 pub(crate) const MAILBOX_BYTES: usize = 4 << 20;
 const MAILBOX_MAGIC: &[u8; 4] = b"MNB1";
-/// How far the call has come: it runs, or there is a report.
+/// Of a [`CallPhase`].
 const PHASE_OFFSET: usize = 4;
-const PHASE_RUNNING: u8 = 1;
 const SHORT_REPORT_OFFSET: usize = 64;
-/// Attempts at forbidden things, written as they happen: how many there are, and a slot for each.
-const ATTEMPT_COUNT_OFFSET: usize = 44;
+/// Violations, written as they happen: how many there are, and a slot for each.
+const VIOLATION_COUNT_OFFSET: usize = 44;
 const REFUSED_FORK_OFFSET: usize = 45;
-const ATTEMPTS_OFFSET: usize = 1 << 15;
-const ATTEMPT_SLOT_BYTES: usize = 1 << 10;
-const MAX_ATTEMPTS: usize = (FULL_REPORT_OFFSET - ATTEMPTS_OFFSET) / ATTEMPT_SLOT_BYTES;
+const VIOLATIONS_OFFSET: usize = 1 << 15;
+const VIOLATION_SLOT_BYTES: usize = 1 << 10;
+const MAX_VIOLATIONS: usize = (FULL_REPORT_OFFSET - VIOLATIONS_OFFSET) / VIOLATION_SLOT_BYTES;
 /// One while the section itself runs, for calls with faults.
 const ACTIVE_OFFSET: usize = 5;
 const FULL_REPORT_OFFSET: usize = 1 << 16;
@@ -53,11 +52,11 @@ pub(crate) struct ReportMailbox {
 /// What was in it: untrusted.
 #[derive(Debug, Default)]
 pub(crate) struct MailboxContent {
-    pub phase: u8,
+    pub phase: CallPhase,
     pub nonce: u64,
     pub report: Vec<u8>,
     /// Also those of processes that ended before they could report them.
-    pub attempts: Vec<Vec<u8>>,
+    pub violations: Vec<Vec<u8>>,
     /// There was no room for one more process.
     pub refused_fork: bool,
     pub steps: Option<StepProgress>,
@@ -86,7 +85,7 @@ impl ReportMailbox {
         self.is_empty = false;
         let mut head = [0_u8; 24];
         head[..4].copy_from_slice(MAILBOX_MAGIC);
-        head[PHASE_OFFSET] = PHASE_RUNNING;
+        head[PHASE_OFFSET] = CallPhase::Running as u8;
         head[16..].copy_from_slice(&nonce.to_le_bytes());
         self.memory.write(&head);
     }
@@ -98,13 +97,13 @@ impl ReportMailbox {
 
     /// Whether the call has said what came of it.
     pub(crate) fn has_report(&self) -> bool {
-        self.memory.read(PHASE_OFFSET, 1) != [PHASE_RUNNING]
+        self.memory.read(PHASE_OFFSET, 1) != [CallPhase::Running as u8]
     }
 
     /// What the call says of itself does not count: it is still running.
     pub(crate) fn discard_report(&mut self) {
         let mut head = self.memory.read(0, PHASE_OFFSET + 1);
-        head[PHASE_OFFSET] = PHASE_RUNNING;
+        head[PHASE_OFFSET] = CallPhase::Running as u8;
         self.memory.write(&head);
     }
 
@@ -118,14 +117,14 @@ impl ReportMailbox {
             u32::from_le_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]) as usize
         };
         let (short, full) = (
-            number(8).min(ATTEMPTS_OFFSET - SHORT_REPORT_OFFSET),
+            number(8).min(VIOLATIONS_OFFSET - SHORT_REPORT_OFFSET),
             number(12).min(MAILBOX_BYTES - FULL_REPORT_OFFSET),
         );
-        let is_whole = &head[..4] == MAILBOX_MAGIC;
-        let phase = if is_whole { head[PHASE_OFFSET] } else { 0 };
+        let has_magic = &head[..4] == MAILBOX_MAGIC;
+        let phase = CallPhase::from_byte(if has_magic { head[PHASE_OFFSET] } else { 0 });
         let report = match phase {
-            2 => self.memory.read(SHORT_REPORT_OFFSET, short),
-            3 => self.memory.read(FULL_REPORT_OFFSET, full),
+            CallPhase::ShortReport => self.memory.read(SHORT_REPORT_OFFSET, short),
+            CallPhase::FullReport => self.memory.read(FULL_REPORT_OFFSET, full),
             _ => Vec::new(),
         };
         let nonce = head[16..24].try_into().map_or(0, u64::from_le_bytes);
@@ -136,17 +135,18 @@ impl ReportMailbox {
                 .memory
                 .read(STEPS_OFFSET, number(STEPS_LENGTH_OFFSET).min(MAILBOX_BYTES - STEPS_OFFSET)),
         });
-        let attempt_count = if is_whole { usize::from(head[ATTEMPT_COUNT_OFFSET]) } else { 0 };
-        let attempts = self.read_attempts(attempt_count.min(MAX_ATTEMPTS));
-        let refused_fork = is_whole && head[REFUSED_FORK_OFFSET] == 1;
+        let violation_count = if has_magic { usize::from(head[VIOLATION_COUNT_OFFSET]) } else { 0 };
+        let violations = self.read_violations(violation_count.min(MAX_VIOLATIONS));
+        let refused_fork = has_magic && head[REFUSED_FORK_OFFSET] == 1;
         self.clear(SHORT_REPORT_OFFSET + short, full);
-        MailboxContent { phase, nonce, report, attempts, refused_fork, steps }
+        MailboxContent { phase, nonce, report, violations, refused_fork, steps }
     }
 
-    fn read_attempts(&self, count: usize) -> Vec<Vec<u8>> {
+    fn read_violations(&self, count: usize) -> Vec<Vec<u8>> {
         let slot = |number: usize| {
-            let slot =
-                self.memory.read(ATTEMPTS_OFFSET + number * ATTEMPT_SLOT_BYTES, ATTEMPT_SLOT_BYTES);
+            let slot = self
+                .memory
+                .read(VIOLATIONS_OFFSET + number * VIOLATION_SLOT_BYTES, VIOLATION_SLOT_BYTES);
             let length = usize::from(u16::from_le_bytes([slot[0], slot[1]]));
             slot.get(2..2 + length).unwrap_or_default().to_vec()
         };
@@ -190,7 +190,7 @@ mod tests {
         mailbox.mark_running(7);
         write(mailbox, FULL_REPORT_OFFSET, bytes);
         write(mailbox, 12, &(bytes.len() as u32).to_le_bytes());
-        write(mailbox, 4, &[3]);
+        write(mailbox, PHASE_OFFSET, &[CallPhase::FullReport as u8]);
     }
 
     fn count_pages(mailbox: &ReportMailbox) -> u64 {
@@ -243,7 +243,7 @@ mod tests {
         write(&mailbox, STEPS_OFFSET, b"step");
         write(&mailbox, STEPS_BEGUN_OFFSET, &[2, 0, 0, 0, 4, 0, 0, 0, 1]);
         let mail = mailbox.take();
-        assert_eq!(mail.phase, 1);
+        assert_eq!(mail.phase, CallPhase::Running);
         let steps = StepProgress { begun: 2, releasing_result: true, entries: b"step".to_vec() };
         assert_eq!(mail.steps, Some(steps));
         assert!(mailbox.memory.read(0, MAILBOX_BYTES).iter().all(|byte| *byte == 0));
@@ -257,20 +257,20 @@ mod tests {
     }
 
     #[test]
-    fn attempts_are_taken_even_if_there_is_no_report() {
+    fn violations_are_taken_even_if_there_is_no_report() {
         let mut mailbox = ReportMailbox::new().unwrap();
         mailbox.mark_running(7);
-        write(&mailbox, ATTEMPTS_OFFSET, b"\x03\0one");
-        write(&mailbox, ATTEMPTS_OFFSET + ATTEMPT_SLOT_BYTES, b"\xff\xfflies about its length");
-        write(&mailbox, ATTEMPT_COUNT_OFFSET, &[2]);
-        assert_eq!(mailbox.take().attempts, [b"one".to_vec(), Vec::new()]);
+        write(&mailbox, VIOLATIONS_OFFSET, b"\x03\0one");
+        write(&mailbox, VIOLATIONS_OFFSET + VIOLATION_SLOT_BYTES, b"\xff\xfflies about its length");
+        write(&mailbox, VIOLATION_COUNT_OFFSET, &[2]);
+        assert_eq!(mailbox.take().violations, [b"one".to_vec(), Vec::new()]);
         assert_eq!(count_pages(&mailbox), 0);
         mailbox.mark_running(8);
-        assert_eq!(mailbox.take().attempts.len(), 0);
+        assert_eq!(mailbox.take().violations.len(), 0);
         // There are no more than there is room for.
-        write(&mailbox, ATTEMPT_COUNT_OFFSET, &[255]);
+        write(&mailbox, VIOLATION_COUNT_OFFSET, &[255]);
         mailbox.mark_running(9);
-        assert_eq!(mailbox.take().attempts.len(), MAX_ATTEMPTS);
+        assert_eq!(mailbox.take().violations.len(), MAX_VIOLATIONS);
     }
 
     #[test]

@@ -123,7 +123,7 @@ impl OverlayLayer {
             return Err(InitError::Refused("no place is left for a layer".to_owned()));
         };
         let options = format!("mode=0755,{}", tmpfs_size_options(self.size));
-        mount(Some("box"), slot.top, Some("tmpfs"), LAYER_MOUNT_FLAGS, Some(options.as_str()))
+        mount(Some("scratch"), slot.top, Some("tmpfs"), LAYER_MOUNT_FLAGS, Some(options.as_str()))
             .with_context(|| "cannot mount the writable layer".to_owned())?;
         self.staged = Some(MountedLayer { slot, size: self.size });
         for directory in
@@ -157,7 +157,7 @@ impl OverlayLayer {
                 IMPORT_SLOT.scratch, slot.scratch, slot.scratch_work
             );
             mount(
-                Some("box"),
+                Some("scratch"),
                 slot.parked_scratch,
                 Some("overlay"),
                 LAYER_MOUNT_FLAGS,

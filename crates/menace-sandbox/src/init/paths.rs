@@ -2,7 +2,8 @@
 
 /// The repository, with the writable layer of the call on top.
 pub(crate) const REPO_DIR: &str = "/sandbox/repo";
-/// The rest of what a call may write to: a file system of its own for each call.
+/// The scratch directory, the rest of what a call may write to: a file system of its own for each
+/// call. Its path says `box`: stored reports name files by it.
 pub(crate) const SCRATCH_DIR: &str = "/sandbox/box";
 /// Everything that may be written lies below this.
 pub(crate) const WRITABLE_DIR: &str = "/sandbox";
@@ -29,10 +30,10 @@ macro_rules! slot {
             top: $top,
             upper: concat!($top, "/up"),
             work: concat!($top, "/work"),
-            scratch: concat!($top, "/room"),
-            scratch_work: concat!($top, "/room-work"),
+            scratch: concat!($top, "/scratch"),
+            scratch_work: concat!($top, "/scratch-work"),
             parked_repo: concat!($top, "/at-repo"),
-            parked_scratch: concat!($top, "/at-box"),
+            parked_scratch: concat!($top, "/at-scratch"),
         }
     };
 }
@@ -52,10 +53,10 @@ pub(crate) const HIDDEN_SUBDIRS: [&str; 9] = [
     "a",
     "b",
     "import",
-    "empty-box/home",
-    "empty-box/tmp",
-    "empty-box/shm",
-    "empty-box/data",
+    "empty-scratch/home",
+    "empty-scratch/tmp",
+    "empty-scratch/shm",
+    "empty-scratch/data",
 ];
 /// In [`HIDDEN_DIR`]: an overlay that cannot be written to wants two layers.
 pub(crate) const EMPTY_SUBDIR: &str = "nothing";
@@ -64,7 +65,7 @@ pub(crate) const HIDDEN_DIR_FD: i32 = 890;
 /// The repository as it is on the host, read-only.
 pub(crate) const REPO_LOWER_DIR: &str = "/proc/self/fd/890/repo";
 /// What the scratch directory contains before the first call.
-pub(crate) const EMPTY_SCRATCH_DIR: &str = "/proc/self/fd/890/empty-box";
+pub(crate) const EMPTY_SCRATCH_DIR: &str = "/proc/self/fd/890/empty-scratch";
 /// Below [`SCRATCH_DIR`].
 pub(crate) const HOME_SUBDIR: &str = "home";
 pub(crate) const TMP_SUBDIR: &str = "tmp";

@@ -150,7 +150,7 @@ mod tests {
 
     use super::*;
     use crate::confine::tests::sys::spawn;
-    use menace_model::SecurityLevel;
+    use menace_model::CallConfinement;
 
     use crate::confine::{AllowedPaths, ConfinementPolicy};
 
@@ -163,14 +163,13 @@ mod tests {
     fn run_unconfined_probe(probe: &EscapeProbe, processes: Option<u64>) -> String {
         let confinement = ProcessConfinement {
             policy: ConfinementPolicy {
-                level: SecurityLevel::DEFAULT,
-                safe_mode: false,
+                confinement: CallConfinement::DEFAULT,
                 namespaces: true,
                 host_sockets_visible: false,
                 records_path_access: false,
                 interposition: menace_model::SyscallInterposition::default(),
             },
-            places: &AllowedPaths::default(),
+            allowed_paths: &AllowedPaths::default(),
             group: None,
             open_files: 64,
             processes,

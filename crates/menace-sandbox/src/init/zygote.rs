@@ -42,7 +42,7 @@ const BUNDLE_FD: RawFd = 905;
 #[derive(Debug)]
 pub(crate) struct ProcessConfinement<'a> {
     pub policy: ConfinementPolicy,
-    pub places: &'a AllowedPaths,
+    pub allowed_paths: &'a AllowedPaths,
     pub group: Option<&'a CgroupFiles>,
     pub open_files: u64,
     /// When no control group counts processes.
@@ -244,7 +244,8 @@ pub(crate) fn confine_self(
         report(&LandlockStatus::default())?;
         return send_ok().with_context(|| "cannot report".to_owned());
     }
-    let landlocked = confine::confine(confinement.policy, confinement.places).map_err(refused)?;
+    let landlocked =
+        confine::confine(confinement.policy, confinement.allowed_paths).map_err(refused)?;
     report(&landlocked)?;
     let listener = confine::install_filter(confinement.policy, &landlocked).map_err(refused)?;
     if sys::send_descriptor(boot.as_fd(), OK_MARK, listener.as_fd()).is_err() {

@@ -102,11 +102,11 @@ impl PacketPump {
         let now = began.elapsed();
         let mut decide = |packet: QueuedPacket<'_>| -> Option<PacketVerdict> {
             let flow = PacketFlow::parse(packet.prefix).unwrap_or(PacketFlow::UNKNOWN);
-            let is_whole = packet.prefix.len() == packet.total_bytes;
+            let is_fully_captured = packet.prefix.len() == packet.total_bytes;
             let fate = match shaper.shape(now, &flow, packet.total_bytes) {
                 PacketFate::Arrives { .. } if road.is_full() => PacketFate::Lost,
                 // The kernel shows all but the last bytes of the very largest.
-                PacketFate::Arrives { arrives_at: at, .. } if !is_whole => {
+                PacketFate::Arrives { arrives_at: at, .. } if !is_fully_captured => {
                     PacketFate::Arrives { arrives_at: at, duplicate_at: None }
                 }
                 fate => fate,

@@ -3,12 +3,14 @@
 use std::io::{self, Read, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use nix::errno::Errno;
 use nix::sys::socket::{self, MsgFlags};
 
 use super::marshal::{MarshalValue, MarshalWriter};
+use crate::confine::AllowedPaths;
 
 const FRAME_MAGIC: [u8; 4] = *b"MNC1";
 /// A zygote that stops in the middle of a message is given up after this.
@@ -131,9 +133,8 @@ fn parse_message(item: &MarshalValue) -> Option<FromHarnessMessage> {
 /// What the harness needs to know before anything else.
 #[derive(Debug)]
 pub(crate) struct HarnessSetup<'a> {
-    pub repo: &'a str,
-    pub roots: &'a [String],
-    pub write_roots: &'a [String],
+    pub repo: &'a Path,
+    pub allowed_paths: &'a AllowedPaths,
     pub seed: u64,
     pub freeze_time: Option<f64>,
 }
@@ -141,20 +142,20 @@ pub(crate) struct HarnessSetup<'a> {
 impl HarnessSetup<'_> {
     pub(crate) fn encode(&self) -> Vec<u8> {
         let mut out = MarshalWriter::default();
-        let texts = |out: &mut MarshalWriter, key: &str, texts: &[String]| {
+        let paths = |out: &mut MarshalWriter, key: &str, paths: &[PathBuf]| {
             out.write_str(key);
-            out.open_list(texts.len());
-            for text in texts {
-                out.write_str(text);
+            out.open_list(paths.len());
+            for path in paths {
+                out.write_str(&path.to_string_lossy());
             }
         };
         out.open_dict();
         out.write_str("op");
         out.write_str("setup");
         out.write_str("repo");
-        out.write_str(self.repo);
-        texts(&mut out, "roots", self.roots);
-        texts(&mut out, "write_roots", self.write_roots);
+        out.write_str(&self.repo.to_string_lossy());
+        paths(&mut out, "allowed_read", &self.allowed_paths.read);
+        paths(&mut out, "allowed_write", &self.allowed_paths.write);
         out.write_str("seed");
         out.write_magnitude(false, self.seed);
         out.write_str("freeze_time");

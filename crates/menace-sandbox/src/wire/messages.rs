@@ -102,19 +102,17 @@ pub(crate) struct SandboxReady {
 /// What happened, as init saw it.
 ///
 /// Untrusted, since the guest can write or choose them: the mailbox (`phase` to `mailbox`,
-/// `reported_attempts`, `steps`), `stack_dumps`, `unforkable_state`, what is in `outside_paths`,
-/// the output, and the names of files and processes.
+/// `reported_violations`, `steps`), `stack_dumps`, `unforkable_state`, what is in
+/// `outside_accesses`, the output, and the names of files and processes.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct InitReport {
-    /// Where the harness got to; see `docs/guest-protocol.md`.
-    pub phase: u8,
+    pub phase: CallPhase,
     pub mailbox_nonce: u64,
     pub mailbox: Vec<u8>,
-    /// Attempts at forbidden files that the guest's interpreter saw, each as it happened: its word
-    /// too.
-    pub reported_attempts: Vec<Vec<u8>>,
+    /// What the guest's interpreter saw, each as it happened.
+    pub reported_violations: Vec<Vec<u8>>,
     /// Files outside that system calls asked for: what was to be done, and the path.
-    pub outside_paths: Vec<(String, String)>,
+    pub outside_accesses: Vec<(String, String)>,
     /// Of a call that had steps.
     pub steps: Option<StepProgress>,
     /// Where the code was, in the words of the interpreter that crashed or was asked: the guest's
@@ -142,7 +140,7 @@ pub(crate) struct InitReport {
     pub oom_kills: u64,
     pub process_limit_hits: u64,
     pub leaked_processes: Vec<String>,
-    pub attempts: Vec<PolicyViolation>,
+    pub violations: Vec<PolicyViolation>,
     /// System calls that had no effect, though they seemed to succeed.
     pub pretended_syscalls: Vec<String>,
     pub enforced_by: LimitEnforcement,
@@ -152,6 +150,25 @@ pub(crate) struct InitReport {
     pub unforkable_state: Vec<String>,
     /// Why this sandbox must not be used again.
     pub unusable_reason: Option<String>,
+}
+
+/// How far a call came, by a byte in the mailbox: the guest's word.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub(crate) enum CallPhase {
+    #[default]
+    Empty,
+    Running,
+    /// From here on the call has ended.
+    ShortReport,
+    FullReport,
+    Corrupted,
+}
+
+impl CallPhase {
+    pub(crate) fn from_byte(byte: u8) -> Self {
+        let written = [Self::Empty, Self::Running, Self::ShortReport, Self::FullReport];
+        written.get(usize::from(byte)).copied().unwrap_or(Self::Corrupted)
+    }
 }
 
 /// How far the steps of a call came, and what they left in the mailbox: the guest's word.

@@ -230,7 +230,7 @@ pub(crate) fn build_call(qualname: &str) -> CallBuilder {
 
 /// The top level of the module `guest`.
 pub(crate) fn build_module_call() -> CallBuilder {
-    build_call("").how(TargetKind::Module)
+    build_call("").kind(TargetKind::Module)
 }
 
 impl CallBuilder {
@@ -244,8 +244,8 @@ impl CallBuilder {
         self
     }
 
-    pub(crate) fn how(mut self, how: TargetKind) -> Self {
-        self.0.target.kind = how;
+    pub(crate) fn kind(mut self, kind: TargetKind) -> Self {
+        self.0.target.kind = kind;
         self
     }
 

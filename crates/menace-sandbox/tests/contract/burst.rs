@@ -35,7 +35,7 @@ impl CallBuilder {
 fn method(name: &str) -> CallBuilder {
     let class = "guest:Counter".parse().expect("a name");
     let counter = Value::New { class, args: Vec::new(), kwargs: Vec::new() };
-    build_call(&format!("Counter.{name}")).how(TargetKind::Method).on(counter)
+    build_call(&format!("Counter.{name}")).kind(TargetKind::Method).on(counter)
 }
 
 fn report(outcome: &Outcome) -> &BurstReport {

@@ -61,7 +61,7 @@ fn a_method_is_called_on_an_instance_that_was_built_for_it(tier: Tier) {
     let bench = ContractBench::new(tier, GUEST);
     let mut session = bench.session();
     let withdraw = build_call("Account.withdraw")
-        .how(TargetKind::Method)
+        .kind(TargetKind::Method)
         .on(account(10))
         .with([Value::Int(3)]);
     let expected = Value::Tuple(vec![Value::from("me"), Value::Int(7)]);
@@ -74,14 +74,14 @@ fn a_class_method_a_static_method_and_a_property_are_called(tier: Tier) {
     let bench = ContractBench::new(tier, GUEST);
     let mut session = bench.session();
     let described =
-        build_call("Account.described").how(TargetKind::ClassMethod).with([Value::from("s")]);
+        build_call("Account.described").kind(TargetKind::ClassMethod).with([Value::from("s")]);
     assert_eq!(session.value(described), Value::from("accounts"));
-    let twice = build_call("Account.twice").how(TargetKind::StaticMethod).with([Value::Int(4)]);
+    let twice = build_call("Account.twice").kind(TargetKind::StaticMethod).with([Value::Int(4)]);
     assert_eq!(session.value(twice), Value::Int(8));
-    let doubled = build_call("Account.doubled").how(TargetKind::Property).on(account(21));
+    let doubled = build_call("Account.doubled").kind(TargetKind::Property).on(account(21));
     assert_eq!(session.value(doubled), Value::Int(42));
     let nested = Value::New { class: reference("Account.Entry"), args: vec![], kwargs: vec![] };
-    let size = build_call("Account.Entry.size").how(TargetKind::Method).on(nested);
+    let size = build_call("Account.Entry.size").kind(TargetKind::Method).on(nested);
     assert_eq!(session.value(size), Value::Int(1));
 }
 
@@ -117,7 +117,7 @@ fn a_context_manager_is_entered_and_left(tier: Tier) {
     let mut session = bench.session();
     let of_class = |class: &str, method: &str| {
         let instance = Value::New { class: reference(class), args: Vec::new(), kwargs: Vec::new() };
-        build_call(&format!("{class}.{method}")).how(TargetKind::Method).on(instance)
+        build_call(&format!("{class}.{method}")).kind(TargetKind::Method).on(instance)
     };
     for asked in [
         build_call("borrowed"),
@@ -261,7 +261,7 @@ fn a_value_can_be_made_by_the_guest(tier: Tier) {
             kwargs: vec![],
         }],
     };
-    let doubled = build_call("Account.doubled").how(TargetKind::Property).on(poorer);
+    let doubled = build_call("Account.doubled").kind(TargetKind::Property).on(poorer);
     assert_eq!(session.value(doubled), Value::Int(6));
     let named = Value::Name(reference("Account.twice"));
     let outcome = session.run(build_call("described").with([named]));
@@ -294,7 +294,7 @@ fn an_instance_that_cannot_be_built_says_so(tier: Tier) {
     let bench = ContractBench::new(tier, GUEST);
     let mut session = bench.session();
     let fussy = Value::New { class: reference("Fussy"), args: vec![], kwargs: vec![] };
-    let outcome = session.run(build_call("Fussy.method").how(TargetKind::Method).on(fussy));
+    let outcome = session.run(build_call("Fussy.method").kind(TargetKind::Method).on(fussy));
     assert_eq!(outcome.stage, CallStage::Construct, "{outcome:#?}");
     assert_ne!(outcome.verdict, Verdict::Returned);
     let unhashable = Value::Set(vec![Value::List(vec![])]);

@@ -30,7 +30,7 @@ fn no_daemon_is_left_by(tier: Tier, how: &str) {
     let (source, nap) = guest(how);
     let bench = ContractBench::new(tier, &source);
     let mut spec = bench.spec();
-    spec.limits.timeout_ms = 2000;
+    spec.import_limits.timeout_ms = 2000;
     let mut session = bench.session_of(&spec);
     let outcome = session.run(build_call("fine"));
     assert_ne!(outcome.verdict, Verdict::Returned, "{outcome:#?}");

@@ -1,4 +1,4 @@
-//! Nothing of the host can be read, changed or signalled, and attempts are reported.
+//! Nothing of the host can be read, changed or signalled, and violations are reported.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -16,11 +16,11 @@ use crate::reading::opportunities_and_injections;
 crate::on_every_tier![
     files_of_the_host_cannot_be_read,
     files_of_the_host_cannot_be_read_behind_the_back_of_python,
-    attempts_of_other_programs_are_reported,
-    an_attempt_that_meets_a_fault_is_reported,
+    violations_of_other_programs_are_reported,
+    a_violation_that_meets_a_fault_is_reported,
     ordinary_programs_are_not_reported,
-    attempts_of_a_killed_process_are_reported,
-    an_attempt_through_links_is_reported,
+    violations_of_a_killed_process_are_reported,
+    a_violation_through_links_is_reported,
     files_of_the_host_cannot_be_read_through_a_link,
     the_environment_of_the_first_process_cannot_be_read,
     nothing_is_above_the_root,
@@ -77,7 +77,7 @@ fn files_of_the_host_cannot_be_read(tier: Tier) {
         }
     }
     session.assert_still_works();
-    // The same for a path that does not exist: a mistake, not an attempt.
+    // The same for a path that does not exist: a mistake, not a violation.
     let outcome = read(&mut session, "read", "/nowhere/at/all");
     assert_eq!(outcome.verdict, Verdict::Returned, "{outcome:#?}");
 }
@@ -107,7 +107,7 @@ fn files_of_the_host_cannot_be_read_behind_the_back_of_python(tier: Tier) {
     }
 }
 
-fn attempts_of_other_programs_are_reported(tier: Tier) {
+fn violations_of_other_programs_are_reported(tier: Tier) {
     let bench = ContractBench::new(tier, GUEST);
     for level in 1..=3 {
         let mut spec = bench.spec();
@@ -127,7 +127,7 @@ fn attempts_of_other_programs_are_reported(tier: Tier) {
     }
 }
 
-fn an_attempt_that_meets_a_fault_is_reported(tier: Tier) {
+fn a_violation_that_meets_a_fault_is_reported(tier: Tier) {
     let bench = ContractBench::new(tier, GUEST);
     let mut spec = bench.spec();
     spec.interposition.files = true;
@@ -177,7 +177,7 @@ fn assert_reported(outcome: &Outcome, detail: &str) {
     assert_eq!(reported, [detail], "{outcome:#?}");
 }
 
-fn attempts_of_a_killed_process_are_reported(tier: Tier) {
+fn violations_of_a_killed_process_are_reported(tier: Tier) {
     let bench = ContractBench::new(tier, GUEST);
     let mut session = bench.session();
     let how = ["read_and_leave", "read_and_hang", "read_in_a_fork", "read_in_a_fork_that_stays"];
@@ -189,7 +189,7 @@ fn attempts_of_a_killed_process_are_reported(tier: Tier) {
     }
 }
 
-fn an_attempt_through_links_is_reported(tier: Tier) {
+fn a_violation_through_links_is_reported(tier: Tier) {
     let bench = ContractBench::new(tier, GUEST);
     let mut session = bench.session();
     for how in ["read_through_links", "read_below_a_link"] {

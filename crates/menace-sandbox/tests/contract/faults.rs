@@ -203,7 +203,7 @@ fn the_processor_is_taken_away_for_moments(tier: Tier) {
     let gap = number(returned(&outcome));
     assert!(gap > 0.04, "{gap}");
     assert!(outcome.fault_stats[0].injected >= 1, "{:?}", outcome.fault_stats);
-    assert!(is_enforced_by(&outcome, Limit::FaultCpuSpike, LimitMechanism::Freezer));
+    assert!(is_enforced_by(&outcome, Limit::FaultCpuSpike, LimitMechanism::Sigstop));
     // As much of the time as before with the same seed: others on the machine take some of it, too.
     let mut taken = |mode: Option<FaultTrigger>| {
         let name = "taken_away";

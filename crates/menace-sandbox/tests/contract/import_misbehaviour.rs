@@ -48,12 +48,12 @@ impl ImportCase {
     /// The import as a call of its own, then a function of the module: twice, and alike.
     fn outcomes(&self) -> [Outcome; 2] {
         let mut spec = self.bench.spec();
-        spec.limits.timeout_ms = self.timeout_ms;
-        spec.limits.memory_bytes = Some(64 * MIB);
-        spec.limits.disk_bytes = Some(8 * MIB);
+        spec.import_limits.timeout_ms = self.timeout_ms;
+        spec.import_limits.memory_bytes = Some(64 * MIB);
+        spec.import_limits.disk_bytes = Some(8 * MIB);
         spec.environment.push(("DEED".to_owned(), self.deed.to_owned()));
         spec.environment.push(("DEED_WITH".to_owned(), self.with.clone()));
-        let limits = spec.limits.clone();
+        let limits = spec.import_limits.clone();
         let limited = |ask: CallBuilder| ask.limited(|its| its.clone_from(&limits));
         let mut session = self.bench.session_of(&spec);
         let top_level = session.run(limited(build_module_call()));
@@ -157,7 +157,7 @@ fn an_import_that_tries_every_port_reaches_no_service(tier: Tier) {
     let with = format!("[{}, {}, {names}]", ports[0], ports[1]);
     let [top_level, _] = ImportCase::new(tier, guest!("network.py"), "knock", &with).usable();
     services.assert_silence();
-    // Without a network of its own, asking for one is an attempt.
+    // Without a network of its own, asking for one is a violation.
     let expected = if tier.has_namespaces() { Verdict::Returned } else { Verdict::Violated };
     assert_eq!(top_level.verdict, expected, "{top_level:#?}");
 }

@@ -19,7 +19,7 @@ crate::on_every_tier![
     an_import_that_keeps_threads_or_children_is_done_anew_for_each_call,
     an_import_that_keeps_sockets_shares_them_with_no_other_call,
     an_import_that_writes_into_the_repository_does_so_for_its_calls_only,
-    forbidden_attempts_of_an_import_are_reported,
+    violations_of_an_import_are_reported,
     an_import_that_signals_init_and_zygote_does_no_harm,
 ];
 
@@ -29,10 +29,10 @@ const MIB: u64 = 1 << 20;
 fn run_broken_import(tier: Tier, guest: &str) -> Outcome {
     let bench = ContractBench::new(tier, guest);
     let mut spec = bench.spec();
-    spec.limits.timeout_ms = 500;
-    spec.limits.processes = 30;
-    spec.limits.memory_bytes = Some(64 * MIB);
-    spec.limits.disk_bytes = Some(8 * MIB);
+    spec.import_limits.timeout_ms = 500;
+    spec.import_limits.processes = 30;
+    spec.import_limits.memory_bytes = Some(64 * MIB);
+    spec.import_limits.disk_bytes = Some(8 * MIB);
     let mut session = bench.session_of(&spec);
     let first = session.run(build_call("fine"));
     assert_eq!(first.stage, CallStage::Import, "{first:#?}");
@@ -86,7 +86,7 @@ fn an_import_beyond_the_limits_of_its_call_is_reported(tier: Tier) {
 
     let bench = ContractBench::new(tier, guest!("imports/loop.py"));
     let mut spec = bench.spec();
-    spec.limits.timeout_ms = 500;
+    spec.import_limits.timeout_ms = 500;
     let outcome = bench.session_of(&spec).run(build_call("fine").timeout(100));
     assert_eq!((outcome.verdict, outcome.stage), (Verdict::TimedOut, CallStage::Import));
     assert_eq!((outcome.unenforced.as_slice(), note(&outcome)), (&[Limit::Timeout][..], 1));
@@ -96,8 +96,8 @@ fn an_import_beyond_the_limits_of_its_call_is_reported(tier: Tier) {
 fn an_import_that_multiplies_is_contained(tier: Tier) {
     let bench = ContractBench::new(tier, guest!("imports/fork_bomb.py"));
     let mut spec = bench.spec();
-    spec.limits.timeout_ms = 500;
-    spec.limits.processes = 30;
+    spec.import_limits.timeout_ms = 500;
+    spec.import_limits.processes = 30;
     let mut session = bench.session_of(&spec);
     for _ in 0..2 {
         let outcome = session.run(build_call("fine"));
@@ -139,7 +139,7 @@ fn an_import_that_corrupts_descriptors_harms_only_itself(tier: Tier) {
     for guest in [guest!("imports/close_descriptors.py"), guest!("imports/write_descriptors.py")] {
         let bench = ContractBench::new(tier, guest);
         let mut spec = bench.spec();
-        spec.limits.timeout_ms = 500;
+        spec.import_limits.timeout_ms = 500;
         let mut session = bench.session_of(&spec);
         let outcome = session.run(build_call("fine"));
         let works = outcome.verdict == Verdict::Returned;
@@ -153,7 +153,7 @@ fn an_import_that_corrupts_descriptors_harms_only_itself(tier: Tier) {
 fn an_import_that_forges_answers_is_found_out(tier: Tier) {
     let bench = ContractBench::new(tier, guest!("imports/forged.py"));
     let mut spec = bench.spec();
-    spec.limits.timeout_ms = 500;
+    spec.import_limits.timeout_ms = 500;
     let mut session = bench.session_of(&spec);
     for _ in 0..2 {
         let outcome = session.run(build_call("fine").timeout(500));
@@ -201,7 +201,7 @@ fn an_import_that_writes_into_the_repository_does_so_for_its_calls_only(tier: Ti
     }
 }
 
-fn forbidden_attempts_of_an_import_are_reported(tier: Tier) {
+fn violations_of_an_import_are_reported(tier: Tier) {
     for (guest, named) in [
         (guest!("imports/ptrace.py"), "ptrace("),
         (guest!("imports/read_outside.py"), "/etc/shadow"),

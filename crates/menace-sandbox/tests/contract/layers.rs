@@ -147,7 +147,7 @@ fn much_that_the_import_left_keeps_no_call_from_its_deadline(tier: Tier) {
     let bench = ContractBench::new(tier, guest!("imports/leave_many.py"));
     let mut spec = bench.spec();
     // How long a busy disk takes for the import's files is none of the calls'.
-    spec.limits.timeout_ms = 600_000;
+    spec.import_limits.timeout_ms = 600_000;
     let mut session = bench.session_of(&spec);
     for _ in 0..2 {
         assert_eq!(session.value(build_call("fine")), Value::Int(20_000));

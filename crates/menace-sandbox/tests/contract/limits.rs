@@ -98,7 +98,7 @@ fn the_share_of_the_processor_is_limited(tier: Tier) {
         let outcome = session.run(busy);
         assert_eq!(outcome.verdict, Verdict::Returned, "{outcome:#?}");
         let by = &outcome.enforced_by[&Limit::CpuShare];
-        let known = [LimitMechanism::CgroupV1, LimitMechanism::CgroupV2, LimitMechanism::Freezer];
+        let known = [LimitMechanism::CgroupV1, LimitMechanism::CgroupV2, LimitMechanism::Sigstop];
         assert!(by.len() == 1 && known.contains(&by[0]), "{by:?}");
         let used = outcome.runtime_metrics.user_cpu_ms + outcome.runtime_metrics.system_cpu_ms;
         used / outcome.runtime_metrics.wall_ms

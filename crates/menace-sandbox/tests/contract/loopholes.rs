@@ -254,7 +254,7 @@ fn a_descriptor_cannot_be_made_to_signal_init_and_zygote(tier: Tier) {
 fn a_trickle_on_the_control_socket_does_not_delay_init(tier: Tier) {
     let bench = ContractBench::new(tier, guest!("imports/trickle.py"));
     let mut spec = bench.spec();
-    spec.limits.timeout_ms = 1000;
+    spec.import_limits.timeout_ms = 1000;
     let mut session = bench.session_of(&spec);
     let start = Instant::now();
     let outcome = session.run(build_call("fine"));

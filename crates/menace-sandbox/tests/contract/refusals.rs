@@ -67,7 +67,7 @@ fn a_refusal_comes_from_the_section_and_not_from_before_it(tier: Tier) {
     let bench = ContractBench::new(tier, GUEST);
     let class = "guest:Picky".parse().expect("a name");
     let picky = Value::New { class, args: vec![Value::Int(1)], kwargs: Vec::new() };
-    let mut ask = build_call("Picky.method").how(TargetKind::Method).on(picky);
+    let mut ask = build_call("Picky.method").kind(TargetKind::Method).on(picky);
     ask.0.intent = InputIntent::Misuse;
     let outcome = bench.run(ask);
     assert_eq!((outcome.verdict, outcome.stage), (Verdict::Raised, CallStage::Construct));

@@ -82,7 +82,7 @@ fn nothing_changes_outside_in(racer: &str, sessions: usize, calls: usize) {
     {
         spec.environment.push((name.to_owned(), value.to_owned()));
     }
-    spec.limits.disk_bytes = None;
+    spec.import_limits.disk_bytes = None;
     let mut outcomes = Vec::new();
     for _ in 0..sessions {
         // What the last call left is restored, too, before a session ends.

@@ -517,7 +517,7 @@ fn the_host_notices_nothing(tier: Tier) {
 fn a_bad_network_takes_no_process_of_the_call(tier: Tier) {
     let bench = ContractBench::new(tier, GUEST);
     let mut spec = bench.spec();
-    spec.limits.processes = 8;
+    spec.import_limits.processes = 8;
     let mut session = bench.session_of(&spec);
     let network = NetworkConditions { latency_ms: 1.0, ..PERFECT_NETWORK };
     let ask = build_call("threads").with([Value::Int(8)]).limited(|limits| limits.processes = 8);

@@ -172,7 +172,7 @@ def burst(
 def method(
     one: Guest, name: str, maker: str = "m:Counter", **more: Any
 ) -> tuple[Report | None, Report]:
-    return burst(one, "Counter." + name, how="method", receiver=new(maker), **more)
+    return burst(one, "Counter." + name, kind="method", receiver=new(maker), **more)
 
 
 def is_sound(report: Report | None, full: Report) -> None:
@@ -192,7 +192,7 @@ def lost_updates_are_found_in_results_and_in_what_is_left() -> None:
                 equal((report["finished"], report["threads_spawned"]), (threads, threads))
         report, _ = burst(one, "module_wide")
         assert report["differs"], report
-        report, _ = burst(one, "Counter.next", how="property", receiver=new("m:Counter"))
+        report, _ = burst(one, "Counter.next", kind="property", receiver=new("m:Counter"))
         assert report["differs"], report
 
 

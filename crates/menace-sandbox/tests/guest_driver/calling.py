@@ -97,14 +97,14 @@ def a_method_is_the_named_one_even_on_an_instance_of_a_subclass() -> None:
 @case
 def a_name_that_leads_nowhere_is_unreachable() -> None:
     with guest(CLASSES) as one:
-        for name, how in (
+        for name, kind in (
             ("m:nothing", "function"),
             ("m:A.nothing", "method"),
             ("m:A.nothing.at_all", "function"),
             ("m:outer.<locals>.inner", "function"),
             ("m:not_callable", "function"),
         ):
-            full = one.call(name, [], how, new("m:A") if how == "method" else None)
+            full = one.call(name, [], kind, new("m:A") if kind == "method" else None)
             equal((full["kind"], full["stage"]), ("unreachable", "resolve"), name)
             assert full["exception"] is not None
 
@@ -149,10 +149,10 @@ def wrong_arguments_are_a_type_error_of_the_call() -> None:
 def a_module_is_imported_in_the_child() -> None:
     files = {"broken.py": "1 / 0\n", "fine.py": "x = 1\n"}
     with Guest(PYTHON, files) as one:
-        full = one.call("fine:", how="module")
+        full = one.call("fine:", kind="module")
         equal((full["kind"], full["stage"], full["value"]), ("returned", "import", None))
         assert full["changed"]["modules"] >= 1
-        full = one.call("broken:", how="module")
+        full = one.call("broken:", kind="module")
         equal((full["kind"], full["stage"]), ("raised", "import"))
         equal(full["exception"]["type"], "ZeroDivisionError")
 

@@ -168,7 +168,7 @@ def a_context_manager_made_by_a_class_is_a_result_and_is_exited_once_entered() -
 
         def called(name: str, *args: object) -> Report:
             return one.call(
-                "m:" + name, args, how="method", receiver=new("m:" + name.split(".")[0])
+                "m:" + name, args, kind="method", receiver=new("m:" + name.split(".")[0])
             )
 
         full = one.call("m:f")

@@ -109,7 +109,7 @@ def what_is_awaited_iterated_raised_or_called_back_is_reached_too() -> None:
         equal(lines("elsewhere"), [34])
         equal(lines("elsewhere", file="other.py"), [2])
         equal(lines("fails", [0]), [37, 38, 39, 40])
-        equal(lines("A.method", how="method", receiver=new("m:A")), [44, 46])
+        equal(lines("A.method", kind="method", receiver=new("m:A")), [44, 46])
         report = one.call("m:through_library", coverage=True)
         equal([file for file, _, _ in report["coverage"]], ["m.py"])
         equal((report["changed"]["modules"] > 0, report["notes"]), (True, []))
@@ -119,7 +119,7 @@ def what_is_awaited_iterated_raised_or_called_back_is_reached_too() -> None:
 def the_top_level_of_a_module_is_reached_when_importing_it_is_the_call() -> None:
     files = {"late.py": "import other\nif other.f() > 5:\n    x = 1\n", "other.py": OTHER}
     with guest("", files=files) as one:
-        full = one.call("late:", how="module", coverage=True)
+        full = one.call("late:", kind="module", coverage=True)
         equal(reached(full, "late.py")[0], [1, 2])
         equal(reached(full, "other.py")[0], [1, 2, 3])
 

@@ -49,41 +49,43 @@ class Guest:
             with open(target, "w", encoding="utf-8", errors="surrogateescape") as file:
                 file.write(textwrap.dedent(text))
         self.socket, theirs = socket.socketpair()
-        self.go, go = socket.socketpair()
+        self.call_socket, call_theirs = socket.socketpair()
         box = os.memfd_create("mailbox")
         os.ftruncate(box, SIZE)
         self.box = mmap.mmap(box, SIZE)
-        handed = [fcntl.fcntl(fd, fcntl.F_DUPFD, 900) for fd in (theirs.fileno(), go.fileno(), box)]
+        own = (theirs.fileno(), call_theirs.fileno(), box)
+        handed = [fcntl.fcntl(fd, fcntl.F_DUPFD, 900) for fd in own]
         self.output, written = os.pipe()
-        self.frames, frames_writer = os.pipe()
-        frames = fcntl.fcntl(frames_writer, fcntl.F_DUPFD, 900)
+        self.stack_dump, stack_dump_writer = os.pipe()
+        stack_dump = fcntl.fcntl(stack_dump_writer, fcntl.F_DUPFD, 900)
         packed: list[int] = []
         if bundle is not None:
             packed.append(os.memfd_create("bundle"))
             os.write(packed[0], bundle)
+        pass_fds = [*handed, stack_dump, *packed]
         self.process = subprocess.Popen(
             [python, *(start or ["-I", "-B"]), os.path.join(harness, "__main__.py")]
             + [str(fd) for fd in handed]
-            + [str(SIZE), str(frames)]
+            + [str(SIZE), str(stack_dump)]
             + [str(fd) for fd in packed],
-            pass_fds=[*handed, frames, *packed],
+            pass_fds=pass_fds,
             stdin=subprocess.DEVNULL,
             stdout=written,
             stderr=written,
             cwd=self.home,
         )
         theirs.close()
-        for fd in [go.detach(), box, written, frames_writer, frames, *handed, *packed]:
+        for fd in [call_theirs.detach(), box, written, stack_dump_writer, *pass_fds]:
             os.close(fd)
         os.set_blocking(self.output, False)
-        os.set_blocking(self.frames, False)
+        os.set_blocking(self.stack_dump, False)
         self.printed = b""
         self.imported: Report | None = None
         message: dict[str, Any] = {
             "op": "setup",
             "repo": self.home,
-            "roots": [self.home, "/dev/null"],
-            "write_roots": [self.home],
+            "allowed_read": [self.home, "/dev/null"],
+            "allowed_write": [self.home],
             "seed": 7,
             "freeze_time": None,
             "caps": CAPS,
@@ -176,7 +178,7 @@ class Guest:
         self,
         name: str,
         args: Sequence[object] = (),
-        how: str = "function",
+        kind: str = "function",
         receiver: object = None,
         **more: Any,
     ) -> Report:
@@ -188,7 +190,7 @@ class Guest:
                 "module": module,
                 "path": more.pop("path", None),
                 "qualname": qualname,
-                "how": how,
+                "kind": kind,
             },
             "receiver": receiver,
             "args": list(args),
@@ -212,18 +214,18 @@ class Guest:
     def let_go(self) -> None:
         """Gives the process that was forked its call."""
         body = marshal.dumps(self.message, 2)
-        self.go.sendall(b"MNC1" + len(body).to_bytes(4, "little") + body)
+        self.call_socket.sendall(b"MNC1" + len(body).to_bytes(4, "little") + body)
 
     def call(
         self,
         name: str,
         args: Sequence[object] = (),
-        how: str = "function",
+        kind: str = "function",
         receiver: object = None,
         **more: Any,
     ) -> Report:
         """The full report of a call that ends by itself."""
-        forked = self.start_call(name, args, how, receiver, **more)
+        forked = self.start_call(name, args, kind, receiver, **more)
         assert "pid" in forked, forked
         self.let_go()
         self.exited = self.receive()
@@ -254,9 +256,9 @@ class Guest:
         finally:
             self.process.kill()
             self.process.wait()
-            self.go.close()
+            self.call_socket.close()
             os.close(self.output)
-            os.close(self.frames)
+            os.close(self.stack_dump)
             self.box.close()
             shutil.rmtree(self.home, ignore_errors=True)
         return code

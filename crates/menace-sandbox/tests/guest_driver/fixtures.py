@@ -29,7 +29,7 @@ def a_call_finds_its_files_and_the_next_one_does_not() -> None:
         full = one.call("m:f", ["made/deep/in.bin"], files=[["made/deep/in.bin", b"a\0b\xff"]])
         equal(full["value"]["value"], b"a\0b\xff")
         equal(full["planted"], [["made/deep/in.bin", "same"]])
-        equal((full["attempts"], full["descriptors_left"], full["notes"]), ([], [], []))
+        equal((full["violations"], full["descriptors_left"], full["notes"]), ([], [], []))
         full = one.call("m:f", ["there.txt"], files=[["there.txt", b"new"]])
         equal(full["value"]["value"], b"new")
         for name, state in (("change", "changed"), ("same_size", "changed"), ("remove", "gone")):

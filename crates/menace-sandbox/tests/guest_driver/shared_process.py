@@ -14,14 +14,14 @@ from under_test import PYTHON
 def step(
     name: str,
     args: Sequence[object] = (),
-    how: str = "function",
+    kind: str = "function",
     receiver: object = None,
     kwargs: Sequence[object] = (),
     path: str | None = None,
 ) -> dict[str, object]:
     module, _, qualname = name.partition(":")
     return {
-        "target": {"module": module, "path": path, "qualname": qualname, "how": how},
+        "target": {"module": module, "path": path, "qualname": qualname, "kind": kind},
         "receiver": receiver,
         "args": list(args),
         "kwargs": list(kwargs),
@@ -112,7 +112,7 @@ def modules_are_imported_when_their_step_comes() -> None:
     }
     with guest(STATE, files=files) as one:
         placed = one.home + "/placed/x.py"
-        steps = [step("bad:f"), step("other:f"), step("bad:", how="module")]
+        steps = [step("bad:f"), step("other:f"), step("bad:", kind="module")]
         steps += [step("gone:f"), step("x:f", path=placed), step("m:put", [1])]
         full, reports = run_steps(one, *steps)
         equal(kinds(reports), ["raised", "returned", "raised", "raised", "returned", "returned"])
@@ -143,9 +143,9 @@ def methods_coroutines_and_generators_are_steps_too() -> None:
             yield from range(1000)
     """
     with guest(text) as one:
-        steps = [step("m:A.m", how="method", receiver=new("m:A"))]
+        steps = [step("m:A.m", kind="method", receiver=new("m:A"))]
         steps += [step("m:later"), step("m:later"), step("m:items")]
-        steps += [step("m:A.p", how="property", receiver=new("m:A"))]
+        steps += [step("m:A.p", kind="property", receiver=new("m:A"))]
         _, reports = run_steps(one, *steps)
         equal([reports[number]["value"]["value"] for number in (0, 1, 2, 4)], [1, 4, 4, 2])
         equal(
@@ -317,5 +317,5 @@ def a_fork_that_returns_reports_nothing() -> None:
 @case
 def a_call_without_a_warm_module_has_steps_too() -> None:
     with Guest(PYTHON, {"a.py": "x = [1]\ndef f():\n    return len(x)\n"}) as one:
-        _, reports = run_steps(one, step("a:", how="module"), step("a:f"))
+        _, reports = run_steps(one, step("a:", kind="module"), step("a:f"))
         equal((reports[0]["kind"], reports[1]["value"]["value"]), ("returned", 1))

@@ -135,7 +135,7 @@ def the_call_leads_a_session_of_its_own_in_its_directory() -> None:
 
 
 @case
-def files_outside_the_roots_are_attempts() -> None:
+def files_outside_the_roots_are_violations() -> None:
     text = """
         import os, socket
         def f():
@@ -192,11 +192,11 @@ def files_outside_the_roots_are_attempts() -> None:
             ["chmod", "/nowhere/c"],
             ["connect", "127.0.0.1:9"],
         ]
-        equal(one.call("m:f")["attempts"], expected)
-        equal(one.call("m:inside")["attempts"], [])
-        equal(len(one.call("m:many")["attempts"]), 32)
+        equal(one.call("m:f")["violations"], expected)
+        equal(one.call("m:inside")["violations"], [])
+        equal(len(one.call("m:many")["violations"]), 32)
     with guest("open('/etc/passwd')") as one:
-        equal(one.report()[2]["attempts"], [["read", "/etc/passwd"]])
+        equal(one.report()[2]["violations"], [["read", "/etc/passwd"]])
 
 
 @case
@@ -258,6 +258,6 @@ def defaults_that_the_call_changed_are_named() -> None:
         equal(changed("ring"), ["items"])
         for name in ("fails", "hostile", "wrapped", "A", "generator"):
             equal(changed(name), ["items"], name)
-        equal(changed("A.method", receiver=new("m:A"), how="method"), ["items"])
+        equal(changed("A.method", receiver=new("m:A"), kind="method"), ["items"])
         # The next call has a fresh one.
         equal(one.call("m:f", [1])["value"]["value"], 1)

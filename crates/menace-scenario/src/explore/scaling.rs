@@ -75,13 +75,11 @@ impl ScalingStage {
             _ => {
                 let may_need_measurement =
                     |key: &GrowthKey| may_be_steep(&self.growth_samples(*key));
-                let steep: Vec<GrowthKey> = keys.into_iter().filter(may_need_measurement).collect();
-                let sizes = |key: &GrowthKey| self.decisive_sizes(*key);
-                let all = steep.iter().flat_map(|key| {
-                    sizes(key).into_iter().filter_map(|size| self.growth_probe(*key, size))
+                let steep = keys.into_iter().filter(may_need_measurement);
+                let turns = steep.map(|key| {
+                    self.take_turns(key, &self.decisive_sizes(key), LAST_MEASUREMENTS_PER_SIZE)
                 });
-                all.flat_map(|probe| std::iter::repeat_n(probe, LAST_MEASUREMENTS_PER_SIZE))
-                    .collect()
+                turns.flatten().collect()
             }
         }
     }
@@ -95,6 +93,13 @@ impl ScalingStage {
     fn growth_probe(&self, key: GrowthKey, size: u64) -> Option<ExploreProbe> {
         let grown = grow_part(self.input.as_ref()?, key, size)?;
         Some(ExploreProbe::new(grown, ProbePurpose::Scale { key, size }, 1))
+    }
+
+    /// Sizes take turns: what else the machine does for a while slows down one call of each, and
+    /// not all calls of one.
+    fn take_turns(&self, key: GrowthKey, sizes: &[u64], turns: usize) -> Vec<ExploreProbe> {
+        let turn = || sizes.iter().filter_map(|size| self.growth_probe(key, *size));
+        (0..turns).flat_map(|_| turn()).collect()
     }
 
     fn first_probes(&self, keys: &[GrowthKey], size: u64) -> Vec<ExploreProbe> {
@@ -120,11 +125,8 @@ impl ScalingStage {
                 took if took > MIN_MEASURED_CPU_MS => size / 2,
                 _ => size,
             };
-            for size in [first, 2 * first, 4 * first] {
-                if let Some(probe) = self.growth_probe(*key, size) {
-                    probes.extend(std::iter::repeat_n(probe, MEASUREMENTS_PER_SIZE));
-                }
-            }
+            let sizes = [first, 2 * first, 4 * first];
+            probes.extend(self.take_turns(*key, &sizes, MEASUREMENTS_PER_SIZE));
         }
         probes
     }

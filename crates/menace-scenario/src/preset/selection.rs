@@ -107,7 +107,7 @@ mod tests {
             .map(|text| PresetFile { name: "f.json".to_owned(), text: (*text).to_owned() })
             .collect();
         let profiles = ProfileCatalog::built_in();
-        let choice = PresetSelection {
+        let selection = PresetSelection {
             settings: &settings,
             profiles: &profiles,
             files: &files,
@@ -115,7 +115,7 @@ mod tests {
             recordings: Arc::default(),
             seed: Seed(1),
         };
-        choice.presets(run).unwrap()
+        selection.presets(run).unwrap()
     }
 
     fn origins(presets: &[Preset]) -> Vec<&'static str> {

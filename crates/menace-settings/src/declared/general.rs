@@ -29,6 +29,6 @@ group! {
         run_cycles: u64 = "RUN_CYCLES".user().default("0").recommended("0").planned();
 
         /// Skip the purge of what killed runs left behind, at the start of a command.
-        light_imports: bool = "MENACE_LIGHT_IMPORTS".user().default("0");
+        skip_purge: bool = "MENACE_LIGHT_IMPORTS".user().default("0");
     }
 }

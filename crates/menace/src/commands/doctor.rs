@@ -106,7 +106,7 @@ impl DoctorCommand {
             (None, _) => not_tried("this machine gives no isolation"),
             (Some(_), Err(_)) => not_tried("there is no Python to try it with"),
             (Some(_), Ok(interpreter)) => {
-                prove_sandbox(repo, interpreter, !context.settings.general.light_imports.value)?
+                prove_sandbox(repo, interpreter, !context.settings.general.skip_purge.value)?
             }
         };
         let (limits, unenforced) = match outcome {

@@ -14,9 +14,7 @@ use menace_model::{
     Value, ValueError, Verdict,
 };
 use menace_sandbox::interpreter::PythonInterpreter;
-use menace_sandbox::{
-    CancelToken, LocalBackend, SandboxBackend, SandboxSpec, SyscallInterposition, Tier,
-};
+use menace_sandbox::{CancelToken, LocalBackend, SandboxBackend, SandboxSpec, Tier};
 use menace_scenario::input::fixtures;
 use menace_scenario::preset::Preset;
 use menace_source::ScannerChoice;
@@ -170,7 +168,7 @@ impl ExecCommand {
         let analysis = analysis?;
         let found =
             call_target::resolve_target(&analysis, &self.target).map_err(CommandError::Request)?;
-        if let TargetAccess::Unreachable(why) = &found.access {
+        if let TargetAccess::Uncallable(why) = &found.access {
             return self.print(self.header(&found, None), &unreachable_outcome(why));
         }
         self.refuse_arguments(&found, &request)?;
@@ -292,18 +290,17 @@ impl ExecCommand {
     /// The interpreter that the call wants, before it is known which module that has to import.
     fn spec_before_target(&self, preset: &Preset) -> SandboxSpec {
         let (_, conditions) = preset.conditions(self.seed);
-        SandboxSpec {
-            confinement: preset.confinement(),
-            interposition: SyscallInterposition::for_faults(&conditions.faults),
+        let spec = SandboxSpec {
             seed: self.seed,
             hash_seed: (self.seed & u64::from(u32::MAX)) as u32,
             freeze_time: self.freeze_time.map(|at| match at {
                 FreezeTimeArg::At(seconds) => seconds,
                 FreezeTimeArg::BySeed => Seed(self.seed).frozen_timestamp(),
             }),
-            limits: preset.isolated_import_limits(),
+            import_limits: preset.isolated_import_limits(),
             ..SandboxSpec::new(None)
-        }
+        };
+        spec.for_conditions(preset.confinement(), &conditions)
     }
 
     fn header<'a>(

@@ -172,11 +172,11 @@ impl RunCommand {
         if self.repo.as_deref() == Some("") {
             return Err(CommandError::Request(anyhow!("--repo is empty: give it a directory")));
         }
-        let selection = self.selection.read()?;
+        let sections = self.selection.read()?;
         // Mistakes in arguments and files are reported before the first call.
-        let presets = presets::RunPresetSources::read(settings, &self.preset_file)?;
-        let choice = presets.preset_choice(settings, self.preset_count, Seed(self.seed));
-        presets::check_presets(&choice)?;
+        let sources = presets::RunPresetSources::read(settings, &self.preset_file)?;
+        let presets = sources.selection(settings, self.preset_count, Seed(self.seed));
+        presets::check_presets(&presets)?;
         data_dir::checked_data_dir(&context)?;
         for file in self.out.iter().chain(&self.convergence.forecast_log) {
             report_file::check_writable(file)?;
@@ -186,7 +186,7 @@ impl RunCommand {
         let cancel = CancelToken::default();
         interrupt::install_handler(&cancel)?;
         let analysis = analyze_repository(&context)?;
-        self.check_selection(settings, &analysis, &selection)?;
+        self.check_selection(settings, &analysis, &sections)?;
         let interpreter = self.isolation.interpreter(&context)?;
         let backend = self.isolation.backend(&context, &interpreter, &cancel)?;
         // A spare sandbox for the first import.
@@ -194,7 +194,7 @@ impl RunCommand {
         let (major, minor, patch) = interpreter.version;
         let python = format!("{} {major}.{minor}.{patch}", interpreter.implementation);
         let isolation = self.isolation.plugin_isolation(interpreter, &cancel);
-        let inputs = self.read_inputs(&context, &analysis, &selection, &isolation)?;
+        let inputs = self.read_inputs(&context, &analysis, &sections, &isolation)?;
         let plugins = plugins::find_metric_plugins(&context, &isolation)?;
         let request = RunRequest {
             id: run::new_id(Seed(self.seed)),
@@ -203,12 +203,12 @@ impl RunCommand {
             repository: &settings.general.repo_path,
             data_dir: &settings.general.data_dir,
             settings,
-            choice: &choice,
+            presets: &presets,
             keywords: &settings.presets.profiles_by_keyword(),
             inputs: &inputs,
             scoring: &scoring,
-            wanted: &selection,
-            selection: self.selection.describe(),
+            sections: &sections,
+            sections_text: self.selection.describe(),
             python,
             plugins: plugins.as_ref(),
             seed: Seed(self.seed),
@@ -237,7 +237,7 @@ impl RunCommand {
         &self,
         settings: &Settings,
         analysis: &Analysis,
-        selection: &SectionSelection,
+        sections: &SectionSelection,
     ) -> Result<(), CommandError> {
         if analysis.modules.is_empty() {
             let repo = settings.general.repo_path.display();
@@ -247,9 +247,9 @@ impl RunCommand {
             )));
         }
         let mut modules = analysis.modules.iter();
-        let is_any_wanted = modules
-            .any(|module| module.sections.iter().any(|section| selection.has(module, section)));
-        if is_any_wanted { Ok(()) } else { Err(self.selection.nothing_selected()) }
+        let is_any_selected = modules
+            .any(|module| module.sections.iter().any(|section| sections.has(module, section)));
+        if is_any_selected { Ok(()) } else { Err(self.selection.nothing_selected()) }
     }
 
     /// Inputs from files, and from plugins and a model where the settings name them.
@@ -257,13 +257,13 @@ impl RunCommand {
         &self,
         context: &CommandContext,
         analysis: &Analysis,
-        selection: &SectionSelection,
+        sections: &SectionSelection,
         isolation: &PluginIsolation,
     ) -> Result<InputSettings, CommandError> {
         let stubs = &context.settings.stubs;
         let mut inputs = presets::read_input_settings(&context.settings)?;
         if stubs.plugins.value.is_some() || stubs.model.value.is_some() {
-            self.add_stubs(context, analysis, selection, isolation, &mut inputs)?;
+            self.add_stubs(context, analysis, sections, isolation, &mut inputs)?;
         }
         Ok(inputs)
     }
@@ -273,14 +273,14 @@ impl RunCommand {
         &self,
         context: &CommandContext,
         analysis: &Analysis,
-        selection: &SectionSelection,
+        sections: &SectionSelection,
         isolation: &PluginIsolation,
         inputs: &mut InputSettings,
     ) -> Result<(), CommandError> {
         let surveyed = SurveyedAnalysis::new(analysis).map_err(CommandError::request)?;
         let facts = surveyed.facts();
         let sections = surveyed.sections().filter(|(module, section, _)| {
-            section.kind != SectionKind::Module && selection.has(module, section)
+            section.kind != SectionKind::Module && sections.has(module, section)
         });
         let targets: Vec<StubTarget<'_>> = sections
             .map(|(module, section, hints)| StubTarget {

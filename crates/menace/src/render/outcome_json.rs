@@ -55,7 +55,8 @@ pub(crate) struct CallTargetJson<'a> {
     module: &'a str,
     pub path: Option<&'a str>,
     qualname: &'a str,
-    pub how: TargetKind,
+    #[serde(rename = "how")]
+    pub kind: TargetKind,
     pub line: Option<u32>,
 }
 
@@ -84,7 +85,7 @@ impl<'a> OutcomeHeader<'a> {
         seed: u64,
         ran: Option<(Tier, &'a PythonInterpreter)>,
     ) -> Self {
-        let CallTarget { module, qualname, kind: how } = target;
+        let CallTarget { module, qualname, kind } = target;
         let name = match qualname.as_str() {
             "" => module.name.clone(),
             qualname => format!("{}:{qualname}", module.name),
@@ -96,7 +97,7 @@ impl<'a> OutcomeHeader<'a> {
                 module: &module.name,
                 path: module.path.as_deref(),
                 qualname,
-                how: *how,
+                kind: *kind,
                 line,
             },
             seed,

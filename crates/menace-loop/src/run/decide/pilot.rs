@@ -29,21 +29,21 @@ const CALLS_PER_CELL: usize = 2;
 /// The sections of one module.
 #[derive(Debug)]
 struct PilotFilter<'a> {
-    wanted: &'a dyn SectionFilter,
+    sections: &'a dyn SectionFilter,
     path: &'a str,
 }
 
 impl SectionFilter for PilotFilter<'_> {
     fn has_module(&self, module: &ModuleReport) -> bool {
-        module.path == self.path && self.wanted.has_module(module)
+        module.path == self.path && self.sections.has_module(module)
     }
 
     fn has_path(&self, path: &str) -> bool {
-        path == self.path && self.wanted.has_path(path)
+        path == self.path && self.sections.has_path(path)
     }
 
     fn has(&self, module: &ModuleReport, section: &Section) -> bool {
-        module.path == self.path && self.wanted.has(module, section)
+        module.path == self.path && self.sections.has(module, section)
     }
 }
 
@@ -87,7 +87,7 @@ pub(in crate::run) fn test_borderline_modules(
         bucket: BorderlineBucket::new(&request.data_dir.join(BORDERLINE_FILE)),
         tracker: Tracker::new(history),
     };
-    if let Some(last) = last.filter(|last| last.is_whole) {
+    if let Some(last) = last.filter(|last| last.is_complete) {
         pilot.add_candidates(last, &mut results)?;
     }
     if mode == MicropilotMode::Auto || request.process_borderline {
@@ -132,11 +132,11 @@ impl MicroPilot<'_> {
         let (candidates, notice) = self.bucket.candidates()?;
         results.warnings.extend(notice.map(RunWarning::from));
         let pending = candidates.iter().filter(|one| one.status == BorderlineStatus::Pending);
-        for BorderlineCandidate { workflow_id, .. } in pending {
+        for BorderlineCandidate { workflow_id: module, .. } in pending {
             if self.engine.caller.is_late() {
                 break;
             }
-            let Some(measured) = self.measure(workflow_id)? else { continue };
+            let Some(measured) = self.measure(module)? else { continue };
             let PilotMeasurement { raroi, confidence } = measured;
             let confidence = Some(confidence);
             let decision = self.border.check_thresholds(raroi, confidence);
@@ -145,23 +145,23 @@ impl MicroPilot<'_> {
             } else {
                 BorderlineStatus::Terminated
             };
-            tracing::debug!(workflow_id, raroi, confidence, ?status, "micro-pilot");
-            let source = source_hash(self.engine.request.repository, workflow_id);
+            tracing::debug!(module, raroi, confidence, ?status, "micro-pilot");
+            let source = source_hash(self.engine.request.repository, module);
             let measurement = BorderlineMeasurement { raroi, confidence, source_hash: &source };
-            let notice = self.bucket.record_pilot_result(workflow_id, measurement, status)?;
+            let notice = self.bucket.record_pilot_result(module, measurement, status)?;
             results.warnings.extend(notice.map(RunWarning::from));
-            results.evidence.insert(workflow_id.clone(), decision);
+            results.evidence.insert(module.clone(), decision);
         }
         Ok(())
     }
 
-    /// Runs one micro-pilot. None where the module is gone, is not wanted, or time ran out.
+    /// Runs one micro-pilot. None where the module is gone, is not selected, or time ran out.
     fn measure(&self, path: &str) -> Result<Option<PilotMeasurement>, RunError> {
         let request = self.engine.request;
         let seed = request.seed.derive("micro-pilot").derive(path);
-        let filter = PilotFilter { wanted: request.wanted, path };
-        let plan = self.engine.plan(request.choice.presets(0)?, seed, &filter)?;
-        if plan.subjects.is_empty() {
+        let filter = PilotFilter { sections: request.sections, path };
+        let plan = self.engine.plan(request.presets.presets(0)?, seed, &filter)?;
+        if plan.sections.is_empty() {
             return Ok(None);
         }
         let budget = CycleBudget {

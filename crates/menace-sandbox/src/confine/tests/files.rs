@@ -24,12 +24,12 @@ fn test_directories() -> (tempfile::TempDir, AllowedPaths) {
         fs::create_dir(house.path().join(room)).unwrap();
         fs::write(house.path().join(room).join("file"), room).unwrap();
     }
-    let places = AllowedPaths {
+    let allowed_paths = AllowedPaths {
         read: vec![house.path().join("read"), house.path().join("nowhere")],
         write: vec![house.path().join("write")],
         devices: vec!["/dev/null".into()],
     };
-    (house, places)
+    (house, allowed_paths)
 }
 
 fn outcome<T>(result: io::Result<T>) -> i64 {
@@ -37,11 +37,11 @@ fn outcome<T>(result: io::Result<T>) -> i64 {
 }
 
 fn try_file_accesses(policy: ConfinementPolicy) -> ConfinedRun {
-    let (house, places) = test_directories();
+    let (house, allowed_paths) = test_directories();
     let at = |path: &str| house.path().join(path);
     let (allowed, forbidden) =
         ([at("read/file"), at("write/file"), "/dev/null".into()], [at("secret/file")]);
-    ConfinementTrial { places, ..ConfinementTrial::new(policy) }.run(|_| {
+    ConfinementTrial { allowed_paths, ..ConfinementTrial::new(policy) }.run(|_| {
         let mut results: Vec<_> =
             allowed.iter().chain(&forbidden).map(|path| outcome(fs::read(path))).collect();
         results.push(outcome(fs::write(at("write/new"), "new")));
@@ -80,10 +80,10 @@ fn without_namespaces_files_are_restricted_at_every_level() {
 
 #[test]
 fn the_report_says_what_holds_and_what_does_not() {
-    let (_house, places) = test_directories();
+    let (_house, allowed_paths) = test_directories();
     let ended = sys::in_child(|| {
         privileges::set_no_new_privs().unwrap();
-        let landlocked = landlock::restrict(policy(4), &places).unwrap();
+        let landlocked = landlock::restrict(policy(4), &allowed_paths).unwrap();
         assert_eq!(landlocked.abi, landlock::kernel_abi());
         assert!(landlocked.restricts_files);
         assert_eq!(landlocked.restricts_tcp, landlocked.abi >= 4);
@@ -133,7 +133,7 @@ fn mount_with_file(at: &Path) -> io::Result<()> {
 
 #[test]
 fn a_rule_holds_for_what_is_mounted_beneath_later_and_for_nothing_else() {
-    let (house, places) = test_directories();
+    let (house, allowed_paths) = test_directories();
     let inside = house.path().join("read/mount");
     let outside = house.path().join("secret/mount");
     let ended = sys::in_child(|| {
@@ -141,7 +141,7 @@ fn a_rule_holds_for_what_is_mounted_beneath_later_and_for_nothing_else() {
         let (mut ours, mut theirs) = UnixStream::pair().unwrap();
         let guest = sys::spawn(|| {
             privileges::set_no_new_privs().unwrap();
-            landlock::restrict(policy(2), &places).unwrap();
+            landlock::restrict(policy(2), &allowed_paths).unwrap();
             theirs.write_all(&[1]).unwrap();
             theirs.read_exact(&mut [0]).unwrap();
             assert_eq!(fs::read_to_string(inside.join("file")).unwrap(), "mounted");

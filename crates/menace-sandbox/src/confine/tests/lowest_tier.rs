@@ -91,7 +91,7 @@ fn descriptors_cannot_be_made_to_signal_others() {
             (libc::SYS_fcntl, [0, 10, 9, 0, 0, 0]),
             (libc::SYS_ioctl, [0, 0x8901, 0, 0, 0, 0]),
         ]);
-        assert_eq!(seen.attempts.len(), 3, "{seen:?}");
+        assert_eq!(seen.violations.len(), 3, "{seen:?}");
     }
 }
 
@@ -115,12 +115,12 @@ fn changes_of_metadata_are_pretended() {
         "import os; os.chmod({path:?}, 0o777); os.utime({path:?}, (0, 0)); os.sync()",
         path = path.to_string()
     ));
-    assert!(seen.output.is_empty() && seen.attempts.is_empty(), "{seen:?}");
+    assert!(seen.output.is_empty() && seen.violations.is_empty(), "{seen:?}");
     assert_eq!(std::fs::metadata(&file).unwrap().permissions(), before);
     let file_setattr = (469, [0; 6]);
     for level in [1, 2] {
         let seen = ConfinementTrial::new(lowest(level)).calls(&[file_setattr]);
-        assert_eq!((seen.numbers(), seen.attempts.len()), (vec![0], 0), "{seen:?}");
+        assert_eq!((seen.numbers(), seen.violations.len()), (vec![0], 0), "{seen:?}");
     }
 }
 
@@ -165,5 +165,5 @@ fn truncating_by_path_is_refused_where_landlock_does_not_cover_it() {
     assert_eq!(old.calls(&truncate).details(), ["truncate(NULL)"]);
     let new = LandlockStatus { abi: 3, ..old_kernel() };
     let new = ConfinementTrial { landlocked: Some(new), ..ConfinementTrial::new(lowest(1)) };
-    assert!(new.calls(&truncate).attempts.is_empty());
+    assert!(new.calls(&truncate).violations.is_empty());
 }

@@ -15,7 +15,7 @@ use std::io::{IoSlice, IoSliceMut, Read, Write};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
 use std::os::unix::net::UnixStream;
 
-use menace_model::SecurityLevel;
+use menace_model::{CallConfinement, SecurityLevel};
 use nix::cmsg_space;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::socket::{ControlMessage, ControlMessageOwned, MsgFlags, recvmsg, sendmsg};
@@ -23,19 +23,25 @@ use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 
 use super::{
     AllowedPaths, ConfinementPolicy, LandlockStatus, NotifyListener, PathAccessRecorder,
-    SyscallAttempt, SyscallSupervisor, ViolationKind, confine, install_filter, landlock,
+    SyscallSupervisor, SyscallViolation, ViolationKind, confine, install_filter, landlock,
     privileges, rules::HARNESS_OPEN_FLAG, seccomp,
 };
 
 fn policy(level: u8) -> ConfinementPolicy {
+    let security_level = SecurityLevel::try_from(level).unwrap();
     ConfinementPolicy {
-        level: SecurityLevel::try_from(level).unwrap(),
-        safe_mode: false,
+        confinement: CallConfinement { security_level, safe_mode: false },
         namespaces: true,
         host_sockets_visible: false,
         records_path_access: false,
         interposition: menace_model::SyscallInterposition::default(),
     }
+}
+
+fn safe_policy(level: u8) -> ConfinementPolicy {
+    let mut policy = policy(level);
+    policy.confinement.safe_mode = true;
+    policy
 }
 
 /// A C `int` as a register holds it.
@@ -55,7 +61,7 @@ fn unrestricted_paths() -> AllowedPaths {
 #[derive(Debug)]
 struct ConfinedRun {
     exit_status: WaitStatus,
-    attempts: Vec<SyscallAttempt>,
+    violations: Vec<SyscallViolation>,
     /// The files that it was seen to reach for.
     accessed_paths: Vec<String>,
     /// What it wrote.
@@ -64,11 +70,11 @@ struct ConfinedRun {
 
 impl ConfinedRun {
     fn details(&self) -> Vec<&str> {
-        self.attempts.iter().map(|attempt| attempt.detail.as_str()).collect()
+        self.violations.iter().map(|violation| violation.detail.as_str()).collect()
     }
 
     fn kinds(&self) -> Vec<ViolationKind> {
-        self.attempts.iter().map(|attempt| attempt.kind).collect()
+        self.violations.iter().map(|violation| violation.kind).collect()
     }
 
     fn numbers(&self) -> Vec<i64> {
@@ -79,7 +85,7 @@ impl ConfinedRun {
 /// A confined process to be.
 struct ConfinementTrial {
     policy: ConfinementPolicy,
-    places: AllowedPaths,
+    allowed_paths: AllowedPaths,
     /// Behave as if Landlock had this to offer, without using it.
     landlocked: Option<LandlockStatus>,
     permits_fork: bool,
@@ -90,7 +96,7 @@ impl ConfinementTrial {
     fn new(policy: ConfinementPolicy) -> Self {
         Self {
             policy,
-            places: unrestricted_paths(),
+            allowed_paths: unrestricted_paths(),
             landlocked: None,
             permits_fork: false,
             permits_sweep: false,
@@ -107,7 +113,7 @@ impl ConfinementTrial {
                 privileges::drop_capabilities().unwrap();
                 (landlocked.clone(), seccomp::install(self.policy, landlocked).unwrap())
             } else {
-                let landlocked = confine(self.policy, &self.places).unwrap();
+                let landlocked = confine(self.policy, &self.allowed_paths).unwrap();
                 let listener = install_filter(self.policy, &landlocked).unwrap();
                 (landlocked, listener)
             };
@@ -166,7 +172,7 @@ fn supervise(
     supervisor: &mut SyscallSupervisor,
     output: &UnixStream,
 ) -> ConfinedRun {
-    let mut attempts = Vec::new();
+    let mut violations = Vec::new();
     let mut said = Vec::new();
     output.set_nonblocking(true).unwrap();
     loop {
@@ -176,14 +182,14 @@ fn supervise(
         ];
         let ended = waitpid(pid, Some(WaitPidFlag::WNOHANG)).unwrap();
         poll(&mut fds, PollTimeout::from(10_u8)).unwrap();
-        attempts.extend(listener.answer_next(supervisor).unwrap());
+        violations.extend(listener.answer_next(supervisor).unwrap());
         let _ = { output }.read_to_end(&mut said);
         if ended != WaitStatus::StillAlive {
-            let reached = supervisor.take_reached().into_iter().map(|(_, path)| path).collect();
+            let reached = supervisor.take_accesses().into_iter().map(|(_, path)| path).collect();
             let said = String::from_utf8_lossy(&said).into_owned();
             return ConfinedRun {
                 exit_status: ended,
-                attempts,
+                violations,
                 accessed_paths: reached,
                 output: said,
             };

@@ -16,12 +16,12 @@ fn every_call_of_the_never_list_is_refused_and_recorded_at_every_level() {
     for level in 1..=5 {
         let seen = ConfinementTrial::new(policy(level))
             .calls(&zeros(never.iter().map(|(_, call)| call.number)));
-        assert_eq!(seen.attempts.len(), never.len(), "{seen:?}");
-        for ((kind, call), (attempt, result)) in
-            never.iter().zip(seen.attempts.iter().zip(seen.numbers()))
+        assert_eq!(seen.violations.len(), never.len(), "{seen:?}");
+        for ((kind, call), (violation, result)) in
+            never.iter().zip(seen.violations.iter().zip(seen.numbers()))
         {
-            assert_eq!(attempt.kind, *kind, "{attempt:?}");
-            assert!(attempt.detail.starts_with(&format!("{}(", call.name)), "{attempt:?}");
+            assert_eq!(violation.kind, *kind, "{violation:?}");
+            assert!(violation.detail.starts_with(&format!("{}(", call.name)), "{violation:?}");
             let expected = if *kind == ViolationKind::Ipc { libc::ENOSYS } else { libc::EPERM };
             assert_eq!(result, -i64::from(expected), "{}", call.name);
         }
@@ -33,7 +33,7 @@ fn rare_calls_are_closed_from_level_3_on() {
     let rare: Vec<_> =
         syscalls::RARE_SYSCALLS.iter().copied().flatten().map(|call| call.number).collect();
     assert!(
-        ConfinementTrial::new(policy(2)).calls(&zeros(rare.iter().copied())).attempts.is_empty()
+        ConfinementTrial::new(policy(2)).calls(&zeros(rare.iter().copied())).violations.is_empty()
     );
     let seen = ConfinementTrial::new(policy(3)).calls(&zeros(rare.iter().copied()));
     assert_eq!(seen.kinds(), vec![ViolationKind::Rare; rare.len()]);
@@ -44,12 +44,12 @@ fn probes_of_ordinary_programs_find_nothing_and_are_not_recorded() {
     let absent = syscalls::ABSENT_SYSCALLS.iter().map(|call| call.number);
     // Newer than this program.
     let seen = ConfinementTrial::new(policy(1)).calls(&zeros(absent.chain([4000])));
-    assert!(seen.attempts.is_empty(), "{seen:?}");
+    assert!(seen.violations.is_empty(), "{seen:?}");
     assert!(seen.numbers().iter().all(|result| *result == -i64::from(libc::ENOSYS)), "{seen:?}");
 }
 
 #[test]
-fn attempts_read_like_the_calls_they_were() {
+fn violations_read_like_the_calls_they_were() {
     let (proc, place) = (c"proc", c"/x\n");
     let (path, name) = (place.as_ptr() as u64, proc.as_ptr() as u64);
     let seen = ConfinementTrial::new(policy(3)).calls(&[

@@ -2,7 +2,7 @@
 
 use nix::sys::wait::WaitStatus;
 
-use super::{ConfinementPolicy, ConfinementTrial, policy};
+use super::{ConfinementPolicy, ConfinementTrial, policy, safe_policy};
 
 const SMOKE: &str = include_str!("smoke.py");
 
@@ -11,7 +11,7 @@ fn ordinary_python_runs_unnoticed_up_to_level_3() {
     for level in 1..=3 {
         let seen = ConfinementTrial::new(policy(level)).python(SMOKE);
         assert_eq!(seen.output.lines().last(), Some("all well"), "{}", seen.output);
-        assert!(seen.attempts.is_empty(), "{:?}", seen.attempts);
+        assert!(seen.violations.is_empty(), "{:?}", seen.violations);
         assert!(matches!(seen.exit_status, WaitStatus::Exited(_, 0)), "{seen:?}");
     }
 }
@@ -20,10 +20,9 @@ fn ordinary_python_runs_unnoticed_up_to_level_3() {
 fn python_without_network_and_processes_runs_unnoticed_at_level_5() {
     let script = SMOKE.replace("STRICT = False", "STRICT = True");
     for namespaces in [true, false] {
-        let seen =
-            ConfinementTrial::new(ConfinementPolicy { namespaces, safe_mode: true, ..policy(5) })
-                .python(&script);
+        let seen = ConfinementTrial::new(ConfinementPolicy { namespaces, ..safe_policy(5) })
+            .python(&script);
         assert_eq!(seen.output.lines().last(), Some("all well"), "{}", seen.output);
-        assert!(seen.attempts.is_empty(), "{:?}", seen.attempts);
+        assert!(seen.violations.is_empty(), "{:?}", seen.violations);
     }
 }

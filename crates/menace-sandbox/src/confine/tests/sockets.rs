@@ -1,6 +1,8 @@
 //! Sockets, by level.
 
-use super::{ConfinedRun, ConfinementPolicy, ConfinementTrial, ViolationKind, int, policy};
+use super::{
+    ConfinedRun, ConfinementPolicy, ConfinementTrial, ViolationKind, int, policy, safe_policy,
+};
 
 fn socket(family: i32, kind: i32, protocol: i32) -> (i64, [u64; 6]) {
     let kind = kind | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK;
@@ -29,14 +31,14 @@ fn internet(policy: ConfinementPolicy) -> ConfinedRun {
 fn internet_sockets_can_be_made_up_to_level_3() {
     for level in 1..=3 {
         let seen = internet(policy(level));
-        assert!(seen.attempts.is_empty(), "{seen:?}");
+        assert!(seen.violations.is_empty(), "{seen:?}");
         assert!(seen.numbers().iter().all(|fd| *fd >= 0), "{seen:?}");
     }
 }
 
 #[test]
 fn internet_sockets_are_refused_from_level_4_on_and_in_safe_mode() {
-    let safe = (1..=5).map(|level| ConfinementPolicy { safe_mode: true, ..policy(level) });
+    let safe = (1..=5).map(safe_policy);
     for policy in safe.chain([policy(4), policy(5)]) {
         let seen = internet(policy);
         assert_eq!(seen.kinds(), [ViolationKind::Network; 4]);
@@ -82,7 +84,7 @@ fn level_3_knows_tcp_and_udp_only() {
         ConfinementTrial::new(policy(3)).calls(&strange).kinds(),
         [ViolationKind::Network; 2]
     );
-    assert!(ConfinementTrial::new(policy(2)).calls(&strange).attempts.is_empty());
+    assert!(ConfinementTrial::new(policy(2)).calls(&strange).violations.is_empty());
 }
 
 #[test]
@@ -94,7 +96,7 @@ fn unix_sockets_can_be_made_up_to_level_3() {
             socket(libc::AF_UNIX, libc::SOCK_DGRAM, 0),
             pair(libc::AF_UNIX, libc::SOCK_DGRAM, &mut into),
         ]);
-        assert!(seen.attempts.is_empty(), "{seen:?}");
+        assert!(seen.violations.is_empty(), "{seen:?}");
         assert!(seen.numbers().iter().all(|result| *result >= 0), "{seen:?}");
     }
 }
@@ -122,7 +124,7 @@ fn only_pairs_that_stay_pairs_are_left_where_a_socket_of_the_host_is_in_sight() 
 
 #[test]
 fn only_pairs_that_stay_pairs_are_left_from_level_4_on_and_in_safe_mode() {
-    let safe = (1..=5).map(|level| ConfinementPolicy { safe_mode: true, ..policy(level) });
+    let safe = (1..=5).map(safe_policy);
     for policy in safe.chain([policy(4), policy(5)]) {
         let (mut one, mut other, mut third) = ([0; 2], [0; 2], [0; 2]);
         let seen = ConfinementTrial::new(policy).calls(&[
@@ -130,7 +132,7 @@ fn only_pairs_that_stay_pairs_are_left_from_level_4_on_and_in_safe_mode() {
             pair(libc::AF_UNIX, libc::SOCK_SEQPACKET, &mut other),
             pair(libc::AF_UNIX, libc::SOCK_DGRAM, &mut third),
             plain(libc::AF_UNIX, libc::SOCK_STREAM),
-            // As the C library looks up the name of a user: refused, but no attempt.
+            // As the C library looks up the name of a user: refused, but no violation.
             socket(libc::AF_UNIX, libc::SOCK_STREAM, 0),
         ]);
         assert_eq!(seen.kinds(), [ViolationKind::Network; 2]);

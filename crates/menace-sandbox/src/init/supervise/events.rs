@@ -18,8 +18,8 @@ use crate::init::{InitError, InitErrorContext};
 use crate::wire::harness::{self, FromHarnessMessage};
 use crate::wire::messages::{InitReport, KillReason};
 
-/// The most attempts at forbidden things that are kept of one call.
-const MAX_ATTEMPTS_PER_CALL: usize = 64;
+/// The most violations that are kept of one call.
+const MAX_VIOLATIONS_PER_CALL: usize = 64;
 
 /// What happened first.
 #[derive(Debug)]
@@ -206,13 +206,13 @@ impl SandboxInit<'_> {
             }
             return;
         }
-        if let Ok(Some(attempt)) = handler.listener.answer_with(&notice, &mut handler.supervisor) {
+        if let Ok(Some(denied)) = handler.listener.answer_with(&notice, &mut handler.supervisor) {
             let violation =
-                PolicyViolation { kind: attempt.kind.as_str().to_owned(), detail: attempt.detail };
-            if self.running.attempts.len() < MAX_ATTEMPTS_PER_CALL
-                && !self.running.attempts.contains(&violation)
+                PolicyViolation { kind: denied.kind.as_str().to_owned(), detail: denied.detail };
+            if self.running.violations.len() < MAX_VIOLATIONS_PER_CALL
+                && !self.running.violations.contains(&violation)
             {
-                self.running.attempts.push(violation);
+                self.running.violations.push(violation);
             }
         }
     }

@@ -86,7 +86,7 @@ pub(crate) struct RunningCall {
     stopped_early: bool,
     /// System calls that a fault delays, until when.
     delayed_syscalls: Vec<(Instant, SyscallNotification)>,
-    attempts: Vec<PolicyViolation>,
+    violations: Vec<PolicyViolation>,
 }
 
 impl SandboxInit<'_> {

@@ -28,7 +28,7 @@ impl SandboxInit<'_> {
         let limits = &request.limits;
         let arrived = Instant::now();
         let mut report = self.begin_report(request)?;
-        self.limit_enforcer.watch_zygote(true);
+        self.limit_enforcer.set_importing(true);
         self.limit_enforcer
             .begin_call(limits)
             .with_context(|| "cannot set the limits".to_owned())?;
@@ -61,7 +61,7 @@ impl SandboxInit<'_> {
         report.total_ns = duration_to_ns(arrived.elapsed());
         self.limit_enforcer.sample_usage(&self.layer, Instant::now() + ZYGOTE_REPLY_TIMEOUT);
         self.finish_report(&mut report, limits, None);
-        self.limit_enforcer.watch_zygote(false);
+        self.limit_enforcer.set_importing(false);
         if imported {
             // Beside its own children, it may have left orphans.
             let others = self.process_scope.other_pids(self.zygote.pid);
@@ -377,14 +377,14 @@ impl SandboxInit<'_> {
     }
 }
 
-/// What the report says: what enforces each limit, before; usage, output and attempts, afterwards.
+/// The report: what enforces each limit, before; usage, output and violations, afterwards.
 impl SandboxInit<'_> {
     pub(super) fn begin_report(&mut self, request: &InitRequest) -> Result<InitReport, InitError> {
         let limits = &request.limits;
-        self.running.attempts.clear();
+        self.running.violations.clear();
         if let Some(handler) = &mut self.zygote.notify_handler {
-            // What the interpreter itself opened is no attempt.
-            handler.supervisor.take_reached();
+            // What the interpreter itself opened is no violation.
+            handler.supervisor.take_accesses();
         }
         self.output.mailbox.take();
         self.output.mailbox.mark_running(request.nonce);
@@ -428,7 +428,7 @@ impl SandboxInit<'_> {
         let content = self.output.mailbox.take();
         (report.phase, report.mailbox_nonce, report.mailbox) =
             (content.phase, content.nonce, content.report);
-        report.reported_attempts = content.attempts;
+        report.reported_violations = content.violations;
         report.steps = content.steps;
         let used = self.layer.collect_changes();
         report.disk_full = used.is_full && limits.disk_bytes.is_some();
@@ -438,10 +438,10 @@ impl SandboxInit<'_> {
         }
         report.killed = report.killed.or(over).or(self.layer.exceeded_at_end(limits, &used));
         report.files = used.files;
-        report.attempts = std::mem::take(&mut self.running.attempts);
+        report.violations = std::mem::take(&mut self.running.violations);
         if let Some(handler) = &mut self.zygote.notify_handler {
             report.pretended_syscalls = handler.supervisor.take_pretended();
-            report.outside_paths = handler.supervisor.take_reached();
+            report.outside_accesses = handler.supervisor.take_accesses();
         }
     }
 }

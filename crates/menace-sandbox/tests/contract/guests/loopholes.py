@@ -42,9 +42,9 @@ def plant():
     for place in ("/tmp", os.environ["TMPDIR"]):
         if os.path.exists(place + "/planted"):
             found = "found in " + place
-    for place in ("next", "used", "import"):
+    for place in ("a", "b", "import"):
         try:
-            with open("/layers/" + place + "/box/tmp/planted", "w") as file:
+            with open("/layers/" + place + "/scratch/tmp/planted", "w") as file:
                 file.write("by an earlier call")
             planted = "planted in " + place
         except OSError:

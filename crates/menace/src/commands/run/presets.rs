@@ -36,7 +36,7 @@ impl RunPresetSources {
         Ok(Self { files, profiles, recordings })
     }
 
-    pub(super) fn preset_choice<'a>(
+    pub(super) fn selection<'a>(
         &'a self,
         settings: &'a Settings,
         count: Option<u32>,
@@ -71,12 +71,12 @@ pub(super) fn read_input_settings(settings: &Settings) -> Result<InputSettings, 
 
 /// Reads the presets of all cycles, so that a mistake in the last file is reported before the first
 /// call.
-pub(super) fn check_presets(choice: &PresetSelection<'_>) -> Result<(), CommandError> {
+pub(super) fn check_presets(selection: &PresetSelection<'_>) -> Result<(), CommandError> {
     let mut presets = Vec::new();
-    for cycle in 0..choice.files.len().max(1) {
-        presets.extend(choice.presets(cycle).map_err(CommandError::request)?);
+    for cycle in 0..selection.files.len().max(1) {
+        presets.extend(selection.presets(cycle).map_err(CommandError::request)?);
     }
-    warn_of_planned_keys(&presets, choice.settings);
+    warn_of_planned_keys(&presets, selection.settings);
     Ok(())
 }
 
