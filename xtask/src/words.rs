@@ -17,9 +17,8 @@ const MIN_MEAN_NAME_LENGTH: f64 = 11.0;
 const MAX_COLUMNS: usize = 100;
 /// Rows of Markdown tables cannot be broken; beyond this, the cell belongs into a list.
 const MAX_TABLE_COLUMNS: usize = 200;
-/// The measure before the renames was 5.7 % lower with the same tokens (795,604, now 797,147):
-/// longer names wrap more lines.
-const MAX_RUST_LINES: usize = 78_900;
+/// To be raised with a capability that is added, and by nothing else.
+const MAX_RUST_LINES: usize = 80_400;
 /// How many places of a kind are listed.
 const MAX_LISTED: usize = 40;
 

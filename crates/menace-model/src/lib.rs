@@ -26,6 +26,7 @@ mod step;
 mod strategy;
 mod text;
 mod types;
+mod untrusted_text;
 mod value;
 mod verdict;
 mod weakness;
@@ -60,10 +61,12 @@ pub use section::{CallEdge, ParamKind, Section, SectionId, SectionKind, Signatur
 pub use security_level::{SecurityLevel, SecurityLevelError};
 pub use step::{CallStep, CallStepReport};
 pub use strategy::InputStrategy;
-pub use text::{
-    format_bytes, format_error_chain, format_utc, replace_control_chars, truncate_chars,
-};
+pub use text::{format_bytes, format_error_chain, format_utc, truncate_chars};
 pub use types::TypeExpr;
+pub use untrusted_text::{
+    escape_but_lines, escape_but_styles, escape_deceptive_in_json, escape_for_terminal,
+    is_unprintable, to_json, write_json,
+};
 pub use value::{
     MethodCall, PyBigInt, PyReference, PyReferenceError, PyString, PythonSource, Value, ValueError,
     decode_base64,

@@ -23,11 +23,6 @@ pub fn truncate_chars(text: &str, max: usize) -> String {
     }
 }
 
-/// The text without control characters, so that a hostile value cannot drive a terminal.
-pub fn replace_control_chars(text: &str) -> String {
-    text.chars().map(|each| if each.is_control() { '\u{fffd}' } else { each }).collect()
-}
-
 /// An error with its causes, on one line.
 pub fn format_error_chain(error: &dyn Error) -> String {
     let mut text = error.to_string();

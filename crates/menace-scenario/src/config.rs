@@ -3,7 +3,7 @@
 use std::fmt;
 use std::marker::PhantomData;
 
-use menace_model::{replace_control_chars, suggest_names};
+use menace_model::{escape_for_terminal, suggest_names};
 use menace_settings::SettingType;
 use serde::Serialize;
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
@@ -20,11 +20,11 @@ pub struct ConfigProblem {
 
 impl ConfigProblem {
     pub(crate) fn new(at: &str, reason: impl Into<String>) -> Self {
-        Self { at: replace_control_chars(at), key: None, reason: reason.into() }
+        Self { at: escape_for_terminal(at), key: None, reason: reason.into() }
     }
 
     pub(crate) fn for_key(at: &str, key: &str, reason: impl Into<String>) -> Self {
-        Self { key: Some(replace_control_chars(key)), ..Self::new(at, reason) }
+        Self { key: Some(escape_for_terminal(key)), ..Self::new(at, reason) }
     }
 }
 
@@ -167,7 +167,7 @@ mod tests {
         ]);
         assert_eq!(
             problems.to_string(),
-            "a.json: expected a list\na.json[1]: CPU\u{fffd}: unknown key"
+            "a.json: expected a list\na.json[1]: CPU\\x1b: unknown key"
         );
     }
 

@@ -141,6 +141,6 @@ mod tests {
             n => (),
         };
         let page = environment.get_template("t").unwrap().render(view).unwrap();
-        assert_eq!(page, "&lt;b&gt;\u{fffd}&amp;&quot;|<svg></svg>||–");
+        assert_eq!(page, "&lt;b&gt;\\x1b&amp;&quot;|<svg></svg>||–");
     }
 }

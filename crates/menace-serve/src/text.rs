@@ -13,21 +13,15 @@ pub(crate) fn escape(text: &str) -> String {
     out
 }
 
-/// The same, appended. Control characters, and those that turn the direction of text, are shown as
-/// what they are: not printable.
+/// The same, appended. What is not printable is shown as an escape.
 pub(crate) fn escape_to(out: &mut String, text: &str) {
-    for char in text.chars() {
+    for char in menace_model::escape_but_lines(text).chars() {
         match char {
             '&' => out.push_str("&amp;"),
             '<' => out.push_str("&lt;"),
             '>' => out.push_str("&gt;"),
             '"' => out.push_str("&quot;"),
             '\'' => out.push_str("&#39;"),
-            '\n' | '\t' => out.push(char),
-            '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}' => {
-                out.push('\u{fffd}');
-            }
-            char if char.is_control() => out.push('\u{fffd}'),
             char => out.push(char),
         }
     }
@@ -135,7 +129,7 @@ mod tests {
             escape("<a href=\"x\" o='y'>&"),
             "&lt;a href=&quot;x&quot; o=&#39;y&#39;&gt;&amp;"
         );
-        assert_eq!(escape("a\0b\u{1b}[31m\u{202e}c\n"), "a\u{fffd}b\u{fffd}[31m\u{fffd}c\n");
+        assert_eq!(escape("a\0b\u{1b}[31m\u{202e}c\n"), "a\\x00b\\x1b[31m\\u202ec\n");
     }
 
     #[test]

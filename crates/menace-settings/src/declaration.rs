@@ -1,6 +1,6 @@
 //! What is known about a setting before any value is read.
 
-use crate::{ParseContext, ParseRefusal, SettingType};
+use crate::{ParseContext, ParseRefusal, SettingAuthority, SettingType};
 
 /// One setting, declared once. Built by the `group!` macro and the `const fn`s below.
 #[derive(Debug, Clone, Copy)]
@@ -13,6 +13,8 @@ pub struct SettingDeclaration {
     /// The title of its group.
     pub group: &'static str,
     help: &'static str,
+    /// Which places may set it.
+    pub authority: SettingAuthority,
     /// The default, as a user would type it.
     pub default: Option<&'static str>,
     /// Whether the default is a file below `SANDBOX_DATA_DIR` and moves with it.
@@ -41,6 +43,73 @@ pub struct SettingDeclaration {
     kind: fn() -> String,
     expected: fn() -> String,
     canonical: fn(&str, &ParseContext) -> Result<Option<String>, ParseRefusal>,
+    magnitude: fn(&str, &ParseContext) -> Option<f64>,
+}
+
+/// A declaration that does not have its authority yet. Only with one it is a
+/// [`SettingDeclaration`], so that no setting is without an authority.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct UnauthorizedDeclaration(SettingDeclaration);
+
+impl UnauthorizedDeclaration {
+    pub(crate) const fn new<T: SettingType>(
+        group: &'static str,
+        field: &'static str,
+        name: &'static str,
+        help: &'static str,
+    ) -> Self {
+        Self(SettingDeclaration {
+            name,
+            field,
+            group,
+            help,
+            authority: SettingAuthority::User,
+            default: None,
+            in_data_dir: false,
+            recommended: None,
+            flags: &[],
+            inverse_flags: &[],
+            synonyms: &[],
+            legacy: &[],
+            yaml_keys: &[],
+            yaml_only: false,
+            implied: None,
+            secret: T::SECRET,
+            planned: false,
+            kind: T::kind,
+            expected: T::expected,
+            canonical: |text, around| T::parse(text, around).map(|value| value.show()),
+            magnitude: |text, around| T::parse(text, around).ok()?.magnitude(),
+        })
+    }
+
+    pub(crate) const fn user(self) -> SettingDeclaration {
+        self.authorize(SettingAuthority::User)
+    }
+
+    pub(crate) const fn repository(self) -> SettingDeclaration {
+        self.authorize(SettingAuthority::Repository)
+    }
+
+    pub(crate) const fn at_most(self, bound: &'static str) -> SettingDeclaration {
+        self.authorize(SettingAuthority::AtMost(bound))
+    }
+
+    pub(crate) const fn at_least(self, bound: &'static str) -> SettingDeclaration {
+        self.authorize(SettingAuthority::AtLeast(bound))
+    }
+
+    pub(crate) const fn path_inside(self) -> SettingDeclaration {
+        self.authorize(SettingAuthority::PathInside)
+    }
+
+    pub(crate) const fn preset_records(self) -> SettingDeclaration {
+        self.authorize(SettingAuthority::PresetRecords)
+    }
+
+    const fn authorize(self, authority: SettingAuthority) -> SettingDeclaration {
+        SettingDeclaration { authority, ..self.0 }
+    }
 }
 
 /// How another setting decides this one.
@@ -80,35 +149,6 @@ impl SettingFlag {
 }
 
 impl SettingDeclaration {
-    pub(crate) const fn new<T: SettingType>(
-        group: &'static str,
-        field: &'static str,
-        name: &'static str,
-        help: &'static str,
-    ) -> Self {
-        Self {
-            name,
-            field,
-            group,
-            help,
-            default: None,
-            in_data_dir: false,
-            recommended: None,
-            flags: &[],
-            inverse_flags: &[],
-            synonyms: &[],
-            legacy: &[],
-            yaml_keys: &[],
-            yaml_only: false,
-            implied: None,
-            secret: T::SECRET,
-            planned: false,
-            kind: T::kind,
-            expected: T::expected,
-            canonical: |text, around| T::parse(text, around).map(|value| value.show()),
-        }
-    }
-
     pub(crate) const fn default(mut self, text: &'static str) -> Self {
         self.default = Some(text);
         self
@@ -199,6 +239,11 @@ impl SettingDeclaration {
     /// Checks a value and gives it back as the listing would show it.
     pub fn check(&self, text: &str, around: &ParseContext) -> Result<Option<String>, ParseRefusal> {
         (self.canonical)(text, around)
+    }
+
+    /// The value as a number, where it is well-formed and has an order.
+    pub(crate) fn magnitude(&self, text: &str, around: &ParseContext) -> Option<f64> {
+        (self.magnitude)(text, around)
     }
 
     /// Every name under which the environment and `.env` may hold it, the proper one first.

@@ -11,12 +11,13 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
 
-use crate::{SettingsError, SettingsErrors};
+use crate::{FileTrust, SettingsError, SettingsErrors};
 
 /// What a `.env` file sets.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct DotEnvFile {
     pub path: PathBuf,
+    pub trust: FileTrust,
     pub(crate) lines: BTreeMap<String, DotEnvLine>,
 }
 
@@ -27,6 +28,8 @@ pub(crate) struct DotEnvLine {
     pub(crate) value: String,
     /// Whether an earlier line set the same name.
     pub(crate) repeated: bool,
+    /// The first `${NAME}` that only the environment could replace, in a file that is not trusted.
+    pub(crate) withheld_variable: Option<String>,
 }
 
 impl fmt::Debug for DotEnvLine {
@@ -36,20 +39,29 @@ impl fmt::Debug for DotEnvLine {
 }
 
 impl DotEnvFile {
-    /// Reads `text`, the contents of `path`.
+    /// Reads `text`, the contents of `path`. No variable of the environment enters the values of a
+    /// file that is not trusted.
     pub fn parse(
         path: impl Into<PathBuf>,
         text: &str,
         environment: &BTreeMap<String, String>,
+        trust: FileTrust,
     ) -> Result<Self, SettingsErrors> {
         let path = path.into();
         let mut lines: BTreeMap<String, DotEnvLine> = BTreeMap::new();
         let mut cursor = DotEnvCursor::new(text.strip_prefix('\u{feff}').unwrap_or(text));
         while cursor.skip_to_assignment() {
             let number = cursor.line;
+            let mut withheld_variable = None;
             let assignment = cursor.read_assignment(|name| {
-                let value = environment.get(name).or_else(|| lines.get(name).map(|it| &it.value));
-                value.cloned()
+                let earlier = lines.get(name);
+                let withheld = match (environment.get(name), trust) {
+                    (Some(value), FileTrust::Trusted) => return Some(value.clone()),
+                    (Some(_), FileTrust::Untrusted) => Some(name.to_owned()),
+                    (None, _) => earlier.and_then(|line| line.withheld_variable.clone()),
+                };
+                withheld_variable = withheld_variable.take().or(withheld);
+                earlier.map(|line| line.value.clone())
             });
             let (name, value) = assignment.map_err(|message| SettingsError::BadDotEnv {
                 path: path.clone(),
@@ -57,9 +69,9 @@ impl DotEnvFile {
                 message: message.into(),
             })?;
             let repeated = lines.contains_key(&name);
-            lines.insert(name, DotEnvLine { number, value, repeated });
+            lines.insert(name, DotEnvLine { number, value, repeated, withheld_variable });
         }
-        Ok(Self { path, lines })
+        Ok(Self { path, trust, lines })
     }
 
     /// The value of a name, if the file sets it.
@@ -103,7 +115,7 @@ impl<'a> DotEnvCursor<'a> {
 
     fn read_assignment(
         &mut self,
-        lookup: impl Fn(&str) -> Option<String>,
+        lookup: impl FnMut(&str) -> Option<String>,
     ) -> Result<(String, String), &'static str> {
         if let Some(after) = self.rest.strip_prefix("export")
             && after.starts_with([' ', '\t'])
@@ -183,7 +195,7 @@ fn push_escaped(value: &mut String, quote: char, escaped: char) {
 }
 
 /// Replaces each `${NAME}` and `${NAME:-otherwise}`; a name that is not set becomes nothing.
-fn expand_references(text: &str, lookup: impl Fn(&str) -> Option<String>) -> String {
+fn expand_references(text: &str, mut lookup: impl FnMut(&str) -> Option<String>) -> String {
     let mut expanded = String::new();
     let mut rest = text;
     while let Some((before, after)) = rest.split_once("${") {
@@ -208,7 +220,21 @@ mod tests {
 
     fn read(text: &str) -> Result<DotEnvFile, SettingsErrors> {
         let environment = BTreeMap::from([("HOME".into(), "/home/ada".into())]);
-        DotEnvFile::parse(".env", text, &environment)
+        DotEnvFile::parse(".env", text, &environment, FileTrust::Trusted)
+    }
+
+    #[test]
+    fn no_variable_of_the_environment_enters_a_file_that_is_not_trusted() {
+        let environment = BTreeMap::from([("KEY".into(), "s3cret".into())]);
+        let text = "A=x${KEY}\nB=${A}/y\nC=${OWN:-z}\nD=$KEY\n";
+        let file = DotEnvFile::parse(".env", text, &environment, FileTrust::Untrusted).unwrap();
+        for (name, value, withheld) in
+            [("A", "x", true), ("B", "x/y", true), ("C", "z", false), ("D", "$KEY", false)]
+        {
+            assert_eq!(file.get(name), Some(value), "{name}");
+            let expected = withheld.then(|| "KEY".to_owned());
+            assert_eq!(file.lines[name].withheld_variable, expected, "{name}");
+        }
     }
 
     #[test]
@@ -267,7 +293,10 @@ mod tests {
     #[test]
     fn the_last_of_two_lines_counts() {
         let file = read("A=1\nA=2").unwrap();
-        assert_eq!(file.lines["A"], DotEnvLine { number: 2, value: "2".into(), repeated: true });
+        assert_eq!(
+            file.lines["A"],
+            DotEnvLine { number: 2, value: "2".into(), repeated: true, withheld_variable: None }
+        );
     }
 
     proptest! {

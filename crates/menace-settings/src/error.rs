@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use thiserror::Error;
 
 use crate::SettingOrigin;
+use crate::trusted_files::TrustedFilesError;
 
 /// One problem, saying what it is about and what to do.
 #[derive(Debug, Error)]
@@ -53,6 +54,8 @@ pub enum SettingsError {
         .path.display()
     )]
     MissingFile { path: PathBuf, origin: SettingOrigin },
+    #[error("{0}")]
+    TrustedFiles(#[from] TrustedFilesError),
     #[error("failed to read `{}`", .path.display())]
     Read { path: PathBuf, source: io::Error },
 }

@@ -2,10 +2,12 @@
 
 /// Declares a group of settings.
 ///
-/// Each line gives a field, its type, the variable's name and what else is known about it; the doc
-/// comment is the meaning in the reference. A type without a value for "not set" must have a
-/// default, or the crate does not compile. A setting that no code reads yet ends in `.planned()`;
-/// the tests in `reader_tests.rs` fail when a mark is missing, or is left after a reader was added.
+/// Each line gives a field, its type, the variable's name, which places may set it (`.user()`,
+/// `.repository()`, `.at_most(…)`, `.at_least(…)`, `.path_inside()`, `.preset_records()`), and what
+/// else is known about it; the doc comment is the meaning in the reference. A type without a value
+/// for "not set" must have a default, or the crate does not compile. A setting that no code reads
+/// yet ends in `.planned()`; the tests in `reader_tests.rs` fail when a mark is missing, or is left
+/// after a reader was added.
 macro_rules! group {
     (
         $(#[doc = $about:literal])+
@@ -30,7 +32,7 @@ macro_rules! group {
         impl $group {
             /// What is declared, in the order of the fields.
             pub const DECLARATIONS: &'static [$crate::SettingDeclaration] = &[$(
-                $crate::SettingDeclaration::new::<$kind>(
+                $crate::declaration::UnauthorizedDeclaration::new::<$kind>(
                     $title, stringify!($field), $name, concat!($($help),+)
                 )
                     $(.$fact($($with),*))*
@@ -57,7 +59,8 @@ macro_rules! group {
         }
 
         $(const _: () = {
-            let declared = $crate::SettingDeclaration::new::<$kind>($title, "", $name, "")
+            use $crate::declaration::UnauthorizedDeclaration;
+            let declared = UnauthorizedDeclaration::new::<$kind>($title, "", $name, "")
                 $(.$fact($($with),*))*;
             assert!(
                 <$kind as $crate::SettingType>::OPTIONAL != declared.default.is_some(),

@@ -15,9 +15,13 @@
 //! field, the parsing, the listing, the reference page and the `.env` template. Parsing the
 //! command line, printing tables and setting up logging belong to the `menace` binary.
 //!
+//! `.env` and the YAML file may have come with a checkout. Until its owner trusts a file
+//! ([`trusted_files`]), it may only set what each setting's [`SettingAuthority`] allows.
+//!
 //! Invariant: nothing but [`SettingsSources::load`] touches the process environment or reads a
-//! file, and nothing but [`env_file::create_env_file`] writes one.
+//! file, and nothing but [`env_file`] and [`trusted_files`] writes one.
 
+mod authority;
 mod choices;
 mod coherence;
 mod declaration;
@@ -39,10 +43,12 @@ mod setting;
 mod settings;
 mod sources;
 mod template;
+pub mod trusted_files;
 mod value;
 mod warning;
 mod yaml;
 
+pub use authority::{FileTrust, SettingAuthority};
 pub use choices::{GuestOsType, LearningStrategy, LogLevel, MicropilotMode, PresetMode};
 pub use declaration::{SettingDeclaration, SettingFlag, SettingImplication};
 pub use dotenv::DotEnvFile;
@@ -54,6 +60,7 @@ pub use kinds::{
     PortNumber, PositiveAmount, PresenceSwitch, Probability, ProcessorCount, ScoreUrl, SecretText,
     VmSettings, ZeroableAmount, format_duration, parse_duration,
 };
+pub use load::{CheckoutFile, MAX_FILE_BYTES, TrustReview};
 pub use origin::SettingOrigin;
 pub use reference::reference_markdown;
 pub use setting::{ParseContext, ParseRefusal, SettingType};
@@ -61,5 +68,5 @@ pub use settings::{Settings, declarations, flags};
 pub use sources::SettingsSources;
 pub use template::env_template;
 pub use value::SettingValue;
-pub use warning::{PlannedSetting, SettingsWarning};
+pub use warning::{PlannedSetting, SettingsWarning, UntrustedSetting};
 pub use yaml::{YamlEntry, YamlFile};

@@ -19,13 +19,19 @@ In the YAML file a key is the name in any case, with or without `SANDBOX_`. Size
 `512Mi` or `1Gi` (1024s) and `2G` (1000s); durations `30` (seconds), `500ms`, `5m`, `7d`; bandwidths
 `5Mbps`; switches `1` or `0`; lists with commas or as JSON arrays.
 
+`.env` and the YAML file may have come with a checkout of others. What such a file may set is in the
+column \"checkout\", until you trust it with `menace trust`: `no`; `yes`; values up to, or from, a
+bound; paths inside of it; of presets, each key as the setting of that name. The rest is left out
+with a warning. A YAML file outside of the working directory, named by a flag or the environment, is
+your own.
+
 Caches are not set here: they go to `menace` below `XDG_CACHE_HOME`, else below `~/.cache`. Only the
 environment decides that, since `.env` and the YAML file may have come with an untrusted repository.
 ";
 
 const REFERENCE_TABLE_HEADER: &str = "\
-| name | type | default | flag | meaning |
-|---|---|---|---|---|
+| name | type | default | flag | checkout | meaning |
+|---|---|---|---|---|---|
 ";
 
 /// One section per group, one row per setting.
@@ -48,6 +54,7 @@ fn render_row(declared: &SettingDeclaration) -> String {
         escape_table_cell(&declared.kind()),
         declared.default.map(format_code).unwrap_or_default(),
         join_as_code(declared.flags.iter().chain(declared.inverse_flags)),
+        escape_table_cell(&declared.authority.describe()),
         escape_table_cell(&render_meaning(declared)),
     ];
     format!("| {} |\n", cells.join(" | "))

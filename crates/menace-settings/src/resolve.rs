@@ -2,11 +2,12 @@
 
 use std::path::PathBuf;
 
+use crate::authority::find_objection;
 use crate::yaml::YamlIndex;
 use crate::{
-    ParseContext, ParseRefusal, PlannedSetting, SettingDeclaration, SettingFlag,
+    FileTrust, ParseContext, ParseRefusal, PlannedSetting, SettingDeclaration, SettingFlag,
     SettingImplication, SettingOrigin, SettingType, SettingValue, SettingsError, SettingsErrors,
-    SettingsSources, SettingsWarning, declarations, flags,
+    SettingsSources, SettingsWarning, UntrustedSetting, declarations, flags,
 };
 
 /// The variable that other defaults are relative to.
@@ -33,6 +34,13 @@ struct FoundValue {
     origin: SettingOrigin,
 }
 
+/// A text that a file gives for a setting, allowed or not.
+struct FileValue {
+    found: FoundValue,
+    trust: FileTrust,
+    withheld_variable: Option<String>,
+}
+
 impl<'a> SettingsResolver<'a> {
     pub(crate) fn new(sources: &'a SettingsSources) -> Self {
         let mut errors = Vec::new();
@@ -47,6 +55,7 @@ impl<'a> SettingsResolver<'a> {
         };
         resolver.check_flags();
         resolver.check_names();
+        resolver.check_authority();
         resolver
     }
 
@@ -127,8 +136,8 @@ impl<'a> SettingsResolver<'a> {
     fn find_explicit(&self, declared: &SettingDeclaration) -> Option<FoundValue> {
         self.find_in_flags(declared)
             .or_else(|| self.find_in_environment(declared))
-            .or_else(|| self.find_in_dotenv(declared))
-            .or_else(|| self.find_in_yaml(declared))
+            .or_else(|| self.find_in_files(declared, FileTrust::Trusted))
+            .or_else(|| self.find_in_files(declared, FileTrust::Untrusted))
     }
 
     fn find_in_flags(&self, declared: &SettingDeclaration) -> Option<FoundValue> {
@@ -155,7 +164,7 @@ impl<'a> SettingsResolver<'a> {
         })
     }
 
-    fn find_in_dotenv(&self, declared: &SettingDeclaration) -> Option<FoundValue> {
+    fn find_in_dotenv(&self, declared: &SettingDeclaration) -> Option<FileValue> {
         let file = self.sources.dotenv.as_ref()?;
         declared.names().find_map(|name| {
             let line = file.lines.get(name)?;
@@ -164,15 +173,72 @@ impl<'a> SettingsResolver<'a> {
                 line: line.number,
                 name: name.into(),
             };
-            Some(FoundValue { text: line.value.trim().into(), origin })
+            let withheld_variable = line.withheld_variable.clone();
+            let found = FoundValue { text: line.value.trim().into(), origin };
+            Some(FileValue { found, trust: file.trust, withheld_variable })
         })
     }
 
-    fn find_in_yaml(&self, declared: &SettingDeclaration) -> Option<FoundValue> {
-        let (path, entry) = self.yaml.get(declared.name)?;
-        let origin =
-            SettingOrigin::Yaml { path: path.into(), line: entry.line, key: entry.key.clone() };
-        Some(FoundValue { text: entry.text.trim().into(), origin })
+    fn find_in_yaml(&self, declared: &SettingDeclaration) -> Option<FileValue> {
+        let (file, entry) = self.yaml.get(declared.name)?;
+        let (path, key) = (file.path.clone(), entry.key.clone());
+        let origin = SettingOrigin::Yaml { path, line: entry.line, key };
+        let found = FoundValue { text: entry.text.trim().into(), origin };
+        Some(FileValue { found, trust: file.trust, withheld_variable: None })
+    }
+
+    /// What `.env`, else the YAML file says, of those that are trusted like this. Trusted ones come
+    /// first: a checkout overrides nothing that the user has set, nor clears it.
+    fn find_in_files(&self, declared: &SettingDeclaration, trust: FileTrust) -> Option<FoundValue> {
+        let in_files = [self.find_in_dotenv(declared), self.find_in_yaml(declared)];
+        let mut values = in_files.into_iter().flatten().filter(|value| value.trust == trust);
+        values.find(|value| self.find_objection(declared, value).is_none()).map(|value| value.found)
+    }
+
+    fn find_objection(&self, declared: &SettingDeclaration, value: &FileValue) -> Option<String> {
+        if value.trust == FileTrust::Trusted {
+            return None;
+        }
+        if value.found.text.is_empty() {
+            return Some("an empty value clears nothing".to_owned());
+        }
+        if let Some(variable) = &value.withheld_variable {
+            return Some(format!("it asks for {variable} of your environment; set it yourself"));
+        }
+        find_objection(declared, &value.found.text, &self.parse_context)
+    }
+
+    /// Notes what files set without being allowed to.
+    fn check_authority(&mut self) {
+        let mut settings = Vec::new();
+        for declared in declarations() {
+            let in_files = [self.find_in_dotenv(declared), self.find_in_yaml(declared)];
+            for value in in_files.into_iter().flatten() {
+                // `NAME=` in a template asks for nothing.
+                let is_empty = value.found.text.is_empty();
+                let Some(reason) = self.find_objection(declared, &value).filter(|_| !is_empty)
+                else {
+                    continue;
+                };
+                let FoundValue { text, origin } = value.found;
+                let shown = declared.check(&text, &self.parse_context).ok().flatten();
+                settings.push(UntrustedSetting {
+                    name: declared.name,
+                    origin,
+                    value: shown.unwrap_or_else(|| "(not readable)".to_owned()),
+                    reason,
+                    flag: declared.flags.first().copied(),
+                });
+            }
+        }
+        settings.sort_by_key(|setting: &UntrustedSetting| match &setting.origin {
+            SettingOrigin::DotEnv { line, .. } => (0, *line),
+            SettingOrigin::Yaml { line, .. } => (1, *line),
+            _ => (2, 0),
+        });
+        if !settings.is_empty() {
+            self.warnings.push(SettingsWarning::NotTrusted { settings });
+        }
     }
 
     /// The default; one below the data directory follows when that was moved.

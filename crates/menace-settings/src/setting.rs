@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use menace_model::{replace_control_chars, truncate_chars};
+use menace_model::{escape_for_terminal, truncate_chars};
 
 /// A type that a setting can have: read from text, shown as text, described to people.
 pub trait SettingType: Sized {
@@ -23,6 +23,11 @@ pub trait SettingType: Sized {
 
     /// The value as a user would type it; `None` when it is not set.
     fn show(&self) -> Option<String>;
+
+    /// The value as a number that grows with it; `None` where values have no order.
+    fn magnitude(&self) -> Option<f64> {
+        None
+    }
 
     /// The value when no place sets one and there is no default.
     fn unset() -> Option<Self> {
@@ -80,6 +85,10 @@ impl<T: SettingType> SettingType for Option<T> {
         self.as_ref().and_then(T::show)
     }
 
+    fn magnitude(&self) -> Option<f64> {
+        self.as_ref().and_then(T::magnitude)
+    }
+
     fn unset() -> Option<Self> {
         Some(None)
     }
@@ -93,7 +102,7 @@ impl<T: SettingType> SettingType for Option<T> {
 /// hostile value cannot drive the terminal.
 pub(crate) fn quoted(text: &str) -> String {
     const MAX_QUOTED_CHARS: usize = 80;
-    format!("`{}`", truncate_chars(&replace_control_chars(text), MAX_QUOTED_CHARS))
+    format!("`{}`", truncate_chars(&escape_for_terminal(text), MAX_QUOTED_CHARS))
 }
 
 #[cfg(test)]
@@ -102,7 +111,7 @@ mod tests {
 
     #[test]
     fn a_quoted_value_cannot_drive_the_terminal() {
-        assert_eq!(quoted("a\u{1b}[31mb"), "`a\u{fffd}[31mb`");
+        assert_eq!(quoted("a\u{1b}[31mb"), "`a\\x1b[31mb`");
     }
 
     #[test]

@@ -39,12 +39,20 @@ impl SettingsSources {
     }
 
     /// Where this user's programs keep what they can do without: `XDG_CACHE_HOME`, else `~/.cache`.
-    ///
+    pub fn cache_home(&self) -> Option<PathBuf> {
+        self.user_directory("XDG_CACHE_HOME", ".cache")
+    }
+
+    /// Where this user's programs keep what they need: `XDG_DATA_HOME`, else `~/.local/share`.
+    pub fn data_home(&self) -> Option<PathBuf> {
+        self.user_directory("XDG_DATA_HOME", ".local/share")
+    }
+
     /// From the environment alone, and never relative: `.env`, the YAML file and the working
     /// directory may belong to an untrusted repository.
-    pub fn cache_home(&self) -> Option<PathBuf> {
-        let named = self.environment.get("XDG_CACHE_HOME").map(PathBuf::from);
-        let usual = || self.home().map(|home| home.join(".cache"));
+    fn user_directory(&self, variable: &str, below_home: &str) -> Option<PathBuf> {
+        let named = self.environment.get(variable).map(PathBuf::from);
+        let usual = || self.home().map(|home| home.join(below_home));
         named
             .filter(|path| path.is_absolute())
             .or_else(|| usual().filter(|path| path.is_absolute()))
@@ -54,11 +62,13 @@ impl SettingsSources {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::FileTrust;
 
     fn cache_home(environment: &[(&str, &str)]) -> Option<PathBuf> {
         let environment =
             environment.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect();
-        let dotenv = DotEnvFile::parse(".env", "XDG_CACHE_HOME=/evil\n", &BTreeMap::new());
+        let text = "XDG_CACHE_HOME=/evil\n";
+        let dotenv = DotEnvFile::parse(".env", text, &BTreeMap::new(), FileTrust::Trusted);
         let dotenv = Some(dotenv.unwrap());
         SettingsSources { environment, dotenv, ..SettingsSources::default() }.cache_home()
     }

@@ -59,10 +59,11 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
+    use crate::FileTrust;
     use crate::{DotEnvFile, Settings, SettingsSources, SettingsWarning};
 
     fn resolve_dotenv(text: &str) -> Settings {
-        let dotenv = DotEnvFile::parse(".env", text, &BTreeMap::new()).unwrap();
+        let dotenv = DotEnvFile::parse(".env", text, &BTreeMap::new(), FileTrust::Trusted).unwrap();
         Settings::resolve(&SettingsSources { dotenv: Some(dotenv), ..SettingsSources::default() })
             .unwrap()
     }

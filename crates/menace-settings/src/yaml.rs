@@ -2,18 +2,19 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::Value as Json;
 use serde_saphyr::{Spanned, UserMessageFormatter};
 
-use crate::{SettingsError, SettingsErrors, declarations};
+use crate::{FileTrust, SettingsError, SettingsErrors, declarations};
 
 /// What the YAML file sets, in its order.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct YamlFile {
     pub path: PathBuf,
+    pub trust: FileTrust,
     pub entries: Vec<YamlEntry>,
 }
 
@@ -35,16 +36,20 @@ impl fmt::Debug for YamlEntry {
 
 impl YamlFile {
     /// Reads `text`, the contents of `path`. Keys are matched to settings when these are resolved.
-    pub fn parse(path: impl Into<PathBuf>, text: &str) -> Result<Self, SettingsErrors> {
+    pub fn parse(
+        path: impl Into<PathBuf>,
+        text: &str,
+        trust: FileTrust,
+    ) -> Result<Self, SettingsErrors> {
         let path = path.into();
         if text.lines().all(|line| line.trim().is_empty() || line.trim().starts_with('#')) {
-            return Ok(Self { path, entries: Vec::new() });
+            return Ok(Self { path, trust, entries: Vec::new() });
         }
         let options = serde_saphyr::options! { with_snippet: false };
         match serde_saphyr::from_str_with_options::<YamlDocument>(text, options) {
             Ok(YamlDocument(pairs)) => {
                 let entries = pairs.into_iter().map(|(key, value)| yaml_entry(text, key, value));
-                Ok(Self { path, entries: entries.collect() })
+                Ok(Self { path, trust, entries: entries.collect() })
             }
             Err(error) => Err(SettingsError::BadYaml {
                 path,
@@ -125,7 +130,7 @@ fn short_message(error: &serde_saphyr::Error) -> String {
 /// The entries of the file by the setting that they set.
 #[derive(Debug, Default)]
 pub(crate) struct YamlIndex<'a> {
-    path: Option<&'a Path>,
+    file: Option<&'a YamlFile>,
     by_name: BTreeMap<&'static str, &'a YamlEntry>,
 }
 
@@ -156,11 +161,11 @@ impl<'a> YamlIndex<'a> {
                 errors.push(SettingsError::RepeatedKey { path: path(), line, first, key, name });
             }
         }
-        Self { path: Some(&file.path), by_name }
+        Self { file: Some(file), by_name }
     }
 
-    pub(crate) fn get(&self, name: &str) -> Option<(&'a Path, &'a YamlEntry)> {
-        Some((self.path?, *self.by_name.get(name)?))
+    pub(crate) fn get(&self, name: &str) -> Option<(&'a YamlFile, &'a YamlEntry)> {
+        Some((self.file?, *self.by_name.get(name)?))
     }
 }
 
@@ -197,7 +202,8 @@ mod tests {
     use super::*;
 
     fn read_entries(text: &str) -> Result<Vec<YamlEntry>, String> {
-        YamlFile::parse("s.yaml", text).map(|file| file.entries).map_err(|error| error.to_string())
+        let file = YamlFile::parse("s.yaml", text, FileTrust::Trusted);
+        file.map(|file| file.entries).map_err(|error| error.to_string())
     }
 
     fn read_texts(text: &str) -> Vec<(String, String)> {

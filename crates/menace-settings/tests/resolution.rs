@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use menace_model::{FailureMode, FaultMode, InputStrategy};
 use menace_settings::{
-    ByteSize, DotEnvFile, LogLevel, MinimumDuration, PositiveAmount, SettingOrigin, Settings,
-    SettingsSources, SettingsWarning, YamlFile,
+    ByteSize, DotEnvFile, FileTrust, LogLevel, MinimumDuration, PositiveAmount, SettingOrigin,
+    Settings, SettingsSources, SettingsWarning, YamlFile,
 };
 
 use proptest::prelude::*;
@@ -28,10 +28,14 @@ impl TestSources<'_> {
         let environment = map(self.environment);
         SettingsSources {
             flags: map(self.flags),
-            dotenv: Some(DotEnvFile::parse(".env", self.dotenv, &environment).unwrap()),
+            dotenv: Some(
+                DotEnvFile::parse(".env", self.dotenv, &environment, FileTrust::Trusted).unwrap(),
+            ),
             environment,
             non_unicode_variables: BTreeSet::new(),
-            yaml: Some(YamlFile::parse("sandbox_settings.yaml", self.yaml).unwrap()),
+            yaml: Some(
+                YamlFile::parse("sandbox_settings.yaml", self.yaml, FileTrust::Trusted).unwrap(),
+            ),
         }
     }
 

@@ -7,7 +7,7 @@
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
-use std::sync::mpsc;
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
 
 use ignore::{DirEntry, WalkBuilder, WalkState};
 
@@ -34,6 +34,10 @@ const SKIPPED_DIRECTORIES: &[&str] = &[
 /// What virtual environments and those of conda have in them.
 const ENVIRONMENT_MARKERS: &[&str] = &["pyvenv.cfg", "conda-meta"];
 
+/// The files of a directory that say what the walk leaves out.
+const IGNORE_FILES: &[&str] = &[".gitignore", ".git/info/exclude"];
+const MAX_IGNORE_FILE_BYTES: u64 = 1 << 20;
+
 /// How the name of a test file that Menace writes begins.
 pub const EXPORTED_TEST_PREFIX: &str = "test_menace_";
 
@@ -50,6 +54,8 @@ pub enum RepositoryWalkError {
     NotADirectory { path: PathBuf },
     #[error("repository `{}` cannot be read; check its permissions", .path.display())]
     Unreadable { path: PathBuf, source: io::Error },
+    #[error("repository `{}` cannot be listed: {why}", .path.display())]
+    IgnoreFile { path: PathBuf, why: String },
 }
 
 /// One Python file: where it is, and its path below the repository with `/` on every system.
@@ -67,7 +73,15 @@ pub fn find_python_files(
 ) -> Result<(Vec<PythonSourceFile>, Vec<String>), RepositoryWalkError> {
     let root = check_root(root)?;
     let in_git = root.ancestors().any(|directory| directory.join(".git").exists());
+    // The walk reads ignore files before it shows them.
+    let above = root.ancestors().take_while(|_| in_git);
+    let unreadable = above.chain([root.as_path()]).find_map(find_unreadable_ignore_file);
+    if let Some(why) = unreadable {
+        return Err(RepositoryWalkError::IgnoreFile { path: root, why });
+    }
     let (sender, receiver) = mpsc::channel::<Result<PythonSourceFile, String>>();
+    let skipped = Arc::new(Mutex::new(Vec::new()));
+    let skipped_by_filter = Arc::clone(&skipped);
     WalkBuilder::new(&root)
         .hidden(false)
         .ignore(false)
@@ -77,14 +91,24 @@ pub fn find_python_files(
         .require_git(in_git)
         .follow_links(false)
         .threads(0)
-        .filter_entry(is_repository_entry)
+        .filter_entry(move |entry| {
+            if !is_repository_entry(entry) {
+                return false;
+            }
+            let is_directory = entry.file_type().is_some_and(|kind| kind.is_dir());
+            let why = is_directory.then(|| find_unreadable_ignore_file(entry.path())).flatten();
+            let Some(why) = why else { return true };
+            let mut skipped = skipped_by_filter.lock().unwrap_or_else(PoisonError::into_inner);
+            skipped.push(format!("not read: {}: {why}", entry.path().display()));
+            false
+        })
         .build_parallel()
         .run(|| {
             let sender = sender.clone();
             let root = root.as_path();
             Box::new(move |entry| {
                 let found = match entry {
-                    Ok(entry) => as_source_file(&entry, root).map(Ok),
+                    Ok(entry) => as_source_file(&entry, root),
                     Err(error) => Some(Err(format!("not read: {error}"))),
                 };
                 if let Some(found) = found {
@@ -102,6 +126,7 @@ pub fn find_python_files(
             Err(reason) => unread.push(reason),
         }
     }
+    unread.append(&mut skipped.lock().unwrap_or_else(PoisonError::into_inner));
     files.sort_unstable();
     unread.sort_unstable();
     Ok((files, unread))
@@ -132,7 +157,25 @@ fn is_repository_entry(entry: &DirEntry) -> bool {
     !skipped && !is_environment()
 }
 
-fn as_source_file(entry: &DirEntry, root: &Path) -> Option<PythonSourceFile> {
+/// Why the ignore files of a directory cannot be read: a pipe would block the walk, and a device
+/// would never end. A link may lead to a file below the same directory.
+fn find_unreadable_ignore_file(directory: &Path) -> Option<String> {
+    IGNORE_FILES.iter().find_map(|name| {
+        let path = directory.join(name);
+        let is_link = fs::symlink_metadata(&path).ok()?.is_symlink();
+        if is_link && !path.canonicalize().ok()?.starts_with(directory) {
+            return Some(format!("`{name}` is a link to somewhere else"));
+        }
+        let metadata = fs::metadata(&path).ok()?;
+        if !metadata.is_file() {
+            return Some(format!("`{name}` is no regular file"));
+        }
+        let is_huge = metadata.len() > MAX_IGNORE_FILE_BYTES;
+        is_huge.then(|| format!("`{name}` is larger than {MAX_IGNORE_FILE_BYTES} bytes"))
+    })
+}
+
+fn as_source_file(entry: &DirEntry, root: &Path) -> Option<Result<PythonSourceFile, String>> {
     let is_file = entry.file_type().is_some_and(|kind| kind.is_file());
     if !is_file || entry.path().extension().is_none_or(|extension| extension != "py") {
         return None;
@@ -143,17 +186,23 @@ fn as_source_file(entry: &DirEntry, root: &Path) -> Option<PythonSourceFile> {
         return None;
     }
     let relative = entry.path().strip_prefix(root).ok()?;
-    Some(PythonSourceFile {
-        relative: relative.to_string_lossy().replace(std::path::MAIN_SEPARATOR, "/"),
+    let Some(relative) = relative.to_str() else {
+        // Python cannot import it by name, and no section could be named after it.
+        return Some(Err(format!("not read: {}: its name is not UTF-8", relative.display())));
+    };
+    Some(Ok(PythonSourceFile {
+        relative: relative.to_owned(),
         absolute: entry.path().to_path_buf(),
-    })
+    }))
 }
 
 /// Menace wrote it: it shows what is wrong with the repository, and is nothing to find more in.
 pub fn is_exported_test(path: &Path) -> bool {
     let mut head = [0; EXPORTED_TEST_HEADER.len()];
-    let read = File::open(path).and_then(|mut file| file.read_exact(&mut head));
-    read.is_ok() && head == EXPORTED_TEST_HEADER.as_bytes()
+    // A pipe would block.
+    let is_file = fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_file());
+    let read = is_file && File::open(path).and_then(|mut file| file.read_exact(&mut head)).is_ok();
+    read && head == EXPORTED_TEST_HEADER.as_bytes()
 }
 
 #[cfg(test)]
@@ -252,6 +301,43 @@ mod tests {
         symlink(outside.path().join("secret.py"), root.path().join("s.py")).unwrap();
         symlink("nowhere.py", root.path().join("dangling.py")).unwrap();
         assert_eq!(found_paths(root.path()), ["pkg/a.py"]);
+    }
+
+    #[test]
+    fn a_name_that_is_not_utf8_is_reported_and_the_others_are_read() {
+        use std::os::unix::ffi::OsStrExt;
+        let root = create_tree(&["a.py"]);
+        let name = std::ffi::OsStr::from_bytes(b"b\xff.py");
+        fs::write(root.path().join(name), "").unwrap();
+        let (files, unread) = find_python_files(root.path()).unwrap();
+        assert_eq!(files.len(), 1);
+        assert!(unread[0].contains("not UTF-8"), "{unread:?}");
+    }
+
+    #[test]
+    fn ignore_files_that_are_pipes_devices_or_huge_stop_nothing() {
+        use std::os::unix::fs::symlink;
+        let make = |kind: &str, path: &Path| match kind {
+            "pipe" => {
+                assert!(std::process::Command::new("mkfifo").arg(path).status().unwrap().success());
+            }
+            "device" => symlink("/dev/zero", path).unwrap(),
+            _ => File::create(path).unwrap().set_len(2 << 20).unwrap(),
+        };
+        for kind in ["pipe", "device", "huge"] {
+            let root = create_tree(&["a.py", "below/b.py"]);
+            make(kind, &root.path().join("below/.gitignore"));
+            let (files, unread) = find_python_files(root.path()).unwrap();
+            assert_eq!(files.len(), 1, "{kind}");
+            assert!(unread[0].contains(".gitignore"), "{unread:?}");
+
+            fs::create_dir(root.path().join(".git")).unwrap();
+            make(kind, &root.path().join(".gitignore"));
+            for walked in [root.path().to_owned(), root.path().join("below")] {
+                let error = find_python_files(&walked).unwrap_err().to_string();
+                assert!(error.contains(".gitignore"), "{kind}: {error}");
+            }
+        }
     }
 
     #[test]

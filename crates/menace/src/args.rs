@@ -4,7 +4,7 @@ use clap::{Parser, Subcommand, ValueEnum};
 
 use crate::commands::{
     analyze, dashboard, doctor, env, exec, explain, export_tests, failures, inputs, presets, rank,
-    report, repro, roi, run, settings, show, synergy,
+    report, repro, roi, run, settings, show, synergy, trust,
 };
 use crate::exit;
 
@@ -65,6 +65,7 @@ pub(crate) enum MenaceCommand {
     Doctor(doctor::DoctorCommand),
     Settings(settings::SettingsCommand),
     Env(env::EnvCommand),
+    Trust(trust::TrustCommand),
 }
 
 /// For people or for machines.

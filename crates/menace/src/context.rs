@@ -8,6 +8,7 @@ use menace_scenario::preset::{self, PresetOrigin};
 use menace_settings::{Settings, SettingsSources};
 
 use crate::args::GlobalArgs;
+use crate::data_dir;
 use crate::exit::CommandError;
 use crate::logs;
 
@@ -50,6 +51,7 @@ impl CommandContext {
                 .map_err(CommandError::request)?;
         }
         logs::start(&settings).map_err(CommandError::request)?;
+        data_dir::check_data_dir_entries(&settings)?;
         for warning in &settings.warnings {
             tracing::warn!("{warning}");
         }

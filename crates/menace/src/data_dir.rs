@@ -8,8 +8,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, anyhow};
 
+use menace_files::{UntrustedDir, refusal_of};
 use menace_loop::run::CALIBRATION_FILE;
-use menace_settings::Settings;
+use menace_settings::{SettingOrigin, SettingValue, Settings};
 use menace_store::{FailureRecord, RunRecord, Store};
 use menace_track::RoiHistory;
 use menace_track::stats::truth::TruthAdapter;
@@ -32,6 +33,34 @@ pub(crate) fn checked_data_dir(context: &CommandContext) -> Result<&Path, Comman
              SANDBOX_DATA_DIR or --sandbox-data-dir to another directory",
             directory.display(),
             file.display()
+        ))),
+    }
+}
+
+/// How many entries of a data directory are looked at.
+const MAX_CHECKED_ENTRIES: usize = 100_000;
+
+/// Links and pipes in a data directory, or a link in its place: it may have come with a checkout,
+/// and what is written to it would be written elsewhere.
+pub(crate) fn check_data_dir_entries(settings: &Settings) -> Result<(), CommandError> {
+    let SettingValue { value: directory, origin } = &settings.general.data_dir;
+    let is_named_by_user =
+        matches!(origin, SettingOrigin::Flag { .. } | SettingOrigin::Environment { .. });
+    let opened = if is_named_by_user || directory.is_absolute() {
+        UntrustedDir::open(directory)
+    } else {
+        UntrustedDir::open(Path::new(".")).and_then(|here| here.subdirectory(directory))
+    };
+    let refusal = match opened.and_then(|opened| opened.find_irregular(MAX_CHECKED_ENTRIES)) {
+        Ok(found) => found,
+        Err(error) => refusal_of(&error).cloned(),
+    };
+    match refusal {
+        None => Ok(()),
+        Some(refusal) => Err(CommandError::Request(anyhow!(
+            "the data directory `{}` cannot be used: {refusal}; or name another directory with \
+             --sandbox-data-dir",
+            directory.display()
         ))),
     }
 }
@@ -86,7 +115,8 @@ pub(crate) fn failure_repository(
 }
 
 /// The context for failures: they are looked for where they were seen, unless the user names
-/// another repository.
+/// another repository. A database may have come with a checkout: what it names has to lie in the
+/// working directory.
 pub(crate) fn context_for_repository(
     first: CommandContext,
     global: &GlobalArgs,
@@ -94,6 +124,15 @@ pub(crate) fn context_for_repository(
 ) -> Result<CommandContext, CommandError> {
     if first.settings.general.repo_path.is_explicit() {
         return Ok(first);
+    }
+    let here = Path::new(".").canonicalize();
+    let there = Path::new(&repository).canonicalize();
+    let is_here = matches!((here, &there), (Ok(here), Ok(there)) if there.starts_with(&here));
+    if there.is_ok() && !is_here {
+        return Err(CommandError::Request(anyhow!(
+            "this was seen in `{repository}`, which is not in the working directory; if that is \
+             the repository that you mean, name it: --repo {repository}"
+        )));
     }
     CommandContext::new(global, FlagValues::from([("--repo".to_owned(), repository)]))
 }

@@ -11,6 +11,7 @@
 use std::process::ExitCode;
 
 use anstyle::{AnsiColor, Style};
+use menace_model::escape_but_lines;
 
 pub(crate) const EXIT_CODES_HELP: &str = "\
 Exit codes:
@@ -61,9 +62,10 @@ pub(crate) fn report(error: &CommandError) -> ExitCode {
         CommandError::FailuresFound => return ExitCode::from(EXIT_FAILURES_FOUND),
     };
     let red = Style::new().bold().fg_color(Some(AnsiColor::Red.into()));
-    anstream::eprintln!("{red}error{red:#}: {error}");
-    for cause in error.chain().skip(1) {
-        anstream::eprintln!("  because: {cause}");
+    let shown = error.to_string();
+    anstream::eprintln!("{red}error{red:#}: {}", escape_but_lines(&shown));
+    for cause in error.chain().skip(1).map(ToString::to_string) {
+        anstream::eprintln!("  because: {}", escape_but_lines(&cause));
     }
     ExitCode::from(code)
 }

@@ -2,6 +2,7 @@
 //!
 //! Standard output belongs to results, so that `--format json` can be piped.
 
+mod escaping_writer;
 mod rotating_file;
 
 use std::io::IsTerminal;
@@ -14,6 +15,7 @@ use tracing_subscriber::fmt;
 use tracing_subscriber::layer::{Layer, SubscriberExt};
 use tracing_subscriber::util::SubscriberInitExt;
 
+use escaping_writer::EscapingWriter;
 use rotating_file::RotatingLogFile;
 
 /// What keeps the log file from being opened.
@@ -34,7 +36,7 @@ pub(crate) fn start(settings: &Settings) -> Result<(), LogFileError> {
     let json = settings.logging.json.value;
     let colours = std::io::stderr().is_terminal() && settings.logging.no_color.value.is_none();
 
-    let console = fmt::layer().with_writer(std::io::stderr);
+    let console = fmt::layer().with_writer(move || EscapingWriter::new(std::io::stderr(), json));
     let console = if json {
         console.json().flatten_event(true).boxed()
     } else if level >= LevelFilter::DEBUG {
@@ -79,7 +81,8 @@ fn file_layer<S>(file: RotatingLogFile, json: bool) -> Box<dyn Layer<S> + Send +
 where
     S: tracing::Subscriber + for<'span> tracing_subscriber::registry::LookupSpan<'span>,
 {
-    let layer = fmt::layer().with_ansi(false).with_writer(Mutex::new(file));
+    let file = Mutex::new(EscapingWriter::new(file, json));
+    let layer = fmt::layer().with_ansi(false).with_writer(file);
     if json { layer.json().flatten_event(true).boxed() } else { layer.boxed() }
 }
 

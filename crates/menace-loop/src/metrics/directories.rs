@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use menace_settings::YamlFile;
+use menace_settings::{FileTrust, YamlFile};
 
 const KEY: &str = "plugin_dirs";
 
@@ -39,7 +39,7 @@ impl PluginDirectories {
 
     fn add_listed(&mut self, path: &Path, text: &str) -> Result<(), MetricsFileError> {
         let beside = path.parent().unwrap_or(Path::new(""));
-        for entry in YamlFile::parse(path, text)?.entries {
+        for entry in YamlFile::parse(path, text, FileTrust::Trusted)?.entries {
             if entry.key != KEY {
                 self.warnings.push(format!(
                     "{}: line {}: `{}` is not a key of this file; only `{KEY}` is",

@@ -21,6 +21,7 @@ impl CsvTable {
     }
 
     fn write_cell(&mut self, text: &str) {
+        let text = &*menace_model::escape_but_lines(text);
         // A message such as `=cmd|…` must stay a message when a spreadsheet opens the file.
         let is_number = text.parse::<f64>().is_ok();
         let is_formula = !is_number && text.starts_with(['=', '+', '-', '@', '\t', '\r']);

@@ -172,7 +172,7 @@ pub(super) async fn events(
             let Ok(looked) = tokio::task::spawn_blocking(look).await else { return };
             match looked {
                 Ok(now) if last_sent.as_ref() != Some(&now) => {
-                    let Ok(data) = serde_json::to_string(&now) else { return };
+                    let Ok(data) = menace_model::to_json(&now) else { return };
                     let event = Event::default().event("state").data(data);
                     if sender.send(event).await.is_err() {
                         return;

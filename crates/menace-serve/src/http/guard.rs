@@ -7,6 +7,7 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use axum::extract::{Request, State};
+use axum::http::uri::Authority;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Redirect, Response};
@@ -119,7 +120,10 @@ pub(super) async fn require_access(
     next: Next,
 ) -> Response {
     let headers = request.headers();
-    if access.token.is_none() && !is_local_host(headers) {
+    let Some(host) = requested_host(&request) else {
+        return plain_error(StatusCode::BAD_REQUEST, "a request names one host");
+    };
+    if access.token.is_none() && !is_local_host(&host) {
         let why = "This dashboard answers to localhost only; ask for it by that name.";
         return plain_error(StatusCode::MISDIRECTED_REQUEST, why);
     }
@@ -139,17 +143,24 @@ pub(super) async fn require_access(
     (challenge, plain_error(StatusCode::UNAUTHORIZED, "a token is needed")).into_response()
 }
 
+/// The one host that a request names, in its address too where that is a whole one.
+fn requested_host(request: &Request) -> Option<Authority> {
+    let mut hosts = request.headers().get_all(header::HOST).iter();
+    let (host, None) = (hosts.next()?, hosts.next()) else { return None };
+    let host: Authority = host.to_str().ok()?.parse().ok()?;
+    let port = host.as_str().strip_prefix(host.host())?;
+    let is_port = port.strip_prefix(':').is_some_and(|port| port.parse::<u16>().is_ok());
+    let is_plain = !host.host().is_empty() && (port.is_empty() || is_port);
+    let is_same = request.uri().authority().is_none_or(|other| *other == host);
+    (is_plain && is_same).then_some(host)
+}
+
 /// `localhost`, or an address of this machine.
-fn is_local_host(headers: &HeaderMap) -> bool {
-    let Some(host) = headers.get(header::HOST).and_then(|host| host.to_str().ok()) else {
-        return false;
-    };
-    let name = match host.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
-        Some((address, _)) => address,
-        None => host.rsplit_once(':').map_or(host, |(name, _)| name),
-    };
+fn is_local_host(host: &Authority) -> bool {
+    let name = host.host();
+    let address = name.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(name);
     name.eq_ignore_ascii_case("localhost")
-        || name.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
+        || address.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
 pub(super) async fn enforce_answer_timeout(

@@ -18,7 +18,7 @@ pub(super) fn html_response(body: String) -> Response {
 }
 
 pub(super) fn json_response(value: &impl Serialize) -> Response {
-    match serde_json::to_string(value) {
+    match menace_model::to_json(value) {
         Ok(body) => text_response("application/json", body),
         Err(error) => {
             tracing::error!(%error, "an answer cannot be written as JSON");

@@ -169,8 +169,38 @@ fn a_foreign_host_name_gets_no_data() {
     for host in ["localhost", "localhost:8002", "127.0.0.1:8002", "[::1]:8002", "LOCALHOST"] {
         assert_eq!(asked(host), StatusCode::OK, "{host}");
     }
-    for host in ["evil.example", "evil.example:8002", "localhost.evil.example", "10.0.0.1", ""] {
+    for host in ["evil.example", "evil.example:8002", "localhost.evil.example", "10.0.0.1"] {
         assert_eq!(asked(host), StatusCode::MISDIRECTED_REQUEST, "{host}");
+    }
+}
+
+#[test]
+fn a_request_names_exactly_one_host_also_with_a_token() {
+    let world = SampleData::new(PLAIN_TEXT);
+    for routes in [world.routes(), world.guarded_routes()] {
+        let asked = |address: &str, hosts: &[&str]| {
+            let named = |request: axum::http::request::Builder, host: &&str| {
+                request.header(header::HOST, *host)
+            };
+            let request = hosts.iter().fold(Request::get(address), named);
+            send_request(&routes, request.body(Body::empty()).unwrap()).status
+        };
+        for hosts in [
+            &[][..],
+            &[""],
+            &["localhost", "localhost"],
+            &["localhost", "evil.example"],
+            &["me@localhost"],
+            &["localhost:port"],
+            &["[::1]evil.example"],
+            &["local host"],
+            &[":8002"],
+        ] {
+            assert_eq!(asked("/health", hosts), StatusCode::BAD_REQUEST, "{hosts:?}");
+        }
+        let whole = "http://evil.example/health";
+        assert_eq!(asked(whole, &["localhost"]), StatusCode::BAD_REQUEST);
+        assert_eq!(asked("http://localhost/health", &["localhost"]), StatusCode::OK);
     }
 }
 

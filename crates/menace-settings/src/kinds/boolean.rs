@@ -16,6 +16,10 @@ impl SettingType for bool {
     fn show(&self) -> Option<String> {
         Some(if *self { "1" } else { "0" }.into())
     }
+
+    fn magnitude(&self) -> Option<f64> {
+        Some(f64::from(u8::from(*self)))
+    }
 }
 
 #[cfg(test)]

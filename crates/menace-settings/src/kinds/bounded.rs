@@ -36,6 +36,10 @@ impl<const LOW: u64, const HIGH: u64> SettingType for BoundedInteger<LOW, HIGH> 
     fn show(&self) -> Option<String> {
         self.0.show()
     }
+
+    fn magnitude(&self) -> Option<f64> {
+        self.0.magnitude()
+    }
 }
 
 /// A size of at most `BYTES`.
@@ -64,6 +68,10 @@ impl<const BYTES: u64> SettingType for BoundedSize<BYTES> {
 
     fn show(&self) -> Option<String> {
         self.0.show()
+    }
+
+    fn magnitude(&self) -> Option<f64> {
+        self.0.magnitude()
     }
 }
 
@@ -103,6 +111,10 @@ impl<const MILLIS: u64> SettingType for MinimumDuration<MILLIS> {
 
     fn show(&self) -> Option<String> {
         self.0.show()
+    }
+
+    fn magnitude(&self) -> Option<f64> {
+        self.0.magnitude()
     }
 }
 

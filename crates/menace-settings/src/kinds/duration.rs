@@ -60,6 +60,10 @@ impl SettingType for Duration {
     fn show(&self) -> Option<String> {
         Some(format_duration(*self))
     }
+
+    fn magnitude(&self) -> Option<f64> {
+        Some(self.as_secs_f64())
+    }
 }
 
 #[cfg(test)]

@@ -17,9 +17,10 @@ macro_rules! described_as {
     };
 }
 
-/// Makes a type that is read by `FromStr` and shown by `Display` a type of settings.
+/// Makes a type that is read by `FromStr` and shown by `Display` a type of settings. The last
+/// argument gives the magnitude of a value, where values have an order.
 macro_rules! text_setting {
-    ($name:ty, $kind:literal, $expected:literal) => {
+    ($name:ty, $kind:literal, $expected:literal $(, $magnitude:expr)?) => {
         impl $crate::SettingType for $name {
             described_as!($kind, $expected);
 
@@ -30,6 +31,11 @@ macro_rules! text_setting {
             fn show(&self) -> Option<String> {
                 Some(self.to_string())
             }
+
+            $(fn magnitude(&self) -> Option<f64> {
+                let magnitude: fn(&Self) -> f64 = $magnitude;
+                Some(magnitude(self))
+            })?
         }
     };
 }

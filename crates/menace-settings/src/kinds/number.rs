@@ -4,9 +4,11 @@ use std::num::NonZeroU64;
 
 use crate::{ParseContext, ParseRefusal, SettingType};
 
-text_setting!(u64, "count", "a whole number, zero or more");
+text_setting!(u64, "count", "a whole number, zero or more", |count| *count as f64);
 
-text_setting!(NonZeroU64, "count above zero", "a whole number of at least 1");
+text_setting!(NonZeroU64, "count above zero", "a whole number of at least 1", |count| {
+    count.get() as f64
+});
 
 impl SettingType for f64 {
     described_as!("number", "a number such as `0.01`");

@@ -59,6 +59,10 @@ impl<T: ZeroableAmount> SettingType for PositiveAmount<T> {
     fn show(&self) -> Option<String> {
         self.0.show()
     }
+
+    fn magnitude(&self) -> Option<f64> {
+        self.0.magnitude()
+    }
 }
 
 #[cfg(test)]

@@ -58,7 +58,7 @@ impl fmt::Display for ByteSize {
     }
 }
 
-text_setting!(ByteSize, "size", "a size such as `512Mi` or `1Gi`");
+text_setting!(ByteSize, "size", "a size such as `512Mi` or `1Gi`", |size| size.bytes() as f64);
 
 #[cfg(test)]
 mod tests {

@@ -39,6 +39,11 @@ pub enum StoreError {
          such as sqlite:///menace.db", path.display()
     )]
     ForeignDatabase { path: PathBuf },
+    #[error(
+        "`{}` holds the {object}, which Menace did not make: it may have come with the checkout; \
+         move the file away, or set SANDBOX_DATA_DIR to another directory", path.display()
+    )]
+    ForeignObject { path: PathBuf, object: String },
     #[error("`{}` is no SQLite database; is it the right file?", path.display())]
     NotSqlite { path: PathBuf },
     #[error(

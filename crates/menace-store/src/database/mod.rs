@@ -6,6 +6,7 @@
 mod address;
 mod error;
 mod migrations;
+mod schema_check;
 
 use std::fmt::Write as _;
 use std::fs;
@@ -124,10 +125,9 @@ pub(crate) fn open_in_place(
 
 /// One more connection to a database that is open already.
 pub(crate) fn connect(path: &Path, kind: &DatabaseSpec) -> StoreResult<Connection> {
-    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
-        | OpenFlags::SQLITE_OPEN_CREATE
-        | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let connection = Connection::open_with_flags(path, flags).in_database(path)?;
+    let connection =
+        open_without_links(path, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE)
+            .in_database(path)?;
     configure(&connection, kind).in_database(path)?;
     Ok(connection)
 }
@@ -150,10 +150,8 @@ pub(crate) fn open_read_only(
     if head != SQLITE_MAGIC {
         return Err(StoreError::NotSqlite { path: path.to_owned() });
     }
-    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let live = || -> rusqlite::Result<Connection> {
-        let connection = Connection::open_with_flags(path, flags)?;
-        connection.busy_timeout(LOCK_TIMEOUT)?;
+        let connection = open_without_links(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
         connection.pragma_update(None, "temp_store", "MEMORY")?;
         // Opening reads nothing; this does.
         count_tables(&connection)?;
@@ -161,9 +159,10 @@ pub(crate) fn open_read_only(
     };
     let (connection, notice) = match live().in_database(path) {
         Ok(connection) => (connection, None),
-        Err(error) if error.is_not_writable() => open_immutable(path)?,
+        Err(error) if error.is_not_writable() => open_immutable(path, kind)?,
         Err(error) => return Err(error),
     };
+    schema_check::check_schema_objects(path, &connection, kind)?;
     check_integrity(path, &connection)?;
     if count_tables(&connection).in_database(path)? == 0 {
         return Ok(None);
@@ -178,12 +177,28 @@ pub(crate) fn open_read_only(
     Ok(Some((connection, notice)))
 }
 
+/// Opens a file that is no link; the way to its directory is the user's.
+fn open_without_links(path: &Path, flags: OpenFlags) -> rusqlite::Result<Connection> {
+    let directory = files::parent_directory(path).canonicalize();
+    let path = match (directory, path.file_name()) {
+        (Ok(directory), Some(name)) => directory.join(name),
+        _ => path.to_owned(),
+    };
+    let flags = flags | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_NOFOLLOW;
+    let connection = Connection::open_with_flags(path, flags)?;
+    connection.busy_timeout(LOCK_TIMEOUT)?;
+    Ok(connection)
+}
+
 fn count_tables(connection: &Connection) -> rusqlite::Result<i64> {
     connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))
 }
 
 /// A database that nothing may be written beside, as it is on the disk.
-pub(crate) fn open_immutable(path: &Path) -> StoreResult<(Connection, Option<StoreNotice>)> {
+pub(crate) fn open_immutable(
+    path: &Path,
+    kind: &DatabaseSpec,
+) -> StoreResult<(Connection, Option<StoreNotice>)> {
     let whole = path
         .canonicalize()
         .map_err(|source| files::StoreFileError::from_io("read", path, source))?;
@@ -193,6 +208,7 @@ pub(crate) fn open_immutable(path: &Path) -> StoreResult<(Connection, Option<Sto
     // Without this, SQLite would have to make a file beside it.
     let address = format!("file:{}?immutable=1", escape_uri_path(&whole));
     let connection = Connection::open_with_flags(address, flags).in_database(path)?;
+    schema_check::check_schema_objects(path, &connection, kind)?;
     let log = fs::metadata(append_to_file_name(path, "-wal")).map_or(0, |metadata| metadata.len());
     let notice = (log > 0).then(|| StoreNotice::WalNotRead { path: path.to_owned() });
     Ok((connection, notice))
@@ -234,36 +250,34 @@ fn configure(connection: &Connection, kind: &DatabaseSpec) -> rusqlite::Result<(
 }
 
 fn open_and_migrate(path: &Path, kind: &DatabaseSpec) -> StoreResult<Connection> {
-    check_application_id(path, kind)?;
+    check_owner(path, kind)?;
     let mut connection = connect(path, kind)?;
     check_integrity(path, &connection)?;
     migrations::apply_migrations(path, &mut connection, kind)?;
     Ok(connection)
 }
 
-/// Before anything is written: not even the journal mode of another program's database is changed.
-fn check_application_id(path: &Path, kind: &DatabaseSpec) -> StoreResult<()> {
-    let Some(ours) = kind.application_id else {
-        return Ok(());
-    };
+/// Before anything is written: not even the journal mode of another program's database is changed,
+/// and nothing runs that Menace did not make.
+fn check_owner(path: &Path, kind: &DatabaseSpec) -> StoreResult<()> {
     if fs::metadata(path).map_or(0, |metadata| metadata.len()) == 0 {
         return Ok(());
     }
     // Not read-only: what is in a log that was left behind counts, and must be recovered first.
-    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let read_identity = || -> rusqlite::Result<(i32, i64)> {
-        let connection = Connection::open_with_flags(path, flags)?;
-        connection.busy_timeout(LOCK_TIMEOUT)?;
-        let application =
-            connection.pragma_query_value(None, "application_id", |row| row.get(0))?;
-        Ok((application, count_tables(&connection)?))
-    };
-    let (application, tables) = read_identity().in_database(path)?;
-    if application == ours || (application == 0 && tables == 0) {
-        Ok(())
-    } else {
-        Err(StoreError::ForeignDatabase { path: path.to_owned() })
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE;
+    let connection = open_without_links(path, flags).in_database(path)?;
+    if let Some(ours) = kind.application_id {
+        let read_identity = || -> rusqlite::Result<(i32, i64)> {
+            let application =
+                connection.pragma_query_value(None, "application_id", |row| row.get(0))?;
+            Ok((application, count_tables(&connection)?))
+        };
+        let (application, tables) = read_identity().in_database(path)?;
+        if application != ours && (application != 0 || tables != 0) {
+            return Err(StoreError::ForeignDatabase { path: path.to_owned() });
+        }
     }
+    schema_check::check_schema_objects(path, &connection, kind)
 }
 
 /// Damage in the middle of a large database shows only when those pages are read.

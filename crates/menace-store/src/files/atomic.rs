@@ -1,12 +1,13 @@
 //! Replaces a file as a whole.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::Write;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use super::{
-    StoreFileError, StoreFileResult, append_to_file_name, create_parent_directory, parent_directory,
+    StoreFileError, StoreFileResult, append_to_file_name, create_parent_directory, open_or_create,
+    parent_directory,
 };
 
 /// Writes `content` to `path`: all of it or, whatever happens, nothing.
@@ -38,11 +39,7 @@ pub fn write_atomic(path: &Path, content: &[u8]) -> StoreFileResult<()> {
 fn lock_draft(path: &Path) -> StoreFileResult<(PathBuf, File)> {
     let draft = append_to_file_name(path, ".new");
     loop {
-        let file = OpenOptions::new()
-            .create(true)
-            .truncate(false)
-            .write(true)
-            .open(&draft)
+        let file = open_or_create(&draft)
             .map_err(|source| StoreFileError::from_io("write", &draft, source))?;
         file.lock().map_err(|source| StoreFileError::from_io("lock", &draft, source))?;
         // While waiting, the draft may have become the file itself.

@@ -2,7 +2,6 @@
 //!
 //! Locking is left to the caller: reading, changing and writing must be one step for others.
 
-use std::fs;
 use std::io::ErrorKind;
 use std::path::Path;
 
@@ -10,8 +9,8 @@ use serde::Serialize;
 use serde::de::{DeserializeOwned, IgnoredAny};
 
 use super::{
-    BACKUP_SUFFIX, StoreFileError, StoreFileResult, append_to_file_name, move_aside, restore,
-    write_atomic,
+    BACKUP_SUFFIX, StoreFileError, StoreFileResult, append_to_file_name, move_aside, read_file,
+    restore, write_atomic,
 };
 use crate::StoreNotice;
 
@@ -47,7 +46,7 @@ pub fn save<T: Serialize + ?Sized>(path: &Path, value: &T) -> StoreFileResult<Op
         .map_err(|source| StoreFileError::NotSerializable { path: path.to_owned(), source })?;
     content.push(b'\n');
     let mut notice = None;
-    match fs::read(path) {
+    match read_file(path) {
         Ok(before) if serde_json::from_slice::<IgnoredAny>(&before).is_ok() => {
             write_atomic(&append_to_file_name(path, BACKUP_SUFFIX), &before)?;
         }
@@ -84,7 +83,7 @@ pub fn recover<T: DeserializeOwned>(path: &Path) -> StoreFileResult<(Option<T>, 
 
 /// What is in a file that is there, or why it is no such JSON.
 fn load_in_place<T: DeserializeOwned>(path: &Path) -> StoreFileResult<Result<T, String>> {
-    let bytes = fs::read(path).map_err(|source| StoreFileError::from_io("read", path, source))?;
+    let bytes = read_file(path).map_err(|source| StoreFileError::from_io("read", path, source))?;
     Ok(serde_json::from_slice(&bytes).map_err(|error| {
         if bytes.is_empty() { "it is empty".to_owned() } else { error.to_string() }
     }))

@@ -2,14 +2,13 @@
 //!
 //! Invariant: a line that was cut off by a kill damages no other line.
 
-use std::fs::{self, OpenOptions};
 use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::{StoreFileError, StoreFileResult, create_parent_directory};
+use super::{StoreFileError, StoreFileResult, create_parent_directory, open_or_create, read_file};
 
 /// Adds one line; creates the file and its directory.
 pub fn append_line<T: Serialize + ?Sized>(path: &Path, value: &T) -> StoreFileResult<()> {
@@ -17,12 +16,8 @@ pub fn append_line<T: Serialize + ?Sized>(path: &Path, value: &T) -> StoreFileRe
         .map_err(|source| StoreFileError::NotSerializable { path: path.to_owned(), source })?;
     line.push(b'\n');
     create_parent_directory(path)?;
-    let mut file = OpenOptions::new()
-        .create(true)
-        .read(true)
-        .append(true)
-        .open(path)
-        .map_err(|source| StoreFileError::from_io("write", path, source))?;
+    let mut file =
+        open_or_create(path).map_err(|source| StoreFileError::from_io("write", path, source))?;
     // The file itself is locked: a log may lie anywhere, and a second file beside it would be
     // litter.
     file.lock().map_err(|source| StoreFileError::from_io("lock", path, source))?;
@@ -40,7 +35,7 @@ pub fn append_line<T: Serialize + ?Sized>(path: &Path, value: &T) -> StoreFileRe
 
 /// All lines that can be understood, and the numbers of those that cannot; empty without a file.
 pub fn read_lines<T: DeserializeOwned>(path: &Path) -> StoreFileResult<(Vec<T>, Vec<usize>)> {
-    let bytes = match fs::read(path) {
+    let bytes = match read_file(path) {
         Ok(bytes) => bytes,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok((Vec::new(), Vec::new())),
         Err(source) => return Err(StoreFileError::from_io("read", path, source)),

@@ -3,14 +3,16 @@
 //! The lock goes with the process, however that ends. The file stays: removing it would let two
 //! processes hold locks on two files of one name.
 
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::fs::{self, File, TryLockError};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::{StoreFileError, StoreFileResult, append_to_file_name, create_parent_directory};
+use super::{
+    StoreFileError, StoreFileResult, append_to_file_name, create_parent_directory, open_or_create,
+};
 
 const LOCK_RETRY_INTERVAL: Duration = Duration::from_millis(5);
 
@@ -26,11 +28,7 @@ impl FileLock {
     pub fn acquire(file: &Path, wait: Duration) -> StoreFileResult<Self> {
         create_parent_directory(file)?;
         let path = append_to_file_name(file, ".lock");
-        let mut lock = OpenOptions::new()
-            .create(true)
-            .truncate(false)
-            .write(true)
-            .open(&path)
+        let mut lock = open_or_create(&path)
             .map_err(|source| StoreFileError::from_io("lock", &path, source))?;
         let started = Instant::now();
         loop {

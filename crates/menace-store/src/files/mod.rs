@@ -11,7 +11,10 @@ mod lock;
 mod quarantine;
 mod restore;
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
+
+use menace_files::UntrustedDir;
 
 pub use atomic::write_atomic;
 pub use error::{StoreFileError, StoreFileResult};
@@ -24,6 +27,9 @@ pub(crate) use quarantine::move_aside;
 pub(crate) use restore::restore;
 
 /// What the last good version of a file is called, added to its name.
+/// Histories are far smaller; a file of gigabytes is none.
+const MAX_DATA_FILE_BYTES: u64 = 1 << 30;
+
 pub(crate) const BACKUP_SUFFIX: &str = ".bak";
 
 /// `path` with something added to its name.
@@ -39,6 +45,19 @@ pub(crate) fn parent_directory(path: &Path) -> &Path {
 }
 
 /// Creates the directory of `path`, with all above it.
+/// Opens a file to read and write, made where it is missing. A link or a pipe of that name is an
+/// error: data directories may come with a checkout.
+pub(crate) fn open_or_create(path: &Path) -> std::io::Result<File> {
+    let name = Path::new(path.file_name().unwrap_or_default());
+    UntrustedDir::open(parent_directory(path))?.open_or_create(name)
+}
+
+/// The contents of such a file.
+pub(crate) fn read_file(path: &Path) -> std::io::Result<Vec<u8>> {
+    let name = Path::new(path.file_name().unwrap_or_default());
+    UntrustedDir::open(parent_directory(path))?.read(name, MAX_DATA_FILE_BYTES)
+}
+
 pub(crate) fn create_parent_directory(path: &Path) -> StoreFileResult<()> {
     let directory = parent_directory(path);
     std::fs::create_dir_all(directory)

@@ -61,7 +61,7 @@ impl Store {
         }
         match Self::open_in_place(&path) {
             Err(error) if error.is_not_writable() => {
-                let (connection, notice) = database::open_immutable(&path)?;
+                let (connection, notice) = database::open_immutable(&path, &MENACE_DB)?;
                 Ok(Some((Self { path, connection }, notice.into_iter().collect())))
             }
             opened => opened.map(Some),

@@ -1,9 +1,11 @@
 //! `menace export-tests`: failures as pytest files.
 
+use std::io;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use clap::Args;
+use menace_files::UntrustedDir;
 use serde::Serialize;
 
 use menace_loop::pytest::{TestExport, export};
@@ -18,6 +20,9 @@ use crate::data_dir;
 use crate::exit::CommandError;
 use crate::render::output;
 use crate::render::units::format_count;
+
+/// Below the repository.
+const DEFAULT_OUT: &str = "tests/menace";
 
 /// Write pytest files that fail today, and pass once the failure is fixed.
 ///
@@ -100,18 +105,17 @@ impl ExportTestsCommand {
         }
         let analysis = analysis::analyze(&context, ScannerChoice::Builtin)?;
         let repository = &context.settings.general.repo_path;
-        let out = self.out.clone().unwrap_or_else(|| repository.join("tests").join("menace"));
+        let out = self.out.clone().unwrap_or_else(|| repository.join(DEFAULT_OUT));
         let home = repository.canonicalize().unwrap_or_else(|_| repository.to_path_buf());
-        let home = (!is_inside(&out, &home)).then_some(home.as_path());
-        let TestExport { files, not_exported } = export(&failures, &analysis, home);
+        let outside = (!is_inside(&out, &home)).then_some(home.as_path());
+        let TestExport { files, not_exported } = export(&failures, &analysis, outside);
         let cannot =
             || format!("cannot write to `{}`; --out names another directory", out.display());
-        if !files.is_empty() {
-            std::fs::create_dir_all(&out).with_context(cannot).map_err(CommandError::Request)?;
-        }
-        for file in files {
-            let path = out.join(&file.name);
-            if path.exists() && !is_exported_test(&path) {
+        let opened = if files.is_empty() { None } else { Some(self.open_directory(&home)) };
+        let opened = opened.transpose().with_context(cannot).map_err(CommandError::Request)?;
+        for (file, directory) in files.into_iter().zip(opened.iter().cycle()) {
+            let (path, name) = (out.join(&file.name), Path::new(&file.name));
+            if directory.has_entry(name) && !is_exported_test(&path) {
                 let why = format!(
                     "`{}` is not as Menace writes it, so it is yours; \
                      --out names another directory",
@@ -122,7 +126,8 @@ impl ExportTestsCommand {
                 json.not_exported.extend(left);
                 continue;
             }
-            std::fs::write(&path, file.text).with_context(cannot).map_err(CommandError::Request)?;
+            let written = directory.replace(name, file.text.as_bytes());
+            written.with_context(cannot).map_err(CommandError::Request)?;
             let failures = file.failures.into_iter().map(|id| id.0).collect();
             json.files.push(ExportedFileJson { path: path.display().to_string(), failures });
         }
@@ -136,6 +141,17 @@ impl ExportTestsCommand {
             format!("\nNext:\n  python3 -m pytest {}\n", out.display())
         };
         self.print(&json, &end)
+    }
+
+    /// The directory for the files: the user's, or one in the repository that no link leads to.
+    fn open_directory(&self, repository: &Path) -> io::Result<UntrustedDir> {
+        match &self.out {
+            Some(out) => {
+                std::fs::create_dir_all(out)?;
+                UntrustedDir::open(out)
+            }
+            None => UntrustedDir::open(repository)?.create_directories(Path::new(DEFAULT_OUT)),
+        }
     }
 
     fn print(&self, json: &ExportTestsJson, end: &str) -> Result<(), CommandError> {

@@ -18,6 +18,7 @@ pub(crate) mod run;
 pub(crate) mod settings;
 pub(crate) mod show;
 pub(crate) mod synergy;
+pub(crate) mod trust;
 
 use crate::args::{CommandLineArgs, MenaceCommand};
 use crate::exit::CommandError;
@@ -44,5 +45,6 @@ pub(crate) fn dispatch(arguments: CommandLineArgs) -> Result<(), CommandError> {
         MenaceCommand::Doctor(command) => command.run(&global),
         MenaceCommand::Settings(command) => command.run(&global),
         MenaceCommand::Env(command) => command.run(),
+        MenaceCommand::Trust(command) => command.run(&global),
     }
 }

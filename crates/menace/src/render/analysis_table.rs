@@ -8,7 +8,7 @@ use comfy_table::{Cell, Color};
 use menace_model::{FindingSeverity, ModuleReport, RepositoryTotals, Section, SectionKind};
 use menace_source::Analysis;
 
-use super::table::{keep_end, new_row, new_table, number_cell, replace_control_chars};
+use super::table::{escape_for_terminal, keep_end, new_row, new_table, number_cell};
 
 /// Rows of the module table unless all are asked for.
 const MAX_MODULES_SHOWN: usize = 40;
@@ -157,7 +157,7 @@ fn add_worst_findings(out: &mut String, modules: &[&ModuleReport]) {
     for (path, finding) in findings {
         let place = format!("{}:{}", keep_end(path, MAX_PATH_CHARS - 15), finding.line);
         let severity = Cell::new(format!("{:?}", finding.severity).to_lowercase());
-        let what = Cell::new(replace_control_chars(&finding.message));
+        let what = Cell::new(escape_for_terminal(&finding.message));
         table.add_row([Cell::new(place), Cell::new(&finding.rule), severity, what]);
     }
     let _ = writeln!(out, "\n{table}");
@@ -174,8 +174,8 @@ fn add_errors(out: &mut String, modules: &[&ModuleReport]) {
         let _ = writeln!(
             out,
             "  {}{line}: {}",
-            replace_control_chars(&error.file),
-            replace_control_chars(&error.reason)
+            escape_for_terminal(&error.file),
+            escape_for_terminal(&error.reason)
         );
     }
 }
@@ -187,7 +187,7 @@ fn add_import_cycles(out: &mut String, cycles: &[Vec<String>]) {
     let _ = writeln!(out, "\nImport cycles:");
     for cycle in cycles.iter().take(MAX_WORST_SHOWN) {
         let names: Vec<String> =
-            cycle.iter().take(8).map(|path| replace_control_chars(path)).collect();
+            cycle.iter().take(8).map(|path| escape_for_terminal(path)).collect();
         let more = cycle.len().saturating_sub(names.len());
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
         let _ = writeln!(out, "  {}{more}", names.join(", "));

@@ -13,7 +13,7 @@ use crate::commands::doctor::{
 };
 
 use super::labelled_lines::LabelledLines;
-use super::table::{new_row, new_table, replace_control_chars};
+use super::table::{escape_for_terminal, new_row, new_table};
 use super::units::format_millis;
 
 pub(crate) fn render(found: &MachineDiagnosis) -> String {
@@ -53,7 +53,7 @@ pub(crate) fn render(found: &MachineDiagnosis) -> String {
     let _ = writeln!(out, "\n{}", mechanisms_table(found));
     let advice: Vec<String> = missing_mechanisms(&found.machine)
         .filter_map(|one| {
-            Some(format!("  {}: {}", one.name, replace_control_chars(one.advice.as_ref()?)))
+            Some(format!("  {}: {}", one.name, escape_for_terminal(one.advice.as_ref()?)))
         })
         .collect();
     if !advice.is_empty() {
@@ -88,7 +88,7 @@ fn mechanisms_table(found: &MachineDiagnosis) -> String {
     for one in &found.machine.mechanisms {
         let (word, colour) = if one.available { ("yes", Color::Green) } else { ("no", Color::Red) };
         let cells = [Cell::new(one.name), Cell::new(word).fg(colour)];
-        table.add_row(cells.into_iter().chain([Cell::new(replace_control_chars(&one.detail))]));
+        table.add_row(cells.into_iter().chain([Cell::new(escape_for_terminal(&one.detail))]));
     }
     table.to_string()
 }

@@ -14,7 +14,7 @@ use menace_store::{FailureRecord, RunOccurrences, read_source_lines};
 use super::labelled_lines::{LabelledLines, truncate};
 use super::outcome_table::describe_fault_stats;
 use super::run_table::{data_dir_flag, next_steps_heading};
-use super::table::{keep_end, replace_control_chars};
+use super::table::{escape_for_terminal, keep_end};
 use super::units::{format_bytes, format_count, format_millis};
 
 /// The longest kind, the end of a place, a count: with an id, a line of 80 columns.
@@ -50,7 +50,7 @@ pub(crate) fn render_list(failures: &[FailureRecord], data: Option<&str>) -> Str
             id = failure.id
         );
         let gone = if known.gone_ms.is_some() { "(gone) " } else { "" };
-        let what = replace_control_chars(&failure.message.replace('\n', " "));
+        let what = escape_for_terminal(&failure.message.replace('\n', " "));
         let _ = writeln!(
             out,
             "{:MESSAGE_INDENT$}{}",
@@ -105,9 +105,9 @@ pub(crate) fn render_detail(
         if let Some(StackFrame { file, function, .. }) = hang_location.loop_frames.first() {
             let lines: Vec<String> =
                 hang_location.loop_frames.iter().map(|at| at.line.to_string()).collect();
-            let (file, lines) = (replace_control_chars(file), lines.join(", "));
+            let (file, lines) = (escape_for_terminal(file), lines.join(", "));
             let _ =
-                writeln!(out, "  {file} in {}, on lines {lines}", replace_control_chars(function));
+                writeln!(out, "  {file} in {}, on lines {lines}", escape_for_terminal(function));
             let SourceLocation { file, line } = &failure.location;
             add_source_lines(&mut out, repository, file, *line, CONTEXT_LINES);
         }
@@ -201,9 +201,9 @@ fn describe_limits(limits: &CallLimits) -> Vec<String> {
 
 fn add_traceback(out: &mut String, raised: &RaisedException, repository: &Path) {
     let kind = raised.kind.strip_prefix("builtins.").unwrap_or(&raised.kind);
-    let message = replace_control_chars(&raised.message.replace('\n', " "));
+    let message = escape_for_terminal(&raised.message.replace('\n', " "));
     let _ =
-        writeln!(out, "\n{}: {}", replace_control_chars(kind), truncate(&message, MAX_INPUT_CHARS));
+        writeln!(out, "\n{}: {}", escape_for_terminal(kind), truncate(&message, MAX_INPUT_CHARS));
     add_frames(out, &raised.frames, repository);
     if let Some(cause) = &raised.cause {
         let _ = writeln!(out, "\ncaused by");
@@ -222,7 +222,7 @@ fn add_frames(out: &mut String, frames: &[StackFrame], repository: &Path) {
     let last_own = frames.iter().rposition(|frame| frame.in_repository);
     for (index, frame) in shown.enumerate() {
         let StackFrame { file, line, function, in_repository: own } = frame;
-        let (file, function) = (replace_control_chars(file), replace_control_chars(function));
+        let (file, function) = (escape_for_terminal(file), escape_for_terminal(function));
         let _ = writeln!(out, "  {file}:{line} in {function}");
         if *own {
             let around = if Some(index + skipped) == last_own { CONTEXT_LINES } else { 0 };
@@ -241,7 +241,7 @@ fn add_source_lines(
 ) {
     for line in read_source_lines(repository, file, line, context_lines) {
         let mark = if line.is_current { ">" } else { " " };
-        let text = replace_control_chars(&line.text);
+        let text = escape_for_terminal(&line.text);
         let _ = writeln!(out, "   {mark} {:>5} | {text}", line.number);
     }
 }

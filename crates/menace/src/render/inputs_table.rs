@@ -4,7 +4,7 @@ use comfy_table::Cell;
 
 use super::inputs_json::InputListJson;
 use super::labelled_lines::truncate;
-use super::table::{new_table, number_cell, replace_control_chars};
+use super::table::{escape_for_terminal, new_table, number_cell};
 
 /// Longer inputs are truncated.
 const MAX_CALL_CHARS: usize = 240;
@@ -16,7 +16,7 @@ pub(crate) fn render(inputs: &InputListJson<'_>) -> String {
             number_cell(index + 1),
             Cell::new(input.strategy),
             Cell::new(input.intent),
-            Cell::new(replace_control_chars(&truncate(&input.python, MAX_CALL_CHARS))),
+            Cell::new(escape_for_terminal(&truncate(&input.python, MAX_CALL_CHARS))),
         ]);
     }
     if inputs.inputs.is_empty() {

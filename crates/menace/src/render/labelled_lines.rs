@@ -8,7 +8,7 @@ use std::fmt::Write;
 
 use anstyle::Style;
 
-use super::table::replace_control_chars;
+use super::table::escape_for_terminal;
 
 const LABEL_WIDTH: usize = 12;
 
@@ -22,7 +22,7 @@ impl LabelledLines {
     }
 
     pub(crate) fn add_styled(&mut self, label: &str, style: Style, text: &str) {
-        let text = replace_control_chars(&text.replace('\t', "    "));
+        let text = escape_for_terminal(&text.replace('\t', "    "));
         let dim = Style::new().dimmed();
         let _ = writeln!(self.0, "{dim}{label:<LABEL_WIDTH$}{dim:#}{style}{text}{style:#}");
     }
@@ -52,7 +52,7 @@ pub(crate) use menace_model::truncate_chars as truncate;
 
 /// The beginning of a text on one line.
 pub(crate) fn truncate_line(text: &str, width: usize) -> String {
-    truncate(&menace_model::replace_control_chars(&text.replace(['\n', '\t'], " ")), width)
+    truncate(&menace_model::escape_for_terminal(&text.replace(['\n', '\t'], " ")), width)
 }
 
 #[cfg(test)]
@@ -64,6 +64,6 @@ mod tests {
         let mut sheet = LabelledLines::default();
         sheet.add("value", "a\x1b[31mb\tc");
         let text = sheet.into_text();
-        assert!(text.contains("a\u{fffd}[31mb    c"), "{text:?}");
+        assert!(text.contains("a\\x1b[31mb    c"), "{text:?}");
     }
 }

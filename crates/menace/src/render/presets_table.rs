@@ -13,7 +13,7 @@ use menace_settings::KeywordProfiles;
 
 use super::labelled_lines::{LabelledLines, truncate};
 use super::presets_json::{PresetCheckJson, failure_modes_of};
-use super::table::{new_table, replace_control_chars};
+use super::table::{escape_for_terminal, new_table};
 use super::units::format_count;
 
 /// Answers of a service can be long.
@@ -39,11 +39,11 @@ pub(crate) fn render_profile_list(profiles: &ProfileCatalog, keywords: &KeywordP
             or_dash(severities.join(", ")),
             or_dash(set.collect::<Vec<_>>().join(", ")),
         ];
-        rows.add_row(cells.map(|cell| Cell::new(replace_control_chars(&cell))));
+        rows.add_row(cells.map(|cell| Cell::new(escape_for_terminal(&cell))));
     }
     let mut words = new_table(&["Word in a path", "Profiles"]);
     for (word, names) in keywords.iter() {
-        words.add_row([word, &names.join(", ")].map(|cell| Cell::new(replace_control_chars(cell))));
+        words.add_row([word, &names.join(", ")].map(|cell| Cell::new(escape_for_terminal(cell))));
     }
     format!("{rows}\n\n{words}\n")
 }
@@ -117,7 +117,7 @@ pub(crate) fn render_presets(presets: &[Preset]) -> String {
     for preset in presets {
         let severity = preset.severity().map_or("–", ScenarioSeverity::as_str);
         let cells = [
-            replace_control_chars(preset.name()),
+            escape_for_terminal(preset.name()),
             severity.to_owned(),
             preset.origin.to_string(),
             or_dash(format_values(preset.values())),
@@ -146,7 +146,7 @@ pub(crate) fn render_check(found: &PresetCheckJson<'_>, placed: &[LocatedPreset]
         let _ = writeln!(
             out,
             "{yellow}warning{yellow:#}: {}",
-            replace_control_chars(&warning.to_string())
+            escape_for_terminal(&warning.to_string())
         );
     }
     let warnings = match found.warnings.len() {
@@ -154,12 +154,12 @@ pub(crate) fn render_check(found: &PresetCheckJson<'_>, placed: &[LocatedPreset]
         some => format_count(some, "warning"),
     };
     let presets = format_count(presets.len(), "preset");
-    let _ = writeln!(out, "{}: {presets}, {warnings}", replace_control_chars(found.file));
+    let _ = writeln!(out, "{}: {presets}, {warnings}", escape_for_terminal(found.file));
     out
 }
 
 fn truncate_value(value: &str) -> String {
-    truncate(&replace_control_chars(value), MAX_VALUE_CHARS)
+    truncate(&escape_for_terminal(value), MAX_VALUE_CHARS)
 }
 
 /// Tables need no marks for code.

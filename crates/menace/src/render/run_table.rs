@@ -10,7 +10,7 @@ use menace_model::{WeaknessKind, is_test_path};
 use menace_store::{FailureReport, ModuleScoreReport, RunReport, ScenarioReport};
 
 use super::labelled_lines::truncate_line;
-use super::table::{keep_end, new_row, new_table, number_cell, replace_control_chars};
+use super::table::{escape_for_terminal, keep_end, new_row, new_table, number_cell};
 use super::units::format_count;
 
 const MAX_MODULES_SHOWN: usize = 12;
@@ -180,7 +180,7 @@ fn add_reason(out: &mut String, subject: &str, why: &str) {
         "" => String::new(),
         subject => keep_end(subject, SUBJECT_WIDTH) + ": ",
     };
-    let clean = replace_control_chars(&why.replace(['\n', '\t'], " "));
+    let clean = escape_for_terminal(&why.replace(['\n', '\t'], " "));
     let mut line = format!("  {subject}");
     let mut is_begun = false;
     let mut lines = 1;
@@ -246,7 +246,7 @@ fn add_uncovered(out: &mut String, report: &RunReport) {
             let _ = writeln!(
                 out,
                 "  {}: {}",
-                replace_control_chars(one.kind.as_str()),
+                escape_for_terminal(one.kind.as_str()),
                 format_count(one.sections, "section")
             );
         }
@@ -264,7 +264,7 @@ pub(crate) fn next_steps_heading(data: Option<&str>) -> String {
 /// ` --sandbox-data-dir 'my data'`, as a shell takes it.
 pub(crate) fn data_dir_flag(data: &str) -> String {
     let is_plain = |char: char| char.is_ascii_alphanumeric() || "/._-+@%:,~".contains(char);
-    let data = replace_control_chars(data);
+    let data = escape_for_terminal(data);
     if data.chars().all(is_plain) {
         format!(" --sandbox-data-dir {data}")
     } else {
@@ -285,8 +285,7 @@ fn add_next_steps(
     }
     let _ = writeln!(out, "\n{}", next_steps_heading(data));
     if !missing.is_empty() {
-        let mut names: Vec<String> =
-            missing.iter().map(|name| replace_control_chars(name)).collect();
+        let mut names: Vec<String> = missing.iter().map(|name| escape_for_terminal(name)).collect();
         names.sort();
         names.dedup();
         let names = names.join(", ");

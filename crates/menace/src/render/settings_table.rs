@@ -7,7 +7,7 @@ use comfy_table::{Cell, Color};
 use menace_settings::SettingEntry;
 
 use super::labelled_lines::truncate;
-use super::table::{new_row, new_table, replace_control_chars};
+use super::table::{escape_for_terminal, new_row, new_table};
 
 const MAX_VALUE_CHARS: usize = 48;
 
@@ -17,12 +17,12 @@ pub(crate) fn render(settings: &[SettingEntry]) -> String {
         let mut table = new_table(&[group[0].group, "Value", "From"]);
         for entry in group {
             let value = match &entry.value {
-                Some(value) => truncate(&replace_control_chars(value), MAX_VALUE_CHARS),
+                Some(value) => truncate(&escape_for_terminal(value), MAX_VALUE_CHARS),
                 None => "–".to_owned(),
             };
             let name = Cell::new(entry.name);
             let name = if entry.origin.is_explicit() { name.fg(Color::Green) } else { name };
-            let origin = replace_control_chars(&entry.origin_text());
+            let origin = escape_for_terminal(&entry.origin_text());
             table.add_row(new_row([name, Cell::new(value), Cell::new(origin)]));
         }
         let _ = writeln!(out, "{table}\n");

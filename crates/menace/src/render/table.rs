@@ -46,7 +46,7 @@ pub(crate) fn new_row(cells: impl IntoIterator<Item = Cell>) -> Row {
 ///
 /// The end of a path says more than its start, so the start is cut.
 pub(crate) fn keep_end(text: &str, width: usize) -> String {
-    let clean = replace_control_chars(text);
+    let clean = escape_for_terminal(text);
     let length = clean.chars().count();
     if length <= width {
         return clean;
@@ -56,7 +56,7 @@ pub(crate) fn keep_end(text: &str, width: usize) -> String {
 }
 
 /// Replaces what a terminal would obey instead of show.
-pub(crate) use menace_model::replace_control_chars;
+pub(crate) use menace_model::escape_for_terminal;
 
 #[cfg(test)]
 mod tests {
@@ -77,6 +77,6 @@ mod tests {
 
     #[test]
     fn escape_sequences_do_not_reach_the_terminal() {
-        assert_eq!(replace_control_chars("a\x1b[31mb\n"), "a\u{fffd}[31mb\u{fffd}");
+        assert_eq!(escape_for_terminal("a\x1b[31mb\n"), "a\\x1b[31mb\\n");
     }
 }

@@ -25,5 +25,6 @@ mod settings;
 mod single_module;
 mod store_contents;
 mod stored_data;
+mod trust;
 mod upstream_replies;
 mod validity;

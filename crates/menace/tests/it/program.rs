@@ -55,6 +55,11 @@ impl TestDirectory {
         self.cache_and_temp.path().join("cache")
     }
 
+    /// `XDG_DATA_HOME`.
+    pub(crate) fn data_home(&self) -> PathBuf {
+        self.cache_and_temp.path().join("data")
+    }
+
     /// `TMPDIR`.
     pub(crate) fn temp_dir(&self) -> PathBuf {
         self.cache_and_temp.path().join("tmp")
@@ -87,6 +92,7 @@ impl TestDirectory {
     pub(crate) fn with_environment(&self, mut command: Command, arguments: &[&str]) -> Command {
         command.args(arguments).current_dir(self.path()).env_clear();
         command.env("XDG_CACHE_HOME", self.cache_dir()).env("TMPDIR", self.temp_dir());
+        command.env("XDG_DATA_HOME", self.data_home());
         command
     }
 

@@ -35,8 +35,9 @@ fn every_source_beats_the_ones_below_it() {
 #[test]
 fn the_table_shows_what_was_set() {
     let place = TestDirectory::new();
-    place.write(".env", "MEMORY_LIMIT=512Mi\nOPENAI_API_KEY=sk-secret\n");
-    let ran = place.run_with(&[("TIMEOUT", "30")], &["settings", "--set"]);
+    place.write(".env", "MEMORY_LIMIT=512Mi\n");
+    let own = [("TIMEOUT", "30"), ("OPENAI_API_KEY", "sk-secret")];
+    let ran = place.run_with(&own, &["settings", "--set"]);
     assert_eq!(ran.code, Some(0), "{}", ran.err);
     assert!(!ran.out.contains("sk-secret"));
     insta::assert_snapshot!(ran.out);
@@ -63,21 +64,22 @@ fn an_unknown_key_comes_with_a_suggestion() {
 #[test]
 fn planned_settings_are_shown_as_not_implemented_and_warned_of_once() {
     let place = TestDirectory::new();
-    place.write(".env", "RUN_CYCLES=3\nGPU_LIMIT=1\n");
+    place.write(".env", "SELF_TEST_INTERVAL=3\nSANDBOX_CLEAN_ORPHANS=1\n");
     let ran = place.run(&["settings", "--set", "--recursive-orphans"]);
     assert_eq!(ran.code, Some(0), "{}", ran.err);
     assert_eq!(
         ran.err,
-        " WARN not implemented yet, so without effect: RUN_CYCLES (.env line 1), GPU_LIMIT (.env \
-         line 2), SANDBOX_RECURSIVE_ORPHANS (flag --recursive-orphans)\n"
+        " WARN not implemented yet, so without effect: SANDBOX_RECURSIVE_ORPHANS (flag \
+         --recursive-orphans), SANDBOX_CLEAN_ORPHANS (.env line 2), SELF_TEST_INTERVAL (.env line \
+         1)\n"
     );
     assert_eq!(ran.out.matches("not implemented yet").count(), 3, "{}", ran.out);
 
     let json = place.run(&["settings", "--format", "json"]);
-    assert_eq!(find_setting(&json, "RUN_CYCLES")["implemented"], false);
+    assert_eq!(find_setting(&json, "SELF_TEST_INTERVAL")["implemented"], false);
     assert_eq!(find_setting(&json, "ROI_CYCLES")["implemented"], true);
     assert_eq!(json.json()["warnings"][0]["warning"], "not_implemented");
-    assert_eq!(json.json()["warnings"][0]["settings"][0]["name"], "RUN_CYCLES");
+    assert_eq!(json.json()["warnings"][0]["settings"][0]["name"], "SANDBOX_CLEAN_ORPHANS");
 }
 
 #[test]

@@ -40,7 +40,7 @@ impl Store {
         };
         let connection = match live() {
             // The notice was given when the store was opened.
-            Err(error) if error.is_not_writable() => database::open_immutable(&path)?.0,
+            Err(error) if error.is_not_writable() => database::open_immutable(&path, &MENACE_DB)?.0,
             opened => opened?,
         };
         Ok(Self { path, connection })

@@ -77,7 +77,9 @@ impl GeneratePresetsCommand {
                 let presets = format_count(presets.len(), "preset");
                 output::print(&format!("wrote {presets} to {}\n", file.display()))?;
             }
-            (None, OutputFormat::Json) => output::print(&text)?,
+            (None, OutputFormat::Json) => {
+                output::print(&menace_model::escape_deceptive_in_json(&text))?;
+            }
             (None, OutputFormat::Table) => output::print(&presets_table::render_presets(&presets))?,
         }
         Ok(())

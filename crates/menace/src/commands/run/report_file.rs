@@ -27,7 +27,7 @@ pub(super) fn check_writable(file: &Path) -> Result<(), CommandError> {
 }
 
 pub(super) fn write_report_json(file: &Path, report: &RunReport) -> Result<(), CommandError> {
-    let text = serde_json::to_string(report)?;
+    let text = menace_model::to_json(report)?;
     fs::write(file, text + "\n")
         .with_context(|| cannot_write_message(file))
         .map_err(CommandError::Request)

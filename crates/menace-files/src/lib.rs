@@ -1,0 +1,17 @@
+//! Opening files that others control: a checkout, a data directory that came with one.
+//!
+//! [`UntrustedDir`] is the only way to them. The directory itself is named by the user and may be
+//! reached through links; nothing below it may. A file is opened without blocking, has to be a
+//! regular one, and is read up to a limit that the caller states. Writing goes to a new file that
+//! takes the name in one step, so that a link at that name is replaced and not followed.
+//!
+//! Invariant: no component of a relative path is a symbolic link when it is opened, and none is
+//! `..`. `openat2` checks that in the kernel; where it is missing, every component is opened on
+//! its own.
+
+mod open;
+mod refusal;
+mod untrusted_dir;
+
+pub use refusal::{FileRefusal, FileType, refusal_of};
+pub use untrusted_dir::{UntrustedDir, UntrustedFile};
