@@ -29,6 +29,9 @@ const MAX_RERUNS: usize = 3;
 const MEASUREMENTS: usize = 3;
 /// Growth is measured at these fractions of the size: a quarter, a half, the whole.
 const SIZE_DIVISORS: [u64; 3] = [4, 2, 1];
+/// How often the sizes are doubled while the smallest is too quick to measure. Quadratic time grows
+/// by a factor of 64.
+const MAX_DOUBLINGS: usize = 3;
 
 /// What the rerun of a failure has shown.
 #[derive(Debug, Clone)]
@@ -176,16 +179,43 @@ impl<'a> ReproAttempts<'a> {
     }
 
     /// Measures how time grows with the size of the input.
+    ///
+    /// On a machine faster than the one that found the failure, its sizes may be too quick to
+    /// measure: larger ones follow.
     fn measure_growth(&self, call: &Call) -> Result<CandidateRerun, SandboxError> {
-        let largest = largest_size(call).unwrap_or_default();
+        let Some(mut largest) = largest_size(call) else {
+            let outcome = self.make(vec![build_job(&self.spec, call.clone())])?.pop();
+            let outcome = outcome.ok_or(SandboxError::Cancelled)?;
+            return Ok(CandidateRerun { call: call.clone(), outcome, weakness: None });
+        };
+        let (mut samples, mut outcome) = self.measure_sizes(call, largest)?;
+        for _ in 0..MAX_DOUBLINGS {
+            if samples.first().is_none_or(GrowthSample::is_measurable) {
+                break;
+            }
+            largest *= 2;
+            (samples, outcome) = self.measure_sizes(call, largest)?;
+        }
+        let weakness = steep_growth_exponent(&samples).map(|power| SectionWeakness {
+            kind: WeaknessKind::Slow,
+            evidence: format!("time grows with the size to the power of {power:.1}"),
+            place: None,
+        });
+        Ok(CandidateRerun { call: call.clone(), outcome, weakness })
+    }
+
+    /// The shortest CPU time of each size up to the largest, and the last outcome of the largest.
+    fn measure_sizes(
+        &self,
+        call: &Call,
+        largest: u64,
+    ) -> Result<(Vec<GrowthSample>, Outcome), SandboxError> {
         let sizes = SIZE_DIVISORS.iter().map(|divisor| largest / divisor);
         let (sizes, grown): (Vec<u64>, Vec<Call>) =
             sizes.filter_map(|size| Some((size, with_size(call, size)?))).unzip();
         // Sizes take turns: what else the machine does for a while slows down one call of each.
-        let calls: Vec<Call> = std::iter::repeat_n(grown, MEASUREMENTS).flatten().collect();
-        let calls = if calls.is_empty() { vec![call.clone()] } else { calls };
-        let jobs = calls.iter().map(|call| build_job(&self.spec, call.clone())).collect();
-        let mut outcomes = self.make(jobs)?;
+        let turns = std::iter::repeat_n(grown, MEASUREMENTS).flatten();
+        let mut outcomes = self.make(turns.map(|call| build_job(&self.spec, call)).collect())?;
         let cpu_ms = |outcome: &Outcome| {
             outcome.runtime_metrics.user_cpu_ms + outcome.runtime_metrics.system_cpu_ms
         };
@@ -194,16 +224,11 @@ impl<'a> ReproAttempts<'a> {
             measured.map(cpu_ms).fold(f64::INFINITY, f64::min)
         };
         let by_size = sizes.iter().enumerate();
-        let samples: Vec<GrowthSample> = by_size
+        let samples = by_size
             .map(|(position, &size)| GrowthSample { size, cpu_ms: shortest(position) })
             .collect();
-        let weakness = steep_growth_exponent(&samples).map(|power| SectionWeakness {
-            kind: WeaknessKind::Slow,
-            evidence: format!("time grows with the size to the power of {power:.1}"),
-            place: None,
-        });
-        let Some(outcome) = outcomes.pop() else { return Err(SandboxError::Cancelled) };
-        Ok(CandidateRerun { call: call.clone(), outcome, weakness })
+        let outcome = outcomes.pop().ok_or(SandboxError::Cancelled)?;
+        Ok((samples, outcome))
     }
 }
 
