@@ -118,11 +118,11 @@ struct ListedFailure {
 /// Writes the report of a run, by its id or the beginning of it; of the last one that has results
 /// without.
 pub fn render_report(
-    library: &DataSource,
+    source: &DataSource,
     run: Option<&str>,
     graph: Option<&ImportGraph>,
 ) -> ServeResult<String> {
-    let page = library.query_existing(|store| {
+    let page = source.query_existing(|store| {
         let shown = SelectedRun::find_existing(store, run)?;
         let sections = sections_by_roi(store, &shown)?;
         let failures = failures_worst_first(store, &shown, &sections)?;
@@ -149,7 +149,7 @@ pub fn render_report(
                     report.verdicts.get(&verdict).copied().unwrap_or_default()
                 })
             }),
-            heat: library.heat_map(store, &shown)?,
+            heat: source.heat_map(store, &shown)?,
             modules: weakest_modules(store, &shown, MAX_MODULES)?,
             module_count: sums.map_or(0, |report| {
                 report.modules.iter().filter(|module| !is_test_path(&module.path)).count()
@@ -159,8 +159,8 @@ pub fn render_report(
             detailed_count: detailed.len(),
             listed: listed.iter().take(MAX_LISTED_FAILURES).map(list_failure).collect(),
             failure_count: failures.len(),
-            roi: svg(&roi_chart_at_run(library, &shown.run)?.draw()),
-            metrics: metric_tiles(library, &shown.run)?,
+            roi: svg(&roi_chart_at_run(source, &shown.run)?.draw()),
+            metrics: metric_tiles(source, &shown.run)?,
             synergy: sums
                 .filter(|report| !report.synergy.is_empty())
                 .map(|report| svg(&draw_bars("Synergy of the run", &synergy_values(report, true)))),

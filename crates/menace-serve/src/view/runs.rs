@@ -106,32 +106,32 @@ impl RunsPageRow {
 /// Those that were asked for, in the order that was asked for.
 pub(crate) fn run_lines(
     store: &Store,
-    asked: &RunsQuery,
+    query: &RunsQuery,
     page: PageRange,
 ) -> ServeResult<Vec<RunListRow>> {
-    let (order, descending) = asked.order();
-    Ok(store.list_sorted_runs(asked.search_text(), order, descending, page)?)
+    let (order, descending) = query.order();
+    Ok(store.list_sorted_runs(query.search_text(), order, descending, page)?)
 }
 
-pub(crate) fn runs_page(library: &DataSource, asked: &RunsQuery) -> ServeResult<RunsPage> {
-    let here = asked.page_address();
-    let found = library.query(|store| {
-        let total = match asked.search_text() {
+pub(crate) fn runs_page(source: &DataSource, query: &RunsQuery) -> ServeResult<RunsPage> {
+    let here = query.page_address();
+    let found = source.query(|store| {
+        let total = match query.search_text() {
             Some(text) => store.count_runs_matching(text)?,
             None => store.totals()?.runs,
         };
-        let paging = PageNavigation::new(&here, asked.page, total);
+        let paging = PageNavigation::new(&here, query.page, total);
         let page = PageRange { limit: ROWS_PER_PAGE, offset: paging.offset() };
         Ok((
-            run_lines(store, asked, page)?.into_iter().map(RunsPageRow::from_line).collect(),
+            run_lines(store, query, page)?.into_iter().map(RunsPageRow::from_line).collect(),
             paging,
         ))
     })?;
     let (rows, paging) = found.unwrap_or_else(|| (Vec::new(), PageNavigation::new(&here, None, 0)));
-    let columns = asked.sorting().column_heads(RUN_COLUMNS, &here);
+    let columns = query.sorting().column_heads(RUN_COLUMNS, &here);
     Ok(RunsPage {
         columns,
-        q: asked.search_text().unwrap_or_default().to_owned(),
+        q: query.search_text().unwrap_or_default().to_owned(),
         hidden_fields: here.hidden_fields(&["q"]),
         csv: here.at_path("/runs.csv").href(),
         rows,

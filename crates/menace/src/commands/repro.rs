@@ -174,7 +174,7 @@ fn format_repro(json: &ReproJson<'_>, known: &FailureRecord) -> String {
     sheet.add("failure", &format!("{} in {}", failure.id, failure.section));
     sheet.add("call", &truncate(&json.input, MAX_INPUT_CHARS));
     sheet.add("result", json.result.label());
-    sheet.add_list("seen", json.verdict);
+    sheet.add_list("verdict", json.verdict);
     sheet.add_list("message", json.message.as_deref());
     sheet.into_text()
 }

@@ -95,7 +95,7 @@ fn mechanisms_table(found: &MachineDiagnosis) -> String {
 
 fn limits_table(found: &MachineDiagnosis) -> Option<String> {
     let held = found.limits.as_ref()?;
-    let mut table = new_table(&["Limit", "Preset key", "Held by"]);
+    let mut table = new_table(&["Limit", "Preset key", "Enforced by"]);
     for (limit, by) in held {
         let by: Vec<&str> = by.iter().map(|one| one.as_str()).collect();
         let cells = [limit.as_str(), limit_key(*limit), &by.join(", ")].map(Cell::new);

@@ -1,4 +1,4 @@
-//! Failures for people: a list, and the story of one.
+//! Failures for people: a list, and one in full.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -77,8 +77,8 @@ pub(crate) fn render_detail(
     sheet.add("failure", &failure.id.0);
     sheet.add("section", failure.section.as_str());
     sheet.add_styled("kind", red, failure.kind.as_str());
-    sheet.add("what", &failure.message);
-    sheet.add("where", &failure.location.to_string());
+    sheet.add("message", &failure.message);
+    sheet.add("location", &failure.location.to_string());
     sheet.add("scenario", &failure.scenario);
     sheet.add("verdict", failure.verdict.as_str());
     sheet.add("call", &truncate(&failure.call.to_python(), MAX_INPUT_CHARS));
@@ -90,7 +90,7 @@ pub(crate) fn render_detail(
     sheet.add_list("injected", failure.outcome.fault_stats.iter().map(describe_fault_stats));
     sheet.add("seed", &failure.call.seed.to_string());
     let (first, last) = (&known.first.run, &known.last.run);
-    sheet.add("seen", &format!("{}× in {}", known.count, format_count(runs.len(), "run")));
+    sheet.add("occurrences", &format!("{}× in {}", known.count, format_count(runs.len(), "run")));
     sheet.add_continuation(&format!("first in {first}, last in {last}"));
     if known.gone_ms.is_some() {
         sheet.add_continuation("gone: the last rerun did not show it");
@@ -100,7 +100,7 @@ pub(crate) fn render_detail(
         add_traceback(&mut out, raised, repository);
     }
     if let Some(hang_location) = &failure.outcome.hang_location {
-        let _ = writeln!(out, "\nwhere it was");
+        let _ = writeln!(out, "\nhang location");
         add_frames(&mut out, &hang_location.frames, repository);
         if let Some(StackFrame { file, function, .. }) = hang_location.loop_frames.first() {
             let lines: Vec<String> =
