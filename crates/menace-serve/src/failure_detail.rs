@@ -6,8 +6,7 @@ use menace_model::{CallConditions, Failure, NetworkConditions, RaisedException};
 use menace_store::{FailureRecord, SourceLine, read_source_lines};
 use serde::Serialize;
 
-use crate::clock::format_timestamp;
-use crate::text::truncate;
+use crate::text::{format_timestamp, truncate};
 
 /// Lines of source before and after the one in question.
 const CONTEXT_LINES: usize = 3;

@@ -9,16 +9,15 @@ use std::path::Path;
 use minijinja::Value;
 use serde::Serialize;
 
-use menace_model::{SectionId, WeaknessKind, is_test_path};
+use menace_model::{SectionId, WeaknessKind, is_test_path, now_ms};
 use menace_store::{FailureRecord, RunReport, SectionRecord, Store};
 
 use crate::chart::draw_bars;
-use crate::clock::{format_timestamp, now_ms};
 use crate::data_source::DataSource;
 use crate::error::ServeResult;
 use crate::failure_detail::{FailureDetail, build_failure_detail};
 use crate::page::{STYLE_SHEET, render};
-use crate::text::truncate;
+use crate::text::{format_timestamp, truncate};
 use crate::view::heat_map::HeatMap;
 use crate::view::metrics::{MetricTile, metric_tiles};
 use crate::view::paging::sort_by_number;

@@ -19,7 +19,6 @@ mod selection;
 mod servers;
 mod setting_flags;
 mod stub_inputs;
-mod suggest;
 
 use std::process::ExitCode;
 

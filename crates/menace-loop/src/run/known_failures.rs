@@ -4,17 +4,15 @@
 //! it, and a fixed one must not stay open.
 
 use std::collections::BTreeMap;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use menace_model::{Failure, FailureId};
+use menace_model::{Failure, FailureId, now_ms};
 use menace_store::{FailureRecord, FailureReport, RunWriter, Store, StoreResult};
 
-use super::{RunError, RunRequest, now_ms};
+use super::{RunError, RunRequest};
+use crate::calls::add_rerun_grace;
 use crate::cycle::{CountedFailure, CycleResult, RunEvent, RunObserver};
 use crate::failure::{ReproResult, repro};
-
-/// Time for the checks after the deadline of the run.
-const RECHECK_GRACE: Duration = Duration::from_secs(10);
 
 #[derive(Debug)]
 pub(super) struct KnownFailures(BTreeMap<FailureId, FailureRecord>);
@@ -50,7 +48,7 @@ impl KnownFailures {
         writer: &RunWriter,
         observer: &mut dyn RunObserver,
     ) -> Result<(), RunError> {
-        let end = request.deadline.map(|deadline| deadline.max(Instant::now()) + RECHECK_GRACE);
+        let end = add_rerun_grace(request.deadline);
         let open = self.0.values().filter(|record| record.gone_ms.is_none());
         for FailureRecord { failure, .. } in open {
             if result.failures.contains_key(&failure.id) || !is_selected(request, failure) {

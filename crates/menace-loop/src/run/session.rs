@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 use std::time::Instant;
 
-use menace_model::{ModuleReport, Section, Seed};
+use menace_model::{ModuleReport, Section, Seed, now_ms};
 use menace_store::{FailureReport, RunEndRecord, RunReport, RunWriter};
 use menace_track::stats::templates::ColdStartTemplates;
 use menace_track::{Tracker, selection};
@@ -23,7 +23,7 @@ use super::score::{CycleEntry, compared_selection};
 use super::signatures::SectionSignatures;
 use super::summary::{FinishedCycle, FinishedCycles, RunEnding, RunSummary, ScoredCycle};
 use super::warnings::{RunWarning, WarningLog};
-use super::{RunError, RunRequest, now_ms};
+use super::{RunError, RunRequest};
 use crate::cycle::{CycleBudget, CyclePlan, CycleResult, RunEvent, RunObserver, SectionFilter};
 
 pub(super) struct RunSession<'s> {

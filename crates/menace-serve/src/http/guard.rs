@@ -11,11 +11,11 @@ use axum::http::uri::Authority;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Redirect, Response};
+use menace_model::now_ms;
 
 use super::response::{as_json_error, plain_error, wants_html};
 use super::token::{AccessToken, SESSION_COOKIE};
 use super::token_limiter::{TokenCheck, TokenCheckLimiter, too_many_attempts};
-use crate::clock::now_ms;
 use crate::error::{ServeError, ServeResult};
 use crate::text::percent_encode;
 

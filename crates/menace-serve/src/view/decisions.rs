@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::paging::{PageAddress, SortableColumn, TableSorting, sort_by_number};
 use super::table_query::TableQuery;
-use crate::text::format_count;
+use crate::text::format_grouped_count;
 
 /// Rows of each table that a page has room for; files have all.
 pub(crate) const MAX_ROWS: usize = 40;
@@ -145,10 +145,11 @@ fn collapse_heading(collapse: &CollapsePrediction) -> String {
         CollapseRisk::Volatile => "volatile",
         CollapseRisk::ImmediateCollapse => "immediate collapse risk",
     };
-    let when = collapse_in.map(|cycles| format!(", in {}", format_count(cycles as u64, "cycle")));
+    let when =
+        collapse_in.map(|cycles| format!(", in {}", format_grouped_count(cycles as u64, "cycle")));
     let brittle = if *brittle { ", brittle" } else { "" };
     let when = when.unwrap_or_default();
-    format!("{risk}{when}{brittle}, from {}", format_count(*samples as u64, "cycle"))
+    format!("{risk}{when}{brittle}, from {}", format_grouped_count(*samples as u64, "cycle"))
 }
 
 /// Those of the whole run first, then those to act on.

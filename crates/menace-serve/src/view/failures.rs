@@ -8,10 +8,10 @@ use serde::Serialize;
 
 use super::paging::{PageAddress, PageNavigation, ROWS_PER_PAGE, SortableColumn, TableSorting};
 use super::run::{FailurePageRow, SelectedRun};
-use crate::clock::format_timestamp;
 use crate::data_source::DataSource;
 use crate::error::ServeResult;
 use crate::failure_detail::{FailureDetail, build_failure_detail};
+use crate::text::format_timestamp;
 
 /// Runs that saw a failure, the latest ones.
 const MAX_OCCURRENCES: u32 = 25;

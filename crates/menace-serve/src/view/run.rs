@@ -16,12 +16,13 @@ use super::paging::{PageAddress, SortableColumn, sort_by_number};
 use super::svg;
 use super::table_query::TableQuery;
 use crate::chart::{self, ChartSeries, ForecastBand, LineChart, MarkRole};
-use crate::clock::format_timestamp;
 use crate::data_source::DataSource;
 use crate::error::{ServeError, ServeResult};
 use crate::failure_detail::section_display_name;
 use crate::history::RoiHistoryView;
-use crate::text::{format_count, format_milliseconds, percent_encode, truncate};
+use crate::text::{
+    format_grouped_count, format_millis, format_timestamp, percent_encode, truncate,
+};
 
 /// Of modules and failures at a glance.
 const MAX_OVERVIEW_ROWS: u32 = 8;
@@ -87,7 +88,7 @@ pub(crate) struct RunHead {
 impl RunHead {
     pub(crate) fn from_run(run: &RunRecord) -> Self {
         let name = run.repository.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
-        let took = run.finished_ms.map(|end| format_milliseconds((end - run.started_ms) as f64));
+        let took = run.finished_ms.map(|end| format_millis((end - run.started_ms) as f64));
         Self {
             id: run.id.0.clone(),
             repository: run.repository.clone(),
@@ -391,14 +392,16 @@ pub(crate) fn runs_chart(store: &Store) -> ServeResult<chart::ChartDrawing> {
     let lines = store.list_runs(PageRange::first(MAX_CHART_RUNS))?;
     let values: Vec<Option<f64>> =
         lines.iter().rev().filter_map(|line| line.roi).map(Some).collect();
-    let mut chart =
-        LineChart::new(format!("ROI of the last {}", format_count(values.len() as u64, "run")))
-            .with_series(ChartSeries::from_values(
-                "ROI at the end of a run",
-                MarkRole::Actual,
-                1,
-                values,
-            ));
+    let mut chart = LineChart::new(format!(
+        "ROI of the last {}",
+        format_grouped_count(values.len() as u64, "run")
+    ))
+    .with_series(ChartSeries::from_values(
+        "ROI at the end of a run",
+        MarkRole::Actual,
+        1,
+        values,
+    ));
     chart.height = 200.0;
     Ok(chart.draw())
 }

@@ -5,10 +5,9 @@ use serde::Serialize;
 
 use super::paging::{PageAddress, PageNavigation, ROWS_PER_PAGE, SortableColumn, TableSorting};
 use super::run::status_text;
-use crate::clock::format_timestamp;
 use crate::data_source::DataSource;
 use crate::error::ServeResult;
-use crate::text::format_milliseconds;
+use crate::text::{format_millis, format_timestamp};
 
 #[derive(Debug, Clone, Default, serde::Deserialize)]
 pub(crate) struct RunsQuery {
@@ -92,7 +91,7 @@ impl RunsPageRow {
             started: format_timestamp(line.started_ms),
             status: line.status,
             status_text: status_text(line.status),
-            took: line.elapsed_s.map(|seconds| format_milliseconds(1000.0 * seconds)),
+            took: line.elapsed_s.map(|seconds| format_millis(1000.0 * seconds)),
             cycles: line.cycles,
             calls: line.calls,
             failures: line.failures,

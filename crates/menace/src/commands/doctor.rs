@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use menace_model::{
     Call, CallLimits, CallStep, CallTarget, Limit, LimitEnforcement, ModuleRef, Outcome,
-    TargetKind, Value, Verdict,
+    TargetKind, Value, Verdict, format_error_chain,
 };
 use menace_sandbox::interpreter::PythonInterpreter;
 use menace_sandbox::machine::{IsolationMechanism, MachineCapabilities};
@@ -122,7 +122,7 @@ impl DoctorCommand {
             machine,
             python: match found {
                 Ok(interpreter) => PythonDiagnosis::Found(Box::new(interpreter)),
-                Err(error) => PythonDiagnosis::Missing { error: format_with_causes(error) },
+                Err(error) => PythonDiagnosis::Missing { error: format_error_chain(&error) },
             },
             limits,
             unenforced,
@@ -191,12 +191,8 @@ fn describe_refusal(error: SandboxError) -> String {
     match error {
         // Without the advice to ask the doctor.
         SandboxError::BuildFailed(why) => why,
-        other => format_with_causes(other),
+        other => format_error_chain(&other),
     }
-}
-
-fn format_with_causes(error: impl Into<anyhow::Error>) -> String {
-    format!("{:#}", error.into())
 }
 
 fn harmless_call() -> Call {

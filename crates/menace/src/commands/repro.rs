@@ -4,6 +4,7 @@ use clap::Args;
 use serde::Serialize;
 
 use menace_loop::failure::{ReproResult, ShrinkRequest, ShrinkResult, repro, shrink};
+use menace_model::{format_count, now_ms};
 use menace_sandbox::CancelToken;
 use menace_source::{Analysis, ScannerChoice};
 use menace_store::{FailureRecord, Store};
@@ -16,7 +17,6 @@ use crate::exit::CommandError;
 use crate::interrupt;
 use crate::isolation::{self, IsolationArgs};
 use crate::render::labelled_lines::{LabelledLines, truncate};
-use crate::render::units::format_count;
 use crate::render::{failure_table, output};
 
 /// Longer inputs are cut on a terminal.
@@ -151,7 +151,7 @@ impl ReproCommand {
             ReproResult::Vanished { why } => (ReproStatus::Vanished, Some(why), None),
         };
         // As in a run: what is seen instead is another failure.
-        let gone = (result != ReproStatus::Still).then(|| jiff::Timestamp::now().as_millisecond());
+        let gone = (result != ReproStatus::Still).then(|| now_ms());
         store.set_gone(&failure.id, gone).map_err(CommandError::request)?;
         let json = ReproJson {
             id: &failure.id.0,

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use anstyle::{AnsiColor, Style};
 use comfy_table::{Cell, Color};
 
-use menace_model::Limit;
+use menace_model::{Limit, format_millis};
 use menace_sandbox::interpreter::{InterpreterOrigin, PythonInterpreter};
 
 use crate::commands::doctor::{
@@ -14,7 +14,6 @@ use crate::commands::doctor::{
 
 use super::labelled_lines::LabelledLines;
 use super::table::{escape_for_terminal, new_row, new_table};
-use super::units::format_millis;
 
 pub(crate) fn render(found: &MachineDiagnosis) -> String {
     let colour = |colour: AnsiColor| Style::new().bold().fg_color(Some(colour.into()));

@@ -3,12 +3,12 @@
 use std::fmt::Write;
 
 use comfy_table::Cell;
+use menace_model::format_millis;
 
 use crate::commands::explain::{ExplainedPart, RoiExplanation, metric_definition};
 
 use super::labelled_lines::{LabelledLines, truncate_line};
 use super::table::{keep_end, new_row, new_table, number_cell};
-use super::units::format_millis;
 
 const NAME_WIDTH: usize = 26;
 const MAX_CALLS_SHOWN: usize = 15;
@@ -66,7 +66,11 @@ fn add_bottlenecks(out: &mut String, explanation: &RoiExplanation) {
     }
     let _ = writeln!(out, "\nWhat holds it back:");
     for one in &explanation.bottlenecks {
-        let _ = writeln!(out, "{}", truncate_to_line(&format!("  {:+.3}  {}", one.gain, one.hint)));
+        let _ = writeln!(
+            out,
+            "{}",
+            truncate_line(&format!("  {:+.3}  {}", one.gain, one.hint), LINE_WIDTH)
+        );
     }
 }
 
@@ -112,9 +116,9 @@ fn add_calls(out: &mut String, explanation: &RoiExplanation) {
         let section = keep_end(call.cell.section.qualname(), NAME_WIDTH);
         let (scenario, number, intent) = (&call.cell.scenario, call.number, call.intent.as_str());
         let text = format!("  {verdict:<10} {time:>9}  {section}, {scenario} {number}, {intent}");
-        let _ = writeln!(out, "{}", truncate_to_line(&text));
+        let _ = writeln!(out, "{}", truncate_line(&text, LINE_WIDTH));
         if !what.is_empty() {
-            let _ = writeln!(out, "{}", truncate_to_line(&format!("      {what}")));
+            let _ = writeln!(out, "{}", truncate_line(&format!("      {what}"), LINE_WIDTH));
         }
     }
     if explanation.calls.len() > MAX_CALLS_SHOWN {
@@ -137,10 +141,6 @@ fn add_wrapped(out: &mut String, text: &str) {
         let _ = write!(out, "{space}{word}");
     }
     out.push('\n');
-}
-
-fn truncate_to_line(text: &str) -> String {
-    truncate_line(text, LINE_WIDTH)
 }
 
 #[cfg(test)]

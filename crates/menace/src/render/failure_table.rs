@@ -7,7 +7,7 @@ use anstyle::{AnsiColor, Style};
 
 use menace_model::{
     CallConditions, CallLimits, NetworkConditions, RaisedException, SourceLocation, StackFrame,
-    WeaknessKind,
+    WeaknessKind, format_bytes, format_count, format_millis,
 };
 use menace_store::{FailureRecord, RunOccurrences, read_source_lines};
 
@@ -15,7 +15,6 @@ use super::labelled_lines::{LabelledLines, truncate};
 use super::outcome_table::describe_fault_stats;
 use super::run_table::{data_dir_flag, next_steps_heading};
 use super::table::{escape_for_terminal, keep_end};
-use super::units::{format_bytes, format_count, format_millis};
 
 /// The longest kind, the end of a place, a count: with an id, a line of 80 columns.
 const KIND_WIDTH: usize = 18;

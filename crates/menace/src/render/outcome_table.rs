@@ -5,12 +5,11 @@ use anstyle::{AnsiColor, Style};
 use menace_model::{
     BurstReport, CallCoverage, CallStage, FaultStats, FileChangeKind, HangLocation,
     LimitEnforcement, Outcome, RaisedException, ReturnedValue, StackFrame, StateChanges,
-    StreamOutput, TouchedFile, UpstreamReport, Verdict,
+    StreamOutput, TouchedFile, UpstreamReport, Verdict, format_bytes, format_count, format_millis,
 };
 
 use super::labelled_lines::{LabelledLines, truncate};
 use super::outcome_json::OutcomeHeader;
-use super::units::{format_bytes, format_count, format_millis};
 
 const MAX_LINES_SHOWN: usize = 10;
 const MAX_LINE_CHARS: usize = 160;

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use anstyle::{AnsiColor, Style};
 use comfy_table::Cell;
-use menace_model::ScenarioSeverity;
+use menace_model::{ScenarioSeverity, format_count};
 
 use menace_scenario::preset::{
     LocatedPreset, PRESET_KEYS, Preset, PresetProfile, PresetValues, ProfileCatalog, ProfileLevel,
@@ -14,7 +14,6 @@ use menace_settings::KeywordProfiles;
 use super::labelled_lines::{LabelledLines, truncate};
 use super::presets_json::{PresetCheckJson, failure_modes_of};
 use super::table::{escape_for_terminal, new_table};
-use super::units::format_count;
 
 /// Answers of a service can be long.
 const MAX_VALUE_CHARS: usize = 60;

@@ -6,18 +6,19 @@ use std::fmt::Write;
 use anstyle::{AnsiColor, Style};
 use comfy_table::{Cell, Color};
 
-use menace_model::{WeaknessKind, is_test_path};
+use menace_model::{WeaknessKind, format_count, is_test_path};
 use menace_store::{FailureReport, ModuleScoreReport, RunReport, ScenarioReport};
 
 use super::labelled_lines::truncate_line;
 use super::table::{escape_for_terminal, keep_end, new_row, new_table, number_cell};
-use super::units::format_count;
 
 const MAX_MODULES_SHOWN: usize = 12;
 const MAX_FAILURES_SHOWN: usize = 20;
 const MAX_UNREACHED_SHOWN: usize = 5;
 const PATH_WIDTH: usize = 38;
 const LINE_WIDTH: usize = 78;
+/// Below a heading that is indented.
+const INDENTED_WIDTH: usize = LINE_WIDTH - 7;
 const SUBJECT_WIDTH: usize = 38;
 /// Longer ones are in the JSON.
 const MAX_REASON_LINES: usize = 3;
@@ -154,24 +155,20 @@ fn add_failures(out: &mut String, failures: &[&FailureReport], calls: u64) {
         let location = keep_end(&failure.location, LINE_WIDTH - 34);
         let FailureReport { id, kind, section, count, scenario, .. } = failure;
         let _ = writeln!(out, "{red}{mark}{red:#} {id}  {kind:<18} {location}");
-        let _ = writeln!(out, "      {}", truncate_to_line(&failure.message));
-        let _ = writeln!(out, "      {dim}{}{dim:#}", truncate_to_line(&failure.input));
+        let _ = writeln!(out, "      {}", truncate_line(&failure.message, INDENTED_WIDTH));
+        let _ =
+            writeln!(out, "      {dim}{}{dim:#}", truncate_line(&failure.input, INDENTED_WIDTH));
         let occurrences = match count {
             0 => "not looked at again in this run".to_owned(),
             count => format!("{count}×"),
         };
         let place = format!("in {}, under {scenario}, {occurrences}", section.qualname());
-        let _ = writeln!(out, "      {dim}{}{dim:#}", truncate_to_line(&place));
+        let _ = writeln!(out, "      {dim}{}{dim:#}", truncate_line(&place, INDENTED_WIDTH));
     }
     if failures.len() > MAX_FAILURES_SHOWN {
         let more = failures.len() - MAX_FAILURES_SHOWN;
         let _ = writeln!(out, "and {more} more: `menace failures` lists all");
     }
-}
-
-/// Below a heading that is indented.
-fn truncate_to_line(text: &str) -> String {
-    truncate_line(text, LINE_WIDTH - 7)
 }
 
 /// Adds a subject and a reason: the subject is cut to half a line, the reason is wrapped.

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use anyhow::anyhow;
 use clap::Args;
 
+use menace_model::format_count;
 use menace_scenario::preset::{self, PresetOrigin};
 use menace_scenario::{ConfigError, ConfigProblem};
 
@@ -12,7 +13,6 @@ use crate::args::{GlobalArgs, OutputFormat};
 use crate::context::{CommandContext, FlagValues};
 use crate::exit::CommandError;
 use crate::render::presets_json::PresetCheckJson;
-use crate::render::units::format_count;
 use crate::render::{output, presets_table};
 
 use super::read_user_file;
