@@ -9,7 +9,7 @@ use std::path::Path;
 use minijinja::Value;
 use serde::Serialize;
 
-use menace_model::{SectionId, WeaknessKind, is_test_path, now_ms};
+use menace_model::{SectionId, is_test_path, now_ms};
 use menace_store::{FailureRecord, RunReport, SectionRecord, Store};
 
 use crate::chart::draw_bars;
@@ -228,7 +228,7 @@ fn failures_worst_first(
     let mut failures = store.failures_of_run(&shown.run.id)?;
     let places: BTreeMap<&str, usize> =
         sections.iter().enumerate().map(|(place, one)| (one.section.as_str(), place)).collect();
-    let rank = |known: &FailureRecord| WeaknessKind::rank(known.failure.kind.as_str());
+    let rank = |known: &FailureRecord| known.failure.kind.rank();
     let mut worst: BTreeMap<SectionId, usize> = BTreeMap::new();
     for known in &failures {
         let of_section = worst.entry(known.failure.section.clone()).or_insert(usize::MAX);

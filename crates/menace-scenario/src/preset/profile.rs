@@ -100,8 +100,7 @@ impl PresetProfile {
         match (word, json) {
             ("category", Json::String(text)) => {
                 let known = ProfileCategory::ALL.map(ProfileCategory::as_str);
-                let found = ProfileCategory::ALL.into_iter().find(|one| one.as_str() == text);
-                self.category = found.ok_or_else(|| {
+                self.category = text.parse().map_err(|()| {
                     let hint =
                         suggest_names_or(text, known, &format!("known are {}", known.join(", ")));
                     ConfigError::from(ConfigProblem::for_key(

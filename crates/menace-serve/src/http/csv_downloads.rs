@@ -147,9 +147,9 @@ fn failures(app: &DashboardState, query: &FailuresQuery) -> ServeResult<CsvTable
         csv.add_row([
             line.id.0,
             line.section.as_str().to_owned(),
-            line.kind,
+            line.kind.to_string(),
             line.scenario,
-            line.verdict,
+            line.verdict.to_string(),
             line.exception.unwrap_or_default(),
             line.message,
             line.location.to_string(),

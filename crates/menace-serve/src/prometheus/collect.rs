@@ -63,7 +63,7 @@ fn add_runs(source: &DataSource, out: &mut MetricsExposition) -> ServeResult<()>
         out.set("menace_calls_total", &[], totals.calls as f64);
         out.set("menace_active_runs", &[], store.active_runs()?.len() as f64);
         for (kind, count) in store.failure_kinds()? {
-            out.set("menace_open_failures", &[&kind], count as f64);
+            out.set("menace_open_failures", &[kind.as_str()], count as f64);
         }
         let lines = store.list_runs(PageRange::first(MAX_RUNS_SEARCHED))?;
         let Some(last) = lines.iter().find(|line| line.calls.is_some()) else { return Ok(()) };

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use menace_model::WeaknessKind;
 use menace_store::{FailureReport, PageRange, RunReport, Store};
 use menace_track::{MetricDirection, find_metric};
 use serde::Serialize;
@@ -103,7 +104,7 @@ pub(crate) struct ComparedSetting {
 pub(crate) struct ComparedFailure {
     pub id: String,
     pub section: String,
-    pub kind: String,
+    pub kind: WeaknessKind,
     pub message: String,
 }
 
@@ -314,7 +315,7 @@ fn failures_only_in(here: &[FailureReport], elsewhere: &[FailureReport]) -> Vec<
         .map(|failure| ComparedFailure {
             id: failure.id.clone(),
             section: failure.section.as_str().to_owned(),
-            kind: failure.kind.clone(),
+            kind: failure.kind,
             message: truncate(&failure.message, 200),
         })
         .collect()

@@ -79,16 +79,17 @@ impl FailuresQuery {
             .with("dir", self.dir.as_deref())
     }
 
-    fn filter(&self, run: Option<RunId>) -> FailureFilter {
+    /// None where no failure can be of that kind.
+    fn filter(&self, run: Option<RunId>) -> Option<FailureFilter> {
         let given = |text: &Option<String>| text.clone().filter(|text| !text.is_empty());
-        FailureFilter {
+        Some(FailureFilter {
             gone: self.gone.is_some() || run.is_some(),
-            kind: given(&self.kind),
+            kind: given(&self.kind).map(|kind| kind.parse()).transpose().ok()?,
             scenario: given(&self.scenario),
             place: given(&self.place),
             run,
             text: given(&self.q),
-        }
+        })
     }
 }
 
@@ -121,7 +122,9 @@ pub(crate) fn failure_lines(
             None => None,
         };
         let since = run.as_ref().map(|run| run.started_ms);
-        let filter = query.filter(run.map(|run| run.id));
+        let Some(filter) = query.filter(run.map(|run| run.id)) else {
+            return Ok((Vec::new(), 0, since));
+        };
         let total = store.failure_count(&filter)?;
         Ok((store.list_failures(&filter, order, reverse, page(total))?, total, since))
     })?;

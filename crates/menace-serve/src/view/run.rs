@@ -1,6 +1,6 @@
 //! One run at a glance: the overview of the dashboard and the body of the report.
 
-use menace_model::{Verdict, is_test_path};
+use menace_model::{Verdict, WeaknessKind, is_test_path};
 use menace_store::{
     DecisionReport, FailureFilter, FailureListRow, FailureSortOrder, PageRange, RunId, RunRecord,
     RunReport, RunStatus, Store,
@@ -179,9 +179,9 @@ pub(crate) struct FailurePageRow {
     pub section: String,
     pub module: String,
     pub name: String,
-    pub kind: String,
+    pub kind: WeaknessKind,
     pub scenario: String,
-    pub verdict: String,
+    pub verdict: Verdict,
     pub message: String,
     pub location: String,
     pub count: u64,
@@ -240,7 +240,7 @@ pub(crate) struct OverviewPage {
     pub runs_chart: Value,
     pub total_runs: u64,
     pub total_calls: u64,
-    pub kinds: Vec<(String, u64)>,
+    pub kinds: Vec<(WeaknessKind, u64)>,
     /// The one before, to compare with.
     pub previous_run: Option<String>,
 }

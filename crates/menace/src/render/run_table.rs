@@ -39,7 +39,7 @@ pub(crate) fn render(report: &RunReport, data: Option<&str>) -> String {
 /// The worst kind first; of one kind new failures first.
 fn failures_worst_first(failures: &[FailureReport]) -> Vec<&FailureReport> {
     let mut sorted: Vec<&FailureReport> = failures.iter().collect();
-    sorted.sort_by_key(|failure| (WeaknessKind::rank(&failure.kind), !failure.new));
+    sorted.sort_by_key(|failure| (failure.kind.rank(), !failure.new));
     sorted
 }
 
@@ -291,7 +291,7 @@ fn add_next_steps(
     if let Some(failure) = first {
         let id = &failure.id;
         // An import takes none.
-        let takes_input = failure.kind != WeaknessKind::Import.as_str();
+        let takes_input = failure.kind != WeaknessKind::Import;
         let shrink = takes_input
             .then(|| (format!("menace shrink {id}"), "the smallest input that shows it"));
         let export = "menace export-tests".to_owned();
@@ -318,7 +318,7 @@ mod tests {
             id: id.to_owned(),
             section: SectionId::new("shop/cart.py", "total"),
             scenario: "normal".to_owned(),
-            kind: kind.as_str().to_owned(),
+            kind,
             verdict: Verdict::Raised,
             exception: None,
             message: String::new(),
