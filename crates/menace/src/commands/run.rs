@@ -28,12 +28,12 @@ use menace_store::RunReport;
 
 use crate::analysis;
 use crate::args::{GlobalArgs, OutputFormat};
-use crate::commands::presets::PresetLogArgs;
 use crate::context::{CommandContext, FlagValues};
 use crate::data_dir;
 use crate::exit::{CommandError, EXIT_FAILURES_FOUND};
 use crate::interrupt;
 use crate::isolation::{self, IsolationArgs};
+use crate::preset_files::PresetLogArgs;
 use crate::render::{output, run_table};
 use crate::selection::{SectionSelection, SelectionArgs};
 use crate::stub_inputs::{self, StubTarget};

@@ -4,8 +4,9 @@ use std::fmt::Write;
 
 use comfy_table::Cell;
 use menace_model::format_millis;
-
-use crate::commands::explain::{ExplainedPart, RoiExplanation, metric_definition};
+use menace_store::{CallRecord, StoredMetricMap};
+use menace_track::{RoiBottleneck, RoiBreakdown, find_metric};
+use serde::Serialize;
 
 use super::labelled_lines::{LabelledLines, truncate_line};
 use super::table::{keep_end, new_row, new_table, number_cell};
@@ -13,6 +14,35 @@ use super::table::{keep_end, new_row, new_table, number_cell};
 const NAME_WIDTH: usize = 26;
 const MAX_CALLS_SHOWN: usize = 15;
 const LINE_WIDTH: usize = 78;
+
+#[derive(Debug, Serialize)]
+pub(crate) struct RoiExplanation {
+    pub what: String,
+    pub run: String,
+    pub cycle: u32,
+    pub profile: String,
+    pub roi: Option<RoiBreakdown>,
+    pub raroi: Option<f64>,
+    /// Of a module: how far its returns can be trusted, where the run could tell.
+    pub confidence: Option<f64>,
+    /// Of a module: what holds it back most, as the run concluded.
+    pub bottlenecks: Vec<RoiBottleneck>,
+    /// Of a module: its sections with their ROI, the weakest first.
+    pub sections: Vec<ExplainedPart>,
+    /// Of a section: what each scenario made of it.
+    pub scenarios: Vec<ExplainedPart>,
+    /// Those that show a failure, others that did not go well, the rest; of a module, some of each
+    /// section.
+    pub calls: Vec<CallRecord>,
+}
+
+#[derive(Debug, Serialize)]
+pub(crate) struct ExplainedPart {
+    pub name: String,
+    pub roi: Option<f64>,
+    pub calls: Option<u64>,
+    pub metrics: StoredMetricMap,
+}
 
 pub(crate) fn render(explanation: &RoiExplanation) -> String {
     let mut sheet = LabelledLines::default();
@@ -54,8 +84,8 @@ fn add_terms(out: &mut String, explanation: &RoiExplanation) {
     }
     let _ = writeln!(out, "\n{table}\n");
     for term in &roi.terms {
-        if let Some(meaning) = metric_definition(&term.metric) {
-            add_wrapped(out, &format!("{}: {meaning}", term.metric));
+        if let Some(metric) = find_metric(&term.metric) {
+            add_wrapped(out, &format!("{}: {}", term.metric, metric.definition));
         }
     }
 }

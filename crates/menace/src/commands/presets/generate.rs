@@ -12,9 +12,8 @@ use menace_store::files::write_atomic;
 use crate::args::{GlobalArgs, OutputFormat};
 use crate::context::CommandContext;
 use crate::exit::CommandError;
+use crate::preset_files::{PresetLogArgs, read_profiles};
 use crate::render::{output, presets_table};
-
-use super::{PresetLogArgs, read_profiles};
 
 /// Make presets: of profiles, of chance, or of both.
 ///
