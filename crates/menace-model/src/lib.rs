@@ -1,7 +1,8 @@
 //! The nouns of Menace: what a section, a parameter, an import or a finding is.
 //!
 //! Data only. Reading Python belongs to `menace-source`, choosing calls to
-//! `menace-scenario`, running them to `menace-sandbox`. Nothing here does I/O, but for [`now_ms`], which reads the clock.
+//! `menace-scenario`, running them to `menace-sandbox`. Nothing here does I/O; [`now_ms`] reads the
+//! clock.
 
 mod call;
 mod class;

@@ -18,8 +18,8 @@ pub fn format_millis(millis: f64) -> String {
     match millis {
         _ if !millis.is_finite() => "–".to_owned(),
         60_000.0.. => {
-            let seconds = (millis / 1000.0).round() as u64;
-            format!("{} min {:02} s", seconds / 60, seconds % 60)
+            let seconds = (millis / 1000.0).round();
+            format!("{:.0} min {:02.0} s", (seconds / 60.0).floor(), seconds % 60.0)
         }
         1000.0.. => format!("{:.1} s", millis / 1000.0),
         10.0.. => format!("{millis:.0} ms"),

@@ -151,7 +151,7 @@ impl ReproCommand {
             ReproResult::Vanished { why } => (ReproStatus::Vanished, Some(why), None),
         };
         // As in a run: what is seen instead is another failure.
-        let gone = (result != ReproStatus::Still).then(|| now_ms());
+        let gone = (result != ReproStatus::Still).then(now_ms);
         store.set_gone(&failure.id, gone).map_err(CommandError::request)?;
         let json = ReproJson {
             id: &failure.id.0,
