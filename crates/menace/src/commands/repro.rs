@@ -17,7 +17,7 @@ use crate::exit::CommandError;
 use crate::interrupt;
 use crate::isolation::{self, IsolationArgs};
 use crate::render::labelled_lines::{LabelledLines, truncate};
-use crate::render::{failure_table, output};
+use crate::render::output;
 
 /// Longer inputs are cut on a terminal.
 const MAX_INPUT_CHARS: usize = 400;
@@ -237,7 +237,7 @@ impl ShrinkCommand {
                 sheet.add("after", &truncate(&json.after, MAX_INPUT_CHARS));
                 let (before, after) = (&known.failure.call.conditions, &failure.call.conditions);
                 if before != after {
-                    let left = failure_table::describe_conditions(after);
+                    let left = after.describe();
                     let left =
                         if left.is_empty() { vec!["none is needed".to_owned()] } else { left };
                     sheet.add_list("faults", left);

@@ -6,8 +6,8 @@ use std::path::Path;
 use anstyle::{AnsiColor, Style};
 
 use menace_model::{
-    CallConditions, CallLimits, NetworkConditions, RaisedException, SourceLocation, StackFrame,
-    WeaknessKind, format_bytes, format_count, format_millis,
+    CallLimits, RaisedException, SourceLocation, StackFrame, WeaknessKind, format_bytes,
+    format_count, format_millis,
 };
 use menace_store::{FailureRecord, RunOccurrences, read_source_lines};
 
@@ -85,7 +85,7 @@ pub(crate) fn render_detail(
         sheet.add("smallest", &truncate(&shrunk.to_python(), MAX_INPUT_CHARS));
     }
     sheet.add_list("limits", describe_limits(&failure.call.limits));
-    sheet.add_list("faults", describe_conditions(&failure.call.conditions));
+    sheet.add_list("faults", failure.call.conditions.describe());
     sheet.add_list("injected", failure.outcome.fault_stats.iter().map(describe_fault_stats));
     sheet.add("seed", &failure.call.seed.to_string());
     let (first, last) = (&known.first.run, &known.last.run);
@@ -121,45 +121,6 @@ pub(crate) fn render_detail(
     let _ =
         writeln!(out, "  menace export-tests {id}   a pytest file that fails until it is fixed");
     out
-}
-
-/// What was arranged around a call, in words.
-pub(crate) fn describe_conditions(conditions: &CallConditions) -> Vec<String> {
-    let CallConditions { network, faults, burst, upstream } = conditions;
-    let mut lines: Vec<String> = Vec::new();
-    if let Some(burst) = burst {
-        let (threads, tasks) = (burst.threads, burst.tasks);
-        lines.push(format!("at once in {threads} threads, {tasks} tasks"));
-    }
-    lines.extend(faults.iter().map(|fault| format!("fault: {}", fault.mode.as_str())));
-    if !network.is_perfect() {
-        lines.push(format!("network: {}", describe_network(network).join(", ")));
-    }
-    if let Some(failure) = upstream.as_ref().and_then(|upstream| upstream.failure) {
-        lines.push(format!("upstream fails: {failure:?}").to_lowercase());
-    }
-    lines
-}
-
-/// What is not perfect about it.
-fn describe_network(network: &NetworkConditions) -> Vec<String> {
-    let NetworkConditions { latency_ms, jitter_ms, loss, duplication, bits_per_second, partition } =
-        network;
-    let mut lines = Vec::new();
-    let mut add = |is_set: bool, words: String| lines.extend(is_set.then_some(words));
-    add(*latency_ms > 0.0, format!("{latency_ms:.0} ms latency"));
-    add(*jitter_ms > 0.0, format!("{jitter_ms:.0} ms jitter"));
-    add(*loss > 0.0, format!("{:.1} % loss", 100.0 * loss));
-    add(*duplication > 0.0, format!("{:.1} % duplicated", 100.0 * duplication));
-    if let Some(bits) = bits_per_second {
-        add(true, format!("{bits} bits per second"));
-    }
-    for peer in partition {
-        let host = peer.host.as_deref().unwrap_or("every host");
-        let port = peer.port.map_or(String::new(), |port| format!(":{port}"));
-        add(true, format!("{host}{port} cannot be reached"));
-    }
-    lines
 }
 
 /// Those that a preset has set: what is not the default.
