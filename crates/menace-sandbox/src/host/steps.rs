@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn lies_are_left_out() {
+    fn steps_that_the_call_does_not_have_are_dropped() {
         let entries = [entry(0, "returned", "call"), entry(9, "returned", "call")];
         assert_eq!(verdicts(2, &report(u32::MAX, FullReport, &entries)), [Verdict::Returned]);
         assert_eq!(verdicts(0, &report(2, FullReport, &entries)), []);

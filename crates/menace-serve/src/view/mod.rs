@@ -1,4 +1,4 @@
-//! What pages say: plain values that templates lay out, made from the library.
+//! What pages say: plain values that templates lay out, made from the data source.
 //!
 //! Invariant: strings are text. Only charts are markup, and they escape what they show.
 

@@ -29,7 +29,7 @@ const SIDECAR_SUFFIXES: [&str; 4] = ["-wal", "-shm", "-journal", BACKUP_SUFFIX];
 /// How every database begins.
 const SQLITE_MAGIC: &[u8] = b"SQLite format 3\0";
 /// How long others may take; transactions are short, opening a large database is not.
-pub(crate) const LOCK_TIMEOUT: Duration = Duration::from_secs(30);
+pub const LOCK_TIMEOUT: Duration = Duration::from_secs(30);
 /// Looking at every page takes less than 20 ms up to here.
 const MAX_CHECKED_BYTES: u64 = 16 << 20;
 
