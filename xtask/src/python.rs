@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
-use crate::run::{program, target_dir, workspace_root};
+use crate::run::{ProgramCommand, program, target_dir, workspace_root};
 use crate::tools;
 
 /// Creates the environment of the tests, or brings it up to date, and returns its directory.
@@ -54,7 +54,7 @@ fn run_mypy(venv: &Path, directory: &str, paths: &[&str]) -> Result<()> {
         .arg("--cache-dir")
         .arg(target_dir().join("mypy").join(directory))
         .in_directory(&workspace_root().join(directory));
-    paths.iter().fold(mypy, |mypy, path| mypy.arg(path)).run()
+    paths.iter().fold(mypy, ProgramCommand::arg).run()
 }
 
 /// Checks the Python with what the environment of the tests has. Installs nothing: that needs a
