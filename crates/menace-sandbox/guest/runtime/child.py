@@ -101,6 +101,8 @@ def _run(zygote: Zygote, progress: CallProgress, action: Callable, call: dict) -
     try:
         try:
             mode.enter()
+            if zygote.site.is_pending:
+                zygote.site.enter(zygote.audit)
             if "faults" in call:
                 # From here on, and no longer than the section runs, the init lets things fail.
                 zygote.mailbox.map[ACTIVE] = 1

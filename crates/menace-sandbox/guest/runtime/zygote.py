@@ -23,6 +23,7 @@ from runtime.import_hooks import ImportHooks
 from runtime.mailbox import Mailbox
 from runtime.modules import Modules, has_async
 from runtime.random_seed import RandomSeed
+from runtime.site_start import SiteStart
 from runtime.stack_sampler import install_handlers
 from runtime.warmup import warm_up
 from runtime.wire import Wire
@@ -106,6 +107,7 @@ class Zygote:
         self.caps: dict | None = None
         self.repo: str | None = None
         self.import_hooks: ImportHooks | None = None
+        self.site = SiteStart(None, None)
         self.warm_up = warm_up
         self.ops = {
             "setup": self.set_up,
@@ -122,6 +124,7 @@ class Zygote:
     def set_up(self, message: dict) -> None:
         """Prepares the interpreter before anything of the guest's is loaded."""
         self.repo = message["repo"].rstrip("/") + "/"
+        self.site = SiteStart(message["executable"], message["environment"])
         self.import_hooks = import_hooks = ImportHooks()
         self.seeding = RandomSeed(message["seed"], import_hooks)
         if message["freeze_time"] is not None:
@@ -144,8 +147,8 @@ class Zygote:
         warm_up(self)
 
     def set_import_path(self, message: dict) -> None:
-        """Extends `sys.path` before anything of the guest's is loaded."""
-        sys.path[:0] = message["sys_path"]
+        """Says what comes first in `sys.path`, before anything of the guest's is loaded."""
+        self.site.import_roots = message["sys_path"]
 
     def import_guest(self, message: dict) -> None:
         """Imports the module that the calls will be about."""

@@ -52,6 +52,7 @@ class Audit:
         "environ",
         "listening",
         "report",
+        "search_path",
         "violations",
     )
 
@@ -61,6 +62,8 @@ class Audit:
         self.directories: dict = {}
         self.listening = self.environ = False
         self.violations: list = []
+        # Listing one of these is no violation.
+        self.search_path: frozenset = frozenset()
         self.allowed_read = tuple(path.rstrip("/") + "/" for path in allowed_read)
         self.allowed_write = tuple(path.rstrip("/") + "/" for path in allowed_write)
 
@@ -101,7 +104,9 @@ class Audit:
                 from_descriptor = args[start] if start is not None and start < len(args) else None
                 self._path(kind, args[position], from_descriptor, True)
         elif event in LISTINGS:
-            self._path("list", "." if args[0] is None else args[0], None, False)
+            path = "." if args[0] is None else args[0]
+            if type(path) is not str or path not in self.search_path:
+                self._path("list", path, None, False)
         else:
             self._add(ADDRESSES[event], _address(args[1]))
 

@@ -22,8 +22,15 @@ def site_directories(prefixes: list) -> list:
 
 
 def lines_of(path: str) -> list:
+    import os
+    import stat
+
     try:
-        with open(path, encoding="utf-8-sig", errors="replace") as file:
+        # A pipe would wait for a writer.
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        with open(descriptor, encoding="utf-8-sig", errors="replace") as file:
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                return []
             return file.read(1 << 20).splitlines()
     except OSError:
         return []

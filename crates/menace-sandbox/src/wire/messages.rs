@@ -21,9 +21,7 @@ pub(crate) struct InitConfig {
     pub switch_to: Option<UserIdentity>,
     /// On the host.
     pub repo: PathBuf,
-    /// How Python is started: an absolute path, or one below the repository, wherever that is
-    /// inside.
-    pub python: PathBuf,
+    pub python: PythonProgram,
     /// Directories and files of the host, to be seen under the same path, read-only.
     pub needs: Vec<PathBuf>,
     /// What the first descriptor leads to.
@@ -34,6 +32,16 @@ pub(crate) struct InitConfig {
     /// Where to keep the copy of the repository when mounts cannot be had.
     pub workspace: Option<PathBuf>,
     pub escape_probe: Option<EscapeProbe>,
+}
+
+/// Which Python is started, and which one it is for the guest: absolute paths, or paths below the
+/// repository, wherever that is inside.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct PythonProgram {
+    pub program: PathBuf,
+    pub executable: PathBuf,
+    /// The virtual environment.
+    pub environment: Option<PathBuf>,
 }
 
 impl InitConfig {
