@@ -16,7 +16,9 @@ use nix::unistd::{SysconfVar, sysconf};
 use super::verdict::{self, GuestResult};
 use super::{fixture_files, hang_location, harness_report, steps};
 use crate::wire::marshal::MarshalValue;
-use crate::wire::messages::{CallPhase, CapturedStream, InitReport};
+use crate::wire::messages::{
+    CallPhase, CapturedStream, FORGED_REPORT, InitReport, KillReason, PATCHED_HARNESS,
+};
 use crate::wire::values;
 
 /// Longest chain of causes, deepest group of exceptions.
@@ -52,7 +54,13 @@ impl<'a> ReportContext<'a> {
 
 pub(crate) fn build_outcome(report: &InitReport, context: &ReportContext<'_>) -> Outcome {
     let mut notes = Vec::new();
-    let guest_report = if report.phase >= CallPhase::ShortReport {
+    let has_claim = report.phase >= CallPhase::ShortReport;
+    let has_forged_end = has_forged_end(report, context);
+    let is_lie = has_forged_end
+        || report.has_violation(FORGED_REPORT)
+        || report.has_violation(PATCHED_HARNESS);
+    // The end of a process is a fact, and what it reported before is not.
+    let guest_report = if has_claim && !is_lie && !report.ended_irregularly {
         MarshalValue::parse(&report.mailbox)
             .inspect_err(|error| {
                 notes.push(format!("the guest corrupted its own report: {error}"));
@@ -77,15 +85,23 @@ pub(crate) fn build_outcome(report: &InitReport, context: &ReportContext<'_>) ->
         && report.unusable_reason.is_some()
         && result == GuestResult::Returned;
     let result = if is_unusable { GuestResult::NoReport } else { result };
-    let violations = collect_violations(report, &guest_report, context);
-    let (verdict, mut reason) = verdict::decide_verdict(report, result, violations.len());
+    let mut violations = collect_violations(report, &guest_report, context);
+    if has_forged_end {
+        violations.push(PolicyViolation {
+            kind: FORGED_REPORT.to_owned(),
+            detail: "the report of a regular end, of a process that had none".to_owned(),
+        });
+    } else if has_claim && report.ended_irregularly && !context.during_import {
+        notes.push("its process ended while its result was being described".to_owned());
+    }
+    let (verdict, mut reason) = verdict::decide_verdict(report, result, &violations);
     if let (GuestResult::Unreachable, Some(exception)) = (result, &exception) {
         reason = Some(exception.message.clone());
     }
     let exit = verdict::parse_wait_status(report.status);
-    // Some limits are checked only after the call has ended by itself.
-    if report.killed.is_some() && exit.signal.is_some() && result != GuestResult::NoReport {
-        notes.push("it was stopped while its result was being described".to_owned());
+    if report.unlisted_violations > 0 {
+        let count = report.unlisted_violations;
+        notes.push(format!("{count} more forbidden attempts are not listed"));
     }
     if !report.pretended_syscalls.is_empty() {
         notes.push(format!(
@@ -130,9 +146,21 @@ pub(crate) fn build_outcome(report: &InitReport, context: &ReportContext<'_>) ->
     };
     if !context.during_import {
         harness_report::add_conditions(&mut outcome, &guest_report, context);
-        steps::add_step_reports(&mut outcome, report, context);
+        if !is_lie {
+            steps::add_step_reports(&mut outcome, report, context);
+        }
     }
     outcome
+}
+
+/// Whether there is a report that the harness writes as the last thing before a regular end, of a
+/// process that ended otherwise, and not by a limit. An import goes on after its report.
+fn has_forged_end(report: &InitReport, context: &ReportContext<'_>) -> bool {
+    !context.during_import
+        && report.ended_irregularly
+        && report.phase >= CallPhase::FullReport
+        && report.oom_kills == 0
+        && matches!(report.killed, None | Some(KillReason::Deadline))
 }
 
 /// What the guest says of itself amounts to.
@@ -415,19 +443,23 @@ fn collect_violations(
             detail: format!("more than {} processes", context.processes),
         });
     }
-    let early: Vec<MarshalValue> = report
-        .reported_violations
-        .iter()
-        .filter_map(|bytes| MarshalValue::parse(bytes).ok())
-        .collect();
     let reported = guest_report.get("violations").map(MarshalValue::items).unwrap_or_default();
-    for reported in reported.iter().chain(&early) {
-        if let [what, detail] = reported.items()
-            && let (Some(what), Some(detail)) = (what.as_text(), detail.as_text())
-            && is_outside_access(&what, &detail)
-        {
+    let reported = reported.iter().filter_map(|item| match item.items() {
+        [what, detail] => Some((what.as_text()?, detail.as_text()?)),
+        _ => None,
+    });
+    for (what, detail) in reported.chain(report.parse_reported_violations()) {
+        if what == PATCHED_HARNESS {
+            violations.push(PolicyViolation { kind: what, detail });
+        } else if is_outside_access(&what, &detail) {
             violations.push(of_file(&what, &detail));
         }
+    }
+    // Beyond what an honest guest looks for in vain, any of them may have been there.
+    let unlisted = report.unlisted_accesses + report.unlisted_reports;
+    if unlisted > 0 {
+        let detail = format!("{unlisted} more attempts outside than are listed");
+        violations.push(PolicyViolation { kind: "file".to_owned(), detail });
     }
     for (what, path) in &report.outside_accesses {
         if is_outside_access(what, path) && !is_ordinary_access(what, Path::new(path)) {
