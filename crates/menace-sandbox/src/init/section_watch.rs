@@ -49,7 +49,7 @@ impl SectionWatch {
 
     /// Whether the marks of a call that is over were forged. With a report, its last section has
     /// ended.
-    pub(crate) fn is_forged(mut self, mark: SectionMark, has_report: bool) -> bool {
+    pub(crate) fn is_forged(&mut self, mark: SectionMark, has_report: bool) -> bool {
         self.observe(mark);
         self.is_forged || has_report && !mark.number.is_multiple_of(2)
     }

@@ -250,9 +250,9 @@ impl SandboxInit<'_> {
     }
 
     pub(super) fn end_faults(&mut self, report: &mut InitReport) {
-        let (mailbox, section) = (&self.output.mailbox, std::mem::take(&mut self.running.section));
+        let mailbox = &self.output.mailbox;
         if self.faults.has_active()
-            && section.is_forged(mailbox.section_mark(), mailbox.has_report())
+            && self.running.section.is_forged(mailbox.section_mark(), mailbox.has_report())
         {
             let detail = "it changed the mark by which faults are injected".to_owned();
             self.running.record_violation(FORGED_REPORT, detail);
