@@ -100,8 +100,8 @@ pub(crate) fn build_outcome(report: &InitReport, context: &ReportContext<'_>) ->
     }
     let exit = verdict::parse_wait_status(report.status);
     if report.unlisted_violations > 0 {
-        let count = report.unlisted_violations;
-        notes.push(format!("{count} more forbidden attempts are not listed"));
+        let unlisted = report.unlisted_violations;
+        notes.push(format!("{unlisted} more forbidden attempts are not listed"));
     }
     if !report.pretended_syscalls.is_empty() {
         notes.push(format!(

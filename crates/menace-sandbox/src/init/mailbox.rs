@@ -63,7 +63,7 @@ pub(crate) struct MailboxContent {
     /// Also those of processes that ended before they could report them.
     pub violations: Vec<Vec<u8>>,
     /// How many more of them there were than there is room for.
-    pub unlisted_violations: u64,
+    pub unlisted: u16,
     /// There was no room for one more process.
     pub refused_fork: bool,
     pub steps: Option<StepProgress>,
@@ -161,19 +161,10 @@ impl ReportMailbox {
         });
         let violation_count = if has_magic { usize::from(head[VIOLATION_COUNT_OFFSET]) } else { 0 };
         let violations = self.read_violations(violation_count.min(MAX_VIOLATIONS));
-        let unlisted = [head[UNLISTED_OFFSET], head[UNLISTED_OFFSET + 1]];
-        let unlisted_violations = u64::from(u16::from_le_bytes(unlisted));
+        let unlisted = u16::from_le_bytes([head[UNLISTED_OFFSET], head[UNLISTED_OFFSET + 1]]);
         let refused_fork = has_magic && head[REFUSED_FORK_OFFSET] == 1;
         self.clear(SHORT_REPORT_OFFSET + short, full);
-        MailboxContent {
-            phase,
-            nonce,
-            report,
-            violations,
-            unlisted_violations,
-            refused_fork,
-            steps,
-        }
+        MailboxContent { phase, nonce, report, violations, unlisted, refused_fork, steps }
     }
 
     fn read_violations(&self, count: usize) -> Vec<Vec<u8>> {

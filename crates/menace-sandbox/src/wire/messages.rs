@@ -103,8 +103,8 @@ pub(crate) struct SandboxReady {
 /// What happened, as init saw it.
 ///
 /// Untrusted, since the guest can write or choose them: the mailbox (`phase` to `mailbox`,
-/// `reported_violations`, `unlisted_reports`, `steps`), `stack_dumps`, `unforkable_state`, what is in
-/// `outside_accesses`, the output, and the names of files and processes.
+/// `reported_violations`, `unlisted_reports`, `steps`), `stack_dumps`, `unforkable_state`, what is
+/// in `outside_accesses`, the output, and the names of files and processes.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct InitReport {
     pub phase: CallPhase,

@@ -1,5 +1,5 @@
 //! What a guest says of itself is checked against what init saw, and what an import did to the
-//! harness is told.
+//! harness is named.
 
 use menace_model::{
     CallStage, CallStep, CallTarget, FaultMode, FaultSpec, FaultTrigger, ModuleRef, Outcome,
@@ -77,8 +77,8 @@ fn a_short_report_does_not_hide_how_a_process_ended(tier: Tier) {
         let outcome = session.run(call);
         assert_eq!(outcome.verdict, verdict, "{outcome:#?}");
         assert_eq!((&outcome.value, &outcome.exception), (&None, &None));
-        let told = outcome.notes.iter().any(|note| note.contains("was being described"));
-        assert!(told, "{:?}", outcome.notes);
+        let is_named = outcome.notes.iter().any(|note| note.contains("was being described"));
+        assert!(is_named, "{:?}", outcome.notes);
     }
     session.assert_still_works();
 }

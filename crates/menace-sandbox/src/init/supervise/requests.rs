@@ -453,7 +453,7 @@ impl SandboxInit<'_> {
         (report.phase, report.mailbox_nonce, report.mailbox) =
             (content.phase, content.nonce, content.report);
         report.reported_violations = content.violations;
-        report.unlisted_reports = content.unlisted_violations;
+        report.unlisted_reports = u64::from(content.unlisted);
         report.steps = content.steps;
         let used = self.layer.collect_changes();
         report.disk_full = used.is_full && limits.disk_bytes.is_some();
