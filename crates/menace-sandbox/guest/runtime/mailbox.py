@@ -21,9 +21,8 @@ SHORT_AT = 64
 VIOLATIONS = 44
 REFUSED_FORK = 45
 # How many violations had no slot.
-UNLISTED = 46
-UNLISTED_END = 48
-MAX_UNLISTED = 0xFFFF
+UNLISTED = 56
+UNLISTED_END = 60
 # Which section of a call with faults runs, or ran last; and the last end that the init saw.
 SECTION = 48
 SECTION_END = SEEN = 52
@@ -92,8 +91,7 @@ class Mailbox:
         """Counts a violation for which there is no slot; of reads, the init keeps account."""
         if kind != "read":
             count = int.from_bytes(self.map[UNLISTED:UNLISTED_END], "little")
-            count = min(count + 1, MAX_UNLISTED)
-            self.map[UNLISTED:UNLISTED_END] = count.to_bytes(2, "little")
+            self.map[UNLISTED:UNLISTED_END] = (count + 1).to_bytes(4, "little")
 
     def report_refused_fork(self) -> None:
         """Reports that the limit on processes refused a fork."""

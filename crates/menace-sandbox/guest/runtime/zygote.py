@@ -10,6 +10,7 @@ from __future__ import annotations
 import gc
 import resource
 import sys
+from _signal import SIG_DFL, SIG_IGN, SIGCHLD, getsignal, signal
 from _thread import _count
 from errno import EAGAIN, EPERM
 from posix import _exit, chdir, fork, getppid, kill, wait4, waitpid, write
@@ -106,6 +107,7 @@ class Zygote:
         self.count_threads = _count
         self.first: State | None = None
         self.fork_hooks: list = []
+        self.ignores_children = False
         self.fingerprint: Fingerprint | None = None
         self.event_loop: type[EventLoop] | None = None
         self.caps: dict | None = None
@@ -179,6 +181,7 @@ class Zygote:
             self.notes.append("its import runs code in each fork: " + named)
         files, shared = find_reopenable(filter(self.is_left, all_open()))
         unforkable = find_unforkable(self.first.threads, shared, self.mailbox)
+        self.ignores_children = getsignal(SIGCHLD) is SIG_IGN
         self.devices = [file for file in files if file.is_device]
         self.files = [file for file in files if not file.is_device]
         if not unforkable:
@@ -201,6 +204,8 @@ class Zygote:
 
     def prepare(self, message: dict) -> None:
         """Forks ahead of the next call, and waits until that call has ended."""
+        if self.ignores_children:
+            signal(SIGCHLD, SIG_IGN)
         try:
             pid = fork()
         except OSError as error:
@@ -208,6 +213,9 @@ class Zygote:
             return
         if pid == 0:
             live(self, message.get("touch"))
+        if self.ignores_children:
+            # The kernel would keep no exit status, which the init decides by.
+            signal(SIGCHLD, SIG_DFL)
         self.wire.send({"op": "forked", "pid": pid})
         if _modules.get("resource") is not resource or resource.struct_rusage is not _Usage:
             # wait4 takes the type of its answer from there, whatever it is, and crashes.

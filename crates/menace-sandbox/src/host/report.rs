@@ -154,13 +154,17 @@ pub(crate) fn build_outcome(report: &InitReport, context: &ReportContext<'_>) ->
 }
 
 /// Whether there is a report that the harness writes as the last thing before a regular end, of a
-/// process that ended otherwise, and not by a limit. An import goes on after its report.
+/// process that is known to have ended otherwise, and not by a limit. An import goes on after its
+/// report.
 fn has_forged_end(report: &InitReport, context: &ReportContext<'_>) -> bool {
     !context.during_import
         && report.ended_irregularly
         && report.phase >= CallPhase::FullReport
         && report.oom_kills == 0
-        && matches!(report.killed, None | Some(KillReason::Deadline))
+        && matches!(
+            (report.killed, report.status),
+            (Some(KillReason::Deadline), _) | (None, Some(_))
+        )
 }
 
 /// What the guest says of itself amounts to.

@@ -27,7 +27,7 @@ const VIOLATIONS_OFFSET: usize = 1 << 15;
 const VIOLATION_SLOT_BYTES: usize = 704;
 const MAX_VIOLATIONS: usize = (FULL_REPORT_OFFSET - VIOLATIONS_OFFSET) / VIOLATION_SLOT_BYTES;
 /// How many violations had no slot.
-const UNLISTED_OFFSET: usize = 46;
+const UNLISTED_OFFSET: usize = 56;
 /// One while the harness does something of its own in a section with faults.
 const PAUSED_OFFSET: usize = 5;
 /// Which section of a call with faults runs or ran last, and the last end that init has seen.
@@ -63,7 +63,7 @@ pub(crate) struct MailboxContent {
     /// Also those of processes that ended before they could report them.
     pub violations: Vec<Vec<u8>>,
     /// How many more of them there were than there is room for.
-    pub unlisted: u16,
+    pub unlisted: u32,
     /// There was no room for one more process.
     pub refused_fork: bool,
     pub steps: Option<StepProgress>,
@@ -161,7 +161,7 @@ impl ReportMailbox {
         });
         let violation_count = if has_magic { usize::from(head[VIOLATION_COUNT_OFFSET]) } else { 0 };
         let violations = self.read_violations(violation_count.min(MAX_VIOLATIONS));
-        let unlisted = u16::from_le_bytes([head[UNLISTED_OFFSET], head[UNLISTED_OFFSET + 1]]);
+        let unlisted = if has_magic { read_number(&head, UNLISTED_OFFSET) } else { 0 };
         let refused_fork = has_magic && head[REFUSED_FORK_OFFSET] == 1;
         self.clear(SHORT_REPORT_OFFSET + short, full);
         MailboxContent { phase, nonce, report, violations, unlisted, refused_fork, steps }

@@ -122,6 +122,24 @@ FAULTS = [["disk", "nth", 1000]]
 
 
 @case
+def the_exit_status_is_known_even_if_children_are_ignored() -> None:
+    text = """
+        import os, signal
+        signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+        def handler():
+            return int(signal.getsignal(signal.SIGCHLD))
+        def leave():
+            os._exit(3)
+    """
+    with guest(text) as one:
+        for _ in range(2):
+            full = one.call("m:handler")
+            equal((full["value"]["value"], full["changed"]["signals"]), (1, []))
+            one.call_and_kill("m:leave", 5.0)
+            equal(one.exited["status"], 3 << 8)
+
+
+@case
 def sections_with_faults_are_counted() -> None:
     step = {"receiver": None, "args": [], "kwargs": [], "plain": True}
     target = {"module": "m", "path": None, "qualname": "mark", "kind": "function"}
@@ -192,4 +210,4 @@ def a_flood_of_violations_leaves_room_for_each_kind() -> None:
             [what for what in found if what[0] != "read"], [["mkdir", "/nowhere/0"], ["list", "/"]]
         )
         equal(violations(one), found)
-        equal(int.from_bytes(one.box[46:48], "little"), 39)
+        equal(int.from_bytes(one.box[56:60], "little"), 39)
