@@ -56,9 +56,8 @@ pub(crate) fn build_outcome(report: &InitReport, context: &ReportContext<'_>) ->
     let mut notes = Vec::new();
     let has_claim = report.phase >= CallPhase::ShortReport;
     let has_forged_end = has_forged_end(report, context);
-    let is_lie = has_forged_end
-        || report.has_violation(FORGED_REPORT)
-        || report.has_violation(PATCHED_HARNESS);
+    let lies = [FORGED_REPORT, PATCHED_HARNESS];
+    let is_lie = has_forged_end || lies.iter().any(|kind| report.has_violation(kind));
     // The end of a process is a fact, and what it reported before is not.
     let guest_report = if has_claim && !is_lie && !report.ended_irregularly {
         MarshalValue::parse(&report.mailbox)
@@ -157,14 +156,12 @@ pub(crate) fn build_outcome(report: &InitReport, context: &ReportContext<'_>) ->
 /// process that is known to have ended otherwise, and not by a limit. An import goes on after its
 /// report.
 fn has_forged_end(report: &InitReport, context: &ReportContext<'_>) -> bool {
+    let is_known = report.killed.map_or(report.status.is_some(), |why| why == KillReason::Deadline);
     !context.during_import
         && report.ended_irregularly
         && report.phase >= CallPhase::FullReport
         && report.oom_kills == 0
-        && matches!(
-            (report.killed, report.status),
-            (Some(KillReason::Deadline), _) | (None, Some(_))
-        )
+        && is_known
 }
 
 /// What the guest says of itself amounts to.
@@ -529,12 +526,46 @@ fn is_outside_access(what: &str, path: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use menace_model::{CallTarget, ModuleRef, TargetKind, Verdict};
+
     use super::*;
 
     const SECOND_NS: u64 = 1_000_000_000;
 
     fn report_with_cpu(user_ns: u64, system_ns: u64) -> InitReport {
         InitReport { total_ns: SECOND_NS, user_ns, system_ns, ..InitReport::default() }
+    }
+
+    #[test]
+    fn a_full_report_is_forged_when_the_process_is_known_to_have_ended_otherwise() {
+        let module = ModuleRef { name: "m".to_owned(), path: None };
+        let (qualname, kind) = ("f".to_owned(), TargetKind::Function);
+        let call = Call::new(CallTarget { module, qualname, kind });
+        let context = || ReportContext::new("/repo", Path::new("/repo"), &call);
+        for (status, killed, oom_kills, is_forged) in [
+            (Some(libc::SIGSEGV), None, 0, true),
+            (Some(3 << 8), None, 0, true),
+            (Some(libc::SIGKILL), Some(KillReason::Deadline), 0, true),
+            (Some(libc::SIGKILL), Some(KillReason::Memory), 0, false),
+            (Some(libc::SIGKILL), None, 1, false),
+            (None, None, 0, false),
+        ] {
+            let report = InitReport {
+                phase: CallPhase::FullReport,
+                ended_irregularly: true,
+                status,
+                killed,
+                oom_kills,
+                ..InitReport::default()
+            };
+            let outcome = build_outcome(&report, &context());
+            assert_eq!(outcome.verdict == Verdict::Violated, is_forged, "{report:?}");
+            assert_eq!(outcome.violations.len(), usize::from(is_forged));
+            assert_ne!(outcome.verdict, Verdict::Returned);
+            // An import goes on after its report, and may be stopped then.
+            let import = build_outcome(&report, &context().for_import(&call.limits));
+            assert!(!matches!(import.verdict, Verdict::Returned | Verdict::Violated), "{report:?}");
+        }
     }
 
     #[test]
