@@ -86,8 +86,9 @@ impl SyscallSupervisor {
         std::mem::take(&mut self.pretended).into_iter().map(str::to_owned).collect()
     }
 
-    /// The files outside that were reached for since this was last asked.
-    pub(crate) fn take_accesses(&mut self) -> Vec<PathAccess> {
+    /// The files outside that were reached for since this was last asked, and how many more there
+    /// were.
+    pub(crate) fn take_accesses(&mut self) -> (Vec<PathAccess>, u64) {
         self.path_recorder.take()
     }
 

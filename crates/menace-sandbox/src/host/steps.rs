@@ -28,10 +28,10 @@ pub(super) fn add_step_reports(
         outcome.steps.push(build_step_report(&item, step, report, context));
     }
     // The whole has a report of its own once all steps have ended.
-    if report.phase >= CallPhase::ShortReport {
+    if report.phase >= CallPhase::ShortReport && !report.ended_irregularly {
         return;
     }
-    let (verdict, reason) = verdict::decide_verdict(report, GuestResult::NoReport, 0);
+    let (verdict, reason) = verdict::decide_verdict(report, GuestResult::NoReport, &[]);
     if begun > outcome.steps.len() {
         let mut last = CallStepReport::new(verdict, CallStage::Call);
         last.result.reason = reason;

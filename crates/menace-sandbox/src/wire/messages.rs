@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::Tier;
 use crate::cgroup::InheritedCgroupFile;
 use crate::harness::HarnessContents;
+use crate::wire::marshal::MarshalValue;
 
 /// Everything the init needs to build a sandbox. Descriptors travel beside it: of the harness, of
 /// the control group, and those of [`InitConfig::needs_owner_namespaces`].
@@ -110,8 +111,8 @@ pub(crate) struct SandboxReady {
 /// What happened, as init saw it.
 ///
 /// Untrusted, since the guest can write or choose them: the mailbox (`phase` to `mailbox`,
-/// `reported_violations`, `steps`), `stack_dumps`, `unforkable_state`, what is in
-/// `outside_accesses`, the output, and the names of files and processes.
+/// `reported_violations`, `unlisted_reports`, `steps`), `stack_dumps`, `unforkable_state`, what is
+/// in `outside_accesses`, the output, and the names of files and processes.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct InitReport {
     pub phase: CallPhase,
@@ -121,6 +122,12 @@ pub(crate) struct InitReport {
     pub reported_violations: Vec<Vec<u8>>,
     /// Files outside that system calls asked for: what was to be done, and the path.
     pub outside_accesses: Vec<(String, String)>,
+    /// How many more of those there were than are kept.
+    pub unlisted_accesses: u64,
+    /// How many more violations there were than are kept: those that init saw, and those that the
+    /// guest's interpreter saw.
+    pub unlisted_violations: u64,
+    pub unlisted_reports: u64,
     /// Of a call that had steps.
     pub steps: Option<StepProgress>,
     /// Where the code was, in the words of the interpreter that crashed or was asked: the guest's
@@ -128,6 +135,8 @@ pub(crate) struct InitReport {
     pub stack_dumps: Vec<u8>,
     /// As `waitpid` gives it; nothing when the process never ended by itself or never started.
     pub status: Option<i32>,
+    /// It did not end as the harness ends a call or an import: what it reported last is not true.
+    pub ended_irregularly: bool,
     pub killed: Option<KillReason>,
     /// It had said nothing when its time was up, and whatever it said after that does not count.
     /// For the init itself.
@@ -159,6 +168,27 @@ pub(crate) struct InitReport {
     /// Why this sandbox must not be used again.
     pub unusable_reason: Option<String>,
 }
+
+impl InitReport {
+    /// What the guest's interpreter saw: what was tried, and with what.
+    pub(crate) fn parse_reported_violations(&self) -> impl Iterator<Item = (String, String)> {
+        self.reported_violations.iter().filter_map(|bytes| {
+            let reported = MarshalValue::parse(bytes).ok()?;
+            let [what, detail] = reported.items() else { return None };
+            Some((what.as_text()?, detail.as_text()?))
+        })
+    }
+
+    /// Whether init or the guest's interpreter saw a violation of this kind.
+    pub(crate) fn has_violation(&self, kind: &str) -> bool {
+        self.violations.iter().any(|violation| violation.kind == kind)
+            || self.parse_reported_violations().any(|(what, _)| what == kind)
+    }
+}
+
+/// The kinds of violation of a guest that lies, and of an import that changed the harness.
+pub(crate) const FORGED_REPORT: &str = "forged_report";
+pub(crate) const PATCHED_HARNESS: &str = "patched_harness";
 
 /// How far a call came, by a byte in the mailbox: the guest's word.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]

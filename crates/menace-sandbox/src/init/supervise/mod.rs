@@ -27,6 +27,7 @@ use super::layer::WritableLayer;
 use super::limits::LimitEnforcer;
 use super::mailbox::ReportMailbox;
 use super::processes::{self, ProcessScope};
+use super::section_watch::SectionWatch;
 use super::stack_sampler::StackSampler;
 use super::streams::OutputStream;
 use super::zygote::Zygote;
@@ -86,7 +87,10 @@ pub(crate) struct RunningCall {
     stopped_early: bool,
     /// System calls that a fault delays, until when.
     delayed_syscalls: Vec<(Instant, SyscallNotification)>,
+    /// Also those of processes that the import left, since the end of the call before.
     violations: Vec<PolicyViolation>,
+    unlisted_violations: u64,
+    section: SectionWatch,
 }
 
 impl SandboxInit<'_> {
@@ -116,6 +120,11 @@ impl SandboxInit<'_> {
         self.refuse_early_processes()?;
         self.limit_enforcer.measure_zygote();
         self.send_to_host(&FromInitMessage::Ready(ready))?;
+        if let Some(handler) = &mut self.zygote.notify_handler {
+            // What the interpreter itself opened is no violation.
+            handler.supervisor.take_accesses();
+        }
+        self.running.violations.clear();
         // After `Ready`, so that it happens while the host prepares the first request.
         mappings::make_code_pages_private(
             &self.proc,
