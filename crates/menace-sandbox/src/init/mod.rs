@@ -41,7 +41,7 @@ mod zygote;
 use std::io::Write;
 use std::os::unix::net::UnixStream;
 
-pub(crate) use processes::kill_with_descendants;
+pub(crate) use processes::{ProcessActivity, kill_with_descendants, namespaced_init};
 
 use crate::wire::channel;
 use crate::wire::messages::FromInitMessage;

@@ -39,6 +39,27 @@ pub(crate) struct ProcessInfo {
     pub zombie: bool,
 }
 
+/// What a process is doing, and how often it has slept so far.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ProcessActivity {
+    state: String,
+    sleeps: String,
+}
+
+impl ProcessActivity {
+    pub(crate) fn read(pid: i32) -> Option<Self> {
+        let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+        let field = |name: &str| status.lines().find_map(|line| line.strip_prefix(name));
+        let sleeps = field("voluntary_ctxt_switches:")?.to_owned();
+        Some(Self { state: field("State:")?.trim().to_owned(), sleeps })
+    }
+
+    /// Neither running nor busy with a disk.
+    pub(crate) fn is_waiting(&self) -> bool {
+        !self.state.starts_with(['R', 'D'])
+    }
+}
+
 impl ProcessScope {
     /// All processes but init and zygote.
     pub(crate) fn other_pids(self, zygote: i32) -> Vec<i32> {
@@ -96,6 +117,20 @@ fn list_pids() -> Vec<i32> {
     entries.flatten().filter_map(number).collect()
 }
 
+/// The init of a sandbox with namespaces, given the process that started it.
+pub(crate) fn namespaced_init(starter: i32) -> Option<i32> {
+    list_children(starter).first().copied()
+}
+
+fn list_children(pid: i32) -> Vec<i32> {
+    let Ok(tasks) = fs::read_dir(format!("/proc/{pid}/task")) else { return Vec::new() };
+    let lists = tasks.flatten().map(|task| fs::read_to_string(task.path().join("children")));
+    let parse = |list: String| -> Vec<i32> {
+        list.split_whitespace().filter_map(|child| child.parse().ok()).collect()
+    };
+    lists.flatten().flat_map(parse).collect()
+}
+
 fn own_pid() -> i32 {
     i32::try_from(std::process::id()).unwrap_or(1)
 }
@@ -104,14 +139,9 @@ fn own_pid() -> i32 {
 fn list_descendants(top: i32) -> Vec<i32> {
     let (mut found, mut waiting) = (Vec::new(), vec![top]);
     while let Some(pid) = waiting.pop() {
-        let Ok(tasks) = fs::read_dir(format!("/proc/{pid}/task")) else { continue };
-        for task in tasks.flatten() {
-            let Ok(children) = fs::read_to_string(task.path().join("children")) else { continue };
-            for child in children.split_whitespace().filter_map(|child| child.parse().ok()) {
-                found.push(child);
-                waiting.push(child);
-            }
-        }
+        let children = list_children(pid);
+        found.extend(&children);
+        waiting.extend(children);
     }
     found
 }
