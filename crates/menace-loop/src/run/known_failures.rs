@@ -4,17 +4,15 @@
 //! it, and a fixed one must not stay open.
 
 use std::collections::BTreeMap;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use menace_model::{Failure, FailureId};
+use menace_sandbox::SandboxError;
 use menace_store::{FailureRecord, FailureReport, RunWriter, Store, StoreResult};
 
 use super::{RunError, RunRequest, now_ms};
 use crate::cycle::{CountedFailure, CycleResult, RunEvent, RunObserver};
-use crate::failure::{ReproResult, repro};
-
-/// Time for the checks after the deadline of the run.
-const RECHECK_GRACE: Duration = Duration::from_secs(10);
+use crate::failure::{ReproResult, repro_until};
 
 #[derive(Debug)]
 pub(super) struct KnownFailures(BTreeMap<FailureId, FailureRecord>);
@@ -50,17 +48,27 @@ impl KnownFailures {
         writer: &RunWriter,
         observer: &mut dyn RunObserver,
     ) -> Result<(), RunError> {
-        let end = request.deadline.map(|deadline| deadline.max(Instant::now()) + RECHECK_GRACE);
+        let is_over = || request.deadline.is_some_and(|end| Instant::now() >= end);
         let open = self.0.values().filter(|record| record.gone_ms.is_none());
         for FailureRecord { failure, .. } in open {
             if result.failures.contains_key(&failure.id) || !is_selected(request, failure) {
                 continue;
             }
-            if end.is_some_and(|end| Instant::now() >= end) {
-                result.add_failure_beyond_breadth(failure.clone(), 0);
-                continue;
-            }
-            match repro(failure, request.backend, request.analysis)? {
+            let reproduced = if is_over() {
+                Err(SandboxError::Cancelled)
+            } else {
+                let RunRequest { backend, analysis, cancel, deadline, .. } = request;
+                repro_until(failure, *backend, analysis, cancel, *deadline)
+            };
+            let reproduced = match reproduced {
+                // The time was up, before the call or during it.
+                Err(SandboxError::Cancelled) if !request.cancel.is_cancelled() => {
+                    result.add_failure_beyond_breadth(failure.clone(), 0);
+                    continue;
+                }
+                other => other?,
+            };
+            match reproduced {
                 ReproResult::Still { outcome } => {
                     let failure = Failure { outcome, ..failure.clone() };
                     writer.record_failure(&failure, now_ms(), 1)?;
