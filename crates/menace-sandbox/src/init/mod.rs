@@ -23,6 +23,7 @@ mod layer;
 mod limits;
 mod mailbox;
 mod mappings;
+mod open_files;
 mod overlay;
 pub(crate) mod paths;
 mod peak_memory;
