@@ -3,6 +3,8 @@
 use std::io;
 use std::path::PathBuf;
 
+use menace_model::{CallResult, CallStage, Outcome, Verdict, format_error_chain};
+
 use crate::Tier;
 
 #[derive(Debug, thiserror::Error)]
@@ -23,6 +25,10 @@ pub enum SandboxError {
     TierUnavailable { tier: Tier, why: String },
     #[error("a sandbox process ended without a report")]
     ConnectionLost(#[source] io::Error),
+    #[error("a sandbox gave up: {0}")]
+    GaveUp(String),
+    #[error("the init of a sandbox stopped answering")]
+    Stalled,
     #[error("a sandbox broke the protocol: {0}")]
     Protocol(&'static str),
     #[error("cancelled")]
@@ -34,9 +40,29 @@ impl SandboxError {
     pub(crate) fn failed_before_call(&self) -> bool {
         match self {
             Self::ConnectionLost(source) => source.kind() == io::ErrorKind::BrokenPipe,
-            Self::BuildFailed(_) => true,
+            Self::BuildFailed(_) | Self::GaveUp(_) => true,
             _ => false,
         }
+    }
+
+    /// Whether a sandbox that had been started was lost. The guest or the machine may have caused
+    /// it: another sandbox may do better.
+    pub fn is_loss(&self) -> bool {
+        matches!(
+            self,
+            Self::ConnectionLost(_) | Self::GaveUp(_) | Self::Stalled | Self::Protocol(_)
+        )
+    }
+
+    /// What losing its sandbox means for a call: it crashed, with the reason. Other errors stay
+    /// errors.
+    pub fn into_outcome(self) -> Result<Outcome, Self> {
+        if !self.is_loss() {
+            return Err(self);
+        }
+        let reason = Some(format!("its sandbox was lost: {}", format_error_chain(&self)));
+        let result = CallResult { reason, ..CallResult::new(Verdict::Crashed, CallStage::Call) };
+        Ok(Outcome::of_result(result))
     }
 
     /// The same of an import, which leaves nothing outside: it can be made again also when the

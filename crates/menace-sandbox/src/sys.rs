@@ -5,7 +5,8 @@
 #![expect(unsafe_code, reason = "raw system calls; each block says why it is sound")]
 
 use std::ffi::{CStr, CString};
-use std::io;
+use std::fs::File;
+use std::io::{self, Read};
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -128,6 +129,61 @@ pub(crate) fn dup_to_cloexec(fd: BorrowedFd<'_>, at: RawFd) -> io::Result<()> {
 pub(crate) fn cpu_clock_ns(pid: i32) -> io::Result<u64> {
     let time = nix::time::clock_getcpuclockid(Pid::from_raw(pid))?.now()?;
     Ok(time.tv_sec().cast_unsigned() * 1_000_000_000 + time.tv_nsec().cast_unsigned())
+}
+
+/// The beginning of the kernel's `perf_event_attr`, in its first published size.
+#[repr(C)]
+#[derive(Default)]
+struct PerfEventAttributes {
+    kind: u32,
+    size: u32,
+    config: u64,
+    sample_period: u64,
+    sample_type: u64,
+    read_format: u64,
+    flags: u64,
+    wakeup_events: u32,
+    breakpoint_kind: u32,
+    breakpoint_address: u64,
+}
+
+/// Counts the processor time of a process with one thread, from now on, and of all that it starts,
+/// also once they are gone and whether or not another process waits for them. Not allowed
+/// everywhere.
+pub(crate) fn open_cpu_counter(pid: i32) -> io::Result<File> {
+    const KIND_SOFTWARE: u32 = 1;
+    const TASK_CLOCK: u64 = 1;
+    const INHERIT_FLAG: u64 = 1 << 1;
+    // All time counts nevertheless; without this flag few users may count.
+    const EXCLUDE_KERNEL_FLAG: u64 = 1 << 5;
+    const CLOEXEC_FLAG: libc::c_ulong = 1 << 3;
+    let attributes = PerfEventAttributes {
+        kind: KIND_SOFTWARE,
+        size: size_of::<PerfEventAttributes>() as u32,
+        config: TASK_CLOCK,
+        flags: INHERIT_FLAG | EXCLUDE_KERNEL_FLAG,
+        ..PerfEventAttributes::default()
+    };
+    let (any_processor, no_group) = (-1, -1);
+    // SAFETY: the structure outlives the call, and its size is in it.
+    let fd = check_result(unsafe {
+        libc::syscall(
+            libc::SYS_perf_event_open,
+            &raw const attributes,
+            pid,
+            any_processor,
+            no_group,
+            CLOEXEC_FLAG,
+        )
+    })?;
+    Ok(File::from(own_descriptor(fd as RawFd)))
+}
+
+/// What a counter has counted so far, in nanoseconds.
+pub(crate) fn read_cpu_counter(mut counter: &File) -> io::Result<u64> {
+    let mut time = [0; 8];
+    counter.read_exact(&mut time)?;
+    Ok(u64::from_ne_bytes(time))
 }
 
 /// Closes every descriptor from `first` on.
@@ -313,6 +369,31 @@ pub(crate) fn unreceived_bytes(socket: BorrowedFd<'_>) -> io::Result<usize> {
     let result = unsafe { libc::ioctl(socket.as_raw_fd(), libc::TIOCOUTQ as _, &raw mut waiting) };
     check_result(result.into())?;
     Ok(usize::try_from(waiting).unwrap_or_default())
+}
+
+/// Memory that waiting data takes in the buffers of a socket, in bytes.
+pub(crate) fn socket_memory(socket: BorrowedFd<'_>) -> u64 {
+    const SO_MEMINFO: libc::c_int = 55;
+    /// Positions of what is received, under way and waiting to be sent.
+    const RECEIVED: usize = 0;
+    const UNDER_WAY: usize = 2;
+    const QUEUED: usize = 5;
+    let mut usage = [0_u32; 16];
+    let mut length = size_of_val(&usage) as libc::socklen_t;
+    // SAFETY: both outlive the call, and the length is that of the array.
+    let result = unsafe {
+        libc::getsockopt(
+            socket.as_raw_fd(),
+            libc::SOL_SOCKET,
+            SO_MEMINFO,
+            usage.as_mut_ptr().cast(),
+            &raw mut length,
+        )
+    };
+    if result != 0 {
+        return 0;
+    }
+    u64::from(usage[RECEIVED]) + u64::from(usage[UNDER_WAY].max(usage[QUEUED]))
 }
 
 /// Memory that this process shares with its children.

@@ -143,6 +143,8 @@ pub(crate) fn command_error(error: SandboxError) -> CommandError {
         SandboxError::Start { .. }
         | SandboxError::BuildFailed(_)
         | SandboxError::ConnectionLost(_)
+        | SandboxError::GaveUp(_)
+        | SandboxError::Stalled
         | SandboxError::Protocol(_) => CommandError::from(error),
     }
 }

@@ -120,7 +120,8 @@ pub(super) fn run_repeated_calls(
     let work = (0..calls).map(|_| CallJob { spec: spec.clone(), call: call.clone() });
     // Not the one that Ctrl-C uses: a failure is no wish of the user's.
     let rest = CancelToken::default();
-    CallScheduler::new(backend, jobs).run(&rest, work, |_, result| match result {
+    let scheduler = CallScheduler::new(backend, jobs);
+    scheduler.run(&rest, work, |_, result| match result.or_else(SandboxError::into_outcome) {
         Ok(outcome) => {
             done += 1;
             progress.report(done, calls as usize);

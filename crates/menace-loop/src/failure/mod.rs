@@ -9,8 +9,8 @@ mod repro;
 mod shrink;
 
 pub use identity::{FailureEvidence, SourceLineCache};
-pub(crate) use repro::has_faults;
 pub use repro::{ReproResult, repro};
+pub(crate) use repro::{has_faults, repro_until};
 pub use shrink::{ShrinkRequest, ShrinkResult, shrink};
 
 use menace_sandbox::SandboxError;

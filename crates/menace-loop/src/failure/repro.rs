@@ -52,12 +52,23 @@ pub fn repro(
     backend: &dyn SandboxBackend,
     analysis: &Analysis,
 ) -> Result<ReproResult, SandboxError> {
-    let attempts =
-        match ReproAttempts::new(failure, backend, analysis, 1, CancelToken::default(), None) {
-            Ok(attempts) => attempts,
-            Err(FailureError::Vanished { why, .. }) => return Ok(ReproResult::Vanished { why }),
-            Err(FailureError::Sandbox(error)) => return Err(error),
-        };
+    repro_until(failure, backend, analysis, &CancelToken::default(), None)
+}
+
+/// The same; [`SandboxError::Cancelled`] when the deadline comes first.
+pub(crate) fn repro_until(
+    failure: &Failure,
+    backend: &dyn SandboxBackend,
+    analysis: &Analysis,
+    cancel: &CancelToken,
+    deadline: Option<Instant>,
+) -> Result<ReproResult, SandboxError> {
+    let attempts = match ReproAttempts::new(failure, backend, analysis, 1, cancel.clone(), deadline)
+    {
+        Ok(attempts) => attempts,
+        Err(FailureError::Vanished { why, .. }) => return Ok(ReproResult::Vanished { why }),
+        Err(FailureError::Sandbox(error)) => return Err(error),
+    };
     let call = attempts.call();
     let reruns = match failure.kind {
         WeaknessKind::Race | WeaknessKind::Deadlock | WeaknessKind::Slow => MAX_RERUNS,

@@ -11,9 +11,8 @@ use menace_sandbox::SandboxError;
 use menace_store::{FailureRecord, FailureReport, Store, StoreResult};
 
 use super::RunRequest;
-use crate::calls::add_rerun_grace;
 use crate::cycle::CountedFailure;
-use crate::failure::{ReproResult, repro};
+use crate::failure::{ReproResult, repro_until};
 
 /// An open failure of an earlier run, after its rerun.
 #[derive(Debug)]
@@ -56,23 +55,32 @@ impl KnownFailures {
         request: &'k RunRequest<'k>,
         found: &BTreeMap<FailureId, CountedFailure>,
     ) -> impl Iterator<Item = Result<RecheckedFailure, SandboxError>> + use<'k> {
-        let end = add_rerun_grace(request.deadline);
         let open = self.0.values().filter(|record| record.gone_ms.is_none());
         let open = open.map(|record| &record.failure);
         let missing: Vec<_> = open.filter(|one| !found.contains_key(&one.id)).collect();
         let selected = missing.into_iter().filter(|failure| is_selected(request, failure));
-        selected.map(move |failure| {
-            if end.is_some_and(|end| Instant::now() >= end) {
-                return Ok(RecheckedFailure::Unchecked(failure.clone()));
-            }
-            Ok(match repro(failure, request.backend, request.analysis)? {
-                ReproResult::Still { outcome } => {
-                    RecheckedFailure::Still(Failure { outcome, ..failure.clone() })
+        selected.map(|failure| {
+            let RunRequest { backend, analysis, cancel, deadline, .. } = request;
+            let reproduced = if deadline.is_some_and(|end| Instant::now() >= end) {
+                Err(SandboxError::Cancelled)
+            } else {
+                repro_until(failure, *backend, analysis, cancel, *deadline)
+            };
+            match reproduced {
+                Ok(ReproResult::Still { outcome }) => {
+                    Ok(RecheckedFailure::Still(Failure { outcome, ..failure.clone() }))
                 }
-                ReproResult::Fixed { .. }
-                | ReproResult::Vanished { .. }
-                | ReproResult::Other { .. } => RecheckedFailure::Gone(failure.id.clone()),
-            })
+                Ok(
+                    ReproResult::Fixed { .. }
+                    | ReproResult::Vanished { .. }
+                    | ReproResult::Other { .. },
+                ) => Ok(RecheckedFailure::Gone(failure.id.clone())),
+                // The time was up, before the call or during it.
+                Err(SandboxError::Cancelled) if !cancel.is_cancelled() => {
+                    Ok(RecheckedFailure::Unchecked(failure.clone()))
+                }
+                Err(error) => Err(error),
+            }
         })
     }
 }

@@ -117,6 +117,13 @@ impl PathAccessRecorder {
         Self { allowed_paths, ..Self::default() }
     }
 
+    /// Whether the file behind a descriptor is one that the guest may write to by its name.
+    pub(super) fn is_own_file(&self, pid: u32, descriptor: u64) -> bool {
+        let link = fs::read_link(format!("/proc/{pid}/fd/{}", descriptor as u32));
+        let allowed = &self.allowed_paths.write;
+        link.is_ok_and(|file| allowed.iter().any(|place| file.starts_with(place)))
+    }
+
     /// What was noted since this was last asked, and how many more there were than are noted.
     pub(crate) fn take(&mut self) -> (Vec<PathAccess>, u64) {
         let accesses = std::mem::take(&mut self.accesses).into_iter().collect();

@@ -46,6 +46,12 @@ const ALLOWED_FILE_IOCTLS: &[u64] =
 const FORBIDDEN_FCNTLS: &[c_ulong] = &[libc::F_SETLEASE as c_ulong];
 const OWNER_SETTING_FCNTLS: &[c_ulong] =
     &[libc::F_SETOWN as c_ulong, F_SETSIG, F_SETOWN_EX, libc::F_NOTIFY as c_ulong];
+const LOCKING_FCNTLS: &[c_ulong] = &[
+    libc::F_SETLK as c_ulong,
+    libc::F_SETLKW as c_ulong,
+    libc::F_OFD_SETLK as c_ulong,
+    libc::F_OFD_SETLKW as c_ulong,
+];
 const F_SETSIG: c_ulong = 10;
 const F_SETOWN_EX: c_ulong = 15;
 
@@ -325,8 +331,15 @@ pub(super) fn is_forbidden_ioctl(request: u64) -> bool {
     FORBIDDEN_IOCTLS.contains(&request) || OWNER_SETTING_IOCTLS.contains(&request)
 }
 
-pub(super) fn fcntl_rules() -> SyscallRulesResult<SyscallRules> {
-    allow_unless(1, &[FORBIDDEN_FCNTLS, OWNER_SETTING_FCNTLS].concat())
+/// Without namespaces, locks of files are asked about.
+pub(super) fn fcntl_rules(policy: ConfinementPolicy) -> SyscallRulesResult<SyscallRules> {
+    let asked = if policy.namespaces { &[] } else { LOCKING_FCNTLS };
+    allow_unless(1, &[FORBIDDEN_FCNTLS, OWNER_SETTING_FCNTLS, asked].concat())
+}
+
+/// Whether this request of `fcntl` locks a part of a file.
+pub(super) fn is_locking_fcntl(request: u64) -> bool {
+    LOCKING_FCNTLS.contains(&(request & 0xffff_ffff))
 }
 
 pub(super) fn prctl_rules(policy: ConfinementPolicy) -> SyscallRulesResult<SyscallRules> {

@@ -130,6 +130,7 @@ fn unconditional_syscalls(
             syscalls::CONNECT_SYSCALL,
             syscalls::BIND_SYSCALL,
             syscalls::INOTIFY_ADD_WATCH_SYSCALL,
+            syscalls::FLOCK_SYSCALL,
         ]);
     }
     if policy.namespaces || landlocked.abi >= ABI_WITH_TRUNCATE {
@@ -169,7 +170,7 @@ fn conditional_syscalls(
         (libc::SYS_setpriority, rules::priority_rules(policy, trusted)?),
         (libc::SYS_ioprio_set, rules::io_priority_rules(policy, trusted)?),
         (libc::SYS_ioctl, rules::ioctl_rules(policy)?),
-        (libc::SYS_fcntl, rules::fcntl_rules()?),
+        (libc::SYS_fcntl, rules::fcntl_rules(policy)?),
         (libc::SYS_prctl, rules::prctl_rules(policy)?),
         (libc::SYS_personality, rules::personality_rules()?),
         (libc::SYS_seccomp, rules::seccomp_rules()?),

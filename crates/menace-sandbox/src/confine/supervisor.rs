@@ -195,7 +195,13 @@ impl SyscallSupervisor {
     ) -> Option<SyscallResponse> {
         let is_one_of =
             |calls: &[syscalls::SyscallEntry]| calls.iter().any(|c| c.number == notice.number);
-        if syscalls::METADATA_SYSCALLS.iter().any(|calls| is_one_of(calls)) {
+        let locks = notice.number == syscalls::FLOCK_SYSCALL.number
+            || notice.number == libc::SYS_fcntl && rules::is_locking_fcntl(notice.arguments[1]);
+        if locks {
+            // Another thread may put another file behind the descriptor meanwhile, and lock that.
+            let is_own = self.path_recorder.is_own_file(notice.pid, notice.arguments[0]);
+            Some(if is_own { SyscallResponse::Allow } else { SyscallResponse::Pretend })
+        } else if syscalls::METADATA_SYSCALLS.iter().any(|calls| is_one_of(calls)) {
             self.pretended.insert(name);
             Some(SyscallResponse::Pretend)
         } else if is_one_of(syscalls::SYNC_SYSCALLS) {

@@ -93,7 +93,7 @@ pub(super) const ORDINARY_SYSCALLS: &[&[SyscallEntry]] = &[
         SYS_read SYS_write SYS_readv SYS_writev SYS_pread64 SYS_pwrite64 SYS_preadv SYS_pwritev
         SYS_preadv2 SYS_pwritev2 SYS_lseek SYS_close SYS_close_range SYS_dup SYS_dup3 SYS_pipe2
         SYS_sendfile SYS_splice SYS_tee SYS_copy_file_range SYS_fsync SYS_fdatasync SYS_fadvise64
-        SYS_readahead SYS_flock SYS_ftruncate SYS_fallocate SYS_ppoll SYS_pselect6
+        SYS_readahead SYS_ftruncate SYS_fallocate SYS_ppoll SYS_pselect6
         SYS_epoll_create1 SYS_epoll_ctl SYS_epoll_pwait SYS_epoll_pwait2 SYS_eventfd2
         SYS_signalfd4 SYS_timerfd_create SYS_timerfd_settime SYS_timerfd_gettime
         SYS_inotify_init1 SYS_inotify_rm_watch SYS_memfd_create; 451 cachestat
@@ -217,6 +217,8 @@ pub(super) const CONNECT_SYSCALL: SyscallEntry = calls!(@one SYS_connect);
 pub(super) const BIND_SYSCALL: SyscallEntry = calls!(@one SYS_bind);
 pub(super) const INOTIFY_ADD_WATCH_SYSCALL: SyscallEntry = calls!(@one SYS_inotify_add_watch);
 pub(super) const TRUNCATE_SYSCALL: SyscallEntry = calls!(@one SYS_truncate);
+/// Locks the file for all processes that can open it.
+pub(super) const FLOCK_SYSCALL: SyscallEntry = calls!(@one SYS_flock);
 
 /// Allowed depending on the arguments or on the policy; the conditions are in [`super::rules`].
 pub(super) const CHECKED_SYSCALLS: &[(ViolationKind, &[SyscallEntry])] = &[
@@ -237,7 +239,7 @@ pub(super) const CHECKED_SYSCALLS: &[(ViolationKind, &[SyscallEntry])] = &[
     ),
     (ViolationKind::Kernel, calls![SYS_ioctl SYS_prctl SYS_personality SYS_seccomp]),
     (ViolationKind::File, calls![SYS_fcntl SYS_mknodat]),
-    (ViolationKind::File, &[TRUNCATE_SYSCALL, INOTIFY_ADD_WATCH_SYSCALL]),
+    (ViolationKind::File, &[TRUNCATE_SYSCALL, INOTIFY_ADD_WATCH_SYSCALL, FLOCK_SYSCALL]),
     (ViolationKind::File, CHECKED_FILE_SYSCALLS),
 ];
 

@@ -1,4 +1,7 @@
 //! Replaces a write of the guest: init writes other bytes, or fewer, in its place.
+//!
+//! Only regular files are written to: a pipe, a socket or a terminal may have no room, and init
+//! would wait for the guest, which waits for init.
 
 use std::fs::File;
 use std::io::Write;
@@ -41,6 +44,10 @@ pub(super) fn write_for_guest(
     // The number of a thread is no number of a process.
     let process = sys::pidfd_open(read_tgid(notice.pid)?).ok()?;
     let mut file = File::from(guest::copy_descriptor(process.as_fd(), fd as u32).ok()?);
+    // Of the copy, which no other thread of the guest can replace.
+    if !file.metadata().ok()?.is_file() {
+        return None;
+    }
     let written = match offset {
         Some(offset) => file.write_at(&data, offset).ok()?,
         None => file.write(&data).ok()?,

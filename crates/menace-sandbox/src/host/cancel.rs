@@ -36,6 +36,11 @@ impl CancelToken {
     /// Ends every sandbox; those that are asked for later are refused.
     pub fn cancel(&self) {
         self.0.cancelled.store(true, Ordering::SeqCst);
+        self.end_sandboxes();
+    }
+
+    /// Ends the sandboxes that are there, with the calls under way; others can be started.
+    pub fn end_sandboxes(&self) {
         for (_, stream) in self.connections().iter() {
             let _ = stream.shutdown(Shutdown::Both);
         }

@@ -3,7 +3,9 @@
 //! Control groups and the size of the writable layer are the kernel's; what they cannot do, the
 //! init watches itself, every [`MONITOR_INTERVAL`].
 
+use std::fs::File;
 use std::io;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use menace_model::{CallLimits, Limit, LimitEnforcement, LimitMechanism};
@@ -12,8 +14,9 @@ use super::cpu_throttle::CpuThrottle;
 use super::layer::{
     BLOCK_BYTES, DEFAULT_DISK_LIMIT_BYTES, LayerChanges, WritableLayer, round_up_to_blocks,
 };
+use super::open_files::HiddenUsage;
 use super::peak_memory::PeakMemoryEstimate;
-use super::processes::{self, ProcessScope};
+use super::processes::{self, CpuTally, ProcessMemory, ProcessScope};
 use crate::cgroup::{CgroupController, CgroupCpuUsage, CgroupFiles, CgroupVersion};
 use crate::sys;
 use crate::wire::messages::{InitReport, KillReason};
@@ -67,12 +70,16 @@ pub(crate) struct LimitEnforcer {
     applied_limits: Option<AppliedLimits>,
     /// Data segment of the zygote, once its module is imported.
     zygote_data: u64,
-    zygote_memory: u64,
+    zygote_memory: ProcessMemory,
+    /// What the zygote holds through descriptors.
+    zygote_hidden: HiddenUsage,
     zygote_resident: u64,
     /// While it is, what the zygote itself takes counts.
     is_importing: bool,
-    /// Processor time of the zygote before the import.
-    import_start_cpu_ns: u64,
+    /// Processor time of the call's processes, ended ones too; only where no group counts it.
+    cpu_counter: Option<File>,
+    /// The same where there is no counter: of ended processes, what was seen.
+    cpu_tally: CpuTally,
     /// Bytes read and written by the zygote and all that it has reaped, when last seen.
     io: (u64, u64),
     peak_memory_bytes: u64,
@@ -103,10 +110,12 @@ impl LimitEnforcer {
             transient_bytes: None,
             applied_limits: None,
             zygote_data: 0,
-            zygote_memory: 0,
+            zygote_memory: ProcessMemory::default(),
+            zygote_hidden: HiddenUsage::default(),
             zygote_resident: 0,
             is_importing: false,
-            import_start_cpu_ns: 0,
+            cpu_counter: None,
+            cpu_tally: CpuTally::default(),
             io: (0, 0),
             peak_memory_bytes: 0,
         }
@@ -115,7 +124,8 @@ impl LimitEnforcer {
     /// The zygote's own size is not the call's: looks at it again.
     pub(crate) fn measure_zygote(&mut self) {
         self.zygote_data = processes::data_bytes(self.zygote).unwrap_or(0);
-        self.zygote_memory = processes::memory_bytes(self.zygote).unwrap_or(0);
+        self.zygote_memory = ProcessMemory::read(self.zygote).unwrap_or_default();
+        self.zygote_hidden = HiddenUsage::measure([self.zygote].into_iter(), Path::new("/"));
         self.zygote_resident = processes::resident_bytes(self.zygote).unwrap_or(0);
         self.io = processes::io_bytes(self.zygote).unwrap_or(self.io);
         self.event_counts = self.read_event_counts();
@@ -133,15 +143,14 @@ impl LimitEnforcer {
     /// Whether the zygote itself has to keep to the limits: it does while it imports.
     pub(crate) fn set_importing(&mut self, is_importing: bool) {
         self.is_importing = is_importing;
-        if is_importing {
-            self.import_start_cpu_ns = processes::cpu_ns(self.zygote).unwrap_or(0);
-        }
     }
 
     /// Before the call may go.
     pub(crate) fn begin_call(&mut self, limits: &CallLimits) -> io::Result<()> {
         self.peak_memory_bytes = 0;
         self.transient_bytes = None;
+        self.cpu_counter = None;
+        self.cpu_tally = CpuTally::since_now(self.is_importing.then_some(self.zygote).into_iter());
         let mut start = UsageAtStart::default();
         if let Some(group) = &mut self.group {
             let applied = AppliedLimits {
@@ -166,7 +175,11 @@ impl LimitEnforcer {
     }
 
     /// On the process of the call, before it may go.
-    pub(crate) fn limit_process(&self, pid: i32, limits: &CallLimits) -> io::Result<()> {
+    pub(crate) fn limit_process(&mut self, pid: i32, limits: &CallLimits) -> io::Result<()> {
+        let counts_cpu = self.has_controller(CgroupController::Cpuacct);
+        if !counts_cpu && (limits.cpu_ms.is_some() || limits.cpu_share.is_some()) {
+            self.cpu_counter = sys::open_cpu_counter(pid).ok();
+        }
         let set = |resource, value| sys::set_process_limit(pid, resource, value);
         if let Some(cpu) = limits.cpu_ms {
             // Whole seconds only; the monitor is exact.
@@ -217,9 +230,28 @@ impl LimitEnforcer {
                 return Some(KillReason::Memory);
             }
         }
-        let over =
-            limits.disk_bytes.is_some_and(|allowed| layer.exceeds_disk_limit(allowed, until));
+        let over = limits.disk_bytes.is_some_and(|allowed| {
+            let nameless = self.nameless_file_bytes(layer);
+            nameless > allowed || layer.exceeds_disk_limit(allowed - nameless, until)
+        });
         over.then_some(KillReason::Disk)
+    }
+
+    /// The processes of the call, or of the import.
+    fn pids(&self) -> Vec<i32> {
+        let mut pids = self.process_scope.other_pids(self.zygote);
+        pids.extend(self.is_importing.then_some(self.zygote));
+        pids
+    }
+
+    /// What of the call's files is in no directory; not looked for where the kernel counts it.
+    fn nameless_file_bytes(&self, layer: &WritableLayer) -> u64 {
+        match layer {
+            WritableLayer::Overlay(_) => 0,
+            WritableLayer::Copied(copied) => {
+                HiddenUsage::measure(self.pids().into_iter(), copied.top()).nameless_files
+            }
+        }
     }
 
     /// What enforces the share of the processors where no control group does.
@@ -234,24 +266,25 @@ impl LimitEnforcer {
         if self.has_controller(CgroupController::Pids) {
             return false;
         }
-        let importing = self.is_importing.then_some(self.zygote);
-        let all = self.process_scope.other_pids(self.zygote).into_iter().chain(importing);
         // The first one does not count.
-        processes::count_threads_in(all) > limits.processes
+        processes::count_threads_in(self.pids().into_iter()) > limits.processes
     }
 
     /// Processor time of the call so far.
-    pub(crate) fn cpu_ns(&self) -> u64 {
+    pub(crate) fn cpu_ns(&mut self) -> u64 {
         if let Some(group) = &self.group
             && let Ok(now) = group.cpu_usage()
         {
             let start = self.start.unwrap_or_default();
             return now.total_ns.saturating_sub(start.cpu.total_ns);
         }
-        let others = self.process_scope.other_pids(self.zygote);
-        let zygote = self.is_importing.then(|| processes::cpu_ns(self.zygote)).flatten();
-        let own = zygote.unwrap_or(0).saturating_sub(self.import_start_cpu_ns);
-        own + others.into_iter().filter_map(processes::cpu_ns).sum::<u64>()
+        if let Some(counter) = &self.cpu_counter
+            && let Ok(used) = sys::read_cpu_counter(counter)
+        {
+            return used;
+        }
+        let pids = self.pids();
+        self.cpu_tally.update(pids.into_iter())
     }
 
     /// Memory of the call now, without its files.
@@ -262,11 +295,18 @@ impl LimitEnforcer {
         {
             return now.saturating_sub(before).saturating_sub(layer.bytes_in_memory(until));
         }
-        // A fork starts with the zygote's pages, which it shares.
-        let own =
-            |pid| processes::memory_bytes(pid).map(|used| used.saturating_sub(self.zygote_memory));
-        let zygote = self.is_importing.then_some(self.zygote);
-        self.process_scope.other_pids(self.zygote).into_iter().chain(zygote).filter_map(own).sum()
+        let pids = self.pids();
+        let (mut private, mut shared) = (0, 0);
+        for used in pids.iter().filter_map(|pid| ProcessMemory::read(*pid)) {
+            // A fork starts with the zygote's pages, which it shares.
+            private += used.private.saturating_sub(self.zygote_memory.private);
+            shared += used.shared.saturating_sub(self.zygote_memory.shared);
+        }
+        let hidden = HiddenUsage::measure(pids.into_iter(), &layer.writable_dir());
+        let before = self.zygote_hidden;
+        let memory_files = hidden.memory_files.saturating_sub(before.memory_files);
+        // What is mapped of these files is in both figures.
+        private + shared.max(memory_files) + hidden.sockets.saturating_sub(before.sockets)
     }
 
     /// Once the processes of the call are gone, before anything else takes memory.

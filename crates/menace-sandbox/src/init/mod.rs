@@ -23,6 +23,7 @@ mod layer;
 mod limits;
 mod mailbox;
 mod mappings;
+mod open_files;
 mod overlay;
 pub(crate) mod paths;
 mod peak_memory;
@@ -42,7 +43,7 @@ mod zygote;
 use std::io::Write;
 use std::os::unix::net::UnixStream;
 
-pub(crate) use processes::kill_with_descendants;
+pub(crate) use processes::{ProcessActivity, kill_with_descendants, namespaced_init};
 
 use crate::wire::channel;
 use crate::wire::messages::FromInitMessage;

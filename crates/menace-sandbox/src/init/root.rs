@@ -142,11 +142,12 @@ pub(crate) fn enter_new_root(
     let mut exposes_sockets = false;
     for (number, tree) in host_mounts.others.iter().enumerate() {
         let target = inside(&tree.path);
-        if with_sockets && tree.exposes_sockets {
-            exposes_sockets |=
-                !attach_through_overlay(tree, &target, &hidden.join(format!("below-{number}")))?;
+        if tree.is_directory {
+            let below = hidden.join(format!("below-{number}"));
+            let has_overlay = attach_through_overlay(tree, &target, &below)?;
+            exposes_sockets |= with_sockets && tree.exposes_sockets && !has_overlay;
         } else {
-            attach_mount(&tree.mounts, &target, tree.is_directory)?;
+            attach_mount(&tree.mounts, &target, false)?;
         }
     }
     for (link, target) in [
@@ -222,8 +223,9 @@ fn attach_mount(tree: &OwnedFd, target: &Path, is_directory: bool) -> Result<(),
 }
 
 /// Shows a tree through an overlay: the files are the same, but a socket in there is not the one
-/// that a service of the host listens at. If there is no overlay, or it would show what other
-/// mounts in the tree cover, the tree is shown as it is, and the result is false.
+/// that a service of the host listens at, a pipe has no reader on the host, locks hold no file of
+/// the host's, and watches see nothing of what the host does. If there is no overlay, or it would
+/// show what other mounts in the tree cover, the tree is shown as it is, and the result is false.
 fn attach_through_overlay(
     tree: &HostMount,
     target: &Path,
@@ -237,6 +239,9 @@ fn attach_through_overlay(
     if !holds_mounts(below)
         && mount(Some("system"), target, Some("overlay"), flags, Some(options.as_str())).is_ok()
     {
+        // The overlay keeps what it needs, and paths of the host are nothing for the guest.
+        umount2(below, MntFlags::MNT_DETACH)
+            .with_context(|| format!("cannot hide `{}`", tree.path.display()))?;
         return Ok(true);
     }
     let moved = sys::move_mount(below, target);

@@ -4,6 +4,7 @@ use std::io::{self, IoSlice, IoSliceMut, Read, Write};
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::os::unix::net::UnixStream;
 
+use nix::errno::Errno;
 use nix::sys::socket::{ControlMessage, ControlMessageOwned, MsgFlags, recvmsg, sendmsg};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -82,7 +83,16 @@ pub(crate) fn receive_descriptors(
     Ok((message.bytes, descriptors))
 }
 
-fn encode_frame(message: &impl Serialize) -> io::Result<Vec<u8>> {
+/// Sends as much as there is room for, and says how much that was.
+pub(crate) fn try_send(stream: &UnixStream, bytes: &[u8]) -> io::Result<usize> {
+    let flags = MsgFlags::MSG_DONTWAIT | MsgFlags::MSG_NOSIGNAL;
+    match nix::sys::socket::send(stream.as_raw_fd(), bytes, flags) {
+        Err(Errno::EAGAIN | Errno::EINTR) => Ok(0),
+        sent => Ok(sent?),
+    }
+}
+
+pub(crate) fn encode_frame(message: &impl Serialize) -> io::Result<Vec<u8>> {
     let mut frame = postcard::to_extend(message, vec![0_u8; 4]).map_err(io::Error::other)?;
     let length = frame.len() - 4;
     if length > MAX_FRAME_BYTES {

@@ -1,14 +1,15 @@
 //! Frames between the init and the guest harness.
 
-use std::io::{self, Read, Write};
-use std::os::fd::AsRawFd;
+use std::io::{self, Read};
+use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use nix::errno::Errno;
-use nix::sys::socket::{self, MsgFlags};
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
+use super::channel;
 use super::marshal::{MarshalValue, MarshalWriter};
 use crate::confine::AllowedPaths;
 
@@ -53,16 +54,26 @@ pub(crate) fn encode_frame(body: &[u8]) -> io::Result<Vec<u8>> {
 }
 
 /// Sends a body that is `marshal` already.
-pub(crate) fn send(mut stream: &UnixStream, body: &[u8]) -> io::Result<()> {
-    stream.write_all(&encode_frame(body)?)
-}
-
-/// Sends as much as there is room for, and says how much that was.
-pub(crate) fn try_send(stream: &UnixStream, bytes: &[u8]) -> io::Result<usize> {
-    let flags = MsgFlags::MSG_DONTWAIT | MsgFlags::MSG_NOSIGNAL;
-    match socket::send(stream.as_raw_fd(), bytes, flags) {
-        Err(Errno::EAGAIN | Errno::EINTR) => Ok(0),
-        sent => Ok(sent?),
+///
+/// All of it must be taken within [`MESSAGE_TIMEOUT`], however slowly the zygote reads.
+pub(crate) fn send(stream: &UnixStream, body: &[u8]) -> io::Result<()> {
+    let deadline = Instant::now() + MESSAGE_TIMEOUT;
+    let frame = encode_frame(body)?;
+    let mut rest = frame.as_slice();
+    loop {
+        rest = &rest[channel::try_send(stream, rest)?..];
+        let left = deadline.saturating_duration_since(Instant::now());
+        if rest.is_empty() {
+            return Ok(());
+        }
+        if left.is_zero() {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        let mut fds = [PollFd::new(stream.as_fd(), PollFlags::POLLOUT)];
+        match poll(&mut fds, PollTimeout::try_from(left).unwrap_or(PollTimeout::ZERO)) {
+            Ok(_) | Err(Errno::EINTR) => {}
+            Err(error) => return Err(error.into()),
+        }
     }
 }
 
@@ -211,6 +222,8 @@ pub(crate) fn encode_sweep() -> Vec<u8> {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Write;
+
     use super::*;
 
     /// A message that would be understood.
@@ -265,6 +278,14 @@ mod tests {
             let refused = Err(io::ErrorKind::InvalidData);
             assert_eq!(found, if is_taken { Ok(FromHarnessMessage::Swept) } else { refused });
         }
+    }
+
+    /// The sender's socket takes some of it without a reader.
+    #[test]
+    fn a_zygote_that_reads_nothing_does_not_hold_init_up() {
+        let (ours, _theirs) = UnixStream::pair().unwrap();
+        let sent = send(&ours, &vec![0; MAX_REQUEST_BYTES]);
+        assert_eq!(sent.map_err(|error| error.kind()), Err(io::ErrorKind::TimedOut));
     }
 
     #[test]

@@ -14,7 +14,7 @@ use menace_model::{
     Value, ValueError, Verdict,
 };
 use menace_sandbox::interpreter::PythonInterpreter;
-use menace_sandbox::{CancelToken, LocalBackend, SandboxBackend, SandboxSpec, Tier};
+use menace_sandbox::{CancelToken, LocalBackend, SandboxBackend, SandboxError, SandboxSpec, Tier};
 use menace_scenario::input::fixtures;
 use menace_scenario::preset::Preset;
 use menace_source::ScannerChoice;
@@ -316,6 +316,7 @@ impl ExecCommand {
         let outcome = backend
             .open_session(&spec)
             .and_then(|mut warm| warm.run(&call))
+            .or_else(SandboxError::into_outcome)
             .map_err(command_error)?;
         self.warn(&call.conditions, &outcome);
         self.print(header, &outcome)

@@ -3,7 +3,7 @@
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use menace_model::PolicyViolation;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
@@ -20,6 +20,9 @@ use crate::init::{InitError, InitErrorContext};
 use crate::wire::harness::{self, FromHarnessMessage};
 use crate::wire::messages::{FORGED_REPORT, InitReport, KillReason};
 
+/// The longest that init sleeps while a request is under way: the host takes one that sleeps for
+/// longer after the deadline for stalled.
+const MAX_SLEEP: Duration = Duration::from_millis(200);
 /// The most violations that are kept of one call, beside the first of each kind.
 const MAX_VIOLATIONS_PER_CALL: usize = 64;
 
@@ -88,7 +91,7 @@ impl SandboxInit<'_> {
     fn poll(&self, until: WaitConditions<'_>) -> Result<ReadyDescriptors, InitError> {
         let delayed = self.running.delayed_syscalls.iter().map(|(due, _)| *due);
         let next = delayed.chain(self.faults.next_deadline()).fold(until.deadline, Instant::min);
-        let left = next.saturating_duration_since(Instant::now());
+        let left = next.saturating_duration_since(Instant::now()).min(MAX_SLEEP);
         // Rounded up, so that a deadline is never polled for in vain.
         let millis = i32::try_from(left.as_millis() + 1).unwrap_or(i32::MAX);
         let timeout = PollTimeout::try_from(millis).unwrap_or(PollTimeout::MAX);

@@ -16,6 +16,7 @@ use crate::init::limits::{MONITOR_INTERVAL, needs_monitor};
 use crate::init::processes::{self, ProcessScope};
 use crate::init::section_watch::SectionWatch;
 use crate::init::{InitError, InitErrorContext, mappings};
+use crate::wire::channel;
 use crate::wire::harness::{self, ForkExitStatus, FromHarnessMessage};
 use crate::wire::messages::{InitReport, InitRequest, KillReason, PATCHED_HARNESS};
 use crate::{fault, sys};
@@ -243,7 +244,7 @@ impl SandboxInit<'_> {
     /// blocking send would wait for the process, and the process for init.
     pub(super) fn send_unsent(&mut self) -> io::Result<()> {
         let sent =
-            harness::try_send(&self.zygote.call_socket, self.running.unsent_request.as_slices().0)?;
+            channel::try_send(&self.zygote.call_socket, self.running.unsent_request.as_slices().0)?;
         self.running.unsent_request.drain(..sent);
         Ok(())
     }
