@@ -1,4 +1,4 @@
-//! One sandbox: its process, its connection, its control group.
+//! A handle of one sandbox: its process, connection and control group.
 //!
 //! Invariant: dropping it ends everything inside and leaves neither group nor directory.
 
@@ -23,11 +23,13 @@ use crate::wire::messages::{
 
 /// How long a sandbox may take to die once its connection is closed, before it is killed.
 const EXIT_TIMEOUT: Duration = Duration::from_millis(500);
-/// The same when the user wants an end: what it has on disk must be removed in time, too.
+/// The same limit after the user has cancelled the run: the sandbox's directory still has to be
+/// removed before Menace exits.
 const CANCELLED_EXIT_TIMEOUT: Duration = Duration::from_millis(100);
-/// How long after its deadline a call must have been reported.
+/// How long after a call's deadline the host waits for init's report.
 const REPORT_GRACE: Duration = Duration::from_secs(30);
-/// Beside the threads of a burst: the process that they are in, and one of the harness's own.
+/// Processes and threads of a burst beside its own threads: its process, and a thread of the
+/// harness.
 const BURST_EXTRA_PROCESSES: u64 = 2;
 
 #[derive(Debug)]
@@ -35,12 +37,13 @@ pub(crate) struct SandboxHandle {
     stream: UnixStream,
     process: Child,
     pub(crate) ready: SandboxReady,
-    /// Calls may have processes of their own.
+    /// Whether calls may start processes (below security level 5).
     may_fork: bool,
     next_nonce: u64,
     cancel: CancelToken,
     _registered: RegisteredConnection,
-    // Removed after the processes in it are gone: the order of these fields matters.
+    // Fields are dropped in this order: the group after the connection, so that its processes are
+    // gone.
     _group: Option<SandboxCgroup>,
     workspace: Option<SandboxWorkspace>,
 }
@@ -89,7 +92,7 @@ impl SandboxHandle {
         Ok(sandbox)
     }
 
-    /// Says where modules are imported from; before anything is.
+    /// Sends the import path; to be called before anything is imported.
     pub(crate) fn set_import_path(&mut self, import_roots: &[String]) -> Result<(), SandboxError> {
         let body = request::encode_path(import_roots, &self.ready.repo);
         channel::send(&self.stream, &ToInitMessage::Forward(body))
@@ -144,14 +147,14 @@ impl SandboxHandle {
         message: impl FnOnce(InitRequest) -> ToInitMessage,
     ) -> Result<InitReport, SandboxError> {
         let nonce = request.nonce;
-        // Init keeps the deadline; should it fail to, the host does not wait for ever.
+        // Init enforces the deadline. Should it fail to, the host gives up after this time.
         let timeout = Duration::from_millis(request.limits.timeout_ms) + REPORT_GRACE;
         self.stream.set_read_timeout(Some(timeout)).map_err(SandboxError::start_error)?;
         channel::send(&self.stream, &message(request))
             .map_err(|error| self.connection_error(error))?;
         match self.receive()? {
             FromInitMessage::Report(mut report) => {
-                // A report that answers another call is no report of this one.
+                // The mailbox belongs to another call if the nonce differs.
                 if report.mailbox_nonce != nonce {
                     report.phase = report.phase.min(CallPhase::Running);
                     report.mailbox.clear();
@@ -178,10 +181,10 @@ impl SandboxHandle {
 }
 
 impl SandboxHandle {
-    /// For an init that does not leave by itself.
+    /// Kills an init that does not exit by itself.
     fn kill(&mut self) {
         match i32::try_from(self.process.id()) {
-            // Without namespaces, what is below it would outlive it.
+            // Without namespaces its descendants would survive it.
             Ok(init) if self.workspace.is_some() => crate::init::kill_with_descendants(init),
             _ => drop(self.process.kill()),
         }
@@ -189,7 +192,7 @@ impl SandboxHandle {
     }
 }
 
-/// Threads that Menace itself adds are not the section's.
+/// The call's limits, with room for threads that Menace itself adds.
 fn effective_limits(call: &Call) -> CallLimits {
     let mut limits = call.limits.clone();
     if let Some(burst) = call.conditions.burst {
