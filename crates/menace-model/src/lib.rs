@@ -1,7 +1,7 @@
-//! The nouns of Menace: what a section, a parameter, an import or a finding is.
+//! The data types of Menace: sections, parameters, calls, outcomes, findings.
 //!
-//! Data only. Reading Python belongs to `menace-source`, choosing calls to
-//! `menace-scenario`, running them to `menace-sandbox`. Nothing here does I/O.
+//! `menace-source` reads Python, `menace-scenario` chooses calls, `menace-sandbox` runs them.
+//! Nothing here does I/O.
 
 mod call;
 mod class;

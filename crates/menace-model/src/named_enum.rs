@@ -1,7 +1,7 @@
 //! The macro behind enums whose variants have names.
 
-/// Defines an enum with `ALL`, its variants in their order, and the name of each: `as_str` and
-/// `Display`.
+/// Defines an enum with a name for each variant (`as_str` and `Display`), and `ALL`, its variants
+/// in their order.
 #[macro_export]
 macro_rules! named_enum {
     (

@@ -1,4 +1,4 @@
-//! Text for people that every crate writes the same way.
+//! Formats text for display, in the same way in all crates.
 
 use std::error::Error;
 
@@ -15,7 +15,7 @@ pub fn format_bytes(count: u64) -> String {
     }
 }
 
-/// At most `max` characters of a text, and `…` where there are more.
+/// The first `max` characters of a text, followed by `…` if there are more.
 pub fn truncate_chars(text: &str, max: usize) -> String {
     match text.char_indices().nth(max) {
         Some((end, _)) => format!("{}…", &text[..end]),
@@ -35,7 +35,7 @@ pub fn format_error_chain(error: &dyn Error) -> String {
     text
 }
 
-/// A time in milliseconds since 1970, in UTC, by a `strftime` pattern.
+/// Formats a time in milliseconds since 1970, in UTC, with a `strftime` pattern.
 pub fn format_utc(ms: i64, pattern: &str) -> String {
     let latest = if ms < 0 { Timestamp::MIN } else { Timestamp::MAX };
     Timestamp::from_millisecond(ms).unwrap_or(latest).strftime(pattern).to_string()
