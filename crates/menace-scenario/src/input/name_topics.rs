@@ -1,5 +1,5 @@
-//! What the name of a parameter tells: possible kinds, the role of its text, and realistic values.
-//! The table is `data/topics.txt`.
+//! Topics of parameter names: possible kinds, the role of a text, and realistic values. The table
+//! is `data/topics.txt`.
 
 use std::collections::HashMap;
 use std::sync::OnceLock;
@@ -36,7 +36,7 @@ impl TextRole {
     }
 }
 
-/// A topic: what a group of names has in common.
+/// A topic, which a group of names shares.
 #[derive(Debug)]
 pub(crate) struct NameTopic {
     /// Annotations, the likeliest first.

@@ -18,7 +18,7 @@ pub struct InputRecord {
     pub arguments: Vec<(String, Value)>,
 }
 
-/// Where, and what is wrong there.
+/// An error in a record, and its position.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{place}: {reason}")]
 pub struct InputRecordError {

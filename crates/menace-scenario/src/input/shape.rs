@@ -30,7 +30,7 @@ pub(crate) enum ValueShape {
     Set(Box<ValueShape>),
     FrozenSet(Box<ValueShape>),
     Dict(Box<ValueShape>, Box<ValueShape>),
-    /// A dict whose keys are known.
+    /// A dict with known keys.
     Record(Vec<RecordField>),
     Iterator(Box<ValueShape>),
     AsyncIterator(Box<ValueShape>),
@@ -58,7 +58,7 @@ pub(crate) enum ValueShape {
     Class(Box<ValueShape>),
     /// An object that has at least these members.
     Duck(Box<DuckType>),
-    /// The shape, with examples of another topic than its name tells.
+    /// The shape, with examples of this topic instead of the one of its name.
     WithTopic(String, Box<ValueShape>),
     /// The shape within bounds.
     Bounded(Box<ValueShape>, ValueBounds),

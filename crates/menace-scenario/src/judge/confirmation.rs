@@ -32,7 +32,7 @@ pub fn rerun_call(call: &Call) -> Call {
 pub struct Candidate {
     pub call: Call,
     pub weakness: SectionWeakness,
-    /// Kept only where the finding may describe this call instead of its rerun.
+    /// Set only where the finding may have to describe this call instead of its rerun.
     outcome: Option<Box<Outcome>>,
 }
 
@@ -59,8 +59,8 @@ impl Candidate {
         Self { call: call.clone(), weakness, outcome }
     }
 
-    /// None where the rerun does not show the weakness again. The finding describes the rerun, or
-    /// the first call where that ran out of memory and its rerun out of time before.
+    /// `None` if the rerun does not show the weakness again. The finding describes the rerun; or
+    /// the first call, if that ran out of memory and the rerun timed out before it did.
     pub fn confirm(self, rerun: CandidateRerun) -> Option<ConfirmedFinding> {
         let Self { call, weakness, outcome } = self;
         if !rerun.confirms(weakness.kind) {

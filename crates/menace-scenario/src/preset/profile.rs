@@ -152,8 +152,8 @@ impl PresetProfile {
             .collect()
     }
 
-    /// The same with settings laid over them. If the settings have a severity, only that level is
-    /// taken.
+    /// One preset per level, with the settings laid over them. If the settings have a severity,
+    /// only that level.
     pub(super) fn to_presets_with_settings(
         &self,
         settings: &PresetValues,

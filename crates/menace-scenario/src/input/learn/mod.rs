@@ -25,7 +25,7 @@ use super::repository_facts::{RepositoryFacts, SectionContext};
 use super::shape::ValueShape;
 
 const MAX_INSTANCES_PER_CLASS: usize = 12;
-/// Of these, instances that were constructed in the same way.
+/// The most instances that were constructed in the same way.
 const MAX_SIMILAR_INSTANCES: usize = 3;
 const MAX_CALLS_PER_SECTION: usize = 4;
 /// Larger values are not stored.
@@ -35,12 +35,12 @@ const MAX_VALUE_PARTS: usize = 60;
 #[derive(Debug, Clone, Default)]
 pub struct LearnedHints {
     param_hints: BTreeMap<SectionId, BTreeMap<String, LearnedParamHints>>,
-    /// By dotted name of the class.
+    /// Working instances by dotted name of their class.
     instances: BTreeMap<String, Vec<ProvenInstance>>,
     calls: BTreeMap<SectionId, Vec<ReturnedCall>>,
 }
 
-/// What exceptions said about a parameter.
+/// Hints about a parameter from exceptions.
 #[derive(Debug, Clone, Default)]
 struct LearnedParamHints {
     shapes: Vec<(ValueShape, u32)>,

@@ -16,7 +16,7 @@ pub(super) enum ContainerKind {
     List,
     TupleOf,
     Dict,
-    /// At that position, beside items of these shapes.
+    /// The item at this position, with the shapes of all items.
     Tuple(usize, Vec<ValueShape>),
     /// The result of a function.
     Function,
