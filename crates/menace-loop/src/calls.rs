@@ -20,9 +20,9 @@ const RERUN_GRACE: Duration = Duration::from_secs(10);
 pub(crate) struct CallRunner<'a> {
     /// Keeps its sandboxes warm between batches of calls.
     scheduler: Arc<CallScheduler<'a>>,
-    /// Ends everything: Ctrl-C.
+    /// Cancelled by Ctrl-C; ends all calls.
     cancel: CancelToken,
-    /// No call begins after it.
+    /// No call is started after this time.
     deadline: Option<Instant>,
     has_cheap_coverage: bool,
 }
@@ -48,13 +48,14 @@ impl<'a> CallRunner<'a> {
         }
     }
 
-    /// For reruns of candidates, which get [`RERUN_GRACE`] after the deadline.
+    /// A runner for reruns of candidates, which may be started up to [`RERUN_GRACE`] after the
+    /// deadline.
     pub(crate) fn with_grace(&self) -> Self {
         let deadline = self.deadline.map(|deadline| deadline.max(Instant::now()) + RERUN_GRACE);
         Self { deadline, ..self.clone() }
     }
 
-    /// Whether measuring coverage costs next to nothing.
+    /// Whether recording coverage costs next to nothing.
     pub(crate) fn has_cheap_coverage(&self) -> bool {
         self.has_cheap_coverage
     }
@@ -132,7 +133,7 @@ mod tests {
         let target = CallTarget { module, qualname: "half".to_owned(), kind: TargetKind::Function };
         let usual = SandboxSpec::new(None);
         let confinement_of = |call: Call| {
-            // As a failure stores it.
+            // The form in which a failure is stored.
             let stored = serde_json::to_string(&call).unwrap();
             build_job(&usual, serde_json::from_str(&stored).unwrap()).spec.confinement
         };

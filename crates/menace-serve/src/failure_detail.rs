@@ -33,7 +33,7 @@ pub(crate) struct FailureDetail {
     pub verdict: String,
     pub input: String,
     pub shrunk: Option<String>,
-    /// What that one still needs, where it is less than what the call had.
+    /// The conditions of the shrunk call, if they are fewer than those of the call.
     pub shrunk_conditions: Option<Vec<String>>,
     pub conditions: Vec<String>,
     pub seed: String,
@@ -156,7 +156,7 @@ fn build_traceback(raised: &RaisedException, repository: &Path) -> TracebackView
     }
 }
 
-/// What was arranged around the call.
+/// The conditions of a call beside its input.
 fn describe_conditions(conditions: &CallConditions) -> Vec<String> {
     let CallConditions { network, faults, burst, upstream } = conditions;
     let mut lines = Vec::new();

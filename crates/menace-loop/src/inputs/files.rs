@@ -11,7 +11,7 @@ use menace_scenario::input::{InputSettings, ThreatIntensity};
 use menace_settings::{SettingValue, Settings};
 use menace_store::files::{self, FileLock, write_atomic};
 
-/// Other runs may write the same input history.
+/// Other runs may be writing the same input history.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(30);
 
 #[derive(Debug, thiserror::Error)]
@@ -22,8 +22,8 @@ pub enum InputFileError {
     Content(#[from] InputRecordError),
 }
 
-/// Reads the files that the settings name; one that is only the default may be missing. `threat`
-/// comes from the preset. Lines that are left out give warnings.
+/// Reads the files that the settings name; a file that only the default names may be missing.
+/// `threat` comes from the preset. Lines that are left out cause warnings.
 pub fn read(
     settings: &Settings,
     threat: ThreatIntensity,
