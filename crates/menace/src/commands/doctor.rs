@@ -47,7 +47,7 @@ pub(crate) struct DoctorCommand {
     format: OutputFormat,
 }
 
-/// Everything that was found out.
+/// The results of all checks.
 #[derive(Debug, Serialize)]
 pub(crate) struct MachineDiagnosis {
     version: u32,
@@ -60,7 +60,7 @@ pub(crate) struct MachineDiagnosis {
     #[serde(flatten)]
     pub machine: MachineCapabilities,
     pub python: PythonDiagnosis,
-    /// What holds each limit here; none when no sandbox could be started.
+    /// The mechanisms that enforce each limit here; `None` when no sandbox could be started.
     pub limits: Option<LimitEnforcement>,
     pub unenforced: Vec<Limit>,
 }
@@ -139,7 +139,7 @@ fn not_tried(why: &str) -> (SandboxProof, Option<Outcome>) {
     (SandboxProof::NotTried { why: why.to_owned() }, None)
 }
 
-/// Why each tier above the one that can be had is out of reach.
+/// For each tier stronger than the available one, why it is not available.
 fn why_not_stronger(machine: &MachineCapabilities, best: Option<Tier>) -> Vec<String> {
     let all = [Tier::Root, Tier::UserNamespaces, Tier::Landlock];
     all.into_iter()
@@ -155,7 +155,7 @@ fn prove_sandbox(
     purge: bool,
 ) -> Result<(SandboxProof, Option<Outcome>), CommandError> {
     let empty = tempfile::tempdir()?;
-    // An interpreter that belongs to the repository is to be had only with it.
+    // An interpreter inside of the repository needs the repository in the sandbox.
     let inside = repo.canonicalize().is_ok_and(|repo| interpreter.executable.starts_with(repo));
     let place = if inside { repo } else { empty.path() };
     let options = BackendOptions {
@@ -189,7 +189,7 @@ fn prove_sandbox(
 
 fn describe_refusal(error: SandboxError) -> String {
     match error {
-        // Without the advice to ask the doctor.
+        // Without the advice to run `menace doctor`.
         SandboxError::BuildFailed(why) => why,
         other => format_with_causes(other),
     }
@@ -211,7 +211,7 @@ fn harmless_call() -> Call {
     }
 }
 
-/// Mechanisms that are there count; the others need a reason and, if there is any, advice.
+/// Mechanisms that are missing, with a reason and, if there is any, advice.
 pub(crate) fn missing_mechanisms(
     machine: &MachineCapabilities,
 ) -> impl Iterator<Item = &IsolationMechanism> {

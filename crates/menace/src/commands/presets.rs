@@ -73,7 +73,7 @@ impl PresetsCommand {
     }
 }
 
-/// The built-in profiles and over them those of the user's files.
+/// The built-in profiles, with those of the user's files laid over them.
 pub(crate) fn read_profiles(
     settings: &Settings,
     files: &[PathBuf],
@@ -93,7 +93,7 @@ pub(crate) fn read_profiles(
 /// A file that the user named.
 pub(super) fn read_user_file(file: &Path) -> Result<String, CommandError> {
     fs::read_to_string(file)
-        // Some editors begin a file with a mark that is no part of it.
+        // Without the byte order mark that some editors write.
         .map(|text| text.trim_start_matches('\u{feff}').to_owned())
         .with_context(|| format!("cannot read `{}`", file.display()))
         .map_err(CommandError::Request)
@@ -108,7 +108,7 @@ pub(crate) fn read_mocks(file: &Path) -> Result<Vec<MockResponse>, CommandError>
     preset::read_mocks(&json, &name).map_err(CommandError::request)
 }
 
-/// What others answered once; none when the usual file is not there.
+/// The recorded answers; empty if the default file does not exist.
 pub(crate) fn read_recordings(settings: &Settings) -> Result<Vec<MockResponse>, CommandError> {
     let file = &settings.network.recordings;
     if file.is_explicit() || file.exists() { read_mocks(file) } else { Ok(Vec::new()) }
