@@ -18,7 +18,7 @@ pub fn suggest_names<'a>(
     format_suggestion(&closest_names(typed, candidates))
 }
 
-/// The suggestion for names that are known to be close; at most [`MAX_SUGGESTIONS`] are listed.
+/// The suggestion for names that are known to be close; at most `MAX_SUGGESTIONS` are listed.
 pub fn format_suggestion(names: &[&str]) -> Option<String> {
     let quoted: Vec<_> =
         names.iter().take(MAX_SUGGESTIONS).map(|name| format!("`{name}`")).collect();

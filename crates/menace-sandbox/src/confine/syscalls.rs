@@ -29,7 +29,7 @@ pub(crate) enum ViolationKind {
     Namespace,
     /// Administration of the machine: modules, swap, clock, name, power.
     Machine,
-    /// Kernel interfaces that are known for escapes: bpf, io_uring and the like.
+    /// Kernel interfaces that are known for escapes: `bpf`, `io_uring` and the like.
     Kernel,
     /// Keyrings.
     Keys,

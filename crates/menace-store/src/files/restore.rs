@@ -12,7 +12,7 @@ use super::{
 };
 use crate::StoreNotice;
 
-/// Whether there is a copy from before damage that [`restore`] would use.
+/// Whether there is a copy from before damage that `restore` would use.
 pub fn has_restorable_copy(path: &Path) -> StoreFileResult<bool> {
     Ok(!list_restorable_copies(path)?.is_empty())
 }
