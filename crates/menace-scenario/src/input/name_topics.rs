@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 use menace_model::Value;
 
 menace_model::named_enum! {
-    /// The grammar of a text, which decides which injections are possible.
+    /// The grammar of a text, which determines the possible injections.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
     pub enum TextRole {
         Plain = "plain",
@@ -45,7 +45,7 @@ pub(crate) struct NameTopic {
     pub values: Vec<Value>,
 }
 
-/// All topics by each of their names.
+/// All topics, found by each of their names.
 #[derive(Debug)]
 struct NameTopicIndex {
     topics: Vec<NameTopic>,

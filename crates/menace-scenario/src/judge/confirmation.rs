@@ -1,19 +1,18 @@
-//! Candidate → rerun → finding: the same way for the breadth phase, for exploring, and for
+//! Candidate → rerun → finding, in the same way for the breadth phase, for exploring, and for
 //! `menace repro` and `menace shrink`.
 //!
-//! Making the rerun's call belongs to the caller.
-//! Invariant: the rerun of a rerun's call is that call, so `menace repro` makes the call that
-//! confirmed the failure.
+//! The caller makes the call of the rerun. Invariant: the rerun of a rerun's call is that call
+//! itself, so `menace repro` makes the call that confirmed the failure.
 
 use menace_model::{Call, Outcome, WeaknessKind};
 
 use super::{BaselineOutcome, SectionHistory, SectionWeakness};
 
-/// The least time limit of a rerun. Longer than that of a first call, so that a call that was only
-/// slowed down by a busy machine is not confirmed as a hang.
+/// The least time limit of a rerun. It is longer than that of a first call, so that a call that was
+/// only slowed down by a busy machine is not confirmed as a hang.
 pub(crate) const CONFIRM_TIMEOUT_MS: u64 = 3_000;
-/// Repetitions at least, in the rerun of a call that is repeated in one process: a bounded cache
-/// may still grow during the first ones, and stops later.
+/// The fewest repetitions in the rerun of a call that is repeated in one process: a bounded cache
+/// may grow during the first ones, and stops growing later.
 const CONFIRM_REPEATS: u32 = 360;
 
 /// The rerun of a candidate's call, and of the call of a failure.

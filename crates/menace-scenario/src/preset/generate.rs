@@ -121,7 +121,7 @@ fn draw_values(request: &PresetRequest<'_>, random: &mut SeededRng) -> PresetVal
             random,
             &SECURITY_LEVEL_CHOICES,
         ))),
-        // The only system that there is a backend for; drawn so that a seed keeps its presets.
+        // The only system for which there is a backend; drawn so that a seed keeps its presets.
         os_type: Some(pick_one(random, &[GuestOsType::Linux])),
         ..PresetValues::default()
     };

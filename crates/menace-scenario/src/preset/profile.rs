@@ -24,7 +24,7 @@ menace_model::named_enum! {
 #[derive(Debug, Clone, PartialEq)]
 pub struct ProfileLevel {
     pub severity: Option<ScenarioSeverity>,
-    /// Without name and severity.
+    /// Values without name and severity.
     pub values: PresetValues,
 }
 
@@ -36,7 +36,7 @@ pub struct PresetProfile {
     pub about: Option<String>,
     /// One level, or several from low to high.
     pub levels: Vec<ProfileLevel>,
-    /// The file that defines it; none for the built-in ones.
+    /// The file that defines it; `None` for built-in profiles.
     pub file: Option<String>,
 }
 
@@ -135,7 +135,7 @@ impl PresetProfile {
         Ok(())
     }
 
-    /// The level of this severity; without it, the level for all severities, else the last.
+    /// The level of this severity; if there is none, the level for all severities, or the last one.
     pub fn level(&self, severity: ScenarioSeverity) -> Option<&ProfileLevel> {
         self.levels
             .iter()
