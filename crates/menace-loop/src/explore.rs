@@ -324,6 +324,6 @@ struct GenerationPlan<'a> {
 struct TargetPlan {
     /// Positions of its calls in the generation.
     range: Range<usize>,
-    /// How many findings it had before.
+    /// How many findings the section had before these calls; later ones are new.
     known_findings: usize,
 }

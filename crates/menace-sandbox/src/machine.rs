@@ -16,7 +16,7 @@ pub struct IsolationMechanism {
     pub available: bool,
     /// The version, or why the mechanism is missing.
     pub detail: String,
-    /// How to get it.
+    /// How to make the mechanism available.
     pub advice: Option<String>,
 }
 

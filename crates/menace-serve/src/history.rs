@@ -32,7 +32,7 @@ const FORECAST_CYCLES: usize = 3;
 pub(crate) struct ListTail {
     /// `None` for values that were not measured.
     pub values: Vec<Option<f64>>,
-    /// How many came before.
+    /// The number of earlier values, which are not kept.
     pub skipped_count: usize,
 }
 
@@ -58,7 +58,8 @@ pub(crate) struct RoiHistoryView {
     pub predicted_metrics: BTreeMap<String, ListTail>,
     pub actual_metrics: BTreeMap<String, ListTail>,
     pub resource_history: BTreeMap<String, ListTail>,
-    /// How long the lists were when the cycles began that compare with the last one.
+    /// The lengths of the series before the first cycle that is comparable with the last one
+    /// ([`SelectionStart`]).
     pub selection_began: Value,
 }
 

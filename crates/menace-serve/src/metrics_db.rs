@@ -63,7 +63,7 @@ impl MetricsDbReader {
         Ok(found.unwrap_or_default())
     }
 
-    /// How many cycles of the histories came after the last one of a run.
+    /// The number of cycles in the metric histories after the last cycle of a run.
     pub(crate) fn cycles_after(&self, run: &RunRecord) -> ServeResult<u64> {
         let found = self.query(|metrics| {
             let mut most = 0;

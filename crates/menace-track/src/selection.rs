@@ -96,7 +96,7 @@ pub fn exclude_modules(selection: &str, left_out: &[&str]) -> String {
     format!("{selection}{EXCLUDED_SEPARATOR}{}", left_out.join(", "))
 }
 
-/// Whether the last cycle had the same sections, whichever modules were left out.
+/// Whether the last cycle selected the same sections; the modules that were left out may differ.
 pub fn has_same_sections(history: &RoiHistory, selection: &str) -> bool {
     sections_of(last_selection(history)) == sections_of(selection)
 }

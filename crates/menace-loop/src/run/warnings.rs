@@ -32,7 +32,7 @@ pub(super) enum RunWarning {
         module: String,
         cycles: Option<usize>,
     },
-    /// How many flagged modules were not called.
+    /// The number of modules that were not called because their ROI had converged.
     ModulesLeftOut(usize),
     /// A borderline module, in a run without calls.
     Borderline {

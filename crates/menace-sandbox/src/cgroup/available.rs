@@ -22,7 +22,7 @@ pub(super) struct CgroupLocation {
 /// For each controller, where it is available or why it is not.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct AvailableCgroups {
-    /// One per hierarchy.
+    /// The directories below which groups are made, one per hierarchy.
     pub(super) locations: Vec<CgroupLocation>,
     pub(super) missing: Vec<(CgroupController, String)>,
 }

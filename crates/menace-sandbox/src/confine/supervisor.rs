@@ -44,7 +44,8 @@ pub(crate) struct SyscallSupervisor {
     pretended: BTreeSet<&'static str>,
 }
 
-/// What the zygote may do once more.
+/// System calls that the zygote may make once each: executing Python (`start`), forking for a call,
+/// and signalling all processes (`sweep`). Each permission is taken when it is used.
 #[derive(Debug)]
 struct ZygotePermissions {
     start: bool,

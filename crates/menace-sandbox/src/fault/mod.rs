@@ -224,7 +224,7 @@ fn required_mechanism(fault: &FaultSpec) -> Option<LimitMechanism> {
     }
 }
 
-/// What this sandbox has to inject faults with.
+/// The mechanisms through which faults can be injected into this sandbox.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct FaultSupport {
     pub interposition: SyscallInterposition,

@@ -10,7 +10,7 @@ const MAX_HASHED_FILE_BYTES: u64 = 64 << 10;
 /// The most files that are hashed, and bytes that are read, for one call.
 const MAX_HASHED_FILES: usize = 256;
 const MAX_HASHED_BYTES: u64 = 1 << 20;
-/// The same length as hashes of results have.
+/// Hashes of files are truncated to the length of the hashes of results.
 const HASH_DIGITS: usize = 32;
 /// How a file of SQLite begins.
 const SQLITE_MAGIC: &[u8] = b"SQLite format 3\0";

@@ -75,7 +75,7 @@ impl AccessPolicy {
         self
     }
 
-    /// Whether that is the token; a wrong one waits, and so do the requests after it.
+    /// Compares a token. After a wrong one, the answer is delayed, and other checks wait for it.
     pub(super) async fn check_token(&self, token: &AccessToken, candidate: &str) -> TokenCheck {
         self.token_limiter.check(|| token.matches(candidate.trim())).await
     }

@@ -224,7 +224,7 @@ pub(crate) struct OverviewPage {
     pub failures: Vec<FailurePageRow>,
     pub failure_count: u64,
     pub heat: HeatMap,
-    /// Whether there are any to be searched.
+    /// Whether the run has a decision report, whatever the search text finds in it.
     pub has_decisions: bool,
     pub decisions: Vec<DecisionRow>,
     pub decision_columns: Vec<SortableColumn>,

@@ -17,7 +17,7 @@ type BindingValue<'a> = Option<Rc<KnownValue<'a>>>;
 /// The changes made in a branch.
 pub(super) type BranchChanges<'a> = FxHashMap<(usize, &'a str), BindingValue<'a>>;
 
-/// How far the log had come.
+/// The length of the log of changes when a scope or a branch was entered.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct EnvLogMark(usize);
 

@@ -14,8 +14,8 @@ pub const MIN_BIN_SHARE: f64 = 1e-6;
 
 /// Bins cut at the quantiles of a reference sample, and the share of it in each.
 ///
-/// With `bins` bins, the cuts are the quantiles 1/bins … (bins − 1)/bins, equal cuts being one. A
-/// value that equals a cut belongs above it; the outer bins are open.
+/// With `bins` bins, the cuts are the quantiles 1/bins … (bins − 1)/bins; equal cuts are merged. A
+/// value that equals a cut belongs to the bin above it; the outer bins are open.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct QuantileBins {
     cuts: Vec<f64>,

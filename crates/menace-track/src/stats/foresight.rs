@@ -93,7 +93,7 @@ pub struct CollapsePrediction {
     pub risk: CollapseRisk,
     /// Cycles until the trend line reaches the floor; `None` if not within the horizon.
     pub collapse_in: Option<usize>,
-    /// Whether a small stress has cost a large part of the ROI.
+    /// Whether the ROI fell by a large share when the stress rose only a little.
     pub brittle: bool,
     /// The ROI of the next cycles on the trend line.
     pub trajectory: Vec<f64>,

@@ -53,7 +53,7 @@ impl StabilitySample<'_> {
     }
 }
 
-/// By workflow.
+/// The ROI history of each workflow, under the name that it has in the file.
 pub(super) type ForesightTrackers = BTreeMap<String, ForesightTracker>;
 
 /// Adds a cycle. Returns predictions for the workflows whose ROI is not stable.

@@ -51,7 +51,7 @@ impl SectionFilter for PilotFilter<'_> {
 #[derive(Debug, Default)]
 pub(in crate::run) struct PilotResults {
     pub candidates: Vec<BorderlineCandidate>,
-    /// How far each was from the border, by path.
+    /// The test of each module against the borderline thresholds, by path.
     pub evidence: BTreeMap<String, StatisticalDecision>,
     pub warnings: Vec<RunWarning>,
 }

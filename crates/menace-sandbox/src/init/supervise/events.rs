@@ -32,7 +32,7 @@ pub(super) enum GuestEvent {
     DeadlinePassed,
 }
 
-/// What else ends a wait, beside a message of the harness.
+/// The events that end a wait for a message of the harness.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct WaitConditions<'a> {
     pub(super) deadline: Instant,

@@ -47,7 +47,7 @@ pub(super) struct SurveyContext<'a> {
     pub index: Option<&'a SectionIndex<'a>>,
 }
 
-/// What a walk records.
+/// The facts that a walk collects.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum SurveyMode<'a> {
     /// The hints of the sections of this module.
