@@ -213,7 +213,6 @@ impl Tracker {
     /// A threshold from the settings is a distance from zero. An adaptive threshold follows from
     /// the errors of predictions, which show how much a metric varies, not where it lies: it is a
     /// distance from the metric's own mean.
-    /// own mean.
     fn decide_synergy_convergence(
         &self,
         rules: &ConvergenceRules,

@@ -5,7 +5,6 @@
 //! inside an f-string, and `'a'` is not `"a"`. An f-string counts as the tokens it consists of.
 //! With `p` the share of each distinct token, the entropy is `−Σ p·log₂ p`: 0 for an empty module
 //! or one token repeated, `log₂ n` for `n` distinct tokens that are equally frequent.
-//! tokens that are equally frequent.
 
 use std::cell::RefCell;
 use std::hash::BuildHasher;
