@@ -21,7 +21,7 @@ pub(super) fn inject(
 ) -> Option<InjectedFault> {
     if schedule.is_single_target() {
         // With a chosen opportunity the fault targets changes: a single failing read reveals
-        // little. A full disk still allows to remove and rename files.
+        // little. Files can still be removed and renamed on a full disk.
         let is_full = schedule.injected > 0;
         if touch.is_read() || is_full && !touch.needs_disk_space() {
             return None;

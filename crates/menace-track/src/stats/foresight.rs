@@ -32,8 +32,7 @@ pub struct ForesightCycle {
     /// The stability of the window when the cycle was recorded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stability: Option<f64>,
-    /// The same figures under the names of stages: `latency_spike_roi`, `schema_drift_degradation`
-    /// …
+    /// The same figures with the stage in their names, such as `latency_spike_roi`.
     #[serde(flatten)]
     pub by_stage: BTreeMap<String, f64>,
 }
