@@ -102,28 +102,40 @@ impl UntrustedDir {
     /// Replaces a file atomically: readers see the old contents or the new ones, also after a
     /// crash. A link of this name is replaced, not followed.
     pub fn replace(&self, relative: &Path, contents: &[u8]) -> io::Result<()> {
-        self.replace_with_mode(relative, contents, NEW_FILE_MODE)
+        self.replace_with(relative, contents, NEW_FILE_MODE, File::sync_all)
     }
 
     /// Like [`UntrustedDir::replace`]; only the owner may read the file.
     pub fn replace_private(&self, relative: &Path, contents: &[u8]) -> io::Result<()> {
-        self.replace_with_mode(relative, contents, PRIVATE_FILE_MODE)
+        self.replace_with(relative, contents, PRIVATE_FILE_MODE, File::sync_all)
     }
 
-    fn replace_with_mode(&self, relative: &Path, contents: &[u8], mode: u32) -> io::Result<()> {
+    /// As [`UntrustedDir::replace_private`], without waiting for the disk: for what has a checksum
+    /// and can be made again.
+    pub fn replace_cache(&self, relative: &Path, contents: &[u8]) -> io::Result<()> {
+        self.replace_with(relative, contents, PRIVATE_FILE_MODE, |_| Ok(()))
+    }
+
+    fn replace_with(
+        &self,
+        relative: &Path,
+        contents: &[u8],
+        mode: u32,
+        sync: impl Fn(&File) -> io::Result<()>,
+    ) -> io::Result<()> {
         let (parent, name) = self.open_parent(relative)?;
         let temporary = temporary_name(&name);
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL;
         let handle = open_below(parent.as_fd(), &temporary, flags, Mode::from_raw_mode(mode))?;
         let mut file = File::from(handle);
-        let written = file.write_all(contents).and_then(|()| file.sync_all());
+        let written = file.write_all(contents).and_then(|()| sync(&file));
         let replaced = written.and_then(|()| Ok(renameat(&parent, &temporary, &parent, &name)?));
         if replaced.is_err() {
             let _ = unlinkat(&parent, &temporary, AtFlags::empty());
         }
         replaced?;
         // The rename is durable once the directory has been synced.
-        let _ = rustix::fs::fsync(&parent);
+        let _ = sync(&File::from(parent));
         Ok(())
     }
 

@@ -13,7 +13,8 @@ use menace_sandbox::{
 
 /// A call whose sandbox is lost is repeated once: the machine may have caused it.
 const MAX_RETRIES: u32 = 1;
-/// How long after the deadline candidates are still rerun, so that no finding is lost.
+/// How long after the deadline candidates and known failures are still rerun, so that no finding is
+/// lost.
 const RERUN_GRACE: Duration = Duration::from_secs(10);
 
 #[derive(Debug, Clone)]
@@ -25,6 +26,11 @@ pub(crate) struct CallRunner<'a> {
     /// No call is started after this time.
     deadline: Option<Instant>,
     has_cheap_coverage: bool,
+}
+
+/// Until when reruns may begin.
+pub(crate) fn add_rerun_grace(deadline: Option<Instant>) -> Option<Instant> {
+    deadline.map(|deadline| deadline.max(Instant::now()) + RERUN_GRACE)
 }
 
 /// A call with its sandbox, from the sandbox of its module.
@@ -51,8 +57,7 @@ impl<'a> CallRunner<'a> {
     /// A runner for reruns of candidates, which may be started up to [`RERUN_GRACE`] after the
     /// deadline.
     pub(crate) fn with_grace(&self) -> Self {
-        let deadline = self.deadline.map(|deadline| deadline.max(Instant::now()) + RERUN_GRACE);
-        Self { deadline, ..self.clone() }
+        Self { deadline: add_rerun_grace(self.deadline), ..self.clone() }
     }
 
     /// Whether recording coverage costs next to nothing.

@@ -21,6 +21,24 @@ impl CallConditions {
     pub fn is_fault_free(&self) -> bool {
         *self == Self::default()
     }
+
+    /// What there is of it, for people.
+    pub fn describe(&self) -> Vec<String> {
+        let Self { network, faults, burst, upstream } = self;
+        let mut lines: Vec<String> = Vec::new();
+        if let Some(burst) = burst {
+            let (threads, tasks) = (burst.threads, burst.tasks);
+            lines.push(format!("at once in {threads} threads, {tasks} tasks"));
+        }
+        lines.extend(faults.iter().map(|fault| format!("fault: {}", fault.mode.as_str())));
+        if !network.is_perfect() {
+            lines.push(format!("network: {}", network.describe().join(", ")));
+        }
+        if let Some(failure) = upstream.as_ref().and_then(|upstream| upstream.failure) {
+            lines.push(format!("upstream fails: {failure:?}").to_lowercase());
+        }
+        lines
+    }
 }
 
 /// Conditions of the link between the call and its upstreams; each figure is for one direction.
@@ -41,6 +59,24 @@ pub struct NetworkConditions {
 impl NetworkConditions {
     pub fn is_perfect(&self) -> bool {
         *self == Self::default()
+    }
+
+    /// What is not perfect about it, for people.
+    fn describe(&self) -> Vec<String> {
+        let Self { latency_ms, jitter_ms, loss, duplication, bits_per_second, partition } = self;
+        let mut lines = Vec::new();
+        let mut add = |is_set: bool, words: String| lines.extend(is_set.then_some(words));
+        add(*latency_ms > 0.0, format!("{latency_ms:.0} ms latency"));
+        add(*jitter_ms > 0.0, format!("{jitter_ms:.0} ms jitter"));
+        add(*loss > 0.0, format!("{:.1} % loss", 100.0 * loss));
+        add(*duplication > 0.0, format!("{:.1} % duplicated", 100.0 * duplication));
+        lines.extend(bits_per_second.map(|bits| format!("{bits} bits per second")));
+        for peer in partition {
+            let host = peer.host.as_deref().unwrap_or("every host");
+            let port = peer.port.map_or(String::new(), |port| format!(":{port}"));
+            lines.push(format!("{host}{port} cannot be reached"));
+        }
+        lines
     }
 }
 

@@ -18,8 +18,25 @@ pub fn suggest_names<'a>(
     format_suggestion(&closest_names(typed, candidates))
 }
 
-/// The suggestion for names that are known to be close; at most `MAX_SUGGESTIONS` are listed.
-pub fn format_suggestion(names: &[&str]) -> Option<String> {
+/// `; did you mean `a`?`, as messages end, or `; {otherwise}` where no candidate is close.
+pub fn suggest_names_or<'a>(
+    typed: &str,
+    candidates: impl IntoIterator<Item = &'a str>,
+    otherwise: &str,
+) -> String {
+    format_suggestion_or(&closest_names(typed, candidates), otherwise)
+}
+
+/// The same for names that are known to be close.
+pub fn format_suggestion_or(names: &[&str], otherwise: &str) -> String {
+    match format_suggestion(names).as_deref().unwrap_or(otherwise) {
+        "" => String::new(),
+        text => format!("; {text}"),
+    }
+}
+
+/// The first few of the names.
+fn format_suggestion(names: &[&str]) -> Option<String> {
     let quoted: Vec<_> =
         names.iter().take(MAX_SUGGESTIONS).map(|name| format!("`{name}`")).collect();
     (!quoted.is_empty()).then(|| format!("did you mean {}?", quoted.join(" or ")))
@@ -64,6 +81,14 @@ mod tests {
     #[test]
     fn a_name_that_is_not_close_is_not_suggested() {
         assert_eq!(closest_name("colour", ["roi_cycles", "timeout"]), None);
+    }
+
+    #[test]
+    fn a_misspelled_word_gets_a_suggestion() {
+        let known = ["CPU_LIMIT", "DISK_LIMIT"];
+        assert_eq!(suggest_names_or("CPU_LIMTI", known, "see x"), "; did you mean `CPU_LIMIT`?");
+        assert_eq!(suggest_names_or("COLOUR", known, "see x"), "; see x");
+        assert_eq!(suggest_names_or("COLOUR", known, ""), "");
     }
 
     #[test]

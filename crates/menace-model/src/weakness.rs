@@ -82,9 +82,9 @@ impl WeaknessKind {
         Self::Slow,
     ];
 
-    /// The position of a kind in [`Self::WORST_FIRST`], by its name; unknown kinds come last.
-    pub fn rank(name: &str) -> usize {
-        let place = Self::WORST_FIRST.iter().position(|kind| kind.as_str() == name);
+    /// The place of this kind in [`Self::WORST_FIRST`].
+    pub fn rank(self) -> usize {
+        let place = Self::WORST_FIRST.iter().position(|kind| *kind == self);
         place.unwrap_or(Self::WORST_FIRST.len())
     }
 }
@@ -97,14 +97,15 @@ mod tests {
     fn a_kind_is_written_the_same_everywhere() {
         for kind in WeaknessKind::ALL {
             assert_eq!(serde_json::to_string(&kind).unwrap(), format!("\"{kind}\""));
+            assert_eq!(kind.as_str().parse(), Ok(kind));
         }
+        assert_eq!("of a later version".parse::<WeaknessKind>(), Err(()));
     }
 
     #[test]
     fn every_kind_has_a_rank() {
         for kind in WeaknessKind::ALL {
-            assert_eq!(WeaknessKind::WORST_FIRST[WeaknessKind::rank(kind.as_str())], kind);
+            assert_eq!(WeaknessKind::WORST_FIRST[kind.rank()], kind);
         }
-        assert_eq!(WeaknessKind::rank("of a later version"), WeaknessKind::ALL.len());
     }
 }

@@ -103,6 +103,8 @@ def make_import(directory: str, bundle: "int | None") -> "Callable[..., Any]":
         files.update(index)
     private = dict(vars(builtins))
     private["__import__"] = import_module
+    # For `state.integrity`.
+    private["__loaded__"] = loaded
     return import_module
 
 

@@ -52,6 +52,7 @@ pub(crate) const HARNESS_SOURCES: &[(&str, &str)] = files![
     "runtime/consume.py",
     "runtime/event_loop.py",
     "runtime/fixture_files.py",
+    "runtime/fork_hooks.py",
     "runtime/fork_limit.py",
     "runtime/frozen_clock.py",
     "runtime/guest_mode.py",
@@ -60,6 +61,7 @@ pub(crate) const HARNESS_SOURCES: &[(&str, &str)] = files![
     "runtime/modules.py",
     "runtime/random_seed.py",
     "runtime/shared_process.py",
+    "runtime/site_start.py",
     "runtime/stack_sampler.py",
     "runtime/step_entries.py",
     "runtime/warmup.py",
@@ -67,6 +69,7 @@ pub(crate) const HARNESS_SOURCES: &[(&str, &str)] = files![
     "runtime/zygote.py",
     "state/audit.py",
     "state/descriptors.py",
+    "state/integrity.py",
     "state/mutable_defaults.py",
     "state/reopen.py",
     "state/snapshot.py",
@@ -168,8 +171,8 @@ impl PackedHarness {
     }
 }
 
-/// A copy of the bundle of a [`PackedHarness`] for one sandbox: code that runs before the harness
-/// (`.pth` files) may lock an open file or move its position, and other sandboxes would notice.
+/// A copy of the bundle of a [`PackedHarness`] for one sandbox: a guest that got hold of it could
+/// lock an open file or move its position, and other sandboxes would notice.
 pub(crate) fn copy_bundle(memory: &File, contents: &HarnessContents) -> io::Result<File> {
     let mut bundle = vec![0; contents.bundle_bytes];
     memory.read_exact_at(&mut bundle, 0)?;

@@ -359,12 +359,13 @@ impl SharedMemory {
         copy
     }
 
-    /// Writes to the beginning of the memory.
-    pub(crate) fn write(&self, bytes: &[u8]) {
-        let length = bytes.len().min(self.length);
+    pub(crate) fn write(&self, offset: usize, bytes: &[u8]) {
+        let offset = offset.min(self.length);
+        let length = bytes.len().min(self.length - offset);
         // SAFETY: the range lies within the mapping, and the two do not overlap.
         unsafe {
-            std::ptr::copy_nonoverlapping(bytes.as_ptr(), self.start.as_ptr().cast::<u8>(), length);
+            let place = self.start.as_ptr().cast::<u8>().add(offset);
+            std::ptr::copy_nonoverlapping(bytes.as_ptr(), place, length);
         }
     }
 

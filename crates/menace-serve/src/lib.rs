@@ -15,7 +15,6 @@
 //! repository; the store is only read.
 
 pub mod chart;
-mod clock;
 mod data_source;
 mod error;
 mod exporter;

@@ -9,16 +9,15 @@ use std::path::Path;
 use minijinja::Value;
 use serde::Serialize;
 
-use menace_model::{SectionId, WeaknessKind, is_test_path};
+use menace_model::{SectionId, is_test_path, now_ms};
 use menace_store::{FailureRecord, RunReport, SectionRecord, Store};
 
 use crate::chart::draw_bars;
-use crate::clock::{format_timestamp, now_ms};
 use crate::data_source::DataSource;
 use crate::error::ServeResult;
 use crate::failure_detail::{FailureDetail, build_failure_detail};
 use crate::page::{STYLE_SHEET, render};
-use crate::text::truncate;
+use crate::text::{format_timestamp, truncate};
 use crate::view::heat_map::HeatMap;
 use crate::view::metrics::{MetricTile, metric_tiles};
 use crate::view::paging::sort_by_number;
@@ -118,11 +117,11 @@ struct ListedFailure {
 /// Renders the report of a run, given its id or the beginning of it; without one, of the last run
 /// with results.
 pub fn render_report(
-    library: &DataSource,
+    source: &DataSource,
     run: Option<&str>,
     graph: Option<&ImportGraph>,
 ) -> ServeResult<String> {
-    let page = library.query_existing(|store| {
+    let page = source.query_existing(|store| {
         let shown = SelectedRun::find_existing(store, run)?;
         let sections = sections_by_roi(store, &shown)?;
         let failures = failures_worst_first(store, &shown, &sections)?;
@@ -149,7 +148,7 @@ pub fn render_report(
                     report.verdicts.get(&verdict).copied().unwrap_or_default()
                 })
             }),
-            heat: library.heat_map(store, &shown)?,
+            heat: source.heat_map(store, &shown)?,
             modules: weakest_modules(store, &shown, MAX_MODULES)?,
             module_count: sums.map_or(0, |report| {
                 report.modules.iter().filter(|module| !is_test_path(&module.path)).count()
@@ -159,8 +158,8 @@ pub fn render_report(
             detailed_count: detailed.len(),
             listed: listed.iter().take(MAX_LISTED_FAILURES).map(list_failure).collect(),
             failure_count: failures.len(),
-            roi: svg(&roi_chart_at_run(library, &shown.run)?.draw()),
-            metrics: metric_tiles(library, &shown.run)?,
+            roi: svg(&roi_chart_at_run(source, &shown.run)?.draw()),
+            metrics: metric_tiles(source, &shown.run)?,
             synergy: sums
                 .filter(|report| !report.synergy.is_empty())
                 .map(|report| svg(&draw_bars("Synergy of the run", &synergy_values(report, true)))),
@@ -229,7 +228,7 @@ fn failures_worst_first(
     let mut failures = store.failures_of_run(&shown.run.id)?;
     let places: BTreeMap<&str, usize> =
         sections.iter().enumerate().map(|(place, one)| (one.section.as_str(), place)).collect();
-    let rank = |known: &FailureRecord| WeaknessKind::rank(known.failure.kind.as_str());
+    let rank = |known: &FailureRecord| known.failure.kind.rank();
     let mut worst: BTreeMap<SectionId, usize> = BTreeMap::new();
     for known in &failures {
         let of_section = worst.entry(known.failure.section.clone()).or_insert(usize::MAX);

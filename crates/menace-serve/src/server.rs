@@ -109,11 +109,11 @@ impl HttpServer {
         routes: Router,
         limits: ConnectionLimits,
     ) -> ServeResult<Self> {
-        let asked = SocketAddr::new(address.host, address.port);
-        let listen = |source| ServeError::Listen { address: asked.to_string(), source };
+        let requested = SocketAddr::new(address.host, address.port);
+        let listen = |source| ServeError::Listen { address: requested.to_string(), source };
         let acceptor = tls.map(tls_acceptor).transpose()?;
         let is_secure = acceptor.is_some();
-        let listener = TcpListener::bind(asked).map_err(listen)?;
+        let listener = TcpListener::bind(requested).map_err(listen)?;
         listener.set_nonblocking(true).map_err(listen)?;
         let address = listener.local_addr().map_err(listen)?;
         let runtime = tokio::runtime::Builder::new_current_thread()

@@ -34,12 +34,8 @@ pub enum SettingsError {
     Incomplete { first: &'static str, second: &'static str },
     #[error("{smaller} is above {larger}: lower the one or raise the other")]
     OutOfOrder { smaller: &'static str, larger: &'static str },
-    #[error(
-        "{}: line {line}: unknown key `{key}`{}",
-        .path.display(),
-        did_you_mean(.suggestion.as_deref())
-    )]
-    UnknownKey { path: PathBuf, line: usize, key: String, suggestion: Option<String> },
+    #[error("{}: line {line}: unknown key `{key}`{suggestion}", .path.display())]
+    UnknownKey { path: PathBuf, line: usize, key: String, suggestion: String },
     #[error(
         "{}: line {line}: `{key}` sets {name}, which line {first} sets already: remove one of them",
         .path.display()
@@ -62,11 +58,6 @@ pub enum SettingsError {
 
 fn detail(why: Option<&str>) -> String {
     why.map(|why| format!(": {why}")).unwrap_or_default()
-}
-
-fn did_you_mean(suggestion: Option<&str>) -> String {
-    let suggestion = menace_model::format_suggestion(suggestion.as_slice());
-    format!("; {}", suggestion.as_deref().unwrap_or("`menace settings` lists the known ones"))
 }
 
 /// Every problem found, in the order of the declarations. Never empty.

@@ -144,15 +144,16 @@ impl<'a> YamlIndex<'a> {
             let path = || file.path.clone();
             let line = entry.line;
             let Some(name) = known.get(&normalize_key(&entry.key)).copied() else {
-                let suggestion = menace_model::closest_name(
+                let suggestion = menace_model::suggest_names_or(
                     &normalize_key(&entry.key),
                     known.keys().map(String::as_str),
+                    "`menace settings` lists the known ones",
                 );
                 errors.push(SettingsError::UnknownKey {
                     path: path(),
                     line,
                     key: entry.key.clone(),
-                    suggestion: suggestion.map(Into::into),
+                    suggestion,
                 });
                 continue;
             };

@@ -4,9 +4,10 @@
 //! a file that is damaged or of another build is left aside and written anew.
 
 use std::fs;
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 
+use menace_files::UntrustedDir;
 use rustc_hash::FxHashMap;
 
 use crate::facts::FileFacts;
@@ -99,26 +100,27 @@ impl FactsCache {
         in_use: &[FactsCacheKey],
         fresh: &FxHashMap<FactsCacheKey, Vec<u8>>,
     ) -> Result<(), FactsCacheError> {
-        let mut body = Vec::with_capacity(self.bytes.len());
+        let mut bytes = Vec::with_capacity(self.bytes.len());
+        bytes.extend_from_slice(CACHE_MAGIC);
+        bytes.extend_from_slice(BUILD_FINGERPRINT.as_bytes());
+        let body = bytes.len() + HASH_BYTES;
+        bytes.resize(body, 0);
         for key in in_use {
             if let Some(encoded) =
                 fresh.get(key).map(Vec::as_slice).or_else(|| self.entry_bytes(key))
             {
-                body.extend_from_slice(&key.0);
-                body.extend_from_slice(&(encoded.len() as u64).to_le_bytes());
-                body.extend_from_slice(encoded);
+                bytes.extend_from_slice(&key.0);
+                bytes.extend_from_slice(&(encoded.len() as u64).to_le_bytes());
+                bytes.extend_from_slice(encoded);
             }
         }
+        let checksum = blake3::hash(&bytes[body..]);
+        bytes[body - HASH_BYTES..body].copy_from_slice(checksum.as_bytes());
         let write = || -> io::Result<()> {
             let directory = path.parent().unwrap_or(Path::new("."));
             fs::create_dir_all(directory)?;
-            let mut file = tempfile::NamedTempFile::new_in(directory)?;
-            file.write_all(CACHE_MAGIC)?;
-            file.write_all(BUILD_FINGERPRINT.as_bytes())?;
-            file.write_all(blake3::hash(&body).as_bytes())?;
-            file.write_all(&body)?;
-            file.persist(path)?;
-            Ok(())
+            let name = Path::new(path.file_name().unwrap_or_default());
+            UntrustedDir::open(directory)?.replace_cache(name, &bytes)
         };
         write().map_err(|source| FactsCacheError::Io { path: path.to_owned(), source })
     }

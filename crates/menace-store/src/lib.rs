@@ -25,7 +25,7 @@ mod writer;
 pub use borderline::{
     BorderlineBucket, BorderlineCandidate, BorderlineMeasurement, BorderlineStatus,
 };
-pub use database::{StoreError, StoreResult};
+pub use database::{LOCK_TIMEOUT, StoreError, StoreResult};
 pub use decision_report::DecisionReport;
 pub use flags::ModuleFlagsFile;
 pub use metrics::{MetricMeasurement, MetricsDatabase};

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use menace_model::{Failure, SectionId, Verdict};
+use menace_model::{Failure, SectionId, Verdict, WeaknessKind};
 use serde::{Deserialize, Serialize};
 
 use crate::{DecisionReport, RunStatus};
@@ -95,7 +95,7 @@ pub struct FailureReport {
     pub id: String,
     pub section: SectionId,
     pub scenario: String,
-    pub kind: String,
+    pub kind: WeaknessKind,
     pub verdict: Verdict,
     pub exception: Option<String>,
     pub message: String,
@@ -114,7 +114,7 @@ impl FailureReport {
             id: failure.id.0.clone(),
             section: failure.section.clone(),
             scenario: failure.scenario.clone(),
-            kind: failure.kind.as_str().to_owned(),
+            kind: failure.kind,
             verdict: failure.verdict,
             exception: failure.exception.clone(),
             message: failure.message.clone(),

@@ -95,15 +95,6 @@ pub fn scenario_metric_name(scenario: &str, name: &str) -> String {
     format!("{scenario}:{name}")
 }
 
-/// The known name closest to a misspelt one, if it is close enough.
-pub fn closest_metric<'a>(
-    typed: &str,
-    custom: impl IntoIterator<Item = &'a str>,
-) -> Option<&'a str> {
-    let known = METRICS.iter().map(|metric| -> &'a str { metric.name });
-    menace_model::closest_name(typed, known.chain(custom))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -131,11 +122,5 @@ mod tests {
     fn synergy_is_not_prefixed_twice() {
         assert_eq!(synergy_metric_name("revenue"), "synergy_revenue");
         assert_eq!(synergy_metric_name("synergy_roi"), SYNERGY_ROI);
-    }
-
-    #[test]
-    fn a_slip_is_recognised() {
-        assert_eq!(closest_metric("relaibility", []), Some("reliability"));
-        assert_eq!(closest_metric("colour", []), None);
     }
 }

@@ -68,14 +68,14 @@ mod tests {
     }
 
     #[test]
-    fn synergy_is_together_minus_the_mean_alone() {
-        let alone = [
+    fn synergy_is_the_combined_run_minus_the_mean_of_the_individual_runs() {
+        let individual = [
             reading(0.5, &[("reliability", 1.0), ("throughput", 10.0)]),
             reading(0.3, &[("reliability", 0.5)]),
         ];
-        let together = reading(0.6, &[("reliability", 0.5), ("recovery_time", 2.0)]);
+        let combined = reading(0.6, &[("reliability", 0.5), ("recovery_time", 2.0)]);
         let synergy =
-            SynergyDelta::compute(&together, &alone, ["a.py".to_owned(), "a.py".to_owned()]);
+            SynergyDelta::compute(&combined, &individual, ["a.py".to_owned(), "a.py".to_owned()]);
         assert_close(synergy.roi().unwrap(), 0.2);
         assert_close(synergy.metrics.get("synergy_reliability").unwrap(), -0.25);
         assert_eq!(synergy.metrics.len(), 2, "only what both sides have is compared");

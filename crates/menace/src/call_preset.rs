@@ -9,8 +9,8 @@ use menace_scenario::preset::{
 };
 use menace_settings::Settings;
 
-use crate::commands::presets;
 use crate::exit::CommandError;
+use crate::preset_files;
 
 const PRESET_FLAG: &str = "--preset";
 
@@ -25,17 +25,17 @@ pub(crate) fn read_preset(
         preset::read_single_preset(text, PRESET_FLAG)
     } else {
         let severity = settings.presets.scenario_severity.value;
-        presets::read_profiles(settings, &[])?.parse_preset(text, severity, PRESET_FLAG)
+        preset_files::read_profiles(settings, &[])?.parse_preset(text, severity, PRESET_FLAG)
     };
     let values = PresetValues::from_settings(settings);
     let mut preset =
         preset.and_then(|preset| preset.with_settings(&values)).map_err(CommandError::request)?;
     if let Some(file) = mocks {
-        preset.mocks = Some(presets::read_mocks(file)?);
+        preset.mocks = Some(preset_files::read_mocks(file)?);
     }
     let calls_out = preset.confinement().safe_mode || preset.conditions(0).1.upstream.is_some();
     if calls_out {
-        let recorded = presets::read_recordings(settings)?;
+        let recorded = preset_files::read_recordings(settings)?;
         if !recorded.is_empty() {
             preset.mocks.get_or_insert_default().extend(recorded);
         }

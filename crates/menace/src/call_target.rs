@@ -7,11 +7,10 @@ use anyhow::{Error, anyhow, bail};
 
 use menace_loop::targets;
 use menace_model::{
-    CallTarget, ModuleRef, ModuleReport, Section, SectionId, SectionKind, TargetKind, closest_names,
+    CallTarget, ModuleRef, ModuleReport, Section, SectionId, SectionKind, TargetKind,
+    closest_names, format_suggestion_or,
 };
 use menace_source::Analysis;
-
-use crate::suggest::did_you_mean;
 
 /// The result of resolving a target.
 #[derive(Debug)]
@@ -114,7 +113,10 @@ fn find_module<'a>(analysis: &'a Analysis, typed: &str) -> Result<&'a ModuleRepo
         Some(meant) => vec![meant.as_str()],
         None => closest_names(typed, names),
     };
-    Err(anyhow!("there is no module `{typed}` in the repository{}", did_you_mean(&suggestions)))
+    Err(anyhow!(
+        "there is no module `{typed}` in the repository{}",
+        format_suggestion_or(&suggestions, "")
+    ))
 }
 
 /// Python keeps the last of several definitions.
@@ -162,7 +164,7 @@ fn no_such_name_error(analysis: &Analysis, module: &ModuleReport, qualname: &str
         .collect();
     let near =
         if elsewhere.is_empty() { near } else { elsewhere.iter().map(String::as_str).collect() };
-    anyhow!("`{}` has no `{qualname}`{}", module.path, did_you_mean(&near))
+    anyhow!("`{}` has no `{qualname}`{}", module.path, format_suggestion_or(&near, ""))
 }
 
 fn section_names(module: &ModuleReport) -> impl Iterator<Item = &str> {

@@ -177,6 +177,9 @@ fn a_failed_import_is_rerun_before_it_is_reported() {
     let (result, calls) = imports_fail(2);
     assert_eq!((result.import_failures.len(), result.failures.len()), (1, 1));
     assert!(!calls.iter().any(is_half), "it was called");
+    let CountedFailure { failure, .. } = result.failures.values().next().expect("a failure");
+    let rerun = menace_scenario::judge::rerun_call(&failure.call);
+    assert_eq!(failure.call, rerun, "`menace repro` makes the call that confirmed it");
 }
 
 #[test]

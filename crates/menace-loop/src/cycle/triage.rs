@@ -1,17 +1,15 @@
 //! Triage: candidates of the breadth phase → reruns → findings → failures.
 //!
 //! Whether an outcome shows a weakness, and whether a rerun confirms it, is decided by
-//! `menace_scenario::judge`. Findings of imports and of the depth phase, which have reruns of their
-//! own, are reported here, too.
+//! `menace_scenario::judge`. Findings of imports and of the depth phase, whose candidates are rerun
+//! there, are reported here, too.
 //! Invariant: a weakness that only one call has shown is never reported as a finding.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use menace_model::{Call, Failure, FailureId, Section};
 use menace_sandbox::SandboxError;
-use menace_scenario::judge::{
-    Candidate, CandidateRerun, ConfirmedFinding, find_import_weakness, rerun_call,
-};
+use menace_scenario::judge::{Candidate, CandidateRerun, ConfirmedFinding, rerun_call};
 
 use super::breadth::{BreadthPhase, EvaluatedCall, SectionState};
 use super::imports::ImportFailure;
@@ -250,17 +248,12 @@ impl<'a, 'p> Triage<'a, 'p> {
         let mut result = TriageResult::default();
         for import in failures {
             import.missing.take_if(|missing| self.plan.packages.contains(missing.as_str()));
-            let weakness = find_import_weakness(&import.outcome);
             let section = self.plan.top_level(&import.module);
-            let (None, Some(weakness), Some(section)) = (&import.missing, weakness, section) else {
-                continue;
-            };
-            let (call, outcome) = (import.call.clone(), import.outcome.clone());
-            let finding = ConfirmedFinding { weakness, call, outcome };
+            let (None, Some(section)) = (&import.missing, section) else { continue };
             let located = LocatedFinding {
                 section,
                 scenario: BASELINE,
-                finding,
+                finding: import.finding.clone(),
                 rerun: None,
                 occurrences: 1,
             };

@@ -11,8 +11,8 @@ use menace_model::{
 };
 use menace_sandbox::{CallJob, CancelToken, SandboxBackend, SandboxError, SandboxSpec};
 use menace_scenario::judge::{
-    BaselineOutcome, CandidateRerun, GrowthSample, SectionHistory, SectionWeakness,
-    find_import_weakness, rerun_call, steep_growth_exponent,
+    BaselineOutcome, CandidateRerun, GrowthSample, SectionHistory, SectionWeakness, rerun_call,
+    steep_growth_exponent,
 };
 use menace_scenario::shrink::{largest_size, with_size};
 use menace_source::Analysis;
@@ -164,8 +164,7 @@ impl<'a> ReproAttempts<'a> {
             let baseline = baseline.as_ref().map(BaselineOutcome::from);
             let call = call.clone();
             reruns.push(if self.failure.kind == WeaknessKind::Import {
-                let weakness = find_import_weakness(&outcome);
-                CandidateRerun { call, outcome, weakness }
+                CandidateRerun::judge_import(call, outcome)
             } else {
                 CandidateRerun::judge(call, outcome, &self.history, baseline.as_ref())
             });

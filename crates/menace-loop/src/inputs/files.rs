@@ -2,17 +2,14 @@
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use menace_scenario::input::InputTemplates;
 use menace_scenario::input::history::{self, InputHistory};
 use menace_scenario::input::records::{self, InputRecordError};
 use menace_scenario::input::{InputSettings, ThreatIntensity};
 use menace_settings::{SettingValue, Settings};
+use menace_store::LOCK_TIMEOUT;
 use menace_store::files::{self, FileLock, write_atomic};
-
-/// Other runs may be writing the same input history.
-const LOCK_TIMEOUT: Duration = Duration::from_secs(30);
 
 #[derive(Debug, thiserror::Error)]
 pub enum InputFileError {

@@ -7,8 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use menace_store::ModuleFlagsFile;
 use menace_store::files::{self, FileLock, LoadedFile};
+use menace_store::{LOCK_TIMEOUT, ModuleFlagsFile};
 use menace_track::predict::ForecastModelCache;
 use menace_track::{RoiHistory, Tracker};
 
@@ -17,8 +17,6 @@ use super::{RunError, RunRequest};
 
 /// Key in the history: hashes of the sources of flagged modules.
 const FLAGGED_SOURCES_KEY: &str = "flagged_sources";
-/// Other runs hold the lock only while they write a file.
-pub(super) const LOCK_TIMEOUT: Duration = Duration::from_secs(30);
 
 #[derive(Debug)]
 pub(super) struct HistoryStore {

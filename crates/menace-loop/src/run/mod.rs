@@ -39,7 +39,7 @@ mod warnings;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use menace_model::{Seed, format_utc};
+use menace_model::{Seed, format_utc, now_ms};
 use menace_sandbox::{CancelToken, SandboxBackend, SandboxError};
 use menace_scenario::ConfigError;
 use menace_scenario::explore::ExploreBudget;
@@ -199,10 +199,6 @@ fn settings_json(request: &RunRequest<'_>) -> serde_json::Value {
         "python": request.python,
         "isolation": request.backend.tier().as_str(),
     })
-}
-
-fn now_ms() -> i64 {
-    jiff::Timestamp::now().as_millisecond()
 }
 
 /// `r-20261116-213500-ab12`: the time in UTC at which the run began, and four digits that

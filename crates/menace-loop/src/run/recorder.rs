@@ -7,11 +7,10 @@
 use std::collections::{BTreeSet, VecDeque};
 use std::time::Instant;
 
-use menace_model::{FailureId, SectionId, Verdict};
+use menace_model::{FailureId, SectionId, Verdict, now_ms};
 use menace_sandbox::CancelToken;
 use menace_store::{CallRecord, CellKey, RunWriter, UncelledScenario};
 
-use super::now_ms;
 use crate::cycle::{CompletedCall, RunEvent, RunObserver, ShownOccurrence};
 
 /// Log target of the event that a call has ended.

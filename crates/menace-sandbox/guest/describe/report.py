@@ -111,6 +111,14 @@ def lengthen(report: dict, progress: CallProgress, caps: dict, repo: str) -> Non
             guard.disarm()
 
 
+def has_own_streams(own_streams: list) -> bool:
+    """Whether flushing them asks nothing of the guest's."""
+    for name, own in own_streams:
+        if _sys_names.get(name) is not own:
+            return False
+    return True
+
+
 def flush(own_streams: list, kept_alive: list) -> None:
     """Flushes the standard streams; the guest may have replaced them with anything."""
     for name, own in own_streams:

@@ -9,7 +9,7 @@ from _blake2 import blake2b
 from _thread import allocate_lock
 from time import perf_counter_ns
 
-from runtime.mailbox import ACTIVE
+from runtime.mailbox import PAUSED
 
 if False:  # for type checkers only: nothing is loaded at run time
     from collections.abc import Sequence
@@ -112,22 +112,21 @@ class FaultInjector:
 class FaultPause:
     """While a thread is inside, init injects no faults, so that the harness meets none."""
 
-    __slots__ = ("before", "inside", "lock", "map")
+    __slots__ = ("inside", "lock", "map")
 
     def __init__(self, map: mmap) -> None:
         self.map = map
-        self.before = self.inside = 0
+        self.inside = 0
         self.lock = allocate_lock()
 
     def __enter__(self) -> None:
         with self.lock:
             if self.inside == 0:
-                self.before = self.map[ACTIVE]
-                self.map[ACTIVE] = 0
+                self.map[PAUSED] = 1
             self.inside += 1
 
     def __exit__(self, *_: object) -> None:
         with self.lock:
             self.inside -= 1
             if self.inside == 0:
-                self.map[ACTIVE] = self.before
+                self.map[PAUSED] = 0

@@ -10,10 +10,10 @@ from __future__ import annotations
 from _signal import SIG_SETMASK, pthread_sigmask
 from posix import _exit, chdir, close, getpid, setsid
 
-from describe.report import complete, flush, is_simple, lengthen, short
+from describe.report import complete, flush, has_own_streams, is_simple, lengthen, short
 from runtime.call import CallProgress, perform, record_failure
 from runtime.guest_mode import ALL, get_tool, set_events
-from runtime.mailbox import ACTIVE
+from runtime.mailbox import FORGED_SECTION, SECTION, SECTION_END, SEEN, SEEN_END
 from runtime.wire import Wire
 
 if False:  # for type checkers only: nothing is loaded at run time
@@ -32,6 +32,8 @@ def live(zygote: Zygote, touch: bool | None) -> None:
     try:
         setsid()
         close(zygote.control)
+        if zygote.fork_hooks and zygote.fingerprint.report_changes():
+            _exit(EXIT_NO_REPORT)
         for file in zygote.devices:
             file.separate(zygote.notes)
         if touch:
@@ -57,7 +59,6 @@ def live(zygote: Zygote, touch: bool | None) -> None:
         else:
             run(zygote, progress, perform, call)
         publish(zygote, progress, caps)
-        flush(zygote.streams, progress.kept_alive)
         _exit(0)
     finally:
         _exit(EXIT_NO_REPORT)
@@ -85,32 +86,50 @@ def _enter_call(zygote: Zygote, call: dict) -> None:
 def run(zygote: Zygote, progress: CallProgress, action: Callable, call: dict) -> None:
     """Runs the guest's code and records how it ended."""
     own_process = getpid()
+    section = zygote.mailbox.next_section() if "faults" in call else None
     try:
-        _run(zygote, progress, action, call)
+        _run(zygote, progress, action, call, section)
     except BaseException as error:
         # A handler of the guest raised in the lines that were to keep it out.
         _end(zygote, progress, error)
     if getpid() != own_process:
         flush(zygote.streams, progress.kept_alive)
         _exit(0)
+    if section is not None and zygote.mailbox.map[SECTION:SECTION_END] == section[0]:
+        zygote.mailbox.map[SECTION:SECTION_END] = section[1]
     progress.notes[:0] = zygote.notes
 
 
-def _run(zygote: Zygote, progress: CallProgress, action: Callable, call: dict) -> None:
+def _run(
+    zygote: Zygote, progress: CallProgress, action: Callable, call: dict, section: tuple | None
+) -> None:
     mode = zygote.mode
+    memory = zygote.mailbox.map
+    own_process = getpid()
+    has_begun = False
     try:
         try:
             mode.enter()
-            if "faults" in call:
+            if zygote.site.is_pending:
+                zygote.site.enter(zygote.audit)
+            if section is not None:
                 # While this is set, that is while the section runs, init injects faults.
-                zygote.mailbox.map[ACTIVE] = 1
+                memory[SECTION:SECTION_END] = section[0]
+                has_begun = True
             action(progress, zygote.modules, call)
         finally:
             # First of all, and without calling a Python function: until the signals are blocked, a
             # handler, a tracer or a monitoring tool of the guest may raise here.
             mode.mask = pthread_sigmask(SIG_SETMASK, ALL)
-            if "faults" in call:
-                zygote.mailbox.map[ACTIVE] = 0
+            if has_begun and getpid() == own_process:
+                if (
+                    memory[SECTION:SECTION_END] == section[0]
+                    and memory[SEEN:SEEN_END] != section[1]
+                ):
+                    memory[SECTION:SECTION_END] = section[1]
+                else:
+                    # The guest has ended it before, to be spared.
+                    memory[SECTION:SECTION_END] = FORGED_SECTION
         mode.leave()
     except BaseException as error:
         if issubclass(type(error), MemoryError):
@@ -144,13 +163,18 @@ def _end(zygote: Zygote, progress: CallProgress, error: BaseException) -> None:
 
 
 def publish(zygote: Zygote, progress: CallProgress, caps: dict) -> None:
-    """Writes both reports; repeats it if code of the guest interfered."""
+    """Writes both reports; again if something of the guest's came between.
+
+    After the full one, nothing may come between it and the end: the init takes any other end than
+    a regular one for a forgery.
+    """
     for retry in range(3):
         try:
             report = short(progress, caps, zygote)
-            if not is_simple(progress):
+            if not is_simple(progress) or not has_own_streams(zygote.streams):
                 zygote.mailbox.post_short(report)
             lengthen(report, progress, caps, zygote.repo)
+            flush(zygote.streams, progress.kept_alive)
             zygote.mailbox.post_full(report)
             return
         except BaseException as error:

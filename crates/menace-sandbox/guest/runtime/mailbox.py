@@ -12,15 +12,24 @@ from mmap import mmap
 from posix import close, dup, fstat
 
 PHASE = 4
-ACTIVE = 5
+# One while the harness does something of its own in a section.
+PAUSED = 5
 SHORT_LENGTH = 8
 FULL_LENGTH = 12
 SHORT_AT = 64
 # Violations, written as they happen: their number, and a slot for each.
 VIOLATIONS = 44
 REFUSED_FORK = 45
+# How many violations had no slot.
+UNLISTED = 56
+UNLISTED_END = 60
+# Which section of a call with faults runs, or ran last; and the last end that the init saw.
+SECTION = 48
+SECTION_END = SEEN = 52
+SEEN_END = 56
+FORGED_SECTION = b"\xff\xff\xff\xff"
 VIOLATIONS_AT = 32768
-SLOT = 1024
+SLOT = 704
 FULL_AT = 65536
 SHORT_VALID, FULL_VALID = 2, 3
 # Read by the zygote only: requests that it loads the coverage modules before it forks again.
@@ -30,11 +39,12 @@ PRELOAD_WANTED = 24
 class Mailbox:
     """The mapping, and its inode in `/proc/self/maps`."""
 
-    __slots__ = ("inode", "map", "size")
+    __slots__ = ("inode", "map", "sections", "size")
 
     def __init__(self, descriptor: int, size: int) -> None:
         self.inode = fstat(descriptor).st_ino
         self.size = size
+        self.sections = 0
         # mmap keeps a duplicate of the descriptor under the lowest free number. It is not needed,
         # and the guest must not find it.
         lowest = dup(descriptor)
@@ -55,10 +65,20 @@ class Mailbox:
         """Whether the last call requested it; the guest may have forged that."""
         return self.map[PRELOAD_WANTED] != 0
 
+    def next_section(self) -> tuple:
+        """What stands for the next section of this call while it runs, and once it has ended.
+
+        Numbers only go up: odd ones run. What runs twice, or ends twice, was forged.
+        """
+        self.sections += 2
+        running = (self.sections - 1).to_bytes(4, "little")
+        return running, self.sections.to_bytes(4, "little")
+
     def report_violation(self, kind: str, detail: str) -> None:
         """Writes a violation at once, since its process may be killed before it reports."""
         number = self.map[VIOLATIONS]
         if number >= (FULL_AT - VIOLATIONS_AT) // SLOT:
+            self.report_unlisted(kind)
             return
         data = dumps([kind, detail], 2)
         if len(data) > SLOT - 2:
@@ -66,6 +86,12 @@ class Mailbox:
         at = VIOLATIONS_AT + number * SLOT
         self.map[at : at + 2 + len(data)] = len(data).to_bytes(2, "little") + data
         self.map[VIOLATIONS] = number + 1
+
+    def report_unlisted(self, kind: str) -> None:
+        """Counts a violation for which there is no slot; of reads, the init keeps account."""
+        if kind != "read":
+            count = int.from_bytes(self.map[UNLISTED:UNLISTED_END], "little")
+            self.map[UNLISTED:UNLISTED_END] = (count + 1).to_bytes(4, "little")
 
     def report_refused_fork(self) -> None:
         """Reports that the limit on processes refused a fork."""

@@ -30,6 +30,8 @@ def warm_up(zygote: Zygote, rounds: int = ROUNDS) -> None:
     zygote.modules.by_name[NAME] = module
     mode = zygote.mode
     mask, mode.mask = mode.mask, ALL
+    site = zygote.site
+    is_pending, site.is_pending = site.is_pending, False
     try:
         for _ in range(rounds):
             zygote.seeding.start(zygote.seeding.seed)
@@ -41,6 +43,7 @@ def warm_up(zygote: Zygote, rounds: int = ROUNDS) -> None:
             encode_to_fit(report, 32704)
     finally:
         mode.mask = mask
+        site.is_pending = is_pending
         del zygote.modules.by_name[NAME]
         zygote.audit.forget()
 

@@ -10,24 +10,28 @@ from __future__ import annotations
 import gc
 import resource
 import sys
+from _signal import SIG_DFL, SIG_IGN, SIGCHLD, getsignal, signal
 from _thread import _count
 from errno import EAGAIN, EPERM
 from posix import _exit, chdir, fork, getppid, kill, wait4, waitpid, write
 
-from describe.report import complete, flush
+from describe.report import complete
 from runtime.call import CallProgress, import_module
 from runtime.child import enter_directory, live, publish, run
+from runtime.fork_hooks import watch_hooks
 from runtime.fork_limit import watch
 from runtime.guest_mode import GuestMode
 from runtime.import_hooks import ImportHooks
 from runtime.mailbox import Mailbox
 from runtime.modules import Modules, has_async
 from runtime.random_seed import RandomSeed
+from runtime.site_start import SiteStart
 from runtime.stack_sampler import install_handlers
 from runtime.warmup import warm_up
 from runtime.wire import Wire
 from state.audit import Audit
 from state.descriptors import all_open, identity
+from state.integrity import Fingerprint
 from state.reopen import find_reopenable, replace_with_placeholders
 from state.snapshot import State
 from state.unforkable import find_unforkable
@@ -47,6 +51,7 @@ IMPORT_ROUNDS = 2
 # Freed when the guest has used up its memory, so that the report can still be written. `bytes` of
 # zeros take no memory until they are written to.
 RESERVE = 8 << 20
+MAX_NAMED_HOOKS = 8
 _freeze = gc.freeze
 _modules = sys.modules
 _Usage = resource.struct_rusage
@@ -102,10 +107,14 @@ class Zygote:
         self.preload_error: BaseException | None = None
         self.count_threads = _count
         self.first: State | None = None
+        self.fork_hooks: list = []
+        self.ignores_children = False
+        self.fingerprint: Fingerprint | None = None
         self.event_loop: type[EventLoop] | None = None
         self.caps: dict | None = None
         self.repo: str | None = None
         self.import_hooks: ImportHooks | None = None
+        self.site = SiteStart(None, None)
         self.warm_up = warm_up
         self.ops = {
             "setup": self.set_up,
@@ -122,6 +131,7 @@ class Zygote:
     def set_up(self, message: dict) -> None:
         """Prepares the interpreter before any code of the guest is loaded."""
         self.repo = message["repo"].rstrip("/") + "/"
+        self.site = SiteStart(message["executable"], message["environment"])
         self.import_hooks = import_hooks = ImportHooks()
         self.seeding = RandomSeed(message["seed"], import_hooks)
         if message["freeze_time"] is not None:
@@ -129,11 +139,10 @@ class Zygote:
 
             freeze(message["freeze_time"], import_hooks)
         allowed_read = list(message["allowed_read"]) + [entry for entry in sys.path if entry]
-        self.audit = self.mode.audit = Audit(
-            allowed_read, message["allowed_write"], self.mailbox.report_violation
-        )
+        self.audit = self.mode.audit = Audit(allowed_read, message["allowed_write"], self.mailbox)
         self.audit.install()
         watch(self.mailbox.report_refused_fork)
+        watch_hooks(self.fork_hooks)
         self.state = self.first = State(self.mode.limit)
         self.caps = complete(message["caps"], self.mailbox)
         self.devices, _ = find_reopenable((0,))
@@ -142,10 +151,11 @@ class Zygote:
         self.wire.send({"op": "ready", "version": list(sys.version_info[:3])})
         # Init does other work meanwhile.
         warm_up(self)
+        self.fingerprint = Fingerprint(self)
 
     def set_import_path(self, message: dict) -> None:
-        """Extends `sys.path` before any code of the guest is loaded."""
-        sys.path[:0] = message["sys_path"]
+        """Says what comes first in `sys.path`, before anything of the guest's is loaded."""
+        self.site.import_roots = message["sys_path"]
 
     def import_guest(self, message: dict) -> None:
         """Imports the module whose sections will be called."""
@@ -153,8 +163,10 @@ class Zygote:
         progress = CallProgress()
         enter_directory(self, self.repo[:-1] or "/")
         run(self, progress, import_module, message)
+        self.fingerprint.report_changes()
+        if self.audit.hooks:
+            self.fingerprint.report("an audit hook")
         publish(self, progress, caps)
-        flush(self.streams, progress.kept_alive)
         unforkable = self.finish_import(message["module"])
         self.wire.send(
             {"op": "imported", "ok": progress.kind == "returned", "unforkable_state": unforkable}
@@ -167,8 +179,12 @@ class Zygote:
             from runtime.event_loop import EventLoop
 
             self.event_loop = EventLoop
+        if self.fork_hooks:
+            named = ", ".join(self.fork_hooks[:MAX_NAMED_HOOKS])
+            self.notes.append("its import runs code in each fork: " + named)
         files, shared = find_reopenable(filter(self.is_left, all_open()))
         unforkable = find_unforkable(self.first.threads, shared, self.mailbox)
+        self.ignores_children = getsignal(SIGCHLD) is SIG_IGN
         self.devices = [file for file in files if file.is_device]
         self.files = [file for file in files if not file.is_device]
         if not unforkable:
@@ -191,6 +207,8 @@ class Zygote:
 
     def prepare(self, message: dict) -> None:
         """Forks ahead of the next call, and waits until that call has ended."""
+        if self.ignores_children:
+            signal(SIGCHLD, SIG_IGN)
         try:
             pid = fork()
         except OSError as error:
@@ -198,6 +216,9 @@ class Zygote:
             return
         if pid == 0:
             live(self, message.get("touch"))
+        if self.ignores_children:
+            # The kernel would keep no exit status, which the init decides by.
+            signal(SIGCHLD, SIG_DFL)
         self.wire.send({"op": "forked", "pid": pid})
         if _modules.get("resource") is not resource or resource.struct_rusage is not _Usage:
             # `wait4` takes the type of its result from there without a check, and crashes if it was

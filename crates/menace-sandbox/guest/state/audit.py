@@ -11,9 +11,11 @@ from posix import O_ACCMODE, O_APPEND, O_CREAT, O_TRUNC, getcwd, readlink
 from sys import addaudithook
 
 if False:  # for type checkers only: nothing is loaded at run time
-    from collections.abc import Callable
     from typing import Any
 
+    from runtime.mailbox import Mailbox
+
+# Of any kind; beyond them, the first of each kind.
 MAX_VIOLATIONS = 32
 MAX_DIRECTORIES = 2000
 MAX_DETAIL_CHARS = 500
@@ -39,28 +41,37 @@ ADDRESSES = {"socket.connect": "connect", "socket.sendto": "sendto"}
 CONNECTING = frozenset(ADDRESSES.values())
 ENVIRON = frozenset(("os.putenv", "os.unsetenv"))
 OPENING = frozenset(("read", "write", "list"))
-HANDLED = frozenset(CHANGES) | LISTINGS | frozenset(ADDRESSES) | ENVIRON | {"open"}
+HOOKING = "sys.addaudithook"
+HANDLED = frozenset(CHANGES) | LISTINGS | frozenset(ADDRESSES) | ENVIRON | {"open", HOOKING}
 
 
 class Audit:
-    """The violations of one call, and whether it set a variable; active while the guest runs."""
+    """The violations of one call, and whether it set a variable; listens while the guest runs.
+
+    Also how many audit hooks it added, which see all that the harness does from then on.
+    """
 
     __slots__ = (
         "allowed_read",
         "allowed_write",
         "directories",
         "environ",
+        "hooks",
         "listening",
-        "report",
+        "mailbox",
+        "search_path",
         "violations",
     )
 
-    def __init__(self, allowed_read: list, allowed_write: list, report: Callable) -> None:
-        self.report = report
+    def __init__(self, allowed_read: list, allowed_write: list, mailbox: Mailbox) -> None:
+        self.mailbox = mailbox
+        self.hooks = 0
         # Canonical paths of directories.
         self.directories: dict = {}
         self.listening = self.environ = False
         self.violations: list = []
+        # Listing one of these is no violation.
+        self.search_path: frozenset = frozenset()
         self.allowed_read = tuple(path.rstrip("/") + "/" for path in allowed_read)
         self.allowed_write = tuple(path.rstrip("/") + "/" for path in allowed_write)
 
@@ -87,7 +98,8 @@ class Audit:
         if event in ENVIRON:
             self.environ = True
             return
-        if len(self.violations) >= MAX_VIOLATIONS:
+        if event == HOOKING:
+            self.hooks += 1
             return
         if event == "open":
             path, _, flags = args
@@ -101,7 +113,9 @@ class Audit:
                 from_descriptor = args[start] if start is not None and start < len(args) else None
                 self._path(kind, args[position], from_descriptor, True)
         elif event in LISTINGS:
-            self._path("list", "." if args[0] is None else args[0], None, False)
+            path = "." if args[0] is None else args[0]
+            if type(path) is not str or path not in self.search_path:
+                self._path("list", path, None, False)
         else:
             self._add(ADDRESSES[event], _address(args[1]))
 
@@ -147,10 +161,17 @@ class Audit:
 
     def _add(self, kind: str, detail: str) -> None:
         violation = [kind, detail[:MAX_DETAIL_CHARS]]
-        if violation not in self.violations:
-            self.violations.append(violation)
+        if violation in self.violations:
+            return
+        if len(self.violations) >= MAX_VIOLATIONS and any(
+            kind == noted for noted, _ in self.violations
+        ):
             if kind not in CONNECTING:
-                self.report(kind, violation[1])
+                self.mailbox.report_unlisted(kind)
+            return
+        self.violations.append(violation)
+        if kind not in CONNECTING:
+            self.mailbox.report_violation(kind, violation[1])
 
 
 def absolute(path: Any, start: Any = None) -> str:

@@ -17,9 +17,9 @@ use super::rules::{self, SyscallRules};
 
 /// Paths are cut to this length.
 const MAX_PATH_BYTES: usize = 1024;
-/// The most accesses recorded for one call; those that programs make in searching for files count
-/// too.
-const MAX_RECORDED_PATHS: usize = 256;
+/// The most that is noted of one call, beside the first of each kind; ordinary programs look for
+/// this and that, which counts too.
+const MAX_RECORDED_PATHS: usize = 1024;
 /// How many links are followed from a path to a file.
 const MAX_LINKS_FOLLOWED: usize = 16;
 const WRITE_FLAGS: i32 = libc::O_ACCMODE | libc::O_CREAT | libc::O_TRUNC | libc::O_APPEND;
@@ -106,24 +106,31 @@ pub(super) type PathAccess = (String, String);
 pub(crate) struct PathAccessRecorder {
     allowed_paths: AllowedPaths,
     accesses: BTreeSet<PathAccess>,
+    /// How many more there were.
+    unlisted: u64,
 }
 
 impl PathAccessRecorder {
     pub(crate) fn new(allowed_paths: AllowedPaths) -> Self {
-        Self { allowed_paths, accesses: BTreeSet::new() }
+        Self { allowed_paths, ..Self::default() }
     }
 
-    /// Returns what was recorded since the last call of this function.
-    pub(crate) fn take(&mut self) -> Vec<PathAccess> {
-        std::mem::take(&mut self.accesses).into_iter().collect()
+    /// What was noted since this was last asked, and how many more there were than are noted.
+    pub(crate) fn take(&mut self) -> (Vec<PathAccess>, u64) {
+        let accesses = std::mem::take(&mut self.accesses).into_iter().collect();
+        (accesses, std::mem::take(&mut self.unlisted))
     }
 
     pub(super) fn record(&mut self, notice: &SyscallNotification) {
         for call in all_path_syscalls().filter(|call| call.number == notice.number) {
-            if let Some((what, path)) = self.outside_access(notice, call)
-                && self.accesses.len() < MAX_RECORDED_PATHS
+            let Some((what, path)) = self.outside_access(notice, call) else { continue };
+            let access = (what.to_owned(), path.to_string_lossy().into_owned());
+            if self.accesses.len() < MAX_RECORDED_PATHS
+                || !self.accesses.iter().any(|(noted, _)| noted == what)
             {
-                self.accesses.insert((what.to_owned(), path.to_string_lossy().into_owned()));
+                self.accesses.insert(access);
+            } else if !self.accesses.contains(&access) {
+                self.unlisted += 1;
             }
         }
     }
@@ -254,7 +261,7 @@ mod tests {
             libc::SYS_openat,
             [directory, path.as_ptr() as u64, int(flags), 0, 0, 0],
         ));
-        reach.take()
+        reach.take().0
     }
 
     #[test]
@@ -295,7 +302,28 @@ mod tests {
         let arguments = [0, one.as_ptr() as u64, 0, other.as_ptr() as u64, 0, 0];
         reach.record(&notice(libc::SYS_renameat2, arguments));
         let noted = |path: &str| ("rename".to_owned(), path.to_owned());
-        assert_eq!(reach.take(), [noted("/one"), noted("/other")]);
-        assert_eq!(reach.take(), []);
+        assert_eq!(reach.take(), (vec![noted("/one"), noted("/other")], 0));
+        assert_eq!(reach.take(), (vec![], 0));
+    }
+
+    #[test]
+    fn a_flood_hides_no_other_kind_and_is_counted() {
+        let mut reach = PathAccessRecorder::new(AllowedPaths::default());
+        let directory = u64::from(libc::AT_FDCWD.cast_unsigned());
+        let mut ask = |path: &str, number, place: usize| {
+            let path = CString::new(path).unwrap();
+            let mut arguments = [directory, 0, 0, 0, 0, 0];
+            arguments[place] = path.as_ptr() as u64;
+            reach.record(&notice(number, arguments));
+        };
+        for number in 0..MAX_RECORDED_PATHS + 5 {
+            ask(&format!("/nowhere/{number}"), libc::SYS_openat, 1);
+        }
+        ask("/nowhere/0", libc::SYS_openat, 1);
+        ask("/nowhere/0", libc::SYS_unlinkat, 1);
+        ask("/nowhere/1", libc::SYS_unlinkat, 1);
+        let (accesses, unlisted) = reach.take();
+        assert_eq!((accesses.len(), unlisted), (MAX_RECORDED_PATHS + 1, 6));
+        assert!(accesses.contains(&("remove".to_owned(), "/nowhere/0".to_owned())));
     }
 }

@@ -87,8 +87,9 @@ impl SyscallSupervisor {
         std::mem::take(&mut self.pretended).into_iter().map(str::to_owned).collect()
     }
 
-    /// Accesses to files outside since the last call of this function.
-    pub(crate) fn take_accesses(&mut self) -> Vec<PathAccess> {
+    /// The files outside that were reached for since this was last asked, and how many more there
+    /// were.
+    pub(crate) fn take_accesses(&mut self) -> (Vec<PathAccess>, u64) {
         self.path_recorder.take()
     }
 

@@ -19,7 +19,7 @@ use super::workspace::SandboxWorkspace;
 use crate::cgroup::{self, AvailableCgroups, PurgedCgroups, SandboxCgroup};
 use crate::harness::PackedHarness;
 use crate::machine::MachineCapabilities;
-use crate::wire::messages::{InitConfig, UserIdentity};
+use crate::wire::messages::{InitConfig, PythonProgram, UserIdentity};
 use crate::{SandboxError, Tier};
 use menace_model::format_error_chain;
 
@@ -157,12 +157,16 @@ impl SandboxStarter {
             })
             .transpose()
             .map_err(SandboxError::start_error)?;
-        let executable = &interpreter.executable;
+        let path = |path: &Path| path.strip_prefix(&self.options.repo).unwrap_or(path).to_owned();
         let config = InitConfig {
             tier: self.tier,
             switch_to: drop_to,
             repo: self.options.repo.clone(),
-            python: executable.strip_prefix(&self.options.repo).unwrap_or(executable).to_owned(),
+            python: PythonProgram {
+                program: path(&interpreter.program),
+                executable: path(&interpreter.executable),
+                environment: interpreter.environment().map(path),
+            },
             needs: interpreter.needs.clone(),
             harness: self.harness.contents.clone(),
             spec: spec.clone(),

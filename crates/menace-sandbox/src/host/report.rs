@@ -17,7 +17,9 @@ use nix::unistd::{SysconfVar, sysconf};
 use super::verdict::{self, GuestResult};
 use super::{fixture_files, hang_location, harness_report, steps};
 use crate::wire::marshal::MarshalValue;
-use crate::wire::messages::{CallPhase, CapturedStream, InitReport};
+use crate::wire::messages::{
+    CallPhase, CapturedStream, FORGED_REPORT, InitReport, KillReason, PATCHED_HARNESS,
+};
 use crate::wire::values;
 
 /// The longest chain of causes, and the deepest nesting of exception groups.
@@ -53,7 +55,12 @@ impl<'a> ReportContext<'a> {
 
 pub(crate) fn build_outcome(report: &InitReport, context: &ReportContext<'_>) -> Outcome {
     let mut notes = Vec::new();
-    let guest_report = if report.phase >= CallPhase::ShortReport {
+    let has_claim = report.phase >= CallPhase::ShortReport;
+    let has_forged_end = has_forged_end(report, context);
+    let lies = [FORGED_REPORT, PATCHED_HARNESS];
+    let is_lie = has_forged_end || lies.iter().any(|kind| report.has_violation(kind));
+    // The end of a process is a fact, and what it reported before is not.
+    let guest_report = if has_claim && !is_lie && !report.ended_irregularly {
         MarshalValue::parse(&report.mailbox)
             .inspect_err(|error| {
                 notes.push(format!("the guest corrupted its own report: {error}"));
@@ -78,15 +85,23 @@ pub(crate) fn build_outcome(report: &InitReport, context: &ReportContext<'_>) ->
         && report.unusable_reason.is_some()
         && result == GuestResult::Returned;
     let result = if is_unusable { GuestResult::NoReport } else { result };
-    let violations = collect_violations(report, &guest_report, context);
-    let (verdict, mut reason) = verdict::decide_verdict(report, result, violations.len());
+    let mut violations = collect_violations(report, &guest_report, context);
+    if has_forged_end {
+        violations.push(PolicyViolation {
+            kind: FORGED_REPORT.to_owned(),
+            detail: "the report of a regular end, of a process that had none".to_owned(),
+        });
+    } else if has_claim && report.ended_irregularly && !context.during_import {
+        notes.push("its process ended while its result was being described".to_owned());
+    }
+    let (verdict, mut reason) = verdict::decide_verdict(report, result, &violations);
     if let (GuestResult::Unreachable, Some(exception)) = (result, &exception) {
         reason = Some(exception.message.clone());
     }
     let exit = verdict::parse_wait_status(report.status);
-    // Some limits are checked only after the call has ended by itself.
-    if report.killed.is_some() && exit.signal.is_some() && result != GuestResult::NoReport {
-        notes.push("it was stopped while its result was being described".to_owned());
+    if report.unlisted_violations > 0 {
+        let unlisted = report.unlisted_violations;
+        notes.push(format!("{unlisted} more forbidden attempts are not listed"));
     }
     if !report.pretended_syscalls.is_empty() {
         notes.push(format!(
@@ -131,9 +146,23 @@ pub(crate) fn build_outcome(report: &InitReport, context: &ReportContext<'_>) ->
     };
     if !context.during_import {
         harness_report::add_conditions(&mut outcome, &guest_report, context);
-        steps::add_step_reports(&mut outcome, report, context);
+        if !is_lie {
+            steps::add_step_reports(&mut outcome, report, context);
+        }
     }
     outcome
+}
+
+/// Whether there is a report that the harness writes as the last thing before a regular end, of a
+/// process that is known to have ended otherwise, and not by a limit. An import goes on after its
+/// report.
+fn has_forged_end(report: &InitReport, context: &ReportContext<'_>) -> bool {
+    let is_known = report.killed.map_or(report.status.is_some(), |why| why == KillReason::Deadline);
+    !context.during_import
+        && report.ended_irregularly
+        && report.phase >= CallPhase::FullReport
+        && report.oom_kills == 0
+        && is_known
 }
 
 /// The kind of result that the guest reports, before init's observations are considered.
@@ -417,19 +446,23 @@ fn collect_violations(
             detail: format!("more than {} processes", context.processes),
         });
     }
-    let early: Vec<MarshalValue> = report
-        .reported_violations
-        .iter()
-        .filter_map(|bytes| MarshalValue::parse(bytes).ok())
-        .collect();
     let reported = guest_report.get("violations").map(MarshalValue::items).unwrap_or_default();
-    for reported in reported.iter().chain(&early) {
-        if let [what, detail] = reported.items()
-            && let (Some(what), Some(detail)) = (what.as_text(), detail.as_text())
-            && is_outside_access(&what, &detail)
-        {
+    let reported = reported.iter().filter_map(|item| match item.items() {
+        [what, detail] => Some((what.as_text()?, detail.as_text()?)),
+        _ => None,
+    });
+    for (what, detail) in reported.chain(report.parse_reported_violations()) {
+        if what == PATCHED_HARNESS {
+            violations.push(PolicyViolation { kind: what, detail });
+        } else if is_outside_access(&what, &detail) {
             violations.push(of_file(&what, &detail));
         }
+    }
+    // Beyond what an honest guest looks for in vain, any of them may have been there.
+    let unlisted = report.unlisted_accesses + report.unlisted_reports;
+    if unlisted > 0 {
+        let detail = format!("{unlisted} more attempts outside than are listed");
+        violations.push(PolicyViolation { kind: "file".to_owned(), detail });
     }
     for (what, path) in &report.outside_accesses {
         if is_outside_access(what, path) && !is_ordinary_access(what, Path::new(path)) {
@@ -496,12 +529,46 @@ fn is_outside_access(what: &str, path: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use menace_model::{CallTarget, ModuleRef, TargetKind, Verdict};
+
     use super::*;
 
     const SECOND_NS: u64 = 1_000_000_000;
 
     fn report_with_cpu(user_ns: u64, system_ns: u64) -> InitReport {
         InitReport { total_ns: SECOND_NS, user_ns, system_ns, ..InitReport::default() }
+    }
+
+    #[test]
+    fn a_full_report_is_forged_when_the_process_is_known_to_have_ended_otherwise() {
+        let module = ModuleRef { name: "m".to_owned(), path: None };
+        let (qualname, kind) = ("f".to_owned(), TargetKind::Function);
+        let call = Call::new(CallTarget { module, qualname, kind });
+        let context = || ReportContext::new("/repo", Path::new("/repo"), &call);
+        for (status, killed, oom_kills, is_forged) in [
+            (Some(libc::SIGSEGV), None, 0, true),
+            (Some(3 << 8), None, 0, true),
+            (Some(libc::SIGKILL), Some(KillReason::Deadline), 0, true),
+            (Some(libc::SIGKILL), Some(KillReason::Memory), 0, false),
+            (Some(libc::SIGKILL), None, 1, false),
+            (None, None, 0, false),
+        ] {
+            let report = InitReport {
+                phase: CallPhase::FullReport,
+                ended_irregularly: true,
+                status,
+                killed,
+                oom_kills,
+                ..InitReport::default()
+            };
+            let outcome = build_outcome(&report, &context());
+            assert_eq!(outcome.verdict == Verdict::Violated, is_forged, "{report:?}");
+            assert_eq!(outcome.violations.len(), usize::from(is_forged));
+            assert_ne!(outcome.verdict, Verdict::Returned);
+            // An import goes on after its report, and may be stopped then.
+            let import = build_outcome(&report, &context().for_import(&call.limits));
+            assert!(!matches!(import.verdict, Verdict::Returned | Verdict::Violated), "{report:?}");
+        }
     }
 
     #[test]

@@ -28,10 +28,10 @@ pub(super) fn add_step_reports(
         outcome.steps.push(build_step_report(&item, step, report, context));
     }
     // When all steps have ended, the call as a whole has a report.
-    if report.phase >= CallPhase::ShortReport {
+    if report.phase >= CallPhase::ShortReport && !report.ended_irregularly {
         return;
     }
-    let (verdict, reason) = verdict::decide_verdict(report, GuestResult::NoReport, 0);
+    let (verdict, reason) = verdict::decide_verdict(report, GuestResult::NoReport, &[]);
     if begun > outcome.steps.len() {
         let mut last = CallStepReport::new(verdict, CallStage::Call);
         last.result.reason = reason;
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn lies_are_left_out() {
+    fn steps_that_the_call_does_not_have_are_dropped() {
         let entries = [entry(0, "returned", "call"), entry(9, "returned", "call")];
         assert_eq!(verdicts(2, &report(u32::MAX, FullReport, &entries)), [Verdict::Returned]);
         assert_eq!(verdicts(0, &report(2, FullReport, &entries)), []);

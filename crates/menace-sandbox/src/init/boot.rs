@@ -147,9 +147,11 @@ impl SandboxBoot<'_> {
             sys::clear_parent_death_signal()
                 .with_context(|| "cannot untie the init from its host".to_owned())?;
         }
-        // The interpreter may be inside of the repository, where strict levels execute nothing
-        // else.
-        self.allowed_paths.read.push(self.python_path());
+        // They may be programs of the repository, where strict levels start nothing else.
+        let python = &config.python;
+        self.allowed_paths
+            .read
+            .extend([&python.program, &python.executable].map(|it| self.resolve(it)));
         let is_probed = config.escape_probe.is_some();
         if is_probed {
             remarks.extend(self.set_up_network()?);
@@ -180,7 +182,7 @@ impl SandboxBoot<'_> {
         let bundle = harness::copy_bundle(self.packed_harness, &config.harness)
             .with_context(|| "cannot copy the harness".to_owned())?;
         let program = ZygoteProgram {
-            python: self.python_path(),
+            python: self.resolve(&config.python.program),
             harness: config.harness.main_file(harness),
             bundle: &bundle,
             environment: self.build_environment(),
@@ -296,18 +298,22 @@ impl SandboxBoot<'_> {
         }
         read.extend(write.iter().chain([&self.config.repo]).cloned());
         let allowed_paths = AllowedPaths { read, write, devices: Vec::new() };
+        let environment = self.config.python.environment.as_ref();
+        let environment = environment.map(|directory| self.resolve(directory));
         let setup = HarnessSetup {
             repo: self.layer.repo(),
             allowed_paths: &allowed_paths,
             seed: self.config.spec.seed,
             freeze_time: self.config.spec.freeze_time,
+            executable: &self.resolve(&self.config.python.executable),
+            environment: environment.as_deref(),
         };
         (setup.encode(), allowed_paths)
     }
 
     /// The interpreter's path as the guest sees it; an absolute path stays as it is.
-    fn python_path(&self) -> PathBuf {
-        self.layer.repo().join(&self.config.python)
+    fn resolve(&self, path: &Path) -> PathBuf {
+        self.layer.repo().join(path)
     }
 
     /// The guest's environment, built from scratch: no variable of the host is passed on.
@@ -320,7 +326,7 @@ impl SandboxBoot<'_> {
         } else {
             inside(paths::TMP_SUBDIR)
         };
-        let python = self.python_path();
+        let python = self.resolve(&self.config.python.executable);
         let bin = python.parent().unwrap_or(Path::new("/usr/bin")).display();
         let mut variables: Vec<(String, String)> = [
             ("PATH", format!("{bin}:/usr/local/bin:/usr/bin:/bin")),

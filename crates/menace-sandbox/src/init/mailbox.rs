@@ -23,10 +23,15 @@ const SHORT_REPORT_OFFSET: usize = 64;
 const VIOLATION_COUNT_OFFSET: usize = 44;
 const REFUSED_FORK_OFFSET: usize = 45;
 const VIOLATIONS_OFFSET: usize = 1 << 15;
-const VIOLATION_SLOT_BYTES: usize = 1 << 10;
+const VIOLATION_SLOT_BYTES: usize = 704;
 const MAX_VIOLATIONS: usize = (FULL_REPORT_OFFSET - VIOLATIONS_OFFSET) / VIOLATION_SLOT_BYTES;
-/// Offset of a byte that is 1 while the section runs, so that faults are injected only then.
-const ACTIVE_OFFSET: usize = 5;
+/// How many violations had no slot.
+const UNLISTED_OFFSET: usize = 56;
+/// One while the harness does something of its own in a section with faults.
+const PAUSED_OFFSET: usize = 5;
+/// Which section of a call with faults runs or ran last, and the last end that init has seen.
+const SECTION_OFFSET: usize = 48;
+const SEEN_END_OFFSET: usize = 52;
 const FULL_REPORT_OFFSET: usize = 1 << 16;
 /// The second half has the step reports of calls with steps; their number and length are in the
 /// head.
@@ -57,9 +62,21 @@ pub(crate) struct MailboxContent {
     pub report: Vec<u8>,
     /// Violations, also of processes that ended before they could report.
     pub violations: Vec<Vec<u8>>,
+    /// How many more of them there were than there is room for.
+    pub unlisted: u32,
     /// Whether a fork failed because of the limit on processes.
     pub refused_fork: bool,
     pub steps: Option<StepProgress>,
+}
+
+/// What it says about the section of a call with faults: untrusted.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct SectionMark {
+    /// Odd while a section runs.
+    pub number: u32,
+    /// As init has written it, unless the guest did.
+    pub seen_end: u32,
+    pub is_paused: bool,
 }
 
 impl ReportMailbox {
@@ -87,12 +104,21 @@ impl ReportMailbox {
         head[..4].copy_from_slice(MAILBOX_MAGIC);
         head[PHASE_OFFSET] = CallPhase::Running as u8;
         head[16..].copy_from_slice(&nonce.to_le_bytes());
-        self.memory.write(&head);
+        self.memory.write(0, &head);
     }
 
-    /// Whether the section is running; untrusted, since the harness writes it.
-    pub(crate) fn is_active(&self) -> bool {
-        self.memory.read(ACTIVE_OFFSET, 1) == [1]
+    pub(crate) fn section_mark(&self) -> SectionMark {
+        let head = self.memory.read(0, SHORT_REPORT_OFFSET);
+        SectionMark {
+            number: read_number(&head, SECTION_OFFSET),
+            seen_end: read_number(&head, SEEN_END_OFFSET),
+            is_paused: head[PAUSED_OFFSET] != 0,
+        }
+    }
+
+    /// Tells the harness which end of a section was seen: it would know of no other.
+    pub(crate) fn mark_end_seen(&mut self, number: u32) {
+        self.memory.write(SEEN_END_OFFSET, &number.to_le_bytes());
     }
 
     /// Whether the call has written its report.
@@ -104,7 +130,7 @@ impl ReportMailbox {
     pub(crate) fn discard_report(&mut self) {
         let mut head = self.memory.read(0, PHASE_OFFSET + 1);
         head[PHASE_OFFSET] = CallPhase::Running as u8;
-        self.memory.write(&head);
+        self.memory.write(0, &head);
     }
 
     /// Takes the content out and zeroes the mailbox.
@@ -113,9 +139,7 @@ impl ReportMailbox {
             return MailboxContent::default();
         }
         let head = self.memory.read(0, SHORT_REPORT_OFFSET);
-        let number = |at: usize| {
-            u32::from_le_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]) as usize
-        };
+        let number = |at: usize| read_number(&head, at) as usize;
         let (short, full) = (
             number(8).min(VIOLATIONS_OFFSET - SHORT_REPORT_OFFSET),
             number(12).min(MAILBOX_BYTES - FULL_REPORT_OFFSET),
@@ -137,9 +161,10 @@ impl ReportMailbox {
         });
         let violation_count = if has_magic { usize::from(head[VIOLATION_COUNT_OFFSET]) } else { 0 };
         let violations = self.read_violations(violation_count.min(MAX_VIOLATIONS));
+        let unlisted = if has_magic { read_number(&head, UNLISTED_OFFSET) } else { 0 };
         let refused_fork = has_magic && head[REFUSED_FORK_OFFSET] == 1;
         self.clear(SHORT_REPORT_OFFSET + short, full);
-        MailboxContent { phase, nonce, report, violations, refused_fork, steps }
+        MailboxContent { phase, nonce, report, violations, unlisted, refused_fork, steps }
     }
 
     fn read_violations(&self, count: usize) -> Vec<Vec<u8>> {
@@ -174,6 +199,10 @@ impl ReportMailbox {
         }
         (self.short_pages, self.full_pages) = (0, 0);
     }
+}
+
+fn read_number(head: &[u8], at: usize) -> u32 {
+    u32::from_le_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]])
 }
 
 #[cfg(test)]

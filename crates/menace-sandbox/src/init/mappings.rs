@@ -42,6 +42,15 @@ pub(crate) fn list_shared_mappings(
     )
 }
 
+/// Whether this process has mapped the mailbox, which has this inode, more than once.
+pub(crate) fn is_mailbox_mapped_again(proc: &Path, pid: i32, inode: u64) -> bool {
+    let maps = fs::read_to_string(proc.join(pid.to_string()).join("maps")).unwrap_or_default();
+    // On other file systems there may be files with the same inode.
+    let is_mailbox =
+        |one: &MemoryMapping<'_>| one.inode == inode && one.name.starts_with("/memfd:mailbox");
+    maps.lines().filter_map(MemoryMapping::parse).filter(is_mailbox).count() > 1
+}
+
 fn find_shared_mappings(maps: &str, mailbox: u64, below: &Path) -> Vec<String> {
     let mappings: Vec<_> = maps.lines().filter_map(MemoryMapping::parse).collect();
     let code: BTreeSet<_> =

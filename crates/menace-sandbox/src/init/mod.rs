@@ -30,6 +30,7 @@ mod probe;
 mod processes;
 mod restorable_tree;
 mod root;
+mod section_watch;
 mod stack_sampler;
 mod start;
 mod streams;

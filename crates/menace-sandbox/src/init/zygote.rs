@@ -296,11 +296,12 @@ fn check_error_mark(boot: &UnixStream, mark: u8) -> Result<(), InitError> {
 impl ZygoteProgram<'_> {
     fn build_arguments(&self) -> Result<Vec<CString>, InitError> {
         let text = |path: &PathBuf| path.to_string_lossy().into_owned();
-        // Not `-I`: it would ignore PYTHONHASHSEED. The environment is built by init anyway, and
-        // the harness removes its own directory from `sys.path`.
+        // Not `-I`: it would ignore PYTHONHASHSEED. The environment is ours anyway, and the harness
+        // takes its own directory off the path. With `-S`, no `.pth` file runs before the limits.
         [
             text(&self.python),
             "-s".to_owned(),
+            "-S".to_owned(),
             "-B".to_owned(),
             text(&self.harness),
             CONTROL_FD.to_string(),

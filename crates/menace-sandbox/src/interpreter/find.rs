@@ -1,19 +1,24 @@
 //! Finds the Python of a repository without running anything that the repository could have
 //! written.
 //!
-//! A virtual environment inside the repository is untrusted: its `python` may be any program, and
-//! its `pyvenv.cfg` may name a standard library in the repository. Its files are only read. What
-//! runs on the host is the base interpreter that it points to, which must lie outside of the
-//! repository.
+//! A virtual environment inside the repository is untrusted: its `python` may be a program of its
+//! own, its `pyvenv.cfg` may name a standard library of its own. So it is only read here, and no
+//! link to it is followed. What runs on the host is the base interpreter that it points to, which
+//! must be in a trusted place.
 
 use std::ffi::OsStr;
 use std::fs::{self, File};
-use std::io::Read;
+use std::io::{self, Read};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use super::{InterpreterError, InterpreterOrigin, InterpreterSearch, shim};
+use menace_files::{FileRefusal, UntrustedDir, refusal_of};
+
+use super::{InterpreterError, InterpreterOrigin, InterpreterSearch, shim, trust};
+
+const CONFIG_FILE: &str = "pyvenv.cfg";
+const MAX_CONFIG_BYTES: u64 = 64 << 10;
 
 /// An interpreter that may be run with `probe.py`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,6 +48,8 @@ pub(super) struct VirtualEnvironment {
 pub(super) enum InterpreterCandidate<'a> {
     Flag(&'a Path),
     Discovered(PathBuf, InterpreterOrigin),
+    /// Not even looked at.
+    Refused(InterpreterError),
 }
 
 impl InterpreterCandidate<'_> {
@@ -53,6 +60,7 @@ impl InterpreterCandidate<'_> {
         match self {
             Self::Flag(flag) => find_flagged(search, flag),
             Self::Discovered(path, origin) => inspect_executable(search, &path, origin),
+            Self::Refused(error) => Err(error),
         }
     }
 }
@@ -66,12 +74,21 @@ pub(super) fn list_candidates<'a>(
     if let Some(flag) = search.python {
         return Ok(vec![InterpreterCandidate::Flag(flag)]);
     }
-    let mut tried = Vec::new();
+    let (mut tried, mut candidates) = (Vec::new(), Vec::new());
     for name in [".venv", "venv"] {
         let directory = search.repository.join(name);
         let executable = directory.join("bin/python");
-        if directory.join("pyvenv.cfg").is_file() {
-            return Ok(vec![InterpreterCandidate::Discovered(executable, InterpreterOrigin::Venv)]);
+        match read_repository_config(search, &directory) {
+            Ok(Some(_)) => {
+                let origin = InterpreterOrigin::Venv;
+                candidates.push(InterpreterCandidate::Discovered(executable, origin));
+                return Ok(candidates);
+            }
+            Ok(None) => {}
+            Err(error) => {
+                candidates.push(InterpreterCandidate::Refused(error));
+                continue;
+            }
         }
         tried.push(if directory.is_dir() {
             format!("`{}` (not a virtual environment: it has no pyvenv.cfg)", directory.display())
@@ -81,15 +98,15 @@ pub(super) fn list_candidates<'a>(
     }
     let on_path =
         ["python3", "python"].iter().flat_map(|name| find_on_path(search, OsStr::new(name)));
-    let on_path: Vec<_> = on_path
-        .map(|path| InterpreterCandidate::Discovered(path, InterpreterOrigin::Path))
-        .collect();
-    if on_path.is_empty() {
+    candidates.extend(
+        on_path.map(|path| InterpreterCandidate::Discovered(path, InterpreterOrigin::Path)),
+    );
+    if candidates.is_empty() {
         let path = search.path.to_string_lossy();
         tried.push(format!("`python3` and `python` on the PATH ({path})"));
         return Err(InterpreterError::NotFound { tried });
     }
-    Ok(on_path)
+    Ok(candidates)
 }
 
 fn find_flagged(
@@ -110,20 +127,26 @@ fn find_flagged(
     inspect_executable(search, &path, InterpreterOrigin::Flag)
 }
 
-/// Executables of that name on the PATH. Relative entries are skipped: they would mean the current
-/// directory.
+/// Executables of that name.
 fn find_on_path<'a>(
     search: &'a InterpreterSearch<'_>,
     name: &'a OsStr,
 ) -> impl Iterator<Item = PathBuf> + 'a {
+    path_directories(search)
+        .map(move |directory| directory.join(name))
+        .filter(|path| is_executable(path))
+}
+
+/// Relative entries of the PATH would mean the directory we stand in.
+pub(super) fn path_directories<'a>(
+    search: &'a InterpreterSearch<'_>,
+) -> impl Iterator<Item = &'a Path> {
     search
         .path
         .as_bytes()
         .split(|&byte| byte == b':')
         .map(|entry| Path::new(OsStr::from_bytes(entry)))
         .filter(|directory| directory.is_absolute())
-        .map(move |directory| directory.join(name))
-        .filter(|path| is_executable(path))
 }
 
 fn is_executable(path: &Path) -> bool {
@@ -152,6 +175,13 @@ fn inspect_executable(
         }
     }
     let venv = find_venv(search, &executable)?;
+    if let Some(venv) = &venv
+        && origin != InterpreterOrigin::Flag
+        && executable.starts_with(search.repository)
+        && !venv.untrusted
+    {
+        return Err(InterpreterError::LinkedVenv { directory: venv.directory.clone() });
+    }
     let base = match &venv {
         Some(venv) => find_base(search, venv, &real)?,
         None => real.clone(),
@@ -196,10 +226,12 @@ fn refuse_untrusted(
 ) -> Result<(), InterpreterError> {
     let is_trusted = match origin {
         InterpreterOrigin::Flag => true,
-        InterpreterOrigin::Path => !base.starts_with(search.repository),
         // A link in the repository may lead to any program of the host, so the name is checked,
         // too.
-        InterpreterOrigin::Venv => !base.starts_with(search.repository) && is_named_python(base),
+        _ if trust::leads_through_repository(search, executable) => {
+            trust::is_trusted_location(search, base) && is_named_python(base)
+        }
+        _ => !base.starts_with(search.repository),
     };
     if is_trusted {
         Ok(())
@@ -213,7 +245,7 @@ fn refuse_untrusted(
 
 /// Replaces the part of a path that leads to the repository by the repository's canonical path,
 /// which the sandbox maps to its own. Links inside of the repository are kept.
-fn with_real_repository(search: &InterpreterSearch<'_>, path: &Path) -> PathBuf {
+pub(super) fn with_real_repository(search: &InterpreterSearch<'_>, path: &Path) -> PathBuf {
     let is_repository =
         |above: &&Path| fs::canonicalize(above).is_ok_and(|real| real == search.repository);
     let inner = path.ancestors().find(is_repository).and_then(|top| path.strip_prefix(top).ok());
@@ -242,29 +274,72 @@ fn find_venv(
     search: &InterpreterSearch<'_>,
     executable: &Path,
 ) -> Result<Option<VirtualEnvironment>, InterpreterError> {
-    const MAX_CONFIG_BYTES: u64 = 64 << 10;
     let Some(bin) = executable.parent() else {
         return Ok(None);
     };
     for directory in [Some(bin), bin.parent()].into_iter().flatten() {
-        let path = directory.join("pyvenv.cfg");
-        let Ok(file) = File::open(&path) else {
+        let real = fs::canonicalize(directory).unwrap_or_else(|_| directory.to_owned());
+        let untrusted = real.starts_with(search.repository);
+        let config = if untrusted {
+            let inside = directory.starts_with(search.repository);
+            read_repository_config(search, if inside { directory } else { &real })?
+        } else {
+            read_config(directory)?
+        };
+        let Some(config) = config else {
             continue;
         };
-        let mut config = String::new();
-        file.take(MAX_CONFIG_BYTES)
-            .read_to_string(&mut config)
-            .map_err(|source| InterpreterError::Unreadable { path, source })?;
-        let real = fs::canonicalize(directory).unwrap_or_else(|_| directory.to_owned());
         return Ok(Some(VirtualEnvironment {
             system_site: config_value(&config, "include-system-site-packages")
                 .is_some_and(|value| value.eq_ignore_ascii_case("true")),
-            untrusted: real.starts_with(search.repository),
+            untrusted,
             directory: directory.to_owned(),
             config,
         }));
     }
     Ok(None)
+}
+
+/// The configuration of an environment in the repository; an error when a link is on the way.
+fn read_repository_config(
+    search: &InterpreterSearch<'_>,
+    directory: &Path,
+) -> Result<Option<String>, InterpreterError> {
+    let path = directory.join(CONFIG_FILE);
+    let inner = path.strip_prefix(search.repository).unwrap_or(&path);
+    let read = UntrustedDir::open(search.repository)
+        .and_then(|repository| repository.read_to_string(inner, MAX_CONFIG_BYTES));
+    match read {
+        Err(error) if matches!(refusal_of(&error), Some(FileRefusal::Link { .. })) => {
+            Err(InterpreterError::LinkedVenv { directory: directory.to_owned() })
+        }
+        read => config_or_absence(read, path),
+    }
+}
+
+/// The configuration of an environment of the user.
+fn read_config(directory: &Path) -> Result<Option<String>, InterpreterError> {
+    let path = directory.join(CONFIG_FILE);
+    let read = File::open(&path).and_then(|file| {
+        let mut config = String::new();
+        file.take(MAX_CONFIG_BYTES).read_to_string(&mut config).map(|_| config)
+    });
+    config_or_absence(read, path)
+}
+
+fn config_or_absence(
+    read: io::Result<String>,
+    path: PathBuf,
+) -> Result<Option<String>, InterpreterError> {
+    match read {
+        Ok(config) => Ok(Some(config)),
+        Err(error)
+            if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) =>
+        {
+            Ok(None)
+        }
+        Err(source) => Err(InterpreterError::Unreadable { path, source }),
+    }
 }
 
 /// A value of `pyvenv.cfg`.
@@ -293,15 +368,9 @@ fn find_base(
     let home = fs::canonicalize(&home).map_err(|_| {
         broken(format!("the Python that it was made from is gone (`{}`)", home.display()))
     })?;
-    if venv.untrusted && home.starts_with(search.repository) {
-        return Err(InterpreterError::Untrusted {
-            executable: venv.directory.join("bin/python"),
-            base: home,
-        });
-    }
     let directory = fs::canonicalize(&venv.directory).unwrap_or_else(|_| venv.directory.clone());
     if !real.starts_with(&directory) {
-        return Ok(real.to_owned());
+        return trust_home(search, venv, &home, real.to_owned());
     }
     let version = ["version", "version_info"]
         .iter()
@@ -316,6 +385,24 @@ fn find_base(
         .find(|path| is_executable(path))
         .and_then(|path| fs::canonicalize(path).ok())
         .ok_or_else(|| broken(format!("there is no Python in its home `{}`", home.display())))
+        .and_then(|base| trust_home(search, venv, &home, base))
+}
+
+/// The base interpreter, unless the repository gives it another home than it has.
+fn trust_home(
+    search: &InterpreterSearch<'_>,
+    venv: &VirtualEnvironment,
+    home: &Path,
+    base: PathBuf,
+) -> Result<PathBuf, InterpreterError> {
+    let is_its_own = base.parent() == Some(home);
+    if venv.untrusted && !is_its_own && !trust::is_trusted_location(search, home) {
+        return Err(InterpreterError::Untrusted {
+            executable: venv.directory.join("bin/python"),
+            base: home.to_owned(),
+        });
+    }
+    Ok(base)
 }
 
 #[cfg(test)]

@@ -4,8 +4,8 @@
 //! behind the shims of version managers. The sandbox decides how to mount and start it.
 //!
 //! Invariant: nothing that the repository could have written runs on the host, be it a `python`, a
-//! `.pth` file or a standard library that `pyvenv.cfg` points to, unless the user names it with the
-//! flag.
+//! `.pth` file or a standard library that a `pyvenv.cfg` points to, and nothing that it merely
+//! points to is shown to guests; only the user's flag can change that.
 
 mod cache;
 mod find;
@@ -13,6 +13,7 @@ mod needs;
 mod probe;
 mod run;
 mod shim;
+mod trust;
 
 #[cfg(test)]
 mod real_tests;
@@ -65,10 +66,11 @@ pub enum InterpreterOrigin {
 /// An interpreter that the guest harness can run on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct PythonInterpreter {
-    /// The path to start it with. For a virtual environment that is its own path, beside which
-    /// Python finds `pyvenv.cfg`. To be started in the sandbox only: the repository may have
-    /// written it.
+    /// What the guest takes it for: of a virtual environment its own path, beside which Python
+    /// finds `pyvenv.cfg`. Started by guests only: the repository may have written it.
     pub executable: PathBuf,
+    /// What a sandbox starts: of a virtual environment, the Python that it was made from.
+    pub program: PathBuf,
     /// The same path with all links resolved.
     pub real: PathBuf,
     pub version: (u8, u8, u8),
@@ -100,6 +102,11 @@ impl PythonInterpreter {
     /// versions slows down everything.
     pub fn has_monitoring(&self) -> bool {
         self.version >= (3, 12, 0)
+    }
+
+    /// The directory of its virtual environment.
+    pub(crate) fn environment(&self) -> Option<&Path> {
+        (self.prefix != self.base_prefix).then_some(&self.prefix)
     }
 
     /// Finds the interpreter of a repository and runs the probe with it.
@@ -161,6 +168,9 @@ impl PythonInterpreter {
         found: FoundInterpreter,
         described: InterpreterDescription,
     ) -> Self {
+        let has_own_program = found.venv.is_none()
+            && (found.origin == InterpreterOrigin::Flag
+                || !trust::leads_through_repository(search, &found.executable));
         let needs = needs::compute(&found, &described, search.repository, search.home);
         let mut warnings = found.warnings;
         let (major, minor, _) = described.version;
@@ -173,11 +183,12 @@ impl PythonInterpreter {
         }
         for path in &needs.withheld {
             warnings.push(format!(
-                "guests are not shown `{}`, which Python or a .pth file asks for",
+                "guests are not shown `{}`, to which Python, a .pth file or a link leads",
                 path.display()
             ));
         }
         Self {
+            program: if has_own_program { found.executable.clone() } else { found.base_executable },
             executable: found.executable,
             real: found.real_path,
             version: described.version,
@@ -223,9 +234,15 @@ pub enum InterpreterError {
     BrokenVenv { executable: PathBuf, why: String },
     #[error(
         "`{executable}` is not used: it would run `{base}` outside of the sandbox, which the \
-         repository may have brought along. If you trust it, name it with `--python {executable}`"
+         repository may have brought along: it is not of the system, of a version manager or on \
+         the PATH. If you trust it, name it with `--python {executable}`"
     )]
     Untrusted { executable: PathBuf, base: PathBuf },
+    #[error(
+        "the virtual environment `{directory}` is not used: a link of the repository leads out of \
+         it or to its pyvenv.cfg. If you trust it, name it with `--python {directory}/bin/python`"
+    )]
+    LinkedVenv { directory: PathBuf },
     #[error("`{shim}` is a script that does not lead to a Python: it answered {answer:?}")]
     Shim { shim: PathBuf, answer: String },
     #[error("failed to start `{program}`")]

@@ -6,10 +6,8 @@ use std::path::{Path, PathBuf};
 
 use super::find::FoundInterpreter;
 use super::probe::InterpreterDescription;
+use super::trust;
 use crate::init::paths;
-
-/// Longer chains of links are loops.
-const MAX_LINK_CHAIN: usize = 40;
 
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct InterpreterNeeds {
@@ -29,21 +27,32 @@ pub(super) fn compute(
         path.components().count() <= 2 || home.is_some_and(|home| home.starts_with(path))
     };
     let is_broad = |path: &Path| is_vast(path) || repository.starts_with(path);
-    let mut wanted = link_chain(&found.executable);
-    wanted.push(found.base_executable.clone());
-    for prefix in python_prefixes(found, described) {
+    let paths_of_prefix = |prefix: &Path| {
         if is_broad(prefix) {
-            wanted.extend(python_paths_below(described, prefix));
+            python_paths_below(described, prefix)
         } else {
-            wanted.push(prefix.to_owned());
+            vec![prefix.to_owned()]
         }
-    }
+    };
+    let mut wanted = vec![found.base_executable.clone()];
+    wanted.extend(paths_of_prefix(&described.base_prefix));
     wanted.extend([described.stdlib.clone(), described.platstdlib.clone()]);
-    wanted.extend(described.site_directories.iter().cloned());
     for library in &described.libraries {
         let directory = library.parent().filter(|directory| !is_broad(directory));
         wanted.push(directory.unwrap_or(library).to_owned());
     }
+    let mut of_venv = trust::link_chain(&found.executable);
+    of_venv.extend(found.venv.iter().flat_map(|venv| paths_of_prefix(&venv.directory)));
+    of_venv.extend(described.site_directories.iter().cloned());
+    let untrusted = found.venv.as_ref().is_some_and(|venv| venv.untrusted);
+    // A link of the repository may lead anywhere.
+    let base = minimal_paths(wanted.clone(), repository);
+    let (led_out, of_venv): (Vec<_>, Vec<_>) = of_venv.into_iter().partition(|path| {
+        let leads_out =
+            |real: PathBuf| !is_below_any(&real, &base) && !is_shown_anyway(&real, repository);
+        untrusted && fs::canonicalize(path).is_ok_and(leads_out)
+    });
+    wanted.extend(of_venv);
 
     let (vast, wanted): (Vec<_>, Vec<_>) = wanted.into_iter().partition(|path| {
         let names = minimal_paths(vec![path.clone()], repository);
@@ -51,9 +60,8 @@ pub(super) fn compute(
     });
     let mut needs = InterpreterNeeds {
         shown: minimal_paths(wanted, repository),
-        withheld: minimal_paths(vast, repository),
+        withheld: minimal_paths([vast, led_out].concat(), repository),
     };
-    let untrusted = found.venv.as_ref().is_some_and(|venv| venv.untrusted);
     let asked = minimal_paths(described.asked.clone(), repository);
     let (withheld, shown): (Vec<_>, Vec<_>) = asked
         .into_iter()
@@ -63,14 +71,6 @@ pub(super) fn compute(
     needs.shown.extend(shown);
     needs.shown = minimal_paths(needs.shown, repository);
     needs
-}
-
-fn python_prefixes<'a>(
-    found: &'a FoundInterpreter,
-    described: &'a InterpreterDescription,
-) -> impl Iterator<Item = &'a Path> {
-    let venv = found.venv.as_ref().map(|venv| venv.directory.as_path());
-    std::iter::once(described.base_prefix.as_path()).chain(venv)
 }
 
 /// For a prefix that has other things in it, too: only the directories that belong to Python.
@@ -84,19 +84,6 @@ fn python_paths_below(described: &InterpreterDescription, prefix: &Path) -> Vec<
         .collect()
 }
 
-/// The path, and each link on the way to its target.
-fn link_chain(path: &Path) -> Vec<PathBuf> {
-    let mut chain = vec![path.to_owned()];
-    while let (Some(last), true) = (chain.last(), chain.len() < MAX_LINK_CHAIN) {
-        let Ok(target) = fs::read_link(last) else {
-            break;
-        };
-        let next = last.parent().unwrap_or(last).join(target);
-        chain.push(next);
-    }
-    chain
-}
-
 /// Existing paths that are not visible anyway, each also under its canonical path, without those
 /// that lie below another one.
 fn minimal_paths(paths: Vec<PathBuf>, repository: &Path) -> Vec<PathBuf> {
@@ -107,8 +94,7 @@ fn minimal_paths(paths: Vec<PathBuf>, repository: &Path) -> Vec<PathBuf> {
             Some([normalize_path(&path), real])
         })
         .flatten()
-        .filter(|path| !path.starts_with(repository))
-        .filter(|path| !paths::SYSTEM_DIRS.iter().any(|system| path.starts_with(system)))
+        .filter(|path| !is_shown_anyway(path, repository))
         .collect();
     all.sort();
     all.dedup();
@@ -119,6 +105,10 @@ fn minimal_paths(paths: Vec<PathBuf>, repository: &Path) -> Vec<PathBuf> {
         }
     }
     kept
+}
+
+fn is_shown_anyway(path: &Path, repository: &Path) -> bool {
+    path.starts_with(repository) || paths::SYSTEM_DIRS.iter().any(|system| path.starts_with(system))
 }
 
 fn is_below_any(path: &Path, others: &[PathBuf]) -> bool {
@@ -222,17 +212,5 @@ mod tests {
             minimal_paths(vec!["/etc/hosts".into()], Path::new("/etc")),
             Vec::<PathBuf>::new()
         );
-    }
-
-    #[test]
-    fn links_are_followed_one_by_one() {
-        let directory = tempfile::tempdir().unwrap();
-        let at = |name: &str| directory.path().join(name);
-        std::os::unix::fs::symlink("b", at("a")).unwrap();
-        std::os::unix::fs::symlink(at("c"), at("b")).unwrap();
-        fs::write(at("c"), "").unwrap();
-        assert_eq!(link_chain(&at("a")), [at("a"), at("b"), at("c")]);
-        std::os::unix::fs::symlink("loop", at("loop")).unwrap();
-        assert_eq!(link_chain(&at("loop")).len(), MAX_LINK_CHAIN);
     }
 }

@@ -180,6 +180,7 @@ fn the_virtual_environment_of_the_repository_comes_first() {
             let interpreter = world.find(None, "/usr/bin").unwrap();
             assert_eq!(interpreter.origin, InterpreterOrigin::Venv);
             assert_eq!(interpreter.executable, venv.join("bin/python"));
+            assert_eq!(interpreter.program, fs::canonicalize(SYSTEM_PYTHON).unwrap());
             assert_eq!(interpreter.prefix, venv);
             assert_eq!(interpreter.needs, Vec::<PathBuf>::new());
             assert_true(&interpreter);
@@ -214,11 +215,127 @@ fn a_virtual_environment_outside_of_the_repository_is_needed_itself() {
         assert_eq!(interpreter.needs, [venv.as_path()]);
         assert_true(&interpreter);
     }
+    // Through a link of the repository, only when the user names it.
     symlink(&venv, world.at("repository/.venv")).unwrap();
-    let interpreter = world.find(None, "/usr/bin").unwrap();
-    assert_eq!(interpreter.origin, InterpreterOrigin::Venv);
+    let linked = world.at("repository/.venv/bin/python");
+    let interpreter = world.find(Some(&linked), "/usr/bin").unwrap();
     assert_eq!(interpreter.needs, [venv]);
     assert_true(&interpreter);
+    let interpreter = world.find(None, "/usr/bin").unwrap();
+    assert_eq!(interpreter.executable, Path::new(SYSTEM_PYTHON));
+    assert_eq!(interpreter.needs, Vec::<PathBuf>::new());
+    let expected = format!("--python {}", linked.display());
+    assert!(interpreter.warnings[0].contains(&expected), "{:?}", interpreter.warnings);
+}
+
+#[test]
+fn what_links_of_an_environment_lead_to_is_withheld() {
+    for link in ["lib", "lib/python", "lib/python/site-packages"] {
+        let world = InterpreterFixture::new();
+        let venv = world.venv(Path::new(SYSTEM_PYTHON), "repository/.venv", &[]);
+        let site = world.site_packages("repository/.venv");
+        let version = site.parent().unwrap().file_name().unwrap().to_str().unwrap();
+        let link = venv.join(link.replace("python", version));
+        fs::create_dir(world.at("secret")).unwrap();
+        let target = world.at("secret/target");
+        fs::rename(&link, &target).unwrap();
+        symlink(&target, &link).unwrap();
+        let interpreter = world.find(None, "/usr/bin").unwrap();
+        assert_eq!(interpreter.needs, Vec::<PathBuf>::new(), "{link:?}");
+        let withheld = &interpreter.withheld;
+        let is_target = |path: &PathBuf| path.starts_with(&target);
+        assert!(!withheld.is_empty() && withheld.iter().all(is_target), "{withheld:?}");
+        let named = withheld[0].display().to_string();
+        assert!(interpreter.warnings.iter().any(|warning| warning.contains(&named)));
+    }
+}
+
+/// Places that the user has nothing to do with: beside the checkout, in `/tmp`.
+#[test]
+fn no_program_is_run_because_a_repository_points_to_it() {
+    let world = InterpreterFixture::new();
+    let canary = world.at("canary");
+    let script = format!("#!/bin/sh\ntouch '{}'\nexec {SYSTEM_PYTHON} \"$@\"\n", canary.display());
+    let script = world.script("beside/python3", &script);
+    let program = world.at("beside/python3.11");
+    fs::copy(SYSTEM_PYTHON, &program).unwrap();
+    let refuse = |path: &str| {
+        let error = world.find(None, path).unwrap_err();
+        assert!(matches!(error, InterpreterError::Untrusted { .. }), "{error}");
+        let python = world.at("repository/.venv/bin/python");
+        let text = error.to_string();
+        assert!(text.contains(&format!("--python {}", python.display())), "{text}");
+        assert!(!canary.exists());
+    };
+    let venv = world.venv(Path::new(SYSTEM_PYTHON), "repository/.venv", &[]);
+    let python = venv.join("bin/python");
+    let link = |target: &Path| {
+        fs::remove_file(&python).unwrap();
+        symlink(target, &python).unwrap();
+    };
+    link(&script);
+    refuse("/usr/bin");
+    link(&program);
+    refuse("/usr/bin");
+
+    fs::remove_file(&python).unwrap();
+    fs::copy(SYSTEM_PYTHON, &python).unwrap();
+    let config = |home: &Path| {
+        fs::write(venv.join("pyvenv.cfg"), format!("home = {}\n", home.display())).unwrap();
+    };
+    config(&world.at("beside"));
+    refuse("/usr/bin");
+    link(Path::new(SYSTEM_PYTHON));
+    refuse("/usr/bin");
+
+    // What the user has on the PATH is the user's choice.
+    link(&program);
+    let path = world.at("beside");
+    fs::remove_file(&script).unwrap();
+    let found = world.find(None, &format!("{}:/usr/bin", path.display())).unwrap();
+    assert_eq!((found.origin, found.program), (InterpreterOrigin::Venv, program));
+}
+
+#[test]
+fn an_activated_environment_of_the_repository_is_no_choice_of_the_users() {
+    let world = InterpreterFixture::new();
+    let program = world.at("beside/python3.11");
+    fs::create_dir_all(program.parent().unwrap()).unwrap();
+    fs::copy(SYSTEM_PYTHON, &program).unwrap();
+    let python = world.venv(Path::new(SYSTEM_PYTHON), "repository/env", &[]).join("bin/python3");
+    fs::create_dir(world.at("links")).unwrap();
+    symlink(&python, world.at("links/python3")).unwrap();
+    let paths = [python.parent().unwrap(), &world.at("links")];
+    for path in paths.map(|path| path.to_str().unwrap()) {
+        let interpreter = world.find(None, path).unwrap();
+        assert_eq!(interpreter.program, fs::canonicalize(SYSTEM_PYTHON).unwrap());
+    }
+    for name in ["python3", "python"] {
+        let link = python.with_file_name(name);
+        fs::remove_file(&link).unwrap();
+        symlink(&program, &link).unwrap();
+    }
+    for path in paths.map(|path| path.to_str().unwrap()) {
+        let error = world.find(None, path).unwrap_err();
+        assert!(matches!(error, InterpreterError::Untrusted { .. }), "{error}");
+    }
+}
+
+#[test]
+fn pipes_of_a_repository_are_not_waited_for() {
+    let world = InterpreterFixture::new();
+    let pipe = |path: PathBuf| {
+        nix::unistd::mkfifo(&path, nix::sys::stat::Mode::S_IRWXU).unwrap();
+    };
+    let started = std::time::Instant::now();
+    fs::create_dir_all(world.at("repository/venv/bin")).unwrap();
+    pipe(world.at("repository/venv/pyvenv.cfg"));
+    let interpreter = world.find(None, "/usr/bin").unwrap();
+    assert!(interpreter.warnings[0].contains("venv/pyvenv.cfg"), "{:?}", interpreter.warnings);
+    world.venv(Path::new(SYSTEM_PYTHON), "repository/.venv", &[]);
+    pipe(world.site_packages("repository/.venv").join("a.pth"));
+    assert_eq!(world.find(None, "/usr/bin").unwrap().origin, InterpreterOrigin::Venv);
+    assert!(started.elapsed() < std::time::Duration::from_secs(8));
 }
 
 #[test]

@@ -1,16 +1,20 @@
 //! Resolves the shims by which pyenv, asdf, mise and rye choose a Python: running Python through
 //! one costs more than many calls.
 
-use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
+
+use menace_files::UntrustedDir;
 
 use super::run::{self, ProgramLimits};
 use super::{InterpreterError, InterpreterSearch};
 
 const SHIM_LIMITS: ProgramLimits =
     ProgramLimits { deadline: Duration::from_secs(10), output_bytes: 16 << 10 };
+
+const MAX_VERSION_FILE_BYTES: u64 = 64 << 10;
 
 const EXECUTABLE_SCRIPT: &str = "import sys; sys.stdout.write(sys.executable)";
 
@@ -79,16 +83,23 @@ fn ask_shim(
 /// there, which an untrusted repository must not do.
 fn only_names_versions(repository: &Path) -> bool {
     [".python-version", ".tool-versions"].iter().all(|name| {
-        fs::read(repository.join(name)).map_or(true, |text| {
-            let is_plain =
-                |byte: &u8| byte.is_ascii_alphanumeric() || b" .-_+#,\t\r\n".contains(byte);
-            text.iter().all(is_plain) && !text.windows(2).any(|pair| pair == b"..")
-        })
+        let read = UntrustedDir::open(repository)
+            .and_then(|repository| repository.read(Path::new(name), MAX_VERSION_FILE_BYTES));
+        read.map_or_else(
+            |error| error.kind() == io::ErrorKind::NotFound,
+            |text| {
+                let is_plain =
+                    |byte: &u8| byte.is_ascii_alphanumeric() || b" .-_+#,\t\r\n".contains(byte);
+                text.iter().all(is_plain) && !text.windows(2).any(|pair| pair == b"..")
+            },
+        )
     })
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]
@@ -107,5 +118,8 @@ mod tests {
             fs::write(&file, text).unwrap();
             assert_eq!(only_names_versions(repository.path()), is_plain, "{text:?}");
         }
+        fs::remove_file(&file).unwrap();
+        nix::unistd::mkfifo(&file, nix::sys::stat::Mode::S_IRWXU).unwrap();
+        assert!(!only_names_versions(repository.path()), "it is not waited for");
     }
 }

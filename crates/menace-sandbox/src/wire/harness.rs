@@ -137,6 +137,10 @@ pub(crate) struct HarnessSetup<'a> {
     pub allowed_paths: &'a AllowedPaths,
     pub seed: u64,
     pub freeze_time: Option<f64>,
+    /// The interpreter that the guest takes itself for.
+    pub executable: &'a Path,
+    /// The virtual environment of that.
+    pub environment: Option<&'a Path>,
 }
 
 impl HarnessSetup<'_> {
@@ -161,6 +165,13 @@ impl HarnessSetup<'_> {
         out.write_str("freeze_time");
         match self.freeze_time {
             Some(time) => out.write_float(time),
+            None => out.write_none(),
+        }
+        out.write_str("executable");
+        out.write_str(&self.executable.to_string_lossy());
+        out.write_str("environment");
+        match self.environment {
+            Some(directory) => out.write_str(&directory.to_string_lossy()),
             None => out.write_none(),
         }
         out.write_str("caps");

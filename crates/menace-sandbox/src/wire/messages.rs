@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::Tier;
 use crate::cgroup::InheritedCgroupFile;
 use crate::harness::HarnessContents;
+use crate::wire::marshal::MarshalValue;
 
 /// Everything init needs to build a sandbox. Descriptors are sent with it: the packed harness, the
 /// files of the control group, and the namespaces of [`InitConfig::needs_owner_namespaces`].
@@ -21,9 +22,7 @@ pub(crate) struct InitConfig {
     pub switch_to: Option<UserIdentity>,
     /// The repository's path on the host.
     pub repo: PathBuf,
-    /// The interpreter: an absolute path, or one relative to the repository, whose path in the
-    /// sandbox may differ.
-    pub python: PathBuf,
+    pub python: PythonProgram,
     /// Directories and files of the host that Python needs; mounted read-only under the same path.
     pub needs: Vec<PathBuf>,
     /// What the harness descriptor contains.
@@ -34,6 +33,16 @@ pub(crate) struct InitConfig {
     /// The directory for the copy of the repository where mounts are not possible.
     pub workspace: Option<PathBuf>,
     pub escape_probe: Option<EscapeProbe>,
+}
+
+/// Which Python is started, and which one it is for the guest: absolute paths, or paths below the
+/// repository, wherever that is inside.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct PythonProgram {
+    pub program: PathBuf,
+    pub executable: PathBuf,
+    /// The virtual environment.
+    pub environment: Option<PathBuf>,
 }
 
 impl InitConfig {
@@ -102,8 +111,8 @@ pub(crate) struct SandboxReady {
 /// What init observed of a call or an import.
 ///
 /// Untrusted, since the guest can write or choose them: the mailbox (`phase` to `mailbox`,
-/// `reported_violations`, `steps`), `stack_dumps`, `unforkable_state`, what is in
-/// `outside_accesses`, the output, and the names of files and processes.
+/// `reported_violations`, `unlisted_reports`, `steps`), `stack_dumps`, `unforkable_state`, what is
+/// in `outside_accesses`, the output, and the names of files and processes.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct InitReport {
     pub phase: CallPhase,
@@ -113,6 +122,12 @@ pub(crate) struct InitReport {
     pub reported_violations: Vec<Vec<u8>>,
     /// Accesses to files outside of the sandbox: what was attempted, and the path.
     pub outside_accesses: Vec<(String, String)>,
+    /// How many more of those there were than are kept.
+    pub unlisted_accesses: u64,
+    /// How many more violations there were than are kept: those that init saw, and those that the
+    /// guest's interpreter saw.
+    pub unlisted_violations: u64,
+    pub unlisted_reports: u64,
     /// Set for a call with steps.
     pub steps: Option<StepProgress>,
     /// Stacks that `faulthandler` wrote at a crash or on request; untrusted, since the guest's
@@ -120,6 +135,8 @@ pub(crate) struct InitReport {
     pub stack_dumps: Vec<u8>,
     /// The wait status; nothing when the process did not end by itself or never started.
     pub status: Option<i32>,
+    /// It did not end as the harness ends a call or an import: what it reported last is not true.
+    pub ended_irregularly: bool,
     pub killed: Option<KillReason>,
     /// The call had reported nothing by its deadline; what came later does not count. Used within
     /// init only.
@@ -151,6 +168,27 @@ pub(crate) struct InitReport {
     /// Why this sandbox must not be used again.
     pub unusable_reason: Option<String>,
 }
+
+impl InitReport {
+    /// What the guest's interpreter saw: what was tried, and with what.
+    pub(crate) fn parse_reported_violations(&self) -> impl Iterator<Item = (String, String)> {
+        self.reported_violations.iter().filter_map(|bytes| {
+            let reported = MarshalValue::parse(bytes).ok()?;
+            let [what, detail] = reported.items() else { return None };
+            Some((what.as_text()?, detail.as_text()?))
+        })
+    }
+
+    /// Whether init or the guest's interpreter saw a violation of this kind.
+    pub(crate) fn has_violation(&self, kind: &str) -> bool {
+        self.violations.iter().any(|violation| violation.kind == kind)
+            || self.parse_reported_violations().any(|(what, _)| what == kind)
+    }
+}
+
+/// The kinds of violation of a guest that lies, and of an import that changed the harness.
+pub(crate) const FORGED_REPORT: &str = "forged_report";
+pub(crate) const PATCHED_HARNESS: &str = "patched_harness";
 
 /// How far a call came, from a byte in the mailbox; untrusted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]

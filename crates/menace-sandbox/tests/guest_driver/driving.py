@@ -88,6 +88,8 @@ class Guest:
             "allowed_write": [self.home],
             "seed": 7,
             "freeze_time": None,
+            "executable": None,
+            "environment": None,
             "caps": CAPS,
         }
         message.update(setup)

@@ -10,7 +10,7 @@ import socket
 import subprocess
 import sys
 import tempfile
-from typing import Sequence
+from typing import Any, Sequence
 
 from cases import case, equal, guest, loaded_anyway
 from driving import HARNESS, RECEIVE_TIMEOUT_SECONDS, Guest
@@ -120,6 +120,44 @@ def make_bundle(directory: str, sources: Sequence[str]) -> bytes:
     index = {name: (first + start, length) for name, (start, length) in index.items()}
     packed = marshal.dumps(index, 2)
     return len(packed).to_bytes(4, "little") + packed + contents
+
+
+SITE_STATE = """
+import builtins, sys
+
+def f(import_root):
+    names = [name for name in dir(sys.flags) if name[:2] != "__"]
+    flags = [getattr(sys.flags, name) for name in names if name not in ("count", "index")]
+    return repr([
+        [sys.executable, sys.prefix, sys.exec_prefix, sys.base_prefix],
+        [path for path in sys.path if path not in ("", import_root)],
+        flags, list(sys.flags), repr(sys.flags),
+        hasattr(builtins, "exit"), hasattr(sys, "__interactivehook__"),
+        sorted(name for name in ("site", "sitecustomize", "here") if name in sys.modules),
+    ])
+"""
+
+
+@case
+def the_work_of_site_is_done_for_the_guest_as_python_does_it() -> None:
+    with tempfile.TemporaryDirectory() as top:
+        environment = os.path.join(top, "env")
+        for flags in ([], ["--system-site-packages"]):
+            make = [PYTHON, "-I", "-m", "venv", "--without-pip", "--clear", *flags, environment]
+            subprocess.check_call(make)
+            python = os.path.join(environment, "bin", "python")
+            question = "import site; print(site.getsitepackages()[0], end='')"
+            packages = subprocess.check_output([python, "-I", "-c", question]).decode()
+            for name, text in (("here.py", ""), ("a.pth", "import here\n/\n")):
+                with open(os.path.join(packages, name), "w") as file:
+                    file.write(text)
+            script = SITE_STATE + "\nprint(f(None), end='')"
+            expected = subprocess.check_output([python, "-s", "-B", "-c", script]).decode()
+            setup: dict[str, Any] = {"executable": python, "environment": environment}
+            base = os.path.realpath(python)
+            start = ["-s", "-S", "-B"]
+            with Guest(base, {"m.py": SITE_STATE}, "m", start=start, **setup) as one:
+                equal(one.call("m:f", [one.home])["value"]["value"], expected)
 
 
 @case

@@ -30,12 +30,6 @@ menace_model::named_enum! {
     }
 }
 
-impl TextRole {
-    pub fn from_word(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|role| role.as_str() == word)
-    }
-}
-
 /// A topic, which a group of names shares.
 #[derive(Debug)]
 pub(crate) struct NameTopic {
@@ -65,7 +59,7 @@ fn topic_index() -> &'static NameTopicIndex {
             let values = Value::args_from_json(values);
             all.topics.push(NameTopic {
                 kinds: kinds.split(';').map(str::trim).collect(),
-                role: TextRole::from_word(role).unwrap_or(TextRole::Plain),
+                role: role.parse().unwrap_or(TextRole::Plain),
                 values: values.unwrap_or_default(),
             });
             for name in names.split_whitespace() {
@@ -143,7 +137,7 @@ mod tests {
             let parts: Vec<&str> = line.splitn(4, '|').map(str::trim).collect();
             let [names, kinds, role, values] = parts[..] else { panic!("{line}") };
             assert!(!names.is_empty() && !kinds.is_empty(), "{line}");
-            assert!(TextRole::from_word(role).is_some(), "{line}");
+            assert!(role.parse::<TextRole>().is_ok(), "{line}");
             assert!(Value::args_from_json(values).is_ok(), "{line}");
         }
     }

@@ -1,12 +1,12 @@
-//! Candidate → rerun → finding, in the same way for the breadth phase, for exploring, and for
-//! `menace repro` and `menace shrink`.
+//! Candidate → rerun → finding: the same way for imports, for the breadth phase, for exploring,
+//! and for `menace repro` and `menace shrink`.
 //!
 //! The caller makes the call of the rerun. Invariant: the rerun of a rerun's call is that call
 //! itself, so `menace repro` makes the call that confirmed the failure.
 
 use menace_model::{Call, Outcome, WeaknessKind};
 
-use super::{BaselineOutcome, SectionHistory, SectionWeakness};
+use super::{BaselineOutcome, SectionHistory, SectionWeakness, find_import_weakness};
 
 /// The least time limit of a rerun. It is longer than that of a first call, so that a call that was
 /// only slowed down by a busy machine is not confirmed as a hang.
@@ -83,6 +83,12 @@ impl CandidateRerun {
         baseline: Option<&BaselineOutcome>,
     ) -> Self {
         let weakness = history.find_weakness(&call, &outcome, baseline);
+        Self { call, outcome, weakness }
+    }
+
+    /// Judges the outcome of a module's import.
+    pub fn judge_import(call: Call, outcome: Outcome) -> Self {
+        let weakness = find_import_weakness(&outcome);
         Self { call, outcome, weakness }
     }
 

@@ -22,7 +22,7 @@ pub struct PresetKey {
     pub generated: &'static str,
     /// The mechanism that applies it, in the words of an outcome's `enforced_by` if it is listed
     /// there.
-    pub held_by: &'static str,
+    pub enforced_by: &'static str,
     pub(super) read: fn(&mut PresetValues, &str) -> Result<(), ParseRefusal>,
     pub(super) write: fn(&PresetValues) -> Option<Json>,
 }
@@ -130,7 +130,7 @@ impl ToPresetJson for JsonRecords {
 macro_rules! keys {
     ($(
         $field:ident: $kind:ty = $name:literal in $group:ident.$setting:ident:
-        $default:literal, $generated:literal, $held_by:literal;
+        $default:literal, $generated:literal, $enforced_by:literal;
     )+) => {
         /// The values of a preset by key; each is in its own range.
         #[derive(Debug, Clone, PartialEq, Default)]
@@ -155,7 +155,7 @@ macro_rules! keys {
             name: $name,
             default: $default,
             generated: $generated,
-            held_by: $held_by,
+            enforced_by: $enforced_by,
             read: |values, text| {
                 let context = menace_settings::ParseContext::default();
                 let value = <$kind as menace_settings::SettingType>::parse(text, &context)?;

@@ -1,11 +1,9 @@
 //! A profile: a named part of a preset, usually at two severities.
 
-use menace_model::ScenarioSeverity;
+use menace_model::{ScenarioSeverity, suggest_names_or};
 use serde_json::Value as Json;
 
-use crate::config::OrderedPairs;
-use crate::config::{ConfigError, ConfigProblem};
-use crate::config::{quote_shortened, suggest_similar};
+use crate::config::{ConfigError, ConfigProblem, OrderedPairs, quote_shortened};
 
 use super::read::{read_values, repeated_key_problems};
 use super::{Preset, PresetOrigin, PresetValues};
@@ -102,10 +100,9 @@ impl PresetProfile {
         match (word, json) {
             ("category", Json::String(text)) => {
                 let known = ProfileCategory::ALL.map(ProfileCategory::as_str);
-                let found = ProfileCategory::ALL.into_iter().find(|one| one.as_str() == text);
-                self.category = found.ok_or_else(|| {
+                self.category = text.parse().map_err(|()| {
                     let hint =
-                        suggest_similar(text, known, &format!("known are {}", known.join(", ")));
+                        suggest_names_or(text, known, &format!("known are {}", known.join(", ")));
                     ConfigError::from(ConfigProblem::for_key(
                         at,
                         word,

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{ChartDrawing, DrawingMark, MarkRole, TextAnchor};
-use crate::text::format_count;
+use crate::text::format_grouped_count;
 
 const COLUMN_WIDTH: f64 = 200.0;
 const ROW_HEIGHT: f64 = 22.0;
@@ -24,8 +24,8 @@ pub fn draw_graph(nodes: &[(String, bool)], edges: &[(usize, usize)]) -> Option<
     let width = COLUMN_WIDTH * columns.len() as f64 + 20.0;
     let title = format!(
         "Import graph of {} with {}",
-        format_count(nodes.len() as u64, "module"),
-        format_count(edges.len() as u64, "import")
+        format_grouped_count(nodes.len() as u64, "module"),
+        format_grouped_count(edges.len() as u64, "import")
     );
     let mut drawing = ChartDrawing::new(width, ROW_HEIGHT * rows as f64 + 16.0, title);
     let mut places = vec![(0.0, 0.0); nodes.len()];

@@ -2,7 +2,7 @@
 
 use super::scale::{AxisScale, format_tick};
 use super::{ChartDrawing, DrawingMark, MarkRole, TextAnchor};
-use crate::text::format_count;
+use crate::text::format_grouped_count;
 
 const MARGIN_LEFT: f64 = 52.0;
 const MARGIN_RIGHT: f64 = 12.0;
@@ -153,7 +153,7 @@ impl LineChart {
             .iter()
             .filter_map(|ChartSeries { name, points, .. }| {
                 let last = points.last()?.1;
-                let count = format_count(points.len() as u64, "value");
+                let count = format_grouped_count(points.len() as u64, "value");
                 Some(format!("{name}: {count}, the last {last:.4}"))
             })
             .collect();

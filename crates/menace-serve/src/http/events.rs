@@ -54,7 +54,7 @@ pub(super) struct LiveState {
 
 #[derive(Debug)]
 pub(super) struct LiveFeed {
-    library: Arc<DataSource>,
+    source: Arc<DataSource>,
     cache: Mutex<LiveCache>,
     listener_slots: Arc<Semaphore>,
 }
@@ -69,9 +69,9 @@ struct LiveCache {
 }
 
 impl LiveFeed {
-    pub(super) fn new(library: Arc<DataSource>, listeners: usize) -> Self {
+    pub(super) fn new(source: Arc<DataSource>, listeners: usize) -> Self {
         Self {
-            library,
+            source,
             cache: Mutex::default(),
             listener_slots: Arc::new(Semaphore::new(listeners)),
         }
@@ -103,7 +103,7 @@ impl LiveFeed {
         // Versions compare on one connection only: it is kept.
         let (store, known) = match cache.watched_store.take() {
             Some(watched) => watched,
-            None => match self.library.connection()? {
+            None => match self.source.connection()? {
                 Some(store) => (store, None),
                 None => return Ok(LiveState::default()),
             },
@@ -218,9 +218,8 @@ mod tests {
                 settings: serde_json::json!({}),
             })
             .unwrap();
-        let library =
-            Arc::new(DataSource::new(DataLocations::from_data_dir(directory.path(), URL)));
-        let live = LiveFeed::new(library, 1);
+        let source = Arc::new(DataSource::new(DataLocations::from_data_dir(directory.path(), URL)));
+        let live = LiveFeed::new(source, 1);
         let mut seen = LiveCache::default();
         seen.state = live.poll_store(&mut seen).unwrap();
         assert_eq!((seen.state.run.as_deref(), seen.state.calls), (Some("r-1"), 0));

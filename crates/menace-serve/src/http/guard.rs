@@ -11,11 +11,11 @@ use axum::http::uri::Authority;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Redirect, Response};
+use menace_model::now_ms;
 
 use super::response::{as_json_error, plain_error, wants_html};
 use super::token::{AccessToken, SESSION_COOKIE};
 use super::token_limiter::{TokenCheck, TokenCheckLimiter, too_many_attempts};
-use crate::clock::now_ms;
 use crate::error::{ServeError, ServeResult};
 use crate::text::percent_encode;
 
@@ -136,8 +136,8 @@ pub(super) async fn require_access(
         TokenCheck::Wrong => {}
     }
     if wants_html(headers) {
-        let asked = request.uri().path_and_query().map_or("/", |asked| asked.as_str());
-        return Redirect::to(&format!("/login?next={}", percent_encode(asked))).into_response();
+        let target = request.uri().path_and_query().map_or("/", |target| target.as_str());
+        return Redirect::to(&format!("/login?next={}", percent_encode(target))).into_response();
     }
     let challenge = [(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"))];
     (challenge, plain_error(StatusCode::UNAUTHORIZED, "a token is needed")).into_response()

@@ -15,11 +15,11 @@ const MAX_MODULES: usize = 50;
 /// The number of latest runs that are searched for one that has ended.
 const MAX_RUNS_SEARCHED: u32 = 20;
 
-pub(crate) fn collect_all(library: &DataSource) -> ServeResult<String> {
+pub(crate) fn collect_all(source: &DataSource) -> ServeResult<String> {
     let mut out = MetricsExposition::default();
     out.set("menace_build_info", &[env!("CARGO_PKG_VERSION")], 1.0);
-    add_runs(library, &mut out)?;
-    let history = library.history()?;
+    add_runs(source, &mut out)?;
+    let history = source.history()?;
     for metric in menace_track::METRICS {
         if let Some(value) = history.metrics_history.get(metric.name).and_then(ListTail::last) {
             out.set("menace_metric", &[metric.name], value);
@@ -33,15 +33,15 @@ pub(crate) fn collect_all(library: &DataSource) -> ServeResult<String> {
             out.set("menace_forecast_error", &[metric.name], error);
         }
     }
-    add_recorded_gauges(library.metrics_db(), &mut out, |_| true)?;
-    add_synergy(library.synergy(1)?.last(), &mut out);
+    add_recorded_gauges(source.metrics_db(), &mut out, |_| true)?;
+    add_synergy(source.synergy(1)?.last(), &mut out);
     Ok(out.to_text())
 }
 
 /// The gauges of the self-tests alone.
-pub(crate) fn collect_self_tests(library: &DataSource) -> ServeResult<String> {
+pub(crate) fn collect_self_tests(source: &DataSource) -> ServeResult<String> {
     let mut out = MetricsExposition::default();
-    add_recorded_gauges(library.metrics_db(), &mut out, |name| name.starts_with("self_test_"))?;
+    add_recorded_gauges(source.metrics_db(), &mut out, |name| name.starts_with("self_test_"))?;
     Ok(out.to_text())
 }
 
@@ -56,14 +56,14 @@ pub(crate) fn collect_synergy(
     Ok(out.to_text())
 }
 
-fn add_runs(library: &DataSource, out: &mut MetricsExposition) -> ServeResult<()> {
-    library.query(|store| {
+fn add_runs(source: &DataSource, out: &mut MetricsExposition) -> ServeResult<()> {
+    source.query(|store| {
         let totals = store.totals()?;
         out.set("menace_runs_total", &[], totals.runs as f64);
         out.set("menace_calls_total", &[], totals.calls as f64);
-        out.set("menace_runs_going_on", &[], store.active_runs()?.len() as f64);
+        out.set("menace_active_runs", &[], store.active_runs()?.len() as f64);
         for (kind, count) in store.failure_kinds()? {
-            out.set("menace_open_failures", &[&kind], count as f64);
+            out.set("menace_open_failures", &[kind.as_str()], count as f64);
         }
         let lines = store.list_runs(PageRange::first(MAX_RUNS_SEARCHED))?;
         let Some(last) = lines.iter().find(|line| line.calls.is_some()) else { return Ok(()) };

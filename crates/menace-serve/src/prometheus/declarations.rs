@@ -53,7 +53,7 @@ const FIXED_DECLARATIONS: &[MetricDeclaration] = declarations! {
     Menace Gauge "menace_build_info" ["version"]: "Always 1; the version is in the label.";
     Menace Counter "menace_runs_total" []: "Runs in the store.";
     Menace Counter "menace_calls_total" []: "Calls of all finished runs.";
-    Menace Gauge "menace_runs_going_on" []: "Active runs.";
+    Menace Gauge "menace_active_runs" []: "Active runs.";
     Menace Gauge "menace_open_failures" ["kind"]: "Open failures, by kind.";
     Menace Gauge "menace_run_roi" []: "ROI of the last finished run.";
     Menace Gauge "menace_run_failures" []: "Failures of the last run.";

@@ -27,10 +27,10 @@ pub(crate) struct MetricTile {
 }
 
 /// The values after the last cycle of the run; empty if no cycle was completed.
-pub(crate) fn metric_tiles(library: &DataSource, run: &RunRecord) -> ServeResult<Vec<MetricTile>> {
+pub(crate) fn metric_tiles(source: &DataSource, run: &RunRecord) -> ServeResult<Vec<MetricTile>> {
     let mut tiles = Vec::new();
     for known in menace_track::METRICS {
-        let values = library.metrics_db().values_until(known.name, run, MAX_SPARKLINE_VALUES)?;
+        let values = source.metrics_db().values_until(known.name, run, MAX_SPARKLINE_VALUES)?;
         let Some(value) = values.last().copied().flatten() else { continue };
         let before = values.len().checked_sub(2).and_then(|index| values[index]);
         let delta = before.map(|before| value - before).filter(|delta| delta.is_finite());

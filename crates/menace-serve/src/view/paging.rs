@@ -66,9 +66,9 @@ pub(crate) struct PageNavigation {
 }
 
 impl PageNavigation {
-    pub(crate) fn new(here: &PageAddress, asked: Option<u64>, total: u64) -> Self {
+    pub(crate) fn new(here: &PageAddress, requested: Option<u64>, total: u64) -> Self {
         let pages = total.div_ceil(u64::from(ROWS_PER_PAGE)).max(1);
-        let page = asked.unwrap_or(1).clamp(1, pages.min(MAX_PAGE));
+        let page = requested.unwrap_or(1).clamp(1, pages.min(MAX_PAGE));
         let to = |page: u64| here.clone().with("page", Some(&page.to_string())).href();
         Self {
             page,

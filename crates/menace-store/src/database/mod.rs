@@ -29,7 +29,7 @@ const SIDECAR_SUFFIXES: [&str; 4] = ["-wal", "-shm", "-journal", BACKUP_SUFFIX];
 /// The first bytes of every SQLite database.
 const SQLITE_MAGIC: &[u8] = b"SQLite format 3\0";
 /// How long to wait for locks: transactions are short, but opening a large database is not.
-pub(crate) const LOCK_TIMEOUT: Duration = Duration::from_secs(30);
+pub const LOCK_TIMEOUT: Duration = Duration::from_secs(30);
 /// Larger databases are not checked page by page; up to here that takes less than 20 ms.
 const MAX_CHECKED_BYTES: u64 = 16 << 20;
 

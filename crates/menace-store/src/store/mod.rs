@@ -118,7 +118,7 @@ impl Store {
     fn mark_interrupted(&self) -> StoreResult<Option<StoreNotice>> {
         let mark = || -> rusqlite::Result<Vec<RunId>> {
             let mut statement =
-                self.connection.prepare(include_str!("../../sql/read/runs_going_on.sql"))?;
+                self.connection.prepare(include_str!("../../sql/read/active_runs.sql"))?;
             let rows = statement.query_map([], |row| row.get(0).map(RunId))?;
             let mut runs = rows.collect::<rusqlite::Result<Vec<RunId>>>()?;
             runs.retain(|run| !RunLivenessLock::is_held(&self.path, run));

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::profiles::RoiProfileError;
 use super::veto::RoiVeto;
 use crate::measure::{CallBudget, ResourcePrices};
-use crate::metric::{MetricDirection, closest_metric, find_metric};
+use crate::metric::{METRICS, MetricDirection, find_metric};
 
 /// How far the weights of a profile may miss a sum of 1, for rounding.
 const WEIGHT_SUM_TOLERANCE: f64 = 1e-6;
@@ -107,14 +107,12 @@ impl RoiProfile {
             if find_metric(asked).is_some() || custom.contains(&asked) {
                 return Ok(());
             }
-            let suggestion = closest_metric(asked, custom.iter().copied());
+            let names = METRICS.iter().map(|metric| metric.name).chain(custom.iter().copied());
             Err(RoiProfileError::UnknownMetric {
                 profile: profile(),
                 metric: asked.to_owned(),
-                suggestion: match suggestion {
-                    Some(name) => format!("did you mean `{name}`?"),
-                    None => "docs/metrics.md lists them".to_owned(),
-                },
+                suggestion: menace_model::suggest_names(asked, names)
+                    .unwrap_or_else(|| "docs/metrics.md lists them".to_owned()),
             })
         };
         for name in weights.keys().chain(scales.keys()) {

@@ -3,14 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use serde::Serialize;
 
 use menace_model::{
-    Call, CallLimits, CallStep, CallTarget, Limit, LimitEnforcement, ModuleRef, Outcome,
-    TargetKind, Value, Verdict,
+    Call, CallLimits, CallStep, CallTarget, ModuleRef, Outcome, TargetKind, Value, Verdict,
+    format_error_chain,
 };
 use menace_sandbox::interpreter::PythonInterpreter;
-use menace_sandbox::machine::{IsolationMechanism, MachineCapabilities};
+use menace_sandbox::machine::MachineCapabilities;
 use menace_sandbox::{
     BackendOptions, LocalBackend, SandboxBackend, SandboxError, SandboxSpec, Tier,
 };
@@ -19,6 +18,7 @@ use crate::args::{GlobalArgs, OutputFormat};
 use crate::context::{CommandContext, FlagValues};
 use crate::exit::CommandError;
 use crate::python;
+use crate::render::doctor_table::{MachineDiagnosis, PythonDiagnosis, SandboxProof};
 use crate::render::{doctor_table, output};
 
 const DIAGNOSIS_JSON_VERSION: u32 = 1;
@@ -45,46 +45,6 @@ pub(crate) struct DoctorCommand {
 
     #[arg(long, value_enum, default_value_t = OutputFormat::Table)]
     format: OutputFormat,
-}
-
-/// The results of all checks.
-#[derive(Debug, Serialize)]
-pub(crate) struct MachineDiagnosis {
-    version: u32,
-    /// The strongest that can be had.
-    pub tier: Option<Tier>,
-    /// Why no stronger one, or none at all.
-    pub why: Vec<String>,
-    pub sandbox: SandboxProof,
-    pub cores: usize,
-    #[serde(flatten)]
-    pub machine: MachineCapabilities,
-    pub python: PythonDiagnosis,
-    /// The mechanisms that enforce each limit here; `None` when no sandbox could be started.
-    pub limits: Option<LimitEnforcement>,
-    pub unenforced: Vec<Limit>,
-}
-
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "snake_case", tag = "state")]
-pub(crate) enum SandboxProof {
-    /// A sandbox was started, could not be left, and made a call.
-    Proved {
-        total_ms: f64,
-    },
-    Refused {
-        why: String,
-    },
-    NotTried {
-        why: String,
-    },
-}
-
-#[derive(Debug, Serialize)]
-#[serde(untagged)]
-pub(crate) enum PythonDiagnosis {
-    Found(Box<PythonInterpreter>),
-    Missing { error: String },
 }
 
 impl DoctorCommand {
@@ -122,7 +82,7 @@ impl DoctorCommand {
             machine,
             python: match found {
                 Ok(interpreter) => PythonDiagnosis::Found(Box::new(interpreter)),
-                Err(error) => PythonDiagnosis::Missing { error: format_with_causes(error) },
+                Err(error) => PythonDiagnosis::Missing { error: format_error_chain(&error) },
             },
             limits,
             unenforced,
@@ -191,12 +151,8 @@ fn describe_refusal(error: SandboxError) -> String {
     match error {
         // Without the advice to run `menace doctor`.
         SandboxError::BuildFailed(why) => why,
-        other => format_with_causes(other),
+        other => format_error_chain(&other),
     }
-}
-
-fn format_with_causes(error: impl Into<anyhow::Error>) -> String {
-    format!("{:#}", error.into())
 }
 
 fn harmless_call() -> Call {
@@ -209,11 +165,4 @@ fn harmless_call() -> Call {
         limits: CallLimits { cpu_ms: Some(5_000), cpu_share: Some(1.0), ..CallLimits::default() },
         ..Call::of_step(CallStep { args: vec![Value::Int(1)], ..CallStep::new(target) })
     }
-}
-
-/// Mechanisms that are missing, with a reason and, if there is any, advice.
-pub(crate) fn missing_mechanisms(
-    machine: &MachineCapabilities,
-) -> impl Iterator<Item = &IsolationMechanism> {
-    machine.mechanisms.iter().filter(|mechanism| !mechanism.available)
 }

@@ -23,11 +23,11 @@ use crate::analysis;
 use crate::args::{GlobalArgs, OutputFormat};
 use crate::call_preset;
 use crate::call_target::{self, ResolvedTarget, TargetAccess};
-use crate::commands::presets;
 use crate::context::{CommandContext, FlagValues};
 use crate::exit::CommandError;
 use crate::interrupt;
 use crate::isolation::{IsolationArgs, command_error};
+use crate::preset_files;
 use crate::render::outcome_json::{DriftedArgumentsJson, OutcomeHeader, OutcomeJson};
 use crate::render::{outcome_table, output, repeat_table};
 use crate::repeat;
@@ -282,7 +282,7 @@ impl ExecCommand {
         )?;
         call_preset::warn(&preset, &context.settings);
         let fixtures = match &self.fixtures {
-            Some(file) => Some((presets::read_user_file(file)?, file.display().to_string())),
+            Some(file) => Some((preset_files::read_user_file(file)?, file.display().to_string())),
             None => None,
         };
         Ok(ExecRequest { args, kwargs, receiver, preset, fixtures })

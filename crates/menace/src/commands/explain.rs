@@ -4,19 +4,18 @@ use std::collections::BTreeMap;
 
 use anyhow::{Result, anyhow, bail};
 use clap::Args;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
 use menace_loop::run::ScoringConfig;
 use menace_model::{SectionId, Verdict};
 use menace_store::{CallRecord, CellRecord, RunRecord, SectionRecord, Store, StoredMetricMap};
-use menace_track::{
-    MetricValues, RoiBottleneck, RoiBreakdown, RoiProfile, compute_roi, find_metric,
-};
+use menace_track::{MetricValues, RoiProfile, compute_roi};
 
 use crate::args::{GlobalArgs, OutputFormat};
 use crate::context::{CommandContext, FlagValues};
 use crate::data_dir;
 use crate::exit::CommandError;
+use crate::render::explain_table::{ExplainedPart, RoiExplanation};
 use crate::render::{explain_table, output};
 
 /// Calls of a section that are listed.
@@ -45,35 +44,6 @@ pub(crate) struct ExplainCommand {
 
     #[arg(long, value_enum, default_value_t = OutputFormat::Table)]
     format: OutputFormat,
-}
-
-#[derive(Debug, Serialize)]
-pub(crate) struct RoiExplanation {
-    pub what: String,
-    pub run: String,
-    pub cycle: u32,
-    pub profile: String,
-    pub roi: Option<RoiBreakdown>,
-    pub raroi: Option<f64>,
-    /// For a module: the confidence in its returns, if the run computed one.
-    pub confidence: Option<f64>,
-    /// For a module: the bottlenecks that the run found.
-    pub bottlenecks: Vec<RoiBottleneck>,
-    /// For a module: its sections with their ROI, weakest first.
-    pub sections: Vec<ExplainedPart>,
-    /// For a section: its scores under each scenario.
-    pub scenarios: Vec<ExplainedPart>,
-    /// First calls that show a failure, then others that did not return or refuse, then the rest;
-    /// for a module some of each section.
-    pub calls: Vec<CallRecord>,
-}
-
-#[derive(Debug, Serialize)]
-pub(crate) struct ExplainedPart {
-    pub name: String,
-    pub roi: Option<f64>,
-    pub calls: Option<u64>,
-    pub metrics: StoredMetricMap,
 }
 
 impl ExplainCommand {
@@ -233,11 +203,6 @@ fn explain_cell(cell: CellRecord) -> ExplainedPart {
         calls: cell.calls,
         metrics: cell.metrics,
     }
-}
-
-/// The definition of a metric.
-pub(crate) fn metric_definition(name: &str) -> Option<&'static str> {
-    find_metric(name).map(|metric| metric.definition)
 }
 
 #[cfg(test)]

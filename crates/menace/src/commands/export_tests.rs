@@ -9,7 +9,7 @@ use menace_files::UntrustedDir;
 use serde::Serialize;
 
 use menace_loop::pytest::{TestExport, export};
-use menace_model::Failure as Broken;
+use menace_model::{Failure as Broken, format_count};
 use menace_source::ScannerChoice;
 use menace_source::file_discovery::is_exported_test;
 
@@ -19,7 +19,6 @@ use crate::context::{CommandContext, FlagValues};
 use crate::data_dir;
 use crate::exit::CommandError;
 use crate::render::output;
-use crate::render::units::format_count;
 
 /// Below the repository.
 const DEFAULT_OUT: &str = "tests/menace";

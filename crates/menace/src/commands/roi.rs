@@ -7,7 +7,7 @@ use clap::{Args, Subcommand};
 use serde::Serialize;
 
 use menace_loop::run::calibrated;
-use menace_model::closest_names;
+use menace_model::{format_count, suggest_names_or};
 use menace_track::selection::keep_last_selection;
 use menace_track::stats::forecast::{
     ForecastMethod, ForecastOptions, MIN_LINE_SAMPLES, MetricForecast,
@@ -20,8 +20,6 @@ use crate::context::{CommandContext, FlagValues};
 use crate::data_dir;
 use crate::exit::CommandError;
 use crate::render::output;
-use crate::render::units::format_count;
-use crate::suggest::did_you_mean;
 
 /// Rank, forecast and check the ROI of a history.
 ///
@@ -151,7 +149,7 @@ fn check_metric(history: &RoiHistory, metric: &str) -> Result<(), CommandError> 
     if known.contains_key(metric) {
         return Ok(());
     }
-    let hint = did_you_mean(&closest_names(metric, known.keys().map(String::as_str)));
+    let hint = suggest_names_or(metric, known.keys().map(String::as_str), "");
     Err(CommandError::Request(anyhow!("the history has no metric `{metric}`{hint}")))
 }
 

@@ -1,4 +1,4 @@
-//! `menace show`: the whole story of one failure.
+//! `menace show`: everything about one failure.
 
 use clap::Args;
 

@@ -55,7 +55,6 @@ pub(crate) struct CallTargetJson<'a> {
     module: &'a str,
     pub path: Option<&'a str>,
     qualname: &'a str,
-    #[serde(rename = "how")]
     pub kind: TargetKind,
     pub line: Option<u32>,
 }

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use anstyle::{AnsiColor, Style};
 use comfy_table::Cell;
-use menace_model::ScenarioSeverity;
+use menace_model::{ScenarioSeverity, format_count};
 
 use menace_scenario::preset::{
     LocatedPreset, PRESET_KEYS, Preset, PresetProfile, PresetValues, ProfileCatalog, ProfileLevel,
@@ -14,7 +14,6 @@ use menace_settings::KeywordProfiles;
 use super::labelled_lines::{LabelledLines, truncate};
 use super::presets_json::{PresetCheckJson, failure_modes_of};
 use super::table::{escape_for_terminal, new_table};
-use super::units::format_count;
 
 /// Answers of a service can be long.
 const MAX_VALUE_CHARS: usize = 60;
@@ -79,7 +78,7 @@ fn keys_table(profile: &PresetProfile) -> String {
         None => "Value",
     });
     let head: Vec<&str> =
-        std::iter::once("Key").chain(severities).chain(["Meaning", "Held by"]).collect();
+        std::iter::once("Key").chain(severities).chain(["Meaning", "Enforced by"]).collect();
     let mut rows = new_table(&head);
     for key in PRESET_KEYS {
         let values: Vec<Option<String>> =
@@ -90,21 +89,21 @@ fn keys_table(profile: &PresetProfile) -> String {
         let meaning = key.setting().map_or("", |setting| setting.help());
         let cells = std::iter::once(key.name.to_owned())
             .chain(values.into_iter().map(|value| truncate_value(&value.unwrap_or_default())))
-            .chain([strip_code_marks(meaning), strip_code_marks(key.held_by)]);
+            .chain([strip_code_marks(meaning), strip_code_marks(key.enforced_by)]);
         rows.add_row(cells.map(Cell::new));
     }
     rows.to_string()
 }
 
 fn failure_modes_table(profile: &PresetProfile) -> String {
-    let mut rows = new_table(&["Failure mode", "low", "high", "Meaning", "Held by"]);
+    let mut rows = new_table(&["Failure mode", "low", "high", "Meaning", "Enforced by"]);
     for mode in failure_modes_of(profile) {
         let cells = [
             mode.mode.as_str().to_owned(),
             strip_code_marks(&mode.describe_strength(ScenarioSeverity::Low)),
             strip_code_marks(&mode.describe_strength(ScenarioSeverity::High)),
             strip_code_marks(mode.meaning),
-            strip_code_marks(mode.held_by),
+            strip_code_marks(mode.enforced_by),
         ];
         rows.add_row(cells.map(Cell::new));
     }

@@ -5,13 +5,13 @@
 
 use std::path::{Path, PathBuf};
 
+use menace_store::LOCK_TIMEOUT;
 use menace_store::files::{self, FileLock, LoadedFile};
 use menace_track::stats::truth::TruthAdapter;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::super::RunError;
-use super::super::history::LOCK_TIMEOUT;
 use super::super::warnings::RunWarning;
 use super::calibration::CALIBRATION_FILE;
 use super::foresight::{FORESIGHT_FILE, ForesightTrackers};

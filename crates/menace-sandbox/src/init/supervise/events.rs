@@ -10,15 +10,17 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
-use super::SandboxInit;
+use super::{RunningCall, SandboxInit};
 use crate::confine::SyscallResponse;
 use crate::fault::{FaultSupport, InjectedFault};
+use crate::init::mailbox::ReportMailbox;
+use crate::init::section_watch::SectionWatch;
 use crate::init::zygote::is_readable;
 use crate::init::{InitError, InitErrorContext};
 use crate::wire::harness::{self, FromHarnessMessage};
-use crate::wire::messages::{InitReport, KillReason};
+use crate::wire::messages::{FORGED_REPORT, InitReport, KillReason};
 
-/// The most violations that are kept for one call.
+/// The most violations that are kept of one call, beside the first of each kind.
 const MAX_VIOLATIONS_PER_CALL: usize = 64;
 
 /// The event that ended a wait.
@@ -190,8 +192,9 @@ impl SandboxInit<'_> {
     pub(super) fn answer_syscall(&mut self) {
         let Some(handler) = &mut self.zygote.notify_handler else { return };
         let Ok(Some(notice)) = handler.listener.next_notification() else { return };
-        if self.faults.has_active()
-            && self.output.mailbox.is_active()
+        let section_runs = self.faults.has_active()
+            && observe_section(&mut self.running.section, &mut self.output.mailbox);
+        if section_runs
             && handler.supervisor.may_inject_fault(&notice)
             && let Some(injected) = self.faults.inject(&notice)
         {
@@ -206,15 +209,33 @@ impl SandboxInit<'_> {
             return;
         }
         if let Ok(Some(denied)) = handler.listener.answer_with(&notice, &mut handler.supervisor) {
-            let violation =
-                PolicyViolation { kind: denied.kind.as_str().to_owned(), detail: denied.detail };
-            if self.running.violations.len() < MAX_VIOLATIONS_PER_CALL
-                && !self.running.violations.contains(&violation)
-            {
-                self.running.violations.push(violation);
-            }
+            self.running.record_violation(denied.kind.as_str(), denied.detail);
         }
     }
+}
+
+impl RunningCall {
+    fn record_violation(&mut self, kind: &str, detail: String) {
+        let violation = PolicyViolation { kind: kind.to_owned(), detail };
+        if self.violations.contains(&violation) {
+            return;
+        }
+        let is_first = !self.violations.iter().any(|noted| noted.kind == kind);
+        if is_first || self.violations.len() < MAX_VIOLATIONS_PER_CALL {
+            self.violations.push(violation);
+        } else {
+            self.unlisted_violations += 1;
+        }
+    }
+}
+
+/// Whether the section itself runs.
+fn observe_section(section: &mut SectionWatch, mailbox: &mut ReportMailbox) -> bool {
+    let (section_runs, end) = section.observe(mailbox.section_mark());
+    if let Some(end) = end {
+        mailbox.mark_end_seen(end);
+    }
+    section_runs
 }
 
 /// Effects of faults beyond failing system calls: ends of delays, pauses, kills by time.
@@ -228,6 +249,13 @@ impl SandboxInit<'_> {
     }
 
     pub(super) fn end_faults(&mut self, report: &mut InitReport) {
+        let mailbox = &self.output.mailbox;
+        if self.faults.has_active()
+            && self.running.section.is_forged(mailbox.section_mark(), mailbox.has_report())
+        {
+            let detail = "it changed the mark by which faults are injected".to_owned();
+            self.running.record_violation(FORGED_REPORT, detail);
+        }
         report.fault_stats = self.faults.end_call();
         self.running.delayed_syscalls.clear();
         self.running.pid = None;
@@ -258,7 +286,7 @@ impl SandboxInit<'_> {
                 waits
             });
         }
-        let section_runs = self.output.mailbox.is_active();
+        let section_runs = observe_section(&mut self.running.section, &mut self.output.mailbox);
         if self.faults.should_kill(now, section_runs) {
             self.stop_early();
         }

@@ -27,6 +27,7 @@ use super::layer::WritableLayer;
 use super::limits::LimitEnforcer;
 use super::mailbox::ReportMailbox;
 use super::processes::{self, ProcessScope};
+use super::section_watch::SectionWatch;
 use super::stack_sampler::StackSampler;
 use super::streams::OutputStream;
 use super::zygote::Zygote;
@@ -86,7 +87,10 @@ pub(crate) struct RunningCall {
     stopped_early: bool,
     /// Delayed system calls, each with the end of its delay.
     delayed_syscalls: Vec<(Instant, SyscallNotification)>,
+    /// Also those of processes that the import left, since the end of the call before.
     violations: Vec<PolicyViolation>,
+    unlisted_violations: u64,
+    section: SectionWatch,
 }
 
 impl SandboxInit<'_> {
@@ -116,6 +120,11 @@ impl SandboxInit<'_> {
         self.refuse_early_processes()?;
         self.limit_enforcer.measure_zygote();
         self.send_to_host(&FromInitMessage::Ready(ready))?;
+        if let Some(handler) = &mut self.zygote.notify_handler {
+            // What the interpreter itself opened is no violation.
+            handler.supervisor.take_accesses();
+        }
+        self.running.violations.clear();
         // After `Ready`, so that it overlaps with the host's preparing the first request.
         mappings::make_code_pages_private(
             &self.proc,
@@ -133,7 +142,7 @@ impl SandboxInit<'_> {
         running.map_or(Ok(()), |process| {
             Err(InitError::Refused(format!(
                 "Python itself starts a process, `{}`, before any module is imported: look at its \
-                 `sitecustomize.py` and at the `.pth` files in its site-packages",
+                 standard library",
                 process.name
             )))
         })
@@ -190,9 +199,8 @@ impl SandboxInit<'_> {
         Ok(done)
     }
 
-    /// Stops an interpreter that had threads before anything was imported (from a `.pth` file,
-    /// say): no limits apply to them yet, and a waiting sandbox is not supervised. Returns whether
-    /// there are any.
+    /// Stops an interpreter with threads that were started before anything was imported: they have
+    /// no limits yet, and a waiting sandbox is not supervised. Returns whether there are any.
     pub(super) fn stop_if_multithreaded(&self) -> Result<bool, InitError> {
         let tasks = std::fs::read_dir(self.proc.join(format!("{}/task", self.zygote.pid)));
         let is_multithreaded = tasks.map_or(true, |tasks| tasks.count() > 1);

@@ -4,7 +4,7 @@ use std::io;
 use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
-use menace_model::{CallLimits, FaultMode, Limit};
+use menace_model::{CallLimits, FaultMode, Limit, PolicyViolation};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
@@ -14,11 +14,17 @@ use super::{
 };
 use crate::init::limits::{MONITOR_INTERVAL, needs_monitor};
 use crate::init::processes::{self, ProcessScope};
+use crate::init::section_watch::SectionWatch;
 use crate::init::{InitError, InitErrorContext, mappings};
 use crate::wire::harness::{self, ForkExitStatus, FromHarnessMessage};
-use crate::wire::messages::{InitReport, InitRequest, KillReason};
+use crate::wire::messages::{InitReport, InitRequest, KillReason, PATCHED_HARNESS};
 use crate::{fault, sys};
 
+/// Of a process that the harness ends.
+const REGULAR_STATUS: i32 = 0;
+/// How long after its deadline a call may take to end that has reported what came of it. Its
+/// result may have methods that take their time.
+const DESCRIPTION_GRACE: Duration = Duration::from_millis(100);
 /// How often a sweep is repeated before the sandbox becomes unusable.
 const MAX_SWEEP_ROUNDS: usize = 5;
 
@@ -33,6 +39,7 @@ impl SandboxInit<'_> {
             .begin_call(limits)
             .with_context(|| "cannot set the limits".to_owned())?;
         let mut imported = false;
+        report.ended_irregularly = true;
         if harness::send(&self.zygote.control, &request.body).is_err() {
             report.unusable_reason = Some("the interpreter does not listen".to_owned());
         } else {
@@ -44,6 +51,7 @@ impl SandboxInit<'_> {
                 }) => {
                     imported = ok;
                     report.unforkable_state = keeps;
+                    report.ended_irregularly = report.killed.is_some();
                 }
                 GuestEvent::ZygoteDied => {
                     report.status = reap(zygote);
@@ -83,6 +91,13 @@ impl SandboxInit<'_> {
                     &copy,
                 ));
             }
+            let mailbox = self.output.mailbox.inode();
+            if mappings::is_mailbox_mapped_again(&self.proc, self.zygote.pid, mailbox) {
+                report.violations.push(PolicyViolation {
+                    kind: PATCHED_HARNESS.to_owned(),
+                    detail: "a second mapping of the mailbox".to_owned(),
+                });
+            }
             mappings::make_code_pages_private(
                 &self.proc,
                 self.zygote.pid,
@@ -91,6 +106,9 @@ impl SandboxInit<'_> {
             self.limit_enforcer.measure_zygote();
         } else if report.unusable_reason.is_none() {
             report.unusable_reason = Some("the import failed".to_owned());
+        }
+        if report.has_violation(PATCHED_HARNESS) && report.unusable_reason.is_none() {
+            report.unusable_reason = Some("the import changed the harness".to_owned());
         }
         if report.killed.is_some() && report.unusable_reason.is_none() {
             report.unusable_reason = Some("the import took more than it may".to_owned());
@@ -131,6 +149,7 @@ impl SandboxInit<'_> {
             report.user_ns = seconds_to_ns(exited.user_s);
             report.system_ns = seconds_to_ns(exited.system_s);
         }
+        report.ended_irregularly = report.status != Some(REGULAR_STATUS);
         self.finish_report(&mut report, limits, exited.map(|exited| exited.max_rss_kib));
         Ok(report)
     }
@@ -171,6 +190,7 @@ impl SandboxInit<'_> {
         }
         let timeout = Duration::from_millis(request.limits.timeout_ms);
         self.faults.begin_call(&request.conditions, self.fault_support(), request.seed, timeout);
+        self.running.section = SectionWatch::new(&request.conditions);
         self.running.pid = Some(pid);
         self.running.unsent_request =
             harness::encode_frame(&request.body).unwrap_or_default().into();
@@ -262,10 +282,11 @@ impl SandboxInit<'_> {
     pub(super) fn watch(
         &mut self,
         limits: &CallLimits,
-        deadline: Instant,
+        mut deadline: Instant,
         pid: i32,
         report: &mut InitReport,
     ) -> Result<GuestEvent, InitError> {
+        let last_moment = deadline + DESCRIPTION_GRACE;
         let mut throttle = self.limit_enforcer.cpu_throttle(limits);
         let must_watch = throttle.is_some() || needs_monitor(limits, &self.layer);
         loop {
@@ -274,6 +295,14 @@ impl SandboxInit<'_> {
             let event = self.wait(WaitConditions { deadline: next, orphan_pidfd: None })?;
             if !matches!(event, GuestEvent::DeadlinePassed) {
                 return Ok(event);
+            }
+            if Instant::now() >= deadline
+                && deadline < last_moment
+                && pid != self.zygote.pid
+                && self.output.mailbox.has_report()
+            {
+                deadline = last_moment;
+                continue;
             }
             let why = if Instant::now() >= deadline {
                 Some(KillReason::Deadline)
@@ -383,11 +412,6 @@ impl SandboxInit<'_> {
 impl SandboxInit<'_> {
     pub(super) fn begin_report(&mut self, request: &InitRequest) -> Result<InitReport, InitError> {
         let limits = &request.limits;
-        self.running.violations.clear();
-        if let Some(handler) = &mut self.zygote.notify_handler {
-            // Accesses that the interpreter itself made are no violations.
-            handler.supervisor.take_accesses();
-        }
         self.output.mailbox.take();
         self.output.mailbox.mark_running(request.nonce);
         self.begin_streams(limits.output_bytes);
@@ -431,6 +455,7 @@ impl SandboxInit<'_> {
         (report.phase, report.mailbox_nonce, report.mailbox) =
             (content.phase, content.nonce, content.report);
         report.reported_violations = content.violations;
+        report.unlisted_reports = u64::from(content.unlisted);
         report.steps = content.steps;
         let used = self.layer.collect_changes();
         report.disk_full = used.is_full && limits.disk_bytes.is_some();
@@ -441,9 +466,11 @@ impl SandboxInit<'_> {
         report.killed = report.killed.or(over).or(self.layer.exceeded_at_end(limits, &used));
         report.files = used.files;
         report.violations = std::mem::take(&mut self.running.violations);
+        report.unlisted_violations = std::mem::take(&mut self.running.unlisted_violations);
         if let Some(handler) = &mut self.zygote.notify_handler {
             report.pretended_syscalls = handler.supervisor.take_pretended();
-            report.outside_accesses = handler.supervisor.take_accesses();
+            (report.outside_accesses, report.unlisted_accesses) =
+                handler.supervisor.take_accesses();
         }
     }
 }

@@ -45,7 +45,7 @@ pub(crate) fn shape_of_kind(facts: &RepositoryFacts<'_>, text: &str) -> ValueSha
         "new_path" => return ValueShape::Path { kind: PathKind::New, is_text: true },
         _ => {}
     }
-    if let Some(role) = TextRole::from_word(text) {
+    if let Ok(role) = text.parse::<TextRole>() {
         return ValueShape::Str(Some(role));
     }
     let is_word = text.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_');

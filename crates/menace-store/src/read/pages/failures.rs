@@ -1,6 +1,6 @@
 //! Queries for lists of failures: filtered, sorted, page by page.
 
-use menace_model::{FailureId, SectionId, SourceLocation, WeaknessKind};
+use menace_model::{FailureId, SectionId, SourceLocation, Verdict, WeaknessKind};
 use rusqlite::{Row, ToSql};
 use serde::Serialize;
 
@@ -15,9 +15,9 @@ use crate::{RunId, RunOccurrences, Store};
 pub struct FailureListRow {
     pub id: FailureId,
     pub section: SectionId,
-    pub kind: String,
+    pub kind: WeaknessKind,
     pub scenario: String,
-    pub verdict: String,
+    pub verdict: Verdict,
     pub exception: Option<String>,
     /// The beginning of the message.
     pub message: String,
@@ -33,7 +33,7 @@ pub struct FailureListRow {
 pub struct FailureFilter {
     /// Whether failures that are gone are included.
     pub gone: bool,
-    pub kind: Option<String>,
+    pub kind: Option<WeaknessKind>,
     /// With or without a severity: `hostile_input` matches all, `hostile_input:high` only that one.
     pub scenario: Option<String>,
     /// Path of a module, or id of a section.
@@ -95,7 +95,7 @@ impl FailureFilter {
         let Self { gone, kind, scenario, place, run, text } = self;
         [
             Box::new(*gone),
-            Box::new(kind.clone()),
+            Box::new(kind.map(WeaknessKind::as_str)),
             Box::new(scenario.clone()),
             Box::new(place.clone()),
             Box::new(run.as_ref().map(|run| run.0.clone())),
@@ -129,10 +129,10 @@ impl Store {
     }
 
     /// The number of present failures of each kind, most frequent first.
-    pub fn failure_kinds(&self) -> StoreResult<Vec<(String, u64)>> {
+    pub fn failure_kinds(&self) -> StoreResult<Vec<(WeaknessKind, u64)>> {
         let read = |row: &Row<'_>| {
             let mut columns = ColumnReader::new(row);
-            Ok((columns.get()?, columns.get_u64()?))
+            Ok((columns.kind()?, columns.get_u64()?))
         };
         self.query(include_str!("../../../sql/pages/failure_kinds.sql"), [], read)
     }
@@ -155,9 +155,9 @@ fn read_failure_row(row: &Row<'_>) -> RowResult<FailureListRow> {
     Ok(FailureListRow {
         id: FailureId(columns.get()?),
         section: columns.section()?,
-        kind: columns.get()?,
+        kind: columns.kind()?,
         scenario: columns.get()?,
-        verdict: columns.get()?,
+        verdict: columns.verdict()?,
         exception: columns.get()?,
         message: columns.get()?,
         location: SourceLocation { file: columns.get()?, line: columns.get()? },

@@ -56,7 +56,7 @@ impl Store {
 
     /// Runs with the status `running` whose process is alive.
     pub fn active_runs(&self) -> StoreResult<Vec<RunId>> {
-        let sql = include_str!("../../../sql/read/runs_going_on.sql");
+        let sql = include_str!("../../../sql/read/active_runs.sql");
         let mut runs = self.query(sql, [], |row| Ok(RunId(ColumnReader::new(row).get()?)))?;
         runs.retain(|run| RunLivenessLock::is_held(&self.path, run));
         Ok(runs)

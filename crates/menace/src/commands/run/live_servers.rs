@@ -8,8 +8,8 @@ use menace_settings::{PortNumber, Settings};
 use menace_source::Analysis;
 use menace_store::RunId;
 
-use crate::commands::report;
 use crate::exit::CommandError;
+use crate::report_page;
 use crate::servers::{self, ServerConfig};
 
 /// Dropping it closes the ports.
@@ -59,8 +59,7 @@ impl LiveServers {
     /// the results are in the store.
     pub(super) fn write_report(&self, run: &RunId, analysis: &Analysis) -> Option<PathBuf> {
         let file = self.data_source.data_dir().join("report.html");
-        let graph = report::build_import_graph(analysis);
-        match report::write_report(&self.data_source, &run.0, Some(&graph), &file) {
+        match report_page::write(&self.data_source, &run.0, Some(analysis), &file) {
             Ok(()) => Some(file),
             Err(CommandError::Request(error) | CommandError::Internal(error)) => {
                 tracing::warn!("cannot write the report: {error:#}");
