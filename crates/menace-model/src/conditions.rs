@@ -22,7 +22,7 @@ impl CallConditions {
         *self == Self::default()
     }
 
-    /// What there is of it, for people.
+    /// Describes each condition in words, for display.
     pub fn describe(&self) -> Vec<String> {
         let Self { network, faults, burst, upstream } = self;
         let mut lines: Vec<String> = Vec::new();
@@ -61,7 +61,7 @@ impl NetworkConditions {
         *self == Self::default()
     }
 
-    /// What is not perfect about it, for people.
+    /// Describes the properties that are not perfect, for display.
     fn describe(&self) -> Vec<String> {
         let Self { latency_ms, jitter_ms, loss, duplication, bits_per_second, partition } = self;
         let mut lines = Vec::new();

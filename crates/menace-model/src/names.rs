@@ -27,7 +27,7 @@ pub fn suggest_names_or<'a>(
     format_suggestion_or(&closest_names(typed, candidates), otherwise)
 }
 
-/// The same for names that are known to be close.
+/// Like [`suggest_names_or`], for names that are known to be close.
 pub fn format_suggestion_or(names: &[&str], otherwise: &str) -> String {
     match format_suggestion(names).as_deref().unwrap_or(otherwise) {
         "" => String::new(),
@@ -35,7 +35,7 @@ pub fn format_suggestion_or(names: &[&str], otherwise: &str) -> String {
     }
 }
 
-/// The first few of the names.
+/// A question with at most `MAX_SUGGESTIONS` of the names; `None` without names.
 fn format_suggestion(names: &[&str]) -> Option<String> {
     let quoted: Vec<_> =
         names.iter().take(MAX_SUGGESTIONS).map(|name| format!("`{name}`")).collect();

@@ -347,9 +347,9 @@ pub struct StateChanges {
 
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct PolicyViolation {
-    /// A word of the sandbox's `ViolationKind`, such as `file`, `network`, `signal`, `trace` or
-    /// `mount`; `processes` for the limit on processes, `forged_report` for a report that the
-    /// facts contradict, `patched_harness` for an import that changed the guest harness.
+    /// A `ViolationKind` of the sandbox, such as `file`, `network`, `signal`, `trace` or `mount`;
+    /// `processes` for the limit on processes, `forged_report` for a report that contradicts what
+    /// init saw, `patched_harness` for an import that changed the guest harness.
     #[serde(alias = "what")]
     pub kind: String,
     pub detail: String,

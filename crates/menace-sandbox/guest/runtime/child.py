@@ -163,10 +163,10 @@ def _end(zygote: Zygote, progress: CallProgress, error: BaseException) -> None:
 
 
 def publish(zygote: Zygote, progress: CallProgress, caps: dict) -> None:
-    """Writes both reports; again if something of the guest's came between.
+    """Writes both reports; repeats it if code of the guest interfered.
 
-    After the full one, nothing may come between it and the end: the init takes any other end than
-    a regular one for a forgery.
+    No code of the guest may run between the full report and the exit: if the process ends in any
+    other way than by its own exit, init takes the report for a forgery.
     """
     for retry in range(3):
         try:

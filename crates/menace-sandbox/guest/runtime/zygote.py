@@ -154,7 +154,7 @@ class Zygote:
         self.fingerprint = Fingerprint(self)
 
     def set_import_path(self, message: dict) -> None:
-        """Says what comes first in `sys.path`, before anything of the guest's is loaded."""
+        """Sets the first entries of `sys.path`, before any code of the guest is loaded."""
         self.site.import_roots = message["sys_path"]
 
     def import_guest(self, message: dict) -> None:

@@ -46,9 +46,9 @@ HANDLED = frozenset(CHANGES) | LISTINGS | frozenset(ADDRESSES) | ENVIRON | {"ope
 
 
 class Audit:
-    """The violations of one call, and whether it set a variable; listens while the guest runs.
+    """The violations of one call, and whether it set a variable; active while the guest runs.
 
-    Also how many audit hooks it added, which see all that the harness does from then on.
+    Also how many audit hooks the guest added, which see everything that the harness does later.
     """
 
     __slots__ = (

@@ -17,8 +17,8 @@ use super::rules::{self, SyscallRules};
 
 /// Paths are cut to this length.
 const MAX_PATH_BYTES: usize = 1024;
-/// The most that is noted of one call, beside the first of each kind; ordinary programs look for
-/// this and that, which counts too.
+/// The most accesses recorded for one call, beside the first of each kind; those that programs make
+/// in searching for files count too.
 const MAX_RECORDED_PATHS: usize = 1024;
 /// How many links are followed from a path to a file.
 const MAX_LINKS_FOLLOWED: usize = 16;
@@ -115,7 +115,8 @@ impl PathAccessRecorder {
         Self { allowed_paths, ..Self::default() }
     }
 
-    /// What was noted since this was last asked, and how many more there were than are noted.
+    /// Returns the accesses recorded since the last call of this function, and the number of those
+    /// that were not recorded.
     pub(crate) fn take(&mut self) -> (Vec<PathAccess>, u64) {
         let accesses = std::mem::take(&mut self.accesses).into_iter().collect();
         (accesses, std::mem::take(&mut self.unlisted))

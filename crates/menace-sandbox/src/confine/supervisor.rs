@@ -87,8 +87,8 @@ impl SyscallSupervisor {
         std::mem::take(&mut self.pretended).into_iter().map(str::to_owned).collect()
     }
 
-    /// The files outside that were reached for since this was last asked, and how many more there
-    /// were.
+    /// Accesses to files outside since the last call of this function, and the number of those that
+    /// were not recorded.
     pub(crate) fn take_accesses(&mut self) -> (Vec<PathAccess>, u64) {
         self.path_recorder.take()
     }

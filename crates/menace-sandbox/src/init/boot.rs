@@ -147,7 +147,7 @@ impl SandboxBoot<'_> {
             sys::clear_parent_death_signal()
                 .with_context(|| "cannot untie the init from its host".to_owned())?;
         }
-        // They may be programs of the repository, where strict levels start nothing else.
+        // Both may be inside of the repository, where strict levels execute nothing else.
         let python = &config.python;
         self.allowed_paths
             .read

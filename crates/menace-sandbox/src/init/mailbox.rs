@@ -25,7 +25,7 @@ const REFUSED_FORK_OFFSET: usize = 45;
 const VIOLATIONS_OFFSET: usize = 1 << 15;
 const VIOLATION_SLOT_BYTES: usize = 704;
 const MAX_VIOLATIONS: usize = (FULL_REPORT_OFFSET - VIOLATIONS_OFFSET) / VIOLATION_SLOT_BYTES;
-/// How many violations had no slot.
+/// The number of violations for which there was no slot left.
 const UNLISTED_OFFSET: usize = 56;
 /// One while the harness does something of its own in a section with faults.
 const PAUSED_OFFSET: usize = 5;
@@ -69,7 +69,7 @@ pub(crate) struct MailboxContent {
     pub steps: Option<StepProgress>,
 }
 
-/// What it says about the section of a call with faults: untrusted.
+/// The marks of a call with faults in the mailbox; untrusted, since the guest can write to them.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct SectionMark {
     /// Odd while a section runs.

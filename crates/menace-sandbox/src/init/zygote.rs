@@ -296,7 +296,7 @@ fn check_error_mark(boot: &UnixStream, mark: u8) -> Result<(), InitError> {
 impl ZygoteProgram<'_> {
     fn build_arguments(&self) -> Result<Vec<CString>, InitError> {
         let text = |path: &PathBuf| path.to_string_lossy().into_owned();
-        // Not `-I`: it would ignore PYTHONHASHSEED. The environment is ours anyway, and the harness
+        // Not `-I`: it would ignore PYTHONHASHSEED. Init sets the environment, and the harness
         // takes its own directory off the path. With `-S`, no `.pth` file runs before the limits.
         [
             text(&self.python),

@@ -127,7 +127,7 @@ fn find_flagged(
     inspect_executable(search, &path, InterpreterOrigin::Flag)
 }
 
-/// Executables of that name.
+/// Executables of that name on the PATH.
 fn find_on_path<'a>(
     search: &'a InterpreterSearch<'_>,
     name: &'a OsStr,
@@ -137,7 +137,7 @@ fn find_on_path<'a>(
         .filter(|path| is_executable(path))
 }
 
-/// Relative entries of the PATH would mean the directory we stand in.
+/// Relative entries of the PATH are skipped: they would mean the current directory.
 pub(super) fn path_directories<'a>(
     search: &'a InterpreterSearch<'_>,
 ) -> impl Iterator<Item = &'a Path> {

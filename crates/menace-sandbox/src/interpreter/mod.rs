@@ -66,12 +66,14 @@ pub enum InterpreterOrigin {
 /// An interpreter that the guest harness can run on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct PythonInterpreter {
-    /// What the guest takes it for: of a virtual environment its own path, beside which Python
-    /// finds `pyvenv.cfg`. Started by guests only: the repository may have written it.
+    /// The interpreter as guests see it (`sys.executable`): for a virtual environment its own path,
+    /// beside which Python finds `pyvenv.cfg`. Only guests start it: the repository may have
+    /// written it.
     pub executable: PathBuf,
-    /// What a sandbox starts: of a virtual environment, the Python that it was made from.
+    /// The program that a sandbox starts: for a virtual environment, the Python that it was made
+    /// from.
     pub program: PathBuf,
-    /// The same path with all links resolved.
+    /// `executable` with all links resolved.
     pub real: PathBuf,
     pub version: (u8, u8, u8),
     pub implementation: String,

@@ -170,7 +170,7 @@ pub(crate) struct InitReport {
 }
 
 impl InitReport {
-    /// What the guest's interpreter saw: what was tried, and with what.
+    /// The violations that the harness reported: kind and detail of each.
     pub(crate) fn parse_reported_violations(&self) -> impl Iterator<Item = (String, String)> {
         self.reported_violations.iter().filter_map(|bytes| {
             let reported = MarshalValue::parse(bytes).ok()?;

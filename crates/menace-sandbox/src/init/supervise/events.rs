@@ -20,7 +20,7 @@ use crate::init::{InitError, InitErrorContext};
 use crate::wire::harness::{self, FromHarnessMessage};
 use crate::wire::messages::{FORGED_REPORT, InitReport, KillReason};
 
-/// The most violations that are kept of one call, beside the first of each kind.
+/// The most violations that are kept for one call, beside the first of each kind.
 const MAX_VIOLATIONS_PER_CALL: usize = 64;
 
 /// The event that ended a wait.

@@ -121,7 +121,7 @@ impl SandboxInit<'_> {
         self.limit_enforcer.measure_zygote();
         self.send_to_host(&FromInitMessage::Ready(ready))?;
         if let Some(handler) = &mut self.zygote.notify_handler {
-            // What the interpreter itself opened is no violation.
+            // Accesses that the interpreter itself made are no violations.
             handler.supervisor.take_accesses();
         }
         self.running.violations.clear();
